@@ -1,0 +1,69 @@
+package block
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// bytesVector is a sub-block and the byte strings it stands for: output of the reference, format note 02.
+type bytesVector struct {
+	name  string
+	dump  string
+	fixed int
+	nulls []int // given to the decoder as its presence, and expected from it
+	want  []string
+}
+
+var bytesVectors = []bytesVector{
+	{"Plain", `01 00 08 00 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00
+		05 00 00 00 00 00 00 00 61 62 63 64 65`, 0, nil, []string{"ab", "", "cde"}},
+	{"Plain fixed", "01 00 00 41 41 41 41 42 42 42 42", 4, nil, []string{"AAAA", "BBBB"}},
+	{"SingleValue", "07 00 61 62", 0, nil, []string{"ab", "ab", "ab"}},
+	{"SingleValue with null", "07 00 61 62", 0, []int{1}, []string{"ab", "", "ab"}},
+	{"SingleValue fixed with null", "07 00 61 62", 2, []int{0}, []string{"\x00\x00", "ab", "ab"}},
+	{"Lz4", `11 00 16 00 00 00 08 00 00 08 00 00 1f 78 01 00 ff ff ff ff ff ff ff ee 50 78 78 78 78 78
+		00 00 00 00 00 00 00 00 00 00 e8 03 00 00 00 00 00 00 00 08 00 00 00 00 00 00`, 0, nil,
+		[]string{strings.Repeat("x", 1000), strings.Repeat("x", 1048)}},
+	{"Lz4 fixed", `11 00 16 00 00 00 00 00 00 08 00 00 1f 51 01 00 ff ff ff ff ff ff ff ee 50 51 51 51 51 51 00 00`,
+		4, nil, repeat("QQQQ", 512)},
+}
+
+func TestDecodeBytes(t *testing.T) {
+	for _, c := range bytesVectors {
+		t.Run(c.name, func(t *testing.T) {
+			s := new(Scratch)
+			dst := &Bytes{Data: []byte("earlier")}
+			for round := range 2 { // the second block is appended to the first
+				present := bitmapOf(len(c.want), c.nulls...)
+				if err := DecodeBytes(dst, unhex(t, c.dump), len(c.want), c.fixed, present, s); err != nil {
+					t.Fatal(err)
+				}
+				got := valuesOf(dst, c.fixed, len("earlier"))[round*len(c.want):]
+				if !slices.Equal(got, c.want) {
+					t.Errorf("got  %q\nwant %q", got, c.want)
+				}
+				if want := bitmapOf(len(c.want), c.nulls...); !slices.Equal(present, want) {
+					t.Errorf("presence %x, want %x", present, want)
+				}
+			}
+			if string(dst.Data[:7]) != "earlier" {
+				t.Errorf("what was there before became %q", dst.Data[:7])
+			}
+		})
+	}
+}
+
+// valuesOf is b as strings; values of a fixed size start at data.
+func valuesOf(b *Bytes, fixed, data int) (list []string) {
+	if fixed > 0 {
+		for d := b.Data[data:]; len(d) > 0; d = d[fixed:] {
+			list = append(list, string(d[:fixed]))
+		}
+		return list
+	}
+	for i := range b.Len() {
+		list = append(list, string(b.Data[b.Offsets[i]:b.Offsets[i+1]]))
+	}
+	return list
+}
