@@ -1,0 +1,47 @@
+package meta
+
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// RootBuilder lays out the metadata of a root object: frames back to back in the order in which they are
+// added, then the directory. It keeps everything in memory.
+type RootBuilder struct {
+	base uint64
+	buf  []byte
+}
+
+// NewRootBuilder starts a root that holds metadata only; the magic at its start is written.
+func NewRootBuilder() *RootBuilder {
+	return &RootBuilder{buf: append([]byte(nil), Magic[:]...)}
+}
+
+// NewRootBuilderAt continues an object of which the first base bytes, its magic and the buffers of its
+// stripes, were written by others.
+func NewRootBuilderAt(base uint64) *RootBuilder { return &RootBuilder{base: base} }
+
+// Add appends m in a frame and returns the reference to it.
+func (b *RootBuilder) Add(m proto.Message) *metapb.DataRef { return b.AddPayload(Marshal(m)) }
+
+// AddPayload appends a serialized message in a frame and returns the reference to it.
+func (b *RootBuilder) AddPayload(payload []byte) *metapb.DataRef {
+	start := b.base + uint64(len(b.buf))
+	b.buf = AppendFrame(b.buf, payload)
+	return SelfRef(start, b.base+uint64(len(b.buf)))
+}
+
+// Len is the number of bytes laid out so far, base not counted.
+func (b *RootBuilder) Len() int { return len(b.buf) }
+
+// Finish appends the directory, its length and the magic, and returns everything from base on. The builder
+// is used up.
+func (b *RootBuilder) Finish(dir *metapb.ShardDirectory) []byte {
+	payload := Marshal(dir)
+	b.AddPayload(payload)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(len(payload)))
+	return append(b.buf, Magic[:]...)
+}

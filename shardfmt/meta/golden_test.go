@@ -1,0 +1,80 @@
+package meta
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+const goldenURL = "mem://golden/here/shard.amudai.shard"
+
+func openGolden(t testing.TB, path string) (*Root, *mapStore) {
+	st := &mapStore{objects: map[string][]byte{}}
+	folder := filepath.Dir(path)
+	require.NoError(t, filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(name, ".amudai.") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		st.objects["mem://golden/here"+strings.TrimPrefix(name, folder)] = b
+		return err
+	}))
+	r, err := OpenRoot(context.Background(), st, goldenURL, Options{Resolve: inFolder})
+	require.NoError(t, err, path)
+	return r, st
+}
+
+// TestGoldenMetadata reads every message of every golden root and writes it again to the same bytes.
+func TestGoldenMetadata(t *testing.T) {
+	ctx := context.Background()
+	for _, path := range goldenShards(t) {
+		r, _ := openGolden(t, path)
+		same := func(ref *metapb.DataRef, m proto.Message) {
+			t.Helper()
+			if ref == nil {
+				return
+			}
+			payload, err := r.Message(ctx, r.URL(), ref)
+			require.NoError(t, err, path)
+			require.NoError(t, Unmarshal(payload, m))
+			require.Equal(t, payload, Marshal(m), path)
+		}
+		same(r.dir.PropertiesRef, new(metapb.ShardProperties))
+		same(r.dir.FieldListRef, new(metapb.DataRefArray))
+		same(r.dir.StripeListRef, new(metapb.StripeList))
+		same(r.dir.UrlListRef, new(metapb.UrlList))
+
+		s, err := r.Schema(ctx)
+		require.NoError(t, err, path)
+		payload, err := r.Message(ctx, r.URL(), r.dir.SchemaRef)
+		require.NoError(t, err)
+		require.Equal(t, payload, schema.Marshal(s), path)
+
+		stripes, err := r.Stripes(ctx)
+		require.NoError(t, err, path)
+		found := 0
+		for id := range s.Count {
+			f, err := r.ShardField(ctx, id)
+			require.NoError(t, err, path)
+			if f != nil {
+				found++
+			}
+			for i := range stripes {
+				_, _, err := r.StripeField(ctx, i, id)
+				require.NoError(t, err, path)
+			}
+		}
+		if len(stripes) > 0 && s.Count > 0 {
+			require.NotZero(t, found, path)
+		}
+	}
+}

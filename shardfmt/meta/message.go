@@ -1,0 +1,31 @@
+package meta
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// Marshal serializes m with its fields in ascending order, the same bytes every time. Fields that m carries
+// without knowing them follow. It panics on a string that is no UTF-8: the caller checks its names.
+func Marshal(m proto.Message) []byte {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		panic("meta: " + err.Error())
+	}
+	return b
+}
+
+// Unmarshal decodes the payload of a frame into m. Nesting (MaxDepth) and number (MaxMessages) of messages
+// are checked first. Fields that m does not know are kept with it.
+func Unmarshal(payload []byte, m proto.Message) error {
+	md := m.ProtoReflect().Descriptor()
+	if err := new(guard).message(payload, md, 0, 0); err != nil {
+		return err
+	}
+	// The limit counts the outermost message too.
+	if err := (proto.UnmarshalOptions{RecursionLimit: MaxDepth + 1}).Unmarshal(payload, m); err != nil {
+		return corrupt.At(0, "%s: %v", md.Name(), err)
+	}
+	return nil
+}

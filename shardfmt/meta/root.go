@@ -1,0 +1,213 @@
+package meta
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Root is an opened shard root. Of its metadata only the directory is read when it is opened; the rest
+// comes when asked for, from the end of the object that was kept or in one request each, and is kept then.
+// Safe for concurrent use; what is returned must not be changed.
+type Root struct {
+	store   Store
+	resolve Resolver
+	url     string
+	size    int64
+	// tail is the end of the object, from tailStart on.
+	tail      []byte
+	tailStart int64
+	dir       *metapb.ShardDirectory
+
+	schemaBytes memo[[]byte]
+	view        memo[*schema.View]
+	schema      memo[*schema.Schema]
+	properties  memo[*metapb.ShardProperties]
+	urls        memo[*metapb.UrlList]
+	indexes     memo[*metapb.IndexCollection]
+	fields      memo[*fieldList]
+	stripes     memo[*stripeList]
+}
+
+// Options of OpenRoot. The zero value opens an object of unknown size and allows no absolute references.
+type Options struct {
+	// Size of the root in bytes, 0 if it is not known.
+	Size int64
+	// Resolve resolves the references of the shard.
+	Resolve Resolver
+}
+
+// OpenRoot reads the directory of the root at url, its canonical URL. A root of known size up to 1 MiB
+// costs one request for all of it; any other its last 64 KiB, and a second request if the directory is
+// longer.
+func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, error) {
+	tail, size, err := readTail(ctx, st, url, o.Size)
+	if err != nil {
+		return nil, err
+	}
+	dir, _, _, err := ParseTail(tail, size)
+	if err != nil {
+		return nil, corrupt.Locate(err, url, 0)
+	}
+	return &Root{
+		store: st, resolve: o.Resolve, url: url, size: size,
+		tail: tail, tailStart: size - int64(len(tail)), dir: dir,
+	}, nil
+}
+
+// URL is the canonical URL of the root.
+func (r *Root) URL() string { return r.url }
+
+// Size of the root object in bytes.
+func (r *Root) Size() int64 { return r.size }
+
+// Directory is the table of contents.
+func (r *Root) Directory() *metapb.ShardDirectory { return r.dir }
+
+// Resolve gives the object that ref names when it stands in a message of the object anchor.
+func (r *Root) Resolve(anchor, ref string) (string, error) {
+	if ref == "" {
+		return anchor, nil
+	}
+	return r.resolve(r.url, ref)
+}
+
+// Message reads the message that ref refers to, when ref stands in a message of the object anchor, and
+// returns its payload.
+func (r *Root) Message(ctx context.Context, anchor string, ref *metapb.DataRef) ([]byte, error) {
+	payload, _, err := r.message(ctx, anchor, ref)
+	return payload, err
+}
+
+// message is Message that also gives the object the message lies in.
+func (r *Root) message(ctx context.Context, anchor string, ref *metapb.DataRef) (payload []byte, url string, err error) {
+	if url, err = r.Resolve(anchor, ref.GetUrl()); err != nil {
+		return nil, "", err
+	}
+	start, end, err := RefRange(ref)
+	if err != nil {
+		return nil, "", corrupt.Locate(err, anchor, 0)
+	}
+	if end-start < FrameOverhead {
+		return nil, "", corrupt.Locate(corrupt.At(start, "a message of %d bytes", end-start), url, 0)
+	}
+	frame, err := r.bytes(ctx, url, start, end)
+	if err != nil {
+		return nil, "", err
+	}
+	if payload, err = Unframe(frame); err != nil {
+		return nil, "", corrupt.Locate(err, url, start)
+	}
+	return payload, url, nil
+}
+
+// decode reads the message that ref refers to into m.
+func (r *Root) decode(ctx context.Context, anchor string, ref *metapb.DataRef, m proto.Message) (url string, err error) {
+	payload, url, err := r.message(ctx, anchor, ref)
+	if err != nil {
+		return "", err
+	}
+	if err := Unmarshal(payload, m); err != nil {
+		return "", corrupt.Locate(err, url, int64(ref.GetRange().GetStart())+4)
+	}
+	return url, nil
+}
+
+// bytes reads [start, end) of the object at url, from what was kept as far as it goes.
+func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte, error) {
+	if url == r.url {
+		if end > r.size {
+			return nil, corrupt.Locate(corrupt.At(start, "range ends at %d of %d bytes", end, r.size), url, 0)
+		}
+		if start >= r.tailStart {
+			return r.tail[start-r.tailStart : end-r.tailStart], nil
+		}
+	}
+	if url != r.url && end-start > proveSize {
+		if _, err := r.store.ReadRange(ctx, url, end-1, make([]byte, 1)); err != nil {
+			return nil, err
+		}
+	}
+	b := make([]byte, end-start)
+	missing := b
+	if url == r.url && end > r.tailStart {
+		missing = b[:r.tailStart-start]
+		copy(b[len(missing):], r.tail)
+	}
+	_, err := r.store.ReadRange(ctx, url, start, missing)
+	return b, err
+}
+
+// SchemaView opens the schema without decoding it.
+func (r *Root) SchemaView(ctx context.Context) (*schema.View, error) {
+	return r.view.get(func() (*schema.View, error) {
+		b, err := r.schemaPayload(ctx)
+		if err != nil {
+			return nil, err
+		}
+		v, err := schema.NewView(b)
+		return v, r.locateSchema(err)
+	})
+}
+
+// Schema decodes the whole schema.
+func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
+	return r.schema.get(func() (*schema.Schema, error) {
+		b, err := r.schemaPayload(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s, err := schema.Unmarshal(b)
+		return s, r.locateSchema(err)
+	})
+}
+
+func (r *Root) schemaPayload(ctx context.Context) ([]byte, error) {
+	return r.schemaBytes.get(func() ([]byte, error) { return r.Message(ctx, r.url, r.dir.SchemaRef) })
+}
+
+// locateSchema names the place of an error in the schema; only one that lies in the root can be named.
+func (r *Root) locateSchema(err error) error {
+	if err == nil || r.dir.SchemaRef.Url != "" {
+		return err
+	}
+	return corrupt.Locate(err, r.url, int64(r.dir.SchemaRef.GetRange().GetStart())+4)
+}
+
+// Properties are the shard's properties, empty if it has none.
+func (r *Root) Properties(ctx context.Context) (*metapb.ShardProperties, error) {
+	return r.properties.get(func() (*metapb.ShardProperties, error) {
+		m := new(metapb.ShardProperties)
+		if r.dir.PropertiesRef == nil {
+			return m, nil
+		}
+		_, err := r.decode(ctx, r.url, r.dir.PropertiesRef, m)
+		return m, err
+	})
+}
+
+// URLList are the objects the shard says it consists of, the root left out. Foreign writers leave it
+// incomplete.
+func (r *Root) URLList(ctx context.Context) (*metapb.UrlList, error) {
+	return r.urls.get(func() (*metapb.UrlList, error) {
+		m := new(metapb.UrlList)
+		_, err := r.decode(ctx, r.url, r.dir.UrlListRef, m)
+		return m, err
+	})
+}
+
+// Indexes are the indexes of the whole shard, empty if it has none.
+func (r *Root) Indexes(ctx context.Context) (*metapb.IndexCollection, error) {
+	return r.indexes.get(func() (*metapb.IndexCollection, error) {
+		m := new(metapb.IndexCollection)
+		if r.dir.IndexesRef == nil {
+			return m, nil
+		}
+		_, err := r.decode(ctx, r.url, r.dir.IndexesRef, m)
+		return m, err
+	})
+}

@@ -1,0 +1,90 @@
+package meta
+
+import (
+	"context"
+	"sync"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// Store reads ranges of objects by their canonical URL; a *blobio.Space is one.
+type Store interface {
+	// ReadRange fills dst with the bytes from off on, or fails.
+	ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error)
+	// ReadSuffix returns the last min(n, size) bytes.
+	ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blobio.Info, error)
+}
+
+// Resolver turns a reference that stands in a shard into the canonical URL of an object that may be read,
+// or refuses it. rootURL is the shard's root.
+type Resolver func(rootURL, ref string) (string, error)
+
+const (
+	// suffixSize is how much of the end of a root is read when its size is unknown or above wholeRoot.
+	suffixSize = 64 << 10
+	// wholeRoot is up to which size a root is read as a whole, in one request.
+	wholeRoot = 1 << 20
+	// proveSize is from which length on a range of an object of unknown size is allocated only after its
+	// last byte was read.
+	proveSize = 8 << 20
+)
+
+// memo is a value that is loaded when first asked for. A failure is not kept.
+type memo[T any] struct {
+	mu     sync.Mutex
+	loaded bool
+	value  T
+}
+
+func (m *memo[T]) get(load func() (T, error)) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.loaded {
+		return m.value, nil
+	}
+	v, err := load()
+	if err != nil {
+		return v, err
+	}
+	m.value, m.loaded = v, true
+	return v, nil
+}
+
+// readTail reads the end of the object at url: all of it if size is known (positive) and at most wholeRoot,
+// else as much as holds the directory. It returns the bytes and the object's size.
+func readTail(ctx context.Context, st Store, url string, size int64) ([]byte, int64, error) {
+	var tail []byte
+	if size > 0 {
+		n := size
+		if size > wholeRoot {
+			n = suffixSize
+		}
+		tail = make([]byte, n)
+		info, err := st.ReadRange(ctx, url, size-n, tail)
+		if err != nil {
+			return nil, 0, err
+		}
+		if info.Size != size && info.Size > 0 {
+			return nil, 0, corrupt.Locate(corrupt.At(-1, "object has %d bytes, %d were expected", info.Size, size), url, 0)
+		}
+	} else {
+		var err error
+		var info blobio.Info
+		if tail, info, err = st.ReadSuffix(ctx, url, suffixSize); err != nil {
+			return nil, 0, err
+		}
+		size = info.Size
+	}
+	need, err := TailSize(tail, size)
+	if err != nil {
+		return nil, 0, corrupt.Locate(err, url, 0)
+	}
+	if need <= int64(len(tail)) {
+		return tail, size, nil
+	}
+	whole := make([]byte, need)
+	copy(whole[need-int64(len(tail)):], tail)
+	_, err = st.ReadRange(ctx, url, size-need, whole[:need-int64(len(tail))])
+	return whole, size, err
+}

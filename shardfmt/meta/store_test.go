@@ -1,0 +1,75 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// mapStore holds objects by URL and counts requests and bytes.
+type mapStore struct {
+	objects     map[string][]byte
+	gets, bytes atomic.Int64
+}
+
+func (s *mapStore) ReadRange(_ context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
+	b, ok := s.objects[url]
+	if !ok {
+		return blobio.Info{}, fs.ErrNotExist
+	}
+	if off < 0 || off+int64(len(dst)) > int64(len(b)) {
+		return blobio.Info{}, errors.New("range")
+	}
+	s.gets.Add(1)
+	s.bytes.Add(int64(copy(dst, b[off:])))
+	return blobio.Info{Size: int64(len(b))}, nil
+}
+
+func (s *mapStore) ReadSuffix(_ context.Context, url string, n int64) ([]byte, blobio.Info, error) {
+	b, ok := s.objects[url]
+	if !ok {
+		return nil, blobio.Info{}, fs.ErrNotExist
+	}
+	n = min(n, int64(len(b)))
+	s.gets.Add(1)
+	s.bytes.Add(n)
+	return append([]byte(nil), b[int64(len(b))-n:]...), blobio.Info{Size: int64(len(b))}, nil
+}
+
+// inFolder resolves relative references in the folder of the root, and absolute ones inside it.
+func inFolder(root, ref string) (string, error) {
+	folder := root[:strings.LastIndexByte(root, '/')+1]
+	if strings.Contains(ref, "://") {
+		if strings.HasPrefix(ref, folder) {
+			return ref, nil
+		}
+		return "", errors.New("refused")
+	}
+	return folder + ref, nil
+}
+
+// goldenShards yields the roots of the golden shards, or skips.
+func goldenShards(t testing.TB) []string {
+	dir := os.Getenv("SHARDCAT_INTEROP")
+	if dir == "" {
+		t.Skip("SHARDCAT_INTEROP is not set: no golden shards")
+	}
+	var roots []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "shard.amudai.shard") && !strings.Contains(path, "/data/") {
+			roots = append(roots, path)
+		}
+		return err
+	})
+	if err != nil || len(roots) == 0 {
+		t.Fatalf("no golden shards in %s: %v", dir, err)
+	}
+	return roots
+}

@@ -1,0 +1,155 @@
+package meta
+
+import (
+	"context"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// fieldList is a list of references to field descriptors, with the object it was read from.
+type fieldList struct {
+	refs   *RefArray
+	anchor string
+	// oneURL, for a shard's list only: all URLs that are not empty are the same.
+	oneURL bool
+}
+
+// stripeList is the list of stripes, with the object it was read from and the field lists read so far.
+type stripeList struct {
+	anchor string
+	list   []*metapb.StripeDirectory
+	fields []memo[*fieldList]
+}
+
+// Stripes are the stripes of the shard in order. Their number, the sums of their records and their positions
+// are checked against each other and against the directory.
+func (r *Root) Stripes(ctx context.Context) ([]*metapb.StripeDirectory, error) {
+	s, err := r.loadStripes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.list, nil
+}
+
+func (r *Root) loadStripes(ctx context.Context) (*stripeList, error) {
+	return r.stripes.get(func() (*stripeList, error) {
+		m := new(metapb.StripeList)
+		url, err := r.decode(ctx, r.url, r.dir.StripeListRef, m)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkStripes(r.dir, m.Stripes); err != nil {
+			return nil, corrupt.Locate(err, url, int64(r.dir.StripeListRef.GetRange().GetStart())+4)
+		}
+		return &stripeList{anchor: url, list: m.Stripes, fields: make([]memo[*fieldList], len(m.Stripes))}, nil
+	})
+}
+
+// checkStripes checks what the stripes and the directory say of each other.
+func checkStripes(dir *metapb.ShardDirectory, stripes []*metapb.StripeDirectory) error {
+	if uint64(len(stripes)) != dir.StripeCount {
+		return corrupt.At(0, "%d stripes, the directory says %d", len(stripes), dir.StripeCount)
+	}
+	var records, deleted uint64
+	for i, s := range stripes {
+		if s.FieldListRef == nil {
+			return corrupt.At(0, "stripe %d has no field_list_ref", i)
+		}
+		if s.ShardPosition != records {
+			return corrupt.At(0, "stripe %d starts at record %d, %d come before it", i, s.ShardPosition, records)
+		}
+		if s.DeletedRecordCount > s.TotalRecordCount {
+			return corrupt.At(0, "stripe %d: %d of %d records are deleted", i, s.DeletedRecordCount, s.TotalRecordCount)
+		}
+		if s.TotalRecordCount > dir.TotalRecordCount-records {
+			return corrupt.At(0, "stripes up to %d hold more records than the directory's %d", i, dir.TotalRecordCount)
+		}
+		records += s.TotalRecordCount
+		deleted += s.DeletedRecordCount
+	}
+	if records != dir.TotalRecordCount || deleted != dir.DeletedRecordCount {
+		return corrupt.At(0, "stripes hold %d records, %d deleted; the directory says %d and %d",
+			records, deleted, dir.TotalRecordCount, dir.DeletedRecordCount)
+	}
+	return nil
+}
+
+// stripe gives the directory of stripe i and the object it stands in.
+func (r *Root) stripe(ctx context.Context, i int) (*stripeList, *metapb.StripeDirectory, error) {
+	s, err := r.loadStripes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if i < 0 || i >= len(s.list) {
+		return nil, nil, corrupt.Locate(corrupt.At(-1, "stripe %d of %d", i, len(s.list)), r.url, 0)
+	}
+	return s, s.list[i], nil
+}
+
+// StripeProperties are the properties of stripe i, empty if it has none.
+func (r *Root) StripeProperties(ctx context.Context, i int) (*metapb.StripeProperties, error) {
+	s, dir, err := r.stripe(ctx, i)
+	m := new(metapb.StripeProperties)
+	if err != nil || dir.PropertiesRef == nil {
+		return m, err
+	}
+	_, err = r.decode(ctx, s.anchor, dir.PropertiesRef, m)
+	return m, err
+}
+
+// StripeIndexes are the indexes of stripe i, empty if it has none.
+func (r *Root) StripeIndexes(ctx context.Context, i int) (*metapb.IndexCollection, error) {
+	s, dir, err := r.stripe(ctx, i)
+	m := new(metapb.IndexCollection)
+	if err != nil || dir.IndexesRef == nil {
+		return m, err
+	}
+	_, err = r.decode(ctx, s.anchor, dir.IndexesRef, m)
+	return m, err
+}
+
+// StripeField is the descriptor of the field with the given node number in stripe i, and the object it was
+// read from, which is the anchor of the references in it. It is nil where the stripe lacks the field: all its
+// values are null then.
+func (r *Root) StripeField(ctx context.Context, i int, id uint32) (*metapb.StripeFieldDescriptor, string, error) {
+	list, err := r.stripeFields(ctx, i)
+	if err != nil {
+		return nil, "", err
+	}
+	ref, err := list.refs.Ref(int(id))
+	if err != nil || ref == nil {
+		return nil, "", corrupt.Locate(err, list.anchor, 0)
+	}
+	m := new(metapb.StripeFieldDescriptor)
+	url, err := r.decode(ctx, list.anchor, ref, m)
+	if err != nil {
+		return nil, "", err
+	}
+	if m.Field == nil {
+		err := corrupt.At(int64(ref.Range.Start)+4, "stripe %d, field %d: no field descriptor inside", i, id)
+		return nil, "", corrupt.Locate(err, url, 0)
+	}
+	return m, url, nil
+}
+
+// stripeFields is the field list of stripe i.
+func (r *Root) stripeFields(ctx context.Context, i int) (*fieldList, error) {
+	s, dir, err := r.stripe(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return s.fields[i].get(func() (*fieldList, error) { return r.fieldList(ctx, s.anchor, dir.FieldListRef) })
+}
+
+func (r *Root) fieldList(ctx context.Context, anchor string, ref *metapb.DataRef) (*fieldList, error) {
+	payload, url, err := r.message(ctx, anchor, ref)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := ParseRefArray(payload)
+	if err != nil {
+		return nil, corrupt.Locate(err, url, int64(ref.GetRange().GetStart())+4)
+	}
+	return &fieldList{refs: refs, anchor: url}, nil
+}

@@ -1,0 +1,80 @@
+package schema
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zeebo/xxh3"
+)
+
+// The three buffers of format note "container and directory", section 18.2, made by the reference's runtime.
+var referenceBuffers = []struct {
+	name   string
+	size   int
+	check  uint32
+	hex    string
+	schema func() *Schema
+}{
+	{"one field", 146, 0xDF5EE4C2, `
+04000000eeffffff440000000100000010000000 0000 0a001000040008000c00
+f4ffffff180000000c000000 0800 0c00 0400 0800 0100000000000000
+03000000000000000000000001000000 0100000004000000 f6ffffff0c000000 0000 060008000400
+eeffffff ffffffff 20000000 18000000 0501 12001200100000000400080000000c001100 00000000 010000006100`,
+		func() *Schema { return &Schema{Fields: []*Node{{Name: "a", Basic: Int64, Signed: true}}} }},
+	{"two fields", 214, 0x7108CA46, `
+04000000eeffffff48000000020000001000000000000a001000040008000c00f4ffffff1c0000000c00000008000c00
+0400080002000000000000000100000003000000000000000000000002000000020000004400000004000000baffffff
+04000000e8ffffff01000000ffffffff20000000180000000a000000100015001400040008000c000000100000000000
+0100000062000000f6ffffff0c0000000000060008000400eeffffffffffffff20000000180000000501120012001000
+00000400080000000c00110000000000010000006100`,
+		func() *Schema {
+			return &Schema{Fields: []*Node{{Name: "a", Basic: Int64, Signed: true}, {Name: "b", Basic: String}}}
+		}},
+	{"nested, extension, internal", 422, 0xE5D19ED6, `
+0800000000000000eeffffff40000000040000001000000000000a001000040008000c0054ffffff1400000004000000
+0200000001000000000000000300000000000000010000000200000002000000ac0000000400000088ffffff30000000
+040000005effffff040000001b0000004b7573746f2e416d756461692e5265636f72644964656e7469747900deffffff
+100000000000000003000000ffffffff540000004c0000001c00000009001600210020000c0010001400000018000000
+04001c00f4ffffff140000000c00000008000c0004000800000000000c0000004b7573746f446563696d616c00000000
+000000000100000064000000f6ffffff0c0000000000060008000400ecffffffffffffff8c000000180000000f000000
+10001100100000000400080000000c000100000004000000ecffffff0100000058000000180000000d00000010001100
+100004000000080000000c000100000004000000eaffffff020000000100000020000000180000000501120016001400
+040008000c000000100015000000000000000000000000000100000071000000010000007000`,
+		func() *Schema {
+			return &Schema{Fields: []*Node{
+				{Name: "p", Basic: Struct, Children: []*Node{
+					{Name: "q", Basic: List, Children: []*Node{{Basic: Int64, Signed: true}}},
+				}},
+				{Name: "d", Basic: FixedSizeBinary, FixedSize: 16, Ext: &Extension{Label: LabelDecimal},
+					Internal: InternalRecordIdentity},
+			}}
+		}},
+}
+
+func unhex(t testing.TB, s string) []byte {
+	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	require.NoError(t, err)
+	return b
+}
+
+func TestReferenceBuffers(t *testing.T) {
+	for _, c := range referenceBuffers {
+		t.Run(c.name, func(t *testing.T) {
+			want := unhex(t, c.hex)
+			require.Len(t, want, c.size)
+			h := xxh3.Hash(want)
+			require.Equal(t, c.check, uint32(h)^uint32(h>>32))
+
+			s := c.schema()
+			s.Number()
+			require.Equal(t, hex.EncodeToString(want), hex.EncodeToString(Marshal(s)))
+
+			got, err := Unmarshal(want)
+			require.NoError(t, err)
+			require.Equal(t, hex.EncodeToString(want), hex.EncodeToString(Marshal(got)))
+			require.Equal(t, s.Count, got.Count)
+		})
+	}
+}
