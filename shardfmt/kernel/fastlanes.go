@@ -18,7 +18,7 @@ func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
 		}
 		at := len(dst)
 		dst = append(dst, make([]byte, ChunkBytes(width))...)
-		packPortable(dst[at:], chunk, width, ref)
+		pack(dst[at:], chunk, width, ref)
 	}
 	return dst
 }

@@ -1,0 +1,152 @@
+package encode
+
+import (
+	"fmt"
+
+	"github.com/shardcat/shardcat/shardfmt/kernel"
+)
+
+// How values become blocks (format note 03 §9). A buffer's values are staged until FlushValues, or, for byte
+// values, FlushBytes; then Cut… takes whole blocks from the front. The remainder stays staged, until the
+// final call takes it as a last, smaller block.
+const (
+	// FlushValues is the number of staged values at which to call Cut….
+	FlushValues = 64 << 10
+	// FlushBytes is the number of staged bytes at which to call CutBytes.
+	FlushBytes = 4 << 20
+
+	// lightBlock is the values of a numeric block that is bit-packed or the like: two FastLanes groups.
+	lightBlock = 2 << 10
+	// generalBlock is the values of a numeric block that a general compressor handles, or nobody.
+	generalBlock = 8 << 10
+
+	// Byte blocks end at whichever comes first.
+	bytesBlockValues, bytesBlockSize = 4 << 10, 64 << 10
+	// … and for the profile MinimalSize.
+	wideBlockValues, wideBlockSize = 64 << 10, 1 << 20
+)
+
+// Block is one encoded block, without its frame. The slices are valid until the next call of the encoder.
+type Block struct {
+	// Values in the block.
+	Values int
+	// Presence section; empty when nothing is null, or the encoder has NoPresence.
+	Presence []byte
+	// Sub is the value sub-block.
+	Sub []byte
+}
+
+// CutNumbers encodes whole blocks from the front of vals and hands each to emit; with final also the rest. It
+// returns how many values it took: a multiple of eight, unless it took them all. valid is as for Numbers.
+func CutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, final bool, emit func(Block) error) (int, error) {
+	if err := checkValid(len(vals), valid); err != nil {
+		return 0, err
+	}
+	size, taken := blockValues(e, vals, valid), 0
+	for len(vals)-taken >= size || final && taken < len(vals) {
+		n := min(size, len(vals)-taken)
+		var here []byte
+		if valid != nil {
+			here = valid[taken/8:]
+		}
+		sub, err := AppendNumbers(e, e.sub[:0], vals[taken:taken+n], here)
+		if err != nil {
+			return taken, err
+		}
+		e.sub = sub
+		if err := e.hand(n, here, emit); err != nil {
+			return taken, err
+		}
+		taken += n
+	}
+	return taken, nil
+}
+
+// blockValues is the size of the blocks of one flush.
+func blockValues[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
+	return generalBlock
+}
+
+// hand completes the block in e.sub and gives it to emit.
+func (e *Encoder) hand(n int, valid []byte, emit func(Block) error) error {
+	e.presence = e.presence[:0]
+	if !e.o.NoPresence {
+		e.presence = AppendPresence(e.presence, valid, n, e.o.Profile)
+	}
+	return emit(Block{Values: n, Presence: e.presence, Sub: e.sub})
+}
+
+// CutBytes is CutNumbers for byte values, given as for Bytes. It returns how many values it took, any number.
+func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte, final bool, emit func(Block) error) (int, error) {
+	n := len(offsets) - 1
+	if fixed > 0 {
+		n = len(data) / fixed
+	}
+	if n < 0 {
+		return 0, fmt.Errorf("byte values without offsets")
+	}
+	if err := checkValid(n, valid); err != nil {
+		return 0, err
+	}
+	taken := 0
+	for taken < n {
+		size, whole := e.blockEnd(offsets, fixed, taken, n)
+		if !whole && !final {
+			break
+		}
+		if err := e.cutBytes(data, offsets, fixed, valid, taken, size, emit); err != nil {
+			return taken, err
+		}
+		taken += size
+	}
+	return taken, nil
+}
+
+// blockEnd finds how many values from taken on make a block, and whether the block is full.
+func (e *Encoder) blockEnd(offsets []int64, fixed, taken, n int) (size int, whole bool) {
+	values, limit := bytesBlockValues, int64(bytesBlockSize)
+	if e.o.Profile == MinimalSize {
+		values, limit = wideBlockValues, wideBlockSize
+	}
+	if fixed > 0 {
+		size = max(1, min(values, int(limit)/fixed))
+		return min(size, n-taken), n-taken >= size
+	}
+	for taken+size < n && size < values {
+		if size > 0 && offsets[taken+size+1]-offsets[taken] > limit {
+			return size, true
+		}
+		size++
+	}
+	return size, size == values
+}
+
+func (e *Encoder) cutBytes(data []byte, offsets []int64, fixed int, valid []byte, taken, n int, emit func(Block) error) error {
+	if fixed > 0 {
+		data = data[taken*fixed : (taken+n)*fixed]
+	} else {
+		offsets = offsets[taken : taken+n+1]
+	}
+	if valid != nil {
+		e.valid = shiftBits(e.valid[:0], valid, taken, n)
+		valid = e.valid
+	}
+	var err error
+	if e.sub, err = e.AppendBytes(e.sub[:0], data, offsets, fixed, valid); err != nil {
+		return err
+	}
+	return e.hand(n, valid, emit)
+}
+
+// shiftBits appends n bits of a bitmap, from bit at on, so that they start at bit 0.
+func shiftBits(dst, bitmap []byte, at, n int) []byte {
+	from, shift := at/8, at%8
+	for i := range (n + 7) / 8 {
+		b := bitmap[from+i] >> shift
+		if shift > 0 && from+i+1 < len(bitmap) {
+			b |= bitmap[from+i+1] << (8 - shift)
+		}
+		dst = append(dst, b)
+	}
+	return dst
+}

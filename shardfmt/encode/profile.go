@@ -1,0 +1,59 @@
+package encode
+
+import "fmt"
+
+// Profile says how much work goes into making a block small. The zero value is Balanced.
+type Profile uint8
+
+// The profiles, by the names of the reference implementation.
+const (
+	// Balanced tries every encoding but Zstd, nested up to four deep.
+	Balanced Profile = iota
+	// Plain writes values as they are.
+	Plain
+	// MinimalCompression takes the first cheap encoding that helps, at most one nested stream, else LZ4.
+	MinimalCompression
+	// HighCompression is Balanced with Zstd.
+	HighCompression
+	// MinimalSize tries everything, everywhere, at the compressors' best levels and in larger byte blocks.
+	MinimalSize
+)
+
+var profileNames = [...]string{
+	Balanced:           "balanced",
+	Plain:              "plain",
+	MinimalCompression: "minimal-compression",
+	HighCompression:    "high-compression",
+	MinimalSize:        "minimal-size",
+}
+
+// String gives the name that ParseProfile reads.
+func (p Profile) String() string {
+	if int(p) < len(profileNames) {
+		return profileNames[p]
+	}
+	return fmt.Sprintf("profile(%d)", uint8(p))
+}
+
+// ParseProfile reads the name of a profile; the empty string is Balanced.
+func ParseProfile(name string) (Profile, error) {
+	if name == "" {
+		return Balanced, nil
+	}
+	for p, s := range profileNames {
+		if s == name {
+			return Profile(p), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown encoding profile %q", name)
+}
+
+// Options steer an Encoder. The zero value is valid: Balanced, seed 0.
+type Options struct {
+	// Profile of the blocks.
+	Profile Profile
+	// Seed of the samples. The same values, profile and seed give the same bytes.
+	Seed uint64
+	// NoPresence leaves the presence section out of every block (OFFSETS, dictionary codes, bit buffers).
+	NoPresence bool
+}
