@@ -1,0 +1,102 @@
+// Package interop gives tests the golden shards of the reference implementation and compares rows with what
+// they must read back to.
+//
+// The shards are no part of the repository: the environment variable SHARDCAT_INTEROP names the folder, by
+// its absolute path. Without it the tests that need them skip, and say so.
+package interop
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Variable is the environment variable that names the folder of golden shards.
+const Variable = "SHARDCAT_INTEROP"
+
+// Dir is the folder of golden shards; without one the test is skipped.
+func Dir(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv(Variable)
+	if dir == "" {
+		t.Skipf("no golden shards: set %s to their folder", Variable)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil {
+		t.Fatalf("%s: %v", Variable, err)
+	}
+	return dir
+}
+
+// Case is one golden shard, as its case.json describes it.
+type Case struct {
+	Name      string
+	Profile   string
+	Layout    string
+	Plain     bool
+	Rows      int
+	Stripes   []int
+	Columns   []Column
+	Encodings map[string]map[string]int
+	Features  []string
+	// Properties by scope: shard/NAME, stripeN/NAME, stripeN/field:COL/NAME.
+	Properties map[string]any
+
+	// Dir is the folder of the case.
+	Dir string `json:"-"`
+}
+
+// Column of a golden shard; Type is a label such as "list<i32>".
+type Column struct{ Name, Type string }
+
+// Shard is the path of the root object.
+func (c *Case) Shard() string { return filepath.Join(c.Dir, "shard.amudai.shard") }
+
+// Cases are all golden shards, those of the folders merged and reader-defect left out.
+func Cases(t testing.TB) []*Case {
+	t.Helper()
+	return CasesIn(t, Dir(t))
+}
+
+// CasesIn are the golden shards listed in the index.json of a folder.
+func CasesIn(t testing.TB, dir string) []*Case {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []*Case
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		c.Dir = filepath.Join(dir, c.Name)
+	}
+	return cases
+}
+
+// ExpectedRows calls f with each line of the case's rows.ndjson.gz.
+func (c *Case) ExpectedRows(t testing.TB, f func(row int, line []byte)) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(c.Dir, "rows.ndjson.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReaderSize(z, 1<<20)
+	for row := 0; ; row++ {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 1 {
+			f(row, line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
