@@ -57,8 +57,10 @@ func decodeBytes(dst *Bytes, sub []byte, n, fixed int, present []byte, s *Scratc
 		return decodeBytesSingle(dst, sub, n, fixed, present)
 	case Lz4, Zstd:
 		return decodeBytesCompressed(dst, sub, code, n, fixed, s)
+	case BlockDictionary:
+		return decodeBytesDictionary(dst, sub, n, fixed, present, s)
 	}
-	return corrupt.Unsupported(0, "encoding %v", code)
+	return decodeBytesFsst(dst, sub, n, fixed, s)
 }
 
 // bytesCodeOf reads the encoding of a sub-block of byte strings.

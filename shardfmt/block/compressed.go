@@ -28,14 +28,6 @@ const (
 	maxExpanded = 1 << 30
 )
 
-func decodeLz4[U kernel.Unsigned](dst []U, sub []byte) error {
-	return decompressNumbers(dst, sub, Lz4)
-}
-
-func decodeZstd[U kernel.Unsigned](dst []U, sub []byte) error {
-	return decompressNumbers(dst, sub, Zstd)
-}
-
 // decompressNumbers decompresses exactly len(dst) numbers.
 func decompressNumbers[U kernel.Unsigned](dst []U, sub []byte, code Code) error {
 	if len(sub) < compressedHeader {

@@ -65,3 +65,14 @@ func elemOf(k kind, size int) Elem {
 	}
 	return Float32 + step - 2
 }
+
+// kind is what the bits of a numeric element mean.
+func (e Elem) kind() kind {
+	switch {
+	case e <= Int64:
+		return signed
+	case e <= Uint64:
+		return unsigned
+	}
+	return float
+}

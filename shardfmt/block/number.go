@@ -69,12 +69,28 @@ func decode[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) error {
 		return decodePlain(dst, sub)
 	case SingleValue:
 		return decodeSingleValue(dst, sub)
-	case Lz4:
-		return decodeLz4(dst, sub)
-	case Zstd:
-		return decodeZstd(dst, sub)
+	case FLBitPack, FusedFrameOfReference:
+		return decodePacked(dst, sub, code, s)
+	case FrameOfReference:
+		return decodeFOR(dst, sub, s)
+	case Delta:
+		return decodeDelta(dst, sub, k, s)
+	case RunLength:
+		return decodeRuns(dst, sub, k, s)
+	case TruncateU8, TruncateU16, TruncateU32, TruncateU64:
+		return decodeTruncate(dst, sub, code, s)
+	case ZigZag:
+		return decodeZigZag(dst, sub, s)
+	case Alp:
+		return decodeAlp(dst, sub, s)
+	case AlpRd:
+		return decodeAlpRd(dst, sub, s)
+	case BlockDictionary:
+		return decodeDictionary(dst, sub, k, s)
+	case Sparse:
+		return decodeSparse(dst, sub, k, s)
 	}
-	return corrupt.Unsupported(0, "encoding %v", code)
+	return decompressNumbers(dst, sub, code) // Lz4, Zstd
 }
 
 // decodePlain reads an array of exactly len(dst) numbers.

@@ -17,6 +17,7 @@ type Scratch struct {
 	used  int      // words of slab in use
 	depth int      // sub-blocks entered
 	room  kernel.Room
+	fsst  fsst
 }
 
 // mark is a state of a Scratch to which release goes back.

@@ -1,0 +1,85 @@
+package kernel
+
+import "math"
+
+// Powers of ten of ALP: a value is (float(integer) · 10^factor) · 10^-exponent (format note 02 §6.13).
+// The negative powers are the nearest floats to the decimal literals.
+var (
+	alpPower64 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+		1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23}
+	alpInverse64 = [...]float64{1e-0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12,
+		1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1e-23}
+	alpPower32   = [...]float32{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
+	alpInverse32 = [...]float32{1e-0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10}
+)
+
+// AlpMaxExponent is the largest exponent and factor for floats of size bytes.
+func AlpMaxExponent(size int) int {
+	if size == 4 {
+		return len(alpPower32) - 1
+	}
+	return len(alpPower64) - 1
+}
+
+// AlpFloats replaces ALP integers (two's complement) by the bits of their floats: float32 for uint32,
+// float64 for uint64. Exponent and factor are at most AlpMaxExponent.
+func AlpFloats[U Unsigned](dst []U, exponent, factor int) {
+	switch d := any(dst).(type) {
+	case []uint32:
+		f, e := alpPower32[factor], alpInverse32[exponent]
+		for i, v := range d {
+			d[i] = math.Float32bits(float32(float32(float32(int32(v))*f) * e))
+		}
+	case []uint64:
+		f, e := alpPower64[factor], alpInverse64[exponent]
+		for i, v := range d {
+			d[i] = math.Float64bits(float64(float64(float64(int64(v))*f) * e))
+		}
+	}
+}
+
+// Sums with which x + s - s rounds x to an integer: 2^23 + 2^22 and 2^52 + 2^51.
+const (
+	alpRound32 float32 = 1<<23 + 1<<22
+	alpRound64 float64 = 1<<52 + 1<<51
+)
+
+// AlpInteger64 is the ALP integer of v, saturated, 0 for NaN. Whether it gives v back is for the caller to try.
+func AlpInteger64(v float64, exponent, factor int) int64 {
+	x := float64(float64(v*alpPower64[exponent]) * alpInverse64[factor])
+	r := float64(x+alpRound64) - alpRound64
+	switch {
+	case r != r:
+		return 0
+	case r >= 1<<63:
+		return math.MaxInt64
+	case r < -1<<63:
+		return math.MinInt64
+	}
+	return int64(r)
+}
+
+// AlpInteger32 is AlpInteger64 for float32.
+func AlpInteger32(v float32, exponent, factor int) int32 {
+	x := float32(float32(v*alpPower32[exponent]) * alpInverse32[factor])
+	r := float32(x+alpRound32) - alpRound32
+	switch {
+	case r != r:
+		return 0
+	case r >= 1<<31:
+		return math.MaxInt32
+	case r < -1<<31:
+		return math.MinInt32
+	}
+	return int32(r)
+}
+
+// AlpFloat64 is the value that an ALP integer decodes to.
+func AlpFloat64(i int64, exponent, factor int) float64 {
+	return float64(float64(float64(i)*alpPower64[factor]) * alpInverse64[exponent])
+}
+
+// AlpFloat32 is AlpFloat64 for float32.
+func AlpFloat32(i int32, exponent, factor int) float32 {
+	return float32(float32(float32(i)*alpPower32[factor]) * alpInverse32[exponent])
+}

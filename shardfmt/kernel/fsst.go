@@ -1,0 +1,72 @@
+package kernel
+
+import "encoding/binary"
+
+// FsstEscape is the code before a byte that stands for itself.
+const FsstEscape = 255
+
+// FsstTable is a table of up to 255 symbols. A code without a symbol has length 0.
+type FsstTable struct {
+	symbols [256]uint64
+	lengths [256]uint8
+}
+
+// Set fills the table from eight bytes per symbol and a length each. It returns false if a length is not
+// in 1..8.
+func (t *FsstTable) Set(symbols, lengths []byte) bool {
+	clear(t.lengths[:])
+	ok := true
+	for i, l := range lengths {
+		ok = ok && l >= 1 && l <= 8
+		t.symbols[i] = binary.LittleEndian.Uint64(symbols[8*i:])
+		t.lengths[i] = l
+	}
+	return ok
+}
+
+// Decode fills dst, exactly, from the whole of src. It returns false if src has an unknown code, ends in
+// an escape, or stands for more or fewer bytes.
+func (t *FsstTable) Decode(dst, src []byte) bool {
+	at := 0
+	// Eight bytes are stored whatever the symbol's length; what is too much is overwritten by the next.
+	for len(src) > 0 && at+8 <= len(dst) {
+		c := src[0]
+		if c == FsstEscape {
+			if len(src) < 2 {
+				return false
+			}
+			dst[at] = src[1]
+			at, src = at+1, src[2:]
+			continue
+		}
+		length := int(t.lengths[c])
+		if length == 0 {
+			return false
+		}
+		binary.LittleEndian.PutUint64(dst[at:], t.symbols[c])
+		at, src = at+length, src[1:]
+	}
+	return t.decodeEnd(dst[at:], src)
+}
+
+// decodeEnd decodes the last bytes, where a whole symbol may not fit.
+func (t *FsstTable) decodeEnd(dst, src []byte) bool {
+	var symbol [8]byte
+	for len(src) > 0 {
+		part := symbol[:1]
+		if c := src[0]; c == FsstEscape {
+			if len(src) < 2 {
+				return false
+			}
+			symbol[0], src = src[1], src[2:]
+		} else {
+			binary.LittleEndian.PutUint64(symbol[:], t.symbols[c])
+			part, src = symbol[:t.lengths[c]], src[1:]
+		}
+		if len(part) == 0 || copy(dst, part) < len(part) {
+			return false
+		}
+		dst = dst[len(part):]
+	}
+	return len(dst) == 0
+}
