@@ -1,0 +1,194 @@
+package filter
+
+import (
+	"fmt"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Bound is an expression tied to the fields of one schema. It may be used concurrently.
+type Bound struct {
+	root   predicate
+	fields []*boundField
+	expr   Expr
+}
+
+// boundField is one field that the expression reads.
+type boundField struct {
+	path Path
+	// nodes leads from the top-level field to the one that is read.
+	nodes []*schema.Node
+}
+
+func (f *boundField) leaf() *schema.Node { return f.nodes[len(f.nodes)-1] }
+
+// predicate is one node of the bound tree.
+type predicate interface {
+	// eval writes the truth of each row.
+	eval(rows *rows, out []truth) error
+	// possible tells which answers the statistics leave open.
+	possible(stats func(id uint32) *Stats) outcomes
+}
+
+// truth is one value of three-valued logic; the order false < unknown < true makes AND a minimum, OR a maximum.
+type truth uint8
+
+const (
+	isFalse truth = iota
+	isUnknown
+	isTrue
+)
+
+type (
+	andPredicate  struct{ left, right predicate }
+	orPredicate   struct{ left, right predicate }
+	notPredicate  struct{ x predicate }
+	nullPredicate struct{ field *boundField }
+	leafPredicate struct {
+		field *boundField
+		test  test
+	}
+)
+
+// Bind ties an expression to a schema: every field must exist, every literal must fit its field.
+func Bind(e Expr, s *schema.Schema) (*Bound, error) {
+	b := &binder{schema: s, known: map[string]*boundField{}}
+	root, err := b.bind(e)
+	if err != nil {
+		return nil, err
+	}
+	return &Bound{root: root, fields: b.fields, expr: e}, nil
+}
+
+// Paths are the fields that the expression reads, each once.
+func (b *Bound) Paths() []Path {
+	out := make([]Path, len(b.fields))
+	for i, f := range b.fields {
+		out[i] = f.path
+	}
+	return out
+}
+
+// Nodes are the numbers of the fields that the expression reads.
+func (b *Bound) Nodes() []uint32 {
+	out := make([]uint32, len(b.fields))
+	for i, f := range b.fields {
+		out[i] = f.leaf().ID
+	}
+	return out
+}
+
+// Expr is the expression as it was parsed.
+func (b *Bound) Expr() Expr { return b.expr }
+
+type binder struct {
+	schema *schema.Schema
+	fields []*boundField
+	known  map[string]*boundField
+}
+
+func (b *binder) bind(e Expr) (predicate, error) {
+	switch e := e.(type) {
+	case And:
+		left, right, err := b.pair(e.Left, e.Right)
+		return andPredicate{left, right}, err
+	case Or:
+		left, right, err := b.pair(e.Left, e.Right)
+		return orPredicate{left, right}, err
+	case Not:
+		x, err := b.bind(e.X)
+		return notPredicate{x}, err
+	case IsNull:
+		field, err := b.field(e.Field)
+		return nullPredicate{field}, err
+	case Truth:
+		return b.bind(Compare{e.Field, Eq, Literal{BoolLiteral, "true"}})
+	case Compare:
+		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newCompareTest(n, e.Op, e.Value) })
+	case In:
+		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newInTest(n, e.Values) })
+	case Like:
+		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newLikeTest(n, e.Pattern) })
+	case Text:
+		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newTextTest(n, e) })
+	}
+	return nil, fmt.Errorf("filter: %T is no expression", e)
+}
+
+func (b *binder) pair(l, r Expr) (left, right predicate, err error) {
+	if left, err = b.bind(l); err == nil {
+		right, err = b.bind(r)
+	}
+	return left, right, err
+}
+
+func (b *binder) leaf(p Path, build func(*schema.Node) (test, error)) (predicate, error) {
+	field, err := b.field(p)
+	if err != nil {
+		return nil, err
+	}
+	t, err := build(field.leaf())
+	return leafPredicate{field, t}, err
+}
+
+// field finds a path in the schema: by name, then by alias, through structs only.
+func (b *binder) field(p Path) (*boundField, error) {
+	key := p.String()
+	if f, ok := b.known[key]; ok {
+		return f, nil
+	}
+	f := &boundField{path: p}
+	level := b.schema.Fields
+	for i, name := range p {
+		n := childNamed(level, name)
+		if n == nil {
+			return nil, fmt.Errorf("filter: there is no field %s%s", p[:i+1], suggestion(level))
+		}
+		f.nodes = append(f.nodes, n)
+		if i+1 < len(p) && n.Basic != schema.Struct {
+			return nil, fmt.Errorf("filter: field %s is no struct, it has no member %q", p[:i+1], p[i+1])
+		}
+		level = n.Children
+	}
+	b.known[key] = f
+	b.fields = append(b.fields, f)
+	return f, nil
+}
+
+func childNamed(level []*schema.Node, name string) *schema.Node {
+	for _, n := range level {
+		if n.Name == name {
+			return n
+		}
+	}
+	for _, n := range level {
+		for _, alias := range n.Aliases {
+			if alias == name {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// maxSuggested names are listed when a field is not found.
+const maxSuggested = 12
+
+func suggestion(level []*schema.Node) string {
+	s := ""
+	for i, n := range level {
+		if n.Internal != "" {
+			continue
+		}
+		if i == maxSuggested {
+			return s + ", …"
+		}
+		if s == "" {
+			s = "; the fields are "
+		} else {
+			s += ", "
+		}
+		s += quoteName(n.Name)
+	}
+	return s
+}

@@ -1,0 +1,271 @@
+package filter
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// maxNumber bounds the digits and the exponent of a number, since exact arithmetic is as long as they say.
+const maxNumber = 400
+
+// checkNumber refuses what only looks like a number.
+func checkNumber(t token) error {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(t.text), "e")
+	digits := strings.TrimLeft(mantissa, "+-")
+	_, err := strconv.ParseFloat(t.text, 64)
+	tooLong := len(t.text) > maxNumber
+	if e, eErr := strconv.Atoi(exponent); exponent != "" && (eErr != nil || e > maxNumber || e < -maxNumber) {
+		tooLong = true
+	}
+	if tooLong {
+		return fmt.Errorf("filter: the number at offset %d is out of any column's range", t.at)
+	}
+	if err != nil && !isRangeError(err) || digits == "" {
+		return fmt.Errorf("filter: %q at offset %d is no number", t.text, t.at)
+	}
+	return nil
+}
+
+func isRangeError(err error) bool {
+	ne, ok := err.(*strconv.NumError)
+	return ok && ne.Err == strconv.ErrRange
+}
+
+// Value is a value of a column in the form in which comparisons are made. Which member counts is decided by
+// the node it belongs to: Int for signed integers, DateTime and TimeSpan (ticks); Uint for unsigned integers;
+// Float for floats; Bool for Boolean; Bytes for strings, binaries, guids and decimals (16 bytes).
+type Value struct {
+	Int   int64
+	Uint  uint64
+	Float float64
+	Bool  bool
+	Bytes []byte
+}
+
+// class groups the types whose values compare in one way.
+type class uint8
+
+const (
+	noClass class = iota
+	boolClass
+	intClass
+	uintClass
+	floatClass
+	bytesClass
+	decimalClass
+)
+
+// classOf is the comparison class of a node's values; noClass where only IS NULL applies.
+func classOf(n *schema.Node) class {
+	switch n.Basic {
+	case schema.Boolean:
+		return boolClass
+	case schema.Int8, schema.Int16, schema.Int32, schema.Int64:
+		if n.Signed {
+			return intClass
+		}
+		return uintClass
+	case schema.DateTime:
+		return intClass
+	case schema.Float32, schema.Float64:
+		return floatClass
+	case schema.String, schema.Binary, schema.Guid:
+		return bytesClass
+	case schema.FixedSizeBinary:
+		if n.IsDecimal() {
+			return decimalClass
+		}
+		return bytesClass
+	}
+	return noClass
+}
+
+// operand is a literal bound to a node. For integer classes a literal that is no integer, or lies outside the
+// 64-bit range, is kept as its floor and a remark, so that comparisons stay exact.
+type operand struct {
+	Value
+	null     bool // the literal NULL: every comparison is unknown
+	fraction bool // the literal lies above Int or Uint and below the next integer
+	beyond   int  // -1, +1: below or above every value of the class
+}
+
+// bindLiteral converts a literal to the type of a node.
+func bindLiteral(n *schema.Node, l Literal) (operand, error) {
+	if l.Kind == NullLiteral {
+		return operand{null: true}, nil
+	}
+	var op operand
+	var err error
+	switch c := classOf(n); c {
+	case boolClass:
+		op.Bool, err = bindBool(l)
+	case intClass, uintClass:
+		op, err = bindInteger(n, c, l)
+	case floatClass:
+		op.Float, err = bindFloat(n, l)
+	case decimalClass:
+		op.Bytes, err = bindDecimal(l)
+	case bytesClass:
+		op.Bytes, err = bindBytes(n, l)
+	default:
+		err = fmt.Errorf("only IS NULL applies to it")
+	}
+	if err != nil {
+		return op, fmt.Errorf("filter: %s can't be held against field %q: %w", l, n.Name, err)
+	}
+	return op, nil
+}
+
+func bindBool(l Literal) (bool, error) {
+	if l.Kind != BoolLiteral {
+		return false, fmt.Errorf("it is a Boolean, TRUE or FALSE was expected")
+	}
+	return l.Text == "true", nil
+}
+
+func bindInteger(n *schema.Node, c class, l Literal) (operand, error) {
+	switch {
+	case n.Basic == schema.DateTime && (l.Kind == StringLiteral || l.Kind == DateTimeLiteral):
+		ticks, err := parseDateTime(l.Text)
+		return operand{Value: Value{Int: ticks}}, err
+	case n.IsTimeSpan() && (l.Kind == StringLiteral || l.Kind == TimeSpanLiteral):
+		ticks, err := parseTimeSpan(l.Text)
+		return operand{Value: Value{Int: ticks}}, err
+	case l.Kind != NumberLiteral || n.Basic == schema.DateTime:
+		return operand{}, fmt.Errorf("the literal's type does not fit")
+	}
+	rat, ok := new(big.Rat).SetString(strings.TrimPrefix(l.Text, "+"))
+	if !ok {
+		return operand{}, fmt.Errorf("it is no number")
+	}
+	floor := new(big.Int).Div(rat.Num(), rat.Denom())
+	op := operand{fraction: !rat.IsInt()}
+	switch {
+	case c == intClass && floor.IsInt64():
+		op.Int = floor.Int64()
+	case c == uintClass && floor.IsUint64():
+		op.Uint = floor.Uint64()
+	case floor.Sign() < 0:
+		op.beyond = -1
+	default:
+		op.beyond = 1
+	}
+	return op, nil
+}
+
+func bindFloat(n *schema.Node, l Literal) (float64, error) {
+	bits := 64
+	if n.Basic == schema.Float32 {
+		bits = 32
+	}
+	text := l.Text
+	if l.Kind == StringLiteral {
+		switch text {
+		case "NaN":
+			return math.NaN(), nil
+		case "Infinity", "+Infinity":
+			return math.Inf(1), nil
+		case "-Infinity":
+			return math.Inf(-1), nil
+		}
+	}
+	if l.Kind != NumberLiteral {
+		return 0, fmt.Errorf("it is a float")
+	}
+	f, err := strconv.ParseFloat(text, bits)
+	if err != nil && !isRangeError(err) {
+		return 0, err
+	}
+	return f, nil
+}
+
+func bindBytes(n *schema.Node, l Literal) ([]byte, error) {
+	switch {
+	case n.Basic == schema.Guid && (l.Kind == StringLiteral || l.Kind == GuidLiteral):
+		return parseGuid(l.Text)
+	case l.Kind == BinaryLiteral && n.Basic != schema.String && n.Basic != schema.Guid:
+		return hex.DecodeString(l.Text)
+	case l.Kind == StringLiteral && (n.Basic == schema.String || n.IsDynamic()):
+		return []byte(l.Text), nil
+	}
+	return nil, fmt.Errorf("the literal's type does not fit")
+}
+
+// parseGuid reads a hyphenated guid, in the byte order of its text.
+func parseGuid(s string) ([]byte, error) {
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return nil, fmt.Errorf("%q is no hyphenated guid", s)
+	}
+	return hex.DecodeString(strings.ReplaceAll(s, "-", ""))
+}
+
+// Ticks are 100 ns since 0001-01-01T00:00:00Z.
+const (
+	ticksPerSecond  = 10_000_000
+	secondsToUnix   = 62_135_596_800 // from year 1 to 1970
+	maxFractionSize = 7
+)
+
+// parseDateTime reads RFC 3339, with a space for the T if so written, or a date alone; no zone means UTC.
+func parseDateTime(s string) (int64, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999",
+		"2006-01-02 15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		t, err := time.Parse(layout, s)
+		if err != nil {
+			continue
+		}
+		seconds := t.Unix() + secondsToUnix
+		if seconds < 0 || t.UTC().Year() > 9999 {
+			return 0, fmt.Errorf("%q lies outside the years 1 to 9999", s)
+		}
+		return seconds*ticksPerSecond + int64(t.Nanosecond())/100, nil
+	}
+	return 0, fmt.Errorf("%q is no timestamp of RFC 3339", s)
+}
+
+// parseTimeSpan reads [-][d.]hh:mm[:ss[.fffffff]].
+func parseTimeSpan(s string) (int64, error) {
+	bad := fmt.Errorf("%q is no time span ([-][d.]hh:mm:ss[.fffffff])", s)
+	rest, negative := strings.CutPrefix(s, "-")
+	parts := strings.Split(rest, ":")
+	if len(parts) < 2 || len(parts) > 3 {
+		return 0, bad
+	}
+	days, hours, found := strings.Cut(parts[0], ".")
+	if !found {
+		days, hours = "0", parts[0]
+	}
+	seconds, fraction := "0", ""
+	if len(parts) == 3 {
+		seconds, fraction, _ = strings.Cut(parts[2], ".")
+	}
+	if len(fraction) > maxFractionSize {
+		return 0, bad
+	}
+	fraction += strings.Repeat("0", maxFractionSize-len(fraction))
+	total := new(big.Int)
+	for _, part := range []struct {
+		text  string
+		scale int64
+	}{{days, 864_000_000_000}, {hours, 36_000_000_000}, {parts[1], 600_000_000}, {seconds, ticksPerSecond}, {fraction, 1}} {
+		n, err := strconv.ParseUint(part.text, 10, 32)
+		if err != nil {
+			return 0, bad
+		}
+		total.Add(total, new(big.Int).Mul(big.NewInt(int64(n)), big.NewInt(part.scale)))
+	}
+	if negative {
+		total.Neg(total)
+	}
+	if !total.IsInt64() {
+		return 0, bad
+	}
+	return total.Int64(), nil
+}

@@ -1,0 +1,95 @@
+package filter
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParsePrintsItself(t *testing.T) {
+	for in, want := range map[string]string{
+		`a = 1`:                               "a = 1",
+		`1 < a`:                               "a > 1",
+		`a<>-2.5e3`:                           "a != -2.5e3",
+		`"7bsf-0" > 3`:                        `"7bsf-0" > 3`,
+		`"and" = 'it''s'`:                     `"and" = 'it''s'`,
+		`a.b."c.d" is not null`:               `NOT (a.b."c.d" IS NULL)`,
+		`a = 1 or b = 2 and c = 3`:            "(a = 1 OR (b = 2 AND c = 3))",
+		`not a = 1 and b = 2`:                 "(NOT (a = 1) AND b = 2)",
+		`x BETWEEN 1 AND 2 AND y = 3`:         "((x >= 1 AND x <= 2) AND y = 3)",
+		`x NOT BETWEEN 1 AND 2`:               "NOT ((x >= 1 AND x <= 2))",
+		`x IN (1, 'b', NULL)`:                 "x IN (1, 'b', NULL)",
+		`x not in (true)`:                     "NOT (x IN (TRUE))",
+		`m HAS 'disk' or m HASPREFIX_CS 'Di'`: "(m HAS 'disk' OR m HASPREFIX_CS 'Di')",
+		`m NOT CONTAINS 'x'`:                  "NOT (m CONTAINS 'x')",
+		`url LIKE '/a%_'`:                     "url LIKE '/a%_'",
+		`id = guid '00112233-4455-6677-8899-aabbccddeeff'`: "id = guid '00112233-4455-6677-8899-aabbccddeeff'",
+		`b = X'00ff'`:               "b = X'00ff'",
+		`d > timespan '1.00:00:00'`: "d > timespan '1.00:00:00'",
+		`flag and not (other)`:      "(flag AND NOT (other))",
+		`größe >= .5`:               "größe >= .5",
+	} {
+		e, err := Parse(in)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+			continue
+		}
+		if e.String() != want {
+			t.Errorf("%s: got %s, want %s", in, e, want)
+		}
+		again, err := Parse(e.String())
+		if err != nil || again.String() != e.String() {
+			t.Errorf("%s does not read back: %v, %v", e, again, err)
+		}
+	}
+}
+
+func TestParseErrorsNameTheOffset(t *testing.T) {
+	for in, want := range map[string]string{
+		``:                "offset 0",
+		`a =`:             "offset 3",
+		`a = 1 b`:         "offset 6",
+		`a = 'x`:          "never closed",
+		`a ! 1`:           `unexpected '!' at offset 2`,
+		`(a = 1`:          ") was expected",
+		`a IN ()`:         "a literal",
+		`a = 1.2.3`:       "no number",
+		`a NOT 1`:         "IN, BETWEEN",
+		`a LIKE 3`:        "single quotes",
+		`1 AND 2`:         "a comparison",
+		`a = 1e999999999`: "out of any column's range",
+		`select = `:       "a literal",
+		`NULL IS NULL`:    "a comparison",
+	} {
+		_, err := Parse(in)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want …%s…", in, err, want)
+		}
+	}
+}
+
+func TestParseBoundsNesting(t *testing.T) {
+	if _, err := Parse(strings.Repeat("(", 100000) + "a = 1"); err == nil {
+		t.Error("a hundred thousand brackets were accepted")
+	}
+	if _, err := Parse(strings.Repeat("NOT ", 100000) + "a = 1"); err == nil {
+		t.Error("a hundred thousand NOTs were accepted")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(`a = 1 AND "b c" LIKE 'x%' OR NOT d.e IN (1, 2.5, 'z') AND f IS NOT NULL`)
+	f.Add(`m HAS_CS 'x' AND t > datetime '2020-01-01' AND b = X'00'`)
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := Parse(s)
+		if err != nil {
+			return
+		}
+		again, err := Parse(e.String())
+		if err != nil {
+			t.Fatalf("%q printed as %q does not read back: %v", s, e, err)
+		}
+		if again.String() != e.String() {
+			t.Fatalf("%q changed to %q", e, again)
+		}
+	})
+}

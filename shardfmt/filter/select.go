@@ -1,0 +1,193 @@
+package filter
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Select tells which rows of a batch the expression selects: those for which it is true. The batch holds the
+// expression's top-level fields by name, in the canonical types of package arrowtype. The answer is a bitmap,
+// least significant bit first, of ceil(rows/8) bytes, and the number of bits set.
+func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, err error) {
+	n := int(batch.NumRows())
+	out := make([]truth, n)
+	if err := b.root.eval(&rows{batch: batch, n: n}, out); err != nil {
+		return nil, 0, err
+	}
+	bitmap = make([]byte, (n+7)/8)
+	for i, t := range out {
+		if t == isTrue {
+			bitmap[i/8] |= 1 << (i % 8)
+			selected++
+		}
+	}
+	return bitmap, selected, nil
+}
+
+// rows is the batch at hand.
+type rows struct {
+	batch arrow.RecordBatch
+	n     int
+}
+
+// column finds a field's values: the leaf array and, for every row, whether it or one of its parents is null.
+func (r *rows) column(f *boundField) (leaf arrow.Array, null func(int) bool, err error) {
+	at := r.batch.Schema().FieldIndices(f.nodes[0].Name)
+	if len(at) == 0 {
+		return nil, nil, fmt.Errorf("filter: the batch lacks field %s", f.path)
+	}
+	chain := []arrow.Array{r.batch.Column(at[0])}
+	for _, node := range f.nodes[1:] {
+		parent, ok := chain[len(chain)-1].(*array.Struct)
+		if !ok {
+			return nil, nil, fmt.Errorf("filter: field %s is no struct in the batch", f.path)
+		}
+		i, ok := parent.DataType().(*arrow.StructType).FieldIdx(node.Name)
+		if !ok {
+			return nil, nil, fmt.Errorf("filter: the batch lacks field %s", f.path)
+		}
+		chain = append(chain, parent.Field(i))
+	}
+	leaf = chain[len(chain)-1]
+	if leaf.DataType().ID() == arrow.NULL {
+		return leaf, func(int) bool { return true }, nil
+	}
+	return leaf, func(row int) bool {
+		for _, a := range chain {
+			if a.IsNull(row) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+func (p andPredicate) eval(r *rows, out []truth) error {
+	return evalPair(r, p.left, p.right, out, func(a, b truth) truth { return min(a, b) })
+}
+
+func (p orPredicate) eval(r *rows, out []truth) error {
+	return evalPair(r, p.left, p.right, out, func(a, b truth) truth { return max(a, b) })
+}
+
+func evalPair(r *rows, left, right predicate, out []truth, join func(a, b truth) truth) error {
+	if err := left.eval(r, out); err != nil {
+		return err
+	}
+	other := make([]truth, len(out))
+	if err := right.eval(r, other); err != nil {
+		return err
+	}
+	for i, t := range other {
+		out[i] = join(out[i], t)
+	}
+	return nil
+}
+
+func (p notPredicate) eval(r *rows, out []truth) error {
+	if err := p.x.eval(r, out); err != nil {
+		return err
+	}
+	for i, t := range out {
+		out[i] = isTrue - t
+	}
+	return nil
+}
+
+func (p nullPredicate) eval(r *rows, out []truth) error {
+	_, null, err := r.column(p.field)
+	if err != nil {
+		return err
+	}
+	for i := range out {
+		out[i] = isFalse
+		if null(i) {
+			out[i] = isTrue
+		}
+	}
+	return nil
+}
+
+func (p leafPredicate) eval(r *rows, out []truth) error {
+	leaf, null, err := r.column(p.field)
+	if err != nil {
+		return err
+	}
+	load, err := loader(leaf)
+	if err != nil {
+		return fmt.Errorf("filter: field %s: %w", p.field.path, err)
+	}
+	otherwise := isFalse
+	if p.test.unknown() {
+		otherwise = isUnknown
+	}
+	var v Value
+	for i := range out {
+		if null(i) {
+			out[i] = isUnknown
+			continue
+		}
+		load(i, &v)
+		out[i] = otherwise
+		if p.test.holds(&v) {
+			out[i] = isTrue
+		}
+	}
+	return nil
+}
+
+// loader gives the function that reads a row of a leaf array.
+func loader(a arrow.Array) (func(int, *Value), error) {
+	if ext, ok := a.(array.ExtensionArray); ok {
+		a = ext.Storage()
+	}
+	switch a := a.(type) {
+	case *array.Boolean:
+		return func(i int, v *Value) { v.Bool = a.Value(i) }, nil
+	case *array.Float32:
+		return func(i int, v *Value) { v.Float = float64(a.Value(i)) }, nil
+	case *array.Float64:
+		return func(i int, v *Value) { v.Float = a.Value(i) }, nil
+	case *array.String:
+		return func(i int, v *Value) { v.Bytes = []byte(a.Value(i)) }, nil
+	case *array.LargeString:
+		offsets, data := a.ValueOffsets(), a.Data().Buffers()[2]
+		if data == nil {
+			return func(_ int, v *Value) { v.Bytes = nil }, nil
+		}
+		return func(i int, v *Value) { v.Bytes = data.Bytes()[offsets[i]:offsets[i+1]] }, nil
+	case *array.Binary:
+		return func(i int, v *Value) { v.Bytes = a.Value(i) }, nil
+	case *array.LargeBinary:
+		return func(i int, v *Value) { v.Bytes = a.Value(i) }, nil
+	case *array.FixedSizeBinary:
+		return func(i int, v *Value) { v.Bytes = a.Value(i) }, nil
+	case *array.Null:
+		return func(int, *Value) {}, nil
+	}
+	return integerLoader(a)
+}
+
+func integerLoader(a arrow.Array) (func(int, *Value), error) {
+	switch a := a.(type) {
+	case *array.Int8:
+		return func(i int, v *Value) { v.Int = int64(a.Value(i)) }, nil
+	case *array.Int16:
+		return func(i int, v *Value) { v.Int = int64(a.Value(i)) }, nil
+	case *array.Int32:
+		return func(i int, v *Value) { v.Int = int64(a.Value(i)) }, nil
+	case *array.Int64:
+		return func(i int, v *Value) { v.Int = a.Value(i) }, nil
+	case *array.Uint8:
+		return func(i int, v *Value) { v.Uint = uint64(a.Value(i)) }, nil
+	case *array.Uint16:
+		return func(i int, v *Value) { v.Uint = uint64(a.Value(i)) }, nil
+	case *array.Uint32:
+		return func(i int, v *Value) { v.Uint = uint64(a.Value(i)) }, nil
+	case *array.Uint64:
+		return func(i int, v *Value) { v.Uint = a.Value(i) }, nil
+	}
+	return nil, fmt.Errorf("arrays of type %s can't be compared", a.DataType())
+}

@@ -1,0 +1,213 @@
+package filter
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// isText tells whether the term operators and LIKE apply to a node.
+func isText(n *schema.Node) error {
+	if n.Basic == schema.String || n.IsDynamic() {
+		return nil
+	}
+	return fmt.Errorf("filter: field %q is no string", n.Name)
+}
+
+// likeTest matches a pattern.
+type likeTest struct {
+	segments []segment
+	// prefix is what every match starts with.
+	prefix string
+}
+
+// segment is a piece of a pattern between two %; every rune is literal or, where any is set, matches one character.
+type segment struct {
+	runes []rune
+	any   []bool
+}
+
+func newLikeTest(n *schema.Node, pattern string) (test, error) {
+	t := &likeTest{segments: []segment{{}}}
+	literalSoFar := true
+	var prefix strings.Builder
+	runes := []rune(pattern)
+	for i := 0; i < len(runes); i++ {
+		last := &t.segments[len(t.segments)-1]
+		r := runes[i]
+		if r == '%' {
+			literalSoFar = false
+			t.segments = append(t.segments, segment{})
+			continue
+		}
+		if r == '\\' && i+1 < len(runes) {
+			i++
+			r = runes[i]
+		} else if r == '_' {
+			literalSoFar = false
+			last.runes, last.any = append(last.runes, 0), append(last.any, true)
+			continue
+		}
+		last.runes, last.any = append(last.runes, r), append(last.any, false)
+		if literalSoFar {
+			prefix.WriteRune(r)
+		}
+	}
+	t.prefix = prefix.String()
+	return t, isText(n)
+}
+
+func (t *likeTest) class() class  { return bytesClass }
+func (t *likeTest) unknown() bool { return false }
+
+// holds matches the first segment at the start, the last at the end, and each between at its first place:
+// with only runs between them, the leftmost match of each is as good as any.
+func (t *likeTest) holds(v *Value) bool {
+	rest := v.Bytes
+	first := t.segments[0]
+	n, ok := first.matchAt(rest)
+	if !ok {
+		return false
+	}
+	rest = rest[n:]
+	if len(t.segments) == 1 {
+		return len(rest) == 0
+	}
+	for _, s := range t.segments[1 : len(t.segments)-1] {
+		end, ok := s.find(rest)
+		if !ok {
+			return false
+		}
+		rest = rest[end:]
+	}
+	return t.segments[len(t.segments)-1].matchEnd(rest)
+}
+
+// matchAt matches the segment at the start of b and returns the bytes it took.
+func (s segment) matchAt(b []byte) (int, bool) {
+	used := 0
+	for i, want := range s.runes {
+		r, size := utf8.DecodeRune(b[used:])
+		if size == 0 || !s.any[i] && r != want {
+			return 0, false
+		}
+		used += size
+	}
+	return used, true
+}
+
+// find is the end of the leftmost match.
+func (s segment) find(b []byte) (int, bool) {
+	for start := 0; start <= len(b); {
+		if n, ok := s.matchAt(b[start:]); ok {
+			return start + n, true
+		}
+		_, size := utf8.DecodeRune(b[start:])
+		start += max(size, 1)
+	}
+	return 0, false
+}
+
+func (s segment) matchEnd(b []byte) bool {
+	start := len(b)
+	for range s.runes {
+		_, size := utf8.DecodeLastRune(b[:start])
+		if size == 0 {
+			return false
+		}
+		start -= size
+	}
+	n, ok := s.matchAt(b[start:])
+	return ok && n == len(b)-start
+}
+
+// textTest is a term operator.
+type textTest struct {
+	kind  TextKind
+	exact bool
+	// term is folded unless exact.
+	term []byte
+}
+
+func newTextTest(n *schema.Node, e Text) (test, error) {
+	t := &textTest{kind: e.Kind, exact: e.Exact, term: []byte(e.Term)}
+	if !e.Exact {
+		t.term = appendFolded(nil, t.term)
+	}
+	if len(t.term) == 0 {
+		return nil, fmt.Errorf("filter: %s of an empty text", e.Kind)
+	}
+	return t, isText(n)
+}
+
+func (t *textTest) class() class  { return bytesClass }
+func (t *textTest) unknown() bool { return false }
+
+func (t *textTest) holds(v *Value) bool {
+	text := v.Bytes
+	if !t.exact {
+		text = appendFolded(make([]byte, 0, 128), text)
+	}
+	for from := 0; ; {
+		i := bytes.Index(text[from:], t.term)
+		if i < 0 {
+			return false
+		}
+		start := from + i
+		if t.bounded(text, start, start+len(t.term)) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+// bounded tells whether the occurrence [start, end) has the borders that the operator asks for.
+func (t *textTest) bounded(text []byte, start, end int) bool {
+	if t.kind == Contains {
+		return true
+	}
+	before, _ := utf8.DecodeLastRune(text[:start])
+	if start > 0 && isTermRune(before) {
+		return false
+	}
+	after, _ := utf8.DecodeRune(text[end:])
+	return t.kind == HasPrefix || end == len(text) || !isTermRune(after)
+}
+
+func isTermRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// appendFolded appends text with every rune replaced by the smallest of its simple-folding orbit, so that
+// texts that differ in case only become equal.
+func appendFolded(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf && c != 'k' && c != 'K' && c != 's' && c != 'S' {
+			if 'a' <= c && c <= 'z' {
+				c -= 'a' - 'A'
+			}
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size <= 1 {
+			dst = append(dst, c)
+		} else {
+			dst = utf8.AppendRune(dst, smallestFold(r))
+		}
+		i += max(size, 1)
+	}
+	return dst
+}
+
+func smallestFold(r rune) rune {
+	smallest := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		smallest = min(smallest, next)
+	}
+	return smallest
+}
