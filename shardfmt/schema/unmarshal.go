@@ -45,7 +45,11 @@ const (
 )
 
 func (v *View) reader() *reader {
-	return &reader{count: v.count, budget: baseBudget + budgetPerByte*len(v.fields.b)}
+	return &reader{
+		count:  v.count,
+		seen:   make([]uint64, (v.count+63)/64),
+		budget: baseBudget + budgetPerByte*len(v.fields.b),
+	}
 }
 
 // spend takes n bytes off the budget.
@@ -142,15 +146,11 @@ func (r *reader) claim(id uint32, pos int) error {
 	if id >= r.count {
 		return corrupt.At(int64(pos), "schema: node number %d of %d", id, r.count)
 	}
-	word := int(id / 64)
-	for len(r.seen) <= word {
-		r.seen = append(r.seen, 0)
-	}
-	if bit := uint64(1) << (id % 64); r.seen[word]&bit != 0 {
+	word, bit := &r.seen[id/64], uint64(1)<<(id%64)
+	if *word&bit != 0 {
 		return corrupt.At(int64(pos), "schema: node number %d is used twice", id)
-	} else {
-		r.seen[word] |= bit
 	}
+	*word |= bit
 	return nil
 }
 

@@ -1,0 +1,174 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// ErrInvalid is the error of a schema that is not well formed, as text or as a tree.
+var ErrInvalid = errors.New("invalid schema")
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// maxVariants is how many children a Union may have: its discriminator is a byte.
+const maxVariants = 256
+
+// Validate checks what a writer must hold to: names of fields and of a Struct's children are there and
+// unique (an internal field may lack one), those of a Union unique where they are there; every type has the
+// children it needs; sizes, depth and number of nodes are within limits. The error matches ErrInvalid and
+// names the node.
+func (s *Schema) Validate() error {
+	v := validator{}
+	if err := v.names(s.Fields, "the schema", true); err != nil {
+		return err
+	}
+	for _, f := range s.Fields {
+		if err := v.node(f, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type validator struct{ nodes int }
+
+func (v *validator) node(n *Node, depth int) error {
+	if depth > MaxDepth {
+		return invalid("nodes nest deeper than %d levels", MaxDepth)
+	}
+	if v.nodes++; v.nodes > MaxNodes {
+		return invalid("more than %d nodes", MaxNodes)
+	}
+	if err := v.own(n); err != nil {
+		return err
+	}
+	if want := childCount(n.Basic); want >= 0 && len(n.Children) != want {
+		return invalid("%q: %v takes %d children, not %d", n.Name, n.Basic, want, len(n.Children))
+	}
+	if n.Basic == Struct || n.Basic == Union {
+		if err := v.names(n.Children, fmt.Sprintf("%q", n.Name), n.Basic == Struct); err != nil {
+			return err
+		}
+	}
+	if n.Basic == Union && len(n.Children) > maxVariants {
+		return invalid("%q: a Union of %d variants, up to %d are possible", n.Name, len(n.Children), maxVariants)
+	}
+	for _, c := range n.Children {
+		if c.Internal != "" {
+			return invalid("%q: only a top-level field can be internal", c.Name)
+		}
+		if err := v.node(c, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own checks the node itself.
+func (v *validator) own(n *Node) error {
+	texts := append([]string{n.Name, n.Internal}, n.Aliases...)
+	if n.Ext != nil {
+		texts = append(texts, n.Ext.Label)
+		for _, p := range n.Ext.Properties {
+			texts = append(texts, p.Name)
+		}
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) || len(s) > MaxName {
+			return invalid("%q is no UTF-8, or longer than %d bytes", s, MaxName)
+		}
+	}
+	if n.Basic > Union {
+		return invalid("%q: %v", n.Name, n.Basic)
+	}
+	sized := n.Basic == FixedSizeBinary || n.Basic == FixedSizeList
+	switch {
+	case sized && (n.FixedSize == 0 || n.FixedSize > math.MaxInt32):
+		return invalid("%q: %v of size %d", n.Name, n.Basic, n.FixedSize)
+	case n.Basic == Guid && n.FixedSize != 16:
+		return invalid("%q: a Guid has 16 bytes, not %d", n.Name, n.FixedSize)
+	case !sized && n.Basic != Guid && n.FixedSize != 0:
+		return invalid("%q: %v has no fixed size", n.Name, n.Basic)
+	case n.Signed && !n.Basic.IsInteger():
+		return invalid("%q: %v can't be signed", n.Name, n.Basic)
+	}
+	return nil
+}
+
+// names checks that the names of siblings are unique, and there if they must be.
+func (v *validator) names(all []*Node, where string, needed bool) error {
+	seen := make(map[string]bool, len(all))
+	for i, n := range all {
+		if n.Name == "" {
+			if needed && n.Internal == "" {
+				return invalid("child %d of %s has no name", i, where)
+			}
+			continue
+		}
+		if seen[n.Name] {
+			return invalid("%s has two children called %q", where, n.Name)
+		}
+		seen[n.Name] = true
+	}
+	return nil
+}
+
+// Equal says that a and b are the same on the wire: names, aliases, types, extensions, internal kinds and
+// the order of all nodes.
+func Equal(a, b *Schema) bool {
+	if a.Count != b.Count || len(a.Fields) != len(b.Fields) {
+		return false
+	}
+	for i := range a.Fields {
+		if !EqualNodes(a.Fields[i], b.Fields[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// EqualNodes says that a and b are the same on the wire, with everything below them, their numbers aside.
+func EqualNodes(a, b *Node) bool {
+	if a.Name != b.Name || len(a.Aliases) != len(b.Aliases) || !SameType(a, b) || a.Internal != b.Internal {
+		return false
+	}
+	for i := range a.Aliases {
+		if a.Aliases[i] != b.Aliases[i] {
+			return false
+		}
+	}
+	if len(a.Children) != len(b.Children) {
+		return false
+	}
+	for i := range a.Children {
+		if !EqualNodes(a.Children[i], b.Children[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// SameType says that a and b have the same basic type, size and extension; children are not looked at.
+func SameType(a, b *Node) bool {
+	return a.Basic == b.Basic && a.Signed == b.Signed && a.FixedSize == b.FixedSize && sameExtension(a.Ext, b.Ext)
+}
+
+func sameExtension(a, b *Extension) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Label != b.Label || len(a.Properties) != len(b.Properties) {
+		return false
+	}
+	for i, p := range a.Properties {
+		q := b.Properties[i]
+		if p.Name != q.Name || p.Kind != q.Kind || string(p.Data) != string(q.Data) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,243 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// TestLookupTable: the examples of format note "container and directory", section 10.
+func TestLookupTable(t *testing.T) {
+	buckets, entries := buildLookup([]string{"id", "source", "props"})
+	require.Equal(t, []uint32{0, 1, 3}, buckets)
+	require.Equal(t, []uint32{2, 0, 1}, entries)
+
+	props := make([]string, 20)
+	for i := range props {
+		props[i] = fmt.Sprintf("prop%d", i)
+	}
+	buckets, entries = buildLookup(props)
+	require.Equal(t, []uint32{0, 1, 2, 4, 4, 5, 7, 8, 11, 12, 14, 14, 16, 17, 18, 19, 20}, buckets)
+	require.Equal(t, []uint32{7, 8, 1, 4, 14, 0, 10, 18, 3, 9, 12, 17, 2, 16, 5, 13, 6, 15, 19, 11}, entries)
+
+	for n, want := range map[int]int{0: 2, 1: 2, 5: 2, 6: 4, 9: 4, 10: 8, 17: 8, 18: 16, 33: 16, 34: 32} {
+		buckets, _ := buildLookup(make([]string, n))
+		require.Len(t, buckets, want+1, n)
+	}
+}
+
+// manyFields is a schema of n fields called f0, f1 …
+func manyFields(n int) *Schema {
+	s := new(Schema)
+	for i := range n {
+		s.Fields = append(s.Fields, &Node{Name: fmt.Sprintf("f%d", i), Basic: Int64, Signed: true, Nullable: true})
+	}
+	s.Number()
+	return s
+}
+
+func TestViewFindsFields(t *testing.T) {
+	s := manyFields(1000)
+	s.Fields[700].Aliases = []string{"seven", "f3"}
+	v, err := NewView(Marshal(s))
+	require.NoError(t, err)
+	require.Equal(t, 1000, v.Len())
+	require.Equal(t, uint32(1000), v.Count())
+	for i := range s.Fields {
+		at, ok, err := v.Find(s.Fields[i].Name)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, i, at)
+	}
+	n, err := v.FieldByName("seven")
+	require.NoError(t, err)
+	require.Equal(t, s.Fields[700], n)
+	n, err = v.FieldByName("f3") // a name comes before an alias
+	require.NoError(t, err)
+	require.Equal(t, uint32(3), n.ID)
+	n, err = v.FieldByName("f1000")
+	require.NoError(t, err)
+	require.Nil(t, n)
+	name, err := v.Name(999)
+	require.NoError(t, err)
+	require.Equal(t, "f999", name)
+}
+
+// TestViewReadsTwoOfMany: what two fields cost does not grow with the others.
+func TestViewReadsTwoOfMany(t *testing.T) {
+	cost := func(n int) float64 {
+		payload := Marshal(manyFields(n))
+		names := []string{"f7", fmt.Sprintf("f%d", n-1)}
+		return testing.AllocsPerRun(20, func() {
+			v, err := NewView(payload)
+			for _, name := range names {
+				f, ferr := v.FieldByName(name)
+				if err != nil || ferr != nil || f.Name != name {
+					t.Fatal(err, ferr, f)
+				}
+			}
+		})
+	}
+	require.Equal(t, cost(5_000), cost(50_000))
+}
+
+func TestNestedLookupTables(t *testing.T) {
+	parent := &Node{Name: "s", Basic: Struct}
+	for i := range 12 {
+		parent.Children = append(parent.Children, &Node{Name: fmt.Sprintf("c%d", i), Basic: Boolean})
+	}
+	few := &Node{Name: "few", Basic: Struct, Children: parent.Children[:9]}
+	unnamed := &Node{Name: "u", Basic: Union, Children: make([]*Node, 12)}
+	for i := range unnamed.Children {
+		unnamed.Children[i] = &Node{Basic: Int8}
+	}
+	names, ok := lookupNames(parent)
+	require.True(t, ok)
+	require.Len(t, names, 12)
+	_, ok = lookupNames(few)
+	require.False(t, ok)
+	_, ok = lookupNames(unnamed)
+	require.False(t, ok)
+}
+
+// TestEveryFeatureOnTheWire reads back a schema that uses everything the format has.
+func TestEveryFeatureOnTheWire(t *testing.T) {
+	s := &Schema{Fields: []*Node{
+		{Name: "", Basic: Boolean, Internal: InternalDeletedRecord, Nullable: true},
+		{Name: "at", Basic: DateTime, Internal: InternalIngestionTimestamp, Nullable: true},
+		{Name: "e", Basic: FixedSizeList, FixedSize: 3, Nullable: true, Aliases: []string{"emb", "ж"},
+			Ext: &Extension{Label: "EmbeddingVec", Properties: []ExtensionProperty{
+				{Name: "null", Kind: PropertyNull}, {Name: "s", Kind: PropertyString, Data: []byte("x")},
+				{Name: "j", Kind: PropertyJSON, Data: []byte(`{"a":1}`)}, {Name: "v", Kind: PropertyAnyValue, Data: []byte{0x20, 1}},
+			}},
+			Children: []*Node{{Name: "item", Basic: FixedSizeBinary, FixedSize: 2, Ext: &Extension{Label: "bf16"}, Nullable: true}}},
+		{Name: "u", Basic: Union, Nullable: true, Children: []*Node{
+			{Basic: Unit, Nullable: true}, {Name: "g", Basic: Guid, FixedSize: 16, Nullable: true},
+			{Name: "m", Basic: Map, Nullable: true, Children: []*Node{
+				{Basic: String, Nullable: true}, {Basic: Int16, Nullable: true}}}}},
+	}}
+	s.Number()
+	require.NoError(t, s.Validate())
+	got, err := Unmarshal(Marshal(s))
+	require.NoError(t, err)
+	require.Equal(t, s, got)
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	deep := &Node{Name: "l", Basic: Struct}
+	for range MaxDepth {
+		deep = &Node{Name: "l", Basic: Struct, Children: []*Node{deep}}
+	}
+	change := func(f func(s *Schema)) []byte {
+		s := &Schema{Fields: []*Node{
+			{Name: "a", Basic: Struct, Children: []*Node{{Name: "b", Basic: Int8, Signed: true}}},
+			{Name: "c", Basic: Guid, FixedSize: 16},
+		}}
+		s.Number()
+		f(s)
+		return Marshal(s)
+	}
+	for name, c := range map[string]struct {
+		payload []byte
+		says    string
+	}{
+		"empty":            {nil, "outside"},
+		"one byte":         {[]byte{4}, "outside"},
+		"offset outside":   {[]byte{255, 0, 0, 0, 0, 0, 0, 0}, "leads to"},
+		"vtable outside":   {[]byte{4, 0, 0, 0, 255, 255, 255, 127}, "vtable"},
+		"id too large":     {change(func(s *Schema) { s.Fields[1].ID = 3 }), "node number 3 of 3"},
+		"id twice":         {change(func(s *Schema) { s.Fields[1].ID = 1 }), "used twice"},
+		"wrong parent":     {change(func(s *Schema) { s.Fields[1].Parent = 0 }), "parent"},
+		"count too large":  {change(func(s *Schema) { s.Count = MaxNodes }), "nodes in"},
+		"count too small":  {change(func(s *Schema) { s.Count = 1 }), "2 fields, but 1 nodes"},
+		"guid of 15 bytes": {change(func(s *Schema) { s.Fields[1].FixedSize = 15 }), "Guid"},
+		"absurd size":      {change(func(s *Schema) { s.Fields[1].Basic, s.Fields[1].FixedSize = FixedSizeBinary, 1<<40 }), "fixed size"},
+		"leaf with child":  {change(func(s *Schema) { s.Fields[0].Basic = Int8 }), "with 1 children"},
+		"invalid UTF-8":    {change(func(s *Schema) { s.Fields[1].Name = "\xff" }), "UTF-8"},
+		"too deep": {change(func(s *Schema) {
+			s.Fields = []*Node{deep}
+			s.Number()
+		}), "deeper"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Unmarshal(c.payload)
+			require.ErrorIs(t, err, corrupt.ErrCorrupt)
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+	_, err := Unmarshal(change(func(s *Schema) { s.Fields[1].Basic = 18 }))
+	require.ErrorIs(t, err, corrupt.ErrUnsupported)
+}
+
+// TestSharedTextIsBounded: a buffer whose nodes all use one long name may not grow out of proportion.
+func TestSharedTextIsBounded(t *testing.T) {
+	s := &Schema{Fields: []*Node{{Name: "f", Basic: List, Children: []*Node{nil}}}}
+	long := strings.Repeat("x", MaxName)
+	s.Fields[0] = &Node{Name: "f", Basic: Struct}
+	for range 2000 {
+		s.Fields[0].Children = append(s.Fields[0].Children, &Node{Name: long, Basic: Boolean})
+	}
+	s.Number()
+	_, err := Unmarshal(Marshal(s))
+	require.ErrorContains(t, err, "outgrow")
+}
+
+// TestTruncated cuts and flips every byte of a buffer: an error or a schema, never a panic.
+func TestTruncated(t *testing.T) {
+	for _, c := range referenceBuffers {
+		b := unhex(t, c.hex)
+		for i := range b {
+			_, _ = Unmarshal(b[:i])
+			for _, x := range []byte{1, 0x80, 0xFF} {
+				flipped := append([]byte(nil), b...)
+				flipped[i] ^= x
+				_, _ = Unmarshal(flipped)
+			}
+		}
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, c := range referenceBuffers {
+		f.Add(unhex(f, c.hex))
+	}
+	f.Add(Marshal(manyFields(20)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := Unmarshal(b)
+		if err != nil {
+			require.True(t, isTyped(err), err)
+			return
+		}
+		v, err := NewView(b)
+		require.NoError(t, err)
+		for _, n := range s.Fields {
+			_, ok, err := v.Find(n.Name)
+			require.NoError(t, err)
+			require.True(t, ok)
+		}
+		if s.Count > 2*uint32(len(s.Fields)) {
+			return // numbers with gaps: a count that large is refused when there are too few bytes
+		}
+		again, err := Unmarshal(Marshal(s))
+		require.NoError(t, err)
+		require.True(t, Equal(s, again))
+	})
+}
+
+func isTyped(err error) bool {
+	return strings.Contains(err.Error(), corrupt.ErrCorrupt.Error()) || strings.Contains(err.Error(), corrupt.ErrUnsupported.Error())
+}
+
+func BenchmarkViewTwoOf10000(b *testing.B) {
+	payload := Marshal(manyFields(10_000))
+	b.ReportAllocs()
+	for b.Loop() {
+		v, _ := NewView(payload)
+		_, _ = v.FieldByName("f77")
+		_, _ = v.FieldByName("f9999")
+	}
+}
