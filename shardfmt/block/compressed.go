@@ -30,8 +30,8 @@ const (
 
 // decompressNumbers decompresses exactly len(dst) numbers.
 func decompressNumbers[U kernel.Unsigned](dst []U, sub []byte, code Code) error {
-	if len(sub) < compressedHeader {
-		return corrupt.At(0, "%v: sub-block of %d bytes has no header", code, len(sub))
+	if err := checkHeader(sub, code, compressedHeader); err != nil {
+		return err
 	}
 	if err := decompress(kernel.AsBytes(dst), sub[compressedHeader:], code); err != nil {
 		return corrupt.Locate(err, "", compressedHeader)

@@ -10,28 +10,43 @@ import (
 //	0  code u16, values_size u32, offset width u8, offsets nested u8
 //	8  values_size bytes: the values one after the other, compressed as numbers are; zero, up to 8 × k
 //	…  offsets section, to the end
-func decodeBytesCompressed(dst *Bytes, sub []byte, code Code, n, fixed int, s *Scratch) error {
-	if len(sub) < compressedHeader {
-		return corrupt.At(0, "%v: sub-block of %d bytes has no header", code, len(sub))
+type compressed struct {
+	data    []byte
+	offsets []byte
+	offAt   int
+	nested  bool
+}
+
+func parseCompressed(sub []byte, code Code, fixed int) (c compressed, err error) {
+	if err := checkHeader(sub, code, compressedHeader); err != nil {
+		return c, err
 	}
 	size := u32(sub, 2)
 	if err := checkWidth(sub[6], fixed, 6); err != nil {
+		return c, err
+	}
+	if c.data, err = cut(sub, code, "compressed values", compressedHeader, size); err != nil {
+		return c, err
+	}
+	c.offAt = min(compressedHeader+align8(size), len(sub))
+	c.offsets, c.nested = sub[c.offAt:], sub[7] != 0
+	return c, nil
+}
+
+func decodeBytesCompressed(dst *Bytes, sub []byte, code Code, n, fixed int, s *Scratch) error {
+	c, err := parseCompressed(sub, code, fixed)
+	if err != nil {
 		return err
 	}
-	if size > len(sub)-compressedHeader {
-		return corrupt.At(2, "%v: %d compressed bytes in a sub-block of %d", code, size, len(sub))
-	}
-	packed := sub[compressedHeader : compressedHeader+size]
-	at := min(compressedHeader+align8(size), len(sub))
-	total, ends, err := dst.decodeOffsets(sub[at:], sub[7] != 0, n, fixed, s)
+	total, ends, err := dst.decodeOffsets(c.offsets, c.nested, n, fixed, s)
 	if err != nil {
-		return corrupt.Locate(err, "", int64(at))
+		return corrupt.Locate(err, "", int64(c.offAt))
 	}
-	if err := checkExpansion(packed, total, code); err != nil {
+	if err := checkExpansion(c.data, total, code); err != nil {
 		return corrupt.Locate(err, "", compressedHeader)
 	}
 	base := len(dst.Data)
-	if err := decompress(dst.grow(total), packed, code); err != nil {
+	if err := decompress(dst.grow(total), c.data, code); err != nil {
 		return corrupt.Locate(err, "", compressedHeader)
 	}
 	shift(ends, base)

@@ -76,3 +76,16 @@ func (e Elem) kind() kind {
 	}
 	return float
 }
+
+// size is the width of a numeric element in bytes.
+func (e Elem) size() int {
+	switch e {
+	case Int8, Uint8:
+		return 1
+	case Int16, Uint16:
+		return 2
+	case Int32, Uint32, Float32:
+		return 4
+	}
+	return 8
+}

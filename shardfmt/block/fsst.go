@@ -16,6 +16,7 @@ import (
 // The stream is one text: symbols cross the borders of values.
 type fsst struct {
 	table   kernel.FsstTable
+	symbols int
 	stream  []byte
 	at      int // of the stream
 	offsets []byte
@@ -31,6 +32,7 @@ func (f *fsst) parse(sub []byte, fixed int) error {
 		return err
 	}
 	count, size := int(sub[2]), u32(sub, 3)
+	f.symbols = count
 	f.nested = sub[7] != 0
 	if err := checkWidth(sub[8], fixed, 8); err != nil {
 		return err

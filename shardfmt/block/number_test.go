@@ -101,42 +101,90 @@ func generate[T any](n int, f func(i int) T) []T {
 func TestDecodeNumbers(t *testing.T) {
 	for _, c := range numberVectors {
 		t.Run(c.name, func(t *testing.T) {
-			switch want := c.want.(type) {
-			case []int8:
-				checkNumbers(t, c.dump, want)
-			case []int16:
-				checkNumbers(t, c.dump, want)
-			case []int32:
-				checkNumbers(t, c.dump, want)
-			case []int64:
-				checkNumbers(t, c.dump, want)
-			case []uint8:
-				checkNumbers(t, c.dump, want)
-			case []uint16:
-				checkNumbers(t, c.dump, want)
-			case []uint32:
-				checkNumbers(t, c.dump, want)
-			case []uint64:
-				checkNumbers(t, c.dump, want)
-			case []float32:
-				checkNumbers(t, c.dump, want)
-			case []float64:
-				checkNumbers(t, c.dump, want)
-			default:
-				t.Fatalf("no element type %T", want)
-			}
+			eachNumbers(t, c, numberChecks{checkNumbers[int8], checkNumbers[int16], checkNumbers[int32],
+				checkNumbers[int64], checkNumbers[uint8], checkNumbers[uint16], checkNumbers[uint32],
+				checkNumbers[uint64], checkNumbers[float32], checkNumbers[float64]})
 		})
 	}
 }
 
-// checkNumbers decodes the dump as len(want) values and compares.
-func checkNumbers[T Number](t *testing.T, dump string, want []T) {
+// numberChecks is one check for every element type.
+type numberChecks struct {
+	i8  func(*testing.T, []byte, []int8)
+	i16 func(*testing.T, []byte, []int16)
+	i32 func(*testing.T, []byte, []int32)
+	i64 func(*testing.T, []byte, []int64)
+	u8  func(*testing.T, []byte, []uint8)
+	u16 func(*testing.T, []byte, []uint16)
+	u32 func(*testing.T, []byte, []uint32)
+	u64 func(*testing.T, []byte, []uint64)
+	f32 func(*testing.T, []byte, []float32)
+	f64 func(*testing.T, []byte, []float64)
+}
+
+// eachNumbers runs the check for the vector's element type.
+func eachNumbers(t *testing.T, c numberVector, check numberChecks) {
+	t.Helper()
+	sub := unhex(t, c.dump)
+	switch want := c.want.(type) {
+	case []int8:
+		check.i8(t, sub, want)
+	case []int16:
+		check.i16(t, sub, want)
+	case []int32:
+		check.i32(t, sub, want)
+	case []int64:
+		check.i64(t, sub, want)
+	case []uint8:
+		check.u8(t, sub, want)
+	case []uint16:
+		check.u16(t, sub, want)
+	case []uint32:
+		check.u32(t, sub, want)
+	case []uint64:
+		check.u64(t, sub, want)
+	case []float32:
+		check.f32(t, sub, want)
+	case []float64:
+		check.f64(t, sub, want)
+	default:
+		t.Fatalf("no element type %T", want)
+	}
+}
+
+// checkNumbers decodes sub as len(want) values and compares.
+func checkNumbers[T Number](t *testing.T, sub []byte, want []T) {
 	t.Helper()
 	got := make([]T, len(want))
-	if err := DecodeNumbers(got, unhex(t, dump), new(Scratch)); err != nil {
+	if err := DecodeNumbers(got, sub, new(Scratch)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(kernel.AsBytes(got), kernel.AsBytes(want)) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// treeOf reads the tree of the vector of that name.
+func treeOf(t *testing.T, name string) (tree *Tree, sub []byte) {
+	t.Helper()
+	for _, c := range numberVectors {
+		if c.name == name {
+			eachNumbers(t, c, numberChecks{describeInto[int8](&tree), describeInto[int16](&tree), describeInto[int32](&tree),
+				describeInto[int64](&tree), describeInto[uint8](&tree), describeInto[uint16](&tree),
+				describeInto[uint32](&tree), describeInto[uint64](&tree), describeInto[float32](&tree),
+				describeInto[float64](&tree)})
+			return tree, unhex(t, c.dump)
+		}
+	}
+	t.Fatalf("no vector %q", name)
+	return nil, nil
+}
+
+func describeInto[T Number](tree **Tree) func(*testing.T, []byte, []T) {
+	return func(t *testing.T, sub []byte, want []T) {
+		var err error
+		if *tree, err = Describe(sub, ElemOf[T](), len(want), 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

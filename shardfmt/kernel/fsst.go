@@ -70,3 +70,32 @@ func (t *FsstTable) decodeEnd(dst, src []byte) bool {
 	}
 	return len(dst) == 0
 }
+
+// DecodeSpan fills dst with the bytes from start on of what src stands for. It returns false if src has an
+// unknown code or ends before dst is full.
+func (t *FsstTable) DecodeSpan(dst, src []byte, start int) bool {
+	var symbol [8]byte
+	for at := 0; len(dst) > 0; {
+		if len(src) == 0 {
+			return false
+		}
+		length := int(t.lengths[src[0]])
+		if src[0] == FsstEscape {
+			if len(src) < 2 {
+				return false
+			}
+			symbol[0], length, src = src[1], 1, src[1:]
+		} else {
+			binary.LittleEndian.PutUint64(symbol[:], t.symbols[src[0]])
+		}
+		if length == 0 {
+			return false
+		}
+		src = src[1:]
+		if skip := start - at; skip < length {
+			dst = dst[copy(dst, symbol[max(skip, 0):length]):]
+		}
+		at += length
+	}
+	return true
+}
