@@ -1,0 +1,90 @@
+package meta
+
+import (
+	"unicode/utf8"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// Bag is a list of properties. A shard, a stripe and a field have two each, of standard and of custom
+// properties. A name may occur more than once, as it does after a merge; the first one counts.
+type Bag []*metapb.NameValuePair
+
+// Get is the value of the first property called name, nil if there is none.
+func (b Bag) Get(name string) *metapb.AnyValue {
+	for _, p := range b {
+		if p.GetName() == name {
+			return p.GetValue()
+		}
+	}
+	return nil
+}
+
+// Text is the property as a string, if it is one.
+func (b Bag) Text(name string) (string, bool) { return TextOf(b.Get(name)) }
+
+// Int is the property as an integer, if it is one.
+func (b Bag) Int(name string) (int64, bool) { return Int64Of(b.Get(name)) }
+
+// Set gives the property called name a value, in the place of all that had the name.
+func (b *Bag) Set(name string, v *metapb.AnyValue) {
+	kept := (*b)[:0:0]
+	done := false
+	for _, p := range *b {
+		switch {
+		case p.GetName() != name:
+			kept = append(kept, p)
+		case !done:
+			kept = append(kept, Pair(name, v))
+			done = true
+		}
+	}
+	if !done {
+		kept = append(kept, Pair(name, v))
+	}
+	*b = kept
+}
+
+// Check checks what a writer must hold to: UTF-8 names, values as in CheckValue, no name twice.
+func (b Bag) Check() error {
+	seen := make(map[string]bool, len(b))
+	for _, p := range b {
+		if !utf8.ValidString(p.GetName()) || p.GetName() == "" || seen[p.GetName()] {
+			return corrupt.At(-1, "property name %q is empty, given twice or no UTF-8", p.GetName())
+		}
+		seen[p.GetName()] = true
+		if err := CheckValue(p.GetValue()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Creation is the range of creation times of a shard, in ticks of 100 ns since the start of year 1. It is
+// not known if either end is absent: many shards of foreign writers have none.
+func Creation(p *metapb.ShardProperties) (min, max uint64, known bool) {
+	if p.GetCreationMin() == nil || p.GetCreationMax() == nil {
+		return 0, 0, false
+	}
+	return p.CreationMin.Ticks, p.CreationMax.Ticks, true
+}
+
+// SetCreation sets the range of creation times.
+func SetCreation(p *metapb.ShardProperties, min, max uint64) {
+	p.CreationMin, p.CreationMax = &metapb.DateTimeUtc{Ticks: min}, &metapb.DateTimeUtc{Ticks: max}
+}
+
+// Properties of our own, in the custom bag of a shard.
+const (
+	// PropertyFieldIDs holds the Iceberg field ids of all nodes, in the order of their numbers.
+	PropertyFieldIDs = "shardcat.field-ids"
+	// PropertyLayout says how a root is laid out: LayoutColumns, or nothing.
+	PropertyLayout = "shardcat.layout"
+	// PropertyArrowSchema holds the Arrow schema that the shard was made from.
+	PropertyArrowSchema = "arrow.schema"
+)
+
+// LayoutColumns: the stripe descriptors of one field lie back to back in stripe order, one for every stripe,
+// field after field. All of one field are therefore between those of the first and the last stripe.
+const LayoutColumns = "columns"

@@ -1,0 +1,135 @@
+package meta
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// RewriteURLs gives every reference in m the URL that f returns for the one it has: those of directories,
+// buffers, block maps, index artifacts, external Parquet files, and of values wherever a property, a
+// constant or a bound holds them. Fields that m does not know are left as they are, and so is what f does
+// not change.
+func RewriteURLs(m proto.Message, f func(url string) string) {
+	rewriter(f).message(m)
+}
+
+// EachURL calls f with the URL of every reference in m, "" among them.
+func EachURL(m proto.Message, f func(url string)) {
+	rewriter(func(url string) string {
+		f(url)
+		return url
+	}).message(m)
+}
+
+type rewriter func(url string) string
+
+func (f rewriter) message(m proto.Message) {
+	switch m := m.(type) {
+	case *metapb.ShardDirectory:
+		for _, r := range []*metapb.DataRef{m.SchemaRef, m.PropertiesRef, m.FieldListRef, m.StripeListRef, m.UrlListRef, m.IndexesRef} {
+			f.ref(r)
+		}
+	case *metapb.StripeList:
+		for _, s := range m.Stripes {
+			f.message(s)
+		}
+	case *metapb.StripeDirectory:
+		f.ref(m.PropertiesRef)
+		f.ref(m.FieldListRef)
+		f.ref(m.IndexesRef)
+	case *metapb.ShardProperties:
+		f.pairs(m.StandardProperties)
+		f.pairs(m.CustomProperties)
+	case *metapb.StripeProperties:
+		f.pairs(m.StandardProperties)
+		f.pairs(m.CustomProperties)
+	case *metapb.FieldDescriptor:
+		f.field(m)
+	case *metapb.StripeFieldDescriptor:
+		f.field(m.Field)
+		for _, e := range m.Encodings {
+			f.encoding(e)
+		}
+	case *metapb.DataRefArray:
+		for i, u := range m.Url {
+			if v := f(u); v != u {
+				m.Url[i] = v
+			}
+		}
+	case *metapb.IndexCollection:
+		f.indexes(m)
+	case *metapb.AnyValue:
+		f.value(m)
+	default:
+		panic("meta: no references are known in " + string(m.ProtoReflect().Descriptor().Name()))
+	}
+}
+
+func (f rewriter) ref(r *metapb.DataRef) {
+	if r == nil {
+		return
+	}
+	if u := f(r.Url); u != r.Url {
+		r.Url = u
+	}
+}
+
+func (f rewriter) field(m *metapb.FieldDescriptor) {
+	if m == nil {
+		return
+	}
+	f.value(m.ConstantValue)
+	f.value(m.RangeStats.GetMinValue())
+	f.value(m.RangeStats.GetMaxValue())
+	f.indexes(m.Indexes)
+	f.pairs(m.StandardProperties)
+	f.pairs(m.CustomProperties)
+}
+
+func (f rewriter) encoding(e *metapb.DataEncoding) {
+	for _, b := range e.GetNative().GetBuffers() {
+		f.ref(b.Buffer)
+		f.ref(b.BlockMap)
+	}
+	for _, c := range e.GetParquet().GetFileColumnRefs() {
+		f.ref(c.FileRef)
+		for _, k := range c.ColumnChunks {
+			if k.FileUrl != nil {
+				if u := f(*k.FileUrl); u != *k.FileUrl {
+					k.FileUrl = &u
+				}
+			}
+			f.ref(k.DataPageMap)
+		}
+	}
+}
+
+func (f rewriter) indexes(c *metapb.IndexCollection) {
+	for _, d := range c.GetIndexDescriptors() {
+		f.pairs(d.Properties)
+		for _, a := range d.Artifacts {
+			f.pairs(a.Properties)
+			f.ref(a.DataRef)
+		}
+	}
+}
+
+func (f rewriter) pairs(pairs []*metapb.NameValuePair) {
+	for _, p := range pairs {
+		f.value(p.Value)
+	}
+}
+
+func (f rewriter) value(v *metapb.AnyValue) {
+	switch x := v.GetKind().(type) {
+	case *metapb.AnyValue_ListValue:
+		for _, e := range x.ListValue.GetElements() {
+			f.value(e)
+		}
+	case *metapb.AnyValue_StructValue:
+		f.pairs(x.StructValue.GetFields())
+	case *metapb.AnyValue_DataRef:
+		f.ref(x.DataRef)
+	}
+}
