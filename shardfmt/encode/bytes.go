@@ -1,17 +1,13 @@
 package encode
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
-
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
 )
 
-// strings is a run of byte strings: offsets has one entry more than there are values and starts at 0, or is
-// nil for values of a fixed size. Null slots have no bytes, or fixed zero bytes.
-type strings struct {
+// byteValues is a run of byte strings: offsets has one entry more than there are values and starts at 0, or
+// is nil for values of a fixed size. Null slots have no bytes, or fixed zero bytes.
+type byteValues struct {
 	data    []byte
 	offsets []uint64
 	fixed   int
@@ -20,36 +16,33 @@ type strings struct {
 
 // AppendBytes is Bytes with the memory of an encoder.
 func (e *Encoder) AppendBytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte) ([]byte, error) {
-	mark := e.arena.mark()
-	defer e.arena.release(mark)
+	e.begin()
 	s, err := e.gather(data, offsets, fixed, valid)
 	if err != nil {
 		return dst, err
 	}
-	if e.o.Profile == Plain || len(s.data) == 0 {
-		return appendPlainBytes(dst, s), nil
-	}
-	return e.appendGeneralBytes(dst, s)
+	e.chosen = e.planBytes(&s, valid)
+	return appendByteTree(dst, &s, e.chosen), nil
 }
 
 // gather checks the caller's values and brings them into the form that is stored: offsets from 0, nothing in
 // null slots.
-func (e *Encoder) gather(data []byte, offsets []int64, fixed int, valid []byte) (strings, error) {
+func (e *Encoder) gather(data []byte, offsets []int64, fixed int, valid []byte) (byteValues, error) {
 	if fixed > 0 {
 		return e.gatherFixed(data, fixed, valid)
 	}
 	n := len(offsets) - 1
 	if n < 0 {
-		return strings{}, fmt.Errorf("byte values without offsets")
+		return byteValues{}, fmt.Errorf("byte values without offsets")
 	}
 	if err := checkValid(n, valid); err != nil {
-		return strings{}, err
+		return byteValues{}, err
 	}
 	base, at := offsets[0], offsets[0]
 	rebased, leaks := take[uint64](&e.arena, n+1), false
 	for i, end := range offsets {
 		if end < at {
-			return strings{}, fmt.Errorf("offset %d of %d comes after %d", i, at, end)
+			return byteValues{}, fmt.Errorf("offset %d of %d comes after %d", i, at, end)
 		}
 		if i > 0 && end > at && valid != nil && valid[(i-1)/8]>>((i-1)%8)&1 == 0 {
 			leaks = true
@@ -57,9 +50,9 @@ func (e *Encoder) gather(data []byte, offsets []int64, fixed int, valid []byte) 
 		rebased[i], at = uint64(end-base), end
 	}
 	if base < 0 || at > int64(len(data)) {
-		return strings{}, fmt.Errorf("offsets %d to %d in %d bytes", base, at, len(data))
+		return byteValues{}, fmt.Errorf("offsets %d to %d in %d bytes", base, at, len(data))
 	}
-	s := strings{data: data[base:at], offsets: rebased, n: n}
+	s := byteValues{data: data[base:at], offsets: rebased, n: n}
 	if leaks {
 		s = e.dropNulls(s, valid)
 	}
@@ -67,7 +60,7 @@ func (e *Encoder) gather(data []byte, offsets []int64, fixed int, valid []byte) 
 }
 
 // dropNulls takes the bytes out of null slots.
-func (e *Encoder) dropNulls(s strings, valid []byte) strings {
+func (e *Encoder) dropNulls(s byteValues, valid []byte) byteValues {
 	kept := take[uint8](&e.arena, len(s.data))[:0]
 	from := uint64(0)
 	for i := range s.n {
@@ -81,8 +74,8 @@ func (e *Encoder) dropNulls(s strings, valid []byte) strings {
 	return s
 }
 
-func (e *Encoder) gatherFixed(data []byte, fixed int, valid []byte) (strings, error) {
-	s := strings{data: data, fixed: fixed, n: len(data) / fixed}
+func (e *Encoder) gatherFixed(data []byte, fixed int, valid []byte) (byteValues, error) {
+	s := byteValues{data: data, fixed: fixed, n: len(data) / fixed}
 	if len(data)%fixed != 0 {
 		return s, fmt.Errorf("%d bytes are no whole number of values of %d", len(data), fixed)
 	}
@@ -102,36 +95,4 @@ func (e *Encoder) gatherFixed(data []byte, fixed int, valid []byte) (strings, er
 		}
 	}
 	return s, nil
-}
-
-// appendPlainBytes: code, offset width (8 or 0), offsets, bytes; nothing aligned.
-func appendPlainBytes(dst []byte, s strings) []byte {
-	dst = append(appendCode(dst, block.Plain), offsetWidth(s))
-	dst = kernel.Append(dst, s.offsets)
-	return append(dst, s.data...)
-}
-
-func offsetWidth(s strings) byte {
-	if s.fixed > 0 {
-		return 0
-	}
-	return 8
-}
-
-// appendGeneralBytes writes the bytes with the compressor of the profile:
-//
-//	0  u16  16 or 17
-//	2  u32  size of the payload
-//	6  u8   offset width
-//	7  u8   1 if the offsets are a sub-block
-//	8       payload, padding to a multiple of 8, offsets
-func (e *Encoder) appendGeneralBytes(dst []byte, s strings) ([]byte, error) {
-	start, code := len(dst), e.general()
-	dst = append(appendCode(dst, code), 0, 0, 0, 0, offsetWidth(s), 0)
-	dst, err := e.compress(dst, code, s.data)
-	if err != nil {
-		return dst, err
-	}
-	binary.LittleEndian.PutUint32(dst[start+2:], uint32(len(dst)-start-8))
-	return kernel.Append(pad(dst, start), s.offsets), nil
 }

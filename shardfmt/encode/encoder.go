@@ -15,7 +15,21 @@ import (
 // concurrent use.
 type Encoder struct {
 	o     Options
-	arena arena
+	rules *rules
+	// arena and plans are the working memory of one block; chosen is its plan.
+	arena  arena
+	plans  slab
+	chosen *plan
+	// How dear encodings have fared on earlier blocks.
+	general, dictionary, alp, alpRd, fsst trials
+	// The exponent and factor of ALP that served last.
+	alpKnown               bool
+	alpExponent, alpFactor int
+	lefts                  []uint16
+	// The symbols of FSST that served last.
+	symbolsKnown bool
+	symbols      *symbolTable
+	trainer      *trainer
 	// sub and presence hold the block at hand while Cut… hands it out.
 	sub, presence, valid []byte
 	fast                 lz4.Compressor
@@ -25,7 +39,9 @@ type Encoder struct {
 
 // NewEncoder makes an encoder for one buffer.
 func NewEncoder(o Options) *Encoder {
-	return &Encoder{o: o}
+	e := new(Encoder)
+	e.Reset(o)
+	return e
 }
 
 // Reset forgets what earlier blocks have taught, and keeps the working memory: the encoder is as new, for
@@ -34,7 +50,24 @@ func (e *Encoder) Reset(o Options) {
 	if e.o.Profile != o.Profile {
 		e.zstd = nil
 	}
-	e.o = o
+	e.o, e.rules = o, &profileRules[o.Profile]
+	e.general, e.dictionary, e.alp, e.alpRd, e.fsst = trials{}, trials{}, trials{}, trials{}, trials{}
+	e.alpKnown, e.symbolsKnown = false, false
+}
+
+// begin frees the working memory for another block.
+func (e *Encoder) begin() {
+	e.arena.release(0)
+	e.plans.used = 0
+	e.chosen = nil
+}
+
+// Chosen is the tree of encodings of the last block, as "Delta[FLBitPack]"; empty before the first one.
+func (e *Encoder) Chosen() string {
+	if e.chosen == nil {
+		return ""
+	}
+	return e.chosen.String()
 }
 
 var encoders = sync.Pool{New: func() any { return new(Encoder) }}
@@ -71,18 +104,17 @@ func AppendNumbers[T kernel.Number](e *Encoder, dst []byte, vals []T, valid []by
 	if err := checkValid(len(vals), valid); err != nil {
 		return dst, err
 	}
-	mark := e.arena.mark()
-	defer e.arena.release(mark)
+	e.begin()
 	k := kindOf[T]()
 	switch kernel.SizeOf[T]() {
 	case 1:
-		return appendWords(e, dst, kernel.Cast[uint8](vals), k, valid)
+		return appendWords(e, dst, kernel.Cast[uint8](vals), k, valid), nil
 	case 2:
-		return appendWords(e, dst, kernel.Cast[uint16](vals), k, valid)
+		return appendWords(e, dst, kernel.Cast[uint16](vals), k, valid), nil
 	case 4:
-		return appendWords(e, dst, kernel.Cast[uint32](vals), k, valid)
+		return appendWords(e, dst, kernel.Cast[uint32](vals), k, valid), nil
 	}
-	return appendWords(e, dst, kernel.Cast[uint64](vals), k, valid)
+	return appendWords(e, dst, kernel.Cast[uint64](vals), k, valid), nil
 }
 
 func checkValid(n int, valid []byte) error {

@@ -1,23 +1,12 @@
 package encode
 
-import (
-	"encoding/binary"
-	"math/bits"
+import "math/bits"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
-)
-
-// appendWords writes one sub-block of numbers.
-func appendWords[U word](e *Encoder, dst []byte, vals []U, k kind, valid []byte) ([]byte, error) {
+// appendWords plans and writes one sub-block of numbers.
+func appendWords[U word](e *Encoder, dst []byte, vals []U, k kind, valid []byte) []byte {
 	vals = zeroNulls(e, vals, valid)
-	if e.o.Profile == Plain {
-		return appendPlain(dst, vals), nil
-	}
-	if len(vals) > 0 && allEqual(vals) {
-		return appendSingle(dst, vals[0]), nil
-	}
-	return e.appendGeneral(dst, kernel.AsBytes(vals))
+	e.chosen = planWords(e, vals, k, valid, scope{general: e.rules.general != 0})
+	return appendTree(dst, vals, e.chosen)
 }
 
 // zeroNulls gives vals with zeros in the null slots; a copy if anything has to change.
@@ -45,38 +34,4 @@ func zeroNulls[U word](e *Encoder, vals []U, valid []byte) []U {
 		}
 	}
 	return vals
-}
-
-func allEqual[U word](vals []U) bool {
-	first := vals[0]
-	for _, v := range vals {
-		if v != first {
-			return false
-		}
-	}
-	return true
-}
-
-// appendPlain: code, then the values, unaligned.
-func appendPlain[U word](dst []byte, vals []U) []byte {
-	dst = appendCode(dst, block.Plain)
-	return kernel.Append(dst, vals)
-}
-
-// appendSingle: code, then the value, unaligned.
-func appendSingle[U word](dst []byte, v U) []byte {
-	dst = appendCode(dst, block.SingleValue)
-	return kernel.Append(dst, []U{v})
-}
-
-func appendCode(dst []byte, c block.Code) []byte {
-	return binary.LittleEndian.AppendUint16(dst, uint16(c))
-}
-
-// pad appends zeros until dst is a multiple of eight bytes past start.
-func pad(dst []byte, start int) []byte {
-	for (len(dst)-start)%8 != 0 {
-		dst = append(dst, 0)
-	}
-	return dst
 }

@@ -45,8 +45,8 @@ type arena struct {
 }
 
 // take gives n words of arbitrary content.
-func take[U word](a *arena, n int) []U {
-	need := (n*sizeOf[U]() + 7) / 8
+func take[U kernel.Number](a *arena, n int) []U {
+	need := (n*kernel.SizeOf[U]() + 7) / 8
 	if a.used+need > len(a.words) {
 		grown := max(2*len(a.words), a.used+need, 1<<15)
 		a.words = make([]uint64, grown)

@@ -1,0 +1,98 @@
+package encode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/shardfmt/block"
+)
+
+// planByteDictionary numbers the distinct values of a variable-length stream. Null slots get code 0, and
+// only they.
+func (e *Encoder) planByteDictionary(s *byteValues, valid []byte, best *plan) *plan {
+	if s.n < 4 || !e.mayNest(scope{}, block.BlockDictionary) || !e.dictionary.due(scope{}) {
+		return nil
+	}
+	codes, entries := e.numberBytes(s, valid, s.n/2)
+	if entries == nil {
+		e.dictionary.report(scope{}, false)
+		return nil
+	}
+	lengths, size := take[uint32](&e.arena, len(entries)), 0
+	for i, at := range entries {
+		lengths[i] = uint32(s.offsets[at+1] - s.offsets[at])
+		size += int(lengths[i])
+	}
+	text := take[uint8](&e.arena, size)[:0]
+	for _, at := range entries {
+		text = append(text, s.data[s.offsets[at]:s.offsets[at+1]]...)
+	}
+	p := e.newPlan(block.BlockDictionary, 0)
+	p.payload = text
+	within := scope{}.in(e.rules)
+	within.banned |= setOf(block.BlockDictionary)
+	p.size = headerOf(13) + align8(nest(p, 0, codes, planWords(e, codes, unsigned, nil, within)))
+	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, scope{})) + size
+	e.dictionary.report(scope{}, p.cost() < best.cost())
+	return p
+}
+
+// numberBytes gives each value its code, 1 for the most frequent and so on, 0 for null slots, and in that
+// order where each distinct value occurs first; nothing if there are more than limit of them.
+func (e *Encoder) numberBytes(s *byteValues, valid []byte, limit int) (codes, entries []uint32) {
+	shift := 64 - bits.Len(uint(2*limit))
+	table := take[uint32](&e.arena, 1<<(64-shift))
+	clear(table)
+	codes = take[uint32](&e.arena, s.n)
+	first, hashes := take[uint32](&e.arena, limit)[:0], take[uint64](&e.arena, limit)[:0]
+	counts := take[uint32](&e.arena, limit)[:0]
+	for i := range s.n {
+		if valid != nil && valid[i/8]>>(i%8)&1 == 0 {
+			codes[i] = 0
+			continue
+		}
+		v := s.data[s.offsets[i]:s.offsets[i+1]]
+		h := xxh3.Hash(v)
+		slot := h >> shift
+		for ; table[slot] != 0; slot = (slot + 1) & uint64(len(table)-1) {
+			id := table[slot] - 1
+			if hashes[id] == h && bytes.Equal(v, s.data[s.offsets[first[id]]:s.offsets[first[id]+1]]) {
+				break
+			}
+		}
+		if table[slot] == 0 {
+			if len(first) == limit {
+				return nil, nil
+			}
+			first, hashes, counts = append(first, uint32(i)), append(hashes, h), append(counts, 0)
+			table[slot] = uint32(len(first))
+		}
+		codes[i] = table[slot]
+		counts[codes[i]-1]++
+	}
+	rank := rankByCount(e, counts, codes)
+	entries = take[uint32](&e.arena, len(first))
+	for id, at := range first {
+		entries[rank[id]-1] = at
+	}
+	return codes, entries
+}
+
+func appendByteDictionary(dst []byte, p *plan) []byte {
+	start := len(dst)
+	dst, _ = appendHeader(dst, p.code, 13)
+	dst = appendNested[uint32](dst, p, 0)
+	coded := len(dst) - start - 16
+	dst = pad(dst, start)
+	from := len(dst)
+	dst = appendNested[uint32](dst, p, 1)
+	at := dst[start+2:]
+	binary.LittleEndian.PutUint32(at, uint32(coded))
+	binary.LittleEndian.PutUint32(at[4:], uint32(len(dst)-from))
+	binary.LittleEndian.PutUint32(at[8:], uint32(len(p.in[1])/4))
+	at[12] = flag(p.kids[1])
+	return append(dst, p.payload...)
+}

@@ -1,0 +1,131 @@
+package encode
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/shardfmt/kernel"
+)
+
+// planBytes finds the best plan for byte values. Values of a fixed size are never SingleValue or
+// BlockDictionary: the reference misreads those.
+func (e *Encoder) planBytes(s *byteValues, valid []byte) *plan {
+	best := e.newPlan(block.Plain, 3+8*len(s.offsets)+len(s.data))
+	if s.n == 0 || e.rules.tries == 0 {
+		return best
+	}
+	if s.fixed == 0 {
+		if same, ok := s.single(valid); ok {
+			p := e.newPlan(block.SingleValue, 2+len(same))
+			p.payload = same
+			return p
+		}
+		best = better(best, e.planByteDictionary(s, valid, best))
+	}
+	offsets := e.planOffsets(s)
+	best = better(best, e.planByteGeneral(s, offsets, best))
+	return better(best, e.planFsst(s, offsets, best))
+}
+
+// single is the value that all slots hold which aren't null, if there is one.
+func (s *byteValues) single(valid []byte) (value []byte, ok bool) {
+	first := true
+	for i := range s.n {
+		if valid != nil && valid[i/8]>>(i%8)&1 == 0 {
+			continue
+		}
+		v := s.data[s.offsets[i]:s.offsets[i+1]]
+		if first {
+			value, first = v, false
+		} else if !bytes.Equal(v, value) {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// planOffsets plans the offsets section of Zstd, LZ4 and FSST: nil for raw ones, or none.
+func (e *Encoder) planOffsets(s *byteValues) *plan {
+	if s.fixed > 0 {
+		return nil
+	}
+	return unlessRaw(planWords(e, s.offsets, unsigned, nil, scope{}.in(e.rules)), 8*len(s.offsets))
+}
+
+// nestOffsets puts the offsets section into p and returns its size.
+func nestOffsets(p *plan, s *byteValues, kid *plan) int {
+	if s.fixed > 0 {
+		return 0
+	}
+	return nest(p, 0, s.offsets, kid)
+}
+
+// planByteGeneral compresses the concatenated values.
+func (e *Encoder) planByteGeneral(s *byteValues, offsets, best *plan) *plan {
+	raw := 8*len(s.offsets) + len(s.data)
+	if e.rules.general == 0 || float64(best.size) < e.rules.generalAbove*float64(raw) || !e.general.due(scope{}) {
+		return nil
+	}
+	payload := e.compress(s.data)
+	if payload == nil {
+		return nil
+	}
+	p := e.newPlan(e.rules.general, 0)
+	p.payload = payload
+	p.size = headerOf(6) + align8(len(payload)) + nestOffsets(p, s, offsets)
+	e.general.report(scope{}, p.cost() < best.cost())
+	return p
+}
+
+// appendByteTree carries out a plan for byte values:
+//
+//	Plain            code, offset width u8; offsets, bytes; nothing padded
+//	SingleValue      code; bytes
+//	BlockDictionary  code, size of the codes u32, size of the lengths u32, number of entries u32, lengths are
+//	                 a sub-block u8; codes, padded, lengths, bytes
+//	FSST             code, number of symbols u8, size of the stream u32, offsets are a sub-block u8, offset
+//	                 width u8; symbols u64, lengths u8, stream, padding, offsets
+//	Zstd, LZ4        code, size of the payload u32, offset width u8, offsets are a sub-block u8; payload,
+//	                 padding, offsets
+//
+// The offset width is 8, or 0 for values of a fixed size, which have no offsets.
+func appendByteTree(dst []byte, s *byteValues, p *plan) []byte {
+	start := len(dst)
+	switch p.code {
+	case block.Plain:
+		dst = append(appendCode(dst, p.code), s.offsetWidth())
+		dst = kernel.Append(dst, s.offsets)
+		return append(dst, s.data...)
+	case block.SingleValue:
+		return append(appendCode(dst, p.code), p.payload...)
+	case block.BlockDictionary:
+		return appendByteDictionary(dst, p)
+	case block.Fsst:
+		dst, at := appendHeader(dst, p.code, 7)
+		at[0] = byte(p.table.n)
+		binary.LittleEndian.PutUint32(at[1:], uint32(len(p.payload)))
+		at[5], at[6] = flag(p.kids[0]), s.offsetWidth()
+		dst = append(p.table.append(dst), p.payload...)
+		return appendOffsets(pad(dst, start), p)
+	}
+	dst, at := appendHeader(dst, p.code, 6)
+	binary.LittleEndian.PutUint32(at, uint32(len(p.payload)))
+	at[4], at[5] = s.offsetWidth(), flag(p.kids[0])
+	dst = append(dst, p.payload...)
+	return appendOffsets(pad(dst, start), p)
+}
+
+func appendOffsets(dst []byte, p *plan) []byte {
+	if p.in[0] == nil {
+		return dst
+	}
+	return appendNested[uint64](dst, p, 0)
+}
+
+func (s *byteValues) offsetWidth() byte {
+	if s.fixed > 0 {
+		return 0
+	}
+	return 8
+}

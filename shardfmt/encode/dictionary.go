@@ -1,0 +1,120 @@
+package encode
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/shardcat/shardcat/shardfmt/block"
+)
+
+// planDictionary numbers the distinct values and stores the numbers. Whether counting them is worth while is
+// seen on a sample.
+func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *plan, sc scope) *plan {
+	if len(vals) < 16 || !e.mayNest(sc, block.BlockDictionary) {
+		return nil
+	}
+	few := sampleDistinct(e, vals)
+	if dictionarySize[U](len(vals), few) >= int(best.cost()) {
+		return nil
+	}
+	limit := min(len(vals)/2, best.size/sizeOf[U]())
+	codes, entries := number(e, vals, valid, limit)
+	if entries == nil {
+		return nil
+	}
+	p := e.newPlan(block.BlockDictionary, 0)
+	within := sc.in(e.rules)
+	within.banned |= setOf(block.BlockDictionary)
+	coded := nest(p, 0, codes, planWords(e, codes, unsigned, nil, within))
+	// The dictionary follows the codes without padding: nothing but raw values may start anywhere.
+	var kid *plan
+	if coded%8 == 0 && len(entries) >= 64 {
+		kid = maybeRaw(e, entries, k, sc)
+	}
+	p.size = headerOf(9) + coded + nest(p, 1, entries, kid)
+	return p
+}
+
+// dictionarySize is what n values with so many distinct ones come to, with packed codes.
+func dictionarySize[U word](n, distinct int) int {
+	return headerOf(9) + headerOf(1) + n*widthOf(uint32(distinct))/8 + distinct*sizeOf[U]()
+}
+
+// sampleSize is the number of values of a sample of distinct values.
+const sampleSize = 128
+
+// sampleDistinct counts the distinct values of a sample that is spread over the stream: a lower bound.
+func sampleDistinct[U word](e *Encoder, vals []U) int {
+	step := max(1, len(vals)/sampleSize)
+	at := int(e.o.Seed % uint64(step))
+	sample := take[U](&e.arena, sampleSize)[:0]
+	for ; at < len(vals) && len(sample) < sampleSize; at += step {
+		sample = append(sample, vals[at])
+	}
+	slices.Sort(sample)
+	distinct := 1
+	for i := 1; i < len(sample); i++ {
+		if sample[i] != sample[i-1] {
+			distinct++
+		}
+	}
+	return distinct
+}
+
+// number gives each value its code, 1 for the most frequent and so on, 0 for null slots, and the distinct
+// values in that order; nothing if there are more than limit of them.
+func number[U word](e *Encoder, vals []U, valid []byte, limit int) (codes []uint32, entries []U) {
+	shift := 64 - bits.Len(uint(2*limit))
+	table := take[uint32](&e.arena, 1<<(64-shift))
+	clear(table)
+	codes = take[uint32](&e.arena, len(vals))
+	values, counts := take[U](&e.arena, limit)[:0], take[uint32](&e.arena, limit)[:0]
+	for i, v := range vals {
+		if valid != nil && valid[i/8]>>(i%8)&1 == 0 {
+			codes[i] = 0
+			continue
+		}
+		slot := hash(uint64(v)) >> shift
+		for table[slot] != 0 && values[table[slot]-1] != v {
+			slot = (slot + 1) & uint64(len(table)-1)
+		}
+		if table[slot] == 0 {
+			if len(values) == limit {
+				return nil, nil
+			}
+			values, counts = append(values, v), append(counts, 0)
+			table[slot] = uint32(len(values))
+		}
+		codes[i] = table[slot]
+		counts[codes[i]-1]++
+	}
+	rank := rankByCount(e, counts, codes)
+	entries = take[U](&e.arena, len(values))
+	for id, v := range values {
+		entries[rank[id]-1] = v
+	}
+	return codes, entries
+}
+
+// rankByCount numbers ids anew, from 1, by descending count, and at equal counts in the order they have; it
+// brings codes (id+1, or 0) to the new numbers.
+func rankByCount(e *Encoder, counts, codes []uint32) (rank []uint32) {
+	order := take[uint64](&e.arena, len(counts))
+	for id, c := range counts {
+		order[id] = uint64(^c)<<32 | uint64(id)
+	}
+	slices.Sort(order)
+	rank = take[uint32](&e.arena, len(counts))
+	for i, o := range order {
+		rank[uint32(o)] = uint32(i + 1)
+	}
+	for i, c := range codes {
+		if c != 0 {
+			codes[i] = rank[c-1]
+		}
+	}
+	return rank
+}
+
+// hash spreads a word over 64 bits; the upper ones are the good ones (Fibonacci hashing).
+func hash(v uint64) uint64 { return v * 0x9e3779b97f4a7c15 }

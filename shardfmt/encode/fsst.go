@@ -1,0 +1,181 @@
+package encode
+
+import (
+	"encoding/binary"
+
+	"github.com/shardcat/shardcat/shardfmt/block"
+)
+
+// FSST replaces frequent strings of up to eight bytes by one byte each (Boncz, Neumann, Leis, FSST: Fast
+// Random Access String Compression, VLDB 2020). Byte 255 escapes a literal.
+
+const (
+	maxSymbols = 255
+	escape     = 255
+	// minFsst is the fewest bytes of text worth a table.
+	minFsst = 256
+)
+
+// symbol is up to eight bytes, the first one lowest, the rest zero.
+type symbol struct {
+	bytes  uint64
+	length uint8
+}
+
+// mask covers the bytes of a symbol of a length.
+func mask(length uint8) uint64 { return ^uint64(0) >> (64 - 8*uint(length)) }
+
+// symbolTable finds the longest symbol at the front of a text. Symbols of three bytes and more lie in a hash
+// table by their first three bytes, one per slot; those of one and two in a table by the first two.
+type symbolTable struct {
+	n       int
+	symbols [maxSymbols]symbol
+	long    [longSlots]longSymbol
+	// short has length·256 + code by the first two bytes; 0 where only an escape helps.
+	short [1 << 16]uint16
+	// rate is what the text it was trained on came to, in 1/1000 of its size.
+	rate int
+}
+
+type longSymbol struct {
+	bytes, mask uint64
+	length      uint8
+	code        uint8
+}
+
+const longSlots = 1 << 11
+
+func longSlot(text uint64) int {
+	return int((text & 0xffffff * 0x9e3779b97f4a7c15) >> (64 - 11))
+}
+
+// reset empties the table.
+func (t *symbolTable) reset() {
+	t.n = 0
+	clear(t.long[:])
+	clear(t.short[:])
+}
+
+// add enters a symbol; false if its slot is taken. Symbols come in descending worth.
+func (t *symbolTable) add(s symbol) bool {
+	code := uint8(t.n)
+	switch s.length {
+	case 1:
+		for second := range 256 {
+			at := int(s.bytes) | second<<8
+			if t.short[at] == 0 {
+				t.short[at] = 1<<8 | uint16(code)
+			}
+		}
+	case 2:
+		t.short[s.bytes] = 2<<8 | uint16(code)
+	default:
+		slot := &t.long[longSlot(s.bytes)]
+		if slot.length != 0 {
+			return false
+		}
+		*slot = longSymbol{bytes: s.bytes, mask: mask(s.length), length: s.length, code: code}
+	}
+	t.symbols[t.n] = s
+	t.n++
+	return true
+}
+
+// find gives the code and the length of the longest symbol that text begins with, length 0 if there is none.
+// rest is how many bytes of text are left, of which the eight first are in it.
+func (t *symbolTable) find(text uint64, rest int) (code uint8, length int) {
+	l := &t.long[longSlot(text)]
+	if l.length != 0 && text&l.mask == l.bytes && int(l.length) <= rest {
+		return l.code, int(l.length)
+	}
+	s := t.short[uint16(text)]
+	if s>>8 == 2 && rest < 2 {
+		s = t.single(uint8(text))
+	}
+	return uint8(s), int(s >> 8)
+}
+
+// single is the entry of the symbol of one byte, if there is one: at the very end of a text a symbol of two
+// bytes may be in the way.
+func (t *symbolTable) single(b uint8) uint16 {
+	for code, s := range t.symbols[:t.n] {
+		if s.length == 1 && s.bytes == uint64(b) {
+			return 1<<8 | uint16(code)
+		}
+	}
+	return 0
+}
+
+// compress appends the codes of text.
+func (t *symbolTable) compress(dst, text []byte) []byte {
+	for len(text) > 0 {
+		code, length := t.find(load8(text), len(text))
+		if length == 0 {
+			dst = append(dst, escape, text[0])
+			text = text[1:]
+			continue
+		}
+		dst = append(dst, code)
+		text = text[length:]
+	}
+	return dst
+}
+
+// load8 is the first eight bytes of text, zeros after its end.
+func load8(text []byte) uint64 {
+	if len(text) >= 8 {
+		return binary.LittleEndian.Uint64(text)
+	}
+	var v uint64
+	for i, b := range text {
+		v |= uint64(b) << (8 * i)
+	}
+	return v
+}
+
+// append writes the table: symbols, then lengths.
+func (t *symbolTable) append(dst []byte) []byte {
+	for _, s := range t.symbols[:t.n] {
+		dst = binary.LittleEndian.AppendUint64(dst, s.bytes)
+	}
+	for _, s := range t.symbols[:t.n] {
+		dst = append(dst, s.length)
+	}
+	return dst
+}
+
+// planFsst compresses the concatenated values with the table of an earlier block, or, if there is none or it
+// doesn't serve any more, with one trained on these.
+func (e *Encoder) planFsst(s *byteValues, offsets, best *plan) *plan {
+	if len(s.data) < minFsst || !e.may(scope{}, block.Fsst) || !e.fsst.due(scope{}) {
+		return nil
+	}
+	payload := e.compressFsst(s.data)
+	p := e.newPlan(block.Fsst, 0)
+	p.payload, p.table = payload, e.symbols
+	p.size = headerOf(7) + align8(9*p.table.n+len(payload)) + nestOffsets(p, s, offsets)
+	e.fsst.report(scope{}, p.cost() < best.cost())
+	return p
+}
+
+// staleRate is how much worse than on its training text a table may do before a new one is trained, in
+// percent.
+const staleRate = 105
+
+func (e *Encoder) compressFsst(text []byte) []byte {
+	room := take[uint8](&e.arena, 2*len(text))
+	if e.symbolsKnown {
+		payload := e.symbols.compress(room[:0], text)
+		if len(payload)*1000/len(text)*100 <= e.symbols.rate*staleRate {
+			return payload
+		}
+	}
+	if e.symbols == nil {
+		e.symbols, e.trainer = new(symbolTable), new(trainer)
+	}
+	e.trainer.train(e.symbols, text, e.o.Seed)
+	e.symbolsKnown = true
+	payload := e.symbols.compress(room[:0], text)
+	e.symbols.rate = len(payload) * 1000 / len(text)
+	return payload
+}

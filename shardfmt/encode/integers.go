@@ -1,0 +1,164 @@
+package encode
+
+import (
+	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/shardfmt/kernel"
+)
+
+// headerOf is the size of code, own bytes of metadata and padding (format note 02 §4.2).
+func headerOf(own int) int { return align8(2 + own) }
+
+// planWords finds the best plan for a stream of words. valid is nil for nested streams, and for streams in
+// which nothing is null; null slots hold zero already.
+func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *plan {
+	best := e.newPlan(block.Plain, 2+len(vals)*sizeOf[U]())
+	if len(vals) == 0 || e.rules.tries == 0 {
+		return best
+	}
+	s := scan(vals)
+	if s.changes == 0 {
+		return e.newPlan(block.SingleValue, 2+sizeOf[U]())
+	}
+	if k == float {
+		best = better(best, planAlp(e, vals, best, sc))
+		best = better(best, planAlpRd(e, vals, best, sc))
+	} else {
+		best = better(best, planPacked(e, &s, k, sc))
+		if narrow := planTruncate(e, vals, &s, k, sc); narrow != nil {
+			best = better(best, narrow)
+			if narrow.kids[0] != nil || sc.level+2 < e.rules.depth {
+				return best
+			}
+		}
+		best = better(best, planDelta(e, vals, &s, k, best, sc))
+	}
+	best = better(best, planRuns(e, vals, &s, k, sc))
+	best = better(best, planDictionary(e, vals, k, valid, best, sc))
+	best = better(best, planSparse(e, vals, &s, k, sc))
+	if k != float {
+		best = better(best, planAroundMode(e, vals, &s, sc))
+	}
+	return better(best, planGeneral(e, vals, k, best, sc))
+}
+
+// planPacked weighs FLBitPack and FFOR, whose sizes follow from the extremes.
+func planPacked[U word](e *Encoder, s *stats[U], k kind, sc scope) *plan {
+	var packed, ffor *plan
+	if w := widthOf(s.max); k == unsigned && e.may(sc, block.FLBitPack) {
+		packed = e.newPlan(block.FLBitPack, headerOf(1)+kernel.PackedBytes(s.n, w))
+		packed.width = w
+	}
+	if w := widthOf(s.span); e.may(sc, block.FusedFrameOfReference) {
+		ffor = e.newPlan(block.FusedFrameOfReference, headerOf(sizeOf[U]()+1)+kernel.PackedBytes(s.n, w))
+		ffor.width, ffor.ref = w, uint64(s.low)
+	}
+	return better(packed, ffor)
+}
+
+// planTruncate stores signed values in fewer bytes, and, where there is a level left, encodes what results.
+func planTruncate[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
+	width := s.signedWidth()
+	if k != signed || width >= bitsOf[U]() || !e.may(sc, block.TruncateU8) {
+		return nil
+	}
+	switch width {
+	case 8:
+		return planNarrow[U, uint8](e, vals, block.TruncateU8, sc)
+	case 16:
+		return planNarrow[U, uint16](e, vals, block.TruncateU16, sc)
+	}
+	return planNarrow[U, uint32](e, vals, block.TruncateU32, sc)
+}
+
+func planNarrow[U, N word](e *Encoder, vals []U, code block.Code, sc scope) *plan {
+	narrow := take[N](&e.arena, len(vals))
+	for i, v := range vals {
+		narrow[i] = N(v)
+	}
+	var kid *plan
+	if sc.level+2 < e.rules.depth {
+		within := sc
+		within.level++
+		kid = unlessRaw(planWords(e, narrow, unsigned, nil, within), len(narrow)*sizeOf[N]())
+	}
+	p := e.newPlan(code, 0)
+	p.size = headerOf(1) + nest(p, 0, narrow, kid)
+	return p
+}
+
+// minDelta is the fewest values of a Delta stream.
+const minDelta = 8
+
+// planDelta stores the differences of neighbours. The differences are looked at only if they promise
+// something: a smaller span than the values, or long runs of the same step.
+func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) *plan {
+	if s.n < minDelta || !e.mayNest(sc, block.Delta) {
+		return nil
+	}
+	size := sizeOf[U]()
+	expect := headerOf(size) + headerOf(size+1) + kernel.PackedBytes(s.n-1, widthOf(s.diffSpan))
+	steady := s.diffChanges < s.n/4
+	if !steady && float64(expect) >= best.cost() && sc.level >= e.rules.generalBelow {
+		return nil
+	}
+	diffs := take[U](&e.arena, s.n-1)
+	for i := range diffs {
+		diffs[i] = vals[i+1] - vals[i]
+	}
+	p := e.newPlan(block.Delta, 0)
+	p.ref = uint64(vals[0])
+	p.size = headerOf(size) + nest(p, 0, diffs, planWords(e, diffs, k, nil, sc.in(e.rules)))
+	return p
+}
+
+// planAroundMode is for streams in which nearly all values are the same one: with that as the reference of a
+// FOR, the rest is sparse.
+func planAroundMode[U word](e *Encoder, vals []U, s *stats[U], sc scope) *plan {
+	if !e.mayNest(sc, block.FrameOfReference) || s.changes > s.n/3 || s.n < 64 {
+		return nil
+	}
+	mode, votes := vals[0], 0
+	for _, v := range vals {
+		switch {
+		case v == mode:
+			votes++
+		case votes == 0:
+			mode, votes = v, 1
+		default:
+			votes--
+		}
+	}
+	if mode == 0 || votes < s.n/4*3 {
+		return nil
+	}
+	return planFOR(e, vals, mode, sc)
+}
+
+// planFOR takes a reference off all values.
+func planFOR[U word](e *Encoder, vals []U, ref U, sc scope) *plan {
+	rest := take[U](&e.arena, len(vals))
+	for i, v := range vals {
+		rest[i] = v - ref
+	}
+	p := e.newPlan(block.FrameOfReference, 0)
+	p.ref = uint64(ref)
+	p.size = headerOf(sizeOf[U]()) + nest(p, 0, rest, planWords(e, rest, unsigned, nil, sc.in(e.rules)))
+	return p
+}
+
+// planZigZag maps small values of either sign to small unsigned ones, for the sake of a compressor.
+func planZigZag[U word](e *Encoder, vals []U, sc scope) *plan {
+	mapped := take[U](&e.arena, len(vals))
+	for i, v := range vals {
+		mapped[i] = v<<1 ^ U(extend(v)>>63)
+	}
+	within := sc
+	within.level++
+	kid := planGeneralOnly(e, mapped, within)
+	if kid == nil {
+		return nil
+	}
+	p := e.newPlan(block.ZigZag, 0)
+	p.size = headerOf(1) + nest(p, 0, mapped, kid)
+	return p
+}

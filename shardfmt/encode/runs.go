@@ -1,0 +1,50 @@
+package encode
+
+import "github.com/shardcat/shardcat/shardfmt/block"
+
+// planRuns stores each run of equal values once, with its length. It pays from two values a run on.
+func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
+	count := s.changes + 1
+	if count > s.n/2 || !e.may(sc, block.RunLength) {
+		return nil
+	}
+	heads, lengths := take[U](&e.arena, count), take[uint32](&e.arena, count)
+	run, from := 0, 0
+	for i := 1; i < len(vals); i++ {
+		if vals[i] != vals[i-1] {
+			heads[run], lengths[run] = vals[from], uint32(i-from)
+			run, from = run+1, i
+		}
+	}
+	heads[run], lengths[run] = vals[from], uint32(len(vals)-from)
+	p := e.newPlan(block.RunLength, 0)
+	p.size = headerOf(10) + align8(nest(p, 0, heads, maybeRaw(e, heads, k, sc)))
+	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, sc))
+	return p
+}
+
+// planSparse stores the values that aren't zero, with their positions. Null slots are zero too.
+func planSparse[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
+	count := s.n - s.zeros
+	if count > s.n/4 || count == 0 || !e.may(sc, block.Sparse) {
+		return nil
+	}
+	where, stored := take[uint32](&e.arena, count)[:0], take[U](&e.arena, count)[:0]
+	for i, v := range vals {
+		if v != 0 {
+			where, stored = append(where, uint32(i)), append(stored, v)
+		}
+	}
+	p := e.newPlan(block.Sparse, 0)
+	p.size = headerOf(10) + align8(nest(p, 0, where, maybeRaw(e, where, unsigned, sc)))
+	p.size += nest(p, 1, stored, maybeRaw(e, stored, k, sc))
+	return p
+}
+
+// maybeRaw plans a nested stream that may also be stored raw: nil.
+func maybeRaw[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
+	if sc.level+1 >= e.rules.depth {
+		return nil
+	}
+	return unlessRaw(planWords(e, vals, k, nil, sc.in(e.rules)), len(vals)*sizeOf[U]())
+}
