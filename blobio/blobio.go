@@ -18,6 +18,8 @@ import (
 type Info struct {
 	// Key is the object's key inside its bucket.
 	Key string
+	// URL is the object's canonical URL; a Space fills it in, drivers leave it empty.
+	URL string
 	// Size in bytes.
 	Size int64
 	// ETag (or generation) as the store prints it; empty where the store has none.
@@ -27,7 +29,8 @@ type Info struct {
 }
 
 // BucketReader reads the objects of one bucket. All methods may be called concurrently. Every error is one
-// of this package's classes.
+// of this package's classes. A read whose context is pinned (see Pinned) is answered by that very object, or
+// ends in ErrChanged.
 type BucketReader interface {
 	// ReadRange fills dst with the bytes of key from off on: exactly len(dst) bytes or an error. A range
 	// that ends beyond the object is ErrRange, whatever the store would have sent. Info is that of the

@@ -1,0 +1,127 @@
+package blobio
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// The classes of errors. Each error of this package and its drivers matches exactly one of them by errors.Is.
+// A driver decides on the provider's own answer: a store that is busy, unreachable or refuses must never look
+// like one that has no such object.
+var (
+	// ErrNotFound: the store said, with authority, that there is no such object.
+	ErrNotFound = errors.New("not found")
+	// ErrDenied: the store refused: credentials, permission, a full or read-only disk.
+	ErrDenied = errors.New("refused by the store")
+	// ErrThrottled: the store asks for fewer requests; nothing was done.
+	ErrThrottled = errors.New("store is busy")
+	// ErrExists: a precondition failed, for Create that the key is free.
+	ErrExists = errors.New("already exists")
+	// ErrConflict: another writer of the same key is at work; nothing was done.
+	ErrConflict = errors.New("conflicting write in progress")
+	// ErrRange: the range ends beyond the object.
+	ErrRange = errors.New("range beyond the end of the object")
+	// ErrTransient: a fault of network or store that may not come again. A write may have been done.
+	ErrTransient = errors.New("store can't be reached")
+	// ErrUnknown: none of the others. A write may have been done.
+	ErrUnknown = errors.New("request failed")
+	// ErrCanceled: the caller's context ended. A write may have been done.
+	ErrCanceled = errors.New("canceled")
+	// ErrClosed: the Space, bucket, reader or writer was closed before.
+	ErrClosed = errors.New("already closed")
+	// ErrChanged: the object is not the one that was opened: someone replaced it in place.
+	ErrChanged = errors.New("object was replaced while it was read")
+)
+
+// classes in the order in which an error that would match several is decided.
+var classes = []error{ErrCanceled, ErrClosed, ErrChanged, ErrNotFound, ErrDenied, ErrThrottled, ErrExists,
+	ErrConflict, ErrRange, ErrTransient, ErrUnknown}
+
+// Error is a failed operation on an object. It matches its Class and whatever its cause matches.
+type Error struct {
+	// Op in one word: "read", "open", "stat", "list", "create", "delete".
+	Op string
+	// URL of the object, without secrets.
+	URL string
+	// Class is one of this package's sentinels.
+	Class error
+	// Err is the cause, which must hold no secret; nil where the class says it all.
+	Err error
+	// RetryAfter is how long the store asked to wait, 0 if it did not.
+	RetryAfter time.Duration
+	// Filled is how many bytes at the start of ReadRange's dst are right although the read failed. With a
+	// body that broke, the next attempt goes on behind them.
+	Filled int
+}
+
+// NewError makes an *Error. If the cause says how long to wait (see RetryAfter), so does the error.
+func NewError(op, url string, class, cause error) error {
+	return &Error{Op: op, URL: urlresolve.Redact(url), Class: class, Err: cause, RetryAfter: RetryAfter(cause)}
+}
+
+// Error implements error, on one line.
+func (e *Error) Error() string {
+	s := e.Op + " " + e.URL + ": " + e.Class.Error()
+	if e.Err != nil && e.Err != e.Class {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap gives the class and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Class}
+	}
+	return []error{e.Class, e.Err}
+}
+
+// Class is the class of an error: one of the sentinels, ErrUnknown for an error that isn't this package's,
+// nil for nil.
+func Class(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+	for _, class := range classes {
+		if errors.Is(err, class) {
+			return class
+		}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return ErrCanceled
+	}
+	return ErrUnknown
+}
+
+// RetryAfter is how long the store asked to wait before the next attempt, 0 if it did not say. Any error in
+// the chain may say so by a method WaitFor() time.Duration.
+func RetryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		return e.RetryAfter
+	}
+	var asks interface{ WaitFor() time.Duration }
+	if errors.As(err, &asks) {
+		return asks.WaitFor()
+	}
+	return 0
+}
+
+// wrap makes err an *Error if it isn't one yet.
+func wrap(op, url string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return NewError(op, url, Class(err), err)
+}

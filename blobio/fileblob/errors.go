@@ -1,0 +1,82 @@
+package fileblob
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// errNoFile: the key names a folder, or nothing a file could have for a name.
+var errNoFile = errors.New("not the name of a file")
+
+// fail makes the error of an operation on a key; nil stays nil.
+func (b *Bucket) fail(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	c := class(err)
+	if op == "create" && c == blobio.ErrNotFound { // of a folder on the way: no object was asked for
+		c = blobio.ErrDenied
+	}
+	return blobio.NewError(op, b.url(key), c, cause(err))
+}
+
+// unsure is fail for an error that says nothing about whether the object is there.
+func (b *Bucket) unsure(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return blobio.NewError(op, b.url(key), blobio.ErrUnknown, cause(err))
+}
+
+func (b *Bucket) url(key string) string {
+	dir := b.dir
+	if dir == "/" {
+		dir = ""
+	}
+	return "file://" + urlresolve.EscapeKey(dir+"/"+key)
+}
+
+func class(err error) error {
+	switch {
+	case errors.Is(err, blobio.ErrCanceled):
+		return blobio.ErrCanceled
+	case errors.Is(err, errNoFile), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR),
+		errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EISDIR):
+		return blobio.ErrNotFound
+	case errors.Is(err, fs.ErrExist):
+		return blobio.ErrExists
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
+		errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EFBIG):
+		return blobio.ErrDenied
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.EINTR),
+		errors.Is(err, syscall.ESTALE), errors.Is(err, io.ErrUnexpectedEOF):
+		return blobio.ErrTransient
+	case errors.Is(err, fs.ErrClosed):
+		return blobio.ErrClosed
+	}
+	return blobio.Class(err)
+}
+
+// cause drops the path from an error of the operating system: the error names the URL already.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// isUnsupportedSync: some file systems can't sync a folder, and need not.
+func isUnsupportedSync(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
+}

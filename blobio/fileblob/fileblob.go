@@ -1,0 +1,233 @@
+// Package fileblob keeps objects as files. Importing it enables file:///ABS/PATH in blobio, whose bucket is
+// the root of the file system.
+//
+// An object becomes visible whole or not at all, and is created by one of any number of racing processes:
+//
+//	folders           mkdir, fsync of each parent that got a new entry
+//	.~NAME.RANDOM     create, write, fsync       the content is on the disk
+//	NAME              link without replace       the one step that others see; it fails if NAME is there
+//	.~NAME.RANDOM     unlink
+//	folder            fsync                      the name is on the disk
+//
+// A power cut between any two steps leaves the object absent or whole. What it can leave behind is a file
+// whose name begins with ".~": no listing shows it and no read finds it. Renaming instead of linking would
+// replace what is there; a check before it would race.
+package fileblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+func init() {
+	blobio.Register("file", func(_ context.Context, u *url.URL) (blobio.Bucket, error) {
+		if u.Host != "" {
+			return nil, errors.New("a file URL with a host; write file:///ABS/PATH")
+		}
+		return Open("/"), nil
+	})
+}
+
+// unfinished begins the names of files that are being written.
+const unfinished = ".~"
+
+// Bucket is a folder. Keys are paths below it, with '/' between folders. A file that was deleted leaves its
+// folders.
+type Bucket struct {
+	dir    string
+	disk   disk
+	closed atomic.Bool
+}
+
+var _ blobio.Bucket = (*Bucket)(nil)
+
+// Open opens a folder, which need not exist yet.
+func Open(dir string) *Bucket { return &Bucket{dir: filepath.Clean(dir), disk: osDisk{}} }
+
+// Local tells blobio that there is nothing to retry or to limit.
+func (b *Bucket) Local() bool { return true }
+
+// Close implements blobio.Bucket.
+func (b *Bucket) Close() error {
+	b.closed.Store(true)
+	return nil
+}
+
+// path is the file of a key. Keys that are no normal path of a file below the folder are refused.
+func (b *Bucket) path(ctx context.Context, op, key string) (string, error) {
+	switch {
+	case b.closed.Load():
+		return "", b.fail(op, key, blobio.ErrClosed)
+	case ctx.Err() != nil:
+		return "", b.fail(op, key, errors.Join(blobio.ErrCanceled, context.Cause(ctx)))
+	}
+	for segment := range strings.SplitSeq(key, "/") {
+		if segment == "" || segment == "." || segment == ".." || strings.HasPrefix(segment, unfinished) {
+			return "", b.fail(op, key, errNoFile)
+		}
+	}
+	if strings.IndexByte(key, 0) >= 0 {
+		return "", b.fail(op, key, errNoFile)
+	}
+	return filepath.Join(b.dir, filepath.FromSlash(key)), nil
+}
+
+// open opens the file of a key for a read. A name that was stored with its escapes in it, as the reference
+// implementation does (format note 01 §16.2), is found too.
+func (b *Bucket) open(ctx context.Context, op, key string) (*os.File, blobio.Info, error) {
+	path, err := b.path(ctx, op, key)
+	if err != nil {
+		return nil, blobio.Info{}, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if escaped := urlresolve.EscapeKey(key); escaped != key {
+			f, err = os.Open(filepath.Join(b.dir, filepath.FromSlash(escaped)))
+		}
+	}
+	if err != nil {
+		return nil, blobio.Info{}, b.fail(op, key, err)
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = errNoFile
+	}
+	info := fileInfo(key, st)
+	if pin := blobio.Pinned(ctx); err == nil && pin != "" && pin != info.ETag {
+		err = blobio.ErrChanged
+	}
+	if err != nil {
+		f.Close()
+		return nil, blobio.Info{}, b.fail(op, key, err)
+	}
+	return f, info, nil
+}
+
+// fileInfo makes an ETag of what changes when a file is replaced.
+func fileInfo(key string, st os.FileInfo) blobio.Info {
+	if st == nil {
+		return blobio.Info{}
+	}
+	return blobio.Info{Key: key, Size: st.Size(), ModTime: st.ModTime(),
+		ETag: fmt.Sprintf("%x-%x-%x", inode(st), st.ModTime().UnixNano(), st.Size())}
+}
+
+// ReadRange implements blobio.BucketReader.
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+	f, info, err := b.open(ctx, "read", key)
+	if err != nil {
+		return blobio.Info{}, err
+	}
+	defer f.Close()
+	if off < 0 || off > info.Size || info.Size-off < int64(len(dst)) {
+		return blobio.Info{}, b.fail("read", key, blobio.ErrRange)
+	}
+	if _, err := io.ReadFull(io.NewSectionReader(f, off, int64(len(dst))), dst); err != nil {
+		return blobio.Info{}, b.fail("read", key, err)
+	}
+	return info, nil
+}
+
+// ReadSuffix implements blobio.BucketReader.
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+	f, info, err := b.open(ctx, "read", key)
+	if err != nil {
+		return nil, blobio.Info{}, err
+	}
+	defer f.Close()
+	suffix := make([]byte, min(max(n, 0), info.Size))
+	if _, err := io.ReadFull(io.NewSectionReader(f, info.Size-int64(len(suffix)), int64(len(suffix))), suffix); err != nil {
+		return nil, blobio.Info{}, b.fail("read", key, err)
+	}
+	return suffix, info, nil
+}
+
+// Open implements blobio.BucketReader.
+func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
+	f, info, err := b.open(ctx, "open", key)
+	if err != nil {
+		return nil, blobio.Info{}, err
+	}
+	if off < 0 || off > info.Size {
+		f.Close()
+		return nil, blobio.Info{}, b.fail("open", key, blobio.ErrRange)
+	}
+	section := io.NewSectionReader(f, off, info.Size-off)
+	return &reader{ctx: ctx, b: b, key: key, f: f, section: section}, info, nil
+}
+
+// reader ends with its context and at the size the file had when it was opened.
+type reader struct {
+	ctx     context.Context
+	b       *Bucket
+	key     string
+	f       *os.File
+	section *io.SectionReader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if _, err := r.b.path(r.ctx, "read", r.key); err != nil {
+		return 0, err
+	}
+	n, err := r.section.Read(p)
+	if err == io.EOF && n == 0 {
+		if at, _ := r.section.Seek(0, io.SeekCurrent); at < r.section.Size() {
+			err = io.ErrUnexpectedEOF // the file was cut while it was read
+		}
+	}
+	if err != nil && err != io.EOF {
+		err = r.b.fail("read", r.key, err)
+	}
+	return n, err
+}
+
+func (r *reader) Close() error { return r.f.Close() }
+
+// Stat implements blobio.BucketReader.
+func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
+	f, info, err := b.open(ctx, "stat", key)
+	if err != nil {
+		return blobio.Info{}, err
+	}
+	return info, f.Close()
+}
+
+// Delete implements blobio.Bucket. The ETag is compared before the file is removed, not in one step with it.
+func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+	path, err := b.path(ctx, "delete", key)
+	if err != nil {
+		return err
+	}
+	st, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return b.fail("delete", key, err)
+	case st.IsDir():
+		return b.fail("delete", key, errNoFile)
+	case etag != "" && fileInfo(key, st).ETag != etag:
+		return b.fail("delete", key, blobio.ErrChanged)
+	}
+	if err := b.disk.Remove(path); err != nil {
+		return b.fail("delete", key, err)
+	}
+	return b.fail("delete", key, b.disk.SyncDir(filepath.Dir(path)))
+}
+
+// List implements blobio.BucketReader. Files that come and go meanwhile may be seen or not.
+func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+	return func(yield func(blobio.Info, error) bool) {
+		w := walk{b: b, ctx: ctx, prefix: prefix, yield: yield}
+		w.folder(prefix[:strings.LastIndexByte(prefix, '/')+1])
+	}
+}

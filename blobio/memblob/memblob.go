@@ -1,0 +1,284 @@
+// Package memblob keeps objects in the memory of the process. Importing it enables mem://NAME/KEY in blobio:
+// all who open the same name, through any Space, see the same objects, until the process ends.
+package memblob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+func init() {
+	blobio.Register("mem", func(_ context.Context, u *url.URL) (blobio.Bucket, error) {
+		return Open(u.Host), nil
+	})
+}
+
+// store is the objects of one name.
+type store struct {
+	sync.RWMutex
+	objects map[string]object
+	written int // objects ever, for ETags
+}
+
+type object struct {
+	data []byte // never changed
+	info blobio.Info
+}
+
+var stores = struct {
+	sync.Mutex
+	byName map[string]*store
+}{byName: map[string]*store{}}
+
+// Bucket is a view of the objects of one name. Closing it closes the view alone.
+type Bucket struct {
+	*store
+	name   string
+	closed atomic.Bool
+}
+
+var _ blobio.Bucket = (*Bucket)(nil)
+
+// Open opens the bucket mem://name/.
+func Open(name string) *Bucket {
+	stores.Lock()
+	defer stores.Unlock()
+	s := stores.byName[name]
+	if s == nil {
+		s = &store{objects: map[string]object{}}
+		stores.byName[name] = s
+	}
+	return &Bucket{store: s, name: name}
+}
+
+// New opens a bucket that no URL names, for tests.
+func New() *Bucket { return &Bucket{store: &store{objects: map[string]object{}}} }
+
+// Local tells blobio that there is nothing to retry or to limit.
+func (b *Bucket) Local() bool { return true }
+
+func (b *Bucket) fail(op, key string, class, cause error) error {
+	return blobio.NewError(op, "mem://"+b.name+"/"+key, class, cause)
+}
+
+// get finds an object for a read.
+func (b *Bucket) get(ctx context.Context, op, key string) (object, error) {
+	if err := b.ready(ctx, op, key); err != nil {
+		return object{}, err
+	}
+	b.RLock()
+	o, ok := b.objects[key]
+	b.RUnlock()
+	pin := blobio.Pinned(ctx)
+	switch {
+	case !ok:
+		return object{}, b.fail(op, key, blobio.ErrNotFound, nil)
+	case pin != "" && pin != o.info.ETag:
+		return object{}, b.fail(op, key, blobio.ErrChanged, nil)
+	}
+	return o, nil
+}
+
+func (b *Bucket) ready(ctx context.Context, op, key string) error {
+	if b.closed.Load() {
+		return b.fail(op, key, blobio.ErrClosed, nil)
+	}
+	if err := ctx.Err(); err != nil {
+		return b.fail(op, key, blobio.ErrCanceled, context.Cause(ctx))
+	}
+	return nil
+}
+
+// ReadRange implements blobio.BucketReader.
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+	o, err := b.get(ctx, "read", key)
+	if err != nil {
+		return blobio.Info{}, err
+	}
+	if off < 0 || off > int64(len(o.data)) || int64(len(o.data))-off < int64(len(dst)) {
+		return blobio.Info{}, b.fail("read", key, blobio.ErrRange, nil)
+	}
+	copy(dst, o.data[off:])
+	return o.info, nil
+}
+
+// ReadSuffix implements blobio.BucketReader.
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+	o, err := b.get(ctx, "read", key)
+	if err != nil {
+		return nil, blobio.Info{}, err
+	}
+	n = min(max(n, 0), int64(len(o.data)))
+	return bytes.Clone(o.data[int64(len(o.data))-n:]), o.info, nil
+}
+
+// Open implements blobio.BucketReader.
+func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
+	o, err := b.get(ctx, "open", key)
+	if err != nil {
+		return nil, blobio.Info{}, err
+	}
+	if off < 0 || off > int64(len(o.data)) {
+		return nil, blobio.Info{}, b.fail("open", key, blobio.ErrRange, nil)
+	}
+	return &reader{ctx: ctx, b: b, key: key, r: bytes.NewReader(o.data[off:])}, o.info, nil
+}
+
+// reader ends with its context, as a body from the network does.
+type reader struct {
+	ctx context.Context
+	b   *Bucket
+	key string
+	r   *bytes.Reader // nil once closed
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.r == nil {
+		return 0, r.b.fail("read", r.key, blobio.ErrClosed, nil)
+	}
+	if err := r.b.ready(r.ctx, "read", r.key); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+func (r *reader) Close() error {
+	r.r = nil
+	return nil
+}
+
+// Stat implements blobio.BucketReader.
+func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
+	o, err := b.get(ctx, "stat", key)
+	return o.info, err
+}
+
+// List implements blobio.BucketReader. It yields what was there when it was called.
+func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+	return func(yield func(blobio.Info, error) bool) {
+		for _, info := range b.listed(prefix) {
+			if err := b.ready(ctx, "list", prefix); err != nil {
+				yield(blobio.Info{}, err)
+				return
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+		if err := b.ready(ctx, "list", prefix); err != nil {
+			yield(blobio.Info{}, err)
+		}
+	}
+}
+
+func (b *Bucket) listed(prefix string) []blobio.Info {
+	b.RLock()
+	defer b.RUnlock()
+	var infos []blobio.Info
+	for key, o := range b.objects {
+		if strings.HasPrefix(key, prefix) {
+			infos = append(infos, o.info)
+		}
+	}
+	slices.SortFunc(infos, func(x, y blobio.Info) int { return strings.Compare(x.Key, y.Key) })
+	return infos
+}
+
+// Create implements blobio.Bucket.
+func (b *Bucket) Create(ctx context.Context, key string, _ blobio.CreateOptions) (blobio.Writer, error) {
+	if err := b.ready(ctx, "create", key); err != nil {
+		return nil, err
+	}
+	if key == "" {
+		return nil, b.fail("create", key, blobio.ErrDenied, errors.New("empty key"))
+	}
+	return &writer{ctx: ctx, b: b, key: key}, nil
+}
+
+type writer struct {
+	ctx  context.Context
+	b    *Bucket
+	key  string
+	data []byte
+	done bool
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if w.done {
+		return 0, w.b.fail("create", w.key, blobio.ErrClosed, nil)
+	}
+	if err := w.b.ready(w.ctx, "create", w.key); err != nil {
+		return 0, err
+	}
+	w.data = append(w.data, p...)
+	return len(p), nil
+}
+
+func (w *writer) Close() error {
+	if w.done {
+		return w.b.fail("create", w.key, blobio.ErrClosed, nil)
+	}
+	w.done = true
+	if err := w.b.ready(w.ctx, "create", w.key); err != nil {
+		return err
+	}
+	w.b.Lock()
+	defer w.b.Unlock()
+	if _, taken := w.b.objects[w.key]; taken {
+		return w.b.fail("create", w.key, blobio.ErrExists, nil)
+	}
+	w.b.put(w.key, w.data)
+	return nil
+}
+
+func (w *writer) Abort() { w.done, w.data = true, nil }
+
+// put is called with the lock held.
+func (s *store) put(key string, data []byte) {
+	s.written++
+	s.objects[key] = object{data: data, info: blobio.Info{
+		Key: key, Size: int64(len(data)), ETag: strconv.Itoa(s.written), ModTime: time.Now()}}
+}
+
+// Replace sets an object whether it is there or not, for tests of readers whose object is replaced under them.
+func (b *Bucket) Replace(key string, data []byte) {
+	b.Lock()
+	defer b.Unlock()
+	b.put(key, bytes.Clone(data))
+}
+
+// Delete implements blobio.Bucket.
+func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+	if err := b.ready(ctx, "delete", key); err != nil {
+		return err
+	}
+	b.Lock()
+	defer b.Unlock()
+	o, ok := b.objects[key]
+	switch {
+	case !ok:
+		return b.fail("delete", key, blobio.ErrNotFound, nil)
+	case etag != "" && etag != o.info.ETag:
+		return b.fail("delete", key, blobio.ErrChanged, nil)
+	}
+	delete(b.objects, key)
+	return nil
+}
+
+// Close implements blobio.Bucket.
+func (b *Bucket) Close() error {
+	b.closed.Store(true)
+	return nil
+}

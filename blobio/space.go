@@ -1,0 +1,207 @@
+package blobio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Space is all buckets of a process, found by canonical URL, with the counters of what was asked of them. All
+// methods may be called concurrently. A file or mem URL needs no mount, a bucket of a cloud only where it has
+// options.
+type Space struct {
+	opts  options
+	tally tally
+	root  strand
+
+	mu     sync.RWMutex
+	mounts map[string]*mount // by the canonical URL of the bucket, with its trailing slash
+	closed bool
+}
+
+// mount is a bucket and the layers above it.
+type mount struct {
+	root   string
+	bucket Bucket
+	local  bool
+}
+
+// NewSpace makes a Space without buckets.
+func NewSpace(opts ...Option) *Space {
+	s := &Space{opts: defaults(), mounts: map[string]*mount{}}
+	for _, set := range opts {
+		set(&s.opts)
+	}
+	return s
+}
+
+// Counters tells what was asked so far.
+func (s *Space) Counters() Counters { return s.tally.read() }
+
+// Mount opens the bucket of a URL with the options in its query, and returns the location without them, as it
+// may be stored and printed: file:///dir, s3://bucket/prefix, abfss://container@account.dfs.core.windows.net/p.
+// A plain path becomes a file URL. Mounting a bucket again keeps the bucket that is there; options that differ
+// from its own are an error.
+func (s *Space) Mount(ctx context.Context, rawURL string) (canonical string, err error) {
+	u, err := parseMount(rawURL)
+	if err != nil {
+		return "", err
+	}
+	open, err := driver(u.Scheme)
+	if err != nil {
+		return "", NewError("open", rawURL, ErrDenied, err)
+	}
+	bucket, err := open(ctx, u)
+	if err != nil {
+		return "", wrap("open", rawURL, err)
+	}
+	at, err := locate(bucket, u)
+	if err != nil {
+		return "", errors.Join(err, bucket.Close())
+	}
+	if err := s.add(at.Root(), bucket, u.RawQuery); err != nil {
+		return "", err
+	}
+	return at.String(), nil
+}
+
+// parseMount reads a URL as a person types it: a plain path, an alias, a bucket without a slash, options.
+func parseMount(raw string) (*url.URL, error) {
+	if !strings.Contains(raw, "://") {
+		abs, err := filepath.Abs(raw)
+		if err != nil {
+			return nil, NewError("open", raw, ErrDenied, err)
+		}
+		raw = "file://" + urlresolve.EscapeKey(filepath.ToSlash(abs))
+	}
+	u, err := url.Parse(raw)
+	if err != nil { // the error of url.Parse repeats its input
+		return nil, NewError("open", raw, ErrDenied, errors.New("malformed URL"))
+	}
+	if u.Fragment != "" {
+		return nil, NewError("open", raw, ErrDenied, errors.New("a fragment in the URL"))
+	}
+	return u, nil
+}
+
+// locate finds the canonical location of the bucket that a driver opened for u.
+func locate(bucket Bucket, u *url.URL) (urlresolve.Location, error) {
+	plain := *u
+	plain.RawQuery, plain.ForceQuery = "", false
+	base, path := plain.Scheme+"://"+authority(&plain)+"/", strings.TrimPrefix(plain.EscapedPath(), "/")
+	if l, ok := bucket.(Locator); ok {
+		base = l.Location()
+	}
+	return urlresolve.Parse(base + path)
+}
+
+func authority(u *url.URL) string {
+	if u.User != nil {
+		return u.User.String() + "@" + u.Host
+	}
+	return u.Host
+}
+
+// Locator is a Bucket whose canonical URL does not follow from the URL it was opened by.
+type Locator interface {
+	// Location is the canonical URL of the bucket, with its trailing slash.
+	Location() string
+}
+
+// MountBucket adds a bucket that the caller opened or made, under the URL of its root ("mem://name/").
+func (s *Space) MountBucket(rootURL string, bucket Bucket) error {
+	at, err := urlresolve.Parse(rootURL)
+	if err != nil {
+		return err
+	}
+	if at.Path != "" {
+		return NewError("open", rootURL, ErrDenied, errors.New("not the root of a bucket"))
+	}
+	return s.add(at.Root(), bucket, "")
+}
+
+func (s *Space) add(root string, bucket Bucket, query string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return NewError("open", root, ErrClosed, bucket.Close())
+	}
+	if _, there := s.mounts[root]; there {
+		return bucket.Close()
+	}
+	s.mounts[root] = s.layer(root, bucket)
+	return nil
+}
+
+// layer puts what the options ask for on top of a driver.
+func (s *Space) layer(root string, bucket Bucket) *mount {
+	m := &mount{root: root, bucket: &metered{bucket: bucket, space: s}}
+	if l, ok := bucket.(interface{ Local() bool }); ok {
+		m.local = l.Local()
+	}
+	return m
+}
+
+// find gives the mount and the key of a canonical URL, or of one in another spelling.
+func (s *Space) find(ctx context.Context, raw string) (*mount, string, error) {
+	if m, key := s.known(raw); m != nil {
+		return m, key, nil
+	}
+	at, err := urlresolve.Parse(raw)
+	if err != nil {
+		return nil, "", err
+	}
+	s.mu.RLock()
+	m, closed := s.mounts[at.Root()], s.closed
+	s.mu.RUnlock()
+	switch {
+	case closed:
+		return nil, "", NewError("open", at.Root(), ErrClosed, nil)
+	case m != nil:
+		return m, at.Key(), nil
+	}
+	if _, err := s.Mount(ctx, at.Root()); err != nil {
+		return nil, "", fmt.Errorf("%w (mount it first if it needs options)", err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.mounts[at.Root()], at.Key(), nil
+}
+
+// known is the short way for canonical URLs without escapes in buckets that are there.
+func (s *Space) known(raw string) (*mount, string) {
+	i := strings.Index(raw, "://")
+	if i < 0 || strings.ContainsAny(raw, "%?#\\") || strings.Contains(raw, "/.") {
+		return nil, ""
+	}
+	j := strings.IndexByte(raw[i+3:], '/')
+	if j < 0 {
+		return nil, ""
+	}
+	end := i + 3 + j + 1
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, ""
+	}
+	return s.mounts[raw[:end]], raw[end:]
+}
+
+// Close closes all buckets. Later calls fail with ErrClosed.
+func (s *Space) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for root, m := range s.mounts {
+		errs = append(errs, m.bucket.Close())
+		delete(s.mounts, root)
+	}
+	return errors.Join(errs...)
+}

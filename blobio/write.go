@@ -1,0 +1,97 @@
+package blobio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Create starts a new object: see Bucket.Create. The key of the URL must consist of the letters, digits and
+// "/_.=-" of ASCII, because drivers escape others each in its own way; on file and mem any key will do.
+func (s *Space) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
+	m, key, err := s.find(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if !m.local && !PortableKey(key) {
+		return nil, &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a key with characters other than A-Z a-z 0-9 / _ . = -"}
+	}
+	w, err := m.bucket.Create(ctx, key, opts)
+	return w, wrap("create", url, err)
+}
+
+// PortableKey tells whether a key is spelled the same on every store.
+func PortableKey(key string) bool {
+	for i := 0; i < len(key); i++ {
+		c := key[i]
+		alnum := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !alnum && c != '/' && c != '_' && c != '.' && c != '=' && c != '-' {
+			return false
+		}
+	}
+	return key != ""
+}
+
+// Put creates an object with this content. It is nil if the object is there with this content, also if another
+// attempt wrote it: a lost answer makes a store's own retry say "already exists" of a write that succeeded. So
+// after ErrExists and after an unknown outcome the object is read back and compared:
+//
+//	same content    nil
+//	other content   ErrExists
+//	no object       the first error: the write did not happen
+//	no answer       the first error: the outcome is unknown
+func (s *Space) Put(ctx context.Context, url string, data []byte) error {
+	err := s.put(ctx, url, data)
+	if err == nil || !undecided(err) || ctx.Err() != nil {
+		return err
+	}
+	there, readErr := s.holds(ctx, url, data)
+	switch {
+	case readErr != nil:
+		return err
+	case there:
+		return nil
+	}
+	return NewError("create", url, ErrExists, nil)
+}
+
+func (s *Space) put(ctx context.Context, url string, data []byte) error {
+	w, err := s.Create(ctx, url, CreateOptions{SizeHint: int64(len(data))})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		w.Abort()
+		return wrap("create", url, err)
+	}
+	return wrap("create", url, w.Close())
+}
+
+// undecided tells whether the write may have been done although it failed.
+func undecided(err error) bool {
+	switch Class(err) {
+	case ErrExists, ErrConflict, ErrTransient, ErrUnknown:
+		return !errors.Is(err, urlresolve.ErrRefused)
+	}
+	return false
+}
+
+// holds compares an object with what was meant to be written.
+func (s *Space) holds(ctx context.Context, url string, data []byte) (bool, error) {
+	there, info, err := s.ReadSuffix(ctx, url, int64(len(data))+1)
+	if err != nil {
+		return false, err
+	}
+	return info.Size == int64(len(data)) && bytes.Equal(there, data), nil
+}
+
+// Delete removes an object: see Bucket.Delete.
+func (s *Space) Delete(ctx context.Context, url, etag string) error {
+	m, key, err := s.find(ctx, url)
+	if err != nil {
+		return err
+	}
+	return wrap("delete", url, m.bucket.Delete(ctx, key, etag))
+}

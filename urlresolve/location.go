@@ -1,0 +1,173 @@
+package urlresolve
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Location is an object, a folder or a bucket of some store, taken apart.
+type Location struct {
+	// Scheme in canonical spelling.
+	Scheme string
+	// Bucket is the authority: see Prefix.
+	Bucket string
+	// Path is what follows the authority's slash, percent-escaped.
+	Path string
+}
+
+// aliases of schemes that differ by name alone.
+var aliases = map[string]string{"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+
+// Parse takes an absolute URL apart and brings it into its canonical spelling:
+//
+//	s3a://b/k, s3n://b/k                                 s3://b/k
+//	gcs://b/k                                            gs://b/k
+//	wasb(s)://c@a.blob.core.windows.net/k                abfss://c@a.dfs.core.windows.net/k
+//	abfs://c@a.dfs.core.windows.net/k                    the same
+//	https://a.blob.core.windows.net/c/k (and .dfs.)      the same
+//
+// It refuses what isn't in the normal form of the WHATWG URL standard byte for byte (format note 01 §16.1):
+// user and password, query, fragment, dot segments, upper-case schemes, default ports, unescaped blanks; and
+// the addresses of metadata services in any spelling.
+func Parse(raw string) (Location, error) {
+	if err := checkText(raw); err != nil {
+		return Location{}, err
+	}
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if !ok || !hasScheme(raw) || !isLower(scheme) {
+		return Location{}, refuse(raw, "not an absolute URL in canonical spelling")
+	}
+	authority, path, slash := strings.Cut(rest, "/")
+	if !slash {
+		return Location{}, refuse(raw, "no path after the bucket")
+	}
+	if path != "" {
+		if err := checkPath(raw, path); err != nil {
+			return Location{}, err
+		}
+	}
+	if normalPath(path) != path {
+		return Location{}, refuse(raw, "characters that must be escaped")
+	}
+	if to, ok := aliases[scheme]; ok {
+		scheme = to
+	}
+	return canonicalAuthority(raw, Location{Scheme: scheme, Bucket: authority, Path: path})
+}
+
+func canonicalAuthority(raw string, l Location) (Location, error) {
+	switch l.Scheme {
+	case "file":
+		if l.Bucket != "" {
+			return Location{}, refuse(raw, "a file URL with a host")
+		}
+		return l, nil
+	case "abfs", "abfss", "wasb", "wasbs":
+		return azureByContainer(raw, l)
+	case "http", "https":
+		if m := azureHost.FindStringSubmatch(l.Bucket); m != nil && l.Scheme == "https" {
+			return azureByHost(raw, l, m)
+		}
+		return l, checkHost(raw, l.Scheme, l.Bucket)
+	}
+	return l, checkBucket(raw, l.Bucket)
+}
+
+var (
+	azureHost   = regexp.MustCompile(`^([a-z0-9]{3,24})\.(?:blob|dfs)\.(core\.windows\.net|core\.chinacloudapi\.cn|core\.usgovcloudapi\.net)$`)
+	azureBucket = regexp.MustCompile(`^(\$web|\$root|\$logs|[a-z0-9](?:-?[a-z0-9]){0,62})$`)
+)
+
+func azureByContainer(raw string, l Location) (Location, error) {
+	container, host, _ := strings.Cut(l.Bucket, "@")
+	m := azureHost.FindStringSubmatch(host)
+	if m == nil || !azureBucket.MatchString(container) {
+		return Location{}, refuse(raw, "not of the form container@account.dfs.core.windows.net")
+	}
+	return azure(container, m, l.Path), nil
+}
+
+func azureByHost(raw string, l Location, m []string) (Location, error) {
+	container, path, slash := strings.Cut(l.Path, "/")
+	if !slash || !azureBucket.MatchString(container) {
+		return Location{}, refuse(raw, "no container in the path")
+	}
+	return azure(container, m, path), nil
+}
+
+func azure(container string, m []string, path string) Location {
+	return Location{Scheme: "abfss", Bucket: container + "@" + m[1] + ".dfs." + m[2], Path: path}
+}
+
+// String is the canonical URL.
+func (l Location) String() string { return l.Scheme + "://" + l.Bucket + "/" + l.Path }
+
+// Root is the canonical URL of the whole bucket, with its trailing slash.
+func (l Location) Root() string { return l.Scheme + "://" + l.Bucket + "/" }
+
+// Key is the path unescaped: the object's key in its bucket.
+func (l Location) Key() string {
+	key, err := url.PathUnescape(l.Path)
+	if err != nil {
+		return l.Path // Parse let no malformed escape through
+	}
+	return key
+}
+
+func (l Location) container() string {
+	return l.Root() + l.Path[:strings.LastIndexByte(l.Path, '/')+1]
+}
+
+// EscapeKey is the inverse of Location.Key: a key as the path of a URL.
+func EscapeKey(key string) string {
+	var b strings.Builder
+	for i := 0; i < len(key); i++ {
+		if c := key[i]; isUnescaped(c) {
+			b.WriteByte(c)
+		} else {
+			writeEscape(&b, c)
+		}
+	}
+	return b.String()
+}
+
+func isUnescaped(c byte) bool {
+	return isLetter(c) || c >= '0' && c <= '9' || strings.IndexByte("-_.~!$&'()*+,;=:@/", c) >= 0
+}
+
+// Redact makes a URL or reference fit for a log: it keeps scheme, host and path, and drops user, password,
+// query and fragment. It works on any text and errs on the side of dropping.
+func Redact(raw string) string {
+	if i := queryStart.FindStringIndex(raw); i != nil {
+		raw = raw[:i[0]] + "?…"
+	}
+	if i := userEnd(raw); i >= 0 && !azureUser.MatchString(raw) {
+		raw = schemeStart.FindString(raw) + "…@" + raw[i:]
+	}
+	raw = secretWord.ReplaceAllString(raw, "$1=…")
+	const most = 200
+	if len(raw) > most {
+		raw = strings.ToValidUTF8(raw[:most], "") + "…"
+	}
+	return raw
+}
+
+var (
+	queryStart  = regexp.MustCompile(`[?#]|(?i)%(3f|23)`)
+	schemeStart = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:[/\\]*`)
+	azureUser   = regexp.MustCompile(`^(abfss?|wasbs?)://[a-z0-9$-]+@[a-z0-9.]+/[^@]*$`)
+	secretWord  = regexp.MustCompile(`(?i)(sig|signature|token|secret|password|credential|x-amz-[a-z-]+)=[^/]*`)
+)
+
+// userEnd is the index after the last '@' of raw, also an escaped one, or -1.
+func userEnd(raw string) int {
+	at := strings.LastIndexByte(raw, '@') + 1
+	if i := strings.LastIndex(raw, "%40") + len("%40"); i >= len("%40") && i > at {
+		at = i
+	}
+	if at == 0 {
+		return -1
+	}
+	return at
+}
