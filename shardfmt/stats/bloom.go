@@ -1,0 +1,162 @@
+package stats
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// Parameters of the Bloom filters that are written.
+const (
+	FilterSeed = 0x4D75646169424646
+	// DefaultFPP is the target rate of false positives.
+	DefaultFPP = 0.01
+	// filterValues is how many distinct values a filter that nobody asked for may hold.
+	filterValues = 1024
+	// filterSize in bytes is the largest filter; it bounds those that were asked for.
+	filterSize = 1 << 20
+	blockSize  = 32
+)
+
+// salts spread a hash over the eight words of a block (as Parquet's split-block Bloom filter does).
+var salts = [8]uint32{
+	0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31,
+}
+
+// filterBlock is the start of the block of a hash: its upper half, scaled to the number of blocks.
+func filterBlock(h uint64, size int) int {
+	return int((h>>32)*uint64(size/blockSize)>>32) * blockSize
+}
+
+// filterBit is the bit of word i of the block.
+func filterBit(h uint64, i int) uint32 { return 1 << (uint32(h) * salts[i] >> 27) }
+
+func insertHash(data []byte, h uint64) {
+	block := data[filterBlock(h, len(data)):]
+	for i := range salts {
+		word := block[4*i:]
+		binary.LittleEndian.PutUint32(word, binary.LittleEndian.Uint32(word)|filterBit(h, i))
+	}
+}
+
+// BloomMayContain tells whether a filter admits a value, given by the bytes that are hashed (see the package
+// comment). A filter of an unknown kind or shape admits everything.
+func BloomMayContain(f *metapb.SplitBlockBloomFilter, value []byte) bool {
+	data := f.GetData()
+	if f.GetHashAlgorithm() != HashAlgorithm || len(data) == 0 || len(data)%blockSize != 0 {
+		return true
+	}
+	h := xxh3.HashSeed(value, f.HashSeed)
+	block := data[filterBlock(h, len(data)):]
+	for i := range salts {
+		if binary.LittleEndian.Uint32(block[4*i:])&filterBit(h, i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// hashSet collects distinct hashes up to a limit, and gives up beyond.
+type hashSet struct {
+	limit int
+	count int
+	// slots is a power of two, at most half full; 0 is an empty slot, and the hash 0 is kept aside.
+	slots   []uint64
+	hasZero bool
+	full    bool
+}
+
+func newHashSet(limit int) *hashSet { return &hashSet{limit: limit, slots: make([]uint64, 64)} }
+
+func (s *hashSet) add(value []byte) {
+	if s == nil || s.full {
+		return
+	}
+	h := xxh3.HashSeed(value, FilterSeed)
+	if h == 0 {
+		if !s.hasZero {
+			s.hasZero = true
+			s.grown()
+		}
+		return
+	}
+	if s.put(h) {
+		s.grown()
+	}
+}
+
+// put tells whether h is new.
+func (s *hashSet) put(h uint64) bool {
+	mask := uint64(len(s.slots) - 1)
+	for i := h & mask; ; i = (i + 1) & mask {
+		switch s.slots[i] {
+		case h:
+			return false
+		case 0:
+			s.slots[i] = h
+			return true
+		}
+	}
+}
+
+func (s *hashSet) grown() {
+	s.count++
+	if s.count > s.limit {
+		s.full, s.slots = true, nil
+		return
+	}
+	if 2*s.count > len(s.slots) {
+		old := s.slots
+		s.slots = make([]uint64, 4*len(old))
+		for _, h := range old {
+			if h != 0 {
+				s.put(h)
+			}
+		}
+	}
+}
+
+// filter builds the message, or nil if nothing was added, too much was, or the filter would be too large.
+func (s *hashSet) filter(fpp float64, size func(n int, fpp float64) int) *metapb.MembershipFilters {
+	if s == nil || s.full || s.count == 0 {
+		return nil
+	}
+	n := size(s.count, fpp)
+	if n > filterSize {
+		return nil
+	}
+	data := make([]byte, n)
+	for _, h := range s.slots {
+		if h != 0 {
+			insertHash(data, h)
+		}
+	}
+	if s.hasZero {
+		insertHash(data, 0)
+	}
+	return &metapb.MembershipFilters{Sbbf: &metapb.SplitBlockBloomFilter{
+		NumBlocks: uint64(n / blockSize), TargetFpp: fpp, NumValues: uint64(s.count),
+		HashAlgorithm: HashAlgorithm, HashSeed: FilterSeed, Data: data,
+	}}
+}
+
+// referenceFilterSize is the size in bytes the reference gives a filter of n values: a classic Bloom
+// filter's bits, whole bits per key, whole blocks (note 03 §13).
+func referenceFilterSize(n int, fpp float64) int {
+	bitmap := math.Ceil(-float64(n) * math.Log(fpp) / (math.Ln2 * math.Ln2))
+	perKey := int(math.Ceil(bitmap / float64(n)))
+	return max(blockSize, (perKey*n/8+blockSize-1)/blockSize*blockSize)
+}
+
+// bookFilterSize is the size in bytes by the format's book: −8n / ln(1 − fpp^(1/8)) bits, a power of two.
+func bookFilterSize(n int, fpp float64) int {
+	bits := -8 * float64(n) / math.Log(1-math.Pow(fpp, 1.0/8))
+	size := blockSize
+	for size < filterSize*2 && float64(size)*8 < bits {
+		size *= 2
+	}
+	return size
+}

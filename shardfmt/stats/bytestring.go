@@ -1,0 +1,132 @@
+package stats
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// maxConstant is how long a constant string may be, in bytes.
+const maxConstant = 128
+
+// byteStrings covers String, Binary, Guid and FixedSizeBinary.
+type byteStrings struct {
+	extent
+	size     uint64
+	ascii    uint64
+	sketch   sketch
+	hashes   *hashSet
+	min, max []byte
+	// last is the value before, nil at the start of an array: it points into that array.
+	last    []byte
+	hasLast bool
+}
+
+func newByteStrings(c *Collector) *byteStrings {
+	return &byteStrings{hashes: c.filterFor(!c.options.Plain || c.node.Basic == schema.Guid)}
+}
+
+func (s *byteStrings) add(a arrow.Array) {
+	value := valueBytes(a)
+	s.hasLast = false
+	nullable := a.NullN() > 0
+	for i := range a.Len() {
+		if !nullable || a.IsValid(i) {
+			s.one(value(i))
+		}
+	}
+}
+
+// valueBytes gives the bytes of each value of an array without copying them.
+func valueBytes(a arrow.Array) func(i int) []byte {
+	switch v := a.(type) {
+	case *array.LargeString:
+		text, offsets := stringBytes(v), v.ValueOffset
+		return func(i int) []byte { return text[offsets(i):offsets(i+1)] }
+	case *array.LargeBinary:
+		return v.Value
+	case *array.FixedSizeBinary:
+		return v.Value
+	}
+	panic("stats: " + a.DataType().String() + " holds no canonical byte strings")
+}
+
+// stringBytes is the text of all values, which ValueOffset points into.
+func stringBytes(v *array.LargeString) []byte {
+	if b := v.Data().Buffers()[2]; b != nil {
+		return b.Bytes()
+	}
+	return nil
+}
+
+func (s *byteStrings) one(b []byte) {
+	first := !s.measured
+	s.measure(uint64(len(b)))
+	s.size += uint64(len(b))
+	if isASCII(b) {
+		s.ascii++
+	}
+	if s.hasLast && bytes.Equal(b, s.last) {
+		return
+	}
+	s.last, s.hasLast = b, true
+	s.sketch.add(b)
+	s.hashes.add(b)
+	if first {
+		s.min, s.max = bytes.Clone(b), bytes.Clone(b)
+		return
+	}
+	if bytes.Compare(b, s.min) < 0 {
+		s.min = append(s.min[:0], b...)
+	} else if bytes.Compare(b, s.max) > 0 {
+		s.max = append(s.max[:0], b...)
+	}
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *byteStrings) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
+	text := c.node.Basic == schema.String
+	if text {
+		d.TypeSpecific = &metapb.FieldDescriptor_StringStats{StringStats: &metapb.StringStats{
+			MinSize: s.extent.min, MinNonEmptySize: s.nonEmpty(), MaxSize: s.extent.max, AsciiCount: &s.ascii,
+		}}
+	} else {
+		d.TypeSpecific = &metapb.FieldDescriptor_BinaryStats{BinaryStats: &metapb.BinaryStats{
+			MinLength: s.extent.min, MinNonEmptyLength: s.nonEmpty(), MaxLength: s.extent.max,
+		}}
+	}
+	if !c.options.Reference {
+		d.RangeStats = s.bounds(text)
+	}
+	if !s.measured {
+		return 0
+	}
+	d.Cardinality = s.sketch.info()
+	d.MembershipFilters = c.filter(s.hashes)
+	if len(s.min) <= maxConstant && bytes.Equal(s.min, s.max) && (!text || utf8.Valid(s.min)) {
+		c.constant(d, byteValue(s.min, text))
+	}
+	return s.size
+}
+
+// bounds is the range of the values: without a value a range without bounds, as numbers have it, so that
+// an all-null stripe doesn't cost the shard its range.
+func (s *byteStrings) bounds(text bool) *metapb.RangeStats {
+	if !s.measured {
+		return &metapb.RangeStats{MinInclusive: true, MaxInclusive: true}
+	}
+	return boundRange(s.min, s.max, text)
+}

@@ -1,0 +1,172 @@
+package stats
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// IntegerBytes are the bytes that sketches and filters hash for an integer, a time or a span: the value
+// widened to 64 bits, little-endian.
+func IntegerBytes(v uint64) [8]byte {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	return b
+}
+
+// FloatBytes are the bytes that sketches and filters hash for a float: −0 as +0, every NaN alike.
+func FloatBytes(v float64) [8]byte {
+	if v == 0 {
+		v = 0
+	}
+	if v != v {
+		v = math.NaN()
+	}
+	return IntegerBytes(math.Float64bits(v))
+}
+
+// distinct hashes values for the sketch and the filter of a field.
+type distinct struct {
+	// sketch is nil where the cardinality isn't wanted.
+	sketch *sketch
+	hashes *hashSet
+	last   [8]byte
+	any    bool
+}
+
+func (d *distinct) add(b [8]byte) {
+	if d.any && b == d.last {
+		return // runs are common, and a value counts once
+	}
+	d.any, d.last = true, b
+	if d.sketch != nil {
+		d.sketch.add(b[:])
+	}
+	d.hashes.add(b[:])
+}
+
+// newDistinct is the hashing of a numeric field: the reference writes neither sketch nor filter.
+func newDistinct(c *Collector, filterByDefault bool) distinct {
+	d := distinct{hashes: c.filterFor(filterByDefault && !c.options.Plain && !c.options.Reference)}
+	if !c.options.Reference {
+		d.sketch = new(sketch)
+	}
+	return d
+}
+
+func (d *distinct) info() *metapb.CardinalityInfo {
+	if d.sketch == nil || !d.any {
+		return nil
+	}
+	return d.sketch.info()
+}
+
+// integers covers signed and unsigned integers, DateTime and TimeSpan. Values are held widened to 64 bits,
+// with the sign bit flipped where signed, so that they order as unsigned numbers.
+type integers struct {
+	distinct
+	flip     uint64 // 1<<63 if signed
+	any      bool
+	min, max uint64
+}
+
+func newIntegers(c *Collector) *integers {
+	n := &integers{distinct: newDistinct(c, true)}
+	if c.node.Signed {
+		n.flip = 1 << 63
+	}
+	return n
+}
+
+type integer interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+func (n *integers) add(a arrow.Array) {
+	switch v := a.(type) {
+	case *array.Int8:
+		addIntegers(n, v, v.Int8Values())
+	case *array.Int16:
+		addIntegers(n, v, v.Int16Values())
+	case *array.Int32:
+		addIntegers(n, v, v.Int32Values())
+	case *array.Int64:
+		addIntegers(n, v, v.Int64Values())
+	case *array.Uint8:
+		addIntegers(n, v, v.Uint8Values())
+	case *array.Uint16:
+		addIntegers(n, v, v.Uint16Values())
+	case *array.Uint32:
+		addIntegers(n, v, v.Uint32Values())
+	case *array.Uint64:
+		addIntegers(n, v, v.Uint64Values())
+	default:
+		panic("stats: " + a.DataType().String() + " is no canonical integer")
+	}
+}
+
+func addIntegers[T integer](n *integers, a arrow.Array, values []T) {
+	lo, hi := uint64(math.MaxUint64), uint64(0)
+	nullable := a.NullN() > 0
+	for i, v := range values {
+		if nullable && a.IsNull(i) {
+			continue
+		}
+		w := uint64(int64(v)) // sign-extends signed types, zero-extends unsigned ones
+		lo, hi = min(lo, w^n.flip), max(hi, w^n.flip)
+		n.distinct.add(IntegerBytes(w))
+	}
+	if !n.any {
+		n.any, n.min, n.max = true, lo, hi
+	}
+	n.min, n.max = min(n.min, lo), max(n.max, hi)
+}
+
+func (n *integers) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
+	d.RangeStats = &metapb.RangeStats{MinInclusive: true, MaxInclusive: true}
+	if n.any {
+		d.RangeStats.MinValue, d.RangeStats.MaxValue = n.value(n.min), n.value(n.max)
+		if n.min == n.max {
+			c.constant(d, n.value(n.min))
+		}
+	}
+	d.Cardinality = n.info()
+	if c.options.Bloom == BloomAlways || n.scattered() {
+		d.MembershipFilters = c.filter(n.hashes)
+	}
+	return width(c.node) * (c.positions - c.nulls)
+}
+
+// scatter is how many times wider than dense the values must lie for a filter of their own: below, the
+// range and the block ranges tell as much.
+const scatter = 16
+
+func (n *integers) scattered() bool {
+	return n.hashes != nil && !n.hashes.full && (n.max-n.min)/scatter >= uint64(n.hashes.count)
+}
+
+func (n *integers) value(flipped uint64) *metapb.AnyValue {
+	v := flipped ^ n.flip
+	if n.flip != 0 {
+		return &metapb.AnyValue{Kind: &metapb.AnyValue_I64Value{I64Value: int64(v)}}
+	}
+	return &metapb.AnyValue{Kind: &metapb.AnyValue_U64Value{U64Value: v}}
+}
+
+// width of a value in bytes.
+func width(n *schema.Node) uint64 {
+	switch n.Basic {
+	case schema.Int8:
+		return 1
+	case schema.Int16:
+		return 2
+	case schema.Int32, schema.Float32:
+		return 4
+	}
+	return 8
+}
