@@ -1,0 +1,271 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Bounds are kept short: so many code points of a string and so many bytes of a binary, as Iceberg's own
+// writers do by default.
+const boundLength = 16
+
+const (
+	// epochTicks is 1970-01-01 in 100 ns ticks since 0001-01-01.
+	epochTicks = 621_355_968_000_000_000
+	// ticksPerMicro is the number of ticks in Iceberg's unit of time.
+	ticksPerMicro = 10
+)
+
+// LowerBound gives Iceberg's single-value form of a lower bound for values of n: never above any value that r
+// covers. nil means that there is none.
+func LowerBound(n *schema.Node, r *metapb.RangeStats) []byte {
+	if r.GetMinValue() == nil {
+		return nil
+	}
+	return encodeBound(n, r.GetMinValue(), false)
+}
+
+// UpperBound is LowerBound's counterpart: never below any value that r covers.
+func UpperBound(n *schema.Node, r *metapb.RangeStats) []byte {
+	if r.GetMaxValue() == nil {
+		return nil
+	}
+	return encodeBound(n, r.GetMaxValue(), true)
+}
+
+func encodeBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {
+	switch n.Basic {
+	case schema.Boolean:
+		return boolBound(v)
+	case schema.Int8, schema.Int16, schema.Int32, schema.Int64:
+		return integerBound(n, v)
+	case schema.DateTime:
+		return timeBound(v, upper)
+	case schema.Float32, schema.Float64:
+		return floatBound(n, v, upper)
+	case schema.String:
+		if s, ok := textOf(v); ok && utf8.Valid(s) {
+			return cutText(s, upper)
+		}
+	case schema.Binary:
+		if b, ok := textOf(v); ok && n.Ext == nil {
+			return cutBinary(b, upper)
+		}
+	case schema.FixedSizeBinary, schema.Guid:
+		if b, ok := textOf(v); ok && !n.IsDecimal() && len(b) == int(n.FixedSize) {
+			return b
+		}
+	}
+	return nil
+}
+
+// BoolRange makes range statistics of a Boolean's counts.
+func BoolRange(s *metapb.BooleanStats) *metapb.RangeStats {
+	if s.GetTrueCount() == 0 && s.GetFalseCount() == 0 {
+		return nil
+	}
+	value := func(b bool) *metapb.AnyValue {
+		return &metapb.AnyValue{Kind: &metapb.AnyValue_BoolValue{BoolValue: b}}
+	}
+	return &metapb.RangeStats{
+		MinValue: value(s.GetFalseCount() == 0), MinInclusive: true,
+		MaxValue: value(s.GetTrueCount() > 0), MaxInclusive: true,
+	}
+}
+
+func boolBound(v *metapb.AnyValue) []byte {
+	b, ok := v.GetKind().(*metapb.AnyValue_BoolValue)
+	if !ok {
+		return nil
+	}
+	if b.BoolValue {
+		return []byte{1}
+	}
+	return []byte{0}
+}
+
+// integerBound writes a bound as the Iceberg integer that the node maps to.
+func integerBound(n *schema.Node, v *metapb.AnyValue) []byte {
+	if !n.Signed {
+		u, ok := unsignedOf(v)
+		switch {
+		case !ok:
+			return nil
+		case n.Basic == schema.Int64:
+			return bigEndian(u)
+		case n.Basic == schema.Int32 && u <= math.MaxUint32:
+			return appendLong(int64(u))
+		case n.Basic < schema.Int32 && u <= math.MaxUint16:
+			return appendInt(int32(u))
+		}
+		return nil
+	}
+	i, ok := signedOf(v)
+	switch {
+	case !ok:
+		return nil
+	case n.Basic == schema.Int64:
+		return appendLong(i)
+	case i >= math.MinInt32 && i <= math.MaxInt32:
+		return appendInt(int32(i))
+	}
+	return nil
+}
+
+// signedOf reads an integer of any kind that writers use for a signed field.
+func signedOf(v *metapb.AnyValue) (int64, bool) {
+	switch k := v.GetKind().(type) {
+	case *metapb.AnyValue_I64Value:
+		return k.I64Value, true
+	case *metapb.AnyValue_U64Value:
+		return int64(k.U64Value), k.U64Value <= math.MaxInt64
+	case *metapb.AnyValue_TimespanValue:
+		return int64(k.TimespanValue.GetTicks()), true
+	}
+	return 0, false
+}
+
+// unsignedOf reads an integer of any kind that writers use for an unsigned field or a DateTime.
+func unsignedOf(v *metapb.AnyValue) (uint64, bool) {
+	switch k := v.GetKind().(type) {
+	case *metapb.AnyValue_U64Value:
+		return k.U64Value, true
+	case *metapb.AnyValue_I64Value:
+		return uint64(k.I64Value), k.I64Value >= 0
+	case *metapb.AnyValue_DatetimeValue:
+		return k.DatetimeValue.GetTicks(), true
+	}
+	return 0, false
+}
+
+// timeBound rounds ticks outwards to Iceberg's microseconds.
+func timeBound(v *metapb.AnyValue, upper bool) []byte {
+	u, ok := unsignedOf(v)
+	if !ok || u > math.MaxInt64 {
+		return nil
+	}
+	return appendLong(MicrosOfTicks(int64(u), upper))
+}
+
+// MicrosOfTicks converts ticks since year 1 to microseconds since 1970, rounded down, or up if ceil.
+func MicrosOfTicks(ticks int64, ceil bool) int64 {
+	since := ticks - epochTicks
+	micros := since / ticksPerMicro
+	switch rest := since % ticksPerMicro; {
+	case rest < 0 && !ceil:
+		micros--
+	case rest > 0 && ceil:
+		micros++
+	}
+	return micros
+}
+
+// TicksOfMicros converts microseconds since 1970 to ticks since year 1.
+func TicksOfMicros(micros int64) int64 { return micros*ticksPerMicro + epochTicks }
+
+// floatBound widens zeros, since ±0 are equal as values but not as bounds.
+func floatBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {
+	k, ok := v.GetKind().(*metapb.AnyValue_DoubleValue)
+	if !ok || math.IsNaN(k.DoubleValue) {
+		return nil
+	}
+	f := k.DoubleValue
+	if f == 0 {
+		f = 0
+		if !upper {
+			f = math.Copysign(0, -1)
+		}
+	}
+	if n.Basic == schema.Float64 {
+		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))
+	}
+	if float64(float32(f)) != f {
+		return nil
+	}
+	return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(f)))
+}
+
+func textOf(v *metapb.AnyValue) ([]byte, bool) {
+	switch k := v.GetKind().(type) {
+	case *metapb.AnyValue_StringValue:
+		return []byte(k.StringValue), true
+	case *metapb.AnyValue_BytesValue:
+		return k.BytesValue, true
+	}
+	return nil, false
+}
+
+// cutText cuts at boundLength code points. A cut upper bound has its last code point raised, so that it still
+// lies above; nil if no code point can be raised.
+func cutText(s []byte, upper bool) []byte {
+	end := 0
+	for range boundLength {
+		if end == len(s) {
+			return s
+		}
+		_, size := utf8.DecodeRune(s[end:])
+		end += size
+	}
+	if end == len(s) || !upper {
+		return s[:end]
+	}
+	for s = s[:end]; len(s) > 0; {
+		last, size := utf8.DecodeLastRune(s)
+		s = s[:len(s)-size]
+		if raised, ok := nextRune(last); ok {
+			return utf8.AppendRune(bytes.Clone(s), raised)
+		}
+	}
+	return nil
+}
+
+// nextRune is the code point after r, past the surrogates.
+func nextRune(r rune) (rune, bool) {
+	switch r {
+	case utf8.MaxRune:
+		return 0, false
+	case 0xD7FF:
+		return 0xE000, true
+	}
+	return r + 1, true
+}
+
+func cutBinary(b []byte, upper bool) []byte {
+	if len(b) <= boundLength {
+		return b
+	}
+	b = bytes.Clone(b[:boundLength])
+	if !upper {
+		return b
+	}
+	for ; len(b) > 0; b = b[:len(b)-1] {
+		if last := len(b) - 1; b[last] < math.MaxUint8 {
+			b[last]++
+			return b
+		}
+	}
+	return nil
+}
+
+func appendInt(v int32) []byte  { return binary.LittleEndian.AppendUint32(nil, uint32(v)) }
+func appendLong(v int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(v)) }
+
+// bigEndian is the shortest two's complement of u, most significant byte first: Iceberg's form of a decimal.
+func bigEndian(u uint64) []byte {
+	b := binary.BigEndian.AppendUint64([]byte{0}, u)
+	for len(b) > 1 && b[0] == 0 && b[1] < 0x80 {
+		b = b[1:]
+	}
+	return b
+}
+
+// decimalOf is u as the value of a decimal(20,0).
+func decimalOf(u uint64) iceberg.Decimal { return iceberg.Decimal{Val: decimal128.FromU64(u)} }

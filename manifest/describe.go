@@ -1,0 +1,193 @@
+package manifest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Describe makes the entry of an opened shard from its metadata alone; ids are the Iceberg field ids by node
+// number of its schema, 0 for a node that is no column (see MapShard). Partition and flags that the metadata
+// don't tell (Adopted, DraftWire) are the caller's to set.
+//
+// Statistics that do not cover the whole shard are left out, never guessed.
+func Describe(ctx context.Context, root *meta.Root, ids []int) (*Entry, error) {
+	s, err := root.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) != int(s.Count) {
+		return nil, fmt.Errorf("manifest: %d field ids for the %d nodes of %s", len(ids), s.Count, root.URL())
+	}
+	dir := root.Directory()
+	e := &Entry{
+		Path: root.URL(), Format: Format, RootBytes: root.Size(),
+		Records: int64(dir.TotalRecordCount - dir.DeletedRecordCount),
+		Columns: make(map[int]Column, len(ids)),
+	}
+	if dir.DeletedRecordCount > dir.TotalRecordCount || e.Records < 0 {
+		return nil, corrupt.Locate(corrupt.At(-1, "%d of %d records are deleted", dir.DeletedRecordCount,
+			dir.TotalRecordCount), root.URL(), 0)
+	}
+	d := describer{ctx: ctx, root: root, ids: ids, entry: e, deleted: dir.DeletedRecordCount > 0}
+	if err := d.private(); err != nil {
+		return nil, err
+	}
+	d.stored = storage{objects: map[string]bool{root.URL(): true}, bytes: root.Size()}
+	for _, f := range s.Fields {
+		if err := d.field(f, scope{expected: dir.TotalRecordCount, whole: true, bounded: true}); err != nil {
+			return nil, err
+		}
+	}
+	return e, d.finish()
+}
+
+type describer struct {
+	ctx     context.Context
+	root    *meta.Root
+	ids     []int
+	entry   *Entry
+	deleted bool
+	stored  storage
+}
+
+// scope says what the statistics of a field can be held against.
+type scope struct {
+	// expected is the number of positions that the field should have, where whole holds.
+	expected uint64
+	// whole: no parent of the field is ever null, so that its nulls are its own.
+	whole bool
+	// bounded: the field has at most one value per record.
+	bounded bool
+}
+
+// private fills in the numbers of the shard as a whole.
+func (d *describer) private() error {
+	dir, p := d.root.Directory(), &d.entry.Private
+	p.Stripes, p.Deleted = int64(dir.StripeCount), int64(dir.DeletedRecordCount)
+	properties, err := d.root.Properties(d.ctx)
+	if err != nil {
+		return err
+	}
+	if low, high := properties.GetCreationMin(), properties.GetCreationMax(); low != nil && high != nil {
+		p.Created = CreationRange{int64(low.Ticks), int64(high.Ticks)}
+	}
+	if len(properties.GetStandardProperties()) > 0 {
+		p.Flags |= StandardProperties
+	}
+	if fieldIDsOf(properties) == "" {
+		p.Flags |= Foreign
+	}
+	p.MetadataBytes = max(0, d.root.Size()-refSize(dir.SchemaRef)-refSize(dir.PropertiesRef))
+	return nil
+}
+
+func refSize(ref *metapb.DataRef) int64 {
+	r := ref.GetRange()
+	return int64(r.GetEnd() - r.GetStart())
+}
+
+// fieldIDsOf is the text of FieldIDsProperty in a shard's properties, "" if it has none.
+func fieldIDsOf(p *metapb.ShardProperties) string {
+	for _, pair := range p.GetCustomProperties() {
+		if pair.Name == FieldIDsProperty {
+			return pair.Value.GetStringValue()
+		}
+	}
+	return ""
+}
+
+// field describes a node and everything below it.
+func (d *describer) field(n *schema.Node, sc scope) error {
+	desc, err := d.root.ShardField(d.ctx, n.ID)
+	if err != nil {
+		return err
+	}
+	bytes, err := d.storedBytes(n)
+	if err != nil {
+		return err
+	}
+	c := Column{Bytes: bytes, Values: Unknown, Nulls: Unknown, NaNs: Unknown}
+	if desc != nil {
+		d.count(&c, desc, sc)
+		if sc.bounded {
+			bound(&c, n, desc)
+		}
+	}
+	if id := d.ids[n.ID]; id != 0 {
+		d.entry.Columns[id] = c
+	}
+	below := childScope(n, desc, c, sc)
+	for _, child := range n.Children {
+		if err := d.field(child, below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// childScope narrows what is known for the children of n.
+func childScope(n *schema.Node, desc *metapb.FieldDescriptor, c Column, sc scope) scope {
+	switch n.Basic {
+	case schema.Struct:
+		return scope{expected: sc.expected, whole: sc.whole && desc != nil && c.Nulls == 0, bounded: sc.bounded}
+	case schema.Union:
+		return scope{bounded: sc.bounded}
+	}
+	return scope{}
+}
+
+// count fills in the counts that are exact. With deleted records only the number of values is.
+func (d *describer) count(c *Column, desc *metapb.FieldDescriptor, sc scope) {
+	positions := desc.PositionCount
+	if sc.whole && positions > sc.expected {
+		return
+	}
+	if !sc.whole {
+		c.Values = int64(positions)
+		return
+	}
+	c.Values = int64(sc.expected)
+	if d.deleted {
+		c.Values = d.entry.Records
+		return
+	}
+	if desc.NullCount != nil {
+		c.Nulls = int64(*desc.NullCount + sc.expected - positions)
+	}
+	if f := desc.GetFloatingStats(); f != nil {
+		c.NaNs = int64(f.NanCount)
+	}
+}
+
+func bound(c *Column, n *schema.Node, desc *metapb.FieldDescriptor) {
+	ranges := desc.RangeStats
+	if b := desc.GetBooleanStats(); b != nil && n.Basic == schema.Boolean {
+		ranges = BoolRange(b)
+	}
+	if ranges != nil {
+		c.Lower, c.Upper = LowerBound(n, ranges), UpperBound(n, ranges)
+	}
+}
+
+// finish checks and files the sums.
+func (d *describer) finish() error {
+	urls, err := d.root.URLList(d.ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range urls.GetUrls() {
+		object, err := d.root.Resolve(d.root.URL(), u)
+		if err != nil {
+			return err
+		}
+		d.stored.objects[object] = true
+	}
+	d.entry.Objects = int64(len(d.stored.objects))
+	d.entry.StoredBytes = d.stored.bytes
+	return nil
+}

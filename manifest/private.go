@@ -1,0 +1,105 @@
+package manifest
+
+import "encoding/binary"
+
+// The private field ids of an entry; the package comment says what each carries. The numbers are bytes in
+// other people's buckets: they are never given a new meaning.
+const (
+	fieldCreation = 2147480000 + iota
+	fieldStripes
+	fieldDeleted
+	fieldMetadataBytes
+	fieldFlags
+	fieldStoredBytes
+	fieldObjects
+
+	firstPrivateField = fieldCreation
+	lastPrivateField  = 2147480063
+)
+
+// IsPrivateField tells whether id belongs to the block that entries use for themselves.
+func IsPrivateField(id int) bool { return id >= firstPrivateField && id <= lastPrivateField }
+
+// Flags are properties of a shard that decide what may be done with it.
+type Flags uint64
+
+// The flags, one bit each.
+const (
+	// StandardProperties: the shard carries drop-by, ingest-by or other standard properties; it is not merged
+	// unless asked.
+	StandardProperties Flags = 1 << iota
+	// Foreign: not written by shardcat.
+	Foreign
+	// DraftWire: the older layout of the metadata.
+	DraftWire
+	// Adopted: its objects lie outside the table's vault; they are read and never swept.
+	Adopted
+	// UnknownFields: the metadata has protobuf fields that only a verbatim copy keeps.
+	UnknownFields
+)
+
+// Has tells whether all of want are set.
+func (f Flags) Has(want Flags) bool { return f&want == want }
+
+// CreationRange is when the records of a shard were created: the first and the last, in ticks since year 1.
+// The zero value is unknown.
+type CreationRange struct{ First, Last int64 }
+
+// Known tells whether the shard says when its records were created.
+func (c CreationRange) Known() bool { return c != CreationRange{} }
+
+// Union is the range of two shards together: unknown if one of them is.
+func (c CreationRange) Union(o CreationRange) CreationRange {
+	if !c.Known() || !o.Known() {
+		return CreationRange{}
+	}
+	return CreationRange{min(c.First, o.First), max(c.Last, o.Last)}
+}
+
+// Private are the numbers of an entry that travel in the private block.
+type Private struct {
+	Created CreationRange
+	// Stripes and Deleted count stripes and deleted records.
+	Stripes, Deleted int64
+	// MetadataBytes is what a merge has to copy of this shard.
+	MetadataBytes int64
+	// StoredBytes and Objects count everything that the root reaches, the root included.
+	StoredBytes, Objects int64
+	Flags                Flags
+}
+
+// addTo writes the private block into an entry's bounds.
+func (p *Private) addTo(lower, upper map[int][]byte) {
+	put := func(id int, low, high int64) { lower[id], upper[id] = appendLong(low), appendLong(high) }
+	if p.Created.Known() {
+		put(fieldCreation, p.Created.First, p.Created.Last)
+	}
+	put(fieldStripes, p.Stripes, p.Stripes)
+	put(fieldDeleted, p.Deleted, p.Deleted)
+	put(fieldMetadataBytes, p.MetadataBytes, p.MetadataBytes)
+	put(fieldFlags, int64(p.Flags), int64(p.Flags))
+	put(fieldStoredBytes, p.StoredBytes, p.StoredBytes)
+	put(fieldObjects, p.Objects, p.Objects)
+}
+
+// privateOf reads the private block of an entry's bounds. What is missing or malformed is zero: an entry that
+// another engine wrote has no such block.
+func privateOf(lower, upper map[int][]byte) Private {
+	low := func(id int) int64 { return long(lower[id]) }
+	return Private{
+		Created:       CreationRange{low(fieldCreation), long(upper[fieldCreation])},
+		Stripes:       low(fieldStripes),
+		Deleted:       low(fieldDeleted),
+		MetadataBytes: low(fieldMetadataBytes),
+		StoredBytes:   low(fieldStoredBytes),
+		Objects:       low(fieldObjects),
+		Flags:         Flags(low(fieldFlags)),
+	}
+}
+
+func long(b []byte) int64 {
+	if len(b) != 8 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}

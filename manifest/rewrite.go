@@ -1,0 +1,241 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/io"
+)
+
+const (
+	// mergeCount and mergeBytes: when so many manifests of one spec are smaller than so many bytes, they become
+	// one. The numbers are Iceberg's defaults.
+	mergeCount = 100
+	mergeBytes = 8 << 20
+)
+
+// Entries reads all entries of a manifest, deleted ones included.
+func Entries(fs io.IO, m iceberg.ManifestFile) ([]iceberg.ManifestEntry, error) {
+	f, err := fs.Open(m.FilePath())
+	if err != nil {
+		return nil, fmt.Errorf("manifest: open %s: %w", m.FilePath(), err)
+	}
+	defer f.Close()
+	entries, err := iceberg.ReadManifest(m, f, false)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: read %s: %w", m.FilePath(), err)
+	}
+	return entries, nil
+}
+
+// carryOver takes the parent's manifests into the new snapshot: as they are, or without the entries that go.
+func (s *stager) carryOver() error {
+	left := pathSet(s.change.Remove)
+	if s.parent == nil {
+		return missing(left)
+	}
+	manifests, err := s.parent.Manifests(s.FS)
+	if err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	added := map[string]bool{}
+	for _, e := range s.change.Add {
+		added[e.Path] = true
+	}
+	for _, m := range manifests {
+		if m.ManifestContent() != iceberg.ManifestContentData {
+			return fmt.Errorf("manifest: the table has delete files (%s), which tables of shards do not", m.FilePath())
+		}
+		if len(left) == 0 && !s.change.CheckDuplicates {
+			s.keep(m)
+			continue
+		}
+		if err = s.withoutRemoved(m, left, added); err != nil {
+			return err
+		}
+	}
+	return missing(left)
+}
+
+func pathSet(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		set[p] = true
+	}
+	return set
+}
+
+func missing(paths map[string]bool) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrInputGone, slices.Min(slices.Collect(maps.Keys(paths))))
+}
+
+// keep carries a manifest over unless nothing in it is live.
+func (s *stager) keep(m iceberg.ManifestFile) {
+	if m.AddedDataFiles() != 0 || m.ExistingDataFiles() != 0 {
+		s.manifests = append(s.manifests, m)
+	}
+}
+
+// withoutRemoved carries a manifest over, rewritten if it holds entries to remove, which leave the set.
+func (s *stager) withoutRemoved(m iceberg.ManifestFile, left, added map[string]bool) error {
+	entries, err := Entries(s.FS, m)
+	if err != nil {
+		return err
+	}
+	hit := false
+	gone := make([]bool, len(entries))
+	for i, e := range entries {
+		if e.Status() == iceberg.EntryStatusDELETED {
+			continue
+		}
+		path := e.DataFile().FilePath()
+		if added[path] {
+			return fmt.Errorf("%w: %s", ErrDuplicate, path)
+		}
+		if left[path] {
+			delete(left, path)
+			gone[i], hit = true, true
+			s.totals.remove(EntryOf(e.DataFile()))
+		}
+	}
+	if !hit {
+		s.keep(m)
+		return nil
+	}
+	return s.rewriteManifest(m, entries, gone)
+}
+
+func (s *stager) rewriteManifest(m iceberg.ManifestFile, entries []iceberg.ManifestEntry, gone []bool) error {
+	return s.writeManifest(int(m.PartitionSpecID()), func(w *iceberg.ManifestWriter) error {
+		for i, e := range entries {
+			var err error
+			switch {
+			case gone[i]:
+				err = w.Delete(e)
+			case e.Status() != iceberg.EntryStatusDELETED:
+				err = w.Existing(e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writeManifest writes one new manifest and adds it to the snapshot.
+func (s *stager) writeManifest(specID int, fill func(*iceberg.ManifestWriter) error) error {
+	spec := s.Metadata.PartitionSpecByID(specID)
+	if spec == nil {
+		return fmt.Errorf("manifest: the table has no partition spec %d", specID)
+	}
+	path := s.locations.NewMetadataLocation(fmt.Sprintf("%s-m%d.avro", s.writeID, len(s.files)))
+	var w *iceberg.ManifestWriter
+	counter := &countingWriter{}
+	err := s.write(path, func(out io.FileWriter) (err error) {
+		counter.w = out
+		w, err = iceberg.NewManifestWriter(FormatVersion, counter, *spec, s.Metadata.CurrentSchema(),
+			s.snapshot.SnapshotID)
+		if err != nil {
+			return err
+		}
+		if err := fill(w); err != nil {
+			return err
+		}
+		return w.Close()
+	})
+	if err != nil {
+		return err
+	}
+	m, err := w.ToManifestFile(path, counter.n)
+	if err != nil {
+		return fmt.Errorf("manifest: %s: %w", path, err)
+	}
+	s.manifests = append(s.manifests, m)
+	return nil
+}
+
+type countingWriter struct {
+	w io.FileWriter
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// addEntries writes the added entries, one manifest per partition spec.
+func (s *stager) addEntries() error {
+	for _, id := range specIDs(s.change.Add) {
+		err := s.writeManifest(id, func(w *iceberg.ManifestWriter) error {
+			for _, e := range s.change.Add {
+				if e.SpecID != id {
+					continue
+				}
+				f, err := e.DataFile(*s.Metadata.PartitionSpecByID(id), s.Metadata.CurrentSchema())
+				if err != nil {
+					return err
+				}
+				added := iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &s.snapshot.SnapshotID, nil, nil, f)
+				if err := w.Add(added); err != nil {
+					return fmt.Errorf("entry of %s: %w", e.Path, err)
+				}
+				s.totals.add(e)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compactManifests merges the small manifests of earlier snapshots when there are too many of them.
+func (s *stager) compactManifests() error {
+	small := map[int32][]iceberg.ManifestFile{}
+	for _, m := range s.manifests {
+		if m.SnapshotID() != s.snapshot.SnapshotID && m.Length() < mergeBytes {
+			small[m.PartitionSpecID()] = append(small[m.PartitionSpecID()], m)
+		}
+	}
+	for spec, group := range small {
+		if len(group) < mergeCount {
+			continue
+		}
+		s.manifests = slices.DeleteFunc(s.manifests, func(m iceberg.ManifestFile) bool {
+			return slices.ContainsFunc(group, func(g iceberg.ManifestFile) bool { return g.FilePath() == m.FilePath() })
+		})
+		if err := s.mergeManifests(int(spec), group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stager) mergeManifests(specID int, group []iceberg.ManifestFile) error {
+	return s.writeManifest(specID, func(w *iceberg.ManifestWriter) error {
+		for _, m := range group {
+			entries, err := Entries(s.FS, m)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				if e.Status() == iceberg.EntryStatusDELETED {
+					continue
+				}
+				if err := w.Existing(e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

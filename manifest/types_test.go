@@ -1,0 +1,159 @@
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// every holds one field of every type that a table can have, and the Iceberg type it should become.
+func every() ([]*schema.Node, []string) {
+	fixed := func(n uint64, label string) *schema.Node {
+		node := &schema.Node{Basic: schema.FixedSizeBinary, FixedSize: n}
+		if label != "" {
+			node.Ext = &schema.Extension{Label: label}
+		}
+		return node
+	}
+	labelled := func(b schema.Basic, signed bool, label string) *schema.Node {
+		return &schema.Node{Basic: b, Signed: signed, Ext: &schema.Extension{Label: label}}
+	}
+	integer := func(b schema.Basic, signed bool) *schema.Node { return &schema.Node{Basic: b, Signed: signed} }
+	nested := func(b schema.Basic, names string, basic schema.Basic) *schema.Node {
+		n := &schema.Node{Basic: b}
+		for _, name := range strings.Fields(names) {
+			n.Children = append(n.Children, &schema.Node{Name: name, Basic: basic, Nullable: true})
+		}
+		return n
+	}
+	list := nested(schema.FixedSizeList, "item", schema.Float32)
+	list.FixedSize = 3
+	rows := []struct {
+		n    *schema.Node
+		want string
+	}{
+		{integer(schema.Int8, true), "int"}, {integer(schema.Int16, true), "int"}, {integer(schema.Int32, true), "int"},
+		{integer(schema.Int8, false), "int"}, {integer(schema.Int16, false), "int"},
+		{integer(schema.Int32, false), "long"}, {integer(schema.Int64, true), "long"},
+		{integer(schema.Int64, false), "decimal(20, 0)"},
+		{&schema.Node{Basic: schema.Float32}, "float"}, {&schema.Node{Basic: schema.Float64}, "double"},
+		{&schema.Node{Basic: schema.Boolean}, "boolean"}, {&schema.Node{Basic: schema.String}, "string"},
+		{&schema.Node{Basic: schema.Binary}, "binary"}, {fixed(7, ""), "fixed[7]"},
+		{&schema.Node{Basic: schema.Guid, FixedSize: 16}, "uuid"}, {&schema.Node{Basic: schema.DateTime}, "timestamptz"},
+		{labelled(schema.Int64, true, schema.LabelTimeSpan), "long"}, {fixed(16, schema.LabelDecimal), "string"},
+		{labelled(schema.Binary, false, schema.LabelDynamic), "string"}, {labelled(schema.Binary, false, "arrow.json"), "string"},
+		{labelled(schema.String, false, "GeoPoint"), "string"},
+		{nested(schema.List, "item", schema.String), "list<string>"}, {list, "list<float>"},
+		{nested(schema.Map, "key value", schema.String), "map<string, string>"},
+		{nested(schema.Struct, "x y", schema.Float64), "struct<"}, {nested(schema.Union, "a b", schema.Int64), "struct<"},
+	}
+	var nodes []*schema.Node
+	var wants []string
+	for i, r := range rows {
+		r.n.Name = "f" + string(rune('a'+i))
+		r.n.Nullable = i%2 == 0
+		for _, c := range r.n.Children {
+			if c.Basic == schema.Int64 {
+				c.Signed = true
+			}
+		}
+		if r.n.Basic == schema.Map {
+			r.n.Children[0].Nullable = false
+		}
+		nodes, wants = append(nodes, r.n), append(wants, r.want)
+	}
+	return nodes, wants
+}
+
+func TestSchemaRoundTrip(t *testing.T) {
+	nodes, wants := every()
+	s := &schema.Schema{Fields: nodes}
+	s.Number()
+	ice, notes, err := ToIceberg(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range ice.Fields() {
+		if !strings.HasPrefix(f.Type.String(), wants[i]) {
+			t.Errorf("%s became %s, not %s", nodes[i].Name, f.Type, wants[i])
+		}
+		if f.Required == nodes[i].Nullable {
+			t.Errorf("%s: required %v of nullable %v", f.Name, f.Required, nodes[i].Nullable)
+		}
+	}
+	parsed, err := ParseTypeNotes(notes.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, ids, err := FromIceberg(ice, parsed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ids) != int(s.Count) || back.Count != s.Count {
+		t.Fatalf("%d ids, %d of %d nodes", len(ids), back.Count, s.Count)
+	}
+	compareNodes(t, s.Fields, back.Fields)
+}
+
+func compareNodes(t *testing.T, want, got []*schema.Node) {
+	t.Helper()
+	for i, w := range want {
+		g := got[i]
+		if w.Name != g.Name || w.Basic != g.Basic || w.Signed != g.Signed || w.FixedSize != g.FixedSize ||
+			w.Label() != g.Label() || w.Nullable != g.Nullable || w.ID != g.ID {
+			t.Errorf("%+v came back as %+v", w, g)
+		}
+		compareNodes(t, w.Children, g.Children)
+	}
+}
+
+func TestSchemaRefusals(t *testing.T) {
+	field := func(n *schema.Node) *schema.Schema { return &schema.Schema{Fields: []*schema.Node{n}} }
+	for name, s := range map[string]*schema.Schema{
+		"Unit":      field(&schema.Node{Name: "u", Basic: schema.Unit}),
+		"no name":   field(&schema.Node{Basic: schema.Int64, Signed: true}),
+		"two names": {Fields: []*schema.Node{{Name: "a", Basic: schema.String}, {Name: "a", Basic: schema.String}}},
+		"list":      field(&schema.Node{Name: "l", Basic: schema.List}),
+	} {
+		if _, _, err := ToIceberg(s); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	if _, _, err := FromIceberg(iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "t", Type: iceberg.PrimitiveTypes.Time}), nil); err == nil {
+		t.Error("a time of day was accepted")
+	}
+}
+
+func TestInternalFieldsAreNoColumns(t *testing.T) {
+	s := &schema.Schema{Fields: []*schema.Node{
+		{Name: "a", Basic: schema.String}, {Basic: schema.Boolean, Internal: schema.InternalDeletedRecord},
+	}}
+	s.Number()
+	ice, _, err := ToIceberg(s)
+	if err != nil || ice.NumFields() != 1 {
+		t.Fatalf("%v, %v", ice, err)
+	}
+}
+
+func TestFieldIDs(t *testing.T) {
+	ids, err := ParseFieldIDs(FormatFieldIDs([]int{1, 0, 7, 0}), 4)
+	if err != nil || len(ids) != 4 || ids[2] != 7 {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	for _, bad := range []string{"1,1", "1,x", "-1,2", "1", "1,2,3", "99999999999,1"} {
+		if _, err := ParseFieldIDs(bad, 2); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestChangedColumnDropsItsNote(t *testing.T) {
+	ice := iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "a", Type: iceberg.PrimitiveTypes.Int64})
+	s, _, err := FromIceberg(ice, TypeNotes{1: {Basic: "Int8"}})
+	if err != nil || s.Fields[0].Basic != schema.Int64 {
+		t.Fatalf("a promoted column is still %v, %v", s.Fields[0].Basic, err)
+	}
+}
