@@ -1,0 +1,258 @@
+// Package upload streams an object of unknown size to a store that takes it in numbered parts.
+//
+// An object that fits one part goes up in one request. A longer one is begun, its parts are sent as they
+// fill, some at a time, and it is there only when the last request, the commit, has succeeded:
+//
+//	Write …  Close            Whole
+//	Write …  Write …  Close   Begin, Part 0, Part 1, …, Part n−1, Commit n
+//	… an error, Abort or a    Drop, on a context of its own, so that a cancelled
+//	  cancelled context       writer leaves no parts behind that somebody pays for
+//
+// Memory is bounded by (Concurrency + 1) × PartSize, whatever the size of the object.
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+)
+
+// Target is one object on its way to a store. The upload calls Part concurrently, everything else in turn.
+type Target interface {
+	// Whole creates the object from body, in one request.
+	Whole(ctx context.Context, body []byte) error
+	// Begin starts an upload in parts.
+	Begin(ctx context.Context) error
+	// Part sends part n, counted from 0. Body is the target's until it returns.
+	Part(ctx context.Context, n int, body []byte) error
+	// Commit makes the object of the parts 0 to n−1.
+	Commit(ctx context.Context, n int) error
+	// Drop forgets the parts that were sent.
+	Drop(ctx context.Context) error
+}
+
+// Options bound an upload; the zero value is valid.
+type Options struct {
+	// PartSize in bytes, DefaultPartSize if 0. The last part may be shorter.
+	PartSize int
+	// Concurrency is the number of parts in flight, DefaultConcurrency if 0.
+	Concurrency int
+	// MaxParts is the store's limit on parts, DefaultMaxParts if 0.
+	MaxParts int
+	// SizeHint in bytes, 0 if unknown. A hint that MaxParts parts do not hold makes the parts larger.
+	SizeHint int64
+	// Wrap makes the caller's own error of what ended the upload; nil leaves it as it is.
+	Wrap func(error) error
+}
+
+const (
+	// DefaultPartSize of 8 MiB is above every store's minimum (5 MiB on S3) and makes 10,000 parts 78 GiB.
+	DefaultPartSize = 8 << 20
+	// DefaultConcurrency keeps two parts on the wire while a third one fills.
+	DefaultConcurrency = 2
+	// DefaultMaxParts is S3's limit, the lowest of the three clouds.
+	DefaultMaxParts = 10_000
+	// dropTimeout bounds the request that forgets an abandoned upload.
+	dropTimeout = 15 * time.Second
+	// firstBuffer is what a writer without a size hint allocates at first.
+	firstBuffer = 64 << 10
+)
+
+// ErrTooManyParts says that an object without (or with a wrong) size hint outgrew the store's limit.
+var ErrTooManyParts = errors.New("object needs more parts than the store allows")
+
+// ErrEnded is what a writer answers after Close or Abort. It matches fs.ErrClosed.
+var ErrEnded = fmt.Errorf("upload has ended: %w", fs.ErrClosed)
+
+// withDefaults fills what was left open and enlarges the parts until the hinted size fits.
+func (o Options) withDefaults() Options {
+	if o.PartSize <= 0 {
+		o.PartSize = DefaultPartSize
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.MaxParts <= 0 {
+		o.MaxParts = DefaultMaxParts
+	}
+	if o.Wrap == nil {
+		o.Wrap = func(err error) error { return err }
+	}
+	for int64(o.PartSize)*int64(o.MaxParts) < o.SizeHint {
+		o.PartSize *= 2
+	}
+	return o
+}
+
+// Writer is an object on its way up. Not for concurrent use.
+type Writer struct {
+	target Target
+	opts   Options
+	// parent tells a cancelled caller from a failed part; ctx ends with either.
+	parent context.Context
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex // against a cancellation that comes between two calls
+	buf   []byte
+	parts int // handed to a sender so far
+	begun bool
+	ended bool
+
+	sending sync.WaitGroup
+	slots   chan []byte // a slot to send in, with the buffer of the part that was last in it
+}
+
+// NewWriter starts an upload. No request is made before a part is full or Close is called.
+func NewWriter(ctx context.Context, target Target, opts Options) *Writer {
+	w := &Writer{target: target, opts: opts.withDefaults(), parent: ctx}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	w.slots = make(chan []byte, w.opts.Concurrency)
+	for range w.opts.Concurrency {
+		w.slots <- nil
+	}
+	context.AfterFunc(ctx, w.cancelled)
+	return w
+}
+
+// cancelled drops the parts of a writer that nobody will call again.
+func (w *Writer) cancelled() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		_ = w.abandon(context.Cause(w.parent))
+	}
+}
+
+// Write takes p into the current part and sends each part that is full. An error of an earlier part ends
+// the upload.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.failure(); err != nil {
+		return 0, err
+	}
+	n := 0
+	for n < len(p) {
+		if len(w.buf) == w.opts.PartSize {
+			if err := w.send(); err != nil {
+				return n, w.abandon(err)
+			}
+		}
+		take := min(len(p)-n, w.opts.PartSize-len(w.buf))
+		w.reserve(take)
+		w.buf = append(w.buf, p[n:n+take]...)
+		n += take
+	}
+	return n, nil
+}
+
+// reserve makes room for take more bytes: by the hint at first, then by doubling, never above a part.
+func (w *Writer) reserve(take int) {
+	need := len(w.buf) + take
+	if need <= cap(w.buf) {
+		return
+	}
+	room := max(need, 2*cap(w.buf), firstBuffer)
+	if w.buf == nil && w.opts.SizeHint > 0 {
+		room = int(max(int64(need), min(w.opts.SizeHint, int64(w.opts.PartSize))))
+	}
+	grown := make([]byte, len(w.buf), min(room, w.opts.PartSize))
+	copy(grown, w.buf)
+	w.buf = grown
+}
+
+// Close sends what is left and commits. Nothing is at the key before it returned nil.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.failure(); err != nil {
+		return err
+	}
+	if err := w.commit(); err != nil {
+		return w.abandon(err)
+	}
+	w.ended = true
+	w.cancel(ErrEnded)
+	return nil
+}
+
+// commit makes the object of what was written: in one request if no part was sent yet.
+func (w *Writer) commit() error {
+	if !w.begun {
+		return w.target.Whole(w.ctx, w.buf)
+	}
+	if err := w.send(); err != nil {
+		return err
+	}
+	w.sending.Wait()
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	return w.target.Commit(w.ctx, w.parts)
+}
+
+// Abort abandons the object; after Close it does nothing.
+func (w *Writer) Abort() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		_ = w.abandon(ErrEnded)
+	}
+}
+
+// send hands the current part to a sender as soon as a slot is free.
+func (w *Writer) send() error {
+	if !w.begun {
+		if err := w.target.Begin(w.ctx); err != nil {
+			return err
+		}
+		w.begun = true
+	}
+	if w.parts == w.opts.MaxParts {
+		return fmt.Errorf("%w: %d parts of %d bytes", ErrTooManyParts, w.opts.MaxParts, w.opts.PartSize)
+	}
+	var free []byte
+	select {
+	case free = <-w.slots:
+	case <-w.ctx.Done():
+		return context.Cause(w.ctx)
+	}
+	n, body := w.parts, w.buf
+	w.parts, w.buf = n+1, free[:0]
+	w.sending.Go(func() {
+		if err := w.target.Part(w.ctx, n, body); err != nil {
+			w.cancel(err)
+		}
+		w.slots <- body
+	})
+	return nil
+}
+
+// failure is why the upload cannot go on, nil if it can. It tells the first cause again and again.
+func (w *Writer) failure() error {
+	if w.ended {
+		return w.opts.Wrap(context.Cause(w.ctx))
+	}
+	if w.ctx.Err() != nil {
+		return w.abandon(context.Cause(w.ctx))
+	}
+	return nil
+}
+
+// abandon waits for the senders, forgets what they sent and returns why: the first cause there was.
+func (w *Writer) abandon(why error) error {
+	w.ended = true
+	w.cancel(why)
+	w.sending.Wait()
+	w.buf = nil
+	if w.begun {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.parent), dropTimeout)
+		defer cancel()
+		_ = w.target.Drop(ctx) // the lifecycle rule of docs/object-stores.md catches what this leaves
+	}
+	return w.opts.Wrap(context.Cause(w.ctx))
+}
