@@ -1,0 +1,125 @@
+package s3blob
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
+)
+
+// classes of S3's error codes, where the status of the answer does not already say it.
+var classes = map[string]error{
+	"NoSuchKey":     blobio.ErrNotFound,
+	"NoSuchVersion": blobio.ErrNotFound,
+	"NoSuchBucket":  blobio.ErrNotFound,
+	"NotFound":      blobio.ErrNotFound,
+
+	"AccessDenied":                       blobio.ErrDenied,
+	"AllAccessDisabled":                  blobio.ErrDenied,
+	"AccountProblem":                     blobio.ErrDenied,
+	"ExpiredToken":                       blobio.ErrDenied,
+	"InvalidAccessKeyId":                 blobio.ErrDenied,
+	"InvalidToken":                       blobio.ErrDenied,
+	"SignatureDoesNotMatch":              blobio.ErrDenied,
+	"TokenRefreshRequired":               blobio.ErrDenied,
+	"AuthorizationHeaderMalformed":       blobio.ErrDenied, // signed for another region
+	"IllegalLocationConstraintException": blobio.ErrDenied,
+
+	"SlowDown":               blobio.ErrThrottled,
+	"RequestLimitExceeded":   blobio.ErrThrottled,
+	"Throttling":             blobio.ErrThrottled,
+	"ThrottlingException":    blobio.ErrThrottled,
+	"TooManyRequests":        blobio.ErrThrottled,
+	"BandwidthLimitExceeded": blobio.ErrThrottled,
+	"ServiceUnavailable":     blobio.ErrThrottled,
+
+	"PreconditionFailed":         blobio.ErrExists,
+	"ConditionalRequestConflict": blobio.ErrConflict,
+	"OperationAborted":           blobio.ErrConflict,
+	"InvalidRange":               blobio.ErrRange,
+
+	"InternalError":        blobio.ErrTransient,
+	"RequestTimeout":       blobio.ErrTransient,
+	"IncompleteBody":       blobio.ErrTransient,
+	"RequestTimeTooSkewed": blobio.ErrTransient, // the SDK corrects its clock by the answer
+}
+
+// regionHeader names the region a bucket lies in, also on answers that refuse.
+const regionHeader = "X-Amz-Bucket-Region"
+
+// credentialsError says that the SDK's chain has no credentials to sign with.
+type credentialsError struct{ err error }
+
+func (e *credentialsError) Error() string {
+	return "no usable AWS credentials in the environment, shared files or instance metadata " +
+		"(set them, or ?anonymous=true for a public bucket): " + answer.Redact(e.err).Error()
+}
+
+func (e *credentialsError) Unwrap() error { return e.err }
+
+// checkedCredentials marks the errors of a chain, so that they are told from the store's.
+type checkedCredentials struct{ aws.CredentialsProvider }
+
+func (c checkedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	got, err := c.CredentialsProvider.Retrieve(ctx)
+	if err != nil && ctx.Err() == nil {
+		err = &credentialsError{err}
+	}
+	return got, err
+}
+
+// fail makes the error of an operation on a key: its class from the provider's own code, its text without
+// anything of the request.
+func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
+	var told *blobio.Error
+	if errors.As(err, &told) {
+		return err
+	}
+	cause, class := explain(ctx, err)
+	return blobio.NewError(op, b.url(key), class, cause)
+}
+
+// explain finds what the store said, or what the network did in its place.
+func explain(ctx context.Context, err error) (cause, class error) {
+	if class := answer.Own(err); class != nil {
+		return err, class
+	}
+	said := &answer.Answer{}
+	var response *awshttp.ResponseError
+	if errors.As(err, &response) && response.Response != nil {
+		said.Status = response.HTTPStatusCode()
+		said.RequestID = response.ServiceRequestID()
+		said.RetryAfter = answer.RetryAfter(response.Response.Header)
+	}
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		said.Code, said.Message = api.ErrorCode(), api.ErrorMessage()
+	}
+	switch {
+	case said.Status == http.StatusMovedPermanently || said.Code == "AuthorizationHeaderMalformed":
+		said.Message = "the bucket lies in region " + response.Response.Header.Get(regionHeader) +
+			"; say so with ?region="
+		return said, blobio.ErrDenied
+	case classes[said.Code] != nil:
+		return said, classes[said.Code]
+	case said.Status >= 300:
+		return said, answer.Class(said.Status)
+	}
+	var missing *credentialsError
+	if errors.As(err, &missing) {
+		return missing, blobio.ErrDenied
+	}
+	return answer.Redact(err), answer.Network(ctx, err)
+}
+
+// notImplemented says that the store knows the request but not a header of it.
+func notImplemented(err error) bool {
+	var said *answer.Answer
+	return errors.As(err, &said) && (said.Status == http.StatusNotImplemented || said.Code == "NotImplemented")
+}

@@ -1,0 +1,303 @@
+package s3blob
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+)
+
+// Options are what the parameters of a bucket's URL say. What is left empty comes from the environment and
+// the shared configuration files, as everywhere in the AWS SDK. The zero value is valid.
+type Options struct {
+	Region    string // ?region=
+	Endpoint  string // ?endpoint=, scheme and host of an S3-compatible store
+	Profile   string // ?profile=, of the shared configuration files
+	Anonymous bool   // ?anonymous=true: requests are not signed
+
+	Role            string // ?role=, ARN of a role to assume
+	RoleSession     string // ?role_session_name=
+	ExternalID      string // ?external_id=
+	WebIdentityFile string // ?web_identity_token_file=, with Role
+
+	PathStyle  *bool // ?use_path_style=; nil: yes with an endpoint of one's own, else no
+	Accelerate bool  // ?accelerate=true
+	DualStack  bool  // ?dualstack=true
+	FIPS       bool  // ?fips=true
+
+	Encryption    types.ServerSideEncryption // ?sse=AES256|aws:kms|aws:kms:dsse
+	KMSKeyID      string                     // ?kms_key_id=
+	StorageClass  types.StorageClass         // ?storage_class=
+	RequesterPays bool                       // ?requester_pays=true
+
+	// RequestChecksums is ?request_checksum_calculation=when_supported|when_required. Stores that reject
+	// trailing checksums need when_required, which is the default with an endpoint of one's own.
+	RequestChecksums  aws.RequestChecksumCalculation
+	ResponseChecksums aws.ResponseChecksumValidation // ?response_checksum_validation=
+
+	// Unconditional is ?conditional_writes=false, for stores without If-None-Match: a HEAD precedes each
+	// write, and two writers of one key may both succeed.
+	Unconditional bool
+	// PartSize is ?part_size=, bytes of one part of an upload; at least 5 MiB on S3.
+	PartSize int
+	// ListPage is ?list_page=, keys of one page of a list, 1,000 if 0.
+	ListPage int
+}
+
+// secretParams must never stand in a URL, which is stored, logged and shown to others.
+var secretParams = []string{"access_key", "access_key_id", "aws_access_key_id", "secret", "secret_key",
+	"secret_access_key", "aws_secret_access_key", "session_token", "aws_session_token", "token"}
+
+// setters parse one parameter each. Names that other tools use for the same thing are accepted too.
+var setters = map[string]func(*Options, string) error{
+	"region":                  text(func(o *Options) *string { return &o.Region }),
+	"endpoint":                text(func(o *Options) *string { return &o.Endpoint }),
+	"profile":                 text(func(o *Options) *string { return &o.Profile }),
+	"role":                    text(func(o *Options) *string { return &o.Role }),
+	"role_arn":                text(func(o *Options) *string { return &o.Role }),
+	"role_session_name":       text(func(o *Options) *string { return &o.RoleSession }),
+	"external_id":             text(func(o *Options) *string { return &o.ExternalID }),
+	"web_identity_token_file": text(func(o *Options) *string { return &o.WebIdentityFile }),
+	"kms_key_id":              text(func(o *Options) *string { return &o.KMSKeyID }),
+	"kmskeyid":                text(func(o *Options) *string { return &o.KMSKeyID }),
+	"anonymous":               truth(func(o *Options) *bool { return &o.Anonymous }),
+	"accelerate":              truth(func(o *Options) *bool { return &o.Accelerate }),
+	"dualstack":               truth(func(o *Options) *bool { return &o.DualStack }),
+	"fips":                    truth(func(o *Options) *bool { return &o.FIPS }),
+	"requester_pays":          truth(func(o *Options) *bool { return &o.RequesterPays }),
+	"use_path_style":          setPathStyle,
+	"path_style":              setPathStyle,
+	"s3ForcePathStyle":        setPathStyle,
+	"sse":                     setEncryption,
+	"ssetype":                 setEncryption,
+	"storage_class":           setStorageClass,
+	"part_size":               setPartSize,
+	"conditional_writes":      setConditional,
+	"list_page":               setListPage,
+	"request_checksum_calculation": func(o *Options, v string) (err error) {
+		o.RequestChecksums, err = oneOf(v, map[string]aws.RequestChecksumCalculation{
+			"when_supported": aws.RequestChecksumCalculationWhenSupported,
+			"when_required":  aws.RequestChecksumCalculationWhenRequired})
+		return err
+	},
+	"response_checksum_validation": func(o *Options, v string) (err error) {
+		o.ResponseChecksums, err = oneOf(v, map[string]aws.ResponseChecksumValidation{
+			"when_supported": aws.ResponseChecksumValidationWhenSupported,
+			"when_required":  aws.ResponseChecksumValidationWhenRequired})
+		return err
+	},
+}
+
+func text(field func(*Options) *string) func(*Options, string) error {
+	return func(o *Options, v string) error { *field(o) = v; return nil }
+}
+
+func truth(field func(*Options) *bool) func(*Options, string) error {
+	return func(o *Options, v string) (err error) { *field(o), err = strconv.ParseBool(v); return err }
+}
+
+func setPathStyle(o *Options, v string) error {
+	yes, err := strconv.ParseBool(v)
+	o.PathStyle = &yes
+	return err
+}
+
+func setConditional(o *Options, v string) error {
+	yes, err := strconv.ParseBool(v)
+	o.Unconditional = !yes
+	return err
+}
+
+func setPartSize(o *Options, v string) (err error) {
+	o.PartSize, err = strconv.Atoi(v)
+	if err == nil && (o.PartSize < minPart || o.PartSize > 5<<30) {
+		err = fmt.Errorf("outside 5 MiB to 5 GiB")
+	}
+	return err
+}
+
+func setListPage(o *Options, v string) (err error) {
+	o.ListPage, err = strconv.Atoi(v)
+	if err == nil && (o.ListPage < 1 || o.ListPage > 1000) {
+		err = fmt.Errorf("outside 1 to 1000")
+	}
+	return err
+}
+
+func setEncryption(o *Options, v string) (err error) {
+	if strings.EqualFold(v, "kms") {
+		v = string(types.ServerSideEncryptionAwsKms)
+	}
+	o.Encryption, err = known(v, o.Encryption.Values())
+	return err
+}
+
+func setStorageClass(o *Options, v string) (err error) {
+	o.StorageClass, err = known(v, o.StorageClass.Values())
+	return err
+}
+
+// known finds v among the SDK's values, without regard to case.
+func known[T ~string](v string, values []T) (T, error) {
+	for _, value := range values {
+		if strings.EqualFold(v, string(value)) {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("is none of %v", values)
+}
+
+func oneOf[T any](v string, values map[string]T) (T, error) {
+	value, ok := values[strings.ToLower(v)]
+	if !ok {
+		return value, fmt.Errorf("is neither when_supported nor when_required")
+	}
+	return value, nil
+}
+
+// ParseOptions reads the parameters of a bucket's URL. A parameter that is unknown, given twice or a secret
+// is an error; the value of a secret is not repeated in it.
+func ParseOptions(q url.Values) (Options, error) {
+	var o Options
+	for name, values := range q {
+		if slices.Contains(secretParams, strings.ToLower(name)) {
+			return Options{}, fmt.Errorf("parameter %q: credentials belong into the environment, not into a URL", name)
+		}
+		set, ok := setters[name]
+		switch {
+		case !ok:
+			return Options{}, fmt.Errorf("parameter %q is not known to s3 URLs", name)
+		case len(values) != 1:
+			return Options{}, fmt.Errorf("parameter %q is given %d times", name, len(values))
+		}
+		if err := set(&o, values[0]); err != nil {
+			return Options{}, fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+	return o, o.Validate()
+}
+
+// Validate finds what cannot hold together.
+func (o Options) Validate() error {
+	if o.Endpoint != "" {
+		u, err := url.Parse(o.Endpoint)
+		switch {
+		case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+			return fmt.Errorf("parameter endpoint must be http://HOST or https://HOST")
+		case u.User != nil:
+			return fmt.Errorf("parameter endpoint must not hold credentials")
+		}
+	}
+	switch {
+	case o.WebIdentityFile != "" && o.Role == "":
+		return fmt.Errorf("parameter web_identity_token_file needs parameter role")
+	case o.Anonymous && o.Role != "":
+		return fmt.Errorf("parameters anonymous and role exclude each other")
+	}
+	return nil
+}
+
+// client builds the S3 client: the SDK's own chain first, the URL's parameters above it. The client makes no
+// second attempt by itself, see retried.
+func (o Options) client(ctx context.Context) (*s3.Client, error) {
+	load := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(httpClient()),
+		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
+	}
+	if o.Region != "" {
+		load = append(load, config.WithRegion(o.Region))
+	}
+	if o.Profile != "" {
+		load = append(load, config.WithSharedConfigProfile(o.Profile))
+	}
+	if o.Anonymous {
+		load = append(load, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
+	}
+	if o.DualStack {
+		load = append(load, config.WithUseDualStackEndpoint(aws.DualStackEndpointStateEnabled))
+	}
+	if o.FIPS {
+		load = append(load, config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return nil, err
+	}
+	o.assumeRole(&cfg)
+	if !o.Anonymous {
+		cfg.Credentials = checkedCredentials{cfg.Credentials}
+	}
+	return s3.NewFromConfig(cfg, o.apply), nil
+}
+
+// assumeRole wraps the chain's credentials into those of the role, if there is one.
+func (o Options) assumeRole(cfg *aws.Config) {
+	if o.Role == "" {
+		return
+	}
+	client := sts.NewFromConfig(*cfg, func(so *sts.Options) { so.Retryer = retry.NewStandard() })
+	if o.WebIdentityFile != "" {
+		token := stscreds.IdentityTokenFile(o.WebIdentityFile)
+		cfg.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(client, o.Role, token,
+			func(p *stscreds.WebIdentityRoleOptions) { p.RoleSessionName = o.RoleSession }))
+		return
+	}
+	cfg.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(client, o.Role,
+		func(p *stscreds.AssumeRoleOptions) {
+			if o.RoleSession != "" {
+				p.RoleSessionName = o.RoleSession
+			}
+			if o.ExternalID != "" {
+				p.ExternalID = aws.String(o.ExternalID)
+			}
+		}))
+}
+
+// apply sets what only S3 clients have. An endpoint may also have come from AWS_ENDPOINT_URL_S3.
+func (o Options) apply(so *s3.Options) {
+	if o.Endpoint != "" {
+		so.BaseEndpoint = aws.String(o.Endpoint)
+	}
+	own := so.BaseEndpoint != nil
+	if own && so.Region == "" {
+		so.Region = "us-east-1" // signed but not looked at by stores that have one region
+	}
+	so.UsePathStyle = own
+	if o.PathStyle != nil {
+		so.UsePathStyle = *o.PathStyle
+	}
+	so.UseAccelerate = o.Accelerate
+	so.DisableLogOutputChecksumValidationSkipped = true
+	switch {
+	case o.RequestChecksums != 0:
+		so.RequestChecksumCalculation = o.RequestChecksums
+	case own:
+		so.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+	}
+	if o.ResponseChecksums != 0 {
+		so.ResponseChecksumValidation = o.ResponseChecksums
+	}
+}
+
+// httpClient keeps enough idle connections for a scan, and gives a dead host up early.
+func httpClient() *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 128
+		t.IdleConnTimeout = 90 * time.Second
+		t.ExpectContinueTimeout = time.Second
+	}).WithDialerOptions(func(d *net.Dialer) { d.Timeout = 10 * time.Second })
+}

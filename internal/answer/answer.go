@@ -1,0 +1,132 @@
+// Package answer turns what an object store answered, or the network in its place, into blobio's classes.
+//
+// The class is decided on the provider's own status and code, because the layers between lose it: a denied
+// request must never look like a missing object, nor a name that does not resolve, nor a store that is busy.
+// What is kept of the answer is its status, code, message and request id, and nothing of the request: URLs
+// with signatures and headers with keys stay behind.
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// Answer is a refusal in the store's words.
+type Answer struct {
+	Status     int    // of HTTP
+	Code       string // the provider's, may be empty
+	Message    string // the provider's, may be empty
+	RequestID  string // to quote to the provider's support, may be empty
+	RetryAfter time.Duration
+}
+
+// Error prints the answer on one line.
+func (a *Answer) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "store answered %d", a.Status)
+	if a.Code != "" {
+		b.WriteString(" " + a.Code)
+	}
+	if a.Message != "" {
+		b.WriteString(": " + strings.Join(strings.Fields(a.Message), " "))
+	}
+	if a.RequestID != "" {
+		b.WriteString(" (request " + a.RequestID + ")")
+	}
+	return b.String()
+}
+
+// WaitFor is how long the store asked to wait, as blobio.RetryAfter looks for it.
+func (a *Answer) WaitFor() time.Duration { return a.RetryAfter }
+
+// Class is the class of an answer by its HTTP status alone; drivers look at the code first.
+func Class(status int) error {
+	switch status {
+	case http.StatusNotFound, http.StatusGone:
+		return blobio.ErrNotFound
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
+		return blobio.ErrDenied
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return blobio.ErrThrottled
+	case http.StatusPreconditionFailed, http.StatusNotModified:
+		return blobio.ErrExists
+	case http.StatusConflict:
+		return blobio.ErrConflict
+	case http.StatusRequestedRangeNotSatisfiable:
+		return blobio.ErrRange
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return blobio.ErrTransient
+	}
+	if status >= 500 && status != http.StatusNotImplemented {
+		return blobio.ErrTransient
+	}
+	return blobio.ErrUnknown
+}
+
+// Network is the class of an error that came without an answer, ErrUnknown if it is none of the network's.
+// The caller's own cancellation is ErrCanceled; the end of a deadline inside the transport is not.
+func Network(ctx context.Context, err error) error {
+	var netErr net.Error
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case ctx.Err() != nil, errors.Is(err, context.Canceled):
+		return blobio.ErrCanceled
+	case errors.Is(err, fs.ErrClosed):
+		return blobio.ErrClosed
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &dns), errors.As(err, &op), errors.As(err, &netErr):
+		return blobio.ErrTransient
+	case strings.Contains(err.Error(), "server closed idle connection"),
+		strings.Contains(err.Error(), "http2: "):
+		return blobio.ErrTransient // net/http has no types for these two
+	}
+	return blobio.ErrUnknown
+}
+
+// Redact returns an error of the network without the URL that was asked, which may hold a signature. What
+// errors.Is and errors.As find below it stays.
+func Redact(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return fmt.Errorf("%s: %w", strings.ToUpper(u.Op), Redact(u.Err))
+	}
+	return err
+}
+
+// RetryAfter reads the header of that name: seconds or a date.
+func RetryAfter(h http.Header) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(v, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// Own is the class of an error that a driver made itself: one of blobio's sentinels. It is nil for others.
+func Own(err error) error {
+	for _, class := range []error{blobio.ErrNotFound, blobio.ErrDenied, blobio.ErrThrottled, blobio.ErrExists,
+		blobio.ErrConflict, blobio.ErrRange, blobio.ErrTransient, blobio.ErrUnknown, blobio.ErrCanceled,
+		blobio.ErrClosed, blobio.ErrChanged} {
+		if errors.Is(err, class) {
+			return class
+		}
+	}
+	return nil
+}

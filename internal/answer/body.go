@@ -1,0 +1,85 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// Extent reads where the body of an answer begins and how long the object is: from "bytes 5-9/10", or, where
+// the store sent all of it and no such header, from the length of the body.
+func Extent(contentRange string, contentLength int64) (at, size int64, err error) {
+	if contentRange == "" {
+		return 0, contentLength, nil
+	}
+	spec, total, _ := strings.Cut(strings.TrimPrefix(contentRange, "bytes "), "/")
+	first, _, _ := strings.Cut(spec, "-")
+	at, err1 := strconv.ParseInt(first, 10, 64)
+	size, err2 := strconv.ParseInt(total, 10, 64)
+	if err1 != nil || err2 != nil || at < 0 || size < at {
+		return 0, 0, fmt.Errorf("%w: answer has content range %q", blobio.ErrUnknown, contentRange)
+	}
+	return at, size, nil
+}
+
+// body is an answer's body that knows how much must come: one that ends early ends with an error.
+type body struct {
+	from io.ReadCloser
+	left int64
+	fail func(error) error
+}
+
+// Body wraps an answer's body of which left bytes must come. Every error, also that of a body cut short, goes
+// through fail, which makes it the driver's own; io.EOF comes only after the last byte.
+func Body(from io.ReadCloser, left int64, fail func(error) error) io.ReadCloser {
+	return &body{from: from, left: left, fail: fail}
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	switch {
+	case err == io.EOF && b.left > 0:
+		err = b.fail(io.ErrUnexpectedEOF)
+	case err != nil && err != io.EOF:
+		err = b.fail(err)
+	}
+	return n, err
+}
+
+func (b *body) Close() error { return b.from.Close() }
+
+// Same answers ErrChanged if reads with ctx are pinned to another object than the one that info tells of.
+func Same(ctx context.Context, info blobio.Info) error {
+	if pin := blobio.Pinned(ctx); pin != "" && pin != info.ETag {
+		return blobio.ErrChanged
+	}
+	return nil
+}
+
+// ReadFull fills dst from an answer's body and tells how much came: all of it, or else with
+// io.ErrUnexpectedEOF or what the network said.
+func ReadFull(from io.Reader, dst []byte) (int, error) {
+	n, err := io.ReadFull(from, dst)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// Filled notes in a driver's error that the first n bytes asked for have come.
+func Filled(err error, n int) error {
+	var e *blobio.Error
+	if errors.As(err, &e) {
+		e.Filled = n
+	}
+	return err
+}
