@@ -1,0 +1,125 @@
+// Package azblob is the driver for Azure Blob Storage. Importing it enables
+// abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY and the other spellings of ParseURL in blobio.
+//
+// It stands on the Azure SDK itself, because the layers above it lose what a shard needs to know: the
+// provider's own error code (a name that does not resolve is not a missing blob), the size in the answer to
+// a ranged GET, a condition on reads and deletes. What one call costs:
+//
+//	ReadRange, Open   1 GET
+//	ReadSuffix        1 HEAD and 1 GET on the same version: Azure knows no suffix ranges
+//	Stat              1 HEAD
+//	List              1 LIST per 5,000 keys
+//	Create … Close    1 PUT up to a part, else a PUT per part and 1 for the list of them
+//	Delete            1 DELETE
+//
+// The parameters of a container's URL are those of Options. Blocks of an abandoned upload cannot be deleted
+// by a client; Azure forgets them after a week.
+package azblob
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+func init() {
+	for _, scheme := range []string{"abfss", "abfs", "wasbs", "wasb", "azblob", "az"} {
+		blobio.Register(scheme, OpenURL)
+	}
+}
+
+// OpenURL opens the container that u names in any of its spellings, with the options of its query.
+func OpenURL(_ context.Context, u *url.URL) (blobio.Bucket, error) {
+	place, _, err := ParseURL(u)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := ParseOptions(u.Query())
+	if err != nil {
+		return nil, err
+	}
+	return Open(place, opts)
+}
+
+// Bucket is one container.
+type Bucket struct {
+	client *container.Client
+	place  Place
+	opts   Options
+	closed atomic.Bool
+}
+
+var _ blobio.Bucket = (*Bucket)(nil)
+
+// Open opens the container at place. No request is made.
+func Open(place Place, opts Options) (*Bucket, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	client, err := opts.client(place)
+	if err != nil {
+		return nil, err
+	}
+	return &Bucket{client: client, place: place, opts: opts}, nil
+}
+
+// Close implements blobio.Bucket. Idle connections end by themselves.
+func (b *Bucket) Close() error {
+	b.closed.Store(true)
+	return nil
+}
+
+// Location implements blobio.Locator.
+func (b *Bucket) Location() string { return b.place.String() + "/" }
+
+// url is the canonical location of a key.
+func (b *Bucket) url(key string) string { return b.Location() + key }
+
+// check refuses operations on a closed bucket and under a cancelled context, before a request is made.
+func (b *Bucket) check(ctx context.Context, op, key string) error {
+	if b.closed.Load() {
+		return b.fail(ctx, op, key, blobio.ErrClosed)
+	}
+	if err := ctx.Err(); err != nil {
+		return b.fail(ctx, op, key, err)
+	}
+	return nil
+}
+
+// ifMatch is the condition that the blob still has this ETag; nil if it is empty.
+func ifMatch(etag string) *blob.AccessConditions {
+	if etag == "" {
+		return nil
+	}
+	match := azcore.ETag(etag)
+	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &match}}
+}
+
+// ifAbsent is the condition that there is no blob yet.
+func ifAbsent() *blob.AccessConditions {
+	anything := azcore.ETagAny
+	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: &anything}}
+}
+
+// quoted is an ETag as headers have it: lists print the same one without its quotes.
+func quoted(etag *azcore.ETag) string {
+	if etag == nil || *etag == "" || strings.HasPrefix(string(*etag), `"`) {
+		return deref((*string)(etag))
+	}
+	return `"` + string(*etag) + `"`
+}
+
+// deref is the value an SDK field points to, zero if it is nil.
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

@@ -1,0 +1,112 @@
+package azblob
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
+)
+
+// classes of Azure's error codes, where the status of the answer does not already say it.
+var classes = map[bloberror.Code]error{
+	bloberror.BlobNotFound:      blobio.ErrNotFound,
+	bloberror.ContainerNotFound: blobio.ErrNotFound,
+	bloberror.ResourceNotFound:  blobio.ErrNotFound,
+
+	bloberror.BlobImmutableDueToPolicy:   blobio.ErrDenied,
+	bloberror.LeaseIDMissing:             blobio.ErrDenied, // somebody holds the blob
+	"PublicAccessNotPermitted":           blobio.ErrDenied,
+	"KeyBasedAuthenticationNotPermitted": blobio.ErrDenied,
+
+	bloberror.ServerBusy: blobio.ErrThrottled,
+
+	bloberror.BlobAlreadyExists:         blobio.ErrExists,
+	bloberror.ConditionNotMet:           blobio.ErrExists,
+	bloberror.TargetConditionNotMet:     blobio.ErrExists,
+	bloberror.UnauthorizedBlobOverwrite: blobio.ErrExists, // a signature that may create but not replace
+
+	bloberror.ContainerBeingDeleted: blobio.ErrConflict,
+	bloberror.InvalidBlockList:      blobio.ErrConflict,
+	bloberror.InvalidRange:          blobio.ErrRange,
+
+	bloberror.InternalError:     blobio.ErrTransient,
+	bloberror.OperationTimedOut: blobio.ErrTransient,
+	bloberror.MD5Mismatch:       blobio.ErrTransient,
+	bloberror.CRC64Mismatch:     blobio.ErrTransient,
+}
+
+// fail makes the error of an operation on a key: its class from the provider's own code, its text without
+// anything of the request.
+func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
+	var told *blobio.Error
+	if errors.As(err, &told) {
+		return err
+	}
+	cause, class := explain(ctx, err)
+	return blobio.NewError(op, b.url(key), class, cause)
+}
+
+// explain finds what the store said, or what the network did in its place.
+func explain(ctx context.Context, err error) (cause, class error) {
+	if class := answer.Own(err); class != nil {
+		return err, class
+	}
+	var token *tokenError
+	if errors.As(err, &token) {
+		return token, blobio.ErrDenied
+	}
+	var response *azcore.ResponseError
+	if !errors.As(err, &response) {
+		return answer.Redact(err), answer.Network(ctx, err)
+	}
+	said := &answer.Answer{Status: response.StatusCode, Code: response.ErrorCode}
+	if raw := response.RawResponse; raw != nil {
+		said.RequestID = raw.Header.Get("X-Ms-Request-Id")
+		said.RetryAfter = answer.RetryAfter(raw.Header)
+		said.Message = message(raw.Body)
+	}
+	if class := classes[bloberror.Code(said.Code)]; class != nil {
+		return said, class
+	}
+	return said, answer.Class(said.Status)
+}
+
+// message is the first line of Azure's explanation. The rest repeats the request, with what was signed.
+func message(body io.Reader) string {
+	var said struct{ Message string }
+	if body == nil || xml.NewDecoder(io.LimitReader(body, 64<<10)).Decode(&said) != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(said.Message, "\n")
+	return strings.TrimSpace(first)
+}
+
+// tokenError says that the SDK's chain has no token to send.
+type tokenError struct{ err error }
+
+func (e *tokenError) Error() string {
+	first, _, _ := strings.Cut(answer.Redact(e.err).Error(), "\n")
+	return "no usable Azure credential in the environment, the instance's identity or az login " +
+		"(or ?credential=anonymous for a public container): " + first
+}
+
+func (e *tokenError) Unwrap() error { return e.err }
+
+// checkedToken marks the errors of a chain, so that they are told from the store's.
+type checkedToken struct{ azcore.TokenCredential }
+
+func (c checkedToken) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	token, err := c.TokenCredential.GetToken(ctx, o)
+	if err != nil && ctx.Err() == nil {
+		err = &tokenError{err}
+	}
+	return token, err
+}

@@ -1,0 +1,91 @@
+package gcsblob
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"cloud.google.com/go/auth"
+	"golang.org/x/oauth2"
+	"google.golang.org/api/googleapi"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
+)
+
+// classes of Google's reasons, where the status of the answer does not already say it: the limits on rates
+// may come as 403.
+var classes = map[string]error{
+	"rateLimitExceeded":     blobio.ErrThrottled,
+	"userRateLimitExceeded": blobio.ErrThrottled,
+	"quotaExceeded":         blobio.ErrThrottled,
+	"dailyLimitExceeded":    blobio.ErrThrottled,
+	"slowDown":              blobio.ErrThrottled,
+	"conditionNotMet":       blobio.ErrExists,
+	"backendError":          blobio.ErrTransient,
+	"internalError":         blobio.ErrTransient,
+}
+
+// fail makes the error of an operation on a key: its class from the provider's own code, its text without
+// anything of the request.
+func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
+	var own *blobio.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	cause, class := explain(ctx, err)
+	return blobio.NewError(op, b.url(key), class, cause)
+}
+
+// explain finds what the store said, or what the network did in its place.
+func explain(ctx context.Context, err error) (cause, class error) {
+	if class := answer.Own(err); class != nil {
+		return err, class
+	}
+	var missing *credentialsError
+	if errors.As(err, &missing) {
+		return missing, blobio.ErrDenied
+	}
+	var refused *auth.Error
+	if errors.As(err, &refused) && refused.Response != nil {
+		return unauthenticated(refused.Response.StatusCode)
+	}
+	var retrieve *oauth2.RetrieveError
+	if errors.As(err, &retrieve) && retrieve.Response != nil {
+		return unauthenticated(retrieve.Response.StatusCode)
+	}
+	var response *googleapi.Error
+	if !errors.As(err, &response) {
+		return answer.Redact(err), answer.Network(ctx, err)
+	}
+	said := &answer.Answer{Status: response.Code, Message: response.Message,
+		RequestID: response.Header.Get("X-Guploader-Uploadid"), RetryAfter: answer.RetryAfter(response.Header)}
+	if len(response.Errors) > 0 {
+		said.Code = response.Errors[0].Reason
+	}
+	if class := classes[said.Code]; class != nil {
+		return said, class
+	}
+	return said, answer.Class(said.Status)
+}
+
+// unauthenticated is the refusal of the service that hands out tokens, without what it was asked.
+func unauthenticated(status int) (cause, class error) {
+	said := &answer.Answer{Status: status, Code: "token", Message: "no access token was handed out"}
+	if class := answer.Class(status); status == http.StatusTooManyRequests || status >= 500 {
+		return said, class
+	}
+	return said, blobio.ErrDenied
+}
+
+// credentialsError says that there are no application default credentials.
+type credentialsError struct{ err error }
+
+func (e *credentialsError) Error() string {
+	first, _, _ := strings.Cut(answer.Redact(e.err).Error(), "\n")
+	return "no usable Google credentials in the environment, gcloud's files or the instance " +
+		"(set GOOGLE_APPLICATION_CREDENTIALS, or ?anonymous=true for a public bucket): " + first
+}
+
+func (e *credentialsError) Unwrap() error { return e.err }

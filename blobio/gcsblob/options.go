@@ -1,0 +1,150 @@
+package gcsblob
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/api/impersonate"
+	"google.golang.org/api/option"
+	raw "google.golang.org/api/storage/v1"
+)
+
+// Options are what the parameters of a bucket's URL say. What is left empty comes from the environment, as
+// everywhere in Google's libraries: application default credentials (GOOGLE_APPLICATION_CREDENTIALS, gcloud,
+// workload identity, the instance's account), STORAGE_EMULATOR_HOST. The zero value is valid.
+type Options struct {
+	// Endpoint is ?endpoint=, scheme and host of the store; one on an address or localhost is an emulator
+	// and is asked without credentials.
+	Endpoint string
+	// Anonymous is ?anonymous=true: requests carry no credentials.
+	Anonymous bool
+	// Impersonate is ?impersonate=, the service account to act as.
+	Impersonate string
+	// UserProject is ?user_project=, billed where the requester pays.
+	UserProject string
+	// StorageClass is ?storage_class=: STANDARD, NEARLINE, COLDLINE, ARCHIVE.
+	StorageClass string
+	// KMSKey is ?kms_key_name=, the resource name of a key.
+	KMSKey string
+	// PartSize is ?part_size=, bytes of one chunk of an upload; a multiple of 256 KiB.
+	PartSize int
+	// ListPage is ?list_page=, keys of one page of a list, 1,000 if 0.
+	ListPage int
+}
+
+// chunkStep is what GCS wants the chunks of an upload to be a multiple of.
+const chunkStep = 256 << 10
+
+// secretParams must never stand in a URL, which is stored, logged and shown to others.
+var secretParams = []string{"access_token", "token", "key", "api_key", "credentials", "credentials_json",
+	"private_key", "secret", "x-goog-signature", "signature"}
+
+// ParseOptions reads the parameters of a bucket's URL. A parameter that is unknown, given twice or a secret
+// is an error; the value of a secret is not repeated in it.
+func ParseOptions(q url.Values) (Options, error) {
+	var o Options
+	texts := map[string]*string{"endpoint": &o.Endpoint, "impersonate": &o.Impersonate,
+		"user_project": &o.UserProject, "userProject": &o.UserProject, "storage_class": &o.StorageClass,
+		"kms_key_name": &o.KMSKey}
+	numbers := map[string]*int{"part_size": &o.PartSize, "list_page": &o.ListPage}
+	for name, values := range q {
+		if slices.Contains(secretParams, strings.ToLower(name)) {
+			return Options{}, fmt.Errorf("parameter %q: credentials belong into the environment, not into a URL", name)
+		}
+		if len(values) != 1 {
+			return Options{}, fmt.Errorf("parameter %q is given %d times", name, len(values))
+		}
+		var err error
+		switch {
+		case texts[name] != nil:
+			*texts[name] = values[0]
+		case numbers[name] != nil:
+			*numbers[name], err = strconv.Atoi(values[0])
+		case name == "anonymous":
+			o.Anonymous, err = strconv.ParseBool(values[0])
+		default:
+			return Options{}, fmt.Errorf("parameter %q is not known to gs URLs", name)
+		}
+		if err != nil {
+			return Options{}, fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+	return o, o.Validate()
+}
+
+// Validate finds what cannot hold together.
+func (o Options) Validate() error {
+	if o.Endpoint != "" {
+		u, err := url.Parse(o.Endpoint)
+		switch {
+		case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+			return fmt.Errorf("parameter endpoint must be http://HOST or https://HOST")
+		case u.User != nil || u.RawQuery != "":
+			return fmt.Errorf("parameter endpoint must not hold credentials or a query")
+		}
+	}
+	switch {
+	case o.Anonymous && o.Impersonate != "":
+		return fmt.Errorf("parameters anonymous and impersonate exclude each other")
+	case o.PartSize < 0 || o.PartSize%chunkStep != 0:
+		return fmt.Errorf("parameter part_size must be a multiple of %d", chunkStep)
+	case o.ListPage < 0 || o.ListPage > 1000:
+		return fmt.Errorf("parameter list_page is outside 1 to 1000")
+	}
+	return nil
+}
+
+// endpoint is where the store is asked; empty for Google's own. An emulator needs no credentials.
+func (o Options) endpoint() (base string, emulator bool) {
+	base = o.Endpoint
+	if base == "" {
+		base, emulator = os.Getenv("STORAGE_EMULATOR_HOST"), true
+	}
+	if base == "" {
+		return "", false
+	}
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return base, emulator
+	}
+	return u.Scheme + "://" + u.Host, emulator || isLocal(u.Hostname())
+}
+
+// isLocal says whether a host is an address or localhost.
+func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host) != nil }
+
+// service builds the client of the JSON API.
+func (o Options) service(ctx context.Context) (*raw.Service, error) {
+	opts := []option.ClientOption{option.WithUserAgent("shardcat")}
+	base, emulator := o.endpoint()
+	if base != "" {
+		opts = append(opts, option.WithEndpoint(base+"/storage/v1/"))
+	}
+	switch {
+	case o.Impersonate != "":
+		source, err := impersonate.CredentialsTokenSource(ctx, impersonate.CredentialsConfig{
+			TargetPrincipal: o.Impersonate, Scopes: []string{raw.DevstorageReadWriteScope}})
+		if err != nil {
+			return nil, &credentialsError{err}
+		}
+		opts = append(opts, option.WithTokenSource(source))
+	case o.Anonymous || emulator:
+		opts = append(opts, option.WithoutAuthentication())
+	default:
+		opts = append(opts, option.WithScopes(raw.DevstorageReadWriteScope))
+	}
+	service, err := raw.NewService(ctx, opts...)
+	if err != nil {
+		return nil, &credentialsError{err}
+	}
+	return service, nil
+}
