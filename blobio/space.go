@@ -28,6 +28,7 @@ type Space struct {
 // mount is a bucket and the layers above it.
 type mount struct {
 	root   string
+	query  string // the options it was mounted with
 	bucket Bucket
 	local  bool
 }
@@ -132,10 +133,15 @@ func (s *Space) add(root string, bucket Bucket, query string) error {
 	if s.closed {
 		return NewError("open", root, ErrClosed, bucket.Close())
 	}
-	if _, there := s.mounts[root]; there {
+	if m, there := s.mounts[root]; there {
+		if query != "" && query != m.query {
+			return NewError("open", root, ErrDenied, errors.Join(
+				errors.New("the bucket is open with other options"), bucket.Close()))
+		}
 		return bucket.Close()
 	}
 	s.mounts[root] = s.layer(root, bucket)
+	s.mounts[root].query = query
 	return nil
 }
 

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// checkText refuses what no reference of any form may hold. Never call it for an empty one's meaning: empty is
-// refused here.
+// checkText refuses what no reference of any form may hold, and the empty one.
 func checkText(ref string) error {
 	switch {
 	case ref == "":

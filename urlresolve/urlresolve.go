@@ -166,15 +166,11 @@ func Relative(rootURL, objectURL string) string {
 	if !inside || rest == "" || strings.HasSuffix(rest, "/") {
 		return canonical
 	}
-	if back, err := resolveRelativeReference(container, rest); err != nil || back != canonical {
-		return canonical // a first segment that reads as a scheme
+	if hasScheme(rest) {
+		return canonical
+	}
+	if back, err := resolveRelative(container, rest); err != nil || back != canonical {
+		return canonical // "//x" below the container
 	}
 	return rest
-}
-
-func resolveRelativeReference(container, rest string) (string, error) {
-	if hasScheme(rest) {
-		return "", refuse(rest, "reads as a scheme")
-	}
-	return resolveRelative(container, rest)
 }
