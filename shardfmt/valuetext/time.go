@@ -1,0 +1,182 @@
+package valuetext
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Ticks in the units of time.
+const (
+	TicksPerSecond = 10_000_000
+	TicksPerDay    = 86_400 * TicksPerSecond
+	// UnixEpoch is 1970-01-01 in ticks.
+	UnixEpoch = 621_355_968_000_000_000
+	// MaxDateTime is the last tick of the year 9999.
+	MaxDateTime = 3_155_378_975_999_999_999
+)
+
+// ErrTime is text that is no RFC 3339 time, or one outside the years 1 to 9999.
+var ErrTime = errors.New("no RFC 3339 time between the years 1 and 9999")
+
+// AppendDateTime appends a point in time. Ticks outside the years 1 to 9999, which no writer should store,
+// are appended as a plain number of ticks.
+func AppendDateTime(dst []byte, ticks int64) []byte {
+	if ticks < 0 || ticks > MaxDateTime {
+		return fmt.Appendf(dst, "%d ticks", ticks)
+	}
+	y, m, d := civil(ticks / TicksPerDay)
+	dst = appendPadded(dst, int64(y), 4)
+	dst = appendPadded(append(dst, '-'), int64(m), 2)
+	dst = appendPadded(append(dst, '-'), int64(d), 2)
+	rest := ticks % TicksPerDay
+	dst = appendClock(append(dst, 'T'), rest/TicksPerSecond)
+	if f := rest % TicksPerSecond; f != 0 {
+		dst = appendPadded(append(dst, '.'), f, 7)
+		for dst[len(dst)-1] == '0' {
+			dst = dst[:len(dst)-1]
+		}
+	}
+	return append(dst, 'Z')
+}
+
+// appendClock appends hh:mm:ss; more than a day of seconds makes the hours longer.
+func appendClock(dst []byte, seconds int64) []byte {
+	dst = appendPadded(dst, seconds/3600, 2)
+	dst = appendPadded(append(dst, ':'), seconds/60%60, 2)
+	return appendPadded(append(dst, ':'), seconds%60, 2)
+}
+
+func appendPadded(dst []byte, n int64, digits int) []byte {
+	at := len(dst)
+	for range digits {
+		dst = append(dst, '0')
+	}
+	for i := len(dst) - 1; i >= at && n > 0; i-- {
+		dst[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return dst
+}
+
+// civil is the date of a number of days since 0001-01-01, in the proleptic Gregorian calendar. Years are
+// counted from March, so that the leap day is the last (Howard Hinnant, "chrono-Compatible Low-Level Date
+// Algorithms").
+func civil(days int64) (year, month, day int) {
+	z := days + 306 // since 0000-03-01
+	era := z / 146097
+	doe := z - era*146097
+	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
+	doy := doe - (365*yoe + yoe/4 - yoe/100)
+	mp := (5*doy + 2) / 153
+	day = int(doy - (153*mp+2)/5 + 1)
+	month = int(mp + 3)
+	year = int(yoe + era*400)
+	if month > 12 {
+		month, year = month-12, year+1
+	}
+	return year, month, day
+}
+
+// days is the number of days from 0001-01-01 to a date of the years 1 to 9999.
+func days(year, month, day int) int64 {
+	y, m := int64(year), int64(month)
+	if m <= 2 {
+		y, m = y-1, m+12
+	}
+	era := y / 400
+	yoe := y - era*400
+	doy := (153*(m-3)+2)/5 + int64(day) - 1
+	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy - 306
+}
+
+var monthDays = [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+
+func daysIn(year, month int) int {
+	if month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+		return 29
+	}
+	return monthDays[month-1]
+}
+
+// ParseDateTime reads an RFC 3339 time with any offset; date and time may be parted by T, t or a space. cut
+// tells that digits below 100 ns were dropped. The error is ErrTime.
+func ParseDateTime[T string | []byte](s T) (ticks int64, cut bool, err error) {
+	const shape = "dddd-dd-ddTdd:dd:dd"
+	if len(s) < len(shape)+1 {
+		return 0, false, ErrTime
+	}
+	for i := range len(shape) {
+		c, want := s[i], shape[i]
+		switch {
+		case want == 'd' && c >= '0' && c <= '9', want == c, want == 'T' && (c == 't' || c == ' '):
+		default:
+			return 0, false, ErrTime
+		}
+	}
+	year, month, day := number(s[0:4]), number(s[5:7]), number(s[8:10])
+	hour, minute, second := number(s[11:13]), number(s[14:16]), number(s[17:19])
+	if year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
+		return 0, false, ErrTime
+	}
+	fraction, n, cut, ok := parseFraction(s[len(shape):])
+	offset, okOffset := parseOffset(s[len(shape)+n:])
+	if !ok || !okOffset {
+		return 0, false, ErrTime
+	}
+	seconds := int64(hour)*3600 + int64(minute)*60 + int64(second) - offset
+	ticks = days(year, month, day)*TicksPerDay + seconds*TicksPerSecond + fraction
+	if ticks < 0 || ticks > MaxDateTime {
+		return 0, false, ErrTime
+	}
+	return ticks, cut, nil
+}
+
+// number is the value of a few digits.
+func number[T string | []byte](s T) int {
+	n := 0
+	for i := range len(s) {
+		n = n*10 + int(s[i]-'0')
+	}
+	return n
+}
+
+// parseFraction reads a point and digits, if there is a point: ticks, and how many bytes they took.
+func parseFraction[T string | []byte](s T) (ticks int64, n int, cut, ok bool) {
+	if len(s) == 0 || s[0] != '.' {
+		return 0, 0, false, true
+	}
+	unit := int64(TicksPerSecond)
+	for n = 1; n < len(s) && s[n] >= '0' && s[n] <= '9'; n++ {
+		if unit == 1 {
+			cut = cut || s[n] != '0'
+			continue
+		}
+		unit /= 10
+		ticks += int64(s[n]-'0') * unit
+	}
+	return ticks, n, cut, n > 1
+}
+
+// parseOffset reads Z or ±hh:mm, in seconds.
+func parseOffset[T string | []byte](s T) (seconds int64, ok bool) {
+	if len(s) == 1 && (s[0] == 'Z' || s[0] == 'z') {
+		return 0, true
+	}
+	if len(s) != 6 || s[3] != ':' || s[0] != '+' && s[0] != '-' {
+		return 0, false
+	}
+	for _, i := range [...]int{1, 2, 4, 5} {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	h, m := number(s[1:3]), number(s[4:6])
+	if h > 23 || m > 59 {
+		return 0, false
+	}
+	seconds = int64(h)*3600 + int64(m)*60
+	if s[0] == '-' {
+		seconds = -seconds
+	}
+	return seconds, true
+}

@@ -1,0 +1,166 @@
+package valuetext
+
+import (
+	"math"
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestDateTime(t *testing.T) {
+	for text, ticks := range map[string]int64{
+		"0001-01-01T00:00:00Z":         0,
+		"0001-01-01T00:00:00.0000001Z": 1,
+		"1970-01-01T00:00:00Z":         UnixEpoch,
+		"2000-02-29T00:00:00Z":         630873792000000000,
+		"2023-11-14T22:13:21.4452516Z": 638355968014452516,
+		"9999-12-31T23:59:59.9999999Z": MaxDateTime,
+		"1855-11-15T00:00:00.5Z":       585340128005000000,
+	} {
+		if got := string(AppendDateTime(nil, ticks)); got != text {
+			t.Errorf("%d: got %s, want %s", ticks, got, text)
+		}
+		if got, cut, err := ParseDateTime(text); got != ticks || cut || err != nil {
+			t.Errorf("%s: got %d (%v), want %d", text, got, err, ticks)
+		}
+	}
+}
+
+// Every 997th day of the calendar agrees with package time.
+func TestCalendarAgreesWithTime(t *testing.T) {
+	for day := int64(0); day <= MaxDateTime/TicksPerDay; day += 997 {
+		want := time.Date(1, 1, 1+int(day), 0, 0, 0, 0, time.UTC).Format(time.RFC3339)
+		got := string(AppendDateTime(nil, day*TicksPerDay))
+		if got != want {
+			t.Fatalf("day %d: got %s, want %s", day, got, want)
+		}
+		if ticks, _, err := ParseDateTime(got); err != nil || ticks != day*TicksPerDay {
+			t.Fatalf("%s: got %d, %v", got, ticks, err)
+		}
+	}
+}
+
+func TestParseDateTimeForms(t *testing.T) {
+	for in, want := range map[string]string{
+		"2024-01-01t01:00:00+02:00":      "2023-12-31T23:00:00Z",
+		"2024-01-01 01:00:00.10-00:30":   "2024-01-01T01:30:00.1Z",
+		"2024-01-01T00:00:00.123456700z": "2024-01-01T00:00:00.1234567Z",
+	} {
+		got, cut, err := ParseDateTime(in)
+		if err != nil || cut || string(AppendDateTime(nil, got)) != want {
+			t.Errorf("%s: got %s, %v", in, AppendDateTime(nil, got), err)
+		}
+	}
+	if _, cut, err := ParseDateTime("2024-01-01T00:00:00.12345678Z"); err != nil || !cut {
+		t.Error("digits below 100 ns are cut, and told")
+	}
+	for _, bad := range []string{
+		"", "2024-01-01", "2024-01-01T00:00:00", "2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2024-13-01T00:00:00Z",
+		"2024-00-01T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T23:60:00Z", "2024-01-01T23:59:60Z",
+		"0000-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "2024-01-01T00:00:00.Z",
+		"2024-01-01T00:00:00+0200", "2024-01-01T00:00:00Zx", "2024-01-01T00:00:00+24:00", "20240101T000000Z....",
+	} {
+		if got, _, err := ParseDateTime(bad); err != ErrTime {
+			t.Errorf("%q is accepted as %d", bad, got)
+		}
+	}
+}
+
+func TestTimeSpan(t *testing.T) {
+	for text, ticks := range map[string]int64{
+		"00:00:00":                   0,
+		"00:00:01":                   TicksPerSecond,
+		"-00:00:10.5459171":          -105459171,
+		"1.02:03:04.0000001":         TicksPerDay + (2*3600+3*60+4)*TicksPerSecond + 1,
+		"10675199.02:48:05.4775807":  math.MaxInt64,
+		"-10675199.02:48:05.4775808": math.MinInt64,
+		"23:59:59.9000000":           TicksPerDay - 1_000_000,
+	} {
+		if got := string(AppendTimeSpan(nil, ticks)); got != text {
+			t.Errorf("%d: got %s, want %s", ticks, got, text)
+		}
+		if got, err := ParseTimeSpan(text); got != ticks || err != nil {
+			t.Errorf("%s: got %d, %v", text, got, err)
+		}
+	}
+	if got, err := ParseTimeSpan("1:02:03.5"); err != nil || got != (3723*TicksPerSecond+TicksPerSecond/2) {
+		t.Error(got, err)
+	}
+	for _, bad := range []string{"", "-", "1", "00:00", "24:00:00", "00:60:00", "00:00:60", "1.2.00:00:00", ".00:00:00", "00:00:00.",
+		"00:00:00.12345678", "10675199.02:48:05.4775808", "10675200.00:00:00", "--00:00:01", "00:0:00", "00:00:00x"} {
+		if got, err := ParseTimeSpan(bad); err == nil {
+			t.Errorf("%q is accepted as %d", bad, got)
+		}
+	}
+}
+
+func TestGuid(t *testing.T) {
+	const text = "00112233-4455-6677-8899-aabbccddeeff"
+	g, err := ParseGuid("00112233-4455-6677-8899-AABBCCDDEEFF")
+	if err != nil || g[0] != 0 || g[1] != 0x11 || g[15] != 0xff || string(AppendGuid(nil, g[:])) != text {
+		t.Fatalf("%x %v", g, err)
+	}
+	if h, err := ParseGuid("00112233445566778899aabbccddeeff"); err != nil || h != g {
+		t.Error(h, err)
+	}
+	if s := SwapGuid(g); string(AppendGuid(nil, s[:])) != "33221100-5544-7766-8899-aabbccddeeff" || SwapGuid(s) != g {
+		t.Errorf("%x", s)
+	}
+	for _, bad := range []string{"", text[1:], text + "0", "00112233-4455-6677-8899-aabbccddeefg", "0011-22334455-6677-8899-aabbccddeeff"} {
+		if _, err := ParseGuid(bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestFloats(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		bits int
+		want string
+	}{
+		{0, 64, "0.0"}, {math.Copysign(0, -1), 64, "-0.0"}, {5, 64, "5.0"}, {0.1, 64, "0.1"}, {float64(float32(0.1)), 32, "0.1"},
+		{1e15, 64, "1000000000000000.0"}, {1e16, 64, "1e16"}, {1e22, 64, "1e22"}, {5.402352615638852e37, 64, "5.402352615638852e37"},
+		{1e-5, 64, "0.00001"}, {1e-6, 64, "1e-6"}, {5e-324, 64, "5e-324"}, {-2048.000000079425, 64, "-2048.000000079425"},
+		{math.MaxFloat64, 64, "1.7976931348623157e308"}, {math.MaxFloat32, 32, "3.4028235e38"},
+		{math.NaN(), 64, "NaN"}, {math.Inf(1), 32, "Infinity"}, {math.Inf(-1), 32, "-Infinity"},
+	} {
+		got := string(AppendFloat(nil, c.v, c.bits))
+		if got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+		if back, err := strconv.ParseFloat(got, c.bits); err != nil || math.Float64bits(back) != math.Float64bits(c.v) && c.v == c.v {
+			t.Errorf("%s reads back as %g", got, back)
+		}
+	}
+}
+
+func FuzzParseDateTime(f *testing.F) {
+	f.Add("2024-02-29T12:00:00.1234567+02:00")
+	f.Add("9999-12-31T23:59:59.9999999Z")
+	f.Fuzz(func(t *testing.T, s string) {
+		ticks, _, err := ParseDateTime(s)
+		if err != nil {
+			return
+		}
+		text := string(AppendDateTime(nil, ticks))
+		if again, cut, err := ParseDateTime(text); err != nil || cut || again != ticks {
+			t.Fatalf("%q is %d, prints as %s, reads as %d", s, ticks, text, again)
+		}
+	})
+}
+
+func FuzzParseTimeSpan(f *testing.F) {
+	f.Add("-1.02:03:04.5000000")
+	f.Add("10675199.02:48:05.4775807")
+	f.Fuzz(func(t *testing.T, s string) {
+		ticks, err := ParseTimeSpan(s)
+		if err != nil {
+			return
+		}
+		text := string(AppendTimeSpan(nil, ticks))
+		if again, err := ParseTimeSpan(text); err != nil || again != ticks {
+			t.Fatalf("%q is %d, prints as %s, reads as %d (%v)", s, ticks, text, again, err)
+		}
+	})
+}
