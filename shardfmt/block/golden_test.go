@@ -72,7 +72,7 @@ type walker struct {
 	s         block.Scratch
 }
 
-// ReadRange and ReadSuffix make the walker a meta.Store of the shard's folder.
+// ReadRange, ReadSuffix and ReadRanges make the walker a meta.Store of the shard's folder.
 func (w *walker) ReadRange(_ context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
 	b := w.object(url)
 	if off < 0 || off+int64(len(dst)) > int64(len(b)) {
@@ -85,6 +85,15 @@ func (w *walker) ReadRange(_ context.Context, url string, off int64, dst []byte)
 func (w *walker) ReadSuffix(_ context.Context, url string, n int64) ([]byte, blobio.Info, error) {
 	b := w.object(url)
 	return b[max(0, int64(len(b))-n):], blobio.Info{Size: int64(len(b))}, nil
+}
+
+// ReadRanges reads the ranges one by one.
+func (w *walker) ReadRanges(_ context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
+	out := make([][]byte, len(ranges))
+	for i, r := range ranges {
+		out[i] = w.object(url)[r.Start:r.End]
+	}
+	return out, nil
 }
 
 // object is the file that a URL's last element names.
@@ -104,8 +113,7 @@ func (w *walker) check(err error) {
 func (w *walker) shard() {
 	ctx := context.Background()
 	var err error
-	w.root, err = meta.OpenRoot(ctx, w, "file:///golden/shard.amudai.shard", meta.Options{
-		Resolve: func(_, ref string) (string, error) { return ref, nil }})
+	w.root, err = meta.OpenRoot(ctx, w, "file:///golden/shard.amudai.shard", meta.Options{})
 	w.check(err)
 	s, err := w.root.Schema(ctx)
 	w.check(err)

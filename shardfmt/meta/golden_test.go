@@ -28,7 +28,7 @@ func openGolden(t testing.TB, path string) (*Root, *mapStore) {
 		st.objects["mem://golden/here"+strings.TrimPrefix(name, folder)] = b
 		return err
 	}))
-	r, err := OpenRoot(context.Background(), st, goldenURL, Options{Resolve: inFolder})
+	r, err := OpenRoot(context.Background(), st, goldenURL, Options{})
 	require.NoError(t, err, path)
 	return r, st
 }

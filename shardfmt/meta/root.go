@@ -2,22 +2,24 @@ package meta
 
 import (
 	"context"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Root is an opened shard root. Of its metadata only the directory is read when it is opened; the rest
 // comes when asked for, from the end of the object that was kept or in one request each, and is kept then.
 // Safe for concurrent use; what is returned must not be changed.
 type Root struct {
-	store   Store
-	resolve Resolver
-	url     string
-	size    int64
+	store  Store
+	policy urlresolve.Policy
+	url    string
+	size   int64
 	// tail is the end of the object, from tailStart on.
 	tail      []byte
 	tailStart int64
@@ -31,14 +33,19 @@ type Root struct {
 	indexes     memo[*metapb.IndexCollection]
 	fields      memo[*fieldList]
 	stripes     memo[*stripeList]
+
+	mu      sync.Mutex
+	ahead   map[place][]byte
+	columns map[uint32]*column
 }
 
-// Options of OpenRoot. The zero value opens an object of unknown size and allows no absolute references.
+// Options of OpenRoot. The zero value opens an object of unknown size, whose references may name objects in
+// its own folder only.
 type Options struct {
 	// Size of the root in bytes, 0 if it is not known.
 	Size int64
-	// Resolve resolves the references of the shard.
-	Resolve Resolver
+	// Policy says what absolute references may name besides the folder of the root.
+	Policy urlresolve.Policy
 }
 
 // OpenRoot reads the directory of the root at url, its canonical URL. A root of known size up to 1 MiB
@@ -54,7 +61,7 @@ func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, erro
 		return nil, corrupt.Locate(err, url, 0)
 	}
 	return &Root{
-		store: st, resolve: o.Resolve, url: url, size: size,
+		store: st, policy: o.Policy, url: url, size: size,
 		tail: tail, tailStart: size - int64(len(tail)), dir: dir,
 	}, nil
 }
@@ -73,7 +80,7 @@ func (r *Root) Resolve(anchor, ref string) (string, error) {
 	if ref == "" {
 		return anchor, nil
 	}
-	return r.resolve(r.url, ref)
+	return urlresolve.Resolve(r.url, ref, r.policy)
 }
 
 // Message reads the message that ref refers to, when ref stands in a message of the object anchor, and
@@ -126,6 +133,9 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 		if start >= r.tailStart {
 			return r.tail[start-r.tailStart : end-r.tailStart], nil
 		}
+	}
+	if b, ok := r.kept(url, start, end); ok {
+		return b, nil
 	}
 	if url != r.url && end-start > proveSize {
 		if _, err := r.store.ReadRange(ctx, url, end-1, make([]byte, 1)); err != nil {

@@ -14,11 +14,9 @@ type Store interface {
 	ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error)
 	// ReadSuffix returns the last min(n, size) bytes.
 	ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blobio.Info, error)
+	// ReadRanges reads many ranges in as few requests as makes sense.
+	ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error)
 }
-
-// Resolver turns a reference that stands in a shard into the canonical URL of an object that may be read,
-// or refuses it. rootURL is the shard's root.
-type Resolver func(rootURL, ref string) (string, error)
 
 const (
 	// suffixSize is how much of the end of a root is read when its size is unknown or above wholeRoot.

@@ -113,6 +113,9 @@ func (r *Root) StripeIndexes(ctx context.Context, i int) (*metapb.IndexCollectio
 // read from, which is the anchor of the references in it. It is nil where the stripe lacks the field: all its
 // values are null then.
 func (r *Root) StripeField(ctx context.Context, i int, id uint32) (*metapb.StripeFieldDescriptor, string, error) {
+	if m, err := r.fromColumn(i, id); m != nil || err != nil {
+		return m, r.url, err
+	}
 	list, err := r.stripeFields(ctx, i)
 	if err != nil {
 		return nil, "", err
@@ -126,11 +129,7 @@ func (r *Root) StripeField(ctx context.Context, i int, id uint32) (*metapb.Strip
 	if err != nil {
 		return nil, "", err
 	}
-	if m.Field == nil {
-		err := corrupt.At(int64(ref.Range.Start)+4, "stripe %d, field %d: no field descriptor inside", i, id)
-		return nil, "", corrupt.Locate(err, url, 0)
-	}
-	return m, url, nil
+	return m, url, checkField(m, url, int64(ref.Range.Start)+4, i, id)
 }
 
 // stripeFields is the field list of stripe i.

@@ -1,0 +1,130 @@
+package meta
+
+import (
+	"context"
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// place is a range of an object.
+type place struct {
+	url        string
+	start, end int64
+}
+
+// kept gives the bytes of a range that was fetched ahead.
+func (r *Root) kept(url string, start, end int64) ([]byte, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, ok := r.ahead[place{url, start, end}]
+	return b, ok
+}
+
+// fetch reads the ranges that are not at hand, with few requests per object, and keeps them.
+func (r *Root) fetch(ctx context.Context, places []place) error {
+	missing := map[string][]blobio.Range{}
+	for _, p := range places {
+		if r.atHand(p) {
+			continue
+		}
+		if p.url == r.url && p.end > r.size {
+			return corrupt.Locate(corrupt.At(p.start, "range ends at %d of %d bytes", p.end, r.size), p.url, 0)
+		}
+		missing[p.url] = append(missing[p.url], blobio.Range{Start: p.start, End: p.end})
+	}
+	for url, ranges := range missing {
+		parts, err := r.store.ReadRanges(ctx, url, ranges)
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		if r.ahead == nil {
+			r.ahead = map[place][]byte{}
+		}
+		for i, b := range parts {
+			r.ahead[place{url, ranges[i].Start, ranges[i].End}] = b
+		}
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+func (r *Root) atHand(p place) bool {
+	if p.url == r.url && p.start >= r.tailStart && p.end <= r.size {
+		return true
+	}
+	_, ok := r.kept(p.url, p.start, p.end)
+	return ok
+}
+
+// placeOf is where ref leads from a message in anchor.
+func (r *Root) placeOf(anchor string, ref *metapb.DataRef) (place, error) {
+	url, err := r.Resolve(anchor, ref.GetUrl())
+	if err != nil {
+		return place{}, err
+	}
+	start, end, err := RefRange(ref)
+	if err != nil {
+		return place{}, corrupt.Locate(err, anchor, 0)
+	}
+	return place{url, start, end}, nil
+}
+
+// LoadFields fetches what StripeField needs for the given stripes and node numbers: the field lists of the
+// stripes, then the descriptors. Where those lie together, as our merged roots lay them out, that is one
+// request each, and none for what the end of the root already held.
+func (r *Root) LoadFields(ctx context.Context, stripes []int, ids []uint32) error {
+	s, err := r.loadStripes(ctx)
+	if err != nil {
+		return err
+	}
+	if done, err := r.loadColumns(ctx, stripes, ids); done || err != nil {
+		return err
+	}
+	places := make([]place, 0, len(stripes))
+	for _, i := range stripes {
+		_, dir, err := r.stripe(ctx, i)
+		if err != nil {
+			return err
+		}
+		p, err := r.placeOf(s.anchor, dir.FieldListRef)
+		if err != nil {
+			return err
+		}
+		places = append(places, p)
+	}
+	if err := r.fetch(ctx, places); err != nil {
+		return err
+	}
+	places = places[:0]
+	for _, i := range stripes {
+		list, err := r.stripeFields(ctx, i)
+		if err != nil {
+			return err
+		}
+		if places, err = r.fieldPlaces(places, list, ids); err != nil {
+			return err
+		}
+	}
+	return r.fetch(ctx, places)
+}
+
+// fieldPlaces adds where the descriptors of fields lie.
+func (r *Root) fieldPlaces(places []place, list *fieldList, ids []uint32) ([]place, error) {
+	for _, id := range ids {
+		ref, err := list.refs.Ref(int(id))
+		if err != nil {
+			return nil, corrupt.Locate(err, list.anchor, 0)
+		}
+		if ref == nil {
+			continue
+		}
+		p, err := r.placeOf(list.anchor, ref)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, p)
+	}
+	return places, nil
+}
