@@ -53,7 +53,7 @@ func decodeDelta[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) err
 		return err
 	}
 	dst[0] = base
-	kernel.PrefixSum(dst)
+	kernel.PrefixSum(dst[1:], base)
 	return nil
 }
 

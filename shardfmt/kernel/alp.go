@@ -26,15 +26,23 @@ func AlpMaxExponent(size int) int {
 func AlpFloats[U Unsigned](dst []U, exponent, factor int) {
 	switch d := any(dst).(type) {
 	case []uint32:
-		f, e := alpPower32[factor], alpInverse32[exponent]
-		for i, v := range d {
-			d[i] = math.Float32bits(float32(float32(float32(int32(v))*f) * e))
-		}
+		active.floats32(d, exponent, factor)
 	case []uint64:
-		f, e := alpPower64[factor], alpInverse64[exponent]
-		for i, v := range d {
-			d[i] = math.Float64bits(float64(float64(float64(int64(v))*f) * e))
-		}
+		active.floats64(d, exponent, factor)
+	}
+}
+
+func alpFloats32(dst []uint32, exponent, factor int) {
+	f, e := alpPower32[factor], alpInverse32[exponent]
+	for i, v := range dst {
+		dst[i] = math.Float32bits(float32(float32(float32(int32(v))*f) * e))
+	}
+}
+
+func alpFloats64(dst []uint64, exponent, factor int) {
+	f, e := alpPower64[factor], alpInverse64[exponent]
+	for i, v := range dst {
+		dst[i] = math.Float64bits(float64(float64(float64(int64(v))*f) * e))
 	}
 }
 

@@ -2,7 +2,11 @@ package kernel
 
 // ExpandRuns fills dst with values[i] repeated lengths[i] times; both slices have the same length. It
 // returns false if the lengths don't sum up to len(dst).
-func ExpandRuns[U Unsigned](dst []U, values []U, lengths []uint32) bool {
+func ExpandRuns[U Unsigned](dst, values []U, lengths []uint32) bool {
+	return of[U]().runs(dst, values, lengths)
+}
+
+func expandRuns[U Unsigned](dst, values []U, lengths []uint32) bool {
 	values = values[:len(lengths)]
 	for i, length := range lengths {
 		if uint64(length) > uint64(len(dst)) {
@@ -35,7 +39,9 @@ func Scatter[U Unsigned](dst []U, positions []uint32, values []U) bool {
 
 // Gather fills dst with dict[codes[i]]; dst and codes have the same length. It returns false, having
 // written some, if a code is not below len(dict).
-func Gather[U Unsigned](dst []U, dict []U, codes []uint32) bool {
+func Gather[U Unsigned](dst, dict []U, codes []uint32) bool { return of[U]().gather(dst, dict, codes) }
+
+func gather[U Unsigned](dst, dict []U, codes []uint32) bool {
 	codes = codes[:len(dst)]
 	for i := range dst {
 		c := codes[i]

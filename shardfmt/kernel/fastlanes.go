@@ -2,6 +2,8 @@ package kernel
 
 import "unsafe"
 
+//go:generate go run ./gen
+
 // AppendPacked appends vals to dst as FastLanes chunks of width bits (1..B), each value less ref; only the
 // low width bits of a difference are kept. The last chunk is filled up with zeros before ref is taken off,
 // as the reference does (format note 02 §6.5).
@@ -26,13 +28,17 @@ func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
 // Unpack fills dst with the values of packed, which holds PackedBytes(len(dst), width) bytes, and adds ref
 // to each, modulo the width of U. width is 1..B. room is where the last, partial chunk is unpacked.
 func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
+	unpack := of[U]().unpack[width]
+	if ref != 0 {
+		unpack = of[U]().unpackFOR[width]
+	}
 	step := ChunkBytes(width)
 	for ; len(dst) >= ChunkLen; dst, packed = dst[ChunkLen:], packed[step:] {
-		unpackPortable((*[ChunkLen]U)(dst), packed[:step], width, ref)
+		unpack((*[ChunkLen]U)(dst), packed[:step], ref)
 	}
 	if len(dst) > 0 {
 		last := roomFor[U](room)
-		unpackPortable(last, packed[:step], width, ref)
+		unpack(last, packed[:step], ref)
 		copy(dst, last[:])
 	}
 }

@@ -1,0 +1,209 @@
+package kernel
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Every kernel of the generic tier gives what the plain loop gives.
+func TestAgainstPlainLoops(t *testing.T) {
+	t.Run("u8", againstPlainLoops[uint8])
+	t.Run("u16", againstPlainLoops[uint16])
+	t.Run("u32", againstPlainLoops[uint32])
+	t.Run("u64", againstPlainLoops[uint64])
+}
+
+func againstPlainLoops[U Unsigned](t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	t.Run("unpack", func(t *testing.T) { testUnpack[U](t, r) })
+	t.Run("prefix sum", func(t *testing.T) { testPrefixSum[U](t, r) })
+	t.Run("runs", func(t *testing.T) { testRuns[U](t, r) })
+	t.Run("gather", func(t *testing.T) { testGather[U](t, r) })
+	t.Run("ramp", func(t *testing.T) { testRamp[U](t, r) })
+	t.Run("fill", func(t *testing.T) { testFill[U](t) })
+}
+
+// random is n random numbers, every other time small ones.
+func random[U Unsigned](r *rand.Rand, n int) []U {
+	v, shift := make([]U, n), r.IntN(64)
+	for i := range v {
+		v[i] = U(r.Uint64() >> shift)
+	}
+	return v
+}
+
+// testUnpack unpacks random bytes, and packed values, of every width and with references that carry.
+func testUnpack[U Unsigned](t *testing.T, r *rand.Rand) {
+	for width := 1; width <= 8*SizeOf[U](); width++ {
+		for _, ref := range []U{0, 1, ^U(0), ^U(0)/2 + 1, U(r.Uint64())} {
+			chunk := AsBytes(random[uint8](r, ChunkBytes(width)))
+			var got, want [ChunkLen]U
+			in[U](generic).unpackFOR[width](&got, chunk, ref)
+			unpackPortable(&want, chunk, width, ref)
+			if got != want {
+				t.Fatalf("width %d, reference %d differ", width, ref)
+			}
+			in[U](generic).unpack[width](&got, chunk, 0)
+			unpackPortable(&want, chunk, width, 0)
+			if got != want {
+				t.Fatalf("width %d without a reference differs", width)
+			}
+		}
+		for _, n := range []int{0, 1, 1023, 1024, 1025, 3000} {
+			testPacked[U](t, r, n, width)
+		}
+	}
+}
+
+// testPacked packs, unpacks, and reads some values alone.
+func testPacked[U Unsigned](t *testing.T, r *rand.Rand, n, width int) {
+	ref, vals := U(r.Uint64()), random[U](r, n)
+	for i := range vals {
+		vals[i] = vals[i]&(^U(0)>>(8*SizeOf[U]()-width)) + ref
+	}
+	packed := AppendPacked(nil, vals, width, ref)
+	if len(packed) != PackedBytes(n, width) {
+		t.Fatalf("%d values of width %d in %d bytes", n, width, len(packed))
+	}
+	got := make([]U, n)
+	Unpack(got, packed, width, ref, new(Room))
+	if !slices.Equal(got, vals) {
+		t.Fatalf("%d values of width %d come back different", n, width)
+	}
+	for i := 0; i < n; i += 1 + r.IntN(100) {
+		chunk := packed[i/ChunkLen*ChunkBytes(width):][:ChunkBytes(width)]
+		if v := At[U](chunk, i%ChunkLen, width) + ref; v != vals[i] {
+			t.Fatalf("value %d of width %d alone is %d, want %d", i, width, v, vals[i])
+		}
+	}
+}
+
+func testPrefixSum[U Unsigned](t *testing.T, r *rand.Rand) {
+	for n := range 100 {
+		base, got := U(r.Uint64()), random[U](r, n)
+		want := slices.Clone(got)
+		prefixSumPortable(want, base)
+		if in[U](generic).prefixSum(got, base); !slices.Equal(got, want) {
+			t.Fatalf("%d values: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func testRuns[U Unsigned](t *testing.T, r *rand.Rand) {
+	for range 500 {
+		values := random[U](r, r.IntN(30))
+		lengths, want, sum := make([]uint32, len(values)), []U{}, 0
+		for i := range lengths {
+			length := r.IntN(1 + r.IntN(40))
+			lengths[i], sum = uint32(length), sum+length
+			want = append(want, slices.Repeat(values[i:i+1], length)...)
+		}
+		for _, n := range []int{sum, sum + 1, max(sum-1, 0)} {
+			got := make([]U, n)
+			if ok := in[U](generic).runs(got, values, lengths); ok != (n == sum) {
+				t.Fatalf("runs of %d values into %d: %v", sum, n, ok)
+			}
+			if n == sum && !slices.Equal(got, want) {
+				t.Fatalf("runs %v of %v: %v, want %v", lengths, values, got, want)
+			}
+		}
+	}
+	if in[U](generic).runs(make([]U, 20), make([]U, 2), []uint32{1<<32 - 1, 21}) {
+		t.Error("a run of 4 billion values fits into 20")
+	}
+}
+
+func testGather[U Unsigned](t *testing.T, r *rand.Rand) {
+	for n := range 60 {
+		dict := random[U](r, 1+r.IntN(20))
+		codes := make([]uint32, n)
+		got, want := make([]U, n), make([]U, n)
+		for i := range codes {
+			codes[i] = uint32(r.IntN(len(dict)))
+			want[i] = dict[codes[i]]
+		}
+		if !in[U](generic).gather(got, dict, codes) || !slices.Equal(got, want) {
+			t.Fatalf("codes %v of %v: %v, want %v", codes, dict, got, want)
+		}
+		if n > 0 {
+			codes[r.IntN(n)] = uint32(len(dict)) + r.Uint32N(3)
+			if in[U](generic).gather(got, dict, codes) {
+				t.Fatalf("codes %v of %d entries are good", codes, len(dict))
+			}
+		}
+	}
+	if !Gather[U](nil, nil, nil) || Gather(make([]U, 1), nil, make([]uint32, 1)) {
+		t.Error("an empty dictionary")
+	}
+}
+
+func testRamp[U Unsigned](t *testing.T, r *rand.Rand) {
+	for n := range 40 {
+		base, step := U(r.Uint64()), U(r.Uint64())
+		got := make([]U, n)
+		Ramp(got, base, step)
+		for i, v := range got {
+			if v != base+U(i)*step {
+				t.Fatalf("value %d of %d is %d", i, n, v)
+			}
+		}
+	}
+}
+
+func testFill[U Unsigned](t *testing.T) {
+	for n := range 40 {
+		for _, v := range []U{0, 1, ^U(0)} {
+			got := random[U](rand.New(rand.NewPCG(5, 6)), n)
+			Fill(got, v)
+			for i := range got {
+				if got[i] != v {
+					t.Fatalf("value %d of %d is %d, want %d", i, n, got[i], v)
+				}
+			}
+		}
+	}
+}
+
+// Narrow numbers at the tail of their wide slice are widened in place, for every pair of widths.
+func TestSignExtendInPlace(t *testing.T) {
+	t.Run("8 to 16", testSignExtend[uint16, uint8])
+	t.Run("8 to 32", testSignExtend[uint32, uint8])
+	t.Run("16 to 32", testSignExtend[uint32, uint16])
+	t.Run("8 to 64", testSignExtend[uint64, uint8])
+	t.Run("16 to 64", testSignExtend[uint64, uint16])
+	t.Run("32 to 64", testSignExtend[uint64, uint32])
+	t.Run("64 to 64", testSignExtend[uint64, uint64])
+}
+
+func testSignExtend[U, N Unsigned](t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for n := range 70 {
+		wide := make([]U, n)
+		narrow := Tail[N](wide, n)
+		copy(narrow, random[N](r, n))
+		before := slices.Clone(narrow)
+		SignExtend(wide, narrow)
+		for i, v := range before {
+			shift := 64 - 8*SizeOf[N]()
+			if want := U(int64(uint64(v)<<shift) >> shift); wide[i] != want {
+				t.Fatalf("value %d of %d: %#x becomes %#x, want %#x", i, n, v, wide[i], want)
+			}
+		}
+	}
+}
+
+func TestTier(t *testing.T) {
+	for name, want := range map[string]string{"": "generic", "generic": "generic", "portable": "portable", "none such": "generic"} {
+		if got := choose(name).name; got != want && littleEndian {
+			t.Errorf("SHARDCAT_CPU=%s chooses %s", name, got)
+		}
+	}
+	for width := 1; width <= 64; width++ {
+		if width <= 8 && (generic.words.u8.unpack[width] == nil || generic.words.u8.unpackFOR[width] == nil) ||
+			width <= 16 && generic.words.u16.unpack[width] == nil ||
+			width <= 32 && generic.words.u32.unpack[width] == nil || generic.words.u64.unpack[width] == nil {
+			t.Errorf("no kernel for width %d", width)
+		}
+	}
+}
