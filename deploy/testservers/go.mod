@@ -1,0 +1,3 @@
+module github.com/shardcat/shardcat/deploy/testservers
+
+go 1.26.0
