@@ -1,0 +1,69 @@
+package field
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// validity is the null bitmap of an array of n slots on its way: no bitmap as long as nothing is null.
+type validity struct {
+	n    int
+	bits []byte
+}
+
+// put copies n bits of a bitmap, from bit from on, to the slots from at on.
+func (v *validity) put(at int, bits []byte, from, n int) {
+	if v.bits == nil {
+		if bitutil.CountSetBits(bits, from, n) == n {
+			return
+		}
+		v.bits = ones(v.n)
+	}
+	bitutil.CopyBitmap(bits, from, n, v.bits, at)
+}
+
+// clear makes a slot null.
+func (v *validity) clear(at int) {
+	if v.bits == nil {
+		v.bits = ones(v.n)
+	}
+	bitutil.ClearBit(v.bits, at)
+}
+
+// and makes null what is null in a bitmap, too.
+func (v *validity) and(bits []byte) {
+	if v.bits == nil {
+		v.put(0, bits, 0, v.n)
+		return
+	}
+	for i := range v.bits {
+		v.bits[i] &= bits[i]
+	}
+}
+
+// buffer gives the bitmap for Arrow, nil if nothing is null, and the number of nulls.
+func (v *validity) buffer() (*memory.Buffer, int) {
+	if v.bits == nil {
+		return nil, 0
+	}
+	nulls := v.n - bitutil.CountSetBits(v.bits, 0, v.n)
+	if nulls == 0 {
+		return nil, 0
+	}
+	return memory.NewBufferBytes(v.bits), nulls
+}
+
+// ones is a bitmap of n set bits.
+func ones(n int) []byte {
+	b := make([]byte, (n+7)/8)
+	bitutil.SetBitsTo(b, 0, int64(n), true)
+	return b
+}
+
+// newData puts an array together; buffers are those behind the null bitmap.
+func newData(typ arrow.DataType, v *validity, buffers []*memory.Buffer, children ...arrow.ArrayData) arrow.ArrayData {
+	bitmap, nulls := v.buffer()
+	return array.NewData(typ, v.n, append([]*memory.Buffer{bitmap}, buffers...), children, nulls, 0)
+}
