@@ -33,7 +33,9 @@ func (f *stored) presence() (*bitReader, error) {
 }
 
 // bytesOf gives the bytes of the block stream that hold the bits of r.
-func bytesOf(r buffer.Range) buffer.Range { return buffer.Range{Start: r.Start / 8, End: (r.End + 7) / 8} }
+func bytesOf(r buffer.Range) buffer.Range {
+	return buffer.Range{Start: r.Start / 8, End: (r.End + 7) / 8}
+}
 
 func (b *bitReader) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
 	if b == nil {
@@ -46,7 +48,7 @@ func (b *bitReader) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, e
 	return b.n.Need(in, whole)
 }
 
-// read gives the bits of r as a bitmap that starts at bit 0. 
+// read gives the bits of r as a bitmap that starts at bit 0.
 func (b *bitReader) read(r buffer.Range) ([]byte, error) {
 	in := bytesOf(r)
 	raw := make([]byte, in.Len())

@@ -100,7 +100,7 @@ func (f *stored) column() (Column, error) {
 	}
 	switch f.node.Basic {
 	case schema.Unit:
-		return &unitColumn{}, nil
+		return &nullColumn{f.typ}, nil
 	case schema.Boolean:
 		return f.boolColumn()
 	case schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.Float32, schema.Float64, schema.DateTime:

@@ -197,8 +197,13 @@ func (c *listColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets)}, children...), nil
 }
 
-// mapData makes an array of maps; its offsets have 32 bits, which maxRead keeps them to.
+// mapData makes an array of maps; its offsets have 32 bits, which maxRead keeps them to. Arrow refuses maps
+// with null keys by their null count: so keys have their bitmap and a count of 0, and are null all the same.
 func mapData(typ *arrow.MapType, v *validity, offsets []int64, children []arrow.ArrayData, n int) arrow.ArrayData {
+	keys := children[0]
+	if keys.NullN() > 0 {
+		children[0] = array.NewData(keys.DataType(), n, keys.Buffers(), keys.Children(), 0, keys.Offset())
+	}
 	narrow := make([]int32, len(offsets))
 	for i, o := range offsets {
 		narrow[i] = int32(o)

@@ -62,9 +62,6 @@ func (c *nullColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 func (c *nullColumn) Release(uint64) {}
 func (c *nullColumn) Size() uint64   { return 0 }
 
-// unitColumn is a field of the type Unit, whose only value is null.
-type unitColumn struct{ nullColumn }
-
 // shortColumn has fewer positions than its parent asks for; those behind the last one are null.
 type shortColumn struct {
 	Column

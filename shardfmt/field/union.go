@@ -87,25 +87,23 @@ func (c *unionColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	for i, code := range codes {
-		if int(code) >= len(c.children) {
-			if v.bits != nil && !bitutil.BitIsSet(v.bits, i) {
-				codes[i] = 0
-				continue
-			}
+		if v.bits != nil && !bitutil.BitIsSet(v.bits, i) {
+			codes[i] = 0 // a null's variant has no meaning
+		} else if int(code) >= len(c.children) {
 			return nil, corrupt.Locate(corrupt.At(int64(c.variants.Start), "variant %d of %d at position %d",
 				code, len(c.children), r.Start+uint64(i)), c.variants.URL, 0)
 		}
 	}
-	children, err := c.readChildren(r, codes)
+	children, err := c.readChildren(r, codes, v)
 	if err != nil {
 		return nil, err
 	}
-	hideNulls(children, codes, v)
+	hideNulls(children, v)
 	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(codes)}
 	return array.NewData(c.typ, len(codes), buffers, children, 0, 0), nil
 }
 
-func (c *unionColumn) readChildren(r buffer.Range, codes []uint8) ([]arrow.ArrayData, error) {
+func (c *unionColumn) readChildren(r buffer.Range, codes []uint8, v *validity) ([]arrow.ArrayData, error) {
 	if c.offsets == nil {
 		return readAll(c.children, r)
 	}
@@ -116,21 +114,24 @@ func (c *unionColumn) readChildren(r buffer.Range, codes []uint8) ([]arrow.Array
 	out := make([]arrow.ArrayData, len(c.children))
 	for i := range c.children {
 		var err error
-		if out[i], err = c.spread(i, codes, offsets); err != nil {
+		if out[i], err = c.spread(i, codes, offsets, v); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// spread gives the values of a variant at the slots that have it, nulls at the others.
-func (c *unionColumn) spread(variant int, codes []uint8, offsets []uint64) (arrow.ArrayData, error) {
+// spread gives the values of a variant at the slots that have it, nulls at the others and where the union is.
+func (c *unionColumn) spread(variant int, codes []uint8, offsets []uint64, v *validity) (arrow.ArrayData, error) {
+	has := func(i int) bool {
+		return int(codes[i]) == variant && (v.bits == nil || bitutil.BitIsSet(v.bits, i))
+	}
 	typ := c.typ.Fields()[variant].Type
 	var runs []arrow.Array
 	for i := 0; i < len(codes); {
 		j := i + 1
-		mine := int(codes[i]) == variant
-		for j < len(codes) && (int(codes[j]) == variant) == mine && (!mine || offsets[j] == offsets[j-1]+1) {
+		mine := has(i)
+		for j < len(codes) && has(j) == mine && (!mine || offsets[j] == offsets[j-1]+1) {
 			j++
 		}
 		if !mine {
@@ -160,40 +161,25 @@ func (c *unionColumn) spread(variant int, codes []uint8, offsets []uint64) (arro
 	return all.Data(), nil
 }
 
-// hideNulls makes the chosen variant null where the union is: Arrow's unions have no nulls of their own.
-func hideNulls(children []arrow.ArrayData, codes []uint8, v *validity) {
+// hideNulls makes the first variant, which they have, null where the union is: Arrow's unions have no nulls of their own.
+func hideNulls(children []arrow.ArrayData, v *validity) {
 	if v.bits == nil {
 		return
 	}
-	for variant, child := range children {
-		mask := &validity{n: v.n}
-		for i, code := range codes {
-			if int(code) == variant && !bitutil.BitIsSet(v.bits, i) {
-				mask.clear(i)
-			}
-		}
-		if mask.bits != nil {
-			children[variant] = masked(child, mask)
-		}
-	}
+	children[0] = masked(children[0], &validity{n: v.n, bits: v.bits})
 }
 
-// masked gives data with more nulls.
+// masked gives data, which starts at its buffers' start, with more nulls. A union in a union can't be null.
 func masked(data arrow.ArrayData, mask *validity) arrow.ArrayData {
-	buffers := append([]*memory.Buffer{}, data.Buffers()...)
-	if len(buffers) == 0 || data.DataType().ID() == arrow.NULL || data.DataType().ID() == arrow.SPARSE_UNION {
+	if id := data.DataType().ID(); id == arrow.NULL || id == arrow.SPARSE_UNION {
 		return data
 	}
-	if old := buffers[0]; old != nil {
-		shifted := make([]byte, len(mask.bits))
-		bitutil.CopyBitmap(old.Bytes(), data.Offset(), mask.n, shifted, 0)
-		mask.and(shifted)
+	buffers := append([]*memory.Buffer{}, data.Buffers()...)
+	if buffers[0] != nil {
+		mask.and(buffers[0].Bytes())
 	}
 	var nulls int
 	buffers[0], nulls = mask.buffer()
-	if data.Offset() != 0 {
-		return data
-	}
 	return array.NewData(data.DataType(), mask.n, buffers, data.Children(), nulls, 0)
 }
 

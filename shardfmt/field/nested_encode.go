@@ -1,0 +1,284 @@
+package field
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// nest is what encoders of nested types have.
+type nest struct {
+	base
+	children []Encoder
+	valid    bitmap
+	n        int
+}
+
+// level takes what belongs to the field itself.
+func (e *nest) level(a arrow.Array) {
+	e.stats.Add(a)
+	e.valid.add(a, 0, a.Len(), e.n)
+	e.n += a.Len()
+}
+
+// finishChildren finishes all children, before the field itself.
+func (e *nest) finishChildren(yield func(*Encoded) error) error {
+	for _, c := range e.children {
+		if err := c.Finish(yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *nest) Size() int {
+	n := cap(e.valid.bits)
+	for _, c := range e.children {
+		n += c.Size()
+	}
+	return n
+}
+
+// listEncoder is a field of lists or maps.
+type listEncoder struct {
+	nest
+	offsets numberWriter[uint64]
+	last    uint64
+}
+
+func newListEncoder(n nest) *listEncoder {
+	e := &listEncoder{nest: n, offsets: numberWriter[uint64]{enc: n.encoder(true)}}
+	e.offsets.vals = append(e.offsets.vals, 0)
+	return e
+}
+
+func (e *listEncoder) Add(a arrow.Array) error {
+	e.level(a)
+	if a.Len() == 0 {
+		return nil
+	}
+	start, end := uint64(0), uint64(0)
+	add := func(at uint64) error {
+		end = at
+		e.offsets.vals = append(e.offsets.vals, e.last+at-start)
+		return e.offsets.flush(false)
+	}
+	children, err := e.walk(a, &start, add)
+	if err != nil {
+		return err
+	}
+	e.last += end - start
+	for i, c := range children {
+		if err := addSlice(e.children[i], c, int64(start), int64(end)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk calls add with the end of each list, after setting start, and gives the children.
+func (e *listEncoder) walk(a arrow.Array, start *uint64, add func(uint64) error) ([]arrow.Array, error) {
+	d := a.Data()
+	switch a := a.(type) {
+	case *array.LargeList:
+		return []arrow.Array{a.ListValues()}, walkEnds(offsetsOf[int64](d), start, add)
+	case *array.Map:
+		return []arrow.Array{keysOf(a), a.Items()}, walkEnds(offsetsOf[int32](d), start, add)
+	}
+	return nil, fmt.Errorf("field %q: lists of type %v", e.node.Name, a.DataType())
+}
+
+// keysOf gives the keys of maps with their nulls counted: see mapData.
+func keysOf(a *array.Map) arrow.Array {
+	d := a.Keys().Data()
+	if len(d.Buffers()) == 0 || d.Buffers()[0] == nil {
+		return a.Keys()
+	}
+	return array.MakeFromData(array.NewData(d.DataType(), d.Len(), d.Buffers(), d.Children(), array.UnknownNullCount, d.Offset()))
+}
+
+func offsetsOf[T int32 | int64](d arrow.ArrayData) []T {
+	b := d.Buffers()[1].Bytes()
+	all := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+	return all[d.Offset() : d.Offset()+d.Len()+1]
+}
+
+func walkEnds[T int32 | int64](offsets []T, start *uint64, add func(uint64) error) error {
+	*start = uint64(offsets[0])
+	for _, o := range offsets[1:] {
+		if err := add(uint64(o)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSlice adds the slots [start, end) of an array.
+func addSlice(e Encoder, a arrow.Array, start, end int64) error {
+	s := array.NewSlice(a, start, end)
+	defer s.Release()
+	return e.Add(s)
+}
+
+func (e *listEncoder) Finish(yield func(*Encoded) error) error {
+	if err := e.finishChildren(yield); err != nil {
+		return err
+	}
+	out := e.encoded()
+	if err := e.offsets.flush(true); err != nil {
+		return err
+	}
+	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_OFFSETS}, e.offsets.out.Finish())
+	if err := out.addPresence(&e.valid, e.n, e.encoder(true)); err != nil {
+		return err
+	}
+	return yield(out)
+}
+
+func (e *listEncoder) Size() int { return e.nest.Size() + e.offsets.size() }
+
+// structEncoder is a field of structs.
+type structEncoder struct{ nest }
+
+func (e *structEncoder) Add(a arrow.Array) error {
+	s, ok := a.(*array.Struct)
+	if !ok || s.NumField() != len(e.children) {
+		return fmt.Errorf("field %q: structs of type %v", e.node.Name, a.DataType())
+	}
+	e.level(a)
+	for i, c := range e.children {
+		if err := c.Add(s.Field(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *structEncoder) Finish(yield func(*Encoded) error) error { return e.finishPresence(yield) }
+
+// finishPresence finishes a field that has no buffer but PRESENCE.
+func (e *nest) finishPresence(yield func(*Encoded) error) error {
+	if err := e.finishChildren(yield); err != nil {
+		return err
+	}
+	out := e.encoded()
+	if err := out.addPresence(&e.valid, e.n, e.encoder(true)); err != nil {
+		return err
+	}
+	return yield(out)
+}
+
+// fixedListEncoder is a field of lists of one length.
+type fixedListEncoder struct{ nest }
+
+func (e *fixedListEncoder) Add(a arrow.Array) error {
+	l, ok := a.(*array.FixedSizeList)
+	if !ok {
+		return fmt.Errorf("field %q: lists of type %v", e.node.Name, a.DataType())
+	}
+	e.level(a)
+	size, at := int64(e.node.FixedSize), int64(a.Data().Offset())
+	return addSlice(e.children[0], l.ListValues(), at*size, (at+int64(a.Len()))*size)
+}
+
+func (e *fixedListEncoder) Finish(yield func(*Encoded) error) error { return e.finishPresence(yield) }
+
+// unionEncoder is a field of unions.
+type unionEncoder struct {
+	nest
+	variants numberWriter[uint8]
+	// offsets of the sparse form, nil for the dense one, and how many values each variant has.
+	offsets *numberWriter[uint64]
+	counts  []uint64
+}
+
+func newUnionEncoder(n nest) (*unionEncoder, error) {
+	if len(n.children) == 0 {
+		return nil, errors.New("a union needs a variant")
+	}
+	e := &unionEncoder{nest: n, variants: numberWriter[uint8]{enc: n.encoder(false)}, counts: make([]uint64, len(n.children))}
+	if n.o.SparseUnions {
+		e.offsets = &numberWriter[uint64]{enc: n.encoder(true)}
+	}
+	return e, nil
+}
+
+func (e *unionEncoder) Add(a arrow.Array) error {
+	u, ok := a.(*array.SparseUnion)
+	if !ok || u.NumFields() != len(e.children) {
+		return fmt.Errorf("field %q: unions of type %v", e.node.Name, a.DataType())
+	}
+	e.stats.Add(a)
+	for i := range a.Len() {
+		child := u.ChildID(i)
+		if child < 0 || child >= len(e.children) {
+			return fmt.Errorf("field %q: variant %d of %d", e.node.Name, child, len(e.children))
+		}
+		e.variants.valid.set(!u.Field(child).IsNull(i), len(e.variants.vals))
+		e.variants.vals = append(e.variants.vals, uint8(child))
+		if err := e.addOffset(child); err != nil {
+			return err
+		}
+		if err := e.variants.flush(false); err != nil {
+			return err
+		}
+	}
+	e.n += a.Len()
+	if e.offsets != nil {
+		return e.addRuns(u)
+	}
+	for i, c := range e.children {
+		if err := c.Add(u.Field(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOffset notes where the next value of a variant lies.
+func (e *unionEncoder) addOffset(child int) error {
+	if e.offsets == nil {
+		return nil
+	}
+	e.offsets.vals = append(e.offsets.vals, e.counts[child])
+	e.counts[child]++
+	return e.offsets.flush(false)
+}
+
+// addRuns gives each variant its own values only.
+func (e *unionEncoder) addRuns(u *array.SparseUnion) error {
+	for i := 0; i < u.Len(); {
+		child, j := u.ChildID(i), i+1
+		for j < u.Len() && u.ChildID(j) == child {
+			j++
+		}
+		if err := addSlice(e.children[child], u.Field(child), int64(i), int64(j)); err != nil {
+			return err
+		}
+		i = j
+	}
+	return nil
+}
+
+func (e *unionEncoder) Finish(yield func(*Encoded) error) error {
+	if err := e.finishChildren(yield); err != nil {
+		return err
+	}
+	out := e.encoded()
+	if err := e.variants.flush(true); err != nil {
+		return err
+	}
+	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_DATA, EmbeddedPresence: true}, e.variants.out.Finish())
+	if e.offsets != nil {
+		if err := e.offsets.flush(true); err != nil {
+			return err
+		}
+		out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_OFFSETS}, e.offsets.out.Finish())
+	}
+	return yield(out)
+}
