@@ -110,20 +110,20 @@ func TestDecodeNumbers(t *testing.T) {
 
 // numberChecks is one check for every element type.
 type numberChecks struct {
-	i8  func(*testing.T, []byte, []int8)
-	i16 func(*testing.T, []byte, []int16)
-	i32 func(*testing.T, []byte, []int32)
-	i64 func(*testing.T, []byte, []int64)
-	u8  func(*testing.T, []byte, []uint8)
-	u16 func(*testing.T, []byte, []uint16)
-	u32 func(*testing.T, []byte, []uint32)
-	u64 func(*testing.T, []byte, []uint64)
-	f32 func(*testing.T, []byte, []float32)
-	f64 func(*testing.T, []byte, []float64)
+	i8  func(testing.TB, []byte, []int8)
+	i16 func(testing.TB, []byte, []int16)
+	i32 func(testing.TB, []byte, []int32)
+	i64 func(testing.TB, []byte, []int64)
+	u8  func(testing.TB, []byte, []uint8)
+	u16 func(testing.TB, []byte, []uint16)
+	u32 func(testing.TB, []byte, []uint32)
+	u64 func(testing.TB, []byte, []uint64)
+	f32 func(testing.TB, []byte, []float32)
+	f64 func(testing.TB, []byte, []float64)
 }
 
 // eachNumbers runs the check for the vector's element type.
-func eachNumbers(t *testing.T, c numberVector, check numberChecks) {
+func eachNumbers(t testing.TB, c numberVector, check numberChecks) {
 	t.Helper()
 	sub := unhex(t, c.dump)
 	switch want := c.want.(type) {
@@ -153,7 +153,7 @@ func eachNumbers(t *testing.T, c numberVector, check numberChecks) {
 }
 
 // checkNumbers decodes sub as len(want) values and compares.
-func checkNumbers[T Number](t *testing.T, sub []byte, want []T) {
+func checkNumbers[T Number](t testing.TB, sub []byte, want []T) {
 	t.Helper()
 	got := make([]T, len(want))
 	if err := DecodeNumbers(got, sub, new(Scratch)); err != nil {
@@ -165,7 +165,7 @@ func checkNumbers[T Number](t *testing.T, sub []byte, want []T) {
 }
 
 // treeOf reads the tree of the vector of that name.
-func treeOf(t *testing.T, name string) (tree *Tree, sub []byte) {
+func treeOf(t testing.TB, name string) (tree *Tree, sub []byte) {
 	t.Helper()
 	for _, c := range numberVectors {
 		if c.name == name {
@@ -180,8 +180,8 @@ func treeOf(t *testing.T, name string) (tree *Tree, sub []byte) {
 	return nil, nil
 }
 
-func describeInto[T Number](tree **Tree) func(*testing.T, []byte, []T) {
-	return func(t *testing.T, sub []byte, want []T) {
+func describeInto[T Number](tree **Tree) func(testing.TB, []byte, []T) {
+	return func(t testing.TB, sub []byte, want []T) {
 		var err error
 		if *tree, err = Describe(sub, ElemOf[T](), len(want), 0); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ func TestNumbersAt(t *testing.T) {
 }
 
 // checkAt compares a few positions of want, and runs at the start, in the middle and at the end.
-func checkAt[T Number](t *testing.T, sub []byte, want []T) {
+func checkAt[T Number](t testing.TB, sub []byte, want []T) {
 	t.Helper()
 	s := new(Scratch)
 	step := max(len(want)/50, 1)

@@ -71,6 +71,9 @@ func Unsupported(offset int64, format string, args ...any) error {
 // and, where the caller knows it, the object. An error that already names an object, or is none of this
 // package, is returned as it is.
 func Locate(err error, object string, base int64) error {
+	if err == nil {
+		return nil // before e, which is on the heap: decoders come here for every block
+	}
 	var e *Error
 	if !errors.As(err, &e) || e.Object != "" {
 		return err
