@@ -88,7 +88,24 @@ func parseMount(raw string) (*url.URL, error) {
 	if u.Fragment != "" {
 		return nil, NewError("open", raw, ErrDenied, errors.New("a fragment in the URL"))
 	}
-	return u, nil
+	return respelled(u), nil
+}
+
+// respelled gives an alias of another scheme its own: https://a.blob.core.windows.net/c/k is read by the
+// driver of Azure and not by that of web servers.
+func respelled(u *url.URL) *url.URL {
+	plain := *u
+	plain.RawQuery, plain.ForceQuery = "", false
+	at, err := urlresolve.Parse(plain.String())
+	if err != nil || at.Scheme == u.Scheme {
+		return u
+	}
+	canonical, err := url.Parse(at.String())
+	if err != nil {
+		return u
+	}
+	canonical.RawQuery = u.RawQuery
+	return canonical
 }
 
 // locate finds the canonical location of the bucket that a driver opened for u.
