@@ -14,7 +14,7 @@
 //	List<T>                large_list<item: T>
 //	FixedSizeList(n)<T>    fixed_size_list<item: T>[n]
 //	Struct                 struct
-//	Map<K, V>              map<K, V> (32-bit offsets; keys may be null, which Arrow's type can't say)
+//	Map<K, V>              map<K, V> (32-bit offsets; no key is null, for Arrow holds none)
 //	Union                  sparse_union, type codes 0, 1, 2 … in the order of the variants
 //	Int64 + KustoTimeSpan  extension shardcat.timespan over int64: 100 ns ticks
 //	FSB(16) + KustoDecimal extension shardcat.decimal over fixed_size_binary[16]: decimal128, DPD, little-endian

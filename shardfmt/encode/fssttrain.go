@@ -65,7 +65,7 @@ func (tr *trainer) count(t *symbolTable) {
 		code, length := t.find(word, len(text))
 		s := symbol{bytes: word & 0xff, length: 1}
 		if length > 0 {
-			s = t.list[code]
+			s = t.symbols[code]
 		}
 		tr.counts[s]++
 		if s.length > 1 {
@@ -99,7 +99,7 @@ func (tr *trainer) choose(t *symbolTable, last bool, total int) {
 	})
 	t.reset()
 	for _, c := range tr.found {
-		if len(t.list) == maxSymbols {
+		if t.n == maxSymbols {
 			break
 		}
 		t.add(c.symbol)

@@ -74,7 +74,7 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 	case math.IsInf(v, -1):
 		return append(dst, "-Infinity"...)
 	}
-	if a := math.Abs(v); a != 0 && (a < 1e-5 || a >= 1e16) {
+	if a := math.Abs(v); a != 0 && (a < small(bits) || a >= large(bits)) {
 		at := len(dst)
 		return trimExponent(strconv.AppendFloat(dst, v, 'e', -1, bits), at)
 	}
@@ -86,6 +86,22 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 		}
 	}
 	return append(dst, ".0"...)
+}
+
+// small and large are where the notation changes to an exponent: where the golden rows of the reference's
+// test data have it, so that these are written byte for byte.
+func small(bits int) float64 {
+	if bits == 32 {
+		return float64(float32(1e-6))
+	}
+	return 1e-5
+}
+
+func large(bits int) float64 {
+	if bits == 32 {
+		return 1e13
+	}
+	return 1e16
 }
 
 // trimExponent turns e+22 into e22 and e-07 into e-7 in the text that starts at at.

@@ -1,0 +1,193 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Source yields records. Not for concurrent use.
+type Source interface {
+	// Schema is the schema of all batches; it doesn't change.
+	Schema() *schema.Schema
+	// Next gives the next batch in canonical types, or io.EOF. The caller releases it.
+	Next(ctx context.Context) (arrow.RecordBatch, error)
+	// Close lets go of the inputs.
+	Close() error
+}
+
+// Sink takes records. Not for concurrent use.
+type Sink interface {
+	// Write takes a batch in canonical types; it keeps no reference to it.
+	Write(batch arrow.RecordBatch) error
+	// Close writes what is left; it does not close the underlying writer.
+	Close() error
+}
+
+// Format is a foreign format, by its name on the command line.
+type Format string
+
+// The formats. Table is written only.
+const (
+	NDJSON  Format = "ndjson"
+	CSV     Format = "csv"
+	Parquet Format = "parquet"
+	Arrow   Format = "arrow"
+	Table   Format = "table"
+)
+
+// UnknownFields says what happens to a field of a record that the schema lacks.
+type UnknownFields string
+
+// ErrorOnUnknown fails and names the record, ExtendByUnknown adds the field to the end of the schema, which
+// takes a pass over all inputs before the first batch, DropUnknown ignores it.
+const (
+	ErrorOnUnknown  UnknownFields = "error"
+	ExtendByUnknown UnknownFields = "extend"
+	DropUnknown     UnknownFields = "drop"
+)
+
+// GuidOrder is the order of bytes that the text of a guid stands for.
+type GuidOrder string
+
+// RFC: the text 00112233-4455-… is the bytes 00 11 22 33 44 55 …; Microsoft: 33 22 11 00 55 44 ….
+const (
+	RFCOrder       GuidOrder = "rfc"
+	MicrosoftOrder GuidOrder = "microsoft"
+)
+
+// Defaults of SourceOptions.
+const (
+	DefaultInferRows = 10_000
+	DefaultBatchRows = 8192
+)
+
+// Limits that bound memory, in bytes: one record, one batch as text, the sample of inference.
+const (
+	maxRecord = 64 << 20
+	maxBatch  = 16 << 20
+	maxSample = 256 << 20
+)
+
+// SourceOptions tell how inputs are read. The zero value infers everything.
+type SourceOptions struct {
+	// Format of all inputs; by their names if empty.
+	Format Format
+	// Schema of the records; inferred, or taken from the file, if nil.
+	Schema *schema.Schema
+	// InferRows is how many records inference looks at, DefaultInferRows if 0.
+	InferRows int
+	// UnknownFields is ErrorOnUnknown if empty.
+	UnknownFields UnknownFields
+	// NoHeader: a CSV input has no header line; fields are named column1, column2 ….
+	NoHeader bool
+	// Comma between CSV fields; a comma, or a tab for names that end in .tsv, if 0.
+	Comma byte
+	// GuidOrder of the text of guids, RFCOrder if empty.
+	GuidOrder GuidOrder
+	// BatchRows is the largest batch, DefaultBatchRows if 0.
+	BatchRows int
+	// Stdin is what "-" reads; nothing if nil.
+	Stdin io.Reader
+	// Warn is told, once each, of what is changed in passing: for instance digits below 100 ns that
+	// are cut.
+	Warn func(message string)
+}
+
+func (o SourceOptions) withDefaults() SourceOptions {
+	if o.InferRows <= 0 {
+		o.InferRows = DefaultInferRows
+	}
+	if o.BatchRows <= 0 {
+		o.BatchRows = DefaultBatchRows
+	}
+	if o.UnknownFields == "" {
+		o.UnknownFields = ErrorOnUnknown
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	return o
+}
+
+// Validate tells which option has no meaning, or nil.
+func (o SourceOptions) Validate() error {
+	switch o.UnknownFields {
+	case "", ErrorOnUnknown, ExtendByUnknown, DropUnknown:
+	default:
+		return fmt.Errorf("unknown fields: %q is none of error, extend, drop", o.UnknownFields)
+	}
+	switch o.GuidOrder {
+	case "", RFCOrder, MicrosoftOrder:
+	default:
+		return fmt.Errorf("guid order: %q is none of rfc, microsoft", o.GuidOrder)
+	}
+	switch o.Format {
+	case "", NDJSON, CSV, Parquet, Arrow:
+	default:
+		return fmt.Errorf("format: %q is not read, only ndjson, csv, parquet and arrow", o.Format)
+	}
+	return nil
+}
+
+// ErrRecord matches every error that names a record which can't be read.
+var ErrRecord = errors.New("bad record")
+
+// RecordError is a record that can't be read, and where it stands.
+type RecordError struct {
+	// Input is the name of the file or object.
+	Input string
+	// Line counts from 1, in text; Row counts from 1, in files of batches. One of them is 0.
+	Line, Row int64
+	// Field is the dotted path of the field, or empty.
+	Field string
+	// Err is what is wrong.
+	Err error
+}
+
+// Error implements error: input:line: field "x": what.
+func (e *RecordError) Error() string {
+	s := e.Input
+	if e.Line > 0 {
+		s = fmt.Sprintf("%s:%d", s, e.Line)
+	}
+	if e.Row > 0 {
+		s = fmt.Sprintf("%s: row %d", s, e.Row)
+	}
+	if e.Field != "" {
+		s = fmt.Sprintf("%s: field %q", s, e.Field)
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap gives ErrRecord and the cause.
+func (e *RecordError) Unwrap() []error { return []error{ErrRecord, e.Err} }
+
+// fieldError is an error of one field, before its record is known.
+type fieldError struct {
+	path string
+	err  error
+}
+
+func (e *fieldError) Error() string { return fmt.Sprintf("field %q: %v", e.path, e.err) }
+
+func (e *fieldError) Unwrap() error { return e.err }
+
+func inField(path, format string, args ...any) error {
+	return &fieldError{path, fmt.Errorf(format, args...)}
+}
+
+// located adds the place of the record to an error of its content.
+func located(err error, input string, line int64) error {
+	e := &RecordError{Input: input, Line: line, Err: err}
+	var f *fieldError
+	if errors.As(err, &f) {
+		e.Field, e.Err = f.path, f.err
+	}
+	return e
+}

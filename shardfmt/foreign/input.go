@@ -1,0 +1,207 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Stdin is the name of standard input among the inputs.
+const Stdin = "-"
+
+// input is one file or object to read.
+type input struct {
+	// name is what errors call it.
+	name string
+	// url is canonical; empty for standard input.
+	url string
+}
+
+// ErrNoInput is a folder, prefix or pattern that no object matches.
+var ErrNoInput = errors.New("no input matches")
+
+// resolve finds the inputs that arguments name: objects, folders and prefixes with all that lies below them,
+// patterns of path.Match behind a fixed folder, and "-". What a folder, prefix or pattern finds comes in key
+// order; hidden files (._ at the start of a name) and those of no known format are passed over.
+func resolve(ctx context.Context, sp *blobio.Space, args []string) ([]input, error) {
+	var all []input
+	for _, arg := range args {
+		found, err := resolveOne(ctx, sp, arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	if len(all) == 0 {
+		return nil, ErrNoInput
+	}
+	return all, nil
+}
+
+func resolveOne(ctx context.Context, sp *blobio.Space, arg string) ([]input, error) {
+	if arg == Stdin {
+		return []input{{name: "stdin"}}, nil
+	}
+	if base, pattern := splitPattern(arg); pattern != "" {
+		return matching(ctx, sp, arg, base, pattern)
+	}
+	url, err := sp.Mount(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasSuffix(url, "/") {
+		_, err := sp.Stat(ctx, url)
+		if err == nil {
+			return []input{{name: display(arg), url: url}}, nil
+		}
+		if !errors.Is(err, blobio.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return below(ctx, sp, arg, url)
+}
+
+// display is an argument as errors may show it, without secrets.
+func display(arg string) string {
+	if strings.Contains(arg, "://") {
+		return urlresolve.Redact(arg)
+	}
+	return arg
+}
+
+// below lists a folder or, where there is none of that name, the objects with that prefix.
+func below(ctx context.Context, sp *blobio.Space, arg, url string) ([]input, error) {
+	prefixes := []string{strings.TrimSuffix(url, "/") + "/", url}
+	for _, prefix := range prefixes {
+		found, err := list(ctx, sp, prefix, func(string) bool { return true })
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", display(arg), errors.Join(ErrNoInput, blobio.ErrNotFound))
+}
+
+// splitPattern parts an argument before its first name with a wildcard; without one pattern is empty.
+func splitPattern(arg string) (base, pattern string) {
+	rest := arg
+	if i := strings.Index(arg, "://"); i >= 0 {
+		rest = arg[i+3:]
+		if q := strings.IndexByte(rest, '?'); q >= 0 {
+			rest = rest[:q] // options, not a wildcard
+		}
+	}
+	wild := strings.IndexAny(rest, "*?[")
+	if wild < 0 {
+		return "", ""
+	}
+	at := len(arg) - len(rest)
+	if strings.Contains(arg, "://") {
+		at = strings.Index(arg, "://") + 3
+	}
+	slash := strings.LastIndexByte(rest[:wild], '/')
+	if slash < 0 {
+		return "./", rest
+	}
+	return arg[:at+slash+1], rest[slash+1:]
+}
+
+// matching lists what matches a pattern below a folder. Options of a URL stand behind the pattern.
+func matching(ctx context.Context, sp *blobio.Space, arg, base, pattern string) ([]input, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("%s: %w", display(arg), err)
+	}
+	mount := base
+	if i := strings.Index(arg, "://"); i >= 0 {
+		if q := strings.IndexByte(arg, '?'); q >= 0 {
+			mount += arg[q:]
+		}
+	}
+	url, err := sp.Mount(ctx, mount)
+	if err != nil {
+		return nil, err
+	}
+	url = strings.TrimSuffix(url, "/") + "/"
+	literal := pattern[:strings.IndexAny(pattern, "*?[")]
+	found, err := list(ctx, sp, url+urlresolve.EscapeKey(literal), func(object string) bool {
+		ok, _ := path.Match(pattern, unescape(strings.TrimPrefix(object, url)))
+		return ok
+	})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%s: %w", display(arg), errors.Join(ErrNoInput, blobio.ErrNotFound))
+	}
+	return found, err
+}
+
+func list(ctx context.Context, sp *blobio.Space, prefix string, want func(url string) bool) ([]input, error) {
+	var found []input
+	for info, err := range sp.List(ctx, prefix) {
+		if errors.Is(err, blobio.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := path.Base(info.Key)
+		if _, known := formatOf(name); !known || name[0] == '.' || name[0] == '_' || !want(info.URL) {
+			continue
+		}
+		found = append(found, input{name: info.URL, url: info.URL})
+	}
+	slices.SortFunc(found, func(a, b input) int { return strings.Compare(a.url, b.url) })
+	return found, nil
+}
+
+// unescape turns the key of a canonical URL into the name a pattern is compared with.
+func unescape(key string) string {
+	at, err := urlresolve.Parse("file:///" + key)
+	if err != nil {
+		return key
+	}
+	return at.Key()
+}
+
+// formats by the ending of a name.
+var formats = map[string]Format{
+	".ndjson": NDJSON, ".jsonl": NDJSON, ".json": NDJSON,
+	".csv": CSV, ".tsv": CSV,
+	".parquet": Parquet, ".pq": Parquet,
+	".arrow": Arrow, ".arrows": Arrow, ".ipc": Arrow, ".feather": Arrow,
+}
+
+// formatOf is the format that a name tells, behind the ending of a compression.
+func formatOf(name string) (Format, bool) {
+	name = strings.ToLower(path.Base(name))
+	for _, packed := range []string{".gz", ".zst", ".zstd"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	f, ok := formats[path.Ext(name)]
+	return f, ok
+}
+
+// FormatOf tells a format by the name of a file.
+func FormatOf(name string) (Format, bool) { return formatOf(name) }
+
+// open starts reading an input from its beginning, unpacked.
+func (in input) open(ctx context.Context, sp *blobio.Space, stdin io.Reader) (io.ReadCloser, error) {
+	if in.url == "" {
+		if stdin == nil {
+			return nil, errors.New("no standard input")
+		}
+		return unpack(io.NopCloser(stdin))
+	}
+	r, _, err := sp.Open(ctx, in.url, 0)
+	if err != nil {
+		return nil, err
+	}
+	return unpack(r)
+}

@@ -1,0 +1,260 @@
+package foreign
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/valuetext"
+)
+
+// render appends value i of one array as JSON. The value is not null.
+type render func(dst []byte, i int) []byte
+
+// renderer makes renders for the arrays of a sink.
+type renderer struct {
+	guidOrder GuidOrder
+	warn      func(string)
+	// binaryDynamic and badText: these losses were told.
+	binaryDynamic, badText bool
+}
+
+// element is render for values that may be null.
+func (r *renderer) element(a arrow.Array) render {
+	value := r.value(a)
+	if a.NullN() == 0 && a.DataType().ID() != arrow.NULL {
+		return value
+	}
+	return func(dst []byte, i int) []byte {
+		if a.IsNull(i) {
+			return append(dst, "null"...)
+		}
+		return value(dst, i)
+	}
+}
+
+// value makes the render of a canonical array.
+func (r *renderer) value(a arrow.Array) render {
+	switch a := a.(type) {
+	case *array.Null:
+		return func(dst []byte, _ int) []byte { return append(dst, "null"...) }
+	case *array.Struct:
+		return r.structure(a)
+	case *array.Map:
+		return r.mapping(a)
+	case *array.SparseUnion:
+		return r.union(a)
+	case array.ListLike:
+		return r.list(a)
+	case *arrowtype.DynamicArray:
+		return func(dst []byte, i int) []byte { return r.dynamic(dst, a.Value(i)) }
+	case *array.Float32:
+		return func(dst []byte, i int) []byte { return appendJSONFloat(dst, float64(a.Value(i)), 32) }
+	case *array.Float64:
+		return func(dst []byte, i int) []byte { return appendJSONFloat(dst, a.Value(i), 64) }
+	case *array.LargeString:
+		return func(dst []byte, i int) []byte { return r.quoted(dst, a.Value(i)) }
+	case *array.Boolean:
+		return func(dst []byte, i int) []byte { return strconv.AppendBool(dst, a.Value(i)) }
+	}
+	if number := integerRender(a); number != nil {
+		return number
+	}
+	text := r.text(a)
+	return func(dst []byte, i int) []byte { return append(text(append(dst, '"'), i), '"') }
+}
+
+func integerRender(a arrow.Array) render {
+	switch a := a.(type) {
+	case *array.Int8:
+		return func(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(a.Value(i)), 10) }
+	case *array.Int16:
+		return func(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(a.Value(i)), 10) }
+	case *array.Int32:
+		return func(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(a.Value(i)), 10) }
+	case *array.Int64:
+		return func(dst []byte, i int) []byte { return strconv.AppendInt(dst, a.Value(i), 10) }
+	case *array.Uint8:
+		return func(dst []byte, i int) []byte { return strconv.AppendUint(dst, uint64(a.Value(i)), 10) }
+	case *array.Uint16:
+		return func(dst []byte, i int) []byte { return strconv.AppendUint(dst, uint64(a.Value(i)), 10) }
+	case *array.Uint32:
+		return func(dst []byte, i int) []byte { return strconv.AppendUint(dst, uint64(a.Value(i)), 10) }
+	case *array.Uint64:
+		return func(dst []byte, i int) []byte { return strconv.AppendUint(dst, a.Value(i), 10) }
+	}
+	return nil
+}
+
+// text renders the types that are written as a string of harmless characters, without quotes.
+func (r *renderer) text(a arrow.Array) render {
+	switch a := a.(type) {
+	case *arrowtype.DateTimeArray:
+		ticks := a.Ticks()
+		return func(dst []byte, i int) []byte { return valuetext.AppendDateTime(dst, ticks[i]) }
+	case *arrowtype.TimeSpanArray:
+		ticks := a.Ticks()
+		return func(dst []byte, i int) []byte { return valuetext.AppendTimeSpan(dst, ticks[i]) }
+	case *arrowtype.DecimalArray:
+		return func(dst []byte, i int) []byte { return decimal.From(a.Value(i)).Append(dst) }
+	case *extensions.UUIDArray:
+		storage := a.Storage().(*array.FixedSizeBinary)
+		return func(dst []byte, i int) []byte {
+			g := [16]byte(storage.Value(i))
+			if r.guidOrder == MicrosoftOrder {
+				g = valuetext.SwapGuid(g)
+			}
+			return valuetext.AppendGuid(dst, g[:])
+		}
+	case *array.LargeBinary:
+		return func(dst []byte, i int) []byte { return base64.StdEncoding.AppendEncode(dst, a.Value(i)) }
+	case *array.FixedSizeBinary:
+		return func(dst []byte, i int) []byte { return base64.StdEncoding.AppendEncode(dst, a.Value(i)) }
+	}
+	panic(fmt.Sprintf("foreign: %s is no canonical type", a.DataType()))
+}
+
+func (r *renderer) structure(a *array.Struct) render {
+	names, values := r.fields(a.DataType().(*arrow.StructType).Fields(), a.Field)
+	return func(dst []byte, i int) []byte { return appendObject(dst, names, values, i) }
+}
+
+// fields prepares the members of an object: their names as JSON with the colon, and their values.
+func (r *renderer) fields(fields []arrow.Field, column func(int) arrow.Array) (names [][]byte, values []render) {
+	for i, f := range fields {
+		names = append(names, append(r.quoted(nil, f.Name), ':'))
+		values = append(values, r.element(column(i)))
+	}
+	return names, values
+}
+
+func appendObject(dst []byte, names [][]byte, values []render, i int) []byte {
+	dst = append(dst, '{')
+	for j, name := range names {
+		if j > 0 {
+			dst = append(dst, ',')
+		}
+		dst = values[j](append(dst, name...), i)
+	}
+	return append(dst, '}')
+}
+
+func (r *renderer) list(a array.ListLike) render {
+	item := r.element(a.ListValues())
+	return func(dst []byte, i int) []byte {
+		start, end := a.ValueOffsets(i)
+		dst = append(dst, '[')
+		for j := start; j < end; j++ {
+			if j > start {
+				dst = append(dst, ',')
+			}
+			dst = item(dst, int(j))
+		}
+		return append(dst, ']')
+	}
+}
+
+func (r *renderer) mapping(a *array.Map) render {
+	key, item := r.element(a.Keys()), r.element(a.Items())
+	return func(dst []byte, i int) []byte {
+		start, end := a.ValueOffsets(i)
+		dst = append(dst, '[')
+		for j := start; j < end; j++ {
+			if j > start {
+				dst = append(dst, ',')
+			}
+			dst = key(append(dst, `{"key":`...), int(j))
+			dst = item(append(dst, `,"value":`...), int(j))
+			dst = append(dst, '}')
+		}
+		return append(dst, ']')
+	}
+}
+
+func (r *renderer) union(a *array.SparseUnion) render {
+	variants := make([]render, a.NumFields())
+	for i := range variants {
+		variants[i] = r.element(a.Field(i))
+	}
+	return func(dst []byte, i int) []byte { return variants[a.ChildID(i)](dst, i) }
+}
+
+// dynamic prints JSON text as it is, on one line, and anything else as base64.
+func (r *renderer) dynamic(dst, value []byte) []byte {
+	if !json.Valid(value) || !utf8.Valid(value) {
+		if !r.binaryDynamic {
+			r.binaryDynamic = true
+			r.warn("a dynamic value is no JSON text: written as base64")
+		}
+		dst = base64.StdEncoding.AppendEncode(append(dst, '"'), value)
+		return append(dst, '"')
+	}
+	for _, c := range value {
+		if c == '\n' || c == '\r' { // only between tokens
+			c = ' '
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+func appendJSONFloat(dst []byte, v float64, bits int) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(valuetext.AppendFloat(append(dst, '"'), v, bits), '"')
+	}
+	return valuetext.AppendFloat(dst, v, bits)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// quoted appends a JSON string. What is no UTF-8, which a sound shard doesn't have, becomes U+FFFD.
+func (r *renderer) quoted(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	plain := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			ch, n := utf8.DecodeRuneInString(s[i:])
+			if ch != utf8.RuneError || n > 1 {
+				i += n
+				continue
+			}
+			r.invalidText()
+			dst = append(append(dst, s[plain:i]...), "\ufffd"...)
+		} else {
+			dst = appendEscape(append(dst, s[plain:i]...), c)
+		}
+		i++
+		plain = i
+	}
+	return append(append(dst, s[plain:]...), '"')
+}
+
+func (r *renderer) invalidText() {
+	if !r.badText {
+		r.badText = true
+		r.warn("a string is no valid UTF-8: written with U+FFFD in place of the bytes that are none")
+	}
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	for i := range len(escapees) {
+		if escapees[i] == c && c != '/' {
+			return append(dst, '\\', escapes[i])
+		}
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}

@@ -1,0 +1,73 @@
+package foreign
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// SinkOptions tell how records are written. The zero value follows the conventions of this package.
+type SinkOptions struct {
+	// GuidOrder of the text of guids, RFCOrder if empty.
+	GuidOrder GuidOrder
+	// NoHeader: CSV without a header line.
+	NoHeader bool
+	// Comma between CSV fields, ',' if 0.
+	Comma byte
+	// Width of the terminal a table is printed on, in columns; 0 prints whole values.
+	Width int
+	// Warn is told, once each, of what can't be written as it is.
+	Warn func(message string)
+}
+
+// NewSink starts writing records of a schema in a format.
+func NewSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink, error) {
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	switch f {
+	case NDJSON:
+		return newNDJSONSink(w, o), nil
+	}
+	return nil, fmt.Errorf("format %q is not written", f)
+}
+
+// ndjsonSink writes a JSON object a line.
+type ndjsonSink struct {
+	w      io.Writer
+	render renderer
+	buf    []byte
+}
+
+func newNDJSONSink(w io.Writer, o SinkOptions) *ndjsonSink {
+	return &ndjsonSink{w: w, render: renderer{guidOrder: o.GuidOrder, warn: o.Warn}}
+}
+
+// flushSize is how much text is gathered before it is written, in bytes.
+const flushSize = 64 << 10
+
+// Write implements Sink.
+func (s *ndjsonSink) Write(batch arrow.RecordBatch) error {
+	names, values := s.render.fields(batch.Schema().Fields(), batch.Column)
+	for i := range int(batch.NumRows()) {
+		s.buf = append(appendObject(s.buf, names, values, i), '\n')
+		if len(s.buf) >= flushSize {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return s.flush()
+}
+
+func (s *ndjsonSink) flush() error {
+	_, err := s.w.Write(s.buf)
+	s.buf = s.buf[:0]
+	return err
+}
+
+// Close implements Sink.
+func (s *ndjsonSink) Close() error { return nil }
