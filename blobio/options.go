@@ -5,34 +5,72 @@ type Option func(*options)
 
 type options struct {
 	concurrency int
+	places      int
 	gap         int64
 	request     int64
+	retry       RetryPolicy
+	hedging     bool
+	memory      *budget
+	cache       CacheOptions
 }
 
 // The defaults of a Space.
 const (
-	// DefaultConcurrency is how many requests Each and ReadRanges have in flight: enough for 16 streams of
-	// 50 MiB/s to fill a 6 Gbit/s link.
+	// DefaultConcurrency is how many pieces of work Each and ReadRanges have under way: enough for 16
+	// streams of 50 MiB/s to fill a link of 6 Gbit/s.
 	DefaultConcurrency = 16
+	// DefaultBucketConcurrency is how many requests one remote bucket has in flight: four such consumers.
+	DefaultBucketConcurrency = 64
 	// DefaultGap is the most bytes that are read and dropped to save a request: at 30 ms to the first byte
 	// and 50 MiB/s, a request costs as much as 1.5 MiB.
 	DefaultGap = 1 << 20
 	// DefaultRequest is the most bytes of one request: 160 ms at 50 MiB/s, so that the 30 ms to the first
 	// byte are a fifth of it.
 	DefaultRequest = 8 << 20
+	// DefaultReadMemory is the most bytes that ReadRange and ReadRanges of all Spaces together have in
+	// flight: 32 requests of the largest size.
+	DefaultReadMemory = 256 << 20
 )
 
 func defaults() options {
-	return options{concurrency: DefaultConcurrency, gap: DefaultGap, request: DefaultRequest}
+	return options{concurrency: DefaultConcurrency, places: DefaultBucketConcurrency, gap: DefaultGap,
+		request: DefaultRequest, retry: DefaultRetry, memory: process}
 }
 
-// WithConcurrency sets how many requests Each and ReadRanges have in flight, at least 1.
+// WithConcurrency sets how many pieces of work Each and ReadRanges have under way, at least 1.
 func WithConcurrency(n int) Option {
 	return func(o *options) { o.concurrency = max(1, n) }
+}
+
+// WithBucketConcurrency sets how many requests one remote bucket has in flight, at least 1.
+func WithBucketConcurrency(n int) Option {
+	return func(o *options) { o.places = max(1, n) }
 }
 
 // WithCoalescing sets the most bytes that ReadRanges reads and drops to save a request (0: none) and the most
 // bytes of one request.
 func WithCoalescing(gap, request int64) Option {
 	return func(o *options) { o.gap, o.request = max(0, gap), max(1, request) }
+}
+
+// WithRetry sets how long to try requests to remote buckets.
+func WithRetry(p RetryPolicy) Option {
+	return func(o *options) { o.retry = p.withDefaults() }
+}
+
+// WithHedging makes ranged reads of remote buckets that take longer than 95 % of their likes ask a second
+// time, for at most 5 % of them.
+func WithHedging() Option {
+	return func(o *options) { o.hedging = true }
+}
+
+// WithReadMemory gives the Space a bound of its own on the bytes that its reads have in flight, in place of
+// DefaultReadMemory for the whole process.
+func WithReadMemory(bytes int64) Option {
+	return func(o *options) { o.memory = newBudget(bytes) }
+}
+
+// WithCache makes a Space keep what it read. It must not be given for objects whose names are used again.
+func WithCache(c CacheOptions) Option {
+	return func(o *options) { o.cache = c }
 }

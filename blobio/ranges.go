@@ -13,8 +13,8 @@ type Range struct{ Start, End int64 }
 // Len is the number of bytes.
 func (r Range) Len() int64 { return r.End - r.Start }
 
-// probeFrom is the number of bytes from which ReadRanges proves, by its last request, that the object is as
-// long as the ranges claim, before it allocates for the others.
+// probeFrom is the number of bytes from which ReadRanges makes its last request first: its answer proves that
+// the object is as long as the ranges claim, before memory is taken for the others.
 const probeFrom = 64 << 20
 
 // ReadRanges reads many ranges of one object, in any order, also overlapping ones. Ranges that lie close
@@ -74,30 +74,38 @@ func coalesce(ranges []Range, gap, request int64) []*span {
 	return spans
 }
 
-// piece is one request.
-type piece struct {
-	off int64
-	dst []byte
-}
-
+// fill reads the spans, each within the memory budget.
 func (s *Space) fill(ctx context.Context, url string, spans []*span) error {
+	var tail []byte
 	if total(spans) >= probeFrom {
 		last := spans[len(spans)-1]
-		probe := make([]byte, min(last.Len(), 1))
-		if _, err := s.ReadRange(ctx, url, last.End-1, probe); err != nil {
+		tail = make([]byte, (last.Len()-1)%s.opts.request+1)
+		if _, err := s.ReadRange(ctx, url, last.End-int64(len(tail)), tail); err != nil {
 			return err
 		}
 	}
-	var pieces []piece
-	for _, sp := range spans {
-		sp.data = make([]byte, sp.Len())
-		for at := int64(0); at < sp.Len(); at += s.opts.request {
-			to := min(at+s.opts.request, sp.Len())
-			pieces = append(pieces, piece{sp.Start + at, sp.data[at:to]})
+	return s.Each(ctx, len(spans), func(ctx context.Context, i int) error {
+		release, err := s.hold(ctx, url, spans[i].Len())
+		if err != nil {
+			return err
 		}
-	}
-	return s.Each(ctx, len(pieces), func(ctx context.Context, i int) error {
-		_, err := s.ReadRange(ctx, url, pieces[i].off, pieces[i].dst)
+		defer release()
+		have := tail
+		if i != len(spans)-1 {
+			have = nil
+		}
+		return s.fillSpan(ctx, url, spans[i], have)
+	})
+}
+
+// fillSpan reads one span, of which the last bytes may be there, in requests of the largest size.
+func (s *Space) fillSpan(ctx context.Context, url string, sp *span, tail []byte) error {
+	sp.data = make([]byte, sp.Len())
+	missing := sp.data[:len(sp.data)-copy(sp.data[len(sp.data)-len(tail):], tail)]
+	size := int(s.opts.request)
+	return s.Each(ctx, (len(missing)+size-1)/size, func(ctx context.Context, i int) error {
+		piece := missing[i*size : min((i+1)*size, len(missing))]
+		_, err := s.readRange(ctx, url, sp.Start+int64(i*size), piece)
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package blobio
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,13 +12,71 @@ import (
 
 // ReadRange fills dst with the bytes of an object from off on: exactly len(dst) bytes, or an error. One GET.
 func (s *Space) ReadRange(ctx context.Context, url string, off int64, dst []byte) (Info, error) {
+	release, err := s.hold(ctx, url, int64(len(dst)))
+	if err != nil {
+		return Info{}, err
+	}
+	defer release()
+	return s.readRange(ctx, url, off, dst)
+}
+
+// hold takes the budget for reading n bytes.
+func (s *Space) hold(ctx context.Context, url string, n int64) (release func(), err error) {
+	if release, err = s.opts.memory.hold(ctx, n); err != nil {
+		return nil, NewError("read", url, ErrCanceled, context.Cause(ctx))
+	}
+	return release, nil
+}
+
+// readRange is ReadRange for callers that hold the budget.
+func (s *Space) readRange(ctx context.Context, url string, off int64, dst []byte) (Info, error) {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return Info{}, err
 	}
-	info, err := m.bucket.ReadRange(ctx, key, off, dst)
+	pins := pinsOf(ctx)
+	ctx = pins.before(ctx, url)
+	var info Info
+	cache, err := s.cacheFor(ctx, url)
+	switch {
+	case err != nil:
+	case cache != nil:
+		info, err = readRangeShared(ctx, cache, m, cacheKey{url, off, int64(len(dst))}, key, dst)
+	default:
+		info, err = m.bucket.ReadRange(ctx, key, off, dst)
+	}
+	if err != nil {
+		return info, wrap("read", url, err)
+	}
 	info.URL = url
-	return info, wrap("read", url, err)
+	return info, pins.after(url, info)
+}
+
+func readRangeShared(ctx context.Context, cache *shared, m *mount, what cacheKey, key string, dst []byte) (Info, error) {
+	v, err := cache.read(ctx, what, func(ctx context.Context) (cached, error) {
+		data := make([]byte, len(dst))
+		info, err := m.bucket.ReadRange(ctx, key, what.off, data)
+		return cached{info, data}, err
+	})
+	if err == nil {
+		copy(dst, v.data)
+	}
+	return v.info, err
+}
+
+// cacheFor is what a read goes through; nil if it goes straight to the bucket. The caches are opened when they
+// are first needed.
+func (s *Space) cacheFor(ctx context.Context, url string) (*shared, error) {
+	s.openCache.Do(func() {
+		var err error
+		if s.cache, err = newShared(s, s.opts.cache); err != nil {
+			s.cacheErr = NewError("open", "cache folder", ErrDenied, err)
+		}
+	})
+	if s.cacheErr != nil || !s.cache.takes(ctx, url) {
+		return nil, s.cacheErr
+	}
+	return s.cache, nil
 }
 
 // ReadSuffix returns the last min(n, size) bytes of an object. One GET.
@@ -26,9 +85,30 @@ func (s *Space) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, In
 	if err != nil {
 		return nil, Info{}, err
 	}
-	b, info, err := m.bucket.ReadSuffix(ctx, key, n)
-	info.URL = url
-	return b, info, wrap("read", url, err)
+	pins := pinsOf(ctx)
+	ctx = pins.before(ctx, url)
+	get := func(ctx context.Context) (cached, error) {
+		b, info, err := m.bucket.ReadSuffix(ctx, key, n)
+		return cached{info, b}, err
+	}
+	cache, err := s.cacheFor(ctx, url)
+	var v cached
+	switch {
+	case err != nil:
+	case cache != nil:
+		v, err = cache.read(ctx, cacheKey{url, suffixOf, n}, get)
+		v.data = bytes.Clone(v.data)
+	default:
+		v, err = get(ctx)
+	}
+	if err != nil {
+		return nil, v.info, wrap("read", url, err)
+	}
+	v.info.URL = url
+	if err := pins.after(url, v.info); err != nil {
+		return nil, v.info, err
+	}
+	return v.data, v.info, nil
 }
 
 // Open streams an object from off to its end. One GET, and one for each time the body breaks.
@@ -37,9 +117,17 @@ func (s *Space) Open(ctx context.Context, url string, off int64) (io.ReadCloser,
 	if err != nil {
 		return nil, Info{}, err
 	}
-	r, info, err := m.bucket.Open(ctx, key, off)
+	pins := pinsOf(ctx)
+	r, info, err := m.bucket.Open(pins.before(ctx, url), key, off)
+	if err != nil {
+		return nil, info, wrap("open", url, err)
+	}
 	info.URL = url
-	return r, info, wrap("open", url, err)
+	if err := pins.after(url, info); err != nil {
+		r.Close()
+		return nil, info, err
+	}
+	return r, info, nil
 }
 
 // ReadAll reads a whole object of at most limit bytes; a larger one is ErrRange. One GET.

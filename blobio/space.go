@@ -20,6 +20,10 @@ type Space struct {
 	tally tally
 	root  strand
 
+	openCache sync.Once
+	cache     *shared // nil if there is none
+	cacheErr  error
+
 	mu     sync.RWMutex
 	mounts map[string]*mount // by the canonical URL of the bucket, with its trailing slash
 	closed bool
@@ -88,7 +92,24 @@ func parseMount(raw string) (*url.URL, error) {
 	if u.Fragment != "" {
 		return nil, NewError("open", raw, ErrDenied, errors.New("a fragment in the URL"))
 	}
-	return u, nil
+	return respelled(u), nil
+}
+
+// respelled gives an alias of another scheme its own: https://a.blob.core.windows.net/c/k is read by the
+// driver of Azure and not by that of web servers.
+func respelled(u *url.URL) *url.URL {
+	plain := *u
+	plain.RawQuery, plain.ForceQuery = "", false
+	at, err := urlresolve.Parse(plain.String())
+	if err != nil || at.Scheme == u.Scheme {
+		return u
+	}
+	canonical, err := url.Parse(at.String())
+	if err != nil {
+		return u
+	}
+	canonical.RawQuery = u.RawQuery
+	return canonical
 }
 
 // locate finds the canonical location of the bucket that a driver opened for u.
@@ -145,12 +166,19 @@ func (s *Space) add(root string, bucket Bucket, query string) error {
 	return nil
 }
 
-// layer puts what the options ask for on top of a driver.
+// layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; limits
+// on how much and how fast; second requests; retries. A local bucket has the counters alone.
 func (s *Space) layer(root string, bucket Bucket) *mount {
 	m := &mount{root: root, bucket: &metered{bucket: bucket, space: s}}
-	if l, ok := bucket.(interface{ Local() bool }); ok {
-		m.local = l.Local()
+	if l, ok := bucket.(interface{ Local() bool }); ok && l.Local() {
+		m.local = true
+		return m
 	}
+	m.bucket = newGate(m.bucket, s.opts.places)
+	if s.opts.hedging {
+		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
+	}
+	m.bucket = &retrying{Bucket: m.bucket, policy: s.opts.retry}
 	return m
 }
 

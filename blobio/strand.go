@@ -78,7 +78,10 @@ func (f *Fork) Join() { f.space.reach(f.parent, f.longest.Load()) }
 // Each calls do for 0 … n−1, as many at a time as WithConcurrency says, each on a strand of its own. The first
 // error cancels the context of the others and is returned when all have ended.
 func (s *Space) Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	if n == 1 {
+	switch n {
+	case 0:
+		return nil
+	case 1:
 		return do(ctx, 0)
 	}
 	fork := s.Fork(ctx)

@@ -40,21 +40,29 @@ func PortableKey(key string) bool {
 //
 //	same content    nil
 //	other content   ErrExists
-//	no object       the first error: the write did not happen
-//	no answer       the first error: the outcome is unknown
+//	no object       the write did not happen: it is tried again, if the fault may pass
+//	no answer       the error of the write: the outcome is unknown
 func (s *Space) Put(ctx context.Context, url string, data []byte) error {
-	err := s.put(ctx, url, data)
-	if err == nil || !undecided(err) || ctx.Err() != nil {
-		return err
+	for t := s.opts.retry.begin(); ; {
+		err := s.put(ctx, url, data)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if undecided(err) {
+			same, readErr := s.holds(ctx, url, data)
+			switch {
+			case readErr == nil && same:
+				return nil
+			case readErr == nil:
+				return NewError("create", url, ErrExists, nil)
+			case Class(readErr) != ErrNotFound:
+				return err
+			}
+		}
+		if err := t.again(ctx, err); err != nil {
+			return err
+		}
 	}
-	there, readErr := s.holds(ctx, url, data)
-	switch {
-	case readErr != nil:
-		return err
-	case there:
-		return nil
-	}
-	return NewError("create", url, ErrExists, nil)
 }
 
 func (s *Space) put(ctx context.Context, url string, data []byte) error {
@@ -73,14 +81,14 @@ func (s *Space) put(ctx context.Context, url string, data []byte) error {
 func undecided(err error) bool {
 	switch Class(err) {
 	case ErrExists, ErrConflict, ErrTransient, ErrUnknown:
-		return !errors.Is(err, urlresolve.ErrRefused)
+		return !errors.Is(err, urlresolve.ErrRefused) // refused before anything was asked
 	}
 	return false
 }
 
 // holds compares an object with what was meant to be written.
 func (s *Space) holds(ctx context.Context, url string, data []byte) (bool, error) {
-	there, info, err := s.ReadSuffix(ctx, url, int64(len(data))+1)
+	there, info, err := s.ReadSuffix(WithoutCache(ctx), url, int64(len(data))+1)
 	if err != nil {
 		return false, err
 	}

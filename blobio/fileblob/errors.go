@@ -2,6 +2,7 @@ package fileblob
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -26,12 +27,13 @@ func (b *Bucket) fail(op, key string, err error) error {
 	return blobio.NewError(op, b.url(key), c, cause(err))
 }
 
-// unsure is fail for an error that says nothing about whether the object is there.
-func (b *Bucket) unsure(op, key string, err error) error {
+// undurable is the error of an object that is there, but may be gone after a power cut. It must not be taken
+// for an unknown outcome, which reading back would settle.
+func (b *Bucket) undurable(op, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return blobio.NewError(op, b.url(key), blobio.ErrUnknown, cause(err))
+	return blobio.NewError(op, b.url(key), blobio.ErrDenied, fmt.Errorf("folder can't be synced: %w", cause(err)))
 }
 
 func (b *Bucket) url(key string) string {

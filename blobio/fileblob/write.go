@@ -96,9 +96,8 @@ func (w *writer) Close() error {
 	if err := w.b.disk.Link(w.temp, w.path); err != nil {
 		return w.b.fail("create", w.key, err)
 	}
-	// From here on the object is there: a failure leaves the outcome unknown.
 	_ = w.b.disk.Remove(w.temp)
-	return w.b.unsure("create", w.key, w.b.disk.SyncDir(filepath.Dir(w.path)))
+	return w.b.undurable("create", w.key, w.b.disk.SyncDir(filepath.Dir(w.path)))
 }
 
 // Abort implements blobio.Writer.

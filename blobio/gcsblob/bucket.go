@@ -18,6 +18,7 @@ package gcsblob
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -34,6 +35,9 @@ func init() {
 
 // OpenURL opens the bucket that the host of u names, with the options of its query.
 func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
+	if u.User != nil || u.Host == "" {
+		return nil, errors.New("not of the form gs://BUCKET/KEY; credentials come from the environment")
+	}
 	opts, err := ParseOptions(u.Query())
 	if err != nil {
 		return nil, err

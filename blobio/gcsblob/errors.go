@@ -2,6 +2,7 @@ package gcsblob
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -23,8 +24,6 @@ var classes = map[string]error{
 	"dailyLimitExceeded":    blobio.ErrThrottled,
 	"slowDown":              blobio.ErrThrottled,
 	"conditionNotMet":       blobio.ErrExists,
-	"backendError":          blobio.ErrTransient,
-	"internalError":         blobio.ErrTransient,
 }
 
 // fail makes the error of an operation on a key: its class from the provider's own code, its text without
@@ -59,15 +58,30 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	if !errors.As(err, &response) {
 		return answer.Redact(err), answer.Network(ctx, err)
 	}
-	said := &answer.Answer{Status: response.Code, Message: response.Message,
-		RequestID: response.Header.Get("X-Guploader-Uploadid"), RetryAfter: answer.RetryAfter(response.Header)}
-	if len(response.Errors) > 0 {
-		said.Code = response.Errors[0].Reason
-	}
+	said := &answer.Answer{Status: response.Code, RetryAfter: answer.RetryAfter(response.Header)}
+	said.Code, said.Message = reason(response)
 	if class := classes[said.Code]; class != nil {
 		return said, class
 	}
 	return said, answer.Class(said.Status)
+}
+
+// reason is why the store refused, in a word and in a sentence. The library reads it from the answers to all
+// calls but downloads, which leave it in the body.
+func reason(e *googleapi.Error) (code, message string) {
+	if len(e.Errors) > 0 {
+		return e.Errors[0].Reason, e.Message
+	}
+	var body struct {
+		Error struct {
+			Message string
+			Errors  []struct{ Reason string }
+		}
+	}
+	if json.Unmarshal([]byte(e.Body), &body) != nil || len(body.Error.Errors) == 0 {
+		return "", e.Message
+	}
+	return body.Error.Errors[0].Reason, body.Error.Message
 }
 
 // unauthenticated is the refusal of the service that hands out tokens, without what it was asked.

@@ -16,6 +16,7 @@ package s3blob
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"sync/atomic"
 
@@ -33,6 +34,9 @@ func init() {
 
 // OpenURL opens the bucket that the host of u names, with the options of its query.
 func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
+	if u.User != nil || u.Host == "" {
+		return nil, errors.New("not of the form s3://BUCKET/KEY; credentials come from the environment")
+	}
 	opts, err := ParseOptions(u.Query())
 	if err != nil {
 		return nil, err

@@ -58,19 +58,29 @@ func chooseCut[U word](e *Encoder, vals []U) (right int, lefts []uint16, expect 
 	for width := 1; width <= leftBits; width++ {
 		cut := bitsOf[U]() - width
 		entries, missed := frequentLefts(sample, cut)
-		bits := m*(cut+codeWidth(entries)) + missed*8*6
+		bits := m*(rightWidth(sample, cut)+codeWidth(entries)) + missed*8*6
 		if bits < cheapest {
 			cheapest, right = bits, cut
 		}
 	}
-	e.lefts, _ = topLefts(e.lefts[:0], sample, right)
+	var room [leftEntries]uint16
+	top, _ := topLefts(room[:0], sample, right)
 	lefts = take[uint16](&e.arena, leftEntries)
 	clear(lefts)
-	if len(e.lefts) <= leftEntries/2 {
+	if len(top) <= leftEntries/2 {
 		lefts = lefts[:leftEntries/2]
 	}
-	copy(lefts, e.lefts)
+	copy(lefts, top)
 	return right, lefts, cheapest * len(vals) / m / 8
+}
+
+// rightWidth is the bits that the right parts take packed, at least one.
+func rightWidth[U word](vals []U, cut int) int {
+	all := U(1)
+	for _, v := range vals {
+		all |= v
+	}
+	return widthOf(all & (U(1)<<cut - 1))
 }
 
 // codeWidth is the bits of a code of a dictionary, at least one.
@@ -132,7 +142,7 @@ func splitFloats[U word](e *Encoder, p *plan, vals []U) int {
 	}
 	p.exceptions = kernel.AsBytes(misses)
 	left := packedPlan[uint16](e, len(vals), max(1, widthOf(largest)))
-	right := packedPlan[U](e, len(vals), cut)
+	right := packedPlan[U](e, len(vals), rightWidth(vals, cut))
 	return nest(p, 0, codes, left) + nest(p, 1, rights, right) + 4*len(p.where) + len(p.exceptions)
 }
 

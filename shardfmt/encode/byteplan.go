@@ -67,7 +67,7 @@ func (e *Encoder) planByteGeneral(s *byteValues, offsets, best *plan) *plan {
 	if e.rules.general == 0 || float64(best.size) < e.rules.generalAbove*float64(raw) || !e.general.due(scope{}) {
 		return nil
 	}
-	payload := e.compress(s.data)
+	payload := e.compress(s.data, false)
 	if payload == nil {
 		return nil
 	}
@@ -103,10 +103,10 @@ func appendByteTree(dst []byte, s *byteValues, p *plan) []byte {
 		return appendByteDictionary(dst, p)
 	case block.Fsst:
 		dst, at := appendHeader(dst, p.code, 7)
-		at[0] = byte(p.table.n)
+		at[0] = byte(len(p.symbols.list))
 		binary.LittleEndian.PutUint32(at[1:], uint32(len(p.payload)))
 		at[5], at[6] = flag(p.kids[0]), s.offsetWidth()
-		dst = append(p.table.append(dst), p.payload...)
+		dst = append(p.symbols.append(dst), p.payload...)
 		return appendOffsets(pad(dst, start), p)
 	}
 	dst, at := appendHeader(dst, p.code, 6)

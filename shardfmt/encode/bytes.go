@@ -16,7 +16,7 @@ type byteValues struct {
 
 // AppendBytes is Bytes with the memory of an encoder.
 func (e *Encoder) AppendBytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte) ([]byte, error) {
-	e.begin()
+	e.borrow()
 	s, err := e.gather(data, offsets, fixed, valid)
 	if err != nil {
 		return dst, err
@@ -31,10 +31,10 @@ func (e *Encoder) gather(data []byte, offsets []int64, fixed int, valid []byte) 
 	if fixed > 0 {
 		return e.gatherFixed(data, fixed, valid)
 	}
-	n := len(offsets) - 1
-	if n < 0 {
-		return byteValues{}, fmt.Errorf("byte values without offsets")
+	if len(offsets) == 0 {
+		offsets = []int64{0}
 	}
+	n := len(offsets) - 1
 	if err := checkValid(n, valid); err != nil {
 		return byteValues{}, err
 	}

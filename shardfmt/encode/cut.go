@@ -1,8 +1,6 @@
 package encode
 
 import (
-	"fmt"
-
 	"github.com/shardcat/shardcat/shardfmt/kernel"
 )
 
@@ -42,6 +40,8 @@ func CutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, final bool,
 	if err := checkValid(len(vals), valid); err != nil {
 		return 0, err
 	}
+	defer e.giveBack()
+	e.borrow()
 	size, taken := blockValues(e, vals, valid), 0
 	for len(vals)-taken >= size || final && taken < len(vals) {
 		n := min(size, len(vals)-taken)
@@ -78,16 +78,15 @@ func (e *Encoder) hand(n int, valid []byte, emit func(Block) error) error {
 
 // CutBytes is CutNumbers for byte values, given as for Bytes. It returns how many values it took, any number.
 func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte, final bool, emit func(Block) error) (int, error) {
-	n := len(offsets) - 1
+	n := max(0, len(offsets)-1)
 	if fixed > 0 {
 		n = len(data) / fixed
-	}
-	if n < 0 {
-		return 0, fmt.Errorf("byte values without offsets")
 	}
 	if err := checkValid(n, valid); err != nil {
 		return 0, err
 	}
+	defer e.giveBack()
+	e.borrow()
 	taken := 0
 	for taken < n {
 		size, whole := e.blockEnd(offsets, fixed, taken, n)

@@ -4,37 +4,24 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
-
 	"github.com/shardcat/shardcat/shardfmt/kernel"
 )
 
-// Encoder encodes the blocks of one buffer. It keeps its working memory and what earlier blocks have taught
-// it, so that no block allocates and no encoding that keeps losing is tried on every block. Not for
-// concurrent use.
+// Encoder encodes the blocks of one buffer. It remembers what earlier blocks have taught, so that no
+// encoding that keeps losing is tried on every block. Not for concurrent use.
 type Encoder struct {
 	o     Options
 	rules *rules
-	// arena and plans are the working memory of one block; chosen is its plan.
-	arena  arena
-	plans  slab
+	*bench
+	// chosen is the plan of the last block, in the memory of the bench.
 	chosen *plan
 	// How dear encodings have fared on earlier blocks.
 	general, dictionary, alp, alpRd, fsst trials
 	// The exponent and factor of ALP that served last.
 	alpKnown               bool
 	alpExponent, alpFactor int
-	lefts                  []uint16
 	// The symbols of FSST that served last.
-	symbolsKnown bool
-	symbols      *symbolTable
-	trainer      *trainer
-	// sub and presence hold the block at hand while Cut… hands it out.
-	sub, presence, valid []byte
-	fast                 lz4.Compressor
-	dense                lz4.CompressorHC
-	zstd                 *zstd.Encoder
+	symbols *symbols
 }
 
 // NewEncoder makes an encoder for one buffer.
@@ -44,25 +31,13 @@ func NewEncoder(o Options) *Encoder {
 	return e
 }
 
-// Reset forgets what earlier blocks have taught, and keeps the working memory: the encoder is as new, for
-// another buffer.
+// Reset forgets what earlier blocks have taught: the encoder is as new, for another buffer.
 func (e *Encoder) Reset(o Options) {
-	if e.o.Profile != o.Profile {
-		e.zstd = nil
-	}
-	e.o, e.rules = o, &profileRules[o.Profile]
-	e.general, e.dictionary, e.alp, e.alpRd, e.fsst = trials{}, trials{}, trials{}, trials{}, trials{}
-	e.alpKnown, e.symbolsKnown = false, false
+	*e = Encoder{o: o, rules: &profileRules[o.Profile], bench: e.bench}
 }
 
-// begin frees the working memory for another block.
-func (e *Encoder) begin() {
-	e.arena.release(0)
-	e.plans.used = 0
-	e.chosen = nil
-}
-
-// Chosen is the tree of encodings of the last block, as "Delta[FLBitPack]"; empty before the first one.
+// Chosen is the tree of encodings of the last block, as "Delta[FLBitPack]". After CutNumbers and CutBytes
+// have returned it is empty: ask while they hand out the block.
 func (e *Encoder) Chosen() string {
 	if e.chosen == nil {
 		return ""
@@ -72,8 +47,8 @@ func (e *Encoder) Chosen() string {
 
 var encoders = sync.Pool{New: func() any { return new(Encoder) }}
 
-// borrow gives an encoder for a single call.
-func borrow(o *Options) *Encoder {
+// encoderFor gives an encoder for a single call.
+func encoderFor(o *Options) *Encoder {
 	e := encoders.Get().(*Encoder)
 	if o == nil {
 		o = new(Options)
@@ -86,7 +61,7 @@ func borrow(o *Options) *Encoder {
 // a value and 0 for a null; nil when nothing is null. The sub-block must be placed at a multiple of eight
 // bytes from the start of its block. Buffers of many blocks are better off with an Encoder.
 func Numbers[T kernel.Number](dst []byte, vals []T, valid []byte, o *Options) ([]byte, error) {
-	e := borrow(o)
+	e := encoderFor(o)
 	defer encoders.Put(e)
 	return AppendNumbers(e, dst, vals, valid)
 }
@@ -94,17 +69,18 @@ func Numbers[T kernel.Number](dst []byte, vals []T, valid []byte, o *Options) ([
 // Bytes appends one value sub-block that holds byte strings: value i is data[offsets[i]:offsets[i+1]], or,
 // when fixed is positive, data[i*fixed:(i+1)*fixed] with offsets nil. valid is as for Numbers.
 func Bytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte, o *Options) ([]byte, error) {
-	e := borrow(o)
+	e := encoderFor(o)
 	defer encoders.Put(e)
 	return e.AppendBytes(dst, data, offsets, fixed, valid)
 }
 
-// AppendNumbers is Numbers with the memory of an encoder.
+// AppendNumbers is Numbers with what an encoder has learnt. The encoder keeps its working memory, about a
+// megabyte, for the next call; CutNumbers doesn't.
 func AppendNumbers[T kernel.Number](e *Encoder, dst []byte, vals []T, valid []byte) ([]byte, error) {
 	if err := checkValid(len(vals), valid); err != nil {
 		return dst, err
 	}
-	e.begin()
+	e.borrow()
 	k := kindOf[T]()
 	switch kernel.SizeOf[T]() {
 	case 1:

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/shardcat/shardcat/shardfmt/block"
 )
@@ -25,16 +26,20 @@ type symbol struct {
 // mask covers the bytes of a symbol of a length.
 func mask(length uint8) uint64 { return ^uint64(0) >> (64 - 8*uint(length)) }
 
+// symbols is what a table is made from, in order of worth.
+type symbols struct {
+	list []symbol
+	// rate is what the text they were chosen for came to, in 1/1000 of its size.
+	rate int
+}
+
 // symbolTable finds the longest symbol at the front of a text. Symbols of three bytes and more lie in a hash
 // table by their first three bytes, one per slot; those of one and two in a table by the first two.
 type symbolTable struct {
-	n       int
-	symbols [maxSymbols]symbol
-	long    [longSlots]longSymbol
+	list []symbol
+	long [longSlots]longSymbol
 	// short has length·256 + code by the first two bytes; 0 where only an escape helps.
 	short [1 << 16]uint16
-	// rate is what the text it was trained on came to, in 1/1000 of its size.
-	rate int
 }
 
 type longSymbol struct {
@@ -51,14 +56,14 @@ func longSlot(text uint64) int {
 
 // reset empties the table.
 func (t *symbolTable) reset() {
-	t.n = 0
+	t.list = t.list[:0]
 	clear(t.long[:])
 	clear(t.short[:])
 }
 
 // add enters a symbol; false if its slot is taken. Symbols come in descending worth.
 func (t *symbolTable) add(s symbol) bool {
-	code := uint8(t.n)
+	code := uint8(len(t.list))
 	switch s.length {
 	case 1:
 		for second := range 256 {
@@ -76,8 +81,7 @@ func (t *symbolTable) add(s symbol) bool {
 		}
 		*slot = longSymbol{bytes: s.bytes, mask: mask(s.length), length: s.length, code: code}
 	}
-	t.symbols[t.n] = s
-	t.n++
+	t.list = append(t.list, s)
 	return true
 }
 
@@ -98,7 +102,7 @@ func (t *symbolTable) find(text uint64, rest int) (code uint8, length int) {
 // single is the entry of the symbol of one byte, if there is one: at the very end of a text a symbol of two
 // bytes may be in the way.
 func (t *symbolTable) single(b uint8) uint16 {
-	for code, s := range t.symbols[:t.n] {
+	for code, s := range t.list {
 		if s.length == 1 && s.bytes == uint64(b) {
 			return 1<<8 | uint16(code)
 		}
@@ -134,11 +138,11 @@ func load8(text []byte) uint64 {
 }
 
 // append writes the table: symbols, then lengths.
-func (t *symbolTable) append(dst []byte) []byte {
-	for _, s := range t.symbols[:t.n] {
+func (t *symbols) append(dst []byte) []byte {
+	for _, s := range t.list {
 		dst = binary.LittleEndian.AppendUint64(dst, s.bytes)
 	}
-	for _, s := range t.symbols[:t.n] {
+	for _, s := range t.list {
 		dst = append(dst, s.length)
 	}
 	return dst
@@ -152,8 +156,8 @@ func (e *Encoder) planFsst(s *byteValues, offsets, best *plan) *plan {
 	}
 	payload := e.compressFsst(s.data)
 	p := e.newPlan(block.Fsst, 0)
-	p.payload, p.table = payload, e.symbols
-	p.size = headerOf(7) + align8(9*p.table.n+len(payload)) + nestOffsets(p, s, offsets)
+	p.payload, p.symbols = payload, e.symbols
+	p.size = headerOf(7) + align8(9*len(e.symbols.list)+len(payload)) + nestOffsets(p, s, offsets)
 	e.fsst.report(scope{}, p.cost() < best.cost())
 	return p
 }
@@ -164,18 +168,22 @@ const staleRate = 105
 
 func (e *Encoder) compressFsst(text []byte) []byte {
 	room := take[uint8](&e.arena, 2*len(text))
-	if e.symbolsKnown {
-		payload := e.symbols.compress(room[:0], text)
+	if e.symbols != nil {
+		if e.tableFor != e.symbols {
+			e.table.reset()
+			for _, s := range e.symbols.list {
+				e.table.add(s)
+			}
+			e.tableFor = e.symbols
+		}
+		payload := e.table.compress(room[:0], text)
 		if len(payload)*1000/len(text)*100 <= e.symbols.rate*staleRate {
 			return payload
 		}
 	}
-	if e.symbols == nil {
-		e.symbols, e.trainer = new(symbolTable), new(trainer)
-	}
-	e.trainer.train(e.symbols, text, e.o.Seed)
-	e.symbolsKnown = true
-	payload := e.symbols.compress(room[:0], text)
-	e.symbols.rate = len(payload) * 1000 / len(text)
+	e.trainer.train(&e.table, text, e.o.Seed)
+	payload := e.table.compress(room[:0], text)
+	e.symbols = &symbols{list: slices.Clone(e.table.list), rate: len(payload) * 1000 / len(text)}
+	e.tableFor = e.symbols
 	return payload
 }

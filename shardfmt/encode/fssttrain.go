@@ -65,7 +65,7 @@ func (tr *trainer) count(t *symbolTable) {
 		code, length := t.find(word, len(text))
 		s := symbol{bytes: word & 0xff, length: 1}
 		if length > 0 {
-			s = t.symbols[code]
+			s = t.list[code]
 		}
 		tr.counts[s]++
 		if s.length > 1 {
@@ -99,7 +99,7 @@ func (tr *trainer) choose(t *symbolTable, last bool, total int) {
 	})
 	t.reset()
 	for _, c := range tr.found {
-		if t.n == maxSymbols {
+		if len(t.list) == maxSymbols {
 			break
 		}
 		t.add(c.symbol)

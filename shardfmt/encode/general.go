@@ -3,9 +3,6 @@ package encode
 import (
 	"encoding/binary"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
-
 	"github.com/shardcat/shardcat/shardfmt/block"
 	"github.com/shardcat/shardcat/shardfmt/kernel"
 )
@@ -21,25 +18,26 @@ const (
 	maxGeneral = 1 << 30
 )
 
-// planGeneral compresses the words as they are; for the profile that tries everything also zigzagged.
+// planGeneral compresses the words as they are; for the profile that tries everything also
+// with their signs folded in.
 func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope) *plan {
 	raw := len(vals) * sizeOf[U]()
 	if !sc.general || float64(best.size) < e.rules.generalAbove*float64(raw) || best.size < minGeneral ||
 		!e.general.due(sc) {
 		return nil
 	}
-	p := planGeneralOnly(e, vals, sc)
-	if k == signed && e.may(sc, block.ZigZag) && sc.level+1 < e.rules.depth {
-		p = better(p, planZigZag(e, vals, sc))
+	p := planGeneralOnly(e, vals)
+	if k == signed && sc.level < e.rules.generalBelow && e.mayNest(sc, block.ZigZag) {
+		p = better(p, planZigZagGeneral(e, vals))
 	}
 	e.general.report(sc, p != nil && p.cost() < best.cost())
 	return p
 }
 
 // planGeneralOnly compresses the words; nil if they are too many.
-func planGeneralOnly[U word](e *Encoder, vals []U, sc scope) *plan {
+func planGeneralOnly[U word](e *Encoder, vals []U) *plan {
 	text := kernel.AsBytes(vals)
-	payload := e.compress(text)
+	payload := e.compress(text, true)
 	if payload == nil {
 		return nil
 	}
@@ -48,41 +46,41 @@ func planGeneralOnly[U word](e *Encoder, vals []U, sc scope) *plan {
 	return p
 }
 
+func planZigZagGeneral[U word](e *Encoder, vals []U) *plan {
+	mapped := take[U](&e.arena, len(vals))
+	for i, v := range vals {
+		mapped[i] = zigZag(v)
+	}
+	kid := planGeneralOnly(e, mapped)
+	if kid == nil {
+		return nil
+	}
+	p := e.newPlan(block.ZigZag, 0)
+	p.size = headerOf(1) + nest(p, 0, mapped, kid)
+	return p
+}
+
 // compress gives the payload that the profile's compressor makes of text, in the memory of the block at
-// hand; nil if text is out of bounds.
-func (e *Encoder) compress(text []byte) []byte {
+// hand; nil if text is out of bounds. Numbers say that text is made of words.
+func (e *Encoder) compress(text []byte, numbers bool) []byte {
 	if len(text) == 0 || len(text) > maxGeneral {
 		return nil
 	}
-	if e.rules.general == block.Zstd {
-		return e.compressZstd(text)
+	if e.rules.general == block.Lz4 {
+		room := take[uint8](&e.arena, 4+lz4Bound(len(text)))
+		binary.LittleEndian.PutUint32(room, uint32(len(text)))
+		return e.lz4.compress(room[:4], text)
 	}
-	return e.compressLZ4(text)
-}
-
-func (e *Encoder) compressZstd(text []byte) []byte {
-	if e.zstd == nil {
-		level := zstd.SpeedDefault
-		if e.o.Profile == MinimalSize {
-			level = zstd.SpeedBestCompression
-		}
-		var err error
-		e.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
-		if err != nil {
-			panic(err) // the options are constants
+	levels := e.rules.textLevels
+	if numbers {
+		levels = e.rules.numberLevels
+	}
+	var best []byte
+	for _, level := range levels {
+		room := take[uint8](&e.arena, len(text)+len(text)/64+128)
+		if made := e.zstdAt(level).EncodeAll(text, room[:0]); best == nil || len(made) < len(best) {
+			best = made
 		}
 	}
-	room := take[uint8](&e.arena, len(text)+len(text)/64+128)
-	return e.zstd.EncodeAll(text, room[:0])
-}
-
-func (e *Encoder) compressLZ4(text []byte) []byte {
-	room := take[uint8](&e.arena, 4+lz4.CompressBlockBound(len(text)))
-	binary.LittleEndian.PutUint32(room, uint32(len(text)))
-	n, err := e.fast.CompressBlock(text, room[4:])
-	if err != nil || n == 0 {
-		return nil
-	}
-	return room[:4+n]
+	return best
 }

@@ -19,11 +19,15 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 	if s.changes == 0 {
 		return e.newPlan(block.SingleValue, 2+sizeOf[U]())
 	}
+	if e.o.Profile == Plain {
+		return best
+	}
 	if k == float {
 		best = better(best, planAlp(e, vals, best, sc))
 		best = better(best, planAlpRd(e, vals, best, sc))
 	} else {
 		best = better(best, planPacked(e, &s, k, sc))
+		best = better(best, planZigZag(e, vals, &s, k, best, sc))
 		if narrow := planTruncate(e, vals, &s, k, sc); narrow != nil {
 			best = better(best, narrow)
 			if narrow.kids[0] != nil || sc.level+2 < e.rules.depth {
@@ -146,19 +150,41 @@ func planFOR[U word](e *Encoder, vals []U, ref U, sc scope) *plan {
 	return p
 }
 
-// planZigZag maps small values of either sign to small unsigned ones, for the sake of a compressor.
-func planZigZag[U word](e *Encoder, vals []U, sc scope) *plan {
-	mapped := take[U](&e.arena, len(vals))
-	for i, v := range vals {
-		mapped[i] = v<<1 ^ U(extend(v)>>63)
-	}
-	within := sc
-	within.level++
-	kid := planGeneralOnly(e, mapped, within)
-	if kid == nil {
+// planZigZag maps values of either sign to unsigned ones, 0, −1, 1, −2, … to 0, 1, 2, 3, …. That helps when
+// their magnitudes are steadier than the values are, which a few short runs of the stream tell.
+func planZigZag[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) *plan {
+	if k != signed || extend(s.min) >= 0 || s.n < zigZagRun || !e.mayNest(sc, block.ZigZag) {
 		return nil
 	}
+	if float64(s.n*zigZagStep(vals)/8) >= best.cost()*3/4 {
+		return nil
+	}
+	mapped := take[U](&e.arena, len(vals))
+	for i, v := range vals {
+		mapped[i] = zigZag(v)
+	}
 	p := e.newPlan(block.ZigZag, 0)
-	p.size = headerOf(1) + nest(p, 0, mapped, kid)
+	p.size = headerOf(1) + nest(p, 0, mapped, planWords(e, mapped, unsigned, nil, sc.in(e.rules)))
 	return p
+}
+
+func zigZag[U word](v U) U { return v<<1 ^ U(extend(v)>>63) }
+
+// zigZagRun is the length of the runs that zigZagStep looks at.
+const zigZagRun = 16
+
+// zigZagStep is the bits that differences of neighbours take once they are mapped, in the narrowest of four
+// runs of the stream: noise makes none of them narrow.
+func zigZagStep[U word](vals []U) int {
+	least := bitsOf[U]()
+	for i := range 4 {
+		run := vals[(len(vals)-zigZagRun)*i/3:][:zigZagRun]
+		low, high := int64(0), int64(0)
+		for j := 1; j < len(run); j++ {
+			d := extend(zigZag(run[j]) - zigZag(run[j-1]))
+			low, high = min(low, d), max(high, d)
+		}
+		least = min(least, widthOf(uint64(high-low)))
+	}
+	return least
 }

@@ -22,9 +22,9 @@ type plan struct {
 	// width and ref of bit-packed values; ref is also the reference of FOR and the base of Delta.
 	width int
 	ref   uint64
-	// payload is what a compressor made of the values, table FSST's symbols.
+	// payload is what a compressor made of the values, symbols the table of FSST.
 	payload []byte
-	table   *symbolTable
+	symbols *symbols
 	// exponent, factor or (ALP-RD) the width of the right parts; positions and values of the exceptions.
 	exponent, factor uint8
 	where            []uint32

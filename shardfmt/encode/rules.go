@@ -1,6 +1,10 @@
 package encode
 
-import "github.com/shardcat/shardcat/shardfmt/block"
+import (
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/shardcat/shardcat/shardfmt/block"
+)
 
 // rules is what a profile allows and how it weighs.
 type rules struct {
@@ -10,6 +14,8 @@ type rules struct {
 	tries codeSet
 	// general is the compressor, if tries has one: block.Lz4 or block.Zstd.
 	general block.Code
+	// numberLevels and textLevels are the levels of Zstd that are tried; the smallest result stays.
+	numberLevels, textLevels []zstd.EncoderLevel
 	// generalAbove: the compressor is tried only when the values would shrink to no less than this share.
 	generalAbove float64
 	// generalBelow: the compressor may also work on nested streams, down to this depth.
@@ -36,13 +42,13 @@ func (s codeSet) without(codes ...block.Code) codeSet { return s &^ setOf(codes.
 // lightCodes are the encodings that need no compressor. Zstd and Lz4 come in by rules.general.
 var lightCodes = setOf(block.FLBitPack, block.FrameOfReference, block.FusedFrameOfReference, block.Delta,
 	block.RunLength, block.TruncateU8, block.TruncateU16, block.TruncateU32, block.BlockDictionary,
-	block.Sparse, block.Alp, block.AlpRd, block.Fsst)
+	block.Sparse, block.Alp, block.AlpRd, block.Fsst, block.ZigZag)
 
 var profileRules = [...]rules{
-	Plain: {depth: 1},
+	Plain: {depth: 1, tries: setOf(block.SingleValue)},
 	MinimalCompression: {
-		depth: 2, general: block.Lz4, generalAbove: 0.5,
-		tries:  lightCodes.without(block.FrameOfReference, block.AlpRd, block.Fsst),
+		depth: 2, general: block.Lz4, generalAbove: 0.1,
+		tries:  lightCodes.without(block.FrameOfReference, block.AlpRd, block.Fsst, block.ZigZag),
 		weight: weights(1.02, 1.05),
 	},
 	Balanced: {
@@ -50,10 +56,14 @@ var profileRules = [...]rules{
 	},
 	HighCompression: {
 		depth: 4, general: block.Zstd, tries: lightCodes, weight: weights(1.002, 1.005),
+		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault},
+		textLevels:   []zstd.EncoderLevel{zstd.SpeedDefault},
 	},
 	MinimalSize: {
-		depth: 4, general: block.Zstd, generalBelow: 2, tries: lightCodes | setOf(block.ZigZag),
-		weight: weights(1, 1),
+		depth: 4, general: block.Zstd, generalBelow: 2, tries: lightCodes,
+		weight:       weights(1, 1),
+		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBestCompression},
+		textLevels:   []zstd.EncoderLevel{zstd.SpeedBetterCompression, zstd.SpeedBestCompression},
 	},
 }
 

@@ -77,10 +77,14 @@ func SetCreation(p *metapb.ShardProperties, min, max uint64) {
 
 // Properties of our own, in the custom bag of a shard.
 const (
-	// PropertyFieldIDs holds the Iceberg field ids of all nodes, in the order of their numbers.
+	// PropertyFieldIDs holds the Iceberg field ids of all nodes in the order of their numbers, as decimal
+	// numbers separated by commas; 0 for a node that is no column of the table.
 	PropertyFieldIDs = "shardcat.field-ids"
 	// PropertyLayout says how a root is laid out: LayoutColumns, or nothing.
 	PropertyLayout = "shardcat.layout"
+	// PropertyAttempt tells one attempt to write a root under a chosen name from another: after a lost answer
+	// the writer knows its own object by it.
+	PropertyAttempt = "shardcat.attempt"
 	// PropertyArrowSchema holds the Arrow schema that the shard was made from.
 	PropertyArrowSchema = "arrow.schema"
 )

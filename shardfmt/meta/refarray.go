@@ -24,6 +24,8 @@ type RefArray struct {
 	urls []byte
 	// marks are the offsets in urls of every markEvery-th element.
 	marks []int
+	// unknown are the serialized fields that the message does not know.
+	unknown []byte
 }
 
 const markEvery = 64
@@ -54,6 +56,7 @@ func ParseRefArray(payload []byte) (*RefArray, error) {
 	if a == nil {
 		return nil, corrupt.At(0, "reference array can't be laid out")
 	}
+	a.unknown = m.ProtoReflect().GetUnknown()
 	return a, nil
 }
 
@@ -137,6 +140,9 @@ func run(b []byte, tag byte) (body, rest []byte, ok bool) {
 	}
 	return body, b[1+n:], true
 }
+
+// Unknown are the fields of the message that are none of the three, serialized.
+func (a *RefArray) Unknown() []byte { return a.unknown }
 
 // Len is the number of elements.
 func (a *RefArray) Len() int { return len(a.starts) / 8 }

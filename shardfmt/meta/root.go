@@ -112,8 +112,9 @@ func (r *Root) message(ctx context.Context, anchor string, ref *metapb.DataRef) 
 	return payload, url, nil
 }
 
-// decode reads the message that ref refers to into m.
-func (r *Root) decode(ctx context.Context, anchor string, ref *metapb.DataRef, m proto.Message) (url string, err error) {
+// Decode reads the message that ref refers to, when ref stands in a message of the object anchor, into m. It
+// returns the object the message lies in, which is the anchor of the references in m.
+func (r *Root) Decode(ctx context.Context, anchor string, ref *metapb.DataRef, m proto.Message) (url string, err error) {
 	payload, url, err := r.message(ctx, anchor, ref)
 	if err != nil {
 		return "", err
@@ -195,7 +196,7 @@ func (r *Root) Properties(ctx context.Context) (*metapb.ShardProperties, error) 
 		if r.dir.PropertiesRef == nil {
 			return m, nil
 		}
-		_, err := r.decode(ctx, r.url, r.dir.PropertiesRef, m)
+		_, err := r.Decode(ctx, r.url, r.dir.PropertiesRef, m)
 		return m, err
 	})
 }
@@ -205,7 +206,7 @@ func (r *Root) Properties(ctx context.Context) (*metapb.ShardProperties, error) 
 func (r *Root) URLList(ctx context.Context) (*metapb.UrlList, error) {
 	return r.urls.get(func() (*metapb.UrlList, error) {
 		m := new(metapb.UrlList)
-		_, err := r.decode(ctx, r.url, r.dir.UrlListRef, m)
+		_, err := r.Decode(ctx, r.url, r.dir.UrlListRef, m)
 		return m, err
 	})
 }
@@ -217,7 +218,7 @@ func (r *Root) Indexes(ctx context.Context) (*metapb.IndexCollection, error) {
 		if r.dir.IndexesRef == nil {
 			return m, nil
 		}
-		_, err := r.decode(ctx, r.url, r.dir.IndexesRef, m)
+		_, err := r.Decode(ctx, r.url, r.dir.IndexesRef, m)
 		return m, err
 	})
 }

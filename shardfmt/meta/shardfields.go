@@ -33,7 +33,7 @@ func (r *Root) ShardField(ctx context.Context, id uint32) (*metapb.FieldDescript
 	}
 	m := new(metapb.FieldDescriptor)
 	if list.oneURL && strings.Contains(ref.Url, ":") && r.holdsFrame(ctx, ref) {
-		_, err := r.decode(ctx, r.url, SelfRef(ref.Range.Start, ref.Range.End), m)
+		_, err := r.Decode(ctx, r.url, SelfRef(ref.Range.Start, ref.Range.End), m)
 		return m, err
 	}
 	if ref.Url != "" {
@@ -41,7 +41,7 @@ func (r *Root) ShardField(ctx context.Context, id uint32) (*metapb.FieldDescript
 			return nil, nil
 		}
 	}
-	if _, err := r.decode(ctx, list.anchor, ref, m); err != nil {
+	if _, err := r.Decode(ctx, list.anchor, ref, m); err != nil {
 		if ref.Url != "" && ctx.Err() == nil {
 			return nil, nil
 		}

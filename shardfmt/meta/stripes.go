@@ -3,6 +3,8 @@ package meta
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -17,9 +19,10 @@ type fieldList struct {
 
 // stripeList is the list of stripes, with the object it was read from and the field lists read so far.
 type stripeList struct {
-	anchor string
-	list   []*metapb.StripeDirectory
-	fields []memo[*fieldList]
+	anchor  string
+	message *metapb.StripeList
+	list    []*metapb.StripeDirectory
+	fields  []memo[*fieldList]
 }
 
 // Stripes are the stripes of the shard in order. Their number, the sums of their records and their positions
@@ -35,14 +38,16 @@ func (r *Root) Stripes(ctx context.Context) ([]*metapb.StripeDirectory, error) {
 func (r *Root) loadStripes(ctx context.Context) (*stripeList, error) {
 	return r.stripes.get(func() (*stripeList, error) {
 		m := new(metapb.StripeList)
-		url, err := r.decode(ctx, r.url, r.dir.StripeListRef, m)
+		url, err := r.Decode(ctx, r.url, r.dir.StripeListRef, m)
 		if err != nil {
 			return nil, err
 		}
 		if err := checkStripes(r.dir, m.Stripes); err != nil {
 			return nil, corrupt.Locate(err, url, int64(r.dir.StripeListRef.GetRange().GetStart())+4)
 		}
-		return &stripeList{anchor: url, list: m.Stripes, fields: make([]memo[*fieldList], len(m.Stripes))}, nil
+		return &stripeList{
+			anchor: url, message: m, list: m.Stripes, fields: make([]memo[*fieldList], len(m.Stripes)),
+		}, nil
 	})
 }
 
@@ -89,24 +94,44 @@ func (r *Root) stripe(ctx context.Context, i int) (*stripeList, *metapb.StripeDi
 
 // StripeProperties are the properties of stripe i, empty if it has none.
 func (r *Root) StripeProperties(ctx context.Context, i int) (*metapb.StripeProperties, error) {
-	s, dir, err := r.stripe(ctx, i)
 	m := new(metapb.StripeProperties)
-	if err != nil || dir.PropertiesRef == nil {
-		return m, err
-	}
-	_, err = r.decode(ctx, s.anchor, dir.PropertiesRef, m)
+	_, err := r.stripePart(ctx, i, (*metapb.StripeDirectory).GetPropertiesRef, m)
 	return m, err
 }
 
 // StripeIndexes are the indexes of stripe i, empty if it has none.
 func (r *Root) StripeIndexes(ctx context.Context, i int) (*metapb.IndexCollection, error) {
-	s, dir, err := r.stripe(ctx, i)
 	m := new(metapb.IndexCollection)
-	if err != nil || dir.IndexesRef == nil {
-		return m, err
-	}
-	_, err = r.decode(ctx, s.anchor, dir.IndexesRef, m)
+	_, err := r.stripePart(ctx, i, (*metapb.StripeDirectory).GetIndexesRef, m)
 	return m, err
+}
+
+// stripePart decodes the message that a reference of stripe i leads to, if there is one, and gives the object
+// it lies in.
+func (r *Root) stripePart(ctx context.Context, i int, ref func(*metapb.StripeDirectory) *metapb.DataRef, m proto.Message) (anchor string, err error) {
+	s, dir, err := r.stripe(ctx, i)
+	if err != nil || ref(dir) == nil {
+		return r.url, err
+	}
+	return r.Decode(ctx, s.anchor, ref(dir), m)
+}
+
+// StripeList is the message that holds the directories of the stripes, checked as Stripes does.
+func (r *Root) StripeList(ctx context.Context) (*metapb.StripeList, error) {
+	s, err := r.loadStripes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.message, nil
+}
+
+// StripeAnchor is the object that holds the list of stripes: the one that references without URL mean there.
+func (r *Root) StripeAnchor(ctx context.Context) (string, error) {
+	s, err := r.loadStripes(ctx)
+	if err != nil {
+		return "", err
+	}
+	return s.anchor, nil
 }
 
 // StripeField is the descriptor of the field with the given node number in stripe i, and the object it was
@@ -125,7 +150,7 @@ func (r *Root) StripeField(ctx context.Context, i int, id uint32) (*metapb.Strip
 		return nil, "", corrupt.Locate(err, list.anchor, 0)
 	}
 	m := new(metapb.StripeFieldDescriptor)
-	url, err := r.decode(ctx, list.anchor, ref, m)
+	url, err := r.Decode(ctx, list.anchor, ref, m)
 	if err != nil {
 		return nil, "", err
 	}
@@ -139,6 +164,16 @@ func (r *Root) stripeFields(ctx context.Context, i int) (*fieldList, error) {
 		return nil, err
 	}
 	return s.fields[i].get(func() (*fieldList, error) { return r.fieldList(ctx, s.anchor, dir.FieldListRef) })
+}
+
+// StripeFieldList is the list of references to the descriptors of stripe i, by node number, and the object
+// they are relative to.
+func (r *Root) StripeFieldList(ctx context.Context, i int) (*RefArray, string, error) {
+	list, err := r.stripeFields(ctx, i)
+	if err != nil {
+		return nil, "", err
+	}
+	return list.refs, list.anchor, nil
 }
 
 func (r *Root) fieldList(ctx context.Context, anchor string, ref *metapb.DataRef) (*fieldList, error) {

@@ -1,0 +1,110 @@
+package azblob
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestParseURL(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("AZURE_STORAGE_ACCOUNT", "envacct")
+	for _, tc := range []struct{ raw, want, key string }{ // want empty: refused
+		{"abfss://c@acct.dfs.core.windows.net/a/b", "abfss://c@acct.dfs.core.windows.net", "a/b"},
+		{"abfs://c@acct.dfs.core.windows.net", "abfss://c@acct.dfs.core.windows.net", ""},
+		{"wasbs://c@acct.blob.core.windows.net/a", "abfss://c@acct.dfs.core.windows.net", "a"},
+		{"wasb://c@ACCT.blob.core.windows.net/A", "abfss://c@acct.dfs.core.windows.net", "A"},
+		{"https://acct.blob.core.windows.net/c/a/b", "abfss://c@acct.dfs.core.windows.net", "a/b"},
+		{"https://acct.dfs.core.windows.net/c", "abfss://c@acct.dfs.core.windows.net", ""},
+		{"abfss://ws@onelake.dfs.fabric.microsoft.com/x", "abfss://ws@onelake.dfs.fabric.microsoft.com", "x"},
+		{"abfss://c@acct.z07.dfs.storage.azure.net/x", "abfss://c@acct.z07.dfs.storage.azure.net", "x"},
+		{"azblob://c/a/b", "abfss://c@envacct.dfs.core.windows.net", "a/b"},
+		{"azblob://c/a?storage_account=other", "abfss://c@other.dfs.core.windows.net", "a"},
+		{"az://c?storage_account=o&domain=blob.core.chinacloudapi.cn", "abfss://c@o.dfs.core.chinacloudapi.cn", ""},
+		{"abfss://acct.dfs.core.windows.net/a", "", ""},
+		{"abfss://c:" + secret + "@acct.dfs.core.windows.net/a", "", ""},
+		{"abfss://c@acct.example.com/a", "", ""},
+		{"https://user@acct.blob.core.windows.net/c/a", "", ""},
+		{"https://acct.blob.core.windows.net", "", ""},
+		{"s3://c/a", "", ""},
+	} {
+		u, err := url.Parse(tc.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		place, key, err := ParseURL(u)
+		switch {
+		case tc.want == "" && !errors.Is(err, ErrPlace):
+			t.Errorf("%s: %v, want ErrPlace", tc.raw, err)
+		case tc.want != "" && (err != nil || place.String() != tc.want || key != tc.key):
+			t.Errorf("%s: %s, key %q, %v; want %s, key %q", tc.raw, place, key, err, tc.want, tc.key)
+		case err != nil && strings.Contains(err.Error(), secret):
+			t.Errorf("%s: the error repeats a secret", tc.raw)
+		}
+	}
+}
+
+func TestParseOptions(t *testing.T) {
+	for _, tc := range []struct{ query, wantErr string }{
+		{"", ""},
+		{"storage_account=a&domain=core.windows.net&protocol=https", ""},
+		{"credential=managed_identity&client_id=x", ""},
+		{"anonymous=true&access_tier=cool&encryption_scope=s&part_size=1048576&list_page=5000", ""},
+		{"endpoint=http://127.0.0.1:10000/acct", ""},
+		{"credential=password", "none of"},
+		{"access_tier=lukewarm", "access_tier"},
+		{"part_size=0", "part_size"},
+		{"list_page=5001", "list_page"},
+		{"endpoint=127.0.0.1", "endpoint"},
+		{"endpoint=https://x/?sig=" + secret, "endpoint"},
+		{"colour=blue", "not known"},
+		{"credential=cli&credential=key", "2 times"},
+		{"sig=" + secret, "environment"},
+		{"sv=2024", "environment"},
+		{"account_key=" + secret, "environment"},
+	} {
+		q, err := url.ParseQuery(tc.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ParseOptions(q)
+		switch {
+		case (err == nil) != (tc.wantErr == ""):
+			t.Errorf("%s: error %v, want %q", tc.query, err, tc.wantErr)
+		case err != nil && (!strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), secret)):
+			t.Errorf("%s: error %q, want %q and no secret", tc.query, err, tc.wantErr)
+		}
+	}
+}
+
+// TestCredentialsGoToTheirAccountOnly: neither key nor signature of the environment's account is used for
+// another one, and none is sent below a domain that is not Azure's.
+func TestCredentialsGoToTheirAccountOnly(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING",
+		"AccountName=mine;SharedAccessSignature=sv=1&sig=x;BlobEndpoint=http://127.0.0.1:1/mine")
+	for _, tc := range []struct {
+		place   Place
+		opts    Options
+		want    string // the URL of the container with its signature
+		wantErr string
+	}{
+		{Place{"mine", "c", DefaultDomain}, Options{}, "http://127.0.0.1:1/mine/c?sv=1&sig=x", ""},
+		{Place{"other", "c", DefaultDomain}, Options{Identity: "anonymous"}, "https://other.blob.core.windows.net/c", ""},
+		{Place{"other", "c", DefaultDomain}, Options{Identity: "sas"}, "", "no sas for account other"},
+		{Place{"mine", "c", "evil.example"}, Options{Identity: "anonymous", Endpoint: "https://evil.example"}, "https://evil.example/c", ""},
+		{Place{"thine", "c", "evil.example"}, Options{}, "", "none of Azure's"},
+	} {
+		client, err := tc.opts.client(tc.place)
+		if tc.wantErr != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
+				t.Errorf("%v: %v, want %q", tc.place, err, tc.wantErr)
+			}
+			continue
+		}
+		if err != nil || client.URL() != tc.want {
+			t.Errorf("%v: %v, %v; want %s", tc.place, client.URL(), err, tc.want)
+		}
+	}
+}

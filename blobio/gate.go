@@ -1,0 +1,192 @@
+package blobio
+
+import (
+	"context"
+	"io"
+	"iter"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// gate bounds what one bucket is asked at once, and how fast after it said that it is busy. A stream or a
+// list holds no place while its consumer works: the consumer may make requests of its own.
+type gate struct {
+	Bucket
+	places chan struct{}
+	pace   pace
+}
+
+func newGate(bucket Bucket, places int) *gate {
+	return &gate{Bucket: bucket, places: make(chan struct{}, places)}
+}
+
+// pass makes one request.
+func (g *gate) pass(ctx context.Context, op, key string, request func() error) error {
+	select {
+	case g.places <- struct{}{}:
+		defer func() { <-g.places }()
+	case <-ctx.Done():
+		return NewError(op, key, ErrCanceled, context.Cause(ctx))
+	}
+	if err := g.pace.wait(ctx); err != nil {
+		return NewError(op, key, ErrCanceled, err)
+	}
+	err := request()
+	g.pace.answered(Class(err) == ErrThrottled)
+	return err
+}
+
+func (g *gate) ReadRange(ctx context.Context, key string, off int64, dst []byte) (info Info, err error) {
+	err = g.pass(ctx, "read", key, func() error {
+		info, err = g.Bucket.ReadRange(ctx, key, off, dst)
+		return err
+	})
+	return info, err
+}
+
+func (g *gate) ReadSuffix(ctx context.Context, key string, n int64) (b []byte, info Info, err error) {
+	err = g.pass(ctx, "read", key, func() error {
+		b, info, err = g.Bucket.ReadSuffix(ctx, key, n)
+		return err
+	})
+	return b, info, err
+}
+
+func (g *gate) Open(ctx context.Context, key string, off int64) (r io.ReadCloser, info Info, err error) {
+	err = g.pass(ctx, "open", key, func() error {
+		r, info, err = g.Bucket.Open(ctx, key, off)
+		return err
+	})
+	return r, info, err
+}
+
+func (g *gate) Stat(ctx context.Context, key string) (info Info, err error) {
+	err = g.pass(ctx, "stat", key, func() error {
+		info, err = g.Bucket.Stat(ctx, key)
+		return err
+	})
+	return info, err
+}
+
+func (g *gate) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		if err := g.pace.wait(ctx); err != nil {
+			yield(Info{}, NewError("list", prefix, ErrCanceled, err))
+			return
+		}
+		for info, err := range g.Bucket.List(ctx, prefix) {
+			if err != nil {
+				g.pace.answered(Class(err) == ErrThrottled)
+			}
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+func (g *gate) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
+	w, err := g.Bucket.Create(ctx, key, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &gatedWriter{Writer: w, g: g, ctx: ctx, key: key}, nil
+}
+
+type gatedWriter struct {
+	Writer
+	g   *gate
+	ctx context.Context
+	key string
+}
+
+func (w *gatedWriter) Close() error {
+	err := w.g.pass(w.ctx, "create", w.key, w.Writer.Close)
+	if Class(err) == ErrCanceled {
+		w.Writer.Abort() // it may never have come to Close
+	}
+	return err
+}
+
+func (g *gate) Delete(ctx context.Context, key, etag string) error {
+	return g.pass(ctx, "delete", key, func() error { return g.Bucket.Delete(ctx, key, etag) })
+}
+
+// pace is a token bucket that has no limit until the store says it is busy. Then the limit is half of the rate
+// at which it was asked, and grows by a quarter each second of good answers, until it is twice that rate and
+// falls away.
+type pace struct {
+	mu      sync.Mutex
+	tokens  *rate.Limiter // nil: no limit
+	peak    float64       // requests per second when the store was last busy
+	changed time.Time     // when tokens got their limit
+
+	second      int64 // in which count happened
+	count, last float64
+}
+
+// slowest is the lowest limit, in requests per second: one that still finds out that the store recovered.
+const slowest = 1
+
+func (p *pace) wait(ctx context.Context) error {
+	p.mu.Lock()
+	p.tick()
+	p.count++
+	tokens := p.tokens
+	p.mu.Unlock()
+	if tokens == nil {
+		return nil
+	}
+	return tokens.Wait(ctx)
+}
+
+// tick keeps the counts of this second and of the one before. It is called with the lock held.
+func (p *pace) tick() {
+	now := time.Now().Unix()
+	switch now - p.second {
+	case 0:
+		return
+	case 1:
+		p.last = p.count
+	default:
+		p.last = 0
+	}
+	p.second, p.count = now, 0
+}
+
+// answered adapts the limit, at most once a second: an overload brings many bad answers.
+func (p *pace) answered(busy bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !busy && p.tokens == nil || time.Since(p.changed) < time.Second {
+		return
+	}
+	if busy {
+		p.tick()
+		p.peak = max(p.last, p.count, slowest)
+		limit := p.peak / 2
+		if p.tokens != nil {
+			limit = min(limit, float64(p.tokens.Limit())/2)
+		}
+		p.limit(max(limit, slowest))
+		return
+	}
+	if limit := float64(p.tokens.Limit()) * 1.25; limit < 2*p.peak {
+		p.limit(limit)
+	} else {
+		p.tokens = nil
+	}
+}
+
+func (p *pace) limit(perSecond float64) {
+	p.changed = time.Now()
+	burst := max(1, int(perSecond/10))
+	if p.tokens == nil {
+		p.tokens = rate.NewLimiter(rate.Limit(perSecond), burst)
+		return
+	}
+	p.tokens.SetLimit(rate.Limit(perSecond))
+	p.tokens.SetBurst(burst)
+}

@@ -1,0 +1,31 @@
+package blobio
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// process is the budget of all Spaces that have none of their own.
+var process = newBudget(DefaultReadMemory)
+
+// budget bounds the bytes of reads in flight.
+type budget struct {
+	*semaphore.Weighted
+	most int64
+}
+
+func newBudget(most int64) *budget {
+	most = max(1, most)
+	return &budget{semaphore.NewWeighted(most), most}
+}
+
+// hold takes n bytes of the budget, waiting for other reads to end. A read larger than the whole budget goes
+// alone. No holder ever waits for more, so that two can't wait for one another.
+func (b *budget) hold(ctx context.Context, n int64) (release func(), err error) {
+	n = min(n, b.most)
+	if err := b.Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	return func() { b.Release(n) }, nil
+}

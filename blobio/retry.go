@@ -1,0 +1,262 @@
+package blobio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"time"
+)
+
+// RetryPolicy says how long to try. Zero fields have the default of DefaultRetry. Only ErrThrottled,
+// ErrTransient and ErrConflict are tried again, and only requests that may be made twice: reads, lists, deletes, and the begin
+// of a write (Space.Put settles the end of one).
+type RetryPolicy struct {
+	// Attempts without progress, the first one included; 1 is no retry.
+	Attempts int
+	// Budget is the time that attempts without progress and the waits between them may take.
+	Budget time.Duration
+	// First and Most bound the waits: before retry n it is random in [0, min(Most, First·2ⁿ)) ("full
+	// jitter"), and at least what the store asked for.
+	First, Most time.Duration
+	// Stall is how long an attempt may wait for the first byte and between two reads of a stream. A ranged
+	// read gets a second more for each SlowestRate of its bytes.
+	Stall time.Duration
+}
+
+// DefaultRetry rides out a restart of a server, and gives up within two minutes.
+var DefaultRetry = RetryPolicy{Attempts: 6, Budget: 2 * time.Minute, First: 100 * time.Millisecond,
+	Most: 10 * time.Second, Stall: 20 * time.Second}
+
+// SlowestRate in bytes per second is what a ranged read must bring to be let go on.
+const SlowestRate = 256 << 10
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	d := DefaultRetry
+	if p.Attempts > 0 {
+		d.Attempts = p.Attempts
+	}
+	if p.Budget > 0 {
+		d.Budget = p.Budget
+	}
+	if p.First > 0 {
+		d.First = p.First
+	}
+	if p.Most > 0 {
+		d.Most = p.Most
+	}
+	if p.Stall > 0 {
+		d.Stall = p.Stall
+	}
+	return d
+}
+
+// tries are the attempts at one operation.
+type tries struct {
+	policy RetryPolicy
+	failed int
+	begin  time.Time
+}
+
+func (p RetryPolicy) begin() *tries { return &tries{policy: p, begin: time.Now()} }
+
+// progress forgets the failures before it.
+func (t *tries) progress() { t.failed, t.begin = 0, time.Now() }
+
+// again waits before the next attempt, or returns the error with which to end.
+func (t *tries) again(ctx context.Context, err error) error {
+	if class := Class(err); class != ErrThrottled && class != ErrTransient && class != ErrConflict {
+		return err
+	}
+	t.failed++
+	wait := max(t.wait(), RetryAfter(err))
+	if t.failed >= t.policy.Attempts || time.Since(t.begin)+wait > t.policy.Budget {
+		return err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(&Error{Op: "wait", URL: urlOf(err), Class: ErrCanceled, Err: context.Cause(ctx)}, err)
+	}
+}
+
+// wait is the jitter after the failures so far.
+func (t *tries) wait() time.Duration {
+	ceiling := t.policy.First
+	for range t.failed - 1 {
+		if ceiling *= 2; ceiling >= t.policy.Most {
+			break
+		}
+	}
+	return rand.N(max(1, min(ceiling, t.policy.Most)))
+}
+
+func urlOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.URL
+	}
+	return ""
+}
+
+// retrying tries again what failed for a fault that may pass, and goes on where a body broke.
+type retrying struct {
+	Bucket
+	policy RetryPolicy
+}
+
+// errStalled is the cause of an attempt that was given up.
+var errStalled = errors.New("no answer in time")
+
+// attempt runs one attempt under a time limit. The end of that limit is a fault of the store.
+func (r *retrying) attempt(ctx context.Context, limit time.Duration, op, key string, do func(ctx context.Context) error) error {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errStalled)
+	defer cancel()
+	err := do(limited)
+	if err == nil || ctx.Err() != nil || limited.Err() == nil || Class(err) != ErrCanceled {
+		return err
+	}
+	late := &Error{Op: op, URL: key, Class: ErrTransient, Err: errStalled}
+	var e *Error
+	if errors.As(err, &e) {
+		late.URL, late.Filled = e.URL, e.Filled
+	}
+	return late
+}
+
+// retry runs attempts until one succeeds or the policy ends them.
+func (r *retrying) retry(ctx context.Context, op, key string, do func(ctx context.Context) error) error {
+	err := r.attempt(ctx, r.policy.Stall, op, key, do)
+	if err == nil {
+		return nil
+	}
+	for t := r.policy.begin(); err != nil; {
+		if err := t.again(ctx, err); err != nil {
+			return err
+		}
+		err = r.attempt(ctx, r.policy.Stall, op, key, do)
+	}
+	return nil
+}
+
+// ReadRange resumes at the exact byte where a body broke, on the same object: what the first answer said of it
+// becomes the condition of the next.
+func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []byte) (info Info, err error) {
+	t := r.policy.begin()
+	for {
+		limit := r.policy.Stall + time.Duration(len(dst)/SlowestRate)*time.Second
+		err = r.attempt(ctx, limit, "read", key, func(ctx context.Context) error {
+			info, err = r.Bucket.ReadRange(ctx, key, off, dst)
+			return err
+		})
+		if err == nil {
+			return info, nil
+		}
+		if n := arrived(dst, err); n > 0 {
+			off, dst = off+int64(n), dst[n:]
+			t.progress()
+			if info.ETag != "" && Pinned(ctx) == "" {
+				ctx = WithPin(ctx, info.ETag)
+			}
+		}
+		if err := t.again(ctx, err); err != nil {
+			return info, err
+		}
+	}
+}
+
+func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64) (b []byte, info Info, err error) {
+	err = r.retry(ctx, "read", key, func(ctx context.Context) error {
+		b, info, err = r.Bucket.ReadSuffix(ctx, key, n)
+		return err
+	})
+	return b, info, err
+}
+
+func (r *retrying) Stat(ctx context.Context, key string) (info Info, err error) {
+	err = r.retry(ctx, "stat", key, func(ctx context.Context) error {
+		info, err = r.Bucket.Stat(ctx, key)
+		return err
+	})
+	return info, err
+}
+
+// Open gives a reader that resumes.
+func (r *retrying) Open(ctx context.Context, key string, off int64) (io.ReadCloser, Info, error) {
+	s := &stream{r: r, ctx: ctx, key: key, off: off, tries: r.policy.begin()}
+	for {
+		err := s.open()
+		if err == nil {
+			return s, s.info, nil
+		}
+		if err := s.tries.again(ctx, err); err != nil {
+			return nil, s.info, err
+		}
+	}
+}
+
+// List begins anew behind the last key it gave. Objects that are written meanwhile may be missed, as in any
+// list.
+func (r *retrying) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		last, t := "", r.policy.begin()
+		for {
+			failed := error(nil)
+			for info, err := range r.Bucket.List(ctx, prefix) {
+				if err != nil {
+					failed = err
+					break
+				}
+				if last != "" && info.Key <= last {
+					continue
+				}
+				last = info.Key
+				t.progress()
+				if !yield(info, nil) {
+					return
+				}
+			}
+			if failed == nil {
+				return
+			}
+			if err := t.again(ctx, failed); err != nil {
+				yield(Info{}, err)
+				return
+			}
+		}
+	}
+}
+
+func (r *retrying) Create(ctx context.Context, key string, opts CreateOptions) (w Writer, err error) {
+	t := r.policy.begin()
+	for {
+		// No time limit here: the writer lives as long as the context it was made with.
+		if w, err = r.Bucket.Create(ctx, key, opts); err == nil {
+			return w, nil
+		}
+		if err := t.again(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Delete takes "gone" for success if an attempt before may have done it.
+func (r *retrying) Delete(ctx context.Context, key, etag string) error {
+	unsure := false
+	return r.retry(ctx, "delete", key, func(ctx context.Context) error {
+		err := r.Bucket.Delete(ctx, key, etag)
+		switch Class(err) {
+		case ErrNotFound:
+			if unsure {
+				return nil
+			}
+		case ErrTransient, ErrCanceled:
+			unsure = true
+		}
+		return err
+	})
+}

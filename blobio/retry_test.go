@@ -1,0 +1,313 @@
+package blobio_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/blobio/memblob"
+)
+
+// object is what the tests read: 1,000 bytes of which no two stretches are alike.
+var object = func() []byte {
+	b := make([]byte, 0, 1000)
+	for i := range 250 {
+		b = fmt.Appendf(b, "%03d.", i)
+	}
+	return b
+}()
+
+// faulty makes a Space over a bucket that holds object under the URL x, and fails by the script.
+func faulty(t *testing.T, script string, opts ...blobio.Option) (sp *blobio.Space, url string, mem *memblob.Bucket, f *blobtest.Faulty) {
+	t.Helper()
+	mem = memblob.New()
+	mem.Replace("x", object)
+	f = blobtest.NewFaulty(t, mem, script)
+	sp = blobio.NewSpace(opts...)
+	if err := sp.MountBucket("mem://faulty/", f); err != nil {
+		t.Fatal(err)
+	}
+	return sp, "mem://faulty/x", mem, f
+}
+
+func wantClass(t *testing.T, err, class error) {
+	t.Helper()
+	if blobio.Class(err) != class {
+		t.Errorf("error is %v, want class %v", err, class)
+	}
+}
+
+func TestReadsSurviveFaultsThatPass(t *testing.T) {
+	for _, test := range []struct {
+		script string
+		gets   int64
+		class  error
+	}{
+		{"get 1: fail transient", 2, nil},
+		{"get 1-5: fail throttled", 6, nil},
+		{"get *: fail throttled", 6, blobio.ErrThrottled},
+		{"get *: fail transient", 6, blobio.ErrTransient},
+		{"get 1: lost transient", 2, nil},
+		{"get 1: fail denied", 1, blobio.ErrDenied},
+		{"get 1: fail notfound", 1, blobio.ErrNotFound},
+		{"get 1: fail unknown", 1, blobio.ErrUnknown},
+		{"get 1: stall 10h", 2, nil},
+		{"get 1: fail throttled after 30s", 2, nil},
+		{"get 1: fail throttled after 1h", 1, blobio.ErrThrottled}, // beyond the time budget: not even waited for
+	} {
+		t.Run(test.script, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sp, url, _, _ := faulty(t, test.script)
+				begin := time.Now()
+				dst := make([]byte, 500)
+				_, err := sp.ReadRange(t.Context(), url, 100, dst)
+				wantClass(t, err, test.class)
+				if err == nil && !bytes.Equal(dst, object[100:600]) {
+					t.Error("other bytes than those of the object")
+				}
+				if got := sp.Counters().Gets; got != test.gets {
+					t.Errorf("%d GETs, want %d", got, test.gets)
+				}
+				if took := time.Since(begin); took > blobio.DefaultRetry.Budget {
+					t.Errorf("took %v, more than the budget", took)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sp, url, _, _ := faulty(t, "get 1: fail throttled after 30s")
+		begin := time.Now()
+		if _, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took < 30*time.Second {
+			t.Errorf("asked again after %v, the store wanted 30 s", took)
+		}
+	})
+}
+
+// TestResumeAtEveryOffset breaks the body after each number of bytes: the next request asks for the rest, and
+// no byte comes twice.
+func TestResumeAtEveryOffset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for cut := range len(object) {
+			sp, url, _, _ := faulty(t, fmt.Sprintf("get 1: cut %d", cut))
+			dst := make([]byte, len(object))
+			if _, err := sp.ReadRange(t.Context(), url, 0, dst); err != nil || !bytes.Equal(dst, object) {
+				t.Fatalf("cut at %d: %v", cut, err)
+			}
+			if c := sp.Counters(); c.Gets != 2 || c.GetBytes != int64(len(object)) || c.Depth != 2 {
+				t.Fatalf("cut at %d: %+v, want 2 GETs for %d bytes", cut, c, len(object))
+			}
+		}
+	})
+}
+
+// TestStreamResumesAtEveryOffset does the same to a stream, twice each.
+func TestStreamResumesAtEveryOffset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for cut := range len(object) {
+			sp, url, _, f := faulty(t, fmt.Sprintf("get 1-2: cut %d", cut))
+			got, _, err := sp.ReadAll(t.Context(), url, 1<<20)
+			if err != nil || !bytes.Equal(got, object) {
+				t.Fatalf("cut at %d: %d bytes, %v", cut, len(got), err)
+			}
+			if n := f.Requests("get"); n < 2 || n > 3 {
+				t.Fatalf("cut at %d: %d requests", cut, n)
+			}
+		}
+	})
+}
+
+func TestReplacedObjectIsNeverMixed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := bytes.Repeat([]byte("y"), len(object))
+		sp, url, mem, f := faulty(t, "get 1: cut 300")
+		r, _, err := sp.Open(t.Context(), url, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(r, make([]byte, 300)); err != nil {
+			t.Fatal(err)
+		}
+		mem.Replace("x", other)
+		n, err := io.Copy(io.Discard, r)
+		if n != 0 {
+			t.Errorf("%d bytes of the other object arrived", n)
+		}
+		wantClass(t, err, blobio.ErrChanged)
+
+		f.Play(t, "")
+		mem.Replace("x", object)
+		pins := blobio.NewPins()
+		ctx := pins.With(t.Context())
+		if _, err := sp.ReadRange(ctx, url, 0, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		mem.Replace("x", other)
+		_, err = sp.ReadRange(ctx, url, 10, make([]byte, 10))
+		wantClass(t, err, blobio.ErrChanged)
+		_, _, err = sp.ReadSuffix(ctx, url, 10)
+		wantClass(t, err, blobio.ErrChanged)
+		_, _, err = sp.Open(ctx, url, 10)
+		wantClass(t, err, blobio.ErrChanged)
+		if _, err := sp.ReadRange(t.Context(), url, 10, make([]byte, 10)); err != nil {
+			t.Errorf("without pins: %v", err)
+		}
+	})
+}
+
+func TestStalledStreamIsOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sp, url, _, _ := faulty(t, "get 1: stall 10h")
+		got, _, err := sp.ReadAll(t.Context(), url, 1<<20)
+		if err != nil || !bytes.Equal(got, object) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestPutOutcomes: won, lost and unknown, whatever the answers say.
+func TestPutOutcomes(t *testing.T) {
+	mine, others := []byte("mine"), []byte("others")
+	for _, test := range []struct {
+		name, script string
+		there        []byte // before the Put
+		class        error
+		holds        []byte // afterwards
+	}{
+		{"plain", "", nil, nil, mine},
+		{"taken", "", others, blobio.ErrExists, others},
+		{"mine already", "", mine, nil, mine},
+		{"answer lost", "put 1: lost transient", nil, nil, mine},
+		{"answer lost, unknown", "put 1: lost unknown", nil, nil, mine},
+		{"delivered twice", "put 1: twice", nil, nil, mine},
+		{"not done", "put 1: fail transient", nil, nil, mine},
+		{"not done, then taken by the retry of itself", "put 1: lost throttled", nil, nil, mine},
+		{"answer lost, taken", "put 1: lost transient", others, blobio.ErrExists, others},
+		{"busy", "put 1-5: fail throttled", nil, nil, mine},
+		{"always busy", "put *: fail throttled", nil, blobio.ErrThrottled, nil},
+		{"another writer at work", "put 1: fail conflict", nil, nil, mine},
+		{"refused", "put 1: fail denied", nil, blobio.ErrDenied, nil},
+		{"unknown", "put 1: lost unknown\nget *: fail denied", nil, blobio.ErrUnknown, mine},
+		{"unknown, nothing there", "put 1: fail unknown", nil, blobio.ErrUnknown, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sp, _, mem, _ := faulty(t, test.script)
+				if test.there != nil {
+					mem.Replace("p", test.there)
+				}
+				wantClass(t, sp.Put(t.Context(), "mem://faulty/p", mine), test.class)
+				held := make([]byte, len(test.holds))
+				_, err := mem.ReadRange(t.Context(), "p", 0, held)
+				if (err == nil) != (test.holds != nil) || !bytes.Equal(held, test.holds) {
+					t.Errorf("the store holds %q, %v", held, err)
+				}
+			})
+		})
+	}
+}
+
+// TestPutWalk breaks each request of three writes in each way that loses no data: the writes must all succeed.
+func TestPutWalk(t *testing.T) {
+	for _, fault := range []string{"fail transient", "lost transient", "fail throttled", "lost throttled", "twice"} {
+		synctest.Test(t, func(t *testing.T) {
+			steps := blobtest.Walk(t,
+				func(n int) string { return fmt.Sprintf("any %d: %s", n, fault) },
+				func(*testing.T) blobio.Bucket { return memblob.New() },
+				func(t *testing.T, _ int, b *blobtest.Faulty) {
+					sp := blobio.NewSpace()
+					if err := sp.MountBucket("mem://walk/", b); err != nil {
+						t.Fatal(err)
+					}
+					for i := range 3 {
+						if err := sp.Put(t.Context(), fmt.Sprintf("mem://walk/%d", i), []byte{byte(i)}); err != nil {
+							t.Errorf("%s: %v", fault, err)
+						}
+					}
+				})
+			if steps < 3 {
+				t.Errorf("%s: %d steps", fault, steps)
+			}
+		})
+	}
+}
+
+func TestDeleteWhoseAnswerWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sp, url, _, _ := faulty(t, "delete 1: lost transient")
+		if err := sp.Delete(t.Context(), url, ""); err != nil {
+			t.Errorf("the first attempt deleted it: %v", err)
+		}
+		wantClass(t, sp.Delete(t.Context(), url, ""), blobio.ErrNotFound)
+	})
+}
+
+func TestListGoesOnBehindTheLastKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sp, _, mem, _ := faulty(t, "list 1-3: lost transient")
+		for i := range 5 {
+			mem.Replace(fmt.Sprint("l/", i), nil)
+		}
+		var keys []string
+		for info, err := range sp.List(t.Context(), "mem://faulty/l/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, info.Key)
+		}
+		if got := strings.Join(keys, " "); got != "l/0 l/1 l/2 l/3 l/4" {
+			t.Errorf("listed %s", got)
+		}
+	})
+}
+
+func TestErrorsHoldNoSecret(t *testing.T) {
+	for _, err := range []error{
+		blobio.NewError("read", "https://user:secret@host/x?sig=secret", blobio.ErrDenied, nil),
+		func() error {
+			_, err := blobio.NewSpace().Mount(t.Context(), "nosuch://user:secret@host/x?key=secret")
+			return err
+		}(),
+		func() error {
+			_, err := blobio.NewSpace().Mount(t.Context(), "mem://user:secret@ho st/%zz?key=secret")
+			return err
+		}(),
+		func() error {
+			_, err := blobio.NewSpace().Stat(t.Context(), "s3://user:secret@host/x?sig=secret")
+			return err
+		}(),
+	} {
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestClosedSpace(t *testing.T) {
+	sp := blobio.NewSpace()
+	url := "mem://" + t.Name() + "/x"
+	if err := sp.Put(t.Context(), url, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := sp.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sp.Stat(t.Context(), url)
+	wantClass(t, err, blobio.ErrClosed)
+	wantClass(t, sp.Put(t.Context(), url, nil), blobio.ErrClosed)
+	if !errors.Is(err, blobio.ErrClosed) {
+		t.Error("errors.Is does not find the class")
+	}
+}

@@ -1,0 +1,139 @@
+package blobio
+
+import (
+	"context"
+	"sync"
+)
+
+// shared answers reads from the caches, and makes one request for all who ask for the same range meanwhile.
+// It stands above the buckets and is left out where no cache is configured.
+type shared struct {
+	space     *Space
+	cacheable func(url string) bool
+	memory    *memoryCache // or nil
+	disk      *diskCache   // or nil
+
+	mu      sync.Mutex
+	flights map[flightKey]*flight
+}
+
+// flightKey also tells apart what a read is pinned to.
+type flightKey struct {
+	cacheKey
+	etag string
+}
+
+// flight is a request that several wait for. It goes on until the last of them has gone.
+type flight struct {
+	waiting int
+	cancel  context.CancelFunc
+	done    chan struct{}
+	value   cached
+	err     error
+}
+
+// newShared gives nil where nothing is to be cached.
+func newShared(s *Space, o CacheOptions) (*shared, error) {
+	if o.Memory <= 0 && o.Dir == "" {
+		return nil, nil
+	}
+	sh := &shared{space: s, cacheable: o.Cacheable, flights: map[flightKey]*flight{}}
+	if o.Memory > 0 {
+		sh.memory = newMemoryCache(o.Memory)
+	}
+	if o.Dir != "" {
+		disk, err := openDiskCache(o.Dir, o.Disk)
+		if err != nil {
+			return nil, err
+		}
+		sh.disk = disk
+	}
+	return sh, nil
+}
+
+// takes tells whether a read goes through the caches.
+func (sh *shared) takes(ctx context.Context, url string) bool {
+	return sh != nil && ctx.Value(uncachedKey{}) == nil && (sh.cacheable == nil || sh.cacheable(url))
+}
+
+// read gives what key names, from the caches or by get. The data must not be changed.
+func (sh *shared) read(ctx context.Context, key cacheKey, get func(ctx context.Context) (cached, error)) (cached, error) {
+	if v, ok := sh.lookUp(key); ok && (Pinned(ctx) == "" || Pinned(ctx) == v.info.ETag) {
+		sh.space.tally.cacheHits.Add(1)
+		return v, nil
+	}
+	answered := sh.space.request(ctx)
+	f, mine := sh.join(ctx, flightKey{key, Pinned(ctx)})
+	if mine != nil {
+		go sh.fly(mine, f, flightKey{key, Pinned(ctx)}, get)
+	}
+	select {
+	case <-f.done:
+		answered()
+		return f.value, f.err
+	case <-ctx.Done():
+		sh.leave(f)
+		return cached{}, NewError("read", key.url, ErrCanceled, context.Cause(ctx))
+	}
+}
+
+func (sh *shared) lookUp(key cacheKey) (cached, bool) {
+	if sh.memory != nil {
+		if v, ok := sh.memory.get(key); ok {
+			return v, true
+		}
+	}
+	if sh.disk != nil {
+		if v, ok := sh.disk.get(key); ok {
+			if sh.memory != nil {
+				sh.memory.put(key, v)
+			}
+			return v, true
+		}
+	}
+	return cached{}, false
+}
+
+// join finds the flight for key or begins one, for which it gives the context.
+func (sh *shared) join(ctx context.Context, key flightKey) (f *flight, begun context.Context) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if f := sh.flights[key]; f != nil {
+		f.waiting++
+		return f, nil
+	}
+	begun, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f = &flight{waiting: 1, cancel: cancel, done: make(chan struct{})}
+	sh.flights[key] = f
+	return f, begun
+}
+
+// leave ends the flight if nobody waits for it any more.
+func (sh *shared) leave(f *flight) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if f.waiting--; f.waiting == 0 {
+		f.cancel()
+	}
+}
+
+func (sh *shared) fly(ctx context.Context, f *flight, key flightKey, get func(ctx context.Context) (cached, error)) {
+	defer f.cancel()
+	f.value, f.err = get(ctx)
+	if f.err == nil {
+		sh.keep(key.cacheKey, f.value)
+	}
+	sh.mu.Lock()
+	delete(sh.flights, key)
+	sh.mu.Unlock()
+	close(f.done)
+}
+
+func (sh *shared) keep(key cacheKey, v cached) {
+	if sh.memory != nil {
+		sh.memory.put(key, v)
+	}
+	if sh.disk != nil {
+		sh.disk.put(key, v)
+	}
+}

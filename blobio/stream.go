@@ -1,0 +1,111 @@
+package blobio
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// stream reads an object to its end and opens it again where its body breaks or stalls.
+type stream struct {
+	r      *retrying
+	ctx    context.Context // of the caller, pinned once the object was opened
+	key    string
+	off    int64 // of the next byte
+	info   Info
+	tries  *tries
+	body   io.ReadCloser // nil between a failure and the next attempt
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // cancels a body that stalls
+	closed bool
+}
+
+// open makes one attempt.
+func (s *stream) open() error {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	timer := time.AfterFunc(s.r.policy.Stall, func() { cancel(errStalled) })
+	body, info, err := s.r.Bucket.Open(ctx, s.key, s.off)
+	timer.Stop()
+	if err != nil {
+		cancel(nil)
+		return s.explain(ctx, err)
+	}
+	s.body, s.cancel, s.timer = body, cancel, timer
+	if s.info.ETag == "" {
+		s.info = info
+		if info.ETag != "" && Pinned(s.ctx) == "" {
+			s.ctx = WithPin(s.ctx, info.ETag)
+		}
+	}
+	return nil
+}
+
+// explain tells a stall, which is the store's fault, from the caller's own cancellation.
+func (s *stream) explain(ctx context.Context, err error) error {
+	if s.ctx.Err() == nil && ctx.Err() != nil && Class(err) == ErrCanceled {
+		return &Error{Op: "read", URL: urlOf(err), Class: ErrTransient, Err: errStalled}
+	}
+	return err
+}
+
+// Read implements io.Reader. It ends in io.EOF only at the object's end.
+func (s *stream) Read(p []byte) (int, error) {
+	if s.closed {
+		return 0, NewError("read", s.key, ErrClosed, nil)
+	}
+	for {
+		n, err := s.readOnce(p)
+		if n > 0 {
+			s.off += int64(n)
+			s.tries.progress()
+			return n, nil
+		}
+		if err == nil && len(p) == 0 || err == io.EOF {
+			return 0, err
+		}
+		if err == nil {
+			continue
+		}
+		if err := s.tries.again(s.ctx, err); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (s *stream) readOnce(p []byte) (int, error) {
+	if s.body == nil {
+		if err := s.open(); err != nil {
+			return 0, err
+		}
+	}
+	s.timer.Reset(s.r.policy.Stall)
+	n, err := s.body.Read(p)
+	s.timer.Stop()
+	switch {
+	case err == nil:
+		return n, nil
+	case err == io.EOF && s.off+int64(n) >= s.info.Size:
+		return n, io.EOF
+	case err == io.EOF:
+		err = NewError("read", s.key, ErrTransient, io.ErrUnexpectedEOF)
+	case Class(err) == ErrCanceled && s.ctx.Err() == nil:
+		err = NewError("read", s.key, ErrTransient, errStalled)
+	}
+	s.drop()
+	return n, err
+}
+
+func (s *stream) drop() {
+	if s.body != nil {
+		s.cancel(nil)
+		s.body.Close()
+		s.body = nil
+	}
+}
+
+// Close implements io.Closer.
+func (s *stream) Close() error {
+	s.closed = true
+	s.drop()
+	return nil
+}

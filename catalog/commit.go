@@ -1,0 +1,233 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// Committed is a change that is part of the table.
+type Committed struct {
+	SnapshotID int64 `json:"snapshot_id"`
+	// Before: the job had been committed earlier; nothing was added now.
+	Before bool `json:"before,omitempty"`
+	// Attempts counts how often the change was staged.
+	Attempts int `json:"attempts,omitempty"`
+}
+
+// change is what a job commits, besides the snapshot itself.
+type change struct {
+	manifest.Change
+	// properties of the table, to be set in the same commit; computed on each base.
+	properties func(current map[string]string) map[string]string
+	// validate looks at each base before the change is staged on it.
+	validate func(t *Table) error
+}
+
+// Pauses between attempts double from the first to the second, with full jitter.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// commit commits a job's change and closes the job. The table is at the new state when it returns nil.
+func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
+	c.JobID = j.record.ID
+	done, err := j.attempts(ctx, c)
+	if err != nil {
+		if !errors.Is(err, ErrUnknownOutcome) {
+			j.committing = false
+		}
+		return nil, fmt.Errorf("table %s: %w", j.table.name, err)
+	}
+	outcome := OutcomeCommitted
+	if done.Before {
+		outcome = OutcomeDuplicate
+	}
+	// The commit stands whether or not the record of it can be written; an open job costs space, not data.
+	if err := j.end(context.WithoutCancel(ctx), outcome, done.SnapshotID); err != nil {
+		j.table.cat.opts.Log.Warn("the job is committed, but its record stays open", "error", err)
+	}
+	return done, nil
+}
+
+// attempts stages and commits the change on one head after the other.
+func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
+	t := j.table
+	for n := 1; ; n++ {
+		if s := t.findJob("", c.JobID); s != nil {
+			return &Committed{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
+		}
+		staged, err := t.stage(c)
+		if err != nil {
+			t.discard(ctx, staged)
+			return nil, err
+		}
+		j.committing = true
+		found, rejected, err := t.try(ctx, staged, c)
+		switch {
+		case err != nil:
+			return nil, err
+		case found != nil: // by this run, or by another run of the same job
+			before := found.SnapshotID != staged.Snapshot.SnapshotID
+			return &Committed{SnapshotID: found.SnapshotID, Before: before, Attempts: n}, nil
+		case n >= t.cat.opts.CommitAttempts:
+			return nil, fmt.Errorf("%w: %d attempts were rejected, the last with: %w", ErrConflict, n, rejected)
+		}
+		if err := pause(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context, n int) error {
+	limit := min(lastPause, firstPause<<min(n-1, 16))
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(rand.N(limit)):
+		return nil
+	}
+}
+
+// stage writes the change's manifests on top of the table's head.
+func (t *Table) stage(c change) (*manifest.Staged, error) {
+	if c.validate != nil {
+		if err := c.validate(t); err != nil {
+			return &manifest.Staged{}, err
+		}
+	}
+	staged, err := manifest.Stage(manifest.Base{Metadata: t.ice.Metadata(), FS: t.fs, Now: t.cat.opts.Now()}, c.Change)
+	if errors.Is(err, manifest.ErrInputGone) {
+		return staged, fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	if errors.Is(err, manifest.ErrDuplicate) {
+		return staged, fmt.Errorf("%w: %w", ErrExists, err)
+	}
+	if c.properties != nil && err == nil {
+		if set := c.properties(t.ice.Properties()); len(set) > 0 {
+			staged.Updates = append(staged.Updates, table.NewSetPropertiesUpdate(iceberg.Properties(set)))
+		}
+	}
+	return staged, err
+}
+
+// try sends one staged change until it is known what became of it: committed (found is the job's snapshot),
+// rejected (and why; the table is at its new state then), or neither (err).
+func (t *Table) try(ctx context.Context, staged *manifest.Staged, c change) (found *table.Snapshot, rejected, err error) {
+	for send := 1; ; send++ {
+		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), staged.Requirements, staged.Updates)
+		// Whatever the answer was, what counts is what the table says.
+		if err := t.reload(ctx, sendErr); err != nil {
+			return nil, nil, err
+		}
+		found := t.findJob("", c.JobID)
+		switch {
+		case found != nil:
+			return found, nil, nil
+		case sendErr == nil:
+			return nil, nil, fmt.Errorf("%w: the catalog reported success, but the snapshot is not there", ErrUnknownOutcome)
+		case authoritative(sendErr) || t.outdated(staged):
+			t.discardRejected(ctx, staged, sendErr)
+			return nil, sendErr, nil
+		case send >= maxSends:
+			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, sendErr)
+		}
+		if err := pause(ctx, send); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
+		}
+	}
+}
+
+// maxSends bounds how often the identical commit is sent while its outcome is unknown and the head does not
+// move: with the pauses, some five seconds.
+const maxSends = 10
+
+// authoritative tells whether an error proves that the catalog did not commit and never will.
+func authoritative(err error) bool {
+	return errors.Is(err, table.ErrCommitFailed) || errors.Is(err, icecatalog.ErrNoSuchTable)
+}
+
+// outdated tells whether the table has moved on so that a staged change can't be committed any more, not even by
+// a request that is still under way.
+func (t *Table) outdated(staged *manifest.Staged) bool {
+	return slices.ContainsFunc(staged.Requirements, func(r table.Requirement) bool {
+		return r.Validate(t.ice.Metadata()) != nil
+	})
+}
+
+// reload reads the table after a commit was sent. If that fails, the outcome is unknown.
+func (t *Table) reload(ctx context.Context, sendErr error) error {
+	var err error
+	for n := 1; n <= maxReloads; n++ {
+		if err = t.Refresh(context.WithoutCancel(ctx)); err == nil {
+			return nil
+		}
+		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
+			return err // dropped, or another table: nothing of ours can be part of it
+		}
+		if pause(ctx, n) != nil {
+			break
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
+}
+
+// maxReloads bounds the tries to read the table after a commit.
+const maxReloads = 5
+
+// discardRejected deletes the manifests of a change that was rejected with authority; otherwise they stay,
+// some kilobytes that nobody refers to.
+func (t *Table) discardRejected(ctx context.Context, staged *manifest.Staged, why error) {
+	if errors.Is(why, table.ErrCommitFailed) {
+		t.discard(ctx, staged)
+	}
+}
+
+// discard deletes manifests that were never sent, or were rejected.
+func (t *Table) discard(ctx context.Context, staged *manifest.Staged) {
+	for _, f := range staged.Files {
+		if err := t.fs.Remove(f); err != nil {
+			t.cat.opts.Log.Debug("a manifest of a rejected commit stays", "file", f, "error", err)
+		}
+	}
+}
+
+// head is the snapshot of a branch ("" for main), 0 for none.
+func (t *Table) head(branch string) int64 {
+	if s := t.branch(branch); s != nil {
+		return s.SnapshotID
+	}
+	return 0
+}
+
+func (t *Table) branch(name string) *table.Snapshot {
+	if name == "" {
+		name = table.MainBranch
+	}
+	return t.ice.Metadata().SnapshotByName(name)
+}
+
+// findJob searches a branch's history for the snapshot of a job, nil if it has none.
+func (t *Table) findJob(branch, id string) *table.Snapshot {
+	meta := t.ice.Metadata()
+	for s := t.branch(branch); s != nil; {
+		if s.Summary != nil && s.Summary.Properties[manifest.JobIDKey] == id {
+			return s
+		}
+		if s.ParentSnapshotID == nil {
+			return nil
+		}
+		s = meta.SnapshotByID(*s.ParentSnapshotID)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// CreateOptions of a table.
+type CreateOptions struct {
+	// Schema of the table, in a shard's terms.
+	Schema *schema.Schema
+	// Partition fields, each a column or a transform of one: "day(ts)", "bucket(16, id)", "truncate(4, name)",
+	// "region".
+	Partition []string
+	// Properties to set besides the ones that every table of shards has.
+	Properties map[string]string
+	// CreateNamespace makes a missing namespace.
+	CreateNamespace bool
+}
+
+// comment tells people at other engines what they look at.
+const comment = "A table of Amudai shards. Iceberg engines read its metadata only; read rows with shardcat " +
+	"(shardcat scan NAME). Do not write, rewrite or clean up with other engines."
+
+// settings every table of shards has: other engines' clean-up must not touch it, other engines' writers fail
+// early, metadata are readable as text, and manifests keep their bounds.
+func settings() map[string]string {
+	return map[string]string{
+		"format-version":                   fmt.Sprint(manifest.FormatVersion),
+		"gc.enabled":                       "false",
+		"write.format.default":             manifest.Format,
+		"write.metadata.compression-codec": "none",
+		"comment":                          comment,
+	}
+}
+
+// protectedSettings can't be asked for otherwise.
+var protectedSettings = []string{"format-version", "gc.enabled", "write.format.default", "write.metadata.compression-codec"}
+
+// Create makes an empty table and its vault folder. A table of that name is ErrExists.
+func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Table, error) {
+	ice, notes, err := manifest.ToIceberg(o.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
+	}
+	spec, err := parsePartition(o.Partition, ice)
+	if err != nil {
+		return nil, err
+	}
+	properties, err := tableProperties(o.Properties, notes)
+	if err != nil {
+		return nil, err
+	}
+	if o.CreateNamespace {
+		if err := c.CreateNamespace(ctx, name.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	opts := []icecatalog.CreateTableOpt{icecatalog.WithPartitionSpec(spec), icecatalog.WithProperties(properties)}
+	if c.warehouse != "" {
+		opts = append(opts, icecatalog.WithLocation(c.newLocation(name)))
+	}
+	created, err := c.ice.CreateTable(ctx, name.identifier(), ice, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, translate(err))
+	}
+	t := &Table{cat: c, name: name}
+	if err := t.set(ctx, created); err != nil {
+		return nil, err
+	}
+	if err := t.matchNotes(ctx, o.Schema); err != nil {
+		return nil, err
+	}
+	return t, t.claimVault(ctx)
+}
+
+func tableProperties(asked map[string]string, notes manifest.TypeNotes) (iceberg.Properties, error) {
+	properties := iceberg.Properties(settings())
+	for _, key := range protectedSettings {
+		if v, ok := asked[key]; ok && v != properties[key] {
+			return nil, fmt.Errorf("%w: property %s must be %q on a table of shards", ErrInvalid, key, properties[key])
+		}
+	}
+	maps.Copy(properties, asked)
+	if text := notes.Encode(); text != "" {
+		properties[manifest.TypesProperty] = text
+	}
+	return properties, nil
+}
+
+// newLocation is a folder that no table had before: one dropped and created anew gets another.
+func (c *Catalog) newLocation(name Name) string {
+	return fmt.Sprintf("%s/%s/%s-%s", c.warehouse, strings.Join(name.namespace(), "/"), name.Table, uuid.NewString()[:8])
+}
+
+// matchNotes corrects the type notes where a catalog gave other field ids than we did.
+func (t *Table) matchNotes(ctx context.Context, s *schema.Schema) error {
+	notes, err := manifest.NotesFor(s, t.ice.Schema())
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	text := notes.Encode()
+	if text == t.ice.Properties()[manifest.TypesProperty] {
+		return nil
+	}
+	_, _, err = t.cat.ice.CommitTable(ctx, t.name.identifier(),
+		[]table.Requirement{table.AssertTableUUID(t.ice.Metadata().TableUUID())},
+		[]table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{manifest.TypesProperty: text})})
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, translate(err))
+	}
+	return t.Refresh(ctx)
+}

@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// At selects a state of a table. The zero value is the head of main; at most one member may be set.
+type At struct {
+	// SnapshotID of a retained snapshot.
+	SnapshotID int64
+	// AsOf: the snapshot that was current at this time.
+	AsOf time.Time
+	// Ref is a branch or a tag.
+	Ref string
+}
+
+// snapshot finds the selected snapshot; nil without error for a table that has none yet.
+func (t *Table) snapshot(at At) (*table.Snapshot, error) {
+	meta := t.ice.Metadata()
+	switch {
+	case at.SnapshotID != 0 && (at.Ref != "" || !at.AsOf.IsZero()), at.Ref != "" && !at.AsOf.IsZero():
+		return nil, fmt.Errorf("%w: a snapshot is named by its id, a time or a ref, not by two of them", ErrInvalid)
+	case at.SnapshotID != 0:
+		if s := meta.SnapshotByID(at.SnapshotID); s != nil {
+			return s, nil
+		}
+		return nil, fmt.Errorf("table %s: snapshot %d: %w; there is %s", t.name, at.SnapshotID, ErrNotFound,
+			nearest(fmt.Sprint(at.SnapshotID), snapshotIDs(meta)))
+	case at.Ref != "" && at.Ref != table.MainBranch:
+		if s := meta.SnapshotByName(at.Ref); s != nil {
+			return s, nil
+		}
+		return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, at.Ref, ErrNotFound, nearest(at.Ref, refNames(meta)))
+	case !at.AsOf.IsZero():
+		return t.snapshotAsOf(at.AsOf)
+	}
+	return t.branch(""), nil
+}
+
+// snapshotAsOf finds the last snapshot that was current at a time.
+func (t *Table) snapshotAsOf(when time.Time) (*table.Snapshot, error) {
+	meta := t.ice.Metadata()
+	var found, first *table.Snapshot
+	for entry := range meta.SnapshotLogs() {
+		s := meta.SnapshotByID(entry.SnapshotID)
+		if s == nil {
+			continue
+		}
+		if first == nil {
+			first = s
+		}
+		if entry.TimestampMs <= when.UnixMilli() {
+			found = s
+		}
+	}
+	if found == nil && first != nil {
+		return nil, fmt.Errorf("table %s: no snapshot at %s: %w; the first is of %s", t.name,
+			when.UTC().Format(time.RFC3339), ErrNotFound, time.UnixMilli(first.TimestampMs).UTC().Format(time.RFC3339Nano))
+	}
+	if found == nil {
+		return nil, fmt.Errorf("table %s: no snapshot at all: %w", t.name, ErrNotFound)
+	}
+	return found, nil
+}
+
+type number int64
+
+func (n number) String() string { return fmt.Sprint(int64(n)) }
+
+func snapshotIDs(meta table.Metadata) (ids []number) {
+	for _, s := range meta.Snapshots() {
+		ids = append(ids, number(s.SnapshotID))
+	}
+	return ids
+}
+
+type refName string
+
+func (n refName) String() string { return string(n) }
+
+func refNames(meta table.Metadata) (names []refName) {
+	for name := range meta.Refs() {
+		names = append(names, refName(name))
+	}
+	return names
+}
+
+// Entries yields the live entries of a state of the table, in the order of its manifests. It stops at the first
+// error, which it yields.
+func (t *Table) Entries(ctx context.Context, at At) iter.Seq2[*manifest.Entry, error] {
+	return func(yield func(*manifest.Entry, error) bool) {
+		s, err := t.snapshot(at)
+		if err != nil || s == nil {
+			if err != nil {
+				yield(nil, err)
+			}
+			return
+		}
+		for e, err := range t.entriesOf(ctx, s, nil) {
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// entriesOf yields the live entries of a snapshot. skip, if not nil, is asked about each manifest and says
+// whether its entries need not be read.
+func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
+	return func(yield func(*manifest.Entry, error) bool) {
+		manifests, err := s.Manifests(t.fs)
+		if err != nil {
+			yield(nil, fmt.Errorf("table %s: %w", t.name, err))
+			return
+		}
+		for _, m := range manifests {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if skip != nil && skip(m) {
+				continue
+			}
+			entries, err := manifest.Entries(t.fs, m)
+			if err != nil {
+				yield(nil, fmt.Errorf("table %s: %w", t.name, err))
+				return
+			}
+			for _, e := range entries {
+				if e.Status() != iceberg.EntryStatusDELETED && !yield(manifest.EntryOfManifest(e), nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package catalog
+
+import (
+	"container/list"
+	"sync"
+)
+
+// cacheBytes holds the manifests of a table of about a hundred thousand shards.
+const cacheBytes = 64 << 20
+
+// fileCache keeps the most recently used files up to a number of bytes.
+type fileCache struct {
+	mu    sync.Mutex
+	room  int
+	order *list.List // of cachedFile, most recent first
+	at    map[string]*list.Element
+}
+
+type cachedFile struct {
+	name string
+	data []byte
+}
+
+func newFileCache(room int) *fileCache {
+	return &fileCache{room: room, order: list.New(), at: map[string]*list.Element{}}
+}
+
+func (c *fileCache) get(name string) ([]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.at[name]
+	if e == nil {
+		return nil, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(cachedFile).data, true
+}
+
+func (c *fileCache) put(name string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.at[name] != nil || len(data) > c.room/4 {
+		return
+	}
+	c.at[name] = c.order.PushFront(cachedFile{name, data})
+	for c.room -= len(data); c.room < 0; {
+		oldest := c.order.Remove(c.order.Back()).(cachedFile)
+		delete(c.at, oldest.name)
+		c.room += len(oldest.data)
+	}
+}

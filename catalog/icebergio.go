@@ -1,0 +1,195 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// iceberg-go finds the IO of a location by its scheme, in a registry of the process, and hands it the
+// properties of the catalog. One property names the Space that a catalog was opened with, so that all of
+// Iceberg's reads and writes run through blobio, over as many buckets as there are.
+const spaceProperty = "shardcat.space"
+
+// metadataLimit bounds what is read as one metadata file, manifest or manifest list.
+const metadataLimit = 1 << 30
+
+// routes are the spaces of the open catalogs, by the value of spaceProperty.
+var routes = struct {
+	sync.RWMutex
+	once   sync.Once
+	spaces map[string]*metadataStore
+}{spaces: map[string]*metadataStore{}}
+
+// route makes a Space reachable from iceberg-go and returns its name there.
+func route(s *blobio.Space) string {
+	routes.once.Do(takeSchemes)
+	id := uuid.NewString()
+	routes.Lock()
+	defer routes.Unlock()
+	routes.spaces[id] = &metadataStore{space: s, cache: newFileCache(cacheBytes)}
+	return id
+}
+
+func unroute(id string) {
+	routes.Lock()
+	defer routes.Unlock()
+	delete(routes.spaces, id)
+}
+
+// takeSchemes registers this package for every scheme that locations have. A scheme that the program has
+// registered itself is taken over: two IOs can't stand behind one scheme.
+func takeSchemes() {
+	for _, scheme := range []string{"file", "", "mem", "s3", "s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "az"} {
+		iceio.Unregister(scheme)
+		iceio.Register(scheme, routed)
+	}
+}
+
+func routed(ctx context.Context, at *url.URL, props map[string]string) (iceio.IO, error) {
+	routes.RLock()
+	store := routes.spaces[props[spaceProperty]]
+	routes.RUnlock()
+	switch {
+	case store != nil:
+		return &metadataIO{ctx: ctx, metadataStore: store}, nil
+	case at.Scheme == "file" || at.Scheme == "":
+		return iceio.LocalFS{}, nil // a table that was opened without this package
+	}
+	return nil, errors.New("catalog: the location's catalog is closed")
+}
+
+// metadataStore is a Space with a cache of the files that never change.
+type metadataStore struct {
+	space *blobio.Space
+	cache *fileCache
+}
+
+// metadataIO is a Space as iceberg-go's IO, within one context.
+type metadataIO struct {
+	ctx context.Context
+	*metadataStore
+}
+
+var (
+	_ iceio.ReadFileIO  = (*metadataIO)(nil)
+	_ iceio.WriteFileIO = (*metadataIO)(nil)
+)
+
+// canonical spells a location as blobio takes it: Spark writes file:/x, older clients plain paths.
+func canonical(location string) string {
+	switch {
+	case strings.HasPrefix(location, "/"):
+		return "file://" + location
+	case strings.HasPrefix(location, "file:/") && !strings.HasPrefix(location, "file://"):
+		return "file://" + strings.TrimPrefix(location, "file:")
+	}
+	return location
+}
+
+// pathError makes errors.Is(err, fs.ErrNotExist) true where the object is not there.
+func pathError(op, name string, err error) error {
+	if errors.Is(err, blobio.ErrNotFound) {
+		err = errors.Join(fs.ErrNotExist, err)
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// ReadFile reads a whole file. The result is shared where the file is cached and must not be changed.
+func (m *metadataIO) ReadFile(name string) ([]byte, error) {
+	at := canonical(name)
+	if b, ok := m.cache.get(at); ok {
+		return b, nil
+	}
+	b, _, err := m.space.ReadAll(m.ctx, at, metadataLimit)
+	if err != nil {
+		return nil, pathError("open", name, err)
+	}
+	if strings.HasSuffix(at, ".avro") { // manifests and lists: written once, never changed
+		m.cache.put(at, b)
+	}
+	return b, nil
+}
+
+// Open reads the whole file: all of Iceberg's are read to their end.
+func (m *metadataIO) Open(name string) (iceio.File, error) {
+	b, err := m.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &metadataFile{Reader: bytes.NewReader(b), name: path.Base(name)}, nil
+}
+
+// Remove deletes a file that its writer knows to be referenced by nothing.
+func (m *metadataIO) Remove(name string) error {
+	if err := m.space.Delete(m.ctx, canonical(name), ""); err != nil {
+		return pathError("remove", name, err)
+	}
+	return nil
+}
+
+// Create collects a file, which is put when it is closed.
+func (m *metadataIO) Create(name string) (iceio.FileWriter, error) {
+	return &metadataWriter{io: m, name: name}, nil
+}
+
+// WriteFile creates a file; that it is there already with the same content is no error.
+func (m *metadataIO) WriteFile(name string, p []byte) error {
+	if err := m.space.Put(m.ctx, canonical(name), p); err != nil {
+		return pathError("create", name, err)
+	}
+	return nil
+}
+
+type metadataWriter struct {
+	io   *metadataIO
+	name string
+	buf  bytes.Buffer
+	done bool
+}
+
+func (w *metadataWriter) Write(p []byte) (int, error) { return w.buf.Write(p) }
+
+func (w *metadataWriter) ReadFrom(r io.Reader) (int64, error) { return w.buf.ReadFrom(r) }
+
+func (w *metadataWriter) Close() error {
+	if w.done {
+		return fmt.Errorf("close %s: %w", w.name, fs.ErrClosed)
+	}
+	w.done = true
+	return w.io.WriteFile(w.name, w.buf.Bytes())
+}
+
+// metadataFile is a file that was read whole.
+type metadataFile struct {
+	*bytes.Reader
+	name string
+}
+
+func (f *metadataFile) Close() error               { return nil }
+func (f *metadataFile) Stat() (fs.FileInfo, error) { return fileInfo{f.name, f.Size()}, nil }
+
+type fileInfo struct {
+	name string
+	size int64
+}
+
+func (i fileInfo) Name() string       { return i.name }
+func (i fileInfo) Size() int64        { return i.size }
+func (i fileInfo) Mode() fs.FileMode  { return 0o444 }
+func (i fileInfo) ModTime() time.Time { return time.Time{} }
+func (i fileInfo) IsDir() bool        { return false }
+func (i fileInfo) Sys() any           { return nil }

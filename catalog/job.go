@@ -1,0 +1,154 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// Kinds of jobs.
+const (
+	JobAppend   = "append"
+	JobRegister = "register"
+	JobCompact  = "compact"
+)
+
+// Outcomes of jobs.
+const (
+	OutcomeCommitted = "committed"
+	OutcomeDuplicate = "duplicate" // the job was committed before; this run's objects are nobody's
+	OutcomeFailed    = "failed"    // nothing was committed
+)
+
+// JobRecord is the content of _jobs/<id>.json. As long as no record says that the job ended, everything it
+// names is live.
+type JobRecord struct {
+	Version int    `json:"version"`
+	ID      string `json:"id"`
+	// Attempt is random: it tells a job's own record from that of another run of the same job.
+	Attempt string `json:"attempt"`
+	Kind    string `json:"kind"`
+	// Inputs are the roots that the job replaces.
+	Inputs []string `json:"inputs,omitempty"`
+	// Outputs are objects, and with a trailing "*" all objects with a prefix, that the job writes or adopts.
+	Outputs []string `json:"outputs"`
+	// Base is the snapshot the job began on, 0 for none.
+	Base    int64     `json:"base_snapshot,omitempty"`
+	Started time.Time `json:"started"`
+}
+
+// JobEnd is the content of _jobs/<id>.closed.json.
+type JobEnd struct {
+	Version  int       `json:"version"`
+	ID       string    `json:"id"`
+	Attempt  string    `json:"attempt"`
+	Outcome  string    `json:"outcome"`
+	Snapshot int64     `json:"snapshot,omitempty"`
+	Closed   time.Time `json:"closed"`
+}
+
+// Job is a run of a job that has begun.
+type Job struct {
+	table  *Table
+	record JobRecord
+	// name of the record, without the suffix.
+	name string
+	// committing: from here on the outcome may be unknown, and nothing the job wrote may be deleted.
+	committing bool
+}
+
+// maxJobID keeps names of records portable.
+const maxJobID = 128
+
+// BeginJob records a job before its first object is written. id is the caller's, who uses it again when the job
+// is delivered again; a random one is made if it is empty. If the job was committed before, the result is nil
+// and that commit. outputs may name objects by prefix, see JobRecord.
+func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *Committed, error) {
+	if id == "" {
+		id = uuid.NewString()
+	}
+	if !validPart(id) || len(id) > maxJobID {
+		return nil, nil, fmt.Errorf("%w: job id %q: up to %d letters, digits, '_' and '-'", ErrInvalid, id, maxJobID)
+	}
+	if err := t.claimVault(ctx); err != nil {
+		return nil, nil, err
+	}
+	if done, err := t.alreadyCommitted(ctx, id); done != nil || err != nil {
+		return nil, done, err
+	}
+	attempt := uuid.NewString()
+	j := &Job{table: t, name: id, record: JobRecord{
+		Version: recordVersion, ID: id, Attempt: attempt, Kind: kind, Inputs: inputs, Outputs: outputs(attempt),
+		Base: t.head(""), Started: t.cat.opts.Now().UTC(),
+	}}
+	err := t.cat.putRecord(ctx, j.at(".json"), j.record)
+	if errors.Is(err, blobio.ErrExists) { // an earlier run of this job, ended or not
+		j.name = id + "." + attempt
+		err = t.cat.putRecord(ctx, j.at(".json"), j.record)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("job %s: %w", id, err)
+	}
+	return j, nil, nil
+}
+
+func (j *Job) at(suffix string) string { return j.table.VaultFolder() + "_jobs/" + j.name + suffix }
+
+// ID of the job; Attempt is random and names this run of it.
+func (j *Job) ID() string { return j.record.ID }
+
+// Attempt: see ID.
+func (j *Job) Attempt() string { return j.record.Attempt }
+
+// alreadyCommitted looks for a commit of the job in the table's history and, where that was expired, in the
+// record of the job's end.
+func (t *Table) alreadyCommitted(ctx context.Context, id string) (*Committed, error) {
+	if s := t.findJob("", id); s != nil {
+		return &Committed{SnapshotID: s.SnapshotID, Before: true}, nil
+	}
+	var end JobEnd
+	err := t.cat.readRecord(ctx, t.VaultFolder()+"_jobs/"+id+".closed.json", &end)
+	switch {
+	case errors.Is(err, blobio.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("job %s: %w", id, err)
+	case end.Outcome == OutcomeCommitted:
+		return &Committed{SnapshotID: end.Snapshot, Before: true}, nil
+	}
+	return nil, nil
+}
+
+// end closes the job. A job whose outcome is unknown stays open.
+func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
+	err := j.table.cat.putRecord(ctx, j.at(".closed.json"), JobEnd{
+		Version: recordVersion, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
+		Closed: j.table.cat.opts.Now().UTC(),
+	})
+	if err != nil {
+		return fmt.Errorf("job %s: %w", j.record.ID, err)
+	}
+	return nil
+}
+
+// Fail ends a job that will commit nothing and deletes what it wrote, as far as that is certain to be nobody
+// else's: objects are the ones it created. After a commit whose outcome is unknown it does nothing.
+func (j *Job) Fail(ctx context.Context, objects []string) {
+	if j.committing {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	for _, object := range objects {
+		if err := j.table.cat.space.Delete(ctx, object, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			j.table.cat.opts.Log.Warn("an object of a failed job stays until collection", "object", object, "error", err)
+		}
+	}
+	if err := j.end(ctx, OutcomeFailed, 0); err != nil {
+		j.table.cat.opts.Log.Warn("the job stays open", "error", err)
+	}
+}

@@ -1,0 +1,46 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DefaultNamespace is the namespace of a name that gives none.
+const DefaultNamespace = "default"
+
+// Name is a table's name in its catalog.
+type Name struct{ Namespace, Table string }
+
+// ParseName reads `[namespace.]name`. The last dot parts the two; namespaces may have dots of their own.
+func ParseName(s string) (Name, error) {
+	n := Name{DefaultNamespace, s}
+	if dot := strings.LastIndexByte(s, '.'); dot >= 0 {
+		n = Name{s[:dot], s[dot+1:]}
+	}
+	for _, part := range n.identifier() {
+		if !validPart(part) {
+			return Name{}, fmt.Errorf("%w: table name %q: letters, digits, '_' and '-' make a name, with an optional namespace before a dot",
+				ErrInvalid, s)
+		}
+	}
+	return n, nil
+}
+
+func validPart(s string) bool {
+	for _, r := range s {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxNameLength
+}
+
+// maxNameLength keeps folder names below what file systems take (255), suffix included.
+const maxNameLength = 200
+
+// String is the name as it is typed.
+func (n Name) String() string { return n.Namespace + "." + n.Table }
+
+func (n Name) identifier() []string { return append(n.namespace(), n.Table) }
+
+func (n Name) namespace() []string { return strings.Split(n.Namespace, ".") }

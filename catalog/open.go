@@ -1,0 +1,210 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Where things lie unless options say otherwise.
+const (
+	DefaultURI       = "sqlite:./shardcat/catalog.db"
+	DefaultWarehouse = "./shardcat/warehouse"
+)
+
+// CatalogName is the name under which tables stand in an SQL catalog; pyiceberg and JDBC clients filter by it.
+const CatalogName = "shardcat"
+
+// Options of Open. The zero value is the embedded catalog in ./shardcat.
+type Options struct {
+	// URI of the Iceberg catalog: sqlite:PATH, postgres://…, rest+http://… or rest+https://…
+	URI string
+	// Warehouse is the folder or URL under which tables' metadata lie. A REST catalog may take a bare name.
+	Warehouse string
+	// Vault is the folder or URL under which shards lie, <warehouse>/vault if empty.
+	Vault string
+	// Space reads and writes the shards; one is made if nil.
+	Space *blobio.Space
+	// Metadata reads and writes Iceberg's metadata, so that its requests are counted apart; one is made if nil.
+	Metadata *blobio.Space
+	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
+	CommitAttempts int
+	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests).
+	Wrap func(icecatalog.Catalog) icecatalog.Catalog
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
+	// Log takes warnings, slog.Default() if nil.
+	Log *slog.Logger
+}
+
+// DefaultCommitAttempts outlasts a handful of busy writers: with the pauses between them about ten seconds.
+const DefaultCommitAttempts = 25
+
+// Catalog is an open Iceberg catalog with its warehouse and vault. Safe for concurrent use.
+type Catalog struct {
+	ice       icecatalog.Catalog
+	identity  string
+	warehouse string
+	vault     string
+	space     *blobio.Space
+	metadata  *blobio.Space
+	spaceID   string
+	opts      Options
+	closers   []func() error
+}
+
+// Open opens a catalog; the SQLite file and its tables are made if they are not there. With a warehouse on an
+// object store a catalog must be named: an SQLite file in the current folder would be the only key to it.
+func Open(ctx context.Context, o Options) (*Catalog, error) {
+	c, err := prepare(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.connect(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func prepare(ctx context.Context, o Options) (*Catalog, error) {
+	named := o.URI != ""
+	o.fill()
+	c := &Catalog{space: o.Space, metadata: o.Metadata, opts: o}
+	if c.space == nil {
+		c.space = blobio.NewSpace()
+		c.closers = append(c.closers, c.space.Close)
+	}
+	if c.metadata == nil {
+		c.metadata = blobio.NewSpace()
+		c.closers = append(c.closers, c.metadata.Close)
+	}
+	if err := c.mount(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if !named && !isLocal(c.warehouse) {
+		return nil, errors.Join(fmt.Errorf("%w: the warehouse %s is remote, but the catalog is a local file by default; name one with --catalog",
+			ErrUnsafe, c.warehouse), c.Close())
+	}
+	return c, nil
+}
+
+func (o *Options) fill() {
+	if o.URI == "" {
+		o.URI = DefaultURI
+	}
+	if o.Warehouse == "" {
+		o.Warehouse = DefaultWarehouse
+	}
+	if o.CommitAttempts == 0 {
+		o.CommitAttempts = DefaultCommitAttempts
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+}
+
+// mount finds the canonical locations of warehouse and vault.
+func (c *Catalog) mount(ctx context.Context) error {
+	if isREST(c.opts.URI) && isBareName(c.opts.Warehouse) {
+		if c.opts.Vault == "" {
+			return fmt.Errorf("%w: warehouse %q is a name that only the REST catalog knows; say where shards go with --vault",
+				ErrInvalid, c.opts.Warehouse)
+		}
+	} else if err := c.mountWarehouse(ctx); err != nil {
+		return err
+	}
+	vault := c.opts.Vault
+	if vault == "" {
+		vault = c.warehouse + "/vault"
+	}
+	at, err := c.space.Mount(ctx, vault)
+	if err != nil {
+		return fmt.Errorf("vault: %w", err)
+	}
+	c.vault = strings.TrimSuffix(at, "/")
+	return checkLocation("vault", c.vault)
+}
+
+func (c *Catalog) mountWarehouse(ctx context.Context) error {
+	for _, s := range []*blobio.Space{c.space, c.metadata} {
+		at, err := s.Mount(ctx, c.opts.Warehouse)
+		if err != nil {
+			return fmt.Errorf("warehouse: %w", err)
+		}
+		c.warehouse = strings.TrimSuffix(at, "/")
+	}
+	return checkLocation("warehouse", c.warehouse)
+}
+
+// checkLocation refuses locations that other Iceberg clients would not find: they escape or unescape what is
+// outside this alphabet each in their own way.
+func checkLocation(what, location string) error {
+	at, err := urlresolve.Parse(location)
+	if err != nil {
+		return err
+	}
+	if key := at.Key(); key != "" && !blobio.PortableKey(key) {
+		return fmt.Errorf("%w: %s %s: its path may hold letters, digits and / _ . = - only", ErrInvalid, what, location)
+	}
+	return nil
+}
+
+func isLocal(location string) bool {
+	return location == "" || strings.HasPrefix(location, "file://") || strings.HasPrefix(location, "mem://")
+}
+
+func isBareName(s string) bool { return !strings.ContainsAny(s, "/\\:") }
+
+// connect opens the Iceberg catalog itself.
+func (c *Catalog) connect(ctx context.Context) error {
+	c.spaceID = route(c.metadata)
+	c.closers = append(c.closers, func() error { unroute(c.spaceID); return nil })
+	props := iceberg.Properties{spaceProperty: c.spaceID}
+	if c.warehouse != "" {
+		props["warehouse"] = c.warehouse
+	}
+	ice, identity, closeIce, err := openIceberg(ctx, c.opts.URI, c.opts.Warehouse, props)
+	if err != nil {
+		return err
+	}
+	c.closers = append(c.closers, closeIce)
+	c.ice, c.identity = ice, identity
+	if c.opts.Wrap != nil {
+		c.ice = c.opts.Wrap(ice)
+	}
+	return nil
+}
+
+// Close lets go of the catalog and of the spaces that Open made.
+func (c *Catalog) Close() error {
+	var errs []error
+	for i := len(c.closers) - 1; i >= 0; i-- {
+		errs = append(errs, c.closers[i]())
+	}
+	c.closers = nil
+	return errors.Join(errs...)
+}
+
+// Warehouse and Vault are the canonical locations; Warehouse is empty where only a REST catalog knows it.
+func (c *Catalog) Warehouse() string { return c.warehouse }
+
+// Vault: see Warehouse.
+func (c *Catalog) Vault() string { return c.vault }
+
+// Space reads and writes the shards of this catalog's tables.
+func (c *Catalog) Space() *blobio.Space { return c.space }
+
+// MetadataCounters are the requests made for Iceberg's metadata.
+func (c *Catalog) MetadataCounters() blobio.Counters { return c.metadata.Counters() }

@@ -1,0 +1,176 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Table is a table as it was when it was loaded (or last refreshed, or committed to). Not for concurrent use;
+// load it once per goroutine.
+type Table struct {
+	cat    *Catalog
+	name   Name
+	ice    *table.Table
+	fs     io.WriteFileIO
+	schema *manifest.TableSchema
+}
+
+// Load loads a table by name; ErrNotFound names the closest tables there are.
+func (c *Catalog) Load(ctx context.Context, name Name) (*Table, error) {
+	ice, err := c.ice.LoadTable(ctx, name.identifier())
+	if err != nil {
+		return nil, c.notFound(ctx, name, translate(err))
+	}
+	t := &Table{cat: c, name: name}
+	return t, t.set(ctx, ice)
+}
+
+// set takes over a loaded state of the table.
+func (t *Table) set(ctx context.Context, ice *table.Table) error {
+	fs, err := ice.FS(ctx)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	writable, ok := fs.(io.WriteFileIO)
+	if !ok {
+		return fmt.Errorf("table %s: its location %s can't be written", t.name, ice.Location())
+	}
+	notes, err := manifest.ParseTypeNotes(ice.Properties()[manifest.TypesProperty])
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	ts, err := manifest.NewTableSchema(ice.Schema(), notes)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	t.ice, t.fs, t.schema = ice, writable, ts
+	return nil
+}
+
+// Refresh loads the table's current state. A table that was dropped and made anew under its name is
+// ErrConflict.
+func (t *Table) Refresh(ctx context.Context) error {
+	ice, err := t.cat.ice.LoadTable(ctx, t.name.identifier())
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, translate(err))
+	}
+	if was, is := t.ice.Metadata().TableUUID(), ice.Metadata().TableUUID(); was != is {
+		return fmt.Errorf("%w: table %s was dropped and created anew", ErrConflict, t.name)
+	}
+	return t.set(ctx, ice)
+}
+
+// Name of the table.
+func (t *Table) Name() Name { return t.name }
+
+// UUID of the table, under which its vault folder lies.
+func (t *Table) UUID() string { return t.ice.Metadata().TableUUID().String() }
+
+// Schema is the schema of shards written to the table. It must not be changed.
+func (t *Table) Schema() *schema.Schema { return t.schema.Shard }
+
+// FieldIDs are the Iceberg field ids of the schema's nodes, by node number.
+func (t *Table) FieldIDs() []int { return slices.Clone(t.schema.IDs) }
+
+// Properties of the table.
+func (t *Table) Properties() map[string]string { return t.ice.Properties() }
+
+// Location of the table's Iceberg metadata.
+func (t *Table) Location() string { return t.ice.Location() }
+
+// MetadataLocation is the current metadata file.
+func (t *Table) MetadataLocation() string { return t.ice.MetadataLocation() }
+
+// Metadata is Iceberg's metadata of the table.
+func (t *Table) Metadata() table.Metadata { return t.ice.Metadata() }
+
+// Catalog that the table was loaded from.
+func (t *Table) Catalog() *Catalog { return t.cat }
+
+// Namespaces lists the namespaces, sorted.
+func (c *Catalog) Namespaces(ctx context.Context) ([]string, error) {
+	var out []string
+	queue := [][]string{nil}
+	for len(queue) > 0 {
+		found, err := c.ice.ListNamespaces(ctx, queue[0])
+		if err != nil {
+			return nil, translate(err)
+		}
+		parent := queue[0]
+		queue = queue[1:]
+		for _, ns := range found {
+			if name := join(ns); len(ns) > len(parent) && !slices.Contains(out, name) {
+				out = append(out, name)
+				queue = append(queue, ns)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Tables lists the tables of a namespace, or of all namespaces if it is empty, sorted by name.
+func (c *Catalog) Tables(ctx context.Context, namespace string) ([]Name, error) {
+	namespaces := []string{namespace}
+	if namespace == "" {
+		var err error
+		if namespaces, err = c.Namespaces(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var out []Name
+	for _, ns := range namespaces {
+		for ident, err := range c.ice.ListTables(ctx, Name{Namespace: ns}.namespace()) {
+			if err != nil {
+				return nil, translate(err)
+			}
+			n := Name{join(icecatalog.NamespaceFromIdent(ident)), icecatalog.TableNameFromIdent(ident)}
+			if n.Namespace == ns {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Name) int { return slices.Compare(a.identifier(), b.identifier()) })
+	return out, nil
+}
+
+// CreateNamespace makes a namespace; that it exists is no error.
+func (c *Catalog) CreateNamespace(ctx context.Context, namespace string) error {
+	ident := Name{Namespace: namespace}.namespace()
+	for _, part := range ident {
+		if !validPart(part) {
+			return fmt.Errorf("%w: namespace %q", ErrInvalid, namespace)
+		}
+	}
+	exists, err := c.ice.CheckNamespaceExists(ctx, ident)
+	if err != nil || exists {
+		return translate(err)
+	}
+	err = c.ice.CreateNamespace(ctx, ident, nil)
+	if errors.Is(err, icecatalog.ErrNamespaceAlreadyExists) {
+		return nil
+	}
+	return translate(err)
+}
+
+// notFound adds to ErrNotFound what the caller may have meant.
+func (c *Catalog) notFound(ctx context.Context, name Name, err error) error {
+	if !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("table %s: %w", name, err)
+	}
+	there, listErr := c.Tables(ctx, "")
+	if listErr != nil || len(there) == 0 {
+		return fmt.Errorf("table %s: %w", name, ErrNotFound)
+	}
+	near := nearest(name.String(), there)
+	return fmt.Errorf("table %s: %w; there is %s", name, ErrNotFound, near)
+}

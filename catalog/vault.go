@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// controlLimit bounds what is read of an owner, job or drop record.
+const controlLimit = 16 << 20
+
+// VaultFolder is the folder of the table's shards, with its trailing slash.
+func (t *Table) VaultFolder() string { return t.cat.vaultFolder(t.UUID()) }
+
+func (c *Catalog) vaultFolder(tableUUID string) string { return c.vault + "/" + tableUUID + "/" }
+
+// Owner is the content of _owner.json: who may write to and sweep a vault folder.
+type Owner struct {
+	Version   int    `json:"version"`
+	Catalog   string `json:"catalog"`
+	TableUUID string `json:"table_uuid"`
+	// Table is the name at creation, for people: a table may be renamed.
+	Table   string    `json:"table"`
+	Created time.Time `json:"created"`
+}
+
+// recordVersion is the version of all records in a vault folder.
+const recordVersion = 1
+
+// claimVault makes sure that the vault folder is the table's own: the first claim writes the owner's record,
+// later ones compare. A folder of another catalog's table is ErrUnsafe.
+func (t *Table) claimVault(ctx context.Context) error {
+	at := t.VaultFolder() + "_owner.json"
+	var there Owner
+	err := t.cat.readRecord(ctx, at, &there)
+	if errors.Is(err, blobio.ErrNotFound) {
+		mine := Owner{
+			Version: recordVersion, Catalog: t.cat.identity, TableUUID: t.UUID(), Table: t.name.String(),
+			Created: t.cat.opts.Now().UTC(),
+		}
+		err = t.cat.putRecord(ctx, at, mine)
+		if err == nil || !errors.Is(err, blobio.ErrExists) {
+			return err
+		}
+		err = t.cat.readRecord(ctx, at, &there)
+	}
+	if err != nil {
+		return fmt.Errorf("vault of table %s: %w", t.name, err)
+	}
+	if there.TableUUID != t.UUID() || there.Catalog != t.cat.identity {
+		return fmt.Errorf("%w: the vault folder %s belongs to table %s of catalog %s, not to this catalog (%s)",
+			ErrUnsafe, t.VaultFolder(), there.Table, there.Catalog, t.cat.identity)
+	}
+	return nil
+}
+
+func (c *Catalog) putRecord(ctx context.Context, at string, record any) error {
+	text, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return err
+	}
+	return c.space.Put(ctx, at, append(text, '\n'))
+}
+
+// readRecord reads a record; one of a later version is refused, for what it says may matter.
+func (c *Catalog) readRecord(ctx context.Context, at string, record any) error {
+	text, _, err := c.space.ReadAll(ctx, at, controlLimit)
+	if err != nil {
+		return err
+	}
+	var version struct{ Version int }
+	if err := json.Unmarshal(text, &version); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if version.Version > recordVersion {
+		return fmt.Errorf("%w: %s is of version %d, this program knows %d", ErrUnsafe, at, version.Version, recordVersion)
+	}
+	if err := json.Unmarshal(text, record); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return nil
+}
+
+// dropped is the content of _dropped.json.
+type dropped struct {
+	Version   int       `json:"version"`
+	Table     string    `json:"table"`
+	TableUUID string    `json:"table_uuid"`
+	Metadata  string    `json:"metadata"`
+	Dropped   time.Time `json:"dropped"`
+}
+
+// Drop takes a table out of the catalog. Its shards and metadata stay, until collection finds the record of
+// the drop to be old enough; the record names the metadata file, by which the table can be brought back.
+func (c *Catalog) Drop(ctx context.Context, name Name) error {
+	t, err := c.Load(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := t.claimVault(ctx); err != nil {
+		return err
+	}
+	record := dropped{
+		Version: recordVersion, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
+		Dropped: c.opts.Now().UTC(),
+	}
+	if err := c.ice.DropTable(ctx, name.identifier()); err != nil {
+		return fmt.Errorf("table %s: %w", name, translate(err))
+	}
+	// After the drop, not before: a record beside a living table would give its shards to collection.
+	return c.putRecord(ctx, t.VaultFolder()+"_dropped.json", record)
+}
+
+// owns tells whether an object lies in the table's own vault folder.
+func (t *Table) owns(url string) bool { return strings.HasPrefix(url, t.VaultFolder()) }
+
+func join(parts []string) string { return strings.Join(parts, ".") }

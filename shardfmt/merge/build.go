@@ -1,0 +1,187 @@
+package merge
+
+import (
+	"context"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/stats"
+)
+
+// merger builds one root.
+type merger struct {
+	out     string
+	options Options
+	target  *target
+	shards  []*shard
+	urls    *urls
+
+	root *meta.RootBuilder
+	// stripes of the new root in order.
+	stripes []*stripe
+	// shardFields are the folded descriptors by node number of the target.
+	shardFields []*metapb.FieldDescriptor
+	directory   *metapb.ShardDirectory
+	properties  *metapb.ShardProperties
+	// complete: every stripe has a descriptor of every field.
+	complete       bool
+	droppedIndexes int
+}
+
+// stripe is one stripe of the new root.
+type stripe struct {
+	from *shard
+	// index of the stripe in its input.
+	index int
+	dir   *metapb.StripeDirectory
+	// fields are the references to the copied descriptors, by node number of the target.
+	fields []*metapb.DataRef
+	// positions of the fields copied so far, by node number of the target.
+	positions map[uint32]uint64
+	// raw is the sum of the descriptors' raw data sizes, if any has one.
+	raw *uint64
+}
+
+// build lays out the new root.
+func (m *merger) build(ctx context.Context) ([]byte, error) {
+	m.root = meta.NewRootBuilder()
+	for _, step := range []func(context.Context) error{
+		m.checkInputs, m.listStripes, m.copyColumns, m.addFieldLists, m.addStripeParts, m.addShardParts,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+		if most := m.options.Limits.RootBytes; most > 0 && int64(m.root.Len()) > most {
+			return nil, limit("bytes of metadata", int64(m.root.Len()), most)
+		}
+	}
+	return m.root.Finish(m.directory), nil
+}
+
+// checkInputs refuses inputs that must not be merged with each other.
+func (m *merger) checkInputs(context.Context) error {
+	deleted, clean := false, false
+	for _, s := range m.shards {
+		dir := s.root.Directory()
+		deleted = deleted || dir.DeletedRecordCount > 0
+		clean = clean || dir.DeletedRecordCount == 0 && dir.TotalRecordCount > 0
+		if err := m.checkExternal(s); err != nil {
+			return err
+		}
+		if len(s.properties.StandardProperties) > 0 && !m.options.AllowStandard {
+			return &StandardError{URL: s.root.URL(), Name: s.properties.StandardProperties[0].GetName()}
+		}
+	}
+	if deleted && clean {
+		return ErrDeleted
+	}
+	return nil
+}
+
+// checkExternal refuses an input outside the folder of the new root, also one that refers to nothing.
+func (m *merger) checkExternal(s *shard) error {
+	if m.options.AllowExternal {
+		return nil
+	}
+	probe := newURLs(m.out, m.options)
+	_, err := probe.store(s.root.URL())
+	return err
+}
+
+// listStripes copies the directories of all stripes and gives them their positions.
+func (m *merger) listStripes(context.Context) error {
+	position := uint64(0)
+	for _, s := range m.shards {
+		for i, dir := range s.stripes {
+			copied := proto.CloneOf(dir)
+			copied.ShardPosition = position
+			if position+dir.TotalRecordCount > math.MaxInt64 || position+dir.TotalRecordCount < position {
+				return limit("records", math.MaxInt64, math.MaxInt64)
+			}
+			position += dir.TotalRecordCount
+			m.stripes = append(m.stripes, &stripe{
+				from: s, index: i, dir: copied,
+				fields:    make([]*metapb.DataRef, len(m.target.nodes)),
+				positions: map[uint32]uint64{},
+			})
+		}
+	}
+	if most := m.options.Limits.Stripes; most > 0 && len(m.stripes) > most {
+		return limit("stripes", int64(len(m.stripes)), int64(most))
+	}
+	return nil
+}
+
+// copyColumns copies the descriptors, field by field, and folds them into those of the shard.
+func (m *merger) copyColumns(ctx context.Context) error {
+	m.complete = true
+	m.shardFields = make([]*metapb.FieldDescriptor, len(m.target.nodes))
+	most := m.options.Limits.RootBytes
+	for id := range uint32(len(m.target.nodes)) {
+		for _, st := range m.stripes {
+			d, err := m.descriptor(ctx, st, id)
+			if err != nil {
+				return err
+			}
+			if d == nil {
+				m.complete = false
+				continue
+			}
+			st.fields[id] = m.root.Add(d)
+			st.note(id, d.Field)
+			m.shardFields[id] = stats.Fold(m.shardFields[id], d.Field)
+		}
+		if most > 0 && int64(m.root.Len()) > most {
+			return limit("bytes of metadata and more", int64(m.root.Len()), most)
+		}
+	}
+	return nil
+}
+
+// note keeps of a descriptor what is needed later.
+func (st *stripe) note(id uint32, f *metapb.FieldDescriptor) {
+	st.positions[id] = f.PositionCount
+	if f.RawDataSize == nil {
+		return
+	}
+	if st.raw == nil {
+		st.raw = new(uint64)
+	}
+	*st.raw += *f.RawDataSize
+}
+
+// descriptor is the descriptor of a field of the target in one stripe, with references of the new root; nil
+// where neither the stripe has one nor one can be made up.
+func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb.StripeFieldDescriptor, error) {
+	old := st.from.mapping[id]
+	if old != lacking {
+		d, anchor, err := st.from.root.StripeField(ctx, st.index, old)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			d.Field.Indexes = m.keepIndexes(st, d.Field.Indexes)
+			return d, m.urls.move(st.from, anchor, d)
+		}
+	}
+	node := m.target.nodes[id]
+	n, ok := m.positionsIn(st, node.Parent)
+	if !ok || len(node.Children) > 0 || node.Basic >= schema.List {
+		return nil, nil
+	}
+	return allNull(node, n), nil
+}
+
+// positionsIn is how many positions a child of parent has in a stripe, as far as that is known without its own
+// descriptor: those of the records, or of the Struct it lies in.
+func (m *merger) positionsIn(st *stripe, parent uint32) (uint64, bool) {
+	if parent == schema.NoParent {
+		return st.dir.TotalRecordCount, true
+	}
+	n, ok := st.positions[parent]
+	return n, ok && m.target.nodes[parent].Basic == schema.Struct && n <= math.MaxInt64
+}

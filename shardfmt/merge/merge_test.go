@@ -1,0 +1,495 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/stats"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// spec describes a shard to make for a test. Its data objects are not there: a merge must not look at them.
+type spec struct {
+	schema   string
+	ids      []int
+	stripes  []uint64
+	deleted  uint64
+	single   bool
+	standard bool
+	creation [2]uint64
+	custom   meta.Bag
+	// change edits the parts before they are laid out.
+	change func(p *parts)
+}
+
+// parts of a shard that is being made.
+type parts struct {
+	properties *metapb.ShardProperties
+	stripes    []*metapb.StripeDirectory
+	fields     [][]*metapb.StripeFieldDescriptor
+	indexes    []*metapb.IndexCollection
+	bags       []*metapb.StripeProperties
+	directory  *metapb.ShardDirectory
+}
+
+var spaces = 0
+
+// newSpace is an empty store of the test.
+func newSpace(t testing.TB) (*blobio.Space, string) {
+	sp := blobio.NewSpace()
+	t.Cleanup(func() { sp.Close() })
+	spaces++
+	return sp, fmt.Sprintf("mem://merge-%s-%d/", strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name())), spaces)
+}
+
+// make writes the root of a shard and returns it as an input.
+func (s spec) make(t testing.TB, sp *blobio.Space, url string) Input {
+	t.Helper()
+	sch, err := schema.Parse(s.schema)
+	require.NoError(t, err)
+	p := &parts{properties: &metapb.ShardProperties{CustomProperties: s.custom}, directory: &metapb.ShardDirectory{}}
+	if s.creation[1] != 0 {
+		meta.SetCreation(p.properties, s.creation[0], s.creation[1])
+	}
+	if s.ids != nil {
+		bag := meta.Bag(p.properties.CustomProperties)
+		bag.Set(meta.PropertyFieldIDs, meta.Text(formatIDs(s.ids)))
+		p.properties.CustomProperties = bag
+	}
+	if s.standard {
+		p.properties.StandardProperties = append(p.properties.StandardProperties, meta.Pair("drop-by", meta.Text("x")))
+	}
+	position := uint64(0)
+	for i, n := range s.stripes {
+		dir := &metapb.StripeDirectory{TotalRecordCount: n, ShardPosition: position, RawDataSize: proto.Uint64(8 * n)}
+		if i == 0 {
+			dir.DeletedRecordCount = s.deleted
+		}
+		position += n
+		p.stripes = append(p.stripes, dir)
+		p.fields = append(p.fields, s.descriptors(sch, i, n))
+	}
+	if s.change != nil {
+		s.change(p)
+	}
+	root := layOut(p, sch)
+	require.NoError(t, sp.Put(context.Background(), url, root))
+	return Input{URL: url, Size: int64(len(root))}
+}
+
+// descriptors of all nodes in stripe i, with a buffer each.
+func (s spec) descriptors(sch *schema.Schema, i int, n uint64) []*metapb.StripeFieldDescriptor {
+	url := fmt.Sprintf("data/%d.amudai.stripe", i)
+	if s.single {
+		url = ""
+	}
+	var all []*metapb.StripeFieldDescriptor
+	sch.Walk(func(_ string, node *schema.Node) bool {
+		start := uint64(64 * (len(all) + 1))
+		d := &metapb.StripeFieldDescriptor{
+			Field: &metapb.FieldDescriptor{PositionCount: n, NullCount: proto.Uint64(1), RawDataSize: proto.Uint64(8 * n),
+				RangeStats: &metapb.RangeStats{MinValue: meta.Int(int64(i)), MinInclusive: true, MaxValue: meta.Int(int64(n)), MaxInclusive: true}},
+			Encodings: []*metapb.DataEncoding{{Kind: &metapb.DataEncoding_Native{Native: &metapb.NativeDataEncoding{
+				Buffers: []*metapb.EncodedBuffer{{Buffer: meta.NewRef(url, start, start+64), BlockMap: meta.SelfRef(start+16, start+64)}},
+			}}}},
+		}
+		all = append(all, d)
+		return true
+	})
+	return all
+}
+
+// layOut writes the root as the reference does: stripe by stripe.
+func layOut(p *parts, sch *schema.Schema) []byte {
+	b := meta.NewRootBuilder()
+	fold := make([]*metapb.FieldDescriptor, sch.Count)
+	for i, dir := range p.stripes {
+		refs := make([]*metapb.DataRef, len(p.fields[i]))
+		for id, f := range p.fields[i] {
+			if f != nil {
+				refs[id] = b.Add(f)
+				fold[id] = stats.Fold(fold[id], f.Field)
+			}
+		}
+		dir.FieldListRef = b.Add(meta.RefsOf(refs))
+		if i < len(p.indexes) && p.indexes[i] != nil {
+			dir.IndexesRef = b.Add(p.indexes[i])
+		}
+		if i < len(p.bags) && p.bags[i] != nil {
+			dir.PropertiesRef = b.Add(p.bags[i])
+		}
+		p.directory.TotalRecordCount += dir.TotalRecordCount
+		p.directory.DeletedRecordCount += dir.DeletedRecordCount
+	}
+	p.directory.StripeCount = uint64(len(p.stripes))
+	p.directory.StripeListRef = b.Add(&metapb.StripeList{Stripes: p.stripes})
+	p.directory.UrlListRef = b.Add(&metapb.UrlList{})
+	refs := make([]*metapb.DataRef, sch.Count)
+	for id, f := range fold {
+		if f != nil {
+			refs[id] = b.Add(f)
+		}
+	}
+	p.directory.FieldListRef = b.Add(meta.RefsOf(refs))
+	p.directory.PropertiesRef = b.Add(p.properties)
+	p.directory.SchemaRef = b.AddPayload(schema.Marshal(sch))
+	return b.Finish(p.directory)
+}
+
+func open(t testing.TB, sp *blobio.Space, url string) *meta.Root {
+	r, err := meta.OpenRoot(context.Background(), sp, url, meta.Options{})
+	require.NoError(t, err)
+	return r
+}
+
+func TestConcat(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	a := spec{schema: "a: Int64, b: String", stripes: []uint64{10, 20}, creation: [2]uint64{5, 9}}.make(t, sp, at+"x/a.amudai.shard")
+	b := spec{schema: "a: Int64, b: String", stripes: []uint64{0, 3}, single: true, creation: [2]uint64{2, 7}}.make(t, sp, at+"b.amudai.shard")
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", []Input{a, b}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, uint64(33), res.Records)
+	require.Equal(t, 4, res.Stripes)
+	require.Equal(t, []string{at + "x/data/0.amudai.stripe", at + "x/data/1.amudai.stripe", at + "b.amudai.shard"}, res.Objects)
+	require.True(t, res.CreationKnown)
+	require.Equal(t, [2]uint64{2, 9}, [2]uint64{res.CreationMin, res.CreationMax})
+	require.Equal(t, uint64(8*33), *res.RawDataSize)
+
+	r := open(t, sp, res.URL)
+	require.Equal(t, res.Size, r.Size())
+	stripes, err := r.Stripes(ctx) // checks positions and sums
+	require.NoError(t, err)
+	require.Equal(t, []uint64{0, 10, 30, 30}, []uint64{stripes[0].ShardPosition, stripes[1].ShardPosition, stripes[2].ShardPosition, stripes[3].ShardPosition})
+	urls, err := r.URLList(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"x/data/0.amudai.stripe", "x/data/1.amudai.stripe", "b.amudai.shard"}, urls.Urls)
+	for i, want := range []string{"x/data/0.amudai.stripe", "x/data/1.amudai.stripe", "b.amudai.shard", "b.amudai.shard"} {
+		d, anchor, err := r.StripeField(ctx, i, 1)
+		require.NoError(t, err)
+		require.Equal(t, res.URL, anchor)
+		buffer := d.Encodings[0].GetNative().Buffers[0]
+		require.Equal(t, want, buffer.Buffer.Url)
+		require.Equal(t, want, buffer.BlockMap.Url, "a block map lies in the object of its buffer")
+	}
+	f, err := r.ShardField(ctx, 0)
+	require.NoError(t, err)
+	require.Equal(t, uint64(33), f.PositionCount)
+	require.Equal(t, int64(20), f.RangeStats.MaxValue.GetI64Value())
+}
+
+// TestColumnsLieTogether: the descriptors of one field in all stripes are one range, in stripe order.
+func TestColumnsLieTogether(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	var in []Input
+	for i := range 3 {
+		in = append(in, spec{schema: "a: Int64, s: Struct<x: Int8, y: String>", stripes: []uint64{1, 2}}.make(t, sp, fmt.Sprintf("%s%d.amudai.shard", at, i)))
+	}
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{})
+	require.NoError(t, err)
+	r := open(t, sp, res.URL)
+	end := int64(8)
+	for id := range 4 {
+		for i := range 6 {
+			list, _, err := r.StripeFieldList(ctx, i)
+			require.NoError(t, err)
+			url, start, stop, err := list.At(id)
+			require.NoError(t, err)
+			require.Empty(t, url)
+			require.Equal(t, end, start)
+			end = stop
+		}
+	}
+	p, err := r.Properties(ctx)
+	require.NoError(t, err)
+	layout, _ := meta.Bag(p.CustomProperties).Text(meta.PropertyLayout)
+	require.Equal(t, meta.LayoutColumns, layout)
+}
+
+// TestRequests: one GET per input of known size and one to read back; one HEAD more where the size is not
+// known; nothing but the root is written.
+func TestRequests(t *testing.T) {
+	const inputs = 1000
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	in := make([]Input, inputs)
+	for i := range in {
+		in[i] = spec{schema: "a: Int64, b: String", stripes: []uint64{uint64(i)}, creation: [2]uint64{1, 2}}.make(t, sp, fmt.Sprintf("%s%d/r.amudai.shard", at, i))
+	}
+	before := sp.Counters()
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{Limits: Limits{Objects: -1}})
+	require.NoError(t, err)
+	c := sp.Counters().Sub(before)
+	require.Equal(t, [4]int64{inputs + 1, 0, 1, 0}, [4]int64{c.Gets, c.Heads, c.Puts, c.Lists})
+	require.Equal(t, inputs, res.Stripes)
+	require.Len(t, res.Objects, inputs)
+
+	in[3].Size, in[5].Size = 0, 0
+	before = sp.Counters()
+	_, err = Concat(ctx, sp, at+"out2.amudai.shard", in[:10], Options{})
+	require.NoError(t, err)
+	c = sp.Counters().Sub(before)
+	require.Equal(t, [4]int64{11, 2, 1, 0}, [4]int64{c.Gets, c.Heads, c.Puts, c.Lists})
+}
+
+// TestMergeOfMerges: (1 + 2) + (3 + 4) is the same shard as 1 + 2 + 3 + 4.
+func TestMergeOfMerges(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	o := Options{Attempt: "one"}
+	var in []Input
+	for i := range 4 {
+		in = append(in, spec{schema: "a: Int64, b: String", ids: []int{1, 2}, stripes: []uint64{uint64(i), 5}, single: i%2 == 1,
+			creation: [2]uint64{uint64(i), uint64(2 * i)},
+			custom:   meta.Bag{meta.Pair("k", meta.Int(int64(i))), meta.Pair("shardcat.same", meta.Int(1)), meta.Pair("shardcat.own", meta.Int(int64(i/2)))},
+		}.make(t, sp, fmt.Sprintf("%s%d/r.amudai.shard", at, i)))
+	}
+	merge := func(name string, in ...Input) Input {
+		res, err := Concat(ctx, sp, at+name+".amudai.shard", in, o)
+		require.NoError(t, err)
+		return Input{URL: res.URL, Size: res.Size}
+	}
+	direct := merge("direct", in...)
+	twice := merge("twice", merge("m1", in[:2]...), merge("m2", in[2:]...))
+	once := merge("once", direct)
+	read := func(in Input) []byte {
+		b := make([]byte, in.Size)
+		_, err := sp.ReadRange(ctx, in.URL, 0, b)
+		require.NoError(t, err)
+		return b
+	}
+	require.Equal(t, read(direct), read(twice))
+	require.Equal(t, read(direct), read(once))
+
+	p, err := open(t, sp, direct.URL).Properties(ctx)
+	require.NoError(t, err)
+	var names []string
+	for _, pair := range p.CustomProperties {
+		names = append(names, pair.Name)
+	}
+	require.Equal(t, []string{"k", "shardcat.same", "shardcat.own", "k", "k", "shardcat.own", "k",
+		meta.PropertyFieldIDs, meta.PropertyLayout, meta.PropertyAttempt}, names)
+}
+
+func TestRefuses(t *testing.T) {
+	plain := spec{schema: "a: Int64", stripes: []uint64{5}}
+	for name, c := range map[string]struct {
+		a, b   spec
+		bAt    string
+		o      Options
+		target error
+	}{
+		"deleted with others":  {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, deleted: 1}, target: ErrDeleted},
+		"standard properties":  {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, standard: true}, target: ErrStandard},
+		"other type":           {a: plain, b: spec{schema: "a: Int32", stripes: []uint64{5}}, target: ErrSchema},
+		"other name":           {a: plain, b: spec{schema: "b: Int64", stripes: []uint64{5}}, target: ErrSchema},
+		"too many objects":     {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5, 5}}, bAt: "x/", o: Options{Limits: Limits{Objects: 2}}, target: ErrLimit},
+		"too many stripes":     {a: plain, b: plain, o: Options{Limits: Limits{Stripes: 1}}, target: ErrLimit},
+		"too much metadata":    {a: plain, b: plain, o: Options{Limits: Limits{RootBytes: 300}}, target: ErrLimit},
+		"too many properties":  {a: plain, b: spec{schema: "a: Int64", custom: meta.Bag{meta.Pair("p", meta.Text(strings.Repeat("x", 4<<20)))}}, target: ErrLimit},
+		"object outside":       {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}}, bAt: "../elsewhere/", target: urlresolve.ErrRefused},
+		"empty shard outside":  {a: plain, b: spec{schema: "a: Int64"}, bAt: "../elsewhere/", target: urlresolve.ErrRefused},
+		"hostile reference":    {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, change: refer("../x")}, target: urlresolve.ErrRefused},
+		"foreign reference":    {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, change: refer("s3://other/x")}, target: urlresolve.ErrRefused},
+		"reference to the out": {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, change: refer("out.amudai.shard")}, target: errAny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sp, at := newSpace(t)
+			folder := at + "t/"
+			bURL := folder + c.bAt + "b.amudai.shard"
+			if strings.HasPrefix(c.bAt, "../") {
+				bURL = at + c.bAt[3:] + "b.amudai.shard"
+			}
+			in := []Input{c.a.make(t, sp, folder+"a.amudai.shard"), c.b.make(t, sp, bURL)}
+			_, err := Concat(context.Background(), sp, folder+"out.amudai.shard", in, c.o)
+			require.Error(t, err)
+			if c.target != errAny {
+				require.ErrorIs(t, err, c.target)
+			}
+			_, err = sp.Stat(context.Background(), folder+"out.amudai.shard")
+			require.ErrorIs(t, err, blobio.ErrNotFound)
+		})
+	}
+}
+
+var errAny = fmt.Errorf("any error")
+
+// refer makes the buffers of a shard name url.
+func refer(url string) func(p *parts) {
+	return func(p *parts) {
+		for _, f := range p.fields[0] {
+			f.Encodings[0].GetNative().Buffers[0].Buffer.Url = url
+		}
+	}
+}
+
+func TestDeletedAmongThemselves(t *testing.T) {
+	sp, at := newSpace(t)
+	s := spec{schema: "a: Int64", stripes: []uint64{5}, deleted: 2}
+	empty := spec{schema: "a: Int64", stripes: []uint64{0}}
+	res, err := Concat(context.Background(), sp, at+"out.amudai.shard",
+		[]Input{s.make(t, sp, at+"a.amudai.shard"), empty.make(t, sp, at+"e.amudai.shard"), s.make(t, sp, at+"b.amudai.shard")}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, uint64(4), res.Deleted)
+}
+
+func TestExternalAllowed(t *testing.T) {
+	sp, at := newSpace(t)
+	in := spec{schema: "a: Int64", stripes: []uint64{5}}.make(t, sp, at+"elsewhere/a.amudai.shard")
+	res, err := Concat(context.Background(), sp, at+"t/out.amudai.shard", []Input{in}, Options{AllowExternal: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{at + "elsewhere/data/0.amudai.stripe"}, res.Objects)
+	urls, err := open(t, sp, res.URL).URLList(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, res.Objects, urls.Urls)
+}
+
+// TestExists: what is there stays, also if an earlier merge of the same inputs wrote it.
+func TestExists(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	in := []Input{spec{schema: "a: Int64", stripes: []uint64{5}}.make(t, sp, at+"a.amudai.shard")}
+	_, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{})
+	require.NoError(t, err)
+	_, err = Concat(ctx, sp, at+"out.amudai.shard", in, Options{})
+	require.ErrorIs(t, err, blobio.ErrExists)
+}
+
+func TestCreationTimesNeedEveryInput(t *testing.T) {
+	sp, at := newSpace(t)
+	known := spec{schema: "a: Int64", stripes: []uint64{5}, creation: [2]uint64{3, 4}}.make(t, sp, at+"a.amudai.shard")
+	unknown := spec{schema: "a: Int64", stripes: []uint64{5}}.make(t, sp, at+"b.amudai.shard")
+	empty := spec{schema: "a: Int64"}.make(t, sp, at+"c.amudai.shard")
+	res, err := Concat(context.Background(), sp, at+"1.amudai.shard", []Input{known, unknown}, Options{})
+	require.NoError(t, err)
+	require.False(t, res.CreationKnown)
+	res, err = Concat(context.Background(), sp, at+"2.amudai.shard", []Input{known, empty}, Options{})
+	require.NoError(t, err)
+	require.True(t, res.CreationKnown)
+}
+
+// TestIndexes: indexes with positions of their stripe survive, others are left out.
+func TestIndexes(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	index := func(base string) *metapb.IndexDescriptor {
+		return &metapb.IndexDescriptor{IndexType: "t", Properties: []*metapb.NameValuePair{meta.Pair("position_base", meta.Text(base))},
+			IndexedFields: []*metapb.IndexedField{{SchemaIds: []uint32{1}}},
+			Artifacts:     []*metapb.IndexArtifact{{Name: "terms", DataRef: meta.NewRef("i/terms.shard", 0, 9)}}}
+	}
+	in := spec{schema: "a: Int64, b: String", ids: []int{1, 2}, stripes: []uint64{5}, change: func(p *parts) {
+		p.indexes = []*metapb.IndexCollection{{IndexDescriptors: []*metapb.IndexDescriptor{index("stripe"), index("shard")}}}
+		p.fields[0][0].Field.Indexes = &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{index("shard")}}
+		p.bags = []*metapb.StripeProperties{{CustomProperties: []*metapb.NameValuePair{meta.Pair("v", &metapb.AnyValue{
+			Kind: &metapb.AnyValue_DataRef{DataRef: meta.SelfRef(1, 2)}, Annotation: proto.String("why")})}}}
+	}}.make(t, sp, at+"x/a.amudai.shard")
+	other := spec{schema: "c: Int8, b: String, a: Int64", ids: []int{3, 2, 1}, stripes: []uint64{5}}.make(t, sp, at+"b.amudai.shard")
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", []Input{in, other}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, 2, res.DroppedIndexes)
+	r := open(t, sp, res.URL)
+	c, err := r.StripeIndexes(ctx, 0)
+	require.NoError(t, err)
+	require.Len(t, c.IndexDescriptors, 1)
+	require.Equal(t, "x/i/terms.shard", c.IndexDescriptors[0].Artifacts[0].DataRef.Url)
+	require.Equal(t, []uint32{1}, c.IndexDescriptors[0].IndexedFields[0].SchemaIds)
+	require.Contains(t, res.Objects, at+"x/i/terms.shard")
+	require.Contains(t, res.Objects, at+"x/a.amudai.shard", "a value of a property stays in the old root")
+	bag, err := r.StripeProperties(ctx, 0)
+	require.NoError(t, err)
+	v := meta.Bag(bag.CustomProperties).Get("v")
+	require.Equal(t, "x/a.amudai.shard", v.GetDataRef().Url)
+	require.Equal(t, "why", v.GetAnnotation())
+	d, _, err := r.StripeField(ctx, 0, 2)
+	require.NoError(t, err)
+	require.Nil(t, d.Field.Indexes)
+}
+
+// TestSchemaEvolution: fields are added, dropped and moved by their ids.
+func TestSchemaEvolution(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	old := spec{schema: "a: Int64, s: Struct<x: Int8>, gone: Binary", ids: []int{1, 2, 3, 4}, stripes: []uint64{5}}.make(t, sp, at+"a.amudai.shard")
+	now := spec{schema: "n: String, s: Struct<y: Float64, x: Int8>, renamed: Int64", ids: []int{7, 2, 8, 3, 1}, stripes: []uint64{6}}.make(t, sp, at+"b.amudai.shard")
+
+	_, err := Concat(ctx, sp, at+"lossy.amudai.shard", []Input{old, now}, Options{})
+	require.ErrorIs(t, err, ErrSchema)
+	require.ErrorContains(t, err, "fields that the others lack")
+
+	target, err := schema.Parse("n: String, s: Struct<y: Float64, x: Int8>, renamed: Int64")
+	require.NoError(t, err)
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", []Input{old, now}, Options{Schema: target, FieldIDs: []int{7, 2, 8, 3, 1}})
+	require.NoError(t, err)
+	r := open(t, sp, res.URL)
+	for _, c := range []struct {
+		field     uint32
+		positions uint64
+		nulls     uint64
+		buffer    uint64
+	}{{0, 5, 5, 0}, {1, 5, 1, 128}, {2, 5, 5, 0}, {3, 5, 1, 192}, {4, 5, 1, 64}} {
+		d, _, err := r.StripeField(ctx, 0, c.field)
+		require.NoError(t, err)
+		require.Equal(t, c.positions, d.Field.PositionCount, c.field)
+		require.Equal(t, c.nulls, d.Field.GetNullCount(), c.field)
+		start := uint64(0)
+		for _, b := range d.Encodings[0].GetNative().GetBuffers() {
+			start = b.Buffer.Range.Start
+		}
+		require.Equal(t, c.buffer, start, c.field)
+	}
+	stripes, err := r.Stripes(ctx)
+	require.NoError(t, err)
+	require.Equal(t, uint64(3*8*5), stripes[0].GetRawDataSize(), "the dropped field no longer counts")
+
+	for name, to := range map[string]struct {
+		schema string
+		ids    []int
+	}{
+		"a list can't be made up":   {"a: Int64, l: List<Int8>", []int{1, 20, 21}},
+		"a struct can't be made up": {"a: Int64, l: Struct<x: Int8>", []int{1, 20, 21}},
+		"nothing is widened":        {"a: Float64", []int{1}},
+	} {
+		s, err := schema.Parse(to.schema)
+		require.NoError(t, err)
+		_, err = Concat(ctx, sp, at+"no.amudai.shard", []Input{old}, Options{Schema: s, FieldIDs: to.ids})
+		require.ErrorIs(t, err, ErrSchema, name)
+	}
+}
+
+// TestUnknownFieldsAreCopied: what this version doesn't know travels with the messages it stands in.
+func TestUnknownFieldsAreCopied(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	unknown := []byte{0x9a, 0x06, 3, 'a', 'b', 'c'} // field 99, three bytes
+	in := spec{schema: "a: Int64", stripes: []uint64{5}, change: func(p *parts) {
+		for _, m := range []proto.Message{p.properties, p.stripes[0], p.fields[0][0], p.fields[0][0].Field, p.directory} {
+			m.ProtoReflect().SetUnknown(unknown)
+		}
+	}}.make(t, sp, at+"a.amudai.shard")
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", []Input{in, in}, Options{})
+	require.NoError(t, err)
+	r := open(t, sp, res.URL)
+	p, err := r.Properties(ctx)
+	require.NoError(t, err)
+	stripes, err := r.Stripes(ctx)
+	require.NoError(t, err)
+	d, _, err := r.StripeField(ctx, 1, 0)
+	require.NoError(t, err)
+	f, err := r.ShardField(ctx, 0)
+	require.NoError(t, err)
+	for _, m := range []proto.Message{p, stripes[0], stripes[1], d, d.Field, f, r.Directory()} {
+		require.Equal(t, unknown, []byte(m.ProtoReflect().GetUnknown()), prototext.Format(m))
+	}
+}

@@ -1,0 +1,122 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// shard is one opened input.
+type shard struct {
+	root       *meta.Root
+	schema     *schema.Schema
+	schemaWire []byte
+	// ids are the field ids of the nodes, nil if not known.
+	ids        []int
+	properties *metapb.ShardProperties
+	// propertyAnchor and stripeAnchor are the objects that hold the properties and the list of stripes.
+	propertyAnchor, stripeAnchor string
+	stripes                      []*metapb.StripeDirectory
+	urls                         *metapb.UrlList
+	// mapping gives for each node of the target the node of this shard; identical: all have the same number
+	// there as here. Both are set by newTarget.
+	mapping   mapping
+	identical bool
+}
+
+// openAll opens the inputs, many at a time, and reads all metadata of each.
+func openAll(ctx context.Context, sp *blobio.Space, inputs []Input, o Options) ([]*shard, error) {
+	shards := make([]*shard, len(inputs))
+	fork := sp.Fork(ctx)
+	defer fork.Join()
+	group, inner := errgroup.WithContext(ctx)
+	limit := o.Concurrency
+	if limit <= 0 {
+		limit = 64
+	}
+	group.SetLimit(limit)
+	for i, in := range inputs {
+		group.Go(func() (err error) {
+			shards[i], err = openShard(fork.Strand(inner), sp, in, o)
+			if err != nil {
+				return fmt.Errorf("input %d: %w", i+1, err)
+			}
+			return nil
+		})
+	}
+	return shards, group.Wait()
+}
+
+func openShard(ctx context.Context, sp *blobio.Space, in Input, o Options) (*shard, error) {
+	size := in.Size
+	if size <= 0 {
+		info, err := sp.Stat(ctx, in.URL)
+		if err != nil {
+			return nil, err
+		}
+		size = info.Size
+	}
+	r, err := meta.OpenRoot(ctx, sp, in.URL, meta.Options{Size: size, Policy: o.Policy})
+	if err != nil {
+		return nil, err
+	}
+	s := &shard{root: r, ids: in.FieldIDs}
+	if err := s.readShard(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.readStripes(ctx)
+}
+
+// readShard reads what belongs to the shard as a whole.
+func (s *shard) readShard(ctx context.Context) (err error) {
+	r, dir := s.root, s.root.Directory()
+	if s.schemaWire, err = r.Message(ctx, r.URL(), dir.SchemaRef); err != nil {
+		return err
+	}
+	if s.schema, err = r.Schema(ctx); err != nil {
+		return err
+	}
+	s.properties, s.propertyAnchor = new(metapb.ShardProperties), r.URL()
+	if dir.PropertiesRef != nil {
+		// A copy of its own: references in it are rewritten.
+		if s.propertyAnchor, err = r.Decode(ctx, r.URL(), dir.PropertiesRef, s.properties); err != nil {
+			return err
+		}
+	}
+	if s.urls, err = r.URLList(ctx); err != nil {
+		return err
+	}
+	if s.ids != nil {
+		if len(s.ids) != int(s.schema.Count) {
+			return fmt.Errorf("%w: %s: %d field ids for %d nodes", ErrSchema, r.URL(), len(s.ids), s.schema.Count)
+		}
+		return nil
+	}
+	s.ids, err = fieldIDs(s.properties, s.schema)
+	return err
+}
+
+// readStripes reads the stripes and fetches their descriptors.
+func (s *shard) readStripes(ctx context.Context) (err error) {
+	if s.stripes, err = s.root.Stripes(ctx); err != nil {
+		return err
+	}
+	if s.stripeAnchor, err = s.root.StripeAnchor(ctx); err != nil {
+		return err
+	}
+	all := make([]int, len(s.stripes))
+	for i := range all {
+		all[i] = i
+	}
+	ids := make([]uint32, s.schema.Count)
+	for i := range ids {
+		ids[i] = uint32(i)
+	}
+	return s.root.LoadFields(ctx, all, ids)
+}

@@ -1,0 +1,89 @@
+package merge
+
+import (
+	"strings"
+
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// mergeProperties concatenates the properties of the inputs, in order.
+func (m *merger) mergeProperties() error {
+	p := new(metapb.ShardProperties)
+	m.properties = p
+	var unknown [][]byte
+	bag := collapsing{seen: map[string]bool{}}
+	for _, s := range m.shards {
+		if err := m.urls.move(s, s.propertyAnchor, s.properties); err != nil {
+			return err
+		}
+		p.StandardProperties = append(p.StandardProperties, s.properties.StandardProperties...)
+		bag.add(s.properties.CustomProperties)
+		unknown = append(unknown, s.properties.ProtoReflect().GetUnknown())
+	}
+	p.CustomProperties = bag.pairs
+	m.mark()
+	m.mergeCreation()
+	p.ProtoReflect().SetUnknown(join(unknown))
+	return nil
+}
+
+// collapsing is a list of custom properties in which what describes the shard itself occurs once.
+type collapsing struct {
+	pairs []*metapb.NameValuePair
+	seen  map[string]bool
+}
+
+// add appends pairs. Properties of ours that are equal to one that is there are left out, and those that
+// Concat sets anew.
+func (c *collapsing) add(pairs []*metapb.NameValuePair) {
+	for _, p := range pairs {
+		switch p.GetName() {
+		case meta.PropertyLayout, meta.PropertyAttempt, meta.PropertyFieldIDs:
+			continue
+		}
+		if strings.HasPrefix(p.GetName(), "shardcat.") || p.GetName() == meta.PropertyArrowSchema {
+			key := string(meta.Marshal(p))
+			if c.seen[key] {
+				continue
+			}
+			c.seen[key] = true
+		}
+		c.pairs = append(c.pairs, p)
+	}
+}
+
+// mark adds the properties of the new root itself.
+func (m *merger) mark() {
+	bag := meta.Bag(m.properties.CustomProperties)
+	if m.target.ids != nil {
+		bag.Set(meta.PropertyFieldIDs, meta.Text(formatIDs(m.target.ids)))
+	}
+	if m.complete {
+		bag.Set(meta.PropertyLayout, meta.Text(meta.LayoutColumns))
+	}
+	bag.Set(meta.PropertyAttempt, meta.Text(m.options.Attempt))
+	m.properties.CustomProperties = bag
+}
+
+// mergeCreation takes the earliest and the latest creation time, or none if an input with records doesn't
+// tell its own.
+func (m *merger) mergeCreation() {
+	var first, last *metapb.DateTimeUtc
+	for _, s := range m.shards {
+		min, max, known := meta.Creation(s.properties)
+		if !known {
+			if s.root.Directory().TotalRecordCount > 0 {
+				return
+			}
+			continue
+		}
+		if first == nil || min < first.Ticks {
+			first = s.properties.CreationMin
+		}
+		if last == nil || max > last.Ticks {
+			last = s.properties.CreationMax
+		}
+	}
+	m.properties.CreationMin, m.properties.CreationMax = first, last
+}

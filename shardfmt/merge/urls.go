@@ -1,0 +1,125 @@
+package merge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// urls rewrites references so that they mean from the new root what they meant where they stood, and collects
+// the objects they name.
+type urls struct {
+	out, folder string
+	external    bool
+	most        int
+	// stored are the references in the order they were met, objects what they name.
+	stored, objects []string
+	known           map[string]bool
+	// rewritten remembers by the place and text of a reference.
+	rewritten map[reference]string
+}
+
+type reference struct{ root, anchor, ref string }
+
+func newURLs(out string, o Options) *urls {
+	return &urls{
+		out: out, external: o.AllowExternal, most: o.Limits.Objects,
+		known: map[string]bool{}, rewritten: map[reference]string{},
+	}
+}
+
+// move rewrites the references in m, a message of the object anchor.
+func (u *urls) move(s *shard, anchor string, m proto.Message) error {
+	if d, ok := m.(*metapb.StripeFieldDescriptor); ok {
+		nameBlockMaps(d)
+	}
+	var failed error
+	meta.RewriteURLs(m, func(ref string) string {
+		stored, err := u.rewrite(s, anchor, ref)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return stored
+	})
+	return failed
+}
+
+// nameBlockMaps gives block maps the URL of their buffer, whose object they lie in whatever their own URL
+// says: an empty one would come to mean something else.
+func nameBlockMaps(d *metapb.StripeFieldDescriptor) {
+	for _, e := range d.Encodings {
+		for _, b := range e.GetNative().GetBuffers() {
+			if b.BlockMap != nil {
+				b.BlockMap.Url = b.Buffer.GetUrl()
+			}
+		}
+	}
+}
+
+// rewrite is the reference to store for ref of a message in anchor.
+func (u *urls) rewrite(s *shard, anchor, ref string) (string, error) {
+	key := reference{s.root.URL(), anchor, ref}
+	if stored, ok := u.rewritten[key]; ok {
+		return stored, nil
+	}
+	object, err := s.root.Resolve(anchor, ref)
+	if err != nil {
+		return "", err
+	}
+	stored, err := u.store(object)
+	if err == nil {
+		u.rewritten[key] = stored
+	}
+	return stored, err
+}
+
+// store is the reference to store for an object, which joins the list of objects.
+func (u *urls) store(object string) (string, error) {
+	if u.folder == "" {
+		var err error
+		if u.folder, err = urlresolve.Base(u.out); err != nil {
+			return "", err
+		}
+	}
+	stored := urlresolve.Relative(u.out, object)
+	switch {
+	case stored == "":
+		return "", fmt.Errorf("merge: an input refers to the new root %s", u.out)
+	case !u.external && !strings.HasPrefix(object, u.folder):
+		return "", &urlresolve.Error{
+			Ref:    urlresolve.Redact(object),
+			Reason: "outside the folder of the merged shard, which only --allow-external permits",
+		}
+	}
+	if !u.known[stored] {
+		if u.most > 0 && len(u.stored) == u.most {
+			return "", limit("objects or more", int64(u.most)+1, int64(u.most))
+		}
+		u.known[stored] = true
+		u.stored = append(u.stored, stored)
+		u.objects = append(u.objects, object)
+	}
+	return stored, nil
+}
+
+// addList adds what an input says it consists of.
+func (u *urls) addList(s *shard) error {
+	for _, ref := range s.urls.Urls {
+		if ref == "" {
+			continue
+		}
+		if _, err := u.rewrite(s, s.root.URL(), ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list is the UrlList of the new root.
+func (u *urls) list() *metapb.UrlList { return &metapb.UrlList{Urls: slices.Clone(u.stored)} }

@@ -1,0 +1,244 @@
+package verify
+
+import (
+	"math/bits"
+
+	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// fieldWalk checks one field of one stripe.
+type fieldWalk struct {
+	*walk
+	node       *schema.Node
+	anchor     string
+	descriptor *metapb.StripeFieldDescriptor
+	// positions the field must have, negative if only its parent's values could tell.
+	positions int64
+	// dictionary is set once the field's value dictionary was seen.
+	dictionary bool
+}
+
+// check collects the buffers of the field's native encodings.
+func (f *fieldWalk) check(name string) error {
+	if f.descriptor == nil {
+		return nil
+	}
+	d := f.descriptor.GetField()
+	if d == nil {
+		return corrupt.At(-1, "%s: the descriptor has no field", name)
+	}
+	if f.positions >= 0 && int64(d.PositionCount) != f.positions && !f.mayFallShort() {
+		f.v.found(f.anchor, -1, "%s: %d positions, its parent has %d", name, d.PositionCount, f.positions)
+	}
+	if d.NullCount != nil && *d.NullCount > d.PositionCount {
+		f.v.found(f.anchor, -1, "%s: %d nulls in %d positions", name, *d.NullCount, d.PositionCount)
+	}
+	f.values(f.anchor, d)
+	f.indexArtifacts(f.anchor, d.GetIndexes())
+	for _, e := range f.descriptor.GetEncodings() {
+		for _, b := range e.GetNative().GetBuffers() {
+			f.dictionary = f.dictionary || b.Kind == metapb.BufferKind_VALUE_DICTIONARY
+		}
+		for _, b := range e.GetNative().GetBuffers() {
+			if err := f.v.judge(f.buffer(name, b), f.anchor, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mayFallShort: a reference-written child of a fixed-size list can lack its last nulls.
+func (f *fieldWalk) mayFallShort() bool {
+	return int64(f.descriptor.GetField().PositionCount) < f.positions && f.node.Parent != schema.NoParent
+}
+
+// childPositions is what the children of the field must have.
+func (f *fieldWalk) childPositions() int64 {
+	if f.descriptor.GetField() == nil {
+		return -1
+	}
+	n := f.descriptor.GetField().PositionCount
+	switch f.node.Basic {
+	case schema.Struct, schema.Union:
+		return int64(n)
+	case schema.FixedSizeList:
+		if hi, lo := bits.Mul64(n, f.node.FixedSize); hi == 0 && int64(lo) >= 0 {
+			return int64(lo)
+		}
+	}
+	return -1
+}
+
+// buffer adds one encoded buffer to its object.
+func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer) error {
+	o, start, end, err := f.reach(f.anchor, b.GetBuffer())
+	if err != nil {
+		return err
+	}
+	n := f.descriptor.GetField().PositionCount
+	switch b.Kind {
+	case metapb.BufferKind_VALUE_DICTIONARY:
+		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) {
+			_, err := buffer.ParseDictionary(data, f.node.Basic, f.fixed(), true)
+			return 0, err
+		}})
+	case metapb.BufferKind_RANGE_INDEX:
+		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) {
+			x, err := buffer.ParseRangeIndex(data, f.node.Basic, width(f.node), n, true)
+			if err == nil && x.BlockSize != buffer.RangeIndexBlock {
+				err = corrupt.At(36, "a range index of %d positions a block, not of %d", x.BlockSize, buffer.RangeIndexBlock)
+			}
+			return rangeIndexHeader, err
+		}})
+	case metapb.BufferKind_DATA, metapb.BufferKind_PRESENCE, metapb.BufferKind_OFFSETS:
+		s, err := f.stream(b, start, end)
+		if err != nil {
+			return err
+		}
+		o.add(piece{start: start, end: end, check: s.check})
+	default:
+		o.add(piece{start: start, end: end, unprotected: true})
+		f.v.report.Warnings = append(f.v.report.Warnings, name+": a buffer of kind "+b.Kind.String()+" is not looked into")
+	}
+	return nil
+}
+
+// rangeIndexHeader is the length of a range index's header, which has no checksum.
+const rangeIndexHeader = 40
+
+// stream describes a block stream of the field.
+func (f *fieldWalk) stream(b *metapb.EncodedBuffer, start, end int64) (*streamCheck, error) {
+	mapStart, mapEnd, err := meta.RefRange(b.GetBlockMap())
+	if err != nil {
+		return nil, err
+	}
+	if mapStart < start || mapEnd != end {
+		return nil, corrupt.At(-1, "a block map [%d, %d) that is not the end of its buffer [%d, %d)", mapStart, mapEnd, start, end)
+	}
+	d := f.descriptor.GetField()
+	s := &streamCheck{mapAt: mapStart - start, checksums: b.BlockChecksums, blocks: -1, nulls: -1}
+	if b.BlockCount != nil {
+		s.blocks = int64(*b.BlockCount)
+	}
+	n := d.PositionCount
+	switch {
+	case b.Kind == metapb.BufferKind_OFFSETS:
+		s.decode, s.values = decodeOffsets(), n+1
+	case b.Kind == metapb.BufferKind_PRESENCE:
+		s.decode, s.values = decodeNumbers[uint8], bitBytes(n)
+	case f.dictionary:
+		s.decode, s.values = decodeNumbers[uint32], n
+	case f.node.Basic == schema.Boolean:
+		s.decode, s.values = decodeNumbers[uint8], bitBytes(n)
+	default:
+		s.decode, s.values = f.decoder(), n
+		if b.EmbeddedPresence {
+			s.nulls, s.embedded = nullsOf(d), true
+		}
+	}
+	return s, nil
+}
+
+func nullsOf(d *metapb.FieldDescriptor) int64 {
+	if d.NullCount == nil {
+		return -1
+	}
+	return int64(*d.NullCount)
+}
+
+func bitBytes(n uint64) uint64 { return n/8 + (n%8+7)/8 }
+
+// fixed is the size of a value of the byte types, 0 if it varies.
+func (f *fieldWalk) fixed() int {
+	switch f.node.Basic {
+	case schema.FixedSizeBinary, schema.Guid:
+		return int(f.node.FixedSize)
+	}
+	return 0
+}
+
+// width is the size of a number in bytes, 16 for decimals.
+func width(n *schema.Node) int {
+	switch n.Basic {
+	case schema.Int8:
+		return 1
+	case schema.Int16:
+		return 2
+	case schema.Int32, schema.Float32:
+		return 4
+	case schema.FixedSizeBinary:
+		return int(n.FixedSize)
+	}
+	return 8
+}
+
+// decoder decodes the blocks of a field's own values.
+func (f *fieldWalk) decoder() decode {
+	signed := f.node.Signed
+	switch f.node.Basic {
+	case schema.Int8:
+		return pick(signed, decodeNumbers[int8], decodeNumbers[uint8])
+	case schema.Int16:
+		return pick(signed, decodeNumbers[int16], decodeNumbers[uint16])
+	case schema.Int32:
+		return pick(signed, decodeNumbers[int32], decodeNumbers[uint32])
+	case schema.Int64:
+		return pick(signed, decodeNumbers[int64], decodeNumbers[uint64])
+	case schema.DateTime:
+		return decodeNumbers[uint64]
+	case schema.Float32:
+		return decodeNumbers[float32]
+	case schema.Float64:
+		return decodeNumbers[float64]
+	case schema.Union:
+		return decodeNumbers[uint8]
+	}
+	return decodeBytes(f.fixed())
+}
+
+func pick(yes bool, a, b decode) decode {
+	if yes {
+		return a
+	}
+	return b
+}
+
+// decode decodes the values of one block of n, given its presence bitmap or nil.
+type decode func(sub []byte, n int, present []byte, s *block.Scratch) error
+
+// maxBlockValues bounds what a block may claim: its bytes bound most encodings, but a constant has none.
+const maxBlockValues = 1 << 24
+
+func decodeNumbers[T block.Number](sub []byte, n int, _ []byte, s *block.Scratch) error {
+	return block.DecodeNumbers(make([]T, n), sub, s)
+}
+
+func decodeBytes(fixed int) decode {
+	return func(sub []byte, n int, present []byte, s *block.Scratch) error {
+		return block.DecodeBytes(new(block.Bytes), sub, n, fixed, present, s)
+	}
+}
+
+// decodeOffsets also checks that offsets start at zero and never fall.
+func decodeOffsets() decode {
+	last, first := uint64(0), true
+	return func(sub []byte, n int, _ []byte, s *block.Scratch) error {
+		values := make([]uint64, n)
+		if err := block.DecodeNumbers(values, sub, s); err != nil {
+			return err
+		}
+		for i, v := range values {
+			if v < last || first && v != 0 {
+				return corrupt.At(-1, "offset %d of its block is %d, after %d", i, v, last)
+			}
+			last, first = v, false
+		}
+		return nil
+	}
+}

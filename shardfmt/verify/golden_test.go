@@ -1,0 +1,41 @@
+package verify
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/fileblob"
+	"github.com/shardcat/shardcat/internal/interop"
+)
+
+// Every shard that the reference wrote, and every root merged from them, verifies.
+func TestGoldenShardsVerify(t *testing.T) {
+	dir := interop.Dir(t)
+	count := 0
+	for _, pattern := range []string{"*", "merged/*", "reader-defect/*"} {
+		roots, err := filepath.Glob(filepath.Join(dir, pattern, "shard.amudai.shard"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, root := range roots {
+			sp := blobio.NewSpace()
+			r, err := Shard(context.Background(), sp, "file://"+root, Options{})
+			if err != nil {
+				t.Fatal(root, err)
+			}
+			if !r.OK {
+				t.Errorf("%s: %v", root, r.Errors)
+			}
+			if info, err := os.Stat(root); err != nil || r.Bytes < info.Size()/2 {
+				t.Errorf("%s: only %d bytes checked", root, r.Bytes)
+			}
+			count++
+		}
+	}
+	if count < 100 {
+		t.Errorf("only %d shards found", count)
+	}
+}

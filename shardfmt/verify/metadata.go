@@ -1,0 +1,291 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// maxIndexDepth bounds how far shards may name index shards that name others.
+const maxIndexDepth = 4
+
+// root checks the metadata of one root object and collects its buffers.
+func (v *verifier) root(url string, size int64, depth int) error {
+	r, err := meta.OpenRoot(v.ctx, v.st, url, meta.Options{Size: size, Policy: v.o.Policy})
+	if err != nil {
+		if depth == 0 && errors.Is(err, blobio.ErrNotFound) {
+			return err
+		}
+		v.object(url)
+		return v.judge(err, url, 0)
+	}
+	top := v.object(r.URL())
+	top.isRoot = true
+	if !strings.HasSuffix(r.URL(), ".amudai.shard") {
+		v.report.Warnings = append(v.report.Warnings, r.URL()+": the name does not end in .amudai.shard")
+	}
+	w := &walk{v: v, r: r}
+	for _, step := range []func() error{w.properties, w.stripes, w.shardFields, w.indexes, w.urlList} {
+		if err := v.judge(step(), r.URL(), 0); err != nil {
+			return err
+		}
+	}
+	for _, artifact := range w.artifacts {
+		if depth == maxIndexDepth {
+			v.found(r.URL(), -1, "index artifacts nest deeper than %d levels", maxIndexDepth)
+			break
+		}
+		if _, seen := v.objects[artifact]; !seen {
+			if err := v.root(artifact, 0, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// walk goes through the metadata of one root.
+type walk struct {
+	v         *verifier
+	r         *meta.Root
+	reached   map[string]bool
+	artifacts []string
+}
+
+// reach notes that a reference names an object, and adds the range to what must exist.
+func (w *walk) reach(anchor string, ref *metapb.DataRef) (*object, int64, int64, error) {
+	url, err := w.r.Resolve(anchor, ref.GetUrl())
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	start, end, err := meta.RefRange(ref)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if w.reached == nil {
+		w.reached = map[string]bool{}
+	}
+	w.reached[url] = true
+	return w.v.object(url), start, end, nil
+}
+
+func (w *walk) properties() error {
+	p, err := w.r.Properties(w.v.ctx)
+	if err != nil {
+		return err
+	}
+	lo, hi, known := meta.Creation(p)
+	if known && lo > hi {
+		w.v.found(w.r.URL(), int64(w.r.Directory().GetPropertiesRef().GetRange().GetStart()), "creation_min lies after creation_max")
+	}
+	w.values(w.r.URL(), p)
+	return nil
+}
+
+// values reaches the data references among property values; what they point to must exist.
+func (w *walk) values(anchor string, p interface {
+	GetStandardProperties() []*metapb.NameValuePair
+	GetCustomProperties() []*metapb.NameValuePair
+}) {
+	for _, bag := range [][]*metapb.NameValuePair{p.GetStandardProperties(), p.GetCustomProperties()} {
+		for _, pair := range bag {
+			if pair.Name != meta.PropertyObjects {
+				w.value(anchor, pair.Value)
+			}
+		}
+	}
+}
+
+func (w *walk) value(anchor string, value *metapb.AnyValue) {
+	if ref := value.GetDataRef(); ref != nil {
+		o, start, end, err := w.reach(anchor, ref)
+		if err != nil {
+			w.v.found(anchor, -1, "a property refers to what can't be resolved: %v", err)
+			return
+		}
+		o.add(piece{start: start, end: end, unprotected: true})
+	}
+	for _, e := range value.GetListValue().GetElements() {
+		w.value(anchor, e)
+	}
+	for _, f := range value.GetStructValue().GetFields() {
+		w.value(anchor, f.GetValue())
+	}
+}
+
+// stripes checks every stripe: properties, sums, field lists and fields.
+func (w *walk) stripes() error {
+	s, err := w.r.Schema(w.v.ctx)
+	if err != nil {
+		return err
+	}
+	stripes, err := w.r.Stripes(w.v.ctx)
+	if err != nil {
+		return err
+	}
+	for i, st := range stripes {
+		if err := w.v.judge(w.stripeProperties(i, st), w.r.URL(), 0); err != nil {
+			return err
+		}
+		if err := w.v.judge(w.stripeFields(i, st, s), w.r.URL(), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) stripeProperties(i int, st *metapb.StripeDirectory) error {
+	p, err := w.r.StripeProperties(w.v.ctx, i)
+	if err != nil || p == nil {
+		return err
+	}
+	anchor, err := w.r.Resolve(w.r.URL(), st.GetPropertiesRef().GetUrl())
+	if err != nil {
+		return err
+	}
+	w.values(anchor, p)
+	for _, sum := range meta.ObjectSums(meta.Bag(p.GetCustomProperties()).Get(meta.PropertyObjects)) {
+		o, start, end, err := w.reach(anchor, sum.Ref)
+		if err != nil {
+			return err
+		}
+		o.addSum(start, end, sum.Sum)
+	}
+	idx, err := w.r.StripeIndexes(w.v.ctx, i)
+	if err != nil {
+		return err
+	}
+	w.indexArtifacts(w.r.URL(), idx)
+	return nil
+}
+
+// stripeFields loads all descriptors of a stripe and collects their buffers.
+func (w *walk) stripeFields(i int, st *metapb.StripeDirectory, s *schema.Schema) error {
+	var visit func(n *schema.Node, positions int64) error
+	visit = func(n *schema.Node, positions int64) error {
+		d, anchor, err := w.r.StripeField(w.v.ctx, i, n.ID)
+		if err = w.v.judge(err, w.r.URL(), 0); err != nil {
+			return err
+		}
+		f := &fieldWalk{walk: w, node: n, anchor: anchor, descriptor: d, positions: positions}
+		if err := w.v.judge(f.check(fmt.Sprintf("stripe %d, field %q", i, n.Name)), anchor, 0); err != nil {
+			return err
+		}
+		for _, child := range n.Children {
+			if err := visit(child, f.childPositions()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, n := range s.Fields {
+		if err := visit(n, int64(st.TotalRecordCount)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shardFields loads the shard-level descriptors, for their checksums.
+func (w *walk) shardFields() error {
+	s, err := w.r.Schema(w.v.ctx)
+	if err != nil {
+		return err
+	}
+	for id := range s.Count {
+		d, err := w.r.ShardField(w.v.ctx, id)
+		if err := w.v.judge(err, w.r.URL(), 0); err != nil {
+			return err
+		}
+		w.indexArtifacts(w.r.URL(), d.GetIndexes())
+	}
+	return w.movedFields()
+}
+
+// movedFields checks the shard's own field list where it still names the place at which the shard was sealed, as
+// the reference writes it. Reading then does without statistics as soon as one frame is damaged; here, frames
+// that hold beside ones that don't tell damage from a list that means another object.
+func (w *walk) movedFields() error {
+	ref := w.r.Directory().GetFieldListRef()
+	payload, err := w.r.Message(w.v.ctx, w.r.URL(), ref)
+	if err != nil {
+		return err
+	}
+	list, err := meta.ParseRefArray(payload)
+	if err != nil {
+		return err
+	}
+	var bad []int64
+	good := 0
+	for i := range list.Len() {
+		url, start, end, err := list.At(i)
+		if err != nil {
+			return err
+		}
+		if _, err := w.r.Resolve(w.r.URL(), url); err == nil || start == end || end > w.r.Size() {
+			continue
+		}
+		data := make([]byte, end-start)
+		if _, err := w.v.st.ReadRange(w.v.ctx, w.r.URL(), start, data); err != nil {
+			return err
+		}
+		if _, err := meta.Unframe(data); err != nil {
+			bad = append(bad, start)
+		} else {
+			good++
+		}
+	}
+	if good > 0 {
+		for _, at := range bad {
+			w.v.found(w.r.URL(), at, "the frame of a shard-level field descriptor does not hold")
+		}
+	}
+	return nil
+}
+
+func (w *walk) indexes() error {
+	idx, err := w.r.Indexes(w.v.ctx)
+	w.indexArtifacts(w.r.URL(), idx)
+	return err
+}
+
+// indexArtifacts notes the shards that hold an index, to be verified like this one.
+func (w *walk) indexArtifacts(anchor string, c *metapb.IndexCollection) {
+	for _, d := range c.GetIndexDescriptors() {
+		for _, a := range d.GetArtifacts() {
+			url, err := w.r.Resolve(anchor, a.GetDataRef().GetUrl())
+			if err != nil {
+				w.v.found(anchor, -1, "index artifact %q: %v", a.GetName(), err)
+				continue
+			}
+			w.artifacts = append(w.artifacts, url)
+		}
+	}
+}
+
+// urlList compares the list with the objects that were reached: it ought to be complete, but foreign ones aren't.
+func (w *walk) urlList() error {
+	list, err := w.r.URLList(w.v.ctx)
+	if err != nil {
+		return err
+	}
+	listed := map[string]bool{w.r.URL(): true}
+	for _, ref := range list.GetUrls() {
+		url, err := w.r.Resolve(w.r.URL(), ref)
+		if err != nil {
+			return err
+		}
+		listed[url] = true
+	}
+	for url := range w.reached {
+		if !listed[url] {
+			w.v.report.Warnings = append(w.v.report.Warnings, url+": not in the shard's URL list")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/shardfmt/meta"
+)
+
+// object is what the metadata says of one object.
+type object struct {
+	url    string
+	isRoot bool
+	pieces []piece
+	sums   []*sum
+}
+
+// piece is a byte range with the check of its bytes.
+type piece struct {
+	start, end int64
+	// check judges the bytes; nil checks nothing but that they exist. It returns how many of them nothing protects.
+	check func(data []byte) (unprotected int64, err error)
+	// unprotected: no rule of the wire protects the bytes.
+	unprotected bool
+}
+
+// sum is the stored checksum of a range, and the hash of what was read of it so far.
+type sum struct {
+	start, end int64
+	want       uint64
+	hash       xxh3.Hasher
+	// next is the offset that the hash wants next; a gap in what is read would make it useless.
+	next int64
+}
+
+// object finds or adds an object by its URL.
+func (v *verifier) object(url string) *object {
+	if o, ok := v.objects[url]; ok {
+		return o
+	}
+	o := &object{url: url}
+	v.objects[url] = o
+	v.order = append(v.order, o)
+	return o
+}
+
+func (o *object) add(p piece) { o.pieces = append(o.pieces, p) }
+
+func (o *object) addSum(start, end int64, want uint64) {
+	for _, s := range o.sums {
+		if s.start == start && s.end == end && s.want == want {
+			return
+		}
+	}
+	o.sums = append(o.sums, &sum{start: start, end: end, want: want, next: start})
+	o.add(piece{start: end, end: end}) // so that the object is read up to there
+}
+
+// covered tells whether a stored checksum covers a range.
+func (o *object) covered(start, end int64) bool {
+	for _, s := range o.sums {
+		if s.start <= start && end <= s.end {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *verifier) readObjects() error {
+	for _, o := range v.order {
+		if err := v.judge(v.readObject(o), o.url, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frameSize is the length of the magic at both ends of an object.
+const frameSize = int64(len(meta.Magic))
+
+// readObject reads an object once from front to back and checks its pieces on the way.
+func (v *verifier) readObject(o *object) error {
+	info, err := v.st.Stat(v.ctx, o.url)
+	if err != nil {
+		return err
+	}
+	rd := &reader{v: v, o: o, size: info.Size}
+	if err := rd.frame(); err != nil {
+		return err
+	}
+	slices.SortStableFunc(o.pieces, func(a, b piece) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	for _, p := range o.pieces {
+		if p.end > info.Size {
+			v.found(o.url, p.start, "a reference to [%d, %d) ends beyond the object, which has %d bytes", p.start, p.end, info.Size)
+			continue
+		}
+		if err := rd.piece(p); err != nil {
+			return err
+		}
+	}
+	if err := rd.rest(); err != nil {
+		return err
+	}
+	return rd.finish()
+}
+
+// reader goes through one object.
+type reader struct {
+	v    *verifier
+	o    *object
+	size int64
+	// pos is the end of what was read.
+	pos int64
+	// last is the piece read last, since merged roots name the same one twice.
+	last []byte
+	from int64
+}
+
+// maxRead bounds a single request.
+const maxRead = 8 << 20
+
+// read gets [start, end) and feeds what is new of it to the checksums.
+func (r *reader) read(start, end int64) ([]byte, error) {
+	if r.last != nil && start >= r.from && end <= r.from+int64(len(r.last)) {
+		return r.last[start-r.from : end-r.from], nil
+	}
+	data := make([]byte, end-start)
+	for at := int64(0); at < int64(len(data)); at += maxRead {
+		part := data[at:min(at+maxRead, int64(len(data)))]
+		if _, err := r.v.st.ReadRange(r.v.ctx, r.o.url, start+at, part); err != nil {
+			return nil, err
+		}
+	}
+	if end > r.pos {
+		fresh := data
+		if start < r.pos {
+			fresh = data[r.pos-start:]
+		}
+		r.v.checked(int64(len(fresh)))
+		r.feed(end-int64(len(fresh)), fresh)
+		r.pos = end
+	}
+	r.last, r.from = data, start
+	return data, nil
+}
+
+func (r *reader) feed(start int64, data []byte) {
+	end := start + int64(len(data))
+	for _, s := range r.o.sums {
+		from, to := max(start, s.next), min(end, s.end)
+		if from < to && from == s.next {
+			_, _ = s.hash.Write(data[from-start : to-start]) // never fails
+			s.next = to
+		}
+	}
+}
+
+// frame checks the magic at both ends of an object other than the root, whose ends were checked on opening.
+// An object without either is another kind of file, which the wire allows.
+func (r *reader) frame() error {
+	if r.size < 2*frameSize {
+		return nil
+	}
+	head, tail := make([]byte, frameSize), make([]byte, frameSize)
+	if _, err := r.v.st.ReadRange(r.v.ctx, r.o.url, 0, head); err != nil {
+		return err
+	}
+	if _, err := r.v.st.ReadRange(r.v.ctx, r.o.url, r.size-frameSize, tail); err != nil {
+		return err
+	}
+	headOK, tailOK := bytes.Equal(head, meta.Magic[:]), bytes.Equal(tail, meta.Magic[:])
+	switch {
+	case !headOK && (tailOK || r.o.isRoot):
+		r.v.found(r.o.url, 0, "the object does not start with the magic, but ends with it")
+	case headOK && !tailOK:
+		r.v.found(r.o.url, r.size-frameSize, "the object starts with the magic, but does not end with it")
+	}
+	return nil
+}
+
+// piece reads up to a piece, checks the gap before it, and checks the piece.
+func (r *reader) piece(p piece) error {
+	if err := r.gap(p.start, p.end > p.start); err != nil {
+		return err
+	}
+	data, err := r.read(p.start, p.end)
+	if err != nil {
+		return err
+	}
+	unprotected := int64(0)
+	switch {
+	case p.check != nil:
+		n, err := p.check(data)
+		if err := r.v.judge(err, r.o.url, p.start); err != nil {
+			return err
+		}
+		unprotected = n
+	case p.unprotected:
+		unprotected = p.end - p.start
+	}
+	if !r.o.covered(p.start, p.end) {
+		r.v.report.UnprotectedBytes += unprotected
+	}
+	return nil
+}
+
+// alignment of a buffer's start in its object.
+const alignment = 64
+
+// gap reads from the end of what was read to the next piece. Less than one alignment before a buffer is padding and
+// must be zero; more is something that no reference reaches.
+func (r *reader) gap(end int64, beforeBuffer bool) error {
+	start := r.pos
+	if start == 0 && r.size >= 2*frameSize {
+		start = min(frameSize, end)
+		if err := r.skip(0, start); err != nil {
+			return err
+		}
+	}
+	if start >= end {
+		return nil
+	}
+	if end-start >= alignment || !beforeBuffer {
+		return r.skip(start, end)
+	}
+	data, err := r.read(start, end)
+	if err != nil {
+		return err
+	}
+	if i := firstNonZero(data); i >= 0 {
+		r.v.found(r.o.url, start+int64(i), "the padding before a buffer is not zero")
+	}
+	return nil
+}
+
+// skip reads [start, end) for the checksums only, and not at all where none wants it.
+func (r *reader) skip(start, end int64) error {
+	for start < end {
+		to := min(end, start+maxRead)
+		if r.wanted(start, to) {
+			if _, err := r.read(start, to); err != nil {
+				return err
+			}
+		}
+		start = to
+	}
+	r.pos = max(r.pos, end)
+	return nil
+}
+
+func (r *reader) wanted(start, end int64) bool {
+	for _, s := range r.o.sums {
+		if start < s.end && end > s.start {
+			return true
+		}
+	}
+	return false
+}
+
+// rest checks what comes after the last buffer: in an object of a stripe the magic, and nothing else.
+func (r *reader) rest() error {
+	if r.o.isRoot {
+		r.v.checked(max(0, r.size-r.pos))
+		return nil
+	}
+	if end := r.size - frameSize; r.pos < end && len(r.o.pieces) > 0 && end-r.pos < alignment {
+		data := make([]byte, end-r.pos)
+		if _, err := r.v.st.ReadRange(r.v.ctx, r.o.url, r.pos, data); err != nil {
+			return err
+		}
+		if i := firstNonZero(data); i >= 0 {
+			r.v.found(r.o.url, r.pos+int64(i), "bytes after the last buffer that belong to nothing")
+		}
+	}
+	return nil
+}
+
+// finish compares the checksums. Damage that another check placed inside the range already is not told twice.
+func (r *reader) finish() error {
+	for _, s := range r.o.sums {
+		if s.next == s.end && s.hash.Sum64() == s.want {
+			continue
+		}
+		if !r.foundWithin(s) {
+			r.v.found(r.o.url, s.start, "the bytes [%d, %d) are not those that were written: their checksum differs", s.start, s.end)
+		}
+	}
+	return nil
+}
+
+func (r *reader) foundWithin(s *sum) bool {
+	return slices.ContainsFunc(r.v.report.Errors, func(f Finding) bool {
+		return f.Object == r.o.url && f.Offset >= s.start && f.Offset < s.end
+	})
+}
+
+// firstNonZero is the index of the first byte that is not zero, -1 if all are.
+func firstNonZero(data []byte) int {
+	return slices.IndexFunc(data, func(c byte) bool { return c != 0 })
+}

@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// streamCheck checks a block stream.
+type streamCheck struct {
+	mapAt     int64
+	checksums bool
+	// blocks and nulls by the descriptor, negative if it does not say; values the stream must have.
+	blocks, nulls int64
+	values        uint64
+	// embedded: blocks may carry presence sections, which must have nulls together.
+	embedded bool
+	decode   decode
+}
+
+// check takes the whole buffer. Its errors are relative to the buffer.
+func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
+	m, err := buffer.ParseMap(data[s.mapAt:])
+	if err != nil {
+		return 0, shift(err, s.mapAt)
+	}
+	if err := s.checkMap(m, data); err != nil {
+		return 0, err
+	}
+	scratch, nulls := new(block.Scratch), int64(0)
+	for i := range m.Blocks() {
+		start, end := m.Range(i)
+		first, last := m.Span(i)
+		if last-first > maxBlockValues {
+			return 0, corrupt.At(int64(start), "a block of %d values", last-first)
+		}
+		n, err := s.block(data[start:end], int(last-first), scratch)
+		if err != nil {
+			return 0, shift(err, int64(start))
+		}
+		nulls += n
+		if !s.checksums {
+			unprotected += int64(end - start)
+		}
+	}
+	if s.embedded && s.nulls >= 0 && nulls != s.nulls {
+		return 0, corrupt.At(0, "%d nulls in the blocks, the descriptor says %d", nulls, s.nulls)
+	}
+	return unprotected, nil
+}
+
+// checkMap holds the map to the descriptor and to the bytes around it.
+func (s *streamCheck) checkMap(m *buffer.Map, data []byte) error {
+	switch {
+	case m.Values() != s.values:
+		return corrupt.At(s.mapAt, "the block map covers %d values, %d were expected", m.Values(), s.values)
+	case s.blocks >= 0 && int64(m.Blocks()) != s.blocks:
+		return corrupt.At(s.mapAt, "the block map has %d blocks, the descriptor says %d", m.Blocks(), s.blocks)
+	case m.Bytes() > uint64(s.mapAt):
+		return corrupt.At(s.mapAt, "%d bytes of blocks before a map at %d", m.Bytes(), s.mapAt)
+	case !m.Canonical(data[s.mapAt:]):
+		return corrupt.At(s.mapAt, "the block map is not in the form that writers give it")
+	}
+	if n := binary.LittleEndian.Uint64(data[len(data)-16:]); n != buffer.SegmentBlocks {
+		// With one segment at most any number would do, which is why it has to be the one that all writers use.
+		return corrupt.At(int64(len(data)-16), "the block map has segments of %d blocks, not of %d", n, buffer.SegmentBlocks)
+	}
+	if i := firstNonZero(data[m.Bytes():s.mapAt]); i >= 0 {
+		return corrupt.At(int64(m.Bytes())+int64(i), "the padding behind the blocks is not zero")
+	}
+	return nil
+}
+
+// block checks one block and counts its nulls.
+func (s *streamCheck) block(data []byte, n int, scratch *block.Scratch) (nulls int64, err error) {
+	f, err := block.ParseFrame(data, s.checksums)
+	if err != nil {
+		return 0, err
+	}
+	var present []byte
+	if len(f.Presence) > 0 {
+		present = make([]byte, (n+7)/8)
+		if _, err = block.DecodePresence(present, f.Presence, n); err != nil {
+			return 0, shift(err, 8)
+		}
+	}
+	if err := s.decode(f.Values, n, present, scratch); err != nil {
+		return 0, shift(err, f.ValuesOffset())
+	}
+	if present == nil {
+		return 0, nil
+	}
+	ones := 0
+	for _, b := range present {
+		ones += bits.OnesCount8(b)
+	}
+	return int64(n - ones), nil
+}
+
+// shift moves the offset of an error of stored data by base; others, and those that name an object, stay.
+func shift(err error, base int64) error { return corrupt.Locate(err, "", base) }

@@ -1,0 +1,150 @@
+// Package verify reads every byte that a shard's references reach and checks it.
+//
+// What is checked, in this order:
+//
+//   - the root: magic, directory, every message it refers to by its checksum, the counts they give each other;
+//   - every encoded buffer: the block map must be the one a writer makes (it has no checksum of its own), every
+//     block's checksum must hold and its values must decode, presence and offsets must agree with the
+//     descriptor; dictionaries and range indexes by their checksums and rules;
+//   - the bytes between buffers of an object, which must be zero padding, and its magic at both ends;
+//   - for shards of our own, the checksum of each stripe's byte range (meta.PropertyObjects), which covers what
+//     the wire leaves unprotected. A shard of another writer may have bytes that nothing protects; they are counted.
+//
+// Objects are read once, in order; memory is bounded by the largest buffer.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Store is what verification needs of object stores; *blobio.Space has it.
+type Store interface {
+	meta.Store
+	Stat(ctx context.Context, url string) (blobio.Info, error)
+}
+
+// Options of a verification. The zero value is valid.
+type Options struct {
+	// Size of the root in bytes, 0 if it is not known.
+	Size int64
+	// Policy says what absolute references may name besides the folder of the root.
+	Policy urlresolve.Policy
+	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
+	Progress func(bytes int64)
+}
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	// Object is the canonical URL of the object; Offset is in bytes from its start, -1 where none applies.
+	Object string `json:"object"`
+	Offset int64  `json:"offset"`
+	What   string `json:"what"`
+}
+
+// Report is what a verification found.
+type Report struct {
+	OK bool `json:"ok"`
+	// Objects that were reached, the root among them, and Bytes of them that were read and checked.
+	Objects int   `json:"objects"`
+	Bytes   int64 `json:"bytes"`
+	// UnprotectedBytes could change without anything noticing: no checksum covers them, no rule fixes them.
+	UnprotectedBytes int64     `json:"unprotected_bytes"`
+	Errors           []Finding `json:"errors"`
+	// Warnings are no damage: an object that the URL list lacks, an unusual name.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// maxFindings ends the list of a report: whoever has a hundred damages needs no second hundred.
+const maxFindings = 100
+
+// Shard verifies the shard with the given root. Damage is reported, not returned; the error is for a root that
+// is not there (blobio.ErrNotFound), and for stores that can't be read.
+func Shard(ctx context.Context, st Store, url string, o Options) (*Report, error) {
+	v := &verifier{ctx: ctx, st: st, o: o, objects: map[string]*object{}}
+	if err := v.root(url, o.Size, 0); err != nil {
+		return nil, err
+	}
+	if err := v.readObjects(); err != nil {
+		return nil, err
+	}
+	r := &v.report
+	r.Objects, r.OK = len(v.objects), len(r.Errors) == 0
+	if r.Errors == nil {
+		r.Errors = []Finding{}
+	}
+	return r, nil
+}
+
+// verifier collects what the metadata refers to, then reads it object by object.
+type verifier struct {
+	ctx     context.Context
+	st      Store
+	o       Options
+	report  Report
+	objects map[string]*object
+	order   []*object
+}
+
+// found reports damage at an offset of an object.
+func (v *verifier) found(object string, offset int64, format string, args ...any) {
+	if len(v.report.Errors) < maxFindings {
+		v.report.Errors = append(v.report.Errors, Finding{object, offset, fmt.Sprintf(format, args...)})
+	}
+}
+
+// judge turns an error into a finding if it is about stored data, and returns it if it is not. Errors that name
+// no object are placed at base of the given one.
+func (v *verifier) judge(err error, object string, base int64) error {
+	if err == nil {
+		return nil
+	}
+	err = corrupt.Locate(err, object, base)
+	var damage *corrupt.Error
+	var blob *blobio.Error
+	switch {
+	case errors.As(err, &damage):
+		v.found(damage.Object, damage.Offset, "%s", what(damage))
+		return nil
+	case errors.Is(err, urlresolve.ErrRefused):
+		v.found(object, -1, "%s", err)
+		return nil
+	case errors.Is(err, blobio.ErrNotFound), errors.Is(err, blobio.ErrRange):
+		name := object
+		if errors.As(err, &blob) && blob.URL != "" {
+			name = blob.URL
+		}
+		text := "the object is missing"
+		if errors.Is(err, blobio.ErrRange) {
+			text = "the object is shorter than its references say"
+		}
+		v.found(name, -1, "%s", text)
+		return nil
+	}
+	return err
+}
+
+func what(e *corrupt.Error) string {
+	text := e.What
+	if errors.Is(e.Kind, corrupt.ErrUnsupported) {
+		text = "not supported: " + text
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// checked counts bytes as read and checked.
+func (v *verifier) checked(bytes int64) {
+	v.report.Bytes += bytes
+	if v.o.Progress != nil {
+		v.o.Progress(bytes)
+	}
+}
