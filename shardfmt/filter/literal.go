@@ -7,9 +7,9 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/valuetext"
 )
 
 // maxNumber bounds the digits and the exponent of a number, since exact arithmetic is as long as they say.
@@ -136,7 +136,7 @@ func bindInteger(n *schema.Node, c class, l Literal) (operand, error) {
 		ticks, err := parseDateTime(l.Text)
 		return operand{Value: Value{Int: ticks}}, err
 	case n.IsTimeSpan() && (l.Kind == StringLiteral || l.Kind == TimeSpanLiteral):
-		ticks, err := parseTimeSpan(l.Text)
+		ticks, err := valuetext.ParseTimeSpan(l.Text)
 		return operand{Value: Value{Int: ticks}}, err
 	case l.Kind != NumberLiteral || n.Basic == schema.DateTime:
 		return operand{}, fmt.Errorf("the literal's type does not fit")
@@ -189,7 +189,8 @@ func bindFloat(n *schema.Node, l Literal) (float64, error) {
 func bindBytes(n *schema.Node, l Literal) ([]byte, error) {
 	switch {
 	case n.Basic == schema.Guid && (l.Kind == StringLiteral || l.Kind == GuidLiteral):
-		return parseGuid(l.Text)
+		g, err := valuetext.ParseGuid(l.Text)
+		return g[:], err
 	case l.Kind == BinaryLiteral && n.Basic != schema.String && n.Basic != schema.Guid:
 		return hex.DecodeString(l.Text)
 	case l.Kind == StringLiteral && (n.Basic == schema.String || n.IsDynamic()):
@@ -198,74 +199,13 @@ func bindBytes(n *schema.Node, l Literal) ([]byte, error) {
 	return nil, fmt.Errorf("the literal's type does not fit")
 }
 
-// parseGuid reads a hyphenated guid, in the byte order of its text.
-func parseGuid(s string) ([]byte, error) {
-	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return nil, fmt.Errorf("%q is no hyphenated guid", s)
-	}
-	return hex.DecodeString(strings.ReplaceAll(s, "-", ""))
-}
-
-// Ticks are 100 ns since 0001-01-01T00:00:00Z.
-const (
-	ticksPerSecond  = 10_000_000
-	secondsToUnix   = 62_135_596_800 // from year 1 to 1970
-	maxFractionSize = 7
-)
-
-// parseDateTime reads RFC 3339, with a space for the T if so written, or a date alone; no zone means UTC.
+// parseDateTime reads RFC 3339, or the same without zone (UTC then), without seconds, or a date alone.
 func parseDateTime(s string) (int64, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999",
-		"2006-01-02 15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
-		t, err := time.Parse(layout, s)
-		if err != nil {
-			continue
+	for _, suffix := range []string{"", "Z", ":00Z", "T00:00:00Z"} {
+		if ticks, _, err := valuetext.ParseDateTime(s + suffix); err == nil {
+			return ticks, nil
 		}
-		seconds := t.Unix() + secondsToUnix
-		if seconds < 0 || t.UTC().Year() > 9999 {
-			return 0, fmt.Errorf("%q lies outside the years 1 to 9999", s)
-		}
-		return seconds*ticksPerSecond + int64(t.Nanosecond())/100, nil
 	}
-	return 0, fmt.Errorf("%q is no timestamp of RFC 3339", s)
-}
-
-// parseTimeSpan reads [-][d.]hh:mm[:ss[.fffffff]].
-func parseTimeSpan(s string) (int64, error) {
-	bad := fmt.Errorf("%q is no time span ([-][d.]hh:mm:ss[.fffffff])", s)
-	rest, negative := strings.CutPrefix(s, "-")
-	parts := strings.Split(rest, ":")
-	if len(parts) < 2 || len(parts) > 3 {
-		return 0, bad
-	}
-	days, hours, found := strings.Cut(parts[0], ".")
-	if !found {
-		days, hours = "0", parts[0]
-	}
-	seconds, fraction := "0", ""
-	if len(parts) == 3 {
-		seconds, fraction, _ = strings.Cut(parts[2], ".")
-	}
-	if len(fraction) > maxFractionSize {
-		return 0, bad
-	}
-	fraction += strings.Repeat("0", maxFractionSize-len(fraction))
-	total := new(big.Int)
-	for _, part := range []struct {
-		text  string
-		scale int64
-	}{{days, 864_000_000_000}, {hours, 36_000_000_000}, {parts[1], 600_000_000}, {seconds, ticksPerSecond}, {fraction, 1}} {
-		n, err := strconv.ParseUint(part.text, 10, 32)
-		if err != nil {
-			return 0, bad
-		}
-		total.Add(total, new(big.Int).Mul(big.NewInt(int64(n)), big.NewInt(part.scale)))
-	}
-	if negative {
-		total.Neg(total)
-	}
-	if !total.IsInt64() {
-		return 0, bad
-	}
-	return total.Int64(), nil
+	_, _, err := valuetext.ParseDateTime(s)
+	return 0, err
 }

@@ -1,0 +1,140 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Field is what the shard says of one field, nested ones included.
+type Field struct {
+	SchemaID uint32 `json:"schema_id"`
+	Type     string `json:"type"`
+	// Shard holds the statistics of the whole shard, nil where it has none.
+	Shard json.RawMessage `json:"shard"`
+	// Stripes holds those of each stripe, with buffers from Encodings on; null where a stripe lacks the field.
+	Stripes []*StripeField `json:"stripes,omitempty"`
+}
+
+// StripeField is a field in one stripe.
+type StripeField struct {
+	Statistics json.RawMessage `json:"statistics"`
+	Encodings  []Encoding      `json:"encodings,omitempty"`
+}
+
+// Encoding is one form in which the field is stored, in order of preference.
+type Encoding struct {
+	Kind    string   `json:"kind"` // native or parquet
+	Buffers []Buffer `json:"buffers,omitempty"`
+}
+
+// Buffer is one encoded buffer.
+type Buffer struct {
+	Kind   string `json:"kind"`
+	URL    string `json:"url"`
+	Start  int64  `json:"start"`
+	Size   int64  `json:"size"`
+	Blocks *int   `json:"blocks,omitempty"`
+	// Plans counts the blocks by the tree of encodings that was chosen for them; Trees holds every block's.
+	Plans map[string]int `json:"plans,omitempty"`
+	Trees []Block        `json:"block_plans,omitempty"`
+}
+
+// fields describes every node of the schema. Buffers are visited at any level, for the sizes of the shard.
+func (v *inspector) fields() error {
+	if v.o.Detail >= Statistics {
+		v.out.Fields = map[string]*Field{}
+	}
+	var visit func(n *schema.Node, path []string) error
+	visit = func(n *schema.Node, path []string) error {
+		if err := v.field(n, schema.JoinPath(path...)); err != nil {
+			return err
+		}
+		for i, c := range n.Children {
+			if err := visit(c, append(slices.Clone(path), n.ChildName(i))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, n := range v.out.schema.Fields {
+		if err := visit(n, []string{n.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *inspector) field(n *schema.Node, name string) error {
+	f := &Field{SchemaID: n.ID, Type: n.TypeName()}
+	if v.out.Fields != nil {
+		v.out.Fields[name] = f
+		v.out.order = append(v.out.order, name)
+		d, err := v.r.ShardField(v.ctx, n.ID)
+		if err != nil {
+			return err
+		}
+		if d != nil {
+			f.Shard = messageJSON(d, n)
+		}
+	}
+	for i := range v.out.Stripes {
+		s, err := v.stripeField(i, n, name)
+		if err != nil {
+			return err
+		}
+		f.Stripes = append(f.Stripes, s)
+	}
+	return nil
+}
+
+func (v *inspector) stripeField(i int, n *schema.Node, name string) (*StripeField, error) {
+	d, anchor, err := v.r.StripeField(v.ctx, i, n.ID)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	v.addProperties(fmt.Sprintf("stripe%d/field:%s", i, name), d.GetField())
+	s := &StripeField{Statistics: messageJSON(d.GetField(), n)}
+	for _, e := range d.GetEncodings() {
+		enc := Encoding{Kind: "parquet"}
+		if e.GetNative() != nil {
+			enc.Kind = "native"
+		}
+		for _, b := range e.GetNative().GetBuffers() {
+			buf, err := v.buffer(b, anchor, n, e.GetNative())
+			if err != nil {
+				return nil, err
+			}
+			enc.Buffers = append(enc.Buffers, buf)
+		}
+		if v.o.Detail >= Encodings {
+			s.Encodings = append(s.Encodings, enc)
+		}
+	}
+	return s, nil
+}
+
+func (v *inspector) buffer(b *metapb.EncodedBuffer, anchor string, n *schema.Node, e *metapb.NativeDataEncoding) (Buffer, error) {
+	url, err := v.r.Resolve(anchor, b.GetBuffer().GetUrl())
+	if err != nil {
+		return Buffer{}, err
+	}
+	start, end, err := meta.RefRange(b.GetBuffer())
+	if err != nil {
+		return Buffer{}, err
+	}
+	v.sizes.add(url, start, end)
+	out := Buffer{Kind: b.Kind.String(), URL: b.GetBuffer().GetUrl(), Start: start, Size: end - start}
+	if b.BlockCount != nil && b.GetBlockMap() != nil {
+		count := int(min(*b.BlockCount, 1<<31-1))
+		out.Blocks = &count
+	}
+	if v.o.Detail >= Blocks && b.GetBlockMap() != nil {
+		err = v.blocks(&out, b, url, elementOf(n, b.Kind, e))
+	}
+	return out, err
+}
