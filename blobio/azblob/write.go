@@ -7,15 +7,14 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
 	"github.com/shardcat/shardcat/internal/upload"
 )
 
@@ -38,7 +37,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 	o := &object{bucket: b, key: key, client: b.client.NewBlockBlobClient(key),
 		headers: &blob.HTTPHeaders{BlobContentType: &opts.ContentType}}
 	return upload.NewWriter(ctx, o, upload.Options{PartSize: b.opts.PartSize, MaxParts: maxBlocks,
-		SizeHint: opts.SizeHint, Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
+		SizeHint: opts.SizeHint, Again: answer.Again, Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
 }
 
 // object is one blob on its way up: the upload.Target of Azure.
@@ -75,7 +74,7 @@ func (o *object) blockID(n int) string {
 
 // Part implements upload.Target.
 func (o *object) Part(ctx context.Context, n int, body []byte) error {
-	_, err := o.client.StageBlock(again(ctx), o.blockID(n), streaming.NopCloser(bytes.NewReader(body)),
+	_, err := o.client.StageBlock(ctx, o.blockID(n), streaming.NopCloser(bytes.NewReader(body)),
 		&blockblob.StageBlockOptions{CPKScopeInfo: o.bucket.opts.scope()})
 	if err != nil {
 		return o.bucket.fail(ctx, "create", o.key, err)
@@ -120,12 +119,6 @@ func (o *object) outcome(ctx context.Context, err error) error {
 
 // Drop implements upload.Target. Azure has no request for it and forgets the blocks after a week.
 func (o *object) Drop(context.Context) error { return nil }
-
-// again lets the SDK repeat a request that may safely be sent twice: nothing is seen of a block before the
-// list of them is committed.
-func again(ctx context.Context) context.Context {
-	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: 3, RetryDelay: 200 * time.Millisecond})
-}
 
 // Delete implements blobio.Bucket. The condition goes with the request.
 func (b *Bucket) Delete(ctx context.Context, key, etag string) error {

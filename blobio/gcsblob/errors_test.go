@@ -224,7 +224,7 @@ func TestOptionsReachTheStore(t *testing.T) {
 		b := stub(t, func(w http.ResponseWriter, r *http.Request) {
 			seen = r.URL.Query()
 			io.Copy(io.Discard, r.Body)
-			fmt.Fprint(w, "{}")
+			fmt.Fprint(w, `{"size":"1"}`)
 		}, tc.params)
 		if err := create(t.Context(), b, "k", "x"); err != nil {
 			t.Errorf("%s: %v", tc.params, err)

@@ -3,8 +3,13 @@ package gcsblob
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
+	"strconv"
 
 	"google.golang.org/api/googleapi"
 	raw "google.golang.org/api/storage/v1"
@@ -45,25 +50,76 @@ type object struct {
 	ended       chan error
 }
 
+// castagnoli is the polynomial of the checksum that GCS keeps of each object.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sum is a body that counts and checks what the library takes from it.
+type sum struct {
+	io.Reader
+	size uint64
+	crc  uint32
+}
+
+func (s *sum) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	s.size += uint64(n)
+	s.crc = crc32.Update(s.crc, castagnoli, p[:n])
+	return n, err
+}
+
+// matches compares what was sent with what the store says it has. A store that says nothing is believed.
+func (s *sum) matches(o *raw.Object) bool {
+	crc := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, s.crc))
+	return o.Size == s.size && (o.Crc32c == "" || o.Crc32c == crc)
+}
+
 // insert makes the object of body, in one request or in chunks of the given size.
 func (o *object) insert(ctx context.Context, body io.Reader, chunk int) error {
 	b := o.bucket
 	if err := b.check(ctx, "create", o.key); err != nil {
 		return err
 	}
+	sent := &sum{Reader: body}
 	call := b.objects.Insert(b.name, &raw.Object{Name: o.key, ContentType: o.contentType,
-		StorageClass: b.opts.StorageClass}).IfGenerationMatch(0).Context(ctx).Fields("generation").
-		Media(body, googleapi.ChunkSize(chunk), googleapi.ContentType(o.contentType))
+		StorageClass: b.opts.StorageClass}).IfGenerationMatch(0).Context(ctx).Fields("generation", "size", "crc32c").
+		Media(sent, googleapi.ChunkSize(chunk), googleapi.ContentType(o.contentType))
 	if b.opts.KMSKey != "" {
 		call.KmsKeyName(b.opts.KMSKey)
 	}
 	if b.opts.UserProject != "" {
 		call.UserProject(b.opts.UserProject)
 	}
-	if _, err := call.Do(); err != nil {
-		return b.fail(ctx, "create", o.key, err)
+	made, err := call.Do()
+	if err == nil && !sent.matches(made) {
+		err = o.unmake(ctx, made, sent)
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+	err = b.fail(ctx, "create", o.key, err)
+	if chunk > 0 && errors.Is(err, blobio.ErrNotFound) {
+		return o.sessionGone(ctx, err)
+	}
+	return err
+}
+
+// sessionGone settles an upload whose session the store no longer knows: that may be because the answer to
+// its last chunk was lost. If an object is there, its content will tell whose it is.
+func (o *object) sessionGone(ctx context.Context, refused error) error {
+	b := o.bucket
+	if _, err := b.Stat(ctx, o.key); err == nil {
+		return b.fail(ctx, "create", o.key, blobio.ErrExists)
+	}
+	return blobio.NewError("create", b.url(o.key), blobio.ErrUnknown,
+		fmt.Errorf("no such upload session or bucket: %v", refused)) // not wrapped: nothing is known to be missing
+}
+
+// unmake removes an object that is not what was sent: a chunk that the library had to repeat may be there
+// twice on a store that does not look at its offset.
+func (o *object) unmake(ctx context.Context, made *raw.Object, sent *sum) error {
+	err := fmt.Errorf("%w: the store has %d bytes with checksum %s of the %d that were sent", blobio.ErrTransient,
+		made.Size, made.Crc32c, sent.size)
+	return errors.Join(err, o.bucket.Delete(ctx, o.key, strconv.FormatInt(made.Generation, 10)))
 }
 
 // Whole implements upload.Target.

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 )
 
 // Options are what the parameters of a bucket's URL say. What is left empty comes from the environment and
@@ -212,11 +213,12 @@ func (o Options) Validate() error {
 }
 
 // client builds the S3 client: the SDK's own chain first, the URL's parameters above it. The client makes no
-// second attempt by itself, see retried.
+// second attempt by itself: attempts are counted and paced above the driver.
 func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	load := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(httpClient()),
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
+		config.WithLogger(logging.Nop{}),
 	}
 	if o.Region != "" {
 		load = append(load, config.WithRegion(o.Region))

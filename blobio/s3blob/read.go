@@ -81,7 +81,7 @@ func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser
 		return nil, info, err
 	}
 	fail := func(err error) error { return b.fail(ctx, op, key, err) }
-	return answer.Body(body, info.Size-off, fail), info, nil
+	return answer.Body(ctx, body, info.Size-off, fail), info, nil
 }
 
 // openEnd settles an Open that the store refused: at the very end of the object there is nothing to read.

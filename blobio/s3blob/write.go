@@ -8,11 +8,11 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
 	"github.com/shardcat/shardcat/internal/upload"
 )
 
@@ -34,7 +34,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 	}
 	o := &object{bucket: b, key: key, contentType: opts.ContentType}
 	return upload.NewWriter(ctx, o, upload.Options{PartSize: b.opts.PartSize, SizeHint: opts.SizeHint,
-		Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
+		Again: answer.Again, Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
 }
 
 // object is one object on its way up: the upload.Target of S3.
@@ -90,7 +90,7 @@ func (o *object) Begin(ctx context.Context) error {
 		Bucket: &b.name, Key: &o.key, ContentType: &o.contentType, RequestPayer: b.payer(),
 		StorageClass: b.opts.StorageClass, ServerSideEncryption: b.opts.Encryption,
 		SSEKMSKeyId: optional(b.opts.KMSKeyID),
-	}, again)
+	})
 	if err != nil {
 		return b.fail(ctx, "create", o.key, err)
 	}
@@ -105,7 +105,7 @@ func (o *object) Part(ctx context.Context, n int, body []byte) error {
 	out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{
 		Bucket: &b.name, Key: &o.key, UploadId: o.id, PartNumber: number, RequestPayer: b.payer(),
 		Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
-	}, again)
+	})
 	if err != nil {
 		return b.fail(ctx, "create", o.key, err)
 	}
@@ -157,13 +157,12 @@ func (o *object) outcome(ctx context.Context, err error) error {
 func (o *object) Drop(ctx context.Context) error {
 	b := o.bucket
 	_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
-		Bucket: &b.name, Key: &o.key, UploadId: o.id, RequestPayer: b.payer()}, again)
-	return err
+		Bucket: &b.name, Key: &o.key, UploadId: o.id, RequestPayer: b.payer()})
+	if err != nil {
+		return b.fail(ctx, "create", o.key, err)
+	}
+	return nil
 }
-
-// again lets the SDK repeat a request that may safely be sent twice: nothing is seen of a part before the
-// completion. All other requests are repeated above the driver, where attempts are counted and paced.
-func again(o *s3.Options) { o.Retryer = retry.NewStandard() }
 
 // Delete implements blobio.Bucket. The condition is compared with the object's ETag and, where the store
 // takes one, sent with the request.

@@ -29,20 +29,25 @@ func Extent(contentRange string, contentLength int64) (at, size int64, err error
 
 // body is an answer's body that knows how much must come: one that ends early ends with an error.
 type body struct {
+	ctx  context.Context
 	from io.ReadCloser
 	left int64
 	fail func(error) error
 }
 
 // Body wraps an answer's body of which left bytes must come. Every error, also that of a body cut short, goes
-// through fail, which makes it the driver's own; io.EOF comes only after the last byte.
-func Body(from io.ReadCloser, left int64, fail func(error) error) io.ReadCloser {
-	return &body{from: from, left: left, fail: fail}
+// through fail, which makes it the driver's own; io.EOF comes only after the last byte. When ctx ends, reads end
+// too, whatever the network has in its buffers.
+func Body(ctx context.Context, from io.ReadCloser, left int64, fail func(error) error) io.ReadCloser {
+	return &body{ctx: ctx, from: from, left: left, fail: fail}
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		return 0, io.EOF
+	}
+	if err := b.ctx.Err(); err != nil {
+		return 0, b.fail(err)
 	}
 	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -44,6 +45,10 @@ type Options struct {
 	MaxParts int
 	// SizeHint in bytes, 0 if unknown. A hint that MaxParts parts do not hold makes the parts larger.
 	SizeHint int64
+	// Again tells whether a request that may safely be sent twice (Begin, Part, Drop: nothing is seen of
+	// them before Commit) is worth another attempt after an error, and how long the store asked to wait.
+	// Nil: never.
+	Again func(error) (after time.Duration, yes bool)
 	// Wrap makes the caller's own error of what ended the upload; nil leaves it as it is.
 	Wrap func(error) error
 }
@@ -57,6 +62,12 @@ const (
 	DefaultMaxParts = 10_000
 	// dropTimeout bounds the request that forgets an abandoned upload.
 	dropTimeout = 15 * time.Second
+	// attempts at a request that may be sent twice.
+	attempts = 4
+	// firstPause is half of the longest pause before the second attempt.
+	firstPause = 50 * time.Millisecond
+	// longestPause is the most that a store may ask to wait.
+	longestPause = 30 * time.Second
 	// firstBuffer is what a writer without a size hint allocates at first.
 	firstBuffer = 64 << 10
 )
@@ -77,6 +88,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxParts <= 0 {
 		o.MaxParts = DefaultMaxParts
+	}
+	if o.Again == nil {
+		o.Again = func(error) (time.Duration, bool) { return 0, false }
 	}
 	if o.Wrap == nil {
 		o.Wrap = func(err error) error { return err }
@@ -207,7 +221,7 @@ func (w *Writer) Abort() {
 // send hands the current part to a sender as soon as a slot is free.
 func (w *Writer) send() error {
 	if !w.begun {
-		if err := w.target.Begin(w.ctx); err != nil {
+		if err := w.repeat(w.ctx, w.target.Begin); err != nil {
 			return err
 		}
 		w.begun = true
@@ -224,7 +238,8 @@ func (w *Writer) send() error {
 	n, body := w.parts, w.buf
 	w.parts, w.buf = n+1, free[:0]
 	w.sending.Go(func() {
-		if err := w.target.Part(w.ctx, n, body); err != nil {
+		part := func(ctx context.Context) error { return w.target.Part(ctx, n, body) }
+		if err := w.repeat(w.ctx, part); err != nil {
 			w.cancel(err)
 		}
 		w.slots <- body
@@ -252,7 +267,28 @@ func (w *Writer) abandon(why error) error {
 	if w.begun {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.parent), dropTimeout)
 		defer cancel()
-		_ = w.target.Drop(ctx) // the lifecycle rule of docs/object-stores.md catches what this leaves
+		_ = w.repeat(ctx, w.target.Drop) // the lifecycle rule of docs/object-stores.md catches what this leaves
 	}
 	return w.opts.Wrap(context.Cause(w.ctx))
+}
+
+// repeat makes a request until it succeeds, fails for good or has failed often enough. The pauses are drawn
+// from an interval that doubles (full jitter), so that the parts of many writers do not come back together.
+func (w *Writer) repeat(ctx context.Context, request func(context.Context) error) error {
+	for attempt := 1; ; attempt++ {
+		err := request(ctx)
+		if err == nil || attempt == attempts {
+			return err
+		}
+		after, again := w.opts.Again(err)
+		if !again {
+			return err
+		}
+		pause := rand.N(firstPause << attempt)
+		select {
+		case <-time.After(max(pause, min(after, longestPause))):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }

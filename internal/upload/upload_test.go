@@ -21,7 +21,9 @@ type shelf struct {
 	most     atomic.Int32
 
 	failPart   int // n-th part fails, −1 for none
+	failTimes  int // how often; 0 is always
 	failCommit error
+	failed     int
 	slow       time.Duration
 }
 
@@ -44,7 +46,7 @@ func (s *shelf) Part(ctx context.Context, n int, body []byte) error {
 	defer s.inFlight.Add(-1)
 	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
 	}
-	if n == s.failPart {
+	if n == s.failPart && s.fails() {
 		return errPart
 	}
 	select {
@@ -56,6 +58,13 @@ func (s *shelf) Part(ctx context.Context, n int, body []byte) error {
 	defer s.mu.Unlock()
 	s.parts[n] = bytes.Clone(body)
 	return nil
+}
+
+func (s *shelf) fails() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed++
+	return s.failTimes == 0 || s.failed <= s.failTimes
 }
 
 func (s *shelf) Commit(_ context.Context, n int) error {
@@ -212,5 +221,28 @@ func TestUploadCancelledWithoutAnotherCall(t *testing.T) {
 	}
 	if err := w.Close(); !errors.Is(err, context.Canceled) {
 		t.Errorf("Close: %v, want context.Canceled", err)
+	}
+}
+
+func TestUploadRepeatsWhatMayBeRepeated(t *testing.T) {
+	again := func(err error) (time.Duration, bool) { return 0, errors.Is(err, errPart) }
+	for _, tc := range []struct {
+		times int
+		again func(error) (time.Duration, bool)
+		want  error
+	}{{2, again, nil}, {0, again, errPart}, {1, nil, errPart}} {
+		s := newShelf()
+		s.failPart, s.failTimes = 1, tc.times
+		w := NewWriter(t.Context(), s, Options{PartSize: 100, Again: tc.again})
+		_, err := w.Write(pattern(450))
+		if err == nil {
+			err = w.Close()
+		}
+		if !errors.Is(err, tc.want) || (err == nil && !bytes.Equal(s.object, pattern(450))) {
+			t.Errorf("failing %d times: %v, want %v", tc.times, err, tc.want)
+		}
+		if tc.again != nil && tc.times == 0 && s.failed != attempts {
+			t.Errorf("%d attempts, want %d", s.failed, attempts)
+		}
 	}
 }

@@ -1,0 +1,250 @@
+package faultproxy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Proxy is a server on loopback that hands requests on to a store. All methods may be called concurrently.
+type Proxy struct {
+	upstream string // scheme://host of the store
+	address  string // host:port of the proxy
+	client   *http.Client
+
+	mu     sync.Mutex
+	server *http.Server
+	script *Script
+	calls  map[string]func()
+	counts map[kind]int
+	lists  map[string]*answer // the first answer to each list
+}
+
+// answer is a store's, held in memory.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// New starts a proxy in front of the store at upstream ("http://127.0.0.1:7070"). Close stops it.
+func New(upstream string) (*Proxy, error) {
+	u, err := url.Parse(upstream)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("upstream is not of the form http://HOST:PORT")
+	}
+	p := &Proxy{upstream: u.Scheme + "://" + u.Host, script: &Script{}, counts: map[kind]int{},
+		calls: map[string]func(){}, lists: map[string]*answer{}, client: &http.Client{
+			Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}}
+	return p, p.listen("127.0.0.1:0")
+}
+
+func (p *Proxy) listen(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.address = listener.Addr().String()
+	p.server = &http.Server{Handler: p}
+	go p.server.Serve(listener) // ends with Close, which says so
+	return nil
+}
+
+// URL is where the proxy is asked in the store's place.
+func (p *Proxy) URL() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return "http://" + p.address
+}
+
+// Close stops the proxy and breaks its connections.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.client.CloseIdleConnections()
+	return p.server.Close()
+}
+
+// Refuse makes the proxy refuse connections, as a store that is down does, until it is called with false.
+func (p *Proxy) Refuse(yes bool) error {
+	if yes {
+		return p.Close()
+	}
+	return p.listen(strings.TrimPrefix(p.URL(), "http://"))
+}
+
+// Set replaces the script and begins to count anew.
+func (p *Proxy) Set(script string) error {
+	s, err := ParseScript(script)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.script, p.counts = s, map[kind]int{}
+	return nil
+}
+
+// Call names a function for the fault "call NAME".
+func (p *Proxy) Call(name string, do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[name] = do
+}
+
+// Count is the number of requests since Set.
+func (p *Proxy) Count() int { return p.Counts()["any"] }
+
+// Counts is the number of requests since Set by kind; "any" is all of them.
+func (p *Proxy) Counts() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	counts := make(map[string]int, len(p.counts))
+	for k, n := range maps.All(p.counts) {
+		counts[string(k)] = n
+	}
+	return counts
+}
+
+// next counts a request and finds its rule, nil for none.
+func (p *Proxy) next(r *http.Request) (kind, *rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := kindOf(r)
+	p.counts[k]++
+	p.counts[anyKind]++
+	return k, p.script.find(k, r.URL.Path, p.counts[k], p.counts[anyKind])
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	k, broken := p.next(r)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client went away
+	}
+	if broken == nil {
+		broken = &rule{}
+	}
+	if !p.before(w, r, broken, body) {
+		return
+	}
+	got, err := p.forward(r, body)
+	if err != nil {
+		http.Error(w, "faultproxy: the store can't be reached", http.StatusBadGateway)
+		return
+	}
+	if k == listKind {
+		got = p.remember(r, got, broken.what == "stale")
+	}
+	p.after(w, r, broken, got)
+}
+
+// before does what breaks a request on its way to the store; false if it ends there.
+func (p *Proxy) before(w http.ResponseWriter, r *http.Request, broken *rule, body []byte) bool {
+	switch broken.what {
+	case "fail":
+		writeAnswer(w, r, refusal(r, broken))
+		return false
+	case "drop":
+		panic(http.ErrAbortHandler)
+	case "twice":
+		if _, err := p.forward(r, body); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	case "stall":
+		select {
+		case <-time.After(broken.wait):
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	case "call":
+		p.mu.Lock()
+		do := p.calls[broken.name]
+		p.mu.Unlock()
+		if do != nil {
+			do()
+		}
+	}
+	return true
+}
+
+// after does what breaks an answer on its way back.
+func (p *Proxy) after(w http.ResponseWriter, r *http.Request, broken *rule, got *answer) {
+	switch broken.what {
+	case "lost":
+		if broken.status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		got = refusal(r, broken)
+	case "flip":
+		if at := offset(broken.n, len(got.body)); at < len(got.body) {
+			got.body = bytes.Clone(got.body)
+			got.body[at] ^= 1
+		}
+	case "cut":
+		writeCut(w, got, offset(broken.n, len(got.body)))
+		return
+	case "slow":
+		writeSlowly(w, r, got, broken.wait)
+		return
+	}
+	writeAnswer(w, r, got)
+}
+
+// offset counts n from the begin of size bytes, or, where it is negative, from their end.
+func offset(n int64, size int) int {
+	if n < 0 {
+		n += int64(size)
+	}
+	return int(max(0, min(n, int64(size))))
+}
+
+// forward makes the request to the store. Signatures cover the host the client asked for, so it stays.
+func (p *Proxy) forward(r *http.Request, body []byte) (*answer, error) {
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, p.upstream+r.URL.RequestURI(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header, req.Host, req.ContentLength = r.Header.Clone(), r.Host, int64(len(body))
+	res, err := p.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	got := &answer{status: res.StatusCode, header: res.Header}
+	if got.body, err = io.ReadAll(res.Body); err != nil {
+		return nil, fmt.Errorf("the store's own answer broke: %w", err)
+	}
+	// An upload's next address must not lead past the proxy.
+	if to := got.header.Get("Location"); strings.HasPrefix(to, p.upstream) {
+		got.header.Set("Location", p.URL()+strings.TrimPrefix(to, p.upstream))
+	}
+	return got, nil
+}
+
+// remember keeps the first answer to a list, and gives it again where the list shall be stale.
+func (p *Proxy) remember(r *http.Request, got *answer, stale bool) *answer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, known := p.lists[r.URL.RequestURI()]
+	if !known {
+		p.lists[r.URL.RequestURI()] = got
+	}
+	if known && stale {
+		return first
+	}
+	return got
+}

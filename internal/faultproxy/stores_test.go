@@ -1,0 +1,229 @@
+package faultproxy_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/azblob"
+	_ "github.com/shardcat/shardcat/blobio/gcsblob"
+	_ "github.com/shardcat/shardcat/blobio/s3blob"
+	"github.com/shardcat/shardcat/internal/faultproxy"
+)
+
+// place is a bucket on a real server, straight and through the proxy.
+type place struct {
+	proxy            *faultproxy.Proxy
+	straight, broken string // URLs to mount
+	prefix           string
+}
+
+// eachStore runs a test against every server that the environment names.
+func eachStore(t *testing.T, test func(t *testing.T, at place)) {
+	for _, variable := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_AZURE", "SHARDCAT_TEST_GCS"} {
+		t.Run(variable, func(t *testing.T) {
+			raw := os.Getenv(variable)
+			if raw == "" {
+				t.Skipf("%s is not set: no server to test with (.ci/servers starts one)", variable)
+			}
+			u, err := url.Parse(raw)
+			if err != nil {
+				t.Fatalf("%s is no URL", variable)
+			}
+			q := u.Query()
+			proxy, err := faultproxy.New(q.Get("endpoint"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { proxy.Close() })
+			q.Set("endpoint", proxy.URL())
+			q.Set("part_size", fmt.Sprint(5<<20))
+			u.RawQuery = q.Encode()
+			test(t, place{proxy, raw, u.String(), fmt.Sprintf("faults/%d/", time.Now().UnixNano())})
+		})
+	}
+}
+
+// mount opens a bucket and gives its canonical root, ending in the place's prefix.
+func mount(t *testing.T, raw, prefix string) (*blobio.Space, string) {
+	t.Helper()
+	space := blobio.NewSpace()
+	root, err := space.Mount(t.Context(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { space.Close() })
+	return space, root + prefix
+}
+
+// faultsOfWrites are what may happen to any request of a write.
+var faultsOfWrites = []string{"drop", "lost", "lost 500", "fail 503", "fail 403", "twice", "cut 0"}
+
+// TestPutUnderFaults breaks every request of a write in every way. Whatever Put says must be true: nil means
+// the object is there, whole, and otherwise the error has a class and nothing half done is there.
+func TestPutUnderFaults(t *testing.T) {
+	eachStore(t, func(t *testing.T, at place) {
+		truth, root := mount(t, at.straight, at.prefix)
+		space, _ := mount(t, at.broken, at.prefix)
+		for _, size := range []int{1000, 11 << 20} {
+			data := bytes.Repeat([]byte("shard"), size/5)
+			for _, fault := range faultsOfWrites {
+				broken, err := faultproxy.Walk(at.proxy, fault, func(n int) error {
+					to := fmt.Sprintf("%s%d/%x/%d", root, size, fault, n)
+					return honest(t.Context(), truth, to, data, space.Put(t.Context(), to, data))
+				})
+				if err != nil {
+					t.Errorf("%d bytes: %v", size, err)
+				}
+				if broken < 1 {
+					t.Errorf("%d bytes, %s: no request was broken", size, fault)
+				}
+				t.Logf("%d bytes, %s: %d requests broken", size, fault, broken)
+			}
+		}
+	})
+}
+
+// honest compares what a write said with what is there.
+func honest(ctx context.Context, truth *blobio.Space, url string, data []byte, said error) error {
+	there, _, err := truth.ReadAll(ctx, url, 1<<30)
+	gone := errors.Is(err, blobio.ErrNotFound)
+	switch {
+	case err != nil && !gone:
+		return err
+	case said == nil && gone:
+		return errors.New("the write succeeded but there is nothing")
+	case !gone && !bytes.Equal(there, data):
+		return fmt.Errorf("%d of %d bytes are there", len(there), len(data))
+	case said != nil && blobio.Class(said) == blobio.ErrNotFound:
+		return fmt.Errorf("a write that failed says not found: %w", said)
+	}
+	return nil
+}
+
+// TestReadsUnderFaults cuts and breaks the answer to a read. It brings the right bytes or an error.
+func TestReadsUnderFaults(t *testing.T) {
+	data := bytes.Repeat([]byte("0123456789abcdef"), 4096)
+	faults := []string{"drop", "fail 503", "fail 403", "fail 500", "slow 1ms", "twice"}
+	for _, n := range []int{0, 1, 17, len(data) / 2, -17, -1} {
+		faults = append(faults, fmt.Sprintf("cut %d", n))
+	}
+	eachStore(t, func(t *testing.T, at place) {
+		truth, root := mount(t, at.straight, at.prefix)
+		space, _ := mount(t, at.broken, at.prefix)
+		if err := truth.Put(t.Context(), root+"object", data); err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range faults {
+			broken, err := faultproxy.Walk(at.proxy, fault, func(int) error {
+				return readsTrue(t.Context(), space, root+"object", data)
+			})
+			if err != nil || broken < 1 {
+				t.Errorf("%s: %d requests broken, %v", fault, broken, err)
+			}
+		}
+	})
+}
+
+// readsTrue reads an object in three ways; each brings its bytes or an error that is not "not found".
+func readsTrue(ctx context.Context, space *blobio.Space, url string, data []byte) error {
+	dst := make([]byte, len(data))
+	_, errRange := space.ReadRange(ctx, url, 0, dst)
+	suffix, _, errSuffix := space.ReadSuffix(ctx, url, 100)
+	all, _, errAll := space.ReadAll(ctx, url, 1<<30)
+	for _, read := range []struct {
+		what      string
+		got, want []byte
+		err       error
+	}{{"range", dst, data, errRange}, {"suffix", suffix, data[len(data)-100:], errSuffix}, {"all", all, data, errAll}} {
+		switch {
+		case errors.Is(read.err, blobio.ErrNotFound):
+			return fmt.Errorf("%s: an object that is there is said to be gone: %w", read.what, read.err)
+		case read.err == nil && !bytes.Equal(read.got, read.want):
+			return fmt.Errorf("%s: wrong bytes", read.what)
+		}
+	}
+	return nil
+}
+
+// TestListPagesInterleavedWithWrites: an object that was there all the time is listed, whatever is written
+// between two pages.
+func TestListPagesInterleavedWithWrites(t *testing.T) {
+	eachStore(t, func(t *testing.T, at place) {
+		truth, root := mount(t, at.straight, at.prefix)
+		space, _ := mount(t, at.broken+"&list_page=4", at.prefix)
+		want := map[string]bool{}
+		for i := range 10 {
+			key := fmt.Sprintf("%sold/%02d", root, i)
+			want[key] = true
+			if err := truth.Put(t.Context(), key, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		written := 0
+		at.proxy.Call("write", func() {
+			written++
+			for _, name := range []string{"00a", "99"} { // before and behind the page
+				if err := truth.Put(t.Context(), fmt.Sprintf("%sold/%s%d", root, name, written), []byte("y")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if err := at.proxy.Set("list 2-: call write"); err != nil {
+			t.Fatal(err)
+		}
+		for info, err := range space.List(t.Context(), root+"old/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(want, info.URL)
+		}
+		if len(want) != 0 || written == 0 {
+			t.Errorf("%d old objects were not listed, %d writes in between", len(want), written)
+		}
+	})
+}
+
+// TestStoreThatIsDown: neither refused connections nor a name that does not resolve look like "not found".
+func TestStoreThatIsDown(t *testing.T) {
+	eachStore(t, func(t *testing.T, at place) {
+		space, root := mount(t, at.broken, at.prefix)
+		if err := at.proxy.Refuse(true); err != nil {
+			t.Fatal(err)
+		}
+		_, err := space.Stat(t.Context(), root+"object")
+		if !errors.Is(err, blobio.ErrTransient) || errors.Is(err, blobio.ErrNotFound) {
+			t.Errorf("refused connection: %v, want ErrTransient", err)
+		}
+		if err := at.proxy.Refuse(false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := space.Stat(t.Context(), root+"object"); !errors.Is(err, blobio.ErrNotFound) {
+			t.Errorf("once it is up again: %v, want ErrNotFound", err)
+		}
+		lost, root := mount(t, nowhere(t, at.straight), at.prefix)
+		if _, err := lost.Stat(t.Context(), root+"object"); !errors.Is(err, blobio.ErrTransient) || errors.Is(err, blobio.ErrNotFound) {
+			t.Errorf("unresolvable name: %v, want ErrTransient", err)
+		}
+	})
+}
+
+// nowhere is the bucket on an endpoint whose name does not resolve.
+func nowhere(t *testing.T, raw string) string {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("endpoint", faultproxy.Unresolvable)
+	q.Set("anonymous", "true")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
