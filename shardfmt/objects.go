@@ -1,0 +1,411 @@
+package shardfmt
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/field"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/stats"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// rootSuffix ends the name of a shard's root.
+const rootSuffix = ".amudai.shard"
+
+// stripe is a finished stripe; its references are filled in when it is placed.
+type stripe struct {
+	records, deleted uint64
+	fields           []*field.Encoded // children before parents
+	sum              *meta.ObjectSum  // of the bytes that hold its buffers, nil if there are none
+	descriptors      []*metapb.StripeFieldDescriptor
+}
+
+// size is the number of bytes of its buffers, without padding.
+func (s *stripe) size() (n int) {
+	for _, f := range s.fields {
+		for _, b := range f.Buffers {
+			n += len(b.Bytes)
+		}
+	}
+	return n
+}
+
+// objects places stripes in objects and writes the root.
+type objects struct {
+	ctx    context.Context
+	sp     *blobio.Space
+	url    string
+	schema *schema.Schema
+	o      *WriterOptions
+	prefix string // of the stripe objects' URLs
+
+	layout  Layout
+	waiting []*stripe // not placed yet, because the layout is not decided
+	bytes   int       // of waiting
+	root    *image    // of the single-file layout, while it is written
+	stripes []*stripe
+	written []Object
+}
+
+func newObjects(ctx context.Context, sp *blobio.Space, url string, s *schema.Schema, o *WriterOptions) (*objects, error) {
+	folder, err := urlresolve.Base(url)
+	if err != nil {
+		return nil, err
+	}
+	w := &objects{ctx: ctx, sp: sp, url: url, schema: s, o: o, layout: o.Layout}
+	name := o.DataPrefix
+	if name == "" {
+		name = strings.TrimSuffix(strings.TrimPrefix(url, folder), rootSuffix)
+		if _, err := sp.Stat(ctx, url); err == nil {
+			return nil, blobio.NewError("create", url, blobio.ErrExists, nil)
+		} else if !errors.Is(err, blobio.ErrNotFound) {
+			return nil, err
+		}
+		name += "-"
+	}
+	attempt := make([]byte, 8)
+	rand.Read(attempt)
+	w.prefix = folder + name + hex.EncodeToString(attempt)
+	if _, err := urlresolve.Resolve(url, strings.TrimPrefix(w.prefix, folder), urlresolve.Policy{}); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// add takes the next stripe.
+func (w *objects) add(s *stripe) error {
+	w.waiting = append(w.waiting, s)
+	w.bytes += s.size()
+	if w.layout == Auto && w.bytes < AutoLimit {
+		return nil
+	}
+	if w.layout == Auto {
+		w.layout = TwoLevel
+	}
+	return w.place()
+}
+
+// place writes the stripes that wait.
+func (w *objects) place() error {
+	for _, s := range w.waiting {
+		if err := w.placeOne(s); err != nil {
+			return err
+		}
+		w.stripes = append(w.stripes, s)
+	}
+	w.waiting, w.bytes = nil, 0
+	return nil
+}
+
+func (w *objects) placeOne(s *stripe) error {
+	if w.layout == Single {
+		if err := w.openRoot(); err != nil {
+			return err
+		}
+		return s.place(w.root, "")
+	}
+	if s.size() == 0 { // nothing would name the object
+		return s.place(new(image), "")
+	}
+	url := fmt.Sprintf("%s-%d.amudai.stripe", w.prefix, len(w.stripes))
+	img, err := create(w.ctx, w.sp, url)
+	if err != nil {
+		return err
+	}
+	w.written = append(w.written, Object{URL: url})
+	if err := s.place(img, urlresolve.Relative(w.url, url)); err != nil {
+		img.abort()
+		return err
+	}
+	w.written[len(w.written)-1].Size, err = img.close(meta.Magic[:])
+	return err
+}
+
+// openRoot starts the object of the single-file layout.
+func (w *objects) openRoot() (err error) {
+	if w.root == nil {
+		w.root, err = create(w.ctx, w.sp, w.url)
+	}
+	return err
+}
+
+// place writes the buffers of the stripe and makes its descriptors, which refer to them by ref.
+func (s *stripe) place(img *image, ref string) error {
+	start := img.size
+	img.sum.Reset()
+	for _, f := range s.fields {
+		native := new(metapb.NativeDataEncoding)
+		for _, b := range f.Buffers {
+			if err := img.align(); err != nil {
+				return err
+			}
+			at := uint64(img.size)
+			if err := img.write(b.Bytes); err != nil {
+				return err
+			}
+			end := at + uint64(len(b.Bytes))
+			b.Meta.Buffer = meta.NewRef(ref, at, end)
+			if hasMap(b.Meta.Kind) {
+				b.Meta.BlockMap = meta.NewRef(ref, at+uint64(b.MapStart), end)
+			}
+			native.Buffers = append(native.Buffers, b.Meta)
+		}
+		f.Buffers = nil
+		s.descriptors = append(s.descriptors, &metapb.StripeFieldDescriptor{
+			Field:     f.Descriptor,
+			Encodings: []*metapb.DataEncoding{{Kind: &metapb.DataEncoding_Native{Native: native}}},
+		})
+	}
+	if img.size > start {
+		s.sum = &meta.ObjectSum{Ref: meta.NewRef(ref, uint64(start), uint64(img.size)), Sum: img.sum.Sum64()}
+	}
+	return nil
+}
+
+// hasMap says that a buffer is a block stream.
+func hasMap(kind metapb.BufferKind) bool {
+	return kind != metapb.BufferKind_VALUE_DICTIONARY && kind != metapb.BufferKind_RANGE_INDEX
+}
+
+// image is an object on its way up.
+type image struct {
+	ctx  context.Context
+	sp   *blobio.Space
+	url  string
+	w    blobio.Writer
+	size int64
+	// sum is the checksum of the stripe at hand, all that of the whole object.
+	sum, all xxh3.Hasher
+}
+
+// create starts an object of a shard with its magic.
+func create(ctx context.Context, sp *blobio.Space, url string) (*image, error) {
+	w, err := sp.Create(ctx, url, blobio.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	img := &image{ctx: ctx, sp: sp, url: url, w: w}
+	return img, img.write(meta.Magic[:])
+}
+
+func (i *image) write(b []byte) error {
+	i.sum.Write(b)
+	i.all.Write(b)
+	i.size += int64(len(b))
+	_, err := i.w.Write(b)
+	return err
+}
+
+// align pads the object to the start of a buffer.
+func (i *image) align() error {
+	var zeros [buffer.Alignment]byte
+	if pad := -i.size & (buffer.Alignment - 1); pad > 0 {
+		return i.write(zeros[:pad])
+	}
+	return nil
+}
+
+// close appends the last bytes and commits the object. If the store says that it is there already, or says
+// nothing, the object is read and compared: an attempt of our own may have been answered twice.
+func (i *image) close(tail []byte) (int64, error) {
+	if err := i.write(tail); err != nil {
+		i.abort()
+		return 0, err
+	}
+	err := i.w.Close()
+	if err == nil {
+		return i.size, nil
+	}
+	if class := blobio.Class(err); class != blobio.ErrExists && class != blobio.ErrTransient && class != blobio.ErrUnknown {
+		return 0, err
+	}
+	if i.same() {
+		return i.size, nil
+	}
+	return 0, err
+}
+
+// same reads the object and tells whether it has our content.
+func (i *image) same() bool {
+	r, info, err := i.sp.Open(i.ctx, i.url, 0)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	var h xxh3.Hasher
+	if _, err := io.Copy(&h, r); err != nil {
+		return false
+	}
+	return info.Size == i.size && h.Sum64() == i.all.Sum64()
+}
+
+func (i *image) abort() {
+	if i != nil && i.w != nil {
+		i.w.Abort()
+	}
+}
+
+// finish writes the root and reads it back.
+func (w *objects) finish() (*Written, error) {
+	if w.layout == Auto {
+		w.layout = Single
+	}
+	if err := w.place(); err != nil {
+		return nil, err
+	}
+	out := &Written{URL: w.url}
+	for _, s := range w.stripes {
+		out.Records += s.records
+		out.Deleted += s.deleted
+	}
+	tail, err := w.writeRoot()
+	if err != nil {
+		return nil, err
+	}
+	w.root = nil
+	last := w.written[len(w.written)-1]
+	out.Size, out.Objects = last.Size, w.written
+	return out, w.readBack(last, tail)
+}
+
+// writeRoot writes the root, or what it lacks, and returns its metadata.
+func (w *objects) writeRoot() ([]byte, error) {
+	if w.layout == Single {
+		if err := w.openRoot(); err != nil {
+			return nil, err
+		}
+		w.written = append(w.written, Object{URL: w.url})
+		tail := w.metadata(meta.NewRootBuilderAt(uint64(w.root.size)))
+		size, err := w.root.close(tail)
+		w.written[len(w.written)-1].Size = size
+		return tail, err
+	}
+	root := w.metadata(meta.NewRootBuilder())
+	if err := w.sp.Put(w.ctx, w.url, root); err != nil {
+		return nil, err
+	}
+	w.written = append(w.written, Object{w.url, int64(len(root))})
+	return root, nil
+}
+
+// readBack reads the metadata of the root again and compares: what can't be read was not written.
+func (w *objects) readBack(root Object, tail []byte) error {
+	got := make([]byte, len(tail))
+	at := root.Size - int64(len(tail))
+	if _, err := w.sp.ReadRange(w.ctx, root.URL, at, got); err != nil {
+		return fmt.Errorf("reading the shard back: %w", err)
+	}
+	if !bytes.Equal(got, tail) {
+		return corrupt.Locate(corrupt.At(at, "the store returns other bytes than were written"), root.URL, 0)
+	}
+	return nil
+}
+
+// metadata lays out everything but the buffers.
+func (w *objects) metadata(b *meta.RootBuilder) []byte {
+	dir := &metapb.ShardDirectory{StripeCount: uint64(len(w.stripes))}
+	list := new(metapb.StripeList)
+	shard := make([]*metapb.FieldDescriptor, w.schema.Count)
+	for _, s := range w.stripes {
+		sd := w.stripeMetadata(b, s, shard)
+		sd.ShardPosition = dir.TotalRecordCount
+		dir.TotalRecordCount += s.records
+		dir.DeletedRecordCount += s.deleted
+		dir.RawDataSize = addSize(dir.RawDataSize, sd.RawDataSize)
+		list.Stripes = append(list.Stripes, sd)
+	}
+	dir.StripeListRef = b.Add(list)
+	dir.UrlListRef = b.Add(w.urls())
+	refs := make([]*metapb.DataRef, w.schema.Count)
+	for id, d := range shard {
+		if d != nil {
+			refs[id] = b.Add(d)
+		}
+	}
+	dir.FieldListRef = b.Add(meta.RefsOf(refs))
+	dir.PropertiesRef = b.Add(w.properties())
+	dir.SchemaRef = b.AddPayload(schema.Marshal(w.schema))
+	return b.Finish(dir)
+}
+
+// stripeMetadata adds the messages of one stripe, and its statistics to those of the shard.
+func (w *objects) stripeMetadata(b *meta.RootBuilder, s *stripe, shard []*metapb.FieldDescriptor) *metapb.StripeDirectory {
+	sd := &metapb.StripeDirectory{TotalRecordCount: s.records, DeletedRecordCount: s.deleted}
+	byID := make([]*metapb.StripeFieldDescriptor, w.schema.Count)
+	for i, f := range s.fields {
+		byID[f.Node.ID] = s.descriptors[i]
+	}
+	refs := make([]*metapb.DataRef, len(byID))
+	for id, d := range byID {
+		refs[id] = b.Add(d)
+		shard[id] = stats.Fold(shard[id], d.Field)
+		sd.RawDataSize = addSize(sd.RawDataSize, d.Field.RawDataSize)
+	}
+	sd.FieldListRef = b.Add(meta.RefsOf(refs))
+	if s.sum != nil {
+		pair := meta.Pair(meta.PropertyObjects, meta.ObjectSumsValue(*s.sum))
+		sd.PropertiesRef = b.Add(&metapb.StripeProperties{CustomProperties: []*metapb.NameValuePair{pair}})
+	}
+	return sd
+}
+
+// addSize adds sizes of which either may be unknown.
+func addSize(a, b *uint64) *uint64 {
+	if b == nil {
+		return a
+	}
+	sum := *b
+	if a != nil {
+		sum += *a
+	}
+	return &sum
+}
+
+func (w *objects) urls() *metapb.UrlList {
+	list := new(metapb.UrlList)
+	for _, o := range w.written {
+		if o.URL != w.url {
+			list.Urls = append(list.Urls, urlresolve.Relative(w.url, o.URL))
+		}
+	}
+	return list
+}
+
+func (w *objects) properties() *metapb.ShardProperties {
+	p := &metapb.ShardProperties{
+		StandardProperties: w.o.StandardProperties,
+		CustomProperties:   w.o.customProperties(),
+	}
+	meta.SetCreation(p, w.o.CreationMin, w.o.CreationMax)
+	return p
+}
+
+// abort removes what was written. The context may have ended, so it is not asked.
+func (w *objects) abort() {
+	w.root.abort()
+	ctx := context.WithoutCancel(w.ctx)
+	for _, o := range w.written {
+		if o.URL != w.url {
+			w.sp.Delete(ctx, o.URL, "")
+		}
+	}
+	w.written = nil
+}
+
+func fieldIDsProperty(ids string) *metapb.NameValuePair {
+	return meta.Pair(meta.PropertyFieldIDs, meta.Text(ids))
+}

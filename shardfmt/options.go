@@ -1,0 +1,89 @@
+package shardfmt
+
+import (
+	"fmt"
+
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/stats"
+)
+
+// Layout says in how many objects a shard is written.
+type Layout uint8
+
+// The layouts.
+const (
+	// TwoLevel is a root and one object for each stripe: a merge can leave the data where it is.
+	TwoLevel Layout = iota
+	// Single is one object.
+	Single
+	// Auto is Single for a shard whose data is smaller than AutoLimit, else TwoLevel.
+	Auto
+)
+
+// AutoLimit is the number of bytes of data from which on Auto writes stripes apart: one request reads as much.
+const AutoLimit = 8 << 20
+
+var layoutNames = [...]string{TwoLevel: "two-level", Single: "single", Auto: "auto"}
+
+// String gives the name that ParseLayout reads.
+func (l Layout) String() string {
+	if int(l) < len(layoutNames) {
+		return layoutNames[l]
+	}
+	return fmt.Sprintf("layout(%d)", uint8(l))
+}
+
+// ParseLayout reads the name of a layout; the empty string is TwoLevel.
+func ParseLayout(name string) (Layout, error) {
+	if name == "" {
+		return TwoLevel, nil
+	}
+	for l, s := range layoutNames {
+		if s == name {
+			return Layout(l), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown layout %q: two-level, single or auto", name)
+}
+
+const (
+	// DefaultStripeRows is how many records a stripe gets at most.
+	DefaultStripeRows = 1 << 20
+	// DefaultStripeBytes is how many bytes the encoders of a stripe may hold.
+	DefaultStripeBytes = 256 << 20
+)
+
+// WriterOptions of NewWriter. The zero value is valid.
+type WriterOptions struct {
+	// Profile of the blocks.
+	Profile encode.Profile
+	// Layout of the objects.
+	Layout Layout
+	// StripeRows is the most records of a stripe, DefaultStripeRows if 0; StripeBytes the most bytes that are
+	// held for it, DefaultStripeBytes if 0. Whichever comes first ends the stripe.
+	StripeRows  int
+	StripeBytes int
+	// DataPrefix is where stripe objects go: a name relative to the root's folder, with the start of their
+	// names ("data/ID/" puts them in a folder). Empty means beside the root, under its name. With a prefix the
+	// caller answers for the root's name being new; without, an existing root is refused before any byte is
+	// written.
+	DataPrefix string
+	// CreationMin and CreationMax are the creation times of the records, in ticks of 100 ns since 0001-01-01;
+	// the time of writing if both are 0.
+	CreationMin, CreationMax uint64
+	// Properties and StandardProperties of the shard.
+	Properties, StandardProperties []*metapb.NameValuePair
+	// FieldIDs are the Iceberg field ids of the nodes in the order of their numbers; none are stored if nil.
+	FieldIDs []int
+	// Stats chooses the statistics of a node; nil means the defaults, with Bloom as asked.
+	Stats func(node *schema.Node) stats.Options
+	// Bloom asks for Bloom filters of fields by dotted path, with their target rate of false positives (0:
+	// the default).
+	Bloom map[string]float64
+	// SparseUnions stores unions in the sparse form, which fewer readers know.
+	SparseUnions bool
+	// Workers is how many fields are encoded at the same time, the number of processors if 0.
+	Workers int
+}
