@@ -1,0 +1,61 @@
+package field
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// IndexRequest gives the request for the range index of a field of a stripe, nil if it has none. When it is
+// filled, found gets the index, unless it is of a version that is not known.
+func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, found func(*buffer.RangeIndex)) (*buffer.Request, error) {
+	d, anchor, err := src.StripeField(ctx, stripe, node.ID)
+	if err != nil || d.GetField() == nil {
+		return nil, err
+	}
+	width := indexWidth(node)
+	if width == 0 || d.Field.ConstantValue != nil {
+		return nil, nil
+	}
+	f := &stored{o: &opener{ctx: ctx, src: src, stripe: stripe}, node: node, desc: d.Field, anchor: anchor}
+	if f.encoding, err = f.choose(d.Encodings); err != nil {
+		return nil, err
+	}
+	b := f.buffer(metapb.BufferKind_RANGE_INDEX)
+	if b == nil {
+		return nil, nil
+	}
+	url, start, end, err := f.locate(b.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	return &buffer.Request{URL: url, Start: uint64(start), End: uint64(end), Fill: func(b []byte) error {
+		x, err := buffer.ParseRangeIndex(b, node.Basic, width, records, false)
+		if errors.Is(err, corrupt.ErrUnsupported) {
+			return nil
+		}
+		if err != nil {
+			return corrupt.Locate(err, url, start)
+		}
+		found(x)
+		return nil
+	}}, nil
+}
+
+// indexWidth is the size of the values in a range index of a node in bytes, 0 if it can't have one.
+func indexWidth(n *schema.Node) int {
+	switch {
+	case n.IsDecimal():
+		return 16
+	case n.Basic.IsInteger(), n.Basic == schema.Float32, n.Basic == schema.Float64, n.Basic == schema.DateTime:
+		return arrowtype.Type(n).(arrow.FixedWidthDataType).Bytes()
+	}
+	return 0
+}

@@ -1,0 +1,96 @@
+package shardfmt
+
+import (
+	"context"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// OpenOptions of Open. The zero value is valid.
+type OpenOptions struct {
+	// Size of the root in bytes, 0 if it is not known. With a size up to 1 MiB the shard opens with one
+	// request; without, it takes a second one if the directory is long.
+	Size int64
+	// Allow lists what absolute references may name outside the root's folder.
+	Allow []urlresolve.Prefix
+}
+
+// Shard is an opened shard. Its metadata is read as it is asked for, and kept. Safe for concurrent use; what
+// it returns must not be changed.
+type Shard struct {
+	sp      *blobio.Space
+	root    *meta.Root
+	stripes []StripeInfo
+}
+
+// StripeInfo is what the directory says of a stripe.
+type StripeInfo struct {
+	// Position of its first record in the shard, and the number of its records, deleted ones included.
+	Position, Records uint64
+	// Deleted is how many of its records are deleted.
+	Deleted uint64
+	// RawSize is the number of bytes of its values before encoding, negative if it is not known.
+	RawSize int64
+}
+
+// Open opens the shard whose root is at url, a canonical URL.
+func Open(ctx context.Context, sp *blobio.Space, url string, o OpenOptions) (*Shard, error) {
+	root, err := meta.OpenRoot(ctx, sp, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}})
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := root.Stripes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shard{sp: sp, root: root, stripes: make([]StripeInfo, len(dirs))}
+	for i, d := range dirs {
+		s.stripes[i] = stripeInfo(d)
+		if d.DeletedRecordCount > d.TotalRecordCount {
+			return nil, corrupt.Locate(corrupt.At(-1, "%d of %d records of stripe %d are deleted",
+				d.DeletedRecordCount, d.TotalRecordCount, i), url, 0)
+		}
+	}
+	return s, nil
+}
+
+func stripeInfo(d *metapb.StripeDirectory) StripeInfo {
+	info := StripeInfo{Position: d.ShardPosition, Records: d.TotalRecordCount, Deleted: d.DeletedRecordCount, RawSize: -1}
+	if d.RawDataSize != nil {
+		info.RawSize = int64(*d.RawDataSize)
+	}
+	return info
+}
+
+// URL of the root.
+func (s *Shard) URL() string { return s.root.URL() }
+
+// Root is the shard's metadata.
+func (s *Shard) Root() *meta.Root { return s.root }
+
+// Schema decodes the whole schema.
+func (s *Shard) Schema(ctx context.Context) (*schema.Schema, error) { return s.root.Schema(ctx) }
+
+// Records is the number of records, deleted ones included.
+func (s *Shard) Records() uint64 { return s.root.Directory().TotalRecordCount }
+
+// Deleted is the number of records that are marked deleted.
+func (s *Shard) Deleted() uint64 { return s.root.Directory().DeletedRecordCount }
+
+// Stripes of the shard in order.
+func (s *Shard) Stripes() []StripeInfo { return s.stripes }
+
+// FieldStats is the descriptor of a field by its node number, for a stripe or, with a negative stripe, for
+// the whole shard; nil where there is none.
+func (s *Shard) FieldStats(ctx context.Context, stripe int, id uint32) (*metapb.FieldDescriptor, error) {
+	if stripe < 0 {
+		return s.root.ShardField(ctx, id)
+	}
+	d, _, err := s.root.StripeField(ctx, stripe, id)
+	return d.GetField(), err
+}

@@ -1,0 +1,176 @@
+package shardfmt
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/stats"
+)
+
+// mayMatch tells whether statistics allow a record of a stripe, or with a negative one of the shard, to match.
+func (sc *scan) mayMatch(stripe int) (bool, error) {
+	expected := sc.Records()
+	if stripe >= 0 {
+		expected = sc.stripes[stripe].Records
+	}
+	known := make(map[uint32]*filter.Stats)
+	var failed error
+	sc.needed.Walk(func(_ string, n *schema.Node) bool {
+		d, err := sc.FieldStats(sc.ctx, stripe, n.ID)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if d != nil {
+			known[n.ID] = statsOf(n, d, expected)
+		} else if stripe >= 0 { // a field that a stripe lacks is null
+			known[n.ID] = &filter.Stats{Positions: expected, Nulls: expected, NullsKnown: true}
+		}
+		return true
+	})
+	if failed != nil {
+		return false, failed
+	}
+	return sc.o.Filter.MayMatch(func(id uint32) *filter.Stats { return known[id] }), nil
+}
+
+// statsOf puts a descriptor into the terms of the filter. What covers fewer positions than expected says
+// nothing of the others, which are null; of a field below a list or a nullable struct, nothing is concluded
+// from counts.
+func statsOf(n *schema.Node, d *metapb.FieldDescriptor, expected uint64) *filter.Stats {
+	s := &filter.Stats{Positions: d.PositionCount}
+	complete := d.PositionCount == expected && n.Parent == schema.NoParent
+	if d.NullCount != nil && complete {
+		s.Nulls, s.NullsKnown = *d.NullCount, true
+	}
+	if f := d.GetFloatingStats(); f != nil {
+		s.NoNaNs = f.NanCount == 0
+	} else if f := d.GetDecimalStats(); f != nil {
+		s.NoNaNs = f.NanCount == 0
+	} else {
+		s.NoNaNs = !isFloating(n)
+	}
+	if r := d.RangeStats; r != nil && d.PositionCount <= expected {
+		s.Min, s.MinExclusive = valueOf(n, r.MinValue), !r.MinInclusive
+		s.Max, s.MaxExclusive = valueOf(n, r.MaxValue), !r.MaxInclusive
+	}
+	if f := d.GetMembershipFilters().GetSbbf(); f != nil {
+		s.MayContain = func(v filter.Value) bool { return mayContain(n, f, v) }
+	}
+	return s
+}
+
+func isFloating(n *schema.Node) bool {
+	return n.Basic == schema.Float32 || n.Basic == schema.Float64 || n.IsDecimal()
+}
+
+// valueOf puts a bound into the terms of the filter, nil if it is of a kind that says nothing.
+func valueOf(n *schema.Node, v *metapb.AnyValue) *filter.Value {
+	switch k := v.GetKind().(type) {
+	case *metapb.AnyValue_I64Value:
+		if isSigned(n) {
+			return &filter.Value{Int: k.I64Value}
+		}
+	case *metapb.AnyValue_U64Value:
+		return integerValue(n, k.U64Value)
+	case *metapb.AnyValue_DatetimeValue:
+		return integerValue(n, k.DatetimeValue.GetTicks())
+	case *metapb.AnyValue_TimespanValue:
+		if isSigned(n) {
+			return &filter.Value{Int: int64(k.TimespanValue.GetTicks())}
+		}
+	case *metapb.AnyValue_DoubleValue:
+		if !math.IsNaN(k.DoubleValue) && (n.Basic == schema.Float32 || n.Basic == schema.Float64) {
+			return &filter.Value{Float: k.DoubleValue}
+		}
+	case *metapb.AnyValue_BoolValue:
+		return &filter.Value{Bool: k.BoolValue}
+	case *metapb.AnyValue_StringValue:
+		return &filter.Value{Bytes: []byte(k.StringValue)}
+	case *metapb.AnyValue_BytesValue:
+		return &filter.Value{Bytes: k.BytesValue}
+	case *metapb.AnyValue_DecimalValue:
+		if len(k.DecimalValue) == decimal.Size && n.IsDecimal() {
+			return &filter.Value{Bytes: k.DecimalValue}
+		}
+	}
+	return nil
+}
+
+// isSigned says that the filter compares values of n as signed integers.
+func isSigned(n *schema.Node) bool { return n.Signed || n.Basic == schema.DateTime }
+
+// integerValue is an unsigned number in the form that belongs to n.
+func integerValue(n *schema.Node, v uint64) *filter.Value {
+	switch {
+	case !n.Basic.IsInteger() && n.Basic != schema.DateTime, isSigned(n) && v > math.MaxInt64:
+		return nil
+	case isSigned(n):
+		return &filter.Value{Int: int64(v)}
+	}
+	return &filter.Value{Uint: v}
+}
+
+// mayContain asks a Bloom filter.
+func mayContain(n *schema.Node, f *metapb.SplitBlockBloomFilter, v filter.Value) bool {
+	switch {
+	case n.IsDecimal():
+		if len(v.Bytes) != decimal.Size {
+			return true
+		}
+		b := stats.DecimalBytes(decimal.From(v.Bytes))
+		return stats.BloomMayContain(f, b[:])
+	case isSigned(n):
+		b := stats.IntegerBytes(uint64(v.Int))
+		return stats.BloomMayContain(f, b[:])
+	case n.Basic.IsInteger():
+		b := stats.IntegerBytes(v.Uint)
+		return stats.BloomMayContain(f, b[:])
+	case isFloating(n):
+		b := stats.FloatBytes(v.Float)
+		return stats.BloomMayContain(f, b[:])
+	case n.Basic == schema.Boolean:
+		return true
+	}
+	return stats.BloomMayContain(f, v.Bytes)
+}
+
+// indexedStats is what a range index says of one of its blocks.
+func indexedStats(n *schema.Node, x *buffer.RangeIndex, block int) *filter.Stats {
+	r := x.Range(block)
+	s := &filter.Stats{Positions: r.Len(), NoNaNs: !isFloating(n) || x.Invalid == nil || x.Invalid[block] == 0}
+	least, greatest, ok := x.Bounds(block)
+	if !ok {
+		if !isFloating(n) {
+			s.Nulls, s.NullsKnown = r.Len(), true
+		}
+		return s
+	}
+	s.Min, s.Max = rawValue(n, least), rawValue(n, greatest)
+	return s
+}
+
+// rawValue is a little-endian value in the terms of the filter.
+func rawValue(n *schema.Node, b []byte) *filter.Value {
+	switch {
+	case n.IsDecimal():
+		return &filter.Value{Bytes: b}
+	case n.Basic == schema.Float32:
+		return &filter.Value{Float: float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))}
+	case n.Basic == schema.Float64:
+		return &filter.Value{Float: math.Float64frombits(binary.LittleEndian.Uint64(b))}
+	}
+	var wide [8]byte
+	copy(wide[:], b)
+	v := binary.LittleEndian.Uint64(wide[:])
+	if !isSigned(n) {
+		return &filter.Value{Uint: v}
+	}
+	spare := 64 - 8*len(b)
+	return &filter.Value{Int: int64(v) << spare >> spare}
+}
