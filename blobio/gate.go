@@ -33,8 +33,9 @@ func (g *gate) pass(ctx context.Context, op, key string, request func() error) e
 	if err := g.pace.wait(ctx); err != nil {
 		return NewError(op, key, ErrCanceled, err)
 	}
+	begin := time.Now()
 	err := request()
-	g.pace.answered(Class(err) == ErrThrottled)
+	g.pace.answered(begin, Class(err) == ErrThrottled)
 	return err
 }
 
@@ -76,9 +77,10 @@ func (g *gate) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 			yield(Info{}, NewError("list", prefix, ErrCanceled, err))
 			return
 		}
+		begin := time.Now()
 		for info, err := range g.Bucket.List(ctx, prefix) {
 			if err != nil {
-				g.pace.answered(Class(err) == ErrThrottled)
+				g.pace.answered(begin, Class(err) == ErrThrottled)
 			}
 			if !yield(info, err) {
 				return
@@ -115,13 +117,14 @@ func (g *gate) Delete(ctx context.Context, key, etag string) error {
 }
 
 // pace is a token bucket that has no limit until the store says it is busy. Then the limit is half of the rate
-// at which it was asked, and grows by a quarter each second of good answers, until it is twice that rate and
-// falls away.
+// at which it was asked. It grows by a quarter for each second without such an answer, is halved again for one
+// with, and falls away once it is twice the rate that was too much.
 type pace struct {
 	mu      sync.Mutex
 	tokens  *rate.Limiter // nil: no limit
 	peak    float64       // requests per second when the store was last busy
 	changed time.Time     // when tokens got their limit
+	busy    bool          // the store was, since then
 
 	second      int64 // in which count happened
 	count, last float64
@@ -156,14 +159,19 @@ func (p *pace) tick() {
 	p.second, p.count = now, 0
 }
 
-// answered adapts the limit, at most once a second: an overload brings many bad answers.
-func (p *pace) answered(busy bool) {
+// answered adapts the limit, at most once a second: an overload brings many bad answers. Those to requests
+// from before the last change say nothing about it.
+func (p *pace) answered(begin time.Time, busy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !busy && p.tokens == nil || time.Since(p.changed) < time.Second {
+	if !busy && p.tokens == nil || begin.Before(p.changed) {
 		return
 	}
-	if busy {
+	p.busy = p.busy || busy
+	if p.tokens != nil && time.Since(p.changed) < time.Second {
+		return
+	}
+	if p.busy {
 		p.tick()
 		p.peak = max(p.last, p.count, slowest)
 		limit := p.peak / 2
@@ -181,7 +189,7 @@ func (p *pace) answered(busy bool) {
 }
 
 func (p *pace) limit(perSecond float64) {
-	p.changed = time.Now()
+	p.changed, p.busy = time.Now(), false
 	burst := max(1, int(perSecond/10))
 	if p.tokens == nil {
 		p.tokens = rate.NewLimiter(rate.Limit(perSecond), burst)

@@ -20,17 +20,14 @@ type RetryPolicy struct {
 	// First and Most bound the waits: before retry n it is random in [0, min(Most, First·2ⁿ)) ("full
 	// jitter"), and at least what the store asked for.
 	First, Most time.Duration
-	// Stall is how long an attempt may wait for the first byte and between two reads of a stream. A ranged
-	// read gets a second more for each SlowestRate of its bytes.
+	// Stall is how long an attempt may take, and a stream from one read to the next. Ranged reads and writes
+	// get a second more for each SlowestRate of their bytes.
 	Stall time.Duration
 }
 
 // DefaultRetry rides out a restart of a server, and gives up within two minutes.
 var DefaultRetry = RetryPolicy{Attempts: 6, Budget: 2 * time.Minute, First: 100 * time.Millisecond,
 	Most: 10 * time.Second, Stall: 20 * time.Second}
-
-// SlowestRate in bytes per second is what a ranged read must bring to be let go on.
-const SlowestRate = 256 << 10
 
 func (p RetryPolicy) withDefaults() RetryPolicy {
 	d := DefaultRetry
@@ -109,36 +106,13 @@ type retrying struct {
 	policy RetryPolicy
 }
 
-// errStalled is the cause of an attempt that was given up.
-var errStalled = errors.New("no answer in time")
-
-// attempt runs one attempt under a time limit. The end of that limit is a fault of the store.
-func (r *retrying) attempt(ctx context.Context, limit time.Duration, op, key string, do func(ctx context.Context) error) error {
-	limited, cancel := context.WithTimeoutCause(ctx, limit, errStalled)
-	defer cancel()
-	err := do(limited)
-	if err == nil || ctx.Err() != nil || limited.Err() == nil || Class(err) != ErrCanceled {
-		return err
-	}
-	late := &Error{Op: op, URL: key, Class: ErrTransient, Err: errStalled}
-	var e *Error
-	if errors.As(err, &e) {
-		late.URL, late.Filled = e.URL, e.Filled
-	}
-	return late
-}
-
 // retry runs attempts until one succeeds or the policy ends them.
-func (r *retrying) retry(ctx context.Context, op, key string, do func(ctx context.Context) error) error {
-	err := r.attempt(ctx, r.policy.Stall, op, key, do)
-	if err == nil {
-		return nil
-	}
-	for t := r.policy.begin(); err != nil; {
+func (r *retrying) retry(ctx context.Context, attempt func() error) error {
+	err := attempt()
+	for t := r.policy.begin(); err != nil; err = attempt() {
 		if err := t.again(ctx, err); err != nil {
 			return err
 		}
-		err = r.attempt(ctx, r.policy.Stall, op, key, do)
 	}
 	return nil
 }
@@ -148,12 +122,7 @@ func (r *retrying) retry(ctx context.Context, op, key string, do func(ctx contex
 func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []byte) (info Info, err error) {
 	t := r.policy.begin()
 	for {
-		limit := r.policy.Stall + time.Duration(len(dst)/SlowestRate)*time.Second
-		err = r.attempt(ctx, limit, "read", key, func(ctx context.Context) error {
-			info, err = r.Bucket.ReadRange(ctx, key, off, dst)
-			return err
-		})
-		if err == nil {
+		if info, err = r.Bucket.ReadRange(ctx, key, off, dst); err == nil {
 			return info, nil
 		}
 		if n := arrived(dst, err); n > 0 {
@@ -170,7 +139,7 @@ func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []b
 }
 
 func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64) (b []byte, info Info, err error) {
-	err = r.retry(ctx, "read", key, func(ctx context.Context) error {
+	err = r.retry(ctx, func() error {
 		b, info, err = r.Bucket.ReadSuffix(ctx, key, n)
 		return err
 	})
@@ -178,7 +147,7 @@ func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64) (b []byt
 }
 
 func (r *retrying) Stat(ctx context.Context, key string) (info Info, err error) {
-	err = r.retry(ctx, "stat", key, func(ctx context.Context) error {
+	err = r.retry(ctx, func() error {
 		info, err = r.Bucket.Stat(ctx, key)
 		return err
 	})
@@ -234,7 +203,6 @@ func (r *retrying) List(ctx context.Context, prefix string) iter.Seq2[Info, erro
 func (r *retrying) Create(ctx context.Context, key string, opts CreateOptions) (w Writer, err error) {
 	t := r.policy.begin()
 	for {
-		// No time limit here: the writer lives as long as the context it was made with.
 		if w, err = r.Bucket.Create(ctx, key, opts); err == nil {
 			return w, nil
 		}
@@ -247,7 +215,7 @@ func (r *retrying) Create(ctx context.Context, key string, opts CreateOptions) (
 // Delete takes "gone" for success if an attempt before may have done it.
 func (r *retrying) Delete(ctx context.Context, key, etag string) error {
 	unsure := false
-	return r.retry(ctx, "delete", key, func(ctx context.Context) error {
+	return r.retry(ctx, func() error {
 		err := r.Bucket.Delete(ctx, key, etag)
 		switch Class(err) {
 		case ErrNotFound:

@@ -25,6 +25,7 @@ type flightKey struct {
 
 // flight is a request that several wait for. It goes on until the last of them has gone.
 type flight struct {
+	key     flightKey
 	waiting int
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -65,7 +66,7 @@ func (sh *shared) read(ctx context.Context, key cacheKey, get func(ctx context.C
 	answered := sh.space.request(ctx)
 	f, mine := sh.join(ctx, flightKey{key, Pinned(ctx)})
 	if mine != nil {
-		go sh.fly(mine, f, flightKey{key, Pinned(ctx)}, get)
+		go sh.fly(mine, f, get)
 	}
 	select {
 	case <-f.done:
@@ -103,7 +104,7 @@ func (sh *shared) join(ctx context.Context, key flightKey) (f *flight, begun con
 		return f, nil
 	}
 	begun, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f = &flight{waiting: 1, cancel: cancel, done: make(chan struct{})}
+	f = &flight{key: key, waiting: 1, cancel: cancel, done: make(chan struct{})}
 	sh.flights[key] = f
 	return f, begun
 }
@@ -114,17 +115,25 @@ func (sh *shared) leave(f *flight) {
 	defer sh.mu.Unlock()
 	if f.waiting--; f.waiting == 0 {
 		f.cancel()
+		sh.land(f)
 	}
 }
 
-func (sh *shared) fly(ctx context.Context, f *flight, key flightKey, get func(ctx context.Context) (cached, error)) {
+// land lets later readers begin a flight of their own. It is called with the lock held.
+func (sh *shared) land(f *flight) {
+	if sh.flights[f.key] == f {
+		delete(sh.flights, f.key)
+	}
+}
+
+func (sh *shared) fly(ctx context.Context, f *flight, get func(ctx context.Context) (cached, error)) {
 	defer f.cancel()
 	f.value, f.err = get(ctx)
 	if f.err == nil {
-		sh.keep(key.cacheKey, f.value)
+		sh.keep(f.key.cacheKey, f.value)
 	}
 	sh.mu.Lock()
-	delete(sh.flights, key)
+	sh.land(f)
 	sh.mu.Unlock()
 	close(f.done)
 }

@@ -166,20 +166,31 @@ func (s *Space) add(root string, bucket Bucket, query string) error {
 	return nil
 }
 
-// layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; limits
-// on how much and how fast; second requests; retries. A local bucket has the counters alone.
+// layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; time
+// limits; bounds on how much at once and how fast; second requests; retries. A local bucket has the counters alone.
 func (s *Space) layer(root string, bucket Bucket) *mount {
 	m := &mount{root: root, bucket: &metered{bucket: bucket, space: s}}
 	if l, ok := bucket.(interface{ Local() bool }); ok && l.Local() {
 		m.local = true
 		return m
 	}
+	m.bucket = &impatient{Bucket: m.bucket, stall: s.opts.retry.Stall}
 	m.bucket = newGate(m.bucket, s.opts.places)
 	if s.opts.hedging {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
 	}
 	m.bucket = &retrying{Bucket: m.bucket, policy: s.opts.retry}
 	return m
+}
+
+// Bucket gives the bucket that a URL lies in, with all that the Space puts on top of its driver. Closing it
+// closes it for the Space.
+func (s *Space) Bucket(ctx context.Context, url string) (Bucket, error) {
+	m, _, err := s.find(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return m.bucket, nil
 }
 
 // find gives the mount and the key of a canonical URL, or of one in another spelling.

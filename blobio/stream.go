@@ -3,10 +3,9 @@ package blobio
 import (
 	"context"
 	"io"
-	"time"
 )
 
-// stream reads an object to its end and opens it again where its body breaks or stalls.
+// stream reads an object to its end and opens it again where its body breaks.
 type stream struct {
 	r      *retrying
 	ctx    context.Context // of the caller, pinned once the object was opened
@@ -15,22 +14,16 @@ type stream struct {
 	info   Info
 	tries  *tries
 	body   io.ReadCloser // nil between a failure and the next attempt
-	cancel context.CancelCauseFunc
-	timer  *time.Timer // cancels a body that stalls
 	closed bool
 }
 
 // open makes one attempt.
 func (s *stream) open() error {
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	timer := time.AfterFunc(s.r.policy.Stall, func() { cancel(errStalled) })
-	body, info, err := s.r.Bucket.Open(ctx, s.key, s.off)
-	timer.Stop()
+	body, info, err := s.r.Bucket.Open(s.ctx, s.key, s.off)
 	if err != nil {
-		cancel(nil)
-		return s.explain(ctx, err)
+		return err
 	}
-	s.body, s.cancel, s.timer = body, cancel, timer
+	s.body = body
 	if s.info.ETag == "" {
 		s.info = info
 		if info.ETag != "" && Pinned(s.ctx) == "" {
@@ -38,14 +31,6 @@ func (s *stream) open() error {
 		}
 	}
 	return nil
-}
-
-// explain tells a stall, which is the store's fault, from the caller's own cancellation.
-func (s *stream) explain(ctx context.Context, err error) error {
-	if s.ctx.Err() == nil && ctx.Err() != nil && Class(err) == ErrCanceled {
-		return &Error{Op: "read", URL: urlOf(err), Class: ErrTransient, Err: errStalled}
-	}
-	return err
 }
 
 // Read implements io.Reader. It ends in io.EOF only at the object's end.
@@ -78,9 +63,7 @@ func (s *stream) readOnce(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	s.timer.Reset(s.r.policy.Stall)
 	n, err := s.body.Read(p)
-	s.timer.Stop()
 	switch {
 	case err == nil:
 		return n, nil
@@ -88,8 +71,6 @@ func (s *stream) readOnce(p []byte) (int, error) {
 		return n, io.EOF
 	case err == io.EOF:
 		err = NewError("read", s.key, ErrTransient, io.ErrUnexpectedEOF)
-	case Class(err) == ErrCanceled && s.ctx.Err() == nil:
-		err = NewError("read", s.key, ErrTransient, errStalled)
 	}
 	s.drop()
 	return n, err
@@ -97,7 +78,6 @@ func (s *stream) readOnce(p []byte) (int, error) {
 
 func (s *stream) drop() {
 	if s.body != nil {
-		s.cancel(nil)
 		s.body.Close()
 		s.body = nil
 	}

@@ -1,0 +1,24 @@
+package blobio_test
+
+import (
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/blobio/memblob"
+)
+
+// TestLayersConform: a remote bucket under all the layers of a Space still does what a bucket must.
+func TestLayersConform(t *testing.T) {
+	blobtest.Run(t, blobtest.Store{Big: 4 << 20, Open: func(t *testing.T) blobio.Bucket {
+		sp := blobio.NewSpace(blobio.WithHedging())
+		if err := sp.MountBucket("mem://layers/", blobtest.NewFaulty(t, memblob.Open("layers"), "")); err != nil {
+			t.Fatal(err)
+		}
+		b, err := sp.Bucket(t.Context(), "mem://layers/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}})
+}

@@ -1,0 +1,164 @@
+package blobio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// impatient gives up requests that bring nothing for too long. It stands below the gate, so that waiting for
+// one's turn is no stall. The end of its time limit is a fault of the store: ErrTransient.
+type impatient struct {
+	Bucket
+	stall time.Duration
+}
+
+// SlowestRate in bytes per second is what a ranged read or a write must make to be let go on.
+const SlowestRate = 256 << 10
+
+// errStalled is the cause of a request that was given up.
+var errStalled = errors.New("no answer in time")
+
+// allow is the time for a request that moves n bytes.
+func (b *impatient) allow(n int64) time.Duration {
+	return b.stall + time.Duration(n/SlowestRate)*time.Second
+}
+
+// within runs a request that moves n bytes.
+func (b *impatient) within(ctx context.Context, n int64, op, key string, request func(ctx context.Context) error) error {
+	limited, cancel := context.WithTimeoutCause(ctx, b.allow(n), errStalled)
+	defer cancel()
+	return blame(ctx, op, key, request(limited))
+}
+
+// blame makes a cancellation that isn't the caller's a fault of the store.
+func blame(ctx context.Context, op, key string, err error) error {
+	if err == nil || ctx.Err() != nil || Class(err) != ErrCanceled {
+		return err
+	}
+	late := &Error{Op: op, URL: key, Class: ErrTransient, Err: errStalled}
+	var e *Error
+	if errors.As(err, &e) {
+		late.URL, late.Filled = e.URL, e.Filled
+	}
+	return late
+}
+
+func (b *impatient) ReadRange(ctx context.Context, key string, off int64, dst []byte) (info Info, err error) {
+	err = b.within(ctx, int64(len(dst)), "read", key, func(ctx context.Context) error {
+		info, err = b.Bucket.ReadRange(ctx, key, off, dst)
+		return err
+	})
+	return info, err
+}
+
+func (b *impatient) ReadSuffix(ctx context.Context, key string, n int64) (data []byte, info Info, err error) {
+	err = b.within(ctx, n, "read", key, func(ctx context.Context) error {
+		data, info, err = b.Bucket.ReadSuffix(ctx, key, n)
+		return err
+	})
+	return data, info, err
+}
+
+func (b *impatient) Stat(ctx context.Context, key string) (info Info, err error) {
+	err = b.within(ctx, 0, "stat", key, func(ctx context.Context) error {
+		info, err = b.Bucket.Stat(ctx, key)
+		return err
+	})
+	return info, err
+}
+
+func (b *impatient) Delete(ctx context.Context, key, etag string) error {
+	return b.within(ctx, 0, "delete", key, func(ctx context.Context) error { return b.Bucket.Delete(ctx, key, etag) })
+}
+
+// watch is a context that ends when one step of a longer exchange takes too long.
+type watch struct {
+	outer context.Context
+	end   context.CancelCauseFunc
+	op    string
+	key   string
+}
+
+func newWatch(ctx context.Context, op, key string) (context.Context, *watch) {
+	watched, end := context.WithCancelCause(ctx)
+	return watched, &watch{outer: ctx, end: end, op: op, key: key}
+}
+
+// step runs one step.
+func (w *watch) step(limit time.Duration, do func() error) error {
+	timer := time.AfterFunc(limit, func() { w.end(errStalled) })
+	defer timer.Stop()
+	return blame(w.outer, w.op, w.key, do())
+}
+
+func (b *impatient) Open(ctx context.Context, key string, off int64) (io.ReadCloser, Info, error) {
+	watched, w := newWatch(ctx, "read", key)
+	var body io.ReadCloser
+	var info Info
+	err := w.step(b.stall, func() (err error) {
+		body, info, err = b.Bucket.Open(watched, key, off)
+		return err
+	})
+	if err != nil {
+		w.end(nil)
+		return nil, info, err
+	}
+	return &watchedReader{body: body, w: w, stall: b.stall}, info, nil
+}
+
+type watchedReader struct {
+	body  io.ReadCloser
+	w     *watch
+	stall time.Duration
+}
+
+func (r *watchedReader) Read(p []byte) (n int, err error) {
+	err = r.w.step(r.stall, func() error {
+		n, err = r.body.Read(p)
+		return err
+	})
+	return n, err
+}
+
+func (r *watchedReader) Close() error {
+	r.w.end(nil)
+	return r.body.Close()
+}
+
+func (b *impatient) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
+	watched, w := newWatch(ctx, "create", key)
+	writer, err := b.Bucket.Create(watched, key, opts)
+	if err != nil {
+		w.end(nil)
+		return nil, err
+	}
+	return &watchedWriter{Writer: writer, w: w, b: b}, nil
+}
+
+type watchedWriter struct {
+	Writer
+	w    *watch
+	b    *impatient
+	size int64
+}
+
+func (w *watchedWriter) Write(p []byte) (n int, err error) {
+	w.size += int64(len(p))
+	err = w.w.step(w.b.allow(w.size), func() error {
+		n, err = w.Writer.Write(p)
+		return err
+	})
+	return n, err
+}
+
+func (w *watchedWriter) Close() error {
+	defer w.w.end(nil)
+	return w.w.step(w.b.allow(w.size), w.Writer.Close)
+}
+
+func (w *watchedWriter) Abort() {
+	w.Writer.Abort()
+	w.w.end(nil)
+}
