@@ -1,0 +1,249 @@
+package fileblob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// fragile is a disk whose power fails. It works on real files and remembers what of them was synced.
+type fragile struct {
+	osDisk
+	left   int // operations until the cut; negative: never
+	fails  error
+	names  map[string]*content // what is there
+	synced map[string]*content // what is there after a cut, nil for folders
+}
+
+// content is a file's bytes, and those of them that were synced.
+type content struct{ live, synced []byte }
+
+var errPower = errors.New("power cut")
+
+func newFragile(left int) *fragile {
+	return &fragile{left: left, fails: errPower, names: map[string]*content{}, synced: map[string]*content{}}
+}
+
+// step is called before each operation.
+func (d *fragile) step() error {
+	if d.left == 0 {
+		return d.fails
+	}
+	d.left--
+	return nil
+}
+
+func (d *fragile) Create(path string) (file, error) {
+	if err := d.step(); err != nil {
+		return nil, err
+	}
+	f, err := d.osDisk.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	d.names[path] = &content{}
+	return &fragileFile{file: f, d: d, c: d.names[path]}, nil
+}
+
+func (d *fragile) Mkdir(path string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+	d.names[path] = nil
+	return d.osDisk.Mkdir(path)
+}
+
+func (d *fragile) Link(from, to string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+	if err := d.osDisk.Link(from, to); err != nil {
+		return err
+	}
+	d.names[to] = d.names[from]
+	return nil
+}
+
+func (d *fragile) Remove(path string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+	delete(d.names, path)
+	return d.osDisk.Remove(path)
+}
+
+func (d *fragile) SyncDir(path string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+	for name := range d.synced {
+		if _, there := d.names[name]; !there && filepath.Dir(name) == path {
+			delete(d.synced, name)
+		}
+	}
+	for name, c := range d.names {
+		if filepath.Dir(name) == path {
+			d.synced[name] = c
+		}
+	}
+	return nil
+}
+
+type fragileFile struct {
+	file
+	d *fragile
+	c *content
+}
+
+func (f *fragileFile) Write(p []byte) (int, error) {
+	if err := f.d.step(); err != nil {
+		return 0, err
+	}
+	f.c.live = append(f.c.live, p...)
+	return f.file.Write(p)
+}
+
+func (f *fragileFile) Sync() error {
+	if err := f.d.step(); err != nil {
+		return err
+	}
+	f.c.synced = bytes.Clone(f.c.live)
+	return nil
+}
+
+// after makes a folder as it may be found after the cut. Names that were not synced may be there or not, with
+// what was synced of their content, or with as many zeros as it had bytes.
+func (d *fragile) after(t *testing.T, live string, allNames, zeros bool) *Bucket {
+	t.Helper()
+	names := d.synced
+	if allNames {
+		names = d.names
+	}
+	dir := t.TempDir()
+	paths := make([]string, 0, len(names))
+	for name := range names {
+		paths = append(paths, name)
+	}
+	slices.Sort(paths) // folders before what is in them
+	for _, name := range paths {
+		path := filepath.Join(dir, strings.TrimPrefix(name, live))
+		c := names[name]
+		if c == nil {
+			if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		b := bytes.Clone(c.synced)
+		if zeros {
+			b = append(b, make([]byte, len(c.live)-len(c.synced))...)
+		}
+		// A file whose folder's own name was not synced is lost with it.
+		if err := os.WriteFile(path, b, 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	return Open(dir)
+}
+
+// TestPowerCut cuts the power before each operation of a write of several objects. Whatever the disk then
+// holds, each object is whole or absent, and whole if its Close said so.
+func TestPowerCut(t *testing.T) {
+	data := []byte("the whole content")
+	keys := []string{"x", "a/b/y", "a/z"}
+	for n := 0; ; n++ {
+		live := t.TempDir()
+		disk := newFragile(n)
+		b := &Bucket{dir: live, disk: disk}
+		done := map[string]bool{}
+		for _, key := range keys {
+			done[key] = createIn(b, key, data) == nil
+		}
+		for variant := range 4 {
+			found := disk.after(t, live, variant&1 != 0, variant&2 != 0)
+			checkAfterCut(t, found, keys, data, done, fmt.Sprintf("cut before operation %d, variant %d", n+1, variant))
+		}
+		if disk.left > 0 {
+			t.Logf("%d operations, each cut", n)
+			return
+		}
+	}
+}
+
+func createIn(b *Bucket, key string, data []byte) error {
+	w, err := b.Create(context.Background(), key, blobio.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for i := range data {
+		if i%6 == 0 {
+			if _, err := w.Write(data[i:min(i+6, len(data))]); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Close()
+}
+
+func checkAfterCut(t *testing.T, b *Bucket, keys []string, data []byte, done map[string]bool, when string) {
+	t.Helper()
+	for _, key := range keys {
+		got, _, err := b.ReadSuffix(t.Context(), key, 1000)
+		switch {
+		case err == nil && !bytes.Equal(got, data):
+			t.Errorf("%s: %s holds %q", when, key, got)
+		case err != nil && blobio.Class(err) != blobio.ErrNotFound:
+			t.Errorf("%s: %s: %v", when, key, err)
+		case err != nil && done[key]:
+			t.Errorf("%s: %s is gone although it was committed", when, key)
+		case err != nil:
+			if err := createIn(b, key, data); err != nil {
+				t.Errorf("%s: %s can't be created again: %v", when, key, err)
+			}
+		}
+	}
+	for info, err := range b.List(t.Context(), "") {
+		if err != nil || !slices.Contains(keys, info.Key) {
+			t.Errorf("%s: listed %q, %v", when, info.Key, err)
+		}
+	}
+}
+
+// TestFullDisk fills the disk at each operation: the error says so, no object is there, and nothing is left of
+// the attempt.
+func TestFullDisk(t *testing.T) {
+	for n := 0; ; n++ {
+		dir := t.TempDir()
+		disk := newFragile(n)
+		disk.fails = &os.PathError{Op: "write", Path: "secret-name", Err: syscall.ENOSPC}
+		full := &fullDisk{disk}
+		err := createIn(&Bucket{dir: dir, disk: full}, "a/x", []byte("some data"))
+		if err == nil {
+			t.Logf("%d operations, each on a full disk", n)
+			return
+		}
+		if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), "no space left on device") ||
+			strings.Contains(err.Error(), "secret-name") {
+			t.Errorf("operation %d: %v", n+1, err)
+		}
+		left, globErr := filepath.Glob(filepath.Join(dir, "a", ".~*"))
+		if globErr != nil || len(left) > 0 {
+			t.Errorf("operation %d left %q behind, %v", n+1, left, globErr)
+		}
+	}
+}
+
+// fullDisk still removes files.
+type fullDisk struct{ *fragile }
+
+func (d *fullDisk) Remove(path string) error { return d.osDisk.Remove(path) }
