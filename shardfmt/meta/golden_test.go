@@ -2,6 +2,7 @@ package meta
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 const goldenURL = "mem://golden/here/shard.amudai.shard"
@@ -75,6 +78,62 @@ func TestGoldenMetadata(t *testing.T) {
 		}
 		if len(stripes) > 0 && s.Count > 0 {
 			require.NotZero(t, found, path)
+		}
+	}
+}
+
+// readAll opens b as a root and asks for all there is. Anything goes but a panic, or an error of no class.
+func readAll(t testing.TB, b []byte) {
+	ctx := context.Background()
+	st := &mapStore{objects: map[string][]byte{testURL: b}}
+	r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(b))})
+	check := func(err error) {
+		if err != nil {
+			require.True(t, errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) ||
+				errors.Is(err, urlresolve.ErrRefused) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRange), "%v", err)
+		}
+	}
+	if check(err); err != nil {
+		return
+	}
+	_, err = r.Properties(ctx)
+	check(err)
+	_, err = r.URLList(ctx)
+	check(err)
+	_, err = r.Indexes(ctx)
+	check(err)
+	s, err := r.Schema(ctx)
+	if check(err); err != nil {
+		return
+	}
+	stripes, err := r.Stripes(ctx)
+	if check(err); err != nil {
+		return
+	}
+	for id := range min(s.Count, 50) {
+		_, err := r.ShardField(ctx, id)
+		check(err)
+		for i := range min(len(stripes), 5) {
+			_, _, err := r.StripeField(ctx, i, id)
+			check(err)
+			_, err = r.StripeProperties(ctx, i)
+			check(err)
+			_, err = r.StripeIndexes(ctx, i)
+			check(err)
+		}
+	}
+}
+
+// TestGoldenRootsDamaged flips one byte in every message of golden roots.
+func TestGoldenRootsDamaged(t *testing.T) {
+	for _, path := range goldenShards(t)[:20] {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		from := max(0, len(b)-20_000)
+		for i := from; i < len(b); i += 37 {
+			b[i] ^= 0x41
+			readAll(t, b)
+			b[i] ^= 0x41
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Marshal serializes m with its fields in ascending order, the same bytes every time. Fields that m carries
-// without knowing them follow. It panics on a string that is no UTF-8: the caller checks its names.
+// Marshal serializes m, the same bytes every time: its fields in ascending order, then the member of a oneof,
+// then fields that m carries without knowing them. Readers take any order. It panics on a string that is no UTF-8: the caller checks its names.
 func Marshal(m proto.Message) []byte {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/shardcat/shardcat/internal/interop"
 )
 
+var errRange = errors.New("range outside the object")
+
 // mapStore holds objects by URL and counts requests and bytes.
 type mapStore struct {
 	objects     map[string][]byte
@@ -25,7 +27,7 @@ func (s *mapStore) ReadRange(_ context.Context, url string, off int64, dst []byt
 		return blobio.Info{}, fs.ErrNotExist
 	}
 	if off < 0 || off+int64(len(dst)) > int64(len(b)) {
-		return blobio.Info{}, errors.New("range")
+		return blobio.Info{}, errRange
 	}
 	s.gets.Add(1)
 	s.bytes.Add(int64(copy(dst, b[off:])))
