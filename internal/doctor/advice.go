@@ -1,0 +1,54 @@
+package doctor
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
+)
+
+// permissions are what a scheme calls the right to do something.
+var permissions = map[string]map[string]string{
+	"s3": {"list": "s3:ListBucket", "write": "s3:PutObject", "read": "s3:GetObject", "delete": "s3:DeleteObject",
+		"multipart": "s3:PutObject and s3:AbortMultipartUpload"},
+	"gs": {"list": "storage.objects.list", "write": "storage.objects.create", "read": "storage.objects.get",
+		"delete": "storage.objects.delete", "multipart": "storage.objects.create"},
+	"abfss": {"list": "Storage Blob Data Contributor", "write": "Storage Blob Data Contributor",
+		"read": "Storage Blob Data Reader", "delete": "Storage Blob Data Contributor",
+		"multipart": "Storage Blob Data Contributor"},
+	"file": {"list": "read and execute permission of the folder", "write": "write permission of the folder",
+		"read": "read permission of the folder", "delete": "write permission of the folder",
+		"multipart": "write permission of the folder"},
+}
+
+// advice is what to do about a class of errors.
+var advice = map[error]string{
+	blobio.ErrNotFound:  "create the bucket, or correct its name",
+	blobio.ErrThrottled: "try again later, or ask the provider for a higher limit",
+	blobio.ErrTransient: "check endpoint, network and DNS",
+	blobio.ErrCanceled:  "let it run to its end",
+	blobio.ErrConflict:  "try again",
+}
+
+// refused is the finding of a check that the store did not let happen.
+func (e *examination) refused(doing string, err error) Finding {
+	class := blobio.Class(err)
+	do := advice[class]
+	if class == blobio.ErrDenied {
+		scheme, _, _ := strings.Cut(e.report.Location, "://")
+		do = "check the credentials"
+		if right := permissions[scheme][doing]; right != "" {
+			do += " and grant " + right
+		}
+	}
+	var said *answer.Answer
+	if errors.As(err, &said) && said.Status == http.StatusNotImplemented {
+		do = noConditions
+	}
+	if do == "" {
+		do = "see docs/object-stores.md for what this store needs"
+	}
+	return wrong(err.Error(), do)
+}

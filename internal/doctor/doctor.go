@@ -1,0 +1,261 @@
+// Package doctor examines whether an object store can be trusted with tables: that it may be read and
+// written, that ranges are exact, that an object is created only where there is none, that what was written
+// is listed, that deletes delete, and that its clock is near ours. Each finding is one line that says what is
+// wrong and what to do.
+//
+// It writes below PREFIX/_doctor/<random>/ and deletes what it wrote. What each check proves:
+//
+//	mount        the URL names a bucket, there is a driver for it, and its options make sense
+//	list         keys may be listed
+//	write        an object may be created
+//	read         it reads back byte for byte
+//	ranges       a range is exactly what was asked for, a suffix comes, past the end is an error
+//	pinned       a read for another version of the object is refused, so a replaced object is seen
+//	conditional  a second create of the same key is refused, also by eight writers at once
+//	multipart    an object goes up in parts, and a second upload to the same key is refused
+//	listed       the object is in the list at once
+//	clock        the store's clock and ours agree
+//	throughput   how long the first byte takes and how many bytes come per second; never a failure
+//	delete       an object may be deleted, and is gone then
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// Status is how a check ended.
+type Status string
+
+// The ends of a check.
+const (
+	OK      Status = "ok"
+	Warning Status = "warning" // works, but not as it should
+	Failed  Status = "failed"
+	Skipped Status = "skipped" // an earlier check that it needs has failed
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	// What was found, on one line.
+	What string `json:"what"`
+	// Do says what to do about it; empty where nothing is to be done.
+	Do string `json:"do,omitempty"`
+}
+
+// String is the finding as one line for a person.
+func (f Finding) String() string {
+	line := fmt.Sprintf("%-7s %-11s %s", f.Status, f.Check, f.What)
+	if f.Do != "" {
+		line += ": " + f.Do
+	}
+	return line
+}
+
+// Report is what was found out about a store.
+type Report struct {
+	// Location is the canonical URL that was examined; empty if it could not be opened.
+	Location string    `json:"location"`
+	Findings []Finding `json:"findings"`
+	// Healthy: no check failed.
+	Healthy bool `json:"healthy"`
+	// SafeWrites: creates are conditional. Without it two writers of one key may both believe to have won.
+	SafeWrites bool `json:"safe_writes"`
+}
+
+// Options of an examination; the zero value is valid.
+type Options struct {
+	// LargeBytes is the size of the object that goes up in parts, DefaultLargeBytes if 0.
+	LargeBytes int
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
+}
+
+// The numbers of an examination.
+const (
+	// DefaultLargeBytes is more than one part of any driver (8 MiB).
+	DefaultLargeBytes = 9 << 20
+	// writers race for one key.
+	writers = 8
+	// smallBytes is the size of the object for ranges.
+	smallBytes = 64 << 10
+	// skewWarning is a clock difference that confuses ages and leases; skewFailure one at which S3 refuses
+	// signatures.
+	skewWarning, skewFailure = 30 * time.Second, 15 * time.Minute
+	// cleanup bounds the deletes at the end, also of a cancelled examination.
+	cleanup = 30 * time.Second
+)
+
+// examination is one run.
+type examination struct {
+	space  *blobio.Space
+	prefix string // of all objects that are written
+	opts   Options
+	report *Report
+	small  []byte
+	info   blobio.Info // of the small object
+	made   []string    // what to delete
+	failed map[string]bool
+}
+
+// Examine runs all checks on the warehouse at rawURL, with its options. It writes nothing outside of
+// _doctor/ there. The report is complete whatever fails; a cancelled ctx fails the checks that are left.
+func Examine(ctx context.Context, space *blobio.Space, rawURL string, opts Options) *Report {
+	if opts.LargeBytes == 0 {
+		opts.LargeBytes = DefaultLargeBytes
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	e := &examination{space: space, opts: opts, report: &Report{}, failed: map[string]bool{}}
+	e.small = make([]byte, smallBytes)
+	rand.Read(e.small)
+	e.check(ctx, "mount", "", func(ctx context.Context) Finding { return e.mount(ctx, rawURL) })
+	e.check(ctx, "list", "mount", e.list)
+	e.check(ctx, "write", "mount", e.write)
+	e.check(ctx, "read", "write", e.read)
+	e.check(ctx, "ranges", "read", e.ranges)
+	e.check(ctx, "pinned", "read", e.pinned)
+	e.check(ctx, "conditional", "read", e.conditional)
+	e.check(ctx, "multipart", "read", e.multipart)
+	e.check(ctx, "listed", "write", e.listed)
+	e.check(ctx, "clock", "read", e.clock)
+	e.check(ctx, "throughput", "multipart", e.throughput)
+	e.check(ctx, "delete", "write", e.remove)
+	e.tidy(ctx)
+	e.report.Healthy = len(e.failed) == 0
+	e.report.SafeWrites = !e.failed["write"] && !e.failed["conditional"] && !e.failed["multipart"]
+	return e.report
+}
+
+// check runs one check, unless the one it needs did not succeed.
+func (e *examination) check(ctx context.Context, name, needs string, run func(context.Context) Finding) {
+	f := Finding{Status: Skipped, What: needs + " did not succeed"}
+	if !e.failed[needs] {
+		f = run(ctx)
+	}
+	f.Check = name
+	if f.Status == Failed || f.Status == Skipped {
+		e.failed[name] = true
+	}
+	e.report.Findings = append(e.report.Findings, f)
+}
+
+func fine(format string, args ...any) Finding {
+	return Finding{Status: OK, What: fmt.Sprintf(format, args...)}
+}
+
+func wrong(what, do string) Finding { return Finding{Status: Failed, What: what, Do: do} }
+
+func (e *examination) mount(ctx context.Context, rawURL string) Finding {
+	location, err := e.space.Mount(ctx, rawURL)
+	if err != nil {
+		return wrong(err.Error(), "correct the URL or its options, see docs/object-stores.md")
+	}
+	var id [8]byte
+	rand.Read(id[:])
+	e.report.Location = location
+	e.prefix = strings.TrimSuffix(location, "/") + "/_doctor/" + hex.EncodeToString(id[:]) + "/"
+	return fine("%s", location)
+}
+
+func (e *examination) list(ctx context.Context) Finding {
+	for _, err := range e.space.List(ctx, e.prefix) {
+		if err != nil {
+			return e.refused("list", err)
+		}
+	}
+	return fine("keys may be listed")
+}
+
+func (e *examination) write(ctx context.Context) Finding {
+	if err := e.create(ctx, "small", e.small); err != nil {
+		return e.refused("write", err)
+	}
+	return fine("an object may be created")
+}
+
+// create makes an object in one attempt, whose outcome is not smoothed over as that of Space.Put.
+func (e *examination) create(ctx context.Context, name string, data []byte) error {
+	url := e.prefix + name
+	e.made = append(e.made, url)
+	return createAt(ctx, e.space, url, data)
+}
+
+func createAt(ctx context.Context, space *blobio.Space, url string, data []byte) error {
+	w, err := space.Create(ctx, url, blobio.CreateOptions{SizeHint: int64(len(data))})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		w.Abort()
+		return err
+	}
+	return w.Close()
+}
+
+func (e *examination) read(ctx context.Context) Finding {
+	got, info, err := e.space.ReadAll(ctx, e.prefix+"small", smallBytes)
+	switch {
+	case err != nil:
+		return e.refused("read", err)
+	case !bytes.Equal(got, e.small):
+		return wrong("other bytes came than were written", "do not use this store; something between it and here changes data")
+	}
+	e.info = info
+	return fine("an object reads back byte for byte")
+}
+
+func (e *examination) listed(ctx context.Context) Finding {
+	if e.failed["list"] {
+		return Finding{Status: Skipped, What: "list did not succeed"}
+	}
+	for info, err := range e.space.List(ctx, e.prefix) {
+		if err != nil {
+			return e.refused("list", err)
+		}
+		if info.URL == e.prefix+"small" {
+			return fine("what was written is listed at once")
+		}
+	}
+	return wrong("an object that was just written is not listed",
+		"garbage collection would be unsafe here; use a store with consistent lists")
+}
+
+func (e *examination) remove(ctx context.Context) Finding {
+	url := e.prefix + "small"
+	if err := e.space.Delete(ctx, url, ""); err != nil {
+		return e.refused("delete", err)
+	}
+	if _, err := e.space.Stat(ctx, url); blobio.Class(err) != blobio.ErrNotFound {
+		return wrong("a deleted object is still there", "look for a retention rule or object lock on the bucket")
+	}
+	return fine("an object may be deleted, and is gone then")
+}
+
+// tidy deletes what the checks made, as far as the store lets it.
+func (e *examination) tidy(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	defer cancel()
+	var left []string
+	for _, url := range e.made {
+		err := e.space.Delete(ctx, url, "")
+		if err != nil && blobio.Class(err) != blobio.ErrNotFound {
+			left = append(left, url)
+		}
+	}
+	if len(left) > 0 {
+		e.report.Findings = append(e.report.Findings, Finding{Check: "tidy", Status: Warning,
+			What: fmt.Sprintf("%d objects of this examination were left", len(left)),
+			Do:   "delete " + e.prefix})
+	}
+}
