@@ -295,7 +295,7 @@ func (in *inference) cell(g *guess, text []byte) {
 // codes such as 007 stay text.
 func cellKind(text []byte) kind {
 	switch string(text) {
-	case "true", "false":
+	case "true", "True", "TRUE", "false", "False", "FALSE":
 		return kindBoolean
 	case "NaN", "Infinity", "-Infinity":
 		return kindNumber

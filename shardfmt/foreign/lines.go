@@ -23,9 +23,9 @@ type texts struct {
 	reader *bufio.Reader
 	// line is the number of the last line read, from 1.
 	line int64
-	// first is set from opening an input until its first line is read.
-	first bool
-	long  []byte
+	// ending is the line break that was cut off the last line.
+	ending []byte
+	long   []byte
 }
 
 // bom is the byte order mark that some programs put at the start of UTF-8 text.
@@ -46,7 +46,7 @@ func (t *texts) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name(), err)
 	}
-	t.body, t.reader, t.line, t.first = body, bufio.NewReaderSize(body, 256<<10), 0, true
+	t.body, t.reader, t.line = body, bufio.NewReaderSize(body, 256<<10), 0
 	if head, _ := t.reader.Peek(len(bom)); bytes.Equal(head, bom) {
 		t.reader.Discard(len(bom))
 	}
@@ -114,8 +114,9 @@ func (t *texts) readLine() ([]byte, error) {
 		t.line++
 		err = t.located(err)
 	}
-	line = bytes.TrimSuffix(line, []byte("\n"))
-	return bytes.TrimSuffix(line, []byte("\r")), err
+	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	t.ending = line[len(text):]
+	return text, err
 }
 
 func (t *texts) located(err error) error { return located(err, t.name(), t.line) }

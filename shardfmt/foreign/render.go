@@ -95,6 +95,16 @@ func integerRender(a arrow.Array) render {
 	return nil
 }
 
+// isText tells the arrays that text renders.
+func isText(a arrow.Array) bool {
+	switch a.(type) {
+	case *arrowtype.DateTimeArray, *arrowtype.TimeSpanArray, *arrowtype.DecimalArray, *extensions.UUIDArray,
+		*array.LargeBinary, *array.FixedSizeBinary:
+		return true
+	}
+	return false
+}
+
 // text renders the types that are written as a string of harmless characters, without quotes.
 func (r *renderer) text(a arrow.Array) render {
 	switch a := a.(type) {

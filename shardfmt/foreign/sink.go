@@ -31,6 +31,10 @@ func NewSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink, erro
 	switch f {
 	case NDJSON:
 		return newNDJSONSink(w, o), nil
+	case CSV:
+		return newCSVSink(w, s, o), nil
+	case Table:
+		return newTableSink(w, s, o), nil
 	}
 	return nil, fmt.Errorf("format %q is not written", f)
 }

@@ -28,6 +28,8 @@ func OpenSource(ctx context.Context, sp *blobio.Space, urls []string, o SourceOp
 	switch o.Format {
 	case NDJSON:
 		return newNDJSON(ctx, open, o)
+	case CSV:
+		return newCSV(ctx, open, o)
 	}
 	return nil, fmt.Errorf("format %s is not read", o.Format)
 }
