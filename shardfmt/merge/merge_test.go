@@ -29,6 +29,8 @@ type spec struct {
 	standard bool
 	creation [2]uint64
 	custom   meta.Bag
+	// data is how many bytes of buffers stand before the metadata.
+	data int
 	// change edits the parts before they are laid out.
 	change func(p *parts)
 }
@@ -83,7 +85,7 @@ func (s spec) make(t testing.TB, sp *blobio.Space, url string) Input {
 	if s.change != nil {
 		s.change(p)
 	}
-	root := layOut(p, sch)
+	root := layOut(p, sch, s.data)
 	require.NoError(t, sp.Put(context.Background(), url, root))
 	return Input{URL: url, Size: int64(len(root))}
 }
@@ -111,8 +113,9 @@ func (s spec) descriptors(sch *schema.Schema, i int, n uint64) []*metapb.StripeF
 }
 
 // layOut writes the root as the reference does: stripe by stripe.
-func layOut(p *parts, sch *schema.Schema) []byte {
-	b := meta.NewRootBuilder()
+func layOut(p *parts, sch *schema.Schema, data int) []byte {
+	head := append(meta.Magic[:len(meta.Magic):len(meta.Magic)], make([]byte, data)...)
+	b := meta.NewRootBuilderAt(uint64(len(head)))
 	fold := make([]*metapb.FieldDescriptor, sch.Count)
 	for i, dir := range p.stripes {
 		refs := make([]*metapb.DataRef, len(p.fields[i]))
@@ -144,7 +147,7 @@ func layOut(p *parts, sch *schema.Schema) []byte {
 	p.directory.FieldListRef = b.Add(meta.RefsOf(refs))
 	p.directory.PropertiesRef = b.Add(p.properties)
 	p.directory.SchemaRef = b.AddPayload(schema.Marshal(sch))
-	return b.Finish(p.directory)
+	return append(head, b.Finish(p.directory)...)
 }
 
 func open(t testing.TB, sp *blobio.Space, url string) *meta.Root {
@@ -242,6 +245,58 @@ func TestRequests(t *testing.T) {
 	require.NoError(t, err)
 	c = sp.Counters().Sub(before)
 	require.Equal(t, [4]int64{11, 2, 1, 0}, [4]int64{c.Gets, c.Heads, c.Puts, c.Lists})
+}
+
+// TestNoDataIsRead: of a root with megabytes of buffers only the end is read.
+func TestNoDataIsRead(t *testing.T) {
+	const data = 8 << 20
+	sp, at := newSpace(t)
+	in := spec{schema: "a: Int64, b: String", stripes: make([]uint64, 2000), single: true, data: data}.make(t, sp, at+"a.amudai.shard")
+	metadata := in.Size - data
+	require.Greater(t, metadata, int64(256<<10), "more than the end that is read first")
+	before := sp.Counters()
+	res, err := Concat(context.Background(), sp, at+"out.amudai.shard", []Input{in}, Options{})
+	require.NoError(t, err)
+	c := sp.Counters().Sub(before)
+	// The gaps between the field lists are descriptors, which are read once with them and once for themselves.
+	require.LessOrEqual(t, c.GetBytes, 2*metadata+64<<10+res.Size)
+	require.Less(t, 2*metadata+64<<10+res.Size, int64(data))
+	require.LessOrEqual(t, c.Gets, int64(6))
+}
+
+// TestColumnOfManyStripes: one field of thousands of stripes costs two requests beyond those that open the
+// shard, and few bytes beyond its own.
+func TestColumnOfManyStripes(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	stripes := make([]uint64, 4000)
+	for i := range stripes {
+		stripes[i] = 7
+	}
+	in := spec{schema: "a: Int64, b: String, c: Int8, d: Int8", stripes: stripes}.make(t, sp, at+"a.amudai.shard")
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", []Input{in}, Options{Limits: Limits{Objects: -1}})
+	require.NoError(t, err)
+	require.Greater(t, res.Size, int64(2<<20))
+
+	r, err := meta.OpenRoot(ctx, sp, res.URL, meta.Options{Size: res.Size})
+	require.NoError(t, err)
+	all, err := r.Stripes(ctx)
+	require.NoError(t, err)
+	which := make([]int, len(all))
+	for i := range which {
+		which[i] = i
+	}
+	before := sp.Counters()
+	require.NoError(t, r.LoadFields(ctx, which, []uint32{2}))
+	for i := range which {
+		d, anchor, err := r.StripeField(ctx, i, 2)
+		require.NoError(t, err)
+		require.Equal(t, res.URL, anchor)
+		require.Equal(t, fmt.Sprintf("data/%d.amudai.stripe", i), d.Encodings[0].GetNative().Buffers[0].Buffer.Url)
+	}
+	c := sp.Counters().Sub(before)
+	require.LessOrEqual(t, c.Gets, int64(2))
+	require.Less(t, c.GetBytes, res.Size/2)
 }
 
 // TestMergeOfMerges: (1 + 2) + (3 + 4) is the same shard as 1 + 2 + 3 + 4.

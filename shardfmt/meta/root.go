@@ -140,7 +140,7 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 	}
 	if url != r.url && end-start > proveSize {
 		if _, err := r.store.ReadRange(ctx, url, end-1, make([]byte, 1)); err != nil {
-			return nil, err
+			return nil, outside(err, url, start, end)
 		}
 	}
 	b := make([]byte, end-start)
@@ -149,8 +149,10 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 		missing = b[:r.tailStart-start]
 		copy(b[len(missing):], r.tail)
 	}
-	_, err := r.store.ReadRange(ctx, url, start, missing)
-	return b, err
+	if _, err := r.store.ReadRange(ctx, url, start, missing); err != nil {
+		return nil, outside(err, url, start, end)
+	}
+	return b, nil
 }
 
 // SchemaView opens the schema without decoding it.

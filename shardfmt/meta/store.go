@@ -2,6 +2,8 @@ package meta
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -49,6 +51,18 @@ func (m *memo[T]) get(load func() (T, error)) (T, error) {
 	return v, nil
 }
 
+// outside turns the error of a range that the object does not have into one of damaged data: the range came
+// from a shard, or from whoever told the size of its root.
+func outside(err error, url string, start, end int64) error {
+	if !errors.Is(err, blobio.ErrRange) {
+		return err
+	}
+	return &corrupt.Error{
+		Kind: corrupt.ErrCorrupt, Object: url, Offset: start,
+		What: fmt.Sprintf("the object ends before byte %d", end), Err: err,
+	}
+}
+
 // readTail reads the end of the object at url: all of it if size is known (positive) and at most wholeRoot,
 // else as much as holds the directory. It returns the bytes and the object's size.
 func readTail(ctx context.Context, st Store, url string, size int64) ([]byte, int64, error) {
@@ -61,7 +75,7 @@ func readTail(ctx context.Context, st Store, url string, size int64) ([]byte, in
 		tail = make([]byte, n)
 		info, err := st.ReadRange(ctx, url, size-n, tail)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, outside(err, url, size-n, size)
 		}
 		if info.Size != size && info.Size > 0 {
 			return nil, 0, corrupt.Locate(corrupt.At(-1, "object has %d bytes, %d were expected", info.Size, size), url, 0)

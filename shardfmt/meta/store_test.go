@@ -2,7 +2,7 @@ package meta
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/interop"
 )
 
-var errRange = errors.New("range outside the object")
+var errRange = fmt.Errorf("%w: test", blobio.ErrRange)
 
 // mapStore holds objects by URL and counts requests and bytes.
 type mapStore struct {

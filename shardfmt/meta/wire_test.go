@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 func unhex(t testing.TB, s string) []byte {
@@ -306,4 +309,115 @@ func TestFollow(t *testing.T) {
 	require.ErrorIs(t, err, corrupt.ErrCorrupt)
 	_, _, err = r.Follow(ctx, r.URL(), ref(NewRef("../x", 0, 8)))
 	require.ErrorContains(t, err, "refused")
+}
+
+// TestOtherObjects: directory elements may lie in other objects; those that are missing or too short are told
+// apart from those that must not be read.
+func TestOtherObjects(t *testing.T) {
+	ctx := context.Background()
+	whole := smallest(t)
+	dir, _, _, err := ParseTail(whole, int64(len(whole)))
+	require.NoError(t, err)
+	open := func(url string, other []byte) *Root {
+		d := proto.CloneOf(dir)
+		RewriteURLs(d, func(string) string { return url })
+		b := NewRootBuilder().Finish(d)
+		st := &mapStore{objects: map[string][]byte{testURL: b, "mem://b/t/d/old": other}}
+		r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(b))})
+		require.NoError(t, err)
+		return r
+	}
+	r := open("d/old", whole)
+	s, err := r.Schema(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "a: Int64", s.String())
+	_, err = r.Stripes(ctx)
+	require.NoError(t, err)
+
+	_, err = open("d/old", whole[:200]).Schema(ctx)
+	require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	require.ErrorContains(t, err, "mem://b/t/d/old at offset 54")
+	_, err = open("../old", whole).Schema(ctx)
+	require.ErrorIs(t, err, urlresolve.ErrRefused)
+	_, err = open("s3://other/x", whole).Schema(ctx)
+	require.ErrorIs(t, err, urlresolve.ErrRefused)
+	_, err = open("d/gone", whole).Schema(ctx)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	// A shard whose size was told wrongly.
+	for _, size := range []int64{315, 317} {
+		st := &mapStore{objects: map[string][]byte{testURL: whole}}
+		_, err := OpenRoot(ctx, st, testURL, Options{Size: size})
+		require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	}
+}
+
+// movedShard is a shard whose descriptors are referred to by an absolute URL, as the reference does.
+func movedShard(t *testing.T, urls ...string) *Root {
+	b := NewRootBuilder()
+	dir := &metapb.ShardDirectory{StripeListRef: b.Add(&metapb.StripeList{}), UrlListRef: b.Add(&metapb.UrlList{})}
+	refs := make([]*metapb.DataRef, len(urls))
+	for i, u := range urls {
+		refs[i] = b.Add(&metapb.FieldDescriptor{PositionCount: uint64(i)})
+		refs[i].Url = u
+	}
+	dir.FieldListRef, dir.SchemaRef = b.Add(RefsOf(refs)), b.AddPayload(nil)
+	return openBytes(t, b.Finish(dir))
+}
+
+// TestMovedShard: descriptors that lie under the old URL of the root are those of the root, as long as its
+// bytes bear it out; what can't be reached is absent.
+func TestMovedShard(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		urls  []string
+		found bool
+	}{
+		"here":              {[]string{"", ""}, true},
+		"moved":             {[]string{"file:///old/place/x.amudai.shard", "file:///old/place/x.amudai.shard"}, true},
+		"renamed":           {[]string{"mem://b/t/old.amudai.shard", "mem://b/t/old.amudai.shard"}, true},
+		"two old places":    {[]string{"file:///old/a", "file:///old/b"}, false},
+		"relative, missing": {[]string{"gone", "gone"}, false},
+		"climbing":          {[]string{"../x", "../x"}, false},
+	} {
+		r := movedShard(t, c.urls...)
+		f, err := r.ShardField(ctx, 1)
+		require.NoError(t, err, name)
+		require.Equal(t, c.found, f != nil, name)
+		if c.found {
+			require.Equal(t, uint64(1), f.PositionCount)
+		}
+	}
+}
+
+// TestLargeNumbers: a shard may describe ten thousand million records in a terabyte, and megabytes of
+// properties.
+func TestLargeNumbers(t *testing.T) {
+	ctx := context.Background()
+	b := NewRootBuilder()
+	dir := &metapb.ShardDirectory{TotalRecordCount: 1e10, StripeCount: 2, RawDataSize: proto.Uint64(1 << 40)}
+	list := &metapb.StripeList{}
+	for i := range uint64(2) {
+		d := b.Add(&metapb.StripeFieldDescriptor{Field: &metapb.FieldDescriptor{PositionCount: 5e9}, Encodings: []*metapb.DataEncoding{
+			{Kind: &metapb.DataEncoding_Native{Native: &metapb.NativeDataEncoding{Buffers: []*metapb.EncodedBuffer{{Buffer: NewRef("s", i<<39, (i+1)<<39)}}}}}}})
+		list.Stripes = append(list.Stripes, &metapb.StripeDirectory{TotalRecordCount: 5e9, ShardPosition: i * 5e9, FieldListRef: b.Add(RefsOf([]*metapb.DataRef{d}))})
+	}
+	var bag Bag
+	for i := range 60_000 {
+		bag = append(bag, Pair(fmt.Sprint("property ", i), Text(strings.Repeat("v", 60))))
+	}
+	dir.StripeListRef, dir.UrlListRef, dir.FieldListRef = b.Add(list), b.Add(&metapb.UrlList{Urls: []string{"s"}}), b.Add(RefsOf(make([]*metapb.DataRef, 1)))
+	dir.PropertiesRef = b.Add(&metapb.ShardProperties{CustomProperties: bag})
+	dir.SchemaRef = b.AddPayload(nil)
+	r := openBytes(t, b.Finish(dir))
+	require.Greater(t, r.Size(), int64(4<<20))
+	stripes, err := r.Stripes(ctx)
+	require.NoError(t, err)
+	require.Equal(t, uint64(5e9), stripes[1].ShardPosition)
+	d, _, err := r.StripeField(ctx, 1, 0)
+	require.NoError(t, err)
+	require.Equal(t, uint64(1<<40), d.Encodings[0].GetNative().Buffers[0].Buffer.Range.End)
+	p, err := r.Properties(ctx)
+	require.NoError(t, err)
+	require.Len(t, p.CustomProperties, 60_000)
 }
