@@ -1,0 +1,349 @@
+// Package httpsblob reads objects of web servers that answer ranged requests. Importing it enables
+// https://HOST/KEY and http://HOST/KEY in blobio, for the absolute references of shards that an allow list
+// lets through.
+//
+// It only reads. It sends no credentials and keeps no cookies, follows no redirect, uses no proxy, and does
+// not connect to the address of a cloud's metadata service, whatever name resolved to it. A server must answer
+// ranges: one that sends the whole object instead is refused, unless the range begins at its start.
+//
+// What one call costs: ReadRange, ReadSuffix and Open 1 GET, Stat and empty ranges 1 HEAD. A connection that
+// could not be made is tried again by go-retryablehttp; no request was made then, and none is counted.
+package httpsblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+func init() {
+	for _, scheme := range []string{"https", "http"} {
+		blobio.Register(scheme, func(_ context.Context, u *url.URL) (blobio.Bucket, error) {
+			if u.RawQuery != "" || u.User != nil {
+				return nil, errors.New("a web server takes no options and no user")
+			}
+			return Open(u.Scheme, u.Host), nil
+		})
+	}
+}
+
+// Bucket is one web server.
+type Bucket struct {
+	client *http.Client
+	root   string // scheme://host/
+	closed atomic.Bool
+}
+
+var _ blobio.Bucket = (*Bucket)(nil)
+
+// Open opens the server at a host, with a port if it isn't the scheme's own. No request is made.
+func Open(scheme, host string) *Bucket {
+	return &Bucket{client: newClient(), root: scheme + "://" + host + "/"}
+}
+
+func newClient() *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: refuseMetadata}
+	c := retryablehttp.NewClient()
+	c.Logger = nil // it would log URLs
+	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = 2, 50*time.Millisecond, 500*time.Millisecond
+	c.CheckRetry = retryDial
+	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	c.HTTPClient = &http.Client{CheckRedirect: stay, Transport: &http.Transport{
+		DialContext:           dialer.DialContext,
+		DisableCompression:    true,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   blobio.DefaultBucketConcurrency,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: blobio.DefaultRetry.Stall,
+	}}
+	outer := c.StandardClient()
+	outer.CheckRedirect = stay // both clients would follow
+	return outer
+}
+
+// stay follows no redirect.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// errMetadata is the cause of a refused connection.
+var errMetadata = errors.New("address of a metadata service")
+
+// refuseMetadata looks at the address that a name resolved to, right before the connection is made.
+func refuseMetadata(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if urlresolve.IsMetadataAddress(at.Addr()) {
+		return errMetadata
+	}
+	return nil
+}
+
+// retryDial tries again what never reached a server.
+func retryDial(ctx context.Context, _ *http.Response, err error) (bool, error) {
+	var op *net.OpError
+	never := errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, errMetadata)
+	return never && ctx.Err() == nil, nil
+}
+
+// fail makes the error of an operation on a key: nothing of the request but its URL, which holds no secret.
+func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
+	class := answer.Own(err)
+	var said *answer.Answer
+	switch {
+	case class != nil:
+	case errors.As(err, &said):
+		class = answer.Class(said.Status)
+	case errors.Is(err, errMetadata):
+		class = blobio.ErrDenied
+	default:
+		class = answer.Network(ctx, err)
+	}
+	return blobio.NewError(op, b.url(key), class, answer.Redact(err))
+}
+
+func (b *Bucket) url(key string) string { return b.root + urlresolve.EscapeKey(key) }
+
+// do makes one request. An answer that is none is an error; the caller closes the body of others.
+func (b *Bucket) do(ctx context.Context, method, key, rng string) (*http.Response, error) {
+	if b.closed.Load() {
+		return nil, blobio.ErrClosed
+	}
+	req, err := http.NewRequestWithContext(ctx, method, b.url(key), nil)
+	if err != nil {
+		return nil, errors.New("malformed URL")
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	if rng != "" {
+		req.Header.Set("Range", rng)
+	}
+	pin := blobio.Pinned(ctx)
+	if isStrong(pin) {
+		req.Header.Set("If-Match", pin)
+	}
+	resp, err := b.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := refusal(resp); err != nil {
+		resp.Body.Close()
+		if pin != "" && resp.StatusCode == http.StatusPreconditionFailed {
+			err = blobio.ErrChanged
+		}
+		return nil, err
+	}
+	return resp, nil
+}
+
+// isStrong tells whether an ETag can be a condition; a weak one is compared with the answer's alone.
+func isStrong(etag string) bool { return strings.HasPrefix(etag, `"`) }
+
+// refusal is the error that an answer means, nil for 200 and 206.
+func refusal(resp *http.Response) error {
+	said := &answer.Answer{Status: resp.StatusCode, RetryAfter: answer.RetryAfter(resp.Header)}
+	switch {
+	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusPartialContent:
+		if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+			return fmt.Errorf("%w: the server packs what it sends", blobio.ErrUnknown)
+		}
+		return nil
+	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified:
+		return fmt.Errorf("%w: redirects are not followed: %w", blobio.ErrDenied, said)
+	}
+	return said
+}
+
+// get makes one GET of a range, of all if rng is empty, and checks that the answer begins at off and is of the
+// object that the read is pinned to.
+func (b *Bucket) get(ctx context.Context, key, rng string, off int64) (io.ReadCloser, blobio.Info, error) {
+	resp, err := b.do(ctx, http.MethodGet, key, rng)
+	if err != nil {
+		return nil, blobio.Info{}, err
+	}
+	info, at, err := told(key, resp)
+	if off == fromEnd && resp.StatusCode == http.StatusPartialContent {
+		off = at
+	}
+	switch {
+	case err != nil:
+	case at != off && resp.StatusCode == http.StatusOK:
+		err = fmt.Errorf("%w: the server does not answer ranges", blobio.ErrDenied)
+	case at != off:
+		err = fmt.Errorf("%w: asked for bytes from %d on, was sent bytes from %d on", blobio.ErrUnknown, off, at)
+	default:
+		err = answer.Same(ctx, info)
+	}
+	if err != nil {
+		resp.Body.Close()
+		return nil, info, err
+	}
+	return resp.Body, info, nil
+}
+
+// fromEnd is the offset of a range that counts from the end.
+const fromEnd = -1
+
+// told is what the headers tell of the object and of where the body begins.
+func told(key string, resp *http.Response) (info blobio.Info, at int64, err error) {
+	info = blobio.Info{Key: key, ETag: resp.Header.Get("ETag")}
+	info.ModTime, _ = http.ParseTime(resp.Header.Get("Last-Modified")) // left zero where it is not told
+	contentRange := resp.Header.Get("Content-Range")
+	if contentRange == "" && resp.ContentLength < 0 {
+		return info, 0, fmt.Errorf("%w: the server does not tell the object's size", blobio.ErrUnknown)
+	}
+	at, info.Size, err = answer.Extent(contentRange, resp.ContentLength)
+	return info, at, err
+}
+
+// ReadRange implements blobio.BucketReader.
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+	info, n, err := b.readRange(ctx, key, off, dst)
+	if err != nil {
+		return info, answer.Filled(b.fail(ctx, "read", key, err), n)
+	}
+	return info, nil
+}
+
+func (b *Bucket) readRange(ctx context.Context, key string, off int64, dst []byte) (info blobio.Info, n int, err error) {
+	end := off + int64(len(dst))
+	if off < 0 || end < off {
+		return info, 0, blobio.ErrRange
+	}
+	if len(dst) == 0 {
+		if info, err = b.head(ctx, key); err == nil && off > info.Size {
+			err = blobio.ErrRange
+		}
+		return info, 0, err
+	}
+	body, info, err := b.get(ctx, key, fmt.Sprintf("bytes=%d-%d", off, end-1), off)
+	if err != nil {
+		return info, 0, err
+	}
+	defer body.Close()
+	if end > info.Size {
+		return info, 0, blobio.ErrRange
+	}
+	n, err = answer.ReadFull(body, dst)
+	return info, n, err
+}
+
+// ReadSuffix implements blobio.BucketReader.
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+	dst, info, err := b.readSuffix(ctx, key, n)
+	if err != nil {
+		return nil, info, b.fail(ctx, "read", key, err)
+	}
+	return dst, info, nil
+}
+
+func (b *Bucket) readSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+	if n <= 0 {
+		info, err := b.head(ctx, key)
+		return nil, info, err
+	}
+	body, info, err := b.get(ctx, key, fmt.Sprintf("bytes=-%d", n), fromEnd)
+	var said *answer.Answer
+	if errors.As(err, &said) && said.Status == http.StatusRequestedRangeNotSatisfiable {
+		info, err = b.head(ctx, key) // an empty object has no last byte
+		return nil, info, err
+	}
+	if err != nil {
+		return nil, info, err
+	}
+	defer body.Close()
+	dst := make([]byte, min(n, info.Size))
+	_, err = answer.ReadFull(body, dst)
+	return dst, info, err
+}
+
+// Open implements blobio.BucketReader.
+func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
+	fail := func(err error) error { return b.fail(ctx, "open", key, err) }
+	if off < 0 {
+		return nil, blobio.Info{}, fail(blobio.ErrRange)
+	}
+	rng := ""
+	if off > 0 {
+		rng = fmt.Sprintf("bytes=%d-", off)
+	}
+	body, info, err := b.get(ctx, key, rng, off)
+	if refused := err; refused != nil && blobio.Class(fail(refused)) == blobio.ErrRange {
+		if info, err = b.head(ctx, key); err == nil && off != info.Size {
+			err = refused
+		}
+		body = http.NoBody // at the very end of the object there is nothing to read
+	}
+	if err != nil {
+		return nil, info, fail(err)
+	}
+	return answer.Body(ctx, body, info.Size-off, func(err error) error { return b.fail(ctx, "read", key, err) }), info, nil
+}
+
+// Stat implements blobio.BucketReader.
+func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
+	info, err := b.head(ctx, key)
+	if err != nil {
+		return info, b.fail(ctx, "stat", key, err)
+	}
+	return info, nil
+}
+
+func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
+	resp, err := b.do(ctx, http.MethodHead, key, "")
+	if err != nil {
+		return blobio.Info{}, err
+	}
+	resp.Body.Close()
+	info, _, err := told(key, resp)
+	if err == nil {
+		err = answer.Same(ctx, info)
+	}
+	return info, err
+}
+
+// errReadOnly is the cause of what this driver does not do.
+var errReadOnly = errors.New("objects of web servers are only read, and not listed")
+
+func (b *Bucket) refuse(op, key string) error {
+	if b.closed.Load() {
+		return blobio.NewError(op, b.url(key), blobio.ErrClosed, nil)
+	}
+	return blobio.NewError(op, b.url(key), blobio.ErrDenied, errReadOnly)
+}
+
+// List implements blobio.BucketReader; it is always refused.
+func (b *Bucket) List(_ context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+	return func(yield func(blobio.Info, error) bool) { yield(blobio.Info{}, b.refuse("list", prefix)) }
+}
+
+// Create implements blobio.Bucket; it is always refused.
+func (b *Bucket) Create(_ context.Context, key string, _ blobio.CreateOptions) (blobio.Writer, error) {
+	return nil, b.refuse("create", key)
+}
+
+// Delete implements blobio.Bucket; it is always refused.
+func (b *Bucket) Delete(_ context.Context, key, _ string) error { return b.refuse("delete", key) }
+
+// Close implements blobio.Bucket.
+func (b *Bucket) Close() error {
+	b.closed.Store(true)
+	b.client.CloseIdleConnections()
+	return nil
+}
