@@ -92,15 +92,22 @@ const (
 	alpExceptions = 1<<16 - 1
 )
 
+// planFloats weighs what only floats can be.
+func planFloats[U word](e *Encoder, vals []U, best *plan, sc scope, tried *codeSet) *plan {
+	if e.mayNest(sc, block.Alp) && e.try(block.Alp, sc, tried) {
+		best = better(best, planAlp(e, vals, best, sc))
+	}
+	if e.mayNest(sc, block.AlpRd) && len(vals) >= leftEntries && e.try(block.AlpRd, sc, tried) {
+		best = better(best, planAlpRd(e, vals, best))
+	}
+	return best
+}
+
 // planAlp chooses exponent and factor on a sample and turns the floats into integers.
 func planAlp[U word](e *Encoder, vals []U, best *plan, sc scope) *plan {
-	if !e.mayNest(sc, block.Alp) || !e.alp.due(sc) {
-		return nil
-	}
 	d := decimalsOf[U]()
 	exponent, factor, expect := chooseDecimals(e, d, vals)
 	if expect >= best.size {
-		e.alp.report(sc, false)
 		return nil
 	}
 	p := e.newPlan(block.Alp, 0)
@@ -111,7 +118,6 @@ func planAlp[U word](e *Encoder, vals []U, best *plan, sc scope) *plan {
 	}
 	p.size = headerOf(8) + nest(p, 0, ints, planWords(e, ints, signed, nil, sc.in(e.rules))) +
 		4*len(p.where) + len(p.exceptions)
-	e.alp.report(sc, p.cost() < best.cost())
 	return p
 }
 

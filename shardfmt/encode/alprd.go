@@ -23,13 +23,9 @@ const (
 )
 
 // planAlpRd chooses the cut on a sample and splits the floats.
-func planAlpRd[U word](e *Encoder, vals []U, best *plan, sc scope) *plan {
-	if len(vals) < leftEntries || !e.mayNest(sc, block.AlpRd) || !e.alpRd.due(sc) {
-		return nil
-	}
+func planAlpRd[U word](e *Encoder, vals []U, best *plan) *plan {
 	right, lefts, expect := chooseCut(e, vals)
 	if expect >= best.size {
-		e.alpRd.report(sc, false)
 		return nil
 	}
 	p := e.newPlan(block.AlpRd, 0)
@@ -39,7 +35,6 @@ func planAlpRd[U word](e *Encoder, vals []U, best *plan, sc scope) *plan {
 	if len(p.where) > alpExceptions {
 		return nil
 	}
-	e.alpRd.report(sc, p.cost() < best.cost())
 	return p
 }
 

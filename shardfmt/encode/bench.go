@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 // bench is the working memory of an encoder. It is the larger part by far, and holds nothing that matters
@@ -13,8 +14,12 @@ type bench struct {
 	plans slab
 	// sub, presence and valid hold the block at hand while Cut… hands it out.
 	sub, presence, valid []byte
-	lz4                  lz4Encoder
-	zstd                 [zstd.SpeedBestCompression + 1]*zstd.Encoder
+	// values are those of the block at hand, last the sizes of the last blocks.
+	values   []byte
+	last     []int
+	lz4      lz4Encoder
+	denseLZ4 lz4.CompressorHC
+	zstd     [zstd.SpeedBestCompression + 1]*zstd.Encoder
 	// table is set up with the symbols that tableFor has.
 	table    symbolTable
 	tableFor *symbols
@@ -37,6 +42,7 @@ func (e *Encoder) borrow() {
 // giveBack returns the bench.
 func (e *Encoder) giveBack() {
 	if e.bench != nil {
+		e.values = nil
 		benches.Put(e.bench)
 		e.bench, e.chosen = nil, nil
 	}

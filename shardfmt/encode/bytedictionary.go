@@ -12,13 +12,9 @@ import (
 
 // planByteDictionary numbers the distinct values of a variable-length stream. Null slots get code 0, and
 // only they.
-func (e *Encoder) planByteDictionary(s *byteValues, valid []byte, best *plan) *plan {
-	if s.n < 4 || !e.mayNest(scope{}, block.BlockDictionary) || !e.dictionary.due(scope{}) {
-		return nil
-	}
+func (e *Encoder) planByteDictionary(s *byteValues, valid []byte) *plan {
 	codes, entries := e.numberBytes(s, valid, s.n/2)
 	if entries == nil {
-		e.dictionary.report(scope{}, false)
 		return nil
 	}
 	lengths, size := take[uint32](&e.arena, len(entries)), 0
@@ -36,7 +32,6 @@ func (e *Encoder) planByteDictionary(s *byteValues, valid []byte, best *plan) *p
 	within.banned |= setOf(block.BlockDictionary)
 	p.size = headerOf(13) + align8(nest(p, 0, codes, planWords(e, codes, unsigned, nil, within)))
 	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, scope{})) + size
-	e.dictionary.report(scope{}, p.cost() < best.cost())
 	return p
 }
 

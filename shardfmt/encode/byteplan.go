@@ -19,14 +19,30 @@ func (e *Encoder) planBytes(s *byteValues, valid []byte) *plan {
 		if same, ok := s.single(valid); ok {
 			p := e.newPlan(block.SingleValue, 2+len(same))
 			p.payload = same
-			return p
+			best = better(best, p)
+			if len(same) < minSqueeze || e.rules.general == 0 {
+				return best
+			}
 		}
-		best = better(best, e.planByteDictionary(s, valid, best))
+	}
+	var tried codeSet
+	if s.fixed == 0 && s.n >= 4 && e.mayNest(scope{}, block.BlockDictionary) && e.try(block.BlockDictionary, scope{}, &tried) {
+		best = better(best, e.planByteDictionary(s, valid))
 	}
 	offsets := e.planOffsets(s)
-	best = better(best, e.planByteGeneral(s, offsets, best))
-	return better(best, e.planFsst(s, offsets, best))
+	raw := 8*len(s.offsets) + len(s.data)
+	if e.rules.general != 0 && float64(best.size) >= e.rules.generalAbove*float64(raw) && e.try(e.rules.general, scope{}, &tried) {
+		best = better(best, e.planByteGeneral(s, offsets))
+	}
+	if len(s.data) >= minFsst && e.may(scope{}, block.Fsst) && e.try(block.Fsst, scope{}, &tried) {
+		best = better(best, e.planFsst(s, offsets))
+	}
+	e.learn(scope{}, tried, best.code)
+	return best
 }
+
+// minSqueeze is the length from which a single value may be compressed instead of stored as it is.
+const minSqueeze = 256
 
 // single is the value that all slots hold which aren't null, if there is one.
 func (s *byteValues) single(valid []byte) (value []byte, ok bool) {
@@ -62,11 +78,7 @@ func nestOffsets(p *plan, s *byteValues, kid *plan) int {
 }
 
 // planByteGeneral compresses the concatenated values.
-func (e *Encoder) planByteGeneral(s *byteValues, offsets, best *plan) *plan {
-	raw := 8*len(s.offsets) + len(s.data)
-	if e.rules.general == 0 || float64(best.size) < e.rules.generalAbove*float64(raw) || !e.general.due(scope{}) {
-		return nil
-	}
+func (e *Encoder) planByteGeneral(s *byteValues, offsets *plan) *plan {
 	payload := e.compress(s.data, false)
 	if payload == nil {
 		return nil
@@ -74,7 +86,6 @@ func (e *Encoder) planByteGeneral(s *byteValues, offsets, best *plan) *plan {
 	p := e.newPlan(e.rules.general, 0)
 	p.payload = payload
 	p.size = headerOf(6) + align8(len(payload)) + nestOffsets(p, s, offsets)
-	e.general.report(scope{}, p.cost() < best.cost())
 	return p
 }
 

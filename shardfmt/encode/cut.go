@@ -42,29 +42,46 @@ func CutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, final bool,
 	}
 	defer e.giveBack()
 	e.borrow()
-	size, taken := blockValues(e, vals, valid), 0
-	for len(vals)-taken >= size || final && taken < len(vals) {
-		n := min(size, len(vals)-taken)
-		var here []byte
-		if valid != nil {
-			here = valid[taken/8:]
-		}
-		sub, err := AppendNumbers(e, e.sub[:0], vals[taken:taken+n], here)
-		if err != nil {
-			return taken, err
-		}
-		e.sub = sub
-		if err := e.hand(n, here, emit); err != nil {
-			return taken, err
-		}
+	taken := 0
+	next := func(n int) error {
+		err := cutNumbers(e, vals[taken:taken+n], from(valid, taken), emit)
 		taken += n
+		return err
+	}
+	size := flushBlock(e, vals, valid)
+	for len(vals)-taken >= size && (!final || len(vals)-taken > generalBlock) {
+		if err := next(size); err != nil {
+			return taken - size, err
+		}
+	}
+	if !final {
+		return taken, nil
+	}
+	defer func() { e.eager = false }()
+	for _, n := range lastBlocks(e, vals[taken:], from(valid, taken)) {
+		e.eager = true
+		if err := next(n); err != nil {
+			return taken - n, err
+		}
 	}
 	return taken, nil
 }
 
-// blockValues is the size of the blocks of one flush.
-func blockValues[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
-	return generalBlock
+// cutNumbers encodes one block and hands it out.
+func cutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, emit func(Block) error) (err error) {
+	e.borrow()
+	if e.sub, err = AppendNumbers(e, e.sub[:0], vals, valid); err != nil {
+		return err
+	}
+	return e.hand(len(vals), valid, emit)
+}
+
+// from is a validity bitmap from bit at on, a multiple of eight.
+func from(valid []byte, at int) []byte {
+	if valid == nil {
+		return nil
+	}
+	return valid[at/8:]
 }
 
 // hand completes the block in e.sub and gives it to emit.
@@ -86,6 +103,7 @@ func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte
 		return 0, err
 	}
 	defer e.giveBack()
+	defer func() { e.eager = false }()
 	e.borrow()
 	taken := 0
 	for taken < n {
@@ -93,6 +111,7 @@ func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte
 		if !whole && !final {
 			break
 		}
+		e.eager = !whole
 		if err := e.cutBytes(data, offsets, fixed, valid, taken, size, emit); err != nil {
 			return taken, err
 		}

@@ -9,12 +9,12 @@ import (
 
 // planDictionary numbers the distinct values and stores the numbers. Whether counting them is worth while is
 // seen on a sample.
-func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *plan, sc scope) *plan {
+func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *plan, sc scope, tried *codeSet) *plan {
 	if len(vals) < 16 || !e.mayNest(sc, block.BlockDictionary) {
 		return nil
 	}
 	few := sampleDistinct(e, vals)
-	if dictionarySize[U](len(vals), few) >= int(best.cost()) {
+	if dictionarySize[U](len(vals), few) >= int(best.cost()) || !e.try(block.BlockDictionary, sc, tried) {
 		return nil
 	}
 	limit := min(len(vals)/2, best.size/sizeOf[U]())
@@ -43,7 +43,9 @@ func dictionarySize[U word](n, distinct int) int {
 // sampleSize is the number of values of a sample of distinct values.
 const sampleSize = 128
 
-// sampleDistinct counts the distinct values of a sample that is spread over the stream: a lower bound.
+// sampleDistinct estimates from a sample, spread over the stream, how many distinct values there are at
+// least: as many as the sample has; and if it has hardly any twice, so many that no more were to be expected
+// (half of what a uniform choice would have, to be on the safe side).
 func sampleDistinct[U word](e *Encoder, vals []U) int {
 	step := max(1, len(vals)/sampleSize)
 	at := int(e.o.Seed % uint64(step))
@@ -57,6 +59,9 @@ func sampleDistinct[U word](e *Encoder, vals []U) int {
 		if sample[i] != sample[i-1] {
 			distinct++
 		}
+	}
+	if twice := len(sample) - distinct; twice < len(sample)/2 && len(sample) < len(vals) {
+		return max(distinct, min(len(vals), len(sample)*len(sample)/(2*twice+1))/2)
 	}
 	return distinct
 }

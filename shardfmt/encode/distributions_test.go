@@ -270,3 +270,42 @@ func checkSafe(t *testing.T, p *plan, at, level int) {
 		checkSafe(t, p.kids[1], second, level+1)
 	}
 }
+
+// textDistributions give strings.
+var textDistributions = []struct {
+	name string
+	at   func(r *rand.Rand, i int) string
+}{
+	{"empty", func(*rand.Rand, int) string { return "" }},
+	{"constant", func(*rand.Rand, int) string { return "always the same" }},
+	{"few", func(r *rand.Rand, _ int) string { return []string{"first", "second", "", "fourth", "fifth"}[r.IntN(5)] }},
+	{"runs", func(_ *rand.Rand, i int) string { return fmt.Sprint("run ", i/50) }},
+	{"urls", func(r *rand.Rand, i int) string {
+		return fmt.Sprintf("https://example.org/shop/%s/item/%d?ref=%x", []string{"books", "music", "tools"}[r.IntN(3)], r.IntN(100000), r.Uint32())
+	}},
+	{"log lines", func(r *rand.Rand, i int) string {
+		return fmt.Sprintf("14:%02d:%02d.%03d INFO worker-%d request %08x finished with status %d in %d ms", i/60%60, i%60, r.IntN(1000), r.IntN(16), r.Uint32(), 200+100*r.IntN(4), r.IntN(2000))
+	}},
+	{"prose", func(r *rand.Rand, _ int) string {
+		words := []string{"shard", "stripe", "the", "of", "a", "block", "encoded", "root", "and", "merge", "reads", "writes", "catalog", "naïve", "東京都"}
+		text := ""
+		for range 3 + r.IntN(30) {
+			text += words[r.IntN(len(words))] + " "
+		}
+		return text
+	}},
+	{"hex", func(r *rand.Rand, _ int) string { return fmt.Sprintf("%016x", r.Uint64()) }},
+	{"random bytes", func(r *rand.Rand, _ int) string {
+		b := make([]byte, r.IntN(40))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return string(b)
+	}},
+	{"one long", func(r *rand.Rand, i int) string {
+		if i%1000 == 3 {
+			return fmt.Sprintf("%0100000d", r.Uint64())
+		}
+		return "x"
+	}},
+}

@@ -15,13 +15,18 @@ type Encoder struct {
 	*bench
 	// chosen is the plan of the last block, in the memory of the bench.
 	chosen *plan
-	// How dear encodings have fared on earlier blocks.
-	general, dictionary, alp, alpRd, fsst trials
+	// trials is how dear encodings have fared on earlier blocks.
+	trials trials
 	// The exponent and factor of ALP that served last.
 	alpKnown               bool
 	alpExponent, alpFactor int
 	// The symbols of FSST that served last.
 	symbols *symbols
+	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
+	blockSize, flushes int
+	// eager: everything is tried, and nothing remembered of it. So are blocks planned for their size alone,
+	// and the last ones of a buffer.
+	eager bool
 }
 
 // NewEncoder makes an encoder for one buffer.
@@ -81,16 +86,16 @@ func AppendNumbers[T kernel.Number](e *Encoder, dst []byte, vals []T, valid []by
 		return dst, err
 	}
 	e.borrow()
-	k := kindOf[T]()
+	e.chosen = planNumbers(e, vals, valid)
 	switch kernel.SizeOf[T]() {
 	case 1:
-		return appendWords(e, dst, kernel.Cast[uint8](vals), k, valid), nil
+		return appendTree(dst, castBytes[uint8](e.values), e.chosen), nil
 	case 2:
-		return appendWords(e, dst, kernel.Cast[uint16](vals), k, valid), nil
+		return appendTree(dst, castBytes[uint16](e.values), e.chosen), nil
 	case 4:
-		return appendWords(e, dst, kernel.Cast[uint32](vals), k, valid), nil
+		return appendTree(dst, castBytes[uint32](e.values), e.chosen), nil
 	}
-	return appendWords(e, dst, kernel.Cast[uint64](vals), k, valid), nil
+	return appendTree(dst, castBytes[uint64](e.values), e.chosen), nil
 }
 
 func checkValid(n int, valid []byte) error {

@@ -42,6 +42,7 @@ type symbolTable struct {
 	short [1 << 16]uint16
 }
 
+// longSymbol has mask 0 and a bit that this mask never leaves while its slot is free.
 type longSymbol struct {
 	bytes, mask uint64
 	length      uint8
@@ -57,7 +58,9 @@ func longSlot(text uint64) int {
 // reset empties the table.
 func (t *symbolTable) reset() {
 	t.list = t.list[:0]
-	clear(t.long[:])
+	for i := range t.long {
+		t.long[i] = longSymbol{bytes: 1}
+	}
 	clear(t.short[:])
 }
 
@@ -89,7 +92,7 @@ func (t *symbolTable) add(s symbol) bool {
 // rest is how many bytes of text are left, of which the eight first are in it.
 func (t *symbolTable) find(text uint64, rest int) (code uint8, length int) {
 	l := &t.long[longSlot(text)]
-	if l.length != 0 && text&l.mask == l.bytes && int(l.length) <= rest {
+	if text&l.mask == l.bytes && int(l.length) <= rest {
 		return l.code, int(l.length)
 	}
 	s := t.short[uint16(text)]
@@ -112,6 +115,22 @@ func (t *symbolTable) single(b uint8) uint16 {
 
 // compress appends the codes of text.
 func (t *symbolTable) compress(dst, text []byte) []byte {
+	for len(text) >= 8 {
+		word := binary.LittleEndian.Uint64(text)
+		if l := &t.long[longSlot(word)]; word&l.mask == l.bytes {
+			dst = append(dst, l.code)
+			text = text[l.length:]
+			continue
+		}
+		s := t.short[uint16(word)]
+		if s == 0 {
+			dst = append(dst, escape, byte(word))
+			text = text[1:]
+			continue
+		}
+		dst = append(dst, byte(s))
+		text = text[s>>8:]
+	}
 	for len(text) > 0 {
 		code, length := t.find(load8(text), len(text))
 		if length == 0 {
@@ -150,15 +169,11 @@ func (t *symbols) append(dst []byte) []byte {
 
 // planFsst compresses the concatenated values with the table of an earlier block, or, if there is none or it
 // doesn't serve any more, with one trained on these.
-func (e *Encoder) planFsst(s *byteValues, offsets, best *plan) *plan {
-	if len(s.data) < minFsst || !e.may(scope{}, block.Fsst) || !e.fsst.due(scope{}) {
-		return nil
-	}
+func (e *Encoder) planFsst(s *byteValues, offsets *plan) *plan {
 	payload := e.compressFsst(s.data)
 	p := e.newPlan(block.Fsst, 0)
 	p.payload, p.symbols = payload, e.symbols
 	p.size = headerOf(7) + align8(9*len(e.symbols.list)+len(payload)) + nestOffsets(p, s, offsets)
-	e.fsst.report(scope{}, p.cost() < best.cost())
 	return p
 }
 

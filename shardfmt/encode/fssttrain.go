@@ -74,6 +74,9 @@ func (tr *trainer) count(t *symbolTable) {
 		if joined := last.length + s.length; last.length > 0 && joined <= 8 {
 			tr.counts[symbol{bytes: last.bytes | s.bytes<<(8*last.length), length: joined}]++
 		}
+		if s.length > 1 && last.length > 0 && last.length < 8 {
+			tr.counts[symbol{bytes: last.bytes | word&0xff<<(8*last.length), length: last.length + 1}]++
+		}
 		last = s
 		text = text[s.length:]
 	}

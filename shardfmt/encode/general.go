@@ -3,6 +3,8 @@ package encode
 import (
 	"encoding/binary"
 
+	"github.com/pierrec/lz4/v4"
+
 	"github.com/shardcat/shardcat/shardfmt/block"
 	"github.com/shardcat/shardcat/shardfmt/kernel"
 )
@@ -20,17 +22,16 @@ const (
 
 // planGeneral compresses the words as they are; for the profile that tries everything also
 // with their signs folded in.
-func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope) *plan {
+func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope, tried *codeSet) *plan {
 	raw := len(vals) * sizeOf[U]()
 	if !sc.general || float64(best.size) < e.rules.generalAbove*float64(raw) || best.size < minGeneral ||
-		!e.general.due(sc) {
+		!e.try(e.rules.general, sc, tried) {
 		return nil
 	}
 	p := planGeneralOnly(e, vals)
 	if k == signed && sc.level < e.rules.generalBelow && e.mayNest(sc, block.ZigZag) {
 		p = better(p, planZigZagGeneral(e, vals))
 	}
-	e.general.report(sc, p != nil && p.cost() < best.cost())
 	return p
 }
 
@@ -67,9 +68,7 @@ func (e *Encoder) compress(text []byte, numbers bool) []byte {
 		return nil
 	}
 	if e.rules.general == block.Lz4 {
-		room := take[uint8](&e.arena, 4+lz4Bound(len(text)))
-		binary.LittleEndian.PutUint32(room, uint32(len(text)))
-		return e.lz4.compress(room[:4], text)
+		return e.compressLZ4(text)
 	}
 	levels := e.rules.textLevels
 	if numbers {
@@ -83,4 +82,35 @@ func (e *Encoder) compress(text []byte, numbers bool) []byte {
 		}
 	}
 	return best
+}
+
+// denseDepth is how many earlier places the exhaustive LZ4 looks at, and denseGain the share of the size, in
+// percent, that it must get below to be worth its time.
+const denseDepth, denseGain = 16, 92
+
+// compressLZ4 compresses, and, where that has paid so far, looks for better matches with a second encoder.
+func (e *Encoder) compressLZ4(text []byte) []byte {
+	room := take[uint8](&e.arena, 4+lz4Bound(len(text)))
+	binary.LittleEndian.PutUint32(room, uint32(len(text)))
+	quick := e.lz4.compress(room[:4], text)
+	var tried codeSet
+	if !e.eager && !e.rules.dense || !e.try(denseLz4, scope{}, &tried) {
+		return quick
+	}
+	second := take[uint8](&e.arena, 4+lz4.CompressBlockBound(len(text)))
+	binary.LittleEndian.PutUint32(second, uint32(len(text)))
+	e.denseLZ4.Level = denseDepth
+	n, err := e.denseLZ4.CompressBlock(text, second[4:])
+	if err != nil || n == 0 {
+		return quick
+	}
+	won := denseLz4
+	if n >= len(quick)*denseGain/100 {
+		won = block.Lz4
+	}
+	e.learn(scope{}, tried, won)
+	if 4+n < len(quick) {
+		return second[:4+n]
+	}
+	return quick
 }

@@ -22,33 +22,42 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 	if e.o.Profile == Plain {
 		return best
 	}
+	var tried codeSet
 	if k == float {
-		best = better(best, planAlp(e, vals, best, sc))
-		best = better(best, planAlpRd(e, vals, best, sc))
+		best = planFloats(e, vals, best, sc, &tried)
 	} else {
-		best = better(best, planPacked(e, &s, k, sc))
-		best = better(best, planZigZag(e, vals, &s, k, best, sc))
-		if narrow := planTruncate(e, vals, &s, k, sc); narrow != nil {
-			best = better(best, narrow)
-			if narrow.kids[0] != nil || sc.level+2 < e.rules.depth {
-				return best
-			}
+		var done bool
+		if best, done = planIntegers(e, vals, &s, k, best, sc); done {
+			return best
 		}
-		best = better(best, planDelta(e, vals, &s, k, best, sc))
 	}
 	best = better(best, planRuns(e, vals, &s, k, sc))
-	best = better(best, planDictionary(e, vals, k, valid, best, sc))
+	best = better(best, planDictionary(e, vals, k, valid, best, sc, &tried))
 	best = better(best, planSparse(e, vals, &s, k, sc))
-	if k != float {
-		best = better(best, planAroundMode(e, vals, &s, sc))
+	best = better(best, planGeneral(e, vals, k, best, sc, &tried))
+	e.learn(sc, tried, best.code)
+	return best
+}
+
+// planIntegers weighs what only integers can be; done when nothing else needs to be weighed, because the
+// stream was cut down to fewer bytes and all was weighed there.
+func planIntegers[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) (_ *plan, done bool) {
+	best = better(best, planPacked(e, s, k, sc))
+	best = better(best, planZigZag(e, vals, s, k, best, sc))
+	if narrow := planTruncate(e, vals, s, k, sc); narrow != nil {
+		best = better(best, narrow)
+		if sc.level+2 < e.rules.depth {
+			return best, true
+		}
 	}
-	return better(best, planGeneral(e, vals, k, best, sc))
+	best = better(best, planDelta(e, vals, s, k, best, sc))
+	return better(best, planAroundMode(e, vals, s, sc)), false
 }
 
 // planPacked weighs FLBitPack and FFOR, whose sizes follow from the extremes.
 func planPacked[U word](e *Encoder, s *stats[U], k kind, sc scope) *plan {
 	var packed, ffor *plan
-	if w := widthOf(s.max); k == unsigned && e.may(sc, block.FLBitPack) {
+	if w := s.width; k == unsigned && e.may(sc, block.FLBitPack) {
 		packed = e.newPlan(block.FLBitPack, headerOf(1)+kernel.PackedBytes(s.n, w))
 		packed.width = w
 	}
@@ -61,17 +70,18 @@ func planPacked[U word](e *Encoder, s *stats[U], k kind, sc scope) *plan {
 
 // planTruncate stores signed values in fewer bytes, and, where there is a level left, encodes what results.
 func planTruncate[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
-	width := s.signedWidth()
-	if k != signed || width >= bitsOf[U]() || !e.may(sc, block.TruncateU8) {
+	if k != signed || !e.may(sc, block.TruncateU8) {
 		return nil
 	}
-	switch width {
-	case 8:
+	switch width := bitsOf[U](); {
+	case s.signedWidth <= 8 && width > 8:
 		return planNarrow[U, uint8](e, vals, block.TruncateU8, sc)
-	case 16:
+	case s.signedWidth <= 16 && width > 16:
 		return planNarrow[U, uint16](e, vals, block.TruncateU16, sc)
+	case s.signedWidth <= 32 && width > 32:
+		return planNarrow[U, uint32](e, vals, block.TruncateU32, sc)
 	}
-	return planNarrow[U, uint32](e, vals, block.TruncateU32, sc)
+	return nil
 }
 
 func planNarrow[U, N word](e *Encoder, vals []U, code block.Code, sc scope) *plan {
@@ -94,14 +104,14 @@ func planNarrow[U, N word](e *Encoder, vals []U, code block.Code, sc scope) *pla
 const minDelta = 8
 
 // planDelta stores the differences of neighbours. The differences are looked at only if they promise
-// something: a smaller span than the values, or long runs of the same step.
+// something: a smaller span than the values, or long runs of the same step that isn't zero.
 func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) *plan {
 	if s.n < minDelta || !e.mayNest(sc, block.Delta) {
 		return nil
 	}
 	size := sizeOf[U]()
 	expect := headerOf(size) + headerOf(size+1) + kernel.PackedBytes(s.n-1, widthOf(s.diffSpan))
-	steady := s.diffChanges < s.n/4
+	steady := s.diffChanges < s.n/4 && s.changes > s.n/2
 	if !steady && float64(expect) >= best.cost() && sc.level >= e.rules.generalBelow {
 		return nil
 	}
@@ -153,7 +163,7 @@ func planFOR[U word](e *Encoder, vals []U, ref U, sc scope) *plan {
 // planZigZag maps values of either sign to unsigned ones, 0, −1, 1, −2, … to 0, 1, 2, 3, …. That helps when
 // their magnitudes are steadier than the values are, which a few short runs of the stream tell.
 func planZigZag[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) *plan {
-	if k != signed || extend(s.min) >= 0 || s.n < zigZagRun || !e.mayNest(sc, block.ZigZag) {
+	if k != signed || !s.negative || s.n < zigZagRun || !e.mayNest(sc, block.ZigZag) {
 		return nil
 	}
 	if float64(s.n*zigZagStep(vals)/8) >= best.cost()*3/4 {

@@ -1,31 +1,43 @@
 package encode
 
-// trials remembers how an encoding that is dear to try has fared, per level of the tree. One that keeps
+import "github.com/shardcat/shardcat/shardfmt/block"
+
+// trials remembers how the encodings that are dear to try have fared, per level of the tree. One that keeps
 // losing is tried on fewer and fewer blocks, but never given up.
-type trials struct {
-	levels [4]struct{ wait, losses int }
-}
+type trials [block.Sparse + 1][4]struct{ wait, losses uint8 }
 
 // maxLosses bounds the pause between two trials: 2^maxLosses − 1 blocks.
 const maxLosses = 4
 
-// due tells whether to try now.
-func (t *trials) due(sc scope) bool {
-	l := &t.levels[sc.level]
-	if l.wait > 0 {
+// denseLz4 stands for the exhaustive search of LZ4, which is no encoding of its own.
+const denseLz4 block.Code = 0
+
+// try tells whether to try an encoding now, and notes in tried that it was.
+func (e *Encoder) try(c block.Code, sc scope, tried *codeSet) bool {
+	l := &e.trials[c][sc.level]
+	if l.wait > 0 && !e.eager {
 		l.wait--
 		return false
 	}
+	*tried |= setOf(c)
 	return true
 }
 
-// report takes the outcome of a trial.
-func (t *trials) report(sc scope, won bool) {
-	l := &t.levels[sc.level]
-	if won {
-		l.losses = 0
+// learn takes the outcome: which encodings were tried, and which one of them, if any, was the best.
+func (e *Encoder) learn(sc scope, tried codeSet, best block.Code) {
+	if e.eager {
 		return
 	}
-	l.losses = min(l.losses+1, maxLosses)
-	l.wait = 1<<l.losses - 1
+	for c := range block.Sparse + 1 {
+		if !tried.has(c) {
+			continue
+		}
+		l := &e.trials[c][sc.level]
+		if c == best {
+			l.losses = 0
+			continue
+		}
+		l.losses = min(l.losses+1, maxLosses)
+		l.wait = 1<<l.losses - 1
+	}
 }

@@ -1,12 +1,29 @@
 package encode
 
-import "math/bits"
+import (
+	"math/bits"
 
-// appendWords plans and writes one sub-block of numbers.
-func appendWords[U word](e *Encoder, dst []byte, vals []U, k kind, valid []byte) []byte {
+	"github.com/shardcat/shardcat/shardfmt/kernel"
+)
+
+// planNumbers plans a block of numbers. The bench keeps its values, with zeros in the null slots.
+func planNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte) *plan {
+	k := kindOf[T]()
+	switch kernel.SizeOf[T]() {
+	case 1:
+		return planBlock(e, kernel.Cast[uint8](vals), k, valid)
+	case 2:
+		return planBlock(e, kernel.Cast[uint16](vals), k, valid)
+	case 4:
+		return planBlock(e, kernel.Cast[uint32](vals), k, valid)
+	}
+	return planBlock(e, kernel.Cast[uint64](vals), k, valid)
+}
+
+func planBlock[U word](e *Encoder, vals []U, k kind, valid []byte) *plan {
 	vals = zeroNulls(e, vals, valid)
-	e.chosen = planWords(e, vals, k, valid, scope{general: e.rules.general != 0})
-	return appendTree(dst, vals, e.chosen)
+	e.values = kernel.AsBytes(vals)
+	return planWords(e, vals, k, valid, scope{general: e.rules.general != 0})
 }
 
 // zeroNulls gives vals with zeros in the null slots; a copy if anything has to change.

@@ -14,6 +14,8 @@ type rules struct {
 	tries codeSet
 	// general is the compressor, if tries has one: block.Lz4 or block.Zstd.
 	general block.Code
+	// dense: LZ4 may search exhaustively.
+	dense bool
 	// numberLevels and textLevels are the levels of Zstd that are tried; the smallest result stays.
 	numberLevels, textLevels []zstd.EncoderLevel
 	// generalAbove: the compressor is tried only when the values would shrink to no less than this share.
@@ -45,14 +47,14 @@ var lightCodes = setOf(block.FLBitPack, block.FrameOfReference, block.FusedFrame
 	block.Sparse, block.Alp, block.AlpRd, block.Fsst, block.ZigZag)
 
 var profileRules = [...]rules{
-	Plain: {depth: 1, tries: setOf(block.SingleValue)},
+	Plain: {depth: 1, tries: setOf(block.SingleValue), weight: weights(1, 1)},
 	MinimalCompression: {
 		depth: 2, general: block.Lz4, generalAbove: 0.1,
 		tries:  lightCodes.without(block.FrameOfReference, block.AlpRd, block.Fsst, block.ZigZag),
 		weight: weights(1.02, 1.05),
 	},
 	Balanced: {
-		depth: 4, general: block.Lz4, tries: lightCodes, weight: weights(1.005, 1.01),
+		depth: 4, general: block.Lz4, dense: true, tries: lightCodes, weight: weights(1.005, 1.01),
 	},
 	HighCompression: {
 		depth: 4, general: block.Zstd, tries: lightCodes, weight: weights(1.002, 1.005),

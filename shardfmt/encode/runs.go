@@ -25,8 +25,11 @@ func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan
 
 // planSparse stores the values that aren't zero, with their positions. Null slots are zero too.
 func planSparse[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
-	count := s.n - s.zeros
-	if count > s.n/4 || count == 0 || !e.may(sc, block.Sparse) {
+	if s.changes > s.n/2+1 || !e.may(sc, block.Sparse) {
+		return nil
+	}
+	count := s.n - countZeros(vals)
+	if count > s.n/4 {
 		return nil
 	}
 	where, stored := take[uint32](&e.arena, count)[:0], take[U](&e.arena, count)[:0]
