@@ -78,8 +78,8 @@ func (f *stored) rawConstant(v *metapb.AnyValue) ([]byte, error) {
 
 // rawInteger gives v in the width of the field, nil if it does not fit. v is in two's complement if negative.
 func (f *stored) rawInteger(v uint64, negative bool) []byte {
-	width := map[schema.Basic]int{schema.Int8: 1, schema.Int16: 2, schema.Int32: 4, schema.Int64: 8, schema.DateTime: 8}[f.node.Basic]
-	if width == 0 || negative && !f.node.Signed {
+	width := numberWidth(f.node.Basic)
+	if width == 0 || f.node.Basic == schema.Float32 || f.node.Basic == schema.Float64 || negative && !f.node.Signed {
 		return nil
 	}
 	spare := 64 - 8*width

@@ -30,8 +30,8 @@ func (f *stored) dictionaryColumn() (Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w, ok := f.typ.(arrow.FixedWidthDataType); ok && fixed == 0 {
-		fixed = w.Bytes()
+	if fixed == 0 {
+		fixed = numberWidth(f.node.Basic)
 	}
 	url, start, end, err := f.locate(f.buffer(metapb.BufferKind_VALUE_DICTIONARY).Buffer)
 	if err != nil {

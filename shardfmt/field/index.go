@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -51,11 +49,23 @@ func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node
 
 // indexWidth is the size of the values in a range index of a node in bytes, 0 if it can't have one.
 func indexWidth(n *schema.Node) int {
-	switch {
-	case n.IsDecimal():
-		return 16
-	case n.Basic.IsInteger(), n.Basic == schema.Float32, n.Basic == schema.Float64, n.Basic == schema.DateTime:
-		return arrowtype.Type(n).(arrow.FixedWidthDataType).Bytes()
+	if n.IsDecimal() {
+		return decimal.Size
+	}
+	return numberWidth(n.Basic)
+}
+
+// numberWidth is the size of the numbers of a basic type in bytes, 0 if it is none.
+func numberWidth(b schema.Basic) int {
+	switch b {
+	case schema.Int8:
+		return 1
+	case schema.Int16:
+		return 2
+	case schema.Int32, schema.Float32:
+		return 4
+	case schema.Int64, schema.Float64, schema.DateTime:
+		return 8
 	}
 	return 0
 }

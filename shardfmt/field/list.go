@@ -104,6 +104,8 @@ type listColumn struct {
 	presence *bitReader
 	children []Column
 	counts   []uint64
+	// The last Read ended at position end, whose children end at childEnd.
+	end, childEnd uint64
 }
 
 func (f *stored) listColumn() (Column, error) {
@@ -176,6 +178,7 @@ func (c *listColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.end, c.childEnd = r.End, span.End
 	v := &validity{n: int(r.Len())}
 	if err := c.presence.and(v, r); err != nil {
 		return nil, err
@@ -212,11 +215,16 @@ func mapData(typ *arrow.MapType, v *validity, offsets []int64, children []arrow.
 	return newData(typ, v, []*memory.Buffer{bufferOf(narrow)}, entries)
 }
 
-// Release lets go of offsets only: where the children's positions start is not known any more. Children are
-// released with the stripe.
+// Release lets go of the children's values only as far as the last Read: from there on it is known where they
+// lie.
 func (c *listColumn) Release(pos uint64) {
 	c.offsets.Release(pos)
 	c.presence.Release(pos)
+	if pos >= c.end {
+		for _, child := range c.children {
+			child.Release(c.childEnd)
+		}
+	}
 }
 
 func (c *listColumn) Size() uint64 {
