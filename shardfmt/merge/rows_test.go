@@ -1,0 +1,193 @@
+package merge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/internal/interop/rows"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// upload copies the objects of a golden shard into the store below at.
+func upload(t *testing.T, sp *blobio.Space, folder, at string) {
+	require.NoError(t, filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(name, ".amudai.") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		return sp.Put(context.Background(), at+urlresolve.EscapeKey(filepath.ToSlash(strings.TrimPrefix(name, folder+"/"))), b)
+	}))
+}
+
+// scan reads all of a shard.
+func scan(t *testing.T, sp *blobio.Space, url string) (*schema.Schema, []arrow.RecordBatch) {
+	ctx := context.Background()
+	s, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
+	require.NoError(t, err)
+	sch, err := s.Project(ctx, nil, false)
+	require.NoError(t, err)
+	var batches []arrow.RecordBatch
+	for b, err := range s.Scan(ctx, shardfmt.ScanOptions{}) {
+		require.NoError(t, err)
+		batches = append(batches, b)
+	}
+	return sch, batches
+}
+
+// compareRows compares the batches with the rows of several golden shards, one after the other.
+func compareRows(t *testing.T, sch *schema.Schema, batches []arrow.RecordBatch, cases ...*interop.Case) {
+	at, row := 0, 0
+	for _, c := range cases {
+		c.ExpectedRows(t, func(_ int, line []byte) {
+			for len(batches) > 0 && at == int(batches[0].NumRows()) {
+				batches, at = batches[1:], 0
+			}
+			require.NotEmpty(t, batches, "row %d is missing", row)
+			require.NoError(t, rows.Compare(line, sch, batches[0], at), "row %d of %s", row, c.Name)
+			at, row = at+1, row+1
+		})
+	}
+	for _, b := range batches {
+		require.Equal(t, at, int(b.NumRows()), "more rows than expected")
+		at = 0
+	}
+}
+
+// TestGoldenRows merges golden shards and reads the rows of all, in order; every byte that the merged root
+// reaches is right.
+func TestGoldenRows(t *testing.T) {
+	ctx := context.Background()
+	roots, err := filepath.Glob(filepath.Join(interop.Dir(t), "merged", "*", "case.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, roots)
+	for _, root := range roots {
+		folder := filepath.Dir(root)
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			var c struct {
+				MergedFrom []struct{ Case string } `json:"merged_from"`
+			}
+			b, err := os.ReadFile(root)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(b, &c))
+			sp := blobio.NewSpace()
+			defer sp.Close()
+			at := "mem://golden-rows-" + filepath.Base(folder) + "/"
+
+			var in []merge.Input
+			var cases []*interop.Case
+			seen := map[string]bool{}
+			for _, from := range c.MergedFrom {
+				if !seen[from.Case] {
+					upload(t, sp, filepath.Join(interop.Dir(t), from.Case), at+from.Case+"/")
+					seen[from.Case] = true
+				}
+				in = append(in, merge.Input{URL: at + from.Case + "/shard.amudai.shard"})
+				cases = append(cases, &interop.Case{Name: from.Case, Dir: filepath.Join(interop.Dir(t), from.Case)})
+			}
+			res, err := merge.Concat(ctx, sp, at+"out.amudai.shard", in, merge.Options{})
+			require.NoError(t, err)
+			sch, batches := scan(t, sp, res.URL)
+			compareRows(t, sch, batches, cases...)
+			report, err := verify.Shard(ctx, sp, res.URL, verify.Options{})
+			require.NoError(t, err)
+			require.Empty(t, report.Errors)
+
+			// The merged golden root itself, and a merge of it.
+			upload(t, sp, folder, at+"golden/")
+			golden := &interop.Case{Name: "golden", Dir: folder}
+			sch, batches = scan(t, sp, at+"golden/shard.amudai.shard")
+			compareRows(t, sch, batches, golden)
+			res, err = merge.Concat(ctx, sp, at+"twice.amudai.shard",
+				[]merge.Input{{URL: at + "golden/shard.amudai.shard"}, {URL: at + "golden/shard.amudai.shard"}}, merge.Options{})
+			require.NoError(t, err)
+			sch, batches = scan(t, sp, res.URL)
+			compareRows(t, sch, batches, golden, golden)
+		})
+	}
+}
+
+// writeNumbers writes a shard of n records whose fields of type Int64, at any depth of structs, are numbers
+// counted from first.
+func writeNumbers(t *testing.T, sp *blobio.Space, url, text string, ids []int, n int, layout shardfmt.Layout) merge.Input {
+	s, err := schema.Parse(text)
+	require.NoError(t, err)
+	w, err := shardfmt.NewWriter(context.Background(), sp, url, s, shardfmt.WriterOptions{FieldIDs: ids, StripeRows: 40, Layout: layout})
+	require.NoError(t, err)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	for i := range n {
+		for f := range s.Fields {
+			appendNumber(b.Field(f), s.Fields[f], i)
+		}
+	}
+	require.NoError(t, w.Write(b.NewRecordBatch()))
+	written, err := w.Close()
+	require.NoError(t, err)
+	return merge.Input{URL: url, Size: written.Size}
+}
+
+func appendNumber(b array.Builder, n *schema.Node, i int) {
+	switch b := b.(type) {
+	case *array.Int64Builder:
+		b.Append(int64(i))
+	case *array.LargeStringBuilder:
+		b.Append(fmt.Sprint(n.Name, i))
+	case *array.StructBuilder:
+		b.Append(true)
+		for k, c := range n.Children {
+			appendNumber(b.FieldBuilder(k), c, i)
+		}
+	}
+}
+
+// TestEvolvedRows: fields that an input lacks read as null, moved and renamed ones as they were.
+func TestEvolvedRows(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	at := "mem://evolved-rows/"
+	old := writeNumbers(t, sp, at+"x/old.amudai.shard", "a: Int64, s: Struct<x: Int64>", []int{1, 2, 3}, 100, shardfmt.TwoLevel)
+	now := writeNumbers(t, sp, at+"now.amudai.shard", "new: String, s: Struct<y: String, z: Int64>, b: Int64", []int{7, 2, 8, 3, 1}, 50, shardfmt.Single)
+	res, err := merge.Concat(ctx, sp, at+"out.amudai.shard", []merge.Input{old, now}, merge.Options{})
+	require.NoError(t, err)
+	require.Equal(t, uint64(150), res.Records)
+
+	_, batches := scan(t, sp, res.URL)
+	var got strings.Builder
+	for _, b := range batches {
+		for i := range int(b.NumRows()) {
+			s := b.Column(1).(*array.Struct)
+			fmt.Fprintln(&got, b.Column(0).ValueStr(i), s.Field(0).ValueStr(i), s.Field(1).ValueStr(i), b.Column(2).ValueStr(i))
+		}
+	}
+	var want strings.Builder
+	for i := range 100 {
+		fmt.Fprintln(&want, "(null) (null)", i, i)
+	}
+	for i := range 50 {
+		fmt.Fprintf(&want, "new%d y%d %d %d\n", i, i, i, i)
+	}
+	require.Equal(t, want.String(), got.String())
+	report, err := verify.Shard(ctx, sp, res.URL, verify.Options{})
+	require.NoError(t, err)
+	require.Empty(t, report.Errors)
+}
