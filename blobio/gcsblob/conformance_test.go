@@ -19,7 +19,7 @@ const server = "SHARDCAT_TEST_GCS"
 func TestConformance(t *testing.T) {
 	raw := os.Getenv(server)
 	if raw == "" {
-		t.Skipf("%s is not set: no server to test with (deploy/testservers starts one)", server)
+		t.Skipf("%s is not set: no server to test with (.ci/servers starts one)", server)
 	}
 	u, err := url.Parse(raw + "&list_page=15")
 	if err != nil {

@@ -12,27 +12,31 @@ import (
 	"github.com/shardcat/shardcat/blobio/blobtest"
 )
 
-// server is the environment variable that names a bucket on a real server, with its options.
-const server = "SHARDCAT_TEST_S3"
-
-// TestConformance runs the suite of all stores on a real server.
+// TestConformance runs the suite of all stores on real servers, each a bucket with its options.
 func TestConformance(t *testing.T) {
-	raw := os.Getenv(server)
-	if raw == "" {
-		t.Skipf("%s is not set: no server to test with (deploy/testservers starts one)", server)
-	}
-	u, err := url.Parse(raw + "&list_page=15")
-	if err != nil {
-		t.Fatalf("%s is no URL", server)
-	}
-	blobtest.Run(t, blobtest.Store{
-		Open: func(t *testing.T) blobio.Bucket {
-			b, err := OpenURL(context.Background(), u)
-			if err != nil {
-				t.Fatal(err)
+	for variable, start := range map[string]string{
+		"SHARDCAT_TEST_S3":    ".ci/servers starts versitygw",
+		"SHARDCAT_TEST_MINIO": "SHARDCAT_SERVERS=minio .ci/servers starts MinIO",
+	} {
+		t.Run(variable, func(t *testing.T) {
+			raw := os.Getenv(variable)
+			if raw == "" {
+				t.Skipf("%s is not set: no server to test with (%s)", variable, start)
 			}
-			return b
-		},
-		Prefix: fmt.Sprintf("conformance/%d/", time.Now().UnixNano()),
-	})
+			u, err := url.Parse(raw + "&list_page=15")
+			if err != nil {
+				t.Fatalf("%s is no URL", variable)
+			}
+			blobtest.Run(t, blobtest.Store{
+				Open: func(t *testing.T) blobio.Bucket {
+					b, err := OpenURL(context.Background(), u)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return b
+				},
+				Prefix: fmt.Sprintf("conformance/%d/", time.Now().UnixNano()),
+			})
+		})
+	}
 }
