@@ -2,7 +2,6 @@ package shardfmt
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-func verify(t testing.TB, sp *blobio.Space, url string) *Report {
+func check(t testing.TB, sp *blobio.Space, url string) *verify.Report {
 	t.Helper()
-	r, err := Verify(context.Background(), sp, url, VerifyOptions{})
+	r, err := verify.Shard(context.Background(), sp, url, verify.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +30,7 @@ func TestVerifyFindsEveryFlippedByte(t *testing.T) {
 		defer sp.Close()
 		root := "file://" + dir + "/s.amudai.shard"
 		written := writeSample(t, sp, root, 60, WriterOptions{Layout: layout, StripeRows: 40})
-		if r := verify(t, sp, root); !r.OK || r.UnprotectedBytes != 0 || r.Objects != len(written.Objects) {
+		if r := check(t, sp, root); !r.OK || r.UnprotectedBytes != 0 || r.Objects != len(written.Objects) {
 			t.Fatalf("%v: %+v", layout, r)
 		}
 		for _, o := range written.Objects {
@@ -60,8 +59,8 @@ func flipAll(t *testing.T, sp *blobio.Space, root, object string) {
 		if err := os.WriteFile(name, bad, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r := verify(t, sp, root)
-		found := slices.ContainsFunc(r.Errors, func(f Finding) bool { return f.Object == object })
+		r := check(t, sp, root)
+		found := slices.ContainsFunc(r.Errors, func(f verify.Finding) bool { return f.Object == object })
 		if r.OK || !found {
 			t.Errorf("byte %d of %s: %+v", i, filepath.Base(name), r.Errors)
 		}
@@ -71,35 +70,16 @@ func flipAll(t *testing.T, sp *blobio.Space, root, object string) {
 	}
 }
 
-func TestVerifyMissingObjects(t *testing.T) {
+func TestMissingStripe(t *testing.T) {
 	ctx := context.Background()
 	sp := blobio.NewSpace()
 	defer sp.Close()
-	if _, err := Verify(ctx, sp, "mem://v/none.amudai.shard", VerifyOptions{}); !errors.Is(err, blobio.ErrNotFound) {
-		t.Errorf("missing root: %v", err)
-	}
 	w := writeSample(t, sp, "mem://v/s.amudai.shard", 300, WriterOptions{StripeRows: 200})
 	if err := sp.Delete(ctx, w.Objects[0].URL, ""); err != nil {
 		t.Fatal(err)
 	}
-	r := verify(t, sp, w.URL)
+	r := check(t, sp, w.URL)
 	if r.OK || r.Errors[0].Object != w.Objects[0].URL {
 		t.Errorf("missing stripe: %+v", r)
-	}
-}
-
-// Golden shards are whole; what of them no checksum covers is told.
-func TestVerifyGoldenShards(t *testing.T) {
-	dir := interop.Dir(t)
-	for _, c := range slices.Concat(interop.Cases(t), interop.CasesIn(t, filepath.Join(dir, "reader-defect"))) {
-		sp := blobio.NewSpace()
-		r := verify(t, sp, "file://"+c.Shard())
-		if !r.OK {
-			t.Errorf("%s: %+v", c.Name, r.Errors)
-		}
-		if c.Rows > 0 && r.UnprotectedBytes == 0 && r.Bytes > 10_000 {
-			t.Errorf("%s: nothing is unprotected", c.Name)
-		}
-		sp.Close()
 	}
 }

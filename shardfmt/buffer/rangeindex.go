@@ -167,16 +167,3 @@ func (x *RangeIndex) rawInvalid() []byte {
 	}
 	return b
 }
-
-// RangeIndexUnprotected is the number of bytes of a range index that no checksum covers: its header and the
-// padding behind its blocks, or all of it if the blocks have none.
-func RangeIndexUnprotected(b []byte) uint64 {
-	if len(b) < rangeIndexHeader || b[3] == 0 {
-		return uint64(len(b))
-	}
-	blocks := uint64(0)
-	for i := range 3 {
-		blocks += min(u64(b[12:], i), uint64(len(b)))
-	}
-	return uint64(len(b)) - min(blocks, uint64(len(b)))
-}
