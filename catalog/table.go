@@ -174,3 +174,6 @@ func (c *Catalog) notFound(ctx context.Context, name Name, err error) error {
 	near := nearest(name.String(), there)
 	return fmt.Errorf("table %s: %w; there is %s", name, ErrNotFound, near)
 }
+
+// Head is the current snapshot of main, 0 for a table that has none yet.
+func (t *Table) Head() int64 { return t.head("") }

@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// narrow gives the fields with what was selected of them: the nesting is kept, members that nobody asked for
+// are left out, a selected node comes whole. Fields come in the order of their first selection. Nodes keep
+// their numbers.
+func narrow(s *schema.Schema, selected []*schema.Node) []*schema.Node {
+	parents := map[uint32]*schema.Node{}
+	index(s.Fields, parents)
+	var order []uint32
+	keep := map[uint32]bool{}  // nodes on the way to a selected one
+	whole := map[uint32]bool{} // selected nodes
+	for _, n := range selected {
+		whole[n.ID] = true
+		top := n
+		for at := n; at != nil; at = parents[at.ID] {
+			keep[at.ID] = true
+			// A list or map comes whole: its children are values of one column.
+			if at.Basic != schema.Struct {
+				whole[at.ID] = true
+			}
+			top = at
+		}
+		if !slices.Contains(order, top.ID) {
+			order = append(order, top.ID)
+		}
+	}
+	out := make([]*schema.Node, 0, len(order))
+	for _, id := range order {
+		for _, f := range s.Fields {
+			if f.ID == id {
+				out = append(out, narrowNode(f, keep, whole))
+			}
+		}
+	}
+	return out
+}
+
+func index(nodes []*schema.Node, parents map[uint32]*schema.Node) {
+	for _, n := range nodes {
+		for _, c := range n.Children {
+			parents[c.ID] = n
+		}
+		index(n.Children, parents)
+	}
+}
+
+func narrowNode(n *schema.Node, keep, whole map[uint32]bool) *schema.Node {
+	if whole[n.ID] {
+		return n
+	}
+	out := *n
+	out.Children = nil
+	for _, c := range n.Children {
+		if keep[c.ID] {
+			out.Children = append(out.Children, narrowNode(c, keep, whole))
+		}
+	}
+	return &out
+}
+
+// leaves lists the nodes below which nothing was narrowed away: what a shard is asked for.
+func leaves(full *schema.Schema, narrowed []*schema.Node) []*schema.Node {
+	byID := map[uint32]*schema.Node{}
+	var remember func([]*schema.Node)
+	remember = func(nodes []*schema.Node) {
+		for _, n := range nodes {
+			byID[n.ID] = n
+			remember(n.Children)
+		}
+	}
+	remember(full.Fields)
+	var out []*schema.Node
+	var visit func([]*schema.Node)
+	visit = func(nodes []*schema.Node) {
+		for _, n := range nodes {
+			if n == byID[n.ID] {
+				out = append(out, n)
+				continue
+			}
+			visit(n.Children)
+		}
+	}
+	visit(narrowed)
+	return out
+}

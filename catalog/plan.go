@@ -1,0 +1,184 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// ScanOptions say what to read of a table.
+type ScanOptions struct {
+	At
+	// Select lists columns by dotted path; nil is all of them.
+	Select []string
+	// Where is the filter; nil is all rows.
+	Where filter.Expr
+	// Limit ends the scan after so many rows, 0 for none.
+	Limit int64
+	// Ordered gives the rows in the order in which they were committed; otherwise shards come as they are read.
+	Ordered bool
+	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
+	BatchRows int
+}
+
+// DefaultBatchRows keeps a batch of ordinary rows at some megabytes.
+const DefaultBatchRows = 16 << 10
+
+// Plan is what a scan will read, and what the filter ruled out without opening anything.
+type Plan struct {
+	// Shards to read, in the order of their commits.
+	Shards []*manifest.Entry
+	// Total counts the live shards of the state; PrunedPartition those that partition values rule out, and
+	// PrunedBounds those that other counts and bounds of their entries rule out. Each shard counts once.
+	Total, PrunedPartition, PrunedBounds int
+
+	table   *Table
+	schema  *manifest.TableSchema
+	options ScanOptions
+	bound   *filter.Bound
+	columns []column
+}
+
+// column is one column of the result, possibly narrowed to some of its members.
+type column struct {
+	path string
+	node *schema.Node
+}
+
+// Plan prunes by what the manifests say. It reads manifests and opens no shard.
+func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
+	s, err := t.snapshot(o.At)
+	if err != nil {
+		return nil, err
+	}
+	ts := t.schema
+	if s != nil && s.SchemaID != nil && !o.followsTable() {
+		if ts, err = t.schemaByID(*s.SchemaID); err != nil {
+			return nil, err
+		}
+	}
+	p := &Plan{table: t, schema: ts, options: o}
+	if err := p.bind(); err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return p, nil
+	}
+	skipped := 0
+	for e, err := range t.entriesOf(ctx, s, func(m iceberg.ManifestFile) bool {
+		skip := p.skipsManifest(m)
+		if skip {
+			skipped += int(m.AddedDataFiles() + m.ExistingDataFiles())
+		}
+		return skip
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		p.consider(e)
+	}
+	p.Total += skipped
+	p.PrunedPartition += skipped
+	slices.SortStableFunc(p.Shards, byCommit)
+	return p, nil
+}
+
+// followsTable: the head of main is read by the table's current schema, an older state by its own.
+func (o *ScanOptions) followsTable() bool {
+	return o.SnapshotID == 0 && o.AsOf.IsZero() && (o.Ref == "" || o.Ref == "main")
+}
+
+func byCommit(a, b *manifest.Entry) int {
+	if a.Sequence != b.Sequence {
+		return int(a.Sequence - b.Sequence)
+	}
+	return strings.Compare(a.Path, b.Path)
+}
+
+// schemaByID is the table's schema of an earlier time.
+func (t *Table) schemaByID(id int) (*manifest.TableSchema, error) {
+	if id == t.ice.Schema().ID {
+		return t.schema, nil
+	}
+	for _, sc := range t.ice.Metadata().Schemas() {
+		if sc.ID == id {
+			notes, err := manifest.ParseTypeNotes(t.ice.Properties()[manifest.TypesProperty])
+			if err != nil {
+				return nil, err
+			}
+			return manifest.NewTableSchema(sc, notes)
+		}
+	}
+	return nil, fmt.Errorf("table %s: schema %d: %w", t.name, id, ErrNotFound)
+}
+
+// bind ties filter and selection to the schema.
+func (p *Plan) bind() error {
+	if p.options.Where != nil {
+		bound, err := filter.Bind(p.options.Where, p.schema.Shard)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		p.bound = bound
+	}
+	if p.options.Select == nil {
+		for _, f := range p.schema.Shard.Fields {
+			p.columns = append(p.columns, column{quotePath(f.Name), f})
+		}
+		return nil
+	}
+	for _, path := range p.options.Select {
+		n, err := p.schema.Shard.Lookup(path)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		p.columns = append(p.columns, column{path, n})
+	}
+	return nil
+}
+
+// quotePath escapes the dots of a field name.
+func quotePath(name string) string { return strings.ReplaceAll(name, ".", `\.`) }
+
+// skipsManifest judges by the partition summaries of a manifest.
+func (p *Plan) skipsManifest(m iceberg.ManifestFile) bool {
+	spec := p.table.ice.Metadata().PartitionSpecByID(int(m.PartitionSpecID()))
+	if p.bound == nil || spec == nil || spec.NumFields() == 0 {
+		return false
+	}
+	return !p.bound.MayMatch(func(id uint32) *filter.Stats {
+		return p.schema.SummaryStats(*spec, m.Partitions(), id)
+	})
+}
+
+// consider counts an entry where it is ruled out, or takes it.
+func (p *Plan) consider(e *manifest.Entry) {
+	p.Total++
+	switch {
+	case p.bound == nil:
+		p.Shards = append(p.Shards, e)
+	case p.prunedByPartition(e):
+		p.PrunedPartition++
+	case !p.bound.MayMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }):
+		p.PrunedBounds++
+	default:
+		p.Shards = append(p.Shards, e)
+	}
+}
+
+func (p *Plan) prunedByPartition(e *manifest.Entry) bool {
+	spec := p.table.ice.Metadata().PartitionSpecByID(e.SpecID)
+	if spec == nil || spec.NumFields() == 0 {
+		return false
+	}
+	return !p.bound.MayMatch(func(id uint32) *filter.Stats {
+		return p.schema.PartitionStats(*spec, e.Partition, id)
+	})
+}

@@ -1,0 +1,238 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// projection turns the batches of one shard into the table's columns. Fields are matched by Iceberg field id,
+// never by name: a column the shard lacks is null, a narrower number is widened, members come in the table's
+// order.
+type projection struct {
+	// target are the columns wanted, by the table's schema, and ids their field ids by node number.
+	target []*schema.Node
+	ids    []int
+	// shard is the shard's schema and shardIDs the field ids of its nodes.
+	shard    *schema.Schema
+	shardIDs []int
+}
+
+// apply projects a batch that has the shard's top-level fields by name.
+func (p *projection) apply(b arrow.RecordBatch, to *arrow.Schema) (arrow.RecordBatch, error) {
+	rows := int(b.NumRows())
+	columns := make([]arrow.Array, len(p.target))
+	for i, n := range p.target {
+		source := p.source(n, p.shard.Fields)
+		at := -1
+		if source != nil {
+			at = columnIndex(b, source.Name)
+		}
+		if at < 0 {
+			columns[i] = nulls(n, rows)
+			continue
+		}
+		a, err := p.adapt(b.Column(at), source, n)
+		if err != nil {
+			return nil, err
+		}
+		columns[i] = a
+	}
+	return array.NewRecordBatch(to, columns, int64(rows)), nil
+}
+
+func columnIndex(b arrow.RecordBatch, name string) int {
+	for i, f := range b.Schema().Fields() {
+		if f.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// source finds the node among candidates that has n's field id.
+func (p *projection) source(n *schema.Node, candidates []*schema.Node) *schema.Node {
+	for _, c := range candidates {
+		if id := p.shardIDs[c.ID]; id != 0 && id == p.ids[n.ID] {
+			return c
+		}
+	}
+	return nil
+}
+
+func nulls(n *schema.Node, rows int) arrow.Array {
+	return array.MakeArrayOfNull(memory.DefaultAllocator, arrowtype.Type(n), rows)
+}
+
+// adapt turns the values of a shard's field into those of the table's.
+func (p *projection) adapt(a arrow.Array, from, to *schema.Node) (arrow.Array, error) {
+	want := arrowtype.Type(to)
+	if arrow.TypeEqual(a.DataType(), want) {
+		return a, nil
+	}
+	switch {
+	case from.Basic == schema.Struct && to.Basic == schema.Struct:
+		return p.adaptStruct(a.(*array.Struct), from, to)
+	case from.Basic == schema.List && to.Basic == schema.List, from.Basic == schema.Map && to.Basic == schema.Map,
+		from.Basic == schema.FixedSizeList && to.Basic == schema.FixedSizeList:
+		return p.adaptList(a, from, to)
+	case from.Basic == schema.Union || to.Basic == schema.Union || !manifest.Promotable(from, to):
+		return nil, fmt.Errorf("%w: field %q of type %s as %s", manifest.ErrSchema, from.Name, manifest.TypeName(from), manifest.TypeName(to))
+	}
+	return widen(a, want)
+}
+
+func (p *projection) adaptStruct(a *array.Struct, from, to *schema.Node) (arrow.Array, error) {
+	children := make([]arrow.ArrayData, len(to.Children))
+	for i, n := range to.Children {
+		child := nulls(n, a.Len())
+		if source := p.source(n, from.Children); source != nil {
+			if at, ok := a.DataType().(*arrow.StructType).FieldIdx(source.Name); ok {
+				var err error
+				if child, err = p.adapt(a.Field(at), source, n); err != nil {
+					return nil, err
+				}
+			}
+		}
+		children[i] = child.Data()
+	}
+	// Field has applied the offset of a to its children, so the new array begins at 0 with a bitmap of its own.
+	bitmap := validity(a)
+	data := array.NewData(arrowtype.Type(to), a.Len(), []*memory.Buffer{bitmap}, children, a.NullN(), 0)
+	return array.NewStructData(data), nil
+}
+
+// validity copies the validity of a to a bitmap that begins at its first value; nil if nothing is null.
+func validity(a arrow.Array) *memory.Buffer {
+	if a.NullN() == 0 {
+		return nil
+	}
+	bits := make([]byte, (a.Len()+7)/8)
+	for i := range a.Len() {
+		if a.IsValid(i) {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	return memory.NewBufferBytes(bits)
+}
+
+// adaptList keeps offsets and validity and adapts what lies in the lists.
+func (p *projection) adaptList(a arrow.Array, from, to *schema.Node) (arrow.Array, error) {
+	data := a.Data()
+	inner := array.MakeFromData(data.Children()[0])
+	var adapted arrow.Array
+	var err error
+	if from.Basic == schema.Map {
+		entries := inner.(*array.Struct)
+		adapted, err = p.adaptEntries(entries, from, to)
+	} else {
+		adapted, err = p.adapt(inner, from.Children[0], to.Children[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := array.NewData(arrowtype.Type(to), data.Len(), data.Buffers(), []arrow.ArrayData{adapted.Data()}, data.NullN(), data.Offset())
+	return array.MakeFromData(out), nil
+}
+
+// adaptEntries adapts keys and values of a map, which pair by place.
+func (p *projection) adaptEntries(entries *array.Struct, from, to *schema.Node) (arrow.Array, error) {
+	var children []arrow.ArrayData
+	for i := range 2 {
+		child, err := p.adapt(entries.Field(i), from.Children[i], to.Children[i])
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, child.Data())
+	}
+	typ := arrowtype.Type(to).(*arrow.MapType).Elem()
+	return array.NewStructData(array.NewData(typ, entries.Len(), []*memory.Buffer{nil}, children, 0, 0)), nil
+}
+
+// widen converts integers and floats to a type that holds all their values, or gives the bytes a new meaning.
+func widen(a arrow.Array, to arrow.DataType) (arrow.Array, error) {
+	if ext, ok := to.(arrow.ExtensionType); ok {
+		storage := a
+		if from, ok := a.(array.ExtensionArray); ok {
+			storage = from.Storage()
+		}
+		if !arrow.TypeEqual(storage.DataType(), ext.StorageType()) {
+			return nil, fmt.Errorf("%w: %s as %s", manifest.ErrSchema, a.DataType(), to)
+		}
+		return array.NewExtensionArrayWithStorage(ext, storage), nil
+	}
+	b := array.NewBuilder(memory.DefaultAllocator, to)
+	b.Reserve(a.Len())
+	get, err := numbers(a)
+	if err != nil {
+		return nil, err
+	}
+	put, err := appender(b)
+	if err != nil {
+		return nil, err
+	}
+	for i := range a.Len() {
+		if a.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		put(get(i))
+	}
+	return b.NewArray(), nil
+}
+
+// wide is a number of any type: an integer (signed ones in two's complement), or a float.
+type wide struct {
+	bits  uint64
+	float float64
+}
+
+func numbers(a arrow.Array) (func(int) wide, error) {
+	switch a := a.(type) {
+	case *array.Int8:
+		return func(i int) wide { return wide{bits: uint64(a.Value(i))} }, nil
+	case *array.Int16:
+		return func(i int) wide { return wide{bits: uint64(a.Value(i))} }, nil
+	case *array.Int32:
+		return func(i int) wide { return wide{bits: uint64(a.Value(i))} }, nil
+	case *array.Int64:
+		return func(i int) wide { return wide{bits: uint64(a.Value(i))} }, nil
+	case *array.Uint8:
+		return func(i int) wide { return wide{bits: uint64(a.Value(i))} }, nil
+	case *array.Uint16:
+		return func(i int) wide { return wide{bits: uint64(a.Value(i))} }, nil
+	case *array.Uint32:
+		return func(i int) wide { return wide{bits: uint64(a.Value(i))} }, nil
+	case *array.Uint64:
+		return func(i int) wide { return wide{bits: a.Value(i)} }, nil
+	case *array.Float32:
+		return func(i int) wide { return wide{float: float64(a.Value(i))} }, nil
+	}
+	return nil, fmt.Errorf("%w: %s is no number", manifest.ErrSchema, a.DataType())
+}
+
+func appender(b array.Builder) (func(wide), error) {
+	switch b := b.(type) {
+	case *array.Int16Builder:
+		return func(w wide) { b.UnsafeAppend(int16(w.bits)) }, nil
+	case *array.Int32Builder:
+		return func(w wide) { b.UnsafeAppend(int32(w.bits)) }, nil
+	case *array.Int64Builder:
+		return func(w wide) { b.UnsafeAppend(int64(w.bits)) }, nil
+	case *array.Uint16Builder:
+		return func(w wide) { b.UnsafeAppend(uint16(w.bits)) }, nil
+	case *array.Uint32Builder:
+		return func(w wide) { b.UnsafeAppend(uint32(w.bits)) }, nil
+	case *array.Uint64Builder:
+		return func(w wide) { b.UnsafeAppend(w.bits) }, nil
+	case *array.Float64Builder:
+		return func(w wide) { b.UnsafeAppend(w.float) }, nil
+	}
+	return nil, fmt.Errorf("%w: nothing widens to %s", manifest.ErrSchema, b.Type())
+}
