@@ -1,0 +1,202 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// batches reads one shard, filtered and projected to the result's columns. It ends when yield returns false.
+func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arrow.RecordBatch) bool) error {
+	p := r.plan
+	if !e.IsShard() {
+		return corrupt.Locate(corrupt.Unsupported(-1, "an entry of format %q", e.Format), e.Path, 0)
+	}
+	if len(r.types.Fields()) == 0 && p.bound == nil {
+		yield(empty(r.types, e.Records))
+		return nil
+	}
+	shard, err := p.table.openShard(ctx, e)
+	if err != nil {
+		return err
+	}
+	q, err := p.shardQuery(ctx, shard)
+	if err != nil {
+		return err
+	}
+	var stats shardfmt.ScanStats
+	defer func() { r.count(shard, &stats) }()
+	o := q.options
+	o.Stats, o.BatchRows = &stats, p.options.BatchRows
+	for b, err := range shard.Scan(ctx, o) {
+		if err != nil {
+			return err
+		}
+		if b, err = q.finish(ctx, b, r.types); err != nil {
+			return fmt.Errorf("%s: %w", e.Path, err)
+		}
+		if b.NumRows() > 0 && !yield(b) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// count adds up what the scan of one shard left out.
+func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(shard.Stripes()); n > 0 && s.StripesPruned == n {
+		r.stats.ShardsPrunedStats++ // each stripe of it is accounted for by the shard
+	} else {
+		r.stats.StripesPruned += s.StripesPruned
+	}
+	r.stats.BlocksRead += s.BlocksRead
+	r.stats.BlocksPruned += s.BlocksPruned
+}
+
+// openShard opens the shard of an entry, allowed to refer to the table's own vault folder and to what it has
+// adopted.
+func (t *Table) openShard(ctx context.Context, e *manifest.Entry) (*shardfmt.Shard, error) {
+	allow, err := t.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	return shardfmt.Open(ctx, t.cat.space, e.Path, shardfmt.OpenOptions{Size: e.RootBytes, Allow: allow})
+}
+
+// shardQuery is a scan of the table in the terms of one shard.
+type shardQuery struct {
+	options shardfmt.ScanOptions
+	project projection
+	// filter is what the shard's scan could not do itself, bound to needed, the columns read for the filter and
+	// the result together.
+	filter *filter.Bound
+	needed []*schema.Node
+	output []*schema.Node
+}
+
+// shardQuery translates the plan. Where the filter's fields have the same names and types in the shard, the
+// shard's scan filters, with all its pruning; else the rows are filtered after they were projected.
+func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQuery, error) {
+	s, err := shard.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := p.schema.MapShard(ctx, shard.Root())
+	if err != nil {
+		return nil, err
+	}
+	q := &shardQuery{output: p.output()}
+	q.project = projection{ids: p.schema.IDs, shard: s, shardIDs: ids}
+	q.needed = q.output
+	if p.bound != nil {
+		if q.options.Filter = p.pushDown(s, ids); q.options.Filter == nil {
+			q.filter = p.bound
+			q.needed = narrow(p.schema.Shard, append(p.selected(), p.filterNodes()...))
+		}
+	}
+	q.project.target = q.needed
+	q.options.Columns = q.paths(p.schema.Shard)
+	return q, nil
+}
+
+func (p *Plan) filterNodes() []*schema.Node {
+	var out []*schema.Node
+	for _, id := range p.bound.Nodes() {
+		out = append(out, p.schema.Node(p.schema.IDs[id]))
+	}
+	return out
+}
+
+// pushDown binds the filter to the shard's schema, nil if that would mean anything else there.
+func (p *Plan) pushDown(s *schema.Schema, ids []int) *filter.Bound {
+	for i, path := range p.bound.Paths() {
+		n, err := s.Lookup(schema.JoinPath(path...))
+		if err != nil || ids[n.ID] != p.schema.IDs[p.bound.Nodes()[i]] {
+			return nil
+		}
+		column := p.schema.Node(ids[n.ID])
+		if n.Basic != column.Basic || n.Signed != column.Signed || n.Label() != column.Label() {
+			return nil
+		}
+	}
+	bound, err := filter.Bind(p.options.Where, s)
+	if err != nil {
+		return nil
+	}
+	return bound
+}
+
+// paths are the shard's names of the fields needed; fields it lacks are left out.
+func (q *shardQuery) paths(table *schema.Schema) []string {
+	byID := map[int][]string{}
+	var visit func(nodes []*schema.Node, prefix []string)
+	visit = func(nodes []*schema.Node, prefix []string) {
+		for _, n := range nodes {
+			path := append(prefix[:len(prefix):len(prefix)], n.Name)
+			if id := q.project.shardIDs[n.ID]; id != 0 {
+				byID[id] = path
+			}
+			if n.Basic == schema.Struct {
+				visit(n.Children, path)
+			}
+		}
+	}
+	visit(q.project.shard.Fields, nil)
+	paths := []string{}
+	for _, n := range leaves(table, q.needed) {
+		if path, ok := byID[q.project.ids[n.ID]]; ok {
+			paths = append(paths, schema.JoinPath(path...))
+		}
+	}
+	return paths
+}
+
+// finish turns a batch of the shard into one of the result.
+func (q *shardQuery) finish(ctx context.Context, b arrow.RecordBatch, types *arrow.Schema) (arrow.RecordBatch, error) {
+	if q.filter == nil {
+		return q.project.apply(b, types)
+	}
+	b, err := q.project.apply(b, arrowtype.Schema(&schema.Schema{Fields: q.needed}))
+	if err != nil {
+		return nil, err
+	}
+	if b, err = selectRows(ctx, b, q.filter); err != nil {
+		return nil, err
+	}
+	// The result's columns again, without those that only the filter needed.
+	columns := make([]arrow.Array, len(q.output))
+	outer := projection{target: q.output, ids: q.project.ids, shard: &schema.Schema{Fields: q.needed}, shardIDs: q.project.ids}
+	if b.NumCols() == int64(len(q.output)) && b.Schema().Equal(types) {
+		return b, nil
+	}
+	if len(columns) == 0 {
+		return empty(types, b.NumRows()), nil
+	}
+	return outer.apply(b, types)
+}
+
+// selectRows keeps the rows that a filter selects.
+func selectRows(ctx context.Context, b arrow.RecordBatch, f *filter.Bound) (arrow.RecordBatch, error) {
+	bitmap, n, err := f.Select(b)
+	if err != nil || int64(n) == b.NumRows() {
+		return b, err
+	}
+	if b.NumCols() == 0 {
+		return empty(b.Schema(), int64(n)), nil
+	}
+	mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(bitmap), nil, 0)
+	return compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
+}
