@@ -73,6 +73,9 @@ func (t *Table) openShard(ctx context.Context, e *manifest.Entry) (*shardfmt.Sha
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPlace(e.Path, allow); err != nil {
+		return nil, err
+	}
 	return shardfmt.Open(ctx, t.cat.space, e.Path, shardfmt.OpenOptions{Size: e.RootBytes, Allow: allow})
 }
 

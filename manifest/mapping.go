@@ -61,20 +61,20 @@ func (t *TableSchema) MapShard(ctx context.Context, root *meta.Root) ([]int, err
 	if text := fieldIDsOf(properties); text != "" {
 		ids, err = ParseFieldIDs(text, int(s.Count))
 	} else {
-		ids = t.byName(s)
+		ids = t.ByName(s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := t.check(s, ids); err != nil {
+	if err := t.Check(s, ids); err != nil {
 		return nil, fmt.Errorf("%s: %w", root.URL(), err)
 	}
 	return ids, nil
 }
 
-// byName pairs an adopted shard's fields with the columns by name, then by alias; children of lists and maps
+// ByName pairs an adopted shard's fields with the columns by name, then by alias; children of lists and maps
 // pair by place.
-func (t *TableSchema) byName(s *schema.Schema) []int {
+func (t *TableSchema) ByName(s *schema.Schema) []int {
 	ids := make([]int, s.Count)
 	t.pairNames(Columns(s), t.Shard.Fields, ids)
 	return ids
@@ -127,8 +127,8 @@ func named(columns []*schema.Node, n *schema.Node) *schema.Node {
 	return nil
 }
 
-// check refuses fields whose values the column can't hold, and shards that lack a required column.
-func (t *TableSchema) check(s *schema.Schema, ids []int) error {
+// Check refuses fields whose values the column can't hold, and shards that lack a required column.
+func (t *TableSchema) Check(s *schema.Schema, ids []int) error {
 	have := make(map[int]bool, len(ids))
 	err := walk(s.Fields, func(n *schema.Node) error {
 		c := t.nodes[ids[n.ID]]

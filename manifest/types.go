@@ -32,6 +32,16 @@ func ToIceberg(s *schema.Schema) (*iceberg.Schema, TypeNotes, error) {
 	return fresh, notes, err
 }
 
+// ToIcebergFrom maps more fields for a table whose last field id is given, with ids that follow it.
+func ToIcebergFrom(s *schema.Schema, last int) ([]iceberg.NestedField, TypeNotes, error) {
+	fields, err := toFields(Columns(s), &last)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes, err := NotesFor(s, iceberg.NewSchema(0, fields...))
+	return fields, notes, err
+}
+
 // Columns are the fields of s that a table has: all but the internal ones.
 func Columns(s *schema.Schema) []*schema.Node {
 	out := make([]*schema.Node, 0, len(s.Fields))

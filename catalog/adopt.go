@@ -1,0 +1,224 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// AdoptedProperty is the table property that lists, as a JSON array, the folders outside the vault whose shards
+// are part of the table. They are read and marked, never swept.
+const AdoptedProperty = "shardcat.adopted"
+
+// Adopted lists the adopted folders, each with a trailing slash.
+func (t *Table) Adopted() ([]string, error) { return parseAdopted(t.Properties()[AdoptedProperty]) }
+
+func parseAdopted(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var folders []string
+	if err := json.Unmarshal([]byte(text), &folders); err != nil {
+		return nil, fmt.Errorf("table property %s: %w", AdoptedProperty, err)
+	}
+	return folders, nil
+}
+
+// Allowed is where the table's shards and what they refer to may lie: its vault folder and the adopted ones.
+func (t *Table) Allowed() ([]urlresolve.Prefix, error) {
+	folders, err := t.Adopted()
+	if err != nil {
+		return nil, err
+	}
+	return prefixes(append(folders, t.VaultFolder()))
+}
+
+func prefixes(folders []string) ([]urlresolve.Prefix, error) {
+	var out []urlresolve.Prefix
+	for _, f := range folders {
+		p, err := urlresolve.ParsePrefix(strings.TrimSuffix(f, "/"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// checkPlace refuses an entry whose root lies where the table has no business.
+func checkPlace(path string, allow []urlresolve.Prefix) error {
+	at, err := urlresolve.Parse(path)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(allow, func(p urlresolve.Prefix) bool { return p.Holds(at) }) {
+		return fmt.Errorf("%w: the entry %s lies neither in the table's vault folder nor in an adopted one", ErrUnsafe, path)
+	}
+	return nil
+}
+
+// RegisterOptions of Register.
+type RegisterOptions struct {
+	// JobID names the delivery, see BeginJob.
+	JobID string
+}
+
+// Registered is what Register added.
+type Registered struct {
+	*Committed
+	Shards  []string `json:"shards"`
+	Records int64    `json:"records"`
+}
+
+// Register makes existing shards part of the table, where they lie. Their folders become adopted: read, and
+// never swept. Fields are matched by the ids the shard carries, else by name; the shard's other objects must lie
+// in its root's folder or in an adopted one. All shards come in one snapshot, or none.
+func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
+	var entries []*manifest.Entry
+	var folders []string
+	for _, u := range urls {
+		e, folder, err := t.adopt(ctx, u)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(entries, func(x *manifest.Entry) bool { return x.Path == e.Path }) {
+			return nil, fmt.Errorf("%w: %s is given twice", ErrInvalid, e.Path)
+		}
+		entries = append(entries, e)
+		if folder != "" {
+			folders = append(folders, folder)
+		}
+	}
+	out := &Registered{}
+	for _, e := range entries {
+		out.Shards, out.Records = append(out.Shards, e.Path), out.Records+e.Records
+	}
+	j, before, err := t.BeginJob(ctx, JobRegister, o.JobID, nil, func(string) []string { return out.Shards })
+	if before != nil || err != nil {
+		return &Registered{Committed: before}, err
+	}
+	out.Committed, err = j.register(ctx, entries, folders)
+	if err != nil {
+		j.Fail(ctx, nil)
+		return nil, err
+	}
+	return out, nil
+}
+
+// register commits adopted entries together with the folders they lie in.
+func (j *Job) register(ctx context.Context, entries []*manifest.Entry, folders []string) (*Committed, error) {
+	return j.commit(ctx, change{
+		Change: manifest.Change{Operation: table.OpAppend, Add: entries, CheckDuplicates: true},
+		properties: func(current map[string]string) map[string]string {
+			known, err := parseAdopted(current[AdoptedProperty])
+			if err != nil {
+				return nil // validate has refused it
+			}
+			return adoptedWith(known, folders)
+		},
+		validate: func(t *Table) error {
+			if _, err := t.Adopted(); err != nil {
+				return err
+			}
+			return j.checkEntries(t, entries)
+		},
+	})
+}
+
+// adoptedWith is the property with more folders, nil if they are all known.
+func adoptedWith(known, more []string) map[string]string {
+	all := slices.Concat(known, more)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == len(known) {
+		return nil
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil // strings: can't happen
+	}
+	return map[string]string{AdoptedProperty: string(text)}
+}
+
+// adopt describes an existing shard, and names the folder to adopt, "" if it lies in the table's own.
+func (t *Table) adopt(ctx context.Context, url string) (*manifest.Entry, string, error) {
+	path, err := t.cat.space.Mount(ctx, url)
+	if err != nil {
+		return nil, "", err
+	}
+	folder, err := urlresolve.Base(path)
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case t.owns(path):
+		if err := t.checkTombstones(ctx, path); err != nil {
+			return nil, "", err
+		}
+		folder = ""
+	case strings.HasPrefix(path, t.cat.vault+"/"):
+		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder", ErrUnsafe, path)
+	}
+	e, err := t.describe(ctx, path, folder)
+	return e, folder, err
+}
+
+// describe opens a shard and makes its entry, partition included. folder, if not empty, is about to be adopted.
+func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.Entry, error) {
+	allow, err := t.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	if folder != "" {
+		more, err := prefixes([]string{folder})
+		if err != nil {
+			return nil, err
+		}
+		allow = append(allow, more...)
+	}
+	shard, err := shardfmt.Open(ctx, t.cat.space, path, shardfmt.OpenOptions{Allow: allow})
+	if err != nil {
+		return nil, err
+	}
+	ids, err := t.schema.MapShard(ctx, shard.Root())
+	if err != nil {
+		return nil, err
+	}
+	e, err := manifest.Describe(ctx, shard.Root(), ids)
+	if err != nil {
+		return nil, err
+	}
+	if folder != "" {
+		e.Flags |= manifest.Adopted
+	}
+	spec := t.ice.Spec()
+	e.SpecID = spec.ID()
+	e.Partition, err = manifest.PartitionOf(e, spec, t.schema.Iceberg)
+	return e, err
+}
+
+// checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it
+// live again while the second sweep runs would lose it.
+func (t *Table) checkTombstones(ctx context.Context, path string) error {
+	for info, err := range t.cat.space.List(ctx, t.VaultFolder()+"_gc/") {
+		if err != nil {
+			return err
+		}
+		text, _, err := t.cat.space.ReadAll(ctx, info.URL, controlLimit)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(text), path[strings.LastIndexByte(path, '/')+1:]) {
+			return fmt.Errorf("%w: %s is marked for deletion by %s; let the collection end, or copy the shard", ErrUnsafe, path, info.URL)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// AddColumns adds the fields of s that the table lacks, by name, as nullable columns at its end. Shards written
+// before have nulls there. That there is nothing to add is no error.
+func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
+	for n := 1; ; n++ {
+		missing := t.missingFields(s)
+		if len(missing) == 0 {
+			return nil
+		}
+		updates, err := t.addColumns(missing)
+		if err != nil {
+			return err
+		}
+		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), []table.Requirement{
+			table.AssertTableUUID(t.ice.Metadata().TableUUID()),
+			table.AssertCurrentSchemaID(t.ice.Schema().ID),
+			table.AssertLastAssignedFieldID(t.ice.Metadata().LastColumnID()),
+		}, updates)
+		// Lost answer or not: what counts is what the table has now.
+		if err := t.Refresh(ctx); err != nil {
+			return errors.Join(sendErr, err)
+		}
+		if len(t.missingFields(s)) == 0 {
+			return nil
+		}
+		if n >= t.cat.opts.CommitAttempts {
+			return fmt.Errorf("%w: table %s: columns could not be added: %w", ErrConflict, t.name, sendErr)
+		}
+		if err := pause(ctx, n); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *Table) missingFields(s *schema.Schema) []*schema.Node {
+	ids := t.schema.ByName(s)
+	var out []*schema.Node
+	for _, f := range manifest.Columns(s) {
+		if ids[f.ID] == 0 {
+			field := *f
+			field.Nullable = true
+			out = append(out, &field)
+		}
+	}
+	return out
+}
+
+// addColumns makes the updates of a schema with more fields.
+func (t *Table) addColumns(fields []*schema.Node) ([]table.Update, error) {
+	more, notes, err := manifest.ToIcebergFrom(&schema.Schema{Fields: fields}, t.ice.Metadata().LastColumnID())
+	if err != nil {
+		return nil, err
+	}
+	next := iceberg.NewSchemaWithIdentifiers(t.ice.Schema().ID+1, t.ice.Schema().IdentifierFieldIDs,
+		append(t.ice.Schema().Fields(), more...)...)
+	updates := []table.Update{table.NewAddSchemaUpdate(next), table.NewSetCurrentSchemaUpdate(-1)}
+	if len(notes) > 0 {
+		all, err := manifest.ParseTypeNotes(t.Properties()[manifest.TypesProperty])
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = manifest.TypeNotes{}
+		}
+		maps.Copy(all, notes)
+		updates = append(updates, table.NewSetPropertiesUpdate(iceberg.Properties{manifest.TypesProperty: all.Encode()}))
+	}
+	return updates, nil
+}

@@ -1,0 +1,320 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// RecordSource yields records as batches of canonical Arrow types; package foreign's sources are some.
+type RecordSource interface {
+	// Schema of all batches.
+	Schema() *schema.Schema
+	// Next gives the next batch, or io.EOF.
+	Next(ctx context.Context) (arrow.RecordBatch, error)
+}
+
+// IngestOptions of Ingest. The zero value is valid.
+type IngestOptions struct {
+	// JobID names the delivery: the same one delivered twice is committed once. Random if empty.
+	JobID string
+	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
+	ShardRows  int64
+	StripeRows int
+	// Profile and Layout of the shards.
+	Profile encode.Profile
+	Layout  shardfmt.Layout
+	// CreationTime of all records, now if zero.
+	CreationTime time.Time
+	// Properties and StandardProperties of each shard.
+	Properties, StandardProperties []*metapb.NameValuePair
+	// Bloom asks for Bloom filters, by column and target rate of false positives (0: the default).
+	Bloom map[string]float64
+	// Progress, if not nil, is told how many rows were read so far.
+	Progress func(rows int64)
+}
+
+// DefaultShardRows makes shards of four full stripes.
+const DefaultShardRows = 4 << 20
+
+// Ingested is what an ingestion added.
+type Ingested struct {
+	*Committed
+	Shards []string `json:"shards"`
+	Rows   int64    `json:"rows"`
+	// Bytes stored, roots included.
+	Bytes int64 `json:"bytes"`
+}
+
+// Ingest writes the records of a source as shards of the table and commits them in one snapshot. Columns are
+// matched by name; columns that the source lacks are null, fields that the table lacks are manifest.ErrSchema
+// (see AddColumns). If anything fails, nothing is registered and what was written is deleted again.
+func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (*Ingested, error) {
+	project, err := t.projectSource(src.Schema())
+	if err != nil {
+		return nil, err
+	}
+	j, before, err := t.BeginJob(ctx, JobAppend, o.JobID, nil, t.outputsOf)
+	if before != nil || err != nil {
+		return &Ingested{Committed: before}, err
+	}
+	w := newShardWriters(t, j, &o)
+	out, err := t.ingest(ctx, src, project, w)
+	if err != nil {
+		w.abort()
+		j.Fail(ctx, w.objects)
+		return nil, err
+	}
+	return out, nil
+}
+
+// outputsOf names what an attempt will write: roots and data under names that begin with the attempt.
+func (t *Table) outputsOf(attempt string) []string {
+	return []string{t.VaultFolder() + attempt + "-*", t.VaultFolder() + "data/" + attempt + "-*"}
+}
+
+func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*Ingested, error) {
+	out := &Ingested{}
+	types := arrowtype.Schema(t.schema.Shard)
+	for {
+		b, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Rows += b.NumRows()
+		if b, err = project.apply(b, types); err != nil {
+			return nil, err
+		}
+		if err := w.write(ctx, b); err != nil {
+			return nil, err
+		}
+		if w.options.Progress != nil {
+			w.options.Progress(out.Rows)
+		}
+	}
+	entries, err := w.close(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		out.Shards, out.Bytes = append(out.Shards, e.Path), out.Bytes+e.StoredBytes
+	}
+	if len(entries) == 0 {
+		out.Committed = &Committed{SnapshotID: t.Head()}
+		return out, w.job.end(ctx, OutcomeCommitted, t.Head())
+	}
+	out.Committed, err = w.job.Append(ctx, entries)
+	return out, err
+}
+
+// projectSource pairs a source's fields with the columns by name.
+func (t *Table) projectSource(s *schema.Schema) (*projection, error) {
+	ids := t.schema.ByName(s)
+	if err := t.schema.Check(s, ids); err != nil {
+		return nil, err
+	}
+	for _, f := range manifest.Columns(s) {
+		if ids[f.ID] == 0 {
+			return nil, fmt.Errorf("%w: the table has no column %q; there is %s", manifest.ErrSchema, f.Name,
+				nearest(f.Name, fieldNames(t.schema.Shard.Fields)))
+		}
+	}
+	return &projection{target: t.schema.Shard.Fields, ids: t.schema.IDs, shard: s, shardIDs: ids}, nil
+}
+
+func fieldNames(nodes []*schema.Node) []refName {
+	var names []refName
+	for _, n := range nodes {
+		names = append(names, refName(n.Name))
+	}
+	return names
+}
+
+// shardWriters writes the shards of one ingestion, one at a time for each partition.
+type shardWriters struct {
+	table   *Table
+	job     *Job
+	options *IngestOptions
+	split   *splitter
+	created uint64
+	open    map[string]*openShard
+	// finished shards, and all objects that exist because of this ingestion.
+	entries []*manifest.Entry
+	objects []string
+	count   int
+}
+
+// openShard is a shard being written.
+type openShard struct {
+	writer    *shardfmt.Writer
+	rows      int64
+	partition map[int]any
+	// number tells shards apart, and older ones from newer.
+	number int
+}
+
+// maxOpenShards bounds the memory of an ingestion into many partitions; the longest open one is ended first.
+const maxOpenShards = 16
+
+func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
+	if o.ShardRows <= 0 {
+		o.ShardRows = DefaultShardRows
+	}
+	created := o.CreationTime
+	if created.IsZero() {
+		created = t.cat.opts.Now()
+	}
+	return &shardWriters{
+		table: t, job: j, options: o, split: newSplitter(t), created: Ticks(created), open: map[string]*openShard{},
+	}
+}
+
+// Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
+func Ticks(t time.Time) uint64 {
+	const epochSeconds, perSecond = 62_135_596_800, 10_000_000
+	return uint64((t.Unix()+epochSeconds)*perSecond + int64(t.Nanosecond()/100))
+}
+
+// write adds the rows of a batch to the shards of their partitions.
+func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
+	parts, err := w.split.split(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		for b := p.batch; b.NumRows() > 0; {
+			s, err := w.shard(ctx, p)
+			if err != nil {
+				return err
+			}
+			n := min(b.NumRows(), w.options.ShardRows-s.rows)
+			if err := s.writer.Write(b.NewSlice(0, n)); err != nil {
+				return err
+			}
+			s.rows += n
+			b = b.NewSlice(n, b.NumRows())
+			if s.rows == w.options.ShardRows {
+				if err := w.end(ctx, p.key); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// shard gives the open shard of a partition.
+func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
+	if s := w.open[p.key]; s != nil {
+		return s, nil
+	}
+	if len(w.open) >= maxOpenShards {
+		if err := w.end(ctx, w.oldest()); err != nil {
+			return nil, err
+		}
+	}
+	w.count++
+	name := fmt.Sprintf("%s-%04d", w.job.Attempt(), w.count)
+	writer, err := shardfmt.NewWriter(ctx, w.table.cat.space, w.table.VaultFolder()+name+".amudai.shard",
+		w.table.schema.Shard, shardfmt.WriterOptions{
+			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
+			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.created,
+			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
+			FieldIDs: w.table.schema.IDs, Bloom: w.options.Bloom,
+		})
+	if err != nil {
+		return nil, err
+	}
+	s := &openShard{writer: writer, partition: p.tuple, number: w.count}
+	w.open[p.key] = s
+	return s, nil
+}
+
+func (w *shardWriters) oldest() string {
+	var oldest string
+	for key, s := range w.open {
+		if o := w.open[oldest]; o == nil || s.number < o.number {
+			oldest = key
+		}
+	}
+	return oldest
+}
+
+// end finishes the shard of a partition and describes it from what the store gives back.
+func (w *shardWriters) end(ctx context.Context, key string) error {
+	s := w.open[key]
+	delete(w.open, key)
+	written, err := s.writer.Close()
+	if err != nil {
+		return err
+	}
+	for _, o := range written.Objects {
+		w.objects = append(w.objects, o.URL)
+	}
+	e, err := w.table.describeOwn(ctx, written.URL, written.Size)
+	if err != nil {
+		return err
+	}
+	if e.Records != s.rows {
+		return fmt.Errorf("%s: %d records were written, %d came back", written.URL, s.rows, e.Records)
+	}
+	e.SpecID, e.Partition = w.split.spec.ID(), s.partition
+	w.entries = append(w.entries, e)
+	return nil
+}
+
+// close finishes all shards, in the order in which they were begun.
+func (w *shardWriters) close(ctx context.Context) ([]*manifest.Entry, error) {
+	for len(w.open) > 0 {
+		if err := w.end(ctx, w.oldest()); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(w.entries, func(a, b *manifest.Entry) int {
+		if a.Path < b.Path {
+			return -1
+		}
+		return 1
+	})
+	return w.entries, nil
+}
+
+// abort lets go of the shards that are not finished.
+func (w *shardWriters) abort() {
+	for _, s := range w.open {
+		s.writer.Abort()
+	}
+	w.open = nil
+}
+
+// describeOwn makes the entry of a shard that was just written to the table's folder.
+func (t *Table) describeOwn(ctx context.Context, url string, size int64) (*manifest.Entry, error) {
+	allow, err := t.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	shard, err := shardfmt.Open(ctx, t.cat.space, url, shardfmt.OpenOptions{Size: size, Allow: allow})
+	if err != nil {
+		return nil, fmt.Errorf("reading back: %w", err)
+	}
+	ids, err := t.schema.MapShard(ctx, shard.Root())
+	if err != nil {
+		return nil, fmt.Errorf("reading back: %w", err)
+	}
+	return manifest.Describe(ctx, shard.Root(), ids)
+}

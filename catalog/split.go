@@ -1,0 +1,172 @@
+package catalog
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// splitter parts rows by the table's partition spec.
+type splitter struct {
+	schema *manifest.TableSchema
+	spec   iceberg.PartitionSpec
+}
+
+// part are the rows of a batch that lie in one partition.
+type part struct {
+	// key tells partitions apart.
+	key   string
+	tuple map[int]any
+	batch arrow.RecordBatch
+}
+
+func newSplitter(t *Table) *splitter { return &splitter{schema: t.schema, spec: t.ice.Spec()} }
+
+// split parts a batch of the table's columns; rows keep their order within a part.
+func (s *splitter) split(ctx context.Context, b arrow.RecordBatch) ([]part, error) {
+	if s.spec.NumFields() == 0 {
+		return []part{{batch: b}}, nil
+	}
+	var columns []partitionColumn
+	for _, f := range s.spec.Fields() {
+		c, err := s.column(f, b)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	var parts []part
+	var rows [][]int
+	at := map[string]int{}
+	for i := range int(b.NumRows()) {
+		key, tuple, err := tupleOf(columns, i)
+		if err != nil {
+			return nil, err
+		}
+		p, ok := at[key]
+		if !ok {
+			p, at[key] = len(parts), len(parts)
+			parts, rows = append(parts, part{key: key, tuple: tuple}), append(rows, nil)
+		}
+		rows[p] = append(rows[p], i)
+	}
+	return parts, take(ctx, b, parts, rows)
+}
+
+// take fills in the batches of the parts.
+func take(ctx context.Context, b arrow.RecordBatch, parts []part, rows [][]int) error {
+	if len(parts) == 1 {
+		parts[0].batch = b
+		return nil
+	}
+	for p := range parts {
+		bits := make([]byte, (b.NumRows()+7)/8)
+		for _, i := range rows[p] {
+			bits[i/8] |= 1 << (i % 8)
+		}
+		mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(bits), nil, 0)
+		batch, err := compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
+		if err != nil {
+			return err
+		}
+		parts[p].batch = batch
+	}
+	return nil
+}
+
+// partitionColumn gives the values of one partition field, row by row.
+type partitionColumn struct {
+	field iceberg.PartitionField
+	// value is the source's value as a literal, not valid for null.
+	value func(row int) iceberg.Optional[iceberg.Literal]
+	// last caches the transform of the value before: neighbours are often equal.
+	last *cachedTransform
+}
+
+type cachedTransform struct {
+	source iceberg.Literal
+	result iceberg.Optional[iceberg.Literal]
+}
+
+func tupleOf(columns []partitionColumn, row int) (key string, tuple map[int]any, err error) {
+	tuple = make(map[int]any, len(columns))
+	for _, c := range columns {
+		v := c.transform(c.value(row))
+		if !v.Valid {
+			tuple[c.field.FieldID] = nil
+			key += "-/"
+			continue
+		}
+		bytes, err := v.Val.MarshalBinary()
+		if err != nil {
+			return "", nil, fmt.Errorf("partition field %q: %w", c.field.Name, err)
+		}
+		tuple[c.field.FieldID] = v.Val.Any()
+		key += "=" + hex.EncodeToString(bytes) + "/"
+	}
+	return key, tuple, nil
+}
+
+func (c *partitionColumn) transform(v iceberg.Optional[iceberg.Literal]) iceberg.Optional[iceberg.Literal] {
+	if !v.Valid {
+		return v
+	}
+	if c.last.source == nil || !c.last.source.Equals(v.Val) {
+		c.last.source, c.last.result = v.Val, c.field.Transform.Apply(v)
+	}
+	return c.last.result
+}
+
+// column finds the source column of a partition field, which may be a member of a struct.
+func (s *splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partitionColumn, error) {
+	n := s.schema.Node(f.SourceID())
+	if n == nil {
+		return partitionColumn{}, fmt.Errorf("partition field %q: its column is gone", f.Name)
+	}
+	path := pathTo(s.schema.Shard.Fields, n)
+	a := b.Column(columnIndex(b, path[0].Name))
+	null := []arrow.Array{a}
+	for _, member := range path[1:] {
+		parent, ok := a.(*array.Struct)
+		if !ok {
+			return partitionColumn{}, fmt.Errorf("partition field %q: a member of a %s", f.Name, a.DataType())
+		}
+		i, _ := parent.DataType().(*arrow.StructType).FieldIdx(member.Name)
+		a = parent.Field(i)
+		null = append(null, a)
+	}
+	literal, err := literals(n, a)
+	if err != nil {
+		return partitionColumn{}, fmt.Errorf("partition field %q: %w", f.Name, err)
+	}
+	return partitionColumn{field: f, last: &cachedTransform{}, value: func(row int) iceberg.Optional[iceberg.Literal] {
+		for _, a := range null {
+			if a.IsNull(row) {
+				return iceberg.Optional[iceberg.Literal]{}
+			}
+		}
+		return iceberg.Optional[iceberg.Literal]{Val: literal(row), Valid: true}
+	}}, nil
+}
+
+// pathTo leads from a top-level field to n, nil if n is not below nodes.
+func pathTo(nodes []*schema.Node, n *schema.Node) []*schema.Node {
+	for _, f := range nodes {
+		if f == n {
+			return []*schema.Node{f}
+		}
+		if below := pathTo(f.Children, n); below != nil {
+			return append([]*schema.Node{f}, below...)
+		}
+	}
+	return nil
+}
