@@ -301,20 +301,3 @@ func (w *shardWriters) abort() {
 	}
 	w.open = nil
 }
-
-// describeOwn makes the entry of a shard that was just written to the table's folder.
-func (t *Table) describeOwn(ctx context.Context, url string, size int64) (*manifest.Entry, error) {
-	allow, err := t.Allowed()
-	if err != nil {
-		return nil, err
-	}
-	shard, err := shardfmt.Open(ctx, t.cat.space, url, shardfmt.OpenOptions{Size: size, Allow: allow})
-	if err != nil {
-		return nil, fmt.Errorf("reading back: %w", err)
-	}
-	ids, err := t.schema.MapShard(ctx, shard.Root())
-	if err != nil {
-		return nil, fmt.Errorf("reading back: %w", err)
-	}
-	return manifest.Describe(ctx, shard.Root(), ids)
-}

@@ -135,6 +135,8 @@ type Result struct {
 	CreationKnown            bool
 	// Objects are the canonical URLs of all objects the shard consists of, the root left out.
 	Objects []string
+	// Root is the new root as it was written and read back.
+	Root []byte
 	// DroppedIndexes counts the indexes that hold positions of their old shard and were left out.
 	DroppedIndexes int
 }
@@ -166,7 +168,7 @@ func Concat(ctx context.Context, sp *blobio.Space, out string, inputs []Input, o
 	if err := write(ctx, sp, out, root); err != nil {
 		return nil, err
 	}
-	return m.result(len(root)), nil
+	return m.result(root), nil
 }
 
 func newAttempt() string {

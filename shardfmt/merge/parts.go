@@ -230,9 +230,9 @@ func (m mapping) reverse(old uint32) (uint32, bool) {
 }
 
 // result tells what was written.
-func (m *merger) result(size int) *Result {
+func (m *merger) result(root []byte) *Result {
 	r := &Result{
-		URL: m.out, Size: int64(size), Inputs: len(m.shards), Stripes: len(m.stripes),
+		URL: m.out, Size: int64(len(root)), Root: root, Inputs: len(m.shards), Stripes: len(m.stripes),
 		Records: m.directory.TotalRecordCount, Deleted: m.directory.DeletedRecordCount,
 		RawDataSize: m.directory.RawDataSize, Objects: m.urls.objects, DroppedIndexes: m.droppedIndexes,
 	}

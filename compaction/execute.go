@@ -1,0 +1,193 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// ErrNeedsRebuild: the group's shards can't be brought together without rewriting data.
+var ErrNeedsRebuild = errors.New("the shards need a rebuild")
+
+// Options of Execute and Compact. The zero value is valid.
+type Options struct {
+	// JobID names the delivery of a group's job; random if empty. Compact gives each group its own.
+	JobID string
+	// Progress, if not nil, is told after each group how many are done, and of how many.
+	Progress func(done, total int)
+}
+
+// Result is a group that was merged.
+type Result struct {
+	Mode       Mode   `json:"mode"`
+	Inputs     int    `json:"inputs"`
+	Output     string `json:"output"`
+	Records    int64  `json:"records"`
+	BytesMoved int64  `json:"bytes_moved"`
+	SnapshotID int64  `json:"snapshot_id"`
+	JobID      string `json:"job_id"`
+	// Before: the job had been committed earlier; nothing was done now.
+	Before bool `json:"before,omitempty"`
+}
+
+// Execute merges one group: a job, a new root, one snapshot. If an input is no longer live when the snapshot is
+// committed the error is catalog.ErrConflict, the table is as the other writer left it, and the new root is
+// deleted again.
+func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
+	var out string
+	j, before, err := t.BeginJob(ctx, catalog.JobCompact, o.JobID, g.Inputs, func(attempt string) []string {
+		out = t.VaultFolder() + attempt + ".amudai.shard"
+		return []string{out}
+	})
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Mode: g.Mode, Inputs: len(g.Inputs), Output: out, Records: g.Records}
+	if before != nil {
+		return &Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
+	}
+	committed, err := concat(ctx, t, j, g, out, policy.withDefaults())
+	if err != nil {
+		j.Fail(ctx, []string{out})
+		return nil, err
+	}
+	result.SnapshotID, result.JobID, result.Before = committed.SnapshotID, j.ID(), committed.Before
+	return result, nil
+}
+
+// concat writes the merged root and commits it.
+func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, out string, p Policy) (*catalog.Committed, error) {
+	merged, err := mergeRoots(ctx, t, g, out, p)
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.DescribeRoot(ctx, out, merged.Root)
+	if err != nil {
+		return nil, err
+	}
+	first := g.entries[0]
+	e.SpecID, e.Partition, e.SortOrderID = first.SpecID, first.Partition, commonOrder(g.entries)
+	for _, in := range g.entries {
+		e.Flags |= in.Flags & (manifest.Adopted | manifest.StandardProperties)
+	}
+	if e.Records != g.Records {
+		return nil, fmt.Errorf("%s: %d live records were merged into %d", out, g.Records, e.Records)
+	}
+	return j.Replace(ctx, g.Inputs, []*manifest.Entry{e})
+}
+
+// commonOrder is the sort order of the inputs if they are one shard's, else none: a concatenation of sorted runs
+// is not sorted.
+func commonOrder(entries []*manifest.Entry) int {
+	if len(entries) == 1 {
+		return entries[0].SortOrderID
+	}
+	return 0
+}
+
+// mergeRoots concatenates by the schema that the inputs have in common, else by the table's.
+func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p Policy) (*merge.Result, error) {
+	allow, err := t.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	o := merge.Options{
+		AllowExternal: p.External, AllowStandard: p.Tagged, Policy: urlresolve.Policy{Allow: allow},
+		Limits: merge.Limits{Objects: int(p.MaxObjects), Stripes: int(p.MaxStripes)},
+	}
+	inputs, err := mergeInputs(ctx, t, g.entries)
+	if err != nil {
+		return nil, err
+	}
+	space := t.Catalog().Space()
+	merged, err := merge.Concat(ctx, space, out, inputs, o)
+	if errors.Is(err, merge.ErrSchema) && g.entries[0].Deleted == 0 {
+		// No input has all columns. With deleted records the table's schema will not do: it lacks the marker.
+		o.Schema, o.FieldIDs = t.Schema(), t.FieldIDs()
+		merged, err = merge.Concat(ctx, space, out, inputs, o)
+	}
+	if errors.Is(err, merge.ErrSchema) {
+		return nil, fmt.Errorf("%w: %w", ErrNeedsRebuild, err)
+	}
+	return merged, err
+}
+
+// mergeInputs names the roots; those of other writers carry no field ids and get the table's.
+func mergeInputs(ctx context.Context, t *catalog.Table, entries []*manifest.Entry) ([]merge.Input, error) {
+	inputs := make([]merge.Input, len(entries))
+	for i, e := range entries {
+		inputs[i] = merge.Input{URL: e.Path, Size: e.RootBytes}
+		if !e.Flags.Has(manifest.Foreign) {
+			continue
+		}
+		ids, err := t.ShardFieldIDs(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		inputs[i].FieldIDs = ids
+	}
+	return inputs, nil
+}
+
+// Report is what Compact did.
+type Report struct {
+	Plan    *Plan    `json:"plan"`
+	Results []Result `json:"results"`
+	// Lost counts groups whose inputs another writer took; they were planned anew.
+	Lost int `json:"lost"`
+	// ShardsBefore and ShardsAfter are live shards; BytesMoved data bytes rewritten.
+	ShardsBefore int   `json:"shards_before"`
+	ShardsAfter  int   `json:"shards_after"`
+	BytesMoved   int64 `json:"bytes_moved"`
+}
+
+// maxReplans bounds how often a lost race is settled by planning again.
+const maxReplans = 3
+
+// Compact plans and executes until a plan has run through. A race that planning again can't settle is
+// catalog.ErrConflict; the groups done before it stand.
+func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*Report, error) {
+	report := &Report{}
+	for n := 0; ; n++ {
+		plan, err := NewPlan(ctx, t, policy)
+		if err != nil {
+			return report, err
+		}
+		if n == 0 {
+			report.Plan, report.ShardsBefore = plan, plan.Shards
+		}
+		err = report.execute(ctx, t, plan, policy, o)
+		report.ShardsAfter = int(t.Describe().Shards)
+		if !errors.Is(err, catalog.ErrConflict) || n == maxReplans {
+			return report, err
+		}
+		report.Lost++
+		if err := t.Refresh(ctx); err != nil {
+			return report, err
+		}
+	}
+}
+
+func (r *Report) execute(ctx context.Context, t *catalog.Table, plan *Plan, policy Policy, o Options) error {
+	for i := range plan.Groups {
+		one := o
+		if o.JobID != "" {
+			one.JobID = fmt.Sprintf("%s-%d", o.JobID, len(r.Results))
+		}
+		result, err := Execute(ctx, t, &plan.Groups[i], policy, one)
+		if err != nil {
+			return err
+		}
+		r.Results = append(r.Results, *result)
+		r.BytesMoved += result.BytesMoved
+		if o.Progress != nil {
+			o.Progress(i+1, len(plan.Groups))
+		}
+	}
+	return nil
+}
