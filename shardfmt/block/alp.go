@@ -1,6 +1,8 @@
 package block
 
 import (
+	"cmp"
+
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/kernel"
 )
@@ -51,11 +53,26 @@ func decodeAlp[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 	if err != nil {
 		return err
 	}
+	if err := alpFloats(dst, a, s); err != nil {
+		return err
+	}
+	return patch(dst, a.positions, a.values, a.at, Alp)
+}
+
+// alpFloats decodes the integers and turns them into floats.
+func alpFloats[U kernel.Unsigned](dst []U, a alp, s *Scratch) error {
+	if p, ok, err := packedPart[U](a.integers); ok || err != nil {
+		for at := 0; ok && at < len(dst); at += kernel.ChunkLen {
+			c := p.chunk(at, len(dst), &s.rooms[0])
+			kernel.AlpFloats(dst[at:at+len(c)], c, a.exponent, a.factor)
+		}
+		return err
+	}
 	if err := decodePart(dst, a.integers, s); err != nil {
 		return err
 	}
-	kernel.AlpFloats(dst, a.exponent, a.factor)
-	return patch(dst, a.positions, a.values, a.at, Alp)
+	kernel.AlpFloats(dst, dst, a.exponent, a.factor)
+	return nil
 }
 
 // patch overwrites values at the positions of exceptions.
@@ -138,21 +155,58 @@ func decodeAlpRd[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 	if err != nil {
 		return err
 	}
+	var high [alpRdEntries]U
+	for i, left := range a.entries {
+		high[i] = U(left) << a.rightBits
+	}
+	good, err := glue(dst, a, &high, s)
+	if err != nil {
+		return err
+	}
+	if !good {
+		return corrupt.At(int64(a.left.at), "AlpRd: code beyond %d entries", a.entryCount)
+	}
+	return a.patch(len(dst), func(i int, left uint16) {
+		dst[i] = dst[i]&(1<<a.rightBits-1) | U(left)<<a.rightBits
+	})
+}
+
+// glue decodes both parts and puts them together; good is false if a code is beyond the dictionary.
+func glue[U kernel.Unsigned](dst []U, a alpRd, high *[alpRdEntries]U, s *Scratch) (good bool, err error) {
+	limit := uint16(a.entryCount - 1)
+	left, leftOK, err1 := packedPart[uint16](a.left)
+	right, rightOK, err2 := packedPart[U](a.right)
+	if err1 != nil || err2 != nil {
+		return false, cmp.Or(err1, err2)
+	}
+	if leftOK && rightOK {
+		good = true
+		for at := 0; good && at < len(dst); at += kernel.ChunkLen {
+			l, r := left.chunk(at, len(dst), &s.rooms[0]), right.chunk(at, len(dst), &s.rooms[1])
+			good = kernel.Glue(dst[at:at+len(r)], r, l, high, limit)
+		}
+		return good, nil
+	}
 	m := s.mark()
 	defer s.release(m)
 	codes := take[uint16](s, len(dst))
 	if err := decodePart(codes, a.left, s); err != nil {
-		return err
-	}
-	if !kernel.GatherSmall(codes, &a.entries, a.entryCount) {
-		return corrupt.At(int64(a.left.at), "AlpRd: code beyond %d entries", a.entryCount)
-	}
-	if err := patch(codes, a.positions, a.lefts, a.at, AlpRd); err != nil {
-		return err
+		return false, err
 	}
 	if err := decodePart(dst, a.right, s); err != nil {
-		return err
+		return false, err
 	}
-	kernel.Glue(dst, codes, a.rightBits)
+	return kernel.Glue(dst, dst, codes, high, limit), nil
+}
+
+// patch calls set with the place and the left part of every exception.
+func (a *alpRd) patch(n int, set func(i int, left uint16)) error {
+	for e := range len(a.positions) / 4 {
+		p := u32(a.positions, 4*e)
+		if p >= n {
+			return corrupt.At(int64(a.at+4*e), "AlpRd: exception at %d of %d values", p, n)
+		}
+		set(p, uint16(u16(a.lefts, 2*e)))
+	}
 	return nil
 }

@@ -42,12 +42,26 @@ func decodeDictionary[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch
 	if err := decodePart(dict[1:], entries, s); err != nil {
 		return err
 	}
+	good, err := gather(dst, dict, codes, s)
+	if err == nil && !good {
+		err = corrupt.At(pairHeader, "BlockDictionary: code beyond %d entries", entries.count)
+	}
+	return err
+}
+
+// gather decodes the codes and looks them up; good is false if one is beyond the dictionary.
+func gather[U kernel.Unsigned](dst, dict []U, codes part, s *Scratch) (good bool, err error) {
+	if p, ok, err := packedPart[uint32](codes); ok || err != nil {
+		good = true
+		for at := 0; ok && good && at < len(dst); at += kernel.ChunkLen {
+			c := p.chunk(at, len(dst), &s.rooms[0])
+			good = kernel.Gather(dst[at:at+len(c)], dict, c)
+		}
+		return good, err
+	}
 	c := take[uint32](s, len(dst))
 	if err := decodePart(c, codes, s); err != nil {
-		return err
+		return false, err
 	}
-	if !kernel.Gather(dst, dict, c) {
-		return corrupt.At(pairHeader, "BlockDictionary: code beyond %d entries", entries.count)
-	}
-	return nil
+	return kernel.Gather(dst, dict, c), nil
 }

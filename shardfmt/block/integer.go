@@ -26,6 +26,12 @@ func decodeFOR[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 	if err != nil {
 		return err
 	}
+	if p, ok, err := packedPart[U](rest); ok || err != nil {
+		if err == nil {
+			kernel.Unpack(dst, p.chunks, p.width, p.ref+ref, &s.rooms[0])
+		}
+		return err
+	}
 	if err := decodePart(dst, rest, s); err != nil {
 		return err
 	}
@@ -41,19 +47,25 @@ func decodeDelta[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) err
 	if err != nil {
 		return err
 	}
+	dst[0] = base
+	dst = dst[1:]
 	if code, err := codeOf(rest.b, k, kernel.SizeOf[U]()); err == nil && code == SingleValue {
 		step, err := singleValue[U](rest.b)
-		if err != nil {
-			return corrupt.Locate(err, "", int64(rest.at))
-		}
-		kernel.Ramp(dst, base, step)
-		return nil
+		kernel.Ramp(dst, base+step, step)
+		return corrupt.Locate(err, "", int64(rest.at))
 	}
-	if err := decodePart(dst[1:], rest, s); err != nil {
+	if p, ok, err := packedPart[U](rest); ok || err != nil {
+		for at := 0; ok && at < len(dst); at += kernel.ChunkLen {
+			c := p.chunk(at, len(dst), &s.rooms[0])
+			kernel.PrefixSum(dst[at:at+len(c)], c, base)
+			base = dst[at+len(c)-1]
+		}
 		return err
 	}
-	dst[0] = base
-	kernel.PrefixSum(dst[1:], base)
+	if err := decodePart(dst, rest, s); err != nil {
+		return err
+	}
+	kernel.PrefixSum(dst, dst, base)
 	return nil
 }
 
@@ -95,10 +107,18 @@ func decodeTruncate[U kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratc
 	return truncated[U, uint64](dst, sub, code, s)
 }
 
-// truncated decodes into the tail of dst, where the narrow values fit, and widens them from there.
+// truncated decodes into the tail of dst, where the narrow values fit, and widens them from there; a
+// bit-packed stream is widened chunk by chunk.
 func truncated[U, N kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratch) error {
 	rest, err := parseMapped(sub, code, elemOf(unsigned, kernel.SizeOf[N]()), len(dst))
 	if err != nil {
+		return err
+	}
+	if p, ok, err := packedPart[N](rest); ok || err != nil {
+		for at := 0; ok && at < len(dst); at += kernel.ChunkLen {
+			c := p.chunk(at, len(dst), &s.rooms[0])
+			kernel.SignExtend(dst[at:at+len(c)], c)
+		}
 		return err
 	}
 	narrow := kernel.Tail[N](dst, len(dst))

@@ -47,7 +47,7 @@ func decodePacked[U kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratch)
 	if err != nil {
 		return err
 	}
-	kernel.Unpack(dst, p.chunks, p.width, p.ref, &s.room)
+	kernel.Unpack(dst, p.chunks, p.width, p.ref, &s.rooms[0])
 	return nil
 }
 
@@ -56,4 +56,25 @@ func (p packed[U]) at(i int) U {
 	size := kernel.ChunkBytes(p.width)
 	chunk := p.chunks[i/kernel.ChunkLen*size:][:size]
 	return kernel.At[U](chunk, i%kernel.ChunkLen, p.width) + p.ref
+}
+
+// packedPart reads the header of a nested bit-packed stream; ok is false for any other stream.
+func packedPart[U kernel.Unsigned](p part) (v packed[U], ok bool, err error) {
+	if !p.nested {
+		return v, false, nil
+	}
+	code, err := codeOf(p.b, p.elem.kind(), kernel.SizeOf[U]())
+	if err != nil || code != FLBitPack && code != FusedFrameOfReference {
+		return v, false, nil // not ours to report
+	}
+	v, err = parsePacked[U](p.b, code, p.count)
+	return v, err == nil, corrupt.Locate(err, "", int64(p.at))
+}
+
+// chunk unpacks the values from at on, a multiple of ChunkLen, into a room: up to ChunkLen of the first n.
+// Encodings around a bit-packed stream take it chunk by chunk, while it is in the cache.
+func (p packed[U]) chunk(at, n int, room *kernel.Room) []U {
+	size := kernel.ChunkBytes(p.width)
+	b := p.chunks[at/kernel.ChunkLen*size:][:size]
+	return kernel.UnpackChunk(b, p.width, p.ref, room)[:min(n-at, kernel.ChunkLen)]
 }

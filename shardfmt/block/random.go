@@ -269,7 +269,7 @@ func alpAt[U kernel.Unsigned](sub []byte, n, i int, s *Scratch) (U, error) {
 	}
 	var v [1]U
 	v[0], err = partAt[U](a.integers, i, s)
-	kernel.AlpFloats(v[:], a.exponent, a.factor)
+	kernel.AlpFloats(v[:], v[:], a.exponent, a.factor)
 	return v[0], err
 }
 

@@ -16,7 +16,7 @@ type Scratch struct {
 	slab  []uint64 // what take hands out
 	used  int      // words of slab in use
 	depth int      // sub-blocks entered
-	room  kernel.Room
+	rooms [2]kernel.Room
 	fsst  fsst
 }
 

@@ -21,27 +21,29 @@ func AlpMaxExponent(size int) int {
 	return len(alpPower64) - 1
 }
 
-// AlpFloats replaces ALP integers (two's complement) by the bits of their floats: float32 for uint32,
-// float64 for uint64. Exponent and factor are at most AlpMaxExponent.
-func AlpFloats[U Unsigned](dst []U, exponent, factor int) {
+// AlpFloats fills dst with the bits of the floats of ALP integers (two's complement): float32 for uint32,
+// float64 for uint64. src has the length of dst and may be dst. Exponent and factor are at most AlpMaxExponent.
+func AlpFloats[U Unsigned](dst, src []U, exponent, factor int) {
 	switch d := any(dst).(type) {
 	case []uint32:
-		active.floats32(d, exponent, factor)
+		active.floats32(d, any(src).([]uint32), exponent, factor)
 	case []uint64:
-		active.floats64(d, exponent, factor)
+		active.floats64(d, any(src).([]uint64), exponent, factor)
 	}
 }
 
-func alpFloats32(dst []uint32, exponent, factor int) {
+func alpFloats32(dst, src []uint32, exponent, factor int) {
 	f, e := alpPower32[factor], alpInverse32[exponent]
-	for i, v := range dst {
+	dst = dst[:len(src)]
+	for i, v := range src {
 		dst[i] = math.Float32bits(float32(float32(float32(int32(v))*f) * e))
 	}
 }
 
-func alpFloats64(dst []uint64, exponent, factor int) {
+func alpFloats64(dst, src []uint64, exponent, factor int) {
 	f, e := alpPower64[factor], alpInverse64[exponent]
-	for i, v := range dst {
+	dst = dst[:len(src)]
+	for i, v := range src {
 		dst[i] = math.Float64bits(float64(float64(float64(int64(v))*f) * e))
 	}
 }

@@ -53,22 +53,17 @@ func gather[U Unsigned](dst, dict []U, codes []uint32) bool {
 	return true
 }
 
-// GatherSmall replaces every code by its entry. It returns false if a code is not below count.
-func GatherSmall(codes []uint16, entries *[8]uint16, count int) bool {
-	bad := false
-	for i, c := range codes {
-		bad = bad || int(c) >= count
-		codes[i] = entries[c&7]
+// Glue fills dst with high[code] | right: the parts of ALP-RD. All slices have the length of dst; right may
+// be dst. It returns false if a code is above limit, which is at most 7.
+func Glue[U Unsigned](dst, right []U, codes []uint16, high *[8]U, limit uint16) bool {
+	right, codes = right[:len(dst)], codes[:len(dst)]
+	top := uint16(0)
+	for i := range dst {
+		c := codes[i]
+		top = max(top, c)
+		dst[i] = high[c&7] | right[i]
 	}
-	return !bad
-}
-
-// Glue sets every right part's bits from shift on to the left part.
-func Glue[U Unsigned](right []U, left []uint16, shift int) {
-	left = left[:len(right)]
-	for i := range right {
-		right[i] |= U(left[i]) << (shift & 63)
-	}
+	return top <= limit
 }
 
 // AllAtMost: no value is above limit.

@@ -25,28 +25,41 @@ func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
 	return dst
 }
 
+// viaRoom is the width in bytes from which on a chunk is unpacked in the room and copied: a chunk's rows lie
+// 128 values apart, and writing the caller's memory, which is seldom in the cache, in that order costs more
+// than the copy. For narrower words it's the other way round.
+const viaRoom = 8
+
 // Unpack fills dst with the values of packed, which holds PackedBytes(len(dst), width) bytes, and adds ref
-// to each, modulo the width of U. width is 1..B. room is where the last, partial chunk is unpacked.
+// to each, modulo the width of U. width is 1..B.
 func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
-	unpack := of[U]().unpack[width]
-	if ref != 0 {
-		unpack = of[U]().unpackFOR[width]
-	}
 	step := ChunkBytes(width)
-	for ; len(dst) >= ChunkLen; dst, packed = dst[ChunkLen:], packed[step:] {
-		unpack((*[ChunkLen]U)(dst), packed[:step], ref)
+	if SizeOf[U]() < viaRoom {
+		unpack := unpacker(width, ref)
+		for ; len(dst) >= ChunkLen; dst, packed = dst[ChunkLen:], packed[step:] {
+			unpack((*[ChunkLen]U)(dst), packed[:step], ref)
+		}
 	}
-	if len(dst) > 0 {
-		last := roomFor[U](room)
-		unpack(last, packed[:step], ref)
-		copy(dst, last[:])
+	for len(dst) > 0 {
+		n := copy(dst, UnpackChunk(packed[:step], width, ref, room)[:])
+		dst, packed = dst[n:], packed[step:]
 	}
+}
+
+// UnpackChunk unpacks one chunk into the room, for a caller that turns its values into something else.
+func UnpackChunk[U Unsigned](chunk []byte, width int, ref U, room *Room) *[ChunkLen]U {
+	dst := (*[ChunkLen]U)(unsafe.Pointer(room))
+	unpacker(width, ref)(dst, chunk, ref)
+	return dst
+}
+
+// unpacker is the active kernel for a width, with or without a reference.
+func unpacker[U Unsigned](width int, ref U) func(*[ChunkLen]U, []byte, U) {
+	if ref == 0 {
+		return of[U]().unpack[width]
+	}
+	return of[U]().unpackFOR[width]
 }
 
 // Room is space for one unpacked chunk, kept by the caller so that a kernel needn't clear or allocate it.
 type Room [ChunkLen]uint64
-
-// roomFor is room seen as a chunk of U.
-func roomFor[U Unsigned](room *Room) *[ChunkLen]U {
-	return (*[ChunkLen]U)(unsafe.Pointer(room))
-}

@@ -7,32 +7,33 @@ func Add[U Unsigned](dst []U, ref U) {
 	}
 }
 
-// PrefixSum replaces every value by base and the sum of all up to it, modulo the width.
-func PrefixSum[U Unsigned](dst []U, base U) { of[U]().prefixSum(dst, base) }
+// PrefixSum fills dst with base and the sum of all of src up to each place, modulo the width. src has the
+// length of dst and may be dst.
+func PrefixSum[U Unsigned](dst, src []U, base U) { of[U]().prefixSum(dst, src, base) }
 
-func prefixSumPortable[U Unsigned](dst []U, base U) {
-	for i, d := range dst {
+func prefixSumPortable[U Unsigned](dst, src []U, base U) {
+	src = src[:len(dst)]
+	for i, d := range src {
 		base += d
 		dst[i] = base
 	}
 }
 
 // prefixSum adds eight at a time: the additions inside a group don't wait for those of the group before.
-func prefixSum[U Unsigned](dst []U, base U) {
-	for len(dst) >= 8 {
-		d := (*[8]U)(dst)
-		d01, d23 := d[0]+d[1], d[2]+d[3]
-		d45, d67 := d[4]+d[5], d[6]+d[7]
-		d03, d47 := d01+d23, d45+d67
-		mid := base + d03
-		d[1], d[0] = base+d01, base+d[0]
-		d[2], d[3] = d[1]+d[2], mid
-		d[5], d[4] = mid+d45, mid+d[4]
-		base = mid + d47
-		d[6], d[7] = d[5]+d[6], base
-		dst = dst[8:]
+func prefixSum[U Unsigned](dst, src []U, base U) {
+	for len(dst) >= 8 && len(src) >= 8 {
+		s, d := (*[8]U)(src), (*[8]U)(dst)
+		s0, s2, s4, s6 := s[0], s[2], s[4], s[6]
+		s01, s23, s45 := s0+s[1], s2+s[3], s4+s[5]
+		mid := base + (s01 + s23)
+		end := mid + (s45 + (s6 + s[7]))
+		d[0], d[1] = base+s0, base+s01
+		d[2], d[3] = base+s01+s2, mid
+		d[4], d[5] = mid+s4, mid+s45
+		d[6], d[7] = mid+s45+s6, end
+		base, dst, src = end, dst[8:], src[8:]
 	}
-	prefixSumPortable(dst, base)
+	prefixSumPortable(dst, src, base)
 }
 
 // Ramp fills dst with base, base+step, base+2·step …, modulo the width.

@@ -83,9 +83,11 @@ func testPrefixSum[U Unsigned](t *testing.T, r *rand.Rand) {
 	for n := range 100 {
 		base, got := U(r.Uint64()), random[U](r, n)
 		want := slices.Clone(got)
-		prefixSumPortable(want, base)
-		if in[U](generic).prefixSum(got, base); !slices.Equal(got, want) {
-			t.Fatalf("%d values: %v, want %v", n, got, want)
+		other := make([]U, n)
+		prefixSumPortable(want, want, base)
+		in[U](generic).prefixSum(other, got, base)
+		if in[U](generic).prefixSum(got, got, base); !slices.Equal(got, want) || !slices.Equal(other, want) {
+			t.Fatalf("%d values: %v and %v, want %v", n, got, other, want)
 		}
 	}
 }
@@ -160,6 +162,34 @@ func testFill[U Unsigned](t *testing.T) {
 				if got[i] != v {
 					t.Fatalf("value %d of %d is %d, want %d", i, n, got[i], v)
 				}
+			}
+		}
+	}
+}
+
+// ALP-RD's parts, put together in place and elsewhere.
+func TestGlue(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	high := [8]uint64{}
+	for i := range high {
+		high[i] = r.Uint64() << 50
+	}
+	for n := range 50 {
+		codes, right, want := make([]uint16, n), random[uint64](r, n), make([]uint64, n)
+		for i := range codes {
+			codes[i], right[i] = uint16(r.IntN(5)), right[i]&(1<<50-1)
+			want[i] = high[codes[i]] | right[i]
+		}
+		got := make([]uint64, n)
+		ok := Glue(got, right, codes, &high, 4)
+		ok = Glue(right, right, codes, &high, 4) && ok
+		if !ok || !slices.Equal(got, want) || !slices.Equal(right, want) {
+			t.Fatalf("%d values: %v, %v and %v, want %v", n, ok, got, right, want)
+		}
+		if n > 0 {
+			codes[r.IntN(n)] = 5 + uint16(r.IntN(60_000))
+			if Glue(got, right, codes, &high, 4) {
+				t.Fatalf("codes %v with 5 entries are good", codes)
 			}
 		}
 	}

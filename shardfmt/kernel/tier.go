@@ -10,7 +10,7 @@ type unpackers[U Unsigned] [65]func(dst *[ChunkLen]U, chunk []byte, ref U)
 type kernels[U Unsigned] struct {
 	unpack    unpackers[U] // with a reference of 0
 	unpackFOR unpackers[U]
-	prefixSum func(dst []U, base U)
+	prefixSum func(dst, src []U, base U)
 	runs      func(dst, values []U, lengths []uint32) bool
 	gather    func(dst, dict []U, codes []uint32) bool
 }
@@ -25,8 +25,8 @@ type tier struct {
 		u32 kernels[uint32]
 		u64 kernels[uint64]
 	}
-	floats32 func(dst []uint32, exponent, factor int)
-	floats64 func(dst []uint64, exponent, factor int)
+	floats32 func(dst, src []uint32, exponent, factor int)
+	floats64 func(dst, src []uint64, exponent, factor int)
 }
 
 // The tiers: generic is pure Go on 64-bit words (SWAR), portable the plain loops, for big-endian machines

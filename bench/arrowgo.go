@@ -1,0 +1,152 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// arrowGo is a way to write a column with arrow-go's Parquet.
+type arrowGo struct {
+	name       string
+	encoding   parquet.Encoding
+	dictionary bool
+	codec      compress.Compression
+}
+
+// ArrowGo reads the column from Parquet files written by arrow-go in several encodings.
+func ArrowGo(c *Column) ([]Contestant, error) {
+	ways := []arrowGo{
+		{"PLAIN", parquet.Encodings.Plain, false, compress.Codecs.Uncompressed},
+		{"dictionary", parquet.Encodings.Plain, true, compress.Codecs.Uncompressed},
+		{"PLAIN, zstd", parquet.Encodings.Plain, false, compress.Codecs.Zstd},
+		{"dictionary, zstd", parquet.Encodings.Plain, true, compress.Codecs.Zstd},
+	}
+	if c.Ints != nil {
+		ways = append(ways, arrowGo{"DELTA_BINARY_PACKED", parquet.Encodings.DeltaBinaryPacked, false, compress.Codecs.Uncompressed},
+			arrowGo{"DELTA_BINARY_PACKED, zstd", parquet.Encodings.DeltaBinaryPacked, false, compress.Codecs.Zstd})
+	}
+	var list []Contestant
+	for _, w := range ways {
+		b, err := w.write(c)
+		if err != nil {
+			return nil, fmt.Errorf("arrow-go %s: %w", w.name, err)
+		}
+		list = append(list, Contestant{Name: "arrow-go " + w.name, Size: len(b), Open: func() (func() error, error) {
+			return w.open(c, b)
+		}})
+	}
+	return list, nil
+}
+
+// write makes a file of one required column.
+func (w arrowGo) write(c *Column) ([]byte, error) {
+	typ := parquet.Types.Int64
+	switch {
+	case c.Floats != nil:
+		typ = parquet.Types.Double
+	case c.Strings != nil:
+		typ = parquet.Types.ByteArray
+	}
+	leaf, err := schema.NewPrimitiveNode("v", parquet.Repetitions.Required, typ, -1, -1)
+	if err != nil {
+		return nil, err
+	}
+	root, err := schema.NewGroupNode("column", parquet.Repetitions.Required, schema.FieldList{leaf}, -1)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	f := file.NewParquetWriter(&out, root, file.WithWriterProps(parquet.NewWriterProperties(
+		parquet.WithDictionaryDefault(w.dictionary), parquet.WithEncoding(w.encoding), parquet.WithCompression(w.codec))))
+	chunk, err := f.AppendRowGroup().NextColumn()
+	if err != nil {
+		return nil, err
+	}
+	switch wr := chunk.(type) {
+	case *file.Int64ColumnChunkWriter:
+		_, err = wr.WriteBatch(c.Ints, nil, nil)
+	case *file.Float64ColumnChunkWriter:
+		_, err = wr.WriteBatch(c.Floats, nil, nil)
+	case *file.ByteArrayColumnChunkWriter:
+		vals := make([]parquet.ByteArray, len(c.Strings))
+		for i, s := range c.Strings {
+			vals[i] = parquet.ByteArray(s)
+		}
+		_, err = wr.WriteBatch(vals, nil, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := chunk.Close(); err != nil {
+		return nil, err
+	}
+	return closed(f, &out)
+}
+
+func closed(f *file.Writer, out *bytes.Buffer) ([]byte, error) {
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// batcher is a column chunk reader of one type.
+type batcher[T any] interface {
+	ReadBatch(batchSize int64, values []T, defLvls, repLvls []int16) (total int64, valuesRead int, err error)
+}
+
+// open gives the function that reads the column with the reader of its type.
+func (w arrowGo) open(c *Column, b []byte) (func() error, error) {
+	f, err := file.NewParquetReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	out := &Column{Ints: make([]int64, len(c.Ints)), Floats: make([]float64, len(c.Floats))}
+	arrays := make([]parquet.ByteArray, len(c.Strings))
+	read := func() error {
+		for g := range f.NumRowGroups() {
+			chunk, err := f.RowGroup(g).Column(0)
+			if err != nil {
+				return err
+			}
+			switch r := chunk.(type) {
+			case *file.Int64ColumnChunkReader:
+				err = readBatches(out.Ints, r)
+			case *file.Float64ColumnChunkReader:
+				err = readBatches(out.Floats, r)
+			case *file.ByteArrayColumnChunkReader:
+				err = readBatches(arrays, r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := read(); err != nil {
+		return nil, err
+	}
+	if c.Strings != nil {
+		return read, nil // arrays point into pages that are gone
+	}
+	return read, same(w.name, out, c)
+}
+
+func readBatches[T any](dst []T, r batcher[T]) error {
+	for len(dst) > 0 {
+		_, n, err := r.ReadBatch(int64(len(dst)), dst, nil, nil)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("no more values, %d due", len(dst))
+		}
+		dst = dst[n:]
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/shardcat/shardcat/shardfmt/encode"
+)
+
+// Every contestant gives the column's values; Open compares them.
+func TestContestants(t *testing.T) {
+	for _, c := range append(Columns(), TextColumns()...) {
+		t.Run(c.Name, func(t *testing.T) {
+			for _, who := range contestants(t, c) {
+				if _, err := who.Open(); err != nil {
+					t.Errorf("%s: %v", who.Name, err)
+				}
+			}
+		})
+	}
+}
+
+func contestants(tb testing.TB, c *Column) []Contestant {
+	tb.Helper()
+	list := []Contestant{Memcpy(c, false), Memcpy(c, true)}
+	for _, p := range []encode.Profile{encode.Balanced, encode.HighCompression} {
+		s, err := Shardcat(c, p, false)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	pg, err := ParquetGo(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ag, err := ArrowGo(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return append(append(list, pg...), ag...)
+}
+
+func BenchmarkKernels(b *testing.B) {
+	for _, k := range Kernels() {
+		b.Run(k.Name, func(b *testing.B) {
+			b.SetBytes(int64(k.Bytes))
+			for b.Loop() {
+				k.Run()
+			}
+		})
+	}
+}
+
+func BenchmarkColumns(b *testing.B) {
+	for _, c := range append(Columns(), TextColumns()...) {
+		for _, who := range contestants(b, c) {
+			b.Run(c.Name+"/"+who.Name, func(b *testing.B) {
+				run, err := who.Open()
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(c.Bytes()))
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

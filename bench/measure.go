@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"sync"
+	"time"
+)
+
+// Result is a contestant's best turn.
+type Result struct {
+	Contestant
+	// Seconds for one column per worker, with all workers at it.
+	Seconds float64
+}
+
+// How long contestants are measured: turns of at least turn each.
+const (
+	turns = 7
+	turn  = 40 * time.Millisecond
+)
+
+// Measure lets contestants read in turns, each with as many workers as asked, and keeps everyone's best turn.
+func Measure(list []Contestant, workers int) ([]Result, error) {
+	results := make([]Result, len(list))
+	runs := make([][]func() error, len(list))
+	for i, c := range list {
+		results[i].Contestant = c
+		for range workers {
+			run, err := c.Open()
+			if err != nil {
+				return nil, err
+			}
+			runs[i] = append(runs[i], run)
+		}
+	}
+	for t := range turns {
+		for i := range list {
+			s, err := takeTurn(runs[i])
+			if err != nil {
+				return nil, err
+			}
+			if t == 0 || s < results[i].Seconds {
+				results[i].Seconds = s
+			}
+		}
+	}
+	return results, nil
+}
+
+// takeTurn runs every worker for the length of a turn and gives the best time of a round of all workers.
+func takeTurn(workers []func() error) (float64, error) {
+	best, begin := time.Duration(1<<62), time.Now()
+	for time.Since(begin) < turn {
+		start := time.Now()
+		if err := round(workers); err != nil {
+			return 0, err
+		}
+		best = min(best, time.Since(start))
+	}
+	return best.Seconds(), nil
+}
+
+// round runs every worker once, side by side.
+func round(workers []func() error) error {
+	if len(workers) == 1 {
+		return workers[0]()
+	}
+	errs := make([]error, len(workers))
+	var all sync.WaitGroup
+	for i, run := range workers {
+		all.Go(func() { errs[i] = run() })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package kernel
+
+import (
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// page is memory that ends where a page begins that may not be touched: a kernel that reads or writes one
+// byte too many dies.
+func page(t *testing.T, size int) []byte {
+	t.Helper()
+	unit := syscall.Getpagesize()
+	full := (size + unit - 1) / unit * unit
+	b, err := syscall.Mmap(-1, 0, full+unit, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Munmap(b) })
+	if err := syscall.Mprotect(b[full:], syscall.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	return b[full-size : full : full]
+}
+
+// numbersPage is n numbers that end at the end of a page.
+func numbersPage[U Unsigned](t *testing.T, n int) []U {
+	b := page(t, n*SizeOf[U]())
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// Kernels stay inside their slices: chunk and values both end at the end of a page.
+func TestEndOfPage(t *testing.T) {
+	t.Run("u8", endOfPage[uint8])
+	t.Run("u16", endOfPage[uint16])
+	t.Run("u32", endOfPage[uint32])
+	t.Run("u64", endOfPage[uint64])
+}
+
+func endOfPage[U Unsigned](t *testing.T) {
+	for width := 1; width <= 8*SizeOf[U](); width++ {
+		chunk := page(t, ChunkBytes(width))
+		dst := (*[ChunkLen]U)(numbersPage[U](t, ChunkLen))
+		in[U](generic).unpack[width](dst, chunk, 0)
+		in[U](generic).unpackFOR[width](dst, chunk, 1)
+		pack(chunk, dst, width, 1)
+		for i := range ChunkLen {
+			_ = At[U](chunk, i, width)
+		}
+		Unpack(numbersPage[U](t, ChunkLen-1), chunk, width, 1, new(Room))
+	}
+	for n := range 40 {
+		dst, codes := numbersPage[U](t, n), numbersPage[uint32](t, n)
+		in[U](generic).prefixSum(dst, dst, 1)
+		Ramp(dst, 1, 2)
+		Fill(dst, 3)
+		UnZigZag(dst)
+		in[U](generic).gather(dst, numbersPage[U](t, 1), codes)
+		in[U](generic).runs(dst, numbersPage[U](t, 2), []uint32{uint32(n / 2), uint32(n - n/2)})
+		Glue(dst, dst, numbersPage[uint16](t, n), new([8]U), 7)
+	}
+}
+
+func TestEndOfPageBytes(t *testing.T) {
+	table := new(FsstTable)
+	table.Set([]byte("abcdefgh"), []byte{8})
+	for n := range 40 {
+		bits, flags := page(t, (n+7)/8), page(t, n)
+		BitsOfBytes(bits, flags)
+		SetBits(bits, n)
+		InvertBits(bits, n)
+		Ones(bits, n)
+		table.Decode(page(t, 8*n), flags)
+		table.DecodeSpan(page(t, 3*n), flags, 5)
+		Repeat(page(t, n), []byte("abc"))
+		AlpFloats(numbersPage[uint32](t, n), numbersPage[uint32](t, n), 3, 2)
+		AlpFloats(numbersPage[uint64](t, n), numbersPage[uint64](t, n), 3, 2)
+		SignExtend(numbersPage[uint64](t, n), numbersPage[uint16](t, n))
+	}
+}
