@@ -1,6 +1,9 @@
 package blobio
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // Counters are what a Space has asked of its stores since it was made. Each attempt counts; what a cache
 // answered does not. On file and mem a ranged read counts as a GET and a stat as a HEAD.
@@ -38,6 +41,42 @@ func (t *tally) read() Counters {
 		Gets: t.gets.Load(), GetBytes: t.getBytes.Load(), Heads: t.heads.Load(),
 		Puts: t.puts.Load(), PutBytes: t.putBytes.Load(), Lists: t.lists.Load(),
 		Deletes: t.deletes.Load(), Depth: t.depth.Load(), CacheHits: t.cacheHits.Load(),
+	}
+}
+
+func (t *tally) add(c Counters) {
+	t.gets.Add(c.Gets)
+	t.getBytes.Add(c.GetBytes)
+	t.heads.Add(c.Heads)
+	t.puts.Add(c.Puts)
+	t.putBytes.Add(c.PutBytes)
+	t.lists.Add(c.Lists)
+	t.deletes.Add(c.Deletes)
+}
+
+type callKey struct{}
+
+// call is a List, Create or Delete under way.
+type call struct {
+	space  *Space
+	strand *strand
+}
+
+func (s *Space) withCall(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, &call{s, s.strand(ctx)})
+}
+
+// Count is for drivers: it counts the requests that one call of List, Create or Delete (and of the writer's
+// methods) makes beyond its first, as the second page of a list. ctx is the one that the call was given.
+// more.Depth is how many of them waited for one another.
+func Count(ctx context.Context, more Counters) {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return
+	}
+	c.space.tally.add(more)
+	if more.Depth > 0 {
+		c.space.reach(c.strand, c.strand.depth.Load()+more.Depth)
 	}
 }
 

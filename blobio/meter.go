@@ -7,7 +7,8 @@ import (
 	"iter"
 )
 
-// metered counts what passes through it. It is the lowest layer: it sees each attempt.
+// metered counts what passes through it, one request for each call and what the driver counts beyond it. It is
+// the lowest layer: it sees each attempt.
 type metered struct {
 	bucket Bucket
 	space  *Space
@@ -53,7 +54,7 @@ func (m *metered) List(ctx context.Context, prefix string) iter.Seq2[Info, error
 		answered := m.space.request(ctx)
 		m.space.tally.lists.Add(1)
 		first := true
-		for info, err := range m.bucket.List(ctx, prefix) {
+		for info, err := range m.bucket.List(m.space.withCall(ctx), prefix) {
 			if first {
 				answered()
 				first = false
@@ -69,7 +70,7 @@ func (m *metered) List(ctx context.Context, prefix string) iter.Seq2[Info, error
 }
 
 func (m *metered) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
-	w, err := m.bucket.Create(ctx, key, opts)
+	w, err := m.bucket.Create(m.space.withCall(ctx), key, opts)
 	if err != nil {
 		defer m.space.request(ctx)()
 		m.space.tally.puts.Add(1)
@@ -81,7 +82,7 @@ func (m *metered) Create(ctx context.Context, key string, opts CreateOptions) (W
 func (m *metered) Delete(ctx context.Context, key, etag string) error {
 	defer m.space.request(ctx)()
 	m.space.tally.deletes.Add(1)
-	return m.bucket.Delete(ctx, key, etag)
+	return m.bucket.Delete(m.space.withCall(ctx), key, etag)
 }
 
 func (m *metered) Close() error { return m.bucket.Close() }
@@ -97,7 +98,7 @@ func (r *meteredReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// meteredWriter counts an object as one PUT, made when it is committed.
+// meteredWriter counts an object as one PUT, made when it is committed, and what the driver counts beyond it.
 type meteredWriter struct {
 	Writer
 	m    *metered

@@ -212,7 +212,9 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info,
 				}
 			}
 			call.PageToken(page.NextPageToken)
-			more = page.NextPageToken != ""
+			if more = page.NextPageToken != ""; more {
+				blobio.Count(ctx, blobio.Counters{Lists: 1, Depth: 1})
+			}
 		}
 	}
 }

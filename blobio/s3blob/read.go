@@ -181,6 +181,9 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info,
 					return
 				}
 			}
+			if pages.HasMorePages() {
+				blobio.Count(ctx, blobio.Counters{Lists: 1, Depth: 1})
+			}
 		}
 	}
 }

@@ -169,6 +169,7 @@ func (o *object) Drop(ctx context.Context) error {
 func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
 	const op = "delete"
 	info, err := b.Stat(ctx, key)
+	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,48 @@
+package blobio_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/memblob"
+)
+
+// paging is a bucket that lists in pages of two keys.
+type paging struct{ *memblob.Bucket }
+
+func (p paging) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+	return func(yield func(blobio.Info, error) bool) {
+		n := 0
+		for info, err := range p.Bucket.List(ctx, prefix) {
+			if n > 0 && n%2 == 0 {
+				blobio.Count(ctx, blobio.Counters{Lists: 1, Depth: 1})
+			}
+			n++
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestDriversCountPages(t *testing.T) {
+	mem := memblob.New()
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		mem.Replace(key, nil)
+	}
+	sp := blobio.NewSpace()
+	if err := sp.MountBucket("mem://paging/", paging{mem}); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range sp.List(t.Context(), "mem://paging/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := sp.Counters(); c.Lists != 3 || c.Depth != 3 {
+		t.Errorf("%+v, want 3 lists that waited for one another", c)
+	}
+	blobio.Count(t.Context(), blobio.Counters{Lists: 1}) // outside of a call: nothing to count for
+}
