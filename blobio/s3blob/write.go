@@ -169,10 +169,10 @@ func (o *object) Drop(ctx context.Context) error {
 func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
 	const op = "delete"
 	info, err := b.Stat(ctx, key)
-	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	if err != nil {
 		return err
 	}
+	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	if etag != "" && info.ETag != etag {
 		return b.fail(ctx, op, key, blobio.ErrChanged)
 	}

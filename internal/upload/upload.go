@@ -121,7 +121,7 @@ type Writer struct {
 
 	sending  sync.WaitGroup
 	requests atomic.Int64
-	slots   chan []byte // a slot to send in, with the buffer of the part that was last in it
+	slots    chan []byte // a slot to send in, with the buffer of the part that was last in it
 }
 
 // NewWriter starts an upload. No request is made before a part is full or Close is called.
