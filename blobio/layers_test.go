@@ -10,7 +10,7 @@ import (
 
 // TestLayersConform: a remote bucket under all the layers of a Space still does what a bucket must.
 func TestLayersConform(t *testing.T) {
-	blobtest.Run(t, blobtest.Store{Big: 4 << 20, Open: func(t *testing.T) blobio.Bucket {
+	blobtest.Run(t, blobtest.Store{Big: 4 << 20, Parts: 1 << 20, Open: func(t *testing.T) blobio.Bucket {
 		sp := blobio.NewSpace(blobio.WithHedging())
 		if err := sp.MountBucket("mem://layers/", blobtest.NewFaulty(t, memblob.Open("layers"), "")); err != nil {
 			t.Fatal(err)

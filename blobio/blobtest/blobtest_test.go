@@ -18,12 +18,12 @@ import (
 // TestWrappersAreBuckets: without a script and without latency the wrappers change nothing.
 func TestWrappersAreBuckets(t *testing.T) {
 	t.Run("Faulty", func(t *testing.T) {
-		blobtest.Run(t, blobtest.Store{Big: 1 << 20, Open: func(t *testing.T) blobio.Bucket {
+		blobtest.Run(t, blobtest.Store{Big: 1 << 20, Parts: 1 << 18, Open: func(t *testing.T) blobio.Bucket {
 			return blobtest.NewFaulty(t, memblob.Open("faulty"), "")
 		}})
 	})
 	t.Run("Slow", func(t *testing.T) {
-		blobtest.Run(t, blobtest.Store{Big: 1 << 20, Open: func(t *testing.T) blobio.Bucket {
+		blobtest.Run(t, blobtest.Store{Big: 1 << 20, Parts: 1 << 18, Open: func(t *testing.T) blobio.Bucket {
 			return blobtest.NewSlow(memblob.Open("slow"), blobtest.Latency{})
 		}})
 	})

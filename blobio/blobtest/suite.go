@@ -22,6 +22,9 @@ type Store struct {
 	Seed func(t *testing.T, key string, data []byte)
 	// Big is the size of the streamed object, DefaultBig if 0.
 	Big int64
+	// Parts is the size of an object that takes more than one request to write, DefaultParts if 0. The suite
+	// has Racers of them under way at once.
+	Parts int
 	// PageKeys is how many objects the test of long lists creates, DefaultPageKeys if 0. It should be more
 	// than twice what the store lists in one request.
 	PageKeys int
@@ -36,6 +39,8 @@ type Store struct {
 const (
 	// DefaultBig is large enough that a driver which gathers the object in memory stands out.
 	DefaultBig = 100 << 20
+	// DefaultParts is more than any of the clouds' drivers sends in one request.
+	DefaultParts = 17 << 20
 	// DefaultPageKeys is small enough for a file system; clouds list 1,000 (S3, GCS) or 5,000 (Azure) keys
 	// in one request.
 	DefaultPageKeys = 40
@@ -45,6 +50,9 @@ const (
 func Run(t *testing.T, store Store) {
 	if store.Big == 0 {
 		store.Big = DefaultBig
+	}
+	if store.Parts == 0 {
+		store.Parts = DefaultParts
 	}
 	if store.PageKeys == 0 {
 		store.PageKeys = DefaultPageKeys

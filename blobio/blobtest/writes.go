@@ -15,12 +15,9 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// part is more than one request of a multipart upload takes on any store (S3: 5 MiB at least).
-const part = 17 << 20
-
 // testCreate: an object is there, whole, after Close and not before.
 func testCreate(t *testing.T, s *suite) {
-	for _, size := range []int{0, 1, 70_000, part} {
+	for _, size := range []int{0, 1, 70_000, s.Parts} {
 		key := fmt.Sprintf("%ssize-%d", s.prefix, size)
 		data := pattern(0, size)
 		w, err := s.bucket.Create(t.Context(), key, blobio.CreateOptions{})
@@ -48,7 +45,7 @@ func testCreate(t *testing.T, s *suite) {
 
 // testCreateTwice: what is there stays, by a single request and by several.
 func testCreateTwice(t *testing.T, s *suite) {
-	for _, size := range []int{100, part} {
+	for _, size := range []int{100, s.Parts} {
 		key := fmt.Sprintf("%ssize-%d", s.prefix, size)
 		first := pattern(1, size)
 		if err := write(t.Context(), s.bucket, key, first); err != nil {
@@ -66,7 +63,7 @@ func testAbort(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write(pattern(0, part)); err != nil {
+	if _, err := w.Write(pattern(0, s.Parts)); err != nil {
 		t.Fatal(err)
 	}
 	w.Abort()
@@ -81,7 +78,7 @@ func testAbort(t *testing.T, s *suite) {
 
 // testCancelWrite: a context that ends before Close leaves no object.
 func testCancelWrite(t *testing.T, s *suite) {
-	for _, size := range []int{100, part} {
+	for _, size := range []int{100, s.Parts} {
 		ctx, cancel := context.WithCancel(t.Context())
 		w, err := s.bucket.Create(ctx, fmt.Sprintf("%ssize-%d", s.prefix, size), blobio.CreateOptions{})
 		if err != nil {
@@ -115,7 +112,7 @@ const Racers = 24
 
 // testRace: of many writers of one key exactly one wins, and the object is the winner's.
 func testRace(t *testing.T, s *suite) {
-	for _, size := range []int{1_000, part} {
+	for _, size := range []int{1_000, s.Parts} {
 		key := fmt.Sprintf("%ssize-%d", s.prefix, size)
 		writers := make([]blobio.Writer, Racers)
 		for i := range writers {

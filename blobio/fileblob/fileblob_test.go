@@ -15,7 +15,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	dir := t.TempDir()
-	store := blobtest.Store{Open: func(*testing.T) blobio.Bucket { return fileblob.Open(dir) }}
+	store := blobtest.Store{Parts: 1 << 20, Open: func(*testing.T) blobio.Bucket { return fileblob.Open(dir) }}
 	if shared := os.Getenv(envDir); shared != "" { // one of several processes
 		dir, store.Prefix, store.Big = shared, os.Getenv(envName)+"/", 4<<20
 	}

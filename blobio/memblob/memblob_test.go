@@ -10,6 +10,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	blobtest.Run(t, blobtest.Store{
-		Open: func(*testing.T) blobio.Bucket { return memblob.Open("conformance") },
+		Parts: 1 << 20,
+		Open:  func(*testing.T) blobio.Bucket { return memblob.Open("conformance") },
 	})
 }
