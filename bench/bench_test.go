@@ -8,7 +8,7 @@ import (
 
 // Every contestant gives the column's values; Open compares them.
 func TestContestants(t *testing.T) {
-	for _, c := range append(Columns(), TextColumns()...) {
+	for _, c := range append(Columns(1<<14), TextColumns(1<<14)...) {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, who := range contestants(t, c) {
 				if _, err := who.Open(); err != nil {
@@ -52,7 +52,7 @@ func BenchmarkKernels(b *testing.B) {
 }
 
 func BenchmarkColumns(b *testing.B) {
-	for _, c := range append(Columns(), TextColumns()...) {
+	for _, c := range append(Columns(Values), TextColumns(Values/4)...) {
 		for _, who := range contestants(b, c) {
 			b.Run(c.Name+"/"+who.Name, func(b *testing.B) {
 				run, err := who.Open()

@@ -56,7 +56,7 @@ func goals(b *strings.Builder, cpus int) error {
 		"\"Fresh\" allocates the slice each time, as does its memcpy.\n\n" +
 		"| column | encoding | GB/s | of memcpy | fresh: of memcpy |")
 	fmt.Fprintf(b, " %d workers: of memcpy |\n| --- | --- | ---: | ---: | ---: | ---: |\n", cpus)
-	for _, c := range bench.Columns() {
+	for _, c := range bench.Columns(bench.Values) {
 		log.Print("P1: ", c.Name)
 		reused, err1 := bench.Shardcat(c, encode.Balanced, false)
 		fresh, err2 := bench.Shardcat(c, encode.Balanced, true)
@@ -84,14 +84,14 @@ func gbs(c *bench.Column, r bench.Result) float64 { return float64(c.Bytes()) / 
 // columns is the table of P3: every way to read a column of numbers.
 func columns(b *strings.Builder, _ int) error {
 	b.WriteString("### Numbers against Parquet (P3), one worker\n\n")
-	return against(b, bench.Columns(), encode.Balanced, encode.HighCompression)
+	return against(b, bench.Columns(bench.Values), encode.Balanced, encode.HighCompression)
 }
 
 // texts is the same for strings.
 func texts(b *strings.Builder, _ int) error {
 	b.WriteString("### Strings against Parquet, one worker\n\nWithout the value dictionary that a field of few distinct strings gets; " +
 		"parquet-go's strings are copied into Go strings, arrow-go's point into its pages, ours are bytes and offsets.\n\n")
-	return against(b, bench.TextColumns(), encode.Balanced, encode.HighCompression)
+	return against(b, bench.TextColumns(bench.Values/4), encode.Balanced, encode.HighCompression)
 }
 
 // against measures columns as our profiles and as Parquet.
@@ -172,7 +172,7 @@ func writers(b *strings.Builder, _ int) error {
 		fmt.Fprintf(b, " %s |", p)
 	}
 	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(profiles)) + "\n")
-	for _, c := range append(bench.Columns(), bench.TextColumns()...) {
+	for _, c := range append(bench.Columns(bench.Values), bench.TextColumns(bench.Values/4)...) {
 		log.Print("P9: ", c.Name)
 		var list []bench.Contestant
 		for _, p := range profiles {

@@ -147,9 +147,6 @@ func gatherBytes(dst *Bytes, d bytesDictionary, codes []uint32, spans []uint64) 
 	if end-base > maxExpanded {
 		return corrupt.At(0, "BlockDictionary: %d bytes of values", end-base)
 	}
-	out := dst.grow(int(end - base))
-	for _, c := range codes {
-		out = out[copy(out, d.data[spans[c]:spans[c+1]]):]
-	}
+	kernel.GatherBytes(dst.grow(int(end-base)), d.data, codes, spans)
 	return nil
 }

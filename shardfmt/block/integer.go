@@ -107,8 +107,8 @@ func decodeTruncate[U kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratc
 	return truncated[U, uint64](dst, sub, code, s)
 }
 
-// truncated decodes into the tail of dst, where the narrow values fit, and widens them from there; a
-// bit-packed stream is widened chunk by chunk.
+// truncated decodes into the tail of dst, where the narrow values fit, and widens them from there. A
+// bit-packed stream is widened chunk by chunk, and of runs only the values are widened.
 func truncated[U, N kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratch) error {
 	rest, err := parseMapped(sub, code, elemOf(unsigned, kernel.SizeOf[N]()), len(dst))
 	if err != nil {
@@ -121,10 +121,29 @@ func truncated[U, N kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratch)
 		}
 		return err
 	}
+	if rest.nested && len(rest.b) >= codeSize && Code(u16(rest.b, 0)) == RunLength {
+		return corrupt.Locate(truncatedRuns[U, N](dst, rest.b, s), "", int64(rest.at))
+	}
 	narrow := kernel.Tail[N](dst, len(dst))
 	if err := decodeWhole(narrow, rest, s); err != nil {
 		return err
 	}
 	kernel.SignExtend(dst, narrow)
 	return nil
+}
+
+// truncatedRuns expands runs of narrow values into wide ones.
+func truncatedRuns[U, N kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
+	values, lengths, err := parseRuns(sub, elemOf(unsigned, kernel.SizeOf[N]()), len(dst))
+	if err != nil {
+		return err
+	}
+	m := s.mark()
+	defer s.release(m)
+	narrow, wide := take[N](s, values.count), take[U](s, values.count)
+	if err := decodePart(narrow, values, s); err != nil {
+		return err
+	}
+	kernel.SignExtend(wide, narrow)
+	return expandRuns(dst, wide, lengths, s)
 }

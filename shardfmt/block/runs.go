@@ -38,15 +38,23 @@ func decodeRuns[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) erro
 	}
 	m := s.mark()
 	defer s.release(m)
-	v, l := take[U](s, values.count), take[uint32](s, lengths.count)
+	v := take[U](s, values.count)
 	if err := decodePart(v, values, s); err != nil {
 		return err
 	}
+	return expandRuns(dst, v, lengths, s)
+}
+
+// expandRuns decodes the lengths and fills dst with the runs.
+func expandRuns[U kernel.Unsigned](dst, values []U, lengths part, s *Scratch) error {
+	m := s.mark()
+	defer s.release(m)
+	l := take[uint32](s, lengths.count)
 	if err := decodePart(l, lengths, s); err != nil {
 		return err
 	}
-	if !kernel.ExpandRuns(dst, v, l) {
-		return corrupt.At(int64(lengths.at), "RunLength: %d runs don't sum up to %d values", values.count, len(dst))
+	if !kernel.ExpandRuns(dst, values, l) {
+		return corrupt.At(int64(lengths.at), "RunLength: %d runs don't sum up to %d values", len(l), len(dst))
 	}
 	return nil
 }

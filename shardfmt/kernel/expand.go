@@ -74,3 +74,21 @@ func AllAtMost(v []uint32, limit uint32) bool {
 	}
 	return top <= limit
 }
+
+// shortSpan is the bytes that GatherBytes copies without asking how many it takes.
+const shortSpan = 16
+
+// GatherBytes fills dst with data[spans[c]:spans[c+1]] of every code c, one after the other. dst has exactly
+// the room they need; codes are below len(spans)-1, and spans rise inside data.
+func GatherBytes(dst, data []byte, codes []uint32, spans []uint64) {
+	for _, c := range codes {
+		start, end := spans[c], spans[c+1]
+		n := end - start
+		if n > shortSpan || len(dst) < shortSpan || start+shortSpan > uint64(len(data)) {
+			dst = dst[copy(dst, data[start:end]):]
+			continue
+		}
+		*(*[shortSpan]byte)(dst) = [shortSpan]byte(data[start:])
+		dst = dst[n:]
+	}
+}

@@ -195,6 +195,27 @@ func TestGlue(t *testing.T) {
 	}
 }
 
+// Byte strings of all lengths around shortSpan, looked up up to the end of both slices.
+func TestGatherBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 10))
+	for range 300 {
+		spans, end := []uint64{0, 0}, uint64(0)
+		for range 1 + r.IntN(10) {
+			end += uint64(r.IntN(40))
+			spans = append(spans, end)
+		}
+		data, codes, want := random[uint8](r, int(end)), make([]uint32, r.IntN(30)), []byte{}
+		for i := range codes {
+			codes[i] = uint32(r.IntN(len(spans) - 1))
+			want = append(want, data[spans[codes[i]]:spans[codes[i]+1]]...)
+		}
+		got := make([]byte, len(want))
+		if GatherBytes(got, data, codes, spans); !slices.Equal(got, want) {
+			t.Fatalf("codes %v of %v: %x, want %x", codes, spans, got, want)
+		}
+	}
+}
+
 // Narrow numbers at the tail of their wide slice are widened in place, for every pair of widths.
 func TestSignExtendInPlace(t *testing.T) {
 	t.Run("8 to 16", testSignExtend[uint16, uint8])
