@@ -311,3 +311,46 @@ func TestClosedSpace(t *testing.T) {
 		t.Error("errors.Is does not find the class")
 	}
 }
+
+// TestCloseOutcomes is TestPutOutcomes for objects that are streamed: they are settled in the same way, but
+// not tried again.
+func TestCloseOutcomes(t *testing.T) {
+	for _, test := range []struct {
+		script string
+		there  string // before
+		class  error
+	}{
+		{"", "", nil},
+		{"", "others", blobio.ErrExists},
+		{"", "mine and more", nil}, // a retry of ourselves came first
+		{"put 1: lost transient", "", nil},
+		{"put 1: lost unknown", "", nil},
+		{"put 1: twice", "", nil},
+		{"put 1: lost transient", "others", blobio.ErrExists},
+		{"put 1: lost transient", "mine and MORE", blobio.ErrExists},
+		{"put 1: fail transient", "", blobio.ErrTransient},
+		{"put 1: fail denied", "", blobio.ErrDenied},
+		{"put 1: lost unknown\nget *: fail denied", "", blobio.ErrUnknown},
+	} {
+		t.Run(test.script+" "+test.there, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sp, _, mem, _ := faulty(t, test.script)
+				w, err := sp.Create(t.Context(), "mem://faulty/p", blobio.CreateOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, part := range []string{"mine", " and ", "more"} {
+					if _, err := io.WriteString(w, part); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if test.there != "" {
+					mem.Replace("p", []byte(test.there))
+				}
+				wantClass(t, w.Close(), test.class)
+				wantClass(t, w.Close(), blobio.ErrClosed)
+				w.Abort()
+			})
+		})
+	}
+}

@@ -4,13 +4,28 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Create starts a new object: see Bucket.Create. The key of the URL must consist of the letters, digits and
 // "/_.=-" of ASCII, because drivers escape others each in its own way; on file and mem any key will do.
+//
+// Close of the writer settles lost answers as Put does: if it can't tell whether the object was made, it reads
+// the object back and compares it with what was written. It can't try again what did not happen.
 func (s *Space) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
+	w, err := s.create(ctx, url, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &settling{Writer: w, s: s, ctx: ctx, url: url, hash: xxh3.New()}, nil
+}
+
+// create is Create without settling.
+func (s *Space) create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return nil, err
@@ -19,7 +34,60 @@ func (s *Space) Create(ctx context.Context, url string, opts CreateOptions) (Wri
 		return nil, &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a key with characters other than A-Z a-z 0-9 / _ . = -"}
 	}
 	w, err := m.bucket.Create(ctx, key, opts)
-	return w, wrap("create", url, err)
+	if err != nil {
+		return nil, wrap("create", url, err)
+	}
+	return w, nil
+}
+
+// settling is a writer that knows what it wrote by size and XXH3-128: enough to recognise one's own attempt
+// under a name nobody else uses, though not to stand up to a forger.
+type settling struct {
+	Writer
+	s    *Space
+	ctx  context.Context
+	url  string
+	hash *xxh3.Hasher
+	size int64
+}
+
+func (w *settling) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	_, _ = w.hash.Write(p[:n])
+	w.size += int64(n)
+	return n, err
+}
+
+func (w *settling) Close() error {
+	err := w.Writer.Close()
+	if err == nil || !undecided(err) || w.ctx.Err() != nil {
+		return wrap("create", w.url, err)
+	}
+	same, readErr := w.isThere()
+	switch {
+	case readErr != nil:
+		return wrap("create", w.url, err)
+	case same:
+		return nil
+	}
+	return NewError("create", w.url, ErrExists, nil)
+}
+
+// isThere compares the object with what was written.
+func (w *settling) isThere() (bool, error) {
+	r, info, err := w.s.Open(w.ctx, w.url, 0)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	if info.Size != w.size {
+		return false, nil
+	}
+	there := xxh3.New()
+	if _, err := io.Copy(there, r); err != nil {
+		return false, err
+	}
+	return there.Sum128() == w.hash.Sum128(), nil
 }
 
 // PortableKey tells whether a key is spelled the same on every store.
@@ -66,7 +134,7 @@ func (s *Space) Put(ctx context.Context, url string, data []byte) error {
 }
 
 func (s *Space) put(ctx context.Context, url string, data []byte) error {
-	w, err := s.Create(ctx, url, CreateOptions{SizeHint: int64(len(data))})
+	w, err := s.create(ctx, url, CreateOptions{SizeHint: int64(len(data))})
 	if err != nil {
 		return err
 	}
