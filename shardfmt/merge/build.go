@@ -92,8 +92,14 @@ func (m *merger) checkExternal(s *shard) error {
 	return err
 }
 
+// refBytes is what a field list takes for each field of each stripe.
+const refBytes = 18
+
 // listStripes copies the directories of all stripes and gives them their positions.
 func (m *merger) listStripes(context.Context) error {
+	if err := m.checkSize(); err != nil {
+		return err
+	}
 	position := uint64(0)
 	for _, s := range m.shards {
 		for i, dir := range s.stripes {
@@ -110,8 +116,21 @@ func (m *merger) listStripes(context.Context) error {
 			})
 		}
 	}
-	if most := m.options.Limits.Stripes; most > 0 && len(m.stripes) > most {
-		return limit("stripes", int64(len(m.stripes)), int64(most))
+	return nil
+}
+
+// checkSize refuses what will be too large before anything is allocated for it.
+func (m *merger) checkSize() error {
+	stripes := 0
+	for _, s := range m.shards {
+		stripes += len(s.stripes)
+	}
+	if most := m.options.Limits.Stripes; most > 0 && stripes > most {
+		return limit("stripes", int64(stripes), int64(most))
+	}
+	lists := refBytes * int64(stripes) * int64(len(m.target.nodes))
+	if most := m.options.Limits.RootBytes; most > 0 && lists > most {
+		return limit("bytes of field lists", lists, most)
 	}
 	return nil
 }
@@ -134,9 +153,9 @@ func (m *merger) copyColumns(ctx context.Context) error {
 			st.fields[id] = m.root.Add(d)
 			st.note(id, d.Field)
 			m.shardFields[id] = stats.Fold(m.shardFields[id], d.Field)
-		}
-		if most > 0 && int64(m.root.Len()) > most {
-			return limit("bytes of metadata and more", int64(m.root.Len()), most)
+			if most > 0 && int64(m.root.Len()) > most {
+				return limit("bytes of metadata and more", int64(m.root.Len()), most)
+			}
 		}
 	}
 	return nil

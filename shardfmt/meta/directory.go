@@ -91,6 +91,9 @@ func ParseTail(suffix []byte, objectSize int64) (*metapb.ShardDirectory, int64, 
 
 // parseDirectory decodes the directory of a root of size bytes and checks what it says of itself.
 func parseDirectory(payload []byte, size int64) (*metapb.ShardDirectory, error) {
+	if err := refuseDraft(payload); err != nil {
+		return nil, err
+	}
 	dir := new(metapb.ShardDirectory)
 	if err := Unmarshal(payload, dir); err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func (r *Root) message(ctx context.Context, anchor string, ref *metapb.DataRef) 
 	if err != nil {
 		return nil, "", corrupt.Locate(err, anchor, 0)
 	}
-	if end-start < FrameOverhead {
+	if end-start < FrameOverhead || end-start > maxMessage {
 		return nil, "", corrupt.Locate(corrupt.At(start, "a message of %d bytes", end-start), url, 0)
 	}
 	frame, err := r.bytes(ctx, url, start, end)

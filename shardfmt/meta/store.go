@@ -25,6 +25,9 @@ const (
 	suffixSize = 64 << 10
 	// wholeRoot is up to which size a root is read as a whole, in one request.
 	wholeRoot = 1 << 20
+	// maxMessage is the longest range of a message that is read: a schema of a million nodes, which is the
+	// most there may be, takes about 100 MiB.
+	maxMessage = 512 << 20
 	// proveSize is from which length on a range of an object of unknown size is allocated only after its
 	// last byte was read.
 	proveSize = 8 << 20

@@ -59,12 +59,8 @@ func (l lookup) find(name string, v vector, at open) (int, bool) {
 		if err != nil {
 			return 0, false
 		}
-		got, err := nameOf(t)
-		if err != nil {
-			return 0, false
-		}
-		if string(got) == name {
-			return i, true
+		if ok, err := isNamed(t, name); ok || err != nil {
+			return i, ok
 		}
 	}
 	return 0, false

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"bytes"
-
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -113,6 +111,10 @@ func nameOf(t table) ([]byte, error) {
 // open opens element i of a vector of fields, or of children, as a DataType.
 type open func(v vector, i int) (table, error)
 
+// maxAliases is how many aliases are looked at to find a name: fields may share a list of them, and ten
+// thousand fields with ten thousand aliases would take seconds.
+const maxAliases = 1 << 20
+
 // findChild finds a name among the elements of v, then among their aliases.
 func findChild(v vector, l lookup, name string, at open) (int, bool, error) {
 	if i, ok := l.find(name, v, at); ok {
@@ -124,41 +126,52 @@ func findChild(v vector, l lookup, name string, at open) (int, bool, error) {
 		if err != nil {
 			return 0, false, err
 		}
-		got, err := nameOf(t)
-		if err != nil {
-			return 0, false, err
-		}
-		if string(got) == name {
-			return i, true, nil
+		if ok, err := isNamed(t, name); ok || err != nil {
+			return i, ok, err
 		}
 	}
+	left := maxAliases
 	for i := range v.n {
 		t, err := at(v, i)
 		if err != nil {
 			return 0, false, err
 		}
-		if ok, err := hasAlias(t, name); ok || err != nil {
+		if ok, err := hasAlias(t, name, &left); ok || err != nil {
 			return i, ok, err
 		}
 	}
 	return 0, false, nil
 }
 
-func hasAlias(t table, name string) (bool, error) {
+// isNamed compares the name of a DataType without decoding it.
+func isNamed(t table, name string) (bool, error) {
+	pos, err := t.must(slotTypeName, "name of a field")
+	if err != nil {
+		return false, err
+	}
+	got, err := t.b.vector(pos, 1)
+	return err == nil && string(got.bytes()) == name, err
+}
+
+// hasAlias says that name is among the aliases of a DataType. left is how many more may be looked at.
+func hasAlias(t table, name string, left *int) (bool, error) {
 	aliases, err := t.vectorAt(slotTypeAliases, 4)
 	if err != nil {
 		return false, err
+	}
+	if *left -= aliases.n; *left < 0 {
+		return false, corrupt.At(int64(t.pos), "schema: more than %d aliases", maxAliases)
 	}
 	for i := range aliases.n {
 		pos, err := t.b.follow(aliases.start + 4*i)
 		if err != nil {
 			return false, err
 		}
-		alias, err := t.b.text(pos)
+		alias, err := t.b.vector(pos, 1)
 		if err != nil {
 			return false, err
 		}
-		if bytes.Equal(alias, []byte(name)) {
+		if string(alias.bytes()) == name {
 			return true, nil
 		}
 	}

@@ -241,3 +241,16 @@ func BenchmarkViewTwoOf10000(b *testing.B) {
 		_, _ = v.FieldByName("f9999")
 	}
 }
+
+// TestSharedAliasesAreBounded: many fields that share a long list of aliases must not make a look-up slow.
+func TestSharedAliasesAreBounded(t *testing.T) {
+	s := manyFields(2000)
+	aliases := make([]string, 2000)
+	for i := range s.Fields {
+		s.Fields[i].Aliases = aliases
+	}
+	v, err := NewView(Marshal(s))
+	require.NoError(t, err)
+	_, err = v.FieldByName("missing")
+	require.ErrorContains(t, err, "aliases")
+}

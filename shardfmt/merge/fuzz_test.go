@@ -1,0 +1,68 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// FuzzConcat merges a shard with any bytes: an error of a known kind, or a root that opens.
+func FuzzConcat(f *testing.F) {
+	sp, at := newSpace(f)
+	in := spec{schema: "a: Int64, s: Struct<b: String>", ids: []int{1, 2, 3}, stripes: []uint64{3, 4}, creation: [2]uint64{1, 2}}.make(f, sp, at+"a.amudai.shard")
+	seed := make([]byte, in.Size)
+	_, err := sp.ReadRange(context.Background(), in.URL, 0, seed)
+	require.NoError(f, err)
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 0 {
+			tryConcat(t, seed, b)
+		}
+	})
+}
+
+func tryConcat(t testing.TB, good, b []byte) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	require.NoError(t, sp.Put(ctx, at+"good.amudai.shard", good))
+	require.NoError(t, sp.Put(ctx, at+"any.amudai.shard", b))
+	in := []Input{{URL: at + "good.amudai.shard"}, {URL: at + "any.amudai.shard", Size: int64(len(b))}}
+	res, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{AllowExternal: true, AllowStandard: true})
+	if err != nil {
+		for _, kind := range []error{corrupt.ErrCorrupt, corrupt.ErrUnsupported, urlresolve.ErrRefused, blobio.ErrNotFound,
+			ErrSchema, ErrDeleted, ErrLimit} {
+			if errors.Is(err, kind) {
+				return
+			}
+		}
+		t.Fatalf("an error of no known kind: %v", err)
+	}
+	r, err := meta.OpenRoot(ctx, sp, res.URL, meta.Options{Size: res.Size})
+	require.NoError(t, err)
+	_, err = r.Stripes(ctx)
+	require.NoError(t, err)
+	_, err = r.Schema(ctx)
+	require.NoError(t, err)
+}
+
+// TestConcatDamaged flips every byte of an input.
+func TestConcatDamaged(t *testing.T) {
+	sp, at := newSpace(t)
+	in := spec{schema: "a: Int64, b: String", ids: []int{1, 2}, stripes: []uint64{3, 4}}.make(t, sp, at+"a.amudai.shard")
+	b := make([]byte, in.Size)
+	_, err := sp.ReadRange(context.Background(), in.URL, 0, b)
+	require.NoError(t, err)
+	good := append([]byte(nil), b...)
+	for i := range b {
+		b[i] ^= 0x11
+		tryConcat(t, good, b)
+		b[i] ^= 0x11
+	}
+}
