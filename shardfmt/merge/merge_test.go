@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,14 +46,13 @@ type parts struct {
 	directory  *metapb.ShardDirectory
 }
 
-var spaces = 0
+var spaces atomic.Int64
 
 // newSpace is an empty store of the test.
 func newSpace(t testing.TB) (*blobio.Space, string) {
 	sp := blobio.NewSpace()
 	t.Cleanup(func() { sp.Close() })
-	spaces++
-	return sp, fmt.Sprintf("mem://merge-%s-%d/", strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name())), spaces)
+	return sp, fmt.Sprintf("mem://merge-%d/", spaces.Add(1))
 }
 
 // make writes the root of a shard and returns it as an input.
