@@ -1,19 +1,16 @@
 package shardfmt
 
 import (
-	"context"
 	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
-	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/field"
-	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -343,147 +340,4 @@ func (s *stripeScan) fetch(columns []field.Column, ranges []buffer.Range) error 
 			return err
 		}
 	}
-}
-
-// fetch reads what requests ask for, with few requests to each object.
-func fetch(ctx context.Context, sp *blobio.Space, round []buffer.Request) error {
-	byURL := make(map[string][]buffer.Request)
-	var urls []string
-	for _, q := range round {
-		if byURL[q.URL] == nil {
-			urls = append(urls, q.URL)
-		}
-		byURL[q.URL] = append(byURL[q.URL], q)
-	}
-	if len(urls) == 1 {
-		return fetchObject(ctx, sp, urls[0], round)
-	}
-	return sp.Each(ctx, len(urls), func(ctx context.Context, i int) error {
-		return fetchObject(ctx, sp, urls[i], byURL[urls[i]])
-	})
-}
-
-func fetchObject(ctx context.Context, sp *blobio.Space, url string, round []buffer.Request) error {
-	ranges := make([]blobio.Range, len(round))
-	for i, q := range round {
-		ranges[i] = blobio.Range{Start: int64(q.Start), End: int64(q.End)}
-	}
-	got, err := sp.ReadRanges(ctx, url, ranges)
-	if err != nil {
-		return missing(err, url)
-	}
-	for i, q := range round {
-		if err := q.Fill(got[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// missing makes a reference to what is not there an error of stored data: the object that holds it is damaged,
-// or incomplete.
-func missing(err error, url string) error {
-	if errors.Is(err, blobio.ErrNotFound) || errors.Is(err, blobio.ErrRange) {
-		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Object: url, Offset: -1, What: "referenced data is missing", Err: err}
-	}
-	return err
-}
-
-// survivors gives the rows of the stripe that range indexes do not rule out.
-func (s *stripeScan) survivors() ([]buffer.Range, error) {
-	all := []buffer.Range{s.rows}
-	total := blocksOf([]buffer.Range{{Start: 0, End: s.stripes[s.index].Records}})
-	ranges := all
-	if s.needed != nil {
-		indexes, err := s.indexes()
-		if err != nil {
-			return nil, err
-		}
-		ranges = s.prune(indexes)
-	}
-	s.o.Stats.BlocksPruned += total - blocksOf(ranges)
-	return ranges, nil
-}
-
-// indexed is a field of the filter with its range index.
-type indexed struct {
-	node  *schema.Node
-	index *buffer.RangeIndex
-}
-
-// indexes fetches the range indexes of the filter's fields, all at once. One that can't be read is an error,
-// but one of an unknown version only prunes nothing.
-func (s *stripeScan) indexes() (out []indexed, err error) {
-	if s.stripes[s.index].Records <= buffer.RangeIndexBlock {
-		return nil, nil
-	}
-	var round []buffer.Request
-	s.needed.Walk(func(_ string, n *schema.Node) bool {
-		if !s.aligned(n) {
-			return true
-		}
-		q, failed := field.IndexRequest(s.ctx, s.root, s.index, n, s.stripes[s.index].Records, func(x *buffer.RangeIndex) {
-			out = append(out, indexed{n, x})
-		})
-		if failed != nil {
-			err = failed
-		} else if q != nil {
-			round = append(round, *q)
-		}
-		return err == nil
-	})
-	if err != nil || len(round) == 0 {
-		return nil, err
-	}
-	err = fetch(s.ctx, s.sp, round) // which fills out
-	return out, err
-}
-
-// aligned says that positions of a node are rows: it is a top-level field. (Members of structs would do, but
-// only with the nulls of the structs.)
-func (s *stripeScan) aligned(n *schema.Node) bool { return n.Parent == schema.NoParent }
-
-// prune applies the filter to the blocks of range indexes.
-func (s *stripeScan) prune(indexes []indexed) []buffer.Range {
-	if len(indexes) == 0 || !sameBlocks(indexes) {
-		return []buffer.Range{s.rows}
-	}
-	var out []buffer.Range
-	x := indexes[0].index
-	for i := int(s.rows.Start / x.BlockSize); i < x.Blocks(); i++ {
-		r := x.Range(i)
-		r.Start, r.End = max(r.Start, s.rows.Start), min(r.End, s.rows.End)
-		if r.Start >= r.End {
-			break
-		}
-		if !s.blockMayMatch(indexes, i) {
-			continue
-		}
-		if n := len(out); n > 0 && out[n-1].End == r.Start {
-			out[n-1].End = r.End
-		} else {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-func sameBlocks(indexes []indexed) bool {
-	for _, x := range indexes {
-		if x.index.BlockSize != indexes[0].index.BlockSize {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *stripeScan) blockMayMatch(indexes []indexed, block int) bool {
-	return s.o.Filter.MayMatch(func(id uint32) *filter.Stats {
-		for _, x := range indexes {
-			if x.node.ID == id {
-				return indexedStats(x.node, x.index, block)
-			}
-		}
-		return nil
-	})
 }

@@ -1,0 +1,199 @@
+package shardfmt
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+)
+
+func open(t testing.TB, sp *blobio.Space, url string, size int64) *Shard {
+	t.Helper()
+	s, err := Open(context.Background(), sp, url, OpenOptions{Size: size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func bind(t testing.TB, s *Shard, expr string) *filter.Bound {
+	t.Helper()
+	all, err := s.Schema(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := filter.Parse(expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := filter.Bind(e, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// ids reads the column id.
+func ids(t testing.TB, s *Shard, o ScanOptions) (out []int64) {
+	t.Helper()
+	o.Columns = []string{"id"}
+	for _, b := range readAll(t, s, o) {
+		for i := range int(b.NumRows()) {
+			out = append(out, b.Column(0).(*array.Int64).Value(i))
+		}
+	}
+	return out
+}
+
+// A filter selects the rows that it selects without any statistics, and reads less.
+func TestScanFilters(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	const n = 20_000
+	w := writeSample(t, sp, "mem://f/s.amudai.shard", n, WriterOptions{StripeRows: 7000})
+	s := open(t, sp, w.URL, w.Size)
+	for _, c := range []struct {
+		expr           string
+		want           func(i int64) bool
+		stripes        int
+		blocksAtMost   int64
+		blocksUnpruned bool
+	}{
+		{"id = 12345", func(i int64) bool { return i == 12345 }, 2, 1, false},
+		{"id BETWEEN 100 AND 199 OR id > 19990", func(i int64) bool { return i >= 100 && i < 200 || i > 19990 }, 1, 3, false},
+		{"id < 0", func(i int64) bool { return false }, 3, 0, false},
+		{"same = 8", func(i int64) bool { return false }, 3, 0, false},
+		{"name = 'name 7'", func(i int64) bool { return i%97 == 7 && i%10 != 3 }, 0, 1 << 20, true},
+		{"name = 'no such name'", func(i int64) bool { return false }, 3, 0, false},
+		{"name IS NULL AND id < 50", func(i int64) bool { return i%10 == 3 && i < 50 }, 2, 1, false},
+		{"score >= 2499.5", func(i int64) bool { return float64(i)/8 >= 2499.5 }, 2, 1, false},
+		{"pos.x = 77", func(i int64) bool { return false }, 0, 1 << 20, true},
+		{"pos.x = 78", func(i int64) bool { return i == 78 }, 0, 1 << 20, true},
+		{"ok AND id < 10", func(i int64) bool { return i%3 == 0 && i < 10 }, 2, 1, false},
+		{"NOT ok AND id < 10", func(i int64) bool { return i%3 != 0 && i < 10 }, 2, 1, false},
+	} {
+		t.Run(c.expr, func(t *testing.T) {
+			var st ScanStats
+			got := ids(t, s, ScanOptions{Filter: bind(t, s, c.expr), Stats: &st})
+			at := 0
+			for i := range int64(n) {
+				if !c.want(i) {
+					continue
+				}
+				if at >= len(got) || got[at] != i {
+					t.Fatalf("row %d: got %v", i, got[at:min(at+5, len(got))])
+				}
+				at++
+			}
+			if at != len(got) || st.RowsMatched != int64(at) {
+				t.Errorf("%d rows, want %d; %+v", len(got), at, st)
+			}
+			if !c.blocksUnpruned && (st.StripesPruned != c.stripes || st.BlocksRead > c.blocksAtMost) {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+// A filter selects the same rows of whole columns as of a range of records.
+func TestScanFilterAllColumns(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	w := writeSample(t, sp, "mem://g/s.amudai.shard", 5000, WriterOptions{StripeRows: 3000})
+	s := open(t, sp, w.URL, 0)
+	want := sampleBatch(sampleSchema(t), 0, 5000)
+	var parts []arrow.RecordBatch
+	for i := 1000; i < 4500; i++ {
+		if i%97 == 5 && i%10 != 3 {
+			parts = append(parts, want.NewSlice(int64(i), int64(i)+1))
+		}
+	}
+	at := 0
+	for _, b := range readAll(t, s, ScanOptions{Filter: bind(t, s, "name = 'name 5'"), Start: 1000, End: 4500, BatchRows: 700}) {
+		for i := range b.NumRows() {
+			row := b.NewSlice(i, i+1)
+			for c := range int(b.NumCols()) {
+				if !array.Equal(row.Column(c), parts[at].Column(c)) {
+					t.Fatalf("row %d, column %q: %v, want %v", at, b.ColumnName(c), row.Column(c), parts[at].Column(c))
+				}
+			}
+			at++
+		}
+	}
+	if at != len(parts) {
+		t.Errorf("%d rows, want %d", at, len(parts))
+	}
+}
+
+func TestScanProjection(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	w := writeSample(t, sp, "mem://p/s.amudai.shard", 500, WriterOptions{})
+	s := open(t, sp, w.URL, w.Size)
+	b := readAll(t, s, ScanOptions{Columns: []string{"pos.y", "id"}})[0]
+	if got := fmt.Sprint(b.Schema().Field(0).Type, b.ColumnName(1)); got != "struct<y: float32 nullable>id" {
+		t.Error(got)
+	}
+	if p := b.Column(0).(*array.Struct); !p.IsNull(11) || p.Field(0).(*array.Float32).Value(12) != -12 {
+		t.Error("values of pos.y")
+	}
+	for b, err := range s.Scan(context.Background(), ScanOptions{Columns: []string{"pos.z"}}) {
+		if err == nil {
+			t.Errorf("no such field, but %v", b)
+		}
+	}
+}
+
+// A cold point lookup of one column: the root, the block map, the block; and little more than the block.
+func TestPointLookupRequests(t *testing.T) {
+	const n = 400_000
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	s := sampleSchema(t)
+	w, err := NewWriter(ctx, sp, "mem://l/s.amudai.shard", s, WriterOptions{StripeRows: n / 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < n; at += 100_000 {
+		if err := w.Write(sampleBatch(s, at, 100_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, column := range []string{"id", "score", "name", "same", "pos.x"} {
+		cold := blobio.NewSpace()
+		before := cold.Counters()
+		o := open(t, cold, written.URL, written.Size)
+		got := readAll(t, o, ScanOptions{Columns: []string{column}, Start: 234_567, End: 234_568})
+		c := cold.Counters().Sub(before)
+		t.Logf("%s: %d GETs, %d bytes beyond the root, depth %d, %v", column, c.Gets, c.GetBytes-written.Size, c.Depth, got[0].Column(0))
+		most := int64(3)
+		if column == "pos.x" { // nulls of the struct are a second buffer
+			most++
+		}
+		if c.Gets > most || c.Depth > 3 || c.GetBytes-written.Size > 128<<10 || c.Heads > 0 {
+			t.Errorf("%s: %+v, root of %d bytes", column, c, written.Size)
+		}
+	}
+}
+
+// Merged roots of the reference's shards read back to the rows of their inputs.
+func TestMergedGoldenShards(t *testing.T) {
+	dir := filepath.Join(interop.Dir(t), "merged")
+	for _, name := range []string{"bloom-2", "const-10", "decs-escaped-2", "flat-wide-4", "lacking-private-3", "nest-inplace-3"} {
+		t.Run(name, func(t *testing.T) {
+			checkRows(t, &interop.Case{Name: name, Dir: filepath.Join(dir, name)}, ScanOptions{})
+		})
+	}
+}
