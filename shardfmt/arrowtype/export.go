@@ -1,0 +1,223 @@
+package arrowtype
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// ExportOptions tell what the types of a shard become. The zero value is the default mapping.
+type ExportOptions struct {
+	// TimeUnit of timestamps and durations: ns (also if empty), us, ms or s. Values that the unit can't
+	// hold are refused with their row; digits below it are cut, and counted in the report.
+	TimeUnit string
+	// GuidAsString makes text of guids; without it they are arrow.uuid.
+	GuidAsString bool
+	// Decimal gives the fixed-point type for the decimals of a field, by its dotted path, or nil for
+	// text. All are text if it is nil.
+	Decimal func(path string) *arrow.Decimal128Type
+	// Original is the Arrow schema that the records came with (property arrow.schema): fields are given
+	// their original types again, as far as they still fit. Dictionaries, runs and views come back plain.
+	Original *arrow.Schema
+	// Parquet leaves out what Parquet has no type for: unions are refused, spans are integers.
+	Parquet bool
+}
+
+// Exporter turns canonical batches of one shard schema into batches of a schema for others. Not for
+// concurrent use.
+type Exporter struct {
+	nodes  []*schema.Node
+	schema *arrow.Schema
+	out    exporting
+}
+
+type exporting struct {
+	ExportOptions
+	unit   arrow.TimeUnit
+	report *Report
+}
+
+// NewExporter chooses the types.
+func NewExporter(s *schema.Schema, o ExportOptions) (*Exporter, error) {
+	unit, ok := map[string]arrow.TimeUnit{
+		"": arrow.Nanosecond, "ns": arrow.Nanosecond, "us": arrow.Microsecond, "ms": arrow.Millisecond, "s": arrow.Second,
+	}[o.TimeUnit]
+	if !ok {
+		return nil, fmt.Errorf("time unit %q is none of ns, us, ms, s", o.TimeUnit)
+	}
+	if err := Check(s); err != nil {
+		return nil, err
+	}
+	e := &Exporter{nodes: s.Fields, out: exporting{o, unit, &Report{}}}
+	fields := make([]arrow.Field, len(s.Fields))
+	for i, n := range s.Fields {
+		f, err := e.out.field(n, n.Name)
+		if err != nil {
+			return nil, err
+		}
+		fields[i] = e.out.original(n, f)
+	}
+	e.schema = arrow.NewSchema(fields, nil)
+	return e, nil
+}
+
+// Schema of the exported batches.
+func (e *Exporter) Schema() *arrow.Schema { return e.schema }
+
+// Report tells what was changed so far.
+func (e *Exporter) Report() *Report { return e.out.report }
+
+// Export converts a batch. A value that the other type can't hold is a *RowError. The result is the
+// caller's to release.
+func (e *Exporter) Export(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+	columns := make([]arrow.Array, len(e.nodes))
+	defer func() {
+		for _, c := range columns {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	for i, n := range e.nodes {
+		var err error
+		columns[i], err = e.out.array(batch.Column(i), e.schema.Field(i).Type, place{n: n, path: n.Name, row: sameRow})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return array.NewRecordBatch(e.schema, columns, batch.NumRows()), nil
+}
+
+// original gives a top-level field the type it came with, where that maps to the node's type.
+func (x *exporting) original(n *schema.Node, f arrow.Field) arrow.Field {
+	if x.Original == nil {
+		return f
+	}
+	from, found := x.Original.FieldsByName(n.Name)
+	if !found || len(from) != 1 {
+		return f
+	}
+	o := from[0]
+	o.Type = plain(o.Type)
+	was, err := fromField(o, n.Name, n.Name, 1, &Report{})
+	if err != nil || !alike(was, n) {
+		return f
+	}
+	return o
+}
+
+// alike tells whether two nodes hold the same values.
+func alike(a, b *schema.Node) bool {
+	if a.Basic != b.Basic || a.Signed != b.Signed || a.FixedSize != b.FixedSize || a.Label() != b.Label() || len(a.Children) != len(b.Children) {
+		return false
+	}
+	for i, c := range a.Children {
+		if a.Basic == schema.Struct && c.Name != b.Children[i].Name || !alike(c, b.Children[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain takes encodings and list views off a type.
+func plain(t arrow.DataType) arrow.DataType {
+	field := func(f arrow.Field) arrow.Field { f.Type = plain(f.Type); return f }
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return plain(t.ValueType)
+	case *arrow.RunEndEncodedType:
+		return plain(t.Encoded())
+	case *arrow.ListViewType:
+		return arrow.ListOfField(field(t.ElemField()))
+	case *arrow.LargeListViewType:
+		return arrow.LargeListOfField(field(t.ElemField()))
+	case *arrow.ListType:
+		return arrow.ListOfField(field(t.ElemField()))
+	case *arrow.LargeListType:
+		return arrow.LargeListOfField(field(t.ElemField()))
+	case *arrow.FixedSizeListType:
+		return arrow.FixedSizeListOfField(t.Len(), field(t.ElemField()))
+	case *arrow.StructType:
+		var fields []arrow.Field
+		for _, f := range t.Fields() {
+			fields = append(fields, field(f))
+		}
+		return arrow.StructOf(fields...)
+	}
+	return t
+}
+
+// field gives the Arrow field of a node, with its label as metadata.
+func (x *exporting) field(n *schema.Node, path string) (arrow.Field, error) {
+	t, err := x.typeFor(n, path)
+	f := arrow.Field{Name: n.Name, Type: t, Nullable: n.Nullable}
+	if n.Ext != nil && (!n.IsTimeSpan() || x.Parquet) && !n.IsDecimal() && !n.IsDynamic() {
+		f.Metadata = extensionMetadata(n.Ext)
+	}
+	return f, err
+}
+
+// typeFor gives the Arrow type of a node.
+func (x *exporting) typeFor(n *schema.Node, path string) (arrow.DataType, error) {
+	switch {
+	case len(n.Children) > 0 || n.Basic == schema.Struct || n.Basic == schema.Union:
+		return x.nestedType(n, path)
+	case n.Basic == schema.DateTime:
+		return &arrow.TimestampType{Unit: x.unit, TimeZone: "UTC"}, nil
+	case n.IsTimeSpan() && x.Parquet:
+		x.report.add(path, "a span becomes an integer of 100 ns ticks, labelled KustoTimeSpan", 0)
+		return arrow.PrimitiveTypes.Int64, nil
+	case n.IsTimeSpan():
+		return &arrow.DurationType{Unit: x.unit}, nil
+	case n.IsDecimal():
+		if x.Decimal != nil {
+			if t := x.Decimal(path); t != nil {
+				return t, nil
+			}
+		}
+		x.report.add(path, "decimals become text", 0)
+		return arrow.BinaryTypes.String, nil
+	case n.IsDynamic():
+		return extensions.NewJSONType(arrow.BinaryTypes.String)
+	case n.Basic == schema.Guid && x.GuidAsString:
+		return arrow.BinaryTypes.String, nil
+	}
+	return leaf(n), nil
+}
+
+func (x *exporting) nestedType(n *schema.Node, path string) (arrow.DataType, error) {
+	if n.Basic == schema.Union && x.Parquet {
+		return nil, fmt.Errorf("field %q: Parquet has no unions", path)
+	}
+	fields := make([]arrow.Field, len(n.Children))
+	for i, c := range n.Children {
+		name := (place{n: n, path: path}).child(i, sameRow).path
+		f, err := x.field(c, name)
+		if err != nil {
+			return nil, err
+		}
+		fields[i] = f
+	}
+	switch n.Basic {
+	case schema.List:
+		fields[0].Name = "item"
+		return arrow.LargeListOfField(fields[0]), nil
+	case schema.FixedSizeList:
+		fields[0].Name = "item"
+		return arrow.FixedSizeListOfField(int32(n.FixedSize), fields[0]), nil
+	case schema.Map:
+		fields[0].Nullable = false
+		return arrow.MapOfFields(fields[0], fields[1]), nil
+	case schema.Union:
+		codes := make([]arrow.UnionTypeCode, len(fields))
+		for i := range codes {
+			codes[i] = arrow.UnionTypeCode(i)
+		}
+		return arrow.SparseUnionOf(fields, codes), nil
+	}
+	return arrow.StructOf(fields...), nil
+}

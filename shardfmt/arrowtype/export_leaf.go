@@ -1,0 +1,248 @@
+package arrowtype
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
+	"github.com/apache/arrow-go/v18/arrow/float16"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/valuetext"
+)
+
+// array converts a canonical array to an Arrow type that its node may become.
+func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array, error) {
+	if arrow.TypeEqual(a.DataType(), t, arrow.CheckMetadata()) {
+		a.Retain()
+		return a, nil
+	}
+	if e, ok := t.(arrow.ExtensionType); ok {
+		storage, err := x.array(a, e.StorageType(), p)
+		if err != nil {
+			return nil, err
+		}
+		defer storage.Release()
+		return array.NewExtensionArrayWithStorage(e, storage), nil
+	}
+	if len(p.n.Children) > 0 {
+		return x.nested(a, t, p)
+	}
+	switch a := a.(type) {
+	case *DateTimeArray:
+		return x.times(a, a.Ticks(), t, p)
+	case *TimeSpanArray:
+		return x.times(a, a.Ticks(), t, p)
+	case *DecimalArray:
+		return x.decimals(a, t, p)
+	case *DynamicArray:
+		return appendBytes(a, t, p, func(i int) []byte { return x.jsonText(a.Value(i), p) })
+	case *extensions.UUIDArray:
+		storage := a.Storage().(*array.FixedSizeBinary)
+		if t.ID() == arrow.FIXED_SIZE_BINARY {
+			storage.Retain()
+			return storage, nil
+		}
+		return appendBytes(a, t, p, func(i int) []byte { return valuetext.AppendGuid(nil, storage.Value(i)) })
+	case *array.LargeString:
+		return appendBytes(a, t, p, func(i int) []byte { return []byte(a.Value(i)) })
+	case *array.LargeBinary:
+		return appendBytes(a, t, p, a.Value)
+	case *array.Float32:
+		return x.halves(a, t, p)
+	case *array.Boolean:
+		return bytesOfBooleans(a, t, p)
+	case *array.Int32:
+		if t.ID() == arrow.INTERVAL_MONTHS {
+			return assemble(t, a, []*memory.Buffer{memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(a.Int32Values()))}), nil
+		}
+	}
+	return nil, noWay(a, t, p)
+}
+
+// noWay is the error of a type that an array does not become.
+func noWay(a arrow.Array, t arrow.DataType, p place) error {
+	return fmt.Errorf("field %q: no way from %s to %s", p.path, a.DataType(), t)
+}
+
+// jsonText is a dynamic value as JSON: what is none becomes a string of its base64.
+func (x *exporting) jsonText(value []byte, p place) []byte {
+	if json.Valid(value) {
+		return value
+	}
+	x.report.add(p.path, "dynamic values that are no JSON text become base64 in a JSON string", 1)
+	return append(base64.StdEncoding.AppendEncode([]byte{'"'}, value), '"')
+}
+
+// appendBytes makes an array of strings or byte strings of any layout.
+func appendBytes(a arrow.Array, t arrow.DataType, p place, value func(i int) []byte) (arrow.Array, error) {
+	b := array.NewBuilder(memory.DefaultAllocator, t)
+	defer b.Release()
+	var put func([]byte)
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		put = b.BinaryBuilder.Append
+	case *array.LargeStringBuilder:
+		put = b.BinaryBuilder.Append
+	case *array.BinaryBuilder:
+		put = b.Append
+	case *array.StringViewBuilder:
+		put = func(v []byte) { b.AppendString(string(v)) }
+	case *array.BinaryViewBuilder:
+		put = b.Append
+	default:
+		return nil, noWay(a, t, p)
+	}
+	size := int64(0)
+	for i := range a.Len() {
+		if a.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		v := value(i)
+		if size += int64(len(v)); size >= 1<<31 {
+			return nil, p.refuse(i, "a batch of more than 2 GiB of text")
+		}
+		put(v)
+	}
+	return b.NewArray(), nil
+}
+
+// ErrUnit is a time that a unit has no room for.
+var ErrUnit = errors.New("is outside the range of the unit: choose a coarser time unit")
+
+// times converts ticks to any of Arrow's times.
+func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p place) (arrow.Array, error) {
+	var epoch, perUnit, perTick int64 = 0, 1, 1
+	switch t := t.(type) {
+	case *arrow.TimestampType:
+		epoch = valuetext.UnixEpoch
+		perUnit, perTick = unitTicks(t.Unit)
+	case *arrow.DurationType:
+		perUnit, perTick = unitTicks(t.Unit)
+	case *arrow.Time32Type:
+		perUnit, perTick = unitTicks(t.Unit)
+	case *arrow.Time64Type:
+		perUnit, perTick = unitTicks(t.Unit)
+	case *arrow.Date32Type:
+		epoch, perUnit = valuetext.UnixEpoch, valuetext.TicksPerDay
+	case *arrow.Date64Type:
+		epoch, perUnit = valuetext.UnixEpoch, valuetext.TicksPerSecond/1000
+	case *arrow.Int64Type:
+	default:
+		return nil, noWay(a, t, p)
+	}
+	cuts := int64(0)
+	value := func(i int) (int64, error) {
+		v := ticks[i] - epoch
+		if v%perUnit != 0 {
+			cuts++
+		}
+		w := v / perUnit * perTick
+		if w/perTick != v/perUnit {
+			return 0, p.refuse(i, "%s %w", timeText(a, ticks[i]), ErrUnit)
+		}
+		return w, nil
+	}
+	out, err := x.ticksAs(t, a, p, value)
+	if cuts > 0 {
+		x.report.add(p.path, fmt.Sprintf("digits that %s doesn't have are cut", t), cuts)
+	}
+	return out, err
+}
+
+func timeText(a arrow.Array, ticks int64) string {
+	if _, ok := a.(*DateTimeArray); ok {
+		return string(valuetext.AppendDateTime(nil, ticks))
+	}
+	return string(valuetext.AppendTimeSpan(nil, ticks))
+}
+
+// ticksAs stores times in the width of their type.
+func (x *exporting) ticksAs(t arrow.DataType, a arrow.Array, p place, value func(i int) (int64, error)) (arrow.Array, error) {
+	if t.(arrow.FixedWidthDataType).BitWidth() == 64 {
+		return fill(t, a, arrow.Int64Traits.CastToBytes, value)
+	}
+	return fill(t, a, arrow.Int32Traits.CastToBytes, func(i int) (int32, error) {
+		v, err := value(i)
+		if err == nil && int64(int32(v)) != v {
+			err = p.refuse(i, "%d %w", v, ErrUnit)
+		}
+		return int32(v), err
+	})
+}
+
+// decimals converts to fixed-point numbers, or text.
+func (x *exporting) decimals(a *DecimalArray, t arrow.DataType, p place) (arrow.Array, error) {
+	d, ok := t.(arrow.DecimalType)
+	if !ok {
+		return appendBytes(a, t, p, func(i int) []byte { return decimal.From(a.Value(i)).Append(nil) })
+	}
+	scaled := func(i int) (*big.Int, error) {
+		v := decimal.From(a.Value(i))
+		n, ok := v.Scaled(int(d.GetScale()))
+		if !ok || len(new(big.Int).Abs(n).String()) > int(d.GetPrecision()) {
+			return nil, p.refuse(i, "%s does not fit %s", v, t)
+		}
+		return n, nil
+	}
+	switch t.ID() {
+	case arrow.DECIMAL32:
+		return fixedPoint(t, a, arrow.Int32Traits.CastToBytes, scaled, func(n *big.Int) int32 { return int32(n.Int64()) })
+	case arrow.DECIMAL64:
+		return fixedPoint(t, a, arrow.Int64Traits.CastToBytes, scaled, (*big.Int).Int64)
+	case arrow.DECIMAL128:
+		return fixedPoint(t, a, arrow.Decimal128Traits.CastToBytes, scaled, decimal128.FromBigInt)
+	case arrow.DECIMAL256:
+		return fixedPoint(t, a, arrow.Decimal256Traits.CastToBytes, scaled, decimal256.FromBigInt)
+	}
+	return nil, noWay(a, t, p)
+}
+
+func fixedPoint[T any](t arrow.DataType, a arrow.Array, bytes func([]T) []byte, scaled func(int) (*big.Int, error), make func(*big.Int) T) (arrow.Array, error) {
+	return fill(t, a, bytes, func(i int) (v T, err error) {
+		n, err := scaled(i)
+		if err != nil {
+			return v, err
+		}
+		return make(n), nil
+	})
+}
+
+// halves converts to half floats what they hold exactly.
+func (x *exporting) halves(a *array.Float32, t arrow.DataType, p place) (arrow.Array, error) {
+	if t.ID() != arrow.FLOAT16 {
+		return nil, noWay(a, t, p)
+	}
+	return fill(t, a, arrow.Float16Traits.CastToBytes, func(i int) (float16.Num, error) {
+		v := a.Value(i)
+		h := float16.New(v)
+		if h.Float32() != v && v == v {
+			return h, p.refuse(i, "%v is no half float", v)
+		}
+		return h, nil
+	})
+}
+
+// bytesOfBooleans makes a byte of each boolean, as bool8 has it.
+func bytesOfBooleans(a *array.Boolean, t arrow.DataType, p place) (arrow.Array, error) {
+	if t.ID() != arrow.INT8 {
+		return nil, noWay(a, t, p)
+	}
+	bits, at := a.Data().Buffers()[1].Bytes(), a.Data().Offset()
+	return fill(t, a, arrow.Int8Traits.CastToBytes, func(i int) (int8, error) {
+		if bitutil.BitIsSet(bits, at+i) {
+			return 1, nil
+		}
+		return 0, nil
+	})
+}

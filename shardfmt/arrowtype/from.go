@@ -1,0 +1,246 @@
+package arrowtype
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Keys of Arrow field metadata.
+const (
+	metaExtension     = "ARROW:extension:name"
+	metaExtensionData = "ARROW:extension:metadata"
+	// metaProperties holds the properties of an extension label as a JSON object, on fields that came
+	// from a shard.
+	metaProperties = "shardcat.extension.properties"
+)
+
+// Names of Arrow's own extension types that have a meaning here.
+const (
+	arrowUUID  = "arrow.uuid"
+	arrowJSON  = "arrow.json"
+	arrowBool8 = "arrow.bool8"
+)
+
+// labelDateTime marks 64-bit ticks as points in time in Arrow metadata; it is no label on the wire.
+const labelDateTime = "KustoDateTime"
+
+// FromArrow gives the shard schema that holds what an Arrow schema describes (docs/arrow.md has the table).
+// The report tells where the type is another one; no type is refused but by name: a field that has no
+// name, a name that occurs twice, types that nest too deep.
+func FromArrow(s *arrow.Schema) (*schema.Schema, *Report, error) {
+	report := &Report{}
+	out := &schema.Schema{}
+	seen := map[string]bool{}
+	for i, f := range s.Fields() {
+		if f.Name == "" {
+			return nil, nil, fmt.Errorf("field %d has no name", i)
+		}
+		if seen[f.Name] {
+			return nil, nil, fmt.Errorf("two fields are named %q", f.Name)
+		}
+		seen[f.Name] = true
+		n, err := fromField(f, f.Name, f.Name, 1, report)
+		if err != nil {
+			return nil, nil, err
+		}
+		out.Fields = append(out.Fields, n)
+	}
+	out.Number()
+	return out, report, Check(out)
+}
+
+// extensionOf is the extension of a field, registered with Arrow or not: its name, its metadata and the
+// type it is stored as.
+func extensionOf(f arrow.Field) (name, data string, storage arrow.DataType) {
+	if e, ok := f.Type.(arrow.ExtensionType); ok {
+		return e.ExtensionName(), e.Serialize(), e.StorageType()
+	}
+	name, _ = f.Metadata.GetValue(metaExtension)
+	data, _ = f.Metadata.GetValue(metaExtensionData)
+	return name, data, f.Type
+}
+
+func fromField(f arrow.Field, name, path string, depth int, r *Report) (*schema.Node, error) {
+	if depth > MaxDepth {
+		return nil, fmt.Errorf("field %q: types nest deeper than %d levels", path, MaxDepth)
+	}
+	label, data, storage := extensionOf(f)
+	n, err := fromType(storage, path, depth, r)
+	if err != nil {
+		return nil, err
+	}
+	n.Name, n.Nullable = name, f.Nullable
+	applyExtension(n, label, data, f.Metadata, path, r)
+	return n, nil
+}
+
+// applyExtension gives a node the meaning of an Arrow extension name.
+func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, path string, r *Report) {
+	switch {
+	case label == "":
+	case label == arrowUUID && n.Basic == schema.FixedSizeBinary && n.FixedSize == 16:
+		n.Basic = schema.Guid
+	case label == arrowJSON && n.Basic == schema.String, label == NameDynamic && n.Basic == schema.Binary:
+		n.Basic, n.Ext = schema.Binary, &schema.Extension{Label: schema.LabelDynamic}
+	case label == arrowBool8 && n.Basic == schema.Int8 && n.Signed:
+		n.Basic, n.Signed = schema.Boolean, false
+	case (label == NameDateTime || label == labelDateTime) && n.Basic == schema.Int64:
+		n.Basic, n.Signed = schema.DateTime, false
+	case label == NameTimeSpan && n.Basic == schema.Int64 && n.Signed:
+		n.Ext = &schema.Extension{Label: schema.LabelTimeSpan}
+	case label == NameDecimal && n.Basic == schema.FixedSizeBinary && n.FixedSize == 16:
+		n.Ext = &schema.Extension{Label: schema.LabelDecimal}
+	default:
+		n.Ext = &schema.Extension{Label: label, Properties: propertiesOf(data, meta)}
+		if !n.IsTimeSpan() && !n.IsDecimal() && !n.IsDynamic() {
+			r.add(path, fmt.Sprintf("extension %s is carried as a label", label), 0)
+		}
+	}
+}
+
+// fromType gives a node without a name.
+func fromType(t arrow.DataType, path string, depth int, r *Report) (*schema.Node, error) {
+	if n := fromSimple(t); n != nil {
+		return n, nil
+	}
+	if n := fromTemporal(t, path, r); n != nil {
+		return n, nil
+	}
+	switch t := t.(type) {
+	case *arrow.FixedSizeBinaryType:
+		return &schema.Node{Basic: schema.FixedSizeBinary, FixedSize: uint64(t.ByteWidth)}, nil
+	case arrow.DecimalType:
+		return decimalNode(), nil
+	case *arrow.DictionaryType:
+		r.add(path, "dictionary encoding is left to the shard", 0)
+		return fromEncoded(t.ValueType, path, depth, r)
+	case *arrow.RunEndEncodedType:
+		r.add(path, "run-end encoding is left to the shard", 0)
+		return fromEncoded(t.Encoded(), path, depth, r)
+	case arrow.ExtensionType:
+		return fromField(arrow.Field{Type: t, Nullable: true}, "", path, depth+1, r)
+	}
+	return fromNested(t, path, depth, r)
+}
+
+// fromEncoded is the node of the values of an encoded array.
+func fromEncoded(t arrow.DataType, path string, depth int, r *Report) (*schema.Node, error) {
+	return fromField(arrow.Field{Type: t, Nullable: true}, "", path, depth+1, r)
+}
+
+func decimalNode() *schema.Node {
+	return &schema.Node{Basic: schema.FixedSizeBinary, FixedSize: 16, Ext: &schema.Extension{Label: schema.LabelDecimal}}
+}
+
+func timeSpanNode() *schema.Node {
+	return &schema.Node{Basic: schema.Int64, Signed: true, Ext: &schema.Extension{Label: schema.LabelTimeSpan}}
+}
+
+// simple maps the types whose values are the same on both sides, and half floats, which a Float32 holds.
+var simple = map[arrow.Type]schema.Node{
+	arrow.NULL:    {Basic: schema.Unit},
+	arrow.BOOL:    {Basic: schema.Boolean},
+	arrow.INT8:    {Basic: schema.Int8, Signed: true},
+	arrow.INT16:   {Basic: schema.Int16, Signed: true},
+	arrow.INT32:   {Basic: schema.Int32, Signed: true},
+	arrow.INT64:   {Basic: schema.Int64, Signed: true},
+	arrow.UINT8:   {Basic: schema.Int8},
+	arrow.UINT16:  {Basic: schema.Int16},
+	arrow.UINT32:  {Basic: schema.Int32},
+	arrow.UINT64:  {Basic: schema.Int64},
+	arrow.FLOAT16: {Basic: schema.Float32},
+	arrow.FLOAT32: {Basic: schema.Float32},
+	arrow.FLOAT64: {Basic: schema.Float64},
+
+	arrow.STRING:       {Basic: schema.String},
+	arrow.LARGE_STRING: {Basic: schema.String},
+	arrow.STRING_VIEW:  {Basic: schema.String},
+	arrow.BINARY:       {Basic: schema.Binary},
+	arrow.LARGE_BINARY: {Basic: schema.Binary},
+	arrow.BINARY_VIEW:  {Basic: schema.Binary},
+
+	arrow.DATE32: {Basic: schema.DateTime},
+	arrow.DATE64: {Basic: schema.DateTime},
+}
+
+func fromSimple(t arrow.DataType) *schema.Node {
+	n, ok := simple[t.ID()]
+	if !ok {
+		return nil
+	}
+	return &n
+}
+
+// fromTemporal covers times, spans and Arrow's calendar intervals.
+func fromTemporal(t arrow.DataType, path string, r *Report) *schema.Node {
+	part := func(name string, b schema.Basic) *schema.Node {
+		return &schema.Node{Name: name, Basic: b, Signed: true, Nullable: true}
+	}
+	switch t := t.(type) {
+	case *arrow.TimestampType:
+		if t.TimeZone != "" && t.TimeZone != "UTC" {
+			r.add(path, fmt.Sprintf("time zone %s is not kept, the points in time are", t.TimeZone), 0)
+		}
+		return &schema.Node{Basic: schema.DateTime}
+	case *arrow.DurationType:
+		return timeSpanNode()
+	case *arrow.Time32Type, *arrow.Time64Type:
+		r.add(path, "a time of day becomes the span since midnight", 0)
+		return timeSpanNode()
+	case *arrow.MonthIntervalType:
+		r.add(path, "an interval of months becomes their number", 0)
+		return part("", schema.Int32)
+	case *arrow.DayTimeIntervalType:
+		r.add(path, "an interval of days and milliseconds becomes a struct of both", 0)
+		return &schema.Node{Basic: schema.Struct, Children: []*schema.Node{
+			part("days", schema.Int32), part("milliseconds", schema.Int32),
+		}}
+	case *arrow.MonthDayNanoIntervalType:
+		r.add(path, "an interval of months, days and nanoseconds becomes a struct of the three", 0)
+		return &schema.Node{Basic: schema.Struct, Children: []*schema.Node{
+			part("months", schema.Int32), part("days", schema.Int32), part("nanoseconds", schema.Int64),
+		}}
+	}
+	return nil
+}
+
+func fromNested(t arrow.DataType, path string, depth int, r *Report) (*schema.Node, error) {
+	switch t := t.(type) {
+	case *arrow.MapType:
+		return fromChildren(&schema.Node{Basic: schema.Map}, []arrow.Field{t.KeyField(), t.ItemField()}, []string{"key", "value"}, path, depth, r)
+	case *arrow.FixedSizeListType:
+		n := &schema.Node{Basic: schema.FixedSizeList, FixedSize: uint64(t.Len())}
+		return fromChildren(n, []arrow.Field{t.ElemField()}, []string{"item"}, path, depth, r)
+	case arrow.ListLikeType:
+		return fromChildren(&schema.Node{Basic: schema.List}, []arrow.Field{t.ElemField()}, []string{"item"}, path, depth, r)
+	case *arrow.StructType:
+		return fromChildren(&schema.Node{Basic: schema.Struct}, t.Fields(), nil, path, depth, r)
+	case arrow.UnionType:
+		return fromChildren(&schema.Node{Basic: schema.Union}, t.Fields(), nil, path, depth, r)
+	}
+	return nil, fmt.Errorf("field %q: Arrow type %s has no place in a shard", path, t)
+}
+
+// fromChildren adds the children of a nested node, under other names if names are given.
+func fromChildren(n *schema.Node, fields []arrow.Field, names []string, path string, depth int, r *Report) (*schema.Node, error) {
+	seen := map[string]bool{}
+	for i, f := range fields {
+		name := f.Name
+		if names != nil {
+			name = names[i]
+		}
+		if n.Basic == schema.Struct && (name == "" || seen[name]) {
+			return nil, fmt.Errorf("field %q: a struct's fields need names, each its own, not %q", path, name)
+		}
+		seen[name] = true
+		child, err := fromField(f, name, path+"."+name, depth+1, r)
+		if err != nil {
+			return nil, err
+		}
+		n.Children = append(n.Children, child)
+	}
+	return n, nil
+}

@@ -1,0 +1,62 @@
+package arrowtype
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Report is what a mapping between Arrow and a shard changes, field by field. Values are kept unless a
+// note says otherwise.
+type Report struct{ Notes []Note }
+
+// Note is one change.
+type Note struct {
+	// Field is the dotted path of the field.
+	Field string
+	// What changes, in a few words.
+	What string
+	// Count of the values concerned, 0 where it is the type that changes.
+	Count int64
+}
+
+// add notes a change of values, and counts on where the same was noted before.
+func (r *Report) add(field, what string, count int64) {
+	i := slices.IndexFunc(r.Notes, func(n Note) bool { return n.Field == field && n.What == what })
+	if i < 0 {
+		r.Notes = append(r.Notes, Note{Field: field, What: what})
+		i = len(r.Notes) - 1
+	}
+	r.Notes[i].Count += count
+}
+
+// String is one line a note.
+func (r *Report) String() string {
+	var b strings.Builder
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "field %q: %s", n.Field, n.What)
+		if n.Count > 0 {
+			fmt.Fprintf(&b, " (%d values)", n.Count)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// RowError is a value that the other side can't hold.
+type RowError struct {
+	// Field is the dotted path of the field.
+	Field string
+	// Row of the batch, from 0.
+	Row int64
+	// Err is what is wrong with the value.
+	Err error
+}
+
+// Error implements error; rows are counted from 1 for people.
+func (e *RowError) Error() string {
+	return fmt.Sprintf("row %d: field %q: %v", e.Row+1, e.Field, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *RowError) Unwrap() error { return e.Err }
