@@ -5,31 +5,21 @@ import (
 	"sync"
 )
 
-// Pins remembers which object each URL named when it was first read, so that later reads get that one or
-// ErrChanged, never a mix of two. A reader of several objects keeps one Pins and reads with its context. It
-// may be used concurrently.
-type Pins struct {
+// Pinned gives a view of the Space in which each URL keeps naming the object it named when it was first read
+// through the view: later reads get that one or ErrChanged, never a mix of two. All else is shared. Whoever
+// reads several ranges of an object, or several objects that belong together, opens a view for them.
+func (s *Space) Pinned() *Space {
+	return &Space{core: s.core, pins: &pins{etags: map[string]string{}}}
+}
+
+// pins are the ETags of the objects that a view has read, by URL. A nil pins pins nothing.
+type pins struct {
 	mu    sync.Mutex
 	etags map[string]string
 }
 
-// NewPins makes an empty Pins.
-func NewPins() *Pins { return &Pins{etags: map[string]string{}} }
-
-type pinsKey struct{}
-
-// With makes the reads with the returned context go through p.
-func (p *Pins) With(ctx context.Context) context.Context {
-	return context.WithValue(ctx, pinsKey{}, p)
-}
-
-func pinsOf(ctx context.Context) *Pins {
-	p, _ := ctx.Value(pinsKey{}).(*Pins)
-	return p
-}
-
 // before adds the condition of a read of url.
-func (p *Pins) before(ctx context.Context, url string) context.Context {
+func (p *pins) before(ctx context.Context, url string) context.Context {
 	if p == nil {
 		return ctx
 	}
@@ -44,7 +34,7 @@ func (p *Pins) before(ctx context.Context, url string) context.Context {
 
 // after remembers the object of a first read, and compares those of later ones: two first reads may overlap,
 // and not every store knows conditions.
-func (p *Pins) after(url string, info Info) error {
+func (p *pins) after(url string, info Info) error {
 	if p == nil || info.ETag == "" {
 		return nil
 	}

@@ -34,8 +34,7 @@ func (s *Space) readRange(ctx context.Context, url string, off int64, dst []byte
 	if err != nil {
 		return Info{}, err
 	}
-	pins := pinsOf(ctx)
-	ctx = pins.before(ctx, url)
+	ctx = s.pins.before(ctx, url)
 	var info Info
 	cache, err := s.cacheFor(ctx, url)
 	switch {
@@ -49,7 +48,7 @@ func (s *Space) readRange(ctx context.Context, url string, off int64, dst []byte
 		return info, wrap("read", url, err)
 	}
 	info.URL = url
-	return info, pins.after(url, info)
+	return info, s.pins.after(url, info)
 }
 
 func readRangeShared(ctx context.Context, cache *shared, m *mount, what cacheKey, key string, dst []byte) (Info, error) {
@@ -85,8 +84,7 @@ func (s *Space) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, In
 	if err != nil {
 		return nil, Info{}, err
 	}
-	pins := pinsOf(ctx)
-	ctx = pins.before(ctx, url)
+	ctx = s.pins.before(ctx, url)
 	get := func(ctx context.Context) (cached, error) {
 		b, info, err := m.bucket.ReadSuffix(ctx, key, n)
 		return cached{info, b}, err
@@ -105,7 +103,7 @@ func (s *Space) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, In
 		return nil, v.info, wrap("read", url, err)
 	}
 	v.info.URL = url
-	if err := pins.after(url, v.info); err != nil {
+	if err := s.pins.after(url, v.info); err != nil {
 		return nil, v.info, err
 	}
 	return v.data, v.info, nil
@@ -117,13 +115,12 @@ func (s *Space) Open(ctx context.Context, url string, off int64) (io.ReadCloser,
 	if err != nil {
 		return nil, Info{}, err
 	}
-	pins := pinsOf(ctx)
-	r, info, err := m.bucket.Open(pins.before(ctx, url), key, off)
+	r, info, err := m.bucket.Open(s.pins.before(ctx, url), key, off)
 	if err != nil {
 		return nil, info, wrap("open", url, err)
 	}
 	info.URL = url
-	if err := pins.after(url, info); err != nil {
+	if err := s.pins.after(url, info); err != nil {
 		r.Close()
 		return nil, info, err
 	}
@@ -154,8 +151,11 @@ func (s *Space) Stat(ctx context.Context, url string) (Info, error) {
 		return Info{}, err
 	}
 	info, err := m.bucket.Stat(ctx, key)
+	if err != nil {
+		return info, wrap("stat", url, err)
+	}
 	info.URL = url
-	return info, wrap("stat", url, err)
+	return info, s.pins.after(url, info)
 }
 
 // List yields the objects whose URL starts with urlPrefix, in key order as far as the store keeps one, with

@@ -149,20 +149,19 @@ func TestReplacedObjectIsNeverMixed(t *testing.T) {
 
 		f.Play(t, "")
 		mem.Replace("x", object)
-		pins := blobio.NewPins()
-		ctx := pins.With(t.Context())
-		if _, err := sp.ReadRange(ctx, url, 0, make([]byte, 10)); err != nil {
+		view := sp.Pinned()
+		if _, err := view.ReadRange(t.Context(), url, 0, make([]byte, 10)); err != nil {
 			t.Fatal(err)
 		}
 		mem.Replace("x", other)
-		_, err = sp.ReadRange(ctx, url, 10, make([]byte, 10))
+		_, err = view.ReadRange(t.Context(), url, 10, make([]byte, 10))
 		wantClass(t, err, blobio.ErrChanged)
-		_, _, err = sp.ReadSuffix(ctx, url, 10)
+		_, _, err = view.ReadSuffix(t.Context(), url, 10)
 		wantClass(t, err, blobio.ErrChanged)
-		_, _, err = sp.Open(ctx, url, 10)
+		_, _, err = view.Open(t.Context(), url, 10)
 		wantClass(t, err, blobio.ErrChanged)
 		if _, err := sp.ReadRange(t.Context(), url, 10, make([]byte, 10)); err != nil {
-			t.Errorf("without pins: %v", err)
+			t.Errorf("outside of the view: %v", err)
 		}
 	})
 }

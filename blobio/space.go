@@ -16,6 +16,12 @@ import (
 // methods may be called concurrently. A file or mem URL needs no mount, a bucket of a cloud only where it has
 // options.
 type Space struct {
+	*core
+	pins *pins // of a view, else nil
+}
+
+// core is what a Space and its views share.
+type core struct {
 	opts  options
 	tally tally
 	root  strand
@@ -39,7 +45,7 @@ type mount struct {
 
 // NewSpace makes a Space without buckets.
 func NewSpace(opts ...Option) *Space {
-	s := &Space{opts: defaults(), mounts: map[string]*mount{}}
+	s := &Space{core: &core{opts: defaults(), mounts: map[string]*mount{}}}
 	for _, set := range opts {
 		set(&s.opts)
 	}

@@ -26,10 +26,10 @@ type strand struct {
 }
 
 // strandKey finds the strand of one Space in a context. It is pointer-shaped: looking it up allocates nothing.
-type strandKey struct{ s *Space }
+type strandKey struct{ *core }
 
 func (s *Space) strand(ctx context.Context) *strand {
-	if st, ok := ctx.Value(strandKey{s}).(*strand); ok {
+	if st, ok := ctx.Value(strandKey{s.core}).(*strand); ok {
 		return st
 	}
 	return &s.root
@@ -69,7 +69,7 @@ func (s *Space) Fork(ctx context.Context) *Fork {
 func (f *Fork) Strand(ctx context.Context) context.Context {
 	st := &strand{fork: f}
 	st.depth.Store(f.begin)
-	return context.WithValue(ctx, strandKey{f.space}, st)
+	return context.WithValue(ctx, strandKey{f.space.core}, st)
 }
 
 // Join says that the parent waited for all strands. Call it when their work is done.

@@ -38,8 +38,10 @@ type StripeInfo struct {
 	RawSize int64
 }
 
-// Open opens the shard whose root is at url, a canonical URL.
+// Open opens the shard whose root is at url, a canonical URL. If an object of the shard is replaced after its
+// first read, later reads end in blobio.ErrChanged.
 func Open(ctx context.Context, sp *blobio.Space, url string, o OpenOptions) (*Shard, error) {
+	sp = sp.Pinned()
 	root, err := meta.OpenRoot(ctx, sp, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}})
 	if err != nil {
 		return nil, err
