@@ -68,10 +68,14 @@ var faultsOfWrites = []string{"drop", "lost", "lost 500", "fail 503", "fail 403"
 // TestPutUnderFaults breaks every request of a write in every way. Whatever Put says must be true: nil means
 // the object is there, whole, and otherwise the error has a class and nothing half done is there.
 func TestPutUnderFaults(t *testing.T) {
+	sizes := []int{1000, 11 << 20}
+	if testing.Short() {
+		sizes = sizes[:1]
+	}
 	eachStore(t, func(t *testing.T, at place) {
 		truth, root := mount(t, at.straight, at.prefix)
 		space, _ := mount(t, at.broken, at.prefix)
-		for _, size := range []int{1000, 11 << 20} {
+		for _, size := range sizes {
 			data := bytes.Repeat([]byte("shard"), size/5)
 			for _, fault := range faultsOfWrites {
 				broken, err := faultproxy.Walk(at.proxy, fault, func(n int) error {
@@ -107,10 +111,11 @@ func honest(ctx context.Context, truth *blobio.Space, url string, data []byte, s
 	return nil
 }
 
-// TestReadsUnderFaults cuts and breaks the answer to a read. It brings the right bytes or an error.
+// TestReadsUnderFaults breaks every request of three reads in every way. A fault that passes is not seen: the
+// right bytes come. A refusal is told as one.
 func TestReadsUnderFaults(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789abcdef"), 4096)
-	faults := []string{"drop", "fail 503", "fail 403", "fail 500", "slow 1ms", "twice"}
+	faults := []string{"drop", "lost", "lost 502", "fail 503", "fail 403", "fail 500", "slow 1ms", "twice"}
 	for _, n := range []int{0, 1, 17, len(data) / 2, -17, -1} {
 		faults = append(faults, fmt.Sprintf("cut %d", n))
 	}
@@ -121,18 +126,22 @@ func TestReadsUnderFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, fault := range faults {
+			var allowed error // the only error that may come
+			if fault == "fail 403" {
+				allowed = blobio.ErrDenied
+			}
 			broken, err := faultproxy.Walk(at.proxy, fault, func(int) error {
-				return readsTrue(t.Context(), space, root+"object", data)
+				return readsTrue(t.Context(), space, root+"object", data, allowed)
 			})
-			if err != nil || broken < 1 {
-				t.Errorf("%s: %d requests broken, %v", fault, broken, err)
+			if err != nil || broken < 3 {
+				t.Errorf("%s: %d requests broken, want 3 or more; %v", fault, broken, err)
 			}
 		}
 	})
 }
 
-// readsTrue reads an object in three ways; each brings its bytes or an error that is not "not found".
-func readsTrue(ctx context.Context, space *blobio.Space, url string, data []byte) error {
+// readsTrue reads an object in three ways; each brings its bytes or the error that is allowed.
+func readsTrue(ctx context.Context, space *blobio.Space, url string, data []byte, allowed error) error {
 	dst := make([]byte, len(data))
 	_, errRange := space.ReadRange(ctx, url, 0, dst)
 	suffix, _, errSuffix := space.ReadSuffix(ctx, url, 100)
@@ -143,14 +152,45 @@ func readsTrue(ctx context.Context, space *blobio.Space, url string, data []byte
 		err       error
 	}{{"range", dst, data, errRange}, {"suffix", suffix, data[len(data)-100:], errSuffix}, {"all", all, data, errAll}} {
 		switch {
-		case errors.Is(read.err, blobio.ErrNotFound):
-			return fmt.Errorf("%s: an object that is there is said to be gone: %w", read.what, read.err)
+		case read.err != nil && blobio.Class(read.err) != allowed:
+			return fmt.Errorf("%s: %w", read.what, read.err)
 		case read.err == nil && !bytes.Equal(read.got, read.want):
 			return fmt.Errorf("%s: wrong bytes", read.what)
 		}
 	}
 	return nil
 }
+
+// TestStormOf503: a store that is busy for a while is asked again, one that stays busy is given up after a
+// bounded number of requests.
+func TestStormOf503(t *testing.T) {
+	eachStore(t, func(t *testing.T, at place) {
+		truth, root := mount(t, at.straight, at.prefix)
+		space, _ := mount(t, at.broken, at.prefix)
+		if err := truth.Put(t.Context(), root+"object", []byte("content")); err != nil {
+			t.Fatal(err)
+		}
+		dst := make([]byte, 7)
+		for _, storm := range []string{"get 1-2: fail 503", "get 1: fail 503 Busy after 1s", "get 1-2: fail 429"} {
+			if err := at.proxy.Set(storm); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := space.ReadRange(t.Context(), root+"object", 0, dst); err != nil || string(dst) != "content" {
+				t.Errorf("%s: %q, %v", storm, dst, err)
+			}
+		}
+		if err := at.proxy.Set("any *: fail 503"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := space.ReadRange(t.Context(), root+"object", 0, dst)
+		if blobio.Class(err) != blobio.ErrThrottled || at.proxy.Count() > mostAttempts {
+			t.Errorf("an endless storm: %v after %d requests, want ErrThrottled after %d at most", err, at.proxy.Count(), mostAttempts)
+		}
+	})
+}
+
+// mostAttempts is what docs/object-stores.md promises of one read.
+const mostAttempts = 6
 
 // TestListPagesInterleavedWithWrites: an object that was there all the time is listed, whatever is written
 // between two pages.
