@@ -56,7 +56,7 @@ func (t *tally) add(c Counters) {
 
 type callKey struct{}
 
-// call is a List, Create or Delete under way.
+// call is a ReadSuffix, List, Create or Delete under way.
 type call struct {
 	space  *Space
 	strand *strand
@@ -66,8 +66,8 @@ func (s *Space) withCall(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{s, s.strand(ctx)})
 }
 
-// Count is for drivers: it counts the requests that one call of List, Create or Delete (and of the writer's
-// methods) makes beyond its first, as the second page of a list. ctx is the one that the call was given.
+// Count is for drivers: it counts the requests that one call of ReadSuffix, List, Create or Delete (and of
+// the writer's methods) makes beyond its first, as the second page of a list. ctx is the one that the call was given.
 // more.Depth is how many of them waited for one another.
 func Count(ctx context.Context, more Counters) {
 	c, ok := ctx.Value(callKey{}).(*call)

@@ -25,7 +25,7 @@ func (m *metered) ReadRange(ctx context.Context, key string, off int64, dst []by
 
 func (m *metered) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, Info, error) {
 	answered := m.space.request(ctx)
-	b, info, err := m.bucket.ReadSuffix(ctx, key, n)
+	b, info, err := m.bucket.ReadSuffix(m.space.withCall(ctx), key, n)
 	answered()
 	m.space.tally.gets.Add(1)
 	m.space.tally.getBytes.Add(int64(len(b)))

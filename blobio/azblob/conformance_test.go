@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	if raw == "" {
 		t.Skipf("%s is not set: no server to test with (.ci/servers starts one)", server)
 	}
-	u, err := url.Parse(raw + "&list_page=15")
+	u, err := url.Parse(raw + "&list_page=15&part_size=1048576")
 	if err != nil {
 		t.Fatalf("%s is no URL", server)
 	}
@@ -33,6 +33,7 @@ func TestConformance(t *testing.T) {
 			}
 			return b
 		},
+		Parts:  3 << 20,
 		Prefix: fmt.Sprintf("conformance/%d/", time.Now().UnixNano()),
 	})
 }

@@ -54,6 +54,7 @@ func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, b
 	if n <= 0 {
 		return nil, info, nil
 	}
+	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	body, info, err := b.get(ctx, op, key, blob.HTTPRange{Offset: info.Size - n, Count: n}, info.ETag)
 	if err != nil {
 		return nil, info, err

@@ -74,6 +74,7 @@ func (o *object) blockID(n int) string {
 
 // Part implements upload.Target.
 func (o *object) Part(ctx context.Context, n int, body []byte) error {
+	blobio.Count(ctx, answer.PartCounters(n))
 	_, err := o.client.StageBlock(ctx, o.blockID(n), streaming.NopCloser(bytes.NewReader(body)),
 		&blockblob.StageBlockOptions{CPKScopeInfo: o.bucket.opts.scope()})
 	if err != nil {
@@ -107,6 +108,7 @@ func (o *object) outcome(ctx context.Context, err error) error {
 	if !bloberror.HasCode(err, bloberror.InvalidBlockList, bloberror.InvalidBlobOrBlock) {
 		return b.fail(ctx, "create", o.key, err)
 	}
+	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	_, absent := b.Stat(ctx, o.key)
 	switch {
 	case absent == nil:

@@ -107,6 +107,7 @@ func (o *object) insert(ctx context.Context, body io.Reader, chunk int) error {
 // its last chunk was lost. If an object is there, its content will tell whose it is.
 func (o *object) sessionGone(ctx context.Context, refused error) error {
 	b := o.bucket
+	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	if _, err := b.Stat(ctx, o.key); err == nil {
 		return b.fail(ctx, "create", o.key, blobio.ErrExists)
 	}
@@ -144,7 +145,8 @@ func (o *object) Begin(ctx context.Context) error {
 }
 
 // Part implements upload.Target. The upload calls it for one part after the other.
-func (o *object) Part(_ context.Context, _ int, body []byte) error {
+func (o *object) Part(ctx context.Context, _ int, body []byte) error {
+	blobio.Count(ctx, blobio.Counters{Puts: 1, Depth: 1})
 	_, err := o.pipe.Write(body)
 	return err
 }

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 			if raw == "" {
 				t.Skipf("%s is not set: no server to test with (%s)", variable, start)
 			}
-			u, err := url.Parse(raw + "&list_page=15")
+			u, err := url.Parse(raw + "&list_page=15&part_size=5242880")
 			if err != nil {
 				t.Fatalf("%s is no URL", variable)
 			}
@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 					}
 					return b
 				},
+				Parts:  11 << 20,
 				Prefix: fmt.Sprintf("conformance/%d/", time.Now().UnixNano()),
 			})
 		})

@@ -54,6 +54,7 @@ func (o *object) ifAbsent(ctx context.Context) (*string, error) {
 	if !o.bucket.opts.Unconditional {
 		return aws.String("*"), nil
 	}
+	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	_, err := o.bucket.Stat(ctx, o.key)
 	switch {
 	case err == nil:
@@ -86,6 +87,7 @@ func (o *object) Whole(ctx context.Context, body []byte) error {
 // Begin implements upload.Target.
 func (o *object) Begin(ctx context.Context) error {
 	b := o.bucket
+	blobio.Count(ctx, blobio.Counters{Puts: 1, Depth: 1})
 	out, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &b.name, Key: &o.key, ContentType: &o.contentType, RequestPayer: b.payer(),
 		StorageClass: b.opts.StorageClass, ServerSideEncryption: b.opts.Encryption,
@@ -102,6 +104,7 @@ func (o *object) Begin(ctx context.Context) error {
 func (o *object) Part(ctx context.Context, n int, body []byte) error {
 	b := o.bucket
 	number := aws.Int32(int32(n) + 1)
+	blobio.Count(ctx, answer.PartCounters(n))
 	out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{
 		Bucket: &b.name, Key: &o.key, UploadId: o.id, PartNumber: number, RequestPayer: b.payer(),
 		Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
@@ -147,6 +150,7 @@ func (o *object) outcome(ctx context.Context, err error) error {
 	if !errors.Is(err, blobio.ErrConflict) {
 		return err
 	}
+	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
 	if _, absent := o.bucket.Stat(ctx, o.key); absent == nil {
 		return o.bucket.fail(ctx, "create", o.key, blobio.ErrExists)
 	}
@@ -156,6 +160,7 @@ func (o *object) outcome(ctx context.Context, err error) error {
 // Drop implements upload.Target.
 func (o *object) Drop(ctx context.Context) error {
 	b := o.bucket
+	blobio.Count(ctx, blobio.Counters{Deletes: 1})
 	_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 		Bucket: &b.name, Key: &o.key, UploadId: o.id, RequestPayer: b.payer()})
 	if err != nil {

@@ -45,6 +45,7 @@ func eachStore(t *testing.T, test func(t *testing.T, at place)) {
 			q.Set("endpoint", proxy.URL())
 			q.Set("part_size", fmt.Sprint(5<<20))
 			u.RawQuery = q.Encode()
+			t.Parallel()
 			test(t, place{proxy, raw, u.String(), fmt.Sprintf("faults/%d/", time.Now().UnixNano())})
 		})
 	}

@@ -18,10 +18,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/shardcat/shardcat/blobio"
 )
 
 // Target is one object on its way to a store. The upload calls Part concurrently, everything else in turn.
@@ -119,9 +116,8 @@ type Writer struct {
 	begun bool
 	ended bool
 
-	sending  sync.WaitGroup
-	requests atomic.Int64
-	slots    chan []byte // a slot to send in, with the buffer of the part that was last in it
+	sending sync.WaitGroup
+	slots   chan []byte // a slot to send in, with the buffer of the part that was last in it
 }
 
 // NewWriter starts an upload. No request is made before a part is full or Close is called.
@@ -280,9 +276,6 @@ func (w *Writer) abandon(why error) error {
 // from an interval that doubles (full jitter), so that the parts of many writers do not come back together.
 func (w *Writer) repeat(ctx context.Context, request func(context.Context) error) error {
 	for attempt := 1; ; attempt++ {
-		if w.requests.Add(1) > 1 { // blobio counts the first of each object
-			blobio.Count(ctx, blobio.Counters{Puts: 1})
-		}
 		err := request(ctx)
 		if err == nil || attempt == attempts {
 			return err
