@@ -1,0 +1,35 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/internal/demo"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run the main job end to end on shipped data",
+		Long:  "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history.",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := a.stdout
+			if a.json {
+				out = io.Discard
+			}
+			r, err := demo.Run(cmd.Context(), demo.Options{Dir: dir, Space: a.space, Out: out})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(r)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "./shardcat-demo", "folder to write to")
+	return cmd
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/internal/doctor"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	var tolerate bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Prove that the warehouse's store can be trusted with tables",
+		Long: "Prove that the store of --warehouse (and --vault) can be read, written, listed and deleted from, that ranges are exact, that creating an object is " +
+			"conditional, and that clocks agree. Each line says what was found and, where something is wrong, what to do. It writes below _doctor/ and deletes what it wrote.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			reports := []*doctor.Report{doctor.Examine(cmd.Context(), a.space, a.warehouse, doctor.Options{})}
+			if a.vault != "" {
+				reports = append(reports, doctor.Examine(cmd.Context(), a.space, a.vault, doctor.Options{}))
+			}
+			if a.json {
+				if err := a.printJSON(reports); err != nil {
+					return err
+				}
+			}
+			worst := exitDone
+			for _, r := range reports {
+				if !a.json {
+					for _, f := range r.Findings {
+						a.printf("%s\n", f)
+					}
+				}
+				worst = max(worst, doctorCode(r, tolerate))
+			}
+			if worst != exitDone {
+				return silently(worst)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&tolerate, "unsafe-no-conditional-writes", false, "accept a store that overwrites what it was told to create")
+	return cmd
+}
+
+// doctorCode is the exit code for a report: a store without conditional writes is unsafe, any other failure a failure.
+func doctorCode(r *doctor.Report, tolerate bool) int {
+	code := exitDone
+	for _, f := range r.Findings {
+		switch {
+		case f.Status != doctor.Failed:
+		case f.Check != "conditional":
+			code = max(code, exitFailed)
+		case !tolerate:
+			code = exitUnsafe
+		}
+	}
+	return code
+}

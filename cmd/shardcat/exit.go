@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// The exit codes of every command.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitCorrupt     = 3 // corrupt or unsupported data
+	exitNotFound    = 4
+	exitConflict    = 5
+	exitUnsafe      = 6 // refused as unsafe
+	exitInterrupted = 130
+)
+
+// usageError is a command line that can't be understood.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// asUsage makes an error a usage error if it is of the given kind: a field named on the command line, say.
+func asUsage(err, kind error) error {
+	if errors.Is(err, kind) {
+		return usageError{err}
+	}
+	return err
+}
+
+// exitError gives an error an exit code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string { return e.err.Error() }
+func (e exitError) Unwrap() error { return e.err }
+
+// exitCode is the code that an error ends the command with.
+func exitCode(ctx context.Context, err error) int {
+	var own exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case errors.As(err, &own):
+		return own.code
+	case errors.As(err, new(usageError)), isCobraUsage(err), errors.Is(err, catalog.ErrInvalid):
+		return exitUsage
+	}
+	for _, class := range []struct {
+		sentinel error
+		code     int
+	}{
+		{urlresolve.ErrRefused, exitUnsafe},
+		{catalog.ErrUnsafe, exitUnsafe},
+		{corrupt.ErrCorrupt, exitCorrupt},
+		{corrupt.ErrUnsupported, exitCorrupt},
+		{foreign.ErrRecord, exitCorrupt},
+		{catalog.ErrConflict, exitConflict},
+		{catalog.ErrExists, exitConflict},
+		{blobio.ErrExists, exitConflict},
+		{catalog.ErrNotFound, exitNotFound},
+		{foreign.ErrNoInput, exitNotFound},
+		{blobio.ErrNotFound, exitNotFound},
+	} {
+		if errors.Is(err, class.sentinel) {
+			return class.code
+		}
+	}
+	return exitFailed
+}
+
+// isCobraUsage recognises cobra's own complaints, which have no type.
+func isCobraUsage(err error) bool {
+	for _, start := range []string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument",
+		"flag needs an argument", "required flag", "accepts ", "requires at least", "requires at most", "bad flag syntax", "if any flags in the group", "at least one of the flags"} {
+		if strings.HasPrefix(err.Error(), start) {
+			return true
+		}
+	}
+	return false
+}
+
+// oneLine is an error's text without line breaks.
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+}

@@ -1,0 +1,19 @@
+package main
+
+import "context"
+
+// mount opens the bucket of a path or URL from the command line and returns its canonical location.
+func (a *app) mount(ctx context.Context, raw string) (string, error) { return a.space.Mount(ctx, raw) }
+
+// mountAll mounts many.
+func (a *app) mountAll(ctx context.Context, raw []string) ([]string, error) {
+	out := make([]string, len(raw))
+	for i, r := range raw {
+		url, err := a.mount(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = url
+	}
+	return out, nil
+}

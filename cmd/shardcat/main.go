@@ -1,0 +1,30 @@
+// Command shardcat writes, reads, merges and catalogues Amudai shards on object storage.
+//
+// It is a thin cover over the packages of this module: each command is one file that parses its flags, calls the
+// library and prints what came back. docs/cli.md lists every command; exit codes are in exit.go.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	// The stores that URLs may name.
+	_ "github.com/shardcat/shardcat/blobio/azblob"
+	_ "github.com/shardcat/shardcat/blobio/fileblob"
+	_ "github.com/shardcat/shardcat/blobio/gcsblob"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	_ "github.com/shardcat/shardcat/blobio/s3blob"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run executes one command line and returns its exit code.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	err := a.execute(ctx, args)
+	return a.finish(ctx, err)
+}

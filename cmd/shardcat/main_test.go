@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"shardcat": func() { os.Exit(run(os.Args[1:])) }})
+}
+
+// TestScripts runs the command line as a person would; each script shows one capability.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":   exits,
+			"flip":    flip,
+			"rowsame": rowSame,
+			"jsonat":  jsonAt,
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "HOME="+e.WorkDir)
+			return nil
+		},
+	})
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/progress"
+)
+
+// policyFlags override the policy in a table's properties.
+type policyFlags struct {
+	mode  string
+	flags map[string]*string
+}
+
+func (f *policyFlags) add(cmd *cobra.Command) {
+	f.flags = map[string]*string{}
+	for _, name := range compaction.Settings {
+		f.flags[name] = cmd.Flags().String(name, "", "policy for this run (default: property "+compaction.PropertyPrefix+name+" of the table)")
+	}
+	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto or concat")
+}
+
+// policy is the table's policy with the flags put over it.
+func (f *policyFlags) policy(t *catalog.Table) (compaction.Policy, error) {
+	if f.mode != "auto" && f.mode != string(compaction.Concat) {
+		return compaction.Policy{}, usagef("invalid argument %q for --mode: auto or concat", f.mode)
+	}
+	p, err := compaction.PolicyOf(t.Properties())
+	if err != nil {
+		return p, err
+	}
+	for _, name := range compaction.Settings {
+		if text := *f.flags[name]; text != "" {
+			if err := p.Set(name, text); err != nil {
+				return p, usageError{err}
+			}
+		}
+	}
+	return p, asUsage(p.Validate(), compaction.ErrPolicy)
+}
+
+func (a *app) planCommand() *cobra.Command {
+	var policy policyFlags
+	cmd := &cobra.Command{
+		Use:   "plan T",
+		Short: "Show what compaction would merge, and what it would cost",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			p, err := policy.policy(t)
+			if err != nil {
+				return err
+			}
+			plan, err := compaction.NewPlan(cmd.Context(), t, p)
+			if err != nil {
+				return err
+			}
+			return a.printPlan(plan)
+		},
+	}
+	policy.add(cmd)
+	return cmd
+}
+
+func (a *app) printPlan(p *compaction.Plan) error {
+	if a.json {
+		groups := p.Groups
+		if groups == nil {
+			groups = []compaction.Group{}
+		}
+		return a.printJSON(groups)
+	}
+	if len(p.Groups) == 0 {
+		a.printf("nothing to do: %d shards\n", p.Shards)
+	}
+	a.printGroups(p)
+	return nil
+}
+
+func (a *app) printGroups(p *compaction.Plan) {
+	for i, g := range p.Groups {
+		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, len(g.Inputs), g.Outputs, g.Records, progress.Bytes(g.Bytes))
+		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)
+		a.printf("  why       %s\n", g.Reason)
+		if g.Loss != nil {
+			a.printf("  pruning   %s\n", lossText(g.Loss))
+		}
+		for _, in := range g.Inputs {
+			a.printf("  input     %s\n", in[strings.LastIndexByte(in, '/')+1:])
+		}
+	}
+}
+
+// lossText says what a merge costs later scans.
+func lossText(l *compaction.PruningLoss) string {
+	return fmt.Sprintf("the range of %s in the merged shard is %.1f times as wide as in the inputs; stripes still prune", l.Column, l.Factor)
+}

@@ -1,0 +1,44 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// rootCommand builds the tree of commands.
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "shardcat",
+		Short: "A catalog of Amudai shards on object storage",
+		Long: `shardcat writes columnar shards to a folder, S3, Azure Blob or GCS, registers them in Iceberg tables,
+finds rows in them with few ranged reads, and merges small shards without moving data.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not found, 5 conflict,
+6 refused as unsafe, 130 interrupted.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.loadConfig() },
+		Args:              noArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	a.addGlobalFlags(root)
+	root.AddCommand(
+		a.demoCommand(), a.shardCommand(), a.tableCommand(), a.ingestCommand(), a.registerCommand(),
+		a.scanCommand(), a.planCommand(), a.compactCommand(), a.doctorCommand(), a.docsCommand(),
+	)
+	return root
+}
+
+// noArgs refuses words where a command was expected.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q for %q", args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+// group is a command that only holds others.
+func group(use, short string, children ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	g.AddCommand(children...)
+	return g
+}

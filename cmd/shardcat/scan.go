@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// scanFlags are the flags of scan.
+type scanFlags struct {
+	where, selection, snapshot, asOf, ref, format string
+	limit                                         int64
+	ordered, count, explain                       bool
+}
+
+func (a *app) scanCommand() *cobra.Command {
+	var f scanFlags
+	cmd := &cobra.Command{
+		Use:   "scan T",
+		Short: "Print the rows of a table, count them, or explain what a filter leaves to read",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			if _, err := bindFilter(f.where, t.Schema()); err != nil && o.At == (catalog.At{}) {
+				return err
+			}
+			p, err := t.Plan(cmd.Context(), o)
+			if err != nil {
+				return asUsage(err, schema.ErrNoField)
+			}
+			return a.runScan(cmd.Context(), p, &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true")
+	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted")
+	flags.Int64Var(&f.limit, "limit", -1, "at most this many rows")
+	flags.StringVar(&f.snapshot, "snapshot", "", "the table as of this snapshot id")
+	flags.StringVar(&f.asOf, "as-of", "", "the table as it was at this time, RFC 3339")
+	flags.StringVar(&f.ref, "ref", "", "the table at this branch or tag")
+	flags.StringVar(&f.format, "format", "", "table, ndjson, csv, arrow or parquet (default: table on a terminal, else ndjson)")
+	flags.BoolVar(&f.ordered, "ordered", false, "rows in the order in which they were committed")
+	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
+	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
+	cmd.MarkFlagsMutuallyExclusive("snapshot", "as-of", "ref")
+	cmd.MarkFlagsMutuallyExclusive("count", "explain")
+	return cmd
+}
+
+// options turns the flags into options of a scan.
+func (f *scanFlags) options() (catalog.ScanOptions, error) {
+	o := catalog.ScanOptions{Select: splitFields(f.selection), Ordered: f.ordered, Limit: max(f.limit, 0)}
+	o.Ref = f.ref
+	var err error
+	if f.snapshot != "" {
+		if o.SnapshotID, err = strconv.ParseInt(f.snapshot, 10, 64); err != nil || o.SnapshotID <= 0 {
+			return o, usagef("%q is no snapshot id", f.snapshot)
+		}
+	}
+	if f.asOf != "" {
+		if o.AsOf, err = parseTime(f.asOf); err != nil {
+			return o, err
+		}
+	}
+	if f.where != "" {
+		if o.Where, err = filter.Parse(f.where); err != nil {
+			return o, usageError{err}
+		}
+	}
+	return o, nil
+}
+
+// explained is the JSON form of --explain.
+type explained struct {
+	catalog.ScanStats
+	IO *ioStats `json:"io"`
+}
+
+func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error {
+	format, err := a.outputFormat(f.format)
+	if err != nil {
+		return err
+	}
+	var stats catalog.ScanStats
+	if !f.count && !f.explain {
+		limit := int64(-1)
+		if f.limit == 0 {
+			limit = 0
+		}
+		s := &schema.Schema{Fields: p.Fields()}
+		_, err := a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, limit)
+		return err
+	}
+	rows := int64(0)
+	for batch, err := range p.Run(ctx, &stats) {
+		if err != nil {
+			return err
+		}
+		rows += batch.NumRows()
+	}
+	if f.explain {
+		return a.printExplained(explained{stats, a.ioStatsNow()})
+	}
+	if a.json {
+		return a.printJSON(map[string]int64{"count": rows})
+	}
+	a.printf("%d\n", rows)
+	return nil
+}
+
+func (a *app) printExplained(x explained) error {
+	if a.json {
+		return a.printJSON(x)
+	}
+	read := x.ShardsTotal - x.ShardsPrunedPartition - x.ShardsPrunedBounds - x.ShardsPrunedStats
+	a.printf("shards      %d of %d read; pruned: %d by partition, %d by bounds, %d by their statistics\n",
+		read, x.ShardsTotal, x.ShardsPrunedPartition, x.ShardsPrunedBounds, x.ShardsPrunedStats)
+	a.printf("stripes     %d pruned\nblocks      %d read, %d pruned\n", x.StripesPruned, x.BlocksRead, x.BlocksPruned)
+	a.printf("rows        %d matched\n", x.RowsMatched)
+	a.printf("requests    %d GETs, %d bytes; longest chain %d\n", x.IO.Gets, x.IO.GetBytes, x.IO.Depth)
+	return nil
+}

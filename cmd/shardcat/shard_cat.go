@@ -1,0 +1,89 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+func (a *app) shardCatCommand() *cobra.Command {
+	var selection, where, format string
+	var limit, offset int64
+	cmd := &cobra.Command{
+		Use:   "cat SHARD",
+		Short: "Print the records of a shard",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := a.outputFormat(format)
+			if err != nil {
+				return err
+			}
+			if offset < 0 {
+				return usagef("invalid argument %d for --offset", offset)
+			}
+			ctx := cmd.Context()
+			url, err := a.mount(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			shard, err := shardfmt.Open(ctx, a.space, url, shardfmt.OpenOptions{})
+			if err != nil {
+				return err
+			}
+			s, err := shard.Schema(ctx)
+			if err != nil {
+				return err
+			}
+			o := shardfmt.ScanOptions{Columns: splitFields(selection)}
+			if o.Filter, err = bindFilter(where, s); err != nil {
+				return err
+			}
+			out, err := shard.Project(ctx, o.Columns, false)
+			if err != nil {
+				return asUsage(err, schema.ErrNoField)
+			}
+			if o.Filter == nil && shard.Deleted() == 0 {
+				o.Start, o.End, offset = slice(shard.Records(), offset, limit)
+				if o.Start == o.End {
+					limit = 0
+				}
+			}
+			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&selection, "select", "", "fields to print, separated by commas; nested ones dotted")
+	cmd.Flags().StringVar(&where, "where", "", "print only records for which this expression is true")
+	cmd.Flags().Int64Var(&limit, "limit", -1, "print at most this many records")
+	cmd.Flags().Int64Var(&offset, "offset", 0, "leave out this many records first")
+	cmd.Flags().StringVar(&format, "format", "", "table, ndjson, csv, arrow or parquet (default: table on a terminal, else ndjson)")
+	return cmd
+}
+
+// slice turns offset and limit into a range of positions where every record counts, so that only it is read.
+func slice(records uint64, offset, limit int64) (start, end uint64, rest int64) {
+	start = min(uint64(offset), records)
+	end = records
+	if limit >= 0 {
+		end = min(end, start+uint64(limit))
+	}
+	return start, end, 0
+}
+
+// bindFilter parses an expression and ties it to a schema; an empty one is nil.
+func bindFilter(where string, s *schema.Schema) (*filter.Bound, error) {
+	if where == "" {
+		return nil, nil
+	}
+	e, err := filter.Parse(where)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	b, err := filter.Bind(e, s)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return b, nil
+}

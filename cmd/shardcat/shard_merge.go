@@ -1,0 +1,68 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/valuetext"
+)
+
+func (a *app) shardMergeCommand() *cobra.Command {
+	var external bool
+	cmd := &cobra.Command{
+		Use:   "merge OUT.amudai.shard IN...",
+		Short: "Make one shard of many by listing their stripes; no data is read or written",
+		Args:  atLeast(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			urls, err := a.mountAll(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			inputs := make([]merge.Input, len(urls)-1)
+			for i, u := range urls[1:] {
+				inputs[i].URL = u
+			}
+			started := time.Now()
+			r, err := merge.Concat(cmd.Context(), a.space, urls[0], inputs, merge.Options{AllowExternal: external})
+			if err != nil {
+				return err
+			}
+			return a.printMerged(r, time.Since(started))
+		},
+	}
+	cmd.Flags().BoolVar(&external, "allow-external", false, "let the new root refer to objects outside its folder")
+	return cmd
+}
+
+// merged is the JSON form of a merge's result.
+type merged struct {
+	URL            string   `json:"url"`
+	Inputs         int      `json:"inputs"`
+	Stripes        int      `json:"stripes"`
+	Records        uint64   `json:"records"`
+	RootBytes      int64    `json:"root_bytes"`
+	BytesMoved     int64    `json:"bytes_moved"`
+	CreationMin    *string  `json:"creation_min"`
+	CreationMax    *string  `json:"creation_max"`
+	Objects        []string `json:"objects"`
+	DroppedIndexes int      `json:"dropped_indexes"`
+}
+
+func (a *app) printMerged(r *merge.Result, took time.Duration) error {
+	if !a.json {
+		a.printf("%s: %d shards, %d stripes, %d records; 0 bytes of data moved, a root of %d bytes written in %s\n",
+			r.URL, r.Inputs, r.Stripes, r.Records, r.Size, took.Round(time.Millisecond))
+		return nil
+	}
+	m := merged{URL: r.URL, Inputs: r.Inputs, Stripes: r.Stripes, Records: r.Records, RootBytes: r.Size, Objects: r.Objects, DroppedIndexes: r.DroppedIndexes}
+	if r.CreationKnown {
+		lo, hi := timeText(r.CreationMin), timeText(r.CreationMax)
+		m.CreationMin, m.CreationMax = &lo, &hi
+	}
+	return a.printJSON(m)
+}
+
+// timeText prints ticks as RFC 3339.
+func timeText(ticks uint64) string { return string(valuetext.AppendDateTime(nil, int64(ticks))) }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+func (a *app) shardVerifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify SHARD",
+		Short: "Read and check every byte that a shard's references reach",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			url, err := a.mount(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			bar := a.bar("verify", "B", 0)
+			report, err := verify.Shard(cmd.Context(), a.space, url, verify.Options{Progress: bar.Add})
+			bar.Finish()
+			if err != nil {
+				return err
+			}
+			return a.printVerified(url, report)
+		},
+	}
+}
+
+// printVerified prints a report and ends the command by what it says.
+func (a *app) printVerified(url string, r *verify.Report) error {
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range r.Errors {
+			if f.Offset < 0 {
+				a.printf("%s: %s\n", f.Object, f.What)
+			} else {
+				a.printf("%s at offset %d: %s\n", f.Object, f.Offset, f.What)
+			}
+		}
+		for _, w := range r.Warnings {
+			a.printf("note: %s\n", w)
+		}
+		verdict := "whole"
+		if !r.OK {
+			verdict = "damaged"
+		}
+		a.printf("%s: %s; %d objects, %d bytes checked, %d bytes that nothing protects\n", url, verdict, r.Objects, r.Bytes, r.UnprotectedBytes)
+	}
+	if !r.OK {
+		return silently(exitCorrupt)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/valuetext"
+)
+
+// shardFlags say how shards are written; shard write and ingest share them.
+type shardFlags struct {
+	profile, creationTime string
+	stripeRows            int
+	bloom                 []string
+}
+
+func (f *shardFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.profile, "profile", encode.Balanced.String(), "plain, minimal-compression, balanced, high-compression or minimal-size")
+	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "records of a stripe at most (default 1048576)")
+	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
+	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
+}
+
+// options turns the flags into options of a shard writer.
+func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
+	var o shardfmt.WriterOptions
+	var err error
+	if o.Profile, err = encode.ParseProfile(f.profile); err != nil {
+		return o, usageError{err}
+	}
+	if f.stripeRows < 0 {
+		return o, usagef("invalid argument %d for --stripe-rows", f.stripeRows)
+	}
+	o.StripeRows = f.stripeRows
+	if f.creationTime != "" {
+		ticks, _, err := valuetext.ParseDateTime(f.creationTime)
+		if err != nil {
+			return o, usagef("--creation-time: %w", err)
+		}
+		o.CreationMin, o.CreationMax = uint64(ticks), uint64(ticks)
+	}
+	o.Bloom, err = bloomFields(f.bloom)
+	return o, err
+}
+
+// bloomFields reads COL[:FPP].
+func bloomFields(flags []string) (map[string]float64, error) {
+	if len(flags) == 0 {
+		return nil, nil
+	}
+	out := map[string]float64{}
+	for _, flag := range flags {
+		column, rate := flag, 0.0
+		if i := strings.LastIndexByte(flag, ':'); i >= 0 {
+			v, err := strconv.ParseFloat(flag[i+1:], 64)
+			if err != nil || v <= 0 || v >= 1 {
+				return nil, usagef("--bloom %s: a rate between 0 and 1 was expected", flag)
+			}
+			column, rate = flag[:i], v
+		}
+		out[column] = rate
+	}
+	return out, nil
+}
+
+// properties reads K=V pairs.
+func properties(flags []string) ([]*metapb.NameValuePair, error) {
+	var out []*metapb.NameValuePair
+	for _, flag := range flags {
+		name, value, ok := strings.Cut(flag, "=")
+		if !ok || name == "" {
+			return nil, usagef("--property %s: NAME=VALUE was expected", flag)
+		}
+		out = append(out, meta.Pair(name, meta.Text(value)))
+	}
+	return out, nil
+}
+
+func (a *app) shardWriteCommand() *cobra.Command {
+	var in sourceFlags
+	var out shardFlags
+	var layout string
+	var props []string
+	cmd := &cobra.Command{
+		Use:   "write OUT.amudai.shard FILE...",
+		Short: "Write files as one shard",
+		Long:  "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
+		Args:  atLeast(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := out.options()
+			if err != nil {
+				return err
+			}
+			if o.Layout, err = shardfmt.ParseLayout(layout); err != nil {
+				return usageError{err}
+			}
+			if o.Properties, err = properties(props); err != nil {
+				return err
+			}
+			return a.writeShard(cmd.Context(), args[0], args[1:], &in, o)
+		},
+	}
+	in.add(cmd)
+	out.add(cmd)
+	cmd.Flags().StringVar(&layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
+	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
+	return cmd
+}
+
+// writeShard copies records from files to a new shard and says what it wrote.
+func (a *app) writeShard(ctx context.Context, out string, files []string, in *sourceFlags, o shardfmt.WriterOptions) error {
+	url, err := a.mount(ctx, out)
+	if err != nil {
+		return err
+	}
+	src, err := a.openSource(ctx, files, in)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	started := time.Now()
+	w, err := shardfmt.NewWriter(ctx, a.space, url, src.Schema(), o)
+	if err != nil {
+		return err
+	}
+	bar := a.bar("write", "rows", 0)
+	if err = copyRows(ctx, w, src, bar.Add); err != nil {
+		w.Abort()
+		return err
+	}
+	bar.Finish()
+	written, err := w.Close()
+	if err != nil {
+		w.Abort()
+		return err
+	}
+	return a.printWritten(written, time.Since(started))
+}
+
+// copyRows moves all batches of a source into a writer.
+func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source, progress func(int64)) error {
+	for {
+		batch, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = w.Write(batch)
+		progress(batch.NumRows())
+		batch.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// writtenJSON is the JSON form of a written shard.
+type writtenJSON struct {
+	URL     string   `json:"url"`
+	Records uint64   `json:"records"`
+	Bytes   int64    `json:"size_bytes"`
+	Root    int64    `json:"root_bytes"`
+	Objects []string `json:"objects"`
+}
+
+func (a *app) printWritten(w *shardfmt.Written, took time.Duration) error {
+	out := writtenJSON{URL: w.URL, Records: w.Records, Root: w.Size}
+	for _, o := range w.Objects {
+		out.Bytes += o.Size
+		out.Objects = append(out.Objects, o.URL)
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	a.printf("%s: %d records, %d bytes in %d objects, %s\n", out.URL, out.Records, out.Bytes, len(out.Objects), took.Round(time.Millisecond))
+	return nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+func (a *app) tableCreateCommand() *cobra.Command {
+	var text, like string
+	var o catalog.CreateOptions
+	var props []string
+	cmd := &cobra.Command{
+		Use:   "create T",
+		Short: "Create a table",
+		Long:  "Create a table from a schema (a file, or the text itself) or with the schema of an existing shard.",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := catalog.ParseName(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			if o.Schema, err = a.schemaOf(cmd, text, like); err != nil {
+				return err
+			}
+			if o.Properties, err = pairs(props); err != nil {
+				return err
+			}
+			tables, err := a.openTables(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o.CreateNamespace = true
+			t, err := tables.Create(cmd.Context(), name, o)
+			if err != nil {
+				return err
+			}
+			return a.printDescription(t)
+		},
+	}
+	cmd.Flags().StringVar(&text, "schema", "", "schema: a file (JSON or YAML) or the text itself")
+	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard")
+	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
+	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the table: NAME=VALUE (repeatable)")
+	return cmd
+}
+
+// schemaOf is the schema that --schema or --like gives.
+func (a *app) schemaOf(cmd *cobra.Command, text, like string) (*schema.Schema, error) {
+	switch {
+	case (text == "") == (like == ""):
+		return nil, usagef("one of --schema and --like is needed")
+	case text != "":
+		return readSchema(text)
+	}
+	url, err := a.mount(cmd.Context(), like)
+	if err != nil {
+		return nil, err
+	}
+	shard, err := shardfmt.Open(cmd.Context(), a.space, url, shardfmt.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return shard.Schema(cmd.Context())
+}
+
+// pairs reads NAME=VALUE flags.
+func pairs(flags []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, flag := range flags {
+		name, value, ok := strings.Cut(flag, "=")
+		if !ok || name == "" {
+			return nil, usagef("--property %s: NAME=VALUE was expected", flag)
+		}
+		out[name] = value
+	}
+	return out, nil
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+func (a *app) tableDropCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "drop T",
+		Short: "Drop a table; its shards stay in the vault, marked as dropped",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := catalog.ParseName(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			tables, err := a.openTables(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := tables.Drop(cmd.Context(), name); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]string{"dropped": name.String()})
+			}
+			a.printf("dropped %s\n", name)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+func (a *app) tableHistoryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "history T",
+		Short: "Show a table's snapshots, the newest last",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.printHistory(t)
+		},
+	}
+}
+
+func (a *app) printHistory(t *catalog.Table) error {
+	snapshots := t.History()
+	if a.json {
+		return a.printJSON(snapshots)
+	}
+	for i := range snapshots {
+		s := &snapshots[i]
+		mark := " "
+		if s.Current {
+			mark = "*"
+		}
+		a.printf("%s %-20d %s %-9s +%d −%d shards, %d shards and %d records after", mark, s.ID,
+			s.Time.UTC().Format(time.RFC3339), s.Operation, s.Number("added-data-files"), s.Number("deleted-data-files"),
+			s.Number("total-data-files"), s.Number("total-records"))
+		if len(s.Refs) > 0 {
+			a.printf(" (%s)", strings.Join(s.Refs, ", "))
+		}
+		a.printf("\n")
+	}
+	return nil
+}

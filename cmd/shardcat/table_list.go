@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) tableListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [NS]",
+		Short: "List the tables of a namespace, or all",
+		Args:  between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tables, err := a.openTables(cmd.Context())
+			if err != nil {
+				return err
+			}
+			namespaces := args
+			if len(args) == 0 {
+				if namespaces, err = tables.Namespaces(cmd.Context()); err != nil {
+					return err
+				}
+			}
+			names := []string{}
+			for _, ns := range namespaces {
+				found, err := tables.Tables(cmd.Context(), ns)
+				if err != nil {
+					return err
+				}
+				for _, n := range found {
+					names = append(names, n.String())
+				}
+			}
+			slices.Sort(names)
+			if a.json {
+				return a.printJSON(names)
+			}
+			for _, n := range names {
+				a.printf("%s\n", n)
+			}
+			return nil
+		},
+	}
+}
