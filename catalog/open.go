@@ -151,11 +151,11 @@ func (c *Catalog) mountWarehouse(ctx context.Context) error {
 // checkLocation refuses locations that other Iceberg clients would not find: they escape or unescape what is
 // outside this alphabet each in their own way.
 func checkLocation(what, location string) error {
-	at, err := urlresolve.Parse(location)
+	at, err := urlresolve.Parse(location + "/") // a bucket alone is a location too
 	if err != nil {
 		return err
 	}
-	if key := at.Key(); key != "" && !blobio.PortableKey(key) {
+	if key := strings.TrimSuffix(at.Key(), "/"); key != "" && !blobio.PortableKey(key) {
 		return fmt.Errorf("%w: %s %s: its path may hold letters, digits and / _ . = - only", ErrInvalid, what, location)
 	}
 	return nil

@@ -17,14 +17,8 @@ type config struct {
 	Tables    map[string]map[string]string `yaml:"tables"`
 }
 
-// The defaults of the embedded set-up.
-const (
-	defaultCatalog   = "sqlite:./shardcat/catalog.db"
-	defaultWarehouse = "./shardcat/warehouse"
-)
-
 // loadConfig reads the configuration file and settles the global flags: a flag wins over the environment, the
-// environment over the file, the file over the default.
+// environment over the file, the file over the library's default.
 func (a *app) loadConfig() error {
 	a.config = &config{}
 	if a.configFile != "" {
@@ -38,8 +32,8 @@ func (a *app) loadConfig() error {
 			return usagef("config %s: %w", a.configFile, err)
 		}
 	}
-	a.catalogURI = first(a.catalogURI, os.Getenv("SHARDCAT_CATALOG"), a.config.Catalog, defaultCatalog)
-	a.warehouse = first(a.warehouse, os.Getenv("SHARDCAT_WAREHOUSE"), a.config.Warehouse, defaultWarehouse)
+	a.catalogURI = first(a.catalogURI, os.Getenv("SHARDCAT_CATALOG"), a.config.Catalog)
+	a.warehouse = first(a.warehouse, os.Getenv("SHARDCAT_WAREHOUSE"), a.config.Warehouse)
 	a.vault = first(a.vault, os.Getenv("SHARDCAT_VAULT"), a.config.Vault)
 	switch a.progressMode {
 	case "auto", "always", "never":
