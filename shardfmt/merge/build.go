@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"google.golang.org/protobuf/proto"
@@ -64,11 +65,14 @@ func (m *merger) build(ctx context.Context) ([]byte, error) {
 
 // checkInputs refuses inputs that must not be merged with each other.
 func (m *merger) checkInputs(context.Context) error {
-	deleted, clean := false, false
+	deleted, clean := "", ""
 	for _, s := range m.shards {
-		dir := s.root.Directory()
-		deleted = deleted || dir.DeletedRecordCount > 0
-		clean = clean || dir.DeletedRecordCount == 0 && dir.TotalRecordCount > 0
+		switch dir := s.root.Directory(); {
+		case dir.DeletedRecordCount > 0:
+			deleted = s.root.URL()
+		case dir.TotalRecordCount > 0:
+			clean = s.root.URL()
+		}
 		if err := m.checkExternal(s); err != nil {
 			return err
 		}
@@ -76,8 +80,8 @@ func (m *merger) checkInputs(context.Context) error {
 			return &StandardError{URL: s.root.URL(), Name: s.properties.StandardProperties[0].GetName()}
 		}
 	}
-	if deleted && clean {
-		return ErrDeleted
+	if deleted != "" && clean != "" {
+		return fmt.Errorf("%w: %s has some, %s has none", ErrDeleted, deleted, clean)
 	}
 	return nil
 }

@@ -40,6 +40,9 @@ type target struct {
 // newTarget chooses the schema and maps every input onto it.
 func newTarget(shards []*shard, o Options) (*target, error) {
 	if o.Schema != nil {
+		if o.FieldIDs != nil && len(o.FieldIDs) != int(o.Schema.Count) {
+			return nil, fmt.Errorf("%w: %d field ids for %d nodes", ErrSchema, len(o.FieldIDs), o.Schema.Count)
+		}
 		t := newSchemaTarget(o.Schema, schema.Marshal(o.Schema), o.FieldIDs)
 		return t, t.mapAll(shards, true)
 	}
@@ -160,7 +163,7 @@ func (w *mapper) partner(n *schema.Node, from []*schema.Node) *schema.Node {
 }
 
 // lacks checks that an input may lack n: the reference reads a field without buffers as null only if it is a
-// scalar. Internal fields say something of every record and can't be made up.
+// scalar. The marker of deleted records is never made up: null is not "no".
 func (w *mapper) lacks(n *schema.Node) error {
 	switch {
 	case len(n.Children) > 0 || n.Basic >= schema.List:

@@ -103,7 +103,7 @@ func (l Limits) withDefaults() Limits {
 // Options of Concat. The zero value takes the schema from the inputs and allows nothing outside the folder of
 // the new root.
 type Options struct {
-	// Schema of the merged shard, with FieldIDs of its nodes. Fields that an input has beyond it are left
+	// Schema of the merged shard, valid and numbered, with FieldIDs of its nodes. Fields that an input has beyond it are left
 	// out. If nil, the schema is that of the input that has all fields of the others.
 	Schema   *schema.Schema
 	FieldIDs []int
