@@ -1,0 +1,70 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/apache/iceberg-go/table"
+)
+
+// TestExpire: snapshots go, shards and rows stay, tags keep what they name.
+func TestExpire(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	for i := range 5 {
+		time.Sleep(2 * time.Millisecond) // snapshots are told apart by milliseconds
+		ingest(t, tbl, IngestOptions{}, rows(10*i, 10))
+	}
+	h := tbl.History()
+	_, _, err := c.ice.CommitTable(ctx, tableName.identifier(), nil,
+		[]table.Update{table.NewSetSnapshotRefUpdate("keep", h[0].ID, table.TagRef, 0, 0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tbl.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := tbl.PlanExpire(ExpireOptions{OlderThan: h[3].Time})
+	if err != nil || !slices.Equal(plan.Snapshots, []int64{h[1].ID, h[2].ID}) || plan.Retained != 3 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	stale := g.load(g.open(nil, nil))
+	stalePlan, err := stale.PlanExpire(ExpireOptions{OlderThan: h[3].Time})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deletes := c.Space().Counters().Deletes + c.MetadataCounters().Deletes
+	if err := plan.Execute(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Space().Counters().Deletes + c.MetadataCounters().Deletes - deletes; n != 0 {
+		t.Errorf("expiry deleted %d objects", n)
+	}
+	if ids, _ := scanIDs(t, tbl, ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 50)) {
+		t.Errorf("rows %v", ids)
+	}
+	if ids, _ := scanIDs(t, tbl, ScanOptions{At: At{Ref: "keep"}}); len(ids) != 10 {
+		t.Errorf("%d rows at the tag", len(ids))
+	}
+	if _, err := tbl.snapshot(At{SnapshotID: h[1].ID}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("an expired snapshot: %v", err)
+	}
+	ingest(t, g.load(g.open(nil, nil)), IngestOptions{}, rows(50, 10))
+	if err := stalePlan.Execute(ctx); err != nil {
+		t.Errorf("what another run has expired: %v", err)
+	}
+	if plan, err := tbl.PlanExpire(ExpireOptions{RetainLast: 2, OlderThan: time.Now().Add(time.Hour)}); err != nil || len(plan.Snapshots) != 0 {
+		t.Errorf("the last two: %+v, %v", plan, err)
+	}
+	late, err := tbl.PlanExpire(ExpireOptions{OlderThan: time.Now().Add(time.Hour)})
+	if err != nil || len(late.Snapshots) != 1 {
+		t.Fatalf("%+v, %v", late, err)
+	}
+	if err := late.Execute(ctx); !errors.Is(err, ErrConflict) {
+		t.Errorf("the head had moved: %v", err)
+	}
+}
