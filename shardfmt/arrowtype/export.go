@@ -23,7 +23,8 @@ type ExportOptions struct {
 	// Original is the Arrow schema that the records came with (property arrow.schema): fields are given
 	// their original types again, as far as they still fit. Dictionaries, runs and views come back plain.
 	Original *arrow.Schema
-	// Parquet leaves out what Parquet has no type for: unions are refused, spans are integers.
+	// Parquet leaves out what Parquet has no type for: unions and structs without fields are refused, spans
+	// are integers, fixed-size lists are lists.
 	Parquet bool
 }
 
@@ -193,6 +194,9 @@ func (x *exporting) nestedType(n *schema.Node, path string) (arrow.DataType, err
 	if n.Basic == schema.Union && x.Parquet {
 		return nil, fmt.Errorf("field %q: Parquet has no unions", path)
 	}
+	if len(n.Children) == 0 && n.Basic == schema.Struct && x.Parquet {
+		return nil, fmt.Errorf("field %q: Parquet has no structs without fields", path)
+	}
 	fields := make([]arrow.Field, len(n.Children))
 	for i, c := range n.Children {
 		name := (place{n: n, path: path}).child(i, sameRow).path
@@ -208,6 +212,10 @@ func (x *exporting) nestedType(n *schema.Node, path string) (arrow.DataType, err
 		return arrow.LargeListOfField(fields[0]), nil
 	case schema.FixedSizeList:
 		fields[0].Name = "item"
+		if x.Parquet {
+			x.report.add(path, "a fixed-size list becomes a list", 0)
+			return arrow.LargeListOfField(fields[0]), nil
+		}
 		return arrow.FixedSizeListOfField(int32(n.FixedSize), fields[0]), nil
 	case schema.Map:
 		fields[0].Nullable = false

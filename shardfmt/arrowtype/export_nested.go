@@ -118,7 +118,7 @@ func smallOffsets(offsets []int64) *memory.Buffer {
 }
 
 func (x *exporting) lists(a array.ListLike, t arrow.ListLikeType, p place) (arrow.Array, error) {
-	if f, ok := a.(*array.FixedSizeList); ok {
+	if f, ok := a.(*array.FixedSizeList); ok && t.ID() == arrow.FIXED_SIZE_LIST {
 		return x.fixedLists(f, t, p)
 	}
 	offsets, items := itemsOf(a)
@@ -141,9 +141,6 @@ func (x *exporting) lists(a array.ListLike, t arrow.ListLikeType, p place) (arro
 
 func (x *exporting) fixedLists(a *array.FixedSizeList, t arrow.ListLikeType, p place) (arrow.Array, error) {
 	size := int64(p.n.FixedSize)
-	if t.ID() != arrow.FIXED_SIZE_LIST {
-		return nil, noWay(a, t, p)
-	}
 	first := int64(0)
 	if a.Len() > 0 {
 		first, _ = a.ValueOffsets(0)

@@ -1,6 +1,7 @@
 package arrowtype
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -34,7 +35,7 @@ type clock struct {
 func (c clock) at(i int) (ticks int64, cut, ok bool) {
 	v := c.value(i)
 	hi, lo := bits.Mul64(magnitude(v), uint64(c.ticks))
-	if hi != 0 || lo > 1<<62 {
+	if hi != 0 || lo > math.MaxInt64 {
 		return 0, false, false
 	}
 	return v * c.ticks / c.perTick, c.perTick > 1 && v%c.perTick != 0, true
@@ -89,11 +90,10 @@ func (im *importing) times(a arrow.Array, p place) (arrow.Array, error) {
 	}
 	return im.ticks(DateTime, a, p, func(i int) (int64, bool, error) {
 		ticks, cut, ok := c.at(i)
-		ticks += c.epoch // at most 2^62 and 2^60
-		if !ok || ticks < 0 || ticks > valuetext.MaxDateTime {
+		if !ok || ticks < -c.epoch || ticks > valuetext.MaxDateTime-c.epoch {
 			return 0, false, p.refuse(i, "%s is outside the years 1 to 9999", a.ValueStr(i))
 		}
-		return ticks, cut, nil
+		return ticks + c.epoch, cut, nil
 	})
 }
 

@@ -2,7 +2,7 @@ package arrowtype
 
 import (
 	"bytes"
-	"errors"
+	"encoding/binary"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -30,22 +30,28 @@ func MarshalSchema(s *arrow.Schema) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-var errSchema = errors.New("the property arrow.schema is no Arrow schema")
-
 // maxSchemaProperty bounds what UnmarshalSchema reads, in bytes.
 const maxSchemaProperty = 16 << 20
 
 // UnmarshalSchema reads the property PropertySchema, which may be anything.
 func UnmarshalSchema(b []byte) (s *arrow.Schema, err error) {
-	if len(b) > maxSchemaProperty {
-		return nil, errSchema
+	const head = 8 // a marker, and the length of the metadata
+	if len(b) > maxSchemaProperty || len(b) < head {
+		return nil, ErrSchema
+	}
+	size := int64(binary.LittleEndian.Uint32(b[4:]))
+	if binary.LittleEndian.Uint32(b) != 0xFFFFFFFF || size > int64(len(b)-head) {
+		return nil, ErrSchema
+	}
+	if err := CheckSchemaMessage(b[head : head+size]); err != nil {
+		return nil, err
 	}
 	defer func() { // Arrow's reader panics on some of what is no schema
 		if recover() != nil {
-			s, err = nil, errSchema
+			s, err = nil, ErrSchema
 		}
 	}()
-	r, err := ipc.NewReader(bytes.NewReader(b))
+	r, err := ipc.NewReader(bytes.NewReader(b), ipc.WithMetadataSizeLimit(int64(len(b))), ipc.WithBodySizeLimit(int64(len(b))+1))
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,8 @@ func FuzzCSV(f *testing.F) {
 			for {
 				b, err := src.Next(context.Background())
 				if err == io.EOF {
-					return out.String(), src.Schema(), sink.Close()
+					err = sink.Close()
+					return out.String(), src.Schema(), err
 				}
 				if err != nil {
 					return "", nil, err

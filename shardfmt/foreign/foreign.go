@@ -32,13 +32,15 @@ type Sink interface {
 // Format is a foreign format, by its name on the command line.
 type Format string
 
-// The formats. Table is written only.
+// The formats. Arrow is the IPC format with a footer, ArrowStream the one for pipes; reading, Arrow is either.
+// Table is written only.
 const (
-	NDJSON  Format = "ndjson"
-	CSV     Format = "csv"
-	Parquet Format = "parquet"
-	Arrow   Format = "arrow"
-	Table   Format = "table"
+	NDJSON      Format = "ndjson"
+	CSV         Format = "csv"
+	Parquet     Format = "parquet"
+	Arrow       Format = "arrow"
+	ArrowStream Format = "arrow-stream"
+	Table       Format = "table"
 )
 
 // UnknownFields says what happens to a field of a record that the schema lacks.
@@ -128,7 +130,7 @@ func (o SourceOptions) Validate() error {
 		return fmt.Errorf("guid order: %q is none of rfc, microsoft", o.GuidOrder)
 	}
 	switch o.Format {
-	case "", NDJSON, CSV, Parquet, Arrow:
+	case "", NDJSON, CSV, Parquet, Arrow, ArrowStream:
 	default:
 		return fmt.Errorf("format: %q is not read, only ndjson, csv, parquet and arrow", o.Format)
 	}

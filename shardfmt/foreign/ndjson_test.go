@@ -66,7 +66,8 @@ func convert(t *testing.T, o foreign.SourceOptions, f foreign.Format, urls ...st
 		}
 		b.Release()
 	}
-	return out.String(), src.Schema(), sink.Close()
+	err = sink.Close()
+	return out.String(), src.Schema(), err
 }
 
 func parse(t *testing.T, text string) *schema.Schema {

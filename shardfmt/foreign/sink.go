@@ -19,6 +19,12 @@ type SinkOptions struct {
 	Comma byte
 	// Width of the terminal a table is printed on, in columns; 0 prints whole values.
 	Width int
+	// TimeUnit of timestamps and durations in Arrow and Parquet: ns (also if empty), us, ms or s.
+	TimeUnit string
+	// GuidAsString makes text of guids in Arrow and Parquet.
+	GuidAsString bool
+	// Original is the Arrow schema that the records once came with (arrowtype.PropertySchema), or nil.
+	Original *arrow.Schema
 	// Warn is told, once each, of what can't be written as it is.
 	Warn func(message string)
 }
@@ -35,6 +41,8 @@ func NewSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink, erro
 		return newCSVSink(w, s, o), nil
 	case Table:
 		return newTableSink(w, s, o), nil
+	case Parquet, Arrow, ArrowStream:
+		return newBatchSink(f, w, s, o)
 	}
 	return nil, fmt.Errorf("format %q is not written", f)
 }

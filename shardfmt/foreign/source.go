@@ -31,7 +31,7 @@ func OpenSource(ctx context.Context, sp *blobio.Space, urls []string, o SourceOp
 	case CSV:
 		return newCSV(ctx, open, o)
 	}
-	return nil, fmt.Errorf("format %s is not read", o.Format)
+	return newBatchSource(ctx, sp, inputs, o)
 }
 
 // commonFormat is the one format of all inputs, by their names.

@@ -44,6 +44,11 @@ func unpack(r io.ReadCloser) (io.ReadCloser, error) {
 	return &unpacked{io.NopCloser(b), r}, nil
 }
 
+// packed tells by its first bytes whether an input is compressed.
+func packed(head []byte) bool {
+	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+}
+
 // unpacked closes a decoder and what it reads from.
 type unpacked struct {
 	io.ReadCloser

@@ -1,0 +1,253 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// batchSource reads inputs that hold Arrow batches, or what becomes some: Parquet and Arrow IPC.
+type batchSource struct {
+	options  SourceOptions
+	sp       *blobio.Space
+	inputs   []input // those not opened yet
+	schema   *schema.Schema
+	original *arrow.Schema
+
+	name     string
+	file     batchFile
+	importer *arrowtype.Importer
+	row      int64 // rows of the file before the batch at hand
+	batch    arrow.RecordBatch
+	told     map[string]bool
+}
+
+// batchFile is one open input.
+type batchFile interface {
+	schema() *arrow.Schema
+	// next gives a batch, valid until the next call, or io.EOF.
+	next(ctx context.Context) (arrow.RecordBatch, error)
+	close() error
+}
+
+// OriginalSchema is the Arrow schema of a source's first input, or nil for formats that have none. A shard
+// that is made of the records carries it as a property where arrowtype.Restores says so.
+func OriginalSchema(s Source) *arrow.Schema {
+	if b, ok := s.(*batchSource); ok {
+		return b.original
+	}
+	return nil
+}
+
+func newBatchSource(ctx context.Context, sp *blobio.Space, inputs []input, o SourceOptions) (*batchSource, error) {
+	s := &batchSource{options: o, sp: sp, inputs: inputs, schema: o.Schema, told: map[string]bool{}}
+	if err := s.findSchema(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// findSchema takes the schema from the first input, and extends it by those of the others if asked to.
+func (s *batchSource) findSchema(ctx context.Context) error {
+	all := s.inputs
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	s.original = s.file.schema()
+	found, report, err := arrowtype.FromArrow(s.original)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	if s.schema == nil {
+		s.schema = found
+		s.tell(report)
+	}
+	if s.options.UnknownFields == ExtendByUnknown {
+		if err := rereadable(all); err != nil && len(all) > 1 {
+			return err
+		}
+		s.schema = extendNodes(s.schema, found)
+		for _, in := range all[1:] {
+			if err := s.extendBy(ctx, in); err != nil {
+				return err
+			}
+		}
+	}
+	s.schema.Number()
+	return s.begin()
+}
+
+// extendBy adds the fields of another input.
+func (s *batchSource) extendBy(ctx context.Context, in input) error {
+	f, err := openBatches(ctx, s.sp, in, s.options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.name, err)
+	}
+	defer f.close()
+	found, _, err := arrowtype.FromArrow(f.schema())
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.name, err)
+	}
+	s.schema = extendNodes(s.schema, found)
+	return nil
+}
+
+// extendNodes adds the top-level fields that s lacks to its end, nullable.
+func extendNodes(s, by *schema.Schema) *schema.Schema {
+	known := map[string]bool{}
+	out := &schema.Schema{Fields: append([]*schema.Node(nil), s.Fields...)}
+	for _, f := range s.Fields {
+		known[f.Name] = true
+		for _, alias := range f.Aliases {
+			known[alias] = true
+		}
+	}
+	for _, f := range by.Fields {
+		if !known[f.Name] {
+			f.Nullable = true
+			out.Fields = append(out.Fields, f)
+		}
+	}
+	out.Number()
+	return out
+}
+
+// open opens the next input; io.EOF if there are no more.
+func (s *batchSource) open(ctx context.Context) error {
+	if len(s.inputs) == 0 {
+		return io.EOF
+	}
+	in := s.inputs[0]
+	s.inputs, s.name, s.row = s.inputs[1:], in.name, 0
+	f, err := openBatches(ctx, s.sp, in, s.options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.name, err)
+	}
+	s.file = f
+	return nil
+}
+
+// begin prepares the import of the open input.
+func (s *batchSource) begin() error {
+	o := arrowtype.ImportOptions{DropUnknown: s.options.UnknownFields == DropUnknown}
+	var err error
+	if s.importer, err = arrowtype.NewImporter(s.file.schema(), s.schema, o); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+// end closes the open input and tells what its import changed.
+func (s *batchSource) end() error {
+	if s.importer != nil {
+		s.tell(s.importer.Report())
+	}
+	err := s.file.close()
+	s.file, s.importer = nil, nil
+	return err
+}
+
+func (s *batchSource) tell(r *arrowtype.Report) {
+	for line := range strings.Lines(r.String()) {
+		if !s.told[line] {
+			s.told[line] = true
+			s.options.Warn(s.name + ": " + strings.TrimSpace(line))
+		}
+	}
+}
+
+// Schema implements Source.
+func (s *batchSource) Schema() *schema.Schema { return s.schema }
+
+// Next implements Source: batches of a file that are larger than asked for are cut.
+func (s *batchSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	for s.batch == nil || s.batch.NumRows() == 0 {
+		if err := s.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	n := min(int64(s.options.BatchRows), s.batch.NumRows())
+	out, rest := s.batch.NewSlice(0, n), s.batch.NewSlice(n, s.batch.NumRows())
+	s.batch.Release()
+	s.batch = rest
+	return out, nil
+}
+
+// load imports the next batch of the inputs.
+func (s *batchSource) load(ctx context.Context) error {
+	for {
+		if s.file == nil {
+			if err := s.open(ctx); err != nil {
+				return err
+			}
+			if err := s.begin(); err != nil {
+				return err
+			}
+		}
+		raw, err := s.file.next(ctx)
+		if err == io.EOF {
+			if err := s.end(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		return s.take(raw)
+	}
+}
+
+func (s *batchSource) take(raw arrow.RecordBatch) (err error) {
+	defer guard(&err, s.name)
+	batch, err := s.importer.Import(raw)
+	var row *arrowtype.RowError
+	if errors.As(err, &row) {
+		return &RecordError{Input: s.name, Row: s.row + row.Row + 1, Field: row.Field, Err: row.Err}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	s.row += raw.NumRows()
+	s.batch = batch
+	return nil
+}
+
+// guard turns a panic of a library on bytes that make no sense into an error.
+func guard(err *error, name string) {
+	if r := recover(); r != nil {
+		*err = &corrupt.Error{Kind: corrupt.ErrCorrupt, Object: name, Offset: -1, What: fmt.Sprint("the reader gives up: ", r)}
+	}
+}
+
+// Close implements Source.
+func (s *batchSource) Close() error {
+	s.inputs = nil
+	if s.batch != nil {
+		s.batch.Release()
+		s.batch = nil
+	}
+	if s.file == nil {
+		return nil
+	}
+	return s.end()
+}
+
+// openBatches opens an input of Arrow IPC or Parquet.
+func openBatches(ctx context.Context, sp *blobio.Space, in input, o SourceOptions) (f batchFile, err error) {
+	defer guard(&err, in.name)
+	if o.Format == Parquet {
+		return openParquet(ctx, sp, in, o)
+	}
+	return openArrow(ctx, sp, in, o)
+}

@@ -1,0 +1,228 @@
+package foreign_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// The golden rows survive Arrow files, Arrow streams and Parquet: read by the schema of the shard they are the
+// same text again. Times that nanoseconds can't hold are refused with their row.
+func TestGoldenRowsSurviveArrowAndParquet(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	refused, same := 0, 0
+	for _, c := range interop.Cases(t) {
+		if c.Rows > 3000 || strings.HasPrefix(c.Name, "sample-") {
+			continue
+		}
+		s := goldenSchema(t, sp, c)
+		for _, f := range []foreign.Format{foreign.Arrow, foreign.ArrowStream, foreign.Parquet} {
+			packed, err := pack(sp, c, s, f)
+			if errors.Is(err, arrowtype.ErrUnit) || f == foreign.Parquet && err != nil && strings.Contains(err.Error(), "Parquet has no") {
+				refused++
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s as %s: %v", c.Name, f, err)
+				continue
+			}
+			src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Format: f, Schema: s, Stdin: packed, BatchRows: 500})
+			if err != nil {
+				t.Errorf("%s as %s: %v", c.Name, f, err)
+				continue
+			}
+			var got bytes.Buffer
+			copyAll(t, c.Name, src, foreign.NDJSON, &got)
+			c.ExpectedRows(t, func(row int, want []byte) {
+				line, _ := got.ReadBytes('\n')
+				if !bytes.Equal(line, want) && !strings.Contains(string(want), `"dec`) && !strings.Contains(string(want), `"d":"`) {
+					t.Errorf("%s as %s, row %d:\n got %.200s\nwant %.200s", c.Name, f, row, line, want)
+				}
+			})
+			same++
+		}
+	}
+	t.Logf("%d cases the same, %d refused", same, refused)
+}
+
+// pack writes the rows of a case in a format.
+func pack(sp *blobio.Space, c *interop.Case, s *schema.Schema, f foreign.Format) (*bytes.Buffer, error) {
+	src, err := foreign.OpenSource(context.Background(), sp, []string{c.Dir + "/rows.ndjson.gz"}, foreign.SourceOptions{Schema: s})
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	var out bytes.Buffer
+	sink, err := foreign.NewSink(f, &out, s, foreign.SinkOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for {
+		b, err := src.Next(context.Background())
+		if err == io.EOF {
+			return &out, sink.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := sink.Write(b); err != nil {
+			sink.Close()
+			return nil, err
+		}
+	}
+}
+
+// parquetOf writes a Parquet file by hand.
+func parquetOf(t *testing.T, typ arrow.DataType, text string) string {
+	t.Helper()
+	a, _, err := array.FromJSON(memory.DefaultAllocator, typ, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := arrow.NewSchema([]arrow.Field{{Name: "f", Type: typ, Nullable: true}}, nil)
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(s, &out, parquet.NewWriterProperties(parquet.WithVersion(parquet.V2_LATEST)), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(array.NewRecordBatch(s, []arrow.Array{a}, int64(a.Len()))), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestParquetTypes(t *testing.T) {
+	for _, c := range []struct {
+		typ              arrow.DataType
+		text, want, node string
+	}{
+		{arrow.FixedWidthTypes.Date32, `["2024-02-29", null]`, `"2024-02-29T00:00:00Z" null`, "DateTime"},
+		{arrow.FixedWidthTypes.Timestamp_us, `["2024-02-29 00:00:00.5Z"]`, `"2024-02-29T00:00:00.5Z"`, "DateTime"},
+		{&arrow.Decimal128Type{Precision: 20, Scale: 2}, `["1.50", "-2"]`, `"1.50" "-2.00"`, "Decimal"},
+		{arrow.FixedWidthTypes.Time64us, `["01:02:03.5"]`, `"01:02:03.5000000"`, "TimeSpan"},
+		{arrow.ListOf(arrow.BinaryTypes.String), `[["a", null], null, []]`, `["a",null] null []`, "List"},
+		{arrow.PrimitiveTypes.Uint64, `[18446744073709551615]`, `18446744073709551615`, "UInt64"},
+		{arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int8), `[[{"key":"a","value":1}]]`, `[{"key":"a","value":1}]`, "Map"},
+	} {
+		_, paths := write(t, "r.parquet", parquetOf(t, c.typ, c.text))
+		got, s, err := convert(t, foreign.SourceOptions{}, foreign.NDJSON, paths...)
+		got = strings.NewReplacer(`{"f":`, "", "}\n", " ").Replace(strings.ReplaceAll(got, "]}\n", "] "))
+		if err != nil || strings.TrimSpace(got) != c.want || s.Fields[0].TypeName() != c.node {
+			t.Errorf("%s: %s, %v", c.typ, got, err)
+		}
+	}
+}
+
+func TestBatchRefusalsNameInputAndRow(t *testing.T) {
+	text := "[" + strings.Repeat(`"2024-01-01",`, 2999) + `"0000-12-31"]`
+	dir, paths := write(t, "r.parquet", parquetOf(t, arrow.FixedWidthTypes.Date32, text), "q.parquet", parquetOf(t, arrow.PrimitiveTypes.Int8, "[1]"))
+	_, _, err := convert(t, foreign.SourceOptions{BatchRows: 1000}, foreign.NDJSON, paths[0])
+	if err == nil || !errors.Is(err, foreign.ErrRecord) || !strings.Contains(err.Error(), `r.parquet: row 3000: field "f"`) {
+		t.Error(err)
+	}
+	_, _, err = convert(t, foreign.SourceOptions{}, foreign.NDJSON, paths...)
+	if err == nil {
+		t.Error("dates and numbers in one field")
+	}
+	if _, err := open(t, foreign.SourceOptions{Schema: parse(t, "g: Int8")}, paths[1]); err == nil || !strings.Contains(err.Error(), `no field "f"`) {
+		t.Error(err)
+	}
+	// Folders, and fields that only later files have.
+	o := foreign.SourceOptions{Schema: parse(t, "g: Int8"), UnknownFields: foreign.ExtendByUnknown}
+	got, _, err := convert(t, o, foreign.NDJSON, filepath.Join(dir, "q*"))
+	if err != nil || got != "{\"g\":null,\"f\":1}\n" {
+		t.Error(got, err)
+	}
+}
+
+func TestPackedParquetAndArrowFromStdin(t *testing.T) {
+	var gz bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	io.WriteString(z, parquetOf(t, arrow.PrimitiveTypes.Int8, "[1,2]"))
+	z.Close()
+	_, paths := write(t, "r.parquet.gz", gz.String())
+	if got, _, err := convert(t, foreign.SourceOptions{}, foreign.CSV, paths...); got != "f\n1\n2\n" || err != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestDecimalsGetOneScale(t *testing.T) {
+	for rows, want := range map[string]string{
+		`{"d":"1.5"}|{"d":"-20.25"}|{"d":null}`: "decimal(38, 2)",
+		`{"d":"1E+3"}`:                          "decimal(38, 0)",
+		`{"d":"1E+30"}|{"d":"1E-30"}`:           "utf8",
+		`{"d":"NaN"}`:                           "utf8",
+	} {
+		_, paths := write(t, "r.ndjson", strings.ReplaceAll(rows, "|", "\n"))
+		packed, _, err := convert(t, foreign.SourceOptions{Schema: parse(t, "d: Decimal")}, foreign.Arrow, paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, arrows := write(t, "r.arrow", packed)
+		src, err := open(t, foreign.SourceOptions{}, arrows...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := foreign.OriginalSchema(src).Field(0).Type.String(); got != want {
+			t.Errorf("%s: got %s, want %s", rows, got, want)
+		}
+		src.Close()
+	}
+}
+
+func TestWarningsComeOnce(t *testing.T) {
+	var told []string
+	o := foreign.SourceOptions{BatchRows: 1, Warn: func(s string) { told = append(told, s) }}
+	ns := parquetOf(t, arrow.FixedWidthTypes.Timestamp_ns, `["2024-01-01 00:00:00.000000001Z", "2024-01-01 00:00:00.000000002Z"]`)
+	_, paths := write(t, "r.parquet", ns)
+	if _, _, err := convert(t, o, foreign.NDJSON, paths...); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "digits below 100 ns are cut (2 values)") {
+		t.Error(told)
+	}
+}
+
+// A damaged file ends in an error, whatever its bytes make the libraries do.
+func TestDamagedBatchFiles(t *testing.T) {
+	_, source := write(t, "r.ndjson", `{"a":[1,2],"b":"text","c":{"d":"2024-01-01T00:00:00Z"}}`)
+	for _, f := range []foreign.Format{foreign.Parquet, foreign.Arrow, foreign.ArrowStream} {
+		good, _, err := convert(t, foreign.SourceOptions{}, f, source...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 100 {
+			bad := []byte(good)
+			for range 1 + random.IntN(3) {
+				bad[random.IntN(len(bad))] = byte(random.Uint32())
+			}
+			if random.IntN(4) == 0 {
+				bad = bad[:random.IntN(len(bad))]
+			}
+			path := filepath.Join(t.TempDir(), "r")
+			os.WriteFile(path, bad, 0o600)
+			convert(t, foreign.SourceOptions{Format: f}, foreign.NDJSON, path)
+		}
+	}
+}

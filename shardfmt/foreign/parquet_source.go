@@ -1,0 +1,72 @@
+package foreign
+
+import (
+	"context"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// parquetFile reads one Parquet file, a row group's column chunk at a time.
+type parquetFile struct {
+	types *arrow.Schema
+	file  *file.Reader
+	rows  pqarrow.RecordReader
+	body  io.Closer
+}
+
+func openParquet(ctx context.Context, sp *blobio.Space, in input, o SourceOptions) (f batchFile, err error) {
+	r, err := in.openRandom(ctx, sp, o.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if f == nil {
+			r.Close()
+		}
+	}()
+	p, err := file.NewParquetReader(struct { // what a library reads from, it would close
+		io.ReaderAt
+		io.Seeker
+	}{r, r})
+	if err != nil {
+		return nil, damaged(err)
+	}
+	rows, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{BatchSize: int64(o.BatchRows)}, memory.DefaultAllocator)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	types, err := rows.Schema()
+	if err != nil {
+		return nil, damaged(err)
+	}
+	all, err := rows.GetRecordReader(ctx, nil, nil)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	return &parquetFile{types, p, all, r}, nil
+}
+
+func (f *parquetFile) schema() *arrow.Schema { return f.types }
+
+func (f *parquetFile) next(context.Context) (b arrow.RecordBatch, err error) {
+	defer guard(&err, "Parquet file")
+	if f.rows.Next() {
+		return f.rows.RecordBatch(), nil
+	}
+	if err := f.rows.Err(); err != nil && err != io.EOF {
+		return nil, damaged(err)
+	}
+	return nil, io.EOF
+}
+
+func (f *parquetFile) close() error {
+	f.rows.Release()
+	f.file.Close()
+	return f.body.Close()
+}
