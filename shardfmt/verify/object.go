@@ -25,6 +25,8 @@ type piece struct {
 	check func(data []byte) (unprotected int64, err error)
 	// unprotected: no rule of the wire protects the bytes.
 	unprotected bool
+	// twice: the same range was a piece before, as where a merge took one shard twice.
+	twice bool
 }
 
 // sum is the stored checksum of a range, and the hash of what was read of it so far.
@@ -92,7 +94,10 @@ func (v *verifier) readObject(o *object) error {
 		return err
 	}
 	slices.SortStableFunc(o.pieces, func(a, b piece) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
-	for _, p := range o.pieces {
+	for i, p := range o.pieces {
+		if i > 0 && p.start == o.pieces[i-1].start && p.end == o.pieces[i-1].end {
+			p.twice = true
+		}
 		if p.end > info.Size {
 			v.found(o.url, p.start, "a reference to [%d, %d) ends beyond the object, which has %d bytes", p.start, p.end, info.Size)
 			continue
@@ -201,7 +206,7 @@ func (r *reader) piece(p piece) error {
 	case p.unprotected:
 		unprotected = p.end - p.start
 	}
-	if !r.o.covered(p.start, p.end) {
+	if !p.twice && !r.o.covered(p.start, p.end) {
 		r.v.report.UnprotectedBytes += unprotected
 	}
 	return nil
