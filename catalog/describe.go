@@ -75,9 +75,9 @@ func (b rootBytes) ReadRanges(ctx context.Context, url string, ranges []blobio.R
 	return out, nil
 }
 
-// ShardFieldIDs opens the shard of an entry and gives the field ids of its nodes.
-func (t *Table) ShardFieldIDs(ctx context.Context, e *manifest.Entry) ([]int, error) {
-	shard, err := t.openShard(ctx, e)
+// ShardFieldIDs opens a shard of the table, whose root has size bytes, and gives the field ids of its nodes.
+func (t *Table) ShardFieldIDs(ctx context.Context, root string, size int64) ([]int, error) {
+	shard, err := t.openShard(ctx, root, size)
 	if err != nil {
 		return nil, err
 	}

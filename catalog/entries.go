@@ -96,6 +96,20 @@ func refNames(meta table.Metadata) (names []refName) {
 // Entries yields the live entries of a state of the table, in the order of its manifests. It stops at the first
 // error, which it yields.
 func (t *Table) Entries(ctx context.Context, at At) iter.Seq2[*manifest.Entry, error] {
+	return t.entriesAt(ctx, at, manifest.EntryOfManifest)
+}
+
+// BriefEntries is Entries with the named columns only, by field id; see manifest.BriefEntryOf.
+func (t *Table) BriefEntries(ctx context.Context, at At, columns []int) iter.Seq2[*manifest.Entry, error] {
+	return t.entriesAt(ctx, at, func(m iceberg.ManifestEntry) *manifest.Entry {
+		return manifest.BriefEntryOf(m, columns)
+	})
+}
+
+// entryReader makes an entry of what a manifest holds.
+type entryReader func(iceberg.ManifestEntry) *manifest.Entry
+
+func (t *Table) entriesAt(ctx context.Context, at At, read entryReader) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
 		s, err := t.snapshot(at)
 		if err != nil || s == nil {
@@ -104,7 +118,7 @@ func (t *Table) Entries(ctx context.Context, at At) iter.Seq2[*manifest.Entry, e
 			}
 			return
 		}
-		for e, err := range t.entriesOf(ctx, s, nil) {
+		for e, err := range t.entriesOf(ctx, s, read, nil) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -114,7 +128,7 @@ func (t *Table) Entries(ctx context.Context, at At) iter.Seq2[*manifest.Entry, e
 
 // entriesOf yields the live entries of a snapshot. skip, if not nil, is asked about each manifest and says
 // whether its entries need not be read.
-func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
+func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, read entryReader, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
 		manifests, err := s.Manifests(t.fs)
 		if err != nil {
@@ -135,7 +149,7 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, skip func(iceb
 				return
 			}
 			for _, e := range entries {
-				if e.Status() != iceberg.EntryStatusDELETED && !yield(manifest.EntryOfManifest(e), nil) {
+				if e.Status() != iceberg.EntryStatusDELETED && !yield(read(e), nil) {
 					return
 				}
 			}

@@ -72,7 +72,7 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 		return p, nil
 	}
 	skipped := 0
-	for e, err := range t.entriesOf(ctx, s, func(m iceberg.ManifestFile) bool {
+	for e, err := range t.entriesOf(ctx, s, manifest.EntryOfManifest, func(m iceberg.ManifestFile) bool {
 		skip := p.skipsManifest(m)
 		if skip {
 			skipped += int(m.AddedDataFiles() + m.ExistingDataFiles())

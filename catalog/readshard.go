@@ -27,7 +27,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 		yield(empty(r.types, e.Records))
 		return nil
 	}
-	shard, err := p.table.openShard(ctx, e)
+	shard, err := p.table.openShard(ctx, e.Path, e.RootBytes)
 	if err != nil {
 		return err
 	}
@@ -66,17 +66,17 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 	r.stats.BlocksPruned += s.BlocksPruned
 }
 
-// openShard opens the shard of an entry, allowed to refer to the table's own vault folder and to what it has
+// openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has
 // adopted.
-func (t *Table) openShard(ctx context.Context, e *manifest.Entry) (*shardfmt.Shard, error) {
+func (t *Table) openShard(ctx context.Context, root string, size int64) (*shardfmt.Shard, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPlace(e.Path, allow); err != nil {
+	if err := checkPlace(root, allow); err != nil {
 		return nil, err
 	}
-	return shardfmt.Open(ctx, t.cat.space, e.Path, shardfmt.OpenOptions{Size: e.RootBytes, Allow: allow})
+	return shardfmt.Open(ctx, t.cat.space, root, shardfmt.OpenOptions{Size: size, Allow: allow})
 }
 
 // shardQuery is a scan of the table in the terms of one shard.

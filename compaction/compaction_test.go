@@ -440,7 +440,7 @@ func TestPolicies(t *testing.T) {
 			var sizes []int
 			for _, g := range plan.Groups {
 				sizes = append(sizes, len(g.Inputs))
-				if !slices.IsSortedFunc(g.entries, neighbours) {
+				if !slices.IsSortedFunc(g.inputs, func(a, b candidate) int { return neighbours(&a, &b) }) {
 					t.Error("inputs are not in the order of their time")
 				}
 			}

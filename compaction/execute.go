@@ -70,24 +70,15 @@ func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, out
 	if err != nil {
 		return nil, err
 	}
-	first := g.entries[0]
-	e.SpecID, e.Partition, e.SortOrderID = first.SpecID, first.Partition, commonOrder(g.entries)
-	for _, in := range g.entries {
-		e.Flags |= in.Flags & (manifest.Adopted | manifest.StandardProperties)
+	// A concatenation of sorted runs is not sorted: the entry has no sort order.
+	e.SpecID, e.Partition = g.class.specID, g.class.partition
+	for _, in := range g.inputs {
+		e.Flags |= in.flags & (manifest.Adopted | manifest.StandardProperties)
 	}
 	if e.Records != g.Records {
 		return nil, fmt.Errorf("%s: %d live records were merged into %d", out, g.Records, e.Records)
 	}
 	return j.Replace(ctx, g.Inputs, []*manifest.Entry{e})
-}
-
-// commonOrder is the sort order of the inputs if they are one shard's, else none: a concatenation of sorted runs
-// is not sorted.
-func commonOrder(entries []*manifest.Entry) int {
-	if len(entries) == 1 {
-		return entries[0].SortOrderID
-	}
-	return 0
 }
 
 // mergeRoots concatenates by the schema that the inputs have in common, else by the table's.
@@ -100,13 +91,13 @@ func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p P
 		AllowExternal: p.External, AllowStandard: p.Tagged, Policy: urlresolve.Policy{Allow: allow},
 		Limits: merge.Limits{Objects: int(p.MaxObjects), Stripes: int(p.MaxStripes)},
 	}
-	inputs, err := mergeInputs(ctx, t, g.entries)
+	inputs, err := mergeInputs(ctx, t, g)
 	if err != nil {
 		return nil, err
 	}
 	space := t.Catalog().Space()
 	merged, err := merge.Concat(ctx, space, out, inputs, o)
-	if errors.Is(err, merge.ErrSchema) && g.entries[0].Deleted == 0 {
+	if errors.Is(err, merge.ErrSchema) && !g.class.deleted {
 		// No input has all columns. With deleted records the table's schema will not do: it lacks the marker.
 		o.Schema, o.FieldIDs = t.Schema(), t.FieldIDs()
 		merged, err = merge.Concat(ctx, space, out, inputs, o)
@@ -118,14 +109,14 @@ func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p P
 }
 
 // mergeInputs names the roots; those of other writers carry no field ids and get the table's.
-func mergeInputs(ctx context.Context, t *catalog.Table, entries []*manifest.Entry) ([]merge.Input, error) {
-	inputs := make([]merge.Input, len(entries))
-	for i, e := range entries {
-		inputs[i] = merge.Input{URL: e.Path, Size: e.RootBytes}
-		if !e.Flags.Has(manifest.Foreign) {
+func mergeInputs(ctx context.Context, t *catalog.Table, g *Group) ([]merge.Input, error) {
+	inputs := make([]merge.Input, len(g.inputs))
+	for i, in := range g.inputs {
+		inputs[i] = merge.Input{URL: g.Inputs[i], Size: in.root}
+		if !in.flags.Has(manifest.Foreign) {
 			continue
 		}
-		ids, err := t.ShardFieldIDs(ctx, e)
+		ids, err := t.ShardFieldIDs(ctx, g.Inputs[i], in.root)
 		if err != nil {
 			return nil, err
 		}

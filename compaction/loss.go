@@ -1,13 +1,6 @@
 package compaction
 
-import (
-	"math"
-
-	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/manifest"
-	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/schema"
-)
+import "math"
 
 // PruningLoss tells how much worse a scan can prune after a merge.
 type PruningLoss struct {
@@ -18,53 +11,33 @@ type PruningLoss struct {
 	Factor float64 `json:"factor"`
 }
 
-// pruningLoss finds the column of numbers or times whose bounds widen most; nil if none widens.
-func pruningLoss(t *catalog.Table, entries []*manifest.Entry) *PruningLoss {
+// pruningLoss finds the watched column whose bounds widen most; nil if none widens.
+func pruningLoss(columns []watch, inputs []candidate) *PruningLoss {
 	var worst *PruningLoss
-	ids := t.FieldIDs()
-	for _, n := range t.Schema().Fields {
-		f := widening(n, ids[n.ID], entries)
+	for i, w := range columns {
+		f := widening(i, inputs)
 		if f > 1 && (worst == nil || f > worst.Factor) {
-			worst = &PruningLoss{Column: n.Name, Factor: math.Round(f*100) / 100}
+			worst = &PruningLoss{Column: w.node.Name, Factor: math.Round(f*100) / 100}
 		}
 	}
 	return worst
 }
 
 // widening is the factor of one column, 0 where it can't be told.
-func widening(n *schema.Node, id int, entries []*manifest.Entry) float64 {
+func widening(column int, inputs []candidate) float64 {
 	low, high, sum := math.Inf(1), math.Inf(-1), 0.0
 	count := 0
-	for _, e := range entries {
-		c, ok := e.Columns[id]
-		if ok && c.Nulls != manifest.Unknown && c.Nulls == c.Values {
-			continue // nulls only: nothing to widen
-		}
-		a, okLow := position(n, manifest.BoundValue(n, c.Lower))
-		b, okHigh := position(n, manifest.BoundValue(n, c.Upper))
-		if !okLow || !okHigh {
+	for i := range inputs {
+		switch r := inputs[i].ranges[column]; r.state {
+		case unknownRange:
 			return 0
+		case knownRange:
+			low, high, sum = min(low, r.low), max(high, r.high), sum+(r.high-r.low)
+			count++
 		}
-		low, high, sum = min(low, a), max(high, b), sum+(b-a)
-		count++
 	}
 	if count < 2 || sum <= 0 || math.IsInf(sum, 1) {
 		return 0
 	}
 	return (high - low) / (sum / float64(count))
-}
-
-// position places a value on a line.
-func position(n *schema.Node, v *filter.Value) (float64, bool) {
-	switch {
-	case v == nil:
-		return 0, false
-	case n.Basic == schema.Float32 || n.Basic == schema.Float64:
-		return v.Float, true
-	case n.Basic == schema.DateTime || n.Basic.IsInteger() && n.Signed:
-		return float64(v.Int), true
-	case n.Basic.IsInteger():
-		return float64(v.Uint), true
-	}
-	return 0, false
 }

@@ -1,12 +1,11 @@
 package compaction
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
@@ -42,7 +41,8 @@ type Group struct {
 	// Loss is what the merge costs later scans.
 	Loss *PruningLoss `json:"pruning_loss,omitempty"`
 
-	entries []*manifest.Entry
+	class  *class
+	inputs []candidate
 }
 
 // Plan is what a policy proposes for a state of a table.
@@ -70,37 +70,29 @@ func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error
 	if err := policy.Validate(); err != nil {
 		return nil, err
 	}
-	p := planner{policy: policy.withDefaults(), plan: &Plan{SnapshotID: t.Head(), Left: map[string]int{}}}
-	for e, err := range t.Entries(ctx, catalog.At{}) {
+	p := planner{
+		policy: policy.withDefaults(), vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{},
+		plan: &Plan{SnapshotID: t.Head(), Left: map[string]int{}},
+	}
+	for e, err := range t.BriefEntries(ctx, catalog.At{}, watchedIDs(p.columns)) {
 		if err != nil {
 			return nil, err
 		}
 		p.sort(e)
 	}
-	for _, key := range slices.Sorted(keys(p.classes)) {
-		p.group(key, p.classes[key])
-	}
-	for i := range p.plan.Groups {
-		p.plan.Groups[i].Loss = pruningLoss(t, p.plan.Groups[i].entries)
+	for _, key := range slices.Sorted(maps.Keys(p.classes)) {
+		p.group(p.classes[key])
 	}
 	return p.plan, nil
 }
 
-// planner collects candidates by class: shards of one class may be merged with each other.
+// planner collects candidates by class.
 type planner struct {
 	policy  Policy
+	vault   string
+	columns []watch
 	plan    *Plan
-	classes map[string][]*manifest.Entry
-}
-
-func keys(m map[string][]*manifest.Entry) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
+	classes map[string]*class
 }
 
 // sort puts an entry into its class, or counts why it is left alone.
@@ -110,11 +102,13 @@ func (p *planner) sort(e *manifest.Entry) {
 		p.plan.Left[why]++
 		return
 	}
-	if p.classes == nil {
-		p.classes = map[string][]*manifest.Entry{}
+	key := classKey(e)
+	c := p.classes[key]
+	if c == nil {
+		c = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0}
+		p.classes[key] = c
 	}
-	key := classOf(e)
-	p.classes[key] = append(p.classes[key], e)
+	c.candidates = append(c.candidates, newCandidate(e, p.vault, p.columns))
 }
 
 // unfit says why an entry is no candidate, "" if it is one.
@@ -132,64 +126,33 @@ func (p *planner) unfit(e *manifest.Entry) string {
 		return "has the target records"
 	case e.StoredBytes >= p.policy.TargetSize:
 		return "has the target size"
+	case e.Stripes > p.policy.MaxStripes || e.Objects > p.policy.MaxObjects || e.MetadataBytes > p.policy.MaxMetadataBytes:
+		return "above a cap"
 	case p.policy.MaxCreationRange > 0 && !e.Created.Known():
 		return "unknown creation time"
 	}
 	return ""
 }
 
-// classOf names what must be equal among the inputs of a merge.
-func classOf(e *manifest.Entry) string {
-	key := fmt.Sprintf("%d/%s", e.SpecID, partitionText(e))
-	if e.Deleted > 0 {
-		key += "/deleted"
-	}
-	return key
-}
-
-func partitionText(e *manifest.Entry) string {
-	ids := make([]int, 0, len(e.Partition))
-	for id := range e.Partition {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	parts := make([]string, len(ids))
-	for i, id := range ids {
-		parts[i] = fmt.Sprint(e.Partition[id])
-	}
-	return strings.Join(parts, ", ")
-}
-
 // group cuts the candidates of one class into runs of neighbours.
-func (p *planner) group(key string, candidates []*manifest.Entry) {
-	slices.SortFunc(candidates, neighbours)
+func (p *planner) group(c *class) {
+	slices.SortFunc(c.candidates, func(a, b candidate) int { return neighbours(&a, &b) })
 	r := run{policy: &p.policy}
-	for _, e := range candidates {
-		if why := r.refuses(e); why != "" {
-			p.close(&r, why)
-			r = run{policy: &p.policy}
+	r.start(c.candidates)
+	for i := range c.candidates {
+		next := &c.candidates[i]
+		if why := r.refuses(next); why != "" {
+			p.close(c, &r, why)
+			r.start(c.candidates[i:])
 		}
-		r.add(e)
+		r.add(next)
 	}
-	p.close(&r, "no more neighbours")
-}
-
-// neighbours orders by the time of the records, then by the order of the commits. Shards of unknown time come
-// last.
-func neighbours(a, b *manifest.Entry) int {
-	if a.Created.Known() != b.Created.Known() {
-		if a.Created.Known() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(a.Created.First, b.Created.First), cmp.Compare(a.Created.Last, b.Created.Last),
-		cmp.Compare(a.Sequence, b.Sequence), strings.Compare(a.Path, b.Path))
+	p.close(c, &r, "no more neighbours")
 }
 
 // close makes a group of a run, if it is worth it.
-func (p *planner) close(r *run, why string) {
-	switch n := len(r.entries); {
+func (p *planner) close(c *class, r *run, why string) {
+	switch n := len(r.inputs); {
 	case n == 0:
 		return
 	case n < p.policy.MinInputs:
@@ -198,75 +161,20 @@ func (p *planner) close(r *run, why string) {
 	}
 	g := Group{
 		Mode: Concat, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
-		Gets: r.gets + readBacks, Puts: concatPuts, entries: r.entries,
-		Partition: partitionText(r.entries[0]),
-		Reason:    fmt.Sprintf("%d shards below the target; ends because of %s", len(r.entries), why),
+		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, inputs: r.inputs,
+		Reason: fmt.Sprintf("%d shards below the target; ends because of %s", len(r.inputs), why),
+		Loss:   pruningLoss(p.columns, r.inputs),
 	}
-	for _, e := range r.entries {
-		g.Inputs = append(g.Inputs, e.Path)
+	for i := range r.inputs {
+		g.Inputs = append(g.Inputs, p.path(&r.inputs[i]))
 	}
 	p.plan.Groups = append(p.plan.Groups, g)
 }
 
-// run is a group in the making.
-type run struct {
-	policy                            *Policy
-	entries                           []*manifest.Entry
-	records, deleted, bytes, metadata int64
-	stripes, objects, gets            int64
-	created                           manifest.CreationRange
-}
-
-func (r *run) add(e *manifest.Entry) {
-	if len(r.entries) == 0 {
-		r.created = e.Created
+// path is the root of a candidate.
+func (p *planner) path(c *candidate) string {
+	if c.inVault {
+		return p.vault + c.name
 	}
-	r.entries = append(r.entries, e)
-	r.created = r.created.Union(e.Created)
-	r.records += e.Records + e.Deleted
-	r.deleted += e.Deleted
-	r.bytes += e.StoredBytes
-	r.metadata += e.MetadataBytes
-	r.stripes += e.Stripes
-	r.objects += e.Objects - 1 // its root is copied, not kept
-	r.gets++
-	if e.RootBytes > wholeRoot {
-		r.gets++
-	}
-}
-
-// refuses says why e can't join, "" if it can.
-func (r *run) refuses(e *manifest.Entry) string {
-	if len(r.entries) == 0 {
-		return ""
-	}
-	p := r.policy
-	switch {
-	case len(r.entries) >= p.MaxInputs:
-		return "max-inputs"
-	case r.records-r.deleted+e.Records > p.TargetRecords:
-		return "target-records"
-	case r.records+e.Records+e.Deleted > p.MaxRows:
-		return "max-rows"
-	case r.bytes+e.StoredBytes > p.TargetSize:
-		return "target-size"
-	case r.stripes+e.Stripes > p.MaxStripes:
-		return "max-stripes"
-	case r.metadata+e.MetadataBytes > p.MaxMetadataBytes:
-		return "max-metadata-bytes"
-	case r.objects+e.Objects-1 > p.MaxObjects:
-		return "max-objects"
-	case p.MaxCreationRange > 0 && span(r.created.Union(e.Created)) > p.MaxCreationRange:
-		return "max-creation-range"
-	}
-	return ""
-}
-
-// ticksPerSecond: creation times count 100 ns.
-const ticksPerSecond = 10_000_000
-
-// span is the length of a creation range; ranges beyond 292 years are cut to that.
-func span(c manifest.CreationRange) time.Duration {
-	const longest = int64(1<<63-1) / 100
-	return time.Duration(min(c.Last-c.First, longest) * 100)
+	return c.name
 }

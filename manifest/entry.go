@@ -52,6 +52,36 @@ func (e *Entry) IsShard() bool { return strings.EqualFold(e.Format, Format) }
 
 // EntryOf reads an entry from a data file.
 func EntryOf(f iceberg.DataFile) *Entry {
+	lower, upper := f.LowerBoundValues(), f.UpperBoundValues()
+	e := entryOf(f, lower, upper)
+	e.Columns = columnsOf(f, lower, upper)
+	return e
+}
+
+// BriefEntryOf reads an entry of a manifest with some of its columns only, and of these the counts and bounds:
+// who looks at a million entries needs no more.
+func BriefEntryOf(m iceberg.ManifestEntry, columns []int) *Entry {
+	f := m.DataFile()
+	lower, upper := f.LowerBoundValues(), f.UpperBoundValues()
+	e := entryOf(f, lower, upper)
+	e.Sequence, e.SnapshotID = m.SequenceNum(), m.SnapshotID()
+	if len(columns) == 0 {
+		return e
+	}
+	values, nulls, nans := f.ValueCounts(), f.NullValueCounts(), f.NaNValueCounts()
+	e.Columns = make(map[int]Column, len(columns))
+	for _, id := range columns {
+		if _, ok := values[id]; ok {
+			e.Columns[id] = Column{
+				Values: countOf(values, id), Nulls: countOf(nulls, id), NaNs: countOf(nans, id),
+				Lower: lower[id], Upper: upper[id],
+			}
+		}
+	}
+	return e
+}
+
+func entryOf(f iceberg.DataFile, lower, upper map[int][]byte) *Entry {
 	e := &Entry{
 		Path: f.FilePath(), Format: string(f.FileFormat()), RootBytes: f.FileSizeBytes(), Records: f.Count(),
 		SpecID: int(f.SpecID()), Partition: f.Partition(),
@@ -59,12 +89,10 @@ func EntryOf(f iceberg.DataFile) *Entry {
 	if order := f.SortOrderID(); order != nil {
 		e.SortOrderID = *order
 	}
-	lower, upper := f.LowerBoundValues(), f.UpperBoundValues()
 	e.Private = privateOf(lower, upper)
 	if !e.IsShard() {
 		e.StoredBytes, e.Objects = e.RootBytes, 1
 	}
-	e.Columns = columnsOf(f, lower, upper)
 	return e
 }
 

@@ -1,0 +1,73 @@
+package compaction
+
+import (
+	"time"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// run is a group in the making.
+type run struct {
+	policy                            *Policy
+	inputs                            []candidate
+	records, deleted, bytes, metadata int64
+	stripes, objects, gets            int64
+	created                           manifest.CreationRange
+}
+
+// start empties the run; inputs are taken from the class's slice, whose neighbours follow one another.
+func (r *run) start(at []candidate) { *r = run{policy: r.policy, inputs: at[:0]} }
+
+func (r *run) add(c *candidate) {
+	if len(r.inputs) == 0 {
+		r.created = c.created
+	}
+	r.inputs = r.inputs[:len(r.inputs)+1]
+	r.created = r.created.Union(c.created)
+	r.records += c.records + c.deleted
+	r.deleted += c.deleted
+	r.bytes += c.stored
+	r.metadata += c.metadata
+	r.stripes += int64(c.stripes)
+	r.objects += int64(c.objects) - 1 // its root is copied, not kept
+	r.gets++
+	if c.root > wholeRoot {
+		r.gets++
+	}
+}
+
+// refuses says why c can't join, "" if it can.
+func (r *run) refuses(c *candidate) string {
+	if len(r.inputs) == 0 {
+		return ""
+	}
+	p := r.policy
+	switch {
+	case len(r.inputs) >= p.MaxInputs:
+		return "max-inputs"
+	case r.records-r.deleted+c.records > p.TargetRecords:
+		return "target-records"
+	case r.records+c.records+c.deleted > p.MaxRows:
+		return "max-rows"
+	case r.bytes+c.stored > p.TargetSize:
+		return "target-size"
+	case r.stripes+int64(c.stripes) > p.MaxStripes:
+		return "max-stripes"
+	case r.metadata+c.metadata > p.MaxMetadataBytes:
+		return "max-metadata-bytes"
+	case r.objects+int64(c.objects)-1 > p.MaxObjects:
+		return "max-objects"
+	case p.MaxCreationRange > 0 && span(r.created.Union(c.created)) > p.MaxCreationRange:
+		return "max-creation-range"
+	}
+	return ""
+}
+
+// ticksPerSecond: creation times count 100 ns.
+const ticksPerSecond = 10_000_000
+
+// span is the length of a creation range; ranges beyond 292 years are cut to that.
+func span(c manifest.CreationRange) time.Duration {
+	const longest = int64(1<<63-1) / 100
+	return time.Duration(min(c.Last-c.First, longest) * 100)
+}
