@@ -100,53 +100,52 @@ type batcher[T any] interface {
 	ReadBatch(batchSize int64, values []T, defLvls, repLvls []int16) (total int64, valuesRead int, err error)
 }
 
-// open gives the function that reads the column with the reader of its type.
+// open gives the function that scans the column with the reader of its type.
 func (w arrowGo) open(c *Column, b []byte) (func() error, error) {
 	f, err := file.NewParquetReader(bytes.NewReader(b))
 	if err != nil {
 		return nil, err
 	}
-	out := &Column{Ints: make([]int64, len(c.Ints)), Floats: make([]float64, len(c.Floats))}
-	arrays := make([]parquet.ByteArray, len(c.Strings))
-	read := func() error {
-		for g := range f.NumRowGroups() {
-			chunk, err := f.RowGroup(g).Column(0)
-			if err != nil {
-				return err
-			}
-			switch r := chunk.(type) {
-			case *file.Int64ColumnChunkReader:
-				err = readBatches(out.Ints, r)
-			case *file.Float64ColumnChunkReader:
-				err = readBatches(out.Floats, r)
-			case *file.ByteArrayColumnChunkReader:
-				err = readBatches(arrays, r)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	switch {
+	case c.Ints != nil:
+		return scan(w.name, c.Ints, func(see func([]int64)) error { return scanGroups(f, see) })
+	case c.Floats != nil:
+		return scan(w.name, c.Floats, func(see func([]float64)) error { return scanGroups(f, see) })
 	}
-	if err := read(); err != nil {
+	arrays := func(see func([]parquet.ByteArray)) error { return scanGroups(f, see) }
+	var got []string
+	if err := arrays(func(b []parquet.ByteArray) {
+		for _, v := range b {
+			got = append(got, string(v))
+		}
+	}); err != nil {
 		return nil, err
 	}
-	if c.Strings != nil {
-		return read, nil // arrays point into pages that are gone
-	}
-	return read, same(w.name, out, c)
+	return func() error { return arrays(func([]parquet.ByteArray) {}) }, verify(w.name, got, c.Strings)
 }
 
-func readBatches[T any](dst []T, r batcher[T]) error {
-	for len(dst) > 0 {
-		_, n, err := r.ReadBatch(int64(len(dst)), dst, nil, nil)
+// scanGroups reads all row groups in batches.
+func scanGroups[T any](f *file.Reader, see func([]T)) error {
+	dst := make([]T, batch)
+	for g := range f.NumRowGroups() {
+		chunk, err := f.RowGroup(g).Column(0)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return fmt.Errorf("no more values, %d due", len(dst))
+		r, ok := chunk.(batcher[T])
+		if !ok {
+			return fmt.Errorf("no reader of %T", dst)
 		}
-		dst = dst[n:]
+		for {
+			_, n, err := r.ReadBatch(batch, dst, nil, nil)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
+			see(dst[:n])
+		}
 	}
 	return nil
 }

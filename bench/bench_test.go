@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/shardcat/shardcat/shardfmt/encode"
@@ -22,8 +23,18 @@ func TestContestants(t *testing.T) {
 func contestants(tb testing.TB, c *Column) []Contestant {
 	tb.Helper()
 	list := []Contestant{Memcpy(c, false), Memcpy(c, true)}
+	if c.Strings == nil {
+		for _, fresh := range []bool{false, true} {
+			s, err := ReadShardcat(c, encode.Balanced, fresh)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			s.Name = fmt.Sprintf("%s, whole, fresh %v", s.Name, fresh)
+			list = append(list, s)
+		}
+	}
 	for _, p := range []encode.Profile{encode.Balanced, encode.HighCompression} {
-		s, err := Shardcat(c, p, false)
+		s, err := ScanShardcat(c, p)
 		if err != nil {
 			tb.Fatal(err)
 		}

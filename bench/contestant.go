@@ -57,3 +57,16 @@ func verify[T comparable](name string, got, want []T) error {
 	}
 	return nil
 }
+
+// batch is how many values the peers read at a time; our blocks have 2048 to 8192, some more.
+const batch = 8192
+
+// scan gives the function that reads a column batch by batch, after it has read it once and compared.
+// read calls see with every batch.
+func scan[T comparable](name string, want []T, read func(see func([]T)) error) (func() error, error) {
+	var got []T
+	if err := read(func(b []T) { got = append(got, b...) }); err != nil {
+		return nil, err
+	}
+	return func() error { return read(func([]T) {}) }, verify(name, got, want)
+}

@@ -14,8 +14,8 @@ type Result struct {
 
 // How long contestants are measured: turns of at least turn each.
 const (
-	turns = 7
-	turn  = 40 * time.Millisecond
+	turns = 15
+	turn  = 20 * time.Millisecond
 )
 
 // Measure lets contestants read in turns, each with as many workers as asked, and keeps everyone's best turn.

@@ -74,96 +74,82 @@ func (w parquetGo) write(c *Column) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// open gives the function that reads the column with the typed readers of its pages.
+// open gives the function that scans the column with the typed readers of its pages.
 func (w parquetGo) open(c *Column, b []byte) (func() error, error) {
 	f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return nil, err
 	}
-	out := &Column{}
-	read := func() error {
-		*out = Column{Ints: out.Ints[:0], Floats: out.Floats[:0], Strings: out.Strings[:0]}
-		for _, g := range f.RowGroups() {
-			if err := readPages(out, g.ColumnChunks()[0], c); err != nil {
+	switch {
+	case c.Ints != nil:
+		return scan(w.name, c.Ints, func(see func([]int64)) error {
+			return scanPages(f, see, parquet.Value.Int64, func(v parquet.ValueReader, dst []int64) (int, bool, error) {
+				r, ok := v.(parquet.Int64Reader)
+				if !ok {
+					return 0, false, nil
+				}
+				n, err := r.ReadInt64s(dst)
+				return n, true, err
+			})
+		})
+	case c.Floats != nil:
+		return scan(w.name, c.Floats, func(see func([]float64)) error {
+			return scanPages(f, see, parquet.Value.Double, func(v parquet.ValueReader, dst []float64) (int, bool, error) {
+				r, ok := v.(parquet.DoubleReader)
+				if !ok {
+					return 0, false, nil
+				}
+				n, err := r.ReadDoubles(dst)
+				return n, true, err
+			})
+		})
+	}
+	return scan(w.name, c.Strings, func(see func([]string)) error {
+		return scanPages(f, see, func(v parquet.Value) string { return string(v.ByteArray()) },
+			func(parquet.ValueReader, []string) (int, bool, error) { return 0, false, nil })
+	})
+}
+
+// scanPages reads all pages of the column in batches: with typed, where the page has a reader of the type,
+// else as parquet.Value.
+func scanPages[T any](f *parquet.File, see func([]T), of func(parquet.Value) T,
+	typed func(parquet.ValueReader, []T) (int, bool, error)) error {
+	dst, values := make([]T, batch), make([]parquet.Value, batch)
+	next := func(r parquet.ValueReader) (int, error) {
+		n, ok, err := typed(r, dst)
+		if ok {
+			return n, err
+		}
+		n, err = r.ReadValues(values)
+		for i, v := range values[:n] {
+			dst[i] = of(v)
+		}
+		return n, err
+	}
+	for _, g := range f.RowGroups() {
+		pages := g.ColumnChunks()[0].Pages()
+		for {
+			p, err := pages.ReadPage()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			for r := p.Values(); err == nil; {
+				var n int
+				if n, err = next(r); n > 0 {
+					see(dst[:n])
+				}
+			}
+			parquet.Release(p)
+			if !errors.Is(err, io.EOF) {
 				return err
 			}
 		}
-		return nil
-	}
-	if err := read(); err != nil {
-		return nil, err
-	}
-	return read, same(w.name, out, c)
-}
-
-// same compares the values of two columns.
-func same(name string, got, want *Column) error {
-	switch {
-	case want.Ints != nil:
-		return verify(name, got.Ints, want.Ints)
-	case want.Floats != nil:
-		return verify(name, got.Floats, want.Floats)
-	}
-	return verify(name, got.Strings, want.Strings)
-}
-
-// readPages appends the values of a column chunk.
-func readPages(out *Column, chunk parquet.ColumnChunk, want *Column) error {
-	pages := chunk.Pages()
-	defer pages.Close()
-	for {
-		p, err := pages.ReadPage()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := readPage(out, p, want); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		parquet.Release(p)
-	}
-}
-
-// readPage appends the values of a page, by the reader of its type where there is one.
-func readPage(out *Column, p parquet.Page, want *Column) error {
-	n, values := int(p.NumValues()), p.Values()
-	switch r := values.(type) {
-	case parquet.Int64Reader:
-		at := len(out.Ints)
-		out.Ints = grow(out.Ints, n, len(want.Ints))
-		_, err := r.ReadInt64s(out.Ints[at:])
-		return err
-	case parquet.DoubleReader:
-		at := len(out.Floats)
-		out.Floats = grow(out.Floats, n, len(want.Floats))
-		_, err := r.ReadDoubles(out.Floats[at:])
-		return err
-	}
-	var some [1024]parquet.Value
-	for {
-		n, err := values.ReadValues(some[:])
-		for _, v := range some[:n] {
-			switch {
-			case want.Ints != nil:
-				out.Ints = append(out.Ints, v.Int64())
-			case want.Floats != nil:
-				out.Floats = append(out.Floats, v.Double())
-			default:
-				out.Strings = append(out.Strings, string(v.ByteArray()))
-			}
-		}
-		if err != nil || n == 0 {
+		if err := pages.Close(); err != nil {
 			return err
 		}
 	}
-}
-
-// grow makes s longer by n, in a slice that has room for all.
-func grow[T any](s []T, n, all int) []T {
-	if cap(s) < len(s)+n {
-		s = append(make([]T, 0, max(all, len(s)+n)), s...)
-	}
-	return s[:len(s)+n]
+	return nil
 }

@@ -73,27 +73,20 @@ func readNumbers[T block.Number](dst []T, s *stored, scratch *block.Scratch) err
 	return nil
 }
 
-// Shardcat reads a column of our blocks, into a fresh slice each time or into the same one.
-func Shardcat(c *Column, p encode.Profile, fresh bool) (Contestant, error) {
-	name := "shardcat " + p.String()
-	if fresh {
-		name += ", fresh slice"
+// ReadShardcat reads a column of numbers of our blocks into one slice, a fresh one each time or the same.
+func ReadShardcat(c *Column, p encode.Profile, fresh bool) (Contestant, error) {
+	if c.Floats != nil {
+		return readContestant(c.Floats, p, fresh)
 	}
-	switch {
-	case c.Ints != nil:
-		return numbersContestant(name, c.Ints, p, fresh)
-	case c.Floats != nil:
-		return numbersContestant(name, c.Floats, p, fresh)
-	}
-	return textContestant(name, c.Strings, p)
+	return readContestant(c.Ints, p, fresh)
 }
 
-func numbersContestant[T block.Number](name string, vals []T, p encode.Profile, fresh bool) (Contestant, error) {
+func readContestant[T block.Number](vals []T, p encode.Profile, fresh bool) (Contestant, error) {
 	s, err := storeNumbers(vals, p)
 	if err != nil {
 		return Contestant{}, err
 	}
-	return Contestant{Name: name, Note: s.note(), Size: s.size, Open: func() (func() error, error) {
+	return Contestant{Name: "shardcat " + p.String(), Note: s.note(), Size: s.size, Open: func() (func() error, error) {
 		dst, scratch := make([]T, len(vals)), new(block.Scratch)
 		read := func() error {
 			if fresh {
@@ -104,7 +97,46 @@ func numbersContestant[T block.Number](name string, vals []T, p encode.Profile, 
 		if err := read(); err != nil {
 			return nil, err
 		}
-		return read, verify(name, dst, vals)
+		return read, verify("shardcat", dst, vals)
+	}}, nil
+}
+
+// ScanShardcat reads a column of our blocks, block after block into the same memory.
+func ScanShardcat(c *Column, p encode.Profile) (Contestant, error) {
+	name := "shardcat " + p.String()
+	switch {
+	case c.Ints != nil:
+		return scanContestant(name, c.Ints, p)
+	case c.Floats != nil:
+		return scanContestant(name, c.Floats, p)
+	}
+	return textContestant(name, c.Strings, p)
+}
+
+func scanContestant[T block.Number](name string, vals []T, p encode.Profile) (Contestant, error) {
+	s, err := storeNumbers(vals, p)
+	if err != nil {
+		return Contestant{}, err
+	}
+	return Contestant{Name: name, Note: s.note(), Size: s.size, Open: func() (func() error, error) {
+		largest := 0
+		for _, b := range s.blocks {
+			largest = max(largest, b.values)
+		}
+		dst, scratch := make([]T, largest), new(block.Scratch)
+		return scan(name, vals, func(see func([]T)) error {
+			for _, b := range s.blocks {
+				f, err := block.ParseFrame(b.frame, true)
+				if err != nil {
+					return err
+				}
+				if err := block.DecodeNumbers(dst[:b.values], f.Values, scratch); err != nil {
+					return err
+				}
+				see(dst[:b.values])
+			}
+			return nil
+		})
 	}}, nil
 }
 

@@ -58,8 +58,8 @@ func goals(b *strings.Builder, cpus int) error {
 	fmt.Fprintf(b, " %d workers: of memcpy |\n| --- | --- | ---: | ---: | ---: | ---: |\n", cpus)
 	for _, c := range bench.Columns(bench.Values) {
 		log.Print("P1: ", c.Name)
-		reused, err1 := bench.Shardcat(c, encode.Balanced, false)
-		fresh, err2 := bench.Shardcat(c, encode.Balanced, true)
+		reused, err1 := bench.ReadShardcat(c, encode.Balanced, false)
+		fresh, err2 := bench.ReadShardcat(c, encode.Balanced, true)
 		if err1 != nil || err2 != nil {
 			return fmt.Errorf("%v %v", err1, err2)
 		}
@@ -83,13 +83,14 @@ func gbs(c *bench.Column, r bench.Result) float64 { return float64(c.Bytes()) / 
 
 // columns is the table of P3: every way to read a column of numbers.
 func columns(b *strings.Builder, _ int) error {
-	b.WriteString("### Numbers against Parquet (P3), one worker\n\n")
+	b.WriteString("### Scans of numbers against Parquet (P3), one worker\n\nThe whole column, batch after batch into the same memory: " +
+		"8192 values at a time from the peers, a block at a time from ours, with its checksum.\n\n")
 	return against(b, bench.Columns(bench.Values), encode.Balanced, encode.HighCompression)
 }
 
 // texts is the same for strings.
 func texts(b *strings.Builder, _ int) error {
-	b.WriteString("### Strings against Parquet, one worker\n\nWithout the value dictionary that a field of few distinct strings gets; " +
+	b.WriteString("### Scans of strings against Parquet, one worker\n\nWithout the value dictionary that a field of few distinct strings gets; " +
 		"parquet-go's strings are copied into Go strings, arrow-go's point into its pages, ours are bytes and offsets.\n\n")
 	return against(b, bench.TextColumns(bench.Values/4), encode.Balanced, encode.HighCompression)
 }
@@ -126,7 +127,7 @@ func first(yes bool, s string) string {
 // everyone is our profiles, then the peers.
 func everyone(c *bench.Column, profiles []encode.Profile) (list []bench.Contestant, err error) {
 	for _, p := range profiles {
-		s, err := bench.Shardcat(c, p, false)
+		s, err := bench.ScanShardcat(c, p)
 		if err != nil {
 			return nil, err
 		}
