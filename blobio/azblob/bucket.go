@@ -27,6 +27,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
 )
 
 func init() {
@@ -50,6 +51,7 @@ func OpenURL(_ context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one container.
 type Bucket struct {
+	reads  answer.Reader
 	client *container.Client
 	place  Place
 	opts   Options
@@ -67,7 +69,9 @@ func Open(place Place, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{client: client, place: place, opts: opts}, nil
+	b := &Bucket{client: client, place: place, opts: opts}
+	b.reads = answer.Reader{Get: b.get, Head: b.Stat, Fail: b.fail, NoSuffix: true}
+	return b, nil
 }
 
 // Close implements blobio.Bucket. Idle connections end by themselves.

@@ -26,6 +26,7 @@ import (
 	raw "google.golang.org/api/storage/v1"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
 )
 
 func init() {
@@ -47,6 +48,7 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one GCS bucket.
 type Bucket struct {
+	reads   answer.Reader
 	objects *raw.ObjectsService
 	name    string
 	opts    Options
@@ -58,6 +60,7 @@ var _ blobio.Bucket = (*Bucket)(nil)
 // Open opens the bucket name. No request is made to the store; finding credentials may ask the instance.
 func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	b := &Bucket{name: name, opts: opts}
+	b.reads = answer.Reader{Get: b.get, Head: b.Stat, Fail: b.fail}
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}

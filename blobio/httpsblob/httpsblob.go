@@ -45,6 +45,7 @@ func init() {
 
 // Bucket is one web server.
 type Bucket struct {
+	reads  answer.Reader
 	client *http.Client
 	root   string // scheme://host/
 	closed atomic.Bool
@@ -54,7 +55,9 @@ var _ blobio.Bucket = (*Bucket)(nil)
 
 // Open opens the server at a host, with a port if it isn't the scheme's own. No request is made.
 func Open(scheme, host string) *Bucket {
-	return &Bucket{client: newClient(), root: scheme + "://" + host + "/"}
+	b := &Bucket{client: newClient(), root: scheme + "://" + host + "/"}
+	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail}
+	return b
 }
 
 func newClient() *http.Client {
@@ -122,7 +125,7 @@ func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 func (b *Bucket) url(key string) string { return b.root + urlresolve.EscapeKey(key) }
 
 // do makes one request. An answer that is none is an error; the caller closes the body of others.
-func (b *Bucket) do(ctx context.Context, method, key, rng string) (*http.Response, error) {
+func (b *Bucket) do(ctx context.Context, method, key, rng, pin string) (*http.Response, error) {
 	if b.closed.Load() {
 		return nil, blobio.ErrClosed
 	}
@@ -134,7 +137,6 @@ func (b *Bucket) do(ctx context.Context, method, key, rng string) (*http.Respons
 	if rng != "" {
 		req.Header.Set("Range", rng)
 	}
-	pin := blobio.Pinned(ctx)
 	if isStrong(pin) {
 		req.Header.Set("If-Match", pin)
 	}
@@ -144,9 +146,6 @@ func (b *Bucket) do(ctx context.Context, method, key, rng string) (*http.Respons
 	}
 	if err := refusal(resp); err != nil {
 		resp.Body.Close()
-		if pin != "" && resp.StatusCode == http.StatusPreconditionFailed {
-			err = blobio.ErrChanged
-		}
 		return nil, err
 	}
 	return resp, nil
@@ -170,35 +169,21 @@ func refusal(resp *http.Response) error {
 	return said
 }
 
-// get makes one GET of a range, of all if rng is empty, and checks that the answer begins at off and is of the
-// object that the read is pinned to.
-func (b *Bucket) get(ctx context.Context, key, rng string, off int64) (io.ReadCloser, blobio.Info, error) {
-	resp, err := b.do(ctx, http.MethodGet, key, rng)
+// get makes one GET.
+func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin string) (answer.Download, error) {
+	resp, err := b.do(ctx, http.MethodGet, key, span.Header(), pin)
 	if err != nil {
-		return nil, blobio.Info{}, err
+		return answer.Download{}, err
 	}
 	info, at, err := told(key, resp)
-	if off == fromEnd && resp.StatusCode == http.StatusPartialContent {
-		off = at
-	}
-	switch {
-	case err != nil:
-	case at != off && resp.StatusCode == http.StatusOK:
+	if err == nil && span.Off != 0 && resp.StatusCode == http.StatusOK {
 		err = fmt.Errorf("%w: the server does not answer ranges", blobio.ErrDenied)
-	case at != off:
-		err = fmt.Errorf("%w: asked for bytes from %d on, was sent bytes from %d on", blobio.ErrUnknown, off, at)
-	default:
-		err = answer.Same(ctx, info)
 	}
 	if err != nil {
 		resp.Body.Close()
-		return nil, info, err
 	}
-	return resp.Body, info, nil
+	return answer.Download{Body: resp.Body, Info: info, At: at}, err
 }
-
-// fromEnd is the offset of a range that counts from the end.
-const fromEnd = -1
 
 // told is what the headers tell of the object and of where the body begins.
 func told(key string, resp *http.Response) (info blobio.Info, at int64, err error) {
@@ -214,86 +199,17 @@ func told(key string, resp *http.Response) (info blobio.Info, at int64, err erro
 
 // ReadRange implements blobio.BucketReader.
 func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	info, n, err := b.readRange(ctx, key, off, dst)
-	if err != nil {
-		return info, answer.Filled(b.fail(ctx, "read", key, err), n)
-	}
-	return info, nil
-}
-
-func (b *Bucket) readRange(ctx context.Context, key string, off int64, dst []byte) (info blobio.Info, n int, err error) {
-	end := off + int64(len(dst))
-	if off < 0 || end < off {
-		return info, 0, blobio.ErrRange
-	}
-	if len(dst) == 0 {
-		if info, err = b.head(ctx, key); err == nil && off > info.Size {
-			err = blobio.ErrRange
-		}
-		return info, 0, err
-	}
-	body, info, err := b.get(ctx, key, fmt.Sprintf("bytes=%d-%d", off, end-1), off)
-	if err != nil {
-		return info, 0, err
-	}
-	defer body.Close()
-	if end > info.Size {
-		return info, 0, blobio.ErrRange
-	}
-	n, err = answer.ReadFull(body, dst)
-	return info, n, err
+	return b.reads.ReadRange(ctx, key, off, dst)
 }
 
 // ReadSuffix implements blobio.BucketReader.
 func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	dst, info, err := b.readSuffix(ctx, key, n)
-	if err != nil {
-		return nil, info, b.fail(ctx, "read", key, err)
-	}
-	return dst, info, nil
-}
-
-func (b *Bucket) readSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	if n <= 0 {
-		info, err := b.head(ctx, key)
-		return nil, info, err
-	}
-	body, info, err := b.get(ctx, key, fmt.Sprintf("bytes=-%d", n), fromEnd)
-	var said *answer.Answer
-	if errors.As(err, &said) && said.Status == http.StatusRequestedRangeNotSatisfiable {
-		info, err = b.head(ctx, key) // an empty object has no last byte
-		return nil, info, err
-	}
-	if err != nil {
-		return nil, info, err
-	}
-	defer body.Close()
-	dst := make([]byte, min(n, info.Size))
-	_, err = answer.ReadFull(body, dst)
-	return dst, info, err
+	return b.reads.ReadSuffix(ctx, key, n)
 }
 
 // Open implements blobio.BucketReader.
 func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
-	fail := func(err error) error { return b.fail(ctx, "open", key, err) }
-	if off < 0 {
-		return nil, blobio.Info{}, fail(blobio.ErrRange)
-	}
-	rng := ""
-	if off > 0 {
-		rng = fmt.Sprintf("bytes=%d-", off)
-	}
-	body, info, err := b.get(ctx, key, rng, off)
-	if refused := err; refused != nil && blobio.Class(fail(refused)) == blobio.ErrRange {
-		if info, err = b.head(ctx, key); err == nil && off != info.Size {
-			err = refused
-		}
-		body = http.NoBody // at the very end of the object there is nothing to read
-	}
-	if err != nil {
-		return nil, info, fail(err)
-	}
-	return answer.Body(ctx, body, info.Size-off, func(err error) error { return b.fail(ctx, "read", key, err) }), info, nil
+	return b.reads.Open(ctx, key, off)
 }
 
 // Stat implements blobio.BucketReader.
@@ -306,15 +222,12 @@ func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
 }
 
 func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
-	resp, err := b.do(ctx, http.MethodHead, key, "")
+	resp, err := b.do(ctx, http.MethodHead, key, "", "")
 	if err != nil {
 		return blobio.Info{}, err
 	}
 	resp.Body.Close()
 	info, _, err := told(key, resp)
-	if err == nil {
-		err = answer.Same(ctx, info)
-	}
 	return info, err
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
 )
 
 func init() {
@@ -46,6 +47,7 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one S3 bucket.
 type Bucket struct {
+	reads  answer.Reader
 	client *s3.Client
 	name   string
 	opts   Options
@@ -65,7 +67,9 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{client: client, name: name, opts: opts}, nil
+	b := &Bucket{client: client, name: name, opts: opts}
+	b.reads = answer.Reader{Get: b.get, Head: b.Stat, Fail: b.fail}
+	return b, nil
 }
 
 // Close implements blobio.Bucket. Idle connections end by themselves.

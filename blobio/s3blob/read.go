@@ -2,11 +2,8 @@ package s3blob
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -17,130 +14,36 @@ import (
 
 // ReadRange implements blobio.BucketReader.
 func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	const op = "read"
-	if len(dst) == 0 {
-		info, err := b.statSame(ctx, op, key)
-		if err == nil && (off < 0 || off > info.Size) {
-			err = b.fail(ctx, op, key, blobio.ErrRange)
-		}
-		return info, err
-	}
-	end := off + int64(len(dst))
-	if off < 0 || end < off {
-		return blobio.Info{}, b.fail(ctx, op, key, blobio.ErrRange)
-	}
-	body, info, err := b.get(ctx, op, key, fmt.Sprintf("bytes=%d-%d", off, end-1), off)
-	if err != nil {
-		return info, err
-	}
-	defer body.Close()
-	if end > info.Size {
-		return info, b.fail(ctx, op, key, blobio.ErrRange)
-	}
-	if n, err := answer.ReadFull(body, dst); err != nil {
-		return info, answer.Filled(b.fail(ctx, op, key, err), n)
-	}
-	return info, nil
+	return b.reads.ReadRange(ctx, key, off, dst)
 }
 
 // ReadSuffix implements blobio.BucketReader.
 func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	const op = "read"
-	if n <= 0 {
-		info, err := b.statSame(ctx, op, key)
-		return nil, info, err
-	}
-	body, info, err := b.get(ctx, op, key, fmt.Sprintf("bytes=-%d", n), anywhere)
-	if errors.Is(err, blobio.ErrRange) { // an empty object has no last byte
-		info, err = b.statSame(ctx, op, key)
-		return nil, info, err
-	}
-	if err != nil {
-		return nil, info, err
-	}
-	defer body.Close()
-	dst := make([]byte, min(n, info.Size))
-	if _, err := answer.ReadFull(body, dst); err != nil {
-		return nil, info, b.fail(ctx, op, key, err)
-	}
-	return dst, info, nil
+	return b.reads.ReadSuffix(ctx, key, n)
 }
 
-// Open implements blobio.BucketReader. The body is the store's own: it ends with an error where it breaks.
+// Open implements blobio.BucketReader.
 func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
-	const op = "open"
-	rng := ""
-	if off > 0 {
-		rng = fmt.Sprintf("bytes=%d-", off)
-	}
-	body, info, err := b.get(ctx, op, key, rng, off)
-	if off > 0 && errors.Is(err, blobio.ErrRange) {
-		return b.openEnd(ctx, key, off, err)
-	}
-	if err != nil {
-		return nil, info, err
-	}
-	fail := func(err error) error { return b.fail(ctx, op, key, err) }
-	return answer.Body(ctx, body, info.Size-off, fail), info, nil
+	return b.reads.Open(ctx, key, off)
 }
 
-// openEnd settles an Open that the store refused: at the very end of the object there is nothing to read.
-func (b *Bucket) openEnd(ctx context.Context, key string, off int64, refused error) (io.ReadCloser, blobio.Info, error) {
-	info, err := b.statSame(ctx, "open", key)
-	switch {
-	case err != nil:
-		return nil, info, err
-	case off != info.Size:
-		return nil, info, refused
+// get makes one GET.
+func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin string) (answer.Download, error) {
+	if err := b.check(ctx, "read", key); err != nil {
+		return answer.Download{}, err
 	}
-	return io.NopCloser(strings.NewReader("")), info, nil
-}
-
-// anywhere is the offset of a range that counts from the end.
-const anywhere = -1
-
-// get makes one GET of a range, all of the object if rng is empty, and checks that the answer begins at off.
-// The caller closes the body.
-func (b *Bucket) get(ctx context.Context, op, key, rng string, off int64) (io.ReadCloser, blobio.Info, error) {
-	if err := b.check(ctx, op, key); err != nil {
-		return nil, blobio.Info{}, err
-	}
-	pin := blobio.Pinned(ctx)
-	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{
-		Bucket: &b.name, Key: &key, Range: optional(rng), IfMatch: optional(pin), RequestPayer: b.payer()})
+	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key,
+		Range: optional(span.Header()), IfMatch: optional(pin), RequestPayer: b.payer()})
 	if err != nil {
-		err = b.fail(ctx, op, key, err)
-		if pin != "" && errors.Is(err, blobio.ErrExists) {
-			err = b.fail(ctx, op, key, blobio.ErrChanged)
-		}
-		return nil, blobio.Info{}, err
+		return answer.Download{}, err
 	}
 	info := blobio.Info{Key: key, ETag: aws.ToString(out.ETag), ModTime: aws.ToTime(out.LastModified)}
-	at, size, err := answer.Extent(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
-	info.Size = size
-	switch {
-	case err == nil && off != anywhere && at != off:
-		err = fmt.Errorf("%w: asked for bytes from %d on, was sent bytes from %d on", blobio.ErrUnknown, off, at)
-	case err == nil && pin != "" && info.ETag != pin: // a store that does not look at the condition
-		err = blobio.ErrChanged
-	}
-	if err != nil {
+	d := answer.Download{Body: out.Body}
+	d.At, info.Size, err = answer.Extent(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
+	if d.Info = info; err != nil {
 		out.Body.Close()
-		return nil, info, b.fail(ctx, op, key, err)
 	}
-	return out.Body, info, nil
-}
-
-// statSame is the Stat of a read that has no bytes to ask for. It heeds a pin as any read.
-func (b *Bucket) statSame(ctx context.Context, op, key string) (blobio.Info, error) {
-	info, err := b.Stat(ctx, key)
-	if err == nil {
-		err = answer.Same(ctx, info)
-	}
-	if err != nil {
-		return info, b.fail(ctx, op, key, err)
-	}
-	return info, nil
+	return d, err
 }
 
 // Stat implements blobio.BucketReader.

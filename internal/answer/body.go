@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -61,33 +60,6 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 func (b *body) Close() error { return b.from.Close() }
-
-// Same answers ErrChanged if reads with ctx are pinned to another object than the one that info tells of.
-func Same(ctx context.Context, info blobio.Info) error {
-	if pin := blobio.Pinned(ctx); pin != "" && pin != info.ETag {
-		return blobio.ErrChanged
-	}
-	return nil
-}
-
-// ReadFull fills dst from an answer's body and tells how much came: all of it, or else with
-// io.ErrUnexpectedEOF or what the network said.
-func ReadFull(from io.Reader, dst []byte) (int, error) {
-	n, err := io.ReadFull(from, dst)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
-// Filled notes in a driver's error that the first n bytes asked for have come.
-func Filled(err error, n int) error {
-	var e *blobio.Error
-	if errors.As(err, &e) {
-		e.Filled = n
-	}
-	return err
-}
 
 // PartCounters is what sending part n of an upload counts beyond its commit. Parts go up beside one another:
 // together they are one step.

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Status is how a check ended.
@@ -191,8 +192,17 @@ func (e *examination) create(ctx context.Context, name string, data []byte) erro
 	return createAt(ctx, e.space, url, data)
 }
 
+// createAt asks the bucket itself: the Space would settle, by reading back, what is to be seen here.
 func createAt(ctx context.Context, space *blobio.Space, url string, data []byte) error {
-	w, err := space.Create(ctx, url, blobio.CreateOptions{SizeHint: int64(len(data))})
+	at, err := urlresolve.Parse(url)
+	if err != nil {
+		return err
+	}
+	bucket, err := space.Bucket(ctx, url)
+	if err != nil {
+		return err
+	}
+	w, err := bucket.Create(ctx, at.Key(), blobio.CreateOptions{SizeHint: int64(len(data))})
 	if err != nil {
 		return err
 	}
