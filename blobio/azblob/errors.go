@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -61,7 +62,7 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	}
 	var token *tokenError
 	if errors.As(err, &token) {
-		return token, blobio.ErrDenied
+		return token, token.class()
 	}
 	var response *azcore.ResponseError
 	if !errors.As(err, &response) {
@@ -96,6 +97,15 @@ func (e *tokenError) Error() string {
 	first, _, _ := strings.Cut(answer.Redact(e.err).Error(), "\n")
 	return "no usable Azure credential in the environment, the instance's identity or az login " +
 		"(or ?credential=anonymous for a public container): " + first
+}
+
+// class tells a service of tokens that is busy, which may pass, from having none.
+func (e *tokenError) class() error {
+	var failed *azidentity.AuthenticationFailedError
+	if errors.As(e.err, &failed) && failed.RawResponse != nil {
+		return answer.TokenClass(failed.RawResponse.StatusCode)
+	}
+	return blobio.ErrDenied
 }
 
 func (e *tokenError) Unwrap() error { return e.err }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,9 @@ const DefaultDomain = "core.windows.net"
 // was named as the endpoint: a reference in a shard must not be able to ask for them.
 var domains = []string{DefaultDomain, "core.chinacloudapi.cn", "core.usgovcloudapi.net", "core.cloudapi.de",
 	"storage.azure.net", "fabric.microsoft.com"}
+
+// names are what container, account and domain consist of. OneLake's containers are workspaces, with capitals.
+var names = regexp.MustCompile(`^[A-Za-z0-9$_-]+@[a-z0-9-]+(\.[a-z0-9-]+)+$`)
 
 // ErrPlace says that a URL names no container of a storage account.
 var ErrPlace = errors.New("not the location of an Azure blob")
@@ -51,9 +55,9 @@ func ParseURL(u *url.URL) (Place, string, error) {
 		p.Container, key, _ = strings.Cut(key, "/")
 		p.Account, p.Domain, err = splitHost(u.Host)
 	case "azblob", "az":
-		p.Container, p.Account, p.Domain, err = u.Host, accountOf(u.Query()), DefaultDomain, nil
-		if domain := u.Query().Get("domain"); domain != "" {
-			p.Domain = strings.TrimPrefix(domain, "blob.")
+		p.Container, p.Account, p.Domain, err = u.Host, strings.ToLower(accountOf(u.Query())), DefaultDomain, nil
+		if domain := u.Query().Get("domain"); domain != "" && !isLocal(domain) {
+			p.Domain = strings.TrimPrefix(strings.ToLower(domain), "blob.")
 		}
 	}
 	switch {
@@ -63,6 +67,8 @@ func ParseURL(u *url.URL) (Place, string, error) {
 		return Place{}, "", fmt.Errorf("%w: no storage account; name it with ?storage_account= or AZURE_STORAGE_ACCOUNT", ErrPlace)
 	case p.Container == "":
 		return Place{}, "", fmt.Errorf("%w: no container", ErrPlace)
+	case !names.MatchString(p.Container + "@" + p.Account + "." + p.Domain):
+		return Place{}, "", fmt.Errorf("%w: a name with characters that Azure does not allow", ErrPlace)
 	}
 	return p, key, nil
 }

@@ -22,6 +22,10 @@ func TestParseURL(t *testing.T) {
 		{"azblob://c/a/b", "abfss://c@envacct.dfs.core.windows.net", "a/b"},
 		{"azblob://c/a?storage_account=other", "abfss://c@other.dfs.core.windows.net", "a"},
 		{"az://c?storage_account=o&domain=blob.core.chinacloudapi.cn", "abfss://c@o.dfs.core.chinacloudapi.cn", ""},
+		{"azblob://c/a?storage_account=a&domain=127.0.0.1:10000&protocol=http", "abfss://c@a.dfs.core.windows.net", "a"},
+		{"az://c?storage_account=ACCT", "abfss://c@acct.dfs.core.windows.net", ""},
+		{"az://c?storage_account=a/b", "", ""},
+		{"abfss://c%2fd@acct.dfs.core.windows.net/a", "", ""},
 		{"abfss://acct.dfs.core.windows.net/a", "", ""},
 		{"abfss://c:" + secret + "@acct.dfs.core.windows.net/a", "", ""},
 		{"abfss://c@acct.example.com/a", "", ""},
@@ -107,4 +111,30 @@ func TestCredentialsGoToTheirAccountOnly(t *testing.T) {
 			t.Errorf("%v: %v, %v; want %s", tc.place, client.URL(), err, tc.want)
 		}
 	}
+}
+
+// FuzzParseURL: whatever is accepted has a canonical location that names the same place.
+func FuzzParseURL(f *testing.F) {
+	for _, seed := range []string{"abfss://c@acct.dfs.core.windows.net/a/b", "https://acct.blob.core.windows.net/c/a",
+		"azblob://c/a?storage_account=acct&domain=blob.x", "wasb://c@a.blob.b", "abfss://@.dfs./"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return
+		}
+		place, _, err := ParseURL(u)
+		if err != nil {
+			return
+		}
+		again, err := url.Parse(place.String())
+		if err != nil {
+			t.Fatalf("%q: %v is no URL", raw, place)
+		}
+		same, _, err := ParseURL(again)
+		if err != nil || same != place {
+			t.Errorf("%q: %v, then %v (%v)", raw, place, same, err)
+		}
+	})
 }

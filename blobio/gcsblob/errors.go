@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 
 	"cloud.google.com/go/auth"
@@ -86,11 +85,7 @@ func reason(e *googleapi.Error) (code, message string) {
 
 // unauthenticated is the refusal of the service that hands out tokens, without what it was asked.
 func unauthenticated(status int) (cause, class error) {
-	said := &answer.Answer{Status: status, Code: "token", Message: "no access token was handed out"}
-	if class := answer.Class(status); status == http.StatusTooManyRequests || status >= 500 {
-		return said, class
-	}
-	return said, blobio.ErrDenied
+	return &answer.Answer{Status: status, Code: "token", Message: "no access token was handed out"}, answer.TokenClass(status)
 }
 
 // credentialsError says that there are no application default credentials.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -58,7 +59,20 @@ type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
 	return "no usable AWS credentials in the environment, shared files or instance metadata " +
-		"(set them, or ?anonymous=true for a public bucket): " + answer.Redact(e.err).Error()
+		"(set them, or ?anonymous=true for a public bucket): " + answer.OneLine(answer.Redact(e.err))
+}
+
+// class tells a service of tokens that is busy or away, which may pass, from having none. A machine that is
+// no instance has no instance metadata either, and will have none later.
+func (e *credentialsError) class(ctx context.Context) error {
+	var response *awshttp.ResponseError
+	if errors.As(e.err, &response) {
+		return answer.TokenClass(response.HTTPStatusCode())
+	}
+	if !strings.Contains(e.err.Error(), "IMDS") && answer.Network(ctx, e.err) == blobio.ErrTransient {
+		return blobio.ErrTransient
+	}
+	return blobio.ErrDenied
 }
 
 func (e *credentialsError) Unwrap() error { return e.err }
@@ -90,6 +104,10 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	if class := answer.Own(err); class != nil {
 		return err, class
 	}
+	var missing *credentialsError
+	if errors.As(err, &missing) {
+		return missing, missing.class(ctx)
+	}
 	said := &answer.Answer{}
 	var response *awshttp.ResponseError
 	if errors.As(err, &response) && response.Response != nil {
@@ -110,10 +128,6 @@ func explain(ctx context.Context, err error) (cause, class error) {
 		return said, classes[said.Code]
 	case said.Status >= 300:
 		return said, answer.Class(said.Status)
-	}
-	var missing *credentialsError
-	if errors.As(err, &missing) {
-		return missing, blobio.ErrDenied
 	}
 	return answer.Redact(err), answer.Network(ctx, err)
 }

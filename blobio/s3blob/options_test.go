@@ -3,8 +3,11 @@ package s3blob
 import (
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 func TestParseOptions(t *testing.T) {
@@ -88,17 +91,38 @@ func TestOptionsReachTheStore(t *testing.T) {
 }
 
 func TestRoleIsAssumed(t *testing.T) {
-	var signed string
-	b := stub(t, func(w http.ResponseWriter, r *http.Request) { signed = r.Header.Get("Authorization") },
-		"&role=arn:aws:iam::123456789012:role/reader")
-	sts := stubSTS(t)
-	t.Setenv("AWS_ENDPOINT_URL_STS", sts)
-	t.Setenv("AWS_REGION", "eu-west-1")
-	b = open(t, "s3://b?endpoint="+*b.client.Options().BaseEndpoint+"&role=arn:aws:iam::123456789012:role/reader")
-	if _, err := b.Stat(t.Context(), "k"); err != nil {
+	token := t.TempDir() + "/token"
+	if err := os.WriteFile(token, []byte("web-token"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(signed, "Credential=ASIAROLE/") {
-		t.Errorf("signed with %q, want the role's credentials", signed)
+	const role = "&role=arn:aws:iam::123456789012:role/reader"
+	for params, action := range map[string]string{role: "AssumeRole", role + "&external_id=x&role_session_name=s": "AssumeRole",
+		role + "&web_identity_token_file=" + token: "AssumeRoleWithWebIdentity"} {
+		var signed string
+		b := stub(t, func(_ http.ResponseWriter, r *http.Request) { signed = r.Header.Get("Authorization") }, "")
+		sts, asked := stubSTS(t, http.StatusOK)
+		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
+		t.Setenv("AWS_REGION", "eu-west-1")
+		b = open(t, "s3://b?endpoint="+*b.client.Options().BaseEndpoint+params)
+		if _, err := b.Stat(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(signed, "Credential=ASIAROLE/") || *asked != action {
+			t.Errorf("%s: signed with %q after %s, want the role's credentials after %s", params, signed, *asked, action)
+		}
+	}
+}
+
+// TestTokenServiceThatFails: one that is away may come back, one that refuses will refuse again.
+func TestTokenServiceThatFails(t *testing.T) {
+	for status, want := range map[int]error{403: blobio.ErrDenied, 503: blobio.ErrThrottled, 500: blobio.ErrTransient} {
+		stub(t, nil, "")
+		sts, _ := stubSTS(t, status)
+		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
+		t.Setenv("AWS_REGION", "eu-west-1")
+		b := open(t, "s3://b?endpoint=http://127.0.0.1:9&role=arn:aws:iam::123456789012:role/reader")
+		if _, err := b.Stat(t.Context(), "k"); blobio.Class(err) != want {
+			t.Errorf("%d: %v, want %v", status, err, want)
+		}
 	}
 }

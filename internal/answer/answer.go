@@ -114,6 +114,17 @@ func Redact(err error) error {
 	return err
 }
 
+// OneLine is the text of an error without line breaks.
+func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// TokenClass is the class of an answer of a service that hands out tokens: a refusal may also come as 400.
+func TokenClass(status int) error {
+	if status == http.StatusTooManyRequests || status >= 500 {
+		return Class(status)
+	}
+	return blobio.ErrDenied
+}
+
 // RetryAfter reads the header of that name: seconds or a date.
 func RetryAfter(h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
