@@ -185,7 +185,7 @@ func (e *examination) write(ctx context.Context) Finding {
 	return fine("an object may be created")
 }
 
-// create makes an object in one attempt, whose outcome is not smoothed over as that of Space.Put.
+// create makes an object and notes that it is to be deleted.
 func (e *examination) create(ctx context.Context, name string, data []byte) error {
 	url := e.prefix + name
 	e.made = append(e.made, url)

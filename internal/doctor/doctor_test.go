@@ -131,6 +131,9 @@ func TestStoreThatRefusesConditions(t *testing.T) {
 			fmt.Fprint(w, "<Error><Code>NotImplemented</Code></Error>")
 			return
 		}
+		if !r.URL.Query().Has("list-type") {
+			w.WriteHeader(http.StatusNotFound)
+		}
 		fmt.Fprint(w, "<ListBucketResult></ListBucketResult>")
 	}))
 	defer server.Close()
