@@ -1,0 +1,269 @@
+package shardfmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// list gives the names in a mem bucket.
+func list(t testing.TB, sp *blobio.Space, prefix string) (names []string) {
+	t.Helper()
+	for info, err := range sp.List(context.Background(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, strings.TrimPrefix(info.URL, prefix))
+	}
+	return names
+}
+
+// A root that is there is not overwritten, and the attempt leaves nothing behind.
+func TestExistingRootIsRefused(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	const url = "mem://exists/s.amudai.shard"
+	if err := sp.Put(ctx, url, []byte("something")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewWriter(ctx, sp, url, sampleSchema(t), WriterOptions{}); !errors.Is(err, blobio.ErrExists) {
+		t.Errorf("with a name of its own: %v", err)
+	}
+	w, err := NewWriter(ctx, sp, url, sampleSchema(t), WriterOptions{DataPrefix: "data/x/", StripeRows: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(sampleBatch(sampleSchema(t), 0, 25)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Close(); !errors.Is(err, blobio.ErrExists) {
+		t.Errorf("at the end: %v", err)
+	}
+	if names := list(t, sp, "mem://exists/"); len(names) != 1 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+func TestAbortRemovesStripes(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	for _, layout := range []Layout{TwoLevel, Single} {
+		w, err := NewWriter(ctx, sp, "mem://abort/s.amudai.shard", sampleSchema(t), WriterOptions{Layout: layout, StripeRows: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(sampleBatch(sampleSchema(t), 0, 25)); err != nil {
+			t.Fatal(err)
+		}
+		w.Abort()
+		if names := list(t, sp, "mem://abort/"); len(names) != 0 {
+			t.Errorf("%v: left behind: %v", layout, names)
+		}
+		if err := w.Write(sampleBatch(sampleSchema(t), 0, 1)); err == nil {
+			t.Error("a writer that was aborted writes")
+		}
+	}
+}
+
+// Stripes go where DataPrefix says, relative to the root, every buffer starts at a multiple of 64, and the URL
+// list is complete.
+func TestPlaceOfStripes(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	w := writeSample(t, sp, "mem://place/v/r.amudai.shard", 500, WriterOptions{DataPrefix: "data/r/", StripeRows: 200,
+		FieldIDs: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}})
+	s := open(t, sp, w.URL, w.Size)
+	urls, err := s.Root().URLList(ctx)
+	if err != nil || len(urls.Urls) != 3 || !strings.HasPrefix(urls.Urls[0], "data/r/") {
+		t.Fatalf("%v %v", urls, err)
+	}
+	all, _ := s.Schema(ctx)
+	for id := range all.Count {
+		d, _, err := s.Root().StripeField(ctx, 1, id)
+		if err != nil || d.GetField() == nil {
+			t.Fatalf("field %d is not in stripe 1: %v", id, err)
+		}
+		for _, b := range d.Encodings[0].GetNative().Buffers {
+			if b.Buffer.Range.Start%buffer.Alignment != 0 || !slices.Contains(urls.Urls, b.Buffer.Url) {
+				t.Errorf("buffer %v", b.Buffer)
+			}
+		}
+	}
+	p, err := s.Root().Properties(ctx)
+	if ids, _ := meta.Bag(p.GetCustomProperties()).Text(meta.PropertyFieldIDs); err != nil || ids != "1,2,3,4,5,6,7,8,9,10" {
+		t.Errorf("field ids %q, %v", ids, err)
+	}
+	if _, _, known := meta.Creation(p); !known {
+		t.Error("no creation times")
+	}
+}
+
+// What the writer asks of the store: the stripes, the root, the root once more.
+func TestWriterRequests(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	writeSample(t, sp, "mem://requests/r.amudai.shard", 500, WriterOptions{DataPrefix: "data/r/", StripeRows: 200})
+	if c := sp.Counters(); c.Puts != 4 || c.Gets != 1 || c.Heads != 0 || c.Lists != 0 || c.Deletes != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestBatchOfOtherSchema(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	w, err := NewWriter(context.Background(), sp, "mem://other/s.amudai.shard", sampleSchema(t), WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := schema.Parse("id: Int64")
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s)).NewRecordBatch()
+	if err := w.Write(b); err == nil {
+		t.Error("a batch of one column for a schema of seven")
+	}
+}
+
+// Records that the marker field marks are counted, and hidden unless asked for; the marker is no column.
+func TestDeletedRecords(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	s := &schema.Schema{Fields: []*schema.Node{
+		{Name: "id", Basic: schema.Int64, Signed: true},
+		{Basic: schema.Boolean, Internal: schema.InternalDeletedRecord},
+	}}
+	w, err := NewWriter(ctx, sp, "mem://deleted/s.amudai.shard", s, WriterOptions{StripeRows: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	for i := range 150 {
+		b.Field(0).(*array.Int64Builder).Append(int64(i))
+		b.Field(1).(*array.BooleanBuilder).Append(i >= 50 && i%5 == 0)
+	}
+	if err := w.Write(b.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.Close()
+	if err != nil || out.Records != 150 || out.Deleted != 20 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	sh := open(t, sp, out.URL, out.Size)
+	if sh.Deleted() != 20 || sh.Stripes()[0].Deleted != 0 || sh.Stripes()[1].Deleted != 10 {
+		t.Errorf("%+v", sh.Stripes())
+	}
+	for _, c := range []struct {
+		o    ScanOptions
+		want int
+	}{
+		{ScanOptions{}, 130}, {ScanOptions{IncludeDeleted: true}, 150}, {ScanOptions{Start: 40, End: 60}, 18},
+		{ScanOptions{Filter: bind(t, sh, "id >= 100")}, 40}, {ScanOptions{Filter: bind(t, sh, "id = 55")}, 0},
+	} {
+		if got := ids(t, sh, c.o); len(got) != c.want {
+			t.Errorf("%+v: %d rows, want %d", c.o, len(got), c.want)
+		}
+	}
+	if b := readAll(t, sh, ScanOptions{})[0]; b.NumCols() != 1 {
+		t.Errorf("columns %v", b.Schema())
+	}
+	if b := readAll(t, sh, ScanOptions{Internal: true})[0]; b.NumCols() != 2 {
+		t.Errorf("columns %v", b.Schema())
+	}
+}
+
+// Opening a shard of ten thousand fields and reading two costs as much as of a hundred, but for the root.
+func TestTwoOfTenThousandFields(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	const fields, rows = 10_000, 3
+	s := new(schema.Schema)
+	for i := range fields {
+		s.Fields = append(s.Fields, &schema.Node{Name: fmt.Sprintf("f%d", i), Basic: schema.Int64, Signed: true})
+	}
+	w, err := NewWriter(ctx, sp, "mem://wide/s.amudai.shard", s, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := make([]arrow.Array, fields)
+	for i := range columns {
+		b := array.NewInt64Builder(memory.DefaultAllocator)
+		b.AppendValues([]int64{int64(i), int64(i) + 1, int64(i) * 2}, nil)
+		columns[i] = b.NewArray()
+	}
+	if err := w.Write(array.NewRecordBatch(arrowtype.Schema(s), columns, rows)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := sp.Counters()
+	sh := open(t, sp, out.URL, out.Size)
+	got := readAll(t, sh, ScanOptions{Columns: []string{"f77", "f9000"}})[0]
+	c := sp.Counters().Sub(before)
+	if got.Column(1).(*array.Int64).Value(2) != 18000 {
+		t.Errorf("%v", got)
+	}
+	t.Logf("root of %d bytes; %+v", out.Size, c)
+	if c.GetBytes > 1<<20 || c.Heads > 0 {
+		t.Errorf("%d bytes in %d GETs", c.GetBytes, c.Gets)
+	}
+}
+
+// The reference's reader needs, and its writer gives, these forms of descriptors.
+func TestDescriptorsForTheReference(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	w := writeSample(t, sp, "mem://forms/s.amudai.shard", 5000, WriterOptions{})
+	s := open(t, sp, w.URL, w.Size)
+	all, _ := s.Schema(ctx)
+	d := func(path string) *metapb.StripeFieldDescriptor {
+		n, err := all.Lookup(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _, err := s.Root().StripeField(ctx, 0, n.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	kinds := func(path string) (out []metapb.BufferKind) {
+		for _, b := range d(path).Encodings[0].GetNative().Buffers {
+			out = append(out, b.Kind)
+		}
+		return out
+	}
+	for path, want := range map[string]string{
+		"id": "[DATA RANGE_INDEX]", "name": "[DATA VALUE_DICTIONARY]", "ok": "[DATA]", "same": "[]",
+		"tags": "[OFFSETS PRESENCE]", "pos": "[PRESENCE]",
+	} {
+		if got := fmt.Sprint(kinds(path)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if d("same").Field.ConstantValue.GetI64Value() != 7 || d("same").Field.DictionarySize != nil {
+		t.Errorf("same: %v", d("same"))
+	}
+	if n := d("name").Field.GetDictionarySize(); n != 98 {
+		t.Errorf("dictionary of %d entries, want 97 and the null", n)
+	}
+}
