@@ -51,7 +51,9 @@ func UnmarshalSchema(b []byte) (s *arrow.Schema, err error) {
 			s, err = nil, ErrSchema
 		}
 	}()
-	r, err := ipc.NewReader(bytes.NewReader(b), ipc.WithMetadataSizeLimit(int64(len(b))), ipc.WithBodySizeLimit(int64(len(b))+1))
+	// Only a message reader heeds the limits.
+	m := ipc.NewMessageReader(bytes.NewReader(b), ipc.WithMetadataSizeLimit(int64(len(b))), ipc.WithBodySizeLimit(int64(len(b))))
+	r, err := ipc.NewReaderFromMessageReader(m)
 	if err != nil {
 		return nil, err
 	}

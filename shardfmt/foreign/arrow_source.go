@@ -69,7 +69,9 @@ func openArrow(ctx context.Context, sp *blobio.Space, in input, o SourceOptions)
 			r.Close()
 			return nil, err
 		}
-		s, err := ipc.NewReader(io.MultiReader(bytes.NewReader(start), b), arrowLimits(maxArrowBody)...)
+		// Only a message reader heeds the limits.
+		m := ipc.NewMessageReader(io.MultiReader(bytes.NewReader(start), b), arrowLimits(maxArrowBody)...)
+		s, err := ipc.NewReaderFromMessageReader(m)
 		if err != nil {
 			r.Close()
 			return nil, damaged(err)
