@@ -130,7 +130,7 @@ func parseRawBlock(b []byte, n int, checksum bool) ([]byte, error) {
 }
 
 // Append appends the range index as a buffer to dst, whose length must be a multiple of 64.
-func (x *RangeIndex) Append(dst []byte, e *encode.Encoder) ([]byte, error) {
+func (x *RangeIndex) Append(dst []byte, o *encode.Options) ([]byte, error) {
 	base := len(dst)
 	h := make([]byte, rangeIndexHeader)
 	le := binary.LittleEndian
@@ -143,7 +143,7 @@ func (x *RangeIndex) Append(dst []byte, e *encode.Encoder) ([]byte, error) {
 		if raw == nil {
 			continue
 		}
-		sub, err := encode.AppendNumbers(e, nil, raw, nil)
+		sub, err := encode.Numbers(nil, raw, nil, o)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func TestRangeIndexBytes(t *testing.T) {
 		x.Min = binary.LittleEndian.AppendUint32(x.Min, 256*i)
 		x.Max = binary.LittleEndian.AppendUint32(x.Max, min(256*i+255, 599))
 	}
-	got, err := x.Append(nil, encode.NewEncoder(encode.Options{Profile: encode.Plain}))
+	got, err := x.Append(nil, &encode.Options{Profile: encode.Plain})
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("%v, got\n%x\nwant\n%x", err, got, want)
 	}
@@ -43,7 +43,7 @@ func TestRangeIndexBytes(t *testing.T) {
 func TestRangeIndexInvalid(t *testing.T) {
 	x := &RangeIndex{Type: schema.Int8, Span: 300, BlockSize: 256, Width: 1,
 		Min: []byte{5, 0}, Max: []byte{9, 0}, Invalid: []uint16{3, 44}}
-	b, err := x.Append(nil, encode.NewEncoder(encode.Options{}))
+	b, err := x.Append(nil, &encode.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 	}
 	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_DATA, EmbeddedPresence: true, EmbeddedOffsets: true}, e.out.Finish())
 	if e.index != nil {
-		if err := out.addIndex(e.index.finish(), e.encoder(true)); err != nil {
+		if err := out.addIndex(e.index.finish(), e.o.Profile); err != nil {
 			return err
 		}
 	}

@@ -114,7 +114,7 @@ func (e *numberEncoder[T]) Finish(yield func(*Encoded) error) error {
 	}
 	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_DATA, EmbeddedPresence: true}, e.out.Finish())
 	if e.index != nil {
-		if err := out.addIndex(e.index.finish(e.node.Basic), e.encoder(true)); err != nil {
+		if err := out.addIndex(e.index.finish(e.node.Basic), e.o.Profile); err != nil {
 			return err
 		}
 	}
@@ -124,11 +124,11 @@ func (e *numberEncoder[T]) Finish(yield func(*Encoded) error) error {
 func (e *numberEncoder[T]) Size() int { return e.size() }
 
 // addIndex appends a range index to the buffers, if there is one.
-func (e *Encoded) addIndex(x *buffer.RangeIndex, enc *encode.Encoder) error {
+func (e *Encoded) addIndex(x *buffer.RangeIndex, p encode.Profile) error {
 	if x == nil {
 		return nil
 	}
-	b, err := x.Append(nil, enc)
+	b, err := x.Append(nil, &encode.Options{Profile: p})
 	if err != nil {
 		return err
 	}
