@@ -13,14 +13,21 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the main job end to end on shipped data",
-		Long:  "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history.",
+		Long:  "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --warehouse or --catalog are given on the command line, as to try an object store.",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := a.stdout
 			if a.json {
 				out = io.Discard
 			}
-			r, err := demo.Run(cmd.Context(), demo.Options{Dir: dir, Space: a.space, Out: out})
+			o := demo.Options{Dir: dir, Space: a.space, Out: out}
+			if cmd.Flags().Changed("warehouse") {
+				o.Warehouse = a.warehouse
+			}
+			if cmd.Flags().Changed("catalog") {
+				o.Catalog = a.catalogURI
+			}
+			r, err := demo.Run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,11 @@ import (
 
 // Options of a run.
 type Options struct {
-	// Dir is the folder that gets catalog.db and warehouse/; nothing is written outside of it.
+	// Dir is the folder that gets catalog.db and warehouse/; nothing is written outside of it, unless Warehouse
+	// or Catalog say so.
 	Dir string
+	// Warehouse and Catalog take the place of those in Dir, as to try an object store; empty for Dir's.
+	Warehouse, Catalog string
 	// Space to read and write with. Its counters show what the job asked of the store.
 	Space *blobio.Space
 	// Out is told, for a person, what happens.
@@ -55,11 +59,15 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &run{ctx: ctx, o: o, started: time.Now(), result: Result{
-		Catalog: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "warehouse"),
+		Catalog:   cmp.Or(o.Catalog, "sqlite:"+filepath.Join(dir, "catalog.db")),
+		Warehouse: cmp.Or(o.Warehouse, filepath.Join(dir, "warehouse")),
 	}}
 	cat, err := catalog.Open(ctx, catalog.Options{URI: r.result.Catalog, Warehouse: r.result.Warehouse, Space: o.Space})
 	if err != nil {
 		return nil, err
+	}
+	if o.Warehouse != "" {
+		r.result.Warehouse = cat.Warehouse() // without options
 	}
 	err = r.job(cat)
 	if closeErr := cat.Close(); err == nil {
