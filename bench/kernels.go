@@ -75,6 +75,7 @@ func otherKernels() []Kernel {
 		{"presence bytes to bitmap", kernelValues, kernelValues, func() { kernel.BitsOfBytes(bitmap, flags) }},
 		{"checksum (XXH3-64)", kernelValues, 8 * kernelValues, func() { sink += xxh3.Hash(kernel.AsBytes(words)) }},
 	}
+	list = append(list, fsstKernel())
 	for _, length := range []int{3, 20, 200} {
 		values, lengths := make([]uint64, kernelValues/length), make([]uint32, kernelValues/length)
 		for i := range lengths {
@@ -85,6 +86,23 @@ func otherKernels() []Kernel {
 			func() { kernel.ExpandRuns(words[:n], values, lengths) }})
 	}
 	return list
+}
+
+// fsstKernel decompresses words of one to eight letters.
+func fsstKernel() Kernel {
+	table, codes, size := new(kernel.FsstTable), make([]byte, kernelValues), 0
+	var symbols, lengths []byte
+	for i := range 200 {
+		symbols = append(symbols, "abcdefgh"...)
+		lengths = append(lengths, byte(1+i%8))
+	}
+	table.Set(symbols, lengths)
+	for i := range codes {
+		codes[i] = byte(i * 7 % 200)
+		size += int(lengths[codes[i]])
+	}
+	text := make([]byte, size)
+	return Kernel{"FSST, symbols of 1 to 8 bytes", len(codes), size, func() { table.Decode(text, codes) }}
 }
 
 // sink keeps a result alive.

@@ -166,9 +166,7 @@ func decodeAlpRd[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 	if !good {
 		return corrupt.At(int64(a.left.at), "AlpRd: code beyond %d entries", a.entryCount)
 	}
-	return a.patch(len(dst), func(i int, left uint16) {
-		dst[i] = dst[i]&(1<<a.rightBits-1) | U(left)<<a.rightBits
-	})
+	return patchLeft(dst, &a)
 }
 
 // glue decodes both parts and puts them together; good is false if a code is beyond the dictionary.
@@ -199,14 +197,15 @@ func glue[U kernel.Unsigned](dst []U, a alpRd, high *[alpRdEntries]U, s *Scratch
 	return kernel.Glue(dst, dst, codes, high, limit), nil
 }
 
-// patch calls set with the place and the left part of every exception.
-func (a *alpRd) patch(n int, set func(i int, left uint16)) error {
+// patchLeft replaces the left parts of exceptions.
+func patchLeft[U kernel.Unsigned](dst []U, a *alpRd) error {
+	keep := U(1)<<a.rightBits - 1
 	for e := range len(a.positions) / 4 {
 		p := u32(a.positions, 4*e)
-		if p >= n {
-			return corrupt.At(int64(a.at+4*e), "AlpRd: exception at %d of %d values", p, n)
+		if p >= len(dst) {
+			return corrupt.At(int64(a.at+4*e), "AlpRd: exception at %d of %d values", p, len(dst))
 		}
-		set(p, uint16(u16(a.lefts, 2*e)))
+		dst[p] = dst[p]&keep | U(u16(a.lefts, 2*e))<<a.rightBits
 	}
 	return nil
 }

@@ -77,14 +77,14 @@ func lz4Size(src []byte) (int, error) {
 		return 0, corrupt.At(0, "Lz4: payload of %d bytes has no size", len(src))
 	}
 	size := u32(src, 0)
-	if size > maxExpanded || size > lz4Expansion*(len(src)-4) {
+	if size > maxExpanded || int64(size) > lz4Expansion*int64(len(src)-4) {
 		return 0, corrupt.At(0, "Lz4: %d bytes declared in %d compressed ones", size, len(src)-4)
 	}
 	return size, nil
 }
 
 // zstdMax is the most that a Zstd payload of n bytes may become.
-func zstdMax(n int) int { return min((n/zstdBlockMin+1)*zstdBlock, maxExpanded) }
+func zstdMax(n int) int { return int(min((int64(n)/zstdBlockMin+1)*zstdBlock, maxExpanded)) }
 
 // zstdDecoders hands out decoders that never grow the slice they are given: output past its capacity is an
 // error, so a bomb can't be set off. Windows up to 128 MiB are honoured (zstd's level 22).

@@ -2,6 +2,7 @@ package block
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/kernel"
@@ -81,6 +82,11 @@ func AppendPresence(dst []byte, valid []byte, n int, plain bool) []byte {
 	return kernel.AppendBytesOfBits(append(dst, presencePlain), valid, n)
 }
 
-// u16 and u32 are little-endian numbers at an offset the caller has checked.
+// u16 is the little-endian number at an offset the caller has checked.
 func u16(b []byte, at int) int { return int(binary.LittleEndian.Uint16(b[at:])) }
-func u32(b []byte, at int) int { return int(binary.LittleEndian.Uint32(b[at:])) }
+
+// u32 is the same for four bytes. Where an int can't hold it, it is the largest int, which no size or count
+// that passes a check reaches.
+func u32(b []byte, at int) int {
+	return int(min(uint64(binary.LittleEndian.Uint32(b[at:])), math.MaxInt))
+}
