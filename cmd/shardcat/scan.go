@@ -16,6 +16,7 @@ type scanFlags struct {
 	where, selection, snapshot, asOf, ref, format string
 	limit                                         int64
 	ordered, count, explain                       bool
+	values                                        rowFlags
 }
 
 func (a *app) scanCommand() *cobra.Command {
@@ -44,6 +45,7 @@ func (a *app) scanCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
+	f.values.add(cmd)
 	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true")
 	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted")
 	flags.Int64Var(&f.limit, "limit", -1, "at most this many rows")
@@ -93,6 +95,10 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	if err != nil {
 		return err
 	}
+	sink, err := f.values.options(a)
+	if err != nil {
+		return err
+	}
 	var stats catalog.ScanStats
 	if !f.count && !f.explain {
 		limit := int64(-1)
@@ -100,7 +106,7 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 			limit = 0
 		}
 		s := &schema.Schema{Fields: p.Fields()}
-		_, err := a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, limit)
+		_, err = a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, limit, sink)
 		return err
 	}
 	rows, err := countRows(ctx, p, f, &stats)

@@ -11,6 +11,7 @@ import (
 func (a *app) shardCatCommand() *cobra.Command {
 	var selection, where, format string
 	var limit, offset int64
+	var values rowFlags
 	cmd := &cobra.Command{
 		Use:   "cat SHARD",
 		Short: "Print the records of a shard",
@@ -22,6 +23,10 @@ func (a *app) shardCatCommand() *cobra.Command {
 			}
 			if offset < 0 {
 				return usagef("invalid argument %d for --offset", offset)
+			}
+			sink, err := values.options(a)
+			if err != nil {
+				return err
 			}
 			ctx := cmd.Context()
 			url, err := a.mount(ctx, args[0])
@@ -50,10 +55,12 @@ func (a *app) shardCatCommand() *cobra.Command {
 					limit = 0
 				}
 			}
-			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit)
+			sink.Original = originalSchema(ctx, shard)
+			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit, sink)
 			return err
 		},
 	}
+	values.add(cmd)
 	cmd.Flags().StringVar(&selection, "select", "", "fields to print, separated by commas; nested ones dotted")
 	cmd.Flags().StringVar(&where, "where", "", "print only records for which this expression is true")
 	cmd.Flags().Int64Var(&limit, "limit", -1, "print at most this many records")

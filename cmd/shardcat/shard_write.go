@@ -12,6 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -130,6 +131,9 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in *so
 		return err
 	}
 	defer src.Close()
+	if err := keepArrowSchema(src, &o.Properties); err != nil {
+		return err
+	}
 	started := time.Now()
 	w, err := shardfmt.NewWriter(ctx, a.space, url, src.Schema(), o)
 	if err != nil {
@@ -147,6 +151,15 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in *so
 		return err
 	}
 	return a.printWritten(written, time.Since(started))
+}
+
+// keepArrowSchema adds the property that restores the Arrow types of the records, where it takes one.
+func keepArrowSchema(src foreign.Source, properties *[]*metapb.NameValuePair) error {
+	value, err := foreign.SchemaProperty(src)
+	if err == nil && value != nil {
+		*properties = append(*properties, meta.Pair(arrowtype.PropertySchema, meta.Blob(value)))
+	}
+	return err
 }
 
 // copyRows moves all batches of a source into a writer.

@@ -5,11 +5,16 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -27,11 +32,47 @@ func (a *app) outputFormat(name string) (foreign.Format, error) {
 	return "", usagef("invalid argument %q for --format: table, ndjson, csv, arrow or parquet", name)
 }
 
+// rowFlags are the flags of how values are written.
+type rowFlags struct{ timeUnit, guidAs, guidOrder string }
+
+func (f *rowFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.timeUnit, "time-unit", "ns", "unit of times in arrow and parquet: ns, us, ms or s")
+	cmd.Flags().StringVar(&f.guidAs, "guid-as", "uuid", "guids in arrow and parquet: uuid or string")
+	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(foreign.RFCOrder), "byte order that the text of a guid stands for: rfc or microsoft")
+}
+
+// options turns the flags into options of a sink.
+func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
+	o = foreign.SinkOptions{Width: a.terminalWidth(), Warn: a.warn, TimeUnit: f.timeUnit, GuidAsString: f.guidAs == "string"}
+	if !slices.Contains([]string{"ns", "us", "ms", "s"}, f.timeUnit) {
+		return o, usagef("invalid argument %q for --time-unit: ns, us, ms or s", f.timeUnit)
+	}
+	if f.guidAs != "string" && f.guidAs != "uuid" {
+		return o, usagef("invalid argument %q for --guid-as: uuid or string", f.guidAs)
+	}
+	o.GuidOrder, err = guidOrder(f.guidOrder)
+	return o, err
+}
+
+// originalSchema is the Arrow schema that a shard's records came with, or nil. A property that is none is of
+// no more use than none.
+func originalSchema(ctx context.Context, shard *shardfmt.Shard) *arrow.Schema {
+	p, err := shard.Root().Properties(ctx)
+	if err != nil {
+		return nil
+	}
+	s, err := arrowtype.UnmarshalSchema(meta.Bag(p.CustomProperties).Get(arrowtype.PropertySchema).GetBytesValue())
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
 // printRows writes batches to stdout, after leaving out the first offset rows and at most limit of them (negative:
 // all), and returns how many were written.
-func (a *app) printRows(ctx context.Context, f foreign.Format, s *schema.Schema, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64) (int64, error) {
+func (a *app) printRows(ctx context.Context, f foreign.Format, s *schema.Schema, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64, o foreign.SinkOptions) (int64, error) {
 	out := bufio.NewWriterSize(a.stdout, 1<<16)
-	sink, err := foreign.NewSink(f, out, s, foreign.SinkOptions{Width: a.terminalWidth(), Warn: a.warn})
+	sink, err := foreign.NewSink(f, out, s, o)
 	if err != nil {
 		return 0, err
 	}

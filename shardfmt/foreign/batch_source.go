@@ -39,13 +39,22 @@ type batchFile interface {
 	close() error
 }
 
-// OriginalSchema is the Arrow schema of a source's first input, or nil for formats that have none. A shard
-// that is made of the records carries it as a property where arrowtype.Restores says so.
+// OriginalSchema is the Arrow schema of a source's first input, or nil for formats that have none.
 func OriginalSchema(s Source) *arrow.Schema {
 	if b, ok := s.(*batchSource); ok {
 		return b.original
 	}
 	return nil
+}
+
+// SchemaProperty is the value of the property arrowtype.PropertySchema for a shard made of a source's records,
+// or nil where the default mapping restores the types by itself.
+func SchemaProperty(s Source) ([]byte, error) {
+	original := OriginalSchema(s)
+	if original == nil || arrowtype.Restores(original) {
+		return nil, nil
+	}
+	return arrowtype.MarshalSchema(original)
 }
 
 func newBatchSource(ctx context.Context, sp *blobio.Space, inputs []input, o SourceOptions) (*batchSource, error) {
