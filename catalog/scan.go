@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -80,7 +81,7 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 			stats = &ScanStats{}
 		}
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
-		r := &reading{plan: p, stats: stats, types: p.Schema()}
+		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.space.Fork(ctx)}
 		defer r.wait()
 		defer cancel()
 		left := p.options.Limit
@@ -117,12 +118,17 @@ type reading struct {
 	plan  *Plan
 	types *arrow.Schema
 	group sync.WaitGroup
+	// fork counts the requests for shards that are read side by side.
+	fork *blobio.Fork
 
 	mu    sync.Mutex
 	stats *ScanStats
 }
 
-func (r *reading) wait() { r.group.Wait() }
+func (r *reading) wait() {
+	r.group.Wait()
+	r.fork.Join()
+}
 
 func (r *reading) matched(n int64) {
 	r.mu.Lock()
@@ -162,7 +168,7 @@ func (r *reading) start(ctx context.Context) iter.Seq[<-chan delivery] {
 			go func() {
 				defer r.group.Done()
 				defer func() { <-slots }()
-				r.shard(ctx, e, outs[i])
+				r.shard(r.fork.Strand(ctx), e, outs[i])
 				if r.plan.options.Ordered {
 					close(outs[i])
 				}

@@ -1,0 +1,67 @@
+package manifest
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// FuzzTableProperties: what stands in properties of tables and shards is anyone's text.
+func FuzzTableProperties(f *testing.F) {
+	nodes, _ := every()
+	s := &schema.Schema{Fields: nodes}
+	s.Number()
+	_, notes, err := ToIceberg(s)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(notes.Encode(), "1,2,0,7")
+	f.Add(`{"1":{"type":"Int8","size":18446744073709551615}}`, "1,,2")
+	f.Fuzz(func(t *testing.T, types, ids string) {
+		if parsed, err := ParseFieldIDs(ids, 4); err == nil && FormatFieldIDs(parsed) != ids {
+			if again, err := ParseFieldIDs(FormatFieldIDs(parsed), 4); err != nil || len(again) != len(parsed) {
+				t.Errorf("%q became %v, %v", ids, again, err)
+			}
+		}
+		notes, err := ParseTypeNotes(types)
+		if err != nil {
+			return
+		}
+		ice, _, err := ToIceberg(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, fields, err := FromIceberg(ice, notes)
+		if err != nil || len(fields) != int(back.Count) {
+			t.Errorf("notes %q broke the schema: %v", types, err)
+		}
+	})
+}
+
+// FuzzBounds: a bound of a text must enclose it, and reading bounds takes any bytes.
+func FuzzBounds(f *testing.F) {
+	f.Add([]byte("abc"))
+	f.Add([]byte("\xff\xfe"))
+	f.Add(bytes.Repeat([]byte("\U0010FFFF"), 20))
+	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8})
+	nodes, _ := every()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v := &metapb.AnyValue{Kind: &metapb.AnyValue_BytesValue{BytesValue: b}}
+		r := &metapb.RangeStats{MinValue: v, MaxValue: v}
+		for _, n := range nodes {
+			if BoundValue(n, b) == nil && b == nil {
+				continue
+			}
+			low, high := LowerBound(n, r), UpperBound(n, r)
+			if low != nil && bytes.Compare(low, b) > 0 || high != nil && bytes.Compare(high, b) < 0 {
+				t.Errorf("%s: %x is not within %x and %x", n.Basic, b, low, high)
+			}
+		}
+		p := privateOf(map[int][]byte{fieldCreation: b, fieldFlags: b}, map[int][]byte{fieldCreation: b})
+		if len(b) != 8 && p != (Private{}) {
+			t.Errorf("%x became %+v", b, p)
+		}
+	})
+}
