@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
