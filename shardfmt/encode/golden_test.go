@@ -44,15 +44,7 @@ func TestSizesAgainstReference(t *testing.T) {
 	for _, line := range worst {
 		t.Log(line)
 	}
-	t.Logf("%-22s %-8s %10s %10s %8s", "profile", "element", "ours", "reference", "ratio")
-	for _, k := range sum.keys() {
-		s := sum[k]
-		ratio := float64(s.ours) / float64(s.theirs)
-		t.Logf("%-22s %-8s %10d %10d %8.3f", k.profile, k.kind, s.ours, s.theirs, ratio)
-		if ratio > 1.02 {
-			t.Errorf("%s, %s: %d bytes against %d", k.profile, k.kind, s.ours, s.theirs)
-		}
-	}
+	sum.check(t)
 }
 
 type key struct{ profile, kind string }
@@ -67,6 +59,20 @@ func (m totals) add(profile, kind string, theirs, ours int) {
 		}
 		m[k].ours += ours
 		m[k].theirs += theirs
+	}
+}
+
+// check prints the table and fails where a sum is more than two in a hundred above the reference's.
+func (m totals) check(t *testing.T) {
+	t.Helper()
+	t.Logf("%-22s %-8s %10s %10s %8s", "profile", "element", "ours", "reference", "ratio")
+	for _, k := range m.keys() {
+		s := m[k]
+		ratio := float64(s.ours) / float64(s.theirs)
+		t.Logf("%-22s %-8s %10d %10d %8.3f", k.profile, k.kind, s.ours, s.theirs, ratio)
+		if ratio > 1.02 {
+			t.Errorf("%s, %s: %d bytes against %d", k.profile, k.kind, s.ours, s.theirs)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ var lightCodes = setOf(block.FLBitPack, block.FrameOfReference, block.FusedFrame
 var profileRules = [...]rules{
 	Plain: {depth: 1, tries: setOf(block.SingleValue), weight: weights(1, 1)},
 	MinimalCompression: {
-		depth: 2, general: block.Lz4, generalAbove: 0.1,
+		depth: 2, general: block.Lz4, generalAbove: 0.02,
 		tries:  lightCodes.without(block.FrameOfReference, block.AlpRd, block.Fsst, block.ZigZag),
 		weight: weights(1.02, 1.05),
 	},
