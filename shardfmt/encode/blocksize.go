@@ -41,15 +41,23 @@ func flushBlock[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 // measure is the size that vals would have as one block, presence left out.
 func measure[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	e.borrow()
-	e.eager = true
-	defer func() { e.eager = false }()
+	e.eager, e.measuring = true, true
+	defer func() { e.eager, e.measuring = false, false }()
 	p := planNumbers(e, vals, valid)
 	return align8(8+p.size+4) + mapShare
 }
 
-// lastBlocks cuts the last values, generalBlock at most, into blocks: as they are, or in small blocks, with
-// or without a last one that takes what doesn't fill a chunk of FastLanes, whichever is smallest.
-func lastBlocks[T kernel.Number](e *Encoder, vals []T, valid []byte) []int {
+// smallBuffer is the bytes of values from which on a buffer's last blocks are treated like the others: what
+// could still be saved is no longer worth the time.
+const smallBuffer = 128 << 10
+
+// small: the buffer is, so far.
+func (e *Encoder) small() bool { return e.cut < smallBuffer }
+
+// lastBlocks cuts the last values, generalBlock at most, into blocks of the given size; those of a small
+// buffer as they are, or in small blocks, with or without a last one that takes what doesn't fill a chunk of
+// FastLanes, whichever is smallest.
+func lastBlocks[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) []int {
 	e.last = e.last[:0]
 	if len(vals) == 0 {
 		return nil
@@ -57,8 +65,10 @@ func lastBlocks[T kernel.Number](e *Encoder, vals []T, valid []byte) []int {
 	if e.o.Profile == Plain || len(vals) <= kernel.ChunkLen {
 		return append(e.last, len(vals))
 	}
-	whole := measure(e, vals, valid)
-	best, cut := whole, 0
+	if !e.small() {
+		return e.evenly(len(vals), size)
+	}
+	best, cut := measure(e, vals, valid), 0
 	for _, size := range [...]int{lightBlock, len(vals) &^ (kernel.ChunkLen - 1)} {
 		if size >= len(vals) || size == cut {
 			continue
@@ -74,8 +84,13 @@ func lastBlocks[T kernel.Number](e *Encoder, vals []T, valid []byte) []int {
 	if cut == 0 {
 		return append(e.last, len(vals))
 	}
-	for left := len(vals); left > 0; left -= cut {
-		e.last = append(e.last, min(cut, left))
+	return e.evenly(len(vals), cut)
+}
+
+// evenly cuts n values into blocks of a size.
+func (e *Encoder) evenly(n, size int) []int {
+	for ; n > 0; n -= size {
+		e.last = append(e.last, min(n, size))
 	}
 	return e.last
 }

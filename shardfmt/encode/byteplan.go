@@ -29,15 +29,27 @@ func (e *Encoder) planBytes(s *byteValues, valid []byte) *plan {
 	if s.fixed == 0 && s.n >= 4 && e.mayNest(scope{}, block.BlockDictionary) && e.try(block.BlockDictionary, scope{}, &tried) {
 		best = better(best, e.planByteDictionary(s, valid))
 	}
-	offsets := e.planOffsets(s)
+	best = e.planTexts(s, best, &tried)
+	e.learn(scope{}, tried, best.code)
+	return best
+}
+
+// planTexts weighs what takes the values as one text and stores the offsets beside it.
+func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 	raw := 8*len(s.offsets) + len(s.data)
-	if e.rules.general != 0 && float64(best.size) >= e.rules.generalAbove*float64(raw) && e.try(e.rules.general, scope{}, &tried) {
+	general := e.rules.general != 0 && float64(best.size) >= e.rules.generalAbove*float64(raw) &&
+		e.try(e.rules.general, scope{}, tried)
+	fsst := len(s.data) >= minFsst && e.may(scope{}, block.Fsst) && e.try(block.Fsst, scope{}, tried)
+	if !general && !fsst {
+		return best
+	}
+	offsets := e.planOffsets(s)
+	if general {
 		best = better(best, e.planByteGeneral(s, offsets))
 	}
-	if len(s.data) >= minFsst && e.may(scope{}, block.Fsst) && e.try(block.Fsst, scope{}, &tried) {
+	if fsst {
 		best = better(best, e.planFsst(s, offsets))
 	}
-	e.learn(scope{}, tried, best.code)
 	return best
 }
 

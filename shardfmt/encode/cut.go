@@ -46,6 +46,7 @@ func CutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, final bool,
 	next := func(n int) error {
 		err := cutNumbers(e, vals[taken:taken+n], from(valid, taken), emit)
 		taken += n
+		e.cut += n * kernel.SizeOf[T]()
 		return err
 	}
 	size := flushBlock(e, vals, valid)
@@ -58,8 +59,8 @@ func CutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, final bool,
 		return taken, nil
 	}
 	defer func() { e.eager = false }()
-	for _, n := range lastBlocks(e, vals[taken:], from(valid, taken)) {
-		e.eager = true
+	for _, n := range lastBlocks(e, vals[taken:], from(valid, taken), size) {
+		e.eager = e.small()
 		if err := next(n); err != nil {
 			return taken - n, err
 		}
@@ -111,7 +112,7 @@ func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte
 		if !whole && !final {
 			break
 		}
-		e.eager = !whole
+		e.eager = !whole && e.small()
 		if err := e.cutBytes(data, offsets, fixed, valid, taken, size, emit); err != nil {
 			return taken, err
 		}
@@ -150,6 +151,7 @@ func (e *Encoder) cutBytes(data []byte, offsets []int64, fixed int, valid []byte
 		valid = e.valid
 	}
 	var err error
+	e.cut += len(data)
 	if e.sub, err = e.AppendBytes(e.sub[:0], data, offsets, fixed, valid); err != nil {
 		return err
 	}

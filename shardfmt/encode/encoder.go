@@ -25,8 +25,10 @@ type Encoder struct {
 	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
 	blockSize, flushes int
 	// eager: everything is tried, and nothing remembered of it. So are blocks planned for their size alone,
-	// and the last ones of a buffer.
-	eager bool
+	// and the last ones of a small buffer.
+	eager, measuring bool
+	// cut is the bytes of values cut into blocks so far.
+	cut int
 }
 
 // NewEncoder makes an encoder for one buffer.

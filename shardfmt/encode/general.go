@@ -94,7 +94,7 @@ func (e *Encoder) compressLZ4(text []byte) []byte {
 	binary.LittleEndian.PutUint32(room, uint32(len(text)))
 	quick := e.lz4.compress(room[:4], text)
 	var tried codeSet
-	if !e.eager && !e.rules.dense || !e.try(denseLz4, scope{}, &tried) {
+	if e.measuring || !e.eager && !e.rules.dense || !e.try(denseLz4, scope{}, &tried) {
 		return quick
 	}
 	second := take[uint8](&e.arena, 4+lz4.CompressBlockBound(len(text)))

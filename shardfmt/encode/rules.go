@@ -47,30 +47,31 @@ var lightCodes = setOf(block.FLBitPack, block.FrameOfReference, block.FusedFrame
 	block.Sparse, block.Alp, block.AlpRd, block.Fsst, block.ZigZag)
 
 var profileRules = [...]rules{
-	Plain: {depth: 1, tries: setOf(block.SingleValue), weight: weights(1, 1)},
+	Plain: {depth: 1, tries: setOf(block.SingleValue), weight: weights(1, 1, 1)},
 	MinimalCompression: {
 		depth: 2, general: block.Lz4, generalAbove: 0.02,
 		tries:  lightCodes.without(block.FrameOfReference, block.AlpRd, block.Fsst, block.ZigZag),
-		weight: weights(1.02, 1.05),
+		weight: weights(1.02, 1.05, 1.04),
 	},
 	Balanced: {
-		depth: 4, general: block.Lz4, dense: true, tries: lightCodes, weight: weights(1.005, 1.01),
+		depth: 4, general: block.Lz4, dense: true, tries: lightCodes, weight: weights(1.005, 1.01, 1.03),
 	},
 	HighCompression: {
-		depth: 4, general: block.Zstd, tries: lightCodes, weight: weights(1.002, 1.005),
+		depth: 4, general: block.Zstd, tries: lightCodes, weight: weights(1.002, 1.005, 1.01),
 		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault},
 		textLevels:   []zstd.EncoderLevel{zstd.SpeedDefault},
 	},
 	MinimalSize: {
 		depth: 4, general: block.Zstd, generalBelow: 2, tries: lightCodes,
-		weight:       weights(1, 1),
+		weight:       weights(1, 1, 1),
 		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBestCompression},
 		textLevels:   []zstd.EncoderLevel{zstd.SpeedBetterCompression, zstd.SpeedBestCompression},
 	},
 }
 
-// weights gives factors for encodings that nest another one and for compressors; the rest weighs 1.
-func weights(nested, general float64) [block.Sparse + 1]float64 {
+// weights gives factors for encodings that nest another one, for compressors, and for those that turn words
+// over bit by bit where Plain is a copy; the rest weighs 1.
+func weights(nested, general, packed float64) [block.Sparse + 1]float64 {
 	var w [block.Sparse + 1]float64
 	for c := range w {
 		w[c] = 1
@@ -80,6 +81,7 @@ func weights(nested, general float64) [block.Sparse + 1]float64 {
 		w[c] = nested
 	}
 	w[block.Zstd], w[block.Lz4] = general, general
+	w[block.FLBitPack], w[block.FusedFrameOfReference] = packed, packed
 	return w
 }
 
