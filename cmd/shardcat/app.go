@@ -24,6 +24,7 @@ type app struct {
 	catalogURI, warehouse, vault, configFile string
 	json, ioStats                            bool
 	progressMode                             string
+	stores                                   storeFlags
 
 	config *config
 	space  *blobio.Space
@@ -113,5 +114,6 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 	f.StringVar(&a.configFile, "config", "", "YAML file with the same keys and per-table policies")
 	f.BoolVar(&a.json, "json", false, "machine output: one JSON document, or NDJSON where rows stream")
 	f.StringVar(&a.progressMode, "progress", "auto", "progress bar: auto, always or never")
+	a.stores.add(root)
 	f.BoolVar(&a.ioStats, "io-stats", false, "print request counters as one JSON line to stderr at the end")
 }

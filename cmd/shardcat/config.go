@@ -14,6 +14,7 @@ type config struct {
 	Warehouse string                       `yaml:"warehouse"`
 	Vault     string                       `yaml:"vault"`
 	Progress  string                       `yaml:"progress"`
+	CacheDir  string                       `yaml:"cache-dir"`
 	Tables    map[string]map[string]string `yaml:"tables"`
 }
 
@@ -35,6 +36,8 @@ func (a *app) loadConfig() error {
 	a.catalogURI = first(a.catalogURI, os.Getenv("SHARDCAT_CATALOG"), a.config.Catalog)
 	a.warehouse = first(a.warehouse, os.Getenv("SHARDCAT_WAREHOUSE"), a.config.Warehouse)
 	a.vault = first(a.vault, os.Getenv("SHARDCAT_VAULT"), a.config.Vault)
+	a.stores.cacheDir = first(a.stores.cacheDir, os.Getenv("SHARDCAT_CACHE_DIR"), a.config.CacheDir)
+	a.space = a.stores.open() // nothing was mounted before the flags were read
 	switch a.progressMode {
 	case "auto", "always", "never":
 		return nil

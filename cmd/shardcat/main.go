@@ -14,6 +14,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/azblob"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	_ "github.com/shardcat/shardcat/blobio/gcsblob"
+	_ "github.com/shardcat/shardcat/blobio/httpsblob"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
 )
