@@ -1,5 +1,7 @@
 package kernel
 
+import "slices"
+
 // ExpandRuns fills dst with values[i] repeated lengths[i] times; both slices have the same length. It
 // returns false if the lengths don't sum up to len(dst).
 func ExpandRuns[U Unsigned](dst, values []U, lengths []uint32) bool {
@@ -57,13 +59,13 @@ func gather[U Unsigned](dst, dict []U, codes []uint32) bool {
 // be dst. It returns false if a code is above limit, which is at most 7.
 func Glue[U Unsigned](dst, right []U, codes []uint16, high *[8]U, limit uint16) bool {
 	right, codes = right[:len(dst)], codes[:len(dst)]
-	top := uint16(0)
+	all := uint16(0) // at least the largest code: if that is good, each is
 	for i := range dst {
 		c := codes[i]
-		top = max(top, c)
+		all |= c
 		dst[i] = high[c&7] | right[i]
 	}
-	return top <= limit
+	return all <= limit || slices.Max(codes) <= limit
 }
 
 // AllAtMost: no value is above limit.

@@ -27,26 +27,22 @@ func (t *FsstTable) Set(symbols, lengths []byte) bool {
 // Decode fills dst, exactly, from the whole of src. It returns false if src has an unknown code, ends in
 // an escape, or stands for more or fewer bytes.
 func (t *FsstTable) Decode(dst, src []byte) bool {
-	at := 0
+	at, i := 0, 0
 	// Eight bytes are stored whatever the symbol's length; what is too much is overwritten by the next.
-	for len(src) > 0 && at+8 <= len(dst) {
-		c := src[0]
-		if c == FsstEscape {
-			if len(src) < 2 {
-				return false
-			}
-			dst[at] = src[1]
-			at, src = at+1, src[2:]
+	for last := len(dst) - 8; i < len(src) && at <= last; i++ {
+		c := src[i]
+		if length := int(t.lengths[c]); length > 0 {
+			binary.LittleEndian.PutUint64(dst[at:], t.symbols[c])
+			at += length
 			continue
 		}
-		length := int(t.lengths[c])
-		if length == 0 {
+		if i++; c != FsstEscape || i == len(src) {
 			return false
 		}
-		binary.LittleEndian.PutUint64(dst[at:], t.symbols[c])
-		at, src = at+length, src[1:]
+		dst[at] = src[i]
+		at++
 	}
-	return t.decodeEnd(dst[at:], src)
+	return t.decodeEnd(dst[at:], src[i:])
 }
 
 // decodeEnd decodes the last bytes, where a whole symbol may not fit.
