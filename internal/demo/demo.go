@@ -203,7 +203,7 @@ func (r *run) history() {
 
 // where says where everything lies, and what to try next.
 func (r *run) where() {
-	r.say("\nDone in %s. Everything lies below %s:", time.Since(r.started).Round(time.Millisecond), filepath.Dir(r.result.Warehouse))
-	r.say("   catalog.db   the Iceberg catalog (SQLite)\n   warehouse/   Iceberg's metadata, and the shards below vault/")
+	r.say("\nDone in %s. Everything lies in:", time.Since(r.started).Round(time.Millisecond))
+	r.say("   %s   the Iceberg catalog\n   %s   Iceberg's metadata, and the shards below vault/", r.result.Catalog, r.result.Warehouse)
 	r.say("Try:\n   shardcat --catalog %s --warehouse %s scan %s --where \"dest = 'HNL'\" --limit 5", r.result.Catalog, r.result.Warehouse, r.result.Table)
 }
