@@ -90,6 +90,12 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	return p, nil
 }
 
+// PlanOf plans to read given shards of the table by its current schema, whether or not they are live.
+func (t *Table) PlanOf(shards []*manifest.Entry, o ScanOptions) (*Plan, error) {
+	p := &Plan{table: t, schema: t.schema, options: o, Shards: shards, Total: len(shards)}
+	return p, p.bind()
+}
+
 // followsTable: the head of main is read by the table's current schema, an older state by its own.
 func (o *ScanOptions) followsTable() bool {
 	return o.SnapshotID == 0 && o.AsOf.IsZero() && (o.Ref == "" || o.Ref == "main")

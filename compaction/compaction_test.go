@@ -205,6 +205,28 @@ func TestCompactKeepsRows(t *testing.T) {
 	}
 }
 
+// TestCheck: with Check the rows are compared before the commit; what differs is not committed.
+func TestCheck(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 4)
+	plan, err := NewPlan(ctx, tbl, Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped := plan.Groups[0]
+	other := &manifest.Entry{Path: swapped.Inputs[1], Format: manifest.Format, RootBytes: swapped.inputs[1].root, Records: 10}
+	one := swapped
+	one.Inputs, one.inputs = swapped.Inputs[:1], swapped.inputs[:1]
+	if err := checkContent(ctx, tbl, &one, other); !errors.Is(err, ErrContent) {
+		t.Errorf("other rows pass for the same: %v", err)
+	}
+	report, err := Compact(ctx, tbl, Policy{}, Options{Check: true})
+	if err != nil || report.ShardsAfter != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+}
+
 func TestMergesAreMergedAgain(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

@@ -18,6 +18,9 @@ var ErrNeedsRebuild = errors.New("the shards need a rebuild")
 type Options struct {
 	// JobID names the delivery of a group's job; random if empty. Compact gives each group its own.
 	JobID string
+	// Check reads the rows of inputs and output and compares them before the commit; it is the only part of a
+	// concat that reads data.
+	Check bool
 	// Progress, if not nil, is told after each group how many are done, and of how many.
 	Progress func(done, total int)
 }
@@ -51,7 +54,7 @@ func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o O
 	if before != nil {
 		return &Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
 	}
-	committed, err := concat(ctx, t, j, g, out, policy.withDefaults())
+	committed, err := concat(ctx, t, j, g, out, policy.withDefaults(), o.Check)
 	if err != nil {
 		j.Fail(ctx, []string{out})
 		return nil, err
@@ -61,7 +64,7 @@ func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o O
 }
 
 // concat writes the merged root and commits it.
-func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, out string, p Policy) (*catalog.Committed, error) {
+func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, out string, p Policy, check bool) (*catalog.Committed, error) {
 	merged, err := mergeRoots(ctx, t, g, out, p)
 	if err != nil {
 		return nil, err
@@ -77,6 +80,11 @@ func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, out
 	}
 	if e.Records != g.Records {
 		return nil, fmt.Errorf("%s: %d live records were merged into %d", out, g.Records, e.Records)
+	}
+	if check {
+		if err := checkContent(ctx, t, g, e); err != nil {
+			return nil, err
+		}
 	}
 	return j.Replace(ctx, g.Inputs, []*manifest.Entry{e})
 }

@@ -20,7 +20,7 @@ type compacted struct {
 
 func (a *app) compactCommand() *cobra.Command {
 	var policy policyFlags
-	var all, dryRun bool
+	var all, dryRun, check bool
 	cmd := &cobra.Command{
 		Use:   "compact T|--all",
 		Short: "Merge small shards without moving data",
@@ -35,20 +35,21 @@ func (a *app) compactCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.compactOne(cmd.Context(), t, &policy, dryRun)
+				return a.compactOne(cmd.Context(), t, &policy, dryRun, check)
 			}
-			return a.compactAll(cmd.Context(), &policy, dryRun)
+			return a.compactAll(cmd.Context(), &policy, dryRun, check)
 		},
 	}
 	policy.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "every table of the catalog")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan only")
+	cmd.Flags().BoolVar(&check, "check", false, "read the rows of inputs and output, and commit only if they are equal")
 	return cmd
 }
 
 // compactOne compacts one table and prints what was done.
-func (a *app) compactOne(ctx context.Context, t *catalog.Table, f *policyFlags, dryRun bool) error {
-	done, err := a.compactTable(ctx, t, f, dryRun)
+func (a *app) compactOne(ctx context.Context, t *catalog.Table, f *policyFlags, dryRun, check bool) error {
+	done, err := a.compactTable(ctx, t, f, dryRun, check)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (a *app) compactOne(ctx context.Context, t *catalog.Table, f *policyFlags, 
 }
 
 // compactAll goes on after a failure, prints one result per table and exits 1 if any failed.
-func (a *app) compactAll(ctx context.Context, f *policyFlags, dryRun bool) error {
+func (a *app) compactAll(ctx context.Context, f *policyFlags, dryRun, check bool) error {
 	tables, err := a.openTables(ctx)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (a *app) compactAll(ctx context.Context, f *policyFlags, dryRun bool) error
 			return err
 		}
 		for _, name := range names {
-			done, err := a.compactNamed(ctx, tables, name, f, dryRun)
+			done, err := a.compactNamed(ctx, tables, name, f, dryRun, check)
 			if err != nil {
 				if ctx.Err() != nil {
 					return err
@@ -101,15 +102,15 @@ func (a *app) compactAll(ctx context.Context, f *policyFlags, dryRun bool) error
 	return nil
 }
 
-func (a *app) compactNamed(ctx context.Context, tables *catalog.Catalog, name catalog.Name, f *policyFlags, dryRun bool) (*compacted, error) {
+func (a *app) compactNamed(ctx context.Context, tables *catalog.Catalog, name catalog.Name, f *policyFlags, dryRun, check bool) (*compacted, error) {
 	t, err := tables.Load(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return a.compactTable(ctx, t, f, dryRun)
+	return a.compactTable(ctx, t, f, dryRun, check)
 }
 
-func (a *app) compactTable(ctx context.Context, t *catalog.Table, f *policyFlags, dryRun bool) (*compacted, error) {
+func (a *app) compactTable(ctx context.Context, t *catalog.Table, f *policyFlags, dryRun, check bool) (*compacted, error) {
 	p, err := f.policy(t)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (a *app) compactTable(ctx context.Context, t *catalog.Table, f *policyFlags
 		return done, nil
 	}
 	bar, before := a.bar("compact", "groups", 0), 0
-	done.Report, err = compaction.Compact(ctx, t, p, compaction.Options{Progress: func(groups, _ int) {
+	done.Report, err = compaction.Compact(ctx, t, p, compaction.Options{Check: check, Progress: func(groups, _ int) {
 		bar.Add(int64(groups - before))
 		before = groups
 	}})

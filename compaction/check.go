@@ -1,0 +1,71 @@
+package compaction
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// ErrContent: a merged shard does not hold the rows of its inputs.
+var ErrContent = errors.New("a merge has changed rows")
+
+// checkContent reads the inputs and the merged shard and compares their rows, in order.
+func checkContent(ctx context.Context, t *catalog.Table, g *Group, merged *manifest.Entry) error {
+	inputs := make([]*manifest.Entry, len(g.inputs))
+	for i, in := range g.inputs {
+		inputs[i] = &manifest.Entry{Path: g.Inputs[i], Format: manifest.Format, RootBytes: in.root, Records: in.records}
+	}
+	before, err := contentHashes(ctx, t, inputs)
+	if err != nil {
+		return err
+	}
+	after, err := contentHashes(ctx, t, []*manifest.Entry{merged})
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(before, after) {
+		return fmt.Errorf("%w: %s holds other values than its %d inputs", ErrContent, merged.Path, len(inputs))
+	}
+	return nil
+}
+
+// contentHashes are, column by column, the XXH3 of the values of all rows in order, whatever the batches: each
+// value as its text, with its length and whether it is null. The number of rows comes first.
+func contentHashes(ctx context.Context, t *catalog.Table, shards []*manifest.Entry) ([]uint64, error) {
+	plan, err := t.PlanOf(shards, catalog.ScanOptions{Ordered: true})
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]xxh3.Hasher, plan.Schema().NumFields())
+	rows := uint64(0)
+	for b, err := range plan.Run(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		rows += uint64(b.NumRows())
+		for c, a := range b.Columns() {
+			h := &columns[c]
+			for i := range a.Len() {
+				if a.IsNull(i) {
+					h.Write([]byte{0})
+					continue
+				}
+				text := a.ValueStr(i)
+				h.Write(binary.LittleEndian.AppendUint64([]byte{1}, uint64(len(text))))
+				h.WriteString(text)
+			}
+		}
+	}
+	out := []uint64{rows}
+	for i := range columns {
+		out = append(out, columns[i].Sum64())
+	}
+	return out, nil
+}
