@@ -1,0 +1,153 @@
+package foreign_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+// through writes records of NDJSON as a shard and gives them back as NDJSON.
+func through(t *testing.T, sp *blobio.Space, url string, src foreign.Source, o shardfmt.WriterOptions) string {
+	t.Helper()
+	ctx := context.Background()
+	w, err := shardfmt.NewWriter(ctx, sp, url, src.Schema(), o)
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	each(t, url, src, func(b arrow.RecordBatch) {
+		if err := w.Write(b); err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+	})
+	if _, err := w.Close(); err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	if r, err := verify.Shard(ctx, sp, url, verify.Options{}); err != nil || !r.OK {
+		t.Errorf("%s does not verify: %v %v", url, r, err)
+	}
+	shard, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	s, err := shard.Schema(ctx)
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	var out bytes.Buffer
+	sink, err := foreign.NewSink(foreign.NDJSON, &out, s, foreign.SinkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b, err := range shard.Scan(ctx, shardfmt.ScanOptions{}) {
+		if err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+		if err := sink.Write(b); err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+	}
+	return out.String()
+}
+
+var profiles = []encode.Profile{encode.Plain, encode.MinimalCompression, encode.Balanced, encode.HighCompression, encode.MinimalSize}
+
+// The rows of the golden shards, written by our writer in every profile and both layouts, are read back byte for
+// byte.
+func TestGoldenRowsSurviveOurShards(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	for i, c := range interop.Cases(t) {
+		if c.Rows > 20_000 || strings.HasPrefix(c.Name, "sample-") {
+			continue
+		}
+		src, err := foreign.OpenSource(context.Background(), sp, []string{c.Dir + "/rows.ndjson.gz"}, foreign.SourceOptions{Schema: goldenSchema(t, sp, c), BatchRows: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := shardfmt.WriterOptions{Profile: profiles[i%len(profiles)], StripeRows: 1 + c.Rows*2/3}
+		if i%2 == 1 {
+			o.Layout = shardfmt.Single
+		}
+		got := strings.SplitAfter(through(t, sp, fmt.Sprintf("mem://golden/%s.amudai.shard", c.Name), src, o), "\n")
+		src.Close()
+		c.ExpectedRows(t, func(row int, want []byte) {
+			if row >= len(got) || got[row] != string(want) {
+				t.Errorf("%s row %d differs", c.Name, row)
+			}
+		})
+	}
+}
+
+// Limits of every type, nulls at every level, and unions, at the sizes where blocks and bitmaps end.
+func TestEveryTypeSurvivesOurShards(t *testing.T) {
+	for name, c := range map[string]struct {
+		schema string
+		values []string
+	}{
+		"integers": {"a: Int8, b: Int16, c: Int32, d: Int64, e: UInt8, f: UInt16, g: UInt32, h: UInt64", []string{
+			`"a":-128,"b":-32768,"c":-2147483648,"d":-9223372036854775808,"e":0,"f":0,"g":0,"h":0`,
+			`"a":127,"b":32767,"c":2147483647,"d":9223372036854775807,"e":255,"f":65535,"g":4294967295,"h":18446744073709551615`,
+			`"a":null,"b":null,"c":null,"d":null,"e":null,"f":null,"g":null,"h":null`}},
+		"floats": {"a: Float32, b: Float64", []string{`"a":-0.0,"b":-0.0`, `"a":"NaN","b":"NaN"`, `"a":"Infinity","b":"-Infinity"`,
+			`"a":1e-45,"b":5e-324`, `"a":3.4028235e38,"b":1.7976931348623157e308`, `"a":0.1,"b":0.1`, `"a":null,"b":null`, `"a":0.0,"b":0.0`}},
+		"times": {"a: DateTime, b: TimeSpan", []string{`"a":"0001-01-01T00:00:00Z","b":"-10675199.02:48:05.4775808"`,
+			`"a":"9999-12-31T23:59:59.9999999Z","b":"10675199.02:48:05.4775807"`, `"a":null,"b":null`}},
+		"bytes": {"a: String, b: Binary, c: FixedSizeBinary(1), d: FixedSizeBinary(16), e: Guid, f: Dynamic", []string{
+			`"a":"","b":"","c":"AA==","d":"AAAAAAAAAAAAAAAAAAAAAA==","e":"00000000-0000-0000-0000-000000000000","f":{"x":[1,null]}`,
+			`"a":"é\u0000😀","b":"/w==","c":"/w==","d":"/////////////////////w==","e":"ffffffff-ffff-ffff-ffff-ffffffffffff","f":"text"`,
+			`"a":null,"b":null,"c":null,"d":null,"e":null,"f":null`}},
+		"decimals":             {"a: Decimal", []string{`"a":"1"`, `"a":"1.00"`, `"a":"-0"`, `"a":"NaN"`, `"a":"Infinity"`, `"a":"9.999999999999999999999999999999999E+6144"`, `"a":"1E-6176"`, `"a":null`}},
+		"booleans and nothing": {"a: Boolean, b: Unit", []string{`"a":true,"b":null`, `"a":false,"b":null`, `"a":null,"b":null`}},
+		"lists": {"a: List<List<Struct<x: Int32, y: String>>>, b: FixedSizeList(2)<Float32>", []string{
+			`"a":null,"b":null`, `"a":[],"b":[null,null]`, `"a":[null,[],[null,{"x":null,"y":null},{"x":1,"y":"a"}]],"b":[1.5,null]`}},
+		"structs": {"a: Struct<x: Struct<y: Struct<z: Int8>>>", []string{`"a":null`, `"a":{"x":null}`, `"a":{"x":{"y":null}}`, `"a":{"x":{"y":{"z":null}}}`, `"a":{"x":{"y":{"z":1}}}`}},
+		"maps": {"a: Map<String, List<Int16>>, b: Map<UInt64, Struct<d: Decimal>>", []string{`"a":null,"b":null`, `"a":[],"b":[]`,
+			`"a":[{"key":"k","value":null},{"key":"k","value":[1,null]}],"b":[{"key":18446744073709551615,"value":{"d":"1.0"}},{"key":0,"value":null}]`}},
+		"unions":        {"a: Union<Int64, String, List<Float64>>", []string{`"a":1`, `"a":"x"`, `"a":[1.5,null]`, `"a":null`, `"a":-1`}},
+		"map of unions": {"a: Map<String, Union<Int64, String>>", []string{`"a":[{"key":"i","value":1},{"key":"s","value":"x"},{"key":"n","value":null}]`, `"a":null`}},
+	} {
+		for _, n := range []int{0, 1, 2, 255, 256, 257, 1023, 1025} {
+			var rows strings.Builder
+			for i := range n {
+				fmt.Fprintf(&rows, "{%s}\n", c.values[(i+i/7)%len(c.values)])
+			}
+			sp := blobio.NewSpace()
+			for p, profile := range profiles {
+				s := parse(t, c.schema)
+				src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Schema: s, Stdin: strings.NewReader(rows.String())})
+				if err != nil {
+					t.Fatal(err)
+				}
+				url := fmt.Sprintf("mem://types/%s-%d-%s.amudai.shard", strings.ReplaceAll(name, " ", "-"), n, profile)
+				got := through(t, sp, url, src, shardfmt.WriterOptions{Profile: profile, StripeRows: []int{0, 100, 256, 1000, 1}[(p+n)%5] + n/50, SparseUnions: p%2 == 1})
+				if got != rows.String() {
+					t.Errorf("%s, %d rows, %s:\n got %.300s\nwant %.300s", name, n, profile, firstDifference(got, rows.String()), firstDifference(rows.String(), got))
+				}
+				src.Close()
+			}
+			sp.Close()
+		}
+	}
+}
+
+// firstDifference is a from the first line on that b has otherwise.
+func firstDifference(a, b string) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return a[strings.LastIndexByte(a[:i], '\n')+1:]
+		}
+	}
+	return a[min(len(a), len(b)):]
+}
