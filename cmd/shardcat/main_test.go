@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,4 +29,19 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// TestDocs holds docs/cli.md to the commands; "shardcat docs > docs/cli.md" writes it again.
+func TestDocs(t *testing.T) {
+	want, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, errs bytes.Buffer
+	if err := newApp(strings.NewReader(""), &got, &errs).execute(context.Background(), []string{"docs"}); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Error("docs/cli.md is not what the commands say of themselves")
+	}
 }

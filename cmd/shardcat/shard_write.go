@@ -92,7 +92,7 @@ func properties(flags []string) ([]*metapb.NameValuePair, error) {
 func (a *app) shardWriteCommand() *cobra.Command {
 	var in sourceFlags
 	var out shardFlags
-	var layout string
+	var layout, wire string
 	var props []string
 	cmd := &cobra.Command{
 		Use:   "write OUT.amudai.shard FILE...",
@@ -103,6 +103,9 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			o, err := out.options()
 			if err != nil {
 				return err
+			}
+			if wire != "current" {
+				return usagef("invalid argument %q for --wire: current is what this version writes", wire)
 			}
 			if o.Layout, err = shardfmt.ParseLayout(layout); err != nil {
 				return usageError{err}
@@ -116,6 +119,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	in.add(cmd)
 	out.add(cmd)
 	cmd.Flags().StringVar(&layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
+	cmd.Flags().StringVar(&wire, "wire", "current", "form of the metadata: current")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
 	return cmd
 }

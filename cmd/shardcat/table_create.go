@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -17,7 +19,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create T",
 		Short: "Create a table",
-		Long:  "Create a table from a schema (a file, or the text itself) or with the schema of an existing shard.",
+		Long:  "Create a table from a schema (a file, or the text itself) or with the schema of an existing shard or file.",
 		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := catalog.ParseName(args[0])
@@ -43,7 +45,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&text, "schema", "", "schema: a file (JSON or YAML) or the text itself")
-	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard")
+	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard, or of this file of records")
 	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the table: NAME=VALUE (repeatable)")
 	return cmd
@@ -57,6 +59,9 @@ func (a *app) schemaOf(cmd *cobra.Command, text, like string) (*schema.Schema, e
 	case text != "":
 		return readSchema(text)
 	}
+	if _, ok := foreign.FormatOf(like); ok {
+		return a.inferredSchema(cmd.Context(), like)
+	}
 	url, err := a.mount(cmd.Context(), like)
 	if err != nil {
 		return nil, err
@@ -66,6 +71,15 @@ func (a *app) schemaOf(cmd *cobra.Command, text, like string) (*schema.Schema, e
 		return nil, err
 	}
 	return shard.Schema(cmd.Context())
+}
+
+// inferredSchema is the schema that ingesting a file would infer.
+func (a *app) inferredSchema(ctx context.Context, file string) (*schema.Schema, error) {
+	src, err := foreign.OpenSource(ctx, a.space, []string{file}, foreign.SourceOptions{Warn: a.warn})
+	if err != nil {
+		return nil, err
+	}
+	return src.Schema(), src.Close()
 }
 
 // pairs reads NAME=VALUE flags.
