@@ -59,6 +59,7 @@ type objects struct {
 	root    *image    // of the single-file layout, while it is written
 	stripes []*stripe
 	written []Object
+	kept    bool // a root may name what was written
 }
 
 func newObjects(ctx context.Context, sp *blobio.Space, url string, s *schema.Schema, o *WriterOptions) (*objects, error) {
@@ -274,12 +275,23 @@ func (w *objects) finish() (*Written, error) {
 	}
 	tail, err := w.writeRoot()
 	if err != nil {
+		w.keepUnlessRefused(err)
 		return nil, err
 	}
-	w.root = nil
+	w.root, w.kept = nil, true
 	last := w.written[len(w.written)-1]
 	out.Size, out.Objects = last.Size, w.written
 	return out, w.readBack(last, tail)
+}
+
+// keepUnlessRefused decides what becomes of the stripes when writing the root failed: they may go only if it is
+// certain that there is no root which names them.
+func (w *objects) keepUnlessRefused(err error) {
+	switch blobio.Class(err) {
+	case blobio.ErrExists, blobio.ErrDenied, blobio.ErrThrottled, blobio.ErrConflict, blobio.ErrClosed:
+	default:
+		w.kept = true
+	}
 }
 
 // writeRoot writes the root, or what it lacks, and returns its metadata.
@@ -397,6 +409,9 @@ func (w *objects) properties() *metapb.ShardProperties {
 // abort removes what was written. The context may have ended, so it is not asked.
 func (w *objects) abort() {
 	w.root.abort()
+	if w.kept {
+		return
+	}
 	ctx := context.WithoutCancel(w.ctx)
 	for _, o := range w.written {
 		if o.URL != w.url {

@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/buffer"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -141,7 +140,8 @@ func (sc *scan) findMarker() error {
 	return nil
 }
 
-// run reads stripe after stripe.
+// run reads stripe after stripe. While the batches of one are used, the first bytes of the next are fetched: not
+// before the caller has asked for a second batch, since many want only a few rows.
 func (sc *scan) run(yield func(arrow.RecordBatch, error) bool) error {
 	keep, err := sc.keepStripes()
 	if err != nil {
@@ -150,16 +150,39 @@ func (sc *scan) run(yield func(arrow.RecordBatch, error) bool) error {
 	if err := sc.root.LoadFields(sc.ctx, keep, sc.numbers()); err != nil {
 		return err
 	}
-	for _, i := range keep {
-		st := sc.stripes[i]
-		rows := buffer.Range{
-			Start: max(sc.o.Start, st.Position) - st.Position,
-			End:   min(sc.o.End, st.Position+st.Records) - st.Position,
+	ctx, cancel := context.WithCancel(sc.ctx)
+	defer cancel()
+	fork := sc.sp.Fork(ctx)
+	defer fork.Join()
+	ahead := make([]*stripeScan, len(keep)+1)
+	start := func(k int) {
+		if k < len(keep) && ahead[k] == nil {
+			ahead[k] = sc.startStripe(fork.Strand(ctx), keep[k])
 		}
-		s := &stripeScan{scan: sc, index: i, rows: rows, yield: yield}
-		if err := s.run(); err != nil {
+	}
+	defer func() {
+		cancel()
+		for _, s := range ahead {
+			s.wait()
+		}
+	}()
+	for k := range keep {
+		start(k)
+		s := ahead[k]
+		if err := s.wait(); err != nil {
 			return err
 		}
+		err := s.run(func(b arrow.RecordBatch, err error) bool {
+			more := yield(b, err)
+			if more {
+				start(k + 1)
+			}
+			return more
+		})
+		if err != nil {
+			return err
+		}
+		ahead[k] = nil
 	}
 	return nil
 }

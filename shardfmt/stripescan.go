@@ -1,6 +1,7 @@
 package shardfmt
 
 import (
+	"context"
 	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -23,9 +24,15 @@ import (
 // was selected, unless they are so small that a second round of requests costs more than they do.
 type stripeScan struct {
 	*scan
+	ctx   context.Context
 	index int
 	rows  buffer.Range
 	yield func(arrow.RecordBatch, error) bool
+
+	ready  chan struct{} // closed when prepare has ended, with
+	failed error
+	left   []buffer.Range // rows that are still to be read
+	stats  ScanStats      // of prepare
 
 	filter  []field.Column // of scan.needed, and of the marker behind them
 	output  []field.Column // of scan.project
@@ -36,7 +43,31 @@ type stripeScan struct {
 // at 50 MiB/s a round trip of 30 ms costs 1.5 MiB.
 const lateBytes = 1 << 20
 
-func (s *stripeScan) run() error {
+// startStripe begins to prepare a stripe, in the background.
+func (sc *scan) startStripe(ctx context.Context, i int) *stripeScan {
+	st := sc.stripes[i]
+	s := &stripeScan{scan: sc, ctx: ctx, index: i, ready: make(chan struct{}), rows: buffer.Range{
+		Start: max(sc.o.Start, st.Position) - st.Position,
+		End:   min(sc.o.End, st.Position+st.Records) - st.Position,
+	}}
+	go func() {
+		defer close(s.ready)
+		s.failed = s.prepare()
+	}()
+	return s
+}
+
+// wait waits until the stripe is prepared. A nil stripe is.
+func (s *stripeScan) wait() error {
+	if s == nil {
+		return nil
+	}
+	<-s.ready
+	return s.failed
+}
+
+// prepare opens the columns, finds the rows to read and fetches what is read first.
+func (s *stripeScan) prepare() error {
 	var err error
 	if s.output, err = s.open(s.project.Fields); err != nil {
 		return err
@@ -54,13 +85,20 @@ func (s *stripeScan) run() error {
 		s.filter = append(s.filter, c...)
 	}
 	s.batches = s.batchRows()
-	ranges, err := s.survivors()
-	if err != nil {
+	if s.left, err = s.survivors(); err != nil || len(s.left) == 0 {
 		return err
 	}
-	for len(ranges) > 0 {
+	window, _ := cutWindow(s.left, s.windowRows())
+	return s.fetch(s.first(), window)
+}
+
+// run reads the rows, window by window.
+func (s *stripeScan) run(yield func(arrow.RecordBatch, error) bool) error {
+	s.yield = yield
+	s.o.Stats.BlocksPruned += s.stats.BlocksPruned
+	for len(s.left) > 0 {
 		var window []buffer.Range
-		window, ranges = cutWindow(ranges, s.windowRows())
+		window, s.left = cutWindow(s.left, s.windowRows())
 		if err := s.window(window); err != nil {
 			return err
 		}
@@ -126,25 +164,27 @@ func (s *stripeScan) whole(ranges []buffer.Range) bool {
 	return len(ranges) == 1 && ranges[0].Len() == s.stripes[s.index].Records
 }
 
-// window reads the rows of ranges.
-func (s *stripeScan) window(ranges []buffer.Range) error {
-	if len(s.filter) == 0 {
-		if err := s.fetch(s.output, ranges); err != nil {
-			return err
-		}
-		s.o.Stats.BlocksRead += blocksOf(ranges)
-		return s.eachBatch(ranges, func(r buffer.Range) error { return s.emit(r, r, nil) })
-	}
+// first are the columns that are fetched before anything is decoded: those of the filter, and all others if
+// there is none or they are small.
+func (s *stripeScan) first() []field.Column {
 	stored := uint64(0)
 	for _, c := range s.output {
 		stored += c.Size()
 	}
-	first := s.filter
-	if stored < lateBytes {
-		first = append(first[:len(first):len(first)], s.output...)
+	if len(s.filter) == 0 || stored < lateBytes {
+		return append(s.filter[:len(s.filter):len(s.filter)], s.output...)
 	}
-	if err := s.fetch(first, ranges); err != nil {
+	return s.filter
+}
+
+// window reads the rows of ranges.
+func (s *stripeScan) window(ranges []buffer.Range) error {
+	if err := s.fetch(s.first(), ranges); err != nil {
 		return err
+	}
+	s.o.Stats.BlocksRead += blocksOf(ranges)
+	if len(s.filter) == 0 {
+		return s.eachBatch(ranges, func(r buffer.Range) error { return s.emit(r, r, nil) })
 	}
 	found, err := s.find(ranges)
 	if err != nil {
@@ -154,7 +194,6 @@ func (s *stripeScan) window(ranges []buffer.Range) error {
 	for i, f := range found {
 		spans[i] = f.span
 	}
-	s.o.Stats.BlocksRead += blocksOf(ranges)
 	if len(spans) == 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ func (s *stripeScan) survivors() ([]buffer.Range, error) {
 		}
 		ranges = s.prune(indexes)
 	}
-	s.o.Stats.BlocksPruned += total - blocksOf(ranges)
+	s.stats.BlocksPruned += total - blocksOf(ranges)
 	return ranges, nil
 }
 

@@ -16,11 +16,10 @@ import (
 )
 
 // sample is a schema of a few types and n records of it, from record first on.
-func sampleSchema(t testing.TB) *schema.Schema {
-	t.Helper()
+func sampleSchema(testing.TB) *schema.Schema {
 	s, err := schema.Parse("id: Int64, name: String, score: Float64, ok: Boolean, same: Int32, tags: List<String>, pos: Struct<x: Float32, y: Float32>")
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return s
 }

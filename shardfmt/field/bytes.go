@@ -109,6 +109,7 @@ type bytesColumn struct {
 	typ      arrow.DataType
 	data     *byteStrings
 	presence *bitReader
+	average  uint64 // bytes of a value, by the descriptor
 }
 
 // fixedSize is the size of each value in bytes, 0 if they vary.
@@ -136,7 +137,11 @@ func (f *stored) bytesColumn() (Column, error) {
 		return nil, err
 	}
 	p, err := f.presence()
-	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, fixed: fixed, cached: -1}, p}, err
+	average := uint64(fixed)
+	if fixed == 0 && f.count > 0 {
+		average = f.desc.GetRawDataSize()/f.count + 1
+	}
+	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, fixed: fixed, cached: -1}, p, average}, err
 }
 
 func (c *bytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
@@ -145,7 +150,9 @@ func (c *bytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request,
 
 func (c *bytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	v := &validity{n: int(r.Len())}
-	var out block.Bytes
+	// An eighth more than the average, and never much more than what is stored, which a descriptor can't fake.
+	room := min(c.average*r.Len()+c.average*r.Len()/8, 16*c.data.Size())
+	out := block.Bytes{Data: make([]byte, 0, room)}
 	if c.data.fixed == 0 {
 		out.Offsets = make([]int64, 1, v.n+1)
 	}

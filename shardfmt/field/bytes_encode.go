@@ -70,6 +70,12 @@ func (e *bytesEncoder) Add(a arrow.Array) error {
 		}
 		if e.dict != nil {
 			e.dict.add(v)
+			if i%dictionaryTrial != dictionaryTrial-1 || e.dict.pays(false) {
+				continue
+			}
+			if err := e.giveUp(); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := e.stage(v); err != nil {
