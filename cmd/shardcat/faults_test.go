@@ -196,10 +196,21 @@ func (w *walk) walk(t *testing.T, c walked) {
 	if requests == 0 && c.name != "create" {
 		t.Fatal("no request went through the proxy")
 	}
-	type step struct {
-		fault string
-		n     int
+	steps := w.steps(requests)
+	for _, s := range steps {
+		w.step(t, c, s.fault, s.n)
 	}
+	t.Logf("%d requests, %d broken runs (seed %d)", requests, len(steps), w.seed)
+}
+
+// step is one broken request.
+type step struct {
+	fault string
+	n     int
+}
+
+// steps are all faults of all requests, or a sample of them.
+func (w *walk) steps(requests int) []step {
 	var steps []step
 	for _, fault := range faults {
 		for n := 1; n <= requests; n++ {
@@ -211,10 +222,7 @@ func (w *walk) walk(t *testing.T, c walked) {
 		rng.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 		steps = steps[:min(faultSample, len(steps))]
 	}
-	for _, s := range steps {
-		w.step(t, c, s.fault, s.n)
-	}
-	t.Logf("%d requests, %d broken runs (seed %d)", requests, len(steps), w.seed)
+	return steps
 }
 
 // step runs a command whose n-th request breaks, and looks at what it said and left.
