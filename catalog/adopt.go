@@ -3,14 +3,18 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -192,8 +196,11 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 	if err != nil {
 		return nil, err
 	}
-	e, err := manifest.Describe(ctx, shard.Root(), ids)
+	e, objects, err := manifest.DescribeAll(ctx, shard.Root(), ids)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.checkObjects(ctx, objects); err != nil {
 		return nil, err
 	}
 	if folder != "" {
@@ -203,6 +210,23 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 	e.SpecID = spec.ID()
 	e.Partition, err = manifest.PartitionOf(e, spec, t.schema.Iceberg)
 	return e, err
+}
+
+// checkObjects makes sure that what an adopted root refers to is there, and long enough: one HEAD each.
+func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) error {
+	urls := slices.Sorted(maps.Keys(objects))
+	return t.cat.space.Each(ctx, len(urls), func(ctx context.Context, i int) error {
+		info, err := t.cat.space.Stat(ctx, urls[i])
+		switch {
+		case errors.Is(err, blobio.ErrNotFound):
+			return corrupt.Locate(corrupt.At(-1, "an object that the shard refers to is missing"), urls[i], 0)
+		case err != nil:
+			return err
+		case info.Size < objects[urls[i]]:
+			return corrupt.Locate(corrupt.At(info.Size, "the object ends here, the shard refers to bytes up to %d", objects[urls[i]]), urls[i], 0)
+		}
+		return nil
+	})
 }
 
 // checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it

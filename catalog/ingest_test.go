@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/crash"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -343,6 +346,56 @@ func TestRegister(t *testing.T) {
 	}
 	if _, err := tbl.Register(ctx, []string{c.Vault() + "/not-mine/x.amudai.shard"}, RegisterOptions{}); !errors.Is(err, ErrUnsafe) {
 		t.Errorf("another table's shard: %v", err)
+	}
+}
+
+// TestRegisterDamaged: a shard that is cut, flipped, or lacks an object is not registered.
+func TestRegisterDamaged(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	folder := "mem://" + g.bucket + "/damaged/"
+	writeShard(t, c, folder+"good.amudai.shard", people(), shardfmt.WriterOptions{}, rows(0, 20))
+	root, _, err := c.Space().ReadAll(ctx, folder+"good.amudai.shard", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(name string, data []byte) string {
+		if err := c.Space().Put(ctx, folder+name, data); err != nil {
+			t.Fatal(err)
+		}
+		return folder + name
+	}
+	flipped := bytes.Clone(root)
+	flipped[len(flipped)-20] ^= 1
+	for name, url := range map[string]string{
+		"cut":         put("cut.amudai.shard", root[:len(root)-9]),
+		"empty":       put("empty.amudai.shard", nil),
+		"wrong magic": put("magic.amudai.shard", append([]byte("PAR1"), root[4:]...)),
+		"flipped":     put("flipped.amudai.shard", flipped),
+	} {
+		if _, err := tbl.Register(ctx, []string{url}, RegisterOptions{}); !errors.Is(err, corrupt.ErrCorrupt) || !strings.Contains(err.Error(), url) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for info, err := range c.Space().List(ctx, folder+"good") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(info.URL, ".amudai.stripe") {
+			if err := c.Space().Delete(ctx, info.URL, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := tbl.Register(ctx, []string{folder + "good.amudai.shard"}, RegisterOptions{}); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Errorf("a missing stripe object: %v", err)
+	}
+	if _, err := tbl.Register(ctx, []string{folder + "none.amudai.shard"}, RegisterOptions{}); !errors.Is(err, blobio.ErrNotFound) {
+		t.Errorf("a missing root: %v", err)
+	}
+	if tbl := g.load(c); tbl.Head() != 0 || tbl.Properties()[AdoptedProperty] != "" {
+		t.Error("something was registered")
 	}
 }
 

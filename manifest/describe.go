@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -16,6 +17,26 @@ import (
 //
 // Statistics that do not cover the whole shard are left out, never guessed.
 func Describe(ctx context.Context, root *meta.Root, ids []int) (*Entry, error) {
+	e, _, err := DescribeAll(ctx, root, ids)
+	return e, err
+}
+
+// DescribeAll is Describe that also gives the objects which the root refers to, itself left out, each with the
+// least size it must have: the end of the last range that a buffer has there.
+func DescribeAll(ctx context.Context, root *meta.Root, ids []int) (*Entry, map[string]int64, error) {
+	d, err := describe(ctx, root, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := d.finish(); err != nil {
+		return nil, nil, err
+	}
+	objects := maps.Clone(d.stored.objects)
+	delete(objects, root.URL())
+	return d.entry, objects, nil
+}
+
+func describe(ctx context.Context, root *meta.Root, ids []int) (*describer, error) {
 	s, err := root.Schema(ctx)
 	if err != nil {
 		return nil, err
@@ -37,13 +58,13 @@ func Describe(ctx context.Context, root *meta.Root, ids []int) (*Entry, error) {
 	if err := d.private(); err != nil {
 		return nil, err
 	}
-	d.stored = storage{objects: map[string]bool{root.URL(): true}, bytes: root.Size()}
+	d.stored = storage{objects: map[string]int64{root.URL(): root.Size()}, bytes: root.Size()}
 	for _, f := range s.Fields {
 		if err := d.field(f, scope{expected: dir.TotalRecordCount, whole: true, bounded: true}); err != nil {
 			return nil, err
 		}
 	}
-	return e, d.finish()
+	return &d, nil
 }
 
 type describer struct {
@@ -185,7 +206,7 @@ func (d *describer) finish() error {
 		if err != nil {
 			return err
 		}
-		d.stored.objects[object] = true
+		d.stored.objects[object] = max(d.stored.objects[object], 0)
 	}
 	d.entry.Objects = int64(len(d.stored.objects))
 	d.entry.StoredBytes = d.stored.bytes

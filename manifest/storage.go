@@ -1,13 +1,16 @@
 package manifest
 
 import (
+	"cmp"
+
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // storage sums up where the bytes of a shard lie.
 type storage struct {
-	objects map[string]bool
+	// objects with the end of the last range that is referred to.
+	objects map[string]int64
 	bytes   int64
 }
 
@@ -34,19 +37,32 @@ func (d *describer) storedBytes(n *schema.Node) (int64, error) {
 }
 
 func (d *describer) buffer(anchor string, b *metapb.EncodedBuffer) (int64, error) {
-	size := refSize(b.Buffer)
-	if m := b.BlockMap; m != nil && !inside(m, b.Buffer) {
-		size += refSize(m)
-	}
-	object, err := d.root.Resolve(anchor, b.Buffer.GetUrl())
+	object, err := d.refer(anchor, b.Buffer, b.Buffer.GetUrl())
 	if err != nil {
 		return 0, err
 	}
-	d.stored.objects[object] = true
+	size := refSize(b.Buffer)
+	if m := b.BlockMap; m != nil && !inside(m, b.Buffer) {
+		// A block map without a URL lies in its buffer's object.
+		if object, err = d.refer(anchor, m, cmp.Or(m.Url, b.Buffer.GetUrl())); err != nil {
+			return 0, err
+		}
+		size += refSize(m)
+	}
 	if object != d.root.URL() {
 		d.stored.bytes += size
 	}
 	return size, nil
+}
+
+// refer notes that a range of an object is referred to.
+func (d *describer) refer(anchor string, ref *metapb.DataRef, url string) (string, error) {
+	object, err := d.root.Resolve(anchor, url)
+	if err != nil {
+		return "", err
+	}
+	d.stored.objects[object] = max(d.stored.objects[object], int64(ref.GetRange().GetEnd()))
+	return object, nil
 }
 
 // inside tells whether the range of one reference is part of another's.
