@@ -92,7 +92,6 @@ func (s *batchSource) findSchema(ctx context.Context) error {
 			}
 		}
 	}
-	s.schema.Number()
 	return s.begin()
 }
 
@@ -114,8 +113,9 @@ func (s *batchSource) extendBy(ctx context.Context, in input) error {
 // extendNodes adds the top-level fields that s lacks to its end, nullable.
 func extendNodes(s, by *schema.Schema) *schema.Schema {
 	known := map[string]bool{}
-	out := &schema.Schema{Fields: append([]*schema.Node(nil), s.Fields...)}
+	out := &schema.Schema{}
 	for _, f := range s.Fields {
+		out.Fields = append(out.Fields, cloneNode(f))
 		known[f.Name] = true
 		for _, alias := range f.Aliases {
 			known[alias] = true

@@ -41,7 +41,6 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 		lines.Close()
 		return nil, err
 	}
-	s.schema.Number()
 	s.current = ""
 	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
 	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn}

@@ -206,11 +206,21 @@ func (in *inference) extend(s *schema.Schema) *schema.Schema {
 	return out
 }
 
+// cloneNode copies a type tree: the schema that a caller gave keeps its numbers.
+func cloneNode(n *schema.Node) *schema.Node {
+	c := *n
+	c.Children = make([]*schema.Node, len(n.Children))
+	for i, child := range n.Children {
+		c.Children[i] = cloneNode(child)
+	}
+	return &c
+}
+
 // extended adds to fields, and to the fields of structs among them, what the guess has beyond.
 func extended(fields []*schema.Node, g *guess) []*schema.Node {
 	out, known := make([]*schema.Node, 0, len(fields)), map[string]bool{}
 	for _, f := range fields {
-		n := *f
+		n := cloneNode(f)
 		names := append([]string{f.Name}, f.Aliases...)
 		for _, name := range names {
 			known[name] = true
@@ -219,7 +229,7 @@ func extended(fields []*schema.Node, g *guess) []*schema.Node {
 				n.Children = extended(n.Children, m)
 			}
 		}
-		out = append(out, &n)
+		out = append(out, n)
 	}
 	for _, name := range g.names {
 		if !known[name] {

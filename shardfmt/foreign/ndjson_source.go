@@ -43,7 +43,6 @@ func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjso
 		s.lines.Close()
 		return nil, err
 	}
-	s.schema.Number()
 	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
 	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn}
 	s.members = newMembers(s.schema.Fields, s.builder.Field, "", state)

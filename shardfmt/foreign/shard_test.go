@@ -3,6 +3,7 @@ package foreign_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
@@ -115,10 +117,13 @@ func TestEveryTypeSurvivesOurShards(t *testing.T) {
 		"structs": {"a: Struct<x: Struct<y: Struct<z: Int8>>>", []string{`"a":null`, `"a":{"x":null}`, `"a":{"x":{"y":null}}`, `"a":{"x":{"y":{"z":null}}}`, `"a":{"x":{"y":{"z":1}}}`}},
 		"maps": {"a: Map<String, List<Int16>>, b: Map<UInt64, Struct<d: Decimal>>", []string{`"a":null,"b":null`, `"a":[],"b":[]`,
 			`"a":[{"key":"k","value":null},{"key":"k","value":[1,null]}],"b":[{"key":18446744073709551615,"value":{"d":"1.0"}},{"key":0,"value":null}]`}},
-		"unions":        {"a: Union<Int64, String, List<Float64>>", []string{`"a":1`, `"a":"x"`, `"a":[1.5,null]`, `"a":null`, `"a":-1`}},
+		"unions": {"a: Union<Int64, String, List<Float64>>", []string{`"a":1`, `"a":"x"`, `"a":[1.5,null]`, `"a":null`, `"a":-1`}},
+		"Kusto's first types": {"(b: bool, t: datetime, d: decimal, y: dynamic, g: guid, i: int, l: long, r: real, s: string, p: timespan)", []string{
+			`"b":true,"t":"2024-02-29T12:00:00.1234567Z","d":"1.50","y":{"a":[1,"x"]},"g":"00112233-4455-6677-8899-aabbccddeeff","i":1,"l":-1,"r":0.5,"s":"x","p":"1.00:00:00"`,
+			`"b":null,"t":null,"d":null,"y":null,"g":null,"i":null,"l":null,"r":null,"s":null,"p":null`}},
 		"map of unions": {"a: Map<String, Union<Int64, String>>", []string{`"a":[{"key":"i","value":1},{"key":"s","value":"x"},{"key":"n","value":null}]`, `"a":null`}},
 	} {
-		for _, n := range []int{0, 1, 2, 255, 256, 257, 1023, 1025} {
+		for _, n := range []int{0, 1, 255, 257, 1025} {
 			var rows strings.Builder
 			for i := range n {
 				fmt.Fprintf(&rows, "{%s}\n", c.values[(i+i/7)%len(c.values)])
@@ -139,6 +144,45 @@ func TestEveryTypeSurvivesOurShards(t *testing.T) {
 			}
 			sp.Close()
 		}
+	}
+}
+
+// Labels with properties stay on the nodes they were given to, also on list items and map values; labels that
+// mean nothing here are carried along.
+func TestLabelsSurviveOurShards(t *testing.T) {
+	label := func(n *schema.Node, label string, properties ...schema.ExtensionProperty) *schema.Node {
+		n.Ext = &schema.Extension{Label: label, Properties: properties}
+		return n
+	}
+	s := parse(t, "pos: Struct<lat: Float64, lon: Float64>, vec: FixedSizeList(2)<FixedSizeBinary(2)>, m: Map<String, Binary>, h: Binary")
+	label(s.Fields[0], "GeoPoint")
+	label(s.Fields[1], "EmbeddingVec", schema.ExtensionProperty{Name: "model", Kind: schema.PropertyString, Data: []byte("m1")})
+	label(s.Fields[1].Children[0], "bf16")
+	label(s.Fields[2].Children[1], "Variant", schema.ExtensionProperty{Name: "v", Kind: schema.PropertyJSON, Data: []byte("1")})
+	label(s.Fields[3], "HLL")
+	s.Fields[3].Aliases = []string{"sketch"}
+	const rows = `{"pos":{"lat":1.5,"lon":-2.5},"vec":["AAA=","AIA="],"m":[{"key":"k","value":"AA=="}],"h":"AQI="}` + "\n"
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Schema: s, Stdin: strings.NewReader(rows)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	if got := through(t, sp, "mem://labels/a.amudai.shard", src, shardfmt.WriterOptions{}); got != rows {
+		t.Error(got)
+	}
+	shard, err := shardfmt.Open(context.Background(), sp, "mem://labels/a.amudai.shard", shardfmt.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := shard.Schema(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := json.Marshal(s)
+	if text, _ := json.Marshal(got); !bytes.Equal(text, want) {
+		t.Errorf("got %s, want %s", text, want)
 	}
 }
 

@@ -128,6 +128,9 @@ func (f *fieldWalk) stream(b *metapb.EncodedBuffer, start, end int64) (*streamCh
 	}
 	n := d.PositionCount
 	switch {
+	case b.Kind == metapb.BufferKind_OFFSETS && f.node.Basic == schema.Union:
+		// One offset a position, each in the sequence of its variant: they need not ascend.
+		s.decode, s.values = decodeNumbers[uint64], n
 	case b.Kind == metapb.BufferKind_OFFSETS:
 		s.decode, s.values = decodeOffsets(), n+1
 	case b.Kind == metapb.BufferKind_PRESENCE:
