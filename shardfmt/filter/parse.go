@@ -34,14 +34,6 @@ type parser struct {
 
 func (p *parser) peek() token { return p.tokens[p.pos] }
 
-func (p *parser) next() token {
-	t := p.tokens[p.pos]
-	if t.kind != endToken {
-		p.pos++
-	}
-	return t
-}
-
 // accept takes the next token if it is this keyword or symbol.
 func (p *parser) accept(word string) bool {
 	t := p.peek()
