@@ -176,6 +176,33 @@ func TestStalledStreamIsOpenedAgain(t *testing.T) {
 	})
 }
 
+func TestSuffixSurvivesFaultsThatPass(t *testing.T) {
+	for _, fault := range []string{"cut 0", "cut 5", "cut -1", "fail transient", "lost transient", "stall 10h"} {
+		synctest.Test(t, func(t *testing.T) {
+			sp, url, _, _ := faulty(t, "get 1: "+fault)
+			tail, info, err := sp.ReadSuffix(t.Context(), url, 10)
+			if err != nil || !bytes.Equal(tail, object[990:]) || info.Size != 1000 || sp.Counters().Gets != 2 {
+				t.Errorf("%s: %q, %+v, %v", fault, tail, info, err)
+			}
+		})
+	}
+}
+
+// TestSlowLoris: a store that trickles is given up in bounded time.
+func TestSlowLoris(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 1 << 20
+		sp, url, _ := slow(t, blobtest.Latency{Rate: 1 << 10}, size) // a quarter of an hour for 1 MiB
+		begin := time.Now()
+		_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, size))
+		wantClass(t, err, blobio.ErrTransient)
+		longest := blobio.DefaultRetry.Budget + blobio.DefaultRetry.Stall + size/blobio.SlowestRate*time.Second
+		if took := time.Since(begin); took > longest {
+			t.Errorf("given up after %v, want %v at most", took, longest)
+		}
+	})
+}
+
 // TestPutOutcomes: won, lost and unknown, whatever the answers say.
 func TestPutOutcomes(t *testing.T) {
 	mine, others := []byte("mine"), []byte("others")

@@ -78,7 +78,8 @@ func cause(err error) error {
 	return err
 }
 
-// isUnsupportedSync: some file systems can't sync a folder, and need not.
-func isUnsupportedSync(err error) bool {
-	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
+// isUnsupported: the file system can't do it. A kernel that doesn't know nameless files takes the folder for
+// the file.
+func isUnsupported(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EISDIR)
 }

@@ -3,15 +3,16 @@
 //
 // An object becomes visible whole or not at all, and is created by one of any number of racing processes:
 //
-//	folders           mkdir, fsync of each parent that got a new entry
-//	.~NAME.RANDOM     create, write, fsync       the content is on the disk
-//	NAME              link without replace       the one step that others see; it fails if NAME is there
-//	.~NAME.RANDOM     unlink
-//	folder            fsync                      the name is on the disk
+//	folders   mkdir, fsync of each parent that got a new entry
+//	a file    create, write, fsync      the content is on the disk
+//	NAME      link without replace      the one step that others see; it fails if NAME is there
+//	folder    fsync                     the name is on the disk
 //
-// A power cut between any two steps leaves the object absent or whole. What it can leave behind is a file
-// whose name begins with ".~": no listing shows it and no read finds it. Renaming instead of linking would
-// replace what is there; a check before it would race.
+// A power cut between any two steps leaves the object absent or whole. On Linux the file has no name before it is
+// linked, so that a process that dies leaves nothing behind, if the file system can do that (ext4, XFS, Btrfs,
+// tmpfs and others can). Elsewhere it has a temporary one beside its own, .~NAME.RANDOM, and may be left
+// behind: no listing shows it and no read finds it. Renaming instead of linking would replace what is there; a
+// check before it would race.
 package fileblob
 
 import (

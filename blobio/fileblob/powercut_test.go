@@ -13,11 +13,14 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
 )
 
 // fragile is a disk whose power fails. It works on real files and remembers what of them was synced.
 type fragile struct {
 	osDisk
+	removes bool // what was not linked can be removed even when all else fails
+
 	left   int // operations until the cut; negative: never
 	fails  error
 	names  map[string]*content // what is there
@@ -29,8 +32,8 @@ type content struct{ live, synced []byte }
 
 var errPower = errors.New("power cut")
 
-func newFragile(left int) *fragile {
-	return &fragile{left: left, fails: errPower, names: map[string]*content{}, synced: map[string]*content{}}
+func newFragile(left int, named bool) *fragile {
+	return &fragile{osDisk: osDisk{named: named}, left: left, fails: errPower, names: map[string]*content{}, synced: map[string]*content{}}
 }
 
 // step is called before each operation.
@@ -50,8 +53,12 @@ func (d *fragile) Create(path string) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.names[path] = &content{}
-	return &fragileFile{file: f, d: d, c: d.names[path]}, nil
+	out := &fragileFile{file: f, d: d, c: &content{}, path: path}
+	if named, ok := f.(*namedFile); ok {
+		out.temp = named.temp
+		d.names[out.temp] = out.c
+	}
+	return out, nil
 }
 
 func (d *fragile) Mkdir(path string) error {
@@ -60,17 +67,6 @@ func (d *fragile) Mkdir(path string) error {
 	}
 	d.names[path] = nil
 	return d.osDisk.Mkdir(path)
-}
-
-func (d *fragile) Link(from, to string) error {
-	if err := d.step(); err != nil {
-		return err
-	}
-	if err := d.osDisk.Link(from, to); err != nil {
-		return err
-	}
-	d.names[to] = d.names[from]
-	return nil
 }
 
 func (d *fragile) Remove(path string) error {
@@ -100,8 +96,28 @@ func (d *fragile) SyncDir(path string) error {
 
 type fragileFile struct {
 	file
-	d *fragile
-	c *content
+	d          *fragile
+	c          *content
+	path, temp string // temp is empty for a file without a name
+}
+
+func (f *fragileFile) Link() error {
+	if err := f.d.step(); err != nil {
+		return err
+	}
+	if err := f.file.Link(); err != nil {
+		return err
+	}
+	f.d.names[f.path] = f.c
+	return nil
+}
+
+// Discard is an operation if there is a name to remove.
+func (f *fragileFile) Discard() {
+	if f.temp == "" || f.d.removes || f.d.step() == nil {
+		f.file.Discard()
+		delete(f.d.names, f.temp)
+	}
 }
 
 func (f *fragileFile) Write(p []byte) (int, error) {
@@ -158,11 +174,17 @@ func (d *fragile) after(t *testing.T, live string, allNames, zeros bool) *Bucket
 // TestPowerCut cuts the power before each operation of a write of several objects. Whatever the disk then
 // holds, each object is whole or absent, and whole if its Close said so.
 func TestPowerCut(t *testing.T) {
+	for _, named := range []bool{true, false} {
+		t.Run(fmt.Sprintf("named=%v", named), func(t *testing.T) { cutPower(t, named) })
+	}
+}
+
+func cutPower(t *testing.T, named bool) {
 	data := []byte("the whole content")
 	keys := []string{"x", "a/b/y", "a/z"}
 	for n := 0; ; n++ {
 		live := t.TempDir()
-		disk := newFragile(n)
+		disk := newFragile(n, named)
 		b := &Bucket{dir: live, disk: disk}
 		done := map[string]bool{}
 		for _, key := range keys {
@@ -222,12 +244,18 @@ func checkAfterCut(t *testing.T, b *Bucket, keys []string, data []byte, done map
 // TestFullDisk fills the disk at each operation: the error says so, no object is there, and nothing is left of
 // the attempt.
 func TestFullDisk(t *testing.T) {
+	for _, named := range []bool{true, false} {
+		t.Run(fmt.Sprintf("named=%v", named), func(t *testing.T) { fillDisk(t, named) })
+	}
+}
+
+func fillDisk(t *testing.T, named bool) {
 	for n := 0; ; n++ {
 		dir := t.TempDir()
-		disk := newFragile(n)
+		disk := newFragile(n, named)
+		disk.removes = true
 		disk.fails = &os.PathError{Op: "write", Path: "secret-name", Err: syscall.ENOSPC}
-		full := &fullDisk{disk}
-		err := createIn(&Bucket{dir: dir, disk: full}, "a/x", []byte("some data"))
+		err := createIn(&Bucket{dir: dir, disk: disk}, "a/x", []byte("some data"))
 		if err == nil {
 			t.Logf("%d operations, each on a full disk", n)
 			return
@@ -243,7 +271,10 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fullDisk still removes files.
-type fullDisk struct{ *fragile }
-
-func (d *fullDisk) Remove(path string) error { return d.osDisk.Remove(path) }
+// TestNamedConforms runs the suite where files can't be written without a name.
+func TestNamedConforms(t *testing.T) {
+	dir := t.TempDir()
+	blobtest.Run(t, blobtest.Store{Big: 4 << 20, Parts: 1 << 18, Open: func(*testing.T) blobio.Bucket {
+		return &Bucket{dir: dir, disk: osDisk{named: true}}
+	}})
+}

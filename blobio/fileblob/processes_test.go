@@ -1,6 +1,7 @@
 package fileblob_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/fileblob"
@@ -109,3 +111,49 @@ func TestRacer(t *testing.T) {
 }
 
 func racerData(name string) []byte { return bytes.Repeat([]byte(name), 10_000) }
+
+// TestKilledWriterLeavesNoObject kills a process in the middle of a write: there is no object, and its key is
+// free.
+func TestKilledWriterLeavesNoObject(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestVictim$")
+	cmd.Env = append(os.Environ(), envDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "writing\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	b := fileblob.Open(dir)
+	for info, err := range b.List(t.Context(), "") {
+		t.Errorf("listed %q, %v", info.Key, err)
+	}
+	if err := create(b, "a/victim", "the next attempt"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVictim is the process of TestKilledWriterLeavesNoObject.
+func TestVictim(t *testing.T) {
+	dir := os.Getenv(envDir)
+	if dir == "" {
+		t.Skip("runs as the process of TestKilledWriterLeavesNoObject only")
+	}
+	w, err := fileblob.Open(dir).Create(context.Background(), "a/victim", blobio.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("writing")
+	time.Sleep(time.Minute)
+}

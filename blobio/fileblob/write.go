@@ -2,7 +2,6 @@ package fileblob
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -23,19 +22,11 @@ func (b *Bucket) Create(ctx context.Context, key string, _ blobio.CreateOptions)
 	if err := makeFolders(b.disk, filepath.Dir(path)); err != nil {
 		return nil, b.fail("create", key, err)
 	}
-	w := &writer{ctx: ctx, b: b, key: key, path: path, temp: tempName(path)}
-	if w.f, err = b.disk.Create(w.temp); err != nil {
+	f, err := b.disk.Create(path)
+	if err != nil {
 		return nil, b.fail("create", key, err)
 	}
-	return w, nil
-}
-
-// tempName is a name beside path. A name of the full 255 bytes that most file systems allow leaves no room, so
-// the name's end is dropped.
-func tempName(path string) string {
-	dir, name := filepath.Split(path)
-	const most = 200
-	return dir + unfinished + name[:min(len(name), most)] + "." + rand.Text()
+	return &writer{ctx: ctx, b: b, key: key, path: path, f: f}, nil
 }
 
 // makeFolders makes what is missing of dir, from the top, and syncs each folder that got a new entry. Another
@@ -57,11 +48,11 @@ func makeFolders(d disk, dir string) error {
 }
 
 type writer struct {
-	ctx        context.Context
-	b          *Bucket
-	key        string
-	path, temp string
-	f          file // nil once closed or aborted
+	ctx  context.Context
+	b    *Bucket
+	key  string
+	path string
+	f    file // nil once closed or aborted
 }
 
 func (w *writer) Write(p []byte) (int, error) {
@@ -90,13 +81,10 @@ func (w *writer) Close() error {
 	if err := w.f.Sync(); err != nil {
 		return w.b.fail("create", w.key, err)
 	}
-	if err := w.f.Close(); err != nil {
+	if err := w.f.Link(); err != nil {
 		return w.b.fail("create", w.key, err)
 	}
-	if err := w.b.disk.Link(w.temp, w.path); err != nil {
-		return w.b.fail("create", w.key, err)
-	}
-	_ = w.b.disk.Remove(w.temp)
+	w.Abort() // the file itself stays
 	return w.b.undurable("create", w.key, w.b.disk.SyncDir(filepath.Dir(w.path)))
 }
 
@@ -105,7 +93,6 @@ func (w *writer) Abort() {
 	if w.f == nil {
 		return
 	}
-	w.f.Close()
-	_ = w.b.disk.Remove(w.temp)
+	w.f.Discard()
 	w.f = nil
 }
