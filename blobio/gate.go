@@ -130,8 +130,13 @@ type pace struct {
 	count, last float64
 }
 
-// slowest is the lowest limit, in requests per second: one that still finds out that the store recovered.
-const slowest = 1
+const (
+	// slowest is the lowest limit, in requests per second: one that still finds out that the store recovered.
+	slowest = 1
+	// harmless is a rate in requests per second that makes no store busy by itself. A short command that asked
+	// for less is not slowed to a crawl by one busy answer; more of them still halve its rate down to slowest.
+	harmless = 32
+)
 
 func (p *pace) wait(ctx context.Context) error {
 	p.mu.Lock()
@@ -173,7 +178,7 @@ func (p *pace) answered(begin time.Time, busy bool) {
 	}
 	if p.busy {
 		p.tick()
-		p.peak = max(p.last, p.count, slowest)
+		p.peak = max(p.last, p.count, harmless)
 		limit := p.peak / 2
 		if p.tokens != nil {
 			limit = min(limit, float64(p.tokens.Limit())/2)
