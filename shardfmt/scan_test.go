@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 func open(t testing.TB, sp *blobio.Space, url string, size int64) *Shard {
@@ -196,4 +197,63 @@ func TestMergedGoldenShards(t *testing.T) {
 			checkRows(t, &interop.Case{Name: name, Dir: filepath.Join(dir, name)}, ScanOptions{})
 		})
 	}
+}
+
+// A scan reads little more than the buffers of its columns, each once, in few requests.
+func TestScanRequests(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	const n = 200_000
+	w := writeSample(t, sp, "mem://requests2/s.amudai.shard", n, WriterOptions{StripeRows: n / 2})
+	for _, c := range []struct {
+		name    string
+		o       ScanOptions
+		columns []string // whose buffers are needed
+		gets    int64
+	}{
+		{"all", ScanOptions{}, []string{"id", "name", "score", "ok", "same", "tags", "pos"}, 2 * 7},
+		{"one column", ScanOptions{Columns: []string{"score"}}, []string{"score"}, 2},
+		{"two columns", ScanOptions{Columns: []string{"id", "pos"}}, []string{"id", "pos"}, 2 * 2},
+		{"filter on what is read", ScanOptions{Columns: []string{"score"}, Filter: bind(t, open(t, sp, w.URL, 0), "score >= 0")}, []string{"score"}, 2 * 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, sp, w.URL, w.Size)
+			needed := int64(0)
+			for i := range s.Stripes() {
+				needed += storedBytes(t, s, i, c.columns)
+			}
+			before := sp.Counters()
+			for _, err := range s.Scan(ctx, c.o) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := sp.Counters().Sub(before)
+			t.Logf("needed %d: %+v", needed, got)
+			if float64(got.GetBytes) > 1.05*float64(needed) || got.Gets > c.gets {
+				t.Errorf("%d bytes needed: %+v", needed, got)
+			}
+		})
+	}
+}
+
+// storedBytes is the size of the buffers of fields of a stripe, with all below them.
+func storedBytes(t testing.TB, s *Shard, stripe int, columns []string) (n int64) {
+	t.Helper()
+	part, err := s.Project(context.Background(), columns, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part.Walk(func(_ string, node *schema.Node) bool {
+		d, _, err := s.Root().StripeField(context.Background(), stripe, node.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range d.Encodings[0].GetNative().Buffers {
+			n += int64(b.Buffer.Range.End - b.Buffer.Range.Start)
+		}
+		return true
+	})
+	return n
 }

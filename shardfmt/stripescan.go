@@ -34,9 +34,10 @@ type stripeScan struct {
 	left   []buffer.Range // rows that are still to be read
 	stats  ScanStats      // of prepare
 
-	filter  []field.Column // of scan.needed, and of the marker behind them
-	output  []field.Column // of scan.project
-	batches int            // rows of a batch
+	filter  []field.Column        // of scan.needed, and of the marker behind them
+	output  []field.Column        // of scan.project
+	shared  map[field.Column]bool // that are in both
+	batches int                   // rows of a batch
 }
 
 // lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
@@ -77,6 +78,7 @@ func (s *stripeScan) prepare() error {
 			return err
 		}
 	}
+	s.share()
 	if s.marker != nil && s.stripes[s.index].Deleted > 0 {
 		c, err := s.open([]*schema.Node{s.marker})
 		if err != nil {
@@ -90,6 +92,22 @@ func (s *stripeScan) prepare() error {
 	}
 	window, _ := cutWindow(s.left, s.windowRows())
 	return s.fetch(s.first(), window)
+}
+
+// share makes one column of what filter and output both need, so that it is fetched once.
+func (s *stripeScan) share() {
+	if s.needed == nil {
+		return
+	}
+	s.shared = make(map[field.Column]bool)
+	for i, n := range s.project.Fields {
+		for k, m := range s.needed.Fields {
+			if n.ID == m.ID && schema.EqualNodes(n, m) {
+				s.output[i] = s.filter[k]
+				s.shared[s.filter[k]] = true
+			}
+		}
+	}
 }
 
 // run reads the rows, window by window.
@@ -167,12 +185,17 @@ func (s *stripeScan) whole(ranges []buffer.Range) bool {
 // first are the columns that are fetched before anything is decoded: those of the filter, and all others if
 // there is none or they are small.
 func (s *stripeScan) first() []field.Column {
-	stored := uint64(0)
-	for _, c := range s.output {
-		stored += c.Size()
+	if len(s.filter) == 0 {
+		return s.output
 	}
-	if len(s.filter) == 0 || stored < lateBytes {
-		return append(s.filter[:len(s.filter):len(s.filter)], s.output...)
+	others, stored := s.filter[:len(s.filter):len(s.filter)], uint64(0)
+	for _, c := range s.output {
+		if !s.shared[c] {
+			others, stored = append(others, c), stored+c.Size()
+		}
+	}
+	if stored < lateBytes {
+		return others
 	}
 	return s.filter
 }
@@ -264,6 +287,11 @@ func (s *stripeScan) find(ranges []buffer.Range) (found []match, err error) {
 		}
 		if span, any := spanOf(bitmap, int(r.Len())); any {
 			found = append(found, match{r, buffer.Range{Start: r.Start + span.Start, End: r.Start + span.End}, bitmap})
+		}
+		for _, c := range s.filter {
+			if !s.shared[c] {
+				c.Release(r.End)
+			}
 		}
 		return nil
 	})

@@ -29,8 +29,12 @@ type indexed struct {
 	index *buffer.RangeIndex
 }
 
-// indexes fetches the range indexes of the filter's fields, all at once. One that can't be read is an error,
-// but one of an unknown version only prunes nothing.
+// smallColumns is the size of the columns up to which they are fetched with the range indexes instead of after
+// them: less than a round trip costs.
+const smallColumns = 256 << 10
+
+// indexes fetches the range indexes of the filter's fields, all at once, and with them the columns if they are
+// small. An index that can't be read is an error, but one of an unknown version only prunes nothing.
 func (s *stripeScan) indexes() (out []indexed, err error) {
 	if s.stripes[s.index].Records <= buffer.RangeIndexBlock {
 		return nil, nil
@@ -53,8 +57,32 @@ func (s *stripeScan) indexes() (out []indexed, err error) {
 	if err != nil || len(round) == 0 {
 		return nil, err
 	}
-	err = fetch(s.ctx, s.sp, round) // which fills out
+	with, err := s.smallNeeds()
+	if err != nil {
+		return nil, err
+	}
+	err = fetch(s.ctx, s.sp, append(round, with...)) // which fills out
 	return out, err
+}
+
+// smallNeeds are the requests of the columns that are read first, if they are small.
+func (s *stripeScan) smallNeeds() (round []buffer.Request, err error) {
+	first, stored := s.first(), uint64(0)
+	for _, c := range first {
+		stored += c.Size()
+	}
+	if stored > smallColumns {
+		return nil, nil
+	}
+	rows := []buffer.Range{s.rows}
+	for _, c := range first {
+		q, err := c.Need(rows, s.whole(rows))
+		if err != nil {
+			return nil, err
+		}
+		round = append(round, q...)
+	}
+	return round, nil
 }
 
 // aligned says that positions of a node are rows: it is a top-level field. (Members of structs would do, but
