@@ -132,6 +132,7 @@ func TestRedact(t *testing.T) {
 		"d;sig=abc/k":                              "d;sig=…/k",
 		"x/" + strings.Repeat("y", 300):            "x/" + strings.Repeat("y", 198) + "…",
 		"https://u:p@w@h/k":                        "https://…@h/k",
+		"s3://b/" + strings.Repeat("y", 1<<20):     "s3://…",
 		"https://h/X-Amz-Signature=abc&X-Amz-Date": "https://h/X-Amz-Signature=…",
 	} {
 		if got := Redact(raw); got != want {

@@ -20,7 +20,7 @@ type Store struct {
 	ReadOnly bool
 	// Seed puts an object into a read-only store.
 	Seed func(t *testing.T, key string, data []byte)
-	// Big is the size of the streamed object, DefaultBig if 0.
+	// Big is the size of the streamed object, DefaultBig if 0 (much less with -short).
 	Big int64
 	// Parts is the size of an object that takes more than one request to write, DefaultParts if 0. The suite
 	// has Racers of them under way at once.
@@ -39,6 +39,8 @@ type Store struct {
 const (
 	// DefaultBig is large enough that a driver which gathers the object in memory stands out.
 	DefaultBig = 100 << 20
+	// shortBig is for runs with -short, as those of the race detector; the memory is not watched then.
+	shortBig = 8 << 20
 	// DefaultParts is more than any of the clouds' drivers sends in one request.
 	DefaultParts = 17 << 20
 	// DefaultPageKeys is small enough for a file system; clouds list 1,000 (S3, GCS) or 5,000 (Azure) keys
@@ -50,6 +52,9 @@ const (
 func Run(t *testing.T, store Store) {
 	if store.Big == 0 {
 		store.Big = DefaultBig
+		if testing.Short() {
+			store.Big = shortBig
+		}
 	}
 	if store.Parts == 0 {
 		store.Parts = DefaultParts
