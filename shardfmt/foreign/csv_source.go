@@ -214,18 +214,12 @@ func (s *csvSource) append(rec *csvRecord) error {
 		s.current = rec.input
 	}
 	filled := 0
-	for i, cell := range rec.cells {
+	for i := range rec.cells {
 		f := s.index[i]
 		if f < 0 {
 			continue
 		}
-		err := error(nil)
-		if cell.null() {
-			err = s.columns[f].null()
-		} else {
-			err = s.cells[f](rec.cell(i))
-		}
-		if err != nil {
+		if err := s.put(f, rec, i); err != nil {
 			return located(err, rec.input, rec.line)
 		}
 		filled++
@@ -234,6 +228,14 @@ func (s *csvSource) append(rec *csvRecord) error {
 		return nil
 	}
 	return s.fill(rec)
+}
+
+// put appends field i of a record to a column.
+func (s *csvSource) put(column int, rec *csvRecord, i int) error {
+	if rec.cells[i].null() {
+		return s.columns[column].null()
+	}
+	return s.cells[column](rec.cell(i))
 }
 
 // fill appends null to the fields that the input doesn't have.

@@ -357,3 +357,43 @@ func FuzzNDJSON(f *testing.F) {
 		}
 	})
 }
+
+// Every type, read from anything: what is accepted is written as text that reads back to the same text.
+func FuzzValues(f *testing.F) {
+	s, err := schema.Parse("i: Int8, u: UInt64, f: Float32, d: Float64, b: Boolean, t: DateTime, p: TimeSpan, n: Decimal, s: String, " +
+		"x: Binary, z: FixedSizeBinary(2), g: Guid, y: Dynamic, l: List<Int8>, q: FixedSizeList(2)<Int8>, m: Map<String, Int8>, o: Struct<a: Int8>, v: Union<Int8, Float32, String>")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"i":1,"u":2,"f":0.5,"d":"NaN","b":true,"t":"2024-01-01T00:00:00Z","p":"-1.00:00:00","n":"1E+5","s":"x","x":"AA==","z":"AAA="}`))
+	f.Add([]byte(`{"g":"00112233-4455-6677-8899-aabbccddeeff","y":{"a":[1]},"l":[1],"q":[1,2],"m":{"a":1},"o":{"a":1},"v":0.1}`))
+	sp := blobio.NewSpace()
+	read := func(in string) (string, error) {
+		src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Stdin: strings.NewReader(in), Schema: s})
+		if err != nil {
+			return "", err
+		}
+		defer src.Close()
+		var out bytes.Buffer
+		sink, _ := foreign.NewSink(foreign.NDJSON, &out, s, foreign.SinkOptions{})
+		for {
+			b, err := src.Next(context.Background())
+			if err == io.EOF {
+				return out.String(), nil
+			}
+			if err != nil {
+				return "", err
+			}
+			sink.Write(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		once, err := read(string(text))
+		if err != nil {
+			return
+		}
+		if twice, err := read(once); err != nil || once != twice {
+			t.Fatalf("%q is written as %q, which reads as %q (%v)", text, once, twice, err)
+		}
+	})
+}

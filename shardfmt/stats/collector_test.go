@@ -302,3 +302,29 @@ func BenchmarkIntegers(b *testing.B) {
 		NewCollector(n, Options{}).Add(a)
 	}
 }
+
+func BenchmarkStrings(b *testing.B) {
+	values := make([]any, 65536)
+	size := 0
+	for i := range values {
+		s := strings.Repeat("abcdefghij", 1+i%4) + string(rune('a'+i%26)) + strings.Repeat("x", i%7)
+		values[i], size = s, size+len(s)
+	}
+	a := build(leaf(schema.String), values...)
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		NewCollector(leaf(schema.String), Options{}).Add(a)
+	}
+}
+
+func BenchmarkFloats(b *testing.B) {
+	values := make([]any, 65536)
+	for i := range values {
+		values[i] = float64(i) * 1.1
+	}
+	a := build(leaf(schema.Float64), values...)
+	b.SetBytes(8 * int64(len(values)))
+	for b.Loop() {
+		NewCollector(leaf(schema.Float64), Options{}).Add(a)
+	}
+}
