@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/shardcat/shardcat/shardfmt/block"
 	"github.com/shardcat/shardcat/shardfmt/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/encode"
@@ -290,5 +291,41 @@ func TestUnionVariantOutOfRange(t *testing.T) {
 	f.set(node.ID, count(2))
 	if _, err := f.read(node, 2); !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Error(err)
+	}
+}
+
+// Blocks without checksums are legal.
+func TestBlocksWithoutChecksums(t *testing.T) {
+	f := newForm()
+	sub, err := encode.Numbers(nil, []int32{8, 9}, nil, &encode.Options{Profile: encode.Plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m buffer.MapBuilder
+	b := block.AppendFrame(nil, nil, sub, false)
+	m.Add(2, uint32(len(b)))
+	f.buffer(metapb.BufferKind_DATA, m.Append(b), len(b)).BlockChecksums = false
+	f.set(0, count(2))
+	f.want(t, &schema.Node{Name: "i", Basic: schema.Int32, Signed: true}, 2, "[8 9]")
+}
+
+// A null union reads as its first variant, null.
+func TestNullUnion(t *testing.T) {
+	a, b := &schema.Node{Name: "a", Basic: schema.Boolean}, &schema.Node{Name: "b", Basic: schema.String}
+	node := &schema.Node{Name: "u", Basic: schema.Union, Children: []*schema.Node{a, b}}
+	(&schema.Schema{Fields: []*schema.Node{node}}).Number()
+	f := newForm()
+	stream(t, f, metapb.BufferKind_DATA, []uint8{1, 1, 0})
+	stream(t, f, metapb.BufferKind_PRESENCE, []uint8{0b101})
+	f.set(node.ID, count(3))
+	f.set(a.ID, &metapb.FieldDescriptor{PositionCount: 3, ConstantValue: meta.Bool(true)}, native(new(metapb.NativeDataEncoding)))
+	f.set(b.ID, &metapb.FieldDescriptor{PositionCount: 3, ConstantValue: meta.Text("x")}, native(new(metapb.NativeDataEncoding)))
+	got, err := f.read(node, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := got.(*array.SparseUnion)
+	if u.ChildID(0) != 1 || u.ChildID(1) != 0 || !u.Field(0).IsNull(1) || u.Field(0).IsNull(2) {
+		t.Errorf("%v", u)
 	}
 }
