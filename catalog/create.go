@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -67,12 +68,16 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 		}
 	}
 	opts := []icecatalog.CreateTableOpt{icecatalog.WithPartitionSpec(spec), icecatalog.WithProperties(properties)}
+	location := ""
 	if c.warehouse != "" {
-		opts = append(opts, icecatalog.WithLocation(c.newLocation(name)))
+		location = c.newLocation(name)
+		opts = append(opts, icecatalog.WithLocation(location))
 	}
 	created, err := c.ice.CreateTable(ctx, name.identifier(), ice, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", name, translate(err))
+		if created, err = c.settleCreate(ctx, name, location, err); err != nil {
+			return nil, fmt.Errorf("table %s: %w", name, translate(err))
+		}
 	}
 	t := &Table{cat: c, name: name}
 	if err := t.set(ctx, created); err != nil {
@@ -81,7 +86,39 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 	if err := t.matchNotes(ctx, o.Schema); err != nil {
 		return nil, err
 	}
-	return t, t.claimVault(ctx)
+	return t, t.claimNew(ctx)
+}
+
+// settleCreate finds out what became of a creation that ended with an error: the answer may have been lost after
+// the work was done. Nobody else makes a table at this location. It returns the table, or the error to end with.
+func (c *Catalog) settleCreate(ctx context.Context, name Name, location string, why error) (*table.Table, error) {
+	if location == "" || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
+		return nil, why
+	}
+	var err error
+	for n := 1; n <= maxReloads; n++ {
+		there, loadErr := c.ice.LoadTable(context.WithoutCancel(ctx), name.identifier())
+		switch err = loadErr; {
+		case err == nil && there.Location() == location:
+			return there, nil
+		case err == nil, errors.Is(err, icecatalog.ErrNoSuchTable), errors.Is(why, icecatalog.ErrTableAlreadyExists):
+			return nil, why
+		}
+		if pause(ctx, n) != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(why, err))
+}
+
+// claimNew claims the vault folder of a new table. The table stands without the claim: the first writer makes it.
+func (t *Table) claimNew(ctx context.Context) error {
+	err := t.claimVault(ctx)
+	if err == nil || errors.Is(err, ErrUnsafe) {
+		return err
+	}
+	t.cat.opts.Log.Warn("the vault folder of the new table is not claimed yet", "table", t.name.String(), "error", err)
+	return nil
 }
 
 func tableProperties(asked map[string]string, notes manifest.TypeNotes) (iceberg.Properties, error) {

@@ -112,8 +112,13 @@ func (c *Catalog) Drop(ctx context.Context, name Name) error {
 	if err := c.ice.DropTable(ctx, name.identifier()); err != nil {
 		return fmt.Errorf("table %s: %w", name, translate(err))
 	}
-	// After the drop, not before: a record beside a living table would give its shards to collection.
-	return c.putRecord(ctx, t.VaultFolder()+"_dropped.json", record)
+	// After the drop, not before: a record beside a living table would give its shards to collection. The drop
+	// stands whether or not the record can be written; without it the folder costs space, not data.
+	if err := c.putRecord(context.WithoutCancel(ctx), t.VaultFolder()+"_dropped.json", record); err != nil {
+		c.opts.Log.Warn("the table is dropped, but its folder lacks the record by which it is collected",
+			"folder", t.VaultFolder(), "metadata", record.Metadata, "error", err)
+	}
+	return nil
 }
 
 // owns tells whether an object lies in the table's own vault folder.
