@@ -43,6 +43,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -188,7 +189,7 @@ func write(ctx context.Context, sp *blobio.Space, out string, root []byte) error
 		return fmt.Errorf("reading back %s: %w", out, err)
 	}
 	if info.Size != int64(len(root)) || string(back) != string(root) {
-		return fmt.Errorf("reading back %s: not what was written", out)
+		return corrupt.Locate(corrupt.At(-1, "the store returns other bytes than were written"), out, 0)
 	}
 	_, _, _, err = meta.ParseTail(back, info.Size)
 	return err
