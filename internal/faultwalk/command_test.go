@@ -1,0 +1,278 @@
+package faultwalk
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+// command is one of the command line's, run as it runs them.
+type command struct {
+	name string
+	run  func(r *session) error
+	// after is the state that it leads to; nil for a command that only reads, which must print the same.
+	after func(before state) state
+	// between are states, besides before and after, in which a command of several steps may stop with an error.
+	between func(s state) bool
+	// hidden is where a list that leaves out a new file may lead: whole files are missing, nothing else.
+	hidden func(before state) state
+	// either: an error may mean that it was done, which the next run will say.
+	either bool
+	// again are errors by which a second run may say that the first was done.
+	again []error
+}
+
+// commands are those of the main job.
+var commands = []command{
+	{name: "shard write", either: true, run: func(r *session) error { return writeShard(r, outputs[0], land...) },
+		after: func(s state) state { s.files[outputs[0]] = landed(); return s }, again: []error{blobio.ErrExists}},
+	{name: "shard cat", run: catShard},
+	{name: "shard inspect", run: inspectShard},
+	{name: "shard verify", run: verifyShard},
+	{name: "shard merge", run: mergeShards, either: true, again: []error{blobio.ErrExists},
+		after: func(s state) state {
+			twice := append(ingested(0), ingested(0)...)
+			slices.Sort(twice)
+			s.files[outputs[1]] = twice
+			return s
+		}},
+	{name: "table create", run: createTable, again: []error{catalog.ErrExists},
+		after: func(s state) state { s.tables[fresh.String()], s.shards[fresh.String()] = nil, 0; return s }},
+	{name: "table list", run: listTables},
+	{name: "table describe", run: describeTable},
+	{name: "table history", run: tableHistory},
+	{name: "table drop", run: func(r *session) error { return r.tables.Drop(r.ctx, flights) }, again: []error{catalog.ErrNotFound},
+		after: func(s state) state {
+			delete(s.tables, flights.String())
+			delete(s.shards, flights.String())
+			return s
+		}},
+	{name: "ingest", run: func(r *session) error { return ingestInto(r, flights, false, land...) }, after: grown(2, landed())},
+	{name: "ingest FOLDER", run: func(r *session) error { return ingestInto(r, flights, false, "land") }, after: grown(2, landed()),
+		hidden: grown(1, ingested(300))},
+	{name: "ingest --create", run: func(r *session) error { return ingestInto(r, fresh, true, land...) },
+		after: func(s state) state { s.tables[fresh.String()], s.shards[fresh.String()] = landed(), 2; return s },
+		between: func(s state) bool {
+			rows, there := s.tables[fresh.String()]
+			return there && len(rows) == 0
+		}},
+	{name: "register", run: register, after: grown(2, append(ingested(0), ingested(0)...))},
+	{name: "scan", run: func(r *session) error { return scan(r, catalog.ScanOptions{}) }},
+	{name: "plan", run: plan},
+	{name: "compact", run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
+}
+
+// grown is the table with more shards and rows.
+func grown(shards int, rows []string) func(state) state {
+	return func(s state) state {
+		all := append(slices.Clone(s.tables[flights.String()]), rows...)
+		slices.Sort(all)
+		s.tables[flights.String()] = all
+		s.shards[flights.String()] += shards
+		return s
+	}
+}
+
+// land are files to ingest, by name: a folder with a stale list would honestly have fewer.
+var land = []string{"land/d.ndjson", "land/e.ndjson"}
+
+// landed are the rows of land.
+func landed() []string { return append(ingested(300), ingested(400)...) }
+
+// ingested are the rows of 20 records as the program prints them.
+func ingested(first int) []string {
+	s, err := schema.Parse(columns)
+	if err != nil {
+		panic(err)
+	}
+	space := newSpace()
+	defer space.Close()
+	r := &session{ctx: background, root: "mem://faultwalk-rows", space: space}
+	name := fmt.Sprintf("%d.ndjson", first)
+	if err := space.Put(r.ctx, r.url(name), records(first, 20)); err != nil {
+		panic(err)
+	}
+	src, err := r.source(foreign.SourceOptions{Schema: s}, name)
+	if err != nil {
+		panic(err)
+	}
+	defer src.Close()
+	rows, err := lines(batches(r.ctx, src), s)
+	if err != nil {
+		panic(err)
+	}
+	return rows
+}
+
+func writeShard(r *session, out string, in ...string) error {
+	src, err := r.source(foreign.SourceOptions{}, in...)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	w, err := shardfmt.NewWriter(r.ctx, r.space, r.url(out), src.Schema(), shardfmt.WriterOptions{StripeRows: 15})
+	if err != nil {
+		return err
+	}
+	if err := copyRows(r.ctx, w, src); err != nil {
+		w.Abort()
+		return err
+	}
+	if _, err := w.Close(); err != nil {
+		w.Abort()
+		return err
+	}
+	return nil
+}
+
+func catShard(r *session) (err error) {
+	r.out, err = r.shard("files/one.amudai.shard")
+	return err
+}
+
+func inspectShard(r *session) error {
+	x, err := inspect.Shard(r.ctx, r.space, r.url("files/one.amudai.shard"), inspect.Options{Detail: inspect.Blocks})
+	if err != nil {
+		return err
+	}
+	r.out = append(r.out, fmt.Sprint(x.Records, len(x.Stripes)))
+	return nil
+}
+
+// verifyShard fails where the command would end with exit code 3.
+func verifyShard(r *session) error {
+	report, err := verify.Shard(r.ctx, r.space, r.url("files/one.amudai.shard"), verify.Options{})
+	if err != nil {
+		return err
+	}
+	if !report.OK {
+		return fmt.Errorf("%w: %+v", errDamage, report.Errors)
+	}
+	r.out = append(r.out, fmt.Sprint(report.Objects, report.Bytes))
+	return nil
+}
+
+// errDamage is a report of verify that found some.
+var errDamage = errors.New("the shard is damaged")
+
+func mergeShards(r *session) error {
+	_, err := merge.Concat(r.ctx, r.space, r.url(outputs[1]), []merge.Input{
+		{URL: r.url("files/one.amudai.shard")}, {URL: r.url("files/two.amudai.shard")}}, merge.Options{})
+	return err
+}
+
+func createTable(r *session) error {
+	s, err := schema.Parse(columns)
+	if err != nil {
+		return err
+	}
+	_, err = r.tables.Create(r.ctx, fresh, catalog.CreateOptions{Schema: s, CreateNamespace: true})
+	return err
+}
+
+func listTables(r *session) error {
+	names, err := r.tables.Tables(r.ctx, "")
+	for _, n := range names {
+		r.out = append(r.out, n.String())
+	}
+	return err
+}
+
+func describeTable(r *session) error {
+	t, err := r.tables.Load(r.ctx, flights)
+	if err != nil {
+		return err
+	}
+	r.out = append(r.out, fmt.Sprintf("%+v", t.Describe()))
+	return nil
+}
+
+func tableHistory(r *session) error {
+	t, err := r.tables.Load(r.ctx, flights)
+	if err != nil {
+		return err
+	}
+	for _, s := range t.History() {
+		r.out = append(r.out, fmt.Sprint(s.ID, s.Operation))
+	}
+	return nil
+}
+
+// ingestInto lands files; with create a table that is not there is made by their schema.
+func ingestInto(r *session, name catalog.Name, create bool, files ...string) error {
+	t, err := r.tables.Load(r.ctx, name)
+	missing := errors.Is(err, catalog.ErrNotFound)
+	if err != nil && !(create && missing) {
+		return err
+	}
+	var o foreign.SourceOptions
+	if !missing {
+		o.Schema = t.Schema()
+	}
+	src, err := r.source(o, files...)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if missing {
+		t, err = r.tables.Create(r.ctx, name, catalog.CreateOptions{Schema: src.Schema(), CreateNamespace: true})
+		if err != nil {
+			return err
+		}
+	}
+	_, err = t.Ingest(r.ctx, src, catalog.IngestOptions{JobID: r.job, ShardRows: 20, StripeRows: 15})
+	return err
+}
+
+func register(r *session) error {
+	t, err := r.tables.Load(r.ctx, flights)
+	if err != nil {
+		return err
+	}
+	_, err = t.Register(r.ctx, []string{r.url("files/one.amudai.shard"), r.url("files/two.amudai.shard")},
+		catalog.RegisterOptions{JobID: r.job})
+	return err
+}
+
+func scan(r *session, o catalog.ScanOptions) error {
+	t, err := r.tables.Load(r.ctx, flights)
+	if err != nil {
+		return err
+	}
+	r.out, err = lines(t.Scan(r.ctx, o, nil), t.Schema())
+	return err
+}
+
+func plan(r *session) error {
+	t, err := r.tables.Load(r.ctx, flights)
+	if err != nil {
+		return err
+	}
+	p, err := compaction.NewPlan(r.ctx, t, compaction.Policy{})
+	if err != nil {
+		return err
+	}
+	for _, g := range p.Groups {
+		r.out = append(r.out, fmt.Sprint(g.Mode, g.Inputs, g.Records))
+	}
+	return nil
+}
+
+func compact(r *session) error {
+	t, err := r.tables.Load(r.ctx, flights)
+	if err != nil {
+		return err
+	}
+	_, err = compaction.Compact(r.ctx, t, compaction.Policy{}, compaction.Options{})
+	return err
+}

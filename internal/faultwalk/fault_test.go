@@ -1,0 +1,91 @@
+package faultwalk
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// fault is one way in which requests go wrong.
+type fault struct {
+	name string
+	// script for the n-th request of the kind; {n}, {n+2} and {n+4} stand for numbers.
+	script string
+	// kind of request that n counts, any if empty.
+	kind string
+	// brings is the class that it may bring besides the ones of a store that can't be reached.
+	brings []error
+	// hides: what is there may be said not to be.
+	hides bool
+}
+
+// at is the script for the n-th request.
+func (f *fault) at(n int) string {
+	s := strings.ReplaceAll(f.script, "{n}", fmt.Sprint(n))
+	return strings.ReplaceAll(strings.ReplaceAll(s, "{n+2}", fmt.Sprint(n+2)), "{n+4}", fmt.Sprint(n+4))
+}
+
+// goesOn tells whether it lasts to the end of the run, so that the command can't clean up.
+func (f *fault) goesOn() bool { return strings.Contains(f.script, "{n}-:") }
+
+var (
+	denied  = []error{blobio.ErrDenied}
+	damaged = []error{corrupt.ErrCorrupt, corrupt.ErrUnsupported}
+)
+
+// Iceberg's metadata and the text that is ingested have no checksums: a flipped bit in them is the transport's
+// to find. Every other byte is a shard's.
+const unprotected = "get~json *: stall 0s\nget~.avro *: stall 0s\n"
+
+// bucketFaults are in the language of blobtest's scripts.
+var bucketFaults = append([]fault{
+	{name: "unreachable once", script: "any {n}: fail transient"},
+	{name: "busy once", script: "any {n}: fail throttled"},
+	{name: "busy for a while", script: "any {n}-{n+2}: fail throttled after 2ms"},
+	{name: "denied once", script: "any {n}: fail denied", brings: denied},
+	{name: "denied now and then", script: "any {n}: fail denied\nany {n+2}: fail denied\nany {n+4}: fail denied", brings: denied},
+	{name: "denied from then on", script: "any {n}-: fail denied", brings: denied},
+	{name: "answer lost", script: "any {n}: lost transient"},
+	{name: "outcome unknown", script: "any {n}: lost unknown"},
+	{name: "unreachable from then on", script: "any {n}-: fail transient"},
+	{name: "every answer lost from then on", script: "any {n}-: lost transient"},
+	{name: "delivered twice", script: "any {n}: twice"},
+	{name: "stale list", script: "list {n}: hide", kind: "list", hides: true},
+	{name: "slow", script: "any {n}: stall 2ms"},
+}, bodyFaults...)
+
+// proxyFaults are in the language of faultproxy's scripts.
+var proxyFaults = append([]fault{
+	{name: "connection dropped", script: "any {n}: drop"},
+	{name: "answer lost", script: "any {n}: lost"},
+	{name: "answer became 500", script: "any {n}: lost 500"},
+	{name: "answer became 503", script: "any {n}: lost 503"},
+	{name: "503 once", script: "any {n}: fail 503"},
+	{name: "503 for a while", script: "any {n}-{n+2}: fail 503"},
+	{name: "503 with Retry-After", script: "any {n}: fail 503 after 1s"},
+	{name: "429 for a while", script: "any {n}-{n+2}: fail 429"},
+	{name: "503 from then on", script: "any {n}-: fail 503"},
+	{name: "403 once", script: "any {n}: fail 403", brings: denied},
+	{name: "403 now and then", script: "any {n}: fail 403\nany {n+2}: fail 403\nany {n+4}: fail 403", brings: denied},
+	{name: "403 from then on", script: "any {n}-: fail 403", brings: denied},
+	{name: "every answer lost from then on", script: "any {n}-: lost"},
+	{name: "connections refused from then on", script: "any {n}: call refuse"},
+	{name: "delivered twice", script: "any {n}: twice"},
+	{name: "slow body", script: "get {n}: slow 5ms"},
+	{name: "stale list", script: "list {n}: stale", kind: "list", hides: true},
+}, bodyFaults...)
+
+// bodyFaults are spelled alike in both languages.
+var bodyFaults = []fault{
+	{name: "body cut at its start", script: "get {n}: cut 0", kind: "get"},
+	{name: "body cut after a byte", script: "get {n}: cut 1", kind: "get"},
+	{name: "body cut within", script: "get {n}: cut 100", kind: "get"},
+	{name: "body cut before its last byte", script: "get {n}: cut -1", kind: "get"},
+	{name: "first byte flipped", script: unprotected + "get {n}: flip 0", kind: "get", brings: damaged},
+	{name: "byte 40 flipped", script: unprotected + "get {n}: flip 40", kind: "get", brings: damaged},
+	{name: "byte 300 flipped", script: unprotected + "get {n}: flip 300", kind: "get", brings: damaged},
+	{name: "byte 100 from the end flipped", script: unprotected + "get {n}: flip -100", kind: "get", brings: damaged},
+	{name: "last byte flipped", script: unprotected + "get {n}: flip -1", kind: "get", brings: damaged},
+}

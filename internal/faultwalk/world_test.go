@@ -1,0 +1,372 @@
+package faultwalk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+// world is what every run of a walk starts from: a catalog, a table of three shards, two shards beside it and a
+// file to ingest.
+type world struct {
+	store *store
+	// catalog is the folder of the SQLite file, kept a copy of it. The file's path is part of a catalog's identity.
+	catalog, kept string
+	objects       map[string]bool // by URL
+	state         state
+}
+
+// The names in a world.
+var (
+	flights = catalog.Name{Namespace: "default", Table: "flights"}
+	fresh   = catalog.Name{Namespace: "default", Table: "fresh"}
+)
+
+const columns = "id: int64, at: datetime, name: string, delay: double, tags: list<string>"
+
+// records are n lines of NDJSON with ids from first on.
+func records(first, n int) []byte {
+	var b bytes.Buffer
+	for i := first; i < first+n; i++ {
+		delay := fmt.Sprint(float64(i%7) / 4)
+		if i%5 == 0 {
+			delay = "null"
+		}
+		fmt.Fprintf(&b, `{"id":%d,"at":"2013-01-%02dT10:%02d:00Z","name":"flight %d","delay":%s,"tags":["a","t%d"]}`+"\n",
+			i, 1+i%28, i%60, i, delay, i%3)
+	}
+	return b.Bytes()
+}
+
+// newWorld builds one on a store.
+func newWorld(t *testing.T, at *store) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{store: at, catalog: filepath.Join(dir, "catalog"), kept: filepath.Join(dir, "kept")}
+	if err := os.Mkdir(w.catalog, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := w.session(t, at.straight)
+	defer func() {
+		r.close()
+		if err := os.CopyFS(w.kept, os.DirFS(w.catalog)); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	s, err := schema.Parse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.tables.Create(r.ctx, flights, catalog.CreateOptions{Schema: s, CreateNamespace: true}); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"in/a.ndjson", "in/b.ndjson", "in/c.ndjson", "land/d.ndjson", "land/e.ndjson"} {
+		if err := r.space.Put(r.ctx, r.url(name), records(100*i, 20)); err != nil {
+			t.Fatal(err)
+		}
+		if i < 3 {
+			r.job = fmt.Sprint("first-", i)
+			if err := ingestInto(r, flights, false, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range []string{"one", "two"} {
+		if err := writeShard(r, "files/"+name+".amudai.shard", "in/a.ndjson"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.objects = r.list(t, "")
+	w.state = w.observe(t)
+	return w
+}
+
+// reset makes everything as it was at the start.
+func (w *world) reset(t *testing.T) {
+	t.Helper()
+	space := newSpace()
+	defer space.Close()
+	w.store.straight(t, space)
+	for info, err := range space.List(t.Context(), w.store.root+"/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !w.objects[info.URL] {
+			if err := space.Delete(t.Context(), info.URL, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := errors.Join(os.RemoveAll(w.catalog), os.CopyFS(w.catalog, os.DirFS(w.kept))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// session is one run of the program, as far as a command sees it.
+type session struct {
+	ctx    context.Context
+	root   string
+	space  *blobio.Space
+	meta   *blobio.Space
+	tables *catalog.Catalog
+	job    string
+	out    []string // lines that it printed
+}
+
+// session opens the catalog over spaces that mount prepares.
+func (w *world) session(t *testing.T, mount func(*testing.T, *blobio.Space)) *session {
+	t.Helper()
+	r := &session{ctx: t.Context(), root: w.store.root, space: newSpace(), meta: newSpace()}
+	mount(t, r.space)
+	mount(t, r.meta)
+	var err error
+	r.tables, err = catalog.Open(r.ctx, catalog.Options{
+		URI: "sqlite:" + filepath.Join(w.catalog, "catalog.db"), Warehouse: r.url("wh"), Space: r.space, Metadata: r.meta,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *session) url(name string) string { return r.root + "/" + name }
+
+func (r *session) close() {
+	r.tables.Close()
+	r.space.Close()
+	r.meta.Close()
+}
+
+// list gives the objects below a folder.
+func (r *session) list(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for info, err := range r.space.List(r.ctx, r.url(folder)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[info.URL] = true
+	}
+	return out
+}
+
+// lines renders rows as the command line does.
+func lines(rows iter.Seq2[arrow.RecordBatch, error], s *schema.Schema) ([]string, error) {
+	var b bytes.Buffer
+	sink, err := foreign.NewSink(foreign.NDJSON, &b, s, foreign.SinkOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for batch, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		if err := sink.Write(batch); err != nil {
+			return nil, err
+		}
+	}
+	if err := sink.Close(); err != nil {
+		return nil, err
+	}
+	out := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	slices.Sort(out)
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" }), nil
+}
+
+// state is all that a user can see: the rows of each table and of each shard that a command wrote by name, and
+// the number of shards of each table.
+type state struct {
+	tables map[string][]string
+	shards map[string]int
+	files  map[string][]string
+}
+
+func (s state) String() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.tables)) {
+		fmt.Fprintf(&b, "%s: %d rows in %d shards; ", name, len(s.tables[name]), s.shards[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		fmt.Fprintf(&b, "%s: %d rows; ", name, len(s.files[name]))
+	}
+	return b.String()
+}
+
+func (s state) equal(o state) bool {
+	same := func(a, b []string) bool { return slices.Equal(a, b) }
+	return maps.EqualFunc(s.tables, o.tables, same) && maps.Equal(s.shards, o.shards) && maps.EqualFunc(s.files, o.files, same)
+}
+
+func (s state) clone() state {
+	return state{maps.Clone(s.tables), maps.Clone(s.shards), maps.Clone(s.files)}
+}
+
+// outputs are the shards that commands write under a chosen name.
+var outputs = []string{"files/out.amudai.shard", "files/merged.amudai.shard"}
+
+// observe looks at everything, straight, and verifies every shard it sees.
+func (w *world) observe(t *testing.T) state {
+	t.Helper()
+	r := w.session(t, w.store.straight)
+	defer r.close()
+	s := state{map[string][]string{}, map[string]int{}, map[string][]string{}}
+	names, err := r.tables.Tables(r.ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		s.tables[name.String()], s.shards[name.String()] = w.table(t, r, name)
+	}
+	for _, out := range outputs {
+		if _, err := r.space.Stat(r.ctx, r.url(out)); errors.Is(err, blobio.ErrNotFound) {
+			continue
+		}
+		rows, err := r.shard(out)
+		if err != nil {
+			t.Errorf("%s: %v", out, err)
+		}
+		whole(t, r, r.url(out), verify.Options{})
+		s.files[out] = rows
+	}
+	return s
+}
+
+// table gives a table's rows and number of shards; the shards must verify, and nothing may lie in its vault folder
+// that nobody knows of.
+func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, int) {
+	t.Helper()
+	tbl, err := r.tables.Load(r.ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := lines(tbl.Scan(r.ctx, catalog.ScanOptions{}, nil), tbl.Schema())
+	if err != nil {
+		t.Errorf("table %s: %v", name, err)
+	}
+	if d := tbl.Describe(); d.Records != int64(len(rows)) {
+		t.Errorf("table %s: %d rows, its summary says %d", name, len(rows), d.Records)
+	}
+	known, err := knownObjects(r, tbl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards := 0
+	for e, err := range tbl.Entries(r.ctx, catalog.At{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		shards++
+		allow, err := tbl.Allowed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := verify.Options{Size: e.RootBytes}
+		o.Policy.Allow = allow
+		whole(t, r, e.Path, o)
+	}
+	for info, err := range r.space.List(r.ctx, tbl.VaultFolder()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !known(info.URL) {
+			t.Errorf("nobody knows of %s", info.URL)
+		}
+	}
+	return rows, shards
+}
+
+// knownObjects tells which objects of a vault folder are records or named by the record of a job.
+func knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error) {
+	var prefixes []string
+	for info, err := range r.space.List(r.ctx, tbl.VaultFolder()+"_jobs/") {
+		if err != nil {
+			return nil, err
+		}
+		text, _, err := r.space.ReadAll(r.ctx, info.URL, 1<<20)
+		if err != nil {
+			return nil, err
+		}
+		var job catalog.JobRecord
+		if err := json.Unmarshal(text, &job); err != nil {
+			return nil, fmt.Errorf("%s: %w", info.URL, err)
+		}
+		for _, out := range job.Outputs {
+			prefixes = append(prefixes, strings.TrimSuffix(out, "*"))
+		}
+	}
+	prefixes = append(prefixes, tbl.VaultFolder()+"_jobs/", tbl.VaultFolder()+"_owner.json")
+	return func(url string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
+	}, nil
+}
+
+// whole verifies a shard.
+func whole(t *testing.T, r *session, url string, o verify.Options) {
+	t.Helper()
+	report, err := verify.Shard(r.ctx, r.space, url, o)
+	switch {
+	case err != nil:
+		t.Errorf("verify %s: %v", url, err)
+	case !report.OK:
+		t.Errorf("verify %s: %+v", url, report.Errors)
+	}
+}
+
+// shard reads all rows of a shard.
+func (r *session) shard(name string) ([]string, error) {
+	shard, err := shardfmt.Open(r.ctx, r.space, r.url(name), shardfmt.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := shard.Schema(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return lines(shard.Scan(r.ctx, shardfmt.ScanOptions{}), s)
+}
+
+// source opens files as records.
+func (r *session) source(o foreign.SourceOptions, names ...string) (foreign.Source, error) {
+	urls := make([]string, len(names))
+	for i, name := range names {
+		urls[i] = r.url(name)
+	}
+	return foreign.OpenSource(r.ctx, r.space, urls, o)
+}
+
+// copyRows moves all batches of a source into a writer.
+func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source) error {
+	for {
+		batch, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.Write(batch); err != nil {
+			return err
+		}
+	}
+}
