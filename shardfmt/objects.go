@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -184,13 +183,10 @@ func hasMap(kind metapb.BufferKind) bool {
 
 // image is an object on its way up.
 type image struct {
-	ctx  context.Context
-	sp   *blobio.Space
-	url  string
 	w    blobio.Writer
 	size int64
-	// sum is the checksum of the stripe at hand, all that of the whole object.
-	sum, all xxh3.Hasher
+	// sum is the checksum of the stripe at hand.
+	sum xxh3.Hasher
 }
 
 // create starts an object of a shard with its magic.
@@ -199,13 +195,12 @@ func create(ctx context.Context, sp *blobio.Space, url string) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	img := &image{ctx: ctx, sp: sp, url: url, w: w}
+	img := &image{w: w}
 	return img, img.write(meta.Magic[:])
 }
 
 func (i *image) write(b []byte) error {
 	i.sum.Write(b)
-	i.all.Write(b)
 	i.size += int64(len(b))
 	_, err := i.w.Write(b)
 	return err
@@ -220,38 +215,13 @@ func (i *image) align() error {
 	return nil
 }
 
-// close appends the last bytes and commits the object. If the store says that it is there already, or says
-// nothing, the object is read and compared: an attempt of our own may have been answered twice.
+// close appends the last bytes and commits the object.
 func (i *image) close(tail []byte) (int64, error) {
 	if err := i.write(tail); err != nil {
 		i.abort()
 		return 0, err
 	}
-	err := i.w.Close()
-	if err == nil {
-		return i.size, nil
-	}
-	if class := blobio.Class(err); class != blobio.ErrExists && class != blobio.ErrTransient && class != blobio.ErrUnknown {
-		return 0, err
-	}
-	if i.same() {
-		return i.size, nil
-	}
-	return 0, err
-}
-
-// same reads the object and tells whether it has our content.
-func (i *image) same() bool {
-	r, info, err := i.sp.Open(i.ctx, i.url, 0)
-	if err != nil {
-		return false
-	}
-	defer r.Close()
-	var h xxh3.Hasher
-	if _, err := io.Copy(&h, r); err != nil {
-		return false
-	}
-	return info.Size == i.size && h.Sum64() == i.all.Sum64()
+	return i.size, i.w.Close()
 }
 
 func (i *image) abort() {
