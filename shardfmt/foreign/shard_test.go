@@ -5,15 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -194,4 +198,65 @@ func firstDifference(a, b string) string {
 		}
 	}
 	return a[min(len(a), len(b)):]
+}
+
+// NaNs keep their payloads and zeros their signs, and byte strings of 1, 16 and 4,096 bytes their bytes.
+func TestBitsSurviveOurShards(t *testing.T) {
+	s := parse(t, "f: Float32, d: Float64, a: FixedSizeBinary(1), b: FixedSizeBinary(16), c: FixedSizeBinary(4096)")
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	defer b.Release()
+	for i := range 300 {
+		b.Field(0).(*array.Float32Builder).Append(math.Float32frombits(0x7F800001 + uint32(i)*7919))
+		b.Field(1).(*array.Float64Builder).Append(math.Float64frombits(0xFFF0000000000001 + uint64(i)*7919))
+		for j, n := range []int{1, 16, 4096} {
+			b.Field(2 + j).(*array.FixedSizeBinaryBuilder).Append(bytes.Repeat([]byte{byte(i)}, n))
+		}
+	}
+	batch := b.NewRecordBatch()
+	for _, profile := range profiles {
+		sp := blobio.NewSpace()
+		defer sp.Close()
+		url := "mem://bits/" + profile.String() + ".amudai.shard"
+		w, err := shardfmt.NewWriter(context.Background(), sp, url, s, shardfmt.WriterOptions{Profile: profile})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(batch); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		shard, err := shardfmt.Open(context.Background(), sp, url, shardfmt.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := int64(0)
+		for got, err := range shard.Scan(context.Background(), shardfmt.ScanOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := batch.NewSlice(at, at+got.NumRows())
+			for c := range 2 {
+				if !bytes.Equal(values(got.Column(c)), values(want.Column(c))) {
+					t.Errorf("%s: the bits of column %d differ", profile, c)
+				}
+			}
+			for c := 2; c < 5; c++ {
+				if !array.Equal(got.Column(c), want.Column(c)) {
+					t.Errorf("%s: column %d differs", profile, c)
+				}
+			}
+			at += got.NumRows()
+		}
+		if at != batch.NumRows() {
+			t.Errorf("%s: %d rows", profile, at)
+		}
+	}
+}
+
+// values are the bytes of an array of numbers.
+func values(a arrow.Array) []byte {
+	width := a.DataType().(arrow.FixedWidthDataType).BitWidth() / 8
+	return a.Data().Buffers()[1].Bytes()[width*a.Data().Offset() : width*(a.Data().Offset()+a.Len())]
 }
