@@ -67,23 +67,32 @@ func newObjects(ctx context.Context, sp *blobio.Space, url string, s *schema.Sch
 		return nil, err
 	}
 	w := &objects{ctx: ctx, sp: sp, url: url, schema: s, o: o, layout: o.Layout}
-	name := o.DataPrefix
-	if name == "" {
-		name = strings.TrimSuffix(strings.TrimPrefix(url, folder), rootSuffix)
-		if _, err := sp.Stat(ctx, url); err == nil {
-			return nil, blobio.NewError("create", url, blobio.ErrExists, nil)
-		} else if !errors.Is(err, blobio.ErrNotFound) {
-			return nil, err
-		}
-		name += "-"
-	}
 	attempt := make([]byte, 8)
 	rand.Read(attempt)
-	w.prefix = folder + name + hex.EncodeToString(attempt)
-	if _, err := urlresolve.Resolve(url, strings.TrimPrefix(w.prefix, folder), urlresolve.Policy{}); err != nil {
-		return nil, err
+	name := o.DataPrefix + hex.EncodeToString(attempt)
+	if o.DataPrefix == "" {
+		if err := absent(ctx, sp, url); err != nil {
+			return nil, err
+		}
+		named := strings.TrimSuffix(strings.TrimPrefix(url, folder), rootSuffix) + "-" + name
+		if blobio.PortableKey(named) { // else the root's name can't be part of a reference that all readers follow
+			name = named
+		}
 	}
-	return w, nil
+	w.prefix, err = urlresolve.Resolve(url, name, urlresolve.Policy{})
+	return w, err
+}
+
+// absent is nil if there is no object at url.
+func absent(ctx context.Context, sp *blobio.Space, url string) error {
+	_, err := sp.Stat(ctx, url)
+	switch {
+	case err == nil:
+		return blobio.NewError("create", url, blobio.ErrExists, nil)
+	case errors.Is(err, blobio.ErrNotFound):
+		return nil
+	}
+	return err
 }
 
 // add takes the next stripe.
