@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// requestCounts is the line of --io-stats without bytes, which differ by the lengths of names, and without the depth
+// of writes, which depends on who is scheduled first.
+type requestCounts struct {
+	Gets, Heads, Puts, Lists, Deletes int64
+	Catalog                           struct{ Gets, Heads, Puts, Lists, Deletes int64 }
+}
+
+// TestRequestsAreTheSameOnEveryStore: a command asks a cloud for exactly what it asks a folder for.
+func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
+	const evening = "time_hour >= '2013-01-03T17:00:00Z' AND time_hour < '2013-01-04T00:00:00Z' AND origin = 'JFK'"
+	commands := [][]string{
+		{"ingest", "flights", "../../testdata/flights/2013-01.csv.gz", "--create", "--shard-rows", "1000"},
+		{"compact", "flights"},
+		{"scan", "flights", "--count"},
+		{"scan", "flights", "--format", "ndjson"},
+		{"scan", "flights", "--format", "ndjson", "--where", evening},
+		{"table", "describe", "flights"},
+		{"plan", "flights"},
+	}
+	requests := func(t *testing.T, warehouse string) (stats []requestCounts) {
+		catalog := filepath.Join(t.TempDir(), "catalog.db")
+		for _, c := range commands {
+			stats = append(stats, requestsOf(t, catalog, warehouse, c))
+		}
+		return stats
+	}
+	folder := requests(t, filepath.Join(t.TempDir(), "warehouse"))
+	for i, c := range commands {
+		t.Logf("%s: %+v", strings.Join(c[:2], " "), folder[i])
+	}
+	for _, variable := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_AZURE", "SHARDCAT_TEST_GCS"} {
+		t.Run(variable, func(t *testing.T) {
+			if os.Getenv(variable) == "" {
+				t.Skipf("%s is not set: no server to test with (.ci/servers starts one)", variable)
+			}
+			u, err := url.Parse(os.Getenv(variable))
+			if err != nil {
+				t.Fatalf("%s is no URL", variable)
+			}
+			u.Path = fmt.Sprintf("/requests/%d", time.Now().UnixNano())
+			for i, got := range requests(t, u.String()) {
+				if got != folder[i] {
+					t.Errorf("%v: %+v, on a folder %+v", commands[i], got, folder[i])
+				}
+			}
+		})
+	}
+}
+
+// requestsOf runs a command and counts its requests.
+func requestsOf(t *testing.T, catalog, warehouse string, args []string) (stats requestCounts) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := newApp(strings.NewReader(""), &out, &errs)
+	global := []string{"--catalog", "sqlite:" + catalog, "--warehouse", warehouse, "--io-stats", "--progress", "never"}
+	if code := a.finish(t.Context(), a.execute(t.Context(), append(global, args...))); code != exitDone {
+		t.Fatalf("%v: exit %d: %s", args, code, errs.String())
+	}
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &stats); err != nil {
+		t.Fatalf("%v: no --io-stats line: %v", args, err)
+	}
+	return stats
+}
