@@ -39,7 +39,9 @@ type walked struct {
 	reads         bool // its output is the rows
 }
 
-// TestMainJobUnderFaults breaks the requests of each command of the main job on each store, one at a time.
+// TestMainJobUnderFaults breaks the requests of each command of the main job on each store, one at a time. It
+// holds what the command line promises of that, exit codes and one line of error, where internal/faultwalk looks
+// at the library below it.
 // After each: a command that succeeded has done its work; one that failed says why on one line, never "not
 // found" or "corrupt", and has left the table as before or as after; and the same command, unbroken, brings
 // it to after. All of them with SHARDCAT_FULL=1, else a sample drawn with SHARDCAT_FAULT_SEED.
