@@ -19,8 +19,8 @@
 //
 // Without a schema the types come from the first InferRows records. A JSON object becomes a Struct of
 // nullable fields in order of appearance; whole numbers become Int64, or UInt64 where they need it, and
-// Float64 where one has a point or an exponent; a string column becomes DateTime only if every value is an
-// RFC 3339 time, Guid only if every value is a hyphenated guid. A field that is null throughout is a String.
-// A type that changes, a field that appears later, a line that is no JSON, a short CSV row: each is an error
-// that names file and line.
+// Float64 where one has a point or an exponent, or is NaN or infinity as a string; a string column becomes
+// DateTime only if every value is an RFC 3339 time, Guid only if every value is a hyphenated guid. A field
+// that is null throughout is a String. A type that changes, a field that appears later, a line that is no
+// JSON, a short CSV row: each is an error that names file and line.
 package foreign

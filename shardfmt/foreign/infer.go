@@ -42,6 +42,8 @@ type guess struct {
 	fraction, negative, beyondInt64, beyondUint64, beyondDecimal bool
 	// Of text: whether one is no time, no guid.
 	noTime, noGuid bool
+	// special: a string says NaN or infinity, which decides nothing by itself.
+	special bool
 	// Of arrays: the elements.
 	item *guess
 	// Of objects: the members in order of appearance.
@@ -110,8 +112,7 @@ func (in *inference) value(g *guess, c *cursor, depth int) error {
 		if err != nil {
 			return err
 		}
-		g.text(text)
-		return in.is(g, kindText)
+		return in.textual(g, text)
 	case '[':
 		return in.elements(g, c, depth)
 	case '{':
@@ -123,6 +124,19 @@ func (in *inference) value(g *guess, c *cursor, depth int) error {
 	}
 	g.number(token)
 	return in.is(g, kindNumber)
+}
+
+// textual looks at a string: one that says NaN or infinity may stand among numbers.
+func (in *inference) textual(g *guess, text []byte) error {
+	switch string(text) {
+	case "NaN", "Infinity", "-Infinity":
+		g.special = true
+		if g.kind == kindNone || g.kind == kindNumber {
+			return nil
+		}
+	}
+	g.text(text)
+	return in.is(g, kindText)
 }
 
 func (in *inference) elements(g *guess, c *cursor, depth int) error {
@@ -256,9 +270,9 @@ func (g *guess) node(name string) *schema.Node {
 	case kindNumber:
 		g.numeric(n)
 	case kindText:
-		if !g.noTime {
+		if !g.noTime && !g.special {
 			n.Basic = schema.DateTime
-		} else if !g.noGuid {
+		} else if !g.noGuid && !g.special {
 			n.Basic, n.FixedSize = schema.Guid, 16
 		}
 	case kindArray:
@@ -273,7 +287,7 @@ func (g *guess) node(name string) *schema.Node {
 // numbers, Float64 for the rest.
 func (g *guess) numeric(n *schema.Node) {
 	switch {
-	case g.fraction || g.beyondDecimal:
+	case g.fraction || g.beyondDecimal || g.special:
 		n.Basic = schema.Float64
 	case !g.beyondInt64:
 		n.Basic, n.Signed = schema.Int64, true
