@@ -39,18 +39,23 @@ func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 	raw := 8*len(s.offsets) + len(s.data)
 	general := e.rules.general != 0 && float64(best.size) >= e.rules.generalAbove*float64(raw) &&
 		e.try(e.rules.general, scope{}, tried)
-	fsst := len(s.data) >= minFsst && e.may(scope{}, block.Fsst) && e.try(block.Fsst, scope{}, tried)
-	if !general && !fsst {
-		return best
-	}
-	offsets := e.planOffsets(s)
+	var offsets *plan
 	if general {
+		offsets = e.planOffsets(s)
 		best = better(best, e.planByteGeneral(s, offsets))
 	}
-	if fsst {
-		best = better(best, e.planFsst(s, offsets))
+	if len(s.data) < minFsst || beyondFsst(s, best) || !e.may(scope{}, block.Fsst) || !e.try(block.Fsst, scope{}, tried) {
+		return best
 	}
-	return best
+	if !general {
+		offsets = e.planOffsets(s)
+	}
+	return better(best, e.planFsst(s, offsets))
+}
+
+// beyondFsst: Zstd has made so little of the text that symbols of eight bytes can't better it.
+func beyondFsst(s *byteValues, best *plan) bool {
+	return best.code == block.Zstd && best.size*5 < len(s.data)*2
 }
 
 // minSqueeze is the length from which a single value may be compressed instead of stored as it is.

@@ -68,7 +68,7 @@ func (e *Encoder) compress(text []byte, numbers bool) []byte {
 		return nil
 	}
 	if e.rules.general == block.Lz4 {
-		return e.compressLZ4(text)
+		return e.compressLZ4(text, numbers)
 	}
 	levels := e.rules.textLevels
 	if numbers {
@@ -88,13 +88,14 @@ func (e *Encoder) compress(text []byte, numbers bool) []byte {
 // percent, that it must get below to be worth its time.
 const denseDepth, denseGain = 16, 92
 
-// compressLZ4 compresses, and, where that has paid so far, looks for better matches with a second encoder.
-func (e *Encoder) compressLZ4(text []byte) []byte {
+// compressLZ4 compresses, and, where that has paid so far for texts, looks for better matches with a second
+// encoder.
+func (e *Encoder) compressLZ4(text []byte, numbers bool) []byte {
 	room := take[uint8](&e.arena, 4+lz4Bound(len(text)))
 	binary.LittleEndian.PutUint32(room, uint32(len(text)))
 	quick := e.lz4.compress(room[:4], text)
 	var tried codeSet
-	if e.measuring || !e.eager && !e.rules.dense || !e.try(denseLz4, scope{}, &tried) {
+	if e.measuring || !e.eager && (numbers || !e.rules.dense) || !e.try(denseLz4, scope{}, &tried) {
 		return quick
 	}
 	second := take[uint8](&e.arena, 4+lz4.CompressBlockBound(len(text)))

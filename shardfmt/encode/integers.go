@@ -15,7 +15,12 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 	if len(vals) == 0 || e.rules.tries == 0 {
 		return best
 	}
-	s := scan(vals)
+	var s stats[U]
+	if k == float {
+		s = scanFloats(vals)
+	} else {
+		s = scan(vals)
+	}
 	if s.changes == 0 {
 		return e.newPlan(block.SingleValue, 2+sizeOf[U]())
 	}
@@ -44,9 +49,10 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 func planIntegers[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) (_ *plan, done bool) {
 	best = better(best, planPacked(e, s, k, sc))
 	best = better(best, planZigZag(e, vals, s, k, best, sc))
-	if narrow := planTruncate(e, vals, s, k, sc); narrow != nil {
+	deep := sc.level+2 < e.rules.depth
+	if narrow := planTruncate(e, vals, s, k, deep && promising(e, vals, s, best, sc), sc); narrow != nil {
 		best = better(best, narrow)
-		if sc.level+2 < e.rules.depth {
+		if deep {
 			return best, true
 		}
 	}
@@ -68,29 +74,48 @@ func planPacked[U word](e *Encoder, s *stats[U], k kind, sc scope) *plan {
 	return better(packed, ffor)
 }
 
-// planTruncate stores signed values in fewer bytes, and, where there is a level left, encodes what results.
-func planTruncate[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
+// promising tells whether anything but packing may come of a stream of integers. If not, it is not worth
+// another look once it is cut down to fewer bytes.
+func promising[U word](e *Encoder, vals []U, s *stats[U], best *plan, sc scope) bool {
+	if s.n < 512 || s.changes < s.n/2 || best.size < 512 || sc.level < e.rules.generalBelow {
+		return true
+	}
+	if expect, steady := s.deltas(); steady || float64(expect) < best.cost() {
+		return true
+	}
+	if sc.general && e.rules.general != 0 {
+		if l := &e.trials[e.rules.general][sc.level+1]; l.wait == 0 || e.eager {
+			return true
+		} else {
+			l.wait--
+		}
+	}
+	return dictionarySize[U](s.n, sampleDistinct(e, vals)) < int(best.cost())
+}
+
+// planTruncate stores signed values in fewer bytes, and, if asked to, encodes what results.
+func planTruncate[U word](e *Encoder, vals []U, s *stats[U], k kind, nested bool, sc scope) *plan {
 	if k != signed || !e.may(sc, block.TruncateU8) {
 		return nil
 	}
 	switch width := bitsOf[U](); {
 	case s.signedWidth <= 8 && width > 8:
-		return planNarrow[U, uint8](e, vals, block.TruncateU8, sc)
+		return planNarrow[U, uint8](e, vals, block.TruncateU8, nested, sc)
 	case s.signedWidth <= 16 && width > 16:
-		return planNarrow[U, uint16](e, vals, block.TruncateU16, sc)
+		return planNarrow[U, uint16](e, vals, block.TruncateU16, nested, sc)
 	case s.signedWidth <= 32 && width > 32:
-		return planNarrow[U, uint32](e, vals, block.TruncateU32, sc)
+		return planNarrow[U, uint32](e, vals, block.TruncateU32, nested, sc)
 	}
 	return nil
 }
 
-func planNarrow[U, N word](e *Encoder, vals []U, code block.Code, sc scope) *plan {
+func planNarrow[U, N word](e *Encoder, vals []U, code block.Code, nested bool, sc scope) *plan {
 	narrow := take[N](&e.arena, len(vals))
 	for i, v := range vals {
 		narrow[i] = N(v)
 	}
 	var kid *plan
-	if sc.level+2 < e.rules.depth {
+	if nested {
 		within := sc
 		within.level++
 		kid = unlessRaw(planWords(e, narrow, unsigned, nil, within), len(narrow)*sizeOf[N]())
@@ -110,8 +135,7 @@ func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc
 		return nil
 	}
 	size := sizeOf[U]()
-	expect := headerOf(size) + headerOf(size+1) + kernel.PackedBytes(s.n-1, widthOf(s.diffSpan))
-	steady := s.diffChanges < s.n/4 && s.changes > s.n/2
+	expect, steady := s.deltas()
 	if !steady && float64(expect) >= best.cost() && sc.level >= e.rules.generalBelow {
 		return nil
 	}
@@ -123,6 +147,13 @@ func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc
 	p.ref = uint64(vals[0])
 	p.size = headerOf(size) + nest(p, 0, diffs, planWords(e, diffs, k, nil, sc.in(e.rules)))
 	return p
+}
+
+// deltas is what packed differences come to, and whether the step hardly changes.
+func (s *stats[U]) deltas() (expect int, steady bool) {
+	size := sizeOf[U]()
+	expect = headerOf(size) + headerOf(size+1) + kernel.PackedBytes(s.n-1, widthOf(s.diffSpan))
+	return expect, s.diffChanges < s.n/4 && s.changes > s.n/2
 }
 
 // planAroundMode is for streams in which nearly all values are the same one: with that as the reference of a

@@ -57,6 +57,17 @@ func scan[U word](vals []U) stats[U] {
 	return s
 }
 
+// scanFloats gathers what is of use for floats: runs.
+func scanFloats[U word](vals []U) stats[U] {
+	top := bitsOf[U]() - 1
+	changes := 0
+	for i, v := range vals[1:] {
+		d := v ^ vals[i]
+		changes += int((d | -d) >> top)
+	}
+	return stats[U]{n: len(vals), changes: changes}
+}
+
 // widthOf is the number of bits of a value; 0 for 0.
 func widthOf[U word](v U) int { return bits.Len64(uint64(v)) }
 
