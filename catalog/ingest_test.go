@@ -183,6 +183,29 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestCanceledScan: a scan that is cancelled ends with an error, not early.
+func TestCanceledScan(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create(g.open(nil, nil))
+	ingest(t, tbl, IngestOptions{ShardRows: 10}, rows(0, 100))
+	for _, ordered := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		plan, err := tbl.Plan(ctx, ScanOptions{Ordered: ordered})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last error
+		for _, err := range plan.Run(ctx, nil) {
+			cancel()
+			last = err
+		}
+		if !errors.Is(last, context.Canceled) {
+			t.Errorf("ordered %v: the scan ended with %v", ordered, last)
+		}
+	}
+}
+
 func TestPlanningOpensNoShard(t *testing.T) {
 	g := newGround(t)
 	ingest(t, g.create(g.open(nil, nil)), IngestOptions{ShardRows: 10}, rows(0, 100))

@@ -43,13 +43,8 @@ type Plan struct {
 	schema  *manifest.TableSchema
 	options ScanOptions
 	bound   *filter.Bound
-	columns []column
-}
-
-// column is one column of the result, possibly narrowed to some of its members.
-type column struct {
-	path string
-	node *schema.Node
+	// columns are the selected nodes of the schema.
+	columns []*schema.Node
 }
 
 // Plan prunes by what the manifests say. It reads manifests and opens no shard.
@@ -135,9 +130,7 @@ func (p *Plan) bind() error {
 		p.bound = bound
 	}
 	if p.options.Select == nil {
-		for _, f := range p.schema.Shard.Fields {
-			p.columns = append(p.columns, column{quotePath(f.Name), f})
-		}
+		p.columns = p.schema.Shard.Fields
 		return nil
 	}
 	for _, path := range p.options.Select {
@@ -145,13 +138,10 @@ func (p *Plan) bind() error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
-		p.columns = append(p.columns, column{path, n})
+		p.columns = append(p.columns, n)
 	}
 	return nil
 }
-
-// quotePath escapes the dots of a field name.
-func quotePath(name string) string { return strings.ReplaceAll(name, ".", `\.`) }
 
 // skipsManifest judges by the partition summaries of a manifest.
 func (p *Plan) skipsManifest(m iceberg.ManifestFile) bool {

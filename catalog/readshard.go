@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -107,7 +108,7 @@ func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQue
 	if p.bound != nil {
 		if q.options.Filter = p.pushDown(s, ids); q.options.Filter == nil {
 			q.filter = p.bound
-			q.needed = narrow(p.schema.Shard, append(p.selected(), p.filterNodes()...))
+			q.needed = narrow(p.schema.Shard, slices.Concat(p.columns, p.filterNodes()))
 		}
 	}
 	q.project.target = q.needed

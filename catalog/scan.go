@@ -61,15 +61,7 @@ func (p *Plan) output() []*schema.Node {
 	if p.options.Select == nil {
 		return p.schema.Shard.Fields
 	}
-	return narrow(p.schema.Shard, p.selected())
-}
-
-func (p *Plan) selected() []*schema.Node {
-	nodes := make([]*schema.Node, len(p.columns))
-	for i, c := range p.columns {
-		nodes[i] = c.node
-	}
-	return nodes
+	return narrow(p.schema.Shard, p.columns)
 }
 
 // Run reads the planned shards: in the order of their commits if asked for, else as they come.
@@ -85,24 +77,41 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 		defer r.wait()
 		defer cancel()
 		left := p.options.Limit
-		for out := range r.start(ctx) {
-			for b := range out {
+		for _, out := range r.start(ctx) {
+			for {
+				b, ok := receive(ctx, out)
+				if !ok {
+					break
+				}
 				if b.err != nil {
 					yield(nil, b.err)
 					return
 				}
-				if limit := p.options.Limit; limit > 0 && b.batch.NumRows() >= left {
-					r.matched(left)
-					yield(b.batch.NewSlice(0, left), nil)
-					return
+				batch, last := b.batch, false
+				if p.options.Limit > 0 && batch.NumRows() >= left {
+					batch, last = batch.NewSlice(0, left), true
 				}
-				left -= b.batch.NumRows()
-				r.matched(b.batch.NumRows())
-				if !yield(b.batch, nil) {
+				left -= batch.NumRows()
+				r.matched(batch.NumRows())
+				if !yield(batch, nil) || last {
 					return
 				}
 			}
 		}
+	}
+}
+
+// receive waits for the next delivery; false means that there is none. A cancelled scan is an error, never an
+// early end.
+func receive(ctx context.Context, from <-chan delivery) (delivery, bool) {
+	select {
+	case d, ok := <-from:
+		if !ok && ctx.Err() != nil {
+			return delivery{err: ctx.Err()}, true
+		}
+		return d, ok
+	case <-ctx.Done():
+		return delivery{err: ctx.Err()}, true
 	}
 }
 
@@ -137,63 +146,50 @@ func (r *reading) matched(n int64) {
 }
 
 // start begins to read and gives the channels to drain, in order.
-func (r *reading) start(ctx context.Context) iter.Seq[<-chan delivery] {
-	shards := r.plan.Shards
-	outs := make([]chan delivery, len(shards))
-	shared := make(chan delivery, scanShards)
-	var last sync.WaitGroup
-	slots := make(chan struct{}, scanShards)
-	for i := range shards {
-		if r.plan.options.Ordered {
-			outs[i] = make(chan delivery, 1)
-		} else {
-			outs[i] = shared
-		}
-		last.Add(1)
+func (r *reading) start(ctx context.Context) []chan delivery {
+	outs := make([]chan delivery, 1)
+	if r.plan.options.Ordered {
+		outs = make([]chan delivery, len(r.plan.Shards))
+	}
+	for i := range outs {
+		outs[i] = make(chan delivery, 1)
 	}
 	r.group.Add(1)
 	go func() {
 		defer r.group.Done()
-		for i, e := range shards {
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done():
-				for range shards[i:] {
-					last.Done()
-				}
-				r.finish(&last, shared)
-				return
-			}
-			r.group.Add(1)
-			go func() {
-				defer r.group.Done()
-				defer func() { <-slots }()
-				r.shard(r.fork.Strand(ctx), e, outs[i])
-				if r.plan.options.Ordered {
-					close(outs[i])
-				}
-				last.Done()
-			}()
-		}
-		r.finish(&last, shared)
+		r.read(ctx, outs)
 	}()
-	return func(yield func(<-chan delivery) bool) {
-		if !r.plan.options.Ordered {
-			yield(shared)
-			return
-		}
-		for _, out := range outs {
-			if !yield(out) {
-				return
-			}
-		}
-	}
+	return outs
 }
 
-// finish closes the shared channel once nobody sends any more.
-func (r *reading) finish(last *sync.WaitGroup, shared chan delivery) {
-	last.Wait()
-	close(shared)
+// read reads the shards, some at a time. A channel is closed when nothing more will be sent on it.
+func (r *reading) read(ctx context.Context, outs []chan delivery) {
+	ordered := r.plan.options.Ordered
+	slots := make(chan struct{}, scanShards)
+	var begun sync.WaitGroup
+	for i, e := range r.plan.Shards {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			begun.Wait()
+			return // nobody listens any more
+		}
+		begun.Add(1)
+		go func() {
+			defer begun.Done()
+			defer func() { <-slots }()
+			if !ordered {
+				r.shard(r.fork.Strand(ctx), e, outs[0])
+				return
+			}
+			defer close(outs[i])
+			r.shard(r.fork.Strand(ctx), e, outs[i])
+		}()
+	}
+	begun.Wait()
+	if !ordered {
+		close(outs[0])
+	}
 }
 
 // shard reads one shard into out.

@@ -22,6 +22,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/crash"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -224,6 +225,90 @@ func TestCheck(t *testing.T) {
 	report, err := Compact(ctx, tbl, Policy{}, Options{Check: true})
 	if err != nil || report.ShardsAfter != 1 {
 		t.Fatalf("%+v, %v", report, err)
+	}
+}
+
+// TestThousandShards holds the merge of 1,000 shards to one GET each, whatever their data.
+func TestThousandShards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("1,000 shards take some seconds")
+	}
+	const shards = 1000
+	g := newGround(t)
+	tbl := g.create()
+	if _, err := tbl.Ingest(ctx, rows(0, shards), catalog.IngestOptions{ShardRows: 1}); err != nil {
+		t.Fatal(err)
+	}
+	c := g.open(nil)
+	tbl, err := c.Load(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, metadata := c.Space().Counters(), c.MetadataCounters()
+	report, err := Compact(ctx, tbl, Policy{MaxObjects: 2 * shards}, Options{})
+	if err != nil || report.ShardsAfter != 1 {
+		t.Fatalf("%d shards, %v", report.ShardsAfter, err)
+	}
+	io, iceberg := c.Space().Counters().Sub(start), c.MetadataCounters().Sub(metadata)
+	const jobReads, readBack, jobPuts, rootPuts = 2, 1, 2, 1
+	if io.Gets != shards+readBack+jobReads || io.Puts != jobPuts+rootPuts || io.Heads != 0 || io.Lists != 0 || io.Deletes != 0 {
+		t.Errorf("requests: %+v", io)
+	}
+	if iceberg.Puts > 4 || iceberg.Gets > 6 {
+		t.Errorf("requests for Iceberg's metadata: %+v", iceberg)
+	}
+	if got := contents(t, g.load(nil)); len(got) != shards || len(slices.Compact(got)) != shards {
+		t.Errorf("%d rows", len(got))
+	}
+	t.Logf("data: %+v, Iceberg: %+v", io, iceberg)
+}
+
+// TestAdoptedShards: adopted shards stay as they are unless asked for; then the merged root names their objects by
+// absolute URLs, and stays adopted itself.
+func TestAdoptedShards(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 1)
+	space := tbl.Catalog().Space()
+	var urls []string
+	for i := range 3 {
+		url := fmt.Sprintf("mem://%s/elsewhere/s%d.amudai.shard", g.bucket, i)
+		w, err := shardfmt.NewWriter(ctx, space, url, fields(), shardfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := rows(100+10*i, 10).Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, url)
+	}
+	if _, err := tbl.Register(ctx, urls, catalog.RegisterOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, tbl)
+	report, err := Compact(ctx, tbl, Policy{}, Options{})
+	if err != nil || len(report.Results) != 0 || report.Plan.Left["adopted"] != 3 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	report, err = Compact(ctx, tbl, Policy{External: true}, Options{Check: true})
+	if err != nil || report.ShardsAfter != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	again := g.load(nil)
+	if got := contents(t, again); !slices.Equal(got, before) {
+		t.Errorf("%d rows became %d", len(before), len(got))
+	}
+	for e, err := range again.Entries(ctx, catalog.At{}) {
+		if err != nil || !e.Flags.Has(manifest.Adopted) || !strings.HasPrefix(e.Path, again.VaultFolder()) {
+			t.Errorf("%s: flags %b, %v", e.Path, e.Flags, err)
+		}
 	}
 }
 
