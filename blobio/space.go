@@ -66,11 +66,15 @@ func (s *Space) Mount(ctx context.Context, rawURL string) (canonical string, err
 	}
 	open, err := driver(u.Scheme)
 	if err != nil {
-		return "", NewError("open", rawURL, ErrDenied, err)
+		return "", cannotOpen(rawURL, err)
 	}
 	bucket, err := open(ctx, u)
-	if err != nil {
-		return "", wrap("open", rawURL, err)
+	var told *Error
+	switch {
+	case errors.As(err, &told):
+		return "", err
+	case err != nil:
+		return "", cannotOpen(rawURL, err)
 	}
 	at, err := locate(bucket, u)
 	if err != nil {
@@ -82,21 +86,26 @@ func (s *Space) Mount(ctx context.Context, rawURL string) (canonical string, err
 	return at.String(), nil
 }
 
+// cannotOpen is the error of a URL by which no bucket can be opened: nothing was asked of any store.
+func cannotOpen(url string, err error) error {
+	return fmt.Errorf("open %s: %w", urlresolve.Redact(url), err)
+}
+
 // parseMount reads a URL as a person types it: a plain path, an alias, a bucket without a slash, options.
 func parseMount(raw string) (*url.URL, error) {
 	if !strings.Contains(raw, "://") {
 		abs, err := filepath.Abs(raw)
 		if err != nil {
-			return nil, NewError("open", raw, ErrDenied, err)
+			return nil, cannotOpen(raw, err)
 		}
 		raw = "file://" + urlresolve.EscapeKey(filepath.ToSlash(abs))
 	}
 	u, err := url.Parse(raw)
 	if err != nil { // the error of url.Parse repeats its input
-		return nil, NewError("open", raw, ErrDenied, errors.New("malformed URL"))
+		return nil, cannotOpen(raw, errors.New("malformed URL"))
 	}
 	if u.Fragment != "" {
-		return nil, NewError("open", raw, ErrDenied, errors.New("a fragment in the URL"))
+		return nil, cannotOpen(raw, errors.New("a fragment in the URL"))
 	}
 	return respelled(u), nil
 }
@@ -149,7 +158,7 @@ func (s *Space) MountBucket(rootURL string, bucket Bucket) error {
 		return err
 	}
 	if at.Path != "" {
-		return NewError("open", rootURL, ErrDenied, errors.New("not the root of a bucket"))
+		return cannotOpen(rootURL, errors.New("not the root of a bucket"))
 	}
 	return s.add(at.Root(), bucket, "")
 }
@@ -162,8 +171,7 @@ func (s *Space) add(root string, bucket Bucket, query string) error {
 	}
 	if m, there := s.mounts[root]; there {
 		if query != "" && query != m.query {
-			return NewError("open", root, ErrDenied, errors.Join(
-				errors.New("the bucket is open with other options"), bucket.Close()))
+			return cannotOpen(root, errors.Join(errors.New("the bucket is open with other options"), bucket.Close()))
 		}
 		return bucket.Close()
 	}
@@ -218,7 +226,7 @@ func (s *Space) find(ctx context.Context, raw string) (*mount, string, error) {
 		return m, at.Key(), nil
 	}
 	if _, err := s.Mount(ctx, at.Root()); err != nil {
-		return nil, "", fmt.Errorf("%w (mount it first if it needs options)", err)
+		return nil, "", err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
-	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/blobio/memblob"
 )
 
 func TestSpaceReadsBackWhatItPut(t *testing.T) {
@@ -97,4 +98,31 @@ func TestCounters(t *testing.T) {
 		return errors.New("nothing listed")
 	})
 	step("delete", blobio.Counters{Deletes: 1, Depth: 1}, func() error { return sp.Delete(ctx, url, "") })
+}
+
+func TestWhatCannotBeMounted(t *testing.T) {
+	sp := blobio.NewSpace()
+	if err := sp.MountBucket("mem://m/", memblob.New()); err != nil {
+		t.Fatal(err)
+	}
+	for raw, want := range map[string]string{
+		"nosuch://bucket/x?a=b": `open nosuch://bucket/x?…: no driver for scheme "nosuch"; there are:`,
+		"file://host/x":         "open file://host/x: a file URL with a host",
+		"mem://m/#x":            "open mem://m/?…: a fragment in the URL",
+		"mem://m/?other=option": "open mem://m/: the bucket is open with other options",
+		"mem://%zz/":            "open mem://%zz/: malformed URL",
+	} {
+		_, err := sp.Mount(t.Context(), raw)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", raw, err, want)
+		}
+	}
+	if err := sp.MountBucket("mem://m/folder", memblob.New()); err == nil {
+		t.Error("a folder is mounted as a bucket")
+	}
+	for range 2 {
+		if at, err := sp.Mount(t.Context(), "mem://m/folder"); err != nil || at != "mem://m/folder" {
+			t.Errorf("%q, %v", at, err)
+		}
+	}
 }
