@@ -257,3 +257,44 @@ func storedBytes(t testing.TB, s *Shard, stripe int, columns []string) (n int64)
 	})
 	return n
 }
+
+// Rows can be counted without reading a column.
+func TestScanWithoutColumns(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	w := writeSample(t, sp, "mem://count/s.amudai.shard", 5000, WriterOptions{StripeRows: 3000})
+	s := open(t, sp, w.URL, w.Size)
+	before := sp.Counters()
+	rows := int64(0)
+	for _, b := range readAll(t, s, ScanOptions{Columns: []string{}}) {
+		rows += b.NumRows()
+	}
+	if c := sp.Counters().Sub(before); rows != 5000 || c.Gets != 0 {
+		t.Errorf("%d rows, %+v", rows, c)
+	}
+	rows = 0
+	for _, b := range readAll(t, s, ScanOptions{Columns: []string{}, Filter: bind(t, s, "id >= 4000")}) {
+		rows += b.NumRows()
+	}
+	if rows != 1000 {
+		t.Errorf("%d rows are at least 4000", rows)
+	}
+}
+
+// Whoever stops after the first batch has not paid for the second stripe.
+func TestScanStopsEarly(t *testing.T) {
+	sp := blobio.NewSpace()
+	defer sp.Close()
+	w := writeSample(t, sp, "mem://stop/s.amudai.shard", 6000, WriterOptions{StripeRows: 2000})
+	s := open(t, sp, w.URL, w.Size)
+	before := sp.Counters()
+	for _, err := range s.Scan(context.Background(), ScanOptions{Columns: []string{"score"}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if c := sp.Counters().Sub(before); c.Gets != 1 {
+		t.Errorf("%+v", c)
+	}
+}
