@@ -21,6 +21,7 @@ var ErrSchema = errors.New("no sound Arrow schema")
 // Slots of Arrow's tables.
 const (
 	messageHeader  = 2
+	messageBody    = 3
 	footerSchema   = 1
 	schemaFields   = 1
 	schemaMetadata = 2
@@ -34,7 +35,36 @@ const (
 
 // CheckSchemaMessage tells whether the metadata of an IPC schema message, without the length in front, may be
 // given to Arrow's reader.
-func CheckSchemaMessage(metadata []byte) error { return checkSchemaIn(metadata, messageHeader) }
+func CheckSchemaMessage(metadata []byte) error {
+	c := flatCheck{b: metadata}
+	if root, ok := c.follow(0); ok {
+		if at, present := c.slot(root, messageBody); present {
+			low, _ := c.u32(at)
+			high, _ := c.u32(at + 4)
+			c.bad = c.bad || low|high != 0 // a schema has no body, and room would be made for one
+		}
+	}
+	if c.bad {
+		return ErrSchema
+	}
+	return checkSchemaIn(metadata, messageHeader)
+}
+
+// CheckSchemaStream is CheckSchemaMessage for the start of an IPC stream: a marker, which streams before Arrow 0.15
+// don't have, the length of the metadata, the metadata.
+func CheckSchemaStream(b []byte) error {
+	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0xFFFFFFFF {
+		b = b[4:]
+	}
+	if len(b) < 4 {
+		return ErrSchema
+	}
+	size := int64(binary.LittleEndian.Uint32(b))
+	if size > int64(len(b)-4) {
+		return ErrSchema
+	}
+	return CheckSchemaMessage(b[4 : 4+size])
+}
 
 // CheckFooter is CheckSchemaMessage for the footer of an IPC file.
 func CheckFooter(footer []byte) error { return checkSchemaIn(footer, footerSchema) }

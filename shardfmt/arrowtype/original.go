@@ -2,7 +2,6 @@ package arrowtype
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -35,15 +34,10 @@ const maxSchemaProperty = 16 << 20
 
 // UnmarshalSchema reads the property PropertySchema, which may be anything.
 func UnmarshalSchema(b []byte) (s *arrow.Schema, err error) {
-	const head = 8 // a marker, and the length of the metadata
-	if len(b) > maxSchemaProperty || len(b) < head {
+	if len(b) > maxSchemaProperty {
 		return nil, ErrSchema
 	}
-	size := int64(binary.LittleEndian.Uint32(b[4:]))
-	if binary.LittleEndian.Uint32(b) != 0xFFFFFFFF || size > int64(len(b)-head) {
-		return nil, ErrSchema
-	}
-	if err := CheckSchemaMessage(b[head : head+size]); err != nil {
+	if err := CheckSchemaStream(b); err != nil {
 		return nil, err
 	}
 	defer func() { // Arrow's reader panics on some of what is no schema

@@ -2,7 +2,9 @@ package foreign
 
 import (
 	"context"
+	"encoding/base64"
 	"io"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -10,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
 // parquetFile reads one Parquet file, a row group's column chunk at a time.
@@ -37,6 +40,9 @@ func openParquet(ctx context.Context, sp *blobio.Space, in input, o SourceOption
 	if err != nil {
 		return nil, damaged(err)
 	}
+	if err := checkArrowSchema(p); err != nil {
+		return nil, err
+	}
 	rows, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{BatchSize: int64(o.BatchRows)}, memory.DefaultAllocator)
 	if err != nil {
 		return nil, damaged(err)
@@ -50,6 +56,23 @@ func openParquet(ctx context.Context, sp *blobio.Space, in input, o SourceOption
 		return nil, damaged(err)
 	}
 	return &parquetFile{types, p, all, r}, nil
+}
+
+// checkArrowSchema checks the Arrow schema that a file may carry, in base64, before Arrow's reader takes its word
+// for how many fields there are.
+func checkArrowSchema(p *file.Reader) error {
+	text := p.MetaData().KeyValueMetadata().FindValue("ARROW:schema")
+	if text == nil {
+		return nil
+	}
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(*text, "="))
+	if err == nil {
+		err = arrowtype.CheckSchemaStream(b)
+	}
+	if err != nil {
+		return damaged(err)
+	}
+	return nil
 }
 
 func (f *parquetFile) schema() *arrow.Schema { return f.types }
