@@ -50,7 +50,7 @@ func doctorCode(r *doctor.Report, tolerate bool) int {
 	for _, f := range r.Findings {
 		switch {
 		case f.Status != doctor.Failed:
-		case f.Check != "conditional":
+		case !f.Unsafe:
 			code = max(code, exitFailed)
 		case !tolerate:
 			code = exitUnsafe

@@ -45,7 +45,7 @@ func (e *examination) refused(doing string, err error) Finding {
 	}
 	var said *answer.Answer
 	if errors.As(err, &said) && said.Status == http.StatusNotImplemented {
-		do = noConditions
+		return unsafe(err.Error())
 	}
 	if do == "" {
 		do = "see docs/object-stores.md for what this store needs"

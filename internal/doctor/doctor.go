@@ -51,6 +51,8 @@ type Finding struct {
 	What string `json:"what"`
 	// Do says what to do about it; empty where nothing is to be done.
 	Do string `json:"do,omitempty"`
+	// Unsafe: writers of one key may overwrite each other. Who has one single writer may go on all the same.
+	Unsafe bool `json:"unsafe,omitempty"`
 }
 
 // String is the finding as one line for a person.
@@ -153,6 +155,11 @@ func (e *examination) check(ctx context.Context, name, needs string, run func(co
 
 func fine(format string, args ...any) Finding {
 	return Finding{Status: OK, What: fmt.Sprintf(format, args...)}
+}
+
+// unsafe is the finding that creates are not conditional.
+func unsafe(what string) Finding {
+	return Finding{Status: Failed, What: what, Do: noConditions, Unsafe: true}
 }
 
 func wrong(what, do string) Finding { return Finding{Status: Failed, What: what, Do: do} }

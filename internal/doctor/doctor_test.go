@@ -118,7 +118,7 @@ func (c careless) Create(ctx context.Context, key string, o blobio.CreateOptions
 func TestStoreWithoutConditionalWrites(t *testing.T) {
 	r := examine(t, careless{memblob.New()}, Options{})
 	f := find(t, r, "conditional")
-	if f.Status != Failed || !strings.Contains(f.Do, "--unsafe-no-conditional-writes") || r.SafeWrites {
+	if f.Status != Failed || !f.Unsafe || !strings.Contains(f.Do, "--unsafe-no-conditional-writes") || r.SafeWrites {
 		t.Errorf("%s, safe writes %v; want a failure that names the flag", f, r.SafeWrites)
 	}
 }
@@ -142,7 +142,7 @@ func TestStoreThatRefusesConditions(t *testing.T) {
 	space := blobio.NewSpace()
 	defer space.Close()
 	f := find(t, Examine(t.Context(), space, "s3://b/w?endpoint="+server.URL, Options{}), "write")
-	if f.Status != Failed || !strings.Contains(f.Do, "--unsafe-no-conditional-writes") {
+	if f.Status != Failed || !f.Unsafe || !strings.Contains(f.Do, "--unsafe-no-conditional-writes") {
 		t.Errorf("%s, want a failure that names the flag", f)
 	}
 }

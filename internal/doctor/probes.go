@@ -72,7 +72,7 @@ const noConditions = "tables are not written here, because two writers may overw
 
 func (e *examination) conditional(ctx context.Context) Finding {
 	if err := createAt(ctx, e.space, e.prefix+"small", []byte("second")); err == nil {
-		return wrong("an object that was there was overwritten by a conditional create", noConditions)
+		return unsafe("an object that was there was overwritten by a conditional create")
 	} else if !lost(err) {
 		return e.refused("write", err)
 	}
@@ -81,7 +81,7 @@ func (e *examination) conditional(ctx context.Context) Finding {
 	case err != nil:
 		return e.refused("write", err)
 	case won != 1:
-		return wrong(fmt.Sprintf("of %d writers of one key %d were told that they had won", writers, won), noConditions)
+		return unsafe(fmt.Sprintf("of %d writers of one key %d were told that they had won", writers, won))
 	}
 	return fine("a key is created once, also by %d writers at a time", writers)
 }
@@ -126,7 +126,7 @@ func (e *examination) multipart(ctx context.Context) Finding {
 	err := createAt(ctx, e.space, e.prefix+"large", other)
 	switch {
 	case err == nil:
-		return wrong("an object that was there was overwritten by a conditional upload in parts", noConditions)
+		return unsafe("an object that was there was overwritten by a conditional upload in parts")
 	case !lost(err):
 		return e.refused("multipart", err)
 	}
