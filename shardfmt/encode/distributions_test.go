@@ -169,8 +169,8 @@ func testDistributions[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 
 					vals[i] = T(v)
 				}
 				for i, valid := range bitmaps(r, n) {
-					if n > 10000 && i > 1 {
-						break
+					if n > 500 && i != 0 && i != 2 {
+						continue // the smaller counts have had the others
 					}
 					t.Run(fmt.Sprintf("%s/%d/%d", d.name, n, i), func(t *testing.T) { checkNumbers(t, e, vals, valid) })
 				}
