@@ -25,7 +25,8 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	a := newApp(&input{ctx: ctx, from: os.Stdin}, os.Stdout, os.Stderr)
 	err := a.execute(ctx, args)
 	return a.finish(ctx, err)
 }
