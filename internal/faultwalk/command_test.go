@@ -1,6 +1,7 @@
 package faultwalk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,25 +90,28 @@ var land = []string{"land/d.ndjson", "land/e.ndjson"}
 // landed are the rows of land.
 func landed() []string { return append(ingested(300), ingested(400)...) }
 
-// ingested are the rows of 20 records as the program prints them.
-func ingested(first int) []string {
+// ingested are the rows of 20 records.
+func ingested(first int) []string { return printed(first, 20) }
+
+// printed are the rows of records as the program prints them, sorted.
+func printed(first, n int) []string {
 	s, err := schema.Parse(columns)
 	if err != nil {
-		panic(err)
+		panic(err) // columns is a constant
 	}
-	space := newSpace()
+	ctx, space := context.Background(), newSpace()
 	defer space.Close()
-	r := &session{ctx: background, root: "mem://faultwalk-rows", space: space}
-	name := fmt.Sprintf("%d.ndjson", first)
-	if err := space.Put(r.ctx, r.url(name), records(first, 20)); err != nil {
-		panic(err)
+	r := &session{ctx: ctx, root: "mem://faultwalk-rows", space: space}
+	name := fmt.Sprintf("%d-%d.ndjson", first, n)
+	if err := space.Put(ctx, r.url(name), records(first, n)); err != nil {
+		panic(err) // nothing breaks a bucket in memory
 	}
 	src, err := r.source(foreign.SourceOptions{Schema: s}, name)
 	if err != nil {
 		panic(err)
 	}
 	defer src.Close()
-	rows, err := lines(batches(r.ctx, src), s)
+	rows, err := lines(batches(ctx, src), s)
 	if err != nil {
 		panic(err)
 	}

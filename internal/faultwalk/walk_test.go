@@ -19,8 +19,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 )
 
-var background = context.Background()
-
 // batches are the rest of a source.
 func batches(ctx context.Context, src foreign.Source) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
