@@ -107,9 +107,8 @@ func TestEntryRoundTrip(t *testing.T) {
 	}
 	want := fake(7)
 	want.Sequence, want.SnapshotID = 1, snap.SnapshotID
-	g, w := fmt.Sprintf("%+v", *got[0]), fmt.Sprintf("%+v", *want)
 	want.Partition = got[0].Partition
-	if w = fmt.Sprintf("%+v", *want); g != w {
+	if g, w := fmt.Sprintf("%+v", *got[0]), fmt.Sprintf("%+v", *want); g != w {
 		t.Errorf("entry\n%s came back as\n%s", w, g)
 	}
 	if !got[0].IsShard() || !(&Entry{Format: "AMUDAI"}).IsShard() || (&Entry{Format: "PARQUET"}).IsShard() {

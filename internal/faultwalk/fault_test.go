@@ -27,9 +27,6 @@ func (f *fault) at(n int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "{n+2}", fmt.Sprint(n+2)), "{n+4}", fmt.Sprint(n+4))
 }
 
-// goesOn tells whether it lasts to the end of the run, so that the command can't clean up.
-func (f *fault) goesOn() bool { return strings.Contains(f.script, "{n}-:") }
-
 var (
 	denied  = []error{blobio.ErrDenied}
 	damaged = []error{corrupt.ErrCorrupt, corrupt.ErrUnsupported}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
 )
 
 // ALP stores floats that are short decimals as integers: v = int · 10^factor · 10^−exponent, in that order,
@@ -204,10 +203,4 @@ func fillFront[U word](p *plan, ints []U) {
 			ints[i] = ints[front]
 		}
 	}
-}
-
-// appendExceptions writes the positions, then the values as they are.
-func appendExceptions(dst []byte, where []uint32, values []byte) []byte {
-	dst = kernel.Append(dst, where)
-	return append(dst, values...)
 }

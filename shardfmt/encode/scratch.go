@@ -56,5 +56,4 @@ func take[U kernel.Number](a *arena, n int) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(s))), n)
 }
 
-func (a *arena) mark() int        { return a.used }
 func (a *arena) release(mark int) { a.used = mark }
