@@ -10,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/internalfield"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/valuetext"
@@ -94,6 +96,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	var out shardFlags
 	var layout, wire string
 	var props []string
+	add := internalfield.Options{Now: int64(catalog.Ticks(time.Now()))}
 	cmd := &cobra.Command{
 		Use:   "write OUT.amudai.shard FILE...",
 		Short: "Write files as one shard",
@@ -113,19 +116,21 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			if o.Properties, err = properties(props); err != nil {
 				return err
 			}
-			return a.writeShard(cmd.Context(), args[0], args[1:], &in, o)
+			return a.writeShard(cmd.Context(), args[0], args[1:], &in, o, add)
 		},
 	}
 	in.add(cmd)
 	out.add(cmd)
 	cmd.Flags().StringVar(&layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
+	cmd.Flags().BoolVar(&add.IngestionTime, "ingestion-time", false, "add an internal field with the time of this run")
+	cmd.Flags().BoolVar(&add.RecordID, "record-id", false, "add an internal field with a unique identity for every record")
 	cmd.Flags().StringVar(&wire, "wire", "current", "form of the metadata: current")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
 	return cmd
 }
 
 // writeShard copies records from files to a new shard and says what it wrote.
-func (a *app) writeShard(ctx context.Context, out string, files []string, in *sourceFlags, o shardfmt.WriterOptions) error {
+func (a *app) writeShard(ctx context.Context, out string, files []string, in *sourceFlags, o shardfmt.WriterOptions, add internalfield.Options) error {
 	url, err := a.mount(ctx, out)
 	if err != nil {
 		return err
@@ -138,6 +143,7 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in *so
 	if err := keepArrowSchema(src, &o.Properties); err != nil {
 		return err
 	}
+	src = internalfield.Source(src, add)
 	started := time.Now()
 	w, err := shardfmt.NewWriter(ctx, a.space, url, src.Schema(), o)
 	if err != nil {
