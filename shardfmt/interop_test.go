@@ -22,6 +22,17 @@ func TestGoldenShards(t *testing.T) {
 	}
 }
 
+// The few golden shards that the repository carries read back to their rows.
+func TestShippedGoldenShards(t *testing.T) {
+	cases := interop.CasesIn(t, "../testdata/golden")
+	if len(cases) == 0 {
+		t.Fatal("no shards")
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) { checkRows(t, c, ScanOptions{}) })
+	}
+}
+
 // readAll reads a shard into one list of batches.
 func readAll(t testing.TB, s *Shard, o ScanOptions) (out []arrow.RecordBatch) {
 	t.Helper()
