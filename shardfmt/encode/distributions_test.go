@@ -159,7 +159,7 @@ func testDistributions[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 
 		e := NewEncoder(Options{Profile: p, Seed: 5})
 		for _, d := range distributions {
 			sizes := counts
-			if p != MinimalSize {
+			if p != MinimalSize && !testing.Short() {
 				sizes = append(sizes, 65535)
 			}
 			for _, n := range sizes {
