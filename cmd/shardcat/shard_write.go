@@ -78,13 +78,22 @@ func bloomFields(flags []string) (map[string]float64, error) {
 	return out, nil
 }
 
-// properties reads K=V pairs.
+// cutProperty splits the NAME=VALUE of a --property flag.
+func cutProperty(flag string) (name, value string, err error) {
+	name, value, ok := strings.Cut(flag, "=")
+	if !ok || name == "" {
+		return "", "", usagef("--property %s: NAME=VALUE was expected", flag)
+	}
+	return name, value, nil
+}
+
+// properties reads the --property flags of a shard.
 func properties(flags []string) ([]*metapb.NameValuePair, error) {
 	var out []*metapb.NameValuePair
 	for _, flag := range flags {
-		name, value, ok := strings.Cut(flag, "=")
-		if !ok || name == "" {
-			return nil, usagef("--property %s: NAME=VALUE was expected", flag)
+		name, value, err := cutProperty(flag)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, meta.Pair(name, meta.Text(value)))
 	}

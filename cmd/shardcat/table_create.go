@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,13 +81,13 @@ func (a *app) inferredSchema(ctx context.Context, file string) (*schema.Schema, 
 	return src.Schema(), src.Close()
 }
 
-// pairs reads NAME=VALUE flags.
+// pairs reads the --property flags of a table.
 func pairs(flags []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, flag := range flags {
-		name, value, ok := strings.Cut(flag, "=")
-		if !ok || name == "" {
-			return nil, usagef("--property %s: NAME=VALUE was expected", flag)
+		name, value, err := cutProperty(flag)
+		if err != nil {
+			return nil, err
 		}
 		out[name] = value
 	}
