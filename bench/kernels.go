@@ -6,7 +6,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // Kernel is an inner loop over data that stays in the first-level cache.

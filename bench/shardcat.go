@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/shardfmt/encode"
 )
 

@@ -1,6 +1,6 @@
 // Package blobio reads and writes the objects of a shard wherever they lie.
 //
-// A Bucket is one bucket, container or folder, seen through its driver; a Space holds the buckets of a
+// A Bucket is one bucket, container or folder, seen through its driver; a Client holds the buckets of a
 // process and finds the one that a canonical URL names. Objects are write-once: they are created if absent,
 // read by exact ranges, and deleted, never changed.
 //
@@ -18,7 +18,7 @@ import (
 type Info struct {
 	// Key is the object's key inside its bucket.
 	Key string
-	// URL is the object's canonical URL; a Space fills it in, drivers leave it empty.
+	// URL is the object's canonical URL; a Client fills it in, drivers leave it empty.
 	URL string
 	// Size in bytes.
 	Size int64

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// CacheOptions configure what a Space keeps of what it read. Both tiers are off in the zero value. Objects are
+// CacheOptions configure what a Client keeps of what it read. Both tiers are off in the zero value. Objects are
 // write-once, so nothing is ever invalidated.
 type CacheOptions struct {
 	// Memory is the most bytes kept in memory, for what is small and read again: roots, block maps, index

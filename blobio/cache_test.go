@@ -80,7 +80,7 @@ func TestScanLeavesTheMemoryCacheAlone(t *testing.T) {
 
 func TestDiskCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
-	read := func(t *testing.T) (sp *blobio.Space) {
+	read := func(t *testing.T) (sp *blobio.Client) {
 		sp, url, _, _ := faulty(t, "", blobio.WithCache(blobio.CacheOptions{Dir: dir}))
 		for off := range int64(10) {
 			dst := make([]byte, 100)
@@ -234,8 +234,8 @@ func TestFailedReadIsNotCached(t *testing.T) {
 	}
 }
 
-func ExampleSpace_Counters() {
-	sp := blobio.NewSpace()
+func ExampleClient_Counters() {
+	sp := blobio.NewClient()
 	fmt.Println(sp.Counters().Gets)
 	// Output: 0
 }

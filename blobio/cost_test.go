@@ -6,9 +6,9 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// TestLocalReadsAreThin: what a Space puts on top of a local bucket allocates next to nothing.
+// TestLocalReadsAreThin: what a Client puts on top of a local bucket allocates next to nothing.
 func TestLocalReadsAreThin(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	url := "mem://" + t.Name() + "/x"
 	if err := sp.Put(t.Context(), url, object); err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestLocalReadsAreThin(t *testing.T) {
 }
 
 func BenchmarkLocalRead(b *testing.B) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	url := "mem://" + b.Name() + "/x"
 	if err := sp.Put(b.Context(), url, object); err != nil {
 		b.Fatal(err)

@@ -32,7 +32,7 @@ func TestDriversCountPages(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "d", "e"} {
 		mem.Replace(key, nil)
 	}
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	if err := sp.MountBucket("mem://paging/", paging{mem}); err != nil {
 		t.Fatal(err)
 	}

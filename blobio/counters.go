@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Counters are what a Space has asked of its stores since it was made. Each attempt counts; what a cache
+// Counters are what a Client has asked of its stores since it was made. Each attempt counts; what a cache
 // answered does not. On file and mem a ranged read counts as a GET and a stat as a HEAD.
 type Counters struct {
 	Gets     int64 `json:"gets"`
@@ -58,11 +58,11 @@ type callKey struct{}
 
 // call is a ReadSuffix, List, Create or Delete under way.
 type call struct {
-	space  *Space
+	client  *Client
 	strand *strand
 }
 
-func (s *Space) withCall(ctx context.Context) context.Context {
+func (s *Client) withCall(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{s, s.strand(ctx)})
 }
 
@@ -74,9 +74,9 @@ func Count(ctx context.Context, more Counters) {
 	if !ok {
 		return
 	}
-	c.space.tally.add(more)
+	c.client.tally.add(more)
 	if more.Depth > 0 {
-		c.space.reach(c.strand, c.strand.depth.Load()+more.Depth)
+		c.client.reach(c.strand, c.strand.depth.Load()+more.Depth)
 	}
 }
 

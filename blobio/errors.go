@@ -30,7 +30,7 @@ var (
 	ErrUnknown = errors.New("request failed")
 	// ErrCanceled: the caller's context ended. A write may have been done.
 	ErrCanceled = errors.New("canceled")
-	// ErrClosed: the Space, bucket, reader or writer was closed before.
+	// ErrClosed: the Client, bucket, reader or writer was closed before.
 	ErrClosed = errors.New("already closed")
 	// ErrChanged: the object is not the one that was opened: someone replaced it in place.
 	ErrChanged = errors.New("object was replaced while it was read")

@@ -8,10 +8,10 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 )
 
-// TestLayersConform: a remote bucket under all the layers of a Space still does what a bucket must.
+// TestLayersConform: a remote bucket under all the layers of a Client still does what a bucket must.
 func TestLayersConform(t *testing.T) {
 	blobtest.Run(t, blobtest.Store{Big: 4 << 20, Parts: 1 << 20, Open: func(t *testing.T) blobio.Bucket {
-		sp := blobio.NewSpace(blobio.WithHedging())
+		sp := blobio.NewClient(blobio.WithHedging())
 		if err := sp.MountBucket("mem://layers/", blobtest.NewFaulty(t, memblob.Open("layers"), "")); err != nil {
 			t.Fatal(err)
 		}

@@ -15,13 +15,13 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 )
 
-// slow makes a Space over a bucket with one object of size bytes under the URL x.
-func slow(t *testing.T, l blobtest.Latency, size int, opts ...blobio.Option) (sp *blobio.Space, url string, s *blobtest.Slow) {
+// slow makes a Client over a bucket with one object of size bytes under the URL x.
+func slow(t *testing.T, l blobtest.Latency, size int, opts ...blobio.Option) (sp *blobio.Client, url string, s *blobtest.Slow) {
 	t.Helper()
 	mem := memblob.New()
 	mem.Replace("x", make([]byte, size))
 	s = blobtest.NewSlow(mem, l)
-	sp = blobio.NewSpace(opts...)
+	sp = blobio.NewClient(opts...)
 	if err := sp.MountBucket("mem://slow/", s); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRangesAreCoalesced(t *testing.T) {
 		{"64 MiB: the last request first", []blobio.Range{{0, 64 * mib}}, 8, 64 * mib, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			sp, url := blobio.NewSpace(), "mem://coalesce/x"
+			sp, url := blobio.NewClient(), "mem://coalesce/x"
 			if err := sp.MountBucket("mem://coalesce/", bucket); err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestStormSlowsRequests(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
 		busy := &overloaded{Bucket: blobtest.NewSlow(mem, blobtest.Cloud), perSecond: 20}
-		sp := blobio.NewSpace(blobio.WithRetry(blobio.RetryPolicy{Attempts: 50, Budget: time.Hour}))
+		sp := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 50, Budget: time.Hour}))
 		if err := sp.MountBucket("mem://busy/", busy); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func TestHedgingBudget(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
 		var now blobio.Bucket = blobtest.NewSlow(mem, blobtest.Cloud)
-		sp := blobio.NewSpace(blobio.WithHedging())
+		sp := blobio.NewClient(blobio.WithHedging())
 		if err := sp.MountBucket("mem://turning/", &turning{now: &now}); err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func TestHedgedReadsAreRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
-		sp := blobio.NewSpace(blobio.WithHedging())
+		sp := blobio.NewClient(blobio.WithHedging())
 		lat := blobtest.Latency{FirstByte: time.Millisecond, SlowShare: 0.2, SlowFirstByte: time.Second}
 		if err := sp.MountBucket("mem://h/", blobtest.NewSlow(mem, lat)); err != nil {
 			t.Fatal(err)
@@ -355,7 +355,7 @@ func TestDepthOfForks(t *testing.T) {
 }
 
 func TestEachStopsAtTheFirstError(t *testing.T) {
-	sp := blobio.NewSpace(blobio.WithConcurrency(2))
+	sp := blobio.NewClient(blobio.WithConcurrency(2))
 	done := 0
 	var mu sync.Mutex
 	err := sp.Each(t.Context(), 1000, func(ctx context.Context, i int) error {

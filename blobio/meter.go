@@ -11,50 +11,50 @@ import (
 // the lowest layer: it sees each attempt.
 type metered struct {
 	bucket Bucket
-	space  *Space
+	client  *Client
 }
 
 func (m *metered) ReadRange(ctx context.Context, key string, off int64, dst []byte) (Info, error) {
-	answered := m.space.request(ctx)
+	answered := m.client.request(ctx)
 	info, err := m.bucket.ReadRange(ctx, key, off, dst)
 	answered()
-	m.space.tally.gets.Add(1)
-	m.space.tally.getBytes.Add(int64(arrived(dst, err)))
+	m.client.tally.gets.Add(1)
+	m.client.tally.getBytes.Add(int64(arrived(dst, err)))
 	return info, err
 }
 
 func (m *metered) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, Info, error) {
-	answered := m.space.request(ctx)
-	b, info, err := m.bucket.ReadSuffix(m.space.withCall(ctx), key, n)
+	answered := m.client.request(ctx)
+	b, info, err := m.bucket.ReadSuffix(m.client.withCall(ctx), key, n)
 	answered()
-	m.space.tally.gets.Add(1)
-	m.space.tally.getBytes.Add(int64(len(b)))
+	m.client.tally.gets.Add(1)
+	m.client.tally.getBytes.Add(int64(len(b)))
 	return b, info, err
 }
 
 func (m *metered) Open(ctx context.Context, key string, off int64) (io.ReadCloser, Info, error) {
-	answered := m.space.request(ctx)
+	answered := m.client.request(ctx)
 	r, info, err := m.bucket.Open(ctx, key, off)
 	answered()
-	m.space.tally.gets.Add(1)
+	m.client.tally.gets.Add(1)
 	if err != nil {
 		return nil, info, err
 	}
-	return &meteredReader{ReadCloser: r, tally: &m.space.tally}, info, nil
+	return &meteredReader{ReadCloser: r, tally: &m.client.tally}, info, nil
 }
 
 func (m *metered) Stat(ctx context.Context, key string) (Info, error) {
-	defer m.space.request(ctx)()
-	m.space.tally.heads.Add(1)
+	defer m.client.request(ctx)()
+	m.client.tally.heads.Add(1)
 	return m.bucket.Stat(ctx, key)
 }
 
 func (m *metered) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		answered := m.space.request(ctx)
-		m.space.tally.lists.Add(1)
+		answered := m.client.request(ctx)
+		m.client.tally.lists.Add(1)
 		first := true
-		for info, err := range m.bucket.List(m.space.withCall(ctx), prefix) {
+		for info, err := range m.bucket.List(m.client.withCall(ctx), prefix) {
 			if first {
 				answered()
 				first = false
@@ -70,19 +70,19 @@ func (m *metered) List(ctx context.Context, prefix string) iter.Seq2[Info, error
 }
 
 func (m *metered) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
-	w, err := m.bucket.Create(m.space.withCall(ctx), key, opts)
+	w, err := m.bucket.Create(m.client.withCall(ctx), key, opts)
 	if err != nil {
-		defer m.space.request(ctx)()
-		m.space.tally.puts.Add(1)
+		defer m.client.request(ctx)()
+		m.client.tally.puts.Add(1)
 		return nil, err
 	}
 	return &meteredWriter{Writer: w, m: m, ctx: ctx}, nil
 }
 
 func (m *metered) Delete(ctx context.Context, key, etag string) error {
-	defer m.space.request(ctx)()
-	m.space.tally.deletes.Add(1)
-	return m.bucket.Delete(m.space.withCall(ctx), key, etag)
+	defer m.client.request(ctx)()
+	m.client.tally.deletes.Add(1)
+	return m.bucket.Delete(m.client.withCall(ctx), key, etag)
 }
 
 func (m *metered) Close() error { return m.bucket.Close() }
@@ -108,7 +108,7 @@ type meteredWriter struct {
 
 func (w *meteredWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
-	w.m.space.tally.putBytes.Add(int64(n))
+	w.m.client.tally.putBytes.Add(int64(n))
 	return n, err
 }
 
@@ -117,8 +117,8 @@ func (w *meteredWriter) Close() error {
 		return w.Writer.Close()
 	}
 	w.done = true
-	defer w.m.space.request(w.ctx)()
-	w.m.space.tally.puts.Add(1)
+	defer w.m.client.request(w.ctx)()
+	w.m.client.tally.puts.Add(1)
 	return w.Writer.Close()
 }
 

@@ -1,6 +1,6 @@
 package blobio
 
-// Option sets one of a Space's options.
+// Option sets one of a Client's options.
 type Option func(*options)
 
 type options struct {
@@ -14,7 +14,7 @@ type options struct {
 	cache       CacheOptions
 }
 
-// The defaults of a Space.
+// The defaults of a Client.
 const (
 	// DefaultConcurrency is how many pieces of work Each and ReadRanges have under way: enough for 16
 	// streams of 50 MiB/s to fill a link of 6 Gbit/s.
@@ -64,13 +64,13 @@ func WithHedging() Option {
 	return func(o *options) { o.hedging = true }
 }
 
-// WithReadMemory gives the Space a bound of its own on the bytes that its reads have in flight, in place of
+// WithReadMemory gives the Client a bound of its own on the bytes that its reads have in flight, in place of
 // DefaultReadMemory for the whole process.
 func WithReadMemory(bytes int64) Option {
 	return func(o *options) { o.memory = newBudget(bytes) }
 }
 
-// WithCache makes a Space keep what it read. It must not be given for objects whose names are used again.
+// WithCache makes a Client keep what it read. It must not be given for objects whose names are used again.
 func WithCache(c CacheOptions) Option {
 	return func(o *options) { o.cache = c }
 }

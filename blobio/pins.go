@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Pinned gives a view of the Space in which each URL keeps naming the object it named when it was first read
+// Pinned gives a view of the Client in which each URL keeps naming the object it named when it was first read
 // through the view: later reads get that one or ErrChanged, never a mix of two. All else is shared. Whoever
 // reads several ranges of an object, or several objects that belong together, opens a view for them.
-func (s *Space) Pinned() *Space {
-	return &Space{core: s.core, pins: &pins{etags: map[string]string{}}}
+func (s *Client) Pinned() *Client {
+	return &Client{core: s.core, pins: &pins{etags: map[string]string{}}}
 }
 
 // pins are the ETags of the objects that a view has read, by URL. A nil pins pins nothing.

@@ -20,7 +20,7 @@ const probeFrom = 64 << 20
 // ReadRanges reads many ranges of one object, in any order, also overlapping ones. Ranges that lie close
 // together are read by one request, long ones by several; the requests run concurrently. The slices it returns
 // may share memory with their neighbours.
-func (s *Space) ReadRanges(ctx context.Context, url string, ranges []Range) ([][]byte, error) {
+func (s *Client) ReadRanges(ctx context.Context, url string, ranges []Range) ([][]byte, error) {
 	for _, r := range ranges {
 		if r.Start < 0 || r.End < r.Start {
 			return nil, NewError("read", url, ErrRange, errors.New("malformed range"))
@@ -75,7 +75,7 @@ func coalesce(ranges []Range, gap, request int64) []*span {
 }
 
 // fill reads the spans, each within the memory budget.
-func (s *Space) fill(ctx context.Context, url string, spans []*span) error {
+func (s *Client) fill(ctx context.Context, url string, spans []*span) error {
 	var tail []byte
 	if total(spans) >= probeFrom {
 		last := spans[len(spans)-1]
@@ -99,7 +99,7 @@ func (s *Space) fill(ctx context.Context, url string, spans []*span) error {
 }
 
 // fillSpan reads one span, of which the last bytes may be there, in requests of the largest size.
-func (s *Space) fillSpan(ctx context.Context, url string, sp *span, tail []byte) error {
+func (s *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte) error {
 	sp.data = make([]byte, sp.Len())
 	missing := sp.data[:len(sp.data)-copy(sp.data[len(sp.data)-len(tail):], tail)]
 	size := int(s.opts.request)

@@ -11,7 +11,7 @@ import (
 )
 
 // ReadRange fills dst with the bytes of an object from off on: exactly len(dst) bytes, or an error. One GET.
-func (s *Space) ReadRange(ctx context.Context, url string, off int64, dst []byte) (Info, error) {
+func (s *Client) ReadRange(ctx context.Context, url string, off int64, dst []byte) (Info, error) {
 	release, err := s.hold(ctx, url, int64(len(dst)))
 	if err != nil {
 		return Info{}, err
@@ -21,7 +21,7 @@ func (s *Space) ReadRange(ctx context.Context, url string, off int64, dst []byte
 }
 
 // hold takes the budget for reading n bytes.
-func (s *Space) hold(ctx context.Context, url string, n int64) (release func(), err error) {
+func (s *Client) hold(ctx context.Context, url string, n int64) (release func(), err error) {
 	if release, err = s.opts.memory.hold(ctx, n); err != nil {
 		return nil, NewError("read", url, ErrCanceled, context.Cause(ctx))
 	}
@@ -29,7 +29,7 @@ func (s *Space) hold(ctx context.Context, url string, n int64) (release func(), 
 }
 
 // readRange is ReadRange for callers that hold the budget.
-func (s *Space) readRange(ctx context.Context, url string, off int64, dst []byte) (Info, error) {
+func (s *Client) readRange(ctx context.Context, url string, off int64, dst []byte) (Info, error) {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return Info{}, err
@@ -65,7 +65,7 @@ func readRangeShared(ctx context.Context, cache *shared, m *mount, what cacheKey
 
 // cacheFor is what a read goes through; nil if it goes straight to the bucket. The caches are opened when they
 // are first needed.
-func (s *Space) cacheFor(ctx context.Context, url string) (*shared, error) {
+func (s *Client) cacheFor(ctx context.Context, url string) (*shared, error) {
 	s.openCache.Do(func() {
 		var err error
 		if s.cache, err = newShared(s, s.opts.cache); err != nil {
@@ -79,7 +79,7 @@ func (s *Space) cacheFor(ctx context.Context, url string) (*shared, error) {
 }
 
 // ReadSuffix returns the last min(n, size) bytes of an object. One GET.
-func (s *Space) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, Info, error) {
+func (s *Client) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, Info, error) {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return nil, Info{}, err
@@ -110,7 +110,7 @@ func (s *Space) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, In
 }
 
 // Open streams an object from off to its end. One GET, and one for each time the body breaks.
-func (s *Space) Open(ctx context.Context, url string, off int64) (io.ReadCloser, Info, error) {
+func (s *Client) Open(ctx context.Context, url string, off int64) (io.ReadCloser, Info, error) {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return nil, Info{}, err
@@ -128,7 +128,7 @@ func (s *Space) Open(ctx context.Context, url string, off int64) (io.ReadCloser,
 }
 
 // ReadAll reads a whole object of at most limit bytes; a larger one is ErrRange. One GET.
-func (s *Space) ReadAll(ctx context.Context, url string, limit int64) ([]byte, Info, error) {
+func (s *Client) ReadAll(ctx context.Context, url string, limit int64) ([]byte, Info, error) {
 	r, info, err := s.Open(ctx, url, 0)
 	if err != nil {
 		return nil, info, err
@@ -145,7 +145,7 @@ func (s *Space) ReadAll(ctx context.Context, url string, limit int64) ([]byte, I
 }
 
 // Stat asks for an object without its content. One HEAD.
-func (s *Space) Stat(ctx context.Context, url string) (Info, error) {
+func (s *Client) Stat(ctx context.Context, url string) (Info, error) {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return Info{}, err
@@ -160,7 +160,7 @@ func (s *Space) Stat(ctx context.Context, url string) (Info, error) {
 
 // List yields the objects whose URL starts with urlPrefix, in key order as far as the store keeps one, with
 // Info.URL set. It stops at the first error, which it yields.
-func (s *Space) List(ctx context.Context, urlPrefix string) iter.Seq2[Info, error] {
+func (s *Client) List(ctx context.Context, urlPrefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		m, prefix, err := s.find(ctx, urlPrefix)
 		if err != nil {

@@ -24,13 +24,13 @@ var object = func() []byte {
 	return b
 }()
 
-// faulty makes a Space over a bucket that holds object under the URL x, and fails by the script.
-func faulty(t *testing.T, script string, opts ...blobio.Option) (sp *blobio.Space, url string, mem *memblob.Bucket, f *blobtest.Faulty) {
+// faulty makes a Client over a bucket that holds object under the URL x, and fails by the script.
+func faulty(t *testing.T, script string, opts ...blobio.Option) (sp *blobio.Client, url string, mem *memblob.Bucket, f *blobtest.Faulty) {
 	t.Helper()
 	mem = memblob.New()
 	mem.Replace("x", object)
 	f = blobtest.NewFaulty(t, mem, script)
-	sp = blobio.NewSpace(opts...)
+	sp = blobio.NewClient(opts...)
 	if err := sp.MountBucket("mem://faulty/", f); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestPutWalk(t *testing.T) {
 				func(n int) string { return fmt.Sprintf("any %d: %s", n, fault) },
 				func(*testing.T) blobio.Bucket { return memblob.New() },
 				func(t *testing.T, _ int, b *blobtest.Faulty) {
-					sp := blobio.NewSpace()
+					sp := blobio.NewClient()
 					if err := sp.MountBucket("mem://walk/", b); err != nil {
 						t.Fatal(err)
 					}
@@ -303,15 +303,15 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 	for _, err := range []error{
 		blobio.NewError("read", "https://user:secret@host/x?sig=secret", blobio.ErrDenied, nil),
 		func() error {
-			_, err := blobio.NewSpace().Mount(t.Context(), "nosuch://user:secret@host/x?key=secret")
+			_, err := blobio.NewClient().Mount(t.Context(), "nosuch://user:secret@host/x?key=secret")
 			return err
 		}(),
 		func() error {
-			_, err := blobio.NewSpace().Mount(t.Context(), "mem://user:secret@ho st/%zz?key=secret")
+			_, err := blobio.NewClient().Mount(t.Context(), "mem://user:secret@ho st/%zz?key=secret")
 			return err
 		}(),
 		func() error {
-			_, err := blobio.NewSpace().Stat(t.Context(), "s3://user:secret@host/x?sig=secret")
+			_, err := blobio.NewClient().Stat(t.Context(), "s3://user:secret@host/x?sig=secret")
 			return err
 		}(),
 	} {
@@ -322,7 +322,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 }
 
 func TestClosedSpace(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	url := "mem://" + t.Name() + "/x"
 	if err := sp.Put(t.Context(), url, nil); err != nil {
 		t.Fatal(err)

@@ -18,17 +18,17 @@ import (
 //	strand   ── GET ── GET ──┬── GET ── GET ──┬── PUT       depth 5
 //	                         └── GET ─────────┘
 //
-// So sequential code need do nothing, and parallel code uses Space.Each or Space.Fork. Goroutines that share
+// So sequential code need do nothing, and parallel code uses Client.Each or Client.Fork. Goroutines that share
 // one strand are counted as if they had waited for what happened to end before them: never too low.
 type strand struct {
 	depth atomic.Int64
 	fork  *Fork // nil for a root
 }
 
-// strandKey finds the strand of one Space in a context. It is pointer-shaped: looking it up allocates nothing.
+// strandKey finds the strand of one Client in a context. It is pointer-shaped: looking it up allocates nothing.
 type strandKey struct{ *core }
 
-func (s *Space) strand(ctx context.Context) *strand {
+func (s *Client) strand(ctx context.Context) *strand {
 	if st, ok := ctx.Value(strandKey{s.core}).(*strand); ok {
 		return st
 	}
@@ -36,13 +36,13 @@ func (s *Space) strand(ctx context.Context) *strand {
 }
 
 // request marks the begin of a request; the function it returns marks its end.
-func (s *Space) request(ctx context.Context) (answered func()) {
+func (s *Client) request(ctx context.Context) (answered func()) {
 	st := s.strand(ctx)
 	n := st.depth.Load() + 1
 	return func() { s.reach(st, n) }
 }
 
-func (s *Space) reach(st *strand, n int64) {
+func (s *Client) reach(st *strand, n int64) {
 	raise(&st.depth, n)
 	if st.fork != nil {
 		raise(&st.fork.longest, n)
@@ -52,16 +52,16 @@ func (s *Space) reach(st *strand, n int64) {
 
 // Fork is a point from which work goes on in parallel strands.
 type Fork struct {
-	space   *Space
+	client   *Client
 	parent  *strand
 	begin   int64
 	longest atomic.Int64
 }
 
 // Fork makes a fork of the strand of ctx.
-func (s *Space) Fork(ctx context.Context) *Fork {
+func (s *Client) Fork(ctx context.Context) *Fork {
 	parent := s.strand(ctx)
-	return &Fork{space: s, parent: parent, begin: parent.depth.Load()}
+	return &Fork{client: s, parent: parent, begin: parent.depth.Load()}
 }
 
 // Strand begins a new strand: requests with the returned context wait for one another and for what came before
@@ -69,15 +69,15 @@ func (s *Space) Fork(ctx context.Context) *Fork {
 func (f *Fork) Strand(ctx context.Context) context.Context {
 	st := &strand{fork: f}
 	st.depth.Store(f.begin)
-	return context.WithValue(ctx, strandKey{f.space.core}, st)
+	return context.WithValue(ctx, strandKey{f.client.core}, st)
 }
 
 // Join says that the parent waited for all strands. Call it when their work is done.
-func (f *Fork) Join() { f.space.reach(f.parent, f.longest.Load()) }
+func (f *Fork) Join() { f.client.reach(f.parent, f.longest.Load()) }
 
 // Each calls do for 0 … n−1, as many at a time as WithConcurrency says, each on a strand of its own. The first
 // error cancels the context of the others and is returned when all have ended.
-func (s *Space) Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+func (s *Client) Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	switch n {
 	case 0:
 		return nil

@@ -16,7 +16,7 @@ import (
 //
 // Close of the writer settles lost answers as Put does: if it can't tell whether the object was made, it reads
 // the object back and compares it with what was written. It can't try again what did not happen.
-func (s *Space) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
+func (s *Client) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
 	w, err := s.create(ctx, url, opts)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (s *Space) Create(ctx context.Context, url string, opts CreateOptions) (Wri
 }
 
 // create is Create without settling.
-func (s *Space) create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
+func (s *Client) create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Space) create(ctx context.Context, url string, opts CreateOptions) (Wri
 // under a name nobody else uses, though not to stand up to a forger.
 type settling struct {
 	Writer
-	s    *Space
+	s    *Client
 	ctx  context.Context
 	url  string
 	hash *xxh3.Hasher
@@ -110,7 +110,7 @@ func PortableKey(key string) bool {
 //	other content   ErrExists
 //	no object       the write did not happen: it is tried again, if the fault may pass
 //	no answer       the error of the write: the outcome is unknown
-func (s *Space) Put(ctx context.Context, url string, data []byte) error {
+func (s *Client) Put(ctx context.Context, url string, data []byte) error {
 	for t := s.opts.retry.begin(); ; {
 		err := s.put(ctx, url, data)
 		if err == nil || ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (s *Space) Put(ctx context.Context, url string, data []byte) error {
 	}
 }
 
-func (s *Space) put(ctx context.Context, url string, data []byte) error {
+func (s *Client) put(ctx context.Context, url string, data []byte) error {
 	w, err := s.create(ctx, url, CreateOptions{SizeHint: int64(len(data))})
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func undecided(err error) bool {
 }
 
 // holds compares an object with what was meant to be written.
-func (s *Space) holds(ctx context.Context, url string, data []byte) (bool, error) {
+func (s *Client) holds(ctx context.Context, url string, data []byte) (bool, error) {
 	there, info, err := s.ReadSuffix(WithoutCache(ctx), url, int64(len(data))+1)
 	if err != nil {
 		return false, err
@@ -164,7 +164,7 @@ func (s *Space) holds(ctx context.Context, url string, data []byte) (bool, error
 }
 
 // Delete removes an object: see Bucket.Delete.
-func (s *Space) Delete(ctx context.Context, url, etag string) error {
+func (s *Client) Delete(ctx context.Context, url, etag string) error {
 	m, key, err := s.find(ctx, url)
 	if err != nil {
 		return err

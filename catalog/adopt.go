@@ -154,7 +154,7 @@ func adoptedWith(known, more []string) map[string]string {
 
 // adopt describes an existing shard, and names the folder to adopt, "" if it lies in the table's own.
 func (t *Table) adopt(ctx context.Context, url string) (*manifest.Entry, string, error) {
-	path, err := t.cat.space.Mount(ctx, url)
+	path, err := t.cat.client.Mount(ctx, url)
 	if err != nil {
 		return nil, "", err
 	}
@@ -188,7 +188,7 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 		}
 		allow = append(allow, more...)
 	}
-	shard, err := shardfmt.Open(ctx, t.cat.space, path, shardfmt.OpenOptions{Allow: allow})
+	shard, err := shardfmt.Open(ctx, t.cat.client, path, shardfmt.OpenOptions{Allow: allow})
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +215,8 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 // checkObjects makes sure that what an adopted root refers to is there, and long enough: one HEAD each.
 func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) error {
 	urls := slices.Sorted(maps.Keys(objects))
-	return t.cat.space.Each(ctx, len(urls), func(ctx context.Context, i int) error {
-		info, err := t.cat.space.Stat(ctx, urls[i])
+	return t.cat.client.Each(ctx, len(urls), func(ctx context.Context, i int) error {
+		info, err := t.cat.client.Stat(ctx, urls[i])
 		switch {
 		case errors.Is(err, blobio.ErrNotFound):
 			return corrupt.Locate(corrupt.At(-1, "an object that the shard refers to is missing"), urls[i], 0)
@@ -232,11 +232,11 @@ func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) erro
 // checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it
 // live again while the second sweep runs would lose it.
 func (t *Table) checkTombstones(ctx context.Context, path string) error {
-	for info, err := range t.cat.space.List(ctx, t.VaultFolder()+"_gc/") {
+	for info, err := range t.cat.client.List(ctx, t.VaultFolder()+"_gc/") {
 		if err != nil {
 			return err
 		}
-		text, _, err := t.cat.space.ReadAll(ctx, info.URL, controlLimit)
+		text, _, err := t.cat.client.ReadAll(ctx, info.URL, controlLimit)
 		if err != nil {
 			return err
 		}

@@ -51,10 +51,10 @@ func (g *ground) open(gate *crash.Gate, wrap func(icecatalog.Catalog) icecatalog
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Space: blobio.NewSpace(), Metadata: blobio.NewSpace(), Wrap: wrap,
+		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Wrap: wrap,
 	}
 	if gate != nil {
-		for _, s := range []*blobio.Space{o.Space, o.Metadata} {
+		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
 			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Gate: gate}); err != nil {
 				g.t.Fatal(err)
 			}
@@ -521,7 +521,7 @@ func TestOpenRefusals(t *testing.T) {
 		o    Options
 		want error
 	}{
-		"space in the path":  {Options{URI: "sqlite:" + dir + "/c.db", Warehouse: dir + "/my data"}, ErrInvalid},
+		"client in the path":  {Options{URI: "sqlite:" + dir + "/c.db", Warehouse: dir + "/my data"}, ErrInvalid},
 		"unknown catalog":    {Options{URI: "mysql://x/y", Warehouse: dir}, ErrInvalid},
 		"rest without vault": {Options{URI: "rest+http://127.0.0.1:1/", Warehouse: "prod"}, ErrInvalid},
 	} {

@@ -17,7 +17,7 @@ func (t *Table) describeOwn(ctx context.Context, url string, size int64) (*manif
 	if err != nil {
 		return nil, err
 	}
-	shard, err := shardfmt.Open(ctx, t.cat.space, url, shardfmt.OpenOptions{Size: size, Allow: allow})
+	shard, err := shardfmt.Open(ctx, t.cat.client, url, shardfmt.OpenOptions{Size: size, Allow: allow})
 	if err != nil {
 		return nil, fmt.Errorf("reading back: %w", err)
 	}

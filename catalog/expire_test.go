@@ -37,11 +37,11 @@ func TestExpire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deletes := c.Space().Counters().Deletes + c.MetadataCounters().Deletes
+	deletes := c.Client().Counters().Deletes + c.MetadataCounters().Deletes
 	if err := plan.Execute(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if n := c.Space().Counters().Deletes + c.MetadataCounters().Deletes - deletes; n != 0 {
+	if n := c.Client().Counters().Deletes + c.MetadataCounters().Deletes - deletes; n != 0 {
 		t.Errorf("expiry deleted %d objects", n)
 	}
 	if ids, _ := scanIDs(t, tbl, ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 50)) {

@@ -20,9 +20,9 @@ import (
 )
 
 // iceberg-go finds the IO of a location by its scheme, in a registry of the process, and hands it the
-// properties of the catalog. One property names the Space that a catalog was opened with, so that all of
+// properties of the catalog. One property names the Client that a catalog was opened with, so that all of
 // Iceberg's reads and writes run through blobio, over as many buckets as there are.
-const spaceProperty = "shardcat.space"
+const spaceProperty = "shardcat.client"
 
 // metadataLimit bounds what is read as one metadata file, manifest or manifest list.
 const metadataLimit = 1 << 30
@@ -34,13 +34,13 @@ var routes = struct {
 	spaces map[string]*metadataStore
 }{spaces: map[string]*metadataStore{}}
 
-// route makes a Space reachable from iceberg-go and returns its name there.
-func route(s *blobio.Space) string {
+// route makes a Client reachable from iceberg-go and returns its name there.
+func route(s *blobio.Client) string {
 	routes.once.Do(takeSchemes)
 	id := uuid.NewString()
 	routes.Lock()
 	defer routes.Unlock()
-	routes.spaces[id] = &metadataStore{space: s, cache: newFileCache(cacheBytes)}
+	routes.spaces[id] = &metadataStore{client: s, cache: newFileCache(cacheBytes)}
 	return id
 }
 
@@ -72,13 +72,13 @@ func routed(ctx context.Context, at *url.URL, props map[string]string) (iceio.IO
 	return nil, errors.New("catalog: the location's catalog is closed")
 }
 
-// metadataStore is a Space with a cache of the files that never change.
+// metadataStore is a Client with a cache of the files that never change.
 type metadataStore struct {
-	space *blobio.Space
+	client *blobio.Client
 	cache *fileCache
 }
 
-// metadataIO is a Space as iceberg-go's IO, within one context.
+// metadataIO is a Client as iceberg-go's IO, within one context.
 type metadataIO struct {
 	ctx context.Context
 	*metadataStore
@@ -114,7 +114,7 @@ func (m *metadataIO) ReadFile(name string) ([]byte, error) {
 	if b, ok := m.cache.get(at); ok {
 		return b, nil
 	}
-	b, _, err := m.space.ReadAll(m.ctx, at, metadataLimit)
+	b, _, err := m.client.ReadAll(m.ctx, at, metadataLimit)
 	if err != nil {
 		return nil, pathError("open", name, err)
 	}
@@ -135,7 +135,7 @@ func (m *metadataIO) Open(name string) (iceio.File, error) {
 
 // Remove deletes a file that its writer knows to be referenced by nothing.
 func (m *metadataIO) Remove(name string) error {
-	if err := m.space.Delete(m.ctx, canonical(name), ""); err != nil {
+	if err := m.client.Delete(m.ctx, canonical(name), ""); err != nil {
 		return pathError("remove", name, err)
 	}
 	return nil
@@ -148,7 +148,7 @@ func (m *metadataIO) Create(name string) (iceio.FileWriter, error) {
 
 // WriteFile creates a file; that it is there already with the same content is no error.
 func (m *metadataIO) WriteFile(name string, p []byte) error {
-	if err := m.space.Put(m.ctx, canonical(name), p); err != nil {
+	if err := m.client.Put(m.ctx, canonical(name), p); err != nil {
 		return pathError("create", name, err)
 	}
 	return nil

@@ -230,7 +230,7 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 	}
 	w.count++
 	name := fmt.Sprintf("%s-%04d", w.job.Attempt(), w.count)
-	writer, err := shardfmt.NewWriter(ctx, w.table.cat.space, w.table.VaultFolder()+name+".amudai.shard",
+	writer, err := shardfmt.NewWriter(ctx, w.table.cat.client, w.table.VaultFolder()+name+".amudai.shard",
 		w.table.schema.Shard, shardfmt.WriterOptions{
 			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
 			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.created,

@@ -215,7 +215,7 @@ func TestPlanningOpensNoShard(t *testing.T) {
 	if err != nil || len(plan.Shards) != 1 || plan.Total != 10 || plan.PrunedBounds != 9 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	if n := c.Space().Counters().Gets + c.Space().Counters().Heads; n != 0 {
+	if n := c.Client().Counters().Gets + c.Client().Counters().Heads; n != 0 {
 		t.Errorf("planning made %d requests for shards", n)
 	}
 	if e := plan.Shards[0]; e.Stripes != 1 || !e.Created.Known() || e.Objects != 2 || e.StoredBytes <= e.RootBytes || e.MetadataBytes == 0 || e.Flags != 0 {
@@ -260,7 +260,7 @@ func TestBadInputLeavesNothing(t *testing.T) {
 	if tbl := g.load(c); tbl.Head() != 0 {
 		t.Error("a snapshot was made")
 	}
-	for info, err := range c.Space().List(ctx, tbl.VaultFolder()) {
+	for info, err := range c.Client().List(ctx, tbl.VaultFolder()) {
 		if err != nil || strings.Contains(info.Key, ".amudai.") {
 			t.Errorf("left behind: %s, %v", info.Key, err)
 		}
@@ -304,7 +304,7 @@ func TestIngestKilledAtEveryStep(t *testing.T) {
 // writeShard writes a shard outside any vault.
 func writeShard(t *testing.T, c *Catalog, url string, s *schema.Schema, o shardfmt.WriterOptions, batch string) {
 	t.Helper()
-	w, err := shardfmt.NewWriter(context.Background(), c.Space(), url, s, o)
+	w, err := shardfmt.NewWriter(context.Background(), c.Client(), url, s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,12 +330,12 @@ func TestRegister(t *testing.T) {
 		{Name: "extra", Basic: schema.String}, {Name: "id", Basic: schema.Int16, Signed: true},
 	}}
 	writeShard(t, c, outside+"b.amudai.shard", narrow, shardfmt.WriterOptions{}, `[{"extra":"x","id":20},{"extra":"y","id":21}]`)
-	puts := c.Space().Counters().Puts
+	puts := c.Client().Counters().Puts
 	out, err := tbl.Register(ctx, []string{outside + "a.amudai.shard", outside + "b.amudai.shard"}, RegisterOptions{})
 	if err != nil || out.Records != 22 {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if n := c.Space().Counters().Puts - puts; n != 2 {
+	if n := c.Client().Counters().Puts - puts; n != 2 {
 		t.Errorf("%d PUTs: want the job's records alone", n)
 	}
 	tbl = g.load(c)
@@ -379,12 +379,12 @@ func TestRegisterDamaged(t *testing.T) {
 	tbl := g.create(c)
 	folder := "mem://" + g.bucket + "/damaged/"
 	writeShard(t, c, folder+"good.amudai.shard", people(), shardfmt.WriterOptions{}, rows(0, 20))
-	root, _, err := c.Space().ReadAll(ctx, folder+"good.amudai.shard", 1<<20)
+	root, _, err := c.Client().ReadAll(ctx, folder+"good.amudai.shard", 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put := func(name string, data []byte) string {
-		if err := c.Space().Put(ctx, folder+name, data); err != nil {
+		if err := c.Client().Put(ctx, folder+name, data); err != nil {
 			t.Fatal(err)
 		}
 		return folder + name
@@ -401,12 +401,12 @@ func TestRegisterDamaged(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for info, err := range c.Space().List(ctx, folder+"good") {
+	for info, err := range c.Client().List(ctx, folder+"good") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.HasSuffix(info.URL, ".amudai.stripe") {
-			if err := c.Space().Delete(ctx, info.URL, ""); err != nil {
+			if err := c.Client().Delete(ctx, info.URL, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

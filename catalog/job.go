@@ -144,7 +144,7 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	for _, object := range objects {
-		if err := j.table.cat.space.Delete(ctx, object, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+		if err := j.table.cat.client.Delete(ctx, object, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			j.table.cat.opts.Log.Warn("an object of a failed job stays until collection", "object", object, "error", err)
 		}
 	}

@@ -32,10 +32,10 @@ type Options struct {
 	Warehouse string
 	// Vault is the folder or URL under which shards lie, <warehouse>/vault if empty.
 	Vault string
-	// Space reads and writes the shards; one is made if nil.
-	Space *blobio.Space
+	// Client reads and writes the shards; one is made if nil.
+	Client *blobio.Client
 	// Metadata reads and writes Iceberg's metadata, so that its requests are counted apart; one is made if nil.
-	Metadata *blobio.Space
+	Metadata *blobio.Client
 	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
 	CommitAttempts int
 	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests).
@@ -55,8 +55,8 @@ type Catalog struct {
 	identity  string
 	warehouse string
 	vault     string
-	space     *blobio.Space
-	metadata  *blobio.Space
+	client     *blobio.Client
+	metadata  *blobio.Client
 	spaceID   string
 	opts      Options
 	closers   []func() error
@@ -78,13 +78,13 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 func prepare(ctx context.Context, o Options) (*Catalog, error) {
 	named := o.URI != ""
 	o.fill()
-	c := &Catalog{space: o.Space, metadata: o.Metadata, opts: o}
-	if c.space == nil {
-		c.space = blobio.NewSpace()
-		c.closers = append(c.closers, c.space.Close)
+	c := &Catalog{client: o.Client, metadata: o.Metadata, opts: o}
+	if c.client == nil {
+		c.client = blobio.NewClient()
+		c.closers = append(c.closers, c.client.Close)
 	}
 	if c.metadata == nil {
-		c.metadata = blobio.NewSpace()
+		c.metadata = blobio.NewClient()
 		c.closers = append(c.closers, c.metadata.Close)
 	}
 	if err := c.mount(ctx); err != nil {
@@ -129,7 +129,7 @@ func (c *Catalog) mount(ctx context.Context) error {
 	if vault == "" {
 		vault = c.warehouse + "/vault"
 	}
-	at, err := c.space.Mount(ctx, vault)
+	at, err := c.client.Mount(ctx, vault)
 	if err != nil {
 		return fmt.Errorf("vault: %w", err)
 	}
@@ -138,7 +138,7 @@ func (c *Catalog) mount(ctx context.Context) error {
 }
 
 func (c *Catalog) mountWarehouse(ctx context.Context) error {
-	for _, s := range []*blobio.Space{c.space, c.metadata} {
+	for _, s := range []*blobio.Client{c.client, c.metadata} {
 		at, err := s.Mount(ctx, c.opts.Warehouse)
 		if err != nil {
 			return fmt.Errorf("warehouse: %w", err)
@@ -203,8 +203,8 @@ func (c *Catalog) Warehouse() string { return c.warehouse }
 // Vault: see Warehouse.
 func (c *Catalog) Vault() string { return c.vault }
 
-// Space reads and writes the shards of this catalog's tables.
-func (c *Catalog) Space() *blobio.Space { return c.space }
+// Client reads and writes the shards of this catalog's tables.
+func (c *Catalog) Client() *blobio.Client { return c.client }
 
 // MetadataCounters are the requests made for Iceberg's metadata.
 func (c *Catalog) MetadataCounters() blobio.Counters { return c.metadata.Counters() }

@@ -77,7 +77,7 @@ func (t *Table) openShard(ctx context.Context, root string, size int64) (*shardf
 	if err := checkPlace(root, allow); err != nil {
 		return nil, err
 	}
-	return shardfmt.Open(ctx, t.cat.space, root, shardfmt.OpenOptions{Size: size, Allow: allow})
+	return shardfmt.Open(ctx, t.cat.client, root, shardfmt.OpenOptions{Size: size, Allow: allow})
 }
 
 // shardQuery is a scan of the table in the terms of one shard.

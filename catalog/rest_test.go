@@ -183,7 +183,7 @@ func (g *ground) startREST() (*restServer, func() *Catalog) {
 	g.t.Cleanup(server.Close)
 	return s, func() *Catalog {
 		c, err := Open(context.Background(), Options{
-			URI: "rest+" + server.URL, Warehouse: "mem://" + g.bucket + "/wh", Space: blobio.NewSpace(), Metadata: blobio.NewSpace(),
+			URI: "rest+" + server.URL, Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(), Metadata: blobio.NewClient(),
 		})
 		if err != nil {
 			g.t.Fatal(err)

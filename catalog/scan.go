@@ -73,7 +73,7 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 			stats = &ScanStats{}
 		}
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
-		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.space.Fork(ctx)}
+		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(ctx)}
 		defer r.wait()
 		defer cancel()
 		left := p.options.Limit

@@ -64,12 +64,12 @@ func (c *Catalog) putRecord(ctx context.Context, at string, record any) error {
 	if err != nil {
 		return err
 	}
-	return c.space.Put(ctx, at, append(text, '\n'))
+	return c.client.Put(ctx, at, append(text, '\n'))
 }
 
 // readRecord reads a record; one of a later version is refused, for what it says may matter.
 func (c *Catalog) readRecord(ctx context.Context, at string, record any) error {
-	text, _, err := c.space.ReadAll(ctx, at, controlLimit)
+	text, _, err := c.client.ReadAll(ctx, at, controlLimit)
 	if err != nil {
 		return err
 	}

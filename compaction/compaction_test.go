@@ -54,10 +54,10 @@ func (g *ground) open(gate *crash.Gate) *catalog.Catalog {
 	g.t.Helper()
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Space: blobio.NewSpace(), Metadata: blobio.NewSpace(),
+		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
 	}
 	if gate != nil {
-		for _, s := range []*blobio.Space{o.Space, o.Metadata} {
+		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
 			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Gate: gate}); err != nil {
 				g.t.Fatal(err)
 			}
@@ -169,12 +169,12 @@ func TestCompactKeepsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := c.Space().Counters()
+	start := c.Client().Counters()
 	report, err := Compact(ctx, tbl, Policy{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	io := c.Space().Counters().Sub(start)
+	io := c.Client().Counters().Sub(start)
 	if report.ShardsBefore != 12 || report.ShardsAfter != 1 || report.BytesMoved != 0 || len(report.Results) != 1 {
 		t.Errorf("report %+v", report)
 	}
@@ -244,12 +244,12 @@ func TestThousandShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, metadata := c.Space().Counters(), c.MetadataCounters()
+	start, metadata := c.Client().Counters(), c.MetadataCounters()
 	report, err := Compact(ctx, tbl, Policy{MaxObjects: 2 * shards}, Options{})
 	if err != nil || report.ShardsAfter != 1 {
 		t.Fatalf("%d shards, %v", report.ShardsAfter, err)
 	}
-	io, iceberg := c.Space().Counters().Sub(start), c.MetadataCounters().Sub(metadata)
+	io, iceberg := c.Client().Counters().Sub(start), c.MetadataCounters().Sub(metadata)
 	const jobReads, readBack, jobPuts, rootPuts = 2, 1, 2, 1
 	if io.Gets != shards+readBack+jobReads || io.Puts != jobPuts+rootPuts || io.Heads != 0 || io.Lists != 0 || io.Deletes != 0 {
 		t.Errorf("requests: %+v", io)
@@ -269,11 +269,11 @@ func TestAdoptedShards(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
 	fill(t, tbl, 1)
-	space := tbl.Catalog().Space()
+	client := tbl.Catalog().Client()
 	var urls []string
 	for i := range 3 {
 		url := fmt.Sprintf("mem://%s/elsewhere/s%d.amudai.shard", g.bucket, i)
-		w, err := shardfmt.NewWriter(ctx, space, url, fields(), shardfmt.WriterOptions{})
+		w, err := shardfmt.NewWriter(ctx, client, url, fields(), shardfmt.WriterOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

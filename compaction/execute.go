@@ -103,12 +103,12 @@ func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p P
 	if err != nil {
 		return nil, err
 	}
-	space := t.Catalog().Space()
-	merged, err := merge.Concat(ctx, space, out, inputs, o)
+	client := t.Catalog().Client()
+	merged, err := merge.Concat(ctx, client, out, inputs, o)
 	if errors.Is(err, merge.ErrSchema) && !g.class.deleted {
 		// No input has all columns. With deleted records the table's schema will not do: it lacks the marker.
 		o.Schema, o.FieldIDs = t.Schema(), t.FieldIDs()
-		merged, err = merge.Concat(ctx, space, out, inputs, o)
+		merged, err = merge.Concat(ctx, client, out, inputs, o)
 	}
 	if errors.Is(err, merge.ErrSchema) {
 		return nil, fmt.Errorf("%w: %w", ErrNeedsRebuild, err)

@@ -58,7 +58,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(size)
 			for i := range b.N {
-				sp := blobio.NewSpace()
+				sp := blobio.NewClient()
 				w, err := NewWriter(context.Background(), sp, fmt.Sprintf("mem://benchw/%s%d/s.amudai.shard", name, i), s, WriterOptions{Workers: 1})
 				if err != nil {
 					b.Fatal(err)
@@ -82,7 +82,7 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkScan(b *testing.B) {
 	for name, make := range workloads() {
 		batch, s, size := make()
-		sp := blobio.NewSpace()
+		sp := blobio.NewClient()
 		w, err := NewWriter(context.Background(), sp, "mem://benchr/"+name+"/s.amudai.shard", s, WriterOptions{})
 		if err != nil {
 			b.Fatal(err)

@@ -21,13 +21,13 @@ func TestWriterFaults(t *testing.T) {
 			for n := 1; ; n++ {
 				bucket := memblob.Open(fmt.Sprintf("faults-%v-%s-%d", layout, fault, n))
 				faulty := blobtest.NewFaulty(t, bucket, fmt.Sprintf("any %d: %s", n, fault))
-				sp := blobio.NewSpace()
+				sp := blobio.NewClient()
 				if err := sp.MountBucket("mem://faults/", faulty); err != nil {
 					t.Fatal(err)
 				}
 				err := tryWrite(ctx, sp, WriterOptions{Layout: layout, StripeRows: 20})
 				requests := faulty.Requests("any")
-				clean := blobio.NewSpace()
+				clean := blobio.NewClient()
 				if err := clean.MountBucket("mem://faults/", bucket); err != nil {
 					t.Fatal(err)
 				}
@@ -42,7 +42,7 @@ func TestWriterFaults(t *testing.T) {
 	}
 }
 
-func tryWrite(ctx context.Context, sp *blobio.Space, o WriterOptions) error {
+func tryWrite(ctx context.Context, sp *blobio.Client, o WriterOptions) error {
 	s := sampleSchema(nil)
 	w, err := NewWriter(ctx, sp, "mem://faults/s.amudai.shard", s, o)
 	if err != nil {
@@ -56,7 +56,7 @@ func tryWrite(ctx context.Context, sp *blobio.Space, o WriterOptions) error {
 	return err
 }
 
-func checkOutcome(t *testing.T, sp *blobio.Space, what string, err error, check func(*Shard)) {
+func checkOutcome(t *testing.T, sp *blobio.Client, what string, err error, check func(*Shard)) {
 	t.Helper()
 	s, openErr := Open(context.Background(), sp, "mem://faults/s.amudai.shard", OpenOptions{})
 	switch {

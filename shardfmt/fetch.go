@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // fetch reads what requests ask for, near ones of an object together, all at the same time.
-func fetch(ctx context.Context, sp *blobio.Space, round []buffer.Request) error {
+func fetch(ctx context.Context, sp *blobio.Client, round []buffer.Request) error {
 	byURL := make(map[string][]buffer.Request)
 	var urls []string
 	for _, q := range round {
@@ -83,7 +83,7 @@ func group(round []buffer.Request) [][]buffer.Request {
 }
 
 // readGroup reads the requests of a group.
-func readGroup(ctx context.Context, sp *blobio.Space, g []buffer.Request) ([][]byte, error) {
+func readGroup(ctx context.Context, sp *blobio.Client, g []buffer.Request) ([][]byte, error) {
 	ranges := make([]blobio.Range, len(g))
 	for i, q := range g {
 		ranges[i] = blobio.Range{Start: int64(q.Start), End: int64(q.End)}

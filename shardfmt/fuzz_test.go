@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/interop"
-	"github.com/shardcat/shardcat/shardfmt/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -26,7 +26,7 @@ type specimen struct {
 }
 
 // dissect finds everything in a shard that has a checksum.
-func dissect(f *testing.F, sp *blobio.Space, url string) *specimen {
+func dissect(f *testing.F, sp *blobio.Client, url string) *specimen {
 	ctx := context.Background()
 	b, _, err := sp.ReadAll(ctx, url, 1<<20)
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *specimen) damage(edits []byte) []byte {
 // FuzzOpenAndScan damages shards behind their checksums, opens and reads them: an error of a known kind or rows, in
 // bounded memory.
 func FuzzOpenAndScan(f *testing.F) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	var specimens []*specimen
 	for i, n := range []int{0, 3, 40} {
 		w := writeSample(f, sp, fmt.Sprintf("mem://fuzzseed/%d.amudai.shard", i), n, WriterOptions{Layout: Single, StripeRows: 25})
@@ -119,7 +119,7 @@ func FuzzOpenAndScan(f *testing.F) {
 	var serial atomic.Int64
 	f.Fuzz(func(t *testing.T, which uint8, edits []byte) {
 		url := fmt.Sprintf("mem://fuzz%d/s.amudai.shard", serial.Add(1))
-		sp := blobio.NewSpace()
+		sp := blobio.NewClient()
 		defer sp.Close()
 		if err := sp.Put(context.Background(), url, specimens[int(which)%len(specimens)].damage(edits)); err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func FuzzOpenAndScan(f *testing.F) {
 	})
 }
 
-func scanAll(sp *blobio.Space, url string) error {
+func scanAll(sp *blobio.Client, url string) error {
 	ctx := context.Background()
 	s, err := Open(ctx, sp, url, OpenOptions{})
 	if err != nil {

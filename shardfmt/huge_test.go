@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/field"
+	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -18,7 +18,7 @@ import (
 func TestTenThousandMillionRecords(t *testing.T) {
 	const stripes, records = 1000, 10_000_000
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	s, err := schema.Parse("v: Int64")
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/buffer"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/field"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/shardfmt/stats"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -46,7 +46,7 @@ func (s *stripe) size() (n int) {
 // objects places stripes in objects and writes the root.
 type objects struct {
 	ctx    context.Context
-	sp     *blobio.Space
+	sp     *blobio.Client
 	url    string
 	schema *schema.Schema
 	o      *WriterOptions
@@ -61,7 +61,7 @@ type objects struct {
 	kept    bool // a root may name what was written
 }
 
-func newObjects(ctx context.Context, sp *blobio.Space, url string, s *schema.Schema, o *WriterOptions) (*objects, error) {
+func newObjects(ctx context.Context, sp *blobio.Client, url string, s *schema.Schema, o *WriterOptions) (*objects, error) {
 	folder, err := urlresolve.Base(url)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func newObjects(ctx context.Context, sp *blobio.Space, url string, s *schema.Sch
 }
 
 // absent is nil if there is no object at url.
-func absent(ctx context.Context, sp *blobio.Space, url string) error {
+func absent(ctx context.Context, sp *blobio.Client, url string) error {
 	_, err := sp.Stat(ctx, url)
 	switch {
 	case err == nil:
@@ -199,7 +199,7 @@ type image struct {
 }
 
 // create starts an object of a shard with its magic.
-func create(ctx context.Context, sp *blobio.Space, url string) (*image, error) {
+func create(ctx context.Context, sp *blobio.Client, url string) (*image, error) {
 	w, err := sp.Create(ctx, url, blobio.CreateOptions{})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type OpenOptions struct {
 // Shard is an opened shard. Its metadata is read as it is asked for, and kept. Safe for concurrent use; what
 // it returns must not be changed.
 type Shard struct {
-	sp      *blobio.Space
+	sp      *blobio.Client
 	root    *meta.Root
 	stripes []StripeInfo
 }
@@ -40,7 +40,7 @@ type StripeInfo struct {
 
 // Open opens the shard whose root is at url, a canonical URL. If an object of the shard is replaced after its
 // first read, later reads end in blobio.ErrChanged.
-func Open(ctx context.Context, sp *blobio.Space, url string, o OpenOptions) (*Shard, error) {
+func Open(ctx context.Context, sp *blobio.Client, url string, o OpenOptions) (*Shard, error) {
 	sp = sp.Pinned()
 	root, err := meta.OpenRoot(ctx, sp, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}})
 	if err != nil {

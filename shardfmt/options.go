@@ -3,10 +3,10 @@ package shardfmt
 import (
 	"fmt"
 
+	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/shardfmt/stats"
 )
 
 // Layout says in how many objects a shard is written.

@@ -20,9 +20,9 @@ const (
 	faultyRoot   = faultyBucket + "s.amudai.shard"
 )
 
-func overBucket(t *testing.T, b blobio.Bucket) *blobio.Space {
+func overBucket(t *testing.T, b blobio.Bucket) *blobio.Client {
 	t.Helper()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	if err := sp.MountBucket(faultyBucket, b); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func overBucket(t *testing.T, b blobio.Bucket) *blobio.Space {
 }
 
 // scanRows scans the shard, or says why it could not.
-func scanRows(t *testing.T, sp *blobio.Space) (out []arrow.RecordBatch, err error) {
+func scanRows(t *testing.T, sp *blobio.Client) (out []arrow.RecordBatch, err error) {
 	s, err := Open(t.Context(), sp, faultyRoot, OpenOptions{})
 	if err != nil {
 		return nil, err

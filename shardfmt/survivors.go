@@ -1,8 +1,8 @@
 package shardfmt
 
 import (
-	"github.com/shardcat/shardcat/shardfmt/buffer"
-	"github.com/shardcat/shardcat/shardfmt/field"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )

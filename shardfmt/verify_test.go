@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-func check(t testing.TB, sp *blobio.Space, url string) *verify.Report {
+func check(t testing.TB, sp *blobio.Client, url string) *verify.Report {
 	t.Helper()
 	r, err := verify.Shard(context.Background(), sp, url, verify.Options{})
 	if err != nil {
@@ -26,7 +26,7 @@ func check(t testing.TB, sp *blobio.Space, url string) *verify.Report {
 func TestVerifyFindsEveryFlippedByte(t *testing.T) {
 	for _, layout := range []Layout{TwoLevel, Single} {
 		dir := t.TempDir()
-		sp := blobio.NewSpace()
+		sp := blobio.NewClient()
 		defer sp.Close()
 		root := "file://" + dir + "/s.amudai.shard"
 		written := writeSample(t, sp, root, 60, WriterOptions{Layout: layout, StripeRows: 40})
@@ -40,7 +40,7 @@ func TestVerifyFindsEveryFlippedByte(t *testing.T) {
 }
 
 // flipAll flips each byte of an object in turn.
-func flipAll(t *testing.T, sp *blobio.Space, root, object string) {
+func flipAll(t *testing.T, sp *blobio.Client, root, object string) {
 	name := strings.TrimPrefix(object, "file://")
 	good, err := os.ReadFile(name)
 	if err != nil {
@@ -72,7 +72,7 @@ func flipAll(t *testing.T, sp *blobio.Space, root, object string) {
 
 func TestMissingStripe(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://v/s.amudai.shard", 300, WriterOptions{StripeRows: 200})
 	if err := sp.Delete(ctx, w.Objects[0].URL, ""); err != nil {

@@ -59,7 +59,7 @@ func sampleBatch(s *schema.Schema, first, n int) arrow.RecordBatch {
 }
 
 // writeSample writes n records in batches of 1000.
-func writeSample(t testing.TB, sp *blobio.Space, url string, n int, o WriterOptions) *Written {
+func writeSample(t testing.TB, sp *blobio.Client, url string, n int, o WriterOptions) *Written {
 	t.Helper()
 	s := sampleSchema(t)
 	w, err := NewWriter(context.Background(), sp, url, s, o)
@@ -103,7 +103,7 @@ func TestWriteAndScan(t *testing.T) {
 	for _, layout := range []Layout{TwoLevel, Single, Auto} {
 		for _, n := range []int{0, 1, 999, 2500, 10_000} {
 			for _, place := range []string{"mem://box/a/", "file://" + t.TempDir() + "/"} {
-				sp := blobio.NewSpace()
+				sp := blobio.NewClient()
 				url := fmt.Sprintf("%s%v-%d.amudai.shard", place, layout, n)
 				written := writeSample(t, sp, url, n, WriterOptions{Layout: layout, StripeRows: 3000})
 				s, err := Open(ctx, sp, url, OpenOptions{Size: written.Size})

@@ -12,12 +12,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/encode"
-	"github.com/shardcat/shardcat/shardfmt/field"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/shardfmt/stats"
 )
 
 // Writer writes one shard. Not for concurrent use.
@@ -53,7 +53,7 @@ type Object struct {
 }
 
 // NewWriter starts a shard whose root will be at url, a canonical URL. The schema is numbered by the writer.
-func NewWriter(ctx context.Context, sp *blobio.Space, url string, s *schema.Schema, o WriterOptions) (*Writer, error) {
+func NewWriter(ctx context.Context, sp *blobio.Client, url string, s *schema.Schema, o WriterOptions) (*Writer, error) {
 	s.Number()
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -13,15 +13,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/buffer"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // list gives the names in a mem bucket.
-func list(t testing.TB, sp *blobio.Space, prefix string) (names []string) {
+func list(t testing.TB, sp *blobio.Client, prefix string) (names []string) {
 	t.Helper()
 	for info, err := range sp.List(context.Background(), prefix) {
 		if err != nil {
@@ -35,7 +35,7 @@ func list(t testing.TB, sp *blobio.Space, prefix string) (names []string) {
 // A root that is there is not overwritten, and the attempt leaves nothing behind.
 func TestExistingRootIsRefused(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	const url = "mem://exists/s.amudai.shard"
 	if err := sp.Put(ctx, url, []byte("something")); err != nil {
@@ -61,7 +61,7 @@ func TestExistingRootIsRefused(t *testing.T) {
 
 func TestAbortRemovesStripes(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	for _, layout := range []Layout{TwoLevel, Single} {
 		w, err := NewWriter(ctx, sp, "mem://abort/s.amudai.shard", sampleSchema(t), WriterOptions{Layout: layout, StripeRows: 10})
@@ -85,7 +85,7 @@ func TestAbortRemovesStripes(t *testing.T) {
 // list is complete.
 func TestPlaceOfStripes(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://place/v/r.amudai.shard", 500, WriterOptions{DataPrefix: "data/r/", StripeRows: 200,
 		FieldIDs: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}})
@@ -117,7 +117,7 @@ func TestPlaceOfStripes(t *testing.T) {
 
 // What the writer asks of the store: the stripes, the root, the root once more.
 func TestWriterRequests(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	writeSample(t, sp, "mem://requests/r.amudai.shard", 500, WriterOptions{DataPrefix: "data/r/", StripeRows: 200})
 	if c := sp.Counters(); c.Puts != 4 || c.Gets != 1 || c.Heads != 0 || c.Lists != 0 || c.Deletes != 0 {
@@ -126,7 +126,7 @@ func TestWriterRequests(t *testing.T) {
 }
 
 func TestBatchOfOtherSchema(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	w, err := NewWriter(context.Background(), sp, "mem://other/s.amudai.shard", sampleSchema(t), WriterOptions{})
 	if err != nil {
@@ -142,7 +142,7 @@ func TestBatchOfOtherSchema(t *testing.T) {
 // Records that the marker field marks are counted, and hidden unless asked for; the marker is no column.
 func TestDeletedRecords(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	s := &schema.Schema{Fields: []*schema.Node{
 		{Name: "id", Basic: schema.Int64, Signed: true},
@@ -190,7 +190,7 @@ func TestDeletedRecords(t *testing.T) {
 // Opening a shard of ten thousand fields and reading two costs as much as of a hundred, but for the root.
 func TestTwoOfTenThousandFields(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	const fields, rows = 10_000, 3
 	s := new(schema.Schema)
@@ -230,7 +230,7 @@ func TestTwoOfTenThousandFields(t *testing.T) {
 // The reference's reader needs, and its writer gives, these forms of descriptors.
 func TestDescriptorsForTheReference(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://forms/s.amudai.shard", 5000, WriterOptions{})
 	s := open(t, sp, w.URL, w.Size)

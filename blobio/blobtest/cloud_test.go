@@ -53,16 +53,16 @@ func TestCloud(t *testing.T) {
 func sweep(t *testing.T, raw, prefix string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	space := blobio.NewSpace()
-	defer space.Close()
-	root, err := space.Mount(ctx, raw)
+	client := blobio.NewClient()
+	defer client.Close()
+	root, err := client.Mount(ctx, raw)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	for info, err := range space.List(ctx, root+prefix) {
+	for info, err := range client.List(ctx, root+prefix) {
 		if err == nil {
-			err = space.Delete(ctx, info.URL, "")
+			err = client.Delete(ctx, info.URL, "")
 		}
 		if err != nil {
 			t.Errorf("an object was left below %s: %v", prefix, err)

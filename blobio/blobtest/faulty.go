@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// Faulty is a bucket in which requests go wrong by a Script. A Space takes it for a remote one, with retries
+// Faulty is a bucket in which requests go wrong by a Script. A Client takes it for a remote one, with retries
 // and limits.
 type Faulty struct {
 	bucket blobio.Bucket

@@ -30,7 +30,7 @@ type Latency struct {
 var Cloud = Latency{FirstByte: 30 * time.Millisecond, Rate: 50 << 20}
 
 // Slow is a bucket behind a Latency. It is made for testing/synctest, where its time costs none; without it,
-// it really waits. A Space takes it for a remote bucket.
+// it really waits. A Client takes it for a remote bucket.
 type Slow struct {
 	bucket blobio.Bucket
 	l      Latency

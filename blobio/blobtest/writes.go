@@ -187,7 +187,7 @@ func testDelete(t *testing.T, s *suite) {
 	}
 }
 
-// testKeys: every key that Space lets through comes back from a list as it is.
+// testKeys: every key that Client lets through comes back from a list as it is.
 func testKeys(t *testing.T, s *suite) {
 	names := []string{"plain", "UPPER", "a=b", "_jobs", "-dash", "a.b.c", "..a", "a..", "deep/er/still", "00/.x",
 		strings.Repeat("n", 200), "p/" + strings.Repeat("long/", 60) + "end"}

@@ -260,7 +260,7 @@ func fillDisk(t *testing.T, named bool) {
 			t.Logf("%d operations, each on a full disk", n)
 			return
 		}
-		if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), "no space left on device") ||
+		if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), "no client left on device") ||
 			strings.Contains(err.Error(), "secret-name") {
 			t.Errorf("operation %d: %v", n+1, err)
 		}

@@ -67,7 +67,7 @@ func TestConformance(t *testing.T) {
 func TestThroughSpace(t *testing.T) {
 	s := newServer(t)
 	s.put("a b/x", []byte("0123456789"))
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	url := s.URL + "/a%20b/x"
 	got, err := sp.ReadRanges(t.Context(), url, []blobio.Range{{Start: 2, End: 4}, {Start: 6, End: 8}})
 	if err != nil || string(got[0])+string(got[1]) != "2367" {
@@ -181,7 +181,7 @@ func TestCutBodyIsResumed(t *testing.T) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 	}))
 	defer s.Close()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	dst := make([]byte, 1000)
 	if _, err := sp.ReadRange(t.Context(), s.URL+"/x", 0, dst); err != nil || !bytes.Equal(dst, data) {
 		t.Error(err)
@@ -225,7 +225,7 @@ func TestUnreachable(t *testing.T) {
 
 func TestPlainOptionsAreRefused(t *testing.T) {
 	for _, raw := range []string{"https://user:secret@example.com/x", "https://example.com/x?sig=secret"} {
-		_, err := blobio.NewSpace().Mount(t.Context(), raw)
+		_, err := blobio.NewClient().Mount(t.Context(), raw)
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
 		}

@@ -1,5 +1,5 @@
 // Package memblob keeps objects in the memory of the process. Importing it enables mem://NAME/KEY in blobio:
-// all who open the same name, through any Space, see the same objects, until the process ends.
+// all who open the same name, through any Client, see the same objects, until the process ends.
 package memblob
 
 import (

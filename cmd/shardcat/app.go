@@ -27,12 +27,12 @@ type app struct {
 	stores                                   storeFlags
 
 	config *config
-	space  *blobio.Space
+	client  *blobio.Client
 	tables *catalog.Catalog
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{stdin: stdin, stdout: stdout, stderr: stderr, space: blobio.NewSpace()}
+	return &app{stdin: stdin, stdout: stdout, stderr: stderr, client: blobio.NewClient()}
 }
 
 // execute runs a command line.
@@ -56,7 +56,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 			err, code = closeErr, exitFailed
 		}
 	}
-	if closeErr := a.space.Close(); closeErr != nil && err == nil {
+	if closeErr := a.client.Close(); closeErr != nil && err == nil {
 		err, code = closeErr, exitFailed
 	}
 	if err != nil && !errors.Is(err, errSilent) {
@@ -80,7 +80,7 @@ func (a *app) openTables(ctx context.Context) (*catalog.Catalog, error) {
 		return a.tables, nil
 	}
 	tables, err := catalog.Open(ctx, catalog.Options{
-		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Space: a.space,
+		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client,
 	})
 	a.tables = tables
 	return tables, err

@@ -37,7 +37,7 @@ func (a *app) loadConfig() error {
 	a.warehouse = first(a.warehouse, os.Getenv("SHARDCAT_WAREHOUSE"), a.config.Warehouse)
 	a.vault = first(a.vault, os.Getenv("SHARDCAT_VAULT"), a.config.Vault)
 	a.stores.cacheDir = first(a.stores.cacheDir, os.Getenv("SHARDCAT_CACHE_DIR"), a.config.CacheDir)
-	a.space = a.stores.open() // nothing was mounted before the flags were read
+	a.client = a.stores.open() // nothing was mounted before the flags were read
 	switch a.progressMode {
 	case "auto", "always", "never":
 		return nil

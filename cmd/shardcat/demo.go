@@ -20,7 +20,7 @@ func (a *app) demoCommand() *cobra.Command {
 			if a.json {
 				out = io.Discard
 			}
-			o := demo.Options{Dir: dir, Space: a.space, Out: out}
+			o := demo.Options{Dir: dir, Client: a.client, Out: out}
 			if cmd.Flags().Changed("warehouse") {
 				o.Warehouse = a.warehouse
 			}

@@ -16,9 +16,9 @@ func (a *app) doctorCommand() *cobra.Command {
 			"conditional, and that clocks agree. Each line says what was found and, where something is wrong, what to do. It writes below _doctor/ and deletes what it wrote.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			reports := []*doctor.Report{doctor.Examine(cmd.Context(), a.space, first(a.warehouse, catalog.DefaultWarehouse), doctor.Options{})}
+			reports := []*doctor.Report{doctor.Examine(cmd.Context(), a.client, first(a.warehouse, catalog.DefaultWarehouse), doctor.Options{})}
 			if a.vault != "" {
-				reports = append(reports, doctor.Examine(cmd.Context(), a.space, a.vault, doctor.Options{}))
+				reports = append(reports, doctor.Examine(cmd.Context(), a.client, a.vault, doctor.Options{}))
 			}
 			if a.json {
 				if err := a.printJSON(reports); err != nil {

@@ -83,7 +83,7 @@ func (a *app) ingestTarget(ctx context.Context, name string, files []string, in 
 	if t != nil && o.Schema == nil && o.UnknownFields != foreign.ExtendByUnknown {
 		o.Schema = t.Schema()
 	}
-	src, err := foreign.OpenSource(ctx, a.space, files, o)
+	src, err := foreign.OpenSource(ctx, a.client, files, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -30,7 +30,7 @@ func newIOStats(c blobio.Counters) *ioStats {
 
 // ioStats sums up the run so far; the catalog's part is all zero where no catalog was opened.
 func (a *app) ioStatsNow() *ioStats {
-	data := newIOStats(a.space.Counters())
+	data := newIOStats(a.client.Counters())
 	data.Catalog = &ioStats{}
 	if a.tables != nil {
 		data.Catalog = newIOStats(a.tables.MetadataCounters())

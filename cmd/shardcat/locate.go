@@ -3,7 +3,7 @@ package main
 import "context"
 
 // mount opens the bucket of a path or URL from the command line and returns its canonical location.
-func (a *app) mount(ctx context.Context, raw string) (string, error) { return a.space.Mount(ctx, raw) }
+func (a *app) mount(ctx context.Context, raw string) (string, error) { return a.client.Mount(ctx, raw) }
 
 // mountAll mounts many.
 func (a *app) mountAll(ctx context.Context, raw []string) ([]string, error) {

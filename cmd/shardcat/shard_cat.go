@@ -33,7 +33,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shard, err := shardfmt.Open(ctx, a.space, url, shardfmt.OpenOptions{})
+			shard, err := shardfmt.Open(ctx, a.client, url, shardfmt.OpenOptions{})
 			if err != nil {
 				return err
 			}

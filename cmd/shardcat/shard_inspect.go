@@ -19,7 +19,7 @@ func (a *app) shardInspectCommand() *cobra.Command {
 				return err
 			}
 			detail := inspect.Detail(min(verbosity, int(inspect.Blocks)))
-			x, err := inspect.Shard(cmd.Context(), a.space, url, inspect.Options{Detail: detail})
+			x, err := inspect.Shard(cmd.Context(), a.client, url, inspect.Options{Detail: detail})
 			if err != nil {
 				return err
 			}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/valuetext"
 )
 
 func (a *app) shardMergeCommand() *cobra.Command {
@@ -25,7 +25,7 @@ func (a *app) shardMergeCommand() *cobra.Command {
 				inputs[i].URL = u
 			}
 			started := time.Now()
-			r, err := merge.Concat(cmd.Context(), a.space, urls[0], inputs, merge.Options{AllowExternal: external})
+			r, err := merge.Concat(cmd.Context(), a.client, urls[0], inputs, merge.Options{AllowExternal: external})
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 				return err
 			}
 			bar := a.bar("verify", "B", 0)
-			report, err := verify.Shard(cmd.Context(), a.space, url, verify.Options{Progress: bar.Add})
+			report, err := verify.Shard(cmd.Context(), a.client, url, verify.Options{Progress: bar.Add})
 			bar.Finish()
 			if err != nil {
 				return err

@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/internalfield"
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
-	"github.com/shardcat/shardcat/shardfmt/internalfield"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
-	"github.com/shardcat/shardcat/shardfmt/valuetext"
 )
 
 // shardFlags say how shards are written; shard write and ingest share them.
@@ -154,7 +154,7 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in *so
 	}
 	src = internalfield.Source(src, add)
 	started := time.Now()
-	w, err := shardfmt.NewWriter(ctx, a.space, url, src.Schema(), o)
+	w, err := shardfmt.NewWriter(ctx, a.client, url, src.Schema(), o)
 	if err != nil {
 		return err
 	}

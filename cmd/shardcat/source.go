@@ -100,5 +100,5 @@ func (a *app) openSource(ctx context.Context, files []string, f *sourceFlags) (f
 	if err != nil {
 		return nil, err
 	}
-	return foreign.OpenSource(ctx, a.space, files, o)
+	return foreign.OpenSource(ctx, a.client, files, o)
 }

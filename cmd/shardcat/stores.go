@@ -25,14 +25,14 @@ func (s *storeFlags) add(root *cobra.Command) {
 	f.BoolVar(&s.hedge, "hedge", false, "ask a second time for ranged reads that take longer than 95 % of their likes; at most one in twenty")
 }
 
-// open makes the Space of a run.
-func (s *storeFlags) open() *blobio.Space {
+// open makes the Client of a run.
+func (s *storeFlags) open() *blobio.Client {
 	options := []blobio.Option{blobio.WithCache(blobio.CacheOptions{
 		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: isWrittenOnce})}
 	if s.hedge {
 		options = append(options, blobio.WithHedging())
 	}
-	return blobio.NewSpace(options...)
+	return blobio.NewClient(options...)
 }
 
 // randomName is found in names of objects that are never used again: 64 random bits in hex, or a UUID.

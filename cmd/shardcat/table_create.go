@@ -65,7 +65,7 @@ func (a *app) schemaOf(cmd *cobra.Command, text, like string) (*schema.Schema, e
 	if err != nil {
 		return nil, err
 	}
-	shard, err := shardfmt.Open(cmd.Context(), a.space, url, shardfmt.OpenOptions{})
+	shard, err := shardfmt.Open(cmd.Context(), a.client, url, shardfmt.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (a *app) schemaOf(cmd *cobra.Command, text, like string) (*schema.Schema, e
 
 // inferredSchema is the schema that ingesting a file would infer.
 func (a *app) inferredSchema(ctx context.Context, file string) (*schema.Schema, error) {
-	src, err := foreign.OpenSource(ctx, a.space, []string{file}, foreign.SourceOptions{Warn: a.warn})
+	src, err := foreign.OpenSource(ctx, a.client, []string{file}, foreign.SourceOptions{Warn: a.warn})
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,8 @@ type Options struct {
 	Dir string
 	// Warehouse and Catalog take the place of those in Dir, as to try an object store; empty for Dir's.
 	Warehouse, Catalog string
-	// Space to read and write with. Its counters show what the job asked of the store.
-	Space *blobio.Space
+	// Client to read and write with. Its counters show what the job asked of the store.
+	Client *blobio.Client
 	// Out is told, for a person, what happens.
 	Out io.Writer
 }
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		Catalog:   cmp.Or(o.Catalog, "sqlite:"+filepath.Join(dir, "catalog.db")),
 		Warehouse: cmp.Or(o.Warehouse, filepath.Join(dir, "warehouse")),
 	}}
-	cat, err := catalog.Open(ctx, catalog.Options{URI: r.result.Catalog, Warehouse: r.result.Warehouse, Space: o.Space})
+	cat, err := catalog.Open(ctx, catalog.Options{URI: r.result.Catalog, Warehouse: r.result.Warehouse, Client: o.Client})
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +119,10 @@ func (r *run) job(cat *catalog.Catalog) error {
 // source opens the shipped file as a stream of records.
 func (r *run) source() (foreign.Source, error) {
 	const url = "mem://shardcat-demo/flights-2013-01.csv.gz"
-	if err := r.o.Space.Put(r.ctx, url, flights.January2013); err != nil {
+	if err := r.o.Client.Put(r.ctx, url, flights.January2013); err != nil {
 		return nil, err
 	}
-	return foreign.OpenSource(r.ctx, r.o.Space, []string{url}, foreign.SourceOptions{})
+	return foreign.OpenSource(r.ctx, r.o.Client, []string{url}, foreign.SourceOptions{})
 }
 
 // land makes the table and ingests the file.
@@ -166,11 +166,11 @@ func (r *run) scan(when string) (scanned, error) {
 	}
 	var out scanned
 	var stats catalog.ScanStats
-	counted := r.o.Space.Counters()
+	counted := r.o.Client.Counters()
 	if out.filtered, err = r.sum(catalog.ScanOptions{Where: e}, &stats); err != nil {
 		return out, err
 	}
-	io := r.o.Space.Counters().Sub(counted)
+	io := r.o.Client.Counters().Sub(counted)
 	r.say("   scan %s compaction, WHERE %s", when, where)
 	r.say("     %d rows; of %d shards %d were ruled out by their bounds in the catalog; %d GETs, %d bytes, %d blocks read, %d skipped",
 		out.filtered.rows, stats.ShardsTotal, stats.ShardsPrunedBounds, io.Gets, io.GetBytes, stats.BlocksRead, stats.BlocksPruned)

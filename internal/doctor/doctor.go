@@ -100,7 +100,7 @@ const (
 
 // examination is one run.
 type examination struct {
-	space  *blobio.Space
+	client  *blobio.Client
 	prefix string // of all objects that are written
 	opts   Options
 	report *Report
@@ -112,14 +112,14 @@ type examination struct {
 
 // Examine runs all checks on the warehouse at rawURL, with its options. It writes nothing outside of
 // _doctor/ there. The report is complete whatever fails; a cancelled ctx fails the checks that are left.
-func Examine(ctx context.Context, space *blobio.Space, rawURL string, opts Options) *Report {
+func Examine(ctx context.Context, client *blobio.Client, rawURL string, opts Options) *Report {
 	if opts.LargeBytes == 0 {
 		opts.LargeBytes = DefaultLargeBytes
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	e := &examination{space: space, opts: opts, report: &Report{}, failed: map[string]bool{}}
+	e := &examination{client: client, opts: opts, report: &Report{}, failed: map[string]bool{}}
 	e.small = make([]byte, smallBytes)
 	rand.Read(e.small)
 	e.check(ctx, "mount", "", func(ctx context.Context) Finding { return e.mount(ctx, rawURL) })
@@ -165,7 +165,7 @@ func unsafe(what string) Finding {
 func wrong(what, do string) Finding { return Finding{Status: Failed, What: what, Do: do} }
 
 func (e *examination) mount(ctx context.Context, rawURL string) Finding {
-	location, err := e.space.Mount(ctx, rawURL)
+	location, err := e.client.Mount(ctx, rawURL)
 	if err != nil {
 		return wrong(err.Error(), "correct the URL or its options, see docs/object-stores.md")
 	}
@@ -177,7 +177,7 @@ func (e *examination) mount(ctx context.Context, rawURL string) Finding {
 }
 
 func (e *examination) list(ctx context.Context) Finding {
-	for _, err := range e.space.List(ctx, e.prefix) {
+	for _, err := range e.client.List(ctx, e.prefix) {
 		if err != nil {
 			return e.refused("list", err)
 		}
@@ -196,16 +196,16 @@ func (e *examination) write(ctx context.Context) Finding {
 func (e *examination) create(ctx context.Context, name string, data []byte) error {
 	url := e.prefix + name
 	e.made = append(e.made, url)
-	return createAt(ctx, e.space, url, data)
+	return createAt(ctx, e.client, url, data)
 }
 
-// createAt asks the bucket itself: the Space would settle, by reading back, what is to be seen here.
-func createAt(ctx context.Context, space *blobio.Space, url string, data []byte) error {
+// createAt asks the bucket itself: the Client would settle, by reading back, what is to be seen here.
+func createAt(ctx context.Context, client *blobio.Client, url string, data []byte) error {
 	at, err := urlresolve.Parse(url)
 	if err != nil {
 		return err
 	}
-	bucket, err := space.Bucket(ctx, url)
+	bucket, err := client.Bucket(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func createAt(ctx context.Context, space *blobio.Space, url string, data []byte)
 }
 
 func (e *examination) read(ctx context.Context) Finding {
-	got, info, err := e.space.ReadAll(ctx, e.prefix+"small", smallBytes)
+	got, info, err := e.client.ReadAll(ctx, e.prefix+"small", smallBytes)
 	switch {
 	case err != nil:
 		return e.refused("read", err)
@@ -236,7 +236,7 @@ func (e *examination) listed(ctx context.Context) Finding {
 	if e.failed["list"] {
 		return Finding{Status: Skipped, What: "list did not succeed"}
 	}
-	for info, err := range e.space.List(ctx, e.prefix) {
+	for info, err := range e.client.List(ctx, e.prefix) {
 		if err != nil {
 			return e.refused("list", err)
 		}
@@ -250,10 +250,10 @@ func (e *examination) listed(ctx context.Context) Finding {
 
 func (e *examination) remove(ctx context.Context) Finding {
 	url := e.prefix + "small"
-	if err := e.space.Delete(ctx, url, ""); err != nil {
+	if err := e.client.Delete(ctx, url, ""); err != nil {
 		return e.refused("delete", err)
 	}
-	if _, err := e.space.Stat(ctx, url); blobio.Class(err) != blobio.ErrNotFound {
+	if _, err := e.client.Stat(ctx, url); blobio.Class(err) != blobio.ErrNotFound {
 		return wrong("a deleted object is still there", "look for a retention rule or object lock on the bucket")
 	}
 	return fine("an object may be deleted, and is gone then")
@@ -265,7 +265,7 @@ func (e *examination) tidy(ctx context.Context) {
 	defer cancel()
 	var left []string
 	for _, url := range e.made {
-		err := e.space.Delete(ctx, url, "")
+		err := e.client.Delete(ctx, url, "")
 		if err != nil && blobio.Class(err) != blobio.ErrNotFound {
 			left = append(left, url)
 		}

@@ -24,13 +24,13 @@ const root = "mem://examined/"
 // examine runs all checks on a bucket in memory behind a wrapper.
 func examine(t *testing.T, bucket blobio.Bucket, opts Options) *Report {
 	t.Helper()
-	space := blobio.NewSpace()
-	t.Cleanup(func() { space.Close() })
-	if err := space.MountBucket(root, bucket); err != nil {
+	client := blobio.NewClient()
+	t.Cleanup(func() { client.Close() })
+	if err := client.MountBucket(root, bucket); err != nil {
 		t.Fatal(err)
 	}
 	opts.LargeBytes = 1 << 20
-	return Examine(t.Context(), space, root+"w", opts)
+	return Examine(t.Context(), client, root+"w", opts)
 }
 
 // find is the finding of a check.
@@ -139,9 +139,9 @@ func TestStoreThatRefusesConditions(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ACCESS_KEY_ID", "a")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
-	space := blobio.NewSpace()
-	defer space.Close()
-	f := find(t, Examine(t.Context(), space, "s3://b/w?endpoint="+server.URL, Options{}), "write")
+	client := blobio.NewClient()
+	defer client.Close()
+	f := find(t, Examine(t.Context(), client, "s3://b/w?endpoint="+server.URL, Options{}), "write")
 	if f.Status != Failed || !f.Unsafe || !strings.Contains(f.Do, "--unsafe-no-conditional-writes") {
 		t.Errorf("%s, want a failure that names the flag", f)
 	}
@@ -162,9 +162,9 @@ func TestClocks(t *testing.T) {
 func TestURLThatNamesNoStore(t *testing.T) {
 	const secret = "c2VjcmV0"
 	for _, raw := range []string{"ftp://host/x", "s3://b/w?colour=blue", "s3://b/w?secret_access_key=" + secret} {
-		space := blobio.NewSpace()
-		r := Examine(t.Context(), space, raw, Options{})
-		space.Close()
+		client := blobio.NewClient()
+		r := Examine(t.Context(), client, raw, Options{})
+		client.Close()
 		f := find(t, r, "mount")
 		if f.Status != Failed || r.Healthy || strings.Contains(fmt.Sprint(r), secret) {
 			t.Errorf("%s: %s", raw, f)
@@ -186,9 +186,9 @@ func TestRealServers(t *testing.T) {
 			if raw == "" {
 				t.Skipf("%s is not set: no server to test with (.ci/servers starts one)", name)
 			}
-			space := blobio.NewSpace()
-			defer space.Close()
-			r := Examine(t.Context(), space, raw, Options{})
+			client := blobio.NewClient()
+			defer client.Close()
+			r := Examine(t.Context(), client, raw, Options{})
 			for _, f := range r.Findings {
 				if f.Status != OK {
 					t.Error(f)

@@ -15,7 +15,7 @@ func (e *examination) ranges(ctx context.Context) Finding {
 	url, size := e.prefix+"small", int64(smallBytes)
 	for _, at := range []struct{ off, n int64 }{{0, 1}, {size / 3, 1000}, {size - 1, 1}} {
 		dst := make([]byte, at.n)
-		info, err := e.space.ReadRange(ctx, url, at.off, dst)
+		info, err := e.client.ReadRange(ctx, url, at.off, dst)
 		switch {
 		case err != nil:
 			return e.refused("read", err)
@@ -24,14 +24,14 @@ func (e *examination) ranges(ctx context.Context) Finding {
 				"a proxy or store that ignores ranges stands in the way; ask it for the store itself")
 		}
 	}
-	suffix, _, err := e.space.ReadSuffix(ctx, url, 100)
+	suffix, _, err := e.client.ReadSuffix(ctx, url, 100)
 	switch {
 	case err != nil:
 		return e.refused("read", err)
 	case !bytes.Equal(suffix, e.small[size-100:]):
 		return wrong("the last bytes came wrong", "a proxy or store that ignores ranges stands in the way")
 	}
-	if _, err := e.space.ReadRange(ctx, url, size-1, make([]byte, 2)); blobio.Class(err) != blobio.ErrRange {
+	if _, err := e.client.ReadRange(ctx, url, size-1, make([]byte, 2)); blobio.Class(err) != blobio.ErrRange {
 		return wrong("a range past the end was not refused", "do not use this store: short objects would go unseen")
 	}
 	return fine("ranges and suffixes are exact")
@@ -43,10 +43,10 @@ func (e *examination) pinned(ctx context.Context) Finding {
 			Do: "nothing; an object that somebody replaces is seen by its checksums only"}
 	}
 	dst := make([]byte, 1)
-	if _, err := e.space.ReadRange(blobio.WithPin(ctx, e.info.ETag), e.prefix+"small", 0, dst); err != nil {
+	if _, err := e.client.ReadRange(blobio.WithPin(ctx, e.info.ETag), e.prefix+"small", 0, dst); err != nil {
 		return e.refused("read", err)
 	}
-	_, err := e.space.ReadRange(blobio.WithPin(ctx, otherETag(e.info.ETag)), e.prefix+"small", 0, dst)
+	_, err := e.client.ReadRange(blobio.WithPin(ctx, otherETag(e.info.ETag)), e.prefix+"small", 0, dst)
 	if blobio.Class(err) != blobio.ErrChanged {
 		return Finding{Status: Warning, What: "a read for another version of an object was answered",
 			Do: "nothing; an object that somebody replaces is seen by its checksums only"}
@@ -71,7 +71,7 @@ const noConditions = "tables are not written here, because two writers may overw
 	"conditional writes, or --unsafe-no-conditional-writes with one single writer"
 
 func (e *examination) conditional(ctx context.Context) Finding {
-	if err := createAt(ctx, e.space, e.prefix+"small", []byte("second")); err == nil {
+	if err := createAt(ctx, e.client, e.prefix+"small", []byte("second")); err == nil {
 		return unsafe("an object that was there was overwritten by a conditional create")
 	} else if !lost(err) {
 		return e.refused("write", err)
@@ -99,7 +99,7 @@ func (e *examination) race(ctx context.Context) (won int, err error) {
 	errs := make([]error, writers)
 	var group sync.WaitGroup
 	for i := range writers {
-		group.Go(func() { errs[i] = createAt(ctx, e.space, url, bytes.Repeat([]byte{byte(i)}, 100)) })
+		group.Go(func() { errs[i] = createAt(ctx, e.client, url, bytes.Repeat([]byte{byte(i)}, 100)) })
 	}
 	group.Wait()
 	for _, one := range errs {
@@ -121,16 +121,16 @@ func (e *examination) multipart(ctx context.Context) Finding {
 	if err := e.create(ctx, "large", data); err != nil {
 		return e.refused("multipart", err)
 	}
-	other := bytes.Clone(data) // with equal content, a Space would settle the refusal as a success
+	other := bytes.Clone(data) // with equal content, a Client would settle the refusal as a success
 	other[0]++
-	err := createAt(ctx, e.space, e.prefix+"large", other)
+	err := createAt(ctx, e.client, e.prefix+"large", other)
 	switch {
 	case err == nil:
 		return unsafe("an object that was there was overwritten by a conditional upload in parts")
 	case !lost(err):
 		return e.refused("multipart", err)
 	}
-	info, err := e.space.Stat(ctx, e.prefix+"large")
+	info, err := e.client.Stat(ctx, e.prefix+"large")
 	switch {
 	case err != nil:
 		return e.refused("read", err)
@@ -147,7 +147,7 @@ func (e *examination) clock(ctx context.Context) Finding {
 		return e.refused("write", err)
 	}
 	after := e.opts.Now()
-	info, err := e.space.Stat(ctx, url)
+	info, err := e.client.Stat(ctx, url)
 	if err != nil {
 		return e.refused("read", err)
 	}
@@ -180,14 +180,14 @@ func skewOf(store, before, after time.Time) time.Duration {
 func (e *examination) throughput(ctx context.Context) Finding {
 	url := e.prefix + "large"
 	begin := time.Now()
-	if _, err := e.space.ReadRange(ctx, url, 0, make([]byte, 1)); err != nil {
+	if _, err := e.client.ReadRange(ctx, url, 0, make([]byte, 1)); err != nil {
 		return e.refused("read", err)
 	}
 	first := time.Since(begin)
 	const streams = 4
 	begin = time.Now()
-	err := e.space.Each(ctx, streams, func(ctx context.Context, _ int) error {
-		_, err := e.space.ReadRange(ctx, url, 0, make([]byte, e.opts.LargeBytes))
+	err := e.client.Each(ctx, streams, func(ctx context.Context, _ int) error {
+		_, err := e.client.ReadRange(ctx, url, 0, make([]byte, e.opts.LargeBytes))
 		return err
 	})
 	if err != nil {

@@ -52,15 +52,15 @@ func eachStore(t *testing.T, test func(t *testing.T, at place)) {
 }
 
 // mount opens a bucket and gives its canonical root, ending in the place's prefix.
-func mount(t *testing.T, raw, prefix string) (*blobio.Space, string) {
+func mount(t *testing.T, raw, prefix string) (*blobio.Client, string) {
 	t.Helper()
-	space := blobio.NewSpace()
-	root, err := space.Mount(t.Context(), raw)
+	client := blobio.NewClient()
+	root, err := client.Mount(t.Context(), raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { space.Close() })
-	return space, root + prefix
+	t.Cleanup(func() { client.Close() })
+	return client, root + prefix
 }
 
 // faultsOfWrites are what may happen to any request of a write.
@@ -75,13 +75,13 @@ func TestPutUnderFaults(t *testing.T) {
 	}
 	eachStore(t, func(t *testing.T, at place) {
 		truth, root := mount(t, at.straight, at.prefix)
-		space, _ := mount(t, at.broken, at.prefix)
+		client, _ := mount(t, at.broken, at.prefix)
 		for _, size := range sizes {
 			data := bytes.Repeat([]byte("shard"), size/5)
 			for _, fault := range faultsOfWrites {
 				broken, err := faultproxy.Walk(at.proxy, fault, func(n int) error {
 					to := fmt.Sprintf("%s%d/%x/%d", root, size, fault, n)
-					return honest(t.Context(), truth, to, data, space.Put(t.Context(), to, data))
+					return honest(t.Context(), truth, to, data, client.Put(t.Context(), to, data))
 				})
 				if err != nil {
 					t.Errorf("%d bytes: %v", size, err)
@@ -96,7 +96,7 @@ func TestPutUnderFaults(t *testing.T) {
 }
 
 // honest compares what a write said with what is there.
-func honest(ctx context.Context, truth *blobio.Space, url string, data []byte, said error) error {
+func honest(ctx context.Context, truth *blobio.Client, url string, data []byte, said error) error {
 	there, _, err := truth.ReadAll(ctx, url, 1<<30)
 	gone := errors.Is(err, blobio.ErrNotFound)
 	switch {
@@ -122,7 +122,7 @@ func TestReadsUnderFaults(t *testing.T) {
 	}
 	eachStore(t, func(t *testing.T, at place) {
 		truth, root := mount(t, at.straight, at.prefix)
-		space, _ := mount(t, at.broken, at.prefix)
+		client, _ := mount(t, at.broken, at.prefix)
 		if err := truth.Put(t.Context(), root+"object", data); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestReadsUnderFaults(t *testing.T) {
 				allowed = blobio.ErrDenied
 			}
 			broken, err := faultproxy.Walk(at.proxy, fault, func(int) error {
-				return readsTrue(t.Context(), space, root+"object", data, allowed)
+				return readsTrue(t.Context(), client, root+"object", data, allowed)
 			})
 			if err != nil || broken < 3 {
 				t.Errorf("%s: %d requests broken, want 3 or more; %v", fault, broken, err)
@@ -142,11 +142,11 @@ func TestReadsUnderFaults(t *testing.T) {
 }
 
 // readsTrue reads an object in three ways; each brings its bytes or the error that is allowed.
-func readsTrue(ctx context.Context, space *blobio.Space, url string, data []byte, allowed error) error {
+func readsTrue(ctx context.Context, client *blobio.Client, url string, data []byte, allowed error) error {
 	dst := make([]byte, len(data))
-	_, errRange := space.ReadRange(ctx, url, 0, dst)
-	suffix, _, errSuffix := space.ReadSuffix(ctx, url, 100)
-	all, _, errAll := space.ReadAll(ctx, url, 1<<30)
+	_, errRange := client.ReadRange(ctx, url, 0, dst)
+	suffix, _, errSuffix := client.ReadSuffix(ctx, url, 100)
+	all, _, errAll := client.ReadAll(ctx, url, 1<<30)
 	for _, read := range []struct {
 		what      string
 		got, want []byte
@@ -167,7 +167,7 @@ func readsTrue(ctx context.Context, space *blobio.Space, url string, data []byte
 func TestStormOf503(t *testing.T) {
 	eachStore(t, func(t *testing.T, at place) {
 		truth, root := mount(t, at.straight, at.prefix)
-		space, _ := mount(t, at.broken, at.prefix)
+		client, _ := mount(t, at.broken, at.prefix)
 		if err := truth.Put(t.Context(), root+"object", []byte("content")); err != nil {
 			t.Fatal(err)
 		}
@@ -176,14 +176,14 @@ func TestStormOf503(t *testing.T) {
 			if err := at.proxy.Set(storm); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := space.ReadRange(t.Context(), root+"object", 0, dst); err != nil || string(dst) != "content" {
+			if _, err := client.ReadRange(t.Context(), root+"object", 0, dst); err != nil || string(dst) != "content" {
 				t.Errorf("%s: %q, %v", storm, dst, err)
 			}
 		}
 		if err := at.proxy.Set("any *: fail 503"); err != nil {
 			t.Fatal(err)
 		}
-		_, err := space.ReadRange(t.Context(), root+"object", 0, dst)
+		_, err := client.ReadRange(t.Context(), root+"object", 0, dst)
 		if blobio.Class(err) != blobio.ErrThrottled || at.proxy.Count() > mostAttempts {
 			t.Errorf("an endless storm: %v after %d requests, want ErrThrottled after %d at most", err, at.proxy.Count(), mostAttempts)
 		}
@@ -198,7 +198,7 @@ const mostAttempts = 6
 func TestListPagesInterleavedWithWrites(t *testing.T) {
 	eachStore(t, func(t *testing.T, at place) {
 		truth, root := mount(t, at.straight, at.prefix)
-		space, _ := mount(t, at.broken+"&list_page=4", at.prefix)
+		client, _ := mount(t, at.broken+"&list_page=4", at.prefix)
 		want := map[string]bool{}
 		for i := range 10 {
 			key := fmt.Sprintf("%sold/%02d", root, i)
@@ -219,7 +219,7 @@ func TestListPagesInterleavedWithWrites(t *testing.T) {
 		if err := at.proxy.Set("list 2-: call write"); err != nil {
 			t.Fatal(err)
 		}
-		for info, err := range space.List(t.Context(), root+"old/") {
+		for info, err := range client.List(t.Context(), root+"old/") {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,18 +234,18 @@ func TestListPagesInterleavedWithWrites(t *testing.T) {
 // TestStoreThatIsDown: neither refused connections nor a name that does not resolve look like "not found".
 func TestStoreThatIsDown(t *testing.T) {
 	eachStore(t, func(t *testing.T, at place) {
-		space, root := mount(t, at.broken, at.prefix)
+		client, root := mount(t, at.broken, at.prefix)
 		if err := at.proxy.Refuse(true); err != nil {
 			t.Fatal(err)
 		}
-		_, err := space.Stat(t.Context(), root+"object")
+		_, err := client.Stat(t.Context(), root+"object")
 		if !errors.Is(err, blobio.ErrTransient) || errors.Is(err, blobio.ErrNotFound) {
 			t.Errorf("refused connection: %v, want ErrTransient", err)
 		}
 		if err := at.proxy.Refuse(false); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := space.Stat(t.Context(), root+"object"); !errors.Is(err, blobio.ErrNotFound) {
+		if _, err := client.Stat(t.Context(), root+"object"); !errors.Is(err, blobio.ErrNotFound) {
 			t.Errorf("once it is up again: %v, want ErrNotFound", err)
 		}
 		lost, root := mount(t, nowhere(t, at.straight), at.prefix)

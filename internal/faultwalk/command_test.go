@@ -99,11 +99,11 @@ func printed(first, n int) []string {
 	if err != nil {
 		panic(err) // columns is a constant
 	}
-	ctx, space := context.Background(), newSpace()
-	defer space.Close()
-	r := &session{ctx: ctx, root: "mem://faultwalk-rows", space: space}
+	ctx, client := context.Background(), newSpace()
+	defer client.Close()
+	r := &session{ctx: ctx, root: "mem://faultwalk-rows", client: client}
 	name := fmt.Sprintf("%d-%d.ndjson", first, n)
-	if err := space.Put(ctx, r.url(name), records(first, n)); err != nil {
+	if err := client.Put(ctx, r.url(name), records(first, n)); err != nil {
 		panic(err) // nothing breaks a bucket in memory
 	}
 	src, err := r.source(foreign.SourceOptions{Schema: s}, name)
@@ -124,7 +124,7 @@ func writeShard(r *session, out string, in ...string) error {
 		return err
 	}
 	defer src.Close()
-	w, err := shardfmt.NewWriter(r.ctx, r.space, r.url(out), src.Schema(), shardfmt.WriterOptions{StripeRows: 15})
+	w, err := shardfmt.NewWriter(r.ctx, r.client, r.url(out), src.Schema(), shardfmt.WriterOptions{StripeRows: 15})
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func catShard(r *session) (err error) {
 }
 
 func inspectShard(r *session) error {
-	x, err := inspect.Shard(r.ctx, r.space, r.url("files/one.amudai.shard"), inspect.Options{Detail: inspect.Blocks})
+	x, err := inspect.Shard(r.ctx, r.client, r.url("files/one.amudai.shard"), inspect.Options{Detail: inspect.Blocks})
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func inspectShard(r *session) error {
 
 // verifyShard fails where the command would end with exit code 3.
 func verifyShard(r *session) error {
-	report, err := verify.Shard(r.ctx, r.space, r.url("files/one.amudai.shard"), verify.Options{})
+	report, err := verify.Shard(r.ctx, r.client, r.url("files/one.amudai.shard"), verify.Options{})
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func verifyShard(r *session) error {
 var errDamage = errors.New("the shard is damaged")
 
 func mergeShards(r *session) error {
-	_, err := merge.Concat(r.ctx, r.space, r.url(outputs[1]), []merge.Input{
+	_, err := merge.Concat(r.ctx, r.client, r.url(outputs[1]), []merge.Input{
 		{URL: r.url("files/one.amudai.shard")}, {URL: r.url("files/two.amudai.shard")}}, merge.Options{})
 	return err
 }

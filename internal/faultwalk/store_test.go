@@ -26,17 +26,17 @@ type store struct {
 	// faults it knows.
 	faults []fault
 	// straight mounts the store in a space.
-	straight func(t *testing.T, s *blobio.Space)
+	straight func(t *testing.T, s *blobio.Client)
 	// broken begins a run in which requests go wrong by a script. Attach mounts the store in a space of the run,
 	// requests counts what came so far by kind, lift ends all faults.
-	broken func(t *testing.T, script string) (attach func(*blobio.Space), requests func(kind string) int, lift func())
+	broken func(t *testing.T, script string) (attach func(*blobio.Client), requests func(kind string) int, lift func())
 	// unresolvable mounts the store under a host name that no DNS knows; nil where there are no names.
-	unresolvable func(t *testing.T, s *blobio.Space)
+	unresolvable func(t *testing.T, s *blobio.Client)
 }
 
 // newSpace is a space that tries as often as any, and waits for milliseconds.
-func newSpace() *blobio.Space {
-	return blobio.NewSpace(blobio.WithRetry(blobio.RetryPolicy{Attempts: 4, First: time.Millisecond,
+func newSpace() *blobio.Client {
+	return blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 4, First: time.Millisecond,
 		Most: 4 * time.Millisecond, Budget: 30 * time.Second, Stall: 10 * time.Second}))
 }
 
@@ -44,14 +44,14 @@ func newSpace() *blobio.Space {
 func bucketStore(name, root, mountAt string, open func() blobio.Bucket) *store {
 	return &store{
 		name: name, root: root, faults: bucketFaults,
-		straight: func(t *testing.T, s *blobio.Space) {
+		straight: func(t *testing.T, s *blobio.Client) {
 			if err := s.MountBucket(mountAt, open()); err != nil {
 				t.Fatal(err)
 			}
 		},
-		broken: func(t *testing.T, script string) (func(*blobio.Space), func(string) int, func()) {
+		broken: func(t *testing.T, script string) (func(*blobio.Client), func(string) int, func()) {
 			faulty := blobtest.NewFaulty(t, open(), script)
-			attach := func(s *blobio.Space) {
+			attach := func(s *blobio.Client) {
 				if err := s.MountBucket(mountAt, faulty); err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +90,7 @@ func serverStore(t *testing.T, name string) *store {
 	}
 	t.Cleanup(func() { proxy.Close() })
 	s := &store{name: name, faults: proxyFaults}
-	mount := func(t *testing.T, space *blobio.Space, endpoint string) {
+	mount := func(t *testing.T, client *blobio.Client, endpoint string) {
 		u, q := *at, at.Query()
 		q.Set("endpoint", endpoint)
 		if endpoint == faultproxy.Unresolvable {
@@ -98,7 +98,7 @@ func serverStore(t *testing.T, name string) *store {
 		}
 		u.RawQuery = q.Encode()
 		u.Path = fmt.Sprintf("/faultwalk/%d", time.Now().UnixNano())
-		root, err := space.Mount(t.Context(), u.String())
+		root, err := client.Mount(t.Context(), u.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,9 +106,9 @@ func serverStore(t *testing.T, name string) *store {
 			s.root = root
 		}
 	}
-	s.straight = func(t *testing.T, space *blobio.Space) { mount(t, space, at.Query().Get("endpoint")) }
-	s.unresolvable = func(t *testing.T, space *blobio.Space) { mount(t, space, faultproxy.Unresolvable) }
-	s.broken = func(t *testing.T, script string) (func(*blobio.Space), func(string) int, func()) {
+	s.straight = func(t *testing.T, client *blobio.Client) { mount(t, client, at.Query().Get("endpoint")) }
+	s.unresolvable = func(t *testing.T, client *blobio.Client) { mount(t, client, faultproxy.Unresolvable) }
+	s.broken = func(t *testing.T, script string) (func(*blobio.Client), func(string) int, func()) {
 		if err := proxy.Set(script); err != nil {
 			t.Fatal(err)
 		}
@@ -126,11 +126,11 @@ func serverStore(t *testing.T, name string) *store {
 				}
 			}
 		}
-		return func(space *blobio.Space) { mount(t, space, proxy.URL()) },
+		return func(client *blobio.Client) { mount(t, client, proxy.URL()) },
 			func(kind string) int { return proxy.Counts()[kind] }, lift
 	}
-	space := newSpace()
-	defer space.Close()
-	s.straight(t, space) // to learn the root
+	client := newSpace()
+	defer client.Close()
+	s.straight(t, client) // to learn the root
 	return s
 }

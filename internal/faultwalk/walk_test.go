@@ -57,7 +57,7 @@ func newWalker(t *testing.T, at *store) *walker {
 		c := &commands[i]
 		w.world.reset(t)
 		attach, requests, _ := at.broken(t, "")
-		r := w.world.session(t, func(_ *testing.T, s *blobio.Space) { attach(s) })
+		r := w.world.session(t, func(_ *testing.T, s *blobio.Client) { attach(s) })
 		r.job = "untouched"
 		if err := c.run(r); err != nil {
 			t.Fatalf("%s, untouched: %v", c.name, err)
@@ -102,7 +102,7 @@ func (w *walker) take(t *testing.T, s step) (struck bool) {
 	}()
 	w.world.reset(t)
 	attach, requests, lift := w.world.store.broken(t, s.fault.at(s.n))
-	r := w.world.session(t, func(_ *testing.T, space *blobio.Space) { attach(space) })
+	r := w.world.session(t, func(_ *testing.T, client *blobio.Client) { attach(client) })
 	r.job = "walk"
 	err := s.command.run(r)
 	r.close()
@@ -237,7 +237,7 @@ func (w *walker) takeUnresolvable(t *testing.T, c *command, everything bool) {
 	w.steps++
 	w.world.reset(t)
 	shards := true
-	r := w.world.session(t, func(t *testing.T, s *blobio.Space) {
+	r := w.world.session(t, func(t *testing.T, s *blobio.Client) {
 		if shards || everything { // the first space is that of the shards
 			w.world.store.unresolvable(t, s)
 		} else {

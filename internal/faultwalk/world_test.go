@@ -81,7 +81,7 @@ func newWorld(t *testing.T, at *store) *world {
 		t.Fatal(err)
 	}
 	for i, name := range []string{"in/a.ndjson", "in/b.ndjson", "in/c.ndjson", "land/d.ndjson", "land/e.ndjson"} {
-		if err := r.space.Put(r.ctx, r.url(name), records(100*i, 20)); err != nil {
+		if err := r.client.Put(r.ctx, r.url(name), records(100*i, 20)); err != nil {
 			t.Fatal(err)
 		}
 		if i < 3 {
@@ -104,15 +104,15 @@ func newWorld(t *testing.T, at *store) *world {
 // reset makes everything as it was at the start.
 func (w *world) reset(t *testing.T) {
 	t.Helper()
-	space := newSpace()
-	defer space.Close()
-	w.store.straight(t, space)
-	for info, err := range space.List(t.Context(), w.store.root+"/") {
+	client := newSpace()
+	defer client.Close()
+	w.store.straight(t, client)
+	for info, err := range client.List(t.Context(), w.store.root+"/") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !w.objects[info.URL] {
-			if err := space.Delete(t.Context(), info.URL, ""); err != nil {
+			if err := client.Delete(t.Context(), info.URL, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -126,22 +126,22 @@ func (w *world) reset(t *testing.T) {
 type session struct {
 	ctx    context.Context
 	root   string
-	space  *blobio.Space
-	meta   *blobio.Space
+	client  *blobio.Client
+	meta   *blobio.Client
 	tables *catalog.Catalog
 	job    string
 	out    []string // lines that it printed
 }
 
 // session opens the catalog over spaces that mount prepares.
-func (w *world) session(t *testing.T, mount func(*testing.T, *blobio.Space)) *session {
+func (w *world) session(t *testing.T, mount func(*testing.T, *blobio.Client)) *session {
 	t.Helper()
-	r := &session{ctx: t.Context(), root: w.store.root, space: newSpace(), meta: newSpace()}
-	mount(t, r.space)
+	r := &session{ctx: t.Context(), root: w.store.root, client: newSpace(), meta: newSpace()}
+	mount(t, r.client)
 	mount(t, r.meta)
 	var err error
 	r.tables, err = catalog.Open(r.ctx, catalog.Options{
-		URI: "sqlite:" + filepath.Join(w.catalog, "catalog.db"), Warehouse: r.url("wh"), Space: r.space, Metadata: r.meta,
+		URI: "sqlite:" + filepath.Join(w.catalog, "catalog.db"), Warehouse: r.url("wh"), Client: r.client, Metadata: r.meta,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *session) url(name string) string { return r.root + "/" + name }
 
 func (r *session) close() {
 	r.tables.Close()
-	r.space.Close()
+	r.client.Close()
 	r.meta.Close()
 }
 
@@ -162,7 +162,7 @@ func (r *session) close() {
 func (r *session) list(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	for info, err := range r.space.List(r.ctx, r.url(folder)) {
+	for info, err := range r.client.List(r.ctx, r.url(folder)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ func (w *world) observe(t *testing.T) state {
 		s.tables[name.String()], s.shards[name.String()] = w.table(t, r, name)
 	}
 	for _, out := range outputs {
-		if _, err := r.space.Stat(r.ctx, r.url(out)); errors.Is(err, blobio.ErrNotFound) {
+		if _, err := r.client.Stat(r.ctx, r.url(out)); errors.Is(err, blobio.ErrNotFound) {
 			continue
 		}
 		rows, err := r.shard(out)
@@ -285,7 +285,7 @@ func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, in
 		o.Policy.Allow = allow
 		whole(t, r, e.Path, o)
 	}
-	for info, err := range r.space.List(r.ctx, tbl.VaultFolder()) {
+	for info, err := range r.client.List(r.ctx, tbl.VaultFolder()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,11 +299,11 @@ func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, in
 // knownObjects tells which objects of a vault folder are records or named by the record of a job.
 func knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error) {
 	var prefixes []string
-	for info, err := range r.space.List(r.ctx, tbl.VaultFolder()+"_jobs/") {
+	for info, err := range r.client.List(r.ctx, tbl.VaultFolder()+"_jobs/") {
 		if err != nil {
 			return nil, err
 		}
-		text, _, err := r.space.ReadAll(r.ctx, info.URL, 1<<20)
+		text, _, err := r.client.ReadAll(r.ctx, info.URL, 1<<20)
 		if err != nil {
 			return nil, err
 		}
@@ -324,7 +324,7 @@ func knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error)
 // whole verifies a shard.
 func whole(t *testing.T, r *session, url string, o verify.Options) {
 	t.Helper()
-	report, err := verify.Shard(r.ctx, r.space, url, o)
+	report, err := verify.Shard(r.ctx, r.client, url, o)
 	switch {
 	case err != nil:
 		t.Errorf("verify %s: %v", url, err)
@@ -335,7 +335,7 @@ func whole(t *testing.T, r *session, url string, o verify.Options) {
 
 // shard reads all rows of a shard.
 func (r *session) shard(name string) ([]string, error) {
-	shard, err := shardfmt.Open(r.ctx, r.space, r.url(name), shardfmt.OpenOptions{})
+	shard, err := shardfmt.Open(r.ctx, r.client, r.url(name), shardfmt.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +352,7 @@ func (r *session) source(o foreign.SourceOptions, names ...string) (foreign.Sour
 	for i, name := range names {
 		urls[i] = r.url(name)
 	}
-	return foreign.OpenSource(r.ctx, r.space, urls, o)
+	return foreign.OpenSource(r.ctx, r.client, urls, o)
 }
 
 // copyRows moves all batches of a source into a writer.

@@ -16,8 +16,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
-	"github.com/shardcat/shardcat/shardfmt/valuetext"
 )
 
 // array converts a canonical array to an Arrow type that its node may become.

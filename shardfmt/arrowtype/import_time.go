@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"github.com/shardcat/shardcat/shardfmt/valuetext"
+	"github.com/shardcat/shardcat/internal/valuetext"
 )
 
 // unitTicks is how many ticks a unit of time has, and, below a tick, how many units a tick has.

@@ -3,7 +3,7 @@ package encode
 import (
 	"math"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/internal/block"
 )
 
 // ALP stores floats that are short decimals as integers: v = int · 10^factor · 10^−exponent, in that order,

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // ALP-RD cuts the bits of a float in two: the left part (sign, exponent, a little of the mantissa) is one of

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"unsafe"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // appendTree carries out a plan: it appends a sub-block. The layouts (all numbers little-endian, T the

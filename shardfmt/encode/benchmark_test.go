@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // Benchmarks encode one flush of 65,536 values, or 2 MiB, at a time; MB are those of the values in memory.

@@ -1,6 +1,6 @@
 package encode
 
-import "github.com/shardcat/shardcat/shardfmt/kernel"
+import "github.com/shardcat/shardcat/internal/kernel"
 
 // The size of numeric blocks. Small blocks are quicker to get a value from, and adapt better; large ones save
 // what every block costs, and give a compressor more to find. Which of the two sizes is the better one is

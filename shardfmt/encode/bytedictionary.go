@@ -7,7 +7,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/internal/block"
 )
 
 // planByteDictionary numbers the distinct values of a variable-length stream. Null slots get code 0, and

@@ -1,7 +1,7 @@
 package encode
 
 import (
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // How values become blocks (format note 03 §9). A buffer's values are staged until FlushValues, or, for byte

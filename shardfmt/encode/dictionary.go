@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/internal/block"
 )
 
 // planDictionary numbers the distinct values and stores the numbers. Whether counting them is worth while is

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // Encoder encodes the blocks of one buffer. It remembers what earlier blocks have taught, so that no

@@ -3,8 +3,8 @@ package encode
 import (
 	"strings"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // tree is an encoding that a test demands, written as Plan.String writes it.

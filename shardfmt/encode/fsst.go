@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/internal/block"
 )
 
 // FSST replaces frequent strings of up to eight bytes by one byte each (Boncz, Neumann, Leis, FSST: Fast

@@ -3,7 +3,7 @@ package encode
 import (
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // FuzzNumbers: any bytes, read as numbers of any type, come back as they were.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // The general compressors work on bytes. The payload of LZ4 is the uncompressed size as u32, then one raw

@@ -10,9 +10,9 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/interop"
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/buffer"
 	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -91,7 +91,7 @@ func (m totals) keys() []key {
 type rewriter struct {
 	t       *testing.T
 	profile string
-	space   *blobio.Space
+	client   *blobio.Client
 	root    *meta.Root
 	streams []*rewritten
 	s       block.Scratch
@@ -117,9 +117,9 @@ func (w *rewriter) check(err error) {
 func (w *rewriter) shard(path string) {
 	ctx := context.Background()
 	var err error
-	w.space = blobio.NewSpace()
-	defer w.space.Close()
-	w.root, err = meta.OpenRoot(ctx, w.space, "file://"+filepath.ToSlash(path), meta.Options{})
+	w.client = blobio.NewClient()
+	defer w.client.Close()
+	w.root, err = meta.OpenRoot(ctx, w.client, "file://"+filepath.ToSlash(path), meta.Options{})
 	w.check(err)
 	s, err := w.root.Schema(ctx)
 	w.check(err)
@@ -151,7 +151,7 @@ func (w *rewriter) buffer(n *schema.Node, path, anchor string, b *metapb.Encoded
 	url, err := w.root.Resolve(anchor, b.Buffer.Url)
 	w.check(err)
 	data := make([]byte, b.Buffer.Range.End-b.Buffer.Range.Start)
-	_, err = w.space.ReadRange(context.Background(), url, int64(b.Buffer.Range.Start), data)
+	_, err = w.client.ReadRange(context.Background(), url, int64(b.Buffer.Range.Start), data)
 	w.check(err)
 	m, err := buffer.ParseMap(data[b.BlockMap.Range.Start-b.Buffer.Range.Start:])
 	w.check(err)

@@ -1,8 +1,8 @@
 package encode
 
 import (
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // headerOf is the size of code, own bytes of metadata and padding (format note 02 §4.2).

@@ -1,6 +1,6 @@
 package encode
 
-import "github.com/shardcat/shardcat/shardfmt/block"
+import "github.com/shardcat/shardcat/internal/block"
 
 // trials remembers how the encodings that are dear to try have fared, per level of the tree. One that keeps
 // losing is tried on fewer and fewer blocks, but never given up.

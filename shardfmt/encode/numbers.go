@@ -3,7 +3,7 @@ package encode
 import (
 	"math/bits"
 
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // planNumbers plans a block of numbers. The bench keeps its values, with zeros in the null slots.

@@ -3,8 +3,8 @@ package encode
 import (
 	"strings"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // plan is a sub-block to be: an encoding with its parameters, its nested streams, and its exact size. Plans

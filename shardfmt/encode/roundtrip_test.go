@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 var allProfiles = []Profile{Plain, MinimalCompression, Balanced, HighCompression, MinimalSize}

@@ -3,7 +3,7 @@ package encode
 import (
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/shardcat/shardcat/shardfmt/block"
+	"github.com/shardcat/shardcat/internal/block"
 )
 
 // rules is what a profile allows and how it weighs.

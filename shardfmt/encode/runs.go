@@ -1,6 +1,6 @@
 package encode
 
-import "github.com/shardcat/shardcat/shardfmt/block"
+import "github.com/shardcat/shardcat/internal/block"
 
 // planRuns stores each run of equal values once, with its length. It pays from two values a run on.
 func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {

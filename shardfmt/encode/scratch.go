@@ -3,7 +3,7 @@ package encode
 import (
 	"unsafe"
 
-	"github.com/shardcat/shardcat/shardfmt/kernel"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // word is the bits of a value. Inside this package integers and floats alike are handled as their bits;

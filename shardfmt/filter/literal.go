@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/shardfmt/valuetext"
 )
 
 // maxNumber bounds the digits and the exponent of a number, since exact arithmetic is as long as they say.

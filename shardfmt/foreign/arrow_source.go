@@ -56,7 +56,7 @@ func holdsNull(t arrow.DataType) bool {
 }
 
 // openArrow opens an Arrow IPC file or stream, told by the magic that only files have.
-func openArrow(ctx context.Context, sp *blobio.Space, in input, o SourceOptions) (batchFile, error) {
+func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
 	r, err := in.open(ctx, sp, o.Stdin)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // batchSource reads inputs that hold Arrow batches, or what becomes some: Parquet and Arrow IPC.
 type batchSource struct {
 	options  SourceOptions
-	sp       *blobio.Space
+	sp       *blobio.Client
 	inputs   []input // those not opened yet
 	schema   *schema.Schema
 	original *arrow.Schema
@@ -57,7 +57,7 @@ func SchemaProperty(s Source) ([]byte, error) {
 	return arrowtype.MarshalSchema(original)
 }
 
-func newBatchSource(ctx context.Context, sp *blobio.Space, inputs []input, o SourceOptions) (*batchSource, error) {
+func newBatchSource(ctx context.Context, sp *blobio.Client, inputs []input, o SourceOptions) (*batchSource, error) {
 	s := &batchSource{options: o, sp: sp, inputs: inputs, schema: o.Schema, told: map[string]bool{}}
 	if err := s.findSchema(ctx); err != nil {
 		s.Close()
@@ -253,7 +253,7 @@ func (s *batchSource) Close() error {
 }
 
 // openBatches opens an input of Arrow IPC or Parquet.
-func openBatches(ctx context.Context, sp *blobio.Space, in input, o SourceOptions) (f batchFile, err error) {
+func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (f batchFile, err error) {
 	defer guard(&err, in.name)
 	if o.Format == Parquet {
 		return openParquet(ctx, sp, in, o)

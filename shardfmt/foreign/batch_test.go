@@ -28,7 +28,7 @@ import (
 // The golden rows survive Arrow files, Arrow streams and Parquet: read by the schema of the shard they are the
 // same text again. Times that nanoseconds can't hold are refused with their row.
 func TestGoldenRowsSurviveArrowAndParquet(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	refused, same := 0, 0
 	for _, c := range interop.Cases(t) {
@@ -66,7 +66,7 @@ func TestGoldenRowsSurviveArrowAndParquet(t *testing.T) {
 }
 
 // pack writes the rows of a case in a format.
-func pack(sp *blobio.Space, c *interop.Case, s *schema.Schema, f foreign.Format) (*bytes.Buffer, error) {
+func pack(sp *blobio.Client, c *interop.Case, s *schema.Schema, f foreign.Format) (*bytes.Buffer, error) {
 	src, err := foreign.OpenSource(context.Background(), sp, []string{c.Dir + "/rows.ndjson.gz"}, foreign.SourceOptions{Schema: s})
 	if err != nil {
 		return nil, err

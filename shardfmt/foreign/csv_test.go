@@ -93,7 +93,7 @@ func TestBadCSVIsNamed(t *testing.T) {
 
 // All golden rows survive a round through CSV, nested values as JSON text.
 func TestGoldenRowsSurviveCSV(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	for _, c := range interop.Cases(t) {
 		if c.Rows > 3000 {
@@ -155,7 +155,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("a,b\n1,\"x\"\"y\"\n,\n"))
 	f.Add([]byte("a\r\n\"1\r\n2\"\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		sp := blobio.NewSpace()
+		sp := blobio.NewClient()
 		defer sp.Close()
 		read := func(in []byte, s *schema.Schema) (string, *schema.Schema, error) {
 			src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Format: foreign.CSV, Stdin: bytes.NewReader(in), Schema: s})

@@ -21,7 +21,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-func goldenSchema(t *testing.T, sp *blobio.Space, c *interop.Case) *schema.Schema {
+func goldenSchema(t *testing.T, sp *blobio.Client, c *interop.Case) *schema.Schema {
 	t.Helper()
 	url, err := sp.Mount(context.Background(), c.Shard())
 	if err != nil {
@@ -40,7 +40,7 @@ func goldenSchema(t *testing.T, sp *blobio.Space, c *interop.Case) *schema.Schem
 
 // The rows of every golden shard are read by the schema of the shard and written again to the same bytes.
 func TestGoldenRowsSurviveNDJSON(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	for _, c := range interop.Cases(t) {
 		if c.Rows > 20_000 {

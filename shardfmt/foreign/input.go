@@ -30,7 +30,7 @@ var ErrNoInput = errors.New("no input matches")
 // resolve finds the inputs that arguments name: objects, folders and prefixes with all that lies below them,
 // patterns of path.Match behind a fixed folder, and "-". What a folder, prefix or pattern finds comes in key
 // order; hidden files (._ at the start of a name) and those of no known format are passed over.
-func resolve(ctx context.Context, sp *blobio.Space, args []string) ([]input, error) {
+func resolve(ctx context.Context, sp *blobio.Client, args []string) ([]input, error) {
 	var all []input
 	for _, arg := range args {
 		found, err := resolveOne(ctx, sp, arg)
@@ -45,7 +45,7 @@ func resolve(ctx context.Context, sp *blobio.Space, args []string) ([]input, err
 	return all, nil
 }
 
-func resolveOne(ctx context.Context, sp *blobio.Space, arg string) ([]input, error) {
+func resolveOne(ctx context.Context, sp *blobio.Client, arg string) ([]input, error) {
 	if arg == Stdin {
 		return []input{{name: "stdin"}}, nil
 	}
@@ -77,7 +77,7 @@ func display(arg string) string {
 }
 
 // below lists a folder or, where there is none of that name, the objects with that prefix.
-func below(ctx context.Context, sp *blobio.Space, arg, url string) ([]input, error) {
+func below(ctx context.Context, sp *blobio.Client, arg, url string) ([]input, error) {
 	prefixes := []string{strings.TrimSuffix(url, "/") + "/", url}
 	for _, prefix := range prefixes {
 		found, err := list(ctx, sp, prefix, func(string) bool { return true })
@@ -116,7 +116,7 @@ func splitPattern(arg string) (base, pattern string) {
 }
 
 // matching lists what matches a pattern below a folder. Options of a URL stand behind the pattern.
-func matching(ctx context.Context, sp *blobio.Space, arg, base, pattern string) ([]input, error) {
+func matching(ctx context.Context, sp *blobio.Client, arg, base, pattern string) ([]input, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("%s: %w", display(arg), err)
 	}
@@ -142,7 +142,7 @@ func matching(ctx context.Context, sp *blobio.Space, arg, base, pattern string) 
 	return found, err
 }
 
-func list(ctx context.Context, sp *blobio.Space, prefix string, want func(url string) bool) ([]input, error) {
+func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url string) bool) ([]input, error) {
 	var found []input
 	for info, err := range sp.List(ctx, prefix) {
 		if errors.Is(err, blobio.ErrNotFound) {
@@ -192,7 +192,7 @@ func formatOf(name string) (Format, bool) {
 func FormatOf(name string) (Format, bool) { return formatOf(name) }
 
 // open starts reading an input from its beginning, unpacked.
-func (in input) open(ctx context.Context, sp *blobio.Space, stdin io.Reader) (io.ReadCloser, error) {
+func (in input) open(ctx context.Context, sp *blobio.Client, stdin io.Reader) (io.ReadCloser, error) {
 	if in.url == "" {
 		if stdin == nil {
 			return nil, errors.New("no standard input")

@@ -14,7 +14,7 @@ import (
 
 // texts reads several text inputs one after the other.
 type texts struct {
-	sp     *blobio.Space
+	sp     *blobio.Client
 	stdin  io.Reader
 	inputs []input
 	at     int // the input that is open, or the next to open

@@ -23,7 +23,7 @@ type parquetFile struct {
 	body  io.Closer
 }
 
-func openParquet(ctx context.Context, sp *blobio.Space, in input, o SourceOptions) (f batchFile, err error) {
+func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (f batchFile, err error) {
 	r, err := in.openRandom(ctx, sp, o.Stdin)
 	if err != nil {
 		return nil, err

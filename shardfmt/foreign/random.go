@@ -21,7 +21,7 @@ type random interface {
 
 // openRandom opens an input for random access: an object by ranged reads, what is packed or comes from standard
 // input from a temporary file.
-func (in input) openRandom(ctx context.Context, sp *blobio.Space, stdin io.Reader) (random, error) {
+func (in input) openRandom(ctx context.Context, sp *blobio.Client, stdin io.Reader) (random, error) {
 	if in.url != "" {
 		var magic [4]byte
 		info, err := sp.Stat(ctx, in.url)
@@ -50,7 +50,7 @@ func (in input) openRandom(ctx context.Context, sp *blobio.Space, stdin io.Reade
 type object struct {
 	*io.SectionReader
 	ctx context.Context
-	sp  *blobio.Space
+	sp  *blobio.Client
 	url string
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/shardfmt/valuetext"
 )
 
 // scalar appends single values, by the form they are written in; a form that the type doesn't have is nil.

@@ -25,7 +25,7 @@ import (
 )
 
 // through writes records of NDJSON as a shard and gives them back as NDJSON.
-func through(t *testing.T, sp *blobio.Space, url string, src foreign.Source, o shardfmt.WriterOptions) string {
+func through(t *testing.T, sp *blobio.Client, url string, src foreign.Source, o shardfmt.WriterOptions) string {
 	t.Helper()
 	ctx := context.Background()
 	w, err := shardfmt.NewWriter(ctx, sp, url, src.Schema(), o)
@@ -72,7 +72,7 @@ var profiles = []encode.Profile{encode.Plain, encode.MinimalCompression, encode.
 // The rows of the golden shards, written by our writer in every profile and both layouts, are read back byte for
 // byte.
 func TestGoldenRowsSurviveOurShards(t *testing.T) {
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	for i, c := range interop.Cases(t) {
 		if c.Rows > 20_000 || strings.HasPrefix(c.Name, "sample-") {
@@ -132,7 +132,7 @@ func TestEveryTypeSurvivesOurShards(t *testing.T) {
 			for i := range n {
 				fmt.Fprintf(&rows, "{%s}\n", c.values[(i+i/7)%len(c.values)])
 			}
-			sp := blobio.NewSpace()
+			sp := blobio.NewClient()
 			for p, profile := range profiles {
 				s := parse(t, c.schema)
 				src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Schema: s, Stdin: strings.NewReader(rows.String())})
@@ -166,7 +166,7 @@ func TestLabelsSurviveOurShards(t *testing.T) {
 	label(s.Fields[3], "HLL")
 	s.Fields[3].Aliases = []string{"sketch"}
 	const rows = `{"pos":{"lat":1.5,"lon":-2.5},"vec":["AAA=","AIA="],"m":[{"key":"k","value":"AA=="}],"h":"AQI="}` + "\n"
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Schema: s, Stdin: strings.NewReader(rows)})
 	if err != nil {
@@ -214,7 +214,7 @@ func TestBitsSurviveOurShards(t *testing.T) {
 	}
 	batch := b.NewRecordBatch()
 	for _, profile := range profiles {
-		sp := blobio.NewSpace()
+		sp := blobio.NewClient()
 		defer sp.Close()
 		url := "mem://bits/" + profile.String() + ".amudai.shard"
 		w, err := shardfmt.NewWriter(context.Background(), sp, url, s, shardfmt.WriterOptions{Profile: profile})

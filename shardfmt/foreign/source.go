@@ -10,7 +10,7 @@ import (
 // OpenSource opens what urls name as one stream of records: paths and URLs of objects, folders, prefixes,
 // patterns, and "-". All inputs have one format, Options.Format or the one their names tell. Standard input
 // is NDJSON if no format is given.
-func OpenSource(ctx context.Context, sp *blobio.Space, urls []string, o SourceOptions) (Source, error) {
+func OpenSource(ctx context.Context, sp *blobio.Client, urls []string, o SourceOptions) (Source, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

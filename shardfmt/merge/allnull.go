@@ -1,9 +1,9 @@
 package merge
 
 import (
+	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/shardfmt/stats"
 )
 
 // allNull is the descriptor of a scalar field whose n values in a stripe are all null, as a writer makes it: a

@@ -22,7 +22,7 @@ import (
 )
 
 // put copies a folder of golden objects into the store below at, and returns the size of its root.
-func put(t *testing.T, sp *blobio.Space, folder, at string) int64 {
+func put(t *testing.T, sp *blobio.Client, folder, at string) int64 {
 	size := int64(0)
 	require.NoError(t, filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(name, ".amudai.") {

@@ -145,7 +145,7 @@ type Result struct {
 // Concat writes the shard out, which must not exist yet, from the stripes of inputs in order. Its URL is
 // canonical. If out exists, the error is blobio.ErrExists and nothing was changed; after any other error out
 // may have been written whole, or not at all.
-func Concat(ctx context.Context, sp *blobio.Space, out string, inputs []Input, o Options) (*Result, error) {
+func Concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, o Options) (*Result, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("merge: no inputs")
 	}
@@ -179,7 +179,7 @@ func newAttempt() string {
 }
 
 // write creates the root and reads it back.
-func write(ctx context.Context, sp *blobio.Space, out string, root []byte) error {
+func write(ctx context.Context, sp *blobio.Client, out string, root []byte) error {
 	if err := sp.Put(ctx, out, root); err != nil {
 		return err
 	}

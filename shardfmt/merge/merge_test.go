@@ -13,10 +13,10 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/shardfmt/stats"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -49,14 +49,14 @@ type parts struct {
 var spaces atomic.Int64
 
 // newSpace is an empty store of the test.
-func newSpace(t testing.TB) (*blobio.Space, string) {
-	sp := blobio.NewSpace()
+func newSpace(t testing.TB) (*blobio.Client, string) {
+	sp := blobio.NewClient()
 	t.Cleanup(func() { sp.Close() })
 	return sp, fmt.Sprintf("mem://merge-%d/", spaces.Add(1))
 }
 
 // make writes the root of a shard and returns it as an input.
-func (s spec) make(t testing.TB, sp *blobio.Space, url string) Input {
+func (s spec) make(t testing.TB, sp *blobio.Client, url string) Input {
 	t.Helper()
 	sch, err := schema.Parse(s.schema)
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func layOut(p *parts, sch *schema.Schema, data int) []byte {
 	return append(head, b.Finish(p.directory)...)
 }
 
-func open(t testing.TB, sp *blobio.Space, url string) *meta.Root {
+func open(t testing.TB, sp *blobio.Client, url string) *meta.Root {
 	r, err := meta.OpenRoot(context.Background(), sp, url, meta.Options{})
 	require.NoError(t, err)
 	return r

@@ -31,7 +31,7 @@ type shard struct {
 }
 
 // openAll opens the inputs, many at a time, and reads all metadata of each.
-func openAll(ctx context.Context, sp *blobio.Space, inputs []Input, o Options) ([]*shard, error) {
+func openAll(ctx context.Context, sp *blobio.Client, inputs []Input, o Options) ([]*shard, error) {
 	shards := make([]*shard, len(inputs))
 	fork := sp.Fork(ctx)
 	defer fork.Join()
@@ -53,7 +53,7 @@ func openAll(ctx context.Context, sp *blobio.Space, inputs []Input, o Options) (
 	return shards, group.Wait()
 }
 
-func openShard(ctx context.Context, sp *blobio.Space, in Input, o Options) (*shard, error) {
+func openShard(ctx context.Context, sp *blobio.Client, in Input, o Options) (*shard, error) {
 	size := in.Size
 	if size <= 0 {
 		info, err := sp.Stat(ctx, in.URL)

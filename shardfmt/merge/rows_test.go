@@ -28,7 +28,7 @@ import (
 )
 
 // upload copies the objects of a golden shard into the store below at.
-func upload(t *testing.T, sp *blobio.Space, folder, at string) {
+func upload(t *testing.T, sp *blobio.Client, folder, at string) {
 	require.NoError(t, filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(name, ".amudai.") {
 			return err
@@ -40,7 +40,7 @@ func upload(t *testing.T, sp *blobio.Space, folder, at string) {
 }
 
 // scan reads all of a shard.
-func scan(t *testing.T, sp *blobio.Space, url string) (*schema.Schema, []arrow.RecordBatch) {
+func scan(t *testing.T, sp *blobio.Client, url string) (*schema.Schema, []arrow.RecordBatch) {
 	ctx := context.Background()
 	s, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestGoldenRows(t *testing.T) {
 			b, err := os.ReadFile(root)
 			require.NoError(t, err)
 			require.NoError(t, json.Unmarshal(b, &c))
-			sp := blobio.NewSpace()
+			sp := blobio.NewClient()
 			defer sp.Close()
 			at := "mem://golden-rows-" + filepath.Base(folder) + "/"
 
@@ -128,7 +128,7 @@ func TestGoldenRows(t *testing.T) {
 
 // writeNumbers writes a shard of n records whose fields of type Int64, at any depth of structs, are numbers
 // counted from first.
-func writeNumbers(t *testing.T, sp *blobio.Space, url, text string, ids []int, n int, layout shardfmt.Layout) merge.Input {
+func writeNumbers(t *testing.T, sp *blobio.Client, url, text string, ids []int, n int, layout shardfmt.Layout) merge.Input {
 	s, err := schema.Parse(text)
 	require.NoError(t, err)
 	w, err := shardfmt.NewWriter(context.Background(), sp, url, s, shardfmt.WriterOptions{FieldIDs: ids, StripeRows: 40, Layout: layout})
@@ -162,7 +162,7 @@ func appendNumber(b array.Builder, n *schema.Node, i int) {
 // TestEvolvedRows: fields that an input lacks read as null, moved and renamed ones as they were.
 func TestEvolvedRows(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewSpace()
+	sp := blobio.NewClient()
 	defer sp.Close()
 	at := "mem://evolved-rows/"
 	old := writeNumbers(t, sp, at+"x/old.amudai.shard", "a: Int64, s: Struct<x: Int64>", []int{1, 2, 3}, 100, shardfmt.TwoLevel)

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Store reads ranges of objects by their canonical URL; a *blobio.Space is one.
+// Store reads ranges of objects by their canonical URL; a *blobio.Client is one.
 type Store interface {
 	// ReadRange fills dst with the bytes from off on, or fails.
 	ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error)

@@ -116,7 +116,7 @@ func (p *parser) wrong(format string, args ...any) error {
 	return invalid("at byte %d: expected "+format+", found %s", append(append([]any{p.pos}, args...), found)...)
 }
 
-func (p *parser) space() {
+func (p *parser) client() {
 	for p.pos < len(p.text) {
 		r, n := utf8.DecodeRuneInString(p.text[p.pos:])
 		if !unicode.IsSpace(r) {
@@ -128,7 +128,7 @@ func (p *parser) space() {
 
 // at says that c comes next, 0 meaning the end.
 func (p *parser) at(c byte) bool {
-	p.space()
+	p.client()
 	if p.pos == len(p.text) {
 		return c == 0
 	}
@@ -146,7 +146,7 @@ func (p *parser) take(c byte) bool {
 
 // word reads letters, digits and what names are commonly made of; "" if there are none.
 func (p *parser) word() string {
-	p.space()
+	p.client()
 	start := p.pos
 	for p.pos < len(p.text) {
 		r, n := utf8.DecodeRuneInString(p.text[p.pos:])

@@ -24,7 +24,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Store is what verification needs of object stores; *blobio.Space has it.
+// Store is what verification needs of object stores; *blobio.Client has it.
 type Store interface {
 	meta.Store
 	Stat(ctx context.Context, url string) (blobio.Info, error)

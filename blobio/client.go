@@ -1,0 +1,266 @@
+package blobio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Client is all buckets of a process, found by canonical URL, with the counters of what was asked of them. All
+// methods may be called concurrently. A file or mem URL needs no mount, a bucket of a cloud only where it has
+// options.
+type Client struct {
+	*core
+	pins *pins // of a view, else nil
+}
+
+// core is what a Client and its views share.
+type core struct {
+	opts  options
+	tally tally
+	root  strand
+
+	openCache sync.Once
+	cache     *shared // nil if there is none
+	cacheErr  error
+
+	mu     sync.RWMutex
+	mounts map[string]*mount // by the canonical URL of the bucket, with its trailing slash
+	closed bool
+}
+
+// mount is a bucket and the layers above it.
+type mount struct {
+	root   string
+	query  string // the options it was mounted with
+	bucket Bucket
+	local  bool
+}
+
+// NewClient makes a Client without buckets.
+func NewClient(opts ...Option) *Client {
+	s := &Client{core: &core{opts: defaults(), mounts: map[string]*mount{}}}
+	for _, set := range opts {
+		set(&s.opts)
+	}
+	return s
+}
+
+// Counters tells what was asked so far.
+func (s *Client) Counters() Counters { return s.tally.read() }
+
+// Mount opens the bucket of a URL with the options in its query, and returns the location without them, as it
+// may be stored and printed: file:///dir, s3://bucket/prefix, abfss://container@account.dfs.core.windows.net/p.
+// A plain path becomes a file URL. Mounting a bucket again keeps the bucket that is there; options that differ
+// from its own are an error.
+func (s *Client) Mount(ctx context.Context, rawURL string) (canonical string, err error) {
+	u, err := parseMount(rawURL)
+	if err != nil {
+		return "", err
+	}
+	open, err := driver(u.Scheme)
+	if err != nil {
+		return "", cannotOpen(rawURL, err)
+	}
+	bucket, err := open(ctx, u)
+	var told *Error
+	switch {
+	case errors.As(err, &told):
+		return "", err
+	case err != nil:
+		return "", cannotOpen(rawURL, err)
+	}
+	at, err := locate(bucket, u)
+	if err != nil {
+		return "", errors.Join(err, bucket.Close())
+	}
+	if err := s.add(at.Root(), bucket, u.RawQuery); err != nil {
+		return "", err
+	}
+	return at.String(), nil
+}
+
+// cannotOpen is the error of a URL by which no bucket can be opened: nothing was asked of any store.
+func cannotOpen(url string, err error) error {
+	return fmt.Errorf("open %s: %w", urlresolve.Redact(url), err)
+}
+
+// parseMount reads a URL as a person types it: a plain path, an alias, a bucket without a slash, options.
+func parseMount(raw string) (*url.URL, error) {
+	if !strings.Contains(raw, "://") {
+		abs, err := filepath.Abs(raw)
+		if err != nil {
+			return nil, cannotOpen(raw, err)
+		}
+		raw = "file://" + urlresolve.EscapeKey(filepath.ToSlash(abs))
+	}
+	u, err := url.Parse(raw)
+	if err != nil { // the error of url.Parse repeats its input
+		return nil, cannotOpen(raw, errors.New("malformed URL"))
+	}
+	if u.Fragment != "" {
+		return nil, cannotOpen(raw, errors.New("a fragment in the URL"))
+	}
+	return respelled(u), nil
+}
+
+// respelled gives an alias of another scheme its own: https://a.blob.core.windows.net/c/k is read by the
+// driver of Azure and not by that of web servers.
+func respelled(u *url.URL) *url.URL {
+	plain := *u
+	plain.RawQuery, plain.ForceQuery = "", false
+	at, err := urlresolve.Parse(plain.String())
+	if err != nil || at.Scheme == u.Scheme {
+		return u
+	}
+	canonical, err := url.Parse(at.String())
+	if err != nil {
+		return u
+	}
+	canonical.RawQuery = u.RawQuery
+	return canonical
+}
+
+// locate finds the canonical location of the bucket that a driver opened for u.
+func locate(bucket Bucket, u *url.URL) (urlresolve.Location, error) {
+	plain := *u
+	plain.RawQuery, plain.ForceQuery = "", false
+	base, path := plain.Scheme+"://"+authority(&plain)+"/", strings.TrimPrefix(plain.EscapedPath(), "/")
+	if l, ok := bucket.(Locator); ok {
+		base = l.Location()
+	}
+	return urlresolve.Parse(base + path)
+}
+
+func authority(u *url.URL) string {
+	if u.User != nil {
+		return u.User.String() + "@" + u.Host
+	}
+	return u.Host
+}
+
+// Locator is a Bucket whose canonical URL does not follow from the URL it was opened by.
+type Locator interface {
+	// Location is the canonical URL of the bucket, with its trailing slash.
+	Location() string
+}
+
+// MountBucket adds a bucket that the caller opened or made, under the URL of its root ("mem://name/").
+func (s *Client) MountBucket(rootURL string, bucket Bucket) error {
+	at, err := urlresolve.Parse(rootURL)
+	if err != nil {
+		return err
+	}
+	if at.Path != "" {
+		return cannotOpen(rootURL, errors.New("not the root of a bucket"))
+	}
+	return s.add(at.Root(), bucket, "")
+}
+
+func (s *Client) add(root string, bucket Bucket, query string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return NewError("open", root, ErrClosed, bucket.Close())
+	}
+	if m, there := s.mounts[root]; there {
+		if query != "" && query != m.query {
+			return cannotOpen(root, errors.Join(errors.New("the bucket is open with other options"), bucket.Close()))
+		}
+		return bucket.Close()
+	}
+	s.mounts[root] = s.layer(root, bucket)
+	s.mounts[root].query = query
+	return nil
+}
+
+// layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; time
+// limits; bounds on how much at once and how fast; second requests; retries. A local bucket has the counters alone.
+func (s *Client) layer(root string, bucket Bucket) *mount {
+	m := &mount{root: root, bucket: &metered{bucket: bucket, client: s}}
+	if l, ok := bucket.(interface{ Local() bool }); ok && l.Local() {
+		m.local = true
+		return m
+	}
+	m.bucket = &impatient{Bucket: m.bucket, stall: s.opts.retry.Stall}
+	m.bucket = newGate(m.bucket, s.opts.places)
+	if s.opts.hedging {
+		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
+	}
+	m.bucket = &retrying{Bucket: m.bucket, policy: s.opts.retry}
+	return m
+}
+
+// Bucket gives the bucket that a URL lies in, with all that the Client puts on top of its driver. Closing it
+// closes it for the Client.
+func (s *Client) Bucket(ctx context.Context, url string) (Bucket, error) {
+	m, _, err := s.find(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return m.bucket, nil
+}
+
+// find gives the mount and the key of a canonical URL, or of one in another spelling.
+func (s *Client) find(ctx context.Context, raw string) (*mount, string, error) {
+	if m, key := s.known(raw); m != nil {
+		return m, key, nil
+	}
+	at, err := urlresolve.Parse(raw)
+	if err != nil {
+		return nil, "", err
+	}
+	s.mu.RLock()
+	m, closed := s.mounts[at.Root()], s.closed
+	s.mu.RUnlock()
+	switch {
+	case closed:
+		return nil, "", NewError("open", at.Root(), ErrClosed, nil)
+	case m != nil:
+		return m, at.Key(), nil
+	}
+	if _, err := s.Mount(ctx, at.Root()); err != nil {
+		return nil, "", err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.mounts[at.Root()], at.Key(), nil
+}
+
+// known is the short way for canonical URLs without escapes in buckets that are there.
+func (s *Client) known(raw string) (*mount, string) {
+	i := strings.Index(raw, "://")
+	if i < 0 || strings.ContainsAny(raw, "%?#\\") || strings.Contains(raw, "/.") {
+		return nil, ""
+	}
+	j := strings.IndexByte(raw[i+3:], '/')
+	if j < 0 {
+		return nil, ""
+	}
+	end := i + 3 + j + 1
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, ""
+	}
+	return s.mounts[raw[:end]], raw[end:]
+}
+
+// Close closes all buckets. Later calls fail with ErrClosed.
+func (s *Client) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for root, m := range s.mounts {
+		errs = append(errs, m.bucket.Close())
+		delete(s.mounts, root)
+	}
+	return errors.Join(errs...)
+}

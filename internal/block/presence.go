@@ -1,0 +1,92 @@
+package block
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// The forms of a presence section, its first byte; an empty section says that all values are present
+// (format note 02 §3).
+const (
+	presenceNone    = 1 // every value is null
+	presencePlain   = 2 // one byte per value
+	presenceRoaring = 3 // negated flag and a Roaring bitmap
+)
+
+// DecodePresence writes which of n values are present into dst, a bitmap of at least ⌈n/8⌉ bytes, least
+// significant bit first, 1 = present; bits past n in the last byte become 0. It returns the number of nulls.
+func DecodePresence(dst []byte, section []byte, n int) (nulls int, err error) {
+	dst = dst[:(n+7)/8]
+	if len(section) == 0 {
+		kernel.SetBits(dst, n)
+		return 0, nil
+	}
+	switch section[0] {
+	case presenceNone:
+		clear(dst)
+		return n, nil
+	case presencePlain:
+		if len(section)-1 != n {
+			return 0, corrupt.At(0, "presence of %d values in a block of %d", len(section)-1, n)
+		}
+		return n - kernel.BitsOfBytes(dst, section[1:]), nil
+	case presenceRoaring:
+		return decodeRoaringPresence(dst, section, n)
+	}
+	return 0, corrupt.At(0, "presence of unknown form %d", section[0])
+}
+
+// decodeRoaringPresence reads a section that lists the present positions, or with the negated flag the nulls.
+func decodeRoaringPresence(dst, section []byte, n int) (nulls int, err error) {
+	if len(section) < 2 {
+		return 0, corrupt.At(0, "presence section of %d byte has no bitmap", len(section))
+	}
+	clear(dst)
+	if err := setRoaring(dst, section[2:], n); err != nil {
+		return 0, corrupt.Locate(err, "", 2)
+	}
+	if section[1] != 0 {
+		kernel.InvertBits(dst, n)
+	}
+	return n - kernel.Ones(dst, n), nil
+}
+
+// Shares of nulls below and above which the bitmap form is written (the reference's limits).
+const (
+	fewNulls = 0.01
+	mostNull = 0.99
+)
+
+// AppendPresence appends the presence section of n values to dst, in the form that the reference chooses.
+// valid is a bitmap of ⌈n/8⌉ bytes, least significant bit first, or nil when all are present; a section in
+// which nothing is null is not written. plain keeps to the byte form where not all is null.
+func AppendPresence(dst []byte, valid []byte, n int, plain bool) []byte {
+	if valid == nil {
+		return dst
+	}
+	nulls := n - kernel.Ones(valid, n)
+	share := float64(nulls) / float64(n)
+	switch {
+	case nulls == 0:
+		return dst
+	case nulls == n:
+		return append(dst, presenceNone)
+	case !plain && share < fewNulls:
+		return appendRoaring(append(dst, presenceRoaring, 1), valid, n, 0)
+	case !plain && share > mostNull:
+		return appendRoaring(append(dst, presenceRoaring, 0), valid, n, 1)
+	}
+	return kernel.AppendBytesOfBits(append(dst, presencePlain), valid, n)
+}
+
+// u16 is the little-endian number at an offset the caller has checked.
+func u16(b []byte, at int) int { return int(binary.LittleEndian.Uint16(b[at:])) }
+
+// u32 is the same for four bytes. Where an int can't hold it, it is the largest int, which no size or count
+// that passes a check reaches.
+func u32(b []byte, at int) int {
+	return int(min(uint64(binary.LittleEndian.Uint32(b[at:])), math.MaxInt))
+}

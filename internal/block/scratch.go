@@ -1,0 +1,61 @@
+package block
+
+import (
+	"unsafe"
+
+	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// maxDepth bounds how deep sub-blocks nest. The reference's writer goes to five levels.
+const maxDepth = 16
+
+// Scratch is the working memory of decoders: give the same one to every call of a column, and after the
+// first blocks nothing is allocated any more. The zero value is ready. Not for concurrent use.
+type Scratch struct {
+	slab  []uint64 // what take hands out
+	used  int      // words of slab in use
+	depth int      // sub-blocks entered
+	rooms [2]kernel.Room
+	fsst  fsst
+}
+
+// mark is a state of a Scratch to which release goes back.
+type mark struct {
+	slab *uint64
+	used int
+}
+
+func (s *Scratch) mark() mark { return mark{unsafe.SliceData(s.slab), s.used} }
+
+// release gives back all that was taken since m. Slices taken before m stay valid, even when the slab was
+// replaced by a larger one in between.
+func (s *Scratch) release(m mark) {
+	s.used = 0
+	if unsafe.SliceData(s.slab) == m.slab {
+		s.used = m.used
+	}
+}
+
+// take is n numbers of unspecified content, valid until release. n is bounded by the caller.
+func take[U kernel.Unsigned](s *Scratch, n int) []U {
+	words := (n*kernel.SizeOf[U]() + 7) / 8
+	if s.used+words > len(s.slab) {
+		s.slab = make([]uint64, max(2*len(s.slab), words, 1024))
+		s.used = 0
+	}
+	b := s.slab[s.used : s.used+words]
+	s.used += words
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// enter counts a level of nesting; leave takes it back.
+func (s *Scratch) enter() error {
+	if s.depth == maxDepth {
+		return corrupt.At(0, "encodings nest deeper than %d", maxDepth)
+	}
+	s.depth++
+	return nil
+}
+
+func (s *Scratch) leave() { s.depth-- }

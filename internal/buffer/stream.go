@@ -1,0 +1,194 @@
+package buffer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// Range is a run [Start, End) of logical positions, or of bytes.
+type Range struct{ Start, End uint64 }
+
+// Len is the length of r.
+func (r Range) Len() uint64 { return r.End - r.Start }
+
+// Request asks for the bytes [Start, End) of an object. Whoever reads them calls Fill with exactly these
+// bytes, which the receiver keeps.
+type Request struct {
+	URL        string
+	Start, End uint64
+	Fill       func([]byte) error
+}
+
+// wholeLimit is the length, in bytes, up to which a stream is fetched whole even for a few positions: one
+// request instead of a dependent second one.
+const wholeLimit = 64 << 10
+
+// maxBlockValues bounds what a block may claim to hold: a block of one repeated value is a few bytes long,
+// whatever its count. Writers known to us stop at 65,536.
+const maxBlockValues = 1 << 22
+
+// Stream reads the blocks of one block stream. It asks for bytes by requests, which the caller makes all at
+// once for many streams, and then hands out blocks. Not for concurrent use.
+type Stream struct {
+	// URL of the object, and the bytes [Start, End) of the buffer in it; the block map starts at MapStart.
+	URL                  string
+	Start, MapStart, End uint64
+	// Checksums tells that every block ends with its checksum.
+	Checksums bool
+	// Blocks is the number of blocks by the descriptor, negative if it does not say.
+	Blocks int64
+	// Values is the number of values that the block map must have, negative if that is not known.
+	Values int64
+
+	m    *Map
+	held []span
+}
+
+// span is a run of whole blocks in memory.
+type span struct {
+	Range // bytes of the buffer
+	b     []byte
+}
+
+// Map is the block map, nil before it was fetched.
+func (s *Stream) Map() *Map { return s.m }
+
+// Size of the buffer in bytes.
+func (s *Stream) Size() uint64 { return s.End - s.Start }
+
+// Need gives the requests that are still to be made before the blocks of the positions in ranges (ascending,
+// disjoint) can be read; none means that they can. whole says that ranges are all positions there are.
+func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
+	if s.m == nil {
+		if whole || s.Size() <= wholeLimit {
+			return []Request{{s.URL, s.Start, s.End, s.fillWhole}}, nil
+		}
+		return []Request{{s.URL, s.MapStart, s.End, s.setMap}}, nil
+	}
+	var out []Request
+	for _, r := range s.missing(ranges) {
+		out = append(out, Request{s.URL, s.Start + r.Start, s.Start + r.End, func(b []byte) error {
+			s.hold(r, b)
+			return nil
+		}})
+	}
+	return out, nil
+}
+
+// missing gives the bytes of the blocks of ranges that are not in memory, neighbours joined.
+func (s *Stream) missing(ranges []Range) []Range {
+	var out []Range
+	done := 0 // blocks before this one are dealt with
+	for _, r := range ranges {
+		if r.Len() == 0 {
+			continue
+		}
+		for i := max(done, s.m.Find(r.Start)); i < s.m.Blocks() && s.m.position[i] < r.End; i++ {
+			done = i + 1
+			start, end := s.m.Range(i)
+			if s.find(start) != nil {
+				continue
+			}
+			if n := len(out); n > 0 && out[n-1].End == start {
+				out[n-1].End = end
+			} else {
+				out = append(out, Range{start, end})
+			}
+		}
+	}
+	return out
+}
+
+func (s *Stream) fillWhole(b []byte) error {
+	if err := s.setMap(b[s.MapStart-s.Start:]); err != nil {
+		return err
+	}
+	s.hold(Range{0, s.m.Bytes()}, b[:s.m.Bytes()])
+	return nil
+}
+
+// setMap reads the block map and checks it against the descriptor.
+func (s *Stream) setMap(b []byte) error {
+	m, err := ParseMap(b)
+	if err != nil {
+		return corrupt.Locate(err, s.URL, int64(s.MapStart))
+	}
+	if err := s.agree(m); err != nil {
+		return corrupt.Locate(err, s.URL, int64(s.MapStart))
+	}
+	s.m = m
+	return nil
+}
+
+func (s *Stream) agree(m *Map) error {
+	switch {
+	case m.Bytes() > s.MapStart-s.Start:
+		return corrupt.At(0, "block map: %d bytes of blocks in a buffer of %d", m.Bytes(), s.MapStart-s.Start)
+	case s.Blocks >= 0 && int64(m.Blocks()) != s.Blocks:
+		return corrupt.At(0, "block map of %d blocks, the descriptor says %d", m.Blocks(), s.Blocks)
+	case s.Values >= 0 && m.Values() != uint64(s.Values):
+		return corrupt.At(0, "block map of %d values, %d expected", m.Values(), s.Values)
+	}
+	for i := range m.Blocks() {
+		if first, end := m.Span(i); end-first > maxBlockValues {
+			return corrupt.Unsupported(0, "block of %d values", end-first)
+		}
+	}
+	return nil
+}
+
+func (s *Stream) hold(r Range, b []byte) {
+	i, _ := slices.BinarySearchFunc(s.held, r.Start, func(h span, at uint64) int { return cmp.Compare(h.Start, at) })
+	s.held = slices.Insert(s.held, i, span{r, b})
+}
+
+// find gives the run in memory that holds the byte at of the buffer, or nil.
+func (s *Stream) find(at uint64) *span {
+	i, found := slices.BinarySearchFunc(s.held, at, func(h span, at uint64) int { return cmp.Compare(h.Start, at) })
+	if !found {
+		i--
+	}
+	if i < 0 || at >= s.held[i].End {
+		return nil
+	}
+	return &s.held[i]
+}
+
+// Release lets go of blocks that end at or before a position.
+func (s *Stream) Release(pos uint64) {
+	if s.m == nil {
+		return
+	}
+	at := s.m.Bytes()
+	if pos < s.m.Values() {
+		at, _ = s.m.Range(s.m.Find(pos))
+	}
+	n := 0
+	for n < len(s.held) && s.held[n].End <= at {
+		n++
+	}
+	s.held = slices.Delete(s.held, 0, n)
+}
+
+// Block gives block i, which must have been fetched, as its frame.
+func (s *Stream) Block(i int) (block.Frame, error) {
+	start, end := s.m.Range(i)
+	h := s.find(start)
+	if h == nil || end > h.End {
+		return block.Frame{}, corrupt.Locate(corrupt.At(int64(start), "block %d was not fetched", i), s.URL, int64(s.Start))
+	}
+	f, err := block.ParseFrame(h.b[start-h.Start:end-h.Start], s.Checksums)
+	return f, s.Locate(err, i, 0)
+}
+
+// Locate adds to an error of block i where that block lies; at is the offset inside the block.
+func (s *Stream) Locate(err error, i int, at int64) error {
+	if err == nil {
+		return nil
+	}
+	start, _ := s.m.Range(i)
+	return corrupt.Locate(err, s.URL, int64(s.Start+start)+at)
+}

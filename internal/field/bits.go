@@ -1,0 +1,127 @@
+package field
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// bitReader reads a bit buffer: eight positions in each byte of its blocks, lowest bit first. A nil *bitReader is one
+// whose bits are all set.
+type bitReader struct {
+	n *numbers[uint8]
+}
+
+// bitBuffer opens the bit buffer of a kind.
+func (f *stored) bitBuffer(kind metapb.BufferKind) (*bitReader, error) {
+	s, err := f.stream(kind, (f.count+7)/8)
+	if err != nil {
+		return nil, err
+	}
+	return &bitReader{n: openNumbers[uint8](s, f.scratch)}, nil
+}
+
+// presence opens the PRESENCE buffer; it is nil, everything present, if there is none.
+func (f *stored) presence() (*bitReader, error) {
+	if f.buffer(metapb.BufferKind_PRESENCE) == nil {
+		return nil, nil
+	}
+	return f.bitBuffer(metapb.BufferKind_PRESENCE)
+}
+
+// bytesOf gives the bytes of the block stream that hold the bits of r.
+func bytesOf(r buffer.Range) buffer.Range {
+	return buffer.Range{Start: r.Start / 8, End: (r.End + 7) / 8}
+}
+
+func (b *bitReader) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
+	if b == nil {
+		return nil, nil
+	}
+	in := make([]buffer.Range, 0, len(ranges))
+	for _, r := range ranges {
+		in = append(in, bytesOf(r))
+	}
+	return b.n.Need(in, whole)
+}
+
+// read gives the bits of r as a bitmap that starts at bit 0.
+func (b *bitReader) read(r buffer.Range) ([]byte, error) {
+	in := bytesOf(r)
+	raw := make([]byte, in.Len())
+	if err := b.n.read(raw, in.Start, nil, 0); err != nil {
+		return nil, err
+	}
+	if r.Start%8 == 0 {
+		return raw, nil
+	}
+	out := make([]byte, (r.Len()+7)/8)
+	bitutil.CopyBitmap(raw, int(r.Start%8), int(r.Len()), out, 0)
+	return out, nil
+}
+
+// and makes null in v what has no bit set.
+func (b *bitReader) and(v *validity, r buffer.Range) error {
+	if b == nil || r.Len() == 0 {
+		return nil
+	}
+	p, err := b.read(r)
+	if err == nil {
+		v.and(p)
+	}
+	return err
+}
+
+func (b *bitReader) Release(pos uint64) {
+	if b != nil {
+		b.n.Release(pos / 8)
+	}
+}
+
+func (b *bitReader) Size() uint64 {
+	if b == nil {
+		return 0
+	}
+	return b.n.Size()
+}
+
+// boolColumn is a field of booleans.
+type boolColumn struct {
+	typ            arrow.DataType
+	data, presence *bitReader
+}
+
+func (f *stored) boolColumn() (Column, error) {
+	d, err := f.bitBuffer(metapb.BufferKind_DATA)
+	if err != nil {
+		return nil, err
+	}
+	p, err := f.presence()
+	return &boolColumn{f.typ, d, p}, err
+}
+
+func (c *boolColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
+	return needAll(ranges, whole, c.data, c.presence)
+}
+
+func (c *boolColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
+	v := &validity{n: int(r.Len())}
+	b, err := c.data.read(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.presence.and(v, r); err != nil {
+		return nil, err
+	}
+	return newData(c.typ, v, []*memory.Buffer{memory.NewBufferBytes(b)}), nil
+}
+
+func (c *boolColumn) Release(pos uint64) {
+	c.data.Release(pos)
+	c.presence.Release(pos)
+}
+
+func (c *boolColumn) Size() uint64 { return c.data.Size() + c.presence.Size() }

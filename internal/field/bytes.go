@@ -1,0 +1,251 @@
+package field
+
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// byteStrings decodes a block stream of byte strings, each of fixed bytes or, with 0, of any length. It keeps
+// the last block that was needed in part only.
+type byteStrings struct {
+	*buffer.Stream
+	scratch *block.Scratch
+	fixed   int
+
+	cached        int
+	vals          block.Bytes
+	present, bits []byte
+}
+
+// read appends the n values from start on to dst, and their nulls to v.
+func (c *byteStrings) read(dst *block.Bytes, start uint64, v *validity) error {
+	end := start + uint64(v.n)
+	if end > c.Map().Values() {
+		return corrupt.Locate(corrupt.At(-1, "positions [%d, %d) of %d", start, end, c.Map().Values()), c.URL, 0)
+	}
+	at := 0
+	for i := c.findFirst(start); start < end; i++ {
+		first, last := c.Map().Span(i)
+		stop := min(last, end)
+		n := int(stop - start)
+		if err := c.part(dst, i, int(start-first), n, int(last-first)); err != nil {
+			return err
+		}
+		if c.present != nil {
+			v.put(at, c.present, int(start-first), n)
+		}
+		start, at = stop, at+n
+	}
+	return nil
+}
+
+func (c *byteStrings) findFirst(start uint64) int {
+	if c.Map().Values() == 0 {
+		return 0
+	}
+	return c.Map().Find(start)
+}
+
+// part appends n values of block i, which has size, from value from on.
+func (c *byteStrings) part(dst *block.Bytes, i, from, n, size int) error {
+	if n == size {
+		c.cached = -1
+		return c.decode(dst, i, size)
+	}
+	if c.cached != i {
+		c.cached = -1
+		c.vals.Reset()
+		if err := c.decode(&c.vals, i, size); err != nil {
+			return err
+		}
+		c.cached = i
+	}
+	c.copy(dst, from, n)
+	return nil
+}
+
+// copy appends n of the kept values.
+func (c *byteStrings) copy(dst *block.Bytes, from, n int) {
+	if c.fixed > 0 {
+		dst.Data = append(dst.Data, c.vals.Data[from*c.fixed:(from+n)*c.fixed]...)
+		return
+	}
+	base := int64(len(dst.Data)) - c.vals.Offsets[from]
+	dst.Data = append(dst.Data, c.vals.Data[c.vals.Offsets[from]:c.vals.Offsets[from+n]]...)
+	for _, o := range c.vals.Offsets[from+1 : from+n+1] {
+		dst.Offsets = append(dst.Offsets, base+o)
+	}
+}
+
+// decode appends block i as a whole.
+func (c *byteStrings) decode(dst *block.Bytes, i, size int) error {
+	f, err := c.Block(i)
+	if err != nil {
+		return err
+	}
+	c.present = nil
+	if len(f.Presence) > 0 {
+		if cap(c.bits) < (size+7)/8 {
+			c.bits = make([]byte, (size+7)/8)
+		}
+		c.present = c.bits[:(size+7)/8]
+		if _, err := block.DecodePresence(c.present, f.Presence, size); err != nil {
+			return c.Locate(err, i, 8)
+		}
+	}
+	return c.Locate(block.DecodeBytes(dst, f.Values, size, c.fixed, c.present, c.scratch), i, f.ValuesOffset())
+}
+
+// bytesColumn is a field of byte strings whose lengths are inside the blocks.
+type bytesColumn struct {
+	typ      arrow.DataType
+	data     *byteStrings
+	presence *bitReader
+	average  uint64 // bytes of a value, by the descriptor
+}
+
+// fixedSize is the size of each value in bytes, 0 if they vary.
+func (f *stored) fixedSize() (int, error) {
+	switch f.node.Basic {
+	case schema.FixedSizeBinary, schema.Guid:
+		if f.node.FixedSize == 0 || f.node.FixedSize > math.MaxInt32 {
+			return 0, f.corrupt("values of %d bytes", f.node.FixedSize)
+		}
+		return int(f.node.FixedSize), nil
+	}
+	return 0, nil
+}
+
+func (f *stored) bytesColumn() (Column, error) {
+	if f.buffer(metapb.BufferKind_OFFSETS) != nil {
+		return f.splitBytesColumn()
+	}
+	fixed, err := f.fixedSize()
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.stream(metapb.BufferKind_DATA, f.count)
+	if err != nil {
+		return nil, err
+	}
+	p, err := f.presence()
+	average := uint64(fixed)
+	if fixed == 0 && f.count > 0 {
+		average = f.desc.GetRawDataSize()/f.count + 1
+	}
+	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, fixed: fixed, cached: -1}, p, average}, err
+}
+
+func (c *bytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
+	return needAll(ranges, whole, c.data, c.presence)
+}
+
+func (c *bytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
+	v := &validity{n: int(r.Len())}
+	// An eighth more than the average, and never much more than what is stored, which a descriptor can't fake.
+	room := min(c.average*r.Len()+c.average*r.Len()/8, 16*c.data.Size())
+	out := block.Bytes{Data: make([]byte, 0, room)}
+	if c.data.fixed == 0 {
+		out.Offsets = make([]int64, 1, v.n+1)
+	}
+	if err := c.data.read(&out, r.Start, v); err != nil {
+		return nil, err
+	}
+	if err := c.presence.and(v, r); err != nil {
+		return nil, err
+	}
+	return bytesData(c.typ, v, &out), nil
+}
+
+func (c *bytesColumn) Release(pos uint64) {
+	c.data.Release(pos)
+	c.presence.Release(pos)
+}
+
+func (c *bytesColumn) Size() uint64 { return c.data.Size() + c.presence.Size() }
+
+// bytesData makes an array of byte strings, with offsets if there are any.
+func bytesData(typ arrow.DataType, v *validity, b *block.Bytes) arrow.ArrayData {
+	data := memory.NewBufferBytes(b.Data)
+	if b.Offsets == nil {
+		return newData(typ, v, []*memory.Buffer{data})
+	}
+	return newData(typ, v, []*memory.Buffer{bufferOf(b.Offsets), data})
+}
+
+// splitBytesColumn is a field of byte strings whose DATA is all their bytes, as a stream of unsigned bytes,
+// and whose N+1 ends are in OFFSETS.
+type splitBytesColumn struct {
+	typ      arrow.DataType
+	offsets  *ends
+	data     *numbers[uint8]
+	presence *bitReader
+}
+
+func (f *stored) splitBytesColumn() (Column, error) {
+	if f.node.Basic != schema.String && f.node.Basic != schema.Binary {
+		return nil, f.corrupt("OFFSETS for values of one size")
+	}
+	o, err := f.ends()
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.stream(metapb.BufferKind_DATA, unknown)
+	if err != nil {
+		return nil, err
+	}
+	p, err := f.presence()
+	return &splitBytesColumn{f.typ, o, openNumbers[uint8](s, f.scratch), p}, err
+}
+
+func (c *splitBytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
+	out, err := needAll(ranges, whole, c.offsets, c.presence)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > 0 && !whole {
+		return out, nil
+	}
+	var in []buffer.Range
+	if len(out) == 0 {
+		if in, err = c.offsets.spans(ranges); err != nil {
+			return nil, err
+		}
+	}
+	more, err := c.data.Need(in, whole)
+	return append(out, more...), err
+}
+
+func (c *splitBytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
+	offsets, in, err := c.offsets.read(r)
+	if err != nil {
+		return nil, err
+	}
+	if in.End > c.data.Map().Values() {
+		return nil, corrupt.Locate(corrupt.At(-1, "offset %d in %d bytes", in.End, c.data.Map().Values()), c.data.URL, 0)
+	}
+	out := block.Bytes{Data: make([]byte, in.Len()), Offsets: offsets}
+	if err := c.data.read(out.Data, in.Start, nil, 0); err != nil {
+		return nil, err
+	}
+	v := &validity{n: int(r.Len())}
+	if err := c.presence.and(v, r); err != nil {
+		return nil, err
+	}
+	return bytesData(c.typ, v, &out), nil
+}
+
+func (c *splitBytesColumn) Release(pos uint64) {
+	c.offsets.Release(pos)
+	c.presence.Release(pos)
+}
+
+func (c *splitBytesColumn) Size() uint64 { return c.offsets.Size() + c.data.Size() + c.presence.Size() }

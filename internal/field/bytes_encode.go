@@ -1,0 +1,176 @@
+package field
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// bytesEncoder is a field of byte strings. It tries a value dictionary first, and stores the values themselves
+// as soon as the dictionary does not pay.
+type bytesEncoder struct {
+	base
+	fixed int
+	enc   *encode.Encoder
+	dict  *dictionaryBuilder // nil once given up
+	index *decimalIndexBuilder
+
+	data    []byte
+	offsets []int64 // nil for values of one size
+	valid   bitmap
+	n       int // values staged
+	out     buffer.StreamWriter
+}
+
+func newBytesEncoder(b base) *bytesEncoder {
+	e := &bytesEncoder{base: b, enc: b.encoder(false)}
+	if b.node.Basic == schema.FixedSizeBinary || b.node.Basic == schema.Guid {
+		e.fixed = int(b.node.FixedSize)
+	} else {
+		e.offsets = []int64{0}
+	}
+	switch {
+	case b.o.Profile == encode.Plain:
+	case b.node.IsDecimal():
+		e.index = new(decimalIndexBuilder)
+	default:
+		e.dict = newDictionaryBuilder(e.fixed)
+	}
+	return e
+}
+
+// valueOf gives the accessor of an array of byte strings.
+func valueOf(a arrow.Array) func(i int) []byte {
+	switch a := a.(type) {
+	case interface{ Value(i int) []byte }:
+		return a.Value
+	case interface{ Value(i int) string }:
+		return func(i int) []byte { return viewOf(a.Value(i)) }
+	}
+	return nil
+}
+
+func (e *bytesEncoder) Add(a arrow.Array) error {
+	e.stats.Add(a)
+	a = storage(a)
+	value := valueOf(a)
+	hasNulls := a.NullN() > 0
+	for i := range a.Len() {
+		var v []byte
+		if !hasNulls || !a.IsNull(i) {
+			if v = value(i); v == nil {
+				v = []byte{}
+			}
+		}
+		if e.index != nil {
+			e.index.add(v)
+		}
+		if e.dict != nil {
+			e.dict.add(v)
+			if i%dictionaryTrial != dictionaryTrial-1 || e.dict.pays(false) {
+				continue
+			}
+			if err := e.giveUp(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := e.stage(v); err != nil {
+			return err
+		}
+	}
+	if e.dict != nil && !e.dict.pays(false) {
+		return e.giveUp()
+	}
+	return nil
+}
+
+// giveUp moves what the dictionary holds to where values are stored as they are.
+func (e *bytesEncoder) giveUp() error {
+	d := e.dict
+	e.dict = nil
+	for _, id := range d.codes {
+		if err := e.stage(d.value(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stage takes one value, nil for a null.
+func (e *bytesEncoder) stage(v []byte) error {
+	e.valid.set(v != nil, e.n)
+	e.n++
+	if v == nil && e.fixed > 0 {
+		e.data = append(e.data, make([]byte, e.fixed)...)
+	} else {
+		e.data = append(e.data, v...)
+	}
+	if e.fixed == 0 {
+		e.offsets = append(e.offsets, int64(len(e.data)))
+	}
+	if e.n < encode.FlushValues && len(e.data) < encode.FlushBytes {
+		return nil
+	}
+	return e.flush(false)
+}
+
+// flush cuts blocks from what is staged.
+func (e *bytesEncoder) flush(final bool) error {
+	taken, err := e.enc.CutBytes(e.data, e.offsets, e.fixed, e.valid.bytes(), final, e.out.Add)
+	if err != nil {
+		return err
+	}
+	e.n -= taken
+	e.valid.drop(taken)
+	if e.fixed > 0 {
+		e.data = e.data[:copy(e.data, e.data[taken*e.fixed:])]
+		return nil
+	}
+	base := e.offsets[taken]
+	e.data = e.data[:copy(e.data, e.data[base:])]
+	e.offsets = e.offsets[:copy(e.offsets, e.offsets[taken:])]
+	for i := range e.offsets {
+		e.offsets[i] -= base
+	}
+	return nil
+}
+
+func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
+	out := e.encoded()
+	if out.Descriptor.ConstantValue != nil {
+		return yield(out)
+	}
+	if e.dict != nil && e.dict.pays(true) {
+		if err := e.dict.finish(out, e.encoder(true)); err != nil {
+			return err
+		}
+		return yield(out)
+	}
+	if e.dict != nil {
+		if err := e.giveUp(); err != nil {
+			return err
+		}
+	}
+	if err := e.flush(true); err != nil {
+		return err
+	}
+	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_DATA, EmbeddedPresence: true, EmbeddedOffsets: true}, e.out.Finish())
+	if e.index != nil {
+		if err := out.addIndex(e.index.finish(), e.o.Profile); err != nil {
+			return err
+		}
+	}
+	return yield(out)
+}
+
+func (e *bytesEncoder) Size() int {
+	n := e.out.Len() + cap(e.data) + 8*cap(e.offsets)
+	if e.dict != nil {
+		n += e.dict.size()
+	}
+	return n
+}

@@ -1,0 +1,138 @@
+package field
+
+import (
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// dictionaryTrial is the number of positions up to which only the size of the dictionary decides
+// (format note 03 §6.1), and dictionaryLimit that size in bytes.
+const (
+	dictionaryTrial = 10240
+	dictionaryLimit = 10 << 20
+)
+
+// noEntry is the id of nulls before the null entry has one.
+const noEntry = ^uint32(0)
+
+// dictionaryBuilder gives every distinct value of a field an id, in the order in which they come.
+type dictionaryBuilder struct {
+	fixed   int
+	ids     map[string]uint32
+	data    []byte
+	offsets []int64
+	counts  []uint32
+	null    uint32 // id of the null entry, noEntry if there is none
+	codes   []uint32
+	length  uint64 // of all values
+}
+
+func newDictionaryBuilder(fixed int) *dictionaryBuilder {
+	return &dictionaryBuilder{fixed: fixed, ids: make(map[string]uint32), offsets: []int64{0}, null: noEntry}
+}
+
+// add takes one value, nil for a null.
+func (d *dictionaryBuilder) add(v []byte) {
+	var id uint32
+	if v == nil {
+		if d.null == noEntry {
+			d.null = d.entry(make([]byte, d.fixed))
+		}
+		id = d.null
+	} else {
+		var known bool
+		if id, known = d.ids[string(v)]; !known {
+			id = d.entry(v)
+			d.ids[string(v)] = id
+		}
+		d.length += uint64(len(v))
+	}
+	d.counts[id]++
+	d.codes = append(d.codes, id)
+}
+
+// entry appends a value to the dictionary.
+func (d *dictionaryBuilder) entry(v []byte) uint32 {
+	d.data = append(d.data, v...)
+	d.offsets = append(d.offsets, int64(len(d.data)))
+	d.counts = append(d.counts, 0)
+	return uint32(len(d.counts) - 1)
+}
+
+// value gives the value of an id, nil for the null entry.
+func (d *dictionaryBuilder) value(id uint32) []byte {
+	if id == d.null {
+		return nil
+	}
+	return d.data[d.offsets[id]:d.offsets[id+1]:d.offsets[id+1]]
+}
+
+// pays tells whether dictionary and codes are smaller than the values would be, by the rule of the reference.
+// Before the end a short field gets the benefit of the doubt.
+func (d *dictionaryBuilder) pays(end bool) bool {
+	distinct, positions := uint64(len(d.ids)), uint64(len(d.codes))
+	dict := uint64(len(d.data)) + uint64(bits.Len64(distinct))*positions/8 + 4*distinct
+	if d.fixed == 0 {
+		dict += 8 * distinct
+	}
+	if !end && positions < dictionaryTrial {
+		return dict < dictionaryLimit
+	}
+	return dict < d.length/10+8*positions
+}
+
+// finish adds the codes and the dictionary to the buffers. Ids go by frequency, so that most codes are small.
+func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
+	order := make([]uint32, len(d.counts))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortStableFunc(order, func(a, b uint32) int { return int(int64(d.counts[b]) - int64(d.counts[a])) })
+	rank := make([]uint32, len(order))
+	dict := &buffer.Dictionary{Type: out.Node.Basic, Fixed: d.fixed, Count: len(order), Null: -1}
+	if d.fixed == 0 {
+		dict.Offsets = []int64{0}
+	}
+	for to, from := range order {
+		rank[from] = uint32(to)
+		if from == d.null {
+			dict.Null = int64(to)
+		}
+		dict.Data = append(dict.Data, d.data[d.offsets[from]:d.offsets[from+1]]...)
+		if d.fixed == 0 {
+			dict.Offsets = append(dict.Offsets, int64(len(dict.Data)))
+		}
+	}
+	for i, id := range d.codes {
+		d.codes[i] = rank[id]
+	}
+	var w buffer.StreamWriter
+	if _, err := encode.CutNumbers(enc, d.codes, nil, true, w.Add); err != nil {
+		return err
+	}
+	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_DATA}, w.Finish())
+	m := &metapb.EncodedBuffer{Kind: metapb.BufferKind_VALUE_DICTIONARY}
+	out.Buffers = append(out.Buffers, Buffer{Meta: m, Bytes: dict.Append(nil)})
+	size := uint64(dict.Count)
+	out.Descriptor.DictionarySize = &size
+	return nil
+}
+
+// size is about how many bytes the builder holds.
+func (d *dictionaryBuilder) size() int {
+	const perEntry = 48 // of the map
+	return 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*cap(d.codes) + perEntry*len(d.ids)
+}
+
+// viewOf gives the bytes of a string, which must not be changed.
+func viewOf(s string) []byte {
+	if s == "" {
+		return []byte{}
+	}
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}

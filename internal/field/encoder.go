@@ -1,0 +1,137 @@
+package field
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Options of the encoders of a stripe. The zero value is valid.
+type Options struct {
+	// Profile of the blocks.
+	Profile encode.Profile
+	// Stats gives the statistics options of a node; nil means the defaults.
+	Stats func(node *schema.Node) stats.Options
+	// SparseUnions stores the values of each variant of a union without gaps, found by OFFSETS.
+	SparseUnions bool
+}
+
+// Encoder takes the values of one field, and of all below it, for one stripe. Not for concurrent use.
+type Encoder interface {
+	// Add takes the next values, an array of the field's canonical type. It keeps nothing of the array.
+	Add(a arrow.Array) error
+	// Finish encodes what is left and yields the field's nodes, children before their parents. The encoder
+	// is used up.
+	Finish(yield func(*Encoded) error) error
+	// Size is about how many bytes the encoder holds.
+	Size() int
+}
+
+// Encoded is a node of a stripe with its buffers.
+type Encoded struct {
+	Node *schema.Node
+	// Descriptor says everything but where the buffers are.
+	Descriptor *metapb.FieldDescriptor
+	Buffers    []Buffer
+}
+
+// Buffer is a buffer of a node, to be placed at a multiple of buffer.Alignment.
+type Buffer struct {
+	// Kind, flags and counts of the buffer; its references are still to be filled in.
+	Meta *metapb.EncodedBuffer
+	// Bytes of the buffer; MapStart is where its block map starts, 0 if it has none.
+	Bytes    []byte
+	MapStart int
+}
+
+// NewEncoder makes the encoder of a node.
+func NewEncoder(node *schema.Node, o *Options) (Encoder, error) {
+	b := newBase(node, o)
+	switch node.Basic {
+	case schema.Unit:
+		return &unitEncoder{b}, nil
+	case schema.Boolean:
+		return &boolEncoder{base: b}, nil
+	case schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.Float32, schema.Float64, schema.DateTime:
+		return numberEncoderOf(b), nil
+	case schema.String, schema.Binary, schema.FixedSizeBinary, schema.Guid:
+		return newBytesEncoder(b), nil
+	}
+	children := make([]Encoder, len(node.Children))
+	for i, n := range node.Children {
+		var err error
+		if children[i], err = NewEncoder(n, o); err != nil {
+			return nil, err
+		}
+	}
+	n := nest{base: b, children: children}
+	switch node.Basic {
+	case schema.List, schema.Map:
+		return newListEncoder(n), nil
+	case schema.FixedSizeList:
+		return &fixedListEncoder{nest: n}, nil
+	case schema.Struct:
+		return &structEncoder{nest: n}, nil
+	case schema.Union:
+		return newUnionEncoder(n)
+	}
+	return nil, fmt.Errorf("field %q: no basic type %d", node.Name, node.Basic)
+}
+
+// base is what all encoders have.
+type base struct {
+	node  *schema.Node
+	o     *Options
+	stats *stats.Collector
+}
+
+func newBase(node *schema.Node, o *Options) base {
+	so := stats.Options{Plain: o.Profile == encode.Plain}
+	if o.Stats != nil {
+		so = o.Stats(node)
+	}
+	return base{node, o, stats.NewCollector(node, so)}
+}
+
+// encoder makes a block encoder with the stripe's profile.
+func (b *base) encoder(noPresence bool) *encode.Encoder {
+	return encode.NewEncoder(encode.Options{Profile: b.o.Profile, NoPresence: noPresence})
+}
+
+// encoded starts the result.
+func (b *base) encoded() *Encoded {
+	return &Encoded{Node: b.node, Descriptor: b.stats.Descriptor()}
+}
+
+// add appends a block stream to the buffers.
+func (e *Encoded) add(m *metapb.EncodedBuffer, s buffer.Encoded) {
+	count := uint64(s.Blocks)
+	m.BlockCount, m.BlockChecksums = &count, true
+	e.Buffers = append(e.Buffers, Buffer{Meta: m, Bytes: s.Bytes, MapStart: s.MapStart})
+}
+
+// storage gives the array below an extension.
+func storage(a arrow.Array) arrow.Array {
+	if x, ok := a.(array.ExtensionArray); ok {
+		return x.Storage()
+	}
+	return a
+}
+
+// unitEncoder stores nothing.
+type unitEncoder struct{ base }
+
+func (e *unitEncoder) Add(a arrow.Array) error {
+	e.stats.AddNulls(a.Len())
+	return nil
+}
+
+func (e *unitEncoder) Finish(yield func(*Encoded) error) error { return yield(e.encoded()) }
+func (e *unitEncoder) Size() int                               { return 0 }

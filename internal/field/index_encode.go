@@ -1,0 +1,107 @@
+package field
+
+import (
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// indexBuilder gathers the minima and maxima of the range index of a field of numbers.
+type indexBuilder[T block.Number] struct {
+	mins, maxs []T
+	invalid    []uint16
+	span       uint64
+	valid      bool // any value that has an order
+}
+
+// add takes the values of an array.
+func (x *indexBuilder[T]) add(vals []T, a arrow.Array) {
+	hasNulls := a.NullN() > 0
+	for at := 0; at < len(vals); {
+		used := int(x.span % buffer.RangeIndexBlock)
+		if used == 0 {
+			x.mins, x.maxs, x.invalid = append(x.mins, 0), append(x.maxs, 0), append(x.invalid, 0)
+		}
+		n := min(buffer.RangeIndexBlock-used, len(vals)-at)
+		x.part(vals[at:at+n], a, at, used, hasNulls)
+		x.span += uint64(n)
+		at += n
+	}
+}
+
+// part takes values of the last block, of which used slots came before.
+func (x *indexBuilder[T]) part(vals []T, a arrow.Array, at, used int, hasNulls bool) {
+	last := len(x.mins) - 1
+	least, greatest, invalid := x.mins[last], x.maxs[last], int(x.invalid[last])
+	seen := used > invalid
+	for i, v := range vals {
+		switch {
+		case v != v || hasNulls && a.IsNull(at+i):
+			invalid++
+		case !seen:
+			least, greatest, seen = v, v, true
+		case v < least:
+			least = v
+		case v > greatest:
+			greatest = v
+		}
+	}
+	x.mins[last], x.maxs[last], x.invalid[last] = least, greatest, uint16(invalid)
+	x.valid = x.valid || seen
+}
+
+// finish gives the index, nil if there is nothing to index.
+func (x *indexBuilder[T]) finish(typ schema.Basic) *buffer.RangeIndex {
+	if !x.valid {
+		return nil
+	}
+	return &buffer.RangeIndex{
+		Type: typ, Span: x.span, BlockSize: buffer.RangeIndexBlock, Width: int(unsafe.Sizeof(*new(T))),
+		Min: bufferOf(x.mins).Bytes(), Max: bufferOf(x.maxs).Bytes(), Invalid: x.invalid,
+	}
+}
+
+// decimalIndexBuilder is indexBuilder for decimals, 16 bytes each.
+type decimalIndexBuilder struct {
+	mins, maxs []byte
+	invalid    []uint16
+	span       uint64
+	valid      bool
+	seen       bool // in the last block
+}
+
+// add takes one value, nil for a null.
+func (x *decimalIndexBuilder) add(v []byte) {
+	if x.span%buffer.RangeIndexBlock == 0 {
+		x.mins, x.maxs = append(x.mins, make([]byte, decimal.Size)...), append(x.maxs, make([]byte, decimal.Size)...)
+		x.invalid, x.seen = append(x.invalid, 0), false
+	}
+	x.span++
+	if v == nil || decimal.From(v).IsNaN() {
+		x.invalid[len(x.invalid)-1]++
+		return
+	}
+	least, greatest := x.mins[len(x.mins)-decimal.Size:], x.maxs[len(x.maxs)-decimal.Size:]
+	if !x.seen || decimal.Compare(decimal.From(v), decimal.From(least)) < 0 {
+		copy(least, v)
+	}
+	if !x.seen || decimal.Compare(decimal.From(v), decimal.From(greatest)) > 0 {
+		copy(greatest, v)
+	}
+	x.seen, x.valid = true, true
+}
+
+func (x *decimalIndexBuilder) finish() *buffer.RangeIndex {
+	if !x.valid {
+		return nil
+	}
+	return &buffer.RangeIndex{
+		Type: schema.FixedSizeBinary, Span: x.span, BlockSize: buffer.RangeIndexBlock, Width: decimal.Size,
+		Min: x.mins, Max: x.maxs, Invalid: x.invalid,
+	}
+}

@@ -1,0 +1,164 @@
+package field
+
+import (
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// numbers decodes a block stream of numbers. It keeps the last block that was needed in part only.
+type numbers[T block.Number] struct {
+	*buffer.Stream
+	scratch *block.Scratch
+
+	cached int // block in vals and present, -1 if none
+	vals   []T
+	// present is the bitmap of the block in vals, or of the block at hand; nil if nothing is null.
+	present, bits []byte
+}
+
+func openNumbers[T block.Number](s *buffer.Stream, scratch *block.Scratch) *numbers[T] {
+	return &numbers[T]{Stream: s, scratch: scratch, cached: -1}
+}
+
+// read decodes the positions from start on into dst, and their nulls into v from slot at on. With v nil,
+// nulls are corrupt.
+func (c *numbers[T]) read(dst []T, start uint64, v *validity, at int) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	end := start + uint64(len(dst))
+	if end > c.Map().Values() {
+		return corrupt.Locate(corrupt.At(-1, "positions [%d, %d) of %d", start, end, c.Map().Values()), c.URL, 0)
+	}
+	for i := c.Map().Find(start); start < end; i++ {
+		first, last := c.Map().Span(i)
+		stop := min(last, end)
+		n := int(stop - start)
+		if err := c.part(dst[:n], i, int(start-first), int(last-first)); err != nil {
+			return err
+		}
+		if c.present != nil {
+			if v == nil {
+				return c.Locate(corrupt.At(0, "nulls in a stream that has none"), i, 0)
+			}
+			v.put(at, c.present, int(start-first), n)
+		}
+		dst, start, at = dst[n:], stop, at+n
+	}
+	return nil
+}
+
+// part gives the values of block i, which has size, from value from on.
+func (c *numbers[T]) part(dst []T, i, from, size int) error {
+	if len(dst) == size {
+		c.cached = -1
+		return c.decode(dst, i)
+	}
+	if c.cached != i {
+		c.cached = -1
+		if cap(c.vals) < size {
+			c.vals = make([]T, size)
+		}
+		c.vals = c.vals[:size]
+		if err := c.decode(c.vals, i); err != nil {
+			return err
+		}
+		c.cached = i
+	}
+	copy(dst, c.vals[from:])
+	return nil
+}
+
+// decode decodes block i as a whole.
+func (c *numbers[T]) decode(dst []T, i int) error {
+	f, err := c.Block(i)
+	if err != nil {
+		return err
+	}
+	c.present = nil
+	if len(f.Presence) > 0 {
+		if c.present, err = c.presence(f.Presence, len(dst), i); err != nil {
+			return err
+		}
+	}
+	return c.Locate(block.DecodeNumbers(dst, f.Values, c.scratch), i, f.ValuesOffset())
+}
+
+func (c *numbers[T]) presence(section []byte, n, i int) ([]byte, error) {
+	if cap(c.bits) < (n+7)/8 {
+		c.bits = make([]byte, (n+7)/8)
+	}
+	bits := c.bits[:(n+7)/8]
+	_, err := block.DecodePresence(bits, section, n)
+	return bits, c.Locate(err, i, 8)
+}
+
+// numberColumn is a field of numbers.
+type numberColumn[T block.Number] struct {
+	typ      arrow.DataType
+	data     *numbers[T]
+	presence *bitReader
+}
+
+func newNumbers[T block.Number](f *stored) (Column, error) {
+	s, err := f.stream(metapb.BufferKind_DATA, f.count)
+	if err != nil {
+		return nil, err
+	}
+	p, err := f.presence()
+	return &numberColumn[T]{f.typ, openNumbers[T](s, f.scratch), p}, err
+}
+
+func (c *numberColumn[T]) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
+	return needAll(ranges, whole, c.data, c.presence)
+}
+
+func (c *numberColumn[T]) Read(r buffer.Range) (arrow.ArrayData, error) {
+	vals := make([]T, r.Len())
+	v := &validity{n: len(vals)}
+	if err := c.data.read(vals, r.Start, v, 0); err != nil {
+		return nil, err
+	}
+	if err := c.presence.and(v, r); err != nil {
+		return nil, err
+	}
+	return newData(c.typ, v, []*memory.Buffer{bufferOf(vals)}), nil
+}
+
+func (c *numberColumn[T]) Release(pos uint64) {
+	c.data.Release(pos)
+	c.presence.Release(pos)
+}
+
+func (c *numberColumn[T]) Size() uint64 { return c.data.Size() + c.presence.Size() }
+
+// bufferOf gives the memory of a slice to Arrow.
+func bufferOf[T any](vals []T) *memory.Buffer {
+	var zero T
+	return memory.NewBufferBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(vals))), len(vals)*int(unsafe.Sizeof(zero))))
+}
+
+// needer is what a column is made of.
+type needer interface {
+	Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error)
+}
+
+// needAll gathers the requests of several parts that cover the same positions.
+func needAll(ranges []buffer.Range, whole bool, parts ...needer) ([]buffer.Request, error) {
+	var out []buffer.Request
+	for _, p := range parts {
+		q, err := p.Need(ranges, whole)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q...)
+	}
+	return out, nil
+}

@@ -1,0 +1,163 @@
+package field
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// stored is a field as a stripe describes it.
+type stored struct {
+	o        *opener
+	node     *schema.Node
+	typ      arrow.DataType
+	desc     *metapb.FieldDescriptor
+	encoding *metapb.NativeDataEncoding
+	anchor   string
+	count    uint64
+	scratch  *block.Scratch
+}
+
+// corrupt is an error of the field's descriptor.
+func (f *stored) corrupt(format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	return corrupt.Locate(corrupt.At(-1, "field %q (%d): %s", f.node.Name, f.node.ID, what), f.anchor, 0)
+}
+
+func (f *stored) unsupported(what string) error {
+	return corrupt.Locate(corrupt.Unsupported(-1, "field %q (%d): %s", f.node.Name, f.node.ID, what), f.anchor, 0)
+}
+
+// choose takes the first encoding that can be read: later ones say the same in other forms.
+func (f *stored) choose(encodings []*metapb.DataEncoding) (*metapb.NativeDataEncoding, error) {
+	if len(encodings) == 0 {
+		return nil, f.corrupt("no data encoding")
+	}
+	var refused []string
+	for _, e := range encodings {
+		why := refusal(e)
+		if why == "" {
+			return e.GetNative(), f.checkBuffers(e.GetNative())
+		}
+		refused = append(refused, why)
+	}
+	return nil, f.unsupported(strings.Join(refused, "; "))
+}
+
+// refusal names what in an encoding can't be read, "" if nothing.
+func refusal(e *metapb.DataEncoding) string {
+	n := e.GetNative()
+	switch {
+	case e.GetParquet() != nil:
+		return "external Parquet encoding"
+	case n == nil:
+		return "unknown data encoding"
+	case n.PackedGroup:
+		return "packed group"
+	}
+	for _, b := range n.Buffers {
+		switch {
+		case b.PackedGroupIndex != nil && b.Kind != metapb.BufferKind_RANGE_INDEX:
+			return "packed group"
+		case b.Kind == metapb.BufferKind_OPAQUE_DICTIONARY:
+			return "opaque dictionary"
+		}
+	}
+	return ""
+}
+
+// checkBuffers refuses two buffers with one id. (The reference gives every range index the id 0.)
+func (f *stored) checkBuffers(n *metapb.NativeDataEncoding) error {
+	seen := make(map[uint32]bool)
+	for _, b := range n.Buffers {
+		if b.BufferId == nil || b.Kind == metapb.BufferKind_RANGE_INDEX {
+			continue
+		}
+		if seen[*b.BufferId] {
+			return f.corrupt("two buffers with id %d", *b.BufferId)
+		}
+		seen[*b.BufferId] = true
+	}
+	return nil
+}
+
+// buffer gives the first buffer of a kind, or nil.
+func (f *stored) buffer(kind metapb.BufferKind) *metapb.EncodedBuffer {
+	for _, b := range f.encoding.GetBuffers() {
+		if b.Kind == kind {
+			return b
+		}
+	}
+	return nil
+}
+
+// stream opens the block stream of a kind, which must have the given number of values.
+func (f *stored) stream(kind metapb.BufferKind, values uint64) (*buffer.Stream, error) {
+	b := f.buffer(kind)
+	if b == nil {
+		return nil, f.corrupt("no buffer of kind %v", kind)
+	}
+	url, start, end, err := f.locate(b.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	if b.BlockMap == nil {
+		return nil, f.corrupt("buffer of kind %v without block map", kind)
+	}
+	mapStart, mapEnd, err := meta.RefRange(b.BlockMap)
+	if err != nil {
+		return nil, f.corrupt("block map of %v: %v", kind, err)
+	}
+	if mapStart < start || mapEnd != end || mapStart >= mapEnd || (mapEnd-mapStart)%8 != 0 {
+		return nil, f.corrupt("block map [%d, %d) of a buffer [%d, %d)", mapStart, mapEnd, start, end)
+	}
+	s := &buffer.Stream{
+		URL: url, Start: uint64(start), MapStart: uint64(mapStart), End: uint64(end),
+		Checksums: b.BlockChecksums, Blocks: -1, Values: -1,
+	}
+	if b.BlockCount != nil && *b.BlockCount <= 1<<62 {
+		s.Blocks = int64(*b.BlockCount)
+	}
+	if values <= 1<<62 {
+		s.Values = int64(values)
+	}
+	return s, nil
+}
+
+// locate gives the object and the bytes of a buffer.
+func (f *stored) locate(ref *metapb.DataRef) (url string, start, end int64, err error) {
+	if ref == nil {
+		return "", 0, 0, f.corrupt("buffer without reference")
+	}
+	if start, end, err = meta.RefRange(ref); err != nil {
+		return "", 0, 0, f.corrupt("buffer: %v", err)
+	}
+	url, err = f.o.src.Resolve(f.anchor, ref.GetUrl())
+	return url, start, end, err
+}
+
+// opaque is a buffer without blocks that is fetched whole.
+type opaque struct {
+	url        string
+	start, end uint64
+	fetched    bool
+}
+
+// need gives the request for the buffer, if it was not fetched yet.
+func (b *opaque) need(parse func([]byte) error) []buffer.Request {
+	if b.fetched {
+		return nil
+	}
+	return []buffer.Request{{URL: b.url, Start: b.start, End: b.end, Fill: func(p []byte) error {
+		b.fetched = true
+		return corrupt.Locate(parse(p), b.url, int64(b.start))
+	}}}
+}
