@@ -58,7 +58,7 @@ type callKey struct{}
 
 // call is a ReadSuffix, List, Create or Delete under way.
 type call struct {
-	client  *Client
+	client *Client
 	strand *strand
 }
 

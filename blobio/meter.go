@@ -11,7 +11,7 @@ import (
 // the lowest layer: it sees each attempt.
 type metered struct {
 	bucket Bucket
-	client  *Client
+	client *Client
 }
 
 func (m *metered) ReadRange(ctx context.Context, key string, off int64, dst []byte) (Info, error) {

@@ -8,7 +8,7 @@ import (
 // shared answers reads from the caches, and makes one request for all who ask for the same range meanwhile.
 // It stands above the buckets and is left out where no cache is configured.
 type shared struct {
-	client     *Client
+	client    *Client
 	cacheable func(url string) bool
 	memory    *memoryCache // or nil
 	disk      *diskCache   // or nil

@@ -52,7 +52,7 @@ func (s *Client) reach(st *strand, n int64) {
 
 // Fork is a point from which work goes on in parallel strands.
 type Fork struct {
-	client   *Client
+	client  *Client
 	parent  *strand
 	begin   int64
 	longest atomic.Int64

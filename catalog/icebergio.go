@@ -75,7 +75,7 @@ func routed(ctx context.Context, at *url.URL, props map[string]string) (iceio.IO
 // metadataStore is a Client with a cache of the files that never change.
 type metadataStore struct {
 	client *blobio.Client
-	cache *fileCache
+	cache  *fileCache
 }
 
 // metadataIO is a Client as iceberg-go's IO, within one context.

@@ -55,7 +55,7 @@ type Catalog struct {
 	identity  string
 	warehouse string
 	vault     string
-	client     *blobio.Client
+	client    *blobio.Client
 	metadata  *blobio.Client
 	spaceID   string
 	opts      Options

@@ -27,7 +27,7 @@ type app struct {
 	stores                                   storeFlags
 
 	config *config
-	client  *blobio.Client
+	client *blobio.Client
 	tables *catalog.Catalog
 }
 

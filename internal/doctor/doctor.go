@@ -100,7 +100,7 @@ const (
 
 // examination is one run.
 type examination struct {
-	client  *blobio.Client
+	client *blobio.Client
 	prefix string // of all objects that are written
 	opts   Options
 	report *Report

@@ -126,7 +126,7 @@ func (w *world) reset(t *testing.T) {
 type session struct {
 	ctx    context.Context
 	root   string
-	client  *blobio.Client
+	client *blobio.Client
 	meta   *blobio.Client
 	tables *catalog.Catalog
 	job    string

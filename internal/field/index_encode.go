@@ -72,28 +72,23 @@ type decimalIndexBuilder struct {
 	invalid    []uint16
 	span       uint64
 	valid      bool
-	seen       bool // in the last block
+	bounds     decimal.Bounds // of the last block
 }
 
 // add takes one value, nil for a null.
 func (x *decimalIndexBuilder) add(v []byte) {
 	if x.span%buffer.RangeIndexBlock == 0 {
 		x.mins, x.maxs = append(x.mins, make([]byte, decimal.Size)...), append(x.maxs, make([]byte, decimal.Size)...)
-		x.invalid, x.seen = append(x.invalid, 0), false
+		x.invalid, x.bounds = append(x.invalid, 0), decimal.Bounds{}
 	}
 	x.span++
-	if v == nil || decimal.From(v).IsNaN() {
+	if v == nil || x.bounds.Add(decimal.From(v)) == decimal.NotANumber {
 		x.invalid[len(x.invalid)-1]++
 		return
 	}
-	least, greatest := x.mins[len(x.mins)-decimal.Size:], x.maxs[len(x.maxs)-decimal.Size:]
-	if !x.seen || decimal.Compare(decimal.From(v), decimal.From(least)) < 0 {
-		copy(least, v)
-	}
-	if !x.seen || decimal.Compare(decimal.From(v), decimal.From(greatest)) > 0 {
-		copy(greatest, v)
-	}
-	x.seen, x.valid = true, true
+	copy(x.mins[len(x.mins)-decimal.Size:], x.bounds.Min[:])
+	copy(x.maxs[len(x.maxs)-decimal.Size:], x.bounds.Max[:])
+	x.valid = true
 }
 
 func (x *decimalIndexBuilder) finish() *buffer.RangeIndex {

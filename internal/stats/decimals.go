@@ -2,7 +2,7 @@ package stats
 
 import (
 	"bytes"
-	"math/big"
+	"encoding/binary"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -13,36 +13,35 @@ import (
 
 // DecimalBytes are the bytes that sketches and filters hash for a decimal: those of the member of its
 // cohort with the fewest digits. Every zero is hashed as 0, every NaN as the quiet NaN.
-func DecimalBytes(v decimal.Value) [decimal.Size]byte {
-	if v.IsNaN() {
-		return decimal.NaN
-	}
-	coefficient, exponent, finite := v.Coefficient()
-	if !finite {
-		return v
-	}
-	if coefficient.Sign() == 0 {
-		return decimal.Zero
-	}
-	digits := coefficient.String()
-	short := bytes.TrimRight([]byte(digits), "0")
-	drop := min(len(digits)-len(short), decimal.MaxExponent-exponent)
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(drop)), nil)
-	w, _ := decimal.FromScaled(coefficient.Quo(coefficient, unit), -(exponent + drop))
-	return w
-}
+func DecimalBytes(v decimal.Value) [decimal.Size]byte { return v.Short() }
 
 // decimals counts and bounds decimals. NaN is counted and has no place in the range.
 type decimals struct {
-	counts   metapb.DecimalStats
-	sketch   *sketch
-	hashes   *hashSet
-	ranged   bool
-	min, max decimal.Value
-	any      bool
-	first    decimal.Value
-	last     decimal.Value
-	varied   bool
+	counts metapb.DecimalStats
+	sketch *sketch
+	hashes *hashSet
+	bounds decimal.Bounds
+	any    bool
+	first  decimal.Value
+	varied bool
+	// known holds values that were hashed and bounded before, each at its place by recall: columns of prices, rates and
+	// quantities repeat few of them.
+	known [1 << recallBits]knownDecimal
+}
+
+type knownDecimal struct {
+	v     decimal.Value
+	class decimal.Class
+	used  bool
+}
+
+// recallBits make 512 places of 24 bytes: a quarter of a first-level cache.
+const recallBits = 9
+
+// recall is the place of a value among the known.
+func recall(v *decimal.Value) int {
+	low, high := binary.LittleEndian.Uint64(v[:8]), binary.LittleEndian.Uint64(v[8:])
+	return int((low ^ high>>46) * 0x9E3779B97F4A7C15 >> (64 - recallBits)) // Fibonacci hashing
 }
 
 func newDecimals(c *Collector) *decimals {
@@ -63,28 +62,24 @@ func (s *decimals) add(a arrow.Array) {
 }
 
 func (s *decimals) one(v decimal.Value) {
-	repeated := s.any && v == s.last
 	if !s.any {
 		s.any, s.first = true, v
 	}
-	s.last = v
 	s.varied = s.varied || v != s.first
-	switch {
-	case v.IsNaN():
+	k := &s.known[recall(&v)]
+	if !k.used || k.v != v {
+		*k = knownDecimal{v: v, class: s.bounds.Add(v), used: true}
+		s.hash(v)
+	}
+	switch k.class {
+	case decimal.NotANumber:
 		s.counts.NanCount++
-	case v.Sign() == 0:
+	case decimal.ZeroValue:
 		s.counts.ZeroCount++
-	case v.Sign() > 0:
+	case decimal.Positive:
 		s.counts.PositiveCount++
 	default:
 		s.counts.NegativeCount++
-	}
-	if repeated {
-		return
-	}
-	s.hash(v)
-	if !v.IsNaN() {
-		s.bound(v)
 	}
 }
 
@@ -99,25 +94,12 @@ func (s *decimals) hash(v decimal.Value) {
 	s.hashes.add(b[:])
 }
 
-func (s *decimals) bound(v decimal.Value) {
-	if !s.ranged {
-		s.ranged, s.min, s.max = true, v, v
-		return
-	}
-	if decimal.Compare(v, s.min) < 0 {
-		s.min = v
-	}
-	if decimal.Compare(v, s.max) > 0 {
-		s.max = v
-	}
-}
-
 func (s *decimals) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
 	d.RangeStats = &metapb.RangeStats{MinInclusive: true, MaxInclusive: true}
-	if s.ranged {
-		d.RangeStats.MinValue, d.RangeStats.MaxValue = decimalValue(s.min), decimalValue(s.max)
+	if s.bounds.Any {
+		d.RangeStats.MinValue, d.RangeStats.MaxValue = decimalValue(s.bounds.Min), decimalValue(s.bounds.Max)
 	}
-	if s.any && !s.varied && s.ranged {
+	if s.any && !s.varied && s.bounds.Any {
 		c.constant(d, decimalValue(s.first))
 	}
 	d.TypeSpecific = &metapb.FieldDescriptor_DecimalStats{DecimalStats: &s.counts}

@@ -185,36 +185,53 @@ func (x *exporting) ticksAs(t arrow.DataType, a arrow.Array, p place, value func
 func (x *exporting) decimals(a *DecimalArray, t arrow.DataType, p place) (arrow.Array, error) {
 	d, ok := t.(arrow.DecimalType)
 	if !ok {
-		return appendBytes(a, t, p, func(i int) []byte { return decimal.From(a.Value(i)).Append(nil) })
+		var room []byte
+		return appendBytes(a, t, p, func(i int) []byte {
+			room = decimal.From(a.Value(i)).Append(room[:0])
+			return room
+		})
 	}
-	scaled := func(i int) (*big.Int, error) {
-		v := decimal.From(a.Value(i))
-		n, ok := v.Scaled(int(d.GetScale()))
-		if !ok || len(new(big.Int).Abs(n).String()) > int(d.GetPrecision()) {
-			return nil, p.refuse(i, "%s does not fit %s", v, t)
+	scale, digits := decimal.NewScale(int(d.GetScale())), int(d.GetPrecision())
+	unfit := func(i int) error { return p.refuse(i, "%s does not fit %s", decimal.From(a.Value(i)), t) }
+	small := func(i int) (decimal128.Num, error) {
+		hi, lo, ok := scale.Int128(a.Value(i))
+		n := decimal128.New(hi, lo)
+		if !ok || !n.FitsInPrecision(int32(min(digits, maxDecimal128))) {
+			return n, unfit(i)
 		}
 		return n, nil
 	}
 	switch t.ID() {
 	case arrow.DECIMAL32:
-		return fixedPoint(t, a, arrow.Int32Traits.CastToBytes, scaled, func(n *big.Int) int32 { return int32(n.Int64()) })
+		return fixedPoint(t, a, arrow.Int32Traits.CastToBytes, small, func(n decimal128.Num) int32 { return int32(n.LowBits()) })
 	case arrow.DECIMAL64:
-		return fixedPoint(t, a, arrow.Int64Traits.CastToBytes, scaled, (*big.Int).Int64)
+		return fixedPoint(t, a, arrow.Int64Traits.CastToBytes, small, func(n decimal128.Num) int64 { return int64(n.LowBits()) })
 	case arrow.DECIMAL128:
-		return fixedPoint(t, a, arrow.Decimal128Traits.CastToBytes, scaled, decimal128.FromBigInt)
+		return fixedPoint(t, a, arrow.Decimal128Traits.CastToBytes, small, func(n decimal128.Num) decimal128.Num { return n })
 	case arrow.DECIMAL256:
-		return fixedPoint(t, a, arrow.Decimal256Traits.CastToBytes, scaled, decimal256.FromBigInt)
+		wide := func(i int) (*big.Int, error) {
+			n, ok := decimal.From(a.Value(i)).Scaled(int(d.GetScale()))
+			if !ok || len(new(big.Int).Abs(n).String()) > digits {
+				return nil, unfit(i)
+			}
+			return n, nil
+		}
+		return fixedPoint(t, a, arrow.Decimal256Traits.CastToBytes, wide, decimal256.FromBigInt)
 	}
 	return nil, noWay(a, t, p)
 }
 
-func fixedPoint[T any](t arrow.DataType, a arrow.Array, bytes func([]T) []byte, scaled func(int) (*big.Int, error), make func(*big.Int) T) (arrow.Array, error) {
+// maxDecimal128 is the most digits that a precision of decimal128 may count.
+const maxDecimal128 = 38
+
+// fixedPoint fills an array with numbers that read gives and convert brings to their width.
+func fixedPoint[N, T any](t arrow.DataType, a arrow.Array, bytes func([]T) []byte, read func(int) (N, error), convert func(N) T) (arrow.Array, error) {
 	return fill(t, a, bytes, func(i int) (v T, err error) {
-		n, err := scaled(i)
+		n, err := read(i)
 		if err != nil {
 			return v, err
 		}
-		return make(n), nil
+		return convert(n), nil
 	})
 }
 

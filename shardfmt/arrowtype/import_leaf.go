@@ -74,9 +74,9 @@ func (im *importing) booleans(a arrow.Array, p place) (arrow.Array, error) {
 
 // fill makes an array of fixed-width values, each computed from its index; nulls are those of a.
 func fill[T any](t arrow.DataType, a arrow.Array, bytes func([]T) []byte, value func(i int) (T, error)) (arrow.Array, error) {
-	out := make([]T, a.Len())
+	out, hasNulls := make([]T, a.Len()), a.NullN() > 0
 	for i := range out {
-		if a.IsNull(i) {
+		if hasNulls && a.IsNull(i) {
 			continue
 		}
 		v, err := value(i)
@@ -207,16 +207,16 @@ func decimals(a arrow.Array, p place) (arrow.Array, error) {
 	if read == nil {
 		return nil, p.mismatch(a)
 	}
-	out := make([]byte, decimal.Size*a.Len())
+	out, hasNulls := make([]byte, decimal.Size*a.Len()), a.NullN() > 0
 	for i := range a.Len() {
-		if a.IsNull(i) {
+		if hasNulls && a.IsNull(i) {
 			continue
 		}
 		v, ok := read(i)
 		if !ok {
 			return nil, p.refuse(i, "%.60s does not fit a decimal of 34 digits", a.ValueStr(i))
 		}
-		copy(out[decimal.Size*i:], v[:])
+		*(*decimal.Value)(out[decimal.Size*i:]) = v
 	}
 	storage := assemble(Decimal.Storage, a, []*memory.Buffer{memory.NewBufferBytes(out)})
 	defer storage.Release()
@@ -224,22 +224,32 @@ func decimals(a arrow.Array, p place) (arrow.Array, error) {
 }
 
 func decimalReader(a arrow.Array) func(i int) (decimal.Value, bool) {
+	scale := decimal.Scale{}
+	if d, ok := a.DataType().(arrow.DecimalType); ok {
+		scale = decimal.NewScale(int(d.GetScale()))
+	}
 	switch v := a.(type) {
+	case *array.Decimal32:
+		return func(i int) (decimal.Value, bool) { return scale.FromInt64(int64(v.Value(i))) }
+	case *array.Decimal64:
+		return func(i int) (decimal.Value, bool) { return scale.FromInt64(int64(v.Value(i))) }
 	case *array.Decimal128:
-		scale := int(v.DataType().(arrow.DecimalType).GetScale())
-		return func(i int) (decimal.Value, bool) { return decimal.FromScaled(v.Value(i).BigInt(), scale) }
-	case *array.Decimal256:
-		scale := int(v.DataType().(arrow.DecimalType).GetScale())
-		return func(i int) (decimal.Value, bool) { return decimal.FromScaled(v.Value(i).BigInt(), scale) }
-	case *array.Decimal32, *array.Decimal64:
 		return func(i int) (decimal.Value, bool) {
-			d, err := decimal.Parse(a.ValueStr(i))
-			return d, err == nil
+			n := v.Value(i)
+			return scale.FromInt128(n.HighBits(), n.LowBits())
+		}
+	case *array.Decimal256:
+		digits := int(v.DataType().(arrow.DecimalType).GetScale())
+		return func(i int) (decimal.Value, bool) {
+			if w := v.Value(i).Array(); int64(w[2]) == int64(w[1])>>63 && w[3] == w[2] {
+				return scale.FromInt128(int64(w[1]), w[0])
+			}
+			return decimal.FromScaled(v.Value(i).BigInt(), digits)
 		}
 	}
 	if text := textOf(a); text != nil {
 		return func(i int) (decimal.Value, bool) {
-			d, err := decimal.Parse(string(text(i)))
+			d, err := decimal.ParseBytes(text(i))
 			return d, err == nil
 		}
 	}

@@ -34,11 +34,12 @@ func (v Value) Append(dst []byte) []byte {
 	case quietNaN:
 		dst = append(dst, "NaN"...)
 		if p.hi != 0 || p.lo != 0 {
-			dst = append(dst, p.digits()...)
+			dst = p.appendDigits(dst)
 		}
 		return dst
 	}
-	d := p.digits()
+	var buf [MaxDigits + 1]byte
+	d := p.appendDigits(buf[:0])
 	adjusted := p.exponent + len(d) - 1
 	if p.exponent > 0 || adjusted < -6 {
 		return appendScientific(dst, d, adjusted)
@@ -77,16 +78,15 @@ func appendPlain(dst, d []byte, fraction int) []byte {
 	return append(dst, d...)
 }
 
-// digits is the coefficient in decimal without leading zeros, at least one digit.
-func (p parts) digits() []byte {
-	buf := make([]byte, 0, MaxDigits)
+// appendDigits appends the coefficient without leading zeros, at least one digit.
+func (p *parts) appendDigits(dst []byte) []byte {
 	if p.hi == 0 {
-		return strconv.AppendUint(buf, p.lo, 10)
+		return strconv.AppendUint(dst, p.lo, 10)
 	}
-	buf = strconv.AppendUint(buf, p.hi, 10)
-	at := len(buf)
-	buf = strconv.AppendUint(buf, loUnit+p.lo, 10) // 1 and 18 digits: the 1 keeps the zeros
-	return append(buf[:at], buf[at+1:]...)
+	dst = strconv.AppendUint(dst, p.hi, 10)
+	at := len(dst)
+	dst = strconv.AppendUint(dst, loUnit+p.lo, 10) // 1 and 18 digits: the 1 keeps the zeros
+	return append(dst[:at], dst[at+1:]...)
 }
 
 // Parse reads a number ([+-]digits[.digits][E[+-]digits]), "NaN", "Infinity" or "Inf" (in any case, with a
@@ -98,7 +98,18 @@ func Parse(s string) (Value, error) { return parse(s, false) }
 // an infinity.
 func ParseRounded(s string) (Value, error) { return parse(s, true) }
 
+// ParseBytes is Parse of text that the caller may change afterwards.
+func ParseBytes(s []byte) (Value, error) {
+	if v, ok := parsePlain(s); ok {
+		return v, nil
+	}
+	return parse(string(s), false)
+}
+
 func parse(s string, round bool) (Value, error) {
+	if v, ok := parsePlain(s); ok {
+		return v, nil
+	}
 	body, negative := s, false
 	if body != "" && (body[0] == '-' || body[0] == '+') {
 		negative, body = body[0] == '-', body[1:]
@@ -180,4 +191,34 @@ func scanPower(s string) (int, bool) {
 		n = -n
 	}
 	return n, true
+}
+
+// parsePlain reads what most numbers are: [-]digits[.digits] with at most 18 digits. It says false for everything else,
+// wrong or right.
+func parsePlain[T string | []byte](s T) (Value, bool) {
+	at, p := 0, parts{}
+	if len(s) > 0 && s[0] == '-' {
+		at, p.negative = 1, true
+	}
+	if len(s)-at > 19 {
+		return Value{}, false
+	}
+	point, seen := -1, 0
+	for ; at < len(s); at++ {
+		if c := s[at] - '0'; c <= 9 {
+			p.lo = p.lo*10 + uint64(c)
+			seen++
+		} else if s[at] == '.' && point < 0 {
+			point = at
+		} else {
+			return Value{}, false
+		}
+	}
+	if point >= 0 {
+		p.exponent = point + 1 - len(s)
+	}
+	if seen == 0 || seen > 18 {
+		return Value{}, false
+	}
+	return pack(p), true
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math/big"
+	"math/bits"
 )
 
 // Size of a decimal in bytes.
@@ -70,46 +71,47 @@ func (v Value) parts() parts {
 		first = combination & 7
 		p.exponent = int(combination>>3<<12|high>>46&0xFFF) - bias
 	}
-	p.hi = first
-	for shift := 100; shift >= 60; shift -= 10 { // the upper five declets
-		p.hi = p.hi*1000 + declet(low, high, shift)
-	}
-	for shift := 50; shift >= 0; shift -= 10 { // the lower six
-		p.lo = p.lo*1000 + declet(low, high, shift)
+	p.lo = threes(low)
+	if rest := low>>60 | high<<18>>14; rest|first != 0 { // the upper five declets
+		p.hi = first*1_000_000_000_000_000 + threes(rest)
 	}
 	return p
 }
 
-// declet is the three digits whose code starts at bit shift of the 128-bit number high:low.
-func declet(low, high uint64, shift int) uint64 {
-	switch {
-	case shift >= 64:
-		return uint64(declets[high>>(shift-64)&1023])
-	case shift > 54:
-		return uint64(declets[(low>>shift|high<<(64-shift))&1023])
+// threes is the number whose up to six declets are the low 60 bits of c.
+func threes(c uint64) uint64 {
+	low := uint64(declets[c&1023]) + 1000*uint64(declets[c>>10&1023]) + 1_000_000*uint64(declets[c>>20&1023])
+	if c < 1<<30 {
+		return low
 	}
-	return uint64(declets[low>>shift&1023])
+	high := uint64(declets[c>>30&1023]) + 1000*uint64(declets[c>>40&1023]) + 1_000_000*uint64(declets[c>>50&1023])
+	return high*1_000_000_000 + low
+}
+
+// codeThrees packs a number below 10^18 into six declets.
+func codeThrees(n uint64) uint64 {
+	if n < 1_000_000_000 {
+		return codeNine(uint32(n))
+	}
+	return codeNine(uint32(n%1_000_000_000)) | codeNine(uint32(n/1_000_000_000))<<30
+}
+
+// codeNine packs nine digits into three declets.
+func codeNine(n uint32) uint64 {
+	thousands := n / 1000
+	return uint64(codes[n-1000*thousands]) | uint64(codes[thousands%1000])<<10 | uint64(codes[n/1_000_000])<<20
 }
 
 // pack puts a decimal together. The parts must be within the limits.
 func pack(p parts) Value {
-	var low, high uint64
-	hi, lo := p.hi, p.lo
-	for shift := 0; shift <= 50; shift += 10 {
-		low |= uint64(codes[lo%1000]) << shift
-		lo /= 1000
+	low, high, first := codeThrees(p.lo), uint64(0), uint64(0)
+	if p.hi != 0 {
+		first = p.hi / 1_000_000_000_000_000
+		upper := codeThrees(p.hi % 1_000_000_000_000_000)
+		low |= upper << 60
+		high = upper >> 4
 	}
-	for shift := 60; shift <= 100; shift += 10 {
-		code := uint64(codes[hi%1000])
-		hi /= 1000
-		if shift == 60 {
-			low |= code << 60
-			high |= code >> 4
-		} else {
-			high |= code << (shift - 64)
-		}
-	}
-	high |= combine(p, hi)
+	high |= combine(p, first)
 	var v Value
 	binary.LittleEndian.PutUint64(v[:8], low)
 	binary.LittleEndian.PutUint64(v[8:], high)
@@ -149,18 +151,21 @@ func (v Value) IsInfinite() bool { return v[15]&0x7C == 0x78 }
 
 // Sign is −1, 0 or +1: 0 for zeros of either sign and for NaN.
 func (v Value) Sign() int {
-	if v.IsNaN() {
-		return 0
-	}
 	p := v.parts()
-	if p.kind == finite && p.hi == 0 && p.lo == 0 {
+	return p.sign()
+}
+
+func (p *parts) sign() int {
+	switch {
+	case p.kind == quietNaN || p.kind == signallingNaN, p.kind == finite && p.hi|p.lo == 0:
 		return 0
-	}
-	if p.negative {
+	case p.negative:
 		return -1
 	}
 	return 1
 }
+
+func (p *parts) nan() bool { return p.kind == quietNaN || p.kind == signallingNaN }
 
 // Compare orders by numeric value: −1, 0 or +1. Members of a cohort are equal, and so are zeros of both
 // signs. NaN is equal to NaN and above everything else, so that the order is total.
@@ -168,15 +173,20 @@ func Compare(a, b Value) int {
 	if a == b {
 		return 0
 	}
-	if a.IsNaN() || b.IsNaN() {
-		return cmp.Compare(truth(a.IsNaN()), truth(b.IsNaN()))
+	p, q := a.parts(), b.parts()
+	return p.compare(&q)
+}
+
+func (p *parts) compare(q *parts) int {
+	if p.nan() || q.nan() {
+		return cmp.Compare(truth(p.nan()), truth(q.nan()))
 	}
-	if s := a.Sign(); s != b.Sign() || s == 0 {
-		return cmp.Compare(s, b.Sign())
+	if s := p.sign(); s != q.sign() || s == 0 {
+		return cmp.Compare(s, q.sign())
 	} else if s < 0 {
-		return compareMagnitude(b.parts(), a.parts())
+		return compareMagnitude(q, p)
 	}
-	return compareMagnitude(a.parts(), b.parts())
+	return compareMagnitude(p, q)
 }
 
 func truth(b bool) int {
@@ -187,30 +197,52 @@ func truth(b bool) int {
 }
 
 // compareMagnitude compares the absolute values of two numbers, neither zero nor NaN.
-func compareMagnitude(a, b parts) int {
+func compareMagnitude(a, b *parts) int {
 	if a.kind == infinite || b.kind == infinite {
 		return cmp.Compare(truth(a.kind == infinite), truth(b.kind == infinite))
 	}
 	if a.exponent == b.exponent {
 		return cmp.Or(cmp.Compare(a.hi, b.hi), cmp.Compare(a.lo, b.lo))
 	}
-	da, db := a.digits(), b.digits()
-	if c := cmp.Compare(a.exponent+len(da), b.exponent+len(db)); c != 0 {
+	if c := cmp.Compare(a.exponent+a.len(), b.exponent+b.len()); c != 0 {
 		return c
 	}
-	for i := range max(len(da), len(db)) {
-		if c := cmp.Compare(digitAt(da, i), digitAt(db, i)); c != 0 {
-			return c
-		}
+	// As many digits before the point: brought to one exponent, the longer one's length is enough for both.
+	if a.exponent > b.exponent {
+		return -compareMagnitude(b, a)
 	}
-	return 0
+	wide := b.shifted(b.exponent - a.exponent)
+	return cmp.Or(cmp.Compare(a.hi, wide.hi), cmp.Compare(a.lo, wide.lo))
 }
 
-func digitAt(d []byte, i int) byte {
-	if i < len(d) {
-		return d[i]
+// shifted is the coefficient times 10^n, which must have at most 34 digits.
+func (p *parts) shifted(n int) parts {
+	if n >= 18 {
+		p, n = &parts{hi: p.lo}, n-18
 	}
-	return '0'
+	high, lo := bits.Mul64(p.lo, tens[n])
+	over, lo := bits.Div64(high, lo, loUnit)
+	return parts{hi: p.hi*tens[n] + over, lo: lo}
+}
+
+// len is how many digits the coefficient has, at least one.
+func (p *parts) len() int {
+	if p.hi == 0 {
+		return digitCount(p.lo)
+	}
+	return digitCount(p.hi) + 18
+}
+
+// tens are the powers of ten that 64 bits hold.
+var tens = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
+
+// digitCount is the number of decimal digits of n; 0 has one.
+func digitCount(n uint64) int {
+	guess := bits.Len64(n|1) * 1233 >> 12 // log10(2) is just above 1233/4096 for all 64 lengths
+	if n >= tens[guess] {
+		guess++
+	}
+	return max(guess, 1)
 }
 
 // Coefficient and exponent of a finite value: v = coefficient × 10^exponent. ok is false for ±∞ and NaN.

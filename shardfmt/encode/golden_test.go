@@ -91,7 +91,7 @@ func (m totals) keys() []key {
 type rewriter struct {
 	t       *testing.T
 	profile string
-	client   *blobio.Client
+	client  *blobio.Client
 	root    *meta.Root
 	streams []*rewritten
 	s       block.Scratch

@@ -79,15 +79,9 @@ func (d decimalScan) look(a arrow.Array, path string) {
 }
 
 func (s *scale) take(v decimal.Value) {
-	c, exponent, ok := v.Coefficient()
-	if !ok {
-		s.unfit = true
-		return
-	}
-	s.fraction = max(s.fraction, -exponent)
-	if c.Sign() != 0 {
-		s.whole = max(s.whole, len(c.Abs(c).String())+exponent)
-	}
+	whole, fraction, ok := v.Need()
+	s.unfit = s.unfit || !ok
+	s.whole, s.fraction = max(s.whole, whole), max(s.fraction, fraction)
 }
 
 // typeOf is the fixed-point type of a field, or nil if there is none for all values.

@@ -137,7 +137,7 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 // heldExactly tells whether the float is what the token says: the same whole number, or a fraction whose
 // shortest text in this width is the same number.
 func heldExactly(token []byte, v float64, bits int) bool {
-	written, err := decimal.Parse(string(token))
+	written, err := decimal.ParseBytes(token)
 	if err != nil {
 		return false
 	}
@@ -190,7 +190,7 @@ func guidScalar(path string, b *array.FixedSizeBinaryBuilder, s *readState) scal
 // decimalScalar reads decimals from strings, and from numbers too.
 func decimalScalar(path string, b *array.FixedSizeBinaryBuilder) scalar {
 	read := func(t []byte) error {
-		v, err := decimal.Parse(string(t))
+		v, err := decimal.ParseBytes(t)
 		if err != nil {
 			return inField(path, "%w", err)
 		}

@@ -1,0 +1,48 @@
+package decimal
+
+import "encoding/binary"
+
+// Scale converts many numbers with one number of digits behind the point. Values of at most 18 digits that are stored with
+// just this exponent, as a column's usually are, go a short way: three digits a table look-up.
+type Scale struct {
+	digits int
+	header uint64 // the upper half of a small positive value, 0 if there is no such exponent
+}
+
+// NewScale prepares a scale; a negative one counts zeros before the point.
+func NewScale(digits int) Scale {
+	s := Scale{digits: digits}
+	if p := (parts{exponent: -digits}); p.exponent >= MinExponent && p.exponent <= MaxExponent {
+		s.header = combine(p, 0)
+	}
+	return s
+}
+
+// FromInt64 is the function of this name at the scale.
+func (s *Scale) FromInt64(n int64) (v Value, exact bool) { return s.FromInt128(n>>63, uint64(n)) }
+
+// signBit is that of the upper half of a value.
+const signBit = 1 << 63
+
+// FromInt128 is the function of this name at the scale.
+func (s *Scale) FromInt128(hi int64, lo uint64) (v Value, exact bool) {
+	sign := uint64(hi >> 63)
+	magnitude := (lo ^ sign) - sign
+	if uint64(hi) != sign || magnitude >= loUnit || s.header == 0 {
+		return FromInt128(hi, lo, s.digits)
+	}
+	binary.LittleEndian.PutUint64(v[:8], codeThrees(magnitude))
+	binary.LittleEndian.PutUint64(v[8:], s.header|sign&signBit)
+	return v, true
+}
+
+// Int128 is the method of this name of the value that b begins with, which must have Size bytes.
+func (s *Scale) Int128(b []byte) (hi int64, lo uint64, ok bool) {
+	low, high := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	if high&^signBit != s.header || low>>60 != 0 || s.header == 0 {
+		return From(b).Int128(s.digits)
+	}
+	sign := uint64(int64(high) >> 63)
+	n := (threes(low) ^ sign) - sign
+	return int64(n) >> 63, n, true
+}
