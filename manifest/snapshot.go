@@ -218,11 +218,11 @@ func (s *stager) summary() *table.Summary {
 		previous = s.parent.Summary.Properties
 	}
 	properties := s.totals.properties(previous)
+	properties[OperationKey] = string(s.change.Operation)
 	maps.Copy(properties, s.change.Properties)
 	if s.change.JobID != "" {
 		properties[JobIDKey] = s.change.JobID
 	}
-	properties[operationKey] = string(s.change.Operation)
 	return &table.Summary{Operation: s.change.Operation, Properties: properties}
 }
 

@@ -6,7 +6,9 @@ import (
 )
 
 const (
-	operationKey = "shardcat.operation"
+	// OperationKey is the snapshot property that names what was done in shardcat's terms: Iceberg has one word
+	// for a deletion, a replacement of rows and a truncation.
+	OperationKey = "shardcat.operation"
 	// totalDataBytesKey: stored bytes of all live shards, roots included. An object that two roots reach counts
 	// twice.
 	totalDataBytesKey = "shardcat.total-data-bytes"

@@ -31,6 +31,8 @@ type merger struct {
 	// complete: every stripe has a descriptor of every field.
 	complete       bool
 	droppedIndexes int
+	// deletion is what DeleteRecords changes, nil for Concat.
+	deletion *deletion
 }
 
 // stripe is one stripe of the new root.
@@ -161,6 +163,9 @@ func (m *merger) copyColumns(ctx context.Context) error {
 				return limit("bytes of metadata and more", int64(m.root.Len()), most)
 			}
 		}
+		if err := m.shardField(ctx, id); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -180,6 +185,9 @@ func (st *stripe) note(id uint32, f *metapb.FieldDescriptor) {
 // descriptor is the descriptor of a field of the target in one stripe, with references of the new root; nil
 // where neither the stripe has one nor one can be made up.
 func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb.StripeFieldDescriptor, error) {
+	if d, err := m.marker(st, id); d != nil || err != nil {
+		return d, err
+	}
 	old := st.from.mapping[id]
 	if old != lacking {
 		d, anchor, err := st.from.root.StripeField(ctx, st.index, old)

@@ -140,6 +140,8 @@ type Result struct {
 	Root []byte
 	// DroppedIndexes counts the indexes that hold positions of their old shard and were left out.
 	DroppedIndexes int
+	// MarkerBytes is the size of the object of markers that DeleteRecords wrote, 0 if none was needed.
+	MarkerBytes int64
 }
 
 // Concat writes the shard out, which must not exist yet, from the stripes of inputs in order. Its URL is

@@ -66,6 +66,9 @@ func (m *merger) addStripeParts(ctx context.Context) error {
 }
 
 func (m *merger) addStripeProperties(ctx context.Context, st *stripe) error {
+	if m.marks(st) {
+		return m.markerProperties(ctx, st)
+	}
 	if st.dir.PropertiesRef == nil {
 		return nil
 	}
@@ -103,8 +106,11 @@ func (m *merger) addStripeIndexes(ctx context.Context, st *stripe) error {
 }
 
 // addShardParts adds what belongs to the shard as a whole, and completes the directory.
-func (m *merger) addShardParts(context.Context) error {
+func (m *merger) addShardParts(ctx context.Context) error {
 	m.mergeDirectory()
+	if err := m.shardIndexes(ctx); err != nil {
+		return err
+	}
 	if err := m.mergeProperties(); err != nil {
 		return err
 	}
@@ -134,7 +140,7 @@ func (m *merger) mergeDirectory() {
 	var unknown [][]byte
 	for _, s := range m.shards {
 		unknown = append(unknown, s.root.Directory().ProtoReflect().GetUnknown())
-		if s.root.Directory().IndexesRef != nil {
+		if s.root.Directory().IndexesRef != nil && m.deletion == nil {
 			m.droppedIndexes++
 		}
 	}
@@ -150,12 +156,15 @@ func (m *merger) mergeDirectory() {
 	}
 }
 
-// urlList is the list of all objects: those that were met in references, and those that the inputs list.
+// urlList is the list of all objects: those that were met in references, and those that the inputs list. After a
+// deletion only the former: the list of the input names the object of the marker that was replaced.
 func (m *merger) urlList() (*metapb.UrlList, error) {
 	var unknown [][]byte
 	for _, s := range m.shards {
-		if err := m.urls.addList(s); err != nil {
-			return nil, err
+		if m.deletion == nil {
+			if err := m.urls.addList(s); err != nil {
+				return nil, err
+			}
 		}
 		unknown = append(unknown, s.urls.ProtoReflect().GetUnknown())
 	}
@@ -184,8 +193,8 @@ func join(all [][]byte) []byte {
 // keepIndexes are those of a stripe's indexes that stay right in another shard: their positions start at the
 // stripe, and the fields they cover are there. The others are left out and counted. It is nil if none is left.
 func (m *merger) keepIndexes(st *stripe, c *metapb.IndexCollection) *metapb.IndexCollection {
-	if c == nil {
-		return nil
+	if c == nil || m.deletion != nil { // no record changes its position
+		return c
 	}
 	kept := c.IndexDescriptors[:0]
 	for _, d := range c.IndexDescriptors {

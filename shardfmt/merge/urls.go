@@ -108,6 +108,14 @@ func (u *urls) store(object string) (string, error) {
 	return stored, nil
 }
 
+// referred is the reference to an object that was met before, "" for any other.
+func (u *urls) referred(object string) string {
+	if stored := urlresolve.Relative(u.out, object); u.known[stored] {
+		return stored
+	}
+	return ""
+}
+
 // addList adds what an input says it consists of.
 func (u *urls) addList(s *shard) error {
 	for _, ref := range s.urls.Urls {

@@ -1,0 +1,232 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Kinds of jobs that take rows away.
+const (
+	JobDelete    = "delete"
+	JobOverwrite = "overwrite"
+	JobTruncate  = "truncate"
+	JobRetention = "retention"
+)
+
+// DeleteOptions of Delete, Truncate and ApplyRetention. The zero value is valid.
+type DeleteOptions struct {
+	// JobID names the delivery, see BeginJob.
+	JobID string
+	// DryRun finds what matches and changes nothing.
+	DryRun bool
+	// Progress, if not nil, is told how many shards were looked at, and of how many.
+	Progress func(done, total int)
+}
+
+// Deleted is what a deletion did, or would do.
+type Deleted struct {
+	*Committed
+	DryRun bool `json:"dry_run,omitempty"`
+	// Rows that went.
+	Rows int64 `json:"rows"`
+	// ShardsRemoved went whole, ShardsMarked got a new root with a marker field, ShardsOpened had to be opened
+	// to find out.
+	ShardsRemoved int `json:"shards_removed"`
+	ShardsMarked  int `json:"shards_marked"`
+	ShardsOpened  int `json:"shards_opened"`
+	// BytesWritten are those of new roots and markers; data is left where it is.
+	BytesWritten int64 `json:"bytes_written"`
+}
+
+// Delete takes away the rows for which a filter is true, in one snapshot. Shards whose statistics prove that all
+// their rows match go out without being opened; of the others a new root is written, with a marker field that
+// says which records are deleted, and their data stays where it is.
+//
+// Rows that another writer adds meanwhile stay: the deletion took place before them. Where another writer has
+// replaced a shard meanwhile (a compaction, another deletion) the rows are looked for anew; ErrConflict after
+// several tries.
+func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) (*Deleted, error) {
+	if where == nil {
+		return nil, fmt.Errorf("%w: a deletion needs a filter; Truncate takes all rows away", ErrInvalid)
+	}
+	return t.takeAway(ctx, JobDelete, o, func(ctx context.Context) ([]match, error) { return t.match(ctx, where, o.Progress) })
+}
+
+// Truncate takes away all rows, in one snapshot. No shard is opened.
+func (t *Table) Truncate(ctx context.Context, o DeleteOptions) (*Deleted, error) {
+	return t.takeAway(ctx, JobTruncate, o, func(ctx context.Context) ([]match, error) {
+		return t.wholeShards(ctx, func(*manifest.Entry) bool { return true })
+	})
+}
+
+// wholeShards matches live shards by their entries alone.
+func (t *Table) wholeShards(ctx context.Context, goes func(*manifest.Entry) bool) (out []match, err error) {
+	for e, err := range t.BriefEntries(ctx, At{}, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if goes(e) {
+			out = append(out, match{entry: e, rows: e.Records, whole: true})
+		}
+	}
+	return out, nil
+}
+
+// takeAway runs a whole deletion.
+func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find func(context.Context) ([]match, error)) (*Deleted, error) {
+	if o.DryRun {
+		found, err := find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out := &Deleted{Committed: &Committed{SnapshotID: t.Head()}, DryRun: true}
+		out.count(found)
+		return out, nil
+	}
+	j, before, err := t.BeginJob(ctx, kind, o.JobID, nil, t.outputsOf)
+	if before != nil || err != nil {
+		return &Deleted{Committed: before}, err
+	}
+	r := &removal{job: j, find: find}
+	out, err := r.run(ctx)
+	if err != nil {
+		j.Fail(ctx, r.objects)
+		return nil, err
+	}
+	return out, nil
+}
+
+// removal is a job that takes rows away and may add shards in the same snapshot.
+type removal struct {
+	job  *Job
+	find func(context.Context) ([]match, error)
+	// add are entries of new rows.
+	add []*manifest.Entry
+	// objects that were written.
+	objects []string
+	count   int
+	written int64
+}
+
+// maxSearches bounds how often rows are looked for anew because another writer replaced their shards.
+const maxSearches = 8
+
+// run finds, marks and commits, again where another writer replaced what was found.
+func (r *removal) run(ctx context.Context) (*Deleted, error) {
+	t := r.job.table
+	for n := 1; ; n++ {
+		found, err := r.find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out, err := r.commit(ctx, found)
+		if err == nil || !errors.Is(err, manifest.ErrInputGone) || n == maxSearches {
+			return out, err
+		}
+		if err := pause(ctx, n); err != nil {
+			return nil, err
+		}
+		if err := t.Refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// commit marks the shards that go in part and commits.
+func (r *removal) commit(ctx context.Context, found []match) (*Deleted, error) {
+	out := &Deleted{}
+	out.count(found)
+	j := r.job
+	if len(found) == 0 && len(r.add) == 0 {
+		out.Committed = &Committed{SnapshotID: j.table.Head()}
+		return out, j.end(ctx, OutcomeCommitted, j.table.Head())
+	}
+	add := r.add
+	var remove []string
+	for i := range found {
+		m := &found[i]
+		remove = append(remove, m.entry.Path)
+		if m.whole {
+			continue
+		}
+		e, err := r.mark(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		add = append(add[:len(add):len(add)], e)
+	}
+	var err error
+	out.BytesWritten = r.written
+	out.Committed, err = j.commit(ctx, change{
+		Change: manifest.Change{
+			Operation: table.OpOverwrite, Add: add, Remove: remove,
+			Properties: map[string]string{manifest.OperationKey: j.record.Kind},
+		},
+		validate: func(t *Table) error { return j.checkEntries(t, add) },
+	})
+	return out, err
+}
+
+func (d *Deleted) count(found []match) {
+	for i := range found {
+		m := &found[i]
+		d.Rows += m.rows
+		if m.whole {
+			d.ShardsRemoved++
+		} else {
+			d.ShardsMarked++
+		}
+		if m.opened {
+			d.ShardsOpened++
+		}
+	}
+}
+
+// mark writes the new root of a shard and gives its entry.
+func (r *removal) mark(ctx context.Context, m *match) (*manifest.Entry, error) {
+	t, in := r.job.table, m.entry
+	r.count++
+	name := fmt.Sprintf("%s-d%04d", r.job.Attempt(), r.count)
+	root := t.VaultFolder() + name + ".amudai.shard"
+	marker := t.VaultFolder() + "data/" + name + "/deleted.amudai.stripe"
+	allow, err := t.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	input := merge.Input{URL: in.Path, Size: in.RootBytes}
+	if in.Flags.Has(manifest.Foreign) {
+		if input.FieldIDs, err = t.ShardFieldIDs(ctx, in.Path, in.RootBytes); err != nil {
+			return nil, err
+		}
+	}
+	r.objects = append(r.objects, marker, root)
+	done, err := merge.DeleteRecords(ctx, t.cat.client, root, input,
+		merge.Deletion{Stripes: m.stripes, Object: marker},
+		merge.Options{
+			AllowExternal: !t.owns(in.Path) || in.Flags.Has(manifest.Adopted), Policy: urlresolve.Policy{Allow: allow},
+			// The shard is there; a marker more must not make it unchangeable.
+			Limits: merge.Limits{Objects: -1, Stripes: -1, RootBytes: -1, PropertyBytes: -1},
+		})
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.DescribeRoot(ctx, root, done.Root)
+	if err != nil {
+		return nil, err
+	}
+	if e.Records != in.Records-m.rows {
+		return nil, fmt.Errorf("%s: %d rows of %d were to be deleted, %d are left", in.Path, m.rows, in.Records, e.Records)
+	}
+	e.SpecID, e.Partition, e.SortOrderID = in.SpecID, in.Partition, in.SortOrderID
+	e.Flags |= in.Flags & (manifest.Adopted | manifest.StandardProperties)
+	r.written += done.Size + done.MarkerBytes
+	return e, nil
+}

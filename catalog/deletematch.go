@@ -1,0 +1,221 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// match is a live shard with rows that a filter selects.
+type match struct {
+	entry *manifest.Entry
+	// rows that are selected and live.
+	rows int64
+	// whole: those are all live rows of the shard.
+	whole bool
+	// opened: the shard's entry did not tell.
+	opened bool
+	// stripes are the deleted records of the stripes with selected rows, those deleted before included; see
+	// merge.Deletion.
+	stripes map[int][]byte
+}
+
+// match finds the shards with rows that a filter selects.
+func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done, total int)) ([]match, error) {
+	p, err := t.Plan(ctx, ScanOptions{Where: where, Select: []string{}})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]match, len(p.Shards))
+	var mu sync.Mutex
+	done := 0
+	fork := t.cat.client.Fork(ctx)
+	defer fork.Join()
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(scanShards)
+	for i, e := range p.Shards {
+		group.Go(func() error {
+			m, err := p.matchShard(fork.Strand(inner), e)
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.Path, err)
+			}
+			found[i] = *m
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; progress != nil {
+				progress(done, len(found))
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(m match) bool { return m.rows == 0 && !m.whole }), nil
+}
+
+// matchShard judges one shard: by its entry, where that is proof, else by its records.
+func (p *Plan) matchShard(ctx context.Context, e *manifest.Entry) (*match, error) {
+	m := &match{entry: e}
+	if p.bound.MustMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
+		m.whole, m.rows = true, e.Records
+		return m, nil
+	}
+	if !e.IsShard() {
+		return nil, corrupt.Unsupported(-1, "rows of an entry of format %q can't be deleted one by one", e.Format)
+	}
+	m.opened = true
+	shard, err := p.table.openShard(ctx, e.Path, e.RootBytes)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.newSearch(ctx, shard)
+	if err != nil {
+		return nil, err
+	}
+	m.stripes = map[int][]byte{}
+	for i := range shard.Stripes() {
+		deleted, n, err := s.stripe(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			m.stripes[i] = deleted
+			m.rows += n
+		}
+	}
+	if live := int64(shard.Records() - shard.Deleted()); live != e.Records {
+		return nil, corrupt.At(-1, "the shard has %d live records, its entry says %d", live, e.Records)
+	}
+	m.whole = m.rows == e.Records
+	return m, nil
+}
+
+// search looks for the selected records of one shard, stripe by stripe.
+type search struct {
+	plan  *Plan
+	shard *shardfmt.Shard
+	// pushed is the filter in the shard's own terms, with which a scan can prune; nil where they differ.
+	pushed *filter.Bound
+	// columns of the shard that the filter needs, and how they become those of the table.
+	columns []string
+	project projection
+}
+
+func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, error) {
+	own, err := shard.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := p.schema.MapShard(ctx, shard.Root())
+	if err != nil {
+		return nil, err
+	}
+	target := narrow(p.schema.Shard, p.filterNodes())
+	q := &shardQuery{needed: target, project: projection{target: target, ids: p.schema.IDs, shard: own, shardIDs: ids}}
+	return &search{
+		plan: p, shard: shard, pushed: p.pushDown(own, ids), columns: q.paths(p.schema.Shard), project: q.project,
+	}, nil
+}
+
+// stripe finds the selected records of a stripe: n of them are live, deleted marks them and those that were
+// deleted before.
+func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, err error) {
+	st := s.shard.Stripes()[i]
+	live := st.Records - st.Deleted
+	if live == 0 {
+		return nil, 0, nil
+	}
+	want := int64(-1)
+	if s.pushed != nil {
+		if want, err = s.countLive(ctx, st); err != nil || want == 0 {
+			return nil, 0, err
+		}
+	}
+	if deleted, err = s.shard.DeletedRecords(ctx, i); err != nil {
+		return nil, 0, err
+	}
+	if want == int64(live) {
+		return allBits(st.Records), want, nil
+	}
+	before := count(deleted)
+	if before != int64(st.Deleted) {
+		return nil, 0, corrupt.At(-1, "stripe %d marks %d records as deleted, its directory says %d", i, before, st.Deleted)
+	}
+	if err := s.mark(ctx, st, deleted); err != nil {
+		return nil, 0, err
+	}
+	if n = count(deleted) - before; want >= 0 && n != want {
+		return nil, 0, corrupt.At(-1, "stripe %d: a scan selects %d records, its values %d", i, want, n)
+	}
+	return deleted, n, nil
+}
+
+// countLive counts the selected live records of a stripe by a scan, with all its pruning.
+func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64, err error) {
+	o := shardfmt.ScanOptions{Columns: []string{}, Filter: s.pushed, Start: st.Position, End: st.Position + st.Records}
+	for b, err := range s.shard.Scan(ctx, o) {
+		if err != nil {
+			return 0, err
+		}
+		n += b.NumRows()
+	}
+	return n, nil
+}
+
+// mark sets the bits of all selected records of a stripe.
+func (s *search) mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte) error {
+	types := arrowtype.Schema(&schema.Schema{Fields: s.project.target})
+	at := 0
+	o := shardfmt.ScanOptions{Columns: s.columns, IncludeDeleted: true, Start: st.Position, End: st.Position + st.Records}
+	for b, err := range s.shard.Scan(ctx, o) {
+		if err != nil {
+			return err
+		}
+		rows := int(b.NumRows())
+		if b, err = s.project.apply(b, types); err != nil {
+			return err
+		}
+		selected, _, err := s.plan.bound.Select(b)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if selected[i/8]>>(i%8)&1 == 1 {
+				bitmap[(at+i)/8] |= 1 << ((at + i) % 8)
+			}
+		}
+		at += rows
+	}
+	if at != int(st.Records) {
+		return corrupt.At(-1, "a stripe of %d records gave %d", st.Records, at)
+	}
+	return nil
+}
+
+// allBits is a bitmap of n set bits.
+func allBits(n uint64) []byte {
+	b := make([]byte, (n+7)/8)
+	for i := range n {
+		b[i/8] |= 1 << (i % 8)
+	}
+	return b
+}
+
+func count(bitmap []byte) (n int64) {
+	for _, b := range bitmap {
+		n += int64(bits.OnesCount8(b))
+	}
+	return n
+}

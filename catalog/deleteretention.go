@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// RetentionProperty is the table property that says how long rows are kept after their creation: a number of days
+// ("30d") or one of Go's durations ("36h").
+const RetentionProperty = "shardcat.retention"
+
+// Retention reads the table's retention; 0 if it has none.
+func (t *Table) Retention() (time.Duration, error) {
+	text := t.Properties()[RetentionProperty]
+	if text == "" {
+		return 0, nil
+	}
+	d, err := ParseAge(text)
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("want more than nothing")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: table %s: property %s %q: %w", ErrInvalid, t.name, RetentionProperty, text, err)
+	}
+	return d, nil
+}
+
+// ParseAge reads a duration as people write ages: days ("7d") or one of Go's durations ("36h").
+func ParseAge(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseInt(days, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/int64(24*time.Hour) {
+			return 0, fmt.Errorf("%q is no number of days", text)
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("%q is negative", text)
+	}
+	return d, err
+}
+
+// ApplyRetention takes away the shards all of whose records were created before the table's retention, in one
+// snapshot and without opening them. A shard with one younger record stays whole, and so does one that does not
+// say when its records were created. A table without the property is ErrInvalid.
+func (t *Table) ApplyRetention(ctx context.Context, o DeleteOptions) (*Deleted, error) {
+	keep, err := t.Retention()
+	if err != nil {
+		return nil, err
+	}
+	if keep == 0 {
+		return nil, fmt.Errorf("%w: table %s has no retention; set its property %s, to 30d for instance", ErrInvalid, t.name, RetentionProperty)
+	}
+	cutoff := int64(Ticks(t.cat.opts.Now().Add(-keep)))
+	return t.takeAway(ctx, JobRetention, o, func(ctx context.Context) ([]match, error) {
+		return t.wholeShards(ctx, func(e *manifest.Entry) bool { return e.Created.Known() && e.Created.Last < cutoff })
+	})
+}

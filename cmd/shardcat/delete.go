@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+)
+
+func (a *app) deleteCommand() *cobra.Command {
+	var where string
+	var o catalog.DeleteOptions
+	cmd := &cobra.Command{
+		Use:   "delete T --where EXPR",
+		Short: "Delete rows; data stays where it is, a marker field says which records are gone",
+		Long: `Delete the rows for which an expression is true, in one snapshot. Shards whose statistics prove that all
+their rows match go out without being opened. Of the others a new root is written that refers to the same
+data and to a marker field, which says which records are deleted.`,
+		Example: `  shardcat delete flights --where "at < '2013-02-01T00:00:00Z'"
+  shardcat delete flights --where "name = 'N14228' AND delay IS NULL" --dry-run`,
+		Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, expr, err := a.tableAndFilter(cmd, args[0], where)
+			if err != nil {
+				return err
+			}
+			bar, before := a.bar("delete", "shards", 0), 0
+			o.Progress = func(done, _ int) { bar.Add(int64(done - before)); before = done }
+			d, err := t.Delete(cmd.Context(), expr, o)
+			if err != nil {
+				return err
+			}
+			bar.Finish()
+			return a.printDeleted(t, d)
+		},
+	}
+	addDeleteFlags(cmd, &o)
+	cmd.Flags().StringVar(&where, "where", "", "the rows for which this expression is true (needed)")
+	return cmd
+}
+
+func addDeleteFlags(cmd *cobra.Command, o *catalog.DeleteOptions) {
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: random)")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would go, and change nothing (default: false)")
+}
+
+// tableAndFilter loads a table and parses a filter for it, which must be given.
+func (a *app) tableAndFilter(cmd *cobra.Command, name, where string) (*catalog.Table, filter.Expr, error) {
+	if where == "" {
+		return nil, nil, usagef("--where is needed; truncate takes all rows away")
+	}
+	t, err := a.loadTable(cmd.Context(), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	bound, err := bindFilter(where, t.Schema())
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, bound.Expr(), nil
+}
+
+func (a *app) printDeleted(t *catalog.Table, d *catalog.Deleted) error {
+	if a.json {
+		return a.printJSON(d)
+	}
+	switch {
+	case d.Committed != nil && d.Before:
+		a.printf("%s: this job was committed before, in snapshot %d; nothing was deleted\n", t.Name(), d.SnapshotID)
+	case d.DryRun:
+		a.printf("%s: would delete %s\n", t.Name(), deletedText(d))
+	default:
+		a.printf("%s: deleted %s; snapshot %d\n", t.Name(), deletedText(d), d.SnapshotID)
+	}
+	return nil
+}
+
+func deletedText(d *catalog.Deleted) string {
+	return fmt.Sprintf("%d rows: %d shards whole, %d in part", d.Rows, d.ShardsRemoved, d.ShardsMarked)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+func (a *app) overwriteCommand() *cobra.Command {
+	var in sourceFlags
+	var out shardFlags
+	var where string
+	var o catalog.IngestOptions
+	cmd := &cobra.Command{
+		Use:   "overwrite T --where EXPR FILE...|-",
+		Short: "Put the records of files in the place of the rows for which an expression is true, in one snapshot",
+		Example: `  shardcat overwrite flights --where "at >= '2013-02-01T00:00:00Z'" february.ndjson
+  shardcat overwrite prices --where "day = 7" --job-id prices-7 day7.parquet`,
+		Args: atLeast(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.ingestOptions(&o); err != nil {
+				return err
+			}
+			t, expr, err := a.tableAndFilter(cmd, args[0], where)
+			if err != nil {
+				return err
+			}
+			_, src, err := a.ingestTarget(cmd.Context(), args[0], args[1:], &in, false)
+			if err != nil {
+				return err
+			}
+			defer src.Close()
+			done, err := t.Overwrite(cmd.Context(), expr, src, o)
+			if err != nil {
+				return err
+			}
+			return a.printOverwritten(t, done)
+		},
+	}
+	in.add(cmd)
+	out.add(cmd)
+	cmd.Flags().StringVar(&where, "where", "", "the rows to replace: those for which this expression is true (needed)")
+	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: random)")
+	return cmd
+}
+
+func (a *app) printOverwritten(t *catalog.Table, o *catalog.Overwritten) error {
+	if a.json {
+		return a.printJSON(o)
+	}
+	if o.Before {
+		a.printf("%s: this job was committed before, in snapshot %d; nothing was replaced\n", t.Name(), o.SnapshotID)
+		return nil
+	}
+	a.printf("%s: replaced %s by %d rows in %d shards; snapshot %d\n", t.Name(), deletedText(&o.Deleted), o.RowsAdded, len(o.Shards), o.SnapshotID)
+	return nil
+}

@@ -1,0 +1,120 @@
+package merge_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+// bitmapOf sets the given bits of n.
+func bitmapOf(n int, set ...int) []byte {
+	b := make([]byte, (n+7)/8)
+	for _, i := range set {
+		b[i/8] |= 1 << (i % 8)
+	}
+	return b
+}
+
+// firstColumn reads the values of the first column.
+func firstColumn(t *testing.T, sp *blobio.Client, url string) (out []int64) {
+	_, batches := scan(t, sp, url)
+	for _, b := range batches {
+		a := b.Column(0).(*array.Int64)
+		for i := range a.Len() {
+			out = append(out, a.Value(i))
+		}
+	}
+	return out
+}
+
+func numbersWithout(n int64, gone ...int64) (out []int64) {
+	for i := range n {
+		if !slices.Contains(gone, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func verified(t *testing.T, sp *blobio.Client, url string) {
+	r, err := verify.Shard(context.Background(), sp, url, verify.Options{})
+	require.NoError(t, err)
+	require.Empty(t, r.Errors)
+	require.Empty(t, r.Warnings)
+	require.Zero(t, r.UnprotectedBytes)
+}
+
+// TestDeleteRecords deletes, deletes more, and merges what is left: data objects stay as they are, and the object
+// of a marker that was replaced is named no more.
+func TestDeleteRecords(t *testing.T) {
+	ctx := context.Background()
+	for _, layout := range []shardfmt.Layout{shardfmt.TwoLevel, shardfmt.Single} {
+		t.Run(layout.String(), func(t *testing.T) {
+			sp, at := blobio.NewClient(), fmt.Sprintf("mem://delete-records-%s/", layout)
+			in := writeNumbers(t, sp, at+"a.amudai.shard", "v: Int64", []int{1}, 60, layout) // stripes of 40 and 20
+			before := sp.Counters()
+			one, err := merge.DeleteRecords(ctx, sp, at+"b.amudai.shard", in,
+				merge.Deletion{Stripes: map[int][]byte{1: bitmapOf(20, 3, 19)}, Object: at + "data/b.amudai.stripe"}, merge.Options{})
+			require.NoError(t, err)
+			require.EqualValues(t, 2, sp.Counters().Puts-before.Puts, "the marker and the root")
+			require.EqualValues(t, 2, one.Deleted)
+			verified(t, sp, one.URL)
+			require.Equal(t, numbersWithout(60, 43, 59), firstColumn(t, sp, one.URL))
+
+			s, err := shardfmt.Open(ctx, sp, one.URL, shardfmt.OpenOptions{})
+			require.NoError(t, err)
+			marked, err := s.DeletedRecords(ctx, 1)
+			require.NoError(t, err)
+			require.Equal(t, bitmapOf(20, 3, 19), marked)
+
+			two, err := merge.DeleteRecords(ctx, sp, at+"c.amudai.shard", merge.Input{URL: one.URL, Size: one.Size},
+				merge.Deletion{Stripes: map[int][]byte{0: bitmapOf(40, 39), 1: bitmapOf(20, 0, 3, 19)}, Object: at + "data/c.amudai.stripe"}, merge.Options{})
+			require.NoError(t, err)
+			verified(t, sp, two.URL)
+			require.NotContains(t, two.Objects, at+"data/b.amudai.stripe")
+			require.Contains(t, two.Objects, at+"data/c.amudai.stripe")
+			require.Equal(t, numbersWithout(60, 39, 40, 43, 59), firstColumn(t, sp, two.URL))
+
+			both, err := merge.Concat(ctx, sp, at+"d.amudai.shard", []merge.Input{{URL: one.URL}, {URL: two.URL}}, merge.Options{})
+			require.NoError(t, err)
+			verified(t, sp, both.URL)
+			require.Len(t, firstColumn(t, sp, both.URL), 58+56)
+		})
+	}
+}
+
+// TestDeleteRecordsRefuses: what is deleted stays so, and a bitmap has a bit for every record.
+func TestDeleteRecordsRefuses(t *testing.T) {
+	ctx := context.Background()
+	sp, at := blobio.NewClient(), "mem://delete-refuses/"
+	in := writeNumbers(t, sp, at+"a.amudai.shard", "v: Int64", []int{1}, 20, shardfmt.TwoLevel)
+	mark := func(in merge.Input, name string, stripe int, bits []byte) (merge.Input, error) {
+		r, err := merge.DeleteRecords(ctx, sp, at+name, in, merge.Deletion{
+			Stripes: map[int][]byte{stripe: bits}, Object: at + "data/" + name + ".amudai.stripe"}, merge.Options{})
+		if err != nil {
+			return merge.Input{}, err
+		}
+		return merge.Input{URL: r.URL, Size: r.Size}, nil
+	}
+	marked, err := mark(in, "b.amudai.shard", 0, bitmapOf(20, 1, 2))
+	require.NoError(t, err)
+	_, err = mark(marked, "c.amudai.shard", 0, bitmapOf(20, 1))
+	require.ErrorIs(t, err, merge.ErrRevived)
+	_, err = mark(in, "d.amudai.shard", 0, bitmapOf(30, 1))
+	require.Error(t, err)
+	_, err = mark(in, "e.amudai.shard", 9, bitmapOf(20, 1))
+	require.Error(t, err)
+	all, err := mark(in, "f.amudai.shard", 0, []byte{255, 255, 255})
+	require.NoError(t, err)
+	require.Empty(t, firstColumn(t, sp, all.URL), "a constant marker needs no bytes")
+	verified(t, sp, all.URL)
+}
