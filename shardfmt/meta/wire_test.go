@@ -15,7 +15,6 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
-	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -87,14 +86,17 @@ func TestMessages(t *testing.T) {
 
 // smallest is the smallest complete shard, one Int64 column without stripes: section 18.3.
 func smallest(t testing.TB) []byte {
-	s := &schema.Schema{Fields: []*schema.Node{{Name: "a", Basic: schema.Int64, Signed: true}}}
-	s.Number()
+	// The schema as the reference's FlatBuffers runtime lays it out: section 18.2.
+	oneField := unhex(t, `04000000 eeffffff440000000100000010000000 0000 0a001000040008000c00
+		f4ffffff180000000c000000 0800 0c00 0400 0800 0100000000000000
+		03000000000000000000000001000000 0100000004000000 f6ffffff0c000000 0000 060008000400
+		eeffffff ffffffff 20000000 18000000 0501 12001200100000000400080000000c001100 00000000 010000006100`)
 	b := NewRootBuilder()
 	dir := &metapb.ShardDirectory{}
 	dir.StripeListRef = b.Add(&metapb.StripeList{})
 	dir.UrlListRef = b.Add(&metapb.UrlList{})
 	dir.FieldListRef = b.Add(RefsOf(make([]*metapb.DataRef, 1)))
-	dir.SchemaRef = b.AddPayload(schema.Marshal(s))
+	dir.SchemaRef = b.AddPayload(oneField)
 	return b.Finish(dir)
 }
 

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/internal/schemafb"
 )
 
 // A lookup table finds a child by its name. Names are hashed (XXH3-64) into a power of two of buckets:
@@ -13,53 +15,49 @@ import (
 //
 // The tables are written for the fields of the schema, and for a Struct or Union of ten named children or
 // more. All children are in them, those without a name as "".
-type lookup struct{ buckets, entries vector }
+//
+// A lookup without a table finds nothing.
+type lookup struct {
+	table            *schemafb.HashLookup
+	buckets, entries int
+}
 
 // lookupChildren is from how many named children on a Struct or Union gets a table.
 const lookupChildren = 10
 
-// openLookup opens the table in a slot. One that is absent or broken is empty, and finds nothing.
-func openLookup(t table, slot int) lookup {
-	pos, err := t.ref(slot)
-	if err != nil || pos == 0 {
+// openLookup opens the table over the fields. One that is absent or broken finds nothing.
+func openLookup(root *schemafb.Schema) lookup {
+	if check(root.Table(), schemaLookupSlot) != nil {
 		return lookup{}
 	}
-	tab, err := t.b.table(pos)
-	if err != nil {
+	table := root.FieldLookup(nil)
+	if table == nil || check(table.Table(), lookupSlots) != nil {
 		return lookup{}
 	}
-	buckets, err := tab.vectorAt(slotLookupBuckets, 4)
-	if err != nil || buckets.n < 2 || bits.OnesCount(uint(buckets.n-1)) != 1 {
+	l := lookup{table: table, buckets: table.BucketsLength() - 1, entries: table.EntriesLength()}
+	if l.buckets < 1 || bits.OnesCount(uint(l.buckets)) != 1 {
 		return lookup{}
 	}
-	entries, err := tab.vectorAt(slotLookupEntries, 4)
-	if err != nil {
-		return lookup{}
-	}
-	return lookup{buckets, entries}
+	return l
 }
 
-// find looks name up among the elements of v. Whatever is wrong with the table, the answer is "not found":
-// the caller then looks at the elements themselves.
-func (l lookup) find(name string, v vector, at open) (int, bool) {
-	if l.buckets.n == 0 {
+// find looks name up among the fields of v. Whatever is wrong with the table, the answer is "not found":
+// the caller then looks at the fields themselves.
+func (l lookup) find(name string, v *View) (int, bool) {
+	if l.table == nil {
 		return 0, false
 	}
-	bucket := int(xxh3.HashString(name) & uint64(l.buckets.n-2))
-	from, to := int(l.buckets.uint32(bucket)), int(l.buckets.uint32(bucket+1))
-	if from > to || to > l.entries.n {
+	bucket := int(xxh3.HashString(name) & uint64(l.buckets-1))
+	from, to := int(l.table.Buckets(bucket)), int(l.table.Buckets(bucket+1))
+	if from > to || to > l.entries {
 		return 0, false
 	}
 	for k := from; k < to; k++ {
-		i := int(l.entries.uint32(k))
-		if i >= v.n {
+		i := int(l.table.Entries(k))
+		if i >= v.fields {
 			return 0, false
 		}
-		t, err := at(v, i)
-		if err != nil {
-			return 0, false
-		}
-		if ok, err := isNamed(t, name); ok || err != nil {
+		if ok, err := v.isNamed(i, name); ok || err != nil {
 			return i, ok
 		}
 	}

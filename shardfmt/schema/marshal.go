@@ -1,84 +1,76 @@
 package schema
 
+import (
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/shardcat/shardcat/internal/schemafb"
+)
+
 // Marshal serializes s with its lookup tables. Nodes must have been numbered (Number) and be valid
-// (Validate). Equal schemas are equal bytes, the bytes that the reference writes for them; Nullable and Doc
-// are not on the wire.
+// (Validate). Equal schemas are equal bytes; Nullable and Doc are not on the wire.
 func Marshal(s *Schema) []byte {
-	w := newFlatWriter(96 * int(s.Count))
-	fields := make([]int, len(s.Fields))
+	w := writer{flatbuffers.NewBuilder(96 * int(s.Count))}
+	fields := make([]flatbuffers.UOffsetT, len(s.Fields))
 	names := make([]string, len(s.Fields))
 	for i, f := range s.Fields {
 		fields[i] = w.field(f)
 		names[i] = f.Name
 	}
-	list := w.refs(fields)
+	list := w.offsets(fields)
 	lookup := w.lookup(names)
-	return w.finish(w.table(slots(
-		to(slotSchemaFields, list),
-		number(slotSchemaCount, 4, uint64(s.Count)),
-		to(slotSchemaLookup, lookup),
-	)))
+	schemafb.SchemaStart(w.b)
+	schemafb.SchemaAddFields(w.b, list)
+	schemafb.SchemaAddSchemaIdCount(w.b, s.Count)
+	schemafb.SchemaAddFieldLookup(w.b, lookup)
+	w.b.Finish(schemafb.SchemaEnd(w.b))
+	return w.b.FinishedBytes()
 }
 
-// slots leaves out fields that have their default value.
-func slots(all ...slotValue) []slotValue {
-	present := all[:0]
-	for _, f := range all {
-		if f.mark != 0 || f.value != 0 {
-			present = append(present, f)
-		}
-	}
-	return present
-}
+// writer writes tables after everything that they refer to, as the builder demands. An offset of 0 stands for a
+// reference that is left out.
+type writer struct{ b *flatbuffers.Builder }
 
-// to is a slot that refers to the item at mark; none if mark is 0.
-func to(slot, mark int) slotValue { return slotValue{slot: slot, size: 4, mark: mark} }
-
-// number is a slot of a scalar.
-func number(slot, size int, v uint64) slotValue { return slotValue{slot: slot, size: size, value: v} }
-
-func flag(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func (w *flatWriter) field(n *Node) int {
+func (w writer) field(n *Node) flatbuffers.UOffsetT {
 	typ := w.node(n)
-	internal := 0
+	var internal flatbuffers.UOffsetT
 	if n.Internal != "" {
-		internal = w.table(slots(to(slotInternalKind, w.text(n.Internal))))
+		kind := w.b.CreateSharedString(n.Internal)
+		schemafb.InternalFieldAnnotationStart(w.b)
+		schemafb.InternalFieldAnnotationAddKind(w.b, kind)
+		internal = schemafb.InternalFieldAnnotationEnd(w.b)
 	}
-	return w.table(slots(to(slotFieldType, typ), to(slotFieldInternal, internal)))
+	schemafb.FieldStart(w.b)
+	schemafb.FieldAddDataType(w.b, typ)
+	schemafb.FieldAddInternalFieldAnnotation(w.b, internal)
+	return schemafb.FieldEnd(w.b)
 }
 
-// node writes a DataType after everything it refers to, in slot order.
-func (w *flatWriter) node(n *Node) int {
-	name := w.text(n.Name)
-	aliases := w.texts(n.Aliases)
-	children := make([]int, len(n.Children))
+func (w writer) node(n *Node) flatbuffers.UOffsetT {
+	name := w.b.CreateSharedString(n.Name)
+	aliases := w.aliases(n.Aliases)
+	children := make([]flatbuffers.UOffsetT, len(n.Children))
 	for i, c := range n.Children {
 		children[i] = w.node(c)
 	}
-	list := w.refs(children)
-	ext := w.extension(n.Ext)
-	lookup := 0
+	list := w.offsets(children)
+	extension := w.extension(n.Ext)
+	var lookup flatbuffers.UOffsetT
 	if names, ok := lookupNames(n); ok {
 		lookup = w.lookup(names)
 	}
-	return w.table(slots(
-		number(slotTypeBasic, 1, uint64(n.Basic)),
-		number(slotTypeID, 4, uint64(n.ID)),
-		number(slotTypeParent, 4, uint64(n.Parent)),
-		to(slotTypeName, name),
-		to(slotTypeAliases, aliases),
-		to(slotTypeChildren, list),
-		number(slotTypeSigned, 1, flag(n.Signed)),
-		number(slotTypeSize, 8, n.FixedSize),
-		to(slotTypeExt, ext),
-		to(slotTypeLookup, lookup),
-	))
+	schemafb.DataTypeStart(w.b)
+	// The widest first, so that no padding lies between them.
+	schemafb.DataTypeAddFixedSize(w.b, n.FixedSize)
+	schemafb.DataTypeAddSchemaId(w.b, n.ID)
+	schemafb.DataTypeAddParentSchemaId(w.b, n.Parent)
+	schemafb.DataTypeAddFieldName(w.b, name)
+	schemafb.DataTypeAddFieldAliases(w.b, aliases)
+	schemafb.DataTypeAddChildren(w.b, list)
+	schemafb.DataTypeAddExtendedType(w.b, extension)
+	schemafb.DataTypeAddLookup(w.b, lookup)
+	schemafb.DataTypeAddBasicType(w.b, schemafb.BasicType(n.Basic))
+	schemafb.DataTypeAddSigned(w.b, n.Signed)
+	return schemafb.DataTypeEnd(w.b)
 }
 
 // lookupNames are the names of a node's children, if they are to be in a lookup table.
@@ -96,36 +88,69 @@ func lookupNames(n *Node) ([]string, bool) {
 	return names, named >= lookupChildren
 }
 
-func (w *flatWriter) lookup(names []string) int {
+func (w writer) lookup(names []string) flatbuffers.UOffsetT {
 	buckets, entries := buildLookup(names)
-	b := w.numbers(buckets)
-	e := w.numbers(entries)
-	return w.table(slots(to(slotLookupBuckets, b), to(slotLookupEntries, e)))
+	b, e := w.numbers(buckets), w.numbers(entries)
+	schemafb.HashLookupStart(w.b)
+	schemafb.HashLookupAddBuckets(w.b, b)
+	schemafb.HashLookupAddEntries(w.b, e)
+	return schemafb.HashLookupEnd(w.b)
 }
 
-func (w *flatWriter) texts(all []string) int {
+func (w writer) aliases(all []string) flatbuffers.UOffsetT {
 	if len(all) == 0 {
 		return 0
 	}
-	marks := make([]int, len(all))
+	texts := make([]flatbuffers.UOffsetT, len(all))
 	for i, s := range all {
-		marks[i] = w.text(s)
+		texts[i] = w.b.CreateSharedString(s)
 	}
-	return w.refs(marks)
+	return w.offsets(texts)
 }
 
-func (w *flatWriter) extension(e *Extension) int {
+func (w writer) extension(e *Extension) flatbuffers.UOffsetT {
 	if e == nil {
 		return 0
 	}
-	label := w.text(e.Label)
-	properties := make([]int, len(e.Properties))
+	label := w.b.CreateSharedString(e.Label)
+	properties := make([]flatbuffers.UOffsetT, len(e.Properties))
 	for i, p := range e.Properties {
-		name := w.text(p.Name)
-		data := w.blob(p.Data)
-		value := w.table(slots(number(slotValueKind, 1, uint64(p.Kind)), to(slotValueData, data)))
-		properties[i] = w.table(slots(to(slotPropertyName, name), to(slotPropertyValue, value)))
+		properties[i] = w.property(p)
 	}
-	list := w.refs(properties)
-	return w.table(slots(to(slotExtLabel, label), to(slotExtProperties, list)))
+	list := w.offsets(properties)
+	schemafb.ExtendedTypeAnnotationStart(w.b)
+	schemafb.ExtendedTypeAnnotationAddLabel(w.b, label)
+	schemafb.ExtendedTypeAnnotationAddProperties(w.b, list)
+	return schemafb.ExtendedTypeAnnotationEnd(w.b)
+}
+
+func (w writer) property(p ExtensionProperty) flatbuffers.UOffsetT {
+	name := w.b.CreateSharedString(p.Name)
+	data := w.b.CreateByteVector(p.Data)
+	schemafb.PropertyValueStart(w.b)
+	schemafb.PropertyValueAddData(w.b, data)
+	schemafb.PropertyValueAddKind(w.b, schemafb.PropertyValueKind(p.Kind))
+	value := schemafb.PropertyValueEnd(w.b)
+	schemafb.ExtendedTypePropertyStart(w.b)
+	schemafb.ExtendedTypePropertyAddName(w.b, name)
+	schemafb.ExtendedTypePropertyAddValue(w.b, value)
+	return schemafb.ExtendedTypePropertyEnd(w.b)
+}
+
+// offsets writes a vector of references; the builder fills vectors from their end.
+func (w writer) offsets(to []flatbuffers.UOffsetT) flatbuffers.UOffsetT {
+	w.b.StartVector(flatbuffers.SizeUOffsetT, len(to), flatbuffers.SizeUOffsetT)
+	for i := len(to) - 1; i >= 0; i-- {
+		w.b.PrependUOffsetT(to[i])
+	}
+	return w.b.EndVector(len(to))
+}
+
+// numbers writes a vector of u32.
+func (w writer) numbers(all []uint32) flatbuffers.UOffsetT {
+	w.b.StartVector(flatbuffers.SizeUint32, len(all), flatbuffers.SizeUint32)
+	for i := len(all) - 1; i >= 0; i-- {
+		w.b.PrependUint32(all[i])
+	}
+	return w.b.EndVector(len(all))
 }

@@ -3,6 +3,9 @@ package schema
 import (
 	"math"
 
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/shardcat/shardcat/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -16,8 +19,8 @@ func Unmarshal(payload []byte) (*Schema, error) {
 	}
 	r := v.reader()
 	s := &Schema{Count: v.count}
-	for i := range v.fields.n {
-		n, err := r.field(v.fields, i)
+	for i := range v.fields {
+		n, err := r.field(v.root, i)
 		if err != nil {
 			return nil, err
 		}
@@ -48,50 +51,54 @@ func (v *View) reader() *reader {
 	return &reader{
 		count:  v.count,
 		seen:   make([]uint64, (v.count+63)/64),
-		budget: baseBudget + budgetPerByte*len(v.fields.b),
+		budget: baseBudget + budgetPerByte*len(v.payload),
 	}
 }
 
 // spend takes n bytes off the budget.
-func (r *reader) spend(n, pos int) error {
+func (r *reader) spend(n int, t flatbuffers.Table) error {
 	if r.budget -= n; r.budget < 0 {
-		return corrupt.At(int64(pos), "schema: decoded nodes outgrow their bytes")
+		return corrupt.At(int64(t.Pos), "schema: decoded nodes outgrow their bytes")
 	}
 	return nil
 }
 
-// field decodes element i of the schema's fields.
-func (r *reader) field(fields vector, i int) (*Node, error) {
-	f, err := fields.table(i)
+// field decodes field i of the schema.
+func (r *reader) field(root *schemafb.Schema, i int) (*Node, error) {
+	var f schemafb.Field
+	root.Fields(&f, i)
+	if err := check(f.Table(), fieldTypeSlot); err != nil {
+		return nil, err
+	}
+	if err := check(f.Table(), fieldInternalSlot); err != nil {
+		return nil, err
+	}
+	var t schemafb.DataType
+	f.DataType(&t)
+	n, err := r.node(&t, NoParent, 1)
 	if err != nil {
 		return nil, err
 	}
-	t, err := fieldTypeOf(f)
-	if err != nil {
+	internal := f.InternalFieldAnnotation(nil)
+	if internal == nil {
+		return n, nil
+	}
+	if err := check(internal.Table(), internalSlots); err != nil {
 		return nil, err
 	}
-	n, err := r.node(t, NoParent, 1)
-	if err != nil {
-		return nil, err
-	}
-	pos, err := f.ref(slotFieldInternal)
-	if err != nil || pos == 0 {
-		return n, err
-	}
-	internal, err := f.b.table(pos)
-	if err != nil {
-		return nil, err
-	}
-	n.Internal, err = r.text(internal, slotInternalKind, "kind of an internal field")
+	n.Internal, err = r.text(internal.Kind(), internal.Table())
 	return n, err
 }
 
 // node decodes a DataType and everything below it.
-func (r *reader) node(t table, parent uint32, depth int) (*Node, error) {
+func (r *reader) node(t *schemafb.DataType, parent uint32, depth int) (*Node, error) {
 	if depth > MaxDepth {
-		return nil, corrupt.At(int64(t.pos), "schema: nodes nest deeper than %d levels", MaxDepth)
+		return nil, corrupt.At(int64(t.Table().Pos), "schema: nodes nest deeper than %d levels", MaxDepth)
 	}
-	if err := r.spend(nodeBytes, t.pos); err != nil {
+	if err := check(t.Table(), typeSlots); err != nil {
+		return nil, err
+	}
+	if err := r.spend(nodeBytes, t.Table()); err != nil {
 		return nil, err
 	}
 	n := &Node{Nullable: true}
@@ -99,109 +106,80 @@ func (r *reader) node(t table, parent uint32, depth int) (*Node, error) {
 		return nil, err
 	}
 	var err error
-	if n.Name, err = r.text(t, slotTypeName, "name of a field"); err != nil {
+	if n.Name, err = r.text(t.FieldName(), t.Table()); err != nil {
 		return nil, err
 	}
 	if n.Aliases, err = r.aliases(t); err != nil {
 		return nil, err
 	}
-	if n.Ext, err = r.extension(t); err != nil {
+	if n.Ext, err = r.extension(t.ExtendedType(nil)); err != nil {
 		return nil, err
 	}
 	return n, r.children(n, t, depth)
 }
 
 // scalars decodes what is not behind an offset and checks the node's number.
-func (r *reader) scalars(n *Node, t table, parent uint32) error {
-	basic, err := t.byte(slotTypeBasic)
-	if err != nil {
-		return err
+func (r *reader) scalars(n *Node, t *schemafb.DataType, parent uint32) error {
+	pos := int64(t.Table().Pos)
+	if n.Basic = Basic(t.BasicType()); n.Basic > Union {
+		return corrupt.Unsupported(pos, "schema: basic type %d", uint8(n.Basic))
 	}
-	if n.Basic = Basic(basic); n.Basic > Union {
-		return corrupt.Unsupported(int64(t.pos), "schema: basic type %d", basic)
-	}
-	if n.ID, err = t.uint32(slotTypeID); err != nil {
-		return err
-	}
-	if err := r.claim(n.ID, t.pos); err != nil {
-		return err
-	}
-	if n.Parent, err = t.uint32(slotTypeParent); err != nil {
+	n.ID, n.Parent = t.SchemaId(), t.ParentSchemaId()
+	if err := r.claim(n.ID, pos); err != nil {
 		return err
 	}
 	if n.Parent != parent {
-		return corrupt.At(int64(t.pos), "schema: node %d says its parent is %d, it lies in %d", n.ID, n.Parent, parent)
+		return corrupt.At(pos, "schema: node %d says its parent is %d, it lies in %d", n.ID, n.Parent, parent)
 	}
-	if n.Signed, err = t.bool(slotTypeSigned); err != nil {
-		return err
-	}
-	if n.FixedSize, err = t.uint64(slotTypeSize); err != nil {
-		return err
-	}
-	return checkSize(n, t.pos)
+	n.Signed, n.FixedSize = t.Signed(), t.FixedSize()
+	return checkSize(n, pos)
 }
 
 // claim marks a node number as used.
-func (r *reader) claim(id uint32, pos int) error {
+func (r *reader) claim(id uint32, pos int64) error {
 	if id >= r.count {
-		return corrupt.At(int64(pos), "schema: node number %d of %d", id, r.count)
+		return corrupt.At(pos, "schema: node number %d of %d", id, r.count)
 	}
 	word, bit := &r.seen[id/64], uint64(1)<<(id%64)
 	if *word&bit != 0 {
-		return corrupt.At(int64(pos), "schema: node number %d is used twice", id)
+		return corrupt.At(pos, "schema: node number %d is used twice", id)
 	}
 	*word |= bit
 	return nil
 }
 
 // checkSize checks fixed_size against the type.
-func checkSize(n *Node, pos int) error {
+func checkSize(n *Node, pos int64) error {
 	switch n.Basic {
 	case FixedSizeBinary, FixedSizeList:
 		if n.FixedSize > math.MaxUint32 {
-			return corrupt.At(int64(pos), "schema: fixed size %d", n.FixedSize)
+			return corrupt.At(pos, "schema: fixed size %d", n.FixedSize)
 		}
 	case Guid:
 		if n.FixedSize != 0 && n.FixedSize != 16 {
-			return corrupt.At(int64(pos), "schema: Guid of %d bytes", n.FixedSize)
+			return corrupt.At(pos, "schema: Guid of %d bytes", n.FixedSize)
 		}
 		n.FixedSize = 16
 	}
 	return nil
 }
 
-// text decodes the string in a slot that may not be absent.
-func (r *reader) text(t table, slot int, what string) (string, error) {
-	pos, err := t.must(slot, what)
-	if err != nil {
+// text decodes a text of table t.
+func (r *reader) text(text []byte, t flatbuffers.Table) (string, error) {
+	if err := checkText(text, t); err != nil {
 		return "", err
 	}
-	return r.textAt(t.b, pos)
+	return string(text), r.spend(len(text)+16, t)
 }
 
-func (r *reader) textAt(b flat, pos int) (string, error) {
-	text, err := b.text(pos)
-	if err != nil {
-		return "", err
-	}
-	if len(text) > MaxName {
-		return "", corrupt.At(int64(pos), "schema: name of %d bytes", len(text))
-	}
-	return string(text), r.spend(len(text)+16, pos)
-}
-
-func (r *reader) aliases(t table) ([]string, error) {
-	v, err := t.vectorAt(slotTypeAliases, 4)
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) aliases(t *schemafb.DataType) ([]string, error) {
 	var aliases []string
-	for i := range v.n {
-		pos, err := v.b.follow(v.start + 4*i)
+	for i := range t.FieldAliasesLength() {
+		text, err := aliasOf(t, i)
 		if err != nil {
 			return nil, err
 		}
-		alias, err := r.textAt(v.b, pos)
+		alias, err := r.text(text, t.Table())
 		if err != nil {
 			return nil, err
 		}
@@ -211,29 +189,22 @@ func (r *reader) aliases(t table) ([]string, error) {
 }
 
 // extension decodes the annotation of a node, nil if there is none.
-func (r *reader) extension(t table) (*Extension, error) {
-	pos, err := t.ref(slotTypeExt)
-	if err != nil || pos == 0 {
+func (r *reader) extension(t *schemafb.ExtendedTypeAnnotation) (*Extension, error) {
+	if t == nil {
+		return nil, nil
+	}
+	if err := check(t.Table(), extensionSlots); err != nil {
 		return nil, err
 	}
-	e, err := t.b.table(pos)
+	label, err := r.text(t.Label(), t.Table())
 	if err != nil {
 		return nil, err
 	}
-	ext := new(Extension)
-	if ext.Label, err = r.text(e, slotExtLabel, "label of an extended type"); err != nil {
-		return nil, err
-	}
-	properties, err := e.vectorAt(slotExtProperties, 4)
-	if err != nil {
-		return nil, err
-	}
-	for i := range properties.n {
-		p, err := properties.table(i)
-		if err != nil {
-			return nil, err
-		}
-		property, err := r.property(p)
+	ext := &Extension{Label: label}
+	for i := range t.PropertiesLength() {
+		var p schemafb.ExtendedTypeProperty
+		t.Properties(&p, i)
+		property, err := r.property(&p)
 		if err != nil {
 			return nil, err
 		}
@@ -242,52 +213,35 @@ func (r *reader) extension(t table) (*Extension, error) {
 	return ext, nil
 }
 
-func (r *reader) property(t table) (p ExtensionProperty, err error) {
-	if p.Name, err = r.text(t, slotPropertyName, "name of a type property"); err != nil {
+func (r *reader) property(t *schemafb.ExtendedTypeProperty) (p ExtensionProperty, err error) {
+	if err := check(t.Table(), propertySlots); err != nil {
 		return p, err
 	}
-	pos, err := t.must(slotPropertyValue, "value of a type property")
-	if err != nil {
+	if p.Name, err = r.text(t.Name(), t.Table()); err != nil {
 		return p, err
 	}
-	value, err := t.b.table(pos)
-	if err != nil {
+	var value schemafb.PropertyValue
+	t.Value(&value)
+	if err := check(value.Table(), valueSlots); err != nil {
 		return p, err
 	}
-	kind, err := value.byte(slotValueKind)
-	if err != nil {
-		return p, err
+	if p.Kind = PropertyKind(value.Kind()); p.Kind > PropertyAnyValue {
+		return p, corrupt.Unsupported(int64(value.Table().Pos), "schema: type property of kind %d", p.Kind)
 	}
-	if p.Kind = PropertyKind(kind); p.Kind > PropertyAnyValue {
-		return p, corrupt.Unsupported(int64(value.pos), "schema: type property of kind %d", kind)
-	}
-	data, err := value.vectorAt(slotValueData, 1)
-	if err != nil {
-		return p, err
-	}
-	p.Data = append([]byte(nil), data.bytes()...)
-	return p, r.spend(data.n+64, pos)
+	p.Data = append([]byte(nil), value.DataBytes()...)
+	return p, r.spend(len(p.Data)+64, value.Table())
 }
 
 // children decodes the children of n and checks their number against its type.
-func (r *reader) children(n *Node, t table, depth int) error {
-	pos, err := t.must(slotTypeChildren, "children of a field")
-	if err != nil {
-		return err
+func (r *reader) children(n *Node, t *schemafb.DataType, depth int) error {
+	count := t.ChildrenLength()
+	if want := childCount(n.Basic); want >= 0 && count != want {
+		return corrupt.At(int64(t.Table().Pos), "schema: %v with %d children", n.Basic, count)
 	}
-	v, err := t.b.vector(pos, 4)
-	if err != nil {
-		return err
-	}
-	if want := childCount(n.Basic); want >= 0 && v.n != want {
-		return corrupt.At(int64(t.pos), "schema: %v with %d children", n.Basic, v.n)
-	}
-	for i := range v.n {
-		c, err := v.table(i)
-		if err != nil {
-			return err
-		}
-		child, err := r.node(c, n.ID, depth+1)
+	for i := range count {
+		var c schemafb.DataType
+		t.Children(&c, i)
+		child, err := r.node(&c, n.ID, depth+1)
 		if err != nil {
 			return err
 		}

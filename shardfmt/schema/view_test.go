@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -106,6 +107,14 @@ func TestNestedLookupTables(t *testing.T) {
 
 // TestEveryFeatureOnTheWire reads back a schema that uses everything the format has.
 func TestEveryFeatureOnTheWire(t *testing.T) {
+	s := everyFeature()
+	require.NoError(t, s.Validate())
+	got, err := Unmarshal(Marshal(s))
+	require.NoError(t, err)
+	require.Equal(t, s, got)
+}
+
+func everyFeature() *Schema {
 	s := &Schema{Fields: []*Node{
 		{Name: "", Basic: Boolean, Internal: InternalDeletedRecord, Nullable: true},
 		{Name: "at", Basic: DateTime, Internal: InternalIngestionTimestamp, Nullable: true},
@@ -121,10 +130,7 @@ func TestEveryFeatureOnTheWire(t *testing.T) {
 				{Basic: String, Nullable: true}, {Basic: Int16, Nullable: true}}}}},
 	}}
 	s.Number()
-	require.NoError(t, s.Validate())
-	got, err := Unmarshal(Marshal(s))
-	require.NoError(t, err)
-	require.Equal(t, s, got)
+	return s
 }
 
 func TestUnmarshalRefuses(t *testing.T) {
@@ -186,27 +192,65 @@ func TestSharedTextIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "outgrow")
 }
 
-// TestTruncated cuts and flips every byte of a buffer: an error or a schema, never a panic.
-func TestTruncated(t *testing.T) {
+// readAll reads a buffer by every way there is: an error or a value, never a panic.
+func readAll(b []byte) {
+	_, _ = Unmarshal(b)
+	v, err := NewView(b)
+	if err != nil {
+		return
+	}
+	for i := range min(v.Len(), 8) {
+		_, _ = v.Name(i)
+		_, _ = v.Field(i)
+	}
+	for _, name := range []string{"", "a", "d", "f7", "alias"} {
+		_, _ = v.FieldByName(name)
+	}
+}
+
+// hostileBuffers are the reference's buffers and one of ours that uses every table.
+func hostileBuffers(t testing.TB) (all [][]byte) {
 	for _, c := range referenceBuffers {
-		b := unhex(t, c.hex)
+		all = append(all, unhex(t, c.hex))
+	}
+	return append(all, Marshal(everyFeature()))
+}
+
+// TestDamagedAtEveryByte cuts a buffer at every byte, flips every byte, and puts numbers there that lead out of
+// the buffer, around it, or to where they stand.
+func TestDamagedAtEveryByte(t *testing.T) {
+	numbers := []uint32{0, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF}
+	for _, b := range hostileBuffers(t) {
+		changed := make([]byte, len(b))
 		for i := range b {
-			_, _ = Unmarshal(b[:i])
+			readAll(b[:i])
 			for _, x := range []byte{1, 0x80, 0xFF} {
-				flipped := append([]byte(nil), b...)
-				flipped[i] ^= x
-				_, _ = Unmarshal(flipped)
+				copy(changed, b)
+				changed[i] ^= x
+				readAll(changed)
+			}
+			for _, n := range append(numbers, uint32(-i), uint32(len(b)-i-4)) {
+				if i+4 > len(b) {
+					break
+				}
+				copy(changed, b)
+				binary.LittleEndian.PutUint32(changed[i:], n)
+				readAll(changed)
+				copy(changed, b)
+				binary.LittleEndian.PutUint16(changed[i:], uint16(n))
+				readAll(changed)
 			}
 		}
 	}
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	for _, c := range referenceBuffers {
-		f.Add(unhex(f, c.hex))
+	for _, b := range hostileBuffers(f) {
+		f.Add(b)
 	}
 	f.Add(Marshal(manyFields(20)))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		readAll(b)
 		s, err := Unmarshal(b)
 		if err != nil {
 			require.True(t, isTyped(err), err)

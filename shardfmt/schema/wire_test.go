@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/internal/schemafb"
 )
 
 // The three buffers of format note "container and directory", section 18.2, made by the reference's runtime.
@@ -69,12 +71,42 @@ func TestReferenceBuffers(t *testing.T) {
 
 			s := c.schema()
 			s.Number()
-			require.Equal(t, hex.EncodeToString(want), hex.EncodeToString(Marshal(s)))
-
 			got, err := Unmarshal(want)
 			require.NoError(t, err)
-			require.Equal(t, hex.EncodeToString(want), hex.EncodeToString(Marshal(got)))
-			require.Equal(t, s.Count, got.Count)
+			require.True(t, Equal(s, got), "read %v, want %v", got, s)
+
+			// What is written says the same, with the reference's own lookup tables.
+			ours := schemafb.GetRootAsSchema(Marshal(s), 0)
+			theirs := schemafb.GetRootAsSchema(want, 0)
+			require.Equal(t, lookupOf(theirs), lookupOf(ours))
+			again, err := Unmarshal(Marshal(got))
+			require.NoError(t, err)
+			require.True(t, Equal(s, again))
+			require.Equal(t, Marshal(s), Marshal(got), "equal schemas are equal bytes")
 		})
 	}
+}
+
+func lookupOf(s *schemafb.Schema) (numbers [2][]uint32) {
+	l := s.FieldLookup(nil)
+	for i := range l.BucketsLength() {
+		numbers[0] = append(numbers[0], l.Buckets(i))
+	}
+	for i := range l.EntriesLength() {
+		numbers[1] = append(numbers[1], l.Entries(i))
+	}
+	return numbers
+}
+
+// TestNumbersOfTheSchemaFile: types and kinds have the names and numbers of docs/format/schema.fbs.
+func TestNumbersOfTheSchemaFile(t *testing.T) {
+	require.Len(t, schemafb.EnumNamesBasicType, int(Union)+1)
+	for b := Unit; b <= Union; b++ {
+		require.Equal(t, schemafb.BasicType(b).String(), b.String())
+	}
+	require.Len(t, schemafb.EnumNamesPropertyValueKind, int(PropertyAnyValue)+1)
+	require.Equal(t, schemafb.PropertyValueKindNull, schemafb.PropertyValueKind(PropertyNull))
+	require.Equal(t, schemafb.PropertyValueKindString, schemafb.PropertyValueKind(PropertyString))
+	require.Equal(t, schemafb.PropertyValueKindJsonString, schemafb.PropertyValueKind(PropertyJSON))
+	require.Equal(t, schemafb.PropertyValueKindAnyValueProto, schemafb.PropertyValueKind(PropertyAnyValue))
 }
