@@ -151,8 +151,9 @@ type shardWriters struct {
 	job     *Job
 	options *IngestOptions
 	split   *splitter
-	created uint64
-	open    map[string]*openShard
+	// created is the creation time of the first record, createdLast that of the last one.
+	created, createdLast uint64
+	open                 map[string]*openShard
 	// finished shards, and all objects that exist because of this ingestion.
 	entries []*manifest.Entry
 	objects []string
@@ -180,7 +181,8 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 		created = t.cat.opts.Now()
 	}
 	return &shardWriters{
-		table: t, job: j, options: o, split: newSplitter(t), created: Ticks(created), open: map[string]*openShard{},
+		table: t, job: j, options: o, split: newSplitter(t), created: Ticks(created), createdLast: Ticks(created),
+		open: map[string]*openShard{},
 	}
 }
 
@@ -233,7 +235,7 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 	writer, err := shardfmt.NewWriter(ctx, w.table.cat.client, w.table.VaultFolder()+name+".amudai.shard",
 		w.table.schema.Shard, shardfmt.WriterOptions{
 			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
-			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.created,
+			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
 			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
 			FieldIDs: w.table.schema.IDs, Bloom: w.options.Bloom,
 		})

@@ -120,6 +120,19 @@ func (t *Table) schemaByID(id int) (*manifest.TableSchema, error) {
 	return nil, fmt.Errorf("table %s: schema %d: %w", t.name, id, ErrNotFound)
 }
 
+// Schemas are all schemas that the table has had, the current one among them.
+func (t *Table) Schemas() ([]*manifest.TableSchema, error) {
+	var out []*manifest.TableSchema
+	for _, sc := range t.ice.Metadata().Schemas() {
+		s, err := t.schemaByID(sc.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
 // bind ties filter and selection to the schema.
 func (p *Plan) bind() error {
 	if p.options.Where != nil {

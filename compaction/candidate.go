@@ -29,6 +29,7 @@ type candidate struct {
 	stored   int64
 	metadata int64
 	sequence int64
+	shape    int64
 	created  manifest.CreationRange
 	flags    manifest.Flags
 	// ranges of the watched columns.
@@ -88,7 +89,7 @@ func newCandidate(e *manifest.Entry, vault string, columns []watch) candidate {
 		name: strings.Clone(name), inVault: inVault,
 		stripes: int32(e.Stripes), objects: int32(e.Objects), root: e.RootBytes, records: e.Records,
 		deleted: e.Deleted, stored: e.StoredBytes, metadata: e.MetadataBytes, sequence: e.Sequence,
-		created: e.Created, flags: e.Flags,
+		shape: e.Shape, created: e.Created, flags: e.Flags,
 	}
 	for i, w := range columns {
 		c.ranges[i] = rangeOf(w.node, e.Columns[w.id], w.id, e)
@@ -145,12 +146,16 @@ type class struct {
 	partition  map[int]any
 	text       string
 	deleted    bool
+	need       need
 	candidates []candidate
 }
 
-// classKey names what must be equal among the inputs of a merge.
-func classKey(e *manifest.Entry) string {
+// classKey names what must be equal among the inputs of a group.
+func classKey(e *manifest.Entry, need need) string {
 	key := fmt.Sprintf("%d/%s", e.SpecID, partitionText(e.Partition))
+	if need != noNeed {
+		return fmt.Sprintf("%s/rebuild/%d", key, need)
+	}
 	if e.Deleted > 0 {
 		key += "/deleted"
 	}

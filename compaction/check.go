@@ -16,22 +16,18 @@ import (
 // ErrContent: a merged shard does not hold the rows of its inputs.
 var ErrContent = errors.New("a merge has changed rows")
 
-// checkContent reads the inputs and the merged shard and compares their rows, in order.
-func checkContent(ctx context.Context, t *catalog.Table, g *Group, merged *manifest.Entry) error {
-	inputs := make([]*manifest.Entry, len(g.inputs))
-	for i, in := range g.inputs {
-		inputs[i] = &manifest.Entry{Path: g.Inputs[i], Format: manifest.Format, RootBytes: in.root, Records: in.records}
-	}
-	before, err := contentHashes(ctx, t, inputs)
+// checkContent reads the inputs and what was written of them and compares their rows, in order.
+func checkContent(ctx context.Context, t *catalog.Table, g *Group, written []*manifest.Entry) error {
+	before, err := contentHashes(ctx, t, g.entries())
 	if err != nil {
 		return err
 	}
-	after, err := contentHashes(ctx, t, []*manifest.Entry{merged})
+	after, err := contentHashes(ctx, t, written)
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(before, after) {
-		return fmt.Errorf("%w: %s holds other values than its %d inputs", ErrContent, merged.Path, len(inputs))
+		return fmt.Errorf("%w: %s holds other values than its %d inputs", ErrContent, written[0].Path, len(g.inputs))
 	}
 	return nil
 }

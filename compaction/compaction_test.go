@@ -219,7 +219,7 @@ func TestCheck(t *testing.T) {
 	other := &manifest.Entry{Path: swapped.Inputs[1], Format: manifest.Format, RootBytes: swapped.inputs[1].root, Records: 10}
 	one := swapped
 	one.Inputs, one.inputs = swapped.Inputs[:1], swapped.inputs[:1]
-	if err := checkContent(ctx, tbl, &one, other); !errors.Is(err, ErrContent) {
+	if err := checkContent(ctx, tbl, &one, []*manifest.Entry{other}); !errors.Is(err, ErrContent) {
 		t.Errorf("other rows pass for the same: %v", err)
 	}
 	report, err := Compact(ctx, tbl, Policy{}, Options{Check: true})

@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,10 +39,27 @@ type Result struct {
 	Before bool `json:"before,omitempty"`
 }
 
-// Execute merges one group: a job, a new root, one snapshot. If an input is no longer live when the snapshot is
+// Execute does the work of one group: a job, new objects, one snapshot. A concatenation that the inputs' schemas don't allow becomes
+// a rebuild, if the policy allows one. If an input is no longer live when the snapshot is
 // committed the error is catalog.ErrConflict, the table is as the other writer left it, and the new root is
 // deleted again.
 func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
+	policy = policy.withDefaults()
+	if g.Mode == Rebuild {
+		return rebuild(ctx, t, g, policy, o)
+	}
+	result, err := concatenate(ctx, t, g, policy, o)
+	if errors.Is(err, ErrNeedsRebuild) && !policy.NoRebuild {
+		g.Mode, g.BytesMoved = Rebuild, g.Bytes
+		if o.JobID != "" {
+			o.JobID += "-rebuild" // the first attempt has used up the id
+		}
+		return rebuild(ctx, t, g, policy, o)
+	}
+	return result, err
+}
+
+func concatenate(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
 	var out string
 	j, before, err := t.BeginJob(ctx, catalog.JobCompact, o.JobID, g.Inputs, func(attempt string) []string {
 		out = t.VaultFolder() + attempt + ".amudai.shard"
@@ -54,7 +72,7 @@ func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o O
 	if before != nil {
 		return &Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
 	}
-	committed, err := concat(ctx, t, j, g, out, policy.withDefaults(), o.Check)
+	committed, err := concat(ctx, t, j, g, out, policy, o.Check)
 	if err != nil {
 		j.Fail(ctx, []string{out})
 		return nil, err
@@ -82,7 +100,7 @@ func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, out
 		return nil, fmt.Errorf("%s: %d live records were merged into %d", out, g.Records, e.Records)
 	}
 	if check {
-		if err := checkContent(ctx, t, g, e); err != nil {
+		if err := checkContent(ctx, t, g, []*manifest.Entry{e}); err != nil {
 			return nil, err
 		}
 	}
@@ -137,6 +155,8 @@ func mergeInputs(ctx context.Context, t *catalog.Table, g *Group) ([]merge.Input
 type Report struct {
 	Plan    *Plan    `json:"plan"`
 	Results []Result `json:"results"`
+	// Failed are groups that could not be done; the others went on.
+	Failed []Failure `json:"failed,omitempty"`
 	// Lost counts groups whose inputs another writer took; they were planned anew.
 	Lost int `json:"lost"`
 	// ShardsBefore and ShardsAfter are live shards; BytesMoved data bytes rewritten.
@@ -145,11 +165,21 @@ type Report struct {
 	BytesMoved   int64 `json:"bytes_moved"`
 }
 
+// Failure is a group that could not be done, and why. Its inputs are live as before.
+type Failure struct {
+	Inputs []string `json:"inputs"`
+	Error  string   `json:"error"`
+}
+
+// ErrGroups: some groups could not be done, see Report.Failed.
+var ErrGroups = errors.New("some groups could not be compacted")
+
 // maxReplans bounds how often a lost race is settled by planning again.
 const maxReplans = 3
 
 // Compact plans and executes until a plan has run through. A race that planning again can't settle is
-// catalog.ErrConflict; the groups done before it stand.
+// catalog.ErrConflict; the groups done before it stand. A group that fails for another reason does not keep the others from
+// being done: the error is ErrGroups then, with the first one's reason.
 func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*Report, error) {
 	report := &Report{}
 	for n := 0; ; n++ {
@@ -173,14 +203,20 @@ func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*
 }
 
 func (r *Report) execute(ctx context.Context, t *catalog.Table, plan *Plan, policy Policy, o Options) error {
+	var failed error
 	for i := range plan.Groups {
 		one := o
 		if o.JobID != "" {
 			one.JobID = fmt.Sprintf("%s-%d", o.JobID, len(r.Results))
 		}
 		result, err := Execute(ctx, t, &plan.Groups[i], policy, one)
-		if err != nil {
+		if errors.Is(err, catalog.ErrConflict) || err != nil && ctx.Err() != nil {
 			return err
+		}
+		if err != nil {
+			r.Failed = append(r.Failed, Failure{Inputs: plan.Groups[i].Inputs, Error: err.Error()})
+			failed = cmp.Or(failed, fmt.Errorf("%w: %w", ErrGroups, err))
+			continue
 		}
 		r.Results = append(r.Results, *result)
 		r.BytesMoved += result.BytesMoved
@@ -188,5 +224,5 @@ func (r *Report) execute(ctx context.Context, t *catalog.Table, plan *Plan, poli
 			o.Progress(i+1, len(plan.Groups))
 		}
 	}
-	return nil
+	return failed
 }

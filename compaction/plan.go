@@ -14,8 +14,13 @@ import (
 // Mode is how a group is merged.
 type Mode string
 
-// Concat copies metadata and moves no data.
-const Concat Mode = "concat"
+// The modes, the cheapest first.
+const (
+	// Concat copies metadata and moves no data.
+	Concat Mode = "concat"
+	// Rebuild reads the live rows by the table's schema and writes them anew.
+	Rebuild Mode = "rebuild"
+)
 
 // Group is a set of shards that should become one.
 type Group struct {
@@ -27,7 +32,7 @@ type Group struct {
 	// Records are live records, Bytes what the inputs store.
 	Records int64 `json:"records"`
 	Bytes   int64 `json:"bytes"`
-	// BytesMoved are bytes of data to be read and written again: none for Concat.
+	// BytesMoved are bytes of data to be read and written again: none for Concat, what the inputs store for Rebuild.
 	BytesMoved int64 `json:"bytes_moved"`
 	// MetadataBytes will be copied.
 	MetadataBytes int64 `json:"metadata_bytes"`
@@ -72,7 +77,11 @@ func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error
 	}
 	p := planner{
 		policy: policy.withDefaults(), vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{},
-		plan: &Plan{SnapshotID: t.Head(), Left: map[string]int{}},
+		plan: &Plan{SnapshotID: t.Head(), Left: map[string]int{}}, fields: len(t.Schema().Fields),
+	}
+	var err error
+	if p.unmergeable, err = unmergeable(t); err != nil {
+		return nil, err
 	}
 	for e, err := range t.BriefEntries(ctx, catalog.At{}, watchedIDs(p.columns)) {
 		if err != nil {
@@ -93,26 +102,31 @@ type planner struct {
 	columns []watch
 	plan    *Plan
 	classes map[string]*class
+	// unmergeable are the shapes that no concatenation brings to the table's schema.
+	unmergeable map[int64]bool
+	// fields of the table at the top level.
+	fields int
 }
 
 // sort puts an entry into its class, or counts why it is left alone.
 func (p *planner) sort(e *manifest.Entry) {
 	p.plan.Shards++
-	if why := p.unfit(e); why != "" {
+	need := p.needOf(e)
+	if why := p.unfit(e, need); why != "" {
 		p.plan.Left[why]++
 		return
 	}
-	key := classKey(e)
+	key := classKey(e, need)
 	c := p.classes[key]
 	if c == nil {
-		c = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0}
+		c = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0, need: need}
 		p.classes[key] = c
 	}
 	c.candidates = append(c.candidates, newCandidate(e, p.vault, p.columns))
 }
 
 // unfit says why an entry is no candidate, "" if it is one.
-func (p *planner) unfit(e *manifest.Entry) string {
+func (p *planner) unfit(e *manifest.Entry, need need) string {
 	switch {
 	case !e.IsShard():
 		return "no shard, but " + strings.ToLower(e.Format)
@@ -122,6 +136,14 @@ func (p *planner) unfit(e *manifest.Entry) string {
 		return "tagged"
 	case e.Flags.Has(manifest.Adopted) && !p.policy.External:
 		return "adopted"
+	case need == noNeed && p.policy.NoConcat:
+		return "concat is not allowed"
+	case need != noNeed && p.policy.NoRebuild:
+		return "needs a rebuild (" + need.String() + "), which is not allowed"
+	case need != noNeed && !e.Created.Known():
+		return "needs a rebuild (" + need.String() + "), and its creation time is unknown"
+	case need == deletedRecords || need == smallStripes:
+		return ""
 	case e.Records >= p.policy.TargetRecords || e.Records+e.Deleted > p.policy.MaxRows:
 		return "has the target records"
 	case e.StoredBytes >= p.policy.TargetSize:
@@ -155,6 +177,9 @@ func (p *planner) close(c *class, r *run, why string) {
 	switch n := len(r.inputs); {
 	case n == 0:
 		return
+	case c.need != noNeed:
+		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, why))
+		return
 	case n < p.policy.MinInputs:
 		p.plan.Left[fmt.Sprintf("fewer than %d neighbours", p.policy.MinInputs)] += n
 		return
@@ -165,10 +190,15 @@ func (p *planner) close(c *class, r *run, why string) {
 		Reason: fmt.Sprintf("%d shards below the target; ends because of %s", len(r.inputs), why),
 		Loss:   pruningLoss(p.columns, r.inputs),
 	}
-	for i := range r.inputs {
-		g.Inputs = append(g.Inputs, p.path(&r.inputs[i]))
+	p.plan.Groups = append(p.plan.Groups, p.named(g))
+}
+
+// named fills in the paths of a group's inputs.
+func (p *planner) named(g Group) Group {
+	for i := range g.inputs {
+		g.Inputs = append(g.Inputs, p.path(&g.inputs[i]))
 	}
-	p.plan.Groups = append(p.plan.Groups, g)
+	return g
 }
 
 // path is the root of a candidate.

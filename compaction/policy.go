@@ -24,6 +24,15 @@ type Policy struct {
 	MaxCreationRange time.Duration
 	// MaxStripes, MaxMetadataBytes and MaxObjects cap a merged root.
 	MaxStripes, MaxMetadataBytes, MaxObjects int64
+	// NoConcat and NoRebuild forbid a kind of work.
+	NoConcat, NoRebuild bool
+	// RebuildAll plans every shard below the target as a rebuild, whether or not it needs one.
+	RebuildAll bool
+	// RebuildDeletedRatio is the share of deleted records from which on a shard is rebuilt.
+	RebuildDeletedRatio float64
+	// RebuildStripes is the number of stripes from which on a shard of small ones is rebuilt, if that makes them
+	// at least StripeGrowth times as large.
+	RebuildStripes int64
 	// Tagged and External admit shards with standard properties, and adopted ones.
 	Tagged, External bool
 }
@@ -41,6 +50,13 @@ const (
 	// DefaultMaxObjects: readers of the reference implementation keep each object open, and 1,024 open files
 	// are a usual limit.
 	DefaultMaxObjects = 900
+	// DefaultRebuildDeletedRatio: reading past a tenth of the rows costs less than writing the other nine.
+	DefaultRebuildDeletedRatio = 0.1
+	// DefaultRebuildStripes: so many small stripes cost a scan of one column as many requests.
+	DefaultRebuildStripes = 64
+	// StripeGrowth bounds how often a record is rewritten: stripes become at least so many times as large each time, so a
+	// record is rewritten at most log₈(records of a full stripe) times, 7 times, over its life.
+	StripeGrowth = 8
 )
 
 // withDefaults fills in what is zero.
@@ -56,6 +72,10 @@ func (p Policy) withDefaults() Policy {
 	fill(&p.MaxStripes, DefaultMaxStripes)
 	fill(&p.MaxMetadataBytes, DefaultMaxMetadataBytes)
 	fill(&p.MaxObjects, DefaultMaxObjects)
+	fill(&p.RebuildStripes, DefaultRebuildStripes)
+	if p.RebuildDeletedRatio == 0 {
+		p.RebuildDeletedRatio = DefaultRebuildDeletedRatio
+	}
 	if p.MinInputs == 0 {
 		p.MinInputs = DefaultMinInputs
 	}
@@ -73,10 +93,12 @@ func (p Policy) Validate() error {
 	d := p.withDefaults()
 	switch {
 	case d.TargetRecords < 0 || d.TargetSize < 0 || d.MaxRows < 0 || d.MaxStripes < 0 || d.MaxMetadataBytes < 0 ||
-		d.MaxObjects < 0 || d.MaxCreationRange < 0:
+		d.MaxObjects < 0 || d.MaxCreationRange < 0 || d.RebuildStripes < 0:
 		return fmt.Errorf("%w: a limit is negative", ErrPolicy)
 	case d.MinInputs < 2:
 		return fmt.Errorf("%w: min-inputs is %d; a merge has 2 inputs at least", ErrPolicy, d.MinInputs)
+	case !(d.RebuildDeletedRatio > 0 && d.RebuildDeletedRatio <= 1):
+		return fmt.Errorf("%w: rebuild-deleted-ratio is %v; it is a share above 0 and up to 1", ErrPolicy, d.RebuildDeletedRatio)
 	case d.MaxInputs < d.MinInputs:
 		return fmt.Errorf("%w: max-inputs %d is less than min-inputs %d", ErrPolicy, d.MaxInputs, d.MinInputs)
 	}
@@ -89,7 +111,8 @@ const PropertyPrefix = "shardcat.compaction."
 // Settings are the names under which a policy is written in table properties and configuration.
 var Settings = []string{
 	"target-records", "target-size", "max-rows", "min-inputs", "max-inputs", "max-creation-range",
-	"max-stripes", "max-metadata-bytes", "max-objects", "tagged", "external",
+	"max-stripes", "max-metadata-bytes", "max-objects", "allow-concat", "allow-rebuild", "rebuild-deleted-ratio", "rebuild-stripes",
+	"tagged", "external",
 }
 
 // PolicyOf reads the policy of a table from its properties.
@@ -129,6 +152,14 @@ func (p *Policy) Set(name, text string) error {
 		p.MaxMetadataBytes, err = parseSize(text)
 	case "max-objects":
 		p.MaxObjects, err = parseSize(text)
+	case "allow-concat":
+		p.NoConcat, err = parseForbidden(text)
+	case "allow-rebuild":
+		p.NoRebuild, err = parseForbidden(text)
+	case "rebuild-deleted-ratio":
+		p.RebuildDeletedRatio, err = strconv.ParseFloat(text, 64)
+	case "rebuild-stripes":
+		p.RebuildStripes, err = parseSize(text)
 	case "tagged":
 		p.Tagged, err = strconv.ParseBool(text)
 	case "external":
@@ -140,6 +171,12 @@ func (p *Policy) Set(name, text string) error {
 		return fmt.Errorf("%w: %s %q: %w", ErrPolicy, name, text, err)
 	}
 	return nil
+}
+
+// parseForbidden reads whether something is allowed and gives the opposite.
+func parseForbidden(text string) (bool, error) {
+	allowed, err := strconv.ParseBool(text)
+	return !allowed && err == nil, err
 }
 
 var units = []struct {

@@ -59,6 +59,7 @@ func describe(ctx context.Context, root *meta.Root, ids []int) (*describer, erro
 		return nil, err
 	}
 	d.stored = storage{objects: map[string]int64{root.URL(): root.Size()}, bytes: root.Size()}
+	e.Shape = Shape(s, ids)
 	for _, f := range s.Fields {
 		if err := d.field(f, scope{expected: dir.TotalRecordCount, whole: true, bounded: true}); err != nil {
 			return nil, err

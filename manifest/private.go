@@ -12,6 +12,7 @@ const (
 	fieldFlags
 	fieldStoredBytes
 	fieldObjects
+	fieldShape
 
 	firstPrivateField = fieldCreation
 	lastPrivateField  = 2147480063
@@ -65,7 +66,9 @@ type Private struct {
 	MetadataBytes int64
 	// StoredBytes and Objects count everything that the root reaches, the root included.
 	StoredBytes, Objects int64
-	Flags                Flags
+	// Shape is the fingerprint of the shard's schema, see Shape; 0 where the entry does not tell.
+	Shape int64
+	Flags Flags
 }
 
 // addTo writes the private block into an entry's bounds.
@@ -80,6 +83,9 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 	put(fieldFlags, int64(p.Flags), int64(p.Flags))
 	put(fieldStoredBytes, p.StoredBytes, p.StoredBytes)
 	put(fieldObjects, p.Objects, p.Objects)
+	if p.Shape != 0 {
+		put(fieldShape, p.Shape, p.Shape)
+	}
 }
 
 // privateOf reads the private block of an entry's bounds. What is missing or malformed is zero: an entry that
@@ -93,6 +99,7 @@ func privateOf(lower, upper map[int][]byte) Private {
 		MetadataBytes: low(fieldMetadataBytes),
 		StoredBytes:   low(fieldStoredBytes),
 		Objects:       low(fieldObjects),
+		Shape:         low(fieldShape),
 		Flags:         Flags(low(fieldFlags)),
 	}
 }

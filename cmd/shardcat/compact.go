@@ -23,9 +23,11 @@ func (a *app) compactCommand() *cobra.Command {
 	var all, dryRun, check bool
 	cmd := &cobra.Command{
 		Use:   "compact T|--all",
-		Short: "Merge small shards without moving data",
-		Long:  "Merge small shards by listing their stripes in one new root, and replace them by it in one snapshot. No data is read or written.",
-		Args:  between(0, 1),
+		Short: "Merge small shards without moving data, and rebuild what can't be merged",
+		Long: "Merge small shards by listing their stripes in one new root, and replace them by it in one snapshot: no data is read or written. " +
+			"Shards of a schema that can't be concatenated with the table's, with many deleted records or with many small stripes are " +
+			"written anew instead, unless the policy forbids it.",
+		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == all {
 				return usagef("one table or --all is needed")

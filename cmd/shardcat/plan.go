@@ -22,14 +22,11 @@ func (f *policyFlags) add(cmd *cobra.Command) {
 	for _, name := range compaction.Settings {
 		f.flags[name] = cmd.Flags().String(name, "", "policy for this run (default: property "+compaction.PropertyPrefix+name+" of the table)")
 	}
-	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto or concat")
+	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat or rebuild: auto rebuilds what can't be concatenated, rebuild writes every shard below the target anew")
 }
 
 // policy is the table's policy with the flags put over it.
 func (f *policyFlags) policy(t *catalog.Table) (compaction.Policy, error) {
-	if f.mode != "auto" && f.mode != string(compaction.Concat) {
-		return compaction.Policy{}, usagef("invalid argument %q for --mode: auto or concat", f.mode)
-	}
 	p, err := compaction.PolicyOf(t.Properties())
 	if err != nil {
 		return p, err
@@ -40,6 +37,17 @@ func (f *policyFlags) policy(t *catalog.Table) (compaction.Policy, error) {
 				return p, usageError{err}
 			}
 		}
+	}
+	switch compaction.Mode(f.mode) {
+	case "auto":
+	case compaction.Concat:
+		p.NoRebuild = true
+	case compaction.Rebuild:
+		p.RebuildAll = true
+	case "pack":
+		return p, usagef("--mode pack is not built yet: auto, concat or rebuild")
+	default:
+		return p, usagef("invalid argument %q for --mode: auto, concat or rebuild", f.mode)
 	}
 	return p, asUsage(p.Validate(), compaction.ErrPolicy)
 }

@@ -1,0 +1,191 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// RewriteOptions of Rewrite. The zero value is valid.
+type RewriteOptions struct {
+	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
+	ShardRows  int64
+	StripeRows int
+	// Profile of the blocks.
+	Profile encode.Profile
+	// Progress, if not nil, is told how many rows were written so far.
+	Progress func(rows int64)
+}
+
+// Rewritten is what Rewrite wrote: entries to commit with Job.Replace, and every object that exists because of it.
+type Rewritten struct {
+	Entries []*manifest.Entry
+	Objects []string
+	Rows    int64
+}
+
+// Rewrite reads the live rows of shards by the table's current schema, in the order given, and writes them as new shards
+// of the table's current partition spec, under the job's outputs (see Table.Outputs). Deleted records, columns that the table
+// dropped and the shards' old form are gone afterwards. The new shards carry the creation range of the old ones together and those of
+// their properties that are not the writer's own. Shards of which that is not known, and shards with metadata that
+// this version does not know, are refused: ErrUnsafe. Nothing is committed; after an error Objects tells what to delete.
+func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOptions) (*Rewritten, error) {
+	t, done := j.table, &Rewritten{}
+	ingest := IngestOptions{ShardRows: o.ShardRows, StripeRows: o.StripeRows, Profile: o.Profile}
+	if err := t.carryOver(ctx, shards, &ingest); err != nil {
+		return done, err
+	}
+	created, err := createdOf(shards)
+	if err != nil {
+		return done, err
+	}
+	plan, err := t.PlanOf(shards, ScanOptions{Ordered: true})
+	if err != nil {
+		return done, err
+	}
+	w := newShardWriters(t, j, &ingest)
+	w.created, w.createdLast = uint64(created.First), uint64(created.Last)
+	for b, err := range plan.Run(ctx, nil) {
+		if err == nil {
+			err = w.write(ctx, b)
+		}
+		if err != nil {
+			w.abort()
+			done.Objects = w.objects
+			return done, err
+		}
+		done.Rows += b.NumRows()
+		if o.Progress != nil {
+			o.Progress(done.Rows)
+		}
+	}
+	done.Entries, err = w.close(ctx)
+	if err != nil {
+		w.abort()
+	}
+	done.Objects = w.objects
+	return done, err
+}
+
+// Outputs names what an attempt of a job writes: roots and data under names that begin with the attempt. It is for BeginJob.
+func (t *Table) Outputs(attempt string) []string { return t.outputsOf(attempt) }
+
+// createdOf is the creation range of shards together.
+func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
+	var created manifest.CreationRange
+	for _, e := range shards {
+		switch {
+		case e.Records == 0 && !e.Created.Known():
+			continue
+		case !e.Created.Known():
+			return created, fmt.Errorf("%w: %s does not say when its records were created; written anew they would get a time that is made up",
+				ErrUnsafe, e.Path)
+		case !created.Known():
+			created = e.Created
+		default:
+			created = created.Union(e.Created)
+		}
+	}
+	return created, nil
+}
+
+// carryOver takes from the shards what their rows don't tell: properties, and which columns have Bloom filters.
+func (t *Table) carryOver(ctx context.Context, shards []*manifest.Entry, o *IngestOptions) error {
+	o.Bloom = map[string]float64{}
+	c := carrying{table: t, options: o, seen: map[string]bool{}, shape: manifest.Shape(t.schema.Shard, t.schema.IDs)}
+	for _, e := range shards {
+		if err := c.shard(ctx, e); err != nil {
+			return err
+		}
+	}
+	if len(c.arrow) == 1 && !c.reshaped {
+		o.Properties = append(o.Properties, c.arrow...)
+	}
+	return nil
+}
+
+type carrying struct {
+	table   *Table
+	options *IngestOptions
+	seen    map[string]bool
+	shape   int64
+	// arrow are the different original Arrow schemas; one is kept if it is the only one and still that of the rows.
+	arrow    []*metapb.NameValuePair
+	reshaped bool
+}
+
+func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
+	if !e.IsShard() {
+		return nil
+	}
+	shard, err := c.table.openShard(ctx, e.Path, e.RootBytes)
+	if err != nil {
+		return err
+	}
+	properties, err := shard.Root().Properties(ctx)
+	if err != nil {
+		return err
+	}
+	if meta.HasUnknown(shard.Root().Directory()) || properties != nil && meta.HasUnknown(properties) {
+		return fmt.Errorf("%w: %s has metadata of a kind that this version does not know and would lose", ErrUnsafe, e.Path)
+	}
+	c.reshaped = c.reshaped || e.Shape != c.shape
+	o := c.options
+	o.StandardProperties = append(o.StandardProperties, c.fresh("standard", properties.GetStandardProperties())...)
+	for _, p := range c.fresh("custom", properties.GetCustomProperties()) {
+		switch {
+		case p.GetName() == meta.PropertyArrowSchema:
+			c.arrow = append(c.arrow, p)
+		case !strings.HasPrefix(p.GetName(), "shardcat."): // the writer makes its own
+			o.Properties = append(o.Properties, p)
+		}
+	}
+	return c.blooms(ctx, shard, e)
+}
+
+// fresh are the pairs of a bag that no earlier shard had.
+func (c *carrying) fresh(bag string, pairs []*metapb.NameValuePair) (out []*metapb.NameValuePair) {
+	for _, p := range pairs {
+		if key := bag + string(meta.Marshal(p)); !c.seen[key] {
+			c.seen[key] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// blooms asks for filters of the columns that have one in the first stripe of the shard.
+func (c *carrying) blooms(ctx context.Context, shard *shardfmt.Shard, e *manifest.Entry) error {
+	if len(shard.Stripes()) == 0 {
+		return nil
+	}
+	ids, err := c.table.ShardFieldIDs(ctx, e.Path, e.RootBytes)
+	if err != nil {
+		return err
+	}
+	nodes := map[int]uint32{}
+	for node, id := range ids {
+		if id != 0 {
+			nodes[id] = uint32(node)
+		}
+	}
+	c.table.schema.Shard.Walk(func(path string, n *schema.Node) bool {
+		node, ok := nodes[c.table.schema.IDs[n.ID]]
+		if _, known := c.options.Bloom[path]; !ok || known || err != nil || len(n.Children) > 0 {
+			return err == nil
+		}
+		d, readErr := shard.FieldStats(ctx, 0, node)
+		if err = readErr; d.GetMembershipFilters().GetSbbf() != nil {
+			c.options.Bloom[path] = 0
+		}
+		return err == nil
+	})
+	return err
+}

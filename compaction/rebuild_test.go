@@ -1,0 +1,164 @@
+package compaction
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// wider has a list that earlier shards lack: no descriptor can stand for it.
+func wider() *schema.Schema {
+	s := fields()
+	s.Fields = append(s.Fields, &schema.Node{Name: "marks", Basic: schema.List, Nullable: true,
+		Children: []*schema.Node{{Name: "item", Basic: schema.Int64, Signed: true, Nullable: true}}})
+	s.Number()
+	return s
+}
+
+func widerRows(first, n int) *source {
+	var out []string
+	for i := first; i < first+n; i++ {
+		out = append(out, fmt.Sprintf(`{"id":%d,"name":"n","tags":["a"],"marks":[%d]}`, i, i))
+	}
+	return &source{wider(), "[" + strings.Join(out, ",") + "]"}
+}
+
+// entriesOf are the live entries of a table.
+func entriesOf(t *testing.T, tbl *catalog.Table) (out []*manifest.Entry) {
+	t.Helper()
+	for e, err := range tbl.Entries(ctx, catalog.At{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// A column that old shards can't be given by metadata alone must not stop compaction: they are planned as a rebuild, never as a
+// merge that then fails.
+func TestAddedListIsPlannedAsRebuild(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 3)
+	if err := tbl.AddColumns(ctx, wider()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if _, err := tbl.Ingest(ctx, widerRows(100+10*i, 10), catalog.IngestOptions{CreationTime: time.Date(2024, 2, 1+i, 0, 0, 0, 0, time.UTC)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := contents(t, tbl)
+	first, err := Compact(ctx, tbl, Policy{}, Options{Check: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modes []Mode
+	for i, r := range first.Results {
+		modes = append(modes, r.Mode)
+		if planned := first.Plan.Groups[i].Mode; planned != r.Mode {
+			t.Errorf("planned as %s, done as %s", planned, r.Mode)
+		}
+	}
+	slices.Sort(modes)
+	if !slices.Equal(modes, []Mode{Concat, Rebuild}) || first.BytesMoved == 0 || first.ShardsAfter != 2 {
+		t.Errorf("%v, %d bytes moved, %d shards", modes, first.BytesMoved, first.ShardsAfter)
+	}
+	second, err := Compact(ctx, tbl, Policy{}, Options{Check: true})
+	if err != nil || second.ShardsAfter != 1 || second.BytesMoved != 0 {
+		t.Errorf("the rebuilt shard does not merge with the others: %+v, %v", second, err)
+	}
+	again := g.load(nil)
+	if got := contents(t, again); !slices.Equal(got, before) {
+		t.Errorf("%d rows became %d others", len(before), len(got))
+	}
+	created := entriesOf(t, again)[0].Created
+	if want := catalog.Ticks(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)); uint64(created.First) != want {
+		t.Errorf("created from %d, want %d", created.First, want)
+	}
+}
+
+func TestRebuildIsRefusedWhereNotAllowed(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 3)
+	if err := tbl.AddColumns(ctx, wider()); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Compact(ctx, tbl, Policy{NoRebuild: true}, Options{})
+	if err != nil || len(report.Results) != 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	left := 0
+	for why, n := range report.Plan.Left {
+		if strings.Contains(why, "not allowed") {
+			left += n
+		}
+	}
+	if left != 3 {
+		t.Errorf("the plan does not say why it leaves 3 shards: %v", report.Plan.Left)
+	}
+}
+
+// A shard of many small stripes is rebuilt once, and then left alone.
+func TestSmallStripesAreRebuilt(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 9)
+	before := contents(t, tbl)
+	policy := Policy{RebuildStripes: 9}
+	for i, want := range []struct {
+		mode    Mode
+		stripes int64
+	}{{Concat, 9}, {Rebuild, 1}} {
+		report, err := Compact(ctx, tbl, policy, Options{Check: true})
+		if err != nil || len(report.Results) != 1 || report.Results[0].Mode != want.mode {
+			t.Fatalf("run %d: %+v, %v", i, report, err)
+		}
+		if e := entriesOf(t, tbl); len(e) != 1 || e[0].Stripes != want.stripes || e[0].Records != 90 {
+			t.Errorf("run %d: %+v", i, e[0])
+		}
+	}
+	report, err := Compact(ctx, tbl, policy, Options{})
+	if err != nil || len(report.Results) != 0 {
+		t.Errorf("rebuilt again: %+v, %v", report, err)
+	}
+	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
+		t.Errorf("%d rows became %d others", len(before), len(got))
+	}
+}
+
+// One group that fails does not keep the others from being done.
+func TestOneFailingGroupStopsNoOther(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create("name")
+	fill(t, tbl, 3)
+	victim := entriesOf(t, tbl)[0]
+	client := tbl.Catalog().Client()
+	folder := tbl.VaultFolder() + "data/" + strings.TrimSuffix(victim.Path[len(tbl.VaultFolder()):], ".amudai.shard") + "/"
+	lost := 0
+	for info, err := range client.List(ctx, folder) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Delete(ctx, info.URL, ""); err != nil {
+			t.Fatal(err)
+		}
+		lost++
+	}
+	if lost == 0 {
+		t.Fatal("no stripe found to lose")
+	}
+	report, err := Compact(ctx, tbl, Policy{RebuildAll: true}, Options{})
+	if !errors.Is(err, ErrGroups) || len(report.Failed) != 1 || len(report.Results) != len(report.Plan.Groups)-1 || len(report.Results) < 3 {
+		t.Errorf("%d of %d groups done, %d failed: %v", len(report.Results), len(report.Plan.Groups), len(report.Failed), err)
+	}
+}
