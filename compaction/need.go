@@ -50,6 +50,8 @@ func (p *planner) needOf(e *manifest.Entry) need {
 		return noNeed
 	case p.unmergeable[e.Shape]:
 		return otherSchema
+	case p.policy.NoRebuild:
+		return noNeed // it can be concatenated all the same
 	case e.Deleted > 0 && float64(e.Deleted) >= p.policy.RebuildDeletedRatio*float64(all):
 		return deletedRecords
 	case e.Stripes >= p.policy.RebuildStripes && e.Stripes >= StripeGrowth*stripesOf(e.Records):
