@@ -8,7 +8,9 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -60,7 +62,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, new(usageError)), isCobraUsage(err), errors.Is(err, catalog.ErrInvalid):
+	case errors.As(err, new(usageError)), errors.As(err, new(*fileformat.OptionError)), errors.Is(err, fileformat.ErrMissing), isCobraUsage(err), errors.Is(err, catalog.ErrInvalid):
 		return exitUsage
 	}
 	for _, class := range []struct {
@@ -72,6 +74,8 @@ func exitCode(ctx context.Context, err error) int {
 		{corrupt.ErrCorrupt, exitCorrupt},
 		{corrupt.ErrUnsupported, exitCorrupt},
 		{foreign.ErrRecord, exitCorrupt},
+		{foreign.ErrUnknownFormat, exitCorrupt},
+		{convert.ErrLossy, exitCorrupt},
 		{catalog.ErrConflict, exitConflict},
 		{catalog.ErrExists, exitConflict},
 		{blobio.ErrExists, exitConflict},

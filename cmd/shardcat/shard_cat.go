@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -55,7 +56,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 					limit = 0
 				}
 			}
-			sink.Original = originalSchema(ctx, shard)
+			sink.Original = convert.OriginalSchema(ctx, shard)
 			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit, sink)
 			return err
 		},

@@ -11,10 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -52,20 +49,6 @@ func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
 	}
 	o.GuidOrder, err = guidOrder(f.guidOrder)
 	return o, err
-}
-
-// originalSchema is the Arrow schema that a shard's records came with, or nil. A property that is none is of
-// no more use than none.
-func originalSchema(ctx context.Context, shard *shardfmt.Shard) *arrow.Schema {
-	p, err := shard.Root().Properties(ctx)
-	if err != nil {
-		return nil
-	}
-	s, err := arrowtype.UnmarshalSchema(meta.Bag(p.CustomProperties).Get(arrowtype.PropertySchema).GetBytesValue())
-	if err != nil {
-		return nil
-	}
-	return s
 }
 
 // printRows writes batches to stdout, after leaving out the first offset rows and at most limit of them (negative:

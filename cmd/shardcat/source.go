@@ -20,7 +20,7 @@ type sourceFlags struct {
 
 func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "format of the files: ndjson, csv, parquet or arrow (default: by their names)")
+	flags.StringVar(&f.format, "format", "", "format of the files: ndjson, csv, parquet, arrow, lance, cole or layer (default: by their names)")
 	flags.StringVar(&f.schema, "schema", "", "schema: a file (JSON or YAML) or the text itself (default: inferred)")
 	flags.StringVar(&f.unknown, "unknown-fields", "error", "a field that the schema lacks: error, extend or drop")
 	flags.IntVar(&f.inferRows, "infer-rows", foreign.DefaultInferRows, "records that inference looks at")
@@ -54,10 +54,10 @@ func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
 
 func inputFormat(name string) (foreign.Format, error) {
 	switch f := foreign.Format(name); f {
-	case "", foreign.NDJSON, foreign.CSV, foreign.Parquet, foreign.Arrow:
+	case "", foreign.NDJSON, foreign.CSV, foreign.Parquet, foreign.Arrow, foreign.Lance, foreign.COLE, foreign.Layer:
 		return f, nil
 	}
-	return "", usagef("invalid argument %q for --format: ndjson, csv, parquet or arrow", name)
+	return "", usagef("invalid argument %q for --format: ndjson, csv, parquet, arrow, lance, cole or layer", name)
 }
 
 func unknownFields(name string) (foreign.UnknownFields, error) {

@@ -23,6 +23,8 @@ type ExportOptions struct {
 	// Original is the Arrow schema that the records came with (property arrow.schema): fields are given
 	// their original types again, as far as they still fit. Dictionaries, runs and views come back plain.
 	Original *arrow.Schema
+	// Strict refuses, with their row, values that would be changed and counted otherwise.
+	Strict bool
 	// Parquet leaves out what Parquet has no type for: unions and structs without fields are refused, spans
 	// are integers, fixed-size lists are lists.
 	Parquet bool
@@ -170,7 +172,7 @@ func (x *exporting) typeFor(n *schema.Node, path string) (arrow.DataType, error)
 	case n.Basic == schema.DateTime:
 		return &arrow.TimestampType{Unit: x.unit, TimeZone: "UTC"}, nil
 	case n.IsTimeSpan() && x.Parquet:
-		x.report.add(path, "a span becomes an integer of 100 ns ticks, labelled KustoTimeSpan", 0)
+		x.report.Add(path, "a span becomes an integer of 100 ns ticks, labelled KustoTimeSpan", 0)
 		return arrow.PrimitiveTypes.Int64, nil
 	case n.IsTimeSpan():
 		return &arrow.DurationType{Unit: x.unit}, nil
@@ -180,7 +182,7 @@ func (x *exporting) typeFor(n *schema.Node, path string) (arrow.DataType, error)
 				return t, nil
 			}
 		}
-		x.report.add(path, "decimals become text", 0)
+		x.report.Add(path, "decimals become text", 0)
 		return arrow.BinaryTypes.String, nil
 	case n.IsDynamic():
 		return extensions.NewJSONType(arrow.BinaryTypes.String)
@@ -213,7 +215,7 @@ func (x *exporting) nestedType(n *schema.Node, path string) (arrow.DataType, err
 	case schema.FixedSizeList:
 		fields[0].Name = "item"
 		if x.Parquet {
-			x.report.add(path, "a fixed-size list becomes a list", 0)
+			x.report.Add(path, "a fixed-size list becomes a list", 0)
 			return arrow.LargeListOfField(fields[0]), nil
 		}
 		return arrow.FixedSizeListOfField(int32(n.FixedSize), fields[0]), nil

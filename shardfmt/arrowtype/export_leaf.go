@@ -79,7 +79,7 @@ func (x *exporting) jsonText(value []byte, p place) []byte {
 	if json.Valid(value) {
 		return value
 	}
-	x.report.add(p.path, "dynamic values that are no JSON text become base64 in a JSON string", 1)
+	x.report.Add(p.path, "dynamic values that are no JSON text become base64 in a JSON string", 1)
 	return append(base64.StdEncoding.AppendEncode([]byte{'"'}, value), '"')
 }
 
@@ -146,6 +146,9 @@ func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p plac
 		v := ticks[i] - epoch
 		if v%perUnit != 0 {
 			cuts++
+			if x.Strict {
+				return 0, p.refuse(i, "%s has digits that %s lacks", timeText(a, ticks[i]), t)
+			}
 		}
 		w := v / perUnit * perTick
 		if w/perTick != v/perUnit {
@@ -155,7 +158,7 @@ func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p plac
 	}
 	out, err := x.ticksAs(t, a, p, value)
 	if cuts > 0 {
-		x.report.add(p.path, fmt.Sprintf("digits that %s doesn't have are cut", t), cuts)
+		x.report.Add(p.path, fmt.Sprintf("digits that %s doesn't have are cut", t), cuts)
 	}
 	return out, err
 }

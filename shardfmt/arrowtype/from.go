@@ -96,7 +96,7 @@ func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, pat
 	default:
 		n.Ext = &schema.Extension{Label: label, Properties: propertiesOf(data, meta)}
 		if !n.IsTimeSpan() && !n.IsDecimal() && !n.IsDynamic() {
-			r.add(path, fmt.Sprintf("extension %s is carried as a label", label), 0)
+			r.Add(path, fmt.Sprintf("extension %s is carried as a label", label), 0)
 		}
 	}
 }
@@ -115,10 +115,10 @@ func fromType(t arrow.DataType, path string, depth int, r *Report) (*schema.Node
 	case arrow.DecimalType:
 		return decimalNode(), nil
 	case *arrow.DictionaryType:
-		r.add(path, "dictionary encoding is left to the shard", 0)
+		r.Add(path, "dictionary encoding is left to the shard", 0)
 		return fromEncoded(t.ValueType, path, depth, r)
 	case *arrow.RunEndEncodedType:
-		r.add(path, "run-end encoding is left to the shard", 0)
+		r.Add(path, "run-end encoding is left to the shard", 0)
 		return fromEncoded(t.Encoded(), path, depth, r)
 	case arrow.ExtensionType:
 		return fromField(arrow.Field{Type: t, Nullable: true}, "", path, depth+1, r)
@@ -182,24 +182,24 @@ func fromTemporal(t arrow.DataType, path string, r *Report) *schema.Node {
 	switch t := t.(type) {
 	case *arrow.TimestampType:
 		if t.TimeZone != "" && t.TimeZone != "UTC" {
-			r.add(path, fmt.Sprintf("time zone %s is not kept, the points in time are", t.TimeZone), 0)
+			r.Add(path, fmt.Sprintf("time zone %s is not kept, the points in time are", t.TimeZone), 0)
 		}
 		return &schema.Node{Basic: schema.DateTime}
 	case *arrow.DurationType:
 		return timeSpanNode()
 	case *arrow.Time32Type, *arrow.Time64Type:
-		r.add(path, "a time of day becomes the span since midnight", 0)
+		r.Add(path, "a time of day becomes the span since midnight", 0)
 		return timeSpanNode()
 	case *arrow.MonthIntervalType:
-		r.add(path, "an interval of months becomes their number", 0)
+		r.Add(path, "an interval of months becomes their number", 0)
 		return part("", schema.Int32)
 	case *arrow.DayTimeIntervalType:
-		r.add(path, "an interval of days and milliseconds becomes a struct of both", 0)
+		r.Add(path, "an interval of days and milliseconds becomes a struct of both", 0)
 		return &schema.Node{Basic: schema.Struct, Children: []*schema.Node{
 			part("days", schema.Int32), part("milliseconds", schema.Int32),
 		}}
 	case *arrow.MonthDayNanoIntervalType:
-		r.add(path, "an interval of months, days and nanoseconds becomes a struct of the three", 0)
+		r.Add(path, "an interval of months, days and nanoseconds becomes a struct of the three", 0)
 		return &schema.Node{Basic: schema.Struct, Children: []*schema.Node{
 			part("months", schema.Int32), part("days", schema.Int32), part("nanoseconds", schema.Int64),
 		}}

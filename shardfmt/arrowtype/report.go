@@ -8,26 +8,35 @@ import (
 
 // Report is what a mapping between Arrow and a shard changes, field by field. Values are kept unless a
 // note says otherwise.
-type Report struct{ Notes []Note }
+type Report struct {
+	Notes []Note `json:"notes"`
+}
 
 // Note is one change.
 type Note struct {
 	// Field is the dotted path of the field.
-	Field string
+	Field string `json:"field"`
 	// What changes, in a few words.
-	What string
+	What string `json:"what"`
 	// Count of the values concerned, 0 where it is the type that changes.
-	Count int64
+	Count int64 `json:"values,omitempty"`
 }
 
-// add notes a change of values, and counts on where the same was noted before.
-func (r *Report) add(field, what string, count int64) {
+// Add notes a change of values, and counts on where the same was noted before.
+func (r *Report) Add(field, what string, count int64) {
 	i := slices.IndexFunc(r.Notes, func(n Note) bool { return n.Field == field && n.What == what })
 	if i < 0 {
 		r.Notes = append(r.Notes, Note{Field: field, What: what})
 		i = len(r.Notes) - 1
 	}
 	r.Notes[i].Count += count
+}
+
+// Merge adds the notes of another report.
+func (r *Report) Merge(other *Report) {
+	for _, n := range other.Notes {
+		r.Add(n.Field, n.What, n.Count)
+	}
 }
 
 // String is one line a note.

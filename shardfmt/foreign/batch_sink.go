@@ -9,11 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -21,7 +19,7 @@ import (
 // known only after the last: records with decimals wait in a temporary file.
 type batchSink struct {
 	format  Format
-	w       io.Writer
+	open    func(*arrow.Schema) (fileformat.Sink, error)
 	schema  *schema.Schema
 	options SinkOptions
 	row     int64
@@ -32,13 +30,13 @@ type batchSink struct {
 
 // exported writes batches in their final types.
 type exported struct {
+	fileformat.Sink
 	exporter *arrowtype.Exporter
-	write    func(arrow.RecordBatch) error
-	close    func() error
 }
 
-func newBatchSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink, error) {
-	sink := &batchSink{format: f, w: w, schema: s, options: o}
+// newBatchSink writes batches to what open starts, once the Arrow schema is known.
+func newBatchSink(f Format, open func(*arrow.Schema) (fileformat.Sink, error), s *schema.Schema, o SinkOptions) (*batchSink, error) {
+	sink := &batchSink{format: f, open: open, schema: s, options: o}
 	// Types that the format lacks are refused now, not at the end.
 	out, err := sink.export(nil)
 	if err != nil {
@@ -55,7 +53,7 @@ func newBatchSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink,
 func (s *batchSink) export(scan decimalScan) (*arrowtype.Exporter, error) {
 	o := arrowtype.ExportOptions{
 		TimeUnit: s.options.TimeUnit, GuidAsString: s.options.GuidAsString,
-		Original: s.options.Original, Parquet: s.format == Parquet,
+		Original: s.options.Original, Parquet: s.format == Parquet, Strict: s.options.Exact,
 	}
 	if scan != nil {
 		o.Decimal = scan.typeOf
@@ -65,33 +63,13 @@ func (s *batchSink) export(scan decimalScan) (*arrowtype.Exporter, error) {
 
 // begin writes the head of the file.
 func (s *batchSink) begin(e *arrowtype.Exporter) error {
-	w := struct{ io.Writer }{s.w} // what a library writes to, it would close
-	s.out = &exported{exporter: e}
-	switch s.format {
-	case Parquet:
-		props := parquet.NewWriterProperties(
-			parquet.WithVersion(parquet.V2_LATEST), parquet.WithCompression(compress.Codecs.Zstd),
-			parquet.WithMaxRowGroupLength(parquetGroup))
-		f, err := pqarrow.NewFileWriter(e.Schema(), w, props, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
-		if err != nil {
-			return err
-		}
-		s.out.write, s.out.close = f.WriteBuffered, f.Close
-	case ArrowStream:
-		f := ipc.NewWriter(w, ipc.WithSchema(e.Schema()))
-		s.out.write, s.out.close = f.Write, f.Close
-	default:
-		f, err := ipc.NewFileWriter(w, ipc.WithSchema(e.Schema()))
-		if err != nil {
-			return err
-		}
-		s.out.write, s.out.close = f.Write, f.Close
+	f, err := s.open(e.Schema())
+	if err != nil {
+		return err
 	}
+	s.out = &exported{exporter: e, Sink: f}
 	return nil
 }
-
-// parquetGroup is how many records a row group has.
-const parquetGroup = 1 << 20
 
 // Write implements Sink.
 func (s *batchSink) Write(batch arrow.RecordBatch) error {
@@ -112,7 +90,26 @@ func (s *batchSink) put(batch arrow.RecordBatch) error {
 	}
 	defer out.Release()
 	s.row += batch.NumRows()
-	return s.out.write(out)
+	return s.located(s.out.Write(out), batch.NumRows())
+}
+
+// located adds the place of the record to an error of a sink of Arrow batches.
+func (s *batchSink) located(err error, rows int64) error {
+	var row *arrowtype.RowError
+	if errors.As(err, &row) {
+		return &RecordError{Input: string(s.format), Row: s.row - rows + row.Row + 1, Field: row.Field, Err: row.Err}
+	}
+	return err
+}
+
+// Report tells what the file does not hold of the records; it is complete after Close.
+func (s *batchSink) Report() *arrowtype.Report {
+	r := &arrowtype.Report{}
+	if s.out != nil {
+		r.Merge(s.out.exporter.Report())
+		r.Merge(s.out.Report())
+	}
+	return r
 }
 
 // Close implements Sink.
@@ -122,13 +119,14 @@ func (s *batchSink) Close() error {
 			return errors.Join(err, s.waiter.close())
 		}
 	}
-	for line := range strings.Lines(s.out.exporter.Report().String()) {
+	err := s.out.Close()
+	for line := range strings.Lines(s.Report().String()) {
 		s.options.Warn(strings.TrimSpace(line))
 	}
 	if s.waiter != nil {
-		return errors.Join(s.out.close(), s.waiter.close())
+		return errors.Join(err, s.waiter.close())
 	}
-	return s.out.close()
+	return err
 }
 
 // release writes what waited, now that the scales are known.

@@ -29,6 +29,7 @@ type batchSource struct {
 	row      int64 // rows of the file before the batch at hand
 	batch    arrow.RecordBatch
 	told     map[string]bool
+	report   arrowtype.Report
 }
 
 // batchFile is one open input.
@@ -45,6 +46,14 @@ func OriginalSchema(s Source) *arrow.Schema {
 		return b.original
 	}
 	return nil
+}
+
+// Report tells what a source changed so far; formats of text change nothing but what they refuse or warn of.
+func Report(s Source) *arrowtype.Report {
+	if b, ok := s.(*batchSource); ok {
+		return &b.report
+	}
+	return &arrowtype.Report{}
 }
 
 // SchemaProperty is the value of the property arrowtype.PropertySchema for a shard made of a source's records,
@@ -148,7 +157,7 @@ func (s *batchSource) open(ctx context.Context) error {
 
 // begin prepares the import of the open input.
 func (s *batchSource) begin() error {
-	o := arrowtype.ImportOptions{DropUnknown: s.options.UnknownFields == DropUnknown}
+	o := arrowtype.ImportOptions{DropUnknown: s.options.UnknownFields == DropUnknown, Strict: s.options.Exact}
 	var err error
 	if s.importer, err = arrowtype.NewImporter(s.file.schema(), s.schema, o); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
@@ -161,12 +170,16 @@ func (s *batchSource) end() error {
 	if s.importer != nil {
 		s.tell(s.importer.Report())
 	}
+	if f, ok := s.file.(columnarFile); ok {
+		s.tell(f.Report())
+	}
 	err := s.file.close()
 	s.file, s.importer = nil, nil
 	return err
 }
 
 func (s *batchSource) tell(r *arrowtype.Report) {
+	s.report.Merge(r)
 	for line := range strings.Lines(r.String()) {
 		if !s.told[line] {
 			s.told[line] = true
@@ -252,9 +265,12 @@ func (s *batchSource) Close() error {
 	return s.end()
 }
 
-// openBatches opens an input of Arrow IPC or Parquet.
+// openBatches opens an input of a format that holds batches.
 func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (f batchFile, err error) {
 	defer guard(&err, in.name)
+	if f := File(o.Format); f != nil {
+		return openColumnar(ctx, sp, f, in, o)
+	}
 	if o.Format == Parquet {
 		return openParquet(ctx, sp, in, o)
 	}

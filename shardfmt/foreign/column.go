@@ -27,6 +27,8 @@ type readState struct {
 	cut       bool // the cut of digits was told
 	// exact is set while a union looks for its variant: numbers must be held as they are written.
 	exact bool
+	// exactTimes refuses times with digits below 100 ns instead of cutting them.
+	exactTimes bool
 }
 
 // cutDigits tells, once, that digits below 100 ns were dropped.

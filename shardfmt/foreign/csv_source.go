@@ -43,7 +43,7 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 	}
 	s.current = ""
 	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
-	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn}
+	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact}
 	for i, f := range s.schema.Fields {
 		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.Field(i), state))
 		s.cells = append(s.cells, cellReader(s.columns[i]))

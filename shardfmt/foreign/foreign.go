@@ -8,6 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -41,6 +43,9 @@ const (
 	Arrow       Format = "arrow"
 	ArrowStream Format = "arrow-stream"
 	Table       Format = "table"
+	Lance       Format = "lance"
+	COLE        Format = "cole"
+	Layer       Format = "layer"
 )
 
 // UnknownFields says what happens to a field of a record that the schema lacks.
@@ -94,6 +99,15 @@ type SourceOptions struct {
 	GuidOrder GuidOrder
 	// BatchRows is the largest batch, DefaultBatchRows if 0.
 	BatchRows int
+	// Exact refuses, with its record, a value of which digits would be cut otherwise.
+	Exact bool
+	// Settings of the format, by the options that it declares (Files).
+	Settings fileformat.Settings
+	// Columns to read, by name, of formats that hold columns; nil reads all.
+	Columns []string
+	// Where leaves out parts of such files that can't hold a record for which it is true. It is bound to Schema.
+	// Records are not filtered one by one.
+	Where *filter.Bound
 	// Stdin is what "-" reads; nothing if nil.
 	Stdin io.Reader
 	// Warn is told, once each, of what is changed in passing: for instance digits below 100 ns that
@@ -132,7 +146,11 @@ func (o SourceOptions) Validate() error {
 	switch o.Format {
 	case "", NDJSON, CSV, Parquet, Arrow, ArrowStream:
 	default:
-		return fmt.Errorf("format: %q is not read, only ndjson, csv, parquet and arrow", o.Format)
+		f := File(o.Format)
+		if f == nil {
+			return fmt.Errorf("format: %q is not read, only ndjson, csv, parquet, arrow, lance, cole and layer", o.Format)
+		}
+		return f.Check()
 	}
 	return nil
 }

@@ -64,6 +64,9 @@ func resolveOne(ctx context.Context, sp *blobio.Client, arg string) ([]input, er
 		if !errors.Is(err, blobio.ErrNotFound) {
 			return nil, err
 		}
+		if f, _ := formatOf(arg); File(f) != nil && File(f).Folders {
+			return []input{{name: display(arg), url: url}}, nil
+		}
 	}
 	return below(ctx, sp, arg, url)
 }
@@ -184,8 +187,15 @@ func formatOf(name string) (Format, bool) {
 	for _, packed := range []string{".gz", ".zst", ".zstd"} {
 		name = strings.TrimSuffix(name, packed)
 	}
-	f, ok := formats[path.Ext(name)]
-	return f, ok
+	if f, ok := formats[path.Ext(name)]; ok {
+		return f, true
+	}
+	for _, f := range Files {
+		if f.Named(name) {
+			return Format(f.Name), true
+		}
+	}
+	return "", false
 }
 
 // FormatOf tells a format by the name of a file.

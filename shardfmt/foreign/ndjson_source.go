@@ -44,7 +44,7 @@ func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjso
 		return nil, err
 	}
 	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
-	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn}
+	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact}
 	s.members = newMembers(s.schema.Fields, s.builder.Field, "", state)
 	return s, nil
 }

@@ -152,7 +152,7 @@ func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
 			return inField(path, "%.60q: %w", t, err)
 		}
 		if cut {
-			if s.exact {
+			if s.exact || s.exactTimes {
 				return inField(path, "%.60q has digits below 100 ns", t)
 			}
 			s.cutDigits(path)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -25,6 +26,12 @@ type SinkOptions struct {
 	GuidAsString bool
 	// Original is the Arrow schema that the records once came with (arrowtype.PropertySchema), or nil.
 	Original *arrow.Schema
+	// Exact refuses, with its record, a value of which digits would be cut otherwise, or that the format does
+	// not hold as it is.
+	Exact bool
+	// Settings of the format, by the options that it declares (Files), and whether it will be read over a network.
+	Settings fileformat.Settings
+	Remote   bool
 	// Warn is told, once each, of what can't be written as it is.
 	Warn func(message string)
 }
@@ -41,8 +48,9 @@ func NewSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink, erro
 		return newCSVSink(w, s, o), nil
 	case Table:
 		return newTableSink(w, s, o), nil
-	case Parquet, Arrow, ArrowStream:
-		return newBatchSink(f, w, s, o)
+	}
+	if HoldsBatches(f) {
+		return newBatchSink(f, func(types *arrow.Schema) (fileformat.Sink, error) { return NewBatchSink(f, w, types, o) }, s, o)
 	}
 	return nil, fmt.Errorf("format %q is not written", f)
 }

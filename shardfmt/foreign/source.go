@@ -43,7 +43,7 @@ func commonFormat(inputs []input) (Format, error) {
 			f, known = NDJSON, true
 		}
 		if !known {
-			return "", fmt.Errorf("%s: its name tells no format: give one of ndjson, csv, parquet, arrow", in.name)
+			return "", fmt.Errorf("%s: its name tells no format: give one of ndjson, csv, parquet, arrow, lance, cole, layer", in.name)
 		}
 		if common != "" && f != common {
 			return "", fmt.Errorf("%s is %s, and %s is %s: one run reads one format", inputs[0].name, common, in.name, f)

@@ -40,26 +40,11 @@ type Options struct {
 	Progress func(bytes int64)
 }
 
-// Finding is one thing that is wrong.
-type Finding struct {
-	// Object is the canonical URL of the object; Offset is in bytes from its start, -1 where none applies.
-	Object string `json:"object"`
-	Offset int64  `json:"offset"`
-	What   string `json:"what"`
-}
-
-// Report is what a verification found.
-type Report struct {
-	OK bool `json:"ok"`
-	// Objects that were reached, the root among them, and Bytes of them that were read and checked.
-	Objects int   `json:"objects"`
-	Bytes   int64 `json:"bytes"`
-	// UnprotectedBytes could change without anything noticing: no checksum covers them, no rule fixes them.
-	UnprotectedBytes int64     `json:"unprotected_bytes"`
-	Errors           []Finding `json:"errors"`
-	// Warnings are no damage: an object that the URL list lacks, an unusual name.
-	Warnings []string `json:"warnings,omitempty"`
-}
+// Finding is one thing that is wrong, Report what a verification found.
+type (
+	Finding = corrupt.Finding
+	Report  = corrupt.Report
+)
 
 // maxFindings ends the list of a report: whoever has a hundred damages needs no second hundred.
 const maxFindings = 100
@@ -95,7 +80,7 @@ type verifier struct {
 // found reports damage at an offset of an object.
 func (v *verifier) found(object string, offset int64, format string, args ...any) {
 	if len(v.report.Errors) < maxFindings {
-		v.report.Errors = append(v.report.Errors, Finding{object, offset, fmt.Sprintf(format, args...)})
+		v.report.Errors = append(v.report.Errors, Finding{Object: object, Offset: offset, What: fmt.Sprintf(format, args...)})
 	}
 }
 

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/shardfmt/convert"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+)
+
+func (a *app) convertCommand() *cobra.Command {
+	var from, to string
+	var o convert.Options
+	var settings formatFlags
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Turn a file of one format into one of another, and tell what that loses",
+		Long: `Turn a file of one format into one of another, and tell what that loses. The formats are ` + formatNames() + `.
+A value that the other format can't hold exactly is refused with its record; --allow-lossy changes and counts it. What is lost of a
+column's type is printed; --strict refuses that too.`,
+		Example: `  shardcat convert sales.parquet sales.col
+  shardcat convert events.ndjson s3://bucket/events.amudai.shard --strict`,
+		Args: exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.From, err = conversionFormat("from", from); err != nil {
+				return err
+			}
+			if o.To, err = conversionFormat("to", to); err != nil {
+				return err
+			}
+			if o.Source.Settings, o.Sink.Settings, err = settings.values(cmd); err != nil {
+				return err
+			}
+			bar := a.bar("convert", "rows", 0)
+			o.Progress = bar.Add
+			r, err := convert.File(cmd.Context(), a.client, args[0], args[1], o)
+			bar.Finish()
+			if err != nil {
+				return asUsage(err, convert.ErrOptions)
+			}
+			return a.printConverted(r)
+		},
+	}
+	settings.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&from, "from", "", "format of IN (default: by its name, else by its bytes)")
+	flags.StringVar(&to, "to", "", "format of OUT (default: by its name)")
+	flags.BoolVar(&o.Strict, "strict", false, "refuse any loss, also of types: a time zone, an encoding (default: losses of types are reported)")
+	flags.BoolVar(&o.AllowLossy, "allow-lossy", false, "change values that OUT can't hold, and count them (default: refuse them)")
+	return cmd
+}
+
+// formatNames lists what convert reads and writes.
+func formatNames() string {
+	names := []string{}
+	for _, f := range convert.Formats {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+func conversionFormat(flag, name string) (foreign.Format, error) {
+	f := foreign.Format(name)
+	if name != "" && !slices.Contains(convert.Formats, f) {
+		return "", usagef("invalid argument %q for --%s: %s", name, flag, formatNames())
+	}
+	return f, nil
+}
+
+func (a *app) printConverted(r *convert.Result) error {
+	if a.json {
+		return a.printJSON(r)
+	}
+	for _, n := range r.Losses {
+		where := ""
+		if n.Field != "" {
+			where = "field " + n.Field + ": "
+		}
+		a.printf("lost: %s%s", where, n.What)
+		if n.Count > 0 {
+			a.printf(" (%d values)", n.Count)
+		}
+		a.printf("\n")
+	}
+	a.printf("%s: %d rows, %s to %s\n", r.Out, r.Rows, r.From, r.To)
+	return nil
+}
+
+// formatFlags are the options that the formats declare, one flag for each name.
+type formatFlags struct{ text map[string]*string }
+
+func (f *formatFlags) add(cmd *cobra.Command) {
+	f.text = map[string]*string{}
+	for _, format := range foreign.Files {
+		for _, o := range format.Options {
+			if f.text[o.Name] == nil && cmd.Flags().Lookup(o.Name) == nil {
+				f.text[o.Name] = cmd.Flags().String(o.Name, "", o.Doc)
+			}
+		}
+	}
+}
+
+// values are the flags that were given, for the formats to read.
+func (f *formatFlags) values(cmd *cobra.Command) (read, write fileformat.Settings, err error) {
+	read, write = fileformat.Settings{}, fileformat.Settings{}
+	for _, format := range foreign.Files {
+		for _, o := range format.Options {
+			if !cmd.Flags().Changed(o.Name) || f.text[o.Name] == nil {
+				continue
+			}
+			if o.Read {
+				read[o.Name] = *f.text[o.Name]
+			}
+			if o.Write {
+				write[o.Name] = *f.text[o.Name]
+			}
+		}
+	}
+	return read, write, nil
+}
