@@ -7,75 +7,27 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	iceio "github.com/apache/iceberg-go/io"
-	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// iceberg-go finds the IO of a location by its scheme, in a registry of the process, and hands it the
-// properties of the catalog. One property names the Client that a catalog was opened with, so that all of
-// Iceberg's reads and writes run through blobio, over as many buckets as there are.
-const spaceProperty = "shardcat.client"
-
 // metadataLimit bounds what is read as one metadata file, manifest or manifest list.
 const metadataLimit = 1 << 30
-
-// routes are the spaces of the open catalogs, by the value of spaceProperty.
-var routes = struct {
-	sync.RWMutex
-	once   sync.Once
-	spaces map[string]*metadataStore
-}{spaces: map[string]*metadataStore{}}
-
-// route makes a Client reachable from iceberg-go and returns its name there.
-func route(s *blobio.Client) string {
-	routes.once.Do(takeSchemes)
-	id := uuid.NewString()
-	routes.Lock()
-	defer routes.Unlock()
-	routes.spaces[id] = &metadataStore{client: s, cache: newFileCache(cacheBytes)}
-	return id
-}
-
-func unroute(id string) {
-	routes.Lock()
-	defer routes.Unlock()
-	delete(routes.spaces, id)
-}
-
-// takeSchemes registers this package for every scheme that locations have. A scheme that the program has
-// registered itself is taken over: two IOs can't stand behind one scheme.
-func takeSchemes() {
-	for _, scheme := range []string{"file", "", "mem", "s3", "s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "az"} {
-		iceio.Unregister(scheme)
-		iceio.Register(scheme, routed)
-	}
-}
-
-func routed(ctx context.Context, at *url.URL, props map[string]string) (iceio.IO, error) {
-	routes.RLock()
-	store := routes.spaces[props[spaceProperty]]
-	routes.RUnlock()
-	switch {
-	case store != nil:
-		return &metadataIO{ctx: ctx, metadataStore: store}, nil
-	case at.Scheme == "file" || at.Scheme == "":
-		return iceio.LocalFS{}, nil // a table that was opened without this package
-	}
-	return nil, errors.New("catalog: the location's catalog is closed")
-}
 
 // metadataStore is a Client with a cache of the files that never change.
 type metadataStore struct {
 	client *blobio.Client
 	cache  *fileCache
+}
+
+// fs is the IO of one context. All of Iceberg's reads and writes run through blobio, over as many buckets as there are.
+func (m *metadataStore) fs(ctx context.Context) (iceio.IO, error) {
+	return &metadataIO{ctx: ctx, metadataStore: m}, nil
 }
 
 // metadataIO is a Client as iceberg-go's IO, within one context.

@@ -57,7 +57,6 @@ type Catalog struct {
 	vault     string
 	client    *blobio.Client
 	metadata  *blobio.Client
-	spaceID   string
 	opts      Options
 	closers   []func() error
 }
@@ -169,9 +168,7 @@ func isBareName(s string) bool { return !strings.ContainsAny(s, "/\\:") }
 
 // connect opens the Iceberg catalog itself.
 func (c *Catalog) connect(ctx context.Context) error {
-	c.spaceID = route(c.metadata)
-	c.closers = append(c.closers, func() error { unroute(c.spaceID); return nil })
-	props := iceberg.Properties{spaceProperty: c.spaceID}
+	props := iceberg.Properties{}
 	if c.warehouse != "" {
 		props["warehouse"] = c.warehouse
 	}
@@ -180,6 +177,12 @@ func (c *Catalog) connect(ctx context.Context) error {
 		return err
 	}
 	c.closers = append(c.closers, closeIce)
+	store := &metadataStore{client: c.metadata, cache: newFileCache(cacheBytes)}
+	if tables, ok := ice.(*sqlTables); ok {
+		ice = tables.useIO(store.fs)
+	} else {
+		ice = &servedTables{Catalog: ice, fs: store.fs}
+	}
 	c.ice, c.identity = ice, identity
 	if c.opts.Wrap != nil {
 		c.ice = c.opts.Wrap(ice)

@@ -91,7 +91,8 @@ func sqlCatalog(db *sql.DB, dialect sqlcatalog.SupportedDialect, identity string
 	if err != nil {
 		return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", identity, err), db.Close())
 	}
-	return ice, identity, func() error { return errors.Join(ice.Close(), db.Close()) }, nil
+	tables := newSQLTables(context.Background(), ice, db, dialect)
+	return tables, identity, func() error { return errors.Join(ice.Close(), db.Close()) }, nil
 }
 
 // openREST takes credentials from the environment: SHARDCAT_REST_TOKEN (a bearer token) or

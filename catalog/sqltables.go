@@ -1,0 +1,306 @@
+package catalog
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	sqlcatalog "github.com/apache/iceberg-go/catalog/sql"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+	"github.com/klauspost/compress/zstd"
+)
+
+// sqlTables is iceberg-go's SQL catalog with the three operations that touch metadata files done here. iceberg-go
+// finds the IO of a file by its scheme, in a registry that all tables of the process share; tables of this package
+// have an IO of their own, and leave the registry to others. What stands in the database is the same:
+//
+//	iceberg_tables   catalog_name, table_namespace, table_name (key), metadata_location, previous_metadata_location,
+//	                 iceberg_type ('TABLE', or null in rows of old clients; databases of old clients lack the column)
+//
+// A commit writes the next metadata file and then moves metadata_location on from the file that the change was made
+// on: of two commits on one file one finds nothing to move.
+type sqlTables struct {
+	icecatalog.Catalog
+	db      *sql.DB
+	dialect sqlcatalog.SupportedDialect
+	// untyped: the column iceberg_type is not there.
+	untyped bool
+	fs      table.FSysF
+}
+
+func newSQLTables(ctx context.Context, ice icecatalog.Catalog, db *sql.DB, dialect sqlcatalog.SupportedDialect) *sqlTables {
+	c := &sqlTables{Catalog: ice, db: db, dialect: dialect}
+	_, err := db.ExecContext(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0")
+	c.untyped = err != nil
+	return c
+}
+
+// useIO gives the tables their IO.
+func (c *sqlTables) useIO(fs table.FSysF) icecatalog.Catalog {
+	c.fs = fs
+	return c
+}
+
+// where is the condition that finds a table's row; its arguments come first.
+func (c *sqlTables) where() string {
+	const row = " WHERE catalog_name = $1 AND table_namespace = $2 AND table_name = $3"
+	if c.untyped {
+		return row
+	}
+	return row + " AND (iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
+}
+
+// rowOf are the arguments of where.
+func rowOf(ident table.Identifier) []any {
+	return []any{CatalogName, join(icecatalog.NamespaceFromIdent(ident)), icecatalog.TableNameFromIdent(ident)}
+}
+
+// spelled writes numbered arguments as the database takes them.
+func (c *sqlTables) spelled(query string) string {
+	if c.dialect == sqlcatalog.SQLite {
+		return strings.ReplaceAll(query, "$", "?")
+	}
+	return query
+}
+
+// location is the current metadata file of a table; ErrNoSuchTable if there is none.
+func (c *sqlTables) location(ctx context.Context, ident table.Identifier) (string, error) {
+	if err := icecatalog.ValidateTableIdentifier(ident); err != nil {
+		return "", err
+	}
+	var at sql.NullString
+	err := c.db.QueryRowContext(ctx, c.spelled("SELECT metadata_location FROM iceberg_tables"+c.where()), rowOf(ident)...).Scan(&at)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", fmt.Errorf("%w: %s", icecatalog.ErrNoSuchTable, join(ident))
+	case err != nil:
+		return "", fmt.Errorf("looking up table %s: %w", join(ident), err)
+	case !at.Valid:
+		return "", fmt.Errorf("%w: %s has no metadata file", icecatalog.ErrNoSuchTable, join(ident))
+	}
+	return at.String, nil
+}
+
+// LoadTable implements icecatalog.Catalog.
+func (c *sqlTables) LoadTable(ctx context.Context, ident table.Identifier) (*table.Table, error) {
+	at, err := c.location(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	return table.NewFromLocation(ctx, ident, at, c.fs, c)
+}
+
+// CreateTable implements icecatalog.Catalog; the location must be given.
+func (c *sqlTables) CreateTable(ctx context.Context, ident table.Identifier, sc *iceberg.Schema, opts ...icecatalog.CreateTableOpt) (*table.Table, error) {
+	if err := icecatalog.ValidateTableIdentifier(ident); err != nil {
+		return nil, err
+	}
+	var cfg icecatalog.CreateTableCfg
+	for _, opt := range opts {
+		opt(&cfg)
+	}
+	if cfg.Location == "" {
+		return nil, fmt.Errorf("%w: table %s has no location", ErrInvalid, join(ident))
+	}
+	metadata, err := table.NewMetadata(sc, cfg.PartitionSpec, cfg.SortOrder, cfg.Location, cfg.Properties)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.insert(ctx, ident, metadata); err != nil {
+		return nil, err
+	}
+	return c.LoadTable(ctx, ident)
+}
+
+// CommitTable implements icecatalog.Catalog. A change that is based on a state which is no longer the current one
+// is table.ErrCommitFailed.
+func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	current, err := c.LoadTable(ctx, ident)
+	if errors.Is(err, icecatalog.ErrNoSuchTable) {
+		return c.commitFirst(ctx, ident, requirements, updates)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	next, err := changed(current.Metadata(), current.Metadata(), current.MetadataLocation(), requirements, updates)
+	if err != nil {
+		return nil, "", err
+	}
+	if next.Equals(current.Metadata()) {
+		return current.Metadata(), current.MetadataLocation(), nil
+	}
+	version, err := metadataVersion(current.MetadataLocation())
+	if err != nil {
+		return nil, "", err
+	}
+	at, err := c.write(ctx, next, version+1)
+	if err != nil {
+		return nil, "", err
+	}
+	return next, at, c.move(ctx, ident, current.MetadataLocation(), at)
+}
+
+// commitFirst commits to a table that isn't there: it makes one, if the requirements allow.
+func (c *sqlTables) commitFirst(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	empty, err := table.NewMetadata(iceberg.NewSchema(0), nil, table.UnsortedSortOrder, "", nil)
+	if err != nil {
+		return nil, "", err
+	}
+	metadata, err := changed(nil, empty, "", requirements, updates)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := c.insert(ctx, ident, metadata); err != nil {
+		return nil, "", err
+	}
+	at, err := c.location(ctx, ident)
+	return metadata, at, err
+}
+
+// changed applies updates to base if the current state (nil for no table) meets the requirements.
+func changed(current, base table.Metadata, at string, requirements []table.Requirement, updates []table.Update) (table.Metadata, error) {
+	for _, r := range requirements {
+		if err := r.Validate(current); err != nil {
+			return nil, err
+		}
+	}
+	return table.UpdateTableMetadata(base, updates, at)
+}
+
+// move points a table from one metadata file to the next.
+func (c *sqlTables) move(ctx context.Context, ident table.Identifier, from, to string) error {
+	set := "UPDATE iceberg_tables SET metadata_location = $4, previous_metadata_location = $5"
+	if !c.untyped {
+		set += ", iceberg_type = 'TABLE'"
+	}
+	moved, err := c.exec(ctx, set+c.where()+" AND metadata_location = $5", append(rowOf(ident), to, from)...)
+	if err != nil {
+		return fmt.Errorf("committing to table %s: %w", join(ident), err)
+	}
+	if moved == 0 {
+		return fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident))
+	}
+	return nil
+}
+
+// insert adds a table whose first metadata these are. The namespace must be there, and the name be free.
+func (c *sqlTables) insert(ctx context.Context, ident table.Identifier, metadata table.Metadata) error {
+	at, err := c.write(ctx, metadata, 0)
+	if err != nil {
+		return err
+	}
+	column, value := ", iceberg_type", ", 'TABLE'"
+	if c.untyped {
+		column, value = "", ""
+	}
+	added, err := c.exec(ctx, "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location"+column+
+		") SELECT CAST($1 AS VARCHAR), CAST($2 AS VARCHAR), CAST($3 AS VARCHAR), CAST($4 AS VARCHAR)"+value+
+		" WHERE EXISTS (SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = $1 AND namespace = $2)"+
+		" OR EXISTS (SELECT 1 FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2) ON CONFLICT DO NOTHING",
+		append(rowOf(ident), at)...)
+	if err != nil {
+		return fmt.Errorf("adding table %s: %w", join(ident), err)
+	}
+	if added > 0 {
+		return nil
+	}
+	err = c.refused(ctx, ident)
+	if fs, fsErr := c.fs(context.WithoutCancel(ctx)); fsErr == nil {
+		err = errors.Join(err, fs.Remove(at)) // nothing refers to it
+	}
+	return err
+}
+
+// refused tells why a table was not added.
+func (c *sqlTables) refused(ctx context.Context, ident table.Identifier) error {
+	there, err := c.CheckNamespaceExists(ctx, icecatalog.NamespaceFromIdent(ident))
+	switch {
+	case err != nil:
+		return err
+	case there:
+		return fmt.Errorf("%w: %s", icecatalog.ErrTableAlreadyExists, join(ident))
+	}
+	return fmt.Errorf("%w: %s", icecatalog.ErrNoSuchNamespace, join(icecatalog.NamespaceFromIdent(ident)))
+}
+
+func (c *sqlTables) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	done, err := c.db.ExecContext(ctx, c.spelled(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// RenameTable is not built.
+func (c *sqlTables) RenameTable(context.Context, table.Identifier, table.Identifier) (*table.Table, error) {
+	return nil, fmt.Errorf("%w: tables of an SQL catalog can't be renamed", ErrInvalid)
+}
+
+// write writes metadata as the table's file of the given version and returns its location.
+func (c *sqlTables) write(ctx context.Context, metadata table.Metadata, version int) (string, error) {
+	provider, err := table.LoadLocationProvider(metadata.Location(), metadata.Properties())
+	if err != nil {
+		return "", err
+	}
+	at, err := provider.NewTableMetadataFileLocation(version)
+	if err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	if err := encodeMetadata(&text, metadata); err != nil {
+		return "", fmt.Errorf("metadata file %s: %w", at, err)
+	}
+	fs, err := c.fs(ctx)
+	if err != nil {
+		return "", err
+	}
+	return at, fs.(iceio.WriteFileIO).WriteFile(at, text.Bytes())
+}
+
+// encodeMetadata writes metadata as JSON, compressed as their own property says.
+func encodeMetadata(w io.Writer, metadata table.Metadata) (err error) {
+	codec := table.MetadataCompressionDefault
+	if set, ok := metadata.Properties()[table.MetadataCompressionKey]; ok {
+		codec = set
+	}
+	var packed io.WriteCloser
+	switch codec {
+	case table.MetadataCompressionCodecNone:
+		return json.NewEncoder(w).Encode(metadata)
+	case table.MetadataCompressionCodecGzip:
+		packed = gzip.NewWriter(w)
+	case table.MetadataCompressionCodecZstd:
+		if packed, err = zstd.NewWriter(w); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%w: property %s is %q: want none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
+	}
+	return errors.Join(json.NewEncoder(packed).Encode(metadata), packed.Close())
+}
+
+// metadataVersion is the number in the name of a metadata file: 00003-<uuid>.metadata.json, or v3.metadata.json of
+// old clients.
+func metadataVersion(location string) (int, error) {
+	name := path.Base(location)
+	number, _, ok := strings.Cut(name, "-")
+	if !ok {
+		number, _, _ = strings.Cut(strings.TrimPrefix(name, "v"), ".")
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("metadata file %s: its name has no version", location)
+	}
+	return n, nil
+}
