@@ -28,23 +28,39 @@ type Info struct {
 	ModTime time.Time
 }
 
+// ReadOptions are the conditions of one read. The zero value has none.
+type ReadOptions struct {
+	// IfMatch is the ETag (Info.ETag, as the store printed it) that the object must have: a read of another
+	// one is ErrChanged. Empty: any object will do.
+	IfMatch string
+	// Trace is the chain of requests that the call is on.
+	Trace Trace
+}
+
+// ListOptions of one list. The zero value is valid.
+type ListOptions struct {
+	// Trace is the chain of requests that the call is on.
+	Trace Trace
+}
+
 // BucketReader reads the objects of one bucket. All methods may be called concurrently. Every error is one
-// of this package's classes. A read whose context is pinned (see Pinned) is answered by that very object, or
-// ends in ErrChanged.
+// of this package's classes.
 type BucketReader interface {
-	// ReadRange fills dst with the bytes of key from off on: exactly len(dst) bytes or an error. A range
-	// that ends beyond the object is ErrRange, whatever the store would have sent. Info is that of the
-	// object as a whole; its Size is known from the answer of a ranged read, no second request is made.
-	ReadRange(ctx context.Context, key string, off int64, dst []byte) (Info, error)
+	// ReadRange fills dst with the bytes of key from off on and returns how many it filled: len(dst), or
+	// fewer with an error; those at the start of dst are right then too, and the next attempt may go on
+	// behind them. A range that ends beyond the object is ErrRange, whatever the store would have sent. Info
+	// is that of the object as a whole; its Size is known from the answer of a ranged read, no second
+	// request is made.
+	ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error)
 	// ReadSuffix returns the last min(n, size) bytes of key in one request.
-	ReadSuffix(ctx context.Context, key string, n int64) ([]byte, Info, error)
-	// Open streams key from off to its end. The reader resumes a broken body where it broke.
-	Open(ctx context.Context, key string, off int64) (io.ReadCloser, Info, error)
+	ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) ([]byte, Info, error)
+	// Open streams key from off to its end. The body ends in an error where it breaks.
+	Open(ctx context.Context, key string, off int64, opts ReadOptions) (io.ReadCloser, Info, error)
 	// Stat asks for the object without its content.
-	Stat(ctx context.Context, key string) (Info, error)
+	Stat(ctx context.Context, key string, opts ReadOptions) (Info, error)
 	// List yields the objects whose key starts with prefix, in key order, as far as the store keeps one.
 	// It stops at the first error, which it yields.
-	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
+	List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error]
 }
 
 // Bucket reads and writes the objects of one bucket.
@@ -54,9 +70,8 @@ type Bucket interface {
 	// not at all before. If the key is taken then (or already now) the error is ErrExists.
 	// Cancelling ctx before Close abandons the object.
 	Create(ctx context.Context, key string, opts CreateOptions) (Writer, error)
-	// Delete removes key; deleting what is gone is ErrNotFound. A non-empty etag deletes only the object
-	// that has it, where the driver can say so.
-	Delete(ctx context.Context, key string, etag string) error
+	// Delete removes key; deleting what is gone is ErrNotFound.
+	Delete(ctx context.Context, key string, opts DeleteOptions) error
 	// Close lets go of connections; later calls fail with ErrClosed.
 	Close() error
 }
@@ -67,6 +82,17 @@ type CreateOptions struct {
 	ContentType string
 	// SizeHint in bytes, 0 if unknown: small objects go up in one request.
 	SizeHint int64
+	// Trace is the chain of requests that the call is on.
+	Trace Trace
+}
+
+// DeleteOptions are the conditions of one delete. The zero value has none.
+type DeleteOptions struct {
+	// IfMatch is the ETag that the object must have, where the driver can say so: another one stays, and
+	// the error is ErrChanged. Empty: any.
+	IfMatch string
+	// Trace is the chain of requests that the call is on.
+	Trace Trace
 }
 
 // Writer is an object on its way up. Not for concurrent use.

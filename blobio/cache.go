@@ -2,7 +2,6 @@ package blobio
 
 import (
 	"container/list"
-	"context"
 	"sync"
 )
 
@@ -40,14 +39,6 @@ const suffixOf = -1
 type cached struct {
 	info Info
 	data []byte
-}
-
-type uncachedKey struct{}
-
-// WithoutCache makes the reads with the returned context ask the store whatever a cache holds, as a
-// verification must.
-func WithoutCache(ctx context.Context) context.Context {
-	return context.WithValue(ctx, uncachedKey{}, true)
 }
 
 // memoryCache keeps what is read again and lets a scan pass (S3-FIFO, Yang et al., SOSP 2023): what comes for

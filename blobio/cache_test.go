@@ -33,10 +33,10 @@ func TestMemoryCache(t *testing.T) {
 	if c := sp.Counters(); c.Gets != 2 || c.CacheHits != 4 || c.Depth != 2 {
 		t.Errorf("%+v, want 2 GETs and 4 hits", c)
 	}
-	if _, err := sp.ReadRange(blobio.WithoutCache(t.Context()), url, 50, make([]byte, 100)); err != nil || f.Requests("get") != 3 {
-		t.Errorf("WithoutCache made no request: %v", err)
+	if _, err := sp.Uncached().ReadRange(t.Context(), url, 50, make([]byte, 100)); err != nil || f.Requests("get") != 3 {
+		t.Errorf("an uncached read made no request: %v", err)
 	}
-	_, err := sp.ReadRange(blobio.WithPin(t.Context(), "other"), url, 50, make([]byte, 100))
+	_, err := sp.IfMatch("other").ReadRange(t.Context(), url, 50, make([]byte, 100))
 	wantClass(t, err, blobio.ErrChanged)
 }
 

@@ -17,14 +17,18 @@ import (
 // options.
 type Client struct {
 	*core
-	pins *pins // of a view, else nil
+	// What follows is that of a view.
+	chain    *chain // of requests that wait for one another
+	pins     *pins  // nil: reads are not pinned
+	ifMatch  string // the ETag that reads ask for
+	uncached bool
 }
 
 // core is what a Client and its views share.
 type core struct {
 	opts  options
 	tally tally
-	root  strand
+	root  chain
 
 	openCache sync.Once
 	cache     *shared // nil if there is none
@@ -45,21 +49,22 @@ type mount struct {
 
 // NewClient makes a Client without buckets.
 func NewClient(opts ...Option) *Client {
-	s := &Client{core: &core{opts: defaults(), mounts: map[string]*mount{}}}
+	c := &Client{core: &core{opts: defaults(), mounts: map[string]*mount{}}}
+	c.chain = &c.root
 	for _, set := range opts {
-		set(&s.opts)
+		set(&c.opts)
 	}
-	return s
+	return c
 }
 
 // Counters tells what was asked so far.
-func (s *Client) Counters() Counters { return s.tally.read() }
+func (c *Client) Counters() Counters { return c.tally.read() }
 
 // Mount opens the bucket of a URL with the options in its query, and returns the location without them, as it
 // may be stored and printed: file:///dir, s3://bucket/prefix, abfss://container@account.dfs.core.windows.net/p.
 // A plain path becomes a file URL. Mounting a bucket again keeps the bucket that is there; options that differ
 // from its own are an error.
-func (s *Client) Mount(ctx context.Context, rawURL string) (canonical string, err error) {
+func (c *Client) Mount(ctx context.Context, rawURL string) (canonical string, err error) {
 	u, err := parseMount(rawURL)
 	if err != nil {
 		return "", err
@@ -80,7 +85,7 @@ func (s *Client) Mount(ctx context.Context, rawURL string) (canonical string, er
 	if err != nil {
 		return "", errors.Join(err, bucket.Close())
 	}
-	if err := s.add(at.Root(), bucket, u.RawQuery); err != nil {
+	if err := c.add(at.Root(), bucket, u.RawQuery); err != nil {
 		return "", err
 	}
 	return at.String(), nil
@@ -152,7 +157,7 @@ type Locator interface {
 }
 
 // MountBucket adds a bucket that the caller opened or made, under the URL of its root ("mem://name/").
-func (s *Client) MountBucket(rootURL string, bucket Bucket) error {
+func (c *Client) MountBucket(rootURL string, bucket Bucket) error {
 	at, err := urlresolve.Parse(rootURL)
 	if err != nil {
 		return err
@@ -160,47 +165,47 @@ func (s *Client) MountBucket(rootURL string, bucket Bucket) error {
 	if at.Path != "" {
 		return cannotOpen(rootURL, errors.New("not the root of a bucket"))
 	}
-	return s.add(at.Root(), bucket, "")
+	return c.add(at.Root(), bucket, "")
 }
 
-func (s *Client) add(root string, bucket Bucket, query string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+func (c *Client) add(root string, bucket Bucket, query string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return NewError("open", root, ErrClosed, bucket.Close())
 	}
-	if m, there := s.mounts[root]; there {
+	if m, there := c.mounts[root]; there {
 		if query != "" && query != m.query {
 			return cannotOpen(root, errors.Join(errors.New("the bucket is open with other options"), bucket.Close()))
 		}
 		return bucket.Close()
 	}
-	s.mounts[root] = s.layer(root, bucket)
-	s.mounts[root].query = query
+	c.mounts[root] = c.layer(root, bucket)
+	c.mounts[root].query = query
 	return nil
 }
 
 // layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; time
 // limits; bounds on how much at once and how fast; second requests; retries. A local bucket has the counters alone.
-func (s *Client) layer(root string, bucket Bucket) *mount {
-	m := &mount{root: root, bucket: &metered{bucket: bucket, client: s}}
+func (c *Client) layer(root string, bucket Bucket) *mount {
+	m := &mount{root: root, bucket: &counted{bucket: bucket, core: c.core}}
 	if l, ok := bucket.(interface{ Local() bool }); ok && l.Local() {
 		m.local = true
 		return m
 	}
-	m.bucket = &impatient{Bucket: m.bucket, stall: s.opts.retry.Stall}
-	m.bucket = newGate(m.bucket, s.opts.places)
-	if s.opts.hedging {
+	m.bucket = &impatient{Bucket: m.bucket, stall: c.opts.retry.Stall}
+	m.bucket = newGate(m.bucket, c.opts.places)
+	if c.opts.hedging {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
 	}
-	m.bucket = &retrying{Bucket: m.bucket, policy: s.opts.retry}
+	m.bucket = &retrying{Bucket: m.bucket, policy: c.opts.retry}
 	return m
 }
 
 // Bucket gives the bucket that a URL lies in, with all that the Client puts on top of its driver. Closing it
 // closes it for the Client.
-func (s *Client) Bucket(ctx context.Context, url string) (Bucket, error) {
-	m, _, err := s.find(ctx, url)
+func (c *Client) Bucket(ctx context.Context, url string) (Bucket, error) {
+	m, _, err := c.find(ctx, url)
 	if err != nil {
 		return nil, err
 	}
@@ -208,33 +213,33 @@ func (s *Client) Bucket(ctx context.Context, url string) (Bucket, error) {
 }
 
 // find gives the mount and the key of a canonical URL, or of one in another spelling.
-func (s *Client) find(ctx context.Context, raw string) (*mount, string, error) {
-	if m, key := s.known(raw); m != nil {
+func (c *Client) find(ctx context.Context, raw string) (*mount, string, error) {
+	if m, key := c.known(raw); m != nil {
 		return m, key, nil
 	}
 	at, err := urlresolve.Parse(raw)
 	if err != nil {
 		return nil, "", err
 	}
-	s.mu.RLock()
-	m, closed := s.mounts[at.Root()], s.closed
-	s.mu.RUnlock()
+	c.mu.RLock()
+	m, closed := c.mounts[at.Root()], c.closed
+	c.mu.RUnlock()
 	switch {
 	case closed:
 		return nil, "", NewError("open", at.Root(), ErrClosed, nil)
 	case m != nil:
 		return m, at.Key(), nil
 	}
-	if _, err := s.Mount(ctx, at.Root()); err != nil {
+	if _, err := c.Mount(ctx, at.Root()); err != nil {
 		return nil, "", err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.mounts[at.Root()], at.Key(), nil
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.mounts[at.Root()], at.Key(), nil
 }
 
 // known is the short way for canonical URLs without escapes in buckets that are there.
-func (s *Client) known(raw string) (*mount, string) {
+func (c *Client) known(raw string) (*mount, string) {
 	i := strings.Index(raw, "://")
 	if i < 0 || strings.ContainsAny(raw, "%?#\\") || strings.Contains(raw, "/.") {
 		return nil, ""
@@ -244,23 +249,23 @@ func (s *Client) known(raw string) (*mount, string) {
 		return nil, ""
 	}
 	end := i + 3 + j + 1
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.closed {
 		return nil, ""
 	}
-	return s.mounts[raw[:end]], raw[end:]
+	return c.mounts[raw[:end]], raw[end:]
 }
 
 // Close closes all buckets. Later calls fail with ErrClosed.
-func (s *Client) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 	var errs []error
-	for root, m := range s.mounts {
+	for root, m := range c.mounts {
 		errs = append(errs, m.bucket.Close())
-		delete(s.mounts, root)
+		delete(c.mounts, root)
 	}
 	return errors.Join(errs...)
 }

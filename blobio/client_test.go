@@ -82,9 +82,9 @@ func TestCounters(t *testing.T) {
 		return err
 	})
 	step("nested parallel reads", blobio.Counters{Gets: 80, GetBytes: 80, Depth: 2}, func() error {
-		return sp.Each(ctx, 40, func(ctx context.Context, i int) error {
+		return sp.Each(ctx, 40, func(ctx context.Context, branch *blobio.Client, i int) error {
 			for range 2 {
-				if _, err := sp.ReadRange(ctx, url, int64(i), make([]byte, 1)); err != nil {
+				if _, err := branch.ReadRange(ctx, url, int64(i), make([]byte, 1)); err != nil {
 					return err
 				}
 			}

@@ -12,12 +12,12 @@ import (
 // paging is a bucket that lists in pages of two keys.
 type paging struct{ *memblob.Bucket }
 
-func (p paging) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (p paging) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		n := 0
-		for info, err := range p.Bucket.List(ctx, prefix) {
+		for info, err := range p.Bucket.List(ctx, prefix, opts) {
 			if n > 0 && n%2 == 0 {
-				blobio.Count(ctx, blobio.Counters{Lists: 1, Depth: 1})
+				opts.Trace.Count(blobio.Counters{Lists: 1, Depth: 1})
 			}
 			n++
 			if !yield(info, err) {
@@ -44,5 +44,5 @@ func TestDriversCountPages(t *testing.T) {
 	if c := sp.Counters(); c.Lists != 3 || c.Depth != 3 {
 		t.Errorf("%+v, want 3 lists that waited for one another", c)
 	}
-	blobio.Count(t.Context(), blobio.Counters{Lists: 1}) // outside of a call: nothing to count for
+	blobio.Trace{}.Count(blobio.Counters{Lists: 1}) // outside of a Client: nothing to count for
 }

@@ -1,9 +1,6 @@
 package blobio
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Counters are what a Client has asked of its stores since it was made. Each attempt counts; what a cache
 // answered does not. On file and mem a ranged read counts as a GET and a stat as a HEAD.
@@ -52,40 +49,4 @@ func (t *tally) add(c Counters) {
 	t.putBytes.Add(c.PutBytes)
 	t.lists.Add(c.Lists)
 	t.deletes.Add(c.Deletes)
-}
-
-type callKey struct{}
-
-// call is a ReadSuffix, List, Create or Delete under way.
-type call struct {
-	client *Client
-	strand *strand
-}
-
-func (s *Client) withCall(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, &call{s, s.strand(ctx)})
-}
-
-// Count is for drivers: it counts the requests that one call of ReadSuffix, List, Create or Delete (and of
-// the writer's methods) makes beyond its first, as the second page of a list. ctx is the one that the call was given.
-// more.Depth is how many of them waited for one another.
-func Count(ctx context.Context, more Counters) {
-	c, ok := ctx.Value(callKey{}).(*call)
-	if !ok {
-		return
-	}
-	c.client.tally.add(more)
-	if more.Depth > 0 {
-		c.client.reach(c.strand, c.strand.depth.Load()+more.Depth)
-	}
-}
-
-// raise sets a to n if n is more.
-func raise(a *atomic.Int64, n int64) {
-	for {
-		old := a.Load()
-		if n <= old || a.CompareAndSwap(old, n) {
-			return
-		}
-	}
 }

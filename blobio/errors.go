@@ -52,9 +52,6 @@ type Error struct {
 	Err error
 	// RetryAfter is how long the store asked to wait, 0 if it did not.
 	RetryAfter time.Duration
-	// Filled is how many bytes at the start of ReadRange's dst are right although the read failed. With a
-	// body that broke, the next attempt goes on behind them.
-	Filled int
 }
 
 // NewError makes an *Error. If the cause says how long to wait (see RetryAfter), so does the error.

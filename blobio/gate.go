@@ -39,46 +39,46 @@ func (g *gate) pass(ctx context.Context, op, key string, request func() error) e
 	return err
 }
 
-func (g *gate) ReadRange(ctx context.Context, key string, off int64, dst []byte) (info Info, err error) {
+func (g *gate) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (n int, info Info, err error) {
 	err = g.pass(ctx, "read", key, func() error {
-		info, err = g.Bucket.ReadRange(ctx, key, off, dst)
+		n, info, err = g.Bucket.ReadRange(ctx, key, off, dst, opts)
 		return err
 	})
-	return info, err
+	return n, info, err
 }
 
-func (g *gate) ReadSuffix(ctx context.Context, key string, n int64) (b []byte, info Info, err error) {
+func (g *gate) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (b []byte, info Info, err error) {
 	err = g.pass(ctx, "read", key, func() error {
-		b, info, err = g.Bucket.ReadSuffix(ctx, key, n)
+		b, info, err = g.Bucket.ReadSuffix(ctx, key, n, opts)
 		return err
 	})
 	return b, info, err
 }
 
-func (g *gate) Open(ctx context.Context, key string, off int64) (r io.ReadCloser, info Info, err error) {
+func (g *gate) Open(ctx context.Context, key string, off int64, opts ReadOptions) (r io.ReadCloser, info Info, err error) {
 	err = g.pass(ctx, "open", key, func() error {
-		r, info, err = g.Bucket.Open(ctx, key, off)
+		r, info, err = g.Bucket.Open(ctx, key, off, opts)
 		return err
 	})
 	return r, info, err
 }
 
-func (g *gate) Stat(ctx context.Context, key string) (info Info, err error) {
+func (g *gate) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
 	err = g.pass(ctx, "stat", key, func() error {
-		info, err = g.Bucket.Stat(ctx, key)
+		info, err = g.Bucket.Stat(ctx, key, opts)
 		return err
 	})
 	return info, err
 }
 
-func (g *gate) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+func (g *gate) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if err := g.pace.wait(ctx); err != nil {
 			yield(Info{}, NewError("list", prefix, ErrCanceled, err))
 			return
 		}
 		begin := time.Now()
-		for info, err := range g.Bucket.List(ctx, prefix) {
+		for info, err := range g.Bucket.List(ctx, prefix, opts) {
 			if err != nil {
 				g.pace.answered(begin, Class(err) == ErrThrottled)
 			}
@@ -112,8 +112,8 @@ func (w *gatedWriter) Close() error {
 	return err
 }
 
-func (g *gate) Delete(ctx context.Context, key, etag string) error {
-	return g.pass(ctx, "delete", key, func() error { return g.Bucket.Delete(ctx, key, etag) })
+func (g *gate) Delete(ctx context.Context, key string, opts DeleteOptions) error {
+	return g.pass(ctx, "delete", key, func() error { return g.Bucket.Delete(ctx, key, opts) })
 }
 
 // pace is a token bucket that has no limit until the store says it is busy. Then the limit is half of the rate

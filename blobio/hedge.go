@@ -31,74 +31,75 @@ const (
 
 func hedgeClass(n int) int { return min(bits.Len(uint(n)>>16), hedgeClasses-1) }
 
-func (h *hedged) ReadRange(ctx context.Context, key string, off int64, dst []byte) (Info, error) {
+func (h *hedged) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
 	class := hedgeClass(len(dst))
 	begin := time.Now()
 	patience, ok := h.patience(class)
 	if !ok {
-		info, err := h.Bucket.ReadRange(ctx, key, off, dst)
+		n, info, err := h.Bucket.ReadRange(ctx, key, off, dst, opts)
 		h.note(class, begin, err)
-		return info, err
+		return n, info, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	first := h.ask(ctx, key, off, dst)
+	first := h.ask(ctx, key, off, dst, opts)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case a := <-first:
 		h.note(class, begin, a.err)
-		return a.info, a.err
+		return a.n, a.info, a.err
 	case <-timer.C:
 	}
 	if !h.pay() {
 		a := <-first
 		h.note(class, begin, a.err)
-		return a.info, a.err
+		return a.n, a.info, a.err
 	}
-	info, err := h.race(ctx, cancel, first, key, off, dst)
+	n, info, err := h.race(ctx, cancel, first, key, off, dst, opts)
 	h.note(class, begin, err)
-	return info, err
+	return n, info, err
 }
 
 // answer is what one of the two requests brought.
 type answer struct {
+	n    int
 	info Info
 	data []byte
 	err  error
 }
 
-func (h *hedged) ask(ctx context.Context, key string, off int64, dst []byte) <-chan answer {
+func (h *hedged) ask(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) <-chan answer {
 	done := make(chan answer, 1)
 	go func() {
-		info, err := h.Bucket.ReadRange(ctx, key, off, dst)
-		done <- answer{info, dst, err}
+		n, info, err := h.Bucket.ReadRange(ctx, key, off, dst, opts)
+		done <- answer{n, info, dst, err}
 	}()
 	return done
 }
 
 // race makes the second request, into memory of its own. The first one still writes to dst, so it is waited
 // for before dst is touched; both end with the context.
-func (h *hedged) race(ctx context.Context, cancel func(), first <-chan answer, key string, off int64, dst []byte) (Info, error) {
-	second := h.ask(ctx, key, off, make([]byte, len(dst)))
+func (h *hedged) race(ctx context.Context, cancel func(), first <-chan answer, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
+	second := h.ask(ctx, key, off, make([]byte, len(dst)), opts)
 	select {
 	case a := <-first:
 		if a.err != nil {
 			if b := <-second; b.err == nil {
 				copy(dst, b.data)
-				return b.info, nil
+				return b.n, b.info, nil
 			}
 		}
-		return a.info, a.err
+		return a.n, a.info, a.err
 	case b := <-second:
 		if b.err != nil {
 			a := <-first
-			return a.info, a.err
+			return a.n, a.info, a.err
 		}
 		cancel()
 		<-first
 		copy(dst, b.data)
-		return b.info, nil
+		return b.n, b.info, nil
 	}
 }
 

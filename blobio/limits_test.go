@@ -196,7 +196,7 @@ func TestStormSlowsRequests(t *testing.T) {
 			}
 		}
 		begin := time.Now()
-		if err := sp.Each(t.Context(), 160, func(ctx context.Context, _ int) error {
+		if err := sp.Each(t.Context(), 160, func(ctx context.Context, sp *blobio.Client, _ int) error {
 			_, err := sp.ReadRange(ctx, "mem://busy/x", 0, make([]byte, 10))
 			return err
 		}); err != nil {
@@ -218,7 +218,7 @@ type overloaded struct {
 	refused   int
 }
 
-func (o *overloaded) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+func (o *overloaded) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	o.mu.Lock()
 	if now := time.Now().Unix(); now != o.second {
 		o.second, o.served = now, 0
@@ -230,9 +230,9 @@ func (o *overloaded) ReadRange(ctx context.Context, key string, off int64, dst [
 	}
 	o.mu.Unlock()
 	if over {
-		return blobio.Info{}, blobio.NewError("read", key, blobio.ErrThrottled, nil)
+		return 0, blobio.Info{}, blobio.NewError("read", key, blobio.ErrThrottled, nil)
 	}
-	return o.Bucket.ReadRange(ctx, key, off, dst)
+	return o.Bucket.ReadRange(ctx, key, off, dst, opts)
 }
 
 // TestHedging: with more than one answer in a hundred slow, hedging brings p99 to at most twice p50, for at most 5 % more
@@ -305,8 +305,8 @@ type turning struct {
 	now *blobio.Bucket
 }
 
-func (b *turning) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	return (*b.now).ReadRange(ctx, key, off, dst)
+func (b *turning) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	return (*b.now).ReadRange(ctx, key, off, dst, opts)
 }
 
 func TestHedgedReadsAreRight(t *testing.T) {
@@ -330,25 +330,25 @@ func TestHedgedReadsAreRight(t *testing.T) {
 
 func TestDepthOfForks(t *testing.T) {
 	sp, url, _ := slow(t, blobtest.Latency{}, 1000)
-	read := func(ctx context.Context, n int) {
+	ctx := t.Context()
+	read := func(c *blobio.Client, n int) {
 		for range n {
-			if _, err := sp.ReadRange(ctx, url, 0, make([]byte, 1)); err != nil {
+			if _, err := c.ReadRange(ctx, url, 0, make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	ctx := t.Context()
-	read(ctx, 2)
-	fork := sp.Fork(ctx)
+	read(sp, 2)
+	fork := sp.Fork()
 	for _, n := range []int{1, 4, 2} { // one after the other in time, but not dependent
-		strand := fork.Strand(ctx)
-		read(strand, n-1)
-		if err := sp.Each(strand, 8, func(ctx context.Context, _ int) error { read(ctx, 1); return nil }); err != nil {
+		branch := fork.Branch()
+		read(branch, n-1)
+		if err := branch.Each(ctx, 8, func(_ context.Context, c *blobio.Client, _ int) error { read(c, 1); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fork.Join()
-	read(ctx, 1)
+	read(sp, 1)
 	if got, want := sp.Counters().Depth, int64(2+4+1); got != want {
 		t.Errorf("depth %d, want %d", got, want)
 	}
@@ -358,11 +358,15 @@ func TestEachStopsAtTheFirstError(t *testing.T) {
 	sp := blobio.NewClient(blobio.WithConcurrency(2))
 	done := 0
 	var mu sync.Mutex
-	err := sp.Each(t.Context(), 1000, func(ctx context.Context, i int) error {
+	err := sp.Each(t.Context(), 1000, func(ctx context.Context, _ *blobio.Client, i int) error {
 		mu.Lock()
-		defer mu.Unlock()
-		if done++; i == 3 {
+		done++
+		mu.Unlock()
+		switch {
+		case i == 3:
 			return fmt.Errorf("at %d", i)
+		case i > 3:
+			<-ctx.Done() // or the others might be through before the error is seen
 		}
 		return nil
 	})
@@ -371,7 +375,7 @@ func TestEachStopsAtTheFirstError(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := sp.Each(ctx, 5, func(context.Context, int) error { return nil }); err == nil {
+	if err := sp.Each(ctx, 5, func(context.Context, *blobio.Client, int) error { return nil }); err == nil {
 		t.Error("a context that ended before is no error")
 	}
 }

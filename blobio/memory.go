@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// process is the budget of all Spaces that have none of their own.
+// process is the budget of all Clients that have none of their own.
 var process = newBudget(DefaultReadMemory)
 
 // budget bounds the bytes of reads in flight.

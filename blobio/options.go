@@ -27,7 +27,7 @@ const (
 	// DefaultRequest is the most bytes of one request: 160 ms at 50 MiB/s, so that the 30 ms to the first
 	// byte are a fifth of it.
 	DefaultRequest = 8 << 20
-	// DefaultReadMemory is the most bytes that ReadRange and ReadRanges of all Spaces together have in
+	// DefaultReadMemory is the most bytes that ReadRange and ReadRanges of all Clients together have in
 	// flight: 32 requests of the largest size.
 	DefaultReadMemory = 256 << 20
 )

@@ -20,14 +20,14 @@ const probeFrom = 64 << 20
 // ReadRanges reads many ranges of one object, in any order, also overlapping ones. Ranges that lie close
 // together are read by one request, long ones by several; the requests run concurrently. The slices it returns
 // may share memory with their neighbours.
-func (s *Client) ReadRanges(ctx context.Context, url string, ranges []Range) ([][]byte, error) {
+func (c *Client) ReadRanges(ctx context.Context, url string, ranges []Range) ([][]byte, error) {
 	for _, r := range ranges {
 		if r.Start < 0 || r.End < r.Start {
 			return nil, NewError("read", url, ErrRange, errors.New("malformed range"))
 		}
 	}
-	spans := coalesce(ranges, s.opts.gap, s.opts.request)
-	if err := s.fill(ctx, url, spans); err != nil {
+	spans := coalesce(ranges, c.opts.gap, c.opts.request)
+	if err := c.fill(ctx, url, spans); err != nil {
 		return nil, err
 	}
 	out := make([][]byte, len(ranges))
@@ -75,17 +75,17 @@ func coalesce(ranges []Range, gap, request int64) []*span {
 }
 
 // fill reads the spans, each within the memory budget.
-func (s *Client) fill(ctx context.Context, url string, spans []*span) error {
+func (c *Client) fill(ctx context.Context, url string, spans []*span) error {
 	var tail []byte
 	if total(spans) >= probeFrom {
 		last := spans[len(spans)-1]
-		tail = make([]byte, (last.Len()-1)%s.opts.request+1)
-		if _, err := s.ReadRange(ctx, url, last.End-int64(len(tail)), tail); err != nil {
+		tail = make([]byte, (last.Len()-1)%c.opts.request+1)
+		if _, err := c.ReadRange(ctx, url, last.End-int64(len(tail)), tail); err != nil {
 			return err
 		}
 	}
-	return s.Each(ctx, len(spans), func(ctx context.Context, i int) error {
-		release, err := s.hold(ctx, url, spans[i].Len())
+	return c.Each(ctx, len(spans), func(ctx context.Context, c *Client, i int) error {
+		release, err := c.hold(ctx, url, spans[i].Len())
 		if err != nil {
 			return err
 		}
@@ -94,18 +94,18 @@ func (s *Client) fill(ctx context.Context, url string, spans []*span) error {
 		if i != len(spans)-1 {
 			have = nil
 		}
-		return s.fillSpan(ctx, url, spans[i], have)
+		return c.fillSpan(ctx, url, spans[i], have)
 	})
 }
 
 // fillSpan reads one span, of which the last bytes may be there, in requests of the largest size.
-func (s *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte) error {
+func (c *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte) error {
 	sp.data = make([]byte, sp.Len())
 	missing := sp.data[:len(sp.data)-copy(sp.data[len(sp.data)-len(tail):], tail)]
-	size := int(s.opts.request)
-	return s.Each(ctx, (len(missing)+size-1)/size, func(ctx context.Context, i int) error {
+	size := int(c.opts.request)
+	return c.Each(ctx, (len(missing)+size-1)/size, func(ctx context.Context, c *Client, i int) error {
 		piece := missing[i*size : min((i+1)*size, len(missing))]
-		_, err := s.readRange(ctx, url, sp.Start+int64(i*size), piece)
+		_, err := c.readRange(ctx, url, sp.Start+int64(i*size), piece)
 		return err
 	})
 }

@@ -119,44 +119,46 @@ func (r *retrying) retry(ctx context.Context, attempt func() error) error {
 
 // ReadRange resumes at the exact byte where a body broke, on the same object: what the first answer said of it
 // becomes the condition of the next.
-func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []byte) (info Info, err error) {
+func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (filled int, info Info, err error) {
 	t := r.policy.begin()
 	for {
-		if info, err = r.Bucket.ReadRange(ctx, key, off, dst); err == nil {
-			return info, nil
+		var n int
+		n, info, err = r.Bucket.ReadRange(ctx, key, off+int64(filled), dst[filled:], opts)
+		filled += n
+		if err == nil {
+			return filled, info, nil
 		}
-		if n := arrived(dst, err); n > 0 {
-			off, dst = off+int64(n), dst[n:]
+		if n > 0 {
 			t.progress()
-			if info.ETag != "" && Pinned(ctx) == "" {
-				ctx = WithPin(ctx, info.ETag)
+			if opts.IfMatch == "" {
+				opts.IfMatch = info.ETag
 			}
 		}
 		if err := t.again(ctx, err); err != nil {
-			return info, err
+			return filled, info, err
 		}
 	}
 }
 
-func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64) (b []byte, info Info, err error) {
+func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (b []byte, info Info, err error) {
 	err = r.retry(ctx, func() error {
-		b, info, err = r.Bucket.ReadSuffix(ctx, key, n)
+		b, info, err = r.Bucket.ReadSuffix(ctx, key, n, opts)
 		return err
 	})
 	return b, info, err
 }
 
-func (r *retrying) Stat(ctx context.Context, key string) (info Info, err error) {
+func (r *retrying) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
 	err = r.retry(ctx, func() error {
-		info, err = r.Bucket.Stat(ctx, key)
+		info, err = r.Bucket.Stat(ctx, key, opts)
 		return err
 	})
 	return info, err
 }
 
 // Open gives a reader that resumes.
-func (r *retrying) Open(ctx context.Context, key string, off int64) (io.ReadCloser, Info, error) {
-	s := &stream{r: r, ctx: ctx, key: key, off: off, tries: r.policy.begin()}
+func (r *retrying) Open(ctx context.Context, key string, off int64, opts ReadOptions) (io.ReadCloser, Info, error) {
+	s := &stream{r: r, ctx: ctx, key: key, off: off, opts: opts, tries: r.policy.begin()}
 	for {
 		err := s.open()
 		if err == nil {
@@ -170,12 +172,12 @@ func (r *retrying) Open(ctx context.Context, key string, off int64) (io.ReadClos
 
 // List begins anew behind the last key it gave. Objects that are written meanwhile may be missed, as in any
 // list.
-func (r *retrying) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+func (r *retrying) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		last, t := "", r.policy.begin()
 		for {
 			failed := error(nil)
-			for info, err := range r.Bucket.List(ctx, prefix) {
+			for info, err := range r.Bucket.List(ctx, prefix, opts) {
 				if err != nil {
 					failed = err
 					break
@@ -213,10 +215,10 @@ func (r *retrying) Create(ctx context.Context, key string, opts CreateOptions) (
 }
 
 // Delete takes "gone" for success if an attempt before may have done it.
-func (r *retrying) Delete(ctx context.Context, key, etag string) error {
+func (r *retrying) Delete(ctx context.Context, key string, opts DeleteOptions) error {
 	unsure := false
 	return r.retry(ctx, func() error {
-		err := r.Bucket.Delete(ctx, key, etag)
+		err := r.Bucket.Delete(ctx, key, opts)
 		switch Class(err) {
 		case ErrNotFound:
 			if unsure {

@@ -236,7 +236,7 @@ func TestPutOutcomes(t *testing.T) {
 				}
 				wantClass(t, sp.Put(t.Context(), "mem://faulty/p", mine), test.class)
 				held := make([]byte, len(test.holds))
-				_, err := mem.ReadRange(t.Context(), "p", 0, held)
+				_, _, err := mem.ReadRange(t.Context(), "p", 0, held, blobio.ReadOptions{})
 				if (err == nil) != (test.holds != nil) || !bytes.Equal(held, test.holds) {
 					t.Errorf("the store holds %q, %v", held, err)
 				}

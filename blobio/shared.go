@@ -8,7 +8,7 @@ import (
 // shared answers reads from the caches, and makes one request for all who ask for the same range meanwhile.
 // It stands above the buckets and is left out where no cache is configured.
 type shared struct {
-	client    *Client
+	tally     *tally
 	cacheable func(url string) bool
 	memory    *memoryCache // or nil
 	disk      *diskCache   // or nil
@@ -34,11 +34,11 @@ type flight struct {
 }
 
 // newShared gives nil where nothing is to be cached.
-func newShared(s *Client, o CacheOptions) (*shared, error) {
+func newShared(t *tally, o CacheOptions) (*shared, error) {
 	if o.Memory <= 0 && o.Dir == "" {
 		return nil, nil
 	}
-	sh := &shared{client: s, cacheable: o.Cacheable, flights: map[flightKey]*flight{}}
+	sh := &shared{tally: t, cacheable: o.Cacheable, flights: map[flightKey]*flight{}}
 	if o.Memory > 0 {
 		sh.memory = newMemoryCache(o.Memory)
 	}
@@ -53,18 +53,18 @@ func newShared(s *Client, o CacheOptions) (*shared, error) {
 }
 
 // takes tells whether a read goes through the caches.
-func (sh *shared) takes(ctx context.Context, url string) bool {
-	return sh != nil && ctx.Value(uncachedKey{}) == nil && (sh.cacheable == nil || sh.cacheable(url))
+func (sh *shared) takes(url string) bool {
+	return sh != nil && (sh.cacheable == nil || sh.cacheable(url))
 }
 
 // read gives what key names, from the caches or by get. The data must not be changed.
-func (sh *shared) read(ctx context.Context, key cacheKey, get func(ctx context.Context) (cached, error)) (cached, error) {
-	if v, ok := sh.lookUp(key); ok && (Pinned(ctx) == "" || Pinned(ctx) == v.info.ETag) {
-		sh.client.tally.cacheHits.Add(1)
+func (sh *shared) read(ctx context.Context, key cacheKey, opts ReadOptions, get func(ctx context.Context) (cached, error)) (cached, error) {
+	if v, ok := sh.lookUp(key); ok && (opts.IfMatch == "" || opts.IfMatch == v.info.ETag) {
+		sh.tally.cacheHits.Add(1)
 		return v, nil
 	}
-	answered := sh.client.request(ctx)
-	f, mine := sh.join(ctx, flightKey{key, Pinned(ctx)})
+	answered := opts.Trace.request()
+	f, mine := sh.join(ctx, flightKey{key, opts.IfMatch})
 	if mine != nil {
 		go sh.fly(mine, f, get)
 	}

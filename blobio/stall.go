@@ -40,37 +40,37 @@ func blame(ctx context.Context, op, key string, err error) error {
 	late := &Error{Op: op, URL: key, Class: ErrTransient, Err: errStalled}
 	var e *Error
 	if errors.As(err, &e) {
-		late.URL, late.Filled = e.URL, e.Filled
+		late.URL = e.URL
 	}
 	return late
 }
 
-func (b *impatient) ReadRange(ctx context.Context, key string, off int64, dst []byte) (info Info, err error) {
+func (b *impatient) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (n int, info Info, err error) {
 	err = b.within(ctx, int64(len(dst)), "read", key, func(ctx context.Context) error {
-		info, err = b.Bucket.ReadRange(ctx, key, off, dst)
+		n, info, err = b.Bucket.ReadRange(ctx, key, off, dst, opts)
 		return err
 	})
-	return info, err
+	return n, info, err
 }
 
-func (b *impatient) ReadSuffix(ctx context.Context, key string, n int64) (data []byte, info Info, err error) {
+func (b *impatient) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (data []byte, info Info, err error) {
 	err = b.within(ctx, n, "read", key, func(ctx context.Context) error {
-		data, info, err = b.Bucket.ReadSuffix(ctx, key, n)
+		data, info, err = b.Bucket.ReadSuffix(ctx, key, n, opts)
 		return err
 	})
 	return data, info, err
 }
 
-func (b *impatient) Stat(ctx context.Context, key string) (info Info, err error) {
+func (b *impatient) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
 	err = b.within(ctx, 0, "stat", key, func(ctx context.Context) error {
-		info, err = b.Bucket.Stat(ctx, key)
+		info, err = b.Bucket.Stat(ctx, key, opts)
 		return err
 	})
 	return info, err
 }
 
-func (b *impatient) Delete(ctx context.Context, key, etag string) error {
-	return b.within(ctx, 0, "delete", key, func(ctx context.Context) error { return b.Bucket.Delete(ctx, key, etag) })
+func (b *impatient) Delete(ctx context.Context, key string, opts DeleteOptions) error {
+	return b.within(ctx, 0, "delete", key, func(ctx context.Context) error { return b.Bucket.Delete(ctx, key, opts) })
 }
 
 // watch is a context that ends when one step of a longer exchange takes too long.
@@ -93,12 +93,12 @@ func (w *watch) step(limit time.Duration, do func() error) error {
 	return blame(w.outer, w.op, w.key, do())
 }
 
-func (b *impatient) Open(ctx context.Context, key string, off int64) (io.ReadCloser, Info, error) {
+func (b *impatient) Open(ctx context.Context, key string, off int64, opts ReadOptions) (io.ReadCloser, Info, error) {
 	watched, w := newWatch(ctx, "read", key)
 	var body io.ReadCloser
 	var info Info
 	err := w.step(b.stall, func() (err error) {
-		body, info, err = b.Bucket.Open(watched, key, off)
+		body, info, err = b.Bucket.Open(watched, key, off, opts)
 		return err
 	})
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 // stream reads an object to its end and opens it again where its body breaks.
 type stream struct {
 	r      *retrying
-	ctx    context.Context // of the caller, pinned once the object was opened
+	ctx    context.Context
+	opts   ReadOptions // which ask for the first answer's object in later ones
 	key    string
 	off    int64 // of the next byte
 	info   Info
@@ -19,15 +20,15 @@ type stream struct {
 
 // open makes one attempt.
 func (s *stream) open() error {
-	body, info, err := s.r.Bucket.Open(s.ctx, s.key, s.off)
+	body, info, err := s.r.Bucket.Open(s.ctx, s.key, s.off, s.opts)
 	if err != nil {
 		return err
 	}
 	s.body = body
 	if s.info.ETag == "" {
 		s.info = info
-		if info.ETag != "" && Pinned(s.ctx) == "" {
-			s.ctx = WithPin(s.ctx, info.ETag)
+		if s.opts.IfMatch == "" {
+			s.opts.IfMatch = info.ETag
 		}
 	}
 	return nil

@@ -16,23 +16,24 @@ import (
 //
 // Close of the writer settles lost answers as Put does: if it can't tell whether the object was made, it reads
 // the object back and compares it with what was written. It can't try again what did not happen.
-func (s *Client) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
-	w, err := s.create(ctx, url, opts)
+func (c *Client) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
+	w, err := c.create(ctx, url, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &settling{Writer: w, s: s, ctx: ctx, url: url, hash: xxh3.New()}, nil
+	return &settling{Writer: w, c: c, ctx: ctx, url: url, hash: xxh3.New()}, nil
 }
 
 // create is Create without settling.
-func (s *Client) create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
-	m, key, err := s.find(ctx, url)
+func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
+	m, key, err := c.find(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	if !m.local && !PortableKey(key) {
 		return nil, &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a key with characters other than A-Z a-z 0-9 / _ . = -"}
 	}
+	opts.Trace = c.trace()
 	w, err := m.bucket.Create(ctx, key, opts)
 	if err != nil {
 		return nil, wrap("create", url, err)
@@ -44,7 +45,7 @@ func (s *Client) create(ctx context.Context, url string, opts CreateOptions) (Wr
 // under a name nobody else uses, though not to stand up to a forger.
 type settling struct {
 	Writer
-	s    *Client
+	c    *Client
 	ctx  context.Context
 	url  string
 	hash *xxh3.Hasher
@@ -75,7 +76,7 @@ func (w *settling) Close() error {
 
 // isThere compares the object with what was written.
 func (w *settling) isThere() (bool, error) {
-	r, info, err := w.s.Open(w.ctx, w.url, 0)
+	r, info, err := w.c.Open(w.ctx, w.url, 0)
 	if err != nil {
 		return false, err
 	}
@@ -110,14 +111,14 @@ func PortableKey(key string) bool {
 //	other content   ErrExists
 //	no object       the write did not happen: it is tried again, if the fault may pass
 //	no answer       the error of the write: the outcome is unknown
-func (s *Client) Put(ctx context.Context, url string, data []byte) error {
-	for t := s.opts.retry.begin(); ; {
-		err := s.put(ctx, url, data)
+func (c *Client) Put(ctx context.Context, url string, data []byte) error {
+	for t := c.opts.retry.begin(); ; {
+		err := c.put(ctx, url, data)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		if undecided(err) {
-			same, readErr := s.holds(ctx, url, data)
+			same, readErr := c.holds(ctx, url, data)
 			switch {
 			case readErr == nil && same:
 				return nil
@@ -133,8 +134,8 @@ func (s *Client) Put(ctx context.Context, url string, data []byte) error {
 	}
 }
 
-func (s *Client) put(ctx context.Context, url string, data []byte) error {
-	w, err := s.create(ctx, url, CreateOptions{SizeHint: int64(len(data))})
+func (c *Client) put(ctx context.Context, url string, data []byte) error {
+	w, err := c.create(ctx, url, CreateOptions{SizeHint: int64(len(data))})
 	if err != nil {
 		return err
 	}
@@ -155,19 +156,19 @@ func undecided(err error) bool {
 }
 
 // holds compares an object with what was meant to be written.
-func (s *Client) holds(ctx context.Context, url string, data []byte) (bool, error) {
-	there, info, err := s.ReadSuffix(WithoutCache(ctx), url, int64(len(data))+1)
+func (c *Client) holds(ctx context.Context, url string, data []byte) (bool, error) {
+	there, info, err := c.Uncached().ReadSuffix(ctx, url, int64(len(data))+1)
 	if err != nil {
 		return false, err
 	}
 	return info.Size == int64(len(data)) && bytes.Equal(there, data), nil
 }
 
-// Delete removes an object: see Bucket.Delete.
-func (s *Client) Delete(ctx context.Context, url, etag string) error {
-	m, key, err := s.find(ctx, url)
+// Delete removes an object: see Bucket.Delete. A non-empty etag deletes only the object that has it.
+func (c *Client) Delete(ctx context.Context, url, etag string) error {
+	m, key, err := c.find(ctx, url)
 	if err != nil {
 		return err
 	}
-	return wrap("delete", url, m.bucket.Delete(ctx, key, etag))
+	return wrap("delete", url, m.bucket.Delete(ctx, key, DeleteOptions{IfMatch: etag, Trace: c.trace()}))
 }

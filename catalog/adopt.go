@@ -215,8 +215,8 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 // checkObjects makes sure that what an adopted root refers to is there, and long enough: one HEAD each.
 func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) error {
 	urls := slices.Sorted(maps.Keys(objects))
-	return t.cat.client.Each(ctx, len(urls), func(ctx context.Context, i int) error {
-		info, err := t.cat.client.Stat(ctx, urls[i])
+	return t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) error {
+		info, err := branch.Stat(ctx, urls[i])
 		switch {
 		case errors.Is(err, blobio.ErrNotFound):
 			return corrupt.Locate(corrupt.At(-1, "an object that the shard refers to is missing"), urls[i], 0)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -40,13 +41,13 @@ func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done
 	found := make([]match, len(p.Shards))
 	var mu sync.Mutex
 	done := 0
-	fork := t.cat.client.Fork(ctx)
+	fork := t.cat.client.Fork()
 	defer fork.Join()
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(scanShards)
 	for i, e := range p.Shards {
 		group.Go(func() error {
-			m, err := p.matchShard(fork.Strand(inner), e)
+			m, err := p.matchShard(inner, fork.Branch(), e)
 			if err != nil {
 				return fmt.Errorf("%s: %w", e.Path, err)
 			}
@@ -66,7 +67,7 @@ func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done
 }
 
 // matchShard judges one shard: by its entry, where that is proof, else by its records.
-func (p *Plan) matchShard(ctx context.Context, e *manifest.Entry) (*match, error) {
+func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*match, error) {
 	m := &match{entry: e}
 	if p.bound.MustMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
 		m.whole, m.rows = true, e.Records
@@ -76,7 +77,7 @@ func (p *Plan) matchShard(ctx context.Context, e *manifest.Entry) (*match, error
 		return nil, corrupt.Unsupported(-1, "rows of an entry of format %q can't be deleted one by one", e.Format)
 	}
 	m.opened = true
-	shard, err := p.table.openShard(ctx, e.Path, e.RootBytes)
+	shard, err := p.table.openShard(ctx, client, e.Path, e.RootBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/compute"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -28,7 +29,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 		yield(empty(r.types, e.Records))
 		return nil
 	}
-	shard, err := p.table.openShard(ctx, e.Path, e.RootBytes)
+	shard, err := p.table.openShard(ctx, r.fork.Branch(), e.Path, e.RootBytes)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 
 // openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has
 // adopted.
-func (t *Table) openShard(ctx context.Context, root string, size int64) (*shardfmt.Shard, error) {
+func (t *Table) openShard(ctx context.Context, client *blobio.Client, root string, size int64) (*shardfmt.Shard, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (t *Table) openShard(ctx context.Context, root string, size int64) (*shardf
 	if err := checkPlace(root, allow); err != nil {
 		return nil, err
 	}
-	return shardfmt.Open(ctx, t.cat.client, root, shardfmt.OpenOptions{Size: size, Allow: allow})
+	return shardfmt.Open(ctx, client, root, shardfmt.OpenOptions{Size: size, Allow: allow})
 }
 
 // shardQuery is a scan of the table in the terms of one shard.

@@ -73,7 +73,7 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 			stats = &ScanStats{}
 		}
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
-		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(ctx)}
+		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork()}
 		defer r.wait()
 		defer cancel()
 		left := p.options.Limit
@@ -179,11 +179,11 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 			defer begun.Done()
 			defer func() { <-slots }()
 			if !ordered {
-				r.shard(r.fork.Strand(ctx), e, outs[0])
+				r.shard(ctx, e, outs[0])
 				return
 			}
 			defer close(outs[i])
-			r.shard(r.fork.Strand(ctx), e, outs[i])
+			r.shard(ctx, e, outs[i])
 		}()
 	}
 	begun.Wait()

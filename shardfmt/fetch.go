@@ -26,13 +26,13 @@ func fetch(ctx context.Context, sp *blobio.Client, round []buffer.Request) error
 		groups = append(groups, group(byURL[url])...)
 	}
 	got := make([][][]byte, len(groups))
-	read := func(ctx context.Context, i int) (err error) {
+	read := func(ctx context.Context, sp *blobio.Client, i int) (err error) {
 		got[i], err = readGroup(ctx, sp, groups[i])
 		return err
 	}
 	var err error
 	if len(groups) == 1 {
-		err = read(ctx, 0)
+		err = read(ctx, sp, 0)
 	} else {
 		err = sp.Each(ctx, len(groups), read)
 	}

@@ -152,12 +152,12 @@ func (sc *scan) run(yield func(arrow.RecordBatch, error) bool) error {
 	}
 	ctx, cancel := context.WithCancel(sc.ctx)
 	defer cancel()
-	fork := sc.sp.Fork(ctx)
+	fork := sc.sp.Fork()
 	defer fork.Join()
 	ahead := make([]*stripeScan, len(keep)+1)
 	start := func(k int) {
 		if k < len(keep) && ahead[k] == nil {
-			ahead[k] = sc.startStripe(fork.Strand(ctx), keep[k])
+			ahead[k] = sc.startStripe(ctx, fork.Branch(), keep[k])
 		}
 	}
 	defer func() {

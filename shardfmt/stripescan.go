@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -25,6 +26,7 @@ import (
 type stripeScan struct {
 	*scan
 	ctx   context.Context
+	sp    *blobio.Client // a branch of the shard's, for requests beside those of other stripes
 	index int
 	rows  buffer.Range
 	yield func(arrow.RecordBatch, error) bool
@@ -45,9 +47,9 @@ type stripeScan struct {
 const lateBytes = 1 << 20
 
 // startStripe begins to prepare a stripe, in the background.
-func (sc *scan) startStripe(ctx context.Context, i int) *stripeScan {
+func (sc *scan) startStripe(ctx context.Context, sp *blobio.Client, i int) *stripeScan {
 	st := sc.stripes[i]
-	s := &stripeScan{scan: sc, ctx: ctx, index: i, ready: make(chan struct{}), rows: buffer.Range{
+	s := &stripeScan{scan: sc, ctx: ctx, sp: sp, index: i, ready: make(chan struct{}), rows: buffer.Range{
 		Start: max(sc.o.Start, st.Position) - st.Position,
 		End:   min(sc.o.End, st.Position+st.Records) - st.Position,
 	}}

@@ -70,7 +70,7 @@ func Open(place Place, opts Options) (*Bucket, error) {
 		return nil, err
 	}
 	b := &Bucket{client: client, place: place, opts: opts}
-	b.reads = answer.Reader{Get: b.get, Head: b.Stat, Fail: b.fail, NoSuffix: true}
+	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail, NoSuffix: true}
 	return b, nil
 }
 

@@ -108,7 +108,7 @@ func TestErrorClasses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.status, tc.code), func(t *testing.T) {
 			b := stub(t, refuse(tc.status, tc.code), "")
-			_, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1))
+			_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
 			if got := blobio.Class(err); got != tc.want {
 				t.Errorf("class %v, want %v (%v)", got, tc.want, err)
 			}
@@ -123,10 +123,10 @@ func TestErrorClasses(t *testing.T) {
 
 func TestErrorsOfOtherCalls(t *testing.T) {
 	b := stub(t, refuse(403, "AuthorizationFailure"), "")
-	_, errStat := b.Stat(t.Context(), "k")
+	_, errStat := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	errs := map[string]error{"stat": errStat, "create": create(t.Context(), b, "k", "x"),
-		"delete": b.Delete(t.Context(), "k", "")}
-	for _, err := range b.List(t.Context(), "") {
+		"delete": b.Delete(t.Context(), "k", blobio.DeleteOptions{})}
+	for _, err := range b.List(t.Context(), "", blobio.ListOptions{}) {
 		errs["list"] = err
 	}
 	for op, err := range errs {
@@ -141,7 +141,7 @@ func TestErrorsOfOtherCalls(t *testing.T) {
 
 func TestRetryAfterIsTold(t *testing.T) {
 	b := stub(t, refuse(503, "ServerBusy", "Retry-After", "7"), "")
-	_, err := b.Stat(t.Context(), "k")
+	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if wait := blobio.RetryAfter(err); wait != 7*time.Second {
 		t.Errorf("asked to wait %v, want 7s (%v)", wait, err)
 	}
@@ -179,7 +179,7 @@ func TestLostCreateIsAnError(t *testing.T) {
 func TestUnresolvableNameIsNotNotFound(t *testing.T) {
 	stub(t, nil, "")
 	b := open(t, "abfss://c@acct.dfs.core.windows.net?endpoint=http://no-such-store.invalid/acct")
-	_, err := b.Stat(t.Context(), "k")
+	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if !errors.Is(err, blobio.ErrTransient) || errors.Is(err, blobio.ErrNotFound) {
 		t.Errorf("%v, want ErrTransient", err)
 	}
@@ -193,7 +193,7 @@ func TestErrorsHoldNoSignature(t *testing.T) {
 		old := stub(t, handler, "")
 		t.Setenv("AZURE_STORAGE_SAS_TOKEN", "?sv=2024&sig="+secret)
 		b := open(t, old.Location()+"?endpoint="+old.opts.Endpoint)
-		_, err := b.Stat(t.Context(), "k")
+		_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if err == nil {
 			t.Fatal("no error")
 		}

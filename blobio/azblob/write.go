@@ -35,7 +35,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 		opts.ContentType = defaultContentType
 	}
 	o := &object{bucket: b, key: key, client: b.client.NewBlockBlobClient(key),
-		headers: &blob.HTTPHeaders{BlobContentType: &opts.ContentType}}
+		headers: &blob.HTTPHeaders{BlobContentType: &opts.ContentType}, trace: opts.Trace}
 	return upload.NewWriter(ctx, o, upload.Options{PartSize: b.opts.PartSize, MaxParts: maxBlocks,
 		SizeHint: opts.SizeHint, Again: answer.Again, Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
 }
@@ -43,6 +43,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 // object is one blob on its way up: the upload.Target of Azure.
 type object struct {
 	bucket  *Bucket
+	trace   blobio.Trace
 	key     string
 	client  *blockblob.Client
 	headers *blob.HTTPHeaders
@@ -74,7 +75,7 @@ func (o *object) blockID(n int) string {
 
 // Part implements upload.Target.
 func (o *object) Part(ctx context.Context, n int, body []byte) error {
-	blobio.Count(ctx, answer.PartCounters(n))
+	o.trace.Count(answer.PartCounters(n))
 	_, err := o.client.StageBlock(ctx, o.blockID(n), streaming.NopCloser(bytes.NewReader(body)),
 		&blockblob.StageBlockOptions{CPKScopeInfo: o.bucket.opts.scope()})
 	if err != nil {
@@ -108,8 +109,8 @@ func (o *object) outcome(ctx context.Context, err error) error {
 	if !bloberror.HasCode(err, bloberror.InvalidBlockList, bloberror.InvalidBlobOrBlock) {
 		return b.fail(ctx, "create", o.key, err)
 	}
-	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
-	_, absent := b.Stat(ctx, o.key)
+	o.trace.Count(blobio.Counters{Heads: 1, Depth: 1})
+	_, absent := b.head(ctx, o.key)
 	switch {
 	case absent == nil:
 		return b.fail(ctx, "create", o.key, blobio.ErrExists)
@@ -123,12 +124,12 @@ func (o *object) outcome(ctx context.Context, err error) error {
 func (o *object) Drop(context.Context) error { return nil }
 
 // Delete implements blobio.Bucket. The condition goes with the request.
-func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	const op = "delete"
 	if err := b.check(ctx, op, key); err != nil {
 		return err
 	}
-	_, err := b.client.NewBlobClient(key).Delete(ctx, &blob.DeleteOptions{AccessConditions: ifMatch(etag)})
+	_, err := b.client.NewBlobClient(key).Delete(ctx, &blob.DeleteOptions{AccessConditions: ifMatch(opts.IfMatch)})
 	if err == nil {
 		return nil
 	}

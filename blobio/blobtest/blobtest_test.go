@@ -47,7 +47,7 @@ func TestScript(t *testing.T) {
 	mem.Replace("b", []byte("x"))
 	read := func(b blobio.Bucket) (string, error) {
 		dst := make([]byte, 10)
-		_, err := b.ReadRange(t.Context(), "a", 0, dst)
+		_, _, err := b.ReadRange(t.Context(), "a", 0, dst, blobio.ReadOptions{})
 		return string(dst), err
 	}
 	for _, test := range []struct {
@@ -91,7 +91,7 @@ func TestWritesGoWrongByScript(t *testing.T) {
 	}
 	var keys []string
 	for range 2 {
-		for info, err := range f.List(t.Context(), "") {
+		for info, err := range f.List(t.Context(), "", blobio.ListOptions{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,10 +101,10 @@ func TestWritesGoWrongByScript(t *testing.T) {
 	if got := strings.Join(keys, " "); got != "k2 k2 k3" {
 		t.Errorf("listed %q: the first write must not be there, the first list must hide the last key", got)
 	}
-	if err := f.Delete(t.Context(), "k2", ""); !errors.Is(err, blobio.ErrTransient) {
+	if err := f.Delete(t.Context(), "k2", blobio.DeleteOptions{}); !errors.Is(err, blobio.ErrTransient) {
 		t.Errorf("delete: %v", err)
 	}
-	if err := f.Delete(t.Context(), "k2", ""); !errors.Is(err, blobio.ErrNotFound) {
+	if err := f.Delete(t.Context(), "k2", blobio.DeleteOptions{}); !errors.Is(err, blobio.ErrNotFound) {
 		t.Errorf("the delete whose answer was lost did nothing: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestSlowTakesItsTime(t *testing.T) {
 		mem.Replace("a", bytes.Repeat([]byte("x"), 50<<20))
 		slow := blobtest.NewSlow(mem, blobtest.Cloud)
 		begin := time.Now()
-		if _, err := slow.ReadRange(t.Context(), "a", 0, make([]byte, 25<<20)); err != nil {
+		if _, _, err := slow.ReadRange(t.Context(), "a", 0, make([]byte, 25<<20), blobio.ReadOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(begin); took != 530*time.Millisecond {

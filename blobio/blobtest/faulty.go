@@ -105,49 +105,52 @@ func (r *rule) harm(body []byte) (arrive int) {
 	return arrive
 }
 
-func brokenBody(key string, arrived int) error {
-	return &blobio.Error{Op: "read", URL: key, Class: blobio.ErrTransient, Err: io.ErrUnexpectedEOF, Filled: arrived}
+func brokenBody(key string) error {
+	return &blobio.Error{Op: "read", URL: key, Class: blobio.ErrTransient, Err: io.ErrUnexpectedEOF}
 }
 
 // ReadRange implements blobio.BucketReader.
-func (f *Faulty) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+func (f *Faulty) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	r := f.next("get", key)
 	if err := r.refuse(ctx, "read", key, "fail"); err != nil {
-		return blobio.Info{}, err
+		return 0, blobio.Info{}, err
 	}
-	info, err := f.bucket.ReadRange(ctx, key, off, dst)
+	n, info, err := f.bucket.ReadRange(ctx, key, off, dst, opts)
 	if err != nil {
-		return info, err
+		return n, info, err
 	}
-	if n := r.harm(dst); n < len(dst) {
-		return info, brokenBody(key, n)
+	if n = r.harm(dst); n < len(dst) {
+		return n, info, brokenBody(key)
 	}
-	return info, r.refuse(ctx, "read", key, "lost")
+	if err := r.refuse(ctx, "read", key, "lost"); err != nil {
+		return 0, info, err
+	}
+	return n, info, nil
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (f *Faulty) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+func (f *Faulty) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	r := f.next("get", key)
 	if err := r.refuse(ctx, "read", key, "fail"); err != nil {
 		return nil, blobio.Info{}, err
 	}
-	b, info, err := f.bucket.ReadSuffix(ctx, key, n)
+	b, info, err := f.bucket.ReadSuffix(ctx, key, n, opts)
 	if err != nil {
 		return nil, info, err
 	}
 	if r.harm(b) < len(b) {
-		return nil, info, brokenBody(key, 0)
+		return nil, info, brokenBody(key)
 	}
 	return b, info, r.refuse(ctx, "read", key, "lost")
 }
 
 // Open implements blobio.BucketReader. A body that is cut or flipped is read to its end before.
-func (f *Faulty) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
+func (f *Faulty) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	r := f.next("get", key)
 	if err := r.refuse(ctx, "open", key, "fail"); err != nil {
 		return nil, blobio.Info{}, err
 	}
-	body, info, err := f.bucket.Open(ctx, key, off)
+	body, info, err := f.bucket.Open(ctx, key, off, opts)
 	if err != nil || r == nil || r.verb != "cut" && r.verb != "flip" {
 		return body, info, err
 	}
@@ -159,7 +162,7 @@ func (f *Faulty) Open(ctx context.Context, key string, off int64) (io.ReadCloser
 	n := r.harm(all)
 	var end io.Reader = bytes.NewReader(nil)
 	if n < len(all) {
-		end = errReader{brokenBody(key, 0)}
+		end = errReader{brokenBody(key)}
 	}
 	return io.NopCloser(io.MultiReader(bytes.NewReader(all[:n]), end)), info, nil
 }
@@ -169,17 +172,17 @@ type errReader struct{ err error }
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 // Stat implements blobio.BucketReader.
-func (f *Faulty) Stat(ctx context.Context, key string) (blobio.Info, error) {
+func (f *Faulty) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	r := f.next("stat", key)
 	if err := r.refuse(ctx, "stat", key, "fail"); err != nil {
 		return blobio.Info{}, err
 	}
-	info, err := f.bucket.Stat(ctx, key)
+	info, err := f.bucket.Stat(ctx, key, opts)
 	return info, errors.Join(err, r.refuse(ctx, "stat", key, "lost"))
 }
 
 // List implements blobio.BucketReader.
-func (f *Faulty) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (f *Faulty) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		r := f.next("list", prefix)
 		if err := r.refuse(ctx, "list", prefix, "fail"); err != nil {
@@ -187,7 +190,7 @@ func (f *Faulty) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info,
 			return
 		}
 		var held []blobio.Info // the last one, until the next comes
-		for info, err := range f.bucket.List(ctx, prefix) {
+		for info, err := range f.bucket.List(ctx, prefix, opts) {
 			if err != nil {
 				yield(info, err)
 				return
@@ -256,14 +259,14 @@ func (w *faultyWriter) Close() error {
 }
 
 // Delete implements blobio.Bucket.
-func (f *Faulty) Delete(ctx context.Context, key, etag string) error {
+func (f *Faulty) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	r := f.next("delete", key)
 	if err := r.refuse(ctx, "delete", key, "fail"); err != nil {
 		return err
 	}
-	err := f.bucket.Delete(ctx, key, etag)
+	err := f.bucket.Delete(ctx, key, opts)
 	if r != nil && r.verb == "twice" {
-		err = f.bucket.Delete(ctx, key, etag)
+		err = f.bucket.Delete(ctx, key, opts)
 	}
 	if lost := r.refuse(ctx, "delete", key, "lost"); lost != nil {
 		return lost

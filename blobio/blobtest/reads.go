@@ -38,7 +38,7 @@ func testRanges(t *testing.T, s *suite) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dst := make([]byte, test.n)
-			info, err := s.bucket.ReadRange(t.Context(), key, test.off, dst)
+			_, info, err := s.bucket.ReadRange(t.Context(), key, test.off, dst, blobio.ReadOptions{})
 			if !test.ok {
 				wantClass(t, err, blobio.ErrRange)
 				return
@@ -56,10 +56,10 @@ func testRanges(t *testing.T, s *suite) {
 	}
 	t.Run("empty object", func(t *testing.T) {
 		empty, _ := s.seed(t, "empty", 0)
-		if info, err := s.bucket.ReadRange(t.Context(), empty, 0, nil); err != nil || info.Size != 0 {
+		if _, info, err := s.bucket.ReadRange(t.Context(), empty, 0, nil, blobio.ReadOptions{}); err != nil || info.Size != 0 {
 			t.Errorf("reading nothing of nothing: %+v, %v", info, err)
 		}
-		_, err := s.bucket.ReadRange(t.Context(), empty, 0, make([]byte, 1))
+		_, _, err := s.bucket.ReadRange(t.Context(), empty, 0, make([]byte, 1), blobio.ReadOptions{})
 		wantClass(t, err, blobio.ErrRange)
 	})
 }
@@ -69,7 +69,7 @@ func testSuffix(t *testing.T, s *suite) {
 	key, data := s.seed(t, "object", size)
 	empty, _ := s.seed(t, "empty", 0)
 	for _, n := range []int64{1, 8, size - 1, size, size + 1, 1 << 20} {
-		got, info, err := s.bucket.ReadSuffix(t.Context(), key, n)
+		got, info, err := s.bucket.ReadSuffix(t.Context(), key, n, blobio.ReadOptions{})
 		if err != nil {
 			t.Fatalf("last %d bytes: %v", n, err)
 		}
@@ -77,7 +77,7 @@ func testSuffix(t *testing.T, s *suite) {
 			t.Errorf("last %d bytes: got %d bytes and size %d", n, len(got), info.Size)
 		}
 	}
-	got, info, err := s.bucket.ReadSuffix(t.Context(), empty, 10)
+	got, info, err := s.bucket.ReadSuffix(t.Context(), empty, 10, blobio.ReadOptions{})
 	if err != nil || len(got) != 0 || info.Size != 0 {
 		t.Errorf("suffix of an empty object: %d bytes, %+v, %v", len(got), info, err)
 	}
@@ -87,7 +87,7 @@ func testStream(t *testing.T, s *suite) {
 	const size = 300_000
 	key, data := s.seed(t, "object", size)
 	for _, off := range []int64{0, 1, size / 2, size - 1, size} {
-		r, info, err := s.bucket.Open(t.Context(), key, off)
+		r, info, err := s.bucket.Open(t.Context(), key, off, blobio.ReadOptions{})
 		if err != nil {
 			t.Fatalf("from %d: %v", off, err)
 		}
@@ -99,20 +99,20 @@ func testStream(t *testing.T, s *suite) {
 			t.Errorf("close: %v", err)
 		}
 	}
-	_, _, err := s.bucket.Open(t.Context(), key, size+1)
+	_, _, err := s.bucket.Open(t.Context(), key, size+1, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrRange)
 }
 
 func testStat(t *testing.T, s *suite) {
 	key, _ := s.seed(t, "object", 321)
-	info, err := s.bucket.Stat(t.Context(), key)
+	info, err := s.bucket.Stat(t.Context(), key, blobio.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info.Size != 321 || info.Key != key {
 		t.Errorf("info = %+v", info)
 	}
-	read, err := s.bucket.ReadRange(t.Context(), key, 0, make([]byte, 1))
+	_, read, err := s.bucket.ReadRange(t.Context(), key, 0, make([]byte, 1), blobio.ReadOptions{})
 	if err != nil || read.ETag != info.ETag {
 		t.Errorf("stat says ETag %q, a read %q, %v", info.ETag, read.ETag, err)
 	}
@@ -120,15 +120,15 @@ func testStat(t *testing.T, s *suite) {
 
 func testMissing(t *testing.T, s *suite) {
 	ctx, key := t.Context(), s.prefix+"missing"
-	_, err := s.bucket.ReadRange(ctx, key, 0, make([]byte, 1))
+	_, _, err := s.bucket.ReadRange(ctx, key, 0, make([]byte, 1), blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
-	_, err = s.bucket.ReadRange(ctx, key, 0, nil)
+	_, _, err = s.bucket.ReadRange(ctx, key, 0, nil, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
-	_, _, err = s.bucket.ReadSuffix(ctx, key, 10)
+	_, _, err = s.bucket.ReadSuffix(ctx, key, 10, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
-	_, _, err = s.bucket.Open(ctx, key, 0)
+	_, _, err = s.bucket.Open(ctx, key, 0, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
-	_, err = s.bucket.Stat(ctx, key)
+	_, err = s.bucket.Stat(ctx, key, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
 }
 
@@ -139,25 +139,25 @@ func testPinned(t *testing.T, s *suite) {
 	}
 	key, data := s.seed(t, "object", 100)
 	other, _ := s.seed(t, "other", 50)
-	info, err := s.bucket.Stat(t.Context(), key)
+	info, err := s.bucket.Stat(t.Context(), key, blobio.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := s.bucket.Stat(t.Context(), other)
+	foreign, err := s.bucket.Stat(t.Context(), other, blobio.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	right := blobio.WithPin(t.Context(), info.ETag)
+	right := blobio.ReadOptions{IfMatch: info.ETag}
 	dst := make([]byte, 100)
-	if _, err := s.bucket.ReadRange(right, key, 0, dst); err != nil || !bytes.Equal(dst, data) {
+	if _, _, err := s.bucket.ReadRange(t.Context(), key, 0, dst, right); err != nil || !bytes.Equal(dst, data) {
 		t.Errorf("read with the object's own ETag: %v", err)
 	}
-	wrong := blobio.WithPin(t.Context(), foreign.ETag)
-	_, err = s.bucket.ReadRange(wrong, key, 0, dst)
+	wrong := blobio.ReadOptions{IfMatch: foreign.ETag}
+	_, _, err = s.bucket.ReadRange(t.Context(), key, 0, dst, wrong)
 	wantClass(t, err, blobio.ErrChanged)
-	_, _, err = s.bucket.ReadSuffix(wrong, key, 10)
+	_, _, err = s.bucket.ReadSuffix(t.Context(), key, 10, wrong)
 	wantClass(t, err, blobio.ErrChanged)
-	_, _, err = s.bucket.Open(wrong, key, 0)
+	_, _, err = s.bucket.Open(t.Context(), key, 0, wrong)
 	wantClass(t, err, blobio.ErrChanged)
 }
 
@@ -166,16 +166,16 @@ func testCancelRead(t *testing.T, s *suite) {
 	key, data := s.seed(t, "object", 4<<20)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.bucket.ReadRange(gone, key, 0, make([]byte, 10))
+	_, _, err := s.bucket.ReadRange(gone, key, 0, make([]byte, 10), blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrCanceled)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v does not match context.Canceled", err)
 	}
-	_, err = s.bucket.Stat(gone, key)
+	_, err = s.bucket.Stat(gone, key, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrCanceled)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	r, _, err := s.bucket.Open(ctx, key, 0)
+	r, _, err := s.bucket.Open(ctx, key, 0, blobio.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,15 +198,15 @@ func testClosedReads(t *testing.T, s *suite) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := closed.ReadRange(t.Context(), key, 0, make([]byte, 10))
+	_, _, err := closed.ReadRange(t.Context(), key, 0, make([]byte, 10), blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrClosed)
-	_, _, err = closed.ReadSuffix(t.Context(), key, 10)
+	_, _, err = closed.ReadSuffix(t.Context(), key, 10, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrClosed)
-	_, _, err = closed.Open(t.Context(), key, 0)
+	_, _, err = closed.Open(t.Context(), key, 0, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrClosed)
-	_, err = closed.Stat(t.Context(), key)
+	_, err = closed.Stat(t.Context(), key, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrClosed)
-	if _, err := s.bucket.Stat(t.Context(), key); err != nil {
+	if _, err := s.bucket.Stat(t.Context(), key, blobio.ReadOptions{}); err != nil {
 		t.Errorf("closing one handle broke another: %v", err)
 	}
 }

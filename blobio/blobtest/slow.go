@@ -93,27 +93,30 @@ func sleep(ctx context.Context, op, key string, d time.Duration) error {
 }
 
 // ReadRange implements blobio.BucketReader.
-func (s *Slow) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+func (s *Slow) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	end, err := s.begin(ctx, "read", key, true)
 	defer end()
 	if err != nil {
-		return blobio.Info{}, err
+		return 0, blobio.Info{}, err
 	}
-	info, err := s.bucket.ReadRange(ctx, key, off, dst)
+	n, info, err := s.bucket.ReadRange(ctx, key, off, dst, opts)
 	if err != nil {
-		return info, err
+		return n, info, err
 	}
-	return info, s.transfer(ctx, "read", key, len(dst))
+	if err := s.transfer(ctx, "read", key, n); err != nil {
+		return 0, info, err
+	}
+	return n, info, nil
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (s *Slow) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+func (s *Slow) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	end, err := s.begin(ctx, "read", key, true)
 	defer end()
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
-	b, info, err := s.bucket.ReadSuffix(ctx, key, n)
+	b, info, err := s.bucket.ReadSuffix(ctx, key, n, opts)
 	if err != nil {
 		return nil, info, err
 	}
@@ -121,13 +124,13 @@ func (s *Slow) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blo
 }
 
 // Open implements blobio.BucketReader.
-func (s *Slow) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
+func (s *Slow) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	end, err := s.begin(ctx, "open", key, true)
 	defer end()
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
-	r, info, err := s.bucket.Open(ctx, key, off)
+	r, info, err := s.bucket.Open(ctx, key, off, opts)
 	if err != nil {
 		return nil, info, err
 	}
@@ -150,17 +153,17 @@ func (r *slowReader) Read(p []byte) (int, error) {
 }
 
 // Stat implements blobio.BucketReader.
-func (s *Slow) Stat(ctx context.Context, key string) (blobio.Info, error) {
+func (s *Slow) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	end, err := s.begin(ctx, "stat", key, false)
 	defer end()
 	if err != nil {
 		return blobio.Info{}, err
 	}
-	return s.bucket.Stat(ctx, key)
+	return s.bucket.Stat(ctx, key, opts)
 }
 
 // List implements blobio.BucketReader.
-func (s *Slow) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (s *Slow) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		end, err := s.begin(ctx, "list", prefix, false)
 		end()
@@ -168,7 +171,7 @@ func (s *Slow) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, e
 			yield(blobio.Info{}, err)
 			return
 		}
-		s.bucket.List(ctx, prefix)(yield)
+		s.bucket.List(ctx, prefix, opts)(yield)
 	}
 }
 
@@ -210,13 +213,13 @@ func (w *slowWriter) Close() error {
 }
 
 // Delete implements blobio.Bucket.
-func (s *Slow) Delete(ctx context.Context, key, etag string) error {
+func (s *Slow) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	end, err := s.begin(ctx, "delete", key, false)
 	defer end()
 	if err != nil {
 		return err
 	}
-	return s.bucket.Delete(ctx, key, etag)
+	return s.bucket.Delete(ctx, key, opts)
 }
 
 // Close implements blobio.Bucket.

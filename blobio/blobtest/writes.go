@@ -29,7 +29,7 @@ func testCreate(t *testing.T, s *suite) {
 				t.Fatalf("write: %d, %v", n, err)
 			}
 		}
-		_, err = s.bucket.Stat(t.Context(), key)
+		_, err = s.bucket.Stat(t.Context(), key, blobio.ReadOptions{})
 		wantClass(t, err, blobio.ErrNotFound)
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
@@ -100,8 +100,8 @@ func testClosedWrites(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	wantClass(t, write(t.Context(), closed, s.prefix+"object", []byte("x")), blobio.ErrClosed)
-	wantClass(t, closed.Delete(t.Context(), s.prefix+"object", ""), blobio.ErrClosed)
-	for _, err := range closed.List(t.Context(), s.prefix) {
+	wantClass(t, closed.Delete(t.Context(), s.prefix+"object", blobio.DeleteOptions{}), blobio.ErrClosed)
+	for _, err := range closed.List(t.Context(), s.prefix, blobio.ListOptions{}) {
 		wantClass(t, err, blobio.ErrClosed)
 	}
 	s.wantNothing(t)
@@ -159,30 +159,30 @@ func (s *suite) wantOneWinner(t *testing.T, key string, size int, errs []error) 
 func testDelete(t *testing.T, s *suite) {
 	ctx := t.Context()
 	key, data := s.seed(t, "object", 100)
-	info, err := s.bucket.Stat(ctx, key)
+	info, err := s.bucket.Stat(ctx, key, blobio.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.IgnoresDeletePins != "" {
 		t.Logf("SKIPPED: delete with a condition: %s", s.IgnoresDeletePins)
 	} else if other, _ := s.seed(t, "other", 10); other != "" {
-		foreign, err := s.bucket.Stat(ctx, other)
+		foreign, err := s.bucket.Stat(ctx, other, blobio.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantClass(t, s.bucket.Delete(ctx, key, foreign.ETag), blobio.ErrChanged)
+		wantClass(t, s.bucket.Delete(ctx, key, blobio.DeleteOptions{IfMatch: foreign.ETag}), blobio.ErrChanged)
 		s.wantObject(t, key, data)
 	}
-	if err := s.bucket.Delete(ctx, key, info.ETag); err != nil {
+	if err := s.bucket.Delete(ctx, key, blobio.DeleteOptions{IfMatch: info.ETag}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.bucket.Stat(ctx, key)
+	_, err = s.bucket.Stat(ctx, key, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
-	wantClass(t, s.bucket.Delete(ctx, key, ""), blobio.ErrNotFound)
+	wantClass(t, s.bucket.Delete(ctx, key, blobio.DeleteOptions{}), blobio.ErrNotFound)
 	if err := write(ctx, s.bucket, key, []byte("again")); err != nil {
 		t.Errorf("creating a deleted object: %v", err)
 	}
-	if err := s.bucket.Delete(ctx, key, ""); err != nil {
+	if err := s.bucket.Delete(ctx, key, blobio.DeleteOptions{}); err != nil {
 		t.Errorf("delete without a condition: %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func testList(t *testing.T, s *suite) {
 			t.Errorf("prefix %q: %q, want %q", test.prefix, got, test.want)
 		}
 	}
-	for info, err := range s.bucket.List(t.Context(), s.prefix) {
+	for info, err := range s.bucket.List(t.Context(), s.prefix, blobio.ListOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func testListPages(t *testing.T, s *suite) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	last := error(nil)
-	for _, err := range s.bucket.List(ctx, s.prefix) {
+	for _, err := range s.bucket.List(ctx, s.prefix, blobio.ListOptions{}) {
 		last = err
 	}
 	wantClass(t, last, blobio.ErrCanceled)
@@ -277,7 +277,7 @@ func testBig(t *testing.T, s *suite) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, info, err := s.bucket.Open(t.Context(), key, 0)
+	r, info, err := s.bucket.Open(t.Context(), key, 0, blobio.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func pattern(who, n int) []byte {
 func (s *suite) wantObject(t *testing.T, key string, data []byte) {
 	t.Helper()
 	got := make([]byte, len(data))
-	info, err := s.bucket.ReadRange(t.Context(), key, 0, got)
+	_, info, err := s.bucket.ReadRange(t.Context(), key, 0, got, blobio.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func (s *suite) wantNothing(t *testing.T) {
 func (s *suite) list(t *testing.T, prefix string) []string {
 	t.Helper()
 	var names []string
-	for info, err := range s.bucket.List(t.Context(), prefix) {
+	for info, err := range s.bucket.List(t.Context(), prefix, blobio.ListOptions{}) {
 		if err != nil {
 			t.Fatalf("list %s: %v", prefix, err)
 		}

@@ -86,7 +86,7 @@ func (b *Bucket) path(ctx context.Context, op, key string) (string, error) {
 
 // open opens the file of a key for a read. A name that was stored with its escapes in it, as the reference
 // implementation does (format note 01 §16.2), is found too.
-func (b *Bucket) open(ctx context.Context, op, key string) (*os.File, blobio.Info, error) {
+func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, blobio.Info, error) {
 	path, err := b.path(ctx, op, key)
 	if err != nil {
 		return nil, blobio.Info{}, err
@@ -105,7 +105,7 @@ func (b *Bucket) open(ctx context.Context, op, key string) (*os.File, blobio.Inf
 		err = errNoFile
 	}
 	info := fileInfo(key, st)
-	if pin := blobio.Pinned(ctx); err == nil && pin != "" && pin != info.ETag {
+	if err == nil && ifMatch != "" && ifMatch != info.ETag {
 		err = blobio.ErrChanged
 	}
 	if err != nil {
@@ -125,24 +125,22 @@ func fileInfo(key string, st os.FileInfo) blobio.Info {
 }
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	f, info, err := b.open(ctx, "read", key)
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	f, info, err := b.open(ctx, "read", key, opts.IfMatch)
 	if err != nil {
-		return blobio.Info{}, err
+		return 0, blobio.Info{}, err
 	}
 	defer f.Close()
 	if off < 0 || off > info.Size || info.Size-off < int64(len(dst)) {
-		return blobio.Info{}, b.fail("read", key, blobio.ErrRange)
+		return 0, blobio.Info{}, b.fail("read", key, blobio.ErrRange)
 	}
-	if _, err := io.ReadFull(io.NewSectionReader(f, off, int64(len(dst))), dst); err != nil {
-		return blobio.Info{}, b.fail("read", key, err)
-	}
-	return info, nil
+	n, err := io.ReadFull(io.NewSectionReader(f, off, int64(len(dst))), dst)
+	return n, info, b.fail("read", key, err)
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	f, info, err := b.open(ctx, "read", key)
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	f, info, err := b.open(ctx, "read", key, opts.IfMatch)
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
@@ -155,8 +153,8 @@ func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, b
 }
 
 // Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
-	f, info, err := b.open(ctx, "open", key)
+func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+	f, info, err := b.open(ctx, "open", key, opts.IfMatch)
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
@@ -196,8 +194,8 @@ func (r *reader) Read(p []byte) (int, error) {
 func (r *reader) Close() error { return r.f.Close() }
 
 // Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
-	f, info, err := b.open(ctx, "stat", key)
+func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+	f, info, err := b.open(ctx, "stat", key, opts.IfMatch)
 	if err != nil {
 		return blobio.Info{}, err
 	}
@@ -205,7 +203,7 @@ func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
 }
 
 // Delete implements blobio.Bucket. The ETag is compared before the file is removed, not in one step with it.
-func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	path, err := b.path(ctx, "delete", key)
 	if err != nil {
 		return err
@@ -216,7 +214,7 @@ func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
 		return b.fail("delete", key, err)
 	case st.IsDir():
 		return b.fail("delete", key, errNoFile)
-	case etag != "" && fileInfo(key, st).ETag != etag:
+	case opts.IfMatch != "" && fileInfo(key, st).ETag != opts.IfMatch:
 		return b.fail("delete", key, blobio.ErrChanged)
 	}
 	if err := b.disk.Remove(path); err != nil {
@@ -226,7 +224,7 @@ func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
 }
 
 // List implements blobio.BucketReader. Files that come and go meanwhile may be seen or not.
-func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (b *Bucket) List(ctx context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		w := walk{b: b, ctx: ctx, prefix: prefix, yield: yield}
 		w.folder(prefix[:strings.LastIndexByte(prefix, '/')+1])

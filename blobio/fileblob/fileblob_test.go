@@ -48,14 +48,14 @@ func TestKeysThatAreNoFiles(t *testing.T) {
 	}
 	for _, key := range []string{"", "/", "../outside", "a/../../outside", "./a/b", "a//b", "/a/b", "a/", "a", "a/.", "a/b/c",
 		"a\x00b", ".~a", "a/.~b", strings.Repeat("n", 300)} {
-		_, err := b.Stat(t.Context(), key)
+		_, err := b.Stat(t.Context(), key, blobio.ReadOptions{})
 		if blobio.Class(err) != blobio.ErrNotFound {
 			t.Errorf("Stat(%q): %v", key, err)
 		}
 		if err := create(b, key, "x"); blobio.Class(err) != blobio.ErrDenied && blobio.Class(err) != blobio.ErrExists {
 			t.Errorf("Create(%q): %v", key, err)
 		}
-		if err := b.Delete(t.Context(), key, ""); blobio.Class(err) != blobio.ErrNotFound {
+		if err := b.Delete(t.Context(), key, blobio.DeleteOptions{}); blobio.Class(err) != blobio.ErrNotFound {
 			t.Errorf("Delete(%q): %v", key, err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestEscapedNames(t *testing.T) {
 	}
 	b := fileblob.Open(dir)
 	read := func() string {
-		got, _, err := b.ReadSuffix(t.Context(), "a b", 100)
+		got, _, err := b.ReadSuffix(t.Context(), "a b", 100, blobio.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestReadOnlyFolder(t *testing.T) {
 
 func TestErrorsNameTheURLOnce(t *testing.T) {
 	dir := t.TempDir()
-	_, err := fileblob.Open(dir).Stat(t.Context(), "no such")
+	_, err := fileblob.Open(dir).Stat(t.Context(), "no such", blobio.ReadOptions{})
 	if err == nil || strings.Count(err.Error(), filepath.Base(dir)) != 1 || !strings.Contains(err.Error(), "no%20such") {
 		t.Errorf("%v", err)
 	}

@@ -220,7 +220,7 @@ func createIn(b *Bucket, key string, data []byte) error {
 func checkAfterCut(t *testing.T, b *Bucket, keys []string, data []byte, done map[string]bool, when string) {
 	t.Helper()
 	for _, key := range keys {
-		got, _, err := b.ReadSuffix(t.Context(), key, 1000)
+		got, _, err := b.ReadSuffix(t.Context(), key, 1000, blobio.ReadOptions{})
 		switch {
 		case err == nil && !bytes.Equal(got, data):
 			t.Errorf("%s: %s holds %q", when, key, got)
@@ -234,7 +234,7 @@ func checkAfterCut(t *testing.T, b *Bucket, keys []string, data []byte, done map
 			}
 		}
 	}
-	for info, err := range b.List(t.Context(), "") {
+	for info, err := range b.List(t.Context(), "", blobio.ListOptions{}) {
 		if err != nil || !slices.Contains(keys, info.Key) {
 			t.Errorf("%s: listed %q, %v", when, info.Key, err)
 		}
@@ -260,7 +260,7 @@ func fillDisk(t *testing.T, named bool) {
 			t.Logf("%d operations, each on a full disk", n)
 			return
 		}
-		if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), "no client left on device") ||
+		if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), "no space left on device") ||
 			strings.Contains(err.Error(), "secret-name") {
 			t.Errorf("operation %d: %v", n+1, err)
 		}

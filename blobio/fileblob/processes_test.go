@@ -72,11 +72,11 @@ func TestProcessesRace(t *testing.T) {
 		t.Errorf("%d of %d objects have a winner", len(winners), raceKeys)
 	}
 	b, n := fileblob.Open(dir), 0
-	for info, err := range b.List(t.Context(), "") {
+	for info, err := range b.List(t.Context(), "", blobio.ListOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := b.ReadSuffix(t.Context(), info.Key, 1<<20)
+		got, _, err := b.ReadSuffix(t.Context(), info.Key, 1<<20, blobio.ReadOptions{})
 		if err != nil || !bytes.Equal(got, racerData(winners[info.Key])) {
 			t.Errorf("%s, won by %s, has other content: %v", info.Key, winners[info.Key], err)
 		}
@@ -101,7 +101,7 @@ func TestRacer(t *testing.T) {
 			fmt.Println("won", key)
 		case blobio.ErrExists:
 			// What is there must be whole already.
-			if got, _, err := b.ReadSuffix(context.Background(), key, 1<<20); err != nil || len(got) != len(racerData(name)) {
+			if got, _, err := b.ReadSuffix(context.Background(), key, 1<<20, blobio.ReadOptions{}); err != nil || len(got) != len(racerData(name)) {
 				t.Errorf("%s: %d bytes, %v", key, len(got), err)
 			}
 		default:
@@ -133,7 +133,7 @@ func TestKilledWriterLeavesNoObject(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	b := fileblob.Open(dir)
-	for info, err := range b.List(t.Context(), "") {
+	for info, err := range b.List(t.Context(), "", blobio.ListOptions{}) {
 		t.Errorf("listed %q, %v", info.Key, err)
 	}
 	if err := create(b, "a/victim", "the next attempt"); err != nil {

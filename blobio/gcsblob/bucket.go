@@ -60,7 +60,7 @@ var _ blobio.Bucket = (*Bucket)(nil)
 // Open opens the bucket name. No request is made to the store; finding credentials may ask the instance.
 func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	b := &Bucket{name: name, opts: opts}
-	b.reads = answer.Reader{Get: b.get, Head: b.Stat, Fail: b.fail}
+	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail}
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}

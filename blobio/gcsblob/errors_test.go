@@ -91,7 +91,7 @@ func TestErrorClasses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.status, tc.reason), func(t *testing.T) {
 			b := stub(t, refuse(tc.status, tc.reason), "")
-			_, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1))
+			_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
 			if got := blobio.Class(err); got != tc.want {
 				t.Errorf("class %v, want %v (%v)", got, tc.want, err)
 			}
@@ -105,12 +105,12 @@ func TestErrorClasses(t *testing.T) {
 // TestDeniedIsNotNotFound holds for every call: some layers above the client confuse the two.
 func TestDeniedIsNotNotFound(t *testing.T) {
 	b := stub(t, refuse(403, "forbidden"), "")
-	_, errStat := b.Stat(t.Context(), "k")
-	_, _, errSuffix := b.ReadSuffix(t.Context(), "k", 8)
-	_, _, errOpen := b.Open(t.Context(), "k", 0)
+	_, errStat := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+	_, _, errSuffix := b.ReadSuffix(t.Context(), "k", 8, blobio.ReadOptions{})
+	_, _, errOpen := b.Open(t.Context(), "k", 0, blobio.ReadOptions{})
 	errs := map[string]error{"stat": errStat, "suffix": errSuffix, "open": errOpen,
-		"create": create(t.Context(), b, "k", "x"), "delete": b.Delete(t.Context(), "k", "")}
-	for _, err := range b.List(t.Context(), "") {
+		"create": create(t.Context(), b, "k", "x"), "delete": b.Delete(t.Context(), "k", blobio.DeleteOptions{})}
+	for _, err := range b.List(t.Context(), "", blobio.ListOptions{}) {
 		errs["list"] = err
 	}
 	for op, err := range errs {
@@ -125,7 +125,7 @@ func TestDeniedIsNotNotFound(t *testing.T) {
 
 func TestRetryAfterIsTold(t *testing.T) {
 	b := stub(t, refuse(429, "rateLimitExceeded", "Retry-After", "7"), "")
-	_, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1))
+	_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
 	if wait := blobio.RetryAfter(err); wait != 7*time.Second {
 		t.Errorf("asked to wait %v, want 7s (%v)", wait, err)
 	}
@@ -163,7 +163,7 @@ func TestLostCreateIsAnError(t *testing.T) {
 
 func TestUnresolvableNameIsNotNotFound(t *testing.T) {
 	b := open(t, "gs://b?anonymous=true&endpoint=http://no-such-store.invalid")
-	_, err := b.Stat(t.Context(), "k")
+	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if !errors.Is(err, blobio.ErrTransient) || errors.Is(err, blobio.ErrNotFound) {
 		t.Errorf("%v, want ErrTransient", err)
 	}

@@ -34,7 +34,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 	if opts.ContentType == "" {
 		opts.ContentType = defaultContentType
 	}
-	o := &object{bucket: b, key: key, contentType: opts.ContentType}
+	o := &object{bucket: b, key: key, contentType: opts.ContentType, trace: opts.Trace}
 	return upload.NewWriter(ctx, o, upload.Options{PartSize: b.opts.PartSize, MaxParts: maxParts,
 		Concurrency: 1, // chunks of one session go up in turn
 		SizeHint:    opts.SizeHint, Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
@@ -44,6 +44,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 // resumable session, which the library runs beside the writer.
 type object struct {
 	bucket      *Bucket
+	trace       blobio.Trace
 	key         string
 	contentType string
 	pipe        *io.PipeWriter
@@ -107,8 +108,8 @@ func (o *object) insert(ctx context.Context, body io.Reader, chunk int) error {
 // its last chunk was lost. If an object is there, its content will tell whose it is.
 func (o *object) sessionGone(ctx context.Context, refused error) error {
 	b := o.bucket
-	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
-	if _, err := b.Stat(ctx, o.key); err == nil {
+	o.trace.Count(blobio.Counters{Heads: 1, Depth: 1})
+	if _, err := b.head(ctx, o.key); err == nil {
 		return b.fail(ctx, "create", o.key, blobio.ErrExists)
 	}
 	return blobio.NewError("create", b.url(o.key), blobio.ErrUnknown,
@@ -120,7 +121,7 @@ func (o *object) sessionGone(ctx context.Context, refused error) error {
 func (o *object) unmake(ctx context.Context, made *raw.Object, sent *sum) error {
 	err := fmt.Errorf("%w: the store has %d bytes with checksum %s of the %d that were sent", blobio.ErrTransient,
 		made.Size, made.Crc32c, sent.size)
-	return errors.Join(err, o.bucket.Delete(ctx, o.key, strconv.FormatInt(made.Generation, 10)))
+	return errors.Join(err, o.bucket.Delete(ctx, o.key, blobio.DeleteOptions{IfMatch: strconv.FormatInt(made.Generation, 10)}))
 }
 
 // Whole implements upload.Target.
@@ -146,7 +147,7 @@ func (o *object) Begin(ctx context.Context) error {
 
 // Part implements upload.Target. The upload calls it for one part after the other.
 func (o *object) Part(ctx context.Context, _ int, body []byte) error {
-	blobio.Count(ctx, blobio.Counters{Puts: 1, Depth: 1})
+	o.trace.Count(blobio.Counters{Puts: 1, Depth: 1})
 	_, err := o.pipe.Write(body)
 	return err
 }
@@ -167,14 +168,14 @@ func (o *object) Drop(context.Context) error {
 }
 
 // Delete implements blobio.Bucket. The condition goes with the request.
-func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	const op = "delete"
 	if err := b.check(ctx, op, key); err != nil {
 		return err
 	}
 	call := b.objects.Delete(b.name, key).Context(ctx)
-	if etag != "" {
-		call.IfGenerationMatch(generation(etag))
+	if opts.IfMatch != "" {
+		call.IfGenerationMatch(generation(opts.IfMatch))
 	}
 	if b.opts.UserProject != "" {
 		call.UserProject(b.opts.UserProject)

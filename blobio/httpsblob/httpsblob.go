@@ -198,27 +198,23 @@ func told(key string, resp *http.Response) (info blobio.Info, at int64, err erro
 }
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	return b.reads.ReadRange(ctx, key, off, dst)
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	return b.reads.ReadRange(ctx, key, off, dst, opts)
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	return b.reads.ReadSuffix(ctx, key, n)
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	return b.reads.ReadSuffix(ctx, key, n, opts)
 }
 
 // Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
-	return b.reads.Open(ctx, key, off)
+func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+	return b.reads.Open(ctx, key, off, opts)
 }
 
 // Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
-	info, err := b.head(ctx, key)
-	if err != nil {
-		return info, b.fail(ctx, "stat", key, err)
-	}
-	return info, nil
+func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+	return b.reads.Stat(ctx, key, opts)
 }
 
 func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
@@ -242,7 +238,7 @@ func (b *Bucket) refuse(op, key string) error {
 }
 
 // List implements blobio.BucketReader; it is always refused.
-func (b *Bucket) List(_ context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (b *Bucket) List(_ context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) { yield(blobio.Info{}, b.refuse("list", prefix)) }
 }
 
@@ -252,7 +248,9 @@ func (b *Bucket) Create(_ context.Context, key string, _ blobio.CreateOptions) (
 }
 
 // Delete implements blobio.Bucket; it is always refused.
-func (b *Bucket) Delete(_ context.Context, key, _ string) error { return b.refuse("delete", key) }
+func (b *Bucket) Delete(_ context.Context, key string, _ blobio.DeleteOptions) error {
+	return b.refuse("delete", key)
+}
 
 // Close implements blobio.Bucket.
 func (b *Bucket) Close() error {

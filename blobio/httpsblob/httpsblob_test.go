@@ -141,7 +141,7 @@ func TestOddServers(t *testing.T) {
 			defer s.Close()
 			b := httpsblob.Open("http", strings.TrimPrefix(s.URL, "http://"))
 			defer b.Close()
-			_, err := b.ReadRange(t.Context(), "x", 10, make([]byte, 10))
+			_, _, err := b.ReadRange(t.Context(), "x", 10, make([]byte, 10), blobio.ReadOptions{})
 			if blobio.Class(err) != test.class {
 				t.Errorf("%v (class %v), want %v", err, blobio.Class(err), test.class)
 			}
@@ -195,7 +195,7 @@ func TestRetryAfterReachesTheSpace(t *testing.T) {
 	}))
 	defer s.Close()
 	b := httpsblob.Open("http", strings.TrimPrefix(s.URL, "http://"))
-	_, err := b.Stat(t.Context(), "x")
+	_, err := b.Stat(t.Context(), "x", blobio.ReadOptions{})
 	if got := blobio.RetryAfter(err); got != 7*time.Second {
 		t.Errorf("RetryAfter of %v is %v", err, got)
 	}
@@ -210,14 +210,14 @@ func TestUnreachable(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	for _, host := range []string{"127.0.0.1:" + strconv.Itoa(port), "no-such-host.invalid"} {
-		_, err := httpsblob.Open("http", host).Stat(t.Context(), "x")
+		_, err := httpsblob.Open("http", host).Stat(t.Context(), "x", blobio.ReadOptions{})
 		if blobio.Class(err) != blobio.ErrTransient {
 			t.Errorf("%s: %v (class %v)", host, err, blobio.Class(err))
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err = httpsblob.Open("http", "169.254.169.254").Stat(ctx, "latest/meta-data/")
+	_, err = httpsblob.Open("http", "169.254.169.254").Stat(ctx, "latest/meta-data/", blobio.ReadOptions{})
 	if blobio.Class(err) != blobio.ErrDenied {
 		t.Errorf("a metadata service: %v", err)
 	}

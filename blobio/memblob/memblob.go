@@ -74,18 +74,17 @@ func (b *Bucket) fail(op, key string, class, cause error) error {
 }
 
 // get finds an object for a read.
-func (b *Bucket) get(ctx context.Context, op, key string) (object, error) {
+func (b *Bucket) get(ctx context.Context, op, key, ifMatch string) (object, error) {
 	if err := b.ready(ctx, op, key); err != nil {
 		return object{}, err
 	}
 	b.RLock()
 	o, ok := b.objects[key]
 	b.RUnlock()
-	pin := blobio.Pinned(ctx)
 	switch {
 	case !ok:
 		return object{}, b.fail(op, key, blobio.ErrNotFound, nil)
-	case pin != "" && pin != o.info.ETag:
+	case ifMatch != "" && ifMatch != o.info.ETag:
 		return object{}, b.fail(op, key, blobio.ErrChanged, nil)
 	}
 	return o, nil
@@ -102,21 +101,20 @@ func (b *Bucket) ready(ctx context.Context, op, key string) error {
 }
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	o, err := b.get(ctx, "read", key)
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	o, err := b.get(ctx, "read", key, opts.IfMatch)
 	if err != nil {
-		return blobio.Info{}, err
+		return 0, blobio.Info{}, err
 	}
 	if off < 0 || off > int64(len(o.data)) || int64(len(o.data))-off < int64(len(dst)) {
-		return blobio.Info{}, b.fail("read", key, blobio.ErrRange, nil)
+		return 0, blobio.Info{}, b.fail("read", key, blobio.ErrRange, nil)
 	}
-	copy(dst, o.data[off:])
-	return o.info, nil
+	return copy(dst, o.data[off:]), o.info, nil
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	o, err := b.get(ctx, "read", key)
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	o, err := b.get(ctx, "read", key, opts.IfMatch)
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
@@ -125,8 +123,8 @@ func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, b
 }
 
 // Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
-	o, err := b.get(ctx, "open", key)
+func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+	o, err := b.get(ctx, "open", key, opts.IfMatch)
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
@@ -160,13 +158,13 @@ func (r *reader) Close() error {
 }
 
 // Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
-	o, err := b.get(ctx, "stat", key)
+func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+	o, err := b.get(ctx, "stat", key, opts.IfMatch)
 	return o.info, err
 }
 
 // List implements blobio.BucketReader. It yields what was there when it was called.
-func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (b *Bucket) List(ctx context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		for _, info := range b.listed(prefix) {
 			if err := b.ready(ctx, "list", prefix); err != nil {
@@ -260,7 +258,7 @@ func (b *Bucket) Replace(key string, data []byte) {
 }
 
 // Delete implements blobio.Bucket.
-func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	if err := b.ready(ctx, "delete", key); err != nil {
 		return err
 	}
@@ -270,7 +268,7 @@ func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
 	switch {
 	case !ok:
 		return b.fail("delete", key, blobio.ErrNotFound, nil)
-	case etag != "" && etag != o.info.ETag:
+	case opts.IfMatch != "" && opts.IfMatch != o.info.ETag:
 		return b.fail("delete", key, blobio.ErrChanged, nil)
 	}
 	delete(b.objects, key)

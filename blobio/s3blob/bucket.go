@@ -68,7 +68,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 		return nil, err
 	}
 	b := &Bucket{client: client, name: name, opts: opts}
-	b.reads = answer.Reader{Get: b.get, Head: b.Stat, Fail: b.fail}
+	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail}
 	return b, nil
 }
 

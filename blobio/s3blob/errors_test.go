@@ -96,7 +96,7 @@ func TestErrorClasses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.status, tc.code), func(t *testing.T) {
 			b := stub(t, refuse(tc.status, tc.code), "")
-			_, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1))
+			_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
 			if got := blobio.Class(err); got != tc.want {
 				t.Errorf("class %v, want %v (%v)", got, tc.want, err)
 			}
@@ -109,10 +109,10 @@ func TestErrorClasses(t *testing.T) {
 
 func TestErrorsOfOtherCalls(t *testing.T) {
 	b := stub(t, refuse(403, "AccessDenied"), "")
-	_, errStat := b.Stat(t.Context(), "k")
+	_, errStat := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	errs := map[string]error{"stat": errStat, "create": create(t.Context(), b, "k", "x"),
-		"delete": b.Delete(t.Context(), "k", "")}
-	for _, err := range b.List(t.Context(), "") {
+		"delete": b.Delete(t.Context(), "k", blobio.DeleteOptions{})}
+	for _, err := range b.List(t.Context(), "", blobio.ListOptions{}) {
 		errs["list"] = err
 	}
 	for op, err := range errs {
@@ -127,7 +127,7 @@ func TestErrorsOfOtherCalls(t *testing.T) {
 
 func TestRetryAfterIsTold(t *testing.T) {
 	b := stub(t, refuse(503, "SlowDown", "Retry-After", "7"), "")
-	_, err := b.Stat(t.Context(), "k")
+	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if wait := blobio.RetryAfter(err); wait != 7*time.Second {
 		t.Errorf("asked to wait %v, want 7s (%v)", wait, err)
 	}
@@ -185,7 +185,7 @@ func TestAbandonedUploadIsAborted(t *testing.T) {
 func TestUnresolvableNameIsNotNotFound(t *testing.T) {
 	stub(t, nil, "")
 	b := open(t, "s3://b?endpoint=http://no-such-store.invalid")
-	_, err := b.Stat(t.Context(), "k")
+	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if !errors.Is(err, blobio.ErrTransient) || errors.Is(err, blobio.ErrNotFound) {
 		t.Errorf("%v, want ErrTransient", err)
 	}
@@ -196,7 +196,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 		"dropped": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }}
 	for name, handler := range bodies {
 		b := stub(t, handler, "")
-		_, err := b.Stat(t.Context(), "k")
+		_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		for e := err; e != nil; e = errors.Unwrap(e) {
 			for _, word := range []string{secret, "AKIDEXAMPLE", "Signature="} {
 				if strings.Contains(fmt.Sprintf("%v %+v %#v", e, e, e), word) {
@@ -209,7 +209,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 
 func TestWrongRegionNamesTheRightOne(t *testing.T) {
 	b := stub(t, refuse(301, "PermanentRedirect", "X-Amz-Bucket-Region", "eu-north-1"), "")
-	_, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1))
+	_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
 	if !errors.Is(err, blobio.ErrDenied) || !strings.Contains(err.Error(), "region eu-north-1") {
 		t.Errorf("%v, want ErrDenied that names eu-north-1", err)
 	}
@@ -221,7 +221,7 @@ func TestNoCredentials(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	b := open(t, "s3://b?endpoint=http://127.0.0.1:9")
-	_, err := b.Stat(t.Context(), "k")
+	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if !errors.Is(err, blobio.ErrDenied) || !strings.Contains(err.Error(), "no usable AWS credentials") {
 		t.Errorf("%v, want ErrDenied about credentials", err)
 	}

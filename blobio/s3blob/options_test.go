@@ -104,7 +104,7 @@ func TestRoleIsAssumed(t *testing.T) {
 		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
 		t.Setenv("AWS_REGION", "eu-west-1")
 		b = open(t, "s3://b?endpoint="+*b.client.Options().BaseEndpoint+params)
-		if _, err := b.Stat(t.Context(), "k"); err != nil {
+		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(signed, "Credential=ASIAROLE/") || *asked != action {
@@ -121,7 +121,7 @@ func TestTokenServiceThatFails(t *testing.T) {
 		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
 		t.Setenv("AWS_REGION", "eu-west-1")
 		b := open(t, "s3://b?endpoint=http://127.0.0.1:9&role=arn:aws:iam::123456789012:role/reader")
-		if _, err := b.Stat(t.Context(), "k"); blobio.Class(err) != want {
+		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); blobio.Class(err) != want {
 			t.Errorf("%d: %v, want %v", status, err, want)
 		}
 	}

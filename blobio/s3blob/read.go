@@ -13,18 +13,18 @@ import (
 )
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	return b.reads.ReadRange(ctx, key, off, dst)
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	return b.reads.ReadRange(ctx, key, off, dst, opts)
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	return b.reads.ReadSuffix(ctx, key, n)
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	return b.reads.ReadSuffix(ctx, key, n, opts)
 }
 
 // Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
-	return b.reads.Open(ctx, key, off)
+func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+	return b.reads.Open(ctx, key, off, opts)
 }
 
 // get makes one GET.
@@ -47,7 +47,12 @@ func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin stri
 }
 
 // Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
+func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+	return b.reads.Stat(ctx, key, opts)
+}
+
+// head makes one HEAD.
+func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	const op = "stat"
 	if err := b.check(ctx, op, key); err != nil {
 		return blobio.Info{}, err
@@ -61,7 +66,7 @@ func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
 }
 
 // List implements blobio.BucketReader. Keys come in the order of their bytes.
-func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	const op = "list"
 	return func(yield func(blobio.Info, error) bool) {
 		in := &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: optional(prefix), RequestPayer: b.payer()}
@@ -85,7 +90,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info,
 				}
 			}
 			if pages.HasMorePages() {
-				blobio.Count(ctx, blobio.Counters{Lists: 1, Depth: 1})
+				opts.Trace.Count(blobio.Counters{Lists: 1, Depth: 1})
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 	if opts.ContentType == "" {
 		opts.ContentType = defaultContentType
 	}
-	o := &object{bucket: b, key: key, contentType: opts.ContentType}
+	o := &object{bucket: b, key: key, contentType: opts.ContentType, trace: opts.Trace}
 	return upload.NewWriter(ctx, o, upload.Options{PartSize: b.opts.PartSize, SizeHint: opts.SizeHint,
 		Again: answer.Again, Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
 }
@@ -40,6 +40,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 // object is one object on its way up: the upload.Target of S3.
 type object struct {
 	bucket      *Bucket
+	trace       blobio.Trace
 	key         string
 	contentType string
 	id          *string // of the upload in parts
@@ -54,8 +55,8 @@ func (o *object) ifAbsent(ctx context.Context) (*string, error) {
 	if !o.bucket.opts.Unconditional {
 		return aws.String("*"), nil
 	}
-	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
-	_, err := o.bucket.Stat(ctx, o.key)
+	o.trace.Count(blobio.Counters{Heads: 1, Depth: 1})
+	_, err := o.bucket.head(ctx, o.key)
 	switch {
 	case err == nil:
 		return nil, blobio.ErrExists
@@ -87,7 +88,7 @@ func (o *object) Whole(ctx context.Context, body []byte) error {
 // Begin implements upload.Target.
 func (o *object) Begin(ctx context.Context) error {
 	b := o.bucket
-	blobio.Count(ctx, blobio.Counters{Puts: 1, Depth: 1})
+	o.trace.Count(blobio.Counters{Puts: 1, Depth: 1})
 	out, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &b.name, Key: &o.key, ContentType: &o.contentType, RequestPayer: b.payer(),
 		StorageClass: b.opts.StorageClass, ServerSideEncryption: b.opts.Encryption,
@@ -104,7 +105,7 @@ func (o *object) Begin(ctx context.Context) error {
 func (o *object) Part(ctx context.Context, n int, body []byte) error {
 	b := o.bucket
 	number := aws.Int32(int32(n) + 1)
-	blobio.Count(ctx, answer.PartCounters(n))
+	o.trace.Count(answer.PartCounters(n))
 	out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{
 		Bucket: &b.name, Key: &o.key, UploadId: o.id, PartNumber: number, RequestPayer: b.payer(),
 		Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
@@ -150,8 +151,8 @@ func (o *object) outcome(ctx context.Context, err error) error {
 	if !errors.Is(err, blobio.ErrConflict) {
 		return err
 	}
-	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
-	if _, absent := o.bucket.Stat(ctx, o.key); absent == nil {
+	o.trace.Count(blobio.Counters{Heads: 1, Depth: 1})
+	if _, absent := o.bucket.head(ctx, o.key); absent == nil {
 		return o.bucket.fail(ctx, "create", o.key, blobio.ErrExists)
 	}
 	return err
@@ -160,7 +161,7 @@ func (o *object) outcome(ctx context.Context, err error) error {
 // Drop implements upload.Target.
 func (o *object) Drop(ctx context.Context) error {
 	b := o.bucket
-	blobio.Count(ctx, blobio.Counters{Deletes: 1})
+	o.trace.Count(blobio.Counters{Deletes: 1})
 	_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 		Bucket: &b.name, Key: &o.key, UploadId: o.id, RequestPayer: b.payer()})
 	if err != nil {
@@ -171,19 +172,19 @@ func (o *object) Drop(ctx context.Context) error {
 
 // Delete implements blobio.Bucket. The condition is compared with the object's ETag and, where the store
 // takes one, sent with the request.
-func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	const op = "delete"
-	info, err := b.Stat(ctx, key)
+	info, err := b.head(ctx, key)
 	if err != nil {
 		return err
 	}
-	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
-	if etag != "" && info.ETag != etag {
+	opts.Trace.Count(blobio.Counters{Heads: 1, Depth: 1})
+	if opts.IfMatch != "" && info.ETag != opts.IfMatch {
 		return b.fail(ctx, op, key, blobio.ErrChanged)
 	}
 	in := &s3.DeleteObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()}
 	if !b.plainDelete.Load() {
-		in.IfMatch = optional(etag)
+		in.IfMatch = optional(opts.IfMatch)
 	}
 	_, err = b.client.DeleteObject(ctx, in)
 	if err == nil {
@@ -195,7 +196,7 @@ func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
 		return b.fail(ctx, op, key, blobio.ErrChanged)
 	case in.IfMatch != nil && notImplemented(err):
 		b.plainDelete.Store(true)
-		return b.Delete(ctx, key, etag)
+		return b.Delete(ctx, key, opts)
 	}
 	return err
 }

@@ -62,46 +62,47 @@ type Reader struct {
 }
 
 // ReadRange is blobio.BucketReader's.
-func (r *Reader) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+func (r *Reader) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	const op = "read"
 	if len(dst) == 0 {
-		info, err := r.head(ctx, op, key)
+		info, err := r.head(ctx, op, key, opts)
 		if err == nil && (off < 0 || off > info.Size) {
 			err = r.Fail(ctx, op, key, blobio.ErrRange)
 		}
-		return info, err
+		return 0, info, err
 	}
 	end := off + int64(len(dst))
 	if off < 0 || end < off {
-		return blobio.Info{}, r.Fail(ctx, op, key, blobio.ErrRange)
+		return 0, blobio.Info{}, r.Fail(ctx, op, key, blobio.ErrRange)
 	}
-	d, err := r.get(ctx, op, key, Span{off, int64(len(dst))}, blobio.Pinned(ctx))
+	d, err := r.get(ctx, op, key, Span{off, int64(len(dst))}, opts.IfMatch)
 	if err != nil {
-		return d.Info, err
+		return 0, d.Info, err
 	}
 	defer d.Body.Close()
 	if end > d.Info.Size {
-		return d.Info, r.Fail(ctx, op, key, blobio.ErrRange)
+		return 0, d.Info, r.Fail(ctx, op, key, blobio.ErrRange)
 	}
-	if n, err := readFull(d.Body, dst); err != nil {
-		return d.Info, filled(r.Fail(ctx, op, key, err), n)
+	n, err := readFull(d.Body, dst)
+	if err != nil {
+		err = r.Fail(ctx, op, key, err)
 	}
-	return d.Info, nil
+	return n, d.Info, err
 }
 
 // ReadSuffix is blobio.BucketReader's.
-func (r *Reader) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+func (r *Reader) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	const op = "read"
 	if n <= 0 {
-		info, err := r.head(ctx, op, key)
+		info, err := r.head(ctx, op, key, opts)
 		return nil, info, err
 	}
 	if r.NoSuffix {
-		return r.suffixBySize(ctx, key, n)
+		return r.suffixBySize(ctx, key, n, opts)
 	}
-	d, err := r.get(ctx, op, key, Span{-1, n}, blobio.Pinned(ctx))
+	d, err := r.get(ctx, op, key, Span{-1, n}, opts.IfMatch)
 	if errors.Is(err, blobio.ErrRange) { // an empty object has no last byte
-		info, err := r.head(ctx, op, key)
+		info, err := r.head(ctx, op, key, opts)
 		return nil, info, err
 	}
 	if err != nil {
@@ -111,13 +112,13 @@ func (r *Reader) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, b
 }
 
 // suffixBySize makes two requests, which see one version of the object.
-func (r *Reader) suffixBySize(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+func (r *Reader) suffixBySize(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	const op = "read"
-	info, err := r.head(ctx, op, key)
+	info, err := r.head(ctx, op, key, opts)
 	if n = min(n, info.Size); err != nil || n == 0 {
 		return nil, info, err
 	}
-	blobio.Count(ctx, blobio.Counters{Heads: 1, Depth: 1})
+	opts.Trace.Count(blobio.Counters{Heads: 1, Depth: 1})
 	d, err := r.get(ctx, op, key, Span{info.Size - n, n}, info.ETag)
 	if err != nil {
 		return nil, d.Info, err
@@ -136,14 +137,14 @@ func (r *Reader) whole(ctx context.Context, op, key string, d Download, n int64)
 }
 
 // Open is blobio.BucketReader's. The body ends with an error where it breaks.
-func (r *Reader) Open(ctx context.Context, key string, off int64) (io.ReadCloser, blobio.Info, error) {
+func (r *Reader) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	const op = "open"
 	if off < 0 {
 		return nil, blobio.Info{}, r.Fail(ctx, op, key, blobio.ErrRange)
 	}
-	d, err := r.get(ctx, op, key, Span{off, -1}, blobio.Pinned(ctx))
+	d, err := r.get(ctx, op, key, Span{off, -1}, opts.IfMatch)
 	if off > 0 && errors.Is(err, blobio.ErrRange) {
-		return r.openEnd(ctx, key, off, err)
+		return r.openEnd(ctx, key, off, opts, err)
 	}
 	if err != nil {
 		return nil, d.Info, err
@@ -153,8 +154,8 @@ func (r *Reader) Open(ctx context.Context, key string, off int64) (io.ReadCloser
 }
 
 // openEnd settles an Open that the store refused: at the very end of the object there is nothing to read.
-func (r *Reader) openEnd(ctx context.Context, key string, off int64, refused error) (io.ReadCloser, blobio.Info, error) {
-	info, err := r.head(ctx, "open", key)
+func (r *Reader) openEnd(ctx context.Context, key string, off int64, opts blobio.ReadOptions, refused error) (io.ReadCloser, blobio.Info, error) {
+	info, err := r.head(ctx, "open", key, opts)
 	switch {
 	case err != nil:
 		return nil, info, err
@@ -187,10 +188,15 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, pin string) (D
 	return d, nil
 }
 
-// head is a read that has no bytes to ask for. It heeds a pin as any read.
-func (r *Reader) head(ctx context.Context, op, key string) (blobio.Info, error) {
+// Stat is blobio.BucketReader's.
+func (r *Reader) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+	return r.head(ctx, "stat", key, opts)
+}
+
+// head is a read that has no bytes to ask for. It has the conditions of any read.
+func (r *Reader) head(ctx context.Context, op, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	info, err := r.Head(ctx, key)
-	if pin := blobio.Pinned(ctx); err == nil && pin != "" && pin != info.ETag {
+	if err == nil && opts.IfMatch != "" && opts.IfMatch != info.ETag {
 		err = blobio.ErrChanged
 	}
 	if err != nil {
@@ -207,13 +213,4 @@ func readFull(from io.Reader, dst []byte) (int, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
-}
-
-// filled notes in a driver's error that the first n bytes asked for have come.
-func filled(err error, n int) error {
-	var e *blobio.Error
-	if errors.As(err, &e) {
-		e.Filled = n
-	}
-	return err
 }

@@ -87,19 +87,19 @@ func denied(op, key string, err error) error {
 }
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	if err := b.Gate.alive(); err != nil {
-		return blobio.Info{}, denied("read", key, err)
+		return 0, blobio.Info{}, denied("read", key, err)
 	}
-	return b.Bucket.ReadRange(ctx, key, off, dst)
+	return b.Bucket.ReadRange(ctx, key, off, dst, opts)
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	if err := b.Gate.alive(); err != nil {
 		return nil, blobio.Info{}, denied("read", key, err)
 	}
-	return b.Bucket.ReadSuffix(ctx, key, n)
+	return b.Bucket.ReadSuffix(ctx, key, n, opts)
 }
 
 // Create implements blobio.Bucket; the step is the Close of the writer.
@@ -132,11 +132,11 @@ func (w *writer) Close() error {
 }
 
 // Delete implements blobio.Bucket.
-func (b *Bucket) Delete(ctx context.Context, key, etag string) error {
+func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	if err := b.Gate.pass("before delete " + key); err != nil {
 		return denied("delete", key, err)
 	}
-	if err := b.Bucket.Delete(ctx, key, etag); err != nil {
+	if err := b.Bucket.Delete(ctx, key, opts); err != nil {
 		return err
 	}
 	return denied("delete", key, b.Gate.pass("after delete "+key))

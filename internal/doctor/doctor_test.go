@@ -48,7 +48,7 @@ func find(t *testing.T, r *Report, check string) Finding {
 // left lists what a report's examination left behind.
 func left(t *testing.T, b blobio.Bucket) (keys []string) {
 	t.Helper()
-	for info, err := range b.List(context.Background(), "") {
+	for info, err := range b.List(context.Background(), "", blobio.ListOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestSickStores(t *testing.T) {
 type careless struct{ *memblob.Bucket }
 
 func (c careless) Create(ctx context.Context, key string, o blobio.CreateOptions) (blobio.Writer, error) {
-	if err := c.Bucket.Delete(ctx, key, ""); err != nil && blobio.Class(err) != blobio.ErrNotFound {
+	if err := c.Bucket.Delete(ctx, key, blobio.DeleteOptions{}); err != nil && blobio.Class(err) != blobio.ErrNotFound {
 		return nil, err
 	}
 	return c.Bucket.Create(ctx, key, o)

@@ -43,10 +43,10 @@ func (e *examination) pinned(ctx context.Context) Finding {
 			Do: "nothing; an object that somebody replaces is seen by its checksums only"}
 	}
 	dst := make([]byte, 1)
-	if _, err := e.client.ReadRange(blobio.WithPin(ctx, e.info.ETag), e.prefix+"small", 0, dst); err != nil {
+	if _, err := e.client.IfMatch(e.info.ETag).ReadRange(ctx, e.prefix+"small", 0, dst); err != nil {
 		return e.refused("read", err)
 	}
-	_, err := e.client.ReadRange(blobio.WithPin(ctx, otherETag(e.info.ETag)), e.prefix+"small", 0, dst)
+	_, err := e.client.IfMatch(otherETag(e.info.ETag)).ReadRange(ctx, e.prefix+"small", 0, dst)
 	if blobio.Class(err) != blobio.ErrChanged {
 		return Finding{Status: Warning, What: "a read for another version of an object was answered",
 			Do: "nothing; an object that somebody replaces is seen by its checksums only"}
@@ -186,8 +186,8 @@ func (e *examination) throughput(ctx context.Context) Finding {
 	first := time.Since(begin)
 	const streams = 4
 	begin = time.Now()
-	err := e.client.Each(ctx, streams, func(ctx context.Context, _ int) error {
-		_, err := e.client.ReadRange(ctx, url, 0, make([]byte, e.opts.LargeBytes))
+	err := e.client.Each(ctx, streams, func(ctx context.Context, branch *blobio.Client, _ int) error {
+		_, err := branch.ReadRange(ctx, url, 0, make([]byte, e.opts.LargeBytes))
 		return err
 	})
 	if err != nil {

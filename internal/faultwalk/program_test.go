@@ -209,6 +209,6 @@ func (w *world) awaitJob(t *testing.T) {
 
 // roomWithin tells errors that say what the matter is when a disk is full.
 func roomWithin(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || slices.ContainsFunc([]string{"disk is full", "no client left"},
+	return errors.Is(err, syscall.ENOSPC) || slices.ContainsFunc([]string{"disk is full", "no space left"},
 		func(s string) bool { return strings.Contains(err.Error(), s) })
 }

@@ -18,9 +18,9 @@ type slow struct{ blobio.Bucket }
 
 const latency = 30 * time.Millisecond
 
-func (s slow) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
+func (s slow) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	time.Sleep(latency)
-	return s.Bucket.ReadRange(ctx, key, off, dst)
+	return s.Bucket.ReadRange(ctx, key, off, dst, opts)
 }
 
 // BenchmarkThousand merges 1,000 shards of 20 fields at 30 ms a request.

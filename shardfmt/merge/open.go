@@ -33,7 +33,7 @@ type shard struct {
 // openAll opens the inputs, many at a time, and reads all metadata of each.
 func openAll(ctx context.Context, sp *blobio.Client, inputs []Input, o Options) ([]*shard, error) {
 	shards := make([]*shard, len(inputs))
-	fork := sp.Fork(ctx)
+	fork := sp.Fork()
 	defer fork.Join()
 	group, inner := errgroup.WithContext(ctx)
 	limit := o.Concurrency
@@ -43,7 +43,7 @@ func openAll(ctx context.Context, sp *blobio.Client, inputs []Input, o Options) 
 	group.SetLimit(limit)
 	for i, in := range inputs {
 		group.Go(func() (err error) {
-			shards[i], err = openShard(fork.Strand(inner), sp, in, o)
+			shards[i], err = openShard(inner, fork.Branch(), in, o)
 			if err != nil {
 				return fmt.Errorf("input %d: %w", i+1, err)
 			}

@@ -1,15 +1,38 @@
 package blobio
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // Pinned gives a view of the Client in which each URL keeps naming the object it named when it was first read
 // through the view: later reads get that one or ErrChanged, never a mix of two. All else is shared. Whoever
 // reads several ranges of an object, or several objects that belong together, opens a view for them.
-func (s *Client) Pinned() *Client {
-	return &Client{core: s.core, pins: &pins{etags: map[string]string{}}}
+func (c *Client) Pinned() *Client {
+	view := *c
+	view.pins = &pins{etags: map[string]string{}}
+	return &view
+}
+
+// IfMatch gives a view of the Client whose reads are answered by objects that have this ETag (Info.ETag), or end
+// in ErrChanged.
+func (c *Client) IfMatch(etag string) *Client {
+	view := *c
+	view.ifMatch = etag
+	return &view
+}
+
+// Uncached gives a view of the Client whose reads ask the store whatever a cache holds, as a verification must.
+func (c *Client) Uncached() *Client {
+	view := *c
+	view.uncached = true
+	return &view
+}
+
+// readOptions are the conditions of a read of url through this view.
+func (c *Client) readOptions(url string) ReadOptions {
+	o := ReadOptions{IfMatch: c.ifMatch, Trace: c.trace()}
+	if o.IfMatch == "" {
+		o.IfMatch = c.pins.etag(url)
+	}
+	return o
 }
 
 // pins are the ETags of the objects that a view has read, by URL. A nil pins pins nothing.
@@ -18,18 +41,14 @@ type pins struct {
 	etags map[string]string
 }
 
-// before adds the condition of a read of url.
-func (p *pins) before(ctx context.Context, url string) context.Context {
+// etag is the condition of a read of url, empty if there is none yet.
+func (p *pins) etag(url string) string {
 	if p == nil {
-		return ctx
+		return ""
 	}
 	p.mu.Lock()
-	etag := p.etags[url]
-	p.mu.Unlock()
-	if etag == "" {
-		return ctx
-	}
-	return WithPin(ctx, etag)
+	defer p.mu.Unlock()
+	return p.etags[url]
 }
 
 // after remembers the object of a first read, and compares those of later ones: two first reads may overlap,

@@ -1,0 +1,122 @@
+package blobio
+
+import (
+	"context"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// How depth, the length of the critical path, is counted.
+//
+// Requests made one after another through one view of a Client wait for one another; requests of different
+// branches of a fork don't. A chain knows how long the path behind it is. A request begins with that length and,
+// once answered, leaves it one longer; requests that overlap on one chain therefore count as one step. A fork's
+// branches all begin where the fork was made, however late the scheduler lets them run, and joining the fork
+// leaves the parent as long as its longest branch:
+//
+//	client   ── GET ── GET ──┬── GET ── GET ──┬── PUT       depth 5
+//	                         └── GET ─────────┘
+//
+// So sequential code need do nothing, and parallel code uses Client.Each or Client.Fork. Goroutines that share
+// one view are counted as if they had waited for what happened to end before them: never too low.
+type chain struct {
+	depth atomic.Int64
+	fork  *Fork // nil for the root
+}
+
+// reach makes a chain at least n long.
+func (c *core) reach(on *chain, n int64) {
+	raise(&on.depth, n)
+	if on.fork != nil {
+		raise(&on.fork.longest, n)
+	}
+	raise(&c.tally.depth, n)
+}
+
+// raise sets a to n if n is more.
+func raise(a *atomic.Int64, n int64) {
+	for {
+		old := a.Load()
+		if n <= old || a.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// Trace says on which chain of requests a call is. The zero value is on none. Buckets around buckets hand it on
+// with the options it stands in.
+type Trace struct {
+	core  *core
+	chain *chain
+}
+
+// request marks the begin of a request; the function it returns marks its end.
+func (t Trace) request() (answered func()) {
+	n := t.chain.depth.Load() + 1
+	return func() { t.core.reach(t.chain, n) }
+}
+
+// Count is for drivers: it counts the requests that one call of a Bucket's method (or of its writer's) makes
+// beyond its first, as the second page of a list. more.Depth is how many of them waited for one another.
+func (t Trace) Count(more Counters) {
+	if t.core == nil {
+		return
+	}
+	t.core.tally.add(more)
+	if more.Depth > 0 {
+		t.core.reach(t.chain, t.chain.depth.Load()+more.Depth)
+	}
+}
+
+// trace is the chain of this view.
+func (c *Client) trace() Trace { return Trace{c.core, c.chain} }
+
+// Fork is a point from which work goes on in parallel.
+type Fork struct {
+	client  *Client
+	begin   int64
+	longest atomic.Int64
+}
+
+// Fork makes a fork of this view's chain of requests.
+func (c *Client) Fork() *Fork {
+	return &Fork{client: c, begin: c.chain.depth.Load()}
+}
+
+// Branch gives a view of the Client for one piece of the work: requests through it wait for one another and for
+// what came before the fork, not for those of other branches.
+func (f *Fork) Branch() *Client {
+	branch := *f.client
+	branch.chain = &chain{fork: f}
+	branch.chain.depth.Store(f.begin)
+	return &branch
+}
+
+// Join says that the forked view waited for all branches. Call it when their work is done.
+func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
+
+// Each calls do for 0 … n−1, as many at a time as WithConcurrency says, each with a branch of its own. The first
+// error cancels the context of the others and is returned when all have ended.
+func (c *Client) Each(ctx context.Context, n int, do func(ctx context.Context, branch *Client, i int) error) error {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return do(ctx, c, 0)
+	}
+	fork := c.Fork()
+	defer fork.Join()
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(c.opts.concurrency)
+	for i := range n {
+		if inner.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(inner, fork.Branch(), i) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return context.Cause(ctx) // work that was never begun
+}
