@@ -15,8 +15,8 @@ const (
 	MaxDateTime = 3_155_378_975_999_999_999
 )
 
-// ErrTime is text that is no RFC 3339 time, or one outside the years 1 to 9999.
-var ErrTime = errors.New("no RFC 3339 time between the years 1 and 9999")
+// ErrTime is text that is no time of the form wanted, or one outside the years 1 to 9999.
+var ErrTime = errors.New("no time of RFC 3339 or ISO 8601 between the years 1 and 9999")
 
 // AppendDateTime appends a point in time. Ticks outside the years 1 to 9999, which no writer should store,
 // are appended as a plain number of ticks.

@@ -57,7 +57,7 @@ func holdsNull(t arrow.DataType) bool {
 
 // openArrow opens an Arrow IPC file or stream, told by the magic that only files have.
 func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
-	r, err := in.open(ctx, sp, o.Stdin)
+	r, err := in.open(ctx, sp)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,9 @@ func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions
 		}
 		return &arrowStream{s, r}, nil
 	}
-	if in.url != "" {
+	if in.stream == nil {
 		r.Close()
-		return openArrowFile(in.openRandom(ctx, sp, nil))
+		return openArrowFile(in.openRandom(ctx, sp))
 	}
 	defer r.Close()
 	return openArrowFile(spool(b))

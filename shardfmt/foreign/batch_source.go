@@ -87,7 +87,9 @@ func (s *batchSource) findSchema(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	if s.schema == nil {
-		s.schema = found
+		if s.schema, err = override(found, s.options.Columns); err != nil {
+			return err
+		}
 		s.tell(report)
 	}
 	if s.options.UnknownFields == ExtendByUnknown {

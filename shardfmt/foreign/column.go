@@ -21,21 +21,27 @@ type column interface {
 
 // readState is what all columns of a source share.
 type readState struct {
+	times     *timeText
 	guidOrder GuidOrder
 	unknown   UnknownFields
 	warn      func(string)
-	cut       bool // the cut of digits was told
+	told      map[string]bool // what was told
 	// exact is set while a union looks for its variant: numbers must be held as they are written.
 	exact bool
 	// exactTimes refuses times with digits below 100 ns instead of cutting them.
 	exactTimes bool
 }
 
-// cutDigits tells, once, that digits below 100 ns were dropped.
-func (s *readState) cutDigits(path string) {
-	if !s.cut && !s.exact {
-		s.cut = true
-		s.warn(fmt.Sprintf("field %q: times are cut to 100 ns", path))
+func newReadState(o SourceOptions) (*readState, error) {
+	times, err := newTimeText(o)
+	return &readState{times: times, guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact, told: map[string]bool{}}, err
+}
+
+// tell passes a note on, once for each of what.
+func (s *readState) tell(what, format string, args ...any) {
+	if !s.exact && !s.told[what] {
+		s.told[what] = true
+		s.warn(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -103,7 +109,7 @@ func (c *nullable) mismatch(cur *cursor) error {
 	if cur.peek() == 0 {
 		return errTruncated
 	}
-	return inField(c.path, "%s where %s is wanted", cur.what(), c.n.TypeName())
+	return wanting(c.path, "Dynamic", nil, "%s where %s is wanted", cur.what(), c.n.TypeName())
 }
 
 // unitColumn holds nulls only.
@@ -146,7 +152,7 @@ func (c *scalarColumn) value(cur *cursor) error {
 		return err
 	}
 	if c.scalar.number == nil {
-		return inField(c.path, "a number where %s is wanted", c.n.TypeName())
+		return wanting(c.path, "Dynamic", nil, "a number where %s is wanted", c.n.TypeName())
 	}
 	return c.scalar.number(number)
 }
@@ -259,6 +265,6 @@ func (c *unionColumn) value(cur *cursor) error {
 func (c *unionColumn) holds(variant *schema.Node, raw []byte) bool {
 	b := newBuilder(variant)
 	defer b.Release()
-	trial := &readState{guidOrder: c.state.guidOrder, unknown: ErrorOnUnknown, exact: true}
+	trial := &readState{times: c.state.times, guidOrder: c.state.guidOrder, unknown: ErrorOnUnknown, exact: true}
 	return newColumn(variant, "", b, trial).value(&cursor{b: raw}) == nil
 }

@@ -74,7 +74,7 @@ func (m *members) find(key []byte, next int) (int, bool) {
 
 func (m *members) skip(key []byte, c *cursor) error {
 	if m.state.unknown != DropUnknown {
-		return inField(m.path+string(key), "the schema has no such field")
+		return &fieldError{path: m.path + string(key), err: errUnknownField, unknown: true}
 	}
 	return c.skip(0)
 }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -19,23 +20,37 @@ type csvSource struct {
 	reader  *csvReader
 	sample  []csvRecord // read for inference, not yet yielded
 	schema  *schema.Schema
+	found   *Inference
 	builder *array.RecordBuilder
 	columns []column
 	cells   []func(text []byte) error
-	// header is the names of the fields of the input at hand; empty where names don't matter.
+	// nulls are the texts that stand for null; inText, for each column, whether only some count, as in text.
+	nulls  map[string]bool
+	inText []bool
+	noted  []bool
+	state  *readState
+	// sniff tells headers.
+	sniff *inference
+	// header is the names of the fields of the input at hand.
 	header []string
+	// withHeader: inputs begin with a header, or not; nil until the first one was looked at.
+	withHeader *bool
 	// index is the schema's field for each field of a record, −1 for those that are dropped.
 	index   []int
+	has     []bool
 	current string // the input that index is for
 }
 
 // newCSV opens CSV inputs; without a schema it reads the sample for inference.
 func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSource, error) {
 	lines := open()
-	s := &csvSource{options: o, schema: o.Schema, reader: &csvReader{lines: lines, comma: commaFor(o, lines.inputs[0])}}
+	s := &csvSource{options: o, schema: o.Schema, reader: newCSVReader(lines, o.Comma), sniff: newInference(o)}
 	err := s.findSchema(ctx, open)
 	if err == nil {
 		err = arrowtype.Check(s.schema)
+	}
+	if err == nil {
+		s.state, err = newReadState(o)
 	}
 	if err != nil {
 		lines.Close()
@@ -43,46 +58,74 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 	}
 	s.current = ""
 	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
-	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact}
+	s.nulls = s.sniff.nulls
+	s.noted = make([]bool, len(s.schema.Fields))
 	for i, f := range s.schema.Fields {
-		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.Field(i), state))
+		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.Field(i), s.state))
 		s.cells = append(s.cells, cellReader(s.columns[i]))
+		s.inText = append(s.inText, holdsText(f))
 	}
 	return s, nil
 }
 
+// holdsText reports whether a column holds any text, so that what stands in it may be meant.
+func holdsText(n *schema.Node) bool { return n.Basic == schema.String || n.IsDynamic() }
+
+// findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
+// everything.
 func (s *csvSource) findSchema(ctx context.Context, open func() *texts) error {
 	extend := s.options.UnknownFields == ExtendByUnknown
 	if s.schema != nil && !extend {
 		return nil
 	}
-	in := newInference()
-	if !extend {
-		err := s.readSample(ctx, in)
-		s.schema = in.schema()
+	in := newInference(s.options)
+	var err error
+	if extend || s.options.InferRows == AllRows {
+		err = s.readAll(ctx, in, open)
+	} else {
+		err = s.readSample(ctx, in)
+	}
+	if err != nil {
 		return err
 	}
+	if s.schema != nil {
+		s.schema = in.extend(s.schema)
+		return nil
+	}
+	if s.schema, err = override(in.schema(), s.options.Columns); err != nil {
+		return err
+	}
+	s.found = in.summary(s.options, s.schema)
+	s.found.Comma, s.found.Header = nameComma(s.reader.comma), s.withHeader
+	return nil
+}
+
+// readAll looks at every record, by a pass of its own over the inputs.
+func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *texts) error {
 	if err := rereadable(s.reader.lines.inputs); err != nil {
 		return err
 	}
-	all := &csvSource{options: s.options, reader: &csvReader{lines: open(), comma: s.reader.comma}}
+	all := &csvSource{options: s.options, schema: s.schema, sniff: s.sniff, reader: newCSVReader(open(), s.options.Comma)}
 	defer all.reader.lines.Close()
+	guesses := &cellGuesses{in: in}
 	for {
 		rec, err := all.next(ctx)
 		if err == io.EOF {
-			break
+			s.reader.comma, s.withHeader = all.reader.comma, all.withHeader
+			return guesses.known(all.header)
 		}
 		if err != nil {
 			return err
 		}
-		all.guess(in, rec)
+		if err := guesses.record(rec); err != nil {
+			return err
+		}
 	}
-	s.schema = in.extend(s.schema)
-	return nil
 }
 
 func (s *csvSource) readSample(ctx context.Context, in *inference) error {
 	size := 0
+	guesses := &cellGuesses{in: in}
 	for len(s.sample) < s.options.InferRows && size < maxSample {
 		rec, err := s.next(ctx)
 		if err == io.EOF {
@@ -91,56 +134,79 @@ func (s *csvSource) readSample(ctx context.Context, in *inference) error {
 		if err != nil {
 			return err
 		}
-		s.guess(in, rec)
+		if err := guesses.record(rec); err != nil {
+			return err
+		}
 		kept := rec.clone()
 		s.sample = append(s.sample, kept)
-		size += len(kept.text)
+		size += len(kept.text) + 4*len(kept.cells)
 	}
-	if len(s.sample) == 0 { // a header without rows
-		s.known(in)
+	return guesses.known(s.header) // a header without rows
+}
+
+// cellGuesses looks at the fields of records.
+type cellGuesses struct {
+	in    *inference
+	names []string
+	cells []*guess
+}
+
+// known makes sure that every field of a header has a guess.
+func (g *cellGuesses) known(names []string) error {
+	if len(names) == 0 || len(g.names) == len(names) && &g.names[0] == &names[0] {
+		return nil
+	}
+	g.names, g.cells = names, g.cells[:0]
+	for _, name := range names {
+		m, err := g.in.member(g.in.root, []byte(name))
+		if err != nil {
+			return err
+		}
+		g.cells = append(g.cells, m)
 	}
 	return nil
 }
 
-// known makes sure that every field of the header has a guess.
-func (s *csvSource) known(in *inference) {
-	for _, name := range s.header {
-		in.root.member([]byte(name))
+func (g *cellGuesses) record(rec *csvRecord) error {
+	if err := g.known(rec.names); err != nil {
+		return located(err, rec.input, rec.line)
 	}
-}
-
-// guess looks at the fields of a record.
-func (s *csvSource) guess(in *inference, rec *csvRecord) {
-	in.input, in.line = rec.input, rec.line
-	for i, cell := range rec.cells {
-		g := in.root.member([]byte(s.header[i]))
-		if !cell.null() {
-			in.cell(g, rec.cell(i))
+	g.in.input, g.in.line = rec.input, rec.line
+	for i, m := range g.cells {
+		if !rec.null(i) {
+			g.in.cell(m, rec.cell(i), rec.quoted(i))
 		}
 	}
+	g.in.rows++
+	return nil
 }
 
 // next reads the next record that is no header and no blank line.
 func (s *csvSource) next(ctx context.Context) (*csvRecord, error) {
 	for {
-		rec, err := s.reader.next(ctx)
+		if s.withHeader == nil {
+			if err := s.findHeader(ctx); err != nil {
+				return nil, err
+			}
+		}
+		rec, first, err := s.reader.next(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if rec.line == 1 {
+		if first {
 			if err := s.begin(rec); err != nil {
 				return nil, err
 			}
-			if !s.options.NoHeader {
+			if *s.withHeader {
 				continue
 			}
 		}
-		blank := len(rec.cells) == 1 && rec.cells[0].null()
-		if blank && len(s.header) > 1 {
-			continue
-		}
 		if len(rec.cells) != len(s.header) {
-			err := fmt.Errorf("%d fields where %d are wanted", len(rec.cells), len(s.header))
+			if len(rec.cells) == 1 && rec.null(0) {
+				continue // a blank line
+			}
+			err := fmt.Errorf("%d fields where %d are wanted: a field that holds the separator %q stands in quotes; --comma says another separator",
+				len(rec.cells), len(s.header), s.reader.comma)
 			return nil, located(err, rec.input, rec.line)
 		}
 		rec.names = s.header
@@ -148,25 +214,55 @@ func (s *csvSource) next(ctx context.Context) (*csvRecord, error) {
 	}
 }
 
-// begin takes the first record of an input: its header, or the number of its fields.
+// findHeader looks whether the inputs begin with headers.
+func (s *csvSource) findHeader(ctx context.Context) error {
+	with := s.options.Header == WithHeader
+	if s.options.Header == AutoHeader {
+		if err := s.reader.lines.open(ctx); err != nil {
+			return err
+		}
+		names, comma := map[string]int{}, s.reader.comma
+		if s.schema != nil {
+			names = s.fieldIndex()
+		}
+		if s.reader.sniff {
+			comma = sniffComma(s.reader.lines.reader, s.reader.lines.name())
+		}
+		with = s.sniff.sniffHeader(s.reader.lines.reader, comma, names)
+	}
+	s.withHeader = &with
+	return nil
+}
+
+// begin takes the first record of an input: its header, or the number of its fields. A name that occurs again gets a
+// number, so that every field has a name of its own.
 func (s *csvSource) begin(rec *csvRecord) error {
+	if len(rec.cells) > MaxFields {
+		return located(ErrTooManyFields, rec.input, rec.line)
+	}
 	s.header = make([]string, len(rec.cells))
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(rec.cells))
 	for i := range s.header {
-		s.header[i] = fmt.Sprintf("column%d", i+1)
-		if s.options.NoHeader {
-			continue
+		name := fmt.Sprintf("column%d", i+1)
+		if *s.withHeader {
+			if text := bytes.TrimSpace(rec.cell(i)); len(text) > 0 {
+				name = string(text)
+			}
 		}
-		if name := string(rec.cell(i)); name != "" {
-			s.header[i] = name
+		s.header[i] = name
+		for n := 1; seen[s.header[i]]; n++ {
+			s.header[i] = fmt.Sprintf("%s_%d", name, n)
 		}
-		if seen[s.header[i]] {
-			return located(fmt.Errorf("the header names %q twice", s.header[i]), rec.input, rec.line)
+		if s.header[i] != name {
+			s.options.Warn(fmt.Sprintf("%s:%d: the header names %q more than once: field %d is called %q", rec.input, rec.line, name, i+1, s.header[i]))
 		}
 		seen[s.header[i]] = true
 	}
 	return nil
 }
+
+// inferred tells InferenceOf.
+func (s *csvSource) inferred() *Inference { return s.found }
 
 // Schema implements Source.
 func (s *csvSource) Schema() *schema.Schema { return s.schema }
@@ -185,7 +281,7 @@ func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err != nil {
 			return nil, err
 		}
-		size += len(rec.text)
+		size += len(rec.text) + 4*len(rec.cells)
 		rows++
 	}
 	if rows == 0 {
@@ -209,18 +305,17 @@ func (s *csvSource) take(ctx context.Context) (*csvRecord, error) {
 func (s *csvSource) append(rec *csvRecord) error {
 	if s.current != rec.input {
 		if err := s.match(rec); err != nil {
-			return located(err, rec.input, 1)
+			return located(advised(err, s.found, s.options), rec.input, 1)
 		}
 		s.current = rec.input
 	}
 	filled := 0
-	for i := range rec.cells {
-		f := s.index[i]
+	for i, f := range s.index {
 		if f < 0 {
 			continue
 		}
 		if err := s.put(f, rec, i); err != nil {
-			return located(err, rec.input, rec.line)
+			return located(advised(err, s.found, s.options), rec.input, rec.line)
 		}
 		filled++
 	}
@@ -230,24 +325,48 @@ func (s *csvSource) append(rec *csvRecord) error {
 	return s.fill(rec)
 }
 
-// put appends field i of a record to a column.
+// put appends field i of a record to a column. Quotes make text of what would be null in a column of text; in others
+// they mean nothing, as do spaces around a value.
 func (s *csvSource) put(column int, rec *csvRecord, i int) error {
-	if rec.cells[i].null() {
+	text := rec.cell(i)
+	if s.inText[column] {
+		if !rec.quoted(i) && (len(text) == 0 || s.options.Nulls != nil && s.nulls[string(text)]) {
+			return s.columns[column].null()
+		}
+		return s.cells[column](text)
+	}
+	if text = trimSpaces(text); len(text) == 0 || s.isNull(text) {
+		if len(text) > 0 && s.options.Nulls == nil && !s.noted[column] && s.found == nil {
+			s.noted[column] = true
+			s.options.Warn(fmt.Sprintf("field %q: %q stands for null (--null)", s.schema.Fields[column].Name, text))
+		}
 		return s.columns[column].null()
 	}
-	return s.cells[column](rec.cell(i))
+	return s.cells[column](text)
+}
+
+// maxNullText is longer than any text that is looked up among those for null.
+const maxNullText = 64
+
+func (s *csvSource) isNull(text []byte) bool {
+	// Most values begin with a digit, and none of the usual texts do.
+	if s.options.Nulls == nil && (text[0] >= '0' && text[0] <= '9' || len(text) > maxNullText) {
+		return false
+	}
+	return s.nulls[string(text)]
+}
+
+func trimSpaces(text []byte) []byte {
+	if len(text) > 0 && (text[0] == ' ' || text[len(text)-1] == ' ') {
+		return bytes.Trim(text, " ")
+	}
+	return text
 }
 
 // fill appends null to the fields that the input doesn't have.
 func (s *csvSource) fill(rec *csvRecord) error {
-	has := make([]bool, len(s.columns))
-	for _, f := range s.index {
-		if f >= 0 {
-			has[f] = true
-		}
-	}
 	for i, col := range s.columns {
-		if has[i] {
+		if s.has[i] {
 			continue
 		}
 		if err := col.null(); err != nil {
@@ -257,18 +376,8 @@ func (s *csvSource) fill(rec *csvRecord) error {
 	return nil
 }
 
-// match finds the schema's field for each field of an input: by name, or by position without a header.
-func (s *csvSource) match(rec *csvRecord) error {
-	s.index = make([]int, len(rec.cells))
-	if s.options.NoHeader {
-		if len(rec.cells) != len(s.columns) {
-			return fmt.Errorf("%d fields, where the schema has %d", len(rec.cells), len(s.columns))
-		}
-		for i := range s.index {
-			s.index[i] = i
-		}
-		return nil
-	}
+// fieldIndex finds the schema's field by name or alias.
+func (s *csvSource) fieldIndex() map[string]int {
 	m := map[string]int{}
 	for i, f := range s.schema.Fields {
 		for _, alias := range f.Aliases {
@@ -278,13 +387,32 @@ func (s *csvSource) match(rec *csvRecord) error {
 	for i, f := range s.schema.Fields {
 		m[f.Name] = i
 	}
+	return m
+}
+
+// match finds the schema's field for each field of an input: by name, or by position without a header.
+func (s *csvSource) match(rec *csvRecord) error {
+	s.index = make([]int, len(rec.cells))
+	s.has = make([]bool, len(s.columns))
+	if !*s.withHeader {
+		if len(rec.cells) != len(s.columns) {
+			return fmt.Errorf("%d fields, where the schema has %d, and there is no header line to tell them apart (--header yes, if there is one)", len(rec.cells), len(s.columns))
+		}
+		for i := range s.index {
+			s.index[i], s.has[i] = i, true
+		}
+		return nil
+	}
+	m := s.fieldIndex()
 	for i, name := range rec.names {
 		f, ok := m[name]
 		if !ok {
 			f = -1
 			if s.options.UnknownFields != DropUnknown {
-				return inField(name, "the schema has no such field")
+				return &fieldError{path: name, err: errUnknownField, unknown: true}
 			}
+		} else {
+			s.has[f] = true
 		}
 		s.index[i] = f
 	}
@@ -321,7 +449,7 @@ func (c *scalarColumn) boolean(text []byte) error {
 	case "false", "False", "FALSE":
 		c.scalar.boolean(false)
 	default:
-		return inField(c.path, "%.40q where true or false is wanted", text)
+		return wanting(c.path, textHolder(text), text, "%.40q where true or false is wanted", text)
 	}
 	return nil
 }
@@ -335,7 +463,7 @@ func (c *scalarColumn) number(text []byte) error {
 	if c.scalar.text != nil {
 		return c.scalar.text(text)
 	}
-	return inField(c.path, "%.40q where %s is wanted", text, c.n.TypeName())
+	return wanting(c.path, textHolder(text), text, "%.40q where %s is wanted", text, c.n.TypeName())
 }
 
 // Close implements Source.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -78,8 +79,19 @@ const (
 const (
 	maxRecord = 64 << 20
 	maxBatch  = 16 << 20
-	maxSample = 256 << 20
+	maxSample = 128 << 20
 )
+
+// MaxFields is how many fields, nested ones included, a schema that is inferred or comes with a file may have. What
+// has more is refused at once: each field of a shard has encoders, statistics and a descriptor of its own.
+const MaxFields = 50_000
+
+// AllRows as SourceOptions.InferRows looks at every record before the first is given, which takes a pass of its own
+// over the inputs.
+const AllRows = -1
+
+// DefaultNulls are the texts of CSV fields that stand for null in columns of anything but text.
+var DefaultNulls = []string{"NA", "N/A", "n/a", "NULL", "null", "None", "-", `\N`}
 
 // SourceOptions tell how inputs are read. The zero value infers everything.
 type SourceOptions struct {
@@ -87,14 +99,24 @@ type SourceOptions struct {
 	Format Format
 	// Schema of the records; inferred, or taken from the file, if nil.
 	Schema *schema.Schema
-	// InferRows is how many records inference looks at, DefaultInferRows if 0.
+	// Columns are types of single columns, by name, where Schema is nil: they win over what is inferred.
+	Columns []*schema.Node
+	// InferRows is how many records inference looks at, DefaultInferRows if 0, AllRows for all.
 	InferRows int
 	// UnknownFields is ErrorOnUnknown if empty.
 	UnknownFields UnknownFields
-	// NoHeader: a CSV input has no header line; fields are named column1, column2 ….
-	NoHeader bool
-	// Comma between CSV fields; a comma, or a tab for names that end in .tsv, if 0.
+	// Header says whether the first line of a CSV input names its fields; without a header they are named column1,
+	// column2 …. Empty is AutoHeader: told from what the first line looks like beside the others.
+	Header Header
+	// Comma between CSV fields; told from the first lines if 0.
 	Comma byte
+	// Nulls are texts of CSV fields that stand for null, in columns of every type; an empty field without quotes always
+	// does. If Nulls is nil, DefaultNulls do in columns that hold no text.
+	Nulls []string
+	// DateFormats are formats of times in text, as strftime has them (%d/%m/%Y), tried before ISO 8601.
+	DateFormats []string
+	// TimeZone is where times without a zone belong, UTC if nil.
+	TimeZone *time.Location
 	// GuidOrder of the text of guids, RFCOrder if empty.
 	GuidOrder GuidOrder
 	// BatchRows is the largest batch, DefaultBatchRows if 0.
@@ -116,8 +138,11 @@ type SourceOptions struct {
 }
 
 func (o SourceOptions) withDefaults() SourceOptions {
-	if o.InferRows <= 0 {
+	if o.InferRows == 0 {
 		o.InferRows = DefaultInferRows
+	}
+	if o.Header == "" {
+		o.Header = AutoHeader
 	}
 	if o.BatchRows <= 0 {
 		o.BatchRows = DefaultBatchRows
@@ -131,6 +156,16 @@ func (o SourceOptions) withDefaults() SourceOptions {
 	return o
 }
 
+// Header says whether a CSV input begins with the names of its fields.
+type Header string
+
+// AutoHeader looks, WithHeader and NoHeader know.
+const (
+	AutoHeader Header = "auto"
+	WithHeader Header = "yes"
+	NoHeader   Header = "no"
+)
+
 // Validate tells which option has no meaning, or nil.
 func (o SourceOptions) Validate() error {
 	switch o.UnknownFields {
@@ -142,6 +177,21 @@ func (o SourceOptions) Validate() error {
 	case "", RFCOrder, MicrosoftOrder:
 	default:
 		return fmt.Errorf("guid order: %q is none of rfc, microsoft", o.GuidOrder)
+	}
+	switch o.Header {
+	case "", AutoHeader, WithHeader, NoHeader:
+	default:
+		return fmt.Errorf("header: %q is none of auto, yes, no", o.Header)
+	}
+	switch o.Comma {
+	case '"', '\n', '\r':
+		return fmt.Errorf("comma: %q parts no fields", o.Comma)
+	}
+	if o.InferRows < AllRows {
+		return fmt.Errorf("infer rows: %d", o.InferRows)
+	}
+	if _, err := newTimeText(o); err != nil {
+		return err
 	}
 	switch o.Format {
 	case "", NDJSON, CSV, Parquet, Arrow, ArrowStream:
@@ -192,14 +242,20 @@ func (e *RecordError) Unwrap() []error { return []error{ErrRecord, e.Err} }
 type fieldError struct {
 	path string
 	err  error
+	// unknown: the schema lacks the field.
+	unknown bool
+	// wants is a type that would hold the value, and text the value where it may stand for null.
+	wants, text string
 }
 
 func (e *fieldError) Error() string { return fmt.Sprintf("field %q: %v", e.path, e.err) }
 
 func (e *fieldError) Unwrap() error { return e.err }
 
+var errUnknownField = errors.New("the schema has no such field")
+
 func inField(path, format string, args ...any) error {
-	return &fieldError{path, fmt.Errorf(format, args...)}
+	return &fieldError{path: path, err: fmt.Errorf(format, args...)}
 }
 
 // located adds the place of the record to an error of its content.

@@ -2,7 +2,9 @@ package foreign
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
@@ -11,7 +13,13 @@ import (
 
 // inference guesses a schema from records.
 type inference struct {
-	root *guess
+	root  *guess
+	times *timeText
+	// nulls reports whether the text of a CSV field may stand for null.
+	nulls map[string]bool
+	// fields counts the guesses below root.
+	fields int
+	rows   int64
 	// Where the record at hand stands.
 	input string
 	line  int64
@@ -27,9 +35,11 @@ const (
 	kindText
 	kindArray
 	kindObject
+	// kindMixed is what changes its kind: any JSON.
+	kindMixed
 )
 
-var kindNames = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object"}
+var kindNames = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object", "anything"}
 
 // guess is what is known of the values of one field.
 type guess struct {
@@ -38,12 +48,21 @@ type guess struct {
 	// input and line are where the kind was seen first.
 	input string
 	line  int64
+	// values counts those that are not null; example is the text of the first.
+	values  int64
+	example string
+	// notes say what a reader of the result should know.
+	notes []string
 	// Of numbers: whether one is a fraction, is negative, is beyond Int64, UInt64 or a decimal.
 	fraction, negative, beyondInt64, beyondUint64, beyondDecimal bool
-	// Of text: whether one is no time, no guid.
-	noTime, noGuid bool
+	// Of text: whether one is no time, no guid; and how much the times say.
+	noTime, noGuid     bool
+	zoneless, dateOnly bool
 	// special: a string says NaN or infinity, which decides nothing by itself.
 	special bool
+	// nullText is the first text that may stand for null and isn't empty, nullTexts how many there are.
+	nullText  string
+	nullTexts int64
 	// Of arrays: the elements.
 	item *guess
 	// Of objects: the members in order of appearance.
@@ -51,14 +70,27 @@ type guess struct {
 	members map[string]*guess
 }
 
-func newInference() *inference {
-	return &inference{root: &guess{kind: kindObject}}
+func newInference(o SourceOptions) *inference {
+	times, _ := newTimeText(o) // the options are valid
+	in := &inference{root: &guess{kind: kindObject}, times: times, nulls: map[string]bool{"": true}}
+	for _, text := range nullTexts(o) {
+		in.nulls[text] = true
+	}
+	return in
 }
 
-// record looks at one line of NDJSON.
-func (in *inference) record(line []byte, input string, number int64) error {
-	in.input, in.line = input, number
-	c := &cursor{b: line}
+// nullTexts are the texts that may stand for null in a CSV field.
+func nullTexts(o SourceOptions) []string {
+	if o.Nulls != nil {
+		return o.Nulls
+	}
+	return DefaultNulls
+}
+
+// record looks at one JSON document, which should be an object.
+func (in *inference) record(doc document) error {
+	in.input, in.line = doc.input, doc.line
+	c := &cursor{b: doc.text}
 	err := func() error {
 		if c.peek() != '{' {
 			return notARecord(c)
@@ -69,107 +101,182 @@ func (in *inference) record(line []byte, input string, number int64) error {
 		return c.end()
 	}()
 	if err != nil {
-		return located(err, input, number)
+		return doc.located(err)
 	}
+	in.rows++
 	return nil
 }
 
+// ErrTooManyFields is a file with more fields than MaxFields.
+var ErrTooManyFields = fmt.Errorf("more than %d fields, which is the limit for one shard: drop some with a --schema that names those to keep and --unknown-fields drop, or keep objects with many keys whole as Dynamic", MaxFields)
+
+// maxMembers is how many members the objects below a record may have, taken together. Beyond it they are no structs
+// but dictionaries, keyed by data, and become Dynamic.
+const maxMembers = 1000
+
 // member is the guess of a member, new if it wasn't seen before.
-func (g *guess) member(name []byte) *guess {
+func (in *inference) member(g *guess, name []byte) (*guess, error) {
 	m := g.members[string(name)]
-	if m == nil {
-		m = &guess{path: g.path + string(name)}
-		if g.path != "" {
-			m.path = g.path + "." + string(name)
-		}
-		if g.members == nil {
-			g.members = map[string]*guess{}
-		}
-		g.members[string(name)] = m
-		g.names = append(g.names, string(name))
+	if m != nil {
+		return m, nil
 	}
-	return m
+	if in.fields == MaxFields {
+		return nil, ErrTooManyFields
+	}
+	in.fields++
+	m = &guess{path: string(name)}
+	if g.path != "" {
+		m.path = g.path + "." + m.path
+	}
+	if g.members == nil {
+		g.members = map[string]*guess{}
+	}
+	g.members[string(name)] = m
+	g.names = append(g.names, string(name))
+	return m, nil
 }
 
-// maxInferDepth keeps what is inferred within what can be held.
+// maxInferDepth keeps what is inferred within what can be held; what nests deeper is Dynamic.
 const maxInferDepth = 60
 
 // value looks at the value under the cursor.
 func (in *inference) value(g *guess, c *cursor, depth int) error {
-	if depth > maxInferDepth {
-		return inField(g.path, "types nest deeper than %d levels", maxInferDepth)
-	}
-	switch c.peek() {
-	case 'n':
+	first := c.peek()
+	if first == 'n' {
 		return c.word("null")
-	case 't', 'f':
-		if _, err := c.boolean(); err != nil {
+	}
+	if g.values++; g.values == 1 || g.kind == kindMixed {
+		start := c.i
+		if err := c.skip(depth); err != nil {
 			return err
 		}
-		return in.is(g, kindBoolean)
+		if g.values == 1 {
+			g.example = example(c.b[start:c.i])
+		}
+		if g.kind == kindMixed {
+			return nil
+		}
+		c.i = start
+	}
+	if depth > maxInferDepth {
+		in.mix(g, fmt.Sprintf("it nests deeper than %d levels", maxInferDepth))
+		return c.skip(0)
+	}
+	switch first {
+	case 't', 'f':
+		in.is(g, kindBoolean)
+		_, err := c.boolean()
+		return err
 	case '"':
 		text, err := c.str()
-		if err != nil {
-			return err
+		if err == nil {
+			in.textual(g, text)
 		}
-		return in.textual(g, text)
+		return err
 	case '[':
 		return in.elements(g, c, depth)
 	case '{':
 		return in.objectMembers(g, c, depth)
 	}
 	token, err := c.number()
-	if err != nil {
-		return err
+	if err == nil {
+		g.number(token)
+		in.is(g, kindNumber)
 	}
-	g.number(token)
-	return in.is(g, kindNumber)
+	return err
+}
+
+// maxExample bounds an example, in bytes.
+const maxExample = 40
+
+// example is a value as the summary of an inference shows it.
+func example(text []byte) string {
+	if len(text) <= maxExample {
+		return string(text)
+	}
+	return strings.ToValidUTF8(string(text[:maxExample]), "") + "…"
 }
 
 // textual looks at a string: one that says NaN or infinity may stand among numbers.
-func (in *inference) textual(g *guess, text []byte) error {
+func (in *inference) textual(g *guess, text []byte) {
 	switch string(text) {
 	case "NaN", "Infinity", "-Infinity":
 		g.special = true
 		if g.kind == kindNone || g.kind == kindNumber {
-			return nil
+			return
 		}
 	}
-	g.text(text)
-	return in.is(g, kindText)
+	in.text(g, text)
+	in.is(g, kindText)
 }
 
 func (in *inference) elements(g *guess, c *cursor, depth int) error {
-	if err := in.is(g, kindArray); err != nil {
-		return err
+	if !in.is(g, kindArray) {
+		return c.skip(depth)
 	}
 	if g.item == nil {
 		g.item = &guess{path: g.path + ".item"}
+		in.fields++
 	}
 	return c.array(func() error { return in.value(g.item, c, depth+1) })
 }
 
 func (in *inference) objectMembers(g *guess, c *cursor, depth int) error {
-	if err := in.is(g, kindObject); err != nil {
-		return err
+	if !in.is(g, kindObject) {
+		return c.skip(depth)
 	}
 	return c.object(func(key []byte) error {
 		if len(key) == 0 {
-			return inField(g.path, "a member without a name")
+			if depth == 0 {
+				return inField(g.path, "a member without a name: a column needs one")
+			}
+			in.mix(g, "a member has no name")
 		}
-		return in.value(g.member(key), c, depth+1)
+		if depth > 0 && len(g.names) >= maxMembers && g.members[string(key)] == nil {
+			in.mix(g, fmt.Sprintf("its objects have more than %d different members", maxMembers))
+		}
+		if g.kind == kindMixed {
+			return c.skip(depth)
+		}
+		m, err := in.member(g, key)
+		if err != nil {
+			return err
+		}
+		return in.value(m, c, depth+1)
 	})
 }
 
-// is notes the kind of a value; another kind than before is an error.
-func (in *inference) is(g *guess, k kind) error {
+// is notes the kind of a value. One of another kind than before makes the field Dynamic, and is then looked at no
+// further: is reports whether it is of the one kind.
+func (in *inference) is(g *guess, k kind) bool {
 	if g.kind == kindNone {
 		g.kind, g.input, g.line = k, in.input, in.line
 	}
-	if g.kind != k {
-		return inField(g.path, "the type changes: %s, where %s:%d has %s", kindNames[k], g.input, g.line, kindNames[g.kind])
+	if g.kind != k && g.kind != kindMixed {
+		in.mix(g, fmt.Sprintf("the type changes: %s:%d has %s, %s:%d has %s", g.input, g.line, kindNames[g.kind], in.input, in.line, kindNames[k]))
 	}
-	return nil
+	return g.kind == k
+}
+
+// mix makes a field Dynamic, and says why.
+func (in *inference) mix(g *guess, why string) {
+	if g.kind != kindMixed {
+		g.notes = append(g.notes, why)
+		in.fields -= g.count()
+		g.kind, g.item, g.names, g.members = kindMixed, nil, nil, nil
+	}
+}
+
+// count is how many guesses are below one.
+func (g *guess) count() int {
+	n := 0
+	if g.item != nil {
+		n += 1 + g.item.count()
+	}
+	for _, m := range g.members {
+		n += 1 + m.count()
+	}
+	return n
 }
 
 // number notes what a number needs.
@@ -179,6 +286,9 @@ func (g *guess) number(token []byte) {
 		return
 	}
 	g.negative = g.negative || token[0] == '-'
+	if len(token) < 19 { // any number of 18 digits is an Int64
+		return
+	}
 	if _, err := strconv.ParseInt(string(token), 10, 64); err == nil {
 		return
 	}
@@ -193,10 +303,12 @@ func (g *guess) number(token []byte) {
 }
 
 // text notes whether a string may be a time or a guid.
-func (g *guess) text(s []byte) {
+func (in *inference) text(g *guess, s []byte) {
 	if !g.noTime {
-		_, _, err := valuetext.ParseDateTime(s)
+		_, form, _, err := in.times.parse(s)
 		g.noTime = err != nil
+		g.zoneless = g.zoneless || form == valuetext.Zoneless
+		g.dateOnly = g.dateOnly || form == valuetext.DateOnly
 	}
 	if !g.noGuid {
 		g.noGuid = !valuetext.IsHyphenated(string(s))
@@ -270,7 +382,7 @@ func (g *guess) node(name string) *schema.Node {
 	case kindNumber:
 		g.numeric(n)
 	case kindText:
-		if !g.noTime && !g.special {
+		if g.isTime() {
 			n.Basic = schema.DateTime
 		} else if !g.noGuid && !g.special {
 			n.Basic, n.FixedSize = schema.Guid, 16
@@ -279,9 +391,14 @@ func (g *guess) node(name string) *schema.Node {
 		n.Basic, n.Children = schema.List, []*schema.Node{g.item.node("item")}
 	case kindObject:
 		n.Basic, n.Children = schema.Struct, g.children()
+	case kindMixed:
+		n.Basic, n.Ext = schema.Binary, &schema.Extension{Label: schema.LabelDynamic}
 	}
 	return n
 }
+
+// isTime reports whether every text was a point in time.
+func (g *guess) isTime() bool { return g.kind == kindText && !g.noTime && !g.special }
 
 // numeric picks the narrowest type that holds every number: Int64, UInt64, Decimal for longer whole
 // numbers, Float64 for the rest.
@@ -299,9 +416,24 @@ func (g *guess) numeric(n *schema.Node) {
 	}
 }
 
-// cell looks at a CSV field. A column of mixed kinds is text, which holds whatever is there.
-func (in *inference) cell(g *guess, text []byte) {
-	k := cellKind(text)
+// cell looks at a CSV field that is not null for certain. A column of mixed kinds is text, which holds whatever is
+// there; texts that may stand for null decide nothing.
+func (in *inference) cell(g *guess, text []byte, quoted bool) {
+	trimmed := text
+	if !quoted {
+		trimmed = bytes.Trim(text, " ")
+	}
+	if in.nulls[string(trimmed)] {
+		g.nullTexts++
+		if g.nullText == "" {
+			g.nullText = string(trimmed)
+		}
+		return
+	}
+	if g.values++; g.values == 1 {
+		g.example = example(text)
+	}
+	k := cellKind(trimmed)
 	if g.kind != kindNone && g.kind != k {
 		k, g.kind = kindText, kindText
 		g.noTime, g.noGuid = true, true
@@ -309,9 +441,9 @@ func (in *inference) cell(g *guess, text []byte) {
 	g.kind = k
 	switch k {
 	case kindNumber:
-		g.number(text)
+		g.number(trimmed)
 	case kindText:
-		g.text(text)
+		in.text(g, trimmed)
 	}
 }
 

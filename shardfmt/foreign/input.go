@@ -20,8 +20,10 @@ const Stdin = "-"
 type input struct {
 	// name is what errors call it.
 	name string
-	// url is canonical; empty for standard input.
+	// url is canonical; empty for a stream.
 	url string
+	// stream is set for what can be read once only.
+	stream *stream
 }
 
 // ErrNoInput is a folder, prefix or pattern that no object matches.
@@ -30,10 +32,10 @@ var ErrNoInput = errors.New("no input matches")
 // resolve finds the inputs that arguments name: objects, folders and prefixes with all that lies below them,
 // patterns of path.Match behind a fixed folder, and "-". What a folder, prefix or pattern finds comes in key
 // order; hidden files (._ at the start of a name) and those of no known format are passed over.
-func resolve(ctx context.Context, sp *blobio.Client, args []string) ([]input, error) {
+func resolve(ctx context.Context, sp *blobio.Client, args []string, stdin io.Reader) ([]input, error) {
 	var all []input
 	for _, arg := range args {
-		found, err := resolveOne(ctx, sp, arg)
+		found, err := resolveOne(ctx, sp, arg, stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -45,9 +47,12 @@ func resolve(ctx context.Context, sp *blobio.Client, args []string) ([]input, er
 	return all, nil
 }
 
-func resolveOne(ctx context.Context, sp *blobio.Client, arg string) ([]input, error) {
+func resolveOne(ctx context.Context, sp *blobio.Client, arg string, stdin io.Reader) ([]input, error) {
 	if arg == Stdin {
-		return []input{{name: "stdin"}}, nil
+		return []input{{name: "stdin", stream: &stream{from: stdin}}}, nil
+	}
+	if s := streamAt(arg); s != nil {
+		return []input{{name: arg, stream: s}}, nil
 	}
 	if base, pattern := splitPattern(arg); pattern != "" {
 		return matching(ctx, sp, arg, base, pattern)
@@ -202,12 +207,9 @@ func formatOf(name string) (Format, bool) {
 func FormatOf(name string) (Format, bool) { return formatOf(name) }
 
 // open starts reading an input from its beginning, unpacked.
-func (in input) open(ctx context.Context, sp *blobio.Client, stdin io.Reader) (io.ReadCloser, error) {
-	if in.url == "" {
-		if stdin == nil {
-			return nil, errors.New("no standard input")
-		}
-		return unpack(io.NopCloser(stdin))
+func (in input) open(ctx context.Context, sp *blobio.Client) (io.ReadCloser, error) {
+	if in.stream != nil {
+		return in.stream.take(ctx)
 	}
 	r, _, err := sp.Open(ctx, in.url, 0)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 // texts reads several text inputs one after the other.
 type texts struct {
 	sp     *blobio.Client
-	stdin  io.Reader
 	inputs []input
 	at     int // the input that is open, or the next to open
 
@@ -42,7 +41,7 @@ func (t *texts) open(ctx context.Context) error {
 	if t.at == len(t.inputs) {
 		return io.EOF
 	}
-	body, err := t.inputs[t.at].open(ctx, t.sp, t.stdin)
+	body, err := t.inputs[t.at].open(ctx, t.sp)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name(), err)
 	}
@@ -71,25 +70,73 @@ func (t *texts) next(ctx context.Context) ([]byte, error) {
 		if err := t.open(ctx); err != nil {
 			return nil, err
 		}
-		line, err := t.readLine()
-		if err == io.EOF {
-			if err := t.close(); err != nil {
-				return nil, err
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			continue
+		line, err := t.here()
+		if err != io.EOF {
+			return line, err
 		}
-		if err != nil {
+		if err := t.end(ctx); err != nil {
 			return nil, err
 		}
-		t.line++
-		if !utf8.Valid(line) {
-			return nil, t.located(errors.New("invalid UTF-8"))
-		}
-		return line, nil
 	}
+}
+
+// end closes the input that is open; the next open goes on with the one after it.
+func (t *texts) end(ctx context.Context) error {
+	if err := t.close(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+var errUTF8 = errors.New("invalid UTF-8: the text is in another encoding, convert it first (iconv -t UTF-8)")
+
+// here gives the next line of the open input; io.EOF at its end.
+func (t *texts) here() ([]byte, error) {
+	line, err := t.readLine()
+	if err != nil {
+		return nil, err
+	}
+	t.line++
+	if !utf8.Valid(line) {
+		return nil, t.located(errUTF8)
+	}
+	return line, nil
+}
+
+// skipSpace skips white space of the open input, counting lines, and gives the byte behind it, unread. From then on
+// line is the number of the line that this byte stands in.
+func (t *texts) skipSpace() (byte, error) {
+	if t.line == 0 {
+		t.line = 1
+	}
+	for {
+		chunk, err := t.buffered()
+		if err != nil {
+			return 0, err
+		}
+		for i, b := range chunk {
+			switch b {
+			case '\n':
+				t.line++
+			case ' ', '\t', '\r':
+			default:
+				t.reader.Discard(i)
+				return b, nil
+			}
+		}
+		t.reader.Discard(len(chunk))
+	}
+}
+
+// buffered gives what is read ahead of the open input, at least a byte; io.EOF at its end.
+func (t *texts) buffered() ([]byte, error) {
+	if _, err := t.reader.Peek(1); err != nil {
+		if err == io.EOF {
+			return nil, err
+		}
+		return nil, t.located(err)
+	}
+	return t.reader.Peek(t.reader.Buffered())
 }
 
 // readLine reads a line of the open input, of at most maxRecord bytes, with its line break cut off.
@@ -110,7 +157,10 @@ func (t *texts) readLine() ([]byte, error) {
 	if err == io.EOF && len(line) > 0 {
 		err = nil
 	}
-	if err != nil && err != io.EOF {
+	if err == io.EOF {
+		return nil, err
+	}
+	if err != nil {
 		t.line++
 		err = t.located(err)
 	}

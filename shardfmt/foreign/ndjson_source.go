@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -14,127 +15,138 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// ndjsonSource reads a JSON object a line.
+// ndjsonSource reads JSON objects, one a line or as documents has them.
 type ndjsonSource struct {
-	lines   *texts
-	sample  []sampleLine // read for inference, not yet yielded
+	options SourceOptions
+	docs    *documents
+	sample  []document // read for inference, not yet yielded
 	schema  *schema.Schema
+	found   *Inference
 	builder *array.RecordBuilder
 	members *members
-	rows    int
 	cursor  cursor
-}
-
-// sampleLine is a line that inference has read before.
-type sampleLine struct {
-	text  []byte
-	input string
-	line  int64
 }
 
 // newNDJSON opens NDJSON inputs; without a schema it reads the sample for inference.
 func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjsonSource, error) {
-	s := &ndjsonSource{lines: open(), schema: o.Schema, rows: o.BatchRows}
-	if err := s.findSchema(ctx, open, o); err != nil {
-		s.lines.Close()
+	s := &ndjsonSource{options: o, docs: &documents{lines: open()}, schema: o.Schema}
+	if err := s.findSchema(ctx, open); err != nil {
+		s.docs.lines.Close()
 		return nil, err
 	}
 	if err := arrowtype.Check(s.schema); err != nil {
-		s.lines.Close()
+		s.docs.lines.Close()
 		return nil, err
 	}
 	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
-	state := &readState{guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact}
+	state, err := newReadState(o)
+	if err != nil {
+		return nil, err
+	}
 	s.members = newMembers(s.schema.Fields, s.builder.Field, "", state)
 	return s, nil
 }
 
-// findSchema infers what is not given: from a sample, or, where the schema may be extended, from everything.
-func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts, o SourceOptions) error {
-	extend := o.UnknownFields == ExtendByUnknown
+// findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
+// everything.
+func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts) error {
+	extend := s.options.UnknownFields == ExtendByUnknown
 	if s.schema != nil && !extend {
 		return nil
 	}
-	in := newInference()
-	if !extend {
-		return s.readSample(ctx, in, o.InferRows)
+	in := newInference(s.options)
+	var err error
+	if extend || s.options.InferRows == AllRows {
+		err = s.readAll(ctx, in, open)
+	} else {
+		err = s.readSample(ctx, in)
 	}
-	if err := rereadable(s.lines.inputs); err != nil {
+	if err != nil {
 		return err
 	}
-	all := open()
-	defer all.Close()
-	for {
-		line, err := all.next(ctx)
-		if err == io.EOF {
-			break
+	if s.schema == nil {
+		s.schema, err = override(in.schema(), s.options.Columns)
+		if err == nil {
+			s.found = in.summary(s.options, s.schema)
 		}
-		if err == nil && len(bytes.TrimSpace(line)) > 0 {
-			err = in.record(line, all.name(), all.line)
-		}
-		if err != nil {
-			return err
-		}
+		return err
 	}
 	s.schema = in.extend(s.schema)
 	return nil
 }
 
-// rereadable: extending a schema takes a pass of its own over the inputs.
+// readAll looks at every record, by a pass of its own over the inputs.
+func (s *ndjsonSource) readAll(ctx context.Context, in *inference, open func() *texts) error {
+	if err := rereadable(s.docs.lines.inputs); err != nil {
+		return err
+	}
+	all := &documents{lines: open()}
+	defer all.lines.Close()
+	for {
+		doc, err := all.next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = in.record(doc)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rereadable: extending a schema, and looking at all rows, take a pass of their own over the inputs.
 func rereadable(inputs []input) error {
 	for _, in := range inputs {
-		if in.url == "" {
-			return errors.New("unknown fields can't be added while reading standard input, which is read only once: give a schema, or a file")
+		if in.stream != nil {
+			return fmt.Errorf("%s is read only once, as standard input and pipes are: looking at all of it before the first row takes a file; or give a schema", in.name)
 		}
 	}
 	return nil
 }
 
-func (s *ndjsonSource) readSample(ctx context.Context, in *inference, rows int) error {
+func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {
 	size := 0
-	for len(s.sample) < rows && size < maxSample {
-		line, err := s.lines.next(ctx)
+	for len(s.sample) < s.options.InferRows && size < maxSample {
+		doc, err := s.docs.next(ctx)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		kept := sampleLine{bytes.Clone(line), s.lines.name(), s.lines.line}
-		if err := in.record(kept.text, kept.input, kept.line); err != nil {
+		doc.text = bytes.Clone(doc.text)
+		if err := in.record(doc); err != nil {
 			return err
 		}
-		s.sample = append(s.sample, kept)
-		size += len(line)
+		s.sample = append(s.sample, doc)
+		size += len(doc.text)
 	}
-	s.schema = in.schema()
 	return nil
 }
 
 // Schema implements Source.
 func (s *ndjsonSource) Schema() *schema.Schema { return s.schema }
 
+// inferred tells InferenceOf.
+func (s *ndjsonSource) inferred() *Inference { return s.found }
+
 // Next implements Source.
 func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	size, rows := 0, 0
-	for rows < s.rows && size < maxBatch {
-		line, err := s.line(ctx)
+	for rows < s.options.BatchRows && size < maxBatch {
+		doc, err := s.document(ctx)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if len(bytes.TrimSpace(line.text)) == 0 {
-			continue
+		if err := s.record(doc.text); err != nil {
+			return nil, doc.located(advised(err, s.found, s.options))
 		}
-		if err := s.record(line.text); err != nil {
-			return nil, located(err, line.input, line.line)
-		}
-		size += len(line.text)
+		size += len(doc.text)
 		rows++
 	}
 	if rows == 0 {
@@ -153,21 +165,20 @@ func newBatch(b *array.RecordBuilder, rows int) arrow.RecordBatch {
 	return array.NewRecordBatch(b.Schema(), columns, int64(rows))
 }
 
-// line gives the next line, first those of the sample.
-func (s *ndjsonSource) line(ctx context.Context) (sampleLine, error) {
+// document gives the next document, first those of the sample.
+func (s *ndjsonSource) document(ctx context.Context) (document, error) {
 	if len(s.sample) > 0 {
-		line := s.sample[0]
-		s.sample[0] = sampleLine{}
+		doc := s.sample[0]
+		s.sample[0] = document{}
 		s.sample = s.sample[1:]
-		return line, nil
+		return doc, nil
 	}
-	text, err := s.lines.next(ctx)
-	return sampleLine{text, s.lines.name(), s.lines.line}, err
+	return s.docs.next(ctx)
 }
 
-// record appends one line to the builders.
-func (s *ndjsonSource) record(line []byte) error {
-	s.cursor.b, s.cursor.i = line, 0
+// record appends one document to the builders.
+func (s *ndjsonSource) record(text []byte) error {
+	s.cursor.b, s.cursor.i = text, 0
 	if s.cursor.peek() != '{' {
 		return notARecord(&s.cursor)
 	}
@@ -180,17 +191,17 @@ func (s *ndjsonSource) record(line []byte) error {
 // notARecord says what stands where a JSON object should.
 func notARecord(c *cursor) error {
 	if c.peek() == '[' {
-		return errors.New("an array, where each line should be a JSON object")
+		return errors.New("an array, where each record should be a JSON object")
 	}
 	if err := c.skip(0); err != nil {
 		return err
 	}
 	c.i = 0
-	return errors.New(c.what() + ", where each line should be a JSON object")
+	return errors.New(c.what() + ", where each record should be a JSON object")
 }
 
 // Close implements Source.
 func (s *ndjsonSource) Close() error {
 	s.builder.Release()
-	return s.lines.Close()
+	return s.docs.lines.Close()
 }

@@ -140,7 +140,11 @@ func TestInferredTypes(t *testing.T) {
 		`{"a":null}`:                                   "a: String",
 		`{"a":"2024-01-01T00:00:00Z"}`:                 "a: DateTime",
 		`{"a":"2024-01-01T00:00:00Z"}{"a":"x"}`:        "a: String",
-		`{"a":"2024-01-01"}`:                           "a: String",
+		`{"a":"2024-01-01"}`:                           "a: DateTime",
+		`{"a":"2024-01-01"}{"a":"2024-01-01 10:30"}`:   "a: DateTime",
+		`{"a":"2024-13-01"}`:                           "a: String",
+		`{"a":1}{"a":"x"}`:                             "a: Dynamic",
+		`{"a":[1]}{"a":{"b":1}}`:                       "a: Dynamic",
 		`{"a":"00112233-4455-6677-8899-aabbccddeeff"}`: "a: Guid",
 		`{"a":"00112233445566778899aabbccddeeff"}`:     "a: String",
 		`{"a":[]}`:                                     "a: List",
@@ -191,13 +195,17 @@ func TestBadRecordsAreNamed(t *testing.T) {
 	for _, c := range []struct{ schema, rows, want string }{
 		{"", "{\"a\":1}\n{\"a\":", `r.ndjson:2: no JSON: it ends in the middle`},
 		{"", "{\"a\":1}\n\nnonsense", `r.ndjson:3: no JSON: 'n'`},
-		{"", "[1]", "r.ndjson:1: an array, where each line should be a JSON object"},
-		{"", "7", "r.ndjson:1: a number, where each line should be a JSON object"},
+		{"", "[{}\n, 1]", "r.ndjson:2: row 2: a number, where each record should be a JSON object"},
+		{"", "[{\"a\":1}", "r.ndjson:1: the array is never closed"},
+		{"", "[{\"a\":1} {}]", "between elements of the array"},
+		{"", "[{\"a\":1}] {}", "behind the end of the array"},
+		{"", "{\"a\":1,\n\"b\":", "r.ndjson:1: no JSON: it ends in the middle"},
+		{"", "[[1]]", "r.ndjson:1: row 1: an array, where each record should be a JSON object"},
+		{"", "7", "r.ndjson:1: a number, where each record should be a JSON object"},
 		{"", "{\"a\":1} x", "r.ndjson:1: no JSON: 'x' at column 9, where the end belongs"},
 		{"", "{\"a\":\"\xff\"}", "r.ndjson:1: invalid UTF-8"},
-		{"", "{\"a\":1}\n{\"a\":\"x\"}", `r.ndjson:2: field "a": the type changes: a string, where`},
 		{"", `{"a":"\ud800"}`, "half a surrogate pair"},
-		{"", `{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "nest deeper than"},
+		{"", `{"a":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, "nests deeper than"},
 		{"a: Int8", `{"a":128}`, `field "a": 128 is no Int8`},
 		{"a: Int64", `{"a":1.0}`, `1.0 is no Int64`},
 		{"a: Int64", `{"a":"1"}`, `a string where Int64 is wanted`},
@@ -298,7 +306,8 @@ func TestInputs(t *testing.T) {
 			t.Errorf("%s: %v", none, err)
 		}
 	}
-	if _, err := open(t, foreign.SourceOptions{}, dir+"/in/notes.txt"); err == nil || !strings.Contains(err.Error(), "tells no format") {
+	_, odd := write(t, "odd.bin", "\x00\x01")
+	if _, err := open(t, foreign.SourceOptions{}, odd...); err == nil || !strings.Contains(err.Error(), "tells a format") {
 		t.Error(err)
 	}
 }
@@ -333,7 +342,7 @@ func FuzzNDJSON(f *testing.F) {
 		sp := blobio.NewClient()
 		defer sp.Close()
 		read := func(in []byte, s *schema.Schema) (string, *schema.Schema, error) {
-			src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Stdin: bytes.NewReader(in), Schema: s})
+			src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Format: foreign.NDJSON, Stdin: bytes.NewReader(in), Schema: s})
 			if err != nil {
 				return "", nil, err
 			}
@@ -373,7 +382,7 @@ func FuzzValues(f *testing.F) {
 	f.Add([]byte(`{"g":"00112233-4455-6677-8899-aabbccddeeff","y":{"a":[1]},"l":[1],"q":[1,2],"m":{"a":1},"o":{"a":1},"v":0.1}`))
 	sp := blobio.NewClient()
 	read := func(in string) (string, error) {
-		src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Stdin: strings.NewReader(in), Schema: s})
+		src, err := foreign.OpenSource(context.Background(), sp, []string{"-"}, foreign.SourceOptions{Format: foreign.NDJSON, Stdin: strings.NewReader(in), Schema: s})
 		if err != nil {
 			return "", err
 		}

@@ -24,7 +24,7 @@ type parquetFile struct {
 }
 
 func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (f batchFile, err error) {
-	r, err := in.openRandom(ctx, sp, o.Stdin)
+	r, err := in.openRandom(ctx, sp)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ type random interface {
 
 // openRandom opens an input for random access: an object by ranged reads, what is packed or comes from standard
 // input from a temporary file.
-func (in input) openRandom(ctx context.Context, sp *blobio.Client, stdin io.Reader) (random, error) {
-	if in.url != "" {
+func (in input) openRandom(ctx context.Context, sp *blobio.Client) (random, error) {
+	if in.stream == nil {
 		var magic [4]byte
 		info, err := sp.Stat(ctx, in.url)
 		if err != nil {
@@ -38,7 +38,7 @@ func (in input) openRandom(ctx context.Context, sp *blobio.Client, stdin io.Read
 			return o, nil
 		}
 	}
-	r, err := in.open(ctx, sp, stdin)
+	r, err := in.open(ctx, sp)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func integerScalar(n *schema.Node, path string, b array.Builder) scalar {
 			}
 		}
 		if err != nil {
-			return inField(path, "%.40s is no %s", token, n.TypeName())
+			return wanting(path, numberHolder(token), token, "%.40s is no %s", token, n.TypeName())
 		}
 		return nil
 	}}
@@ -110,7 +110,7 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 		number: func(token []byte) error {
 			v, err := strconv.ParseFloat(string(token), bits)
 			if err != nil {
-				return inField(path, "%.40s is beyond %s", token, n.TypeName())
+				return wanting(path, numberHolder(token), token, "%.40s is beyond %s", token, n.TypeName())
 			}
 			if s.exact && !heldExactly(token, v, bits) {
 				return inField(path, "%.40s is not exactly a %s", token, n.TypeName())
@@ -127,7 +127,7 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 			case "-Infinity":
 				add(math.Inf(-1))
 			default:
-				return inField(path, "the string %.40q where %s is wanted", t, n.TypeName())
+				return wanting(path, "String", t, "the string %.40q where %s is wanted", t, n.TypeName())
 			}
 			return nil
 		},
@@ -147,15 +147,21 @@ func heldExactly(token []byte, v float64, bits int) bool {
 
 func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
 	return scalar{text: func(t []byte) error {
-		ticks, cut, err := valuetext.ParseDateTime(t)
+		ticks, form, cut, err := s.times.parse(t)
 		if err != nil {
-			return inField(path, "%.60q: %w", t, err)
+			return wanting(path, "String", t, "%.60q: %w", t, err)
+		}
+		if cut && (s.exact || s.exactTimes) {
+			return inField(path, "%.60q has digits below 100 ns", t)
 		}
 		if cut {
-			if s.exact || s.exactTimes {
-				return inField(path, "%.60q has digits below 100 ns", t)
-			}
-			s.cutDigits(path)
+			s.tell("cut", "field %q: times are cut to 100 ns", path)
+		}
+		if form != valuetext.Zoned && s.exact {
+			return inField(path, "%.60q names no zone", t)
+		}
+		if form != valuetext.Zoned {
+			s.tell(s.times.notes[form], "field %q: %s", path, s.times.notes[form])
 		}
 		b.Append(ticks)
 		return nil
@@ -166,7 +172,7 @@ func timeSpanScalar(path string, b *array.Int64Builder) scalar {
 	return scalar{text: func(t []byte) error {
 		ticks, err := valuetext.ParseTimeSpan(string(t))
 		if err != nil {
-			return inField(path, "%.60q: %w", t, err)
+			return wanting(path, "String", t, "%.60q: %w", t, err)
 		}
 		b.Append(ticks)
 		return nil
@@ -177,7 +183,7 @@ func guidScalar(path string, b *array.FixedSizeBinaryBuilder, s *readState) scal
 	return scalar{text: func(t []byte) error {
 		g, err := valuetext.ParseGuid(string(t))
 		if err != nil {
-			return inField(path, "%.60q: %w", t, err)
+			return wanting(path, "String", t, "%.60q: %w", t, err)
 		}
 		if s.guidOrder == MicrosoftOrder {
 			g = valuetext.SwapGuid(g)
