@@ -26,6 +26,9 @@ type app struct {
 	progressMode                             string
 	stores                                   storeFlags
 
+	// notes are for stderr, at the end if all went well.
+	notes []string
+
 	config *config
 	client *blobio.Client
 	tables *catalog.Catalog
@@ -48,6 +51,9 @@ func (a *app) execute(ctx context.Context, args []string) error {
 // finish closes what was opened, prints counters and the error, and returns the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
 	code := exitCode(ctx, err)
+	if err == nil {
+		a.tellNotes()
+	}
 	if a.ioStats {
 		a.printIOStats()
 	}

@@ -29,7 +29,14 @@ func (a *app) ingestCommand() *cobra.Command {
 			if err := out.ingestOptions(&o); err != nil {
 				return err
 			}
-			t, src, err := a.ingestTarget(cmd.Context(), args[0], args[1:], &in, create)
+			read, err := in.options(a)
+			if err != nil {
+				return err
+			}
+			if in.dryRun {
+				return a.dryIngest(cmd.Context(), args[0], args[1:], read, create)
+			}
+			t, src, err := a.ingestTarget(cmd.Context(), args[0], args[1:], read, create)
 			if err != nil {
 				return err
 			}
@@ -70,11 +77,7 @@ func parseTime(s string) (time.Time, error) {
 // ingestTarget opens the files and the table they go to. Without a schema of their own the files are read by the
 // table's; with --create a missing table gets the files' schema, with --unknown-fields extend a table that is there
 // gets the columns that it lacks.
-func (a *app) ingestTarget(ctx context.Context, name string, files []string, in *sourceFlags, create bool) (*catalog.Table, foreign.Source, error) {
-	o, err := in.options(a)
-	if err != nil {
-		return nil, nil, err
-	}
+func (a *app) ingestTarget(ctx context.Context, name string, files []string, o foreign.SourceOptions, create bool) (*catalog.Table, foreign.Source, error) {
 	t, err := a.loadTable(ctx, name)
 	missing := errors.Is(err, catalog.ErrNotFound)
 	if err != nil && !(create && missing) {
@@ -83,7 +86,7 @@ func (a *app) ingestTarget(ctx context.Context, name string, files []string, in 
 	if t != nil && o.Schema == nil && o.UnknownFields != foreign.ExtendByUnknown {
 		o.Schema = t.Schema()
 	}
-	src, err := foreign.OpenSource(ctx, a.client, files, o)
+	src, err := a.openSource(ctx, files, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,6 +101,18 @@ func (a *app) ingestTarget(ctx context.Context, name string, files []string, in 
 		return nil, nil, err
 	}
 	return t, src, nil
+}
+
+// dryIngest prints how the files would be read: by the table's schema, or by what is inferred.
+func (a *app) dryIngest(ctx context.Context, name string, files []string, o foreign.SourceOptions, create bool) error {
+	t, err := a.loadTable(ctx, name)
+	if err != nil && !(create && errors.Is(err, catalog.ErrNotFound)) {
+		return err
+	}
+	if t != nil && o.Schema == nil && o.UnknownFields != foreign.ExtendByUnknown {
+		o.Schema = t.Schema()
+	}
+	return a.dryRun(ctx, files, o)
 }
 
 func (a *app) createTable(ctx context.Context, name string, src foreign.Source) (*catalog.Table, error) {

@@ -25,7 +25,14 @@ func (a *app) overwriteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, src, err := a.ingestTarget(cmd.Context(), args[0], args[1:], &in, false)
+			read, err := in.options(a)
+			if err != nil {
+				return err
+			}
+			if in.dryRun {
+				return a.dryIngest(cmd.Context(), args[0], args[1:], read, false)
+			}
+			_, src, err := a.ingestTarget(cmd.Context(), args[0], args[1:], read, false)
 			if err != nil {
 				return err
 			}

@@ -125,7 +125,14 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			if o.Properties, err = properties(props); err != nil {
 				return err
 			}
-			return a.writeShard(cmd.Context(), args[0], args[1:], &in, o, add)
+			read, err := in.options(a)
+			if err != nil {
+				return err
+			}
+			if in.dryRun {
+				return a.dryRun(cmd.Context(), args[1:], read)
+			}
+			return a.writeShard(cmd.Context(), args[0], args[1:], read, o, add)
 		},
 	}
 	in.add(cmd)
@@ -139,7 +146,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 }
 
 // writeShard copies records from files to a new shard and says what it wrote.
-func (a *app) writeShard(ctx context.Context, out string, files []string, in *sourceFlags, o shardfmt.WriterOptions, add internalfield.Options) error {
+func (a *app) writeShard(ctx context.Context, out string, files []string, in foreign.SourceOptions, o shardfmt.WriterOptions, add internalfield.Options) error {
 	url, err := a.mount(ctx, out)
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
+	_ "time/tzdata" // --time-zone knows its zones everywhere
 
 	"github.com/spf13/cobra"
 
@@ -11,27 +13,37 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// sourceFlags say how files are read; shard write, ingest and table create share them.
+// sourceFlags say how files are read; shard write and ingest share them.
 type sourceFlags struct {
-	format, schema, unknown, guidOrder, comma string
-	inferRows                                 int
-	noHeader                                  bool
+	format, schema, unknown, guidOrder, comma, header, zone string
+	columns, nulls, dateFormats                             []string
+	inferRows                                               int
+	noHeader, dryRun                                        bool
 }
 
 func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "format of the files: ndjson, csv, parquet, arrow, lance, cole or layer (default: by their names)")
+	flags.StringVar(&f.format, "format", "", "format of the files: ndjson, csv, parquet, arrow, lance, cole or layer (default: by their names, else by their content)")
 	flags.StringVar(&f.schema, "schema", "", "schema: a file (JSON or YAML) or the text itself (default: inferred)")
+	flags.StringArrayVar(&f.columns, "column", nil, "type of one column, over what is inferred: 'NAME: TYPE' (repeatable)")
 	flags.StringVar(&f.unknown, "unknown-fields", "error", "a field that the schema lacks: error, extend or drop")
-	flags.IntVar(&f.inferRows, "infer-rows", foreign.DefaultInferRows, "records that inference looks at")
-	flags.BoolVar(&f.noHeader, "no-header", false, "CSV files have no header line")
-	flags.StringVar(&f.comma, "comma", "", "separator of CSV fields (default: a comma, a tab for .tsv)")
+	flags.IntVar(&f.inferRows, "infer-rows", foreign.DefaultInferRows, "records that inference looks at; 0 looks at all of them, in a pass of its own")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what was inferred (types, nulls, examples) and write nothing")
+	flags.StringVar(&f.header, "header", "auto", "CSV files begin with the names of their fields: auto, yes or no")
+	flags.BoolVar(&f.noHeader, "no-header", false, "the same as --header no")
+	flags.StringVar(&f.comma, "comma", "", "separator of CSV fields: one byte, or comma, tab, semicolon, pipe, space, colon (default: told from the file)")
+	flags.StringArrayVar(&f.nulls, "null", nil, "text of a CSV field that stands for null, in columns of every type (repeatable; default: "+
+		strings.Join(foreign.DefaultNulls, " ")+", where a column holds no text)")
+	flags.StringArrayVar(&f.dateFormats, "date-format", nil, "format of times in text, as strftime has it: %d/%m/%Y (repeatable; ISO 8601 is always read)")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "zone of times in text that name none: UTC, Local or a name such as Europe/Berlin")
 	flags.StringVar(&f.guidOrder, "guid-order", "rfc", "bytes that the text of a guid stands for: rfc or microsoft")
 }
 
 // options turns the flags into options of a source.
 func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
-	o := foreign.SourceOptions{InferRows: f.inferRows, NoHeader: f.noHeader, Stdin: a.stdin, Warn: a.warn}
+	o := foreign.SourceOptions{
+		InferRows: f.inferRows, Nulls: f.nulls, DateFormats: f.dateFormats, Header: foreign.Header(f.header), Stdin: a.stdin, Warn: a.warn,
+	}
 	var err error
 	if o.Format, err = inputFormat(f.format); err != nil {
 		return o, err
@@ -42,14 +54,51 @@ func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
 	if o.GuidOrder, err = guidOrder(f.guidOrder); err != nil {
 		return o, err
 	}
-	if len(f.comma) > 1 {
-		return o, usagef("invalid argument %q for --comma: one byte", f.comma)
+	if err = f.textOptions(&o); err != nil {
+		return o, err
+	}
+	if o.Schema, err = readSchema(f.schema); err != nil {
+		return o, err
+	}
+	if err := o.Validate(); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
+}
+
+// textOptions turns the flags for text into options of a source.
+func (f *sourceFlags) textOptions(o *foreign.SourceOptions) (err error) {
+	switch {
+	case f.inferRows < 0:
+		return usagef("invalid argument %d for --infer-rows", f.inferRows)
+	case f.inferRows == 0:
+		o.InferRows = foreign.AllRows
+	}
+	if f.noHeader {
+		if o.Header == foreign.WithHeader {
+			return usagef("--no-header contradicts --header yes")
+		}
+		o.Header = foreign.NoHeader
 	}
 	if f.comma != "" {
-		o.Comma = f.comma[0]
+		if o.Comma, err = foreign.ParseComma(f.comma); err != nil {
+			return usagef("invalid argument for --comma: %w", err)
+		}
 	}
-	o.Schema, err = readSchema(f.schema)
-	return o, err
+	if o.TimeZone, err = time.LoadLocation(f.zone); err != nil {
+		return usagef("--time-zone: %w", err)
+	}
+	for _, column := range f.columns {
+		s, err := schema.Parse(column)
+		if err != nil {
+			return usagef("--column %s: %w", column, err)
+		}
+		o.Types = append(o.Types, s.Fields...)
+	}
+	if len(o.Types) > 0 && f.schema != "" {
+		return usagef("--column goes with inferred types, not with --schema: change the schema")
+	}
+	return nil
 }
 
 func inputFormat(name string) (foreign.Format, error) {
@@ -94,11 +143,47 @@ func readSchema(text string) (*schema.Schema, error) {
 	return s, nil
 }
 
-// openSource opens the files as one stream of records.
-func (a *app) openSource(ctx context.Context, files []string, f *sourceFlags) (foreign.Source, error) {
-	o, err := f.options(a)
+// openSource opens the files as one stream of records, and tells what was inferred of them.
+func (a *app) openSource(ctx context.Context, files []string, o foreign.SourceOptions) (foreign.Source, error) {
+	src, err := foreign.OpenSource(ctx, a.client, files, o)
 	if err != nil {
-		return nil, err
+		return nil, asUsage(err, foreign.ErrColumn)
 	}
-	return foreign.OpenSource(ctx, a.client, files, o)
+	if in := foreign.InferenceOf(src); in != nil {
+		const most = 60
+		a.notes = in.Lines(most)
+		if isTerminal(a.stderr) {
+			a.tellNotes()
+		}
+	}
+	return src, nil
+}
+
+// tellNotes prints the notes that wait: on a terminal what was inferred is told before the work begins, elsewhere
+// behind its success, so that a failure is one line.
+func (a *app) tellNotes() {
+	for _, line := range a.notes {
+		a.warn(line)
+	}
+	a.notes = nil
+}
+
+// dryRun prints how the files would be read.
+func (a *app) dryRun(ctx context.Context, files []string, o foreign.SourceOptions) error {
+	src, err := foreign.OpenSource(ctx, a.client, files, o)
+	if err != nil {
+		return asUsage(err, foreign.ErrColumn)
+	}
+	defer src.Close()
+	in := foreign.InferenceOf(src)
+	if in == nil {
+		in = foreign.GivenTypes(src)
+	}
+	if a.json {
+		return a.printJSON(in)
+	}
+	for _, line := range in.Lines(-1) {
+		a.printf("%s\n", line)
+	}
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// ErrColumn is a column of SourceOptions.Columns that the inputs don't have.
+// ErrColumn is a column of SourceOptions.Types that the inputs don't have.
 var ErrColumn = errors.New("column")
 
 // advised adds to an error of a record's content what would take it; found is what was inferred, if anything was.

@@ -87,7 +87,7 @@ func (s *batchSource) findSchema(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	if s.schema == nil {
-		if s.schema, err = override(found, s.options.Columns); err != nil {
+		if s.schema, err = override(found, s.options.Types); err != nil {
 			return err
 		}
 		s.tell(report)

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -35,6 +36,21 @@ type readState struct {
 func newReadState(o SourceOptions) (*readState, error) {
 	times, err := newTimeText(o)
 	return &readState{times: times, guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact, told: map[string]bool{}}, err
+}
+
+// knowing leaves out the notes on times that an inference told.
+func (s *readState) knowing(found *Inference) *readState {
+	if found == nil {
+		return s
+	}
+	for _, f := range found.Fields {
+		for _, note := range f.Notes {
+			for _, known := range s.times.notes {
+				s.told[known] = s.told[known] || known != "" && strings.HasSuffix(note, known)
+			}
+		}
+	}
+	return s
 }
 
 // tell passes a note on, once for each of what.

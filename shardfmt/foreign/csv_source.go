@@ -61,7 +61,7 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 	s.nulls = s.sniff.nulls
 	s.noted = make([]bool, len(s.schema.Fields))
 	for i, f := range s.schema.Fields {
-		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.Field(i), s.state))
+		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.Field(i), s.state.knowing(s.found)))
 		s.cells = append(s.cells, cellReader(s.columns[i]))
 		s.inText = append(s.inText, holdsText(f))
 	}
@@ -92,7 +92,7 @@ func (s *csvSource) findSchema(ctx context.Context, open func() *texts) error {
 		s.schema = in.extend(s.schema)
 		return nil
 	}
-	if s.schema, err = override(in.schema(), s.options.Columns); err != nil {
+	if s.schema, err = override(in.schema(), s.options.Types); err != nil {
 		return err
 	}
 	s.found = in.summary(s.options, s.schema)

@@ -17,10 +17,8 @@
 //
 // # Inference
 //
-// Without a schema the types come from the first InferRows records. A JSON object becomes a Struct of
-// nullable fields in order of appearance; whole numbers become Int64, or UInt64 where they need it, and
-// Float64 where one has a point or an exponent, or is NaN or infinity as a string; a string column becomes
-// DateTime only if every value is an RFC 3339 time, Guid only if every value is a hyphenated guid. A field
-// that is null throughout is a String. A type that changes, a field that appears later, a line that is no
-// JSON, a short CSV row: each is an error that names file and line.
+// Without a schema the types come from the first InferRows records; docs/inference.md has the rules. A JSON object becomes
+// a Struct of nullable fields in order of appearance, what changes its kind becomes Dynamic, a CSV column of many
+// kinds a String. A field that appears later, a value that the type doesn't hold, a document that is no JSON, a short CSV
+// row: each is an error that names file and line, and the option that would take it. InferenceOf tells what was found.
 package foreign

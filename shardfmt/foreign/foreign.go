@@ -99,8 +99,8 @@ type SourceOptions struct {
 	Format Format
 	// Schema of the records; inferred, or taken from the file, if nil.
 	Schema *schema.Schema
-	// Columns are types of single columns, by name, where Schema is nil: they win over what is inferred.
-	Columns []*schema.Node
+	// Types are fields of single columns, by name, where Schema is nil: they win over what is inferred.
+	Types []*schema.Node
 	// InferRows is how many records inference looks at, DefaultInferRows if 0, AllRows for all.
 	InferRows int
 	// UnknownFields is ErrorOnUnknown if empty.

@@ -43,7 +43,7 @@ func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjso
 	if err != nil {
 		return nil, err
 	}
-	s.members = newMembers(s.schema.Fields, s.builder.Field, "", state)
+	s.members = newMembers(s.schema.Fields, s.builder.Field, "", state.knowing(s.found))
 	return s, nil
 }
 
@@ -65,7 +65,7 @@ func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts) error
 		return err
 	}
 	if s.schema == nil {
-		s.schema, err = override(in.schema(), s.options.Columns)
+		s.schema, err = override(in.schema(), s.options.Types)
 		if err == nil {
 			s.found = in.summary(s.options, s.schema)
 		}

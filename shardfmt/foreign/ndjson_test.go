@@ -307,7 +307,7 @@ func TestInputs(t *testing.T) {
 		}
 	}
 	_, odd := write(t, "odd.bin", "\x00\x01")
-	if _, err := open(t, foreign.SourceOptions{}, odd...); err == nil || !strings.Contains(err.Error(), "tells a format") {
+	if _, err := open(t, foreign.SourceOptions{}, odd...); err == nil || !errors.Is(err, foreign.ErrUnknownFormat) {
 		t.Error(err)
 	}
 }

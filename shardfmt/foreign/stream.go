@@ -147,9 +147,11 @@ func (in input) contentFormat(ctx context.Context, sp *blobio.Client) (Format, e
 	if err != nil && err != io.EOF {
 		return "", fmt.Errorf("%s: %w", in.name, err)
 	}
-	f, known := sniffFormat(head)
-	if !known {
-		return "", fmt.Errorf("%s: neither its name nor its content tells a format: give one of ndjson, csv, parquet, arrow (--format)", in.name)
+	if f, known := sniffFormat(head); known {
+		return f, nil
 	}
-	return f, nil
+	if in.stream == nil {
+		return Detect(ctx, sp, in.url)
+	}
+	return "", fmt.Errorf("%s: %w: name it by --format", in.name, ErrUnknownFormat)
 }

@@ -42,6 +42,15 @@ func InferenceOf(s Source) *Inference {
 	return nil
 }
 
+// GivenTypes describes a source whose types were given or came with the file; Rows is 0, as none was looked at.
+func GivenTypes(s Source) *Inference {
+	out := &Inference{}
+	for _, n := range s.Schema().Fields {
+		out.Fields = append(out.Fields, InferredField{Name: n.Name, Type: shortType(n)})
+	}
+	return out
+}
+
 // summary describes an inference; s is its schema, after columns with given types.
 func (in *inference) summary(o SourceOptions, s *schema.Schema) *Inference {
 	out := &Inference{Format: o.Format, Rows: in.rows}
@@ -82,8 +91,12 @@ func (in *inference) notesOf(g *guess, n *schema.Node, o SourceOptions) []string
 		}
 	}
 	walk(g, "")
-	if g.nullText != "" && (o.Nulls != nil || !holdsText(n)) {
+	switch {
+	case g.nullText == "":
+	case o.Nulls != nil || !holdsText(n):
 		notes = append(notes, fmt.Sprintf("%q stands for null (--null)", g.nullText))
+	default:
+		notes = append(notes, fmt.Sprintf("%q is kept as text (--null '%s' reads it as null)", g.nullText, g.nullText))
 	}
 	const most = 5
 	if len(notes) > most {
@@ -119,6 +132,9 @@ func shortTypeTo(n *schema.Node, depth int) string {
 
 // Lines prints an inference for people: a line on the input, and one for each of the first fields; max < 0 prints all.
 func (in *Inference) Lines(max int) []string {
+	if in.Format == "" {
+		return in.fieldLines("types as given:", max)
+	}
 	head := string(in.Format)
 	if in.Header != nil {
 		header := "no header line (--header)"
@@ -127,8 +143,12 @@ func (in *Inference) Lines(max int) []string {
 		}
 		head += fmt.Sprintf(", fields parted by %s, %s", in.Comma, header)
 	}
-	lines := []string{fmt.Sprintf("types inferred from %d rows of %s:", in.Rows, head)}
-	name, typ := 0, 0
+	return in.fieldLines(fmt.Sprintf("types inferred from %d rows of %s:", in.Rows, head), max)
+}
+
+// fieldLines prints a heading and the first fields.
+func (in *Inference) fieldLines(heading string, max int) []string {
+	lines, name, typ := []string{heading}, 0, 0
 	fields := in.Fields
 	if max >= 0 && len(fields) > max {
 		fields = fields[:max]
@@ -139,7 +159,10 @@ func (in *Inference) Lines(max int) []string {
 	}
 	for _, f := range fields {
 		line := fmt.Sprintf("  %-*s  %-*s  %d nulls  e.g. %s", name, f.Name, typ, f.Type, f.Nulls, f.Example)
-		if f.Example == "" {
+		switch {
+		case in.Format == "":
+			line = fmt.Sprintf("  %-*s  %s", name, f.Name, f.Type)
+		case f.Example == "":
 			line = fmt.Sprintf("  %-*s  %-*s  nothing but nulls", name, f.Name, typ, f.Type)
 		}
 		if len(f.Notes) > 0 {

@@ -41,9 +41,9 @@ func newTimeText(o SourceOptions) (*timeText, error) {
 	return t, nil
 }
 
-// directives of strftime, as package time writes them.
+// directives of strftime, as package time writes them; numbers may lack their leading zeros.
 var directives = map[byte]string{
-	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM",
+	'Y': "2006", 'y': "06", 'm': "1", 'd': "2", 'e': "_2", 'H': "15", 'I': "3", 'M': "4", 'S': "5", 'p': "PM",
 	'b': "Jan", 'B': "January", 'a': "Mon", 'A': "Monday", 'j': "002", 'z': "-0700", 'Z': "MST", 'T': "15:04:05", 'F': "2006-01-02",
 	'%': "%",
 }
