@@ -68,8 +68,17 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 	return s, nil
 }
 
-// holdsText reports whether a column holds any text, so that what stands in it may be meant.
-func holdsText(n *schema.Node) bool { return n.Basic == schema.String || n.IsDynamic() }
+// holdsText reports whether a column holds text or bytes, so that what stands in it may be meant, and nothing in quotes
+// is not null.
+func holdsText(n *schema.Node) bool {
+	switch n.Basic {
+	case schema.String, schema.Binary:
+		return true
+	case schema.FixedSizeBinary:
+		return !n.IsDecimal()
+	}
+	return false
+}
 
 // findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
 // everything.
