@@ -67,6 +67,9 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 		if s := t.findJob("", c.JobID); s != nil {
 			return &Committed{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
 		}
+		if err := j.checkAbandoned(ctx); err != nil {
+			return nil, err
+		}
 		staged, err := t.stage(c)
 		if err != nil {
 			t.discard(ctx, staged)

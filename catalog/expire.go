@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,10 @@ import (
 
 // ExpireOptions say which snapshots may go.
 type ExpireOptions struct {
-	// OlderThan keeps every snapshot that was made since; DefaultExpireAge ago if zero.
+	// OlderThan keeps every snapshot that was made since; Age ago if zero.
 	OlderThan time.Time
+	// Age of the youngest snapshot that may go, DefaultExpireAge if 0.
+	Age time.Duration
 	// RetainLast keeps at least so many snapshots of each branch, 1 if 0.
 	RetainLast int
 }
@@ -36,7 +39,7 @@ func (t *Table) PlanExpire(o ExpireOptions) (*ExpirePlan, error) {
 		return nil, fmt.Errorf("%w: retain-last %d", ErrInvalid, o.RetainLast)
 	}
 	if o.OlderThan.IsZero() {
-		o.OlderThan = t.cat.opts.Now().Add(-DefaultExpireAge)
+		o.OlderThan = t.cat.opts.Now().Add(-cmp.Or(o.Age, DefaultExpireAge))
 	}
 	keep := t.needed(max(o.RetainLast, 1), o.OlderThan.UnixMilli())
 	p := &ExpirePlan{table: t, Retained: len(keep), Snapshots: []int64{}}

@@ -1,0 +1,381 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	icecatalog "github.com/apache/iceberg-go/catalog"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/virtualtime"
+)
+
+// timed is a ground with a clock that the test moves.
+type timed struct {
+	*ground
+	clock *virtualtime.Clock
+}
+
+func newTimed(t *testing.T) *timed {
+	// iceberg-go stamps metadata by the real clock, and time along a branch never runs backwards.
+	return &timed{newGround(t), virtualtime.New(time.Now())}
+}
+
+func (g *timed) catalog(gate *crash.Gate) *Catalog {
+	g.t.Helper()
+	o := Options{
+		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
+		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,
+	}
+	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
+		var b blobio.Bucket = &virtualtime.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}
+		if gate != nil {
+			b = &crash.Bucket{Bucket: b, Gate: gate}
+		}
+		if err := s.MountBucket("mem://"+g.bucket+"/", b); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	if gate != nil {
+		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Gate: gate} }
+	}
+	c, err := Open(context.Background(), o)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+const day = 24 * time.Hour
+
+func collect(t *testing.T, tbl *Table, o CollectOptions) *Collection {
+	t.Helper()
+	c, err := tbl.Collect(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// objectsOf lists the names in the vault folder, records left out.
+func objectsOf(t *testing.T, tbl *Table) (out []string) {
+	t.Helper()
+	for info, err := range tbl.cat.client.List(context.Background(), tbl.VaultFolder()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := strings.TrimPrefix(info.URL, tbl.VaultFolder()); !strings.HasPrefix(name, "_") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func expireAll(t *testing.T, tbl *Table, now time.Time) {
+	t.Helper()
+	p, err := tbl.PlanExpire(ExpireOptions{OlderThan: now})
+	if err == nil {
+		err = p.Execute(context.Background())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCollect goes through the life of replaced and deleted objects: kept by snapshots, young, marked, deleted.
+func TestCollect(t *testing.T) {
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	ingest(t, tbl, IngestOptions{}, rows(10, 10))
+	g.clock.Advance(time.Minute)
+	remove(t, tbl, "id >= 10 OR id = 3") // one shard goes, one is marked: its data stays in use
+	before := objectsOf(t, tbl)
+	execute := CollectOptions{Execute: true}
+
+	g.clock.Advance(30 * day)
+	if c := collect(t, tbl, execute); len(c.Mark)+len(c.Delete) != 0 || c.Live != c.Objects {
+		t.Errorf("snapshots keep everything: %+v", c)
+	}
+	expireAll(t, tbl, g.clock.Now())
+	if c := collect(t, tbl, CollectOptions{}); len(c.Mark) == 0 || !c.DryRun {
+		t.Errorf("a dry run says what would go: %+v", c)
+	}
+	c := collect(t, tbl, execute)
+	if len(c.Delete) != 0 || len(c.Mark) == 0 || c.Deleted != 0 {
+		t.Errorf("first phase: %+v", c)
+	}
+	marked := len(c.Mark)
+	if got := objectsOf(t, tbl); !slices.Equal(got, before) {
+		t.Errorf("the first phase deleted: %v", got)
+	}
+	g.clock.Advance(47 * time.Hour)
+	if c := collect(t, tbl, execute); c.Deleted != 0 || c.Kept["marked, and waiting for delete-delay"].Objects != marked {
+		t.Errorf("within the delay: %+v", c)
+	}
+	g.clock.Advance(2 * time.Hour)
+	c = collect(t, tbl, execute)
+	if c.Deleted != marked || len(c.Delete) != marked {
+		t.Errorf("second phase deleted %d of %d: %+v", c.Deleted, marked, c)
+	}
+	if ids, _ := scanIDs(t, tbl, ScanOptions{Ordered: true}); !slices.Equal(ids, without(between(0, 10), func(i int64) bool { return i == 3 })) {
+		t.Errorf("rows %v", ids)
+	}
+	verifyAll(t, tbl)
+	if got := objectsOf(t, tbl); len(got) != len(before)-3 { // the removed shard's root and stripe, the marked one's old root
+		t.Errorf("%v\nbecame\n%v", before, got)
+	}
+	ingest(t, tbl, IngestOptions{}, rows(100, 1))
+	if c := collect(t, tbl, execute); c.Deleted != 0 || c.Objects != c.Live+c.Kept["younger than min-age"].Objects {
+		t.Errorf("nothing is left to do: %+v", c)
+	}
+}
+
+// TestCollectKeeps: what is live by a tag, named by an open job, young, of unknown kind, changed or revived stays.
+func TestCollectKeeps(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	put := func(name string) string {
+		t.Helper()
+		if err := tbl.cat.client.Put(ctx, tbl.VaultFolder()+name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		return tbl.VaultFolder() + name
+	}
+	ingest(t, tbl, IngestOptions{}, rows(0, 5))
+	orphan := put("data/left/s-0.amudai.stripe")
+	strange := put("data/left/notes.txt")
+	other := put("_jobs.amudai.stripe.txt")
+	g.clock.Advance(8 * day)
+	j, _, err := tbl.BeginJob(ctx, JobAppend, "slow", nil, tbl.outputsOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := put("data/" + j.Attempt() + "-0001/s-0.amudai.stripe")
+	execute := CollectOptions{Execute: true}
+	if c := collect(t, tbl, execute); len(c.Mark) != 1 || c.Mark[0].URL != orphan || !slices.Equal(c.Unknown, []string{other, strange}) {
+		t.Errorf("%+v", c)
+	}
+	// The marked object is replaced by another one: its mark no longer counts.
+	if err := tbl.cat.client.Delete(ctx, orphan, ""); err != nil {
+		t.Fatal(err)
+	}
+	put("data/left/s-0.amudai.stripe")
+	g.clock.Advance(3 * day)
+	if c := collect(t, tbl, execute); c.Deleted != 0 || len(c.Mark) != 0 {
+		t.Errorf("%+v", c)
+	}
+	why := func(url, state string) {
+		t.Helper()
+		w, err := tbl.Why(ctx, url, CollectOptions{})
+		if err != nil || w.State != state || w.Reason == "" {
+			t.Errorf("why %s: %+v, %v; want %s", url, w, err, state)
+		}
+	}
+	why(early, StateLive)
+	why(orphan, StateYoung)
+	why(strange, StateUnknown)
+	why(tbl.MetadataLocation(), StateLive)
+	why(tbl.VaultFolder()+"_owner.json", StateControl)
+	why(tbl.VaultFolder()+"data/none.amudai.stripe", StateGone)
+	why("mem://"+g.bucket+"/wh/else", StateGone)
+
+	// A job that was open for longer than any job takes is given up; it can't commit any more.
+	g.clock.Advance(6 * day)
+	c := collect(t, tbl, execute)
+	if !slices.Equal(c.ClosedJobs, []string{"slow"}) || !slices.ContainsFunc(c.Mark, func(x Garbage) bool { return x.URL == early }) {
+		t.Errorf("%+v", c)
+	}
+	if _, err := j.Append(ctx, nil); !errors.Is(err, ErrConflict) {
+		t.Errorf("an abandoned job commits: %v", err)
+	}
+}
+
+// TestCollectRefuses: a foreign folder, a young age, too much at once, a run beside another, and anything that
+// can't be read end a collection before it deletes.
+func TestCollectRefuses(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	for i := range 12 {
+		ingest(t, tbl, IngestOptions{}, rows(i, 1))
+	}
+	if _, err := tbl.Truncate(ctx, DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ingest(t, tbl, IngestOptions{}, rows(500, 3))
+	g.clock.Advance(10 * day)
+	expireAll(t, tbl, g.clock.Now())
+	refuses := func(o CollectOptions, want error) {
+		t.Helper()
+		before := objectsOf(t, tbl)
+		if _, err := tbl.Collect(ctx, o); !errors.Is(err, want) {
+			t.Errorf("%+v: %v, want %v", o, err, want)
+		}
+		if !slices.Equal(objectsOf(t, tbl), before) {
+			t.Error("something was deleted")
+		}
+	}
+	refuses(CollectOptions{Execute: true}, ErrUnsafe)
+	refuses(CollectOptions{MinAge: time.Hour}, ErrUnsafe)
+	refuses(CollectOptions{MaxDeleteRatio: 2}, ErrInvalid)
+
+	held, err := tbl.takeLease(ctx, collectLease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses(CollectOptions{Execute: true, MaxDeleteRatio: 1}, ErrConflict)
+	held.release(ctx)
+
+	var root string
+	for e, err := range tbl.Entries(ctx, At{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		root = e.Path
+	}
+	bytes, _, err := tbl.cat.client.ReadAll(ctx, root, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tbl.cat.client.Delete(ctx, root, ""); err != nil {
+		t.Fatal(err)
+	}
+	refuses(CollectOptions{Execute: true, MaxDeleteRatio: 1}, blobio.ErrNotFound)
+	if err := tbl.cat.client.Put(ctx, root, bytes); err != nil {
+		t.Fatal(err)
+	}
+	collect(t, tbl, CollectOptions{Execute: true, MaxDeleteRatio: 1})
+	g.clock.Advance(3 * day)
+	if c := collect(t, tbl, CollectOptions{Execute: true, MaxDeleteRatio: 1}); c.Deleted == 0 {
+		t.Errorf("%+v", c)
+	}
+	if ids, _ := scanIDs(t, tbl, ScanOptions{}); len(ids) != 3 {
+		t.Errorf("rows %v", ids)
+	}
+
+	// Another catalog's record of the folder.
+	if err := tbl.cat.client.Delete(ctx, tbl.VaultFolder()+"_owner.json", ""); err != nil {
+		t.Fatal(err)
+	}
+	refuses(CollectOptions{Execute: true}, ErrUnsafe)
+	if err := tbl.cat.putRecord(ctx, tbl.VaultFolder()+"_owner.json", Owner{Version: 1, Catalog: "other", TableUUID: tbl.UUID()}); err != nil {
+		t.Fatal(err)
+	}
+	refuses(CollectOptions{Execute: true}, ErrUnsafe)
+}
+
+// TestCollectLeavesOthersAlone: two catalogs on one warehouse, a table that was dropped, and a second table.
+func TestCollectLeavesOthersAlone(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	c := g.catalog(nil)
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 5))
+	other, err := c.Create(ctx, Name{"default", "other"}, CreateOptions{Schema: people()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ingest(t, other, IngestOptions{}, rows(0, 5))
+	gone, err := c.Create(ctx, Name{"default", "gone"}, CreateOptions{Schema: people()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ingest(t, gone, IngestOptions{}, rows(0, 5))
+	if err := c.Drop(ctx, gone.Name()); err != nil {
+		t.Fatal(err)
+	}
+	second := &timed{&ground{t: t, dir: t.TempDir(), bucket: g.bucket}, g.clock}
+	theirs := second.create(second.catalog(nil))
+	ingest(t, theirs, IngestOptions{}, rows(0, 5))
+
+	if err := tbl.cat.client.Put(ctx, tbl.VaultFolder()+"data/left/s.amudai.stripe", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	all := func() (n int) {
+		for _, err := range c.client.List(ctx, "mem://"+g.bucket+"/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		return n
+	}
+	g.clock.Advance(30 * day)
+	collect(t, tbl, CollectOptions{Execute: true})
+	g.clock.Advance(3 * day)
+	before := all()
+	done := collect(t, tbl, CollectOptions{Execute: true})
+	if len(done.Delete) == 0 || !slices.ContainsFunc(done.Delete, func(x Garbage) bool { return strings.HasSuffix(x.URL, "left/s.amudai.stripe") }) {
+		t.Errorf("%+v", done)
+	}
+	for _, x := range done.Delete {
+		if !strings.HasPrefix(x.URL, tbl.VaultFolder()) && !strings.HasPrefix(x.URL, tbl.metadataFolder()) {
+			t.Errorf("deleted %s", x.URL)
+		}
+	}
+	// The lease and its release come, the old ones and the record of marks go.
+	if n := all(); before-n > done.Deleted+3 {
+		t.Errorf("%d objects became %d, %d were deleted", before, n, done.Deleted)
+	}
+	for _, x := range []*Table{tbl, other, theirs} {
+		if ids, _ := scanIDs(t, x, ScanOptions{}); len(ids) != 5 {
+			t.Errorf("%s: %d rows", x.Name(), len(ids))
+		}
+	}
+	if got := objectsOf(t, gone); len(got) != 2 {
+		t.Errorf("the dropped table's objects: %v", got)
+	}
+}
+
+// TestKilledCollections kills both phases at each step: no live object is lost, and a later run converges.
+func TestKilledCollections(t *testing.T) {
+	ctx := context.Background()
+	steps := 0
+	kills, err := crash.Walk(func(n int, gate *crash.Gate) error {
+		g := newTimed(t)
+		tbl := g.create(g.catalog(nil))
+		ingest(t, tbl, IngestOptions{}, rows(0, 5))
+		g.clock.Advance(time.Minute)
+		remove(t, tbl, "id = 2")
+		g.clock.Advance(10 * day)
+		expireAll(t, tbl, g.clock.Now())
+		killed, err := g.catalog(gate).Load(ctx, tableName)
+		if err != nil {
+			return err
+		}
+		_, first := killed.Collect(ctx, CollectOptions{Execute: true})
+		g.clock.Advance(3 * day)
+		if first == nil {
+			_, _ = killed.Collect(ctx, CollectOptions{Execute: true})
+		}
+		tbl = g.load(g.catalog(nil))
+		verifyAll(t, tbl)
+		for range 3 {
+			g.clock.Advance(3 * day)
+			if _, err := tbl.Collect(ctx, CollectOptions{Execute: true}); err != nil {
+				return err
+			}
+		}
+		if c := collect(t, tbl, CollectOptions{}); c.Live != c.Objects {
+			t.Errorf("it does not converge: %+v", c)
+		}
+		if ids, _ := scanIDs(t, tbl, ScanOptions{}); len(ids) != 4 {
+			t.Errorf("rows %v", ids)
+		}
+		steps = n
+		return nil
+	})
+	if err != nil || kills < 6 {
+		t.Errorf("%d kills in %d steps: %v", kills, steps, err)
+	}
+}

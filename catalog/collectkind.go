@@ -1,0 +1,43 @@
+package catalog
+
+import "strings"
+
+// objectKind is what an object's name tells of it.
+type objectKind int
+
+const (
+	// unknownObject is never deleted.
+	unknownObject objectKind = iota
+	// controlObject is a record of owner, jobs, drop or collection.
+	controlObject
+	// rootObject is the root of a shard; dataObject a stripe or a part of an index.
+	rootObject
+	dataObject
+	// icebergFile is one of Iceberg's: table metadata, a manifest or a manifest list.
+	icebergFile
+)
+
+// kindOf tells what an object of the table's vault or metadata folder is, by its name.
+func (t *Table) kindOf(url string) objectKind {
+	if name, ok := strings.CutPrefix(url, t.VaultFolder()); ok {
+		return vaultKind(name)
+	}
+	if name, ok := strings.CutPrefix(url, t.metadataFolder()); ok && !strings.Contains(name, "/") &&
+		(strings.HasSuffix(name, ".metadata.json") || strings.HasSuffix(name, ".avro")) {
+		return icebergFile
+	}
+	return unknownObject
+}
+
+func vaultKind(name string) objectKind {
+	switch folder, _, nested := strings.Cut(name, "/"); {
+	case nested && (folder == "_jobs" || folder == "_gc") && strings.HasSuffix(name, ".json"),
+		name == "_owner.json", name == "_dropped.json":
+		return controlObject
+	case nested && folder == "data" && strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ".amudai."):
+		return dataObject
+	case !nested && strings.HasSuffix(name, ".amudai.shard"):
+		return rootObject
+	}
+	return unknownObject
+}

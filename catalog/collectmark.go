@@ -1,0 +1,236 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// liveSet is every object that a state of the table reaches, with the first reason found.
+type liveSet struct {
+	mu sync.Mutex
+	// why by canonical URL.
+	why map[string]string
+	// prefixes are names under which an open job writes.
+	prefixes map[string]string
+}
+
+// has reports whether an object is live.
+func (l *liveSet) has(url string) bool { return l.reason(url) != "" }
+
+// reason says why an object is live, "" if it is not.
+func (l *liveSet) reason(url string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if why := l.why[canonicalURL(url)]; why != "" {
+		return why
+	}
+	for prefix, why := range l.prefixes {
+		if strings.HasPrefix(url, prefix) {
+			return why
+		}
+	}
+	return ""
+}
+
+// add notes a live object and reports whether it is new.
+func (l *liveSet) add(url, why string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	url = canonicalURL(url)
+	if l.why[url] != "" {
+		return false
+	}
+	l.why[url] = why
+	return true
+}
+
+// canonicalURL makes one of the ways to write an object's URL: other engines may have stored an alias.
+func canonicalURL(url string) string {
+	at, err := urlresolve.Parse(canonical(url))
+	if err != nil {
+		return url
+	}
+	return at.String()
+}
+
+// reachable finds everything that a ref, a retained snapshot or an open job needs: Iceberg's files, roots, and
+// what the roots refer to by any reference.
+func (t *Table) reachable(ctx context.Context, jobs *openJobs) (*liveSet, error) {
+	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
+	roots := map[string]rootToRead{}
+	t.reachMetadata(l)
+	if err := t.reachSnapshots(ctx, l, roots); err != nil {
+		return nil, err
+	}
+	if err := t.reachJobs(ctx, jobs, l, roots); err != nil {
+		return nil, err
+	}
+	return l, t.reachRoots(ctx, l, roots)
+}
+
+// rootToRead is a live root; optional ones may be gone.
+type rootToRead struct {
+	size     int64
+	why      string
+	optional bool
+}
+
+// reachMetadata notes the files that the table's metadata names: itself, its log, and statistics.
+func (t *Table) reachMetadata(l *liveSet) {
+	md := t.ice.Metadata()
+	l.add(t.MetadataLocation(), "the table's current metadata file")
+	for e := range md.PreviousFiles() {
+		l.add(e.MetadataFile, "in the table's metadata log")
+	}
+	for s := range md.Statistics() {
+		l.add(s.StatisticsPath, "statistics of a snapshot")
+	}
+	for s := range md.PartitionStatistics() {
+		l.add(s.StatisticsPath, "statistics of a snapshot")
+	}
+}
+
+// reachSnapshots notes the manifest lists, manifests and live entries of every retained snapshot. A manifest that
+// several snapshots share is read once.
+func (t *Table) reachSnapshots(ctx context.Context, l *liveSet, roots map[string]rootToRead) error {
+	for _, s := range t.ice.Metadata().Snapshots() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		why := fmt.Sprintf("snapshot %d", s.SnapshotID)
+		l.add(s.ManifestList, why)
+		if err := t.reachSnapshot(&s, why, l, roots); err != nil {
+			return fmt.Errorf("table %s: snapshot %d: %w", t.name, s.SnapshotID, err)
+		}
+	}
+	return nil
+}
+
+func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots map[string]rootToRead) error {
+	manifests, err := s.Manifests(t.fs)
+	if err != nil {
+		return err
+	}
+	for _, m := range manifests {
+		if !l.add(m.FilePath(), why) {
+			continue
+		}
+		entries, err := manifest.Entries(t.fs, m)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if e.Status() == iceberg.EntryStatusDELETED {
+				continue
+			}
+			f := e.DataFile()
+			url := canonicalURL(f.FilePath())
+			if l.add(url, why) && strings.EqualFold(string(f.FileFormat()), manifest.Format) {
+				roots[url] = rootToRead{size: f.FileSizeBytes(), why: why}
+			}
+		}
+	}
+	return nil
+}
+
+// reachJobs notes what open jobs name, and the roots among it.
+func (t *Table) reachJobs(ctx context.Context, jobs *openJobs, l *liveSet, roots map[string]rootToRead) error {
+	for _, j := range jobs.open {
+		why := "open job " + j.ID
+		for _, url := range slices.Concat(j.Inputs, j.Outputs) {
+			prefix, many := strings.CutSuffix(url, "*")
+			if many {
+				l.prefixes[prefix] = why
+			} else if l.add(url, why) {
+				addRoot(roots, url, why)
+			}
+			if !many || !strings.HasPrefix(prefix, t.VaultFolder()) {
+				continue
+			}
+			for info, err := range t.cat.client.List(ctx, prefix) {
+				if err != nil {
+					return err
+				}
+				if l.add(info.URL, why) {
+					addRoot(roots, info.URL, why)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// addRoot plans to read what a job names, if it is a root. It may never have been written, or be gone.
+func addRoot(roots map[string]rootToRead, url, why string) {
+	if _, known := roots[url]; !known && strings.HasSuffix(url, ".amudai.shard") {
+		roots[url] = rootToRead{why: why, optional: true}
+	}
+}
+
+// reachRoots follows every reference of the roots, and of the shards that their indexes consist of.
+func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]rootToRead) error {
+	allow, err := t.Allowed()
+	if err != nil {
+		return err
+	}
+	for len(roots) > 0 {
+		urls := make([]string, 0, len(roots))
+		for url := range roots {
+			urls = append(urls, url)
+		}
+		slices.Sort(urls)
+		var mu sync.Mutex
+		next := map[string]rootToRead{}
+		err := t.cat.client.Each(ctx, len(urls), func(ctx context.Context, i int) error {
+			from := roots[urls[i]]
+			objects, artifacts, err := t.reach(ctx, urls[i], from.size, allow)
+			if from.optional && errors.Is(err, blobio.ErrNotFound) {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("table %s: what %s refers to can't be read, so nothing is collected: %w", t.name, urls[i], err)
+			}
+			why := from.why + ", by " + urls[i]
+			for _, o := range objects {
+				l.add(o, why)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, a := range artifacts {
+				next[a] = rootToRead{why: why}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for a := range next {
+			if !l.add(a+"\x00followed", "followed") { // two indexes that name each other
+				delete(next, a)
+			}
+		}
+		roots = next
+	}
+	return nil
+}
+
+// reach lists what one root refers to.
+func (t *Table) reach(ctx context.Context, url string, size int64, allow []urlresolve.Prefix) (objects, artifacts []string, err error) {
+	root, err := meta.OpenRoot(ctx, t.cat.client, url, meta.Options{Size: size, Policy: urlresolve.Policy{Allow: allow}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return root.Reach(ctx)
+}

@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// Standing is why an object is live, kept, or due to be deleted.
+type Standing struct {
+	URL   string `json:"url"`
+	Table string `json:"table,omitempty"`
+	// State is live, control, young, marked, unreached, unknown (of a kind that is never deleted), gone, or
+	// foreign (outside the table's folders, where collection never looks).
+	State  string `json:"state"`
+	Reason string `json:"reason"`
+	Size   int64  `json:"size,omitempty"`
+	// Modified is when the object was created, by the store's clock.
+	Modified *time.Time `json:"modified,omitempty"`
+	// Due is the earliest time at which collection would take its next step with the object.
+	Due *time.Time `json:"due,omitempty"`
+}
+
+// The states of a Standing.
+const (
+	StateLive      = "live"
+	StateControl   = "control"
+	StateYoung     = "young"
+	StateMarked    = "marked"
+	StateUnreached = "unreached"
+	StateUnknown   = "unknown"
+	StateGone      = "gone"
+	StateForeign   = "foreign"
+)
+
+// TableOf finds the table whose vault folder or metadata folder an object lies in; ErrNotFound if there is none
+// in this catalog.
+func (c *Catalog) TableOf(ctx context.Context, url string) (*Table, error) {
+	rest, inVault := strings.CutPrefix(url, c.vault+"/")
+	id, _, _ := strings.Cut(rest, "/")
+	names, err := c.Tables(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		t, err := c.Load(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if inVault && t.UUID() == id || strings.HasPrefix(url, strings.TrimSuffix(t.Location(), "/")+"/") {
+			return t, nil
+		}
+	}
+	if !inVault {
+		return nil, fmt.Errorf("%s: %w: it lies in no table's vault folder or metadata folder", url, ErrNotFound)
+	}
+	var owner Owner
+	if err := c.readRecord(ctx, c.vaultFolder(id)+"_owner.json", &owner); err != nil {
+		return nil, fmt.Errorf("%s: %w: no table of this catalog owns it", url, ErrNotFound)
+	}
+	return nil, fmt.Errorf("%s: %w in this catalog; it belongs to table %s of catalog %s", url, ErrNotFound, owner.Table, owner.Catalog)
+}
+
+// Why tells what keeps an object, or when it is due to be deleted, with the ages that o gives. It reads what a
+// collection reads.
+func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standing, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	w := &Standing{URL: url, Table: t.name.String()}
+	kind := t.kindOf(url)
+	info, err := t.clientOf(url).Stat(ctx, url)
+	switch {
+	case errors.Is(err, blobio.ErrNotFound):
+		w.State, w.Reason = StateGone, "there is no such object"
+	case err != nil:
+		return nil, err
+	default:
+		modified := info.ModTime.UTC()
+		w.Size, w.Modified = info.Size, &modified
+	}
+	if kind == controlObject && w.State == "" {
+		w.State, w.Reason = StateControl, "a record of the table's owner, jobs or collections"
+		return w, nil
+	}
+	jobs, err := t.readJobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, err := t.reachable(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	if why := live.reason(url); why != "" {
+		if w.State == StateGone {
+			w.Reason = "there is no such object, though it is needed: " + why
+			return w, nil
+		}
+		w.State, w.Reason = StateLive, why
+		return w, nil
+	}
+	if w.State == StateGone {
+		return w, nil
+	}
+	return w, t.standing(ctx, w, kind, &info, &o)
+}
+
+// standing fills in what becomes of an object that nothing reaches.
+func (t *Table) standing(ctx context.Context, w *Standing, kind objectKind, info *blobio.Info, o *CollectOptions) error {
+	_, marked, err := t.readTombstones(ctx)
+	if err != nil {
+		return err
+	}
+	mark := marked[info.URL]
+	due := info.ModTime.Add(o.MinAge).UTC()
+	switch {
+	case !strings.HasPrefix(w.URL, t.VaultFolder()) && !strings.HasPrefix(w.URL, t.metadataFolder()):
+		w.State, w.Reason = StateForeign, "outside the table's own folders, where collection never looks"
+		return nil
+	case kind == unknownObject:
+		w.State, w.Reason = StateUnknown, "of a kind that is not known here; it is never deleted"
+		return nil
+	case mark != nil && mark.same(info):
+		due = mark.since.Add(o.DeleteDelay).UTC()
+		w.State, w.Reason = StateMarked, "marked for deletion by "+mark.run+"; nothing reaches it"
+	case due.After(t.cat.opts.Now()):
+		w.State, w.Reason = StateYoung, "nothing reaches it, but it is younger than min-age"
+	default:
+		w.State, w.Reason = StateUnreached, "nothing reaches it; the next collection marks it"
+	}
+	w.Due = &due
+	return nil
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/progress"
+)
+
+// collectFlags are the flags that say how old garbage must be.
+type collectFlags struct {
+	minAge, deleteDelay string
+	unsafe              bool
+}
+
+func (f *collectFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.minAge, "min-age", "7d", "objects younger than this stay, by the store's clock")
+	cmd.Flags().StringVar(&f.deleteDelay, "delete-delay", "48h", "how long after it was marked an object is deleted")
+	cmd.Flags().BoolVar(&f.unsafe, "unsafe-min-age", false, "allow --min-age below 24h; only if nobody writes to the table (default: false)")
+}
+
+func (f *collectFlags) options() (o catalog.CollectOptions, err error) {
+	if o.MinAge, err = catalog.ParseAge(f.minAge); err != nil {
+		return o, usagef("--min-age: %v", err)
+	}
+	if o.DeleteDelay, err = catalog.ParseAge(f.deleteDelay); err != nil {
+		return o, usagef("--delete-delay: %v", err)
+	}
+	if o.DeleteDelay == 0 {
+		o.DeleteDelay = -1 // none, not the default
+	}
+	if o.MinAge == 0 {
+		o.MinAge = 1
+	}
+	o.UnsafeMinAge = f.unsafe
+	return o, nil
+}
+
+// collected is the JSON form of a collection.
+type collected struct {
+	*catalog.Collection
+	Error string `json:"error,omitempty"`
+}
+
+func (a *app) gcCommand() *cobra.Command {
+	var f collectFlags
+	var all, execute bool
+	var ratio float64
+	cmd := &cobra.Command{
+		Use:   "gc T|--all",
+		Short: "Delete objects that no snapshot, ref or open job needs, in two phases",
+		Long: `Delete what no state of a table needs any more. Without --execute the plan is printed and nothing happens.
+With it, objects that nothing reaches and that are older than --min-age are marked by a record in the vault folder;
+a later run deletes what is still unreached and unchanged --delete-delay after it was marked. Only the table's own
+vault folder and its own Iceberg files are swept. Whatever can't be read ends the run before anything is deleted.`,
+		Example: `  shardcat gc flights
+  shardcat gc --all --execute --min-age 3d`,
+		Args: between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 1) == all {
+				return usagef("one table or --all is needed")
+			}
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			o.Execute, o.MaxDeleteRatio = execute, ratio
+			if all {
+				return a.gcAll(cmd.Context(), o)
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			c, err := t.Collect(cmd.Context(), o)
+			if c == nil {
+				return err
+			}
+			if printErr := a.printCollected(&collected{Collection: c}); printErr != nil {
+				return printErr
+			}
+			return err
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "every table of the catalog, one after the other (default: false)")
+	cmd.Flags().BoolVar(&execute, "execute", false, "mark and delete; without it the plan is printed only (default: false)")
+	cmd.Flags().Float64Var(&ratio, "max-delete-ratio", catalog.DefaultMaxDeleteRatio, "refuse to mark or delete more than this part of a table's objects")
+	return cmd
+}
+
+// gcAll goes on after a failure, prints one result per table and exits 1 if any failed.
+func (a *app) gcAll(ctx context.Context, o catalog.CollectOptions) error {
+	tables, err := a.openTables(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := tables.Tables(ctx, "")
+	if err != nil {
+		return err
+	}
+	results, failed := []*collected{}, false
+	for _, name := range names {
+		r := &collected{}
+		t, err := tables.Load(ctx, name)
+		if err == nil {
+			r.Collection, err = t.Collect(ctx, o)
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		if r.Collection == nil {
+			r.Collection = &catalog.Collection{Table: name.String(), DryRun: !o.Execute}
+		}
+		if err != nil {
+			r.Error, failed = oneLine(err), true
+		}
+		results = append(results, r)
+		if !a.json {
+			if err := a.printCollected(r); err != nil {
+				return err
+			}
+		}
+	}
+	if a.json {
+		if err := a.printJSON(results); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return silently(exitFailed)
+	}
+	return nil
+}
+
+func (a *app) printCollected(c *collected) error {
+	if a.json {
+		return a.printJSON(c)
+	}
+	if c.Error != "" {
+		a.printf("%s: failed: %s\n", c.Table, c.Error)
+	}
+	mark, remove := "marked", "deleted"
+	if c.DryRun {
+		mark, remove = "would mark", "would delete"
+	}
+	a.printf("%s: %d objects with %s, %d live with %s\n", c.Table, c.Objects, progress.Bytes(c.Bytes), c.Live, progress.Bytes(c.LiveBytes))
+	a.printGarbage(mark, c.Mark, c.MarkBytes)
+	a.printGarbage(remove, c.Delete, c.DeleteBytes)
+	for _, why := range slices.Sorted(maps.Keys(c.Kept)) {
+		a.printf("  kept %d objects with %s: %s\n", c.Kept[why].Objects, progress.Bytes(c.Kept[why].Bytes), why)
+	}
+	for _, url := range c.Unknown {
+		a.printf("  unknown kind: %s\n", url)
+	}
+	if len(c.ClosedJobs) > 0 {
+		a.printf("  gave up jobs that were open for too long: %s\n", strings.Join(c.ClosedJobs, ", "))
+	}
+	return nil
+}
+
+// fewLines is how many objects are listed by name where nobody asked for JSON.
+const fewLines = 20
+
+func (a *app) printGarbage(verb string, objects []catalog.Garbage, bytes int64) {
+	a.printf("  %s %d objects with %s\n", verb, len(objects), progress.Bytes(bytes))
+	for i, g := range objects {
+		if i == fewLines {
+			a.printf("    … and %d more; --json lists all\n", len(objects)-i)
+			break
+		}
+		a.printf("    %s\n", fmt.Sprintf("%s  %s: %s", g.URL, progress.Bytes(g.Size), g.Reason))
+	}
+}
