@@ -55,7 +55,7 @@ func (t *Table) jobStates(ctx context.Context, all bool) ([]*JobState, error) {
 		begun = slices.DeleteFunc(begun, func(info blobio.Info) bool { return closed[strings.TrimSuffix(info.URL, ".json")] })
 	}
 	out := make([]*JobState, len(begun))
-	err := t.cat.client.Each(ctx, len(begun), func(ctx context.Context, i int) error {
+	err := t.cat.client.Each(ctx, len(begun), func(ctx context.Context, _ *blobio.Client, i int) error {
 		j := &JobState{at: strings.TrimSuffix(begun[i].URL, ".json"), Recorded: begun[i].ModTime.UTC()}
 		if err := t.cat.readRecord(ctx, begun[i].URL, &j.JobRecord); err != nil {
 			return fmt.Errorf("%s: %w", begun[i].URL, err)

@@ -193,9 +193,9 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 		slices.Sort(urls)
 		var mu sync.Mutex
 		next := map[string]rootToRead{}
-		err := t.cat.client.Each(ctx, len(urls), func(ctx context.Context, i int) error {
+		err := t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) error {
 			from := roots[urls[i]]
-			objects, artifacts, err := t.reach(ctx, urls[i], from.size, allow)
+			objects, artifacts, err := t.reach(ctx, branch, urls[i], from.size, allow)
 			if from.optional && errors.Is(err, blobio.ErrNotFound) {
 				return nil
 			}
@@ -227,8 +227,8 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 }
 
 // reach lists what one root refers to.
-func (t *Table) reach(ctx context.Context, url string, size int64, allow []urlresolve.Prefix) (objects, artifacts []string, err error) {
-	root, err := meta.OpenRoot(ctx, t.cat.client, url, meta.Options{Size: size, Policy: urlresolve.Policy{Allow: allow}})
+func (t *Table) reach(ctx context.Context, client *blobio.Client, url string, size int64, allow []urlresolve.Prefix) (objects, artifacts []string, err error) {
+	root, err := meta.OpenRoot(ctx, client, url, meta.Options{Size: size, Policy: urlresolve.Policy{Allow: allow}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -57,27 +57,27 @@ type Bucket struct {
 }
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte) (blobio.Info, error) {
-	info, err := b.Bucket.ReadRange(ctx, key, off, dst)
-	return b.Clock.stamp(info), err
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, o blobio.ReadOptions) (int, blobio.Info, error) {
+	n, info, err := b.Bucket.ReadRange(ctx, key, off, dst, o)
+	return n, b.Clock.stamp(info), err
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64) ([]byte, blobio.Info, error) {
-	data, info, err := b.Bucket.ReadSuffix(ctx, key, n)
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, o blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	data, info, err := b.Bucket.ReadSuffix(ctx, key, n, o)
 	return data, b.Clock.stamp(info), err
 }
 
 // Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string) (blobio.Info, error) {
-	info, err := b.Bucket.Stat(ctx, key)
+func (b *Bucket) Stat(ctx context.Context, key string, o blobio.ReadOptions) (blobio.Info, error) {
+	info, err := b.Bucket.Stat(ctx, key, o)
 	return b.Clock.stamp(info), err
 }
 
 // List implements blobio.BucketReader.
-func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobio.Info, error] {
+func (b *Bucket) List(ctx context.Context, prefix string, o blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
-		for info, err := range b.Bucket.List(ctx, prefix) {
+		for info, err := range b.Bucket.List(ctx, prefix, o) {
 			if !yield(b.Clock.stamp(info), err) {
 				return
 			}
