@@ -45,7 +45,7 @@ column's type is printed; --strict refuses that too.`,
 			return a.printConverted(r)
 		},
 	}
-	settings.add(cmd)
+	settings.add(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVar(&from, "from", "", "format of IN (default: by its name, else by its bytes)")
 	flags.StringVar(&to, "to", "", "format of OUT (default: by its name)")
@@ -93,11 +93,12 @@ func (a *app) printConverted(r *convert.Result) error {
 // formatFlags are the options that the formats declare, one flag for each name.
 type formatFlags struct{ text map[string]*string }
 
-func (f *formatFlags) add(cmd *cobra.Command) {
+// add declares the options of reading and, for a command that writes, those of writing.
+func (f *formatFlags) add(cmd *cobra.Command, write bool) {
 	f.text = map[string]*string{}
 	for _, format := range foreign.Files {
 		for _, o := range format.Options {
-			if f.text[o.Name] == nil && cmd.Flags().Lookup(o.Name) == nil {
+			if (o.Read || write) && f.text[o.Name] == nil && cmd.Flags().Lookup(o.Name) == nil {
 				f.text[o.Name] = cmd.Flags().String(o.Name, "", o.Doc)
 			}
 		}

@@ -13,10 +13,12 @@ func (a *app) shardCatCommand() *cobra.Command {
 	var selection, where, format string
 	var limit, offset int64
 	var values rowFlags
+	var formats formatFlags
 	cmd := &cobra.Command{
-		Use:   "cat SHARD",
-		Short: "Print the records of a shard",
-		Args:  exactly(1),
+		Use:     "cat SHARD",
+		Short:   "Print the records of a shard, or of a file of any other format",
+		Example: "  shardcat shard cat s3://bucket/a.amudai.shard --where 'id > 7'\n  shardcat shard cat sales.col --select city --format csv",
+		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := a.outputFormat(format)
 			if err != nil {
@@ -33,6 +35,15 @@ func (a *app) shardCatCommand() *cobra.Command {
 			url, err := a.mount(ctx, args[0])
 			if err != nil {
 				return err
+			}
+			if kind, err := a.kindOf(ctx, url); err != nil {
+				return err
+			} else if kind != convert.Amudai {
+				settings, _, err := formats.values(cmd)
+				if err != nil {
+					return err
+				}
+				return a.catFile(ctx, url, fileRows{kind, f, splitFields(selection), where, offset, limit, settings, sink})
 			}
 			shard, err := shardfmt.Open(ctx, a.client, url, shardfmt.OpenOptions{})
 			if err != nil {
@@ -62,6 +73,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 		},
 	}
 	values.add(cmd)
+	formats.add(cmd, false)
 	cmd.Flags().StringVar(&selection, "select", "", "fields to print, separated by commas; nested ones dotted")
 	cmd.Flags().StringVar(&where, "where", "", "print only records for which this expression is true")
 	cmd.Flags().Int64Var(&limit, "limit", -1, "print at most this many records")

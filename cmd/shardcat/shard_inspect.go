@@ -3,20 +3,27 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
 )
 
 func (a *app) shardInspectCommand() *cobra.Command {
 	var verbosity int
+	var formats formatFlags
 	cmd := &cobra.Command{
 		Use:   "inspect SHARD",
-		Short: "Describe a shard",
+		Short: "Describe a shard, or a file of any other format",
 		Long:  "Describe a shard: its schema and properties; with -v the statistics of its fields, with -vv their buffers, with -vvv the encoding of every block.",
 		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			url, err := a.mount(cmd.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if kind, err := a.kindOf(cmd.Context(), url); err != nil {
+				return err
+			} else if kind != convert.Amudai {
+				return a.inspectFile(cmd, url, kind, verbosity, &formats)
 			}
 			detail := inspect.Detail(min(verbosity, int(inspect.Blocks)))
 			x, err := inspect.Shard(cmd.Context(), a.client, url, inspect.Options{Detail: detail})
@@ -30,6 +37,7 @@ func (a *app) shardInspectCommand() *cobra.Command {
 			return nil
 		},
 	}
+	formats.add(cmd, false)
 	cmd.Flags().CountVarP(&verbosity, "verbose", "v", "more detail; up to three times")
 	return cmd
 }

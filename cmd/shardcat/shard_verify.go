@@ -3,18 +3,27 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
 func (a *app) shardVerifyCommand() *cobra.Command {
-	return &cobra.Command{
+	var formats formatFlags
+	cmd := &cobra.Command{
 		Use:   "verify SHARD",
-		Short: "Read and check every byte that a shard's references reach",
+		Short: "Read and check every byte that a shard's references reach, or all of a file of any other format",
 		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			url, err := a.mount(cmd.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			kind, err := a.kindOf(cmd.Context(), url)
+			if err != nil {
+				return err
+			}
+			if kind != convert.Amudai {
+				return a.verifyFile(cmd, url, kind, &formats)
 			}
 			bar := a.bar("verify", "B", 0)
 			report, err := verify.Shard(cmd.Context(), a.client, url, verify.Options{Progress: bar.Add})
@@ -25,6 +34,8 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 			return a.printVerified(url, report)
 		},
 	}
+	formats.add(cmd, false)
+	return cmd
 }
 
 // printVerified prints a report and ends the command by what it says.

@@ -102,15 +102,24 @@ func openColumnar(ctx context.Context, sp *blobio.Client, f *fileformat.Format, 
 	if err != nil {
 		return nil, err
 	}
-	read := fileformat.ReadOptions{BatchRows: o.BatchRows}
-	if read.Columns, err = columnsOf(file.Schema(), o.Columns); err == nil {
-		read.MayMatch = mayMatch(file.Schema(), o)
-		var src fileformat.Source
-		if src, err = file.Read(ctx, read); err == nil {
-			return columnarFile{src, file}, nil
-		}
+	opened, err := readFile(ctx, file, o)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	return nil, errors.Join(err, file.Close())
+	return opened, nil
+}
+
+// readFile starts reading an open file.
+func readFile(ctx context.Context, file fileformat.File, o SourceOptions) (batchFile, error) {
+	columns, err := columnsOf(file.Schema(), o.Columns)
+	if err != nil {
+		return nil, err
+	}
+	src, err := file.Read(ctx, fileformat.ReadOptions{BatchRows: o.BatchRows, Columns: columns, MayMatch: mayMatch(file.Schema(), o)})
+	if err != nil {
+		return nil, err
+	}
+	return columnarFile{src, file}, nil
 }
 
 // columnsOf finds columns by name; nil means all.

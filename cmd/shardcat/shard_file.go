@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/shardfmt/convert"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// kindOf tells the format of a file that a shard command was given. What tells none is read as a shard, whose reader
+// says what is wrong with it.
+func (a *app) kindOf(ctx context.Context, url string) (foreign.Format, error) {
+	f, err := convert.Detect(ctx, a.client, url)
+	if errors.Is(err, foreign.ErrUnknownFormat) {
+		return convert.Amudai, nil
+	}
+	return f, err
+}
+
+// fileRows say which records of a file that is no shard are printed, and how.
+type fileRows struct {
+	kind          foreign.Format
+	format        foreign.Format
+	columns       []string
+	where         string
+	offset, limit int64
+	settings      fileformat.Settings
+	sink          foreign.SinkOptions
+}
+
+// catFile prints records of a file that is no shard.
+func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
+	var where filter.Expr
+	if o.where != "" {
+		var err error
+		if where, err = filter.Parse(o.where); err != nil {
+			return usageError{err}
+		}
+	}
+	rows, err := foreign.OpenRows(ctx, a.client, url, o.columns, where, foreign.SourceOptions{Format: o.kind, Settings: o.settings, Warn: a.warn})
+	if err != nil {
+		return asUsage(err, schema.ErrNoField)
+	}
+	defer rows.Close()
+	o.sink.Original = rows.Original()
+	_, err = a.printRows(ctx, o.format, rows.Schema(), rows.All(ctx), o.offset, o.limit, o.sink)
+	return err
+}
+
+// inspectFile describes a file that is no shard.
+func (a *app) inspectFile(cmd *cobra.Command, url string, kind foreign.Format, detail int, f *formatFlags) error {
+	settings, _, err := f.values(cmd)
+	if err != nil {
+		return err
+	}
+	x, err := foreign.Inspect(cmd.Context(), a.client, url, kind, detail, settings)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(x)
+	}
+	x.Print(a.stdout)
+	return nil
+}
+
+// verifyFile checks a file that is no shard.
+func (a *app) verifyFile(cmd *cobra.Command, url string, kind foreign.Format, f *formatFlags) error {
+	settings, _, err := f.values(cmd)
+	if err != nil {
+		return err
+	}
+	bar := a.bar("verify", "B", 0)
+	r, err := foreign.Verify(cmd.Context(), a.client, url, kind, settings, fileformat.VerifyOptions{Progress: bar.Add})
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	return a.printVerified(url, r)
+}
