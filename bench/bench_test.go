@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/internal/encode"
 )
 
 // Every contestant gives the column's values; Open compares them.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/internal/encode"
 )
 
 // stored is a column as blocks with checksums.

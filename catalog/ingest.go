@@ -13,7 +13,6 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -34,7 +33,7 @@ type IngestOptions struct {
 	ShardRows  int64
 	StripeRows int
 	// Profile and Layout of the shards.
-	Profile encode.Profile
+	Profile shardfmt.Profile
 	Layout  shardfmt.Layout
 	// CreationTime of all records, now if zero.
 	CreationTime time.Time
@@ -73,7 +72,7 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	w := newShardWriters(t, j, &o)
 	out, err := t.ingest(ctx, src, project, w)
 	if err != nil {
-		w.abort()
+		w.abort(ctx)
 		j.Fail(ctx, w.objects)
 		return nil, err
 	}
@@ -205,7 +204,7 @@ func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
 				return err
 			}
 			n := min(b.NumRows(), w.options.ShardRows-s.rows)
-			if err := s.writer.Write(b.NewSlice(0, n)); err != nil {
+			if err := s.writer.Write(ctx, b.NewSlice(0, n)); err != nil {
 				return err
 			}
 			s.rows += n
@@ -261,7 +260,7 @@ func (w *shardWriters) oldest() string {
 func (w *shardWriters) end(ctx context.Context, key string) error {
 	s := w.open[key]
 	delete(w.open, key)
-	written, err := s.writer.Close()
+	written, err := s.writer.Close(ctx)
 	if err != nil {
 		return err
 	}
@@ -297,9 +296,9 @@ func (w *shardWriters) close(ctx context.Context) ([]*manifest.Entry, error) {
 }
 
 // abort lets go of the shards that are not finished.
-func (w *shardWriters) abort() {
+func (w *shardWriters) abort(ctx context.Context) {
 	for _, s := range w.open {
-		s.writer.Abort()
+		s.writer.Abort(ctx)
 	}
 	w.open = nil
 }

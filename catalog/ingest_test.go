@@ -312,10 +312,10 @@ func writeShard(t *testing.T, c *Catalog, url string, s *schema.Schema, o shardf
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(b); err != nil {
+	if err := w.Write(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Close(); err != nil {
+	if _, err := w.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -281,10 +281,10 @@ func TestAdoptedShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(b); err != nil {
+		if err := w.Write(ctx, b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Close(); err != nil {
+		if _, err := w.Close(ctx); err != nil {
 			t.Fatal(err)
 		}
 		urls = append(urls, url)

@@ -63,10 +63,10 @@ func BenchmarkWrite(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := w.Write(batch); err != nil {
+				if err := w.Write(context.Background(), batch); err != nil {
 					b.Fatal(err)
 				}
-				out, err := w.Close()
+				out, err := w.Close(context.Background())
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -87,10 +87,10 @@ func BenchmarkScan(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := w.Write(batch); err != nil {
+		if err := w.Write(context.Background(), batch); err != nil {
 			b.Fatal(err)
 		}
-		out, err := w.Close()
+		out, err := w.Close(context.Background())
 		if err != nil {
 			b.Fatal(err)
 		}

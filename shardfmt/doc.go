@@ -10,7 +10,8 @@
 // In the single-file layout the buffers of all stripes lie in the root, before its messages.
 //
 // Open reads a root; Scan reads records, as Arrow batches of the canonical types of package arrowtype, and as
-// few bytes as the columns, the range of records and the filter leave; NewWriter writes a shard. Package verify
+// few bytes as the columns, the range of records and the filter leave; NewWriter writes a shard. All of them take
+// a Store, which a *blobio.Client is; OpenReaderAt opens a shard in memory. Package verify
 // reads every byte and checks it, package inspect tells what a shard holds, package merge concatenates shards.
 //
 // The order of writing is stripes, then the root, then the root is read back: a shard exists once its root

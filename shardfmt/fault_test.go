@@ -48,11 +48,11 @@ func tryWrite(ctx context.Context, sp *blobio.Client, o WriterOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Write(sampleBatch(s, 0, 50)); err != nil {
-		w.Abort()
+	if err := w.Write(ctx, sampleBatch(s, 0, 50)); err != nil {
+		w.Abort(ctx)
 		return err
 	}
-	_, err = w.Close()
+	_, err = w.Close(ctx)
 	return err
 }
 

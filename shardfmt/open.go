@@ -3,7 +3,6 @@ package shardfmt
 import (
 	"context"
 
-	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -23,7 +22,7 @@ type OpenOptions struct {
 // Shard is an opened shard. Its metadata is read as it is asked for, and kept. Safe for concurrent use; what
 // it returns must not be changed.
 type Shard struct {
-	sp      *blobio.Client
+	store   Store
 	root    *meta.Root
 	stripes []StripeInfo
 }
@@ -39,10 +38,10 @@ type StripeInfo struct {
 }
 
 // Open opens the shard whose root is at url, a canonical URL. If an object of the shard is replaced after its
-// first read, later reads end in blobio.ErrChanged.
-func Open(ctx context.Context, sp *blobio.Client, url string, o OpenOptions) (*Shard, error) {
-	sp = sp.Pinned()
-	root, err := meta.OpenRoot(ctx, sp, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}})
+// first read, later reads end in blobio.ErrChanged where the store tells (a *blobio.Client does).
+func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, error) {
+	st = pinned(st)
+	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func Open(ctx context.Context, sp *blobio.Client, url string, o OpenOptions) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := &Shard{sp: sp, root: root, stripes: make([]StripeInfo, len(dirs))}
+	s := &Shard{store: st, root: root, stripes: make([]StripeInfo, len(dirs))}
 	for i, d := range dirs {
 		s.stripes[i] = stripeInfo(d)
 		if d.DeletedRecordCount > d.TotalRecordCount {

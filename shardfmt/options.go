@@ -3,10 +3,9 @@ package shardfmt
 import (
 	"fmt"
 
-	"github.com/shardcat/shardcat/internal/stats"
-	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
-	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Layout says in how many objects a shard is written.
@@ -15,15 +14,15 @@ type Layout uint8
 // The layouts.
 const (
 	// TwoLevel is a root and one object for each stripe: a merge can leave the data where it is.
-	TwoLevel Layout = iota
+	TwoLevel = Layout(write.TwoLevel)
 	// Single is one object.
-	Single
+	Single = Layout(write.Single)
 	// Auto is Single for a shard whose data is smaller than AutoLimit, else TwoLevel.
-	Auto
+	Auto = Layout(write.Auto)
 )
 
 // AutoLimit is the number of bytes of data from which on Auto writes stripes apart: one request reads as much.
-const AutoLimit = 8 << 20
+const AutoLimit = write.AutoLimit
 
 var layoutNames = [...]string{TwoLevel: "two-level", Single: "single", Auto: "auto"}
 
@@ -50,15 +49,15 @@ func ParseLayout(name string) (Layout, error) {
 
 const (
 	// DefaultStripeRows is how many records a stripe gets at most.
-	DefaultStripeRows = 1 << 20
+	DefaultStripeRows = write.DefaultStripeRows
 	// DefaultStripeBytes is how many bytes the encoders of a stripe may hold.
-	DefaultStripeBytes = 256 << 20
+	DefaultStripeBytes = write.DefaultStripeBytes
 )
 
 // WriterOptions of NewWriter. The zero value is valid.
 type WriterOptions struct {
 	// Profile of the blocks.
-	Profile encode.Profile
+	Profile Profile
 	// Layout of the objects.
 	Layout Layout
 	// StripeRows is the most records of a stripe, DefaultStripeRows if 0; StripeBytes the most bytes that are
@@ -77,8 +76,6 @@ type WriterOptions struct {
 	Properties, StandardProperties []*metapb.NameValuePair
 	// FieldIDs are the Iceberg field ids of the nodes in the order of their numbers; none are stored if nil.
 	FieldIDs []int
-	// Stats chooses the statistics of a node; nil means the defaults, with Bloom as asked.
-	Stats func(node *schema.Node) stats.Options
 	// Bloom asks for Bloom filters of fields by dotted path, with their target rate of false positives (0:
 	// the default).
 	Bloom map[string]float64
@@ -86,4 +83,14 @@ type WriterOptions struct {
 	SparseUnions bool
 	// Workers is how many fields are encoded at the same time, the number of processors if 0.
 	Workers int
+}
+
+// room gives the options in the terms of the package that writes.
+func (o *WriterOptions) room() write.Options {
+	return write.Options{
+		Profile: encode.Profile(o.Profile), Layout: write.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
+		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
+		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,
+		Bloom: o.Bloom, SparseUnions: o.SparseUnions, Workers: o.Workers,
+	}
 }

@@ -164,11 +164,11 @@ func TestPointLookupRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for at := 0; at < n; at += 100_000 {
-		if err := w.Write(sampleBatch(s, at, 100_000)); err != nil {
+		if err := w.Write(ctx, sampleBatch(s, at, 100_000)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	written, err := w.Close()
+	written, err := w.Close(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

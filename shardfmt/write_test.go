@@ -67,11 +67,11 @@ func writeSample(t testing.TB, sp *blobio.Client, url string, n int, o WriterOpt
 		t.Fatal(err)
 	}
 	for at := 0; at < n; at += 1000 {
-		if err := w.Write(sampleBatch(s, at, min(1000, n-at))); err != nil {
+		if err := w.Write(context.Background(), sampleBatch(s, at, min(1000, n-at))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out, err := w.Close()
+	out, err := w.Close(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,10 +48,10 @@ func TestExistingRootIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(sampleBatch(sampleSchema(t), 0, 25)); err != nil {
+	if err := w.Write(t.Context(), sampleBatch(sampleSchema(t), 0, 25)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Close(); !errors.Is(err, blobio.ErrExists) {
+	if _, err := w.Close(t.Context()); !errors.Is(err, blobio.ErrExists) {
 		t.Errorf("at the end: %v", err)
 	}
 	if names := list(t, sp, "mem://exists/"); len(names) != 1 {
@@ -68,14 +68,14 @@ func TestAbortRemovesStripes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(sampleBatch(sampleSchema(t), 0, 25)); err != nil {
+		if err := w.Write(t.Context(), sampleBatch(sampleSchema(t), 0, 25)); err != nil {
 			t.Fatal(err)
 		}
-		w.Abort()
+		w.Abort(t.Context())
 		if names := list(t, sp, "mem://abort/"); len(names) != 0 {
 			t.Errorf("%v: left behind: %v", layout, names)
 		}
-		if err := w.Write(sampleBatch(sampleSchema(t), 0, 1)); err == nil {
+		if err := w.Write(t.Context(), sampleBatch(sampleSchema(t), 0, 1)); err == nil {
 			t.Error("a writer that was aborted writes")
 		}
 	}
@@ -134,7 +134,7 @@ func TestBatchOfOtherSchema(t *testing.T) {
 	}
 	s, _ := schema.Parse("id: Int64")
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s)).NewRecordBatch()
-	if err := w.Write(b); err == nil {
+	if err := w.Write(t.Context(), b); err == nil {
 		t.Error("a batch of one column for a schema of seven")
 	}
 }
@@ -157,10 +157,10 @@ func TestDeletedRecords(t *testing.T) {
 		b.Field(0).(*array.Int64Builder).Append(int64(i))
 		b.Field(1).(*array.BooleanBuilder).Append(i >= 50 && i%5 == 0)
 	}
-	if err := w.Write(b.NewRecordBatch()); err != nil {
+	if err := w.Write(t.Context(), b.NewRecordBatch()); err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.Close()
+	out, err := w.Close(t.Context())
 	if err != nil || out.Records != 150 || out.Deleted != 20 {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -207,10 +207,10 @@ func TestTwoOfTenThousandFields(t *testing.T) {
 		b.AppendValues([]int64{int64(i), int64(i) + 1, int64(i) * 2}, nil)
 		columns[i] = b.NewArray()
 	}
-	if err := w.Write(array.NewRecordBatch(arrowtype.Schema(s), columns, rows)); err != nil {
+	if err := w.Write(t.Context(), array.NewRecordBatch(arrowtype.Schema(s), columns, rows)); err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.Close()
+	out, err := w.Close(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/bench"
+	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/shardfmt/encode"
 )
 
 // tables measures everything.

@@ -15,7 +15,6 @@ import (
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -30,7 +29,7 @@ type shardFlags struct {
 
 func (f *shardFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.profile, "profile", encode.Balanced.String(), "plain, minimal-compression, balanced, high-compression or minimal-size")
+	flags.StringVar(&f.profile, "profile", shardfmt.Balanced.String(), "plain, minimal-compression, balanced, high-compression or minimal-size")
 	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "records of a stripe at most (default 1048576)")
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
 	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
@@ -40,7 +39,7 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	var o shardfmt.WriterOptions
 	var err error
-	if o.Profile, err = encode.ParseProfile(f.profile); err != nil {
+	if o.Profile, err = shardfmt.ParseProfile(f.profile); err != nil {
 		return o, usageError{err}
 	}
 	if f.stripeRows < 0 {
@@ -167,13 +166,13 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 	}
 	bar := a.bar("write", "rows", 0)
 	if err = copyRows(ctx, w, src, bar.Add); err != nil {
-		w.Abort()
+		w.Abort(ctx)
 		return err
 	}
 	bar.Finish()
-	written, err := w.Close()
+	written, err := w.Close(ctx)
 	if err != nil {
-		w.Abort()
+		w.Abort(ctx)
 		return err
 	}
 	return a.printWritten(written, time.Since(started))
@@ -198,7 +197,7 @@ func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source, progr
 		if err != nil {
 			return err
 		}
-		err = w.Write(batch)
+		err = w.Write(ctx, batch)
 		progress(batch.NumRows())
 		batch.Release()
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/internal/encode"
 )
 
 // StreamWriter lays out the blocks of one block stream in memory, each with its checksum. The zero value is

@@ -129,11 +129,11 @@ func writeShard(r *session, out string, in ...string) error {
 		return err
 	}
 	if err := copyRows(r.ctx, w, src); err != nil {
-		w.Abort()
+		w.Abort(context.Background())
 		return err
 	}
-	if _, err := w.Close(); err != nil {
-		w.Abort()
+	if _, err := w.Close(context.Background()); err != nil {
+		w.Abort(context.Background())
 		return err
 	}
 	return nil

@@ -365,7 +365,7 @@ func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source) error
 		if err != nil {
 			return err
 		}
-		if err := w.Write(batch); err != nil {
+		if err := w.Write(ctx, batch); err != nil {
 			return err
 		}
 	}

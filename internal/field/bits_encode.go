@@ -5,7 +5,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
 	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/shardfmt/encode"
+	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 

@@ -42,11 +42,11 @@ func write(t *testing.T, sp *blobio.Client, url string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(batch); err != nil {
+		if err := w.Write(ctx, batch); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Close(); err != nil {
+	if _, err := w.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 }

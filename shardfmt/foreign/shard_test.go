@@ -18,7 +18,6 @@ import (
 	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -33,11 +32,11 @@ func through(t *testing.T, sp *blobio.Client, url string, src foreign.Source, o 
 		t.Fatalf("%s: %v", url, err)
 	}
 	each(t, url, src, func(b arrow.RecordBatch) {
-		if err := w.Write(b); err != nil {
+		if err := w.Write(context.Background(), b); err != nil {
 			t.Fatalf("%s: %v", url, err)
 		}
 	})
-	if _, err := w.Close(); err != nil {
+	if _, err := w.Close(context.Background()); err != nil {
 		t.Fatalf("%s: %v", url, err)
 	}
 	if r, err := verify.Shard(ctx, sp, url, verify.Options{}); err != nil || !r.OK {
@@ -67,7 +66,7 @@ func through(t *testing.T, sp *blobio.Client, url string, src foreign.Source, o 
 	return out.String()
 }
 
-var profiles = []encode.Profile{encode.Plain, encode.MinimalCompression, encode.Balanced, encode.HighCompression, encode.MinimalSize}
+var profiles = []shardfmt.Profile{shardfmt.Plain, shardfmt.MinimalCompression, shardfmt.Balanced, shardfmt.HighCompression, shardfmt.MinimalSize}
 
 // The rows of the golden shards, written by our writer in every profile and both layouts, are read back byte for
 // byte.
@@ -221,10 +220,10 @@ func TestBitsSurviveOurShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(batch); err != nil {
+		if err := w.Write(context.Background(), batch); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Close(); err != nil {
+		if _, err := w.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		shard, err := shardfmt.Open(context.Background(), sp, url, shardfmt.OpenOptions{})

@@ -139,8 +139,8 @@ func writeNumbers(t *testing.T, sp *blobio.Client, url, text string, ids []int, 
 			appendNumber(b.Field(f), s.Fields[f], i)
 		}
 	}
-	require.NoError(t, w.Write(b.NewRecordBatch()))
-	written, err := w.Close()
+	require.NoError(t, w.Write(context.Background(), b.NewRecordBatch()))
+	written, err := w.Close(context.Background())
 	require.NoError(t, err)
 	return merge.Input{URL: url, Size: written.Size}
 }

@@ -36,7 +36,7 @@ func (r *Root) fetch(ctx context.Context, places []place) error {
 	for url, ranges := range missing {
 		parts, err := r.store.ReadRanges(ctx, url, ranges)
 		if err != nil {
-			return outside(err, url, ranges[0].Start, ranges[len(ranges)-1].End)
+			return r.unreachable(err, url, ranges[0].Start, ranges[len(ranges)-1].End)
 		}
 		r.mu.Lock()
 		if r.ahead == nil {

@@ -2,10 +2,12 @@ package meta
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -140,7 +142,7 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 	}
 	if url != r.url && end-start > proveSize {
 		if _, err := r.store.ReadRange(ctx, url, end-1, make([]byte, 1)); err != nil {
-			return nil, outside(err, url, start, end)
+			return nil, r.unreachable(err, url, start, end)
 		}
 	}
 	b := make([]byte, end-start)
@@ -150,14 +152,23 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 		copy(b[len(missing):], r.tail)
 	}
 	if _, err := r.store.ReadRange(ctx, url, start, missing); err != nil {
-		return nil, outside(err, url, start, end)
+		return nil, r.unreachable(err, url, start, end)
 	}
 	return b, nil
 }
 
+// unreachable is the error of a range that could not be read: damage where the object is too short, or where another
+// object than the root, which only a reference can have named, is not there.
+func (r *Root) unreachable(err error, url string, start, end int64) error {
+	if url != r.url && errors.Is(err, blobio.ErrNotFound) {
+		return Missing(err, url)
+	}
+	return outside(err, url, start, end)
+}
+
 // SchemaView opens the schema without decoding it.
 func (r *Root) SchemaView(ctx context.Context) (*schema.View, error) {
-	return r.view.get(func() (*schema.View, error) {
+	return r.view.get(ctx, func() (*schema.View, error) {
 		b, err := r.schemaPayload(ctx)
 		if err != nil {
 			return nil, err
@@ -169,7 +180,7 @@ func (r *Root) SchemaView(ctx context.Context) (*schema.View, error) {
 
 // Schema decodes the whole schema.
 func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
-	return r.schema.get(func() (*schema.Schema, error) {
+	return r.schema.get(ctx, func() (*schema.Schema, error) {
 		b, err := r.schemaPayload(ctx)
 		if err != nil {
 			return nil, err
@@ -180,7 +191,7 @@ func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 }
 
 func (r *Root) schemaPayload(ctx context.Context) ([]byte, error) {
-	return r.schemaBytes.get(func() ([]byte, error) { return r.Message(ctx, r.url, r.dir.SchemaRef) })
+	return r.schemaBytes.get(ctx, func() ([]byte, error) { return r.Message(ctx, r.url, r.dir.SchemaRef) })
 }
 
 // locateSchema names the place of an error in the schema; only one that lies in the root can be named.
@@ -193,7 +204,7 @@ func (r *Root) locateSchema(err error) error {
 
 // Properties are the shard's properties, empty if it has none.
 func (r *Root) Properties(ctx context.Context) (*metapb.ShardProperties, error) {
-	return r.properties.get(func() (*metapb.ShardProperties, error) {
+	return r.properties.get(ctx, func() (*metapb.ShardProperties, error) {
 		m := new(metapb.ShardProperties)
 		if r.dir.PropertiesRef == nil {
 			return m, nil
@@ -206,7 +217,7 @@ func (r *Root) Properties(ctx context.Context) (*metapb.ShardProperties, error) 
 // URLList are the objects the shard says it consists of, the root left out. Foreign writers leave it
 // incomplete.
 func (r *Root) URLList(ctx context.Context) (*metapb.UrlList, error) {
-	return r.urls.get(func() (*metapb.UrlList, error) {
+	return r.urls.get(ctx, func() (*metapb.UrlList, error) {
 		m := new(metapb.UrlList)
 		_, err := r.Decode(ctx, r.url, r.dir.UrlListRef, m)
 		return m, err
@@ -215,7 +226,7 @@ func (r *Root) URLList(ctx context.Context) (*metapb.UrlList, error) {
 
 // Indexes are the indexes of the whole shard, empty if it has none.
 func (r *Root) Indexes(ctx context.Context) (*metapb.IndexCollection, error) {
-	return r.indexes.get(func() (*metapb.IndexCollection, error) {
+	return r.indexes.get(ctx, func() (*metapb.IndexCollection, error) {
 		m := new(metapb.IndexCollection)
 		if r.dir.IndexesRef == nil {
 			return m, nil

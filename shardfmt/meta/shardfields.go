@@ -17,7 +17,7 @@ import (
 // range's length, with the right checksum. What cannot be reached counts as absent, since such descriptors
 // hold statistics only.
 func (r *Root) ShardField(ctx context.Context, id uint32) (*metapb.FieldDescriptor, error) {
-	list, err := r.fields.get(func() (*fieldList, error) {
+	list, err := r.fields.get(ctx, func() (*fieldList, error) {
 		list, err := r.fieldList(ctx, r.url, r.dir.FieldListRef)
 		if err == nil {
 			list.oneURL = list.refs.oneURL()

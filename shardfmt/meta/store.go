@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -33,25 +32,13 @@ const (
 	proveSize = 8 << 20
 )
 
-// memo is a value that is loaded when first asked for. A failure is not kept.
-type memo[T any] struct {
-	mu     sync.Mutex
-	loaded bool
-	value  T
-}
-
-func (m *memo[T]) get(load func() (T, error)) (T, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.loaded {
-		return m.value, nil
+// Missing makes an error of stored data of one that says that url, which a reference names, or the range of it, is not
+// there: the object that holds the reference is damaged, or incomplete.
+func Missing(err error, url string) error {
+	if errors.Is(err, blobio.ErrNotFound) || errors.Is(err, blobio.ErrRange) {
+		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Object: url, Offset: -1, What: "referenced data is missing", Err: err}
 	}
-	v, err := load()
-	if err != nil {
-		return v, err
-	}
-	m.value, m.loaded = v, true
-	return v, nil
+	return err
 }
 
 // outside turns the error of a range that the object does not have into one of damaged data: the range came

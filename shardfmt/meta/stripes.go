@@ -36,7 +36,7 @@ func (r *Root) Stripes(ctx context.Context) ([]*metapb.StripeDirectory, error) {
 }
 
 func (r *Root) loadStripes(ctx context.Context) (*stripeList, error) {
-	return r.stripes.get(func() (*stripeList, error) {
+	return r.stripes.get(ctx, func() (*stripeList, error) {
 		m := new(metapb.StripeList)
 		url, err := r.Decode(ctx, r.url, r.dir.StripeListRef, m)
 		if err != nil {
@@ -163,7 +163,7 @@ func (r *Root) stripeFields(ctx context.Context, i int) (*fieldList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.fields[i].get(func() (*fieldList, error) { return r.fieldList(ctx, s.anchor, dir.FieldListRef) })
+	return s.fields[i].get(ctx, func() (*fieldList, error) { return r.fieldList(ctx, s.anchor, dir.FieldListRef) })
 }
 
 // StripeFieldList is the list of references to the descriptors of stripe i, by node number, and the object

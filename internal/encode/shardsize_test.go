@@ -11,7 +11,6 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -69,7 +68,7 @@ func writeAnew(t *testing.T, c *interop.Case) string {
 	must(err)
 	sc, err := s.Schema(ctx)
 	must(err)
-	p, err := encode.ParseProfile(c.Profile)
+	p, err := shardfmt.ParseProfile(c.Profile)
 	must(err)
 	out := filepath.Join(t.TempDir(), "out.amudai.shard")
 	w, err := shardfmt.NewWriter(ctx, sp, "file://"+filepath.ToSlash(out), sc, shardfmt.WriterOptions{Profile: p})
@@ -80,13 +79,13 @@ func writeAnew(t *testing.T, c *interop.Case) string {
 		if stripe.Records > 0 {
 			for b, err := range s.Scan(ctx, shardfmt.ScanOptions{Start: at, End: end}) {
 				must(err)
-				must(w.Write(b))
+				must(w.Write(ctx, b))
 			}
 		}
-		must(w.EndStripe())
+		must(w.EndStripe(ctx))
 		at = end
 	}
-	_, err = w.Close()
+	_, err = w.Close(ctx)
 	must(err)
 	return out
 }

@@ -1,4 +1,4 @@
-package shardfmt
+package write
 
 import (
 	"bytes"
@@ -43,13 +43,21 @@ func (s *stripe) size() (n int) {
 	return n
 }
 
+// Store is what writing needs of an object store; see shardfmt.WriteStore.
+type Store interface {
+	ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error)
+	Stat(ctx context.Context, url string) (blobio.Info, error)
+	Create(ctx context.Context, url string, o blobio.CreateOptions) (blobio.Writer, error)
+	Put(ctx context.Context, url string, data []byte) error
+	Delete(ctx context.Context, url, etag string) error
+}
+
 // objects places stripes in objects and writes the root.
 type objects struct {
-	ctx    context.Context
-	sp     *blobio.Client
+	store  Store
 	url    string
 	schema *schema.Schema
-	o      *WriterOptions
+	o      *Options
 	prefix string // of the stripe objects' URLs
 
 	layout  Layout
@@ -61,17 +69,17 @@ type objects struct {
 	kept    bool // a root may name what was written
 }
 
-func newObjects(ctx context.Context, sp *blobio.Client, url string, s *schema.Schema, o *WriterOptions) (*objects, error) {
+func newObjects(ctx context.Context, st Store, url string, s *schema.Schema, o *Options) (*objects, error) {
 	folder, err := urlresolve.Base(url)
 	if err != nil {
 		return nil, err
 	}
-	w := &objects{ctx: ctx, sp: sp, url: url, schema: s, o: o, layout: o.Layout}
+	w := &objects{store: st, url: url, schema: s, o: o, layout: o.Layout}
 	attempt := make([]byte, 8)
 	rand.Read(attempt)
 	name := o.DataPrefix + hex.EncodeToString(attempt)
 	if o.DataPrefix == "" {
-		if err := absent(ctx, sp, url); err != nil {
+		if err := absent(ctx, st, url); err != nil {
 			return nil, err
 		}
 		named := strings.TrimSuffix(strings.TrimPrefix(url, folder), rootSuffix) + "-" + name
@@ -84,8 +92,8 @@ func newObjects(ctx context.Context, sp *blobio.Client, url string, s *schema.Sc
 }
 
 // absent is nil if there is no object at url.
-func absent(ctx context.Context, sp *blobio.Client, url string) error {
-	_, err := sp.Stat(ctx, url)
+func absent(ctx context.Context, st Store, url string) error {
+	_, err := st.Stat(ctx, url)
 	switch {
 	case err == nil:
 		return blobio.NewError("create", url, blobio.ErrExists, nil)
@@ -96,7 +104,7 @@ func absent(ctx context.Context, sp *blobio.Client, url string) error {
 }
 
 // add takes the next stripe.
-func (w *objects) add(s *stripe) error {
+func (w *objects) add(ctx context.Context, s *stripe) error {
 	w.waiting = append(w.waiting, s)
 	w.bytes += s.size()
 	if w.layout == Auto && w.bytes < AutoLimit {
@@ -105,13 +113,13 @@ func (w *objects) add(s *stripe) error {
 	if w.layout == Auto {
 		w.layout = TwoLevel
 	}
-	return w.place()
+	return w.place(ctx)
 }
 
 // place writes the stripes that wait.
-func (w *objects) place() error {
+func (w *objects) place(ctx context.Context) error {
 	for _, s := range w.waiting {
-		if err := w.placeOne(s); err != nil {
+		if err := w.placeOne(ctx, s); err != nil {
 			return err
 		}
 		w.stripes = append(w.stripes, s)
@@ -120,9 +128,9 @@ func (w *objects) place() error {
 	return nil
 }
 
-func (w *objects) placeOne(s *stripe) error {
+func (w *objects) placeOne(ctx context.Context, s *stripe) error {
 	if w.layout == Single {
-		if err := w.openRoot(); err != nil {
+		if err := w.openRoot(ctx); err != nil {
 			return err
 		}
 		return s.place(w.root, "")
@@ -131,7 +139,7 @@ func (w *objects) placeOne(s *stripe) error {
 		return s.place(new(image), "")
 	}
 	url := fmt.Sprintf("%s-%d.amudai.stripe", w.prefix, len(w.stripes))
-	img, err := create(w.ctx, w.sp, url)
+	img, err := create(ctx, w.store, url)
 	if err != nil {
 		return err
 	}
@@ -145,9 +153,9 @@ func (w *objects) placeOne(s *stripe) error {
 }
 
 // openRoot starts the object of the single-file layout.
-func (w *objects) openRoot() (err error) {
+func (w *objects) openRoot(ctx context.Context) (err error) {
 	if w.root == nil {
-		w.root, err = create(w.ctx, w.sp, w.url)
+		w.root, err = create(ctx, w.store, w.url)
 	}
 	return err
 }
@@ -185,7 +193,7 @@ func (s *stripe) place(img *image, ref string) error {
 	return nil
 }
 
-// hasMap says that a buffer is a block stream.
+// hasMap reports whether a buffer is a block stream.
 func hasMap(kind metapb.BufferKind) bool {
 	return kind != metapb.BufferKind_VALUE_DICTIONARY && kind != metapb.BufferKind_RANGE_INDEX
 }
@@ -199,13 +207,17 @@ type image struct {
 }
 
 // create starts an object of a shard with its magic.
-func create(ctx context.Context, sp *blobio.Client, url string) (*image, error) {
-	w, err := sp.Create(ctx, url, blobio.CreateOptions{})
+func create(ctx context.Context, st Store, url string) (*image, error) {
+	w, err := st.Create(ctx, url, blobio.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
 	img := &image{w: w}
-	return img, img.write(meta.Magic[:])
+	if err := img.write(meta.Magic[:]); err != nil {
+		img.abort()
+		return nil, err
+	}
+	return img, nil
 }
 
 func (i *image) write(b []byte) error {
@@ -240,11 +252,11 @@ func (i *image) abort() {
 }
 
 // finish writes the root and reads it back.
-func (w *objects) finish() (*Written, error) {
+func (w *objects) finish(ctx context.Context) (*Written, error) {
 	if w.layout == Auto {
 		w.layout = Single
 	}
-	if err := w.place(); err != nil {
+	if err := w.place(ctx); err != nil {
 		return nil, err
 	}
 	out := &Written{URL: w.url}
@@ -252,7 +264,7 @@ func (w *objects) finish() (*Written, error) {
 		out.Records += s.records
 		out.Deleted += s.deleted
 	}
-	tail, err := w.writeRoot()
+	tail, err := w.writeRoot(ctx)
 	if err != nil {
 		w.keepUnlessRefused(err)
 		return nil, err
@@ -260,7 +272,7 @@ func (w *objects) finish() (*Written, error) {
 	w.root, w.kept = nil, true
 	last := w.written[len(w.written)-1]
 	out.Size, out.Objects = last.Size, w.written
-	return out, w.readBack(last, tail)
+	return out, w.readBack(ctx, last, tail)
 }
 
 // keepUnlessRefused decides what becomes of the stripes when writing the root failed: they may go only if it is
@@ -274,9 +286,9 @@ func (w *objects) keepUnlessRefused(err error) {
 }
 
 // writeRoot writes the root, or what it lacks, and returns its metadata.
-func (w *objects) writeRoot() ([]byte, error) {
+func (w *objects) writeRoot(ctx context.Context) ([]byte, error) {
 	if w.layout == Single {
-		if err := w.openRoot(); err != nil {
+		if err := w.openRoot(ctx); err != nil {
 			return nil, err
 		}
 		w.written = append(w.written, Object{URL: w.url})
@@ -286,7 +298,7 @@ func (w *objects) writeRoot() ([]byte, error) {
 		return tail, err
 	}
 	root := w.metadata(meta.NewRootBuilder())
-	if err := w.sp.Put(w.ctx, w.url, root); err != nil {
+	if err := w.store.Put(ctx, w.url, root); err != nil {
 		return nil, err
 	}
 	w.written = append(w.written, Object{w.url, int64(len(root))})
@@ -294,10 +306,10 @@ func (w *objects) writeRoot() ([]byte, error) {
 }
 
 // readBack reads the metadata of the root again and compares: what can't be read was not written.
-func (w *objects) readBack(root Object, tail []byte) error {
+func (w *objects) readBack(ctx context.Context, root Object, tail []byte) error {
 	got := make([]byte, len(tail))
 	at := root.Size - int64(len(tail))
-	if _, err := w.sp.ReadRange(w.ctx, root.URL, at, got); err != nil {
+	if _, err := w.store.ReadRange(ctx, root.URL, at, got); err != nil {
 		return fmt.Errorf("reading the shard back: %w", err)
 	}
 	if !bytes.Equal(got, tail) {
@@ -386,15 +398,15 @@ func (w *objects) properties() *metapb.ShardProperties {
 }
 
 // abort removes what was written. The context may have ended, so it is not asked.
-func (w *objects) abort() {
+func (w *objects) abort(ctx context.Context) {
 	w.root.abort()
 	if w.kept {
 		return
 	}
-	ctx := context.WithoutCancel(w.ctx)
+	ctx = context.WithoutCancel(ctx)
 	for _, o := range w.written {
 		if o.URL != w.url {
-			w.sp.Delete(ctx, o.URL, "")
+			w.store.Delete(ctx, o.URL, "")
 		}
 	}
 	w.written = nil

@@ -1,6 +1,7 @@
-package shardfmt
+package scan
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 
@@ -12,16 +13,16 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// mayMatch tells whether statistics allow a record of a stripe, or with a negative one of the shard, to match.
-func (sc *scan) mayMatch(stripe int) (bool, error) {
-	expected := sc.Records()
+// mayMatch reports whether statistics allow a record of a stripe, or with a negative one of the shard, to match.
+func (p *plan) mayMatch(ctx context.Context, stripe int) (bool, error) {
+	expected := p.q.Root.Directory().TotalRecordCount
 	if stripe >= 0 {
-		expected = sc.stripes[stripe].Records
+		expected = p.q.Stripes[stripe].Records
 	}
 	known := make(map[uint32]*filter.Stats)
 	var failed error
-	sc.needed.Walk(func(_ string, n *schema.Node) bool {
-		d, err := sc.FieldStats(sc.ctx, stripe, n.ID)
+	p.q.Needed.Walk(func(_ string, n *schema.Node) bool {
+		d, err := p.descriptor(ctx, stripe, n.ID)
 		if err != nil {
 			failed = err
 			return false
@@ -36,7 +37,16 @@ func (sc *scan) mayMatch(stripe int) (bool, error) {
 	if failed != nil {
 		return false, failed
 	}
-	return sc.o.Filter.MayMatch(func(id uint32) *filter.Stats { return known[id] }), nil
+	return p.q.Filter.MayMatch(func(id uint32) *filter.Stats { return known[id] }), nil
+}
+
+// descriptor is what a stripe, or with a negative one the shard, says of a field; nil if nothing.
+func (p *plan) descriptor(ctx context.Context, stripe int, id uint32) (*metapb.FieldDescriptor, error) {
+	if stripe < 0 {
+		return p.q.Root.ShardField(ctx, id)
+	}
+	d, _, err := p.q.Root.StripeField(ctx, stripe, id)
+	return d.GetField(), err
 }
 
 // statsOf puts a descriptor into the terms of the filter. What covers fewer positions than expected says
@@ -102,7 +112,7 @@ func valueOf(n *schema.Node, v *metapb.AnyValue) *filter.Value {
 	return nil
 }
 
-// isSigned says that the filter compares values of n as signed integers.
+// isSigned reports whether the filter compares values of n as signed integers.
 func isSigned(n *schema.Node) bool { return n.Signed || n.Basic == schema.DateTime }
 
 // integerValue is an unsigned number in the form that belongs to n.

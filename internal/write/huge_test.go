@@ -1,13 +1,18 @@
-package shardfmt
+package write_test
 
 import (
 	"context"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -24,7 +29,7 @@ func TestTenThousandMillionRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWriter(ctx, sp, "mem://huge/s.amudai.shard", s, WriterOptions{})
+	w, err := write.New(ctx, sp, "mem://huge/s.amudai.shard", s, write.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,24 +40,41 @@ func TestTenThousandMillionRecords(t *testing.T) {
 			PositionCount: records, NullCount: &zero, ConstantValue: bound, RawDataSize: &raw,
 			RangeStats: &metapb.RangeStats{MinValue: bound, MinInclusive: true, MaxValue: bound, MaxInclusive: true},
 		}}
-		if err := w.out.add(&stripe{records: records, fields: []*field.Encoded{e}}); err != nil {
+		if err := w.AddStripe(ctx, records, e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out, err := w.Close()
+	out, err := w.Close(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh := open(t, sp, out.URL, out.Size)
+	sh, err := shardfmt.Open(ctx, sp, out.URL, shardfmt.OpenOptions{Size: out.Size})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if raw := sh.Root().Directory().GetRawDataSize(); sh.Records() != 10_000_000_000 || raw != 1_000_000_000_000 {
 		t.Errorf("%d records, %d bytes", sh.Records(), raw)
 	}
-	b := readAll(t, sh, ScanOptions{Start: 9_990_000_000 - 1, End: 9_990_000_000 + 1})
+	var b []arrow.RecordBatch
+	for batch, err := range sh.Scan(ctx, shardfmt.ScanOptions{Start: 9_990_000_000 - 1, End: 9_990_000_000 + 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = append(b, batch)
+	}
 	if len(b) != 2 || b[0].Column(0).(*array.Int64).Value(0) != 998 || b[1].Column(0).(*array.Int64).Value(0) != 999 {
 		t.Errorf("got %v", b)
 	}
-	var st ScanStats
-	for b, err := range sh.Scan(ctx, ScanOptions{Filter: bind(t, sh, "v = 500"), Stats: &st}) {
+	e, err := filter.Parse("v = 500")
+	if err != nil {
+		t.Fatal(err)
+	}
+	only, err := filter.Bind(e, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st shardfmt.ScanStats
+	for b, err := range sh.Scan(ctx, shardfmt.ScanOptions{Filter: only, Stats: &st}) {
 		if err != nil || b.Column(0).(*array.Int64).Value(0) != 500 {
 			t.Fatalf("%v %v", b, err)
 		}

@@ -1,0 +1,152 @@
+package scan
+
+import (
+	"context"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// plan says what a scan has to read.
+type plan struct {
+	q *Request
+}
+
+func newPlan(q *Request) *plan { return &plan{q} }
+
+// nodes are the numbers of all nodes that are read.
+func (p *plan) nodes() []uint32 {
+	var ids []uint32
+	add := func(_ string, n *schema.Node) bool { ids = append(ids, n.ID); return true }
+	p.q.Project.Walk(add)
+	if p.q.Needed != nil {
+		p.q.Needed.Walk(add)
+	}
+	if p.q.Marker != nil {
+		ids = append(ids, p.q.Marker.ID)
+	}
+	return ids
+}
+
+// stripes gives the stripes in the range of records that statistics do not rule out.
+func (p *plan) stripes(ctx context.Context, counts *Counts) ([]int, error) {
+	var in []int
+	for i, st := range p.q.Stripes {
+		if st.Records > 0 && st.Position < p.q.End && st.Position+st.Records > p.q.Start {
+			in = append(in, i)
+		}
+	}
+	if p.q.Filter == nil {
+		return in, nil
+	}
+	if may, err := p.mayMatch(ctx, -1); err != nil || !may {
+		counts.StripesPruned += len(in)
+		return nil, err
+	}
+	if err := p.q.Root.LoadFields(ctx, in, p.q.Filter.Nodes()); err != nil {
+		return nil, err
+	}
+	var keep []int
+	for _, i := range in {
+		may, err := p.mayMatch(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			keep = append(keep, i)
+		} else {
+			counts.StripesPruned++
+		}
+	}
+	return keep, nil
+}
+
+// rows are the rows of a stripe in the range of records.
+func (p *plan) rows(i int) buffer.Range {
+	st := p.q.Stripes[i]
+	return buffer.Range{
+		Start: max(p.q.Start, st.Position) - st.Position,
+		End:   min(p.q.End, st.Position+st.Records) - st.Position,
+	}
+}
+
+// indexed is a field of the filter with its range index.
+type indexed struct {
+	node  *schema.Node
+	index *buffer.RangeIndex
+}
+
+// indexRequests are the requests for the range indexes of the filter's fields in a stripe; filling them adds to out.
+// An index that can't be read is an error, but one of an unknown version only prunes nothing.
+func (p *plan) indexRequests(ctx context.Context, stripe int, out *[]indexed) (round []buffer.Request, err error) {
+	records := p.q.Stripes[stripe].Records
+	if records <= buffer.RangeIndexBlock {
+		return nil, nil
+	}
+	p.q.Needed.Walk(func(_ string, n *schema.Node) bool {
+		if !aligned(n) {
+			return true
+		}
+		q, failed := field.IndexRequest(ctx, p.q.Root, stripe, n, records, func(x *buffer.RangeIndex) {
+			*out = append(*out, indexed{n, x})
+		})
+		if failed != nil {
+			err = failed
+		} else if q != nil {
+			round = append(round, *q)
+		}
+		return err == nil
+	})
+	return round, err
+}
+
+// aligned reports whether positions of a node are rows: it is a top-level field. (Members of structs would do, but
+// only with the nulls of the structs.)
+func aligned(n *schema.Node) bool { return n.Parent == schema.NoParent }
+
+// prune gives those of rows that are in blocks of the range indexes in which the filter may be true.
+func (p *plan) prune(rows buffer.Range, indexes []indexed) []buffer.Range {
+	if len(indexes) == 0 || !sameBlocks(indexes) {
+		return []buffer.Range{rows}
+	}
+	var out []buffer.Range
+	x := indexes[0].index
+	for i := int(rows.Start / x.BlockSize); i < x.Blocks(); i++ {
+		r := x.Range(i)
+		r.Start, r.End = max(r.Start, rows.Start), min(r.End, rows.End)
+		if r.Start >= r.End {
+			break
+		}
+		if !p.blockMayMatch(indexes, i) {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].End == r.Start {
+			out[n-1].End = r.End
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func sameBlocks(indexes []indexed) bool {
+	for _, x := range indexes {
+		if x.index.BlockSize != indexes[0].index.BlockSize {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *plan) blockMayMatch(indexes []indexed, block int) bool {
+	return p.q.Filter.MayMatch(func(id uint32) *filter.Stats {
+		for _, x := range indexes {
+			if x.node.ID == id {
+				return indexedStats(x.node, x.index, block)
+			}
+		}
+		return nil
+	})
+}

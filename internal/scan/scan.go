@@ -1,0 +1,138 @@
+package scan
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Request says what to read.
+type Request struct {
+	// Root is the shard's metadata, Stripes what its directory says of them.
+	Root    *meta.Root
+	Stripes []Stripe
+	// Project is what comes out; Needed what Filter needs, nil without one.
+	Project, Needed *schema.Schema
+	Filter          *filter.Bound
+	// Marker is the field that marks deleted records, nil if there is none or it does not matter.
+	Marker *schema.Node
+	// Start and End are the records to read, by position in the shard.
+	Start, End uint64
+	// BatchRows is the most records of a batch, Workers how many columns are decoded at the same time.
+	BatchRows, Workers int
+}
+
+// Stripe is what the directory says of a stripe.
+type Stripe struct {
+	// Position of the first record in the shard; Records of the stripe, and how many of them are deleted.
+	Position, Records, Deleted uint64
+}
+
+// Counts are what a scan left out, and what it found.
+type Counts struct {
+	StripesPruned            int
+	BlocksRead, BlocksPruned int64
+	RowsMatched              int64
+}
+
+// ErrStopped is the error of Run whose yield returned false.
+var ErrStopped = errors.New("stopped")
+
+// Run reads records in order and yields them as batches of the canonical types, until yield returns false. Counts
+// are added to while it runs.
+func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield func(arrow.RecordBatch) bool) error {
+	p, f := newPlan(q), &fetcher{store}
+	keep, err := p.stripes(ctx, counts)
+	if err != nil {
+		return err
+	}
+	if err := q.Root.LoadFields(ctx, keep, p.nodes()); err != nil {
+		return err
+	}
+	s := &scanner{plan: p, fetch: f, decode: newDecoder(q), counts: counts}
+	return s.run(ctx, keep, yield)
+}
+
+// scanner goes through the stripes with its three collaborators: the plan says what to read, the fetcher gets the
+// bytes, the decoder makes arrays of them.
+type scanner struct {
+	plan   *plan
+	fetch  *fetcher
+	decode *decoder
+	counts *Counts
+}
+
+// run reads stripe after stripe. While the batches of one are used, the first bytes of the next are fetched: not
+// before the caller has asked for a second batch, since many want only a few rows.
+func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	branch, join := s.fetch.branches()
+	defer join()
+	ahead := make([]*prepared, len(keep)+1)
+	start := func(k int) {
+		if k < len(keep) && ahead[k] == nil {
+			ahead[k] = s.prepare(ctx, branch(), keep[k])
+		}
+	}
+	defer func() {
+		cancel()
+		for _, p := range ahead {
+			p.wait()
+		}
+	}()
+	for k := range keep {
+		start(k)
+		p := ahead[k]
+		if err := p.wait(); err != nil {
+			return err
+		}
+		err := p.run(s.counts, func(b arrow.RecordBatch) bool {
+			more := yield(b)
+			if more {
+				start(k + 1)
+			}
+			return more
+		})
+		if err != nil {
+			return err
+		}
+		ahead[k] = nil
+	}
+	return nil
+}
+
+// prepared is a stripe that is being made ready in the background.
+type prepared struct {
+	ready  chan struct{} // closed when stripe and failed are set
+	stripe *stripe
+	failed error
+	// run reads the stripe, with the context it was prepared with.
+	run func(*Counts, func(arrow.RecordBatch) bool) error
+}
+
+// prepare begins to make a stripe ready, whose requests f makes.
+func (s *scanner) prepare(ctx context.Context, f *fetcher, i int) *prepared {
+	p := &prepared{ready: make(chan struct{})}
+	p.run = func(counts *Counts, yield func(arrow.RecordBatch) bool) error {
+		return p.stripe.run(ctx, counts, yield)
+	}
+	go func() {
+		defer close(p.ready)
+		p.stripe, p.failed = s.open(ctx, f, i)
+	}()
+	return p
+}
+
+// wait waits until the stripe is ready. A nil one is.
+func (p *prepared) wait() error {
+	if p == nil {
+		return nil
+	}
+	<-p.ready
+	return p.failed
+}

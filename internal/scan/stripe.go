@@ -1,0 +1,373 @@
+package scan
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// stripe is the work on one stripe.
+type stripe struct {
+	plan   *plan
+	fetch  *fetcher
+	decode *decoder
+
+	index int
+	of    Stripe
+	rows  buffer.Range   // to be read, of the range of records
+	left  []buffer.Range // of them, those not ruled out and not read yet
+
+	filter []field.Column        // of plan.Needed, and of the marker behind them
+	output []field.Column        // of plan.Project
+	shared map[field.Column]bool // that are in both
+	batch  int                   // rows of a batch
+	counts Counts
+}
+
+const (
+	// batchBytes is about the most bytes that a batch's values should take.
+	batchBytes = 64 << 20
+	// fetchBytes is about how many encoded bytes are held for a scan.
+	fetchBytes = 64 << 20
+	// lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
+	// at 50 MiB/s a round trip of 30 ms costs 1.5 MiB.
+	lateBytes = 1 << 20
+	// smallColumns is the size of the columns up to which they are fetched with the range indexes instead of
+	// after them: less than a round trip costs.
+	smallColumns = 256 << 10
+)
+
+// open opens the columns of a stripe, finds the rows to read and fetches what is read first.
+func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error) {
+	q := sc.plan.q
+	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i)}
+	var err error
+	if s.output, err = s.columns(ctx, q.Project.Fields); err != nil {
+		return nil, err
+	}
+	if q.Needed != nil {
+		if s.filter, err = s.columns(ctx, q.Needed.Fields); err != nil {
+			return nil, err
+		}
+	}
+	s.share()
+	if q.Marker != nil && s.of.Deleted > 0 {
+		c, err := s.columns(ctx, []*schema.Node{q.Marker})
+		if err != nil {
+			return nil, err
+		}
+		s.filter = append(s.filter, c...)
+	}
+	if s.batch, err = s.batchRows(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.findRows(ctx); err != nil || len(s.left) == 0 {
+		return s, err
+	}
+	window, _ := cutWindow(s.left, s.windowRows())
+	return s, s.get(ctx, s.first(), window)
+}
+
+// columns opens the columns of nodes.
+func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]field.Column, error) {
+	out := make([]field.Column, len(nodes))
+	for i, n := range nodes {
+		var err error
+		if out[i], err = field.Open(ctx, s.plan.q.Root, s.index, n, s.of.Records); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// share makes one column of what filter and output both need, so that it is fetched once.
+func (s *stripe) share() {
+	needed := s.plan.q.Needed
+	if needed == nil {
+		return
+	}
+	s.shared = make(map[field.Column]bool)
+	for i, n := range s.plan.q.Project.Fields {
+		for k, m := range needed.Fields {
+			if n.ID == m.ID && schema.EqualNodes(n, m) {
+				s.output[i] = s.filter[k]
+				s.shared[s.filter[k]] = true
+			}
+		}
+	}
+}
+
+// findRows finds the rows that range indexes do not rule out.
+func (s *stripe) findRows(ctx context.Context) error {
+	all := blocksOf([]buffer.Range{{Start: 0, End: s.of.Records}})
+	s.left = []buffer.Range{s.rows}
+	if s.plan.q.Needed != nil {
+		indexes, err := s.indexes(ctx)
+		if err != nil {
+			return err
+		}
+		s.left = s.plan.prune(s.rows, indexes)
+	}
+	s.counts.BlocksPruned += all - blocksOf(s.left)
+	return nil
+}
+
+// indexes fetches the range indexes of the filter's fields, all at once, and with them the columns that are read
+// first if they are small.
+func (s *stripe) indexes(ctx context.Context) (out []indexed, err error) {
+	round, err := s.plan.indexRequests(ctx, s.index, &out)
+	if err != nil || len(round) == 0 {
+		return nil, err
+	}
+	if first := s.first(); stored(first) <= smallColumns {
+		rows := []buffer.Range{s.rows}
+		with, err := needs(first, rows, s.whole(rows))
+		if err != nil {
+			return nil, err
+		}
+		round = append(round, with...)
+	}
+	err = s.fetch.round(ctx, round) // which fills out
+	return out, err
+}
+
+// stored is the number of bytes that are stored for columns.
+func stored(columns []field.Column) (n uint64) {
+	for _, c := range columns {
+		n += c.Size()
+	}
+	return n
+}
+
+// batchRows is how many rows of average size make a batch.
+func (s *stripe) batchRows(ctx context.Context) (int, error) {
+	raw, failed := uint64(0), error(nil)
+	s.plan.q.Project.Walk(func(_ string, n *schema.Node) bool {
+		d, err := s.plan.descriptor(ctx, s.index, n.ID)
+		if err != nil {
+			failed = err
+		}
+		raw += d.GetRawDataSize()
+		return err == nil
+	})
+	if raw/s.of.Records == 0 {
+		return s.plan.q.BatchRows, failed
+	}
+	return max(1, min(s.plan.q.BatchRows, int(batchBytes/(raw/s.of.Records)))), failed
+}
+
+// windowRows is how many rows of average size are fetched at once.
+func (s *stripe) windowRows() uint64 {
+	n := stored(s.filter) + stored(s.output)
+	if n <= fetchBytes {
+		return s.of.Records
+	}
+	return max(uint64(s.batch), uint64(float64(s.of.Records)*fetchBytes/float64(n)))
+}
+
+// cutWindow takes the first n rows from ranges.
+func cutWindow(ranges []buffer.Range, n uint64) (window, rest []buffer.Range) {
+	for i, r := range ranges {
+		if r.Len() > n {
+			if n == 0 {
+				return window, ranges[i:]
+			}
+			rest = append([]buffer.Range{{Start: r.Start + n, End: r.End}}, ranges[i+1:]...)
+			return append(window, buffer.Range{Start: r.Start, End: r.Start + n}), rest
+		}
+		window, n = append(window, r), n-r.Len()
+	}
+	return window, nil
+}
+
+// whole reports whether ranges are all rows of the stripe.
+func (s *stripe) whole(ranges []buffer.Range) bool {
+	return len(ranges) == 1 && ranges[0].Len() == s.of.Records
+}
+
+// get fetches columns for ranges of rows.
+func (s *stripe) get(ctx context.Context, columns []field.Column, ranges []buffer.Range) error {
+	return s.fetch.columns(ctx, columns, ranges, s.whole(ranges))
+}
+
+// first are the columns that are fetched before anything is decoded: those of the filter, and all others if
+// there is none or they are small.
+func (s *stripe) first() []field.Column {
+	if len(s.filter) == 0 {
+		return s.output
+	}
+	both, others := s.filter[:len(s.filter):len(s.filter)], uint64(0)
+	for _, c := range s.output {
+		if !s.shared[c] {
+			both, others = append(both, c), others+c.Size()
+		}
+	}
+	if others < lateBytes {
+		return both
+	}
+	return s.filter
+}
+
+// run reads the rows, window by window.
+func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.RecordBatch) bool) error {
+	defer func() {
+		counts.BlocksRead += s.counts.BlocksRead
+		counts.BlocksPruned += s.counts.BlocksPruned
+		counts.RowsMatched += s.counts.RowsMatched
+	}()
+	for len(s.left) > 0 {
+		var window []buffer.Range
+		window, s.left = cutWindow(s.left, s.windowRows())
+		if err := s.window(ctx, window, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// window reads the rows of ranges.
+func (s *stripe) window(ctx context.Context, ranges []buffer.Range, yield func(arrow.RecordBatch) bool) error {
+	if err := s.get(ctx, s.first(), ranges); err != nil {
+		return err
+	}
+	s.counts.BlocksRead += blocksOf(ranges)
+	if len(s.filter) == 0 {
+		return s.eachBatch(ranges, func(r buffer.Range) error { return s.emit(ctx, match{rows: r, span: r}, yield) })
+	}
+	found, err := s.find(ctx, ranges)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	spans := make([]buffer.Range, len(found))
+	for i, m := range found {
+		spans[i] = m.span
+	}
+	if err := s.get(ctx, s.output, spans); err != nil {
+		return err
+	}
+	for _, m := range found {
+		if err := s.emit(ctx, m, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blocksOf counts the blocks of a range index that ranges touch.
+func blocksOf(ranges []buffer.Range) (n int64) {
+	last := int64(-1)
+	for _, r := range ranges {
+		if r.Len() == 0 {
+			continue
+		}
+		first, end := int64(r.Start/buffer.RangeIndexBlock), int64((r.End-1)/buffer.RangeIndexBlock)
+		n += end - max(first, last+1) + 1
+		last = end
+	}
+	return n
+}
+
+// eachBatch calls do with the rows of each batch, with fewer where arrays would become too large.
+func (s *stripe) eachBatch(ranges []buffer.Range, do func(buffer.Range) error) error {
+	for _, r := range ranges {
+		for at := r.Start; at < r.End; {
+			n := min(uint64(s.batch), r.End-at)
+			err := do(buffer.Range{Start: at, End: at + n})
+			if errors.Is(err, field.ErrTooLarge) && n > 1 {
+				s.batch = int(n / 2)
+				continue
+			}
+			if err != nil {
+				return s.tooLarge(err, at)
+			}
+			at += n
+		}
+	}
+	return nil
+}
+
+// tooLarge makes an error of stored data of a record that does not fit into one array.
+func (s *stripe) tooLarge(err error, row uint64) error {
+	if !errors.Is(err, field.ErrTooLarge) {
+		return err
+	}
+	return corrupt.Locate(corrupt.Unsupported(-1, "record %d: %v", s.of.Position+row, err), s.plan.q.Root.URL(), 0)
+}
+
+// match is rows of which some are selected: those set in a bitmap that starts at rows.Start, all if it is nil. span
+// is from the first selected row to the last.
+type match struct {
+	rows, span buffer.Range
+	selected   []byte
+}
+
+// find decodes the filter's columns and applies it.
+func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match, err error) {
+	err = s.eachBatch(ranges, func(r buffer.Range) error {
+		bitmap, err := s.decode.selected(ctx, s.filter, r)
+		if err != nil {
+			return err
+		}
+		if span, any := spanOf(bitmap, int(r.Len())); any {
+			found = append(found, match{r, buffer.Range{Start: r.Start + span.Start, End: r.Start + span.End}, bitmap})
+		}
+		for _, c := range s.filter {
+			if !s.shared[c] {
+				c.Release(r.End)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// spanOf gives the range from the first set bit to the last.
+func spanOf(bitmap []byte, n int) (span buffer.Range, any bool) {
+	for i := range n {
+		if bitutil.BitIsSet(bitmap, i) {
+			if !any {
+				span.Start, any = uint64(i), true
+			}
+			span.End = uint64(i) + 1
+		}
+	}
+	return span, any
+}
+
+// emit decodes the output columns of a match and yields what is selected, in halves where that is too large.
+func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch) bool) error {
+	b, err := s.decode.batch(ctx, s.output, m)
+	if errors.Is(err, field.ErrTooLarge) && m.selected != nil && m.span.Len() > 1 {
+		half := m.span.Start + m.span.Len()/2
+		left, right := m, m
+		left.span.End, right.span.Start = half, half
+		if err := s.emit(ctx, left, yield); err != nil {
+			return err
+		}
+		return s.emit(ctx, right, yield)
+	}
+	if err != nil {
+		if m.selected != nil {
+			err = s.tooLarge(err, m.span.Start)
+		}
+		return err
+	}
+	for _, c := range s.output {
+		c.Release(m.span.End)
+	}
+	if b == nil {
+		return nil
+	}
+	s.counts.RowsMatched += b.NumRows()
+	if !yield(b) {
+		return ErrStopped
+	}
+	return nil
+}

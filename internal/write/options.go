@@ -1,0 +1,117 @@
+package write
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Layout says in how many objects a shard is written.
+type Layout uint8
+
+// The layouts: a root and one object for each stripe; one object; the one or the other by the size of the data.
+const (
+	TwoLevel Layout = iota
+	Single
+	Auto
+)
+
+// AutoLimit is the number of bytes of data from which on Auto writes stripes apart: one request reads as much.
+const AutoLimit = 8 << 20
+
+const (
+	// DefaultStripeRows is how many records a stripe gets at most.
+	DefaultStripeRows = 1 << 20
+	// DefaultStripeBytes is how many bytes the encoders of a stripe may hold.
+	DefaultStripeBytes = 256 << 20
+)
+
+// Options of New; shardfmt.WriterOptions says what they mean.
+type Options struct {
+	Profile                        encode.Profile
+	Layout                         Layout
+	StripeRows, StripeBytes        int
+	DataPrefix                     string
+	CreationMin, CreationMax       uint64
+	Properties, StandardProperties []*metapb.NameValuePair
+	FieldIDs                       []int
+	Bloom                          map[string]float64
+	SparseUnions                   bool
+	Workers                        int
+
+	bloom map[uint32]float64 // Bloom by node number
+}
+
+// complete fills in the defaults.
+func (o *Options) complete(s *schema.Schema) error {
+	if o.StripeRows < 0 || o.StripeBytes < 0 || o.Workers < 0 {
+		return errors.New("a stripe needs a positive number of records")
+	}
+	if o.StripeRows == 0 {
+		o.StripeRows = DefaultStripeRows
+	}
+	if o.StripeBytes == 0 {
+		o.StripeBytes = DefaultStripeBytes
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.FieldIDs != nil && len(o.FieldIDs) != int(s.Count) {
+		return fmt.Errorf("%d field ids for the %d nodes of the schema", len(o.FieldIDs), s.Count)
+	}
+	if o.CreationMin == 0 && o.CreationMax == 0 {
+		o.CreationMin = ticksOf(time.Now())
+		o.CreationMax = o.CreationMin
+	}
+	if o.CreationMin > o.CreationMax {
+		return fmt.Errorf("creation times %d to %d", o.CreationMin, o.CreationMax)
+	}
+	return o.findBloom(s)
+}
+
+// findBloom finds the fields that are to get a Bloom filter.
+func (o *Options) findBloom(s *schema.Schema) error {
+	o.bloom = make(map[uint32]float64)
+	for path, fpp := range o.Bloom {
+		n, err := s.Lookup(path)
+		if err != nil {
+			return err
+		}
+		o.bloom[n.ID] = fpp
+	}
+	return nil
+}
+
+// stats gives the statistics options of a node.
+func (o *Options) stats(n *schema.Node) stats.Options {
+	so := stats.Options{Plain: o.Profile == encode.Plain}
+	if fpp, ok := o.bloom[n.ID]; ok {
+		so.Bloom, so.FPP = stats.BloomAlways, fpp
+	}
+	return so
+}
+
+// unixEpoch is 1970-01-01 in ticks.
+const unixEpoch = 621_355_968_000_000_000
+
+func ticksOf(t time.Time) uint64 {
+	return uint64(unixEpoch + t.Unix()*10_000_000 + int64(t.Nanosecond())/100)
+}
+
+// customProperties are the shard's custom properties with those of our own.
+func (o *Options) customProperties() []*metapb.NameValuePair {
+	out := slices.Clone(o.Properties)
+	if o.FieldIDs != nil {
+		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(o.FieldIDs), " ", ","), "[]")
+		out = append(out, fieldIDsProperty(ids))
+	}
+	return out
+}

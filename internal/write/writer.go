@@ -1,0 +1,230 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Writer writes one shard. Not for concurrent use.
+type Writer struct {
+	schema *schema.Schema
+	types  *arrow.Schema
+	o      Options
+	field  field.Options
+
+	columns []field.Encoder // of the stripe at hand, nil between stripes
+	rows    int             // in the stripe at hand
+	deleted uint64          // of them, by the marker field
+	out     *objects
+	err     error // the first failure; the writer is of no use then
+}
+
+// Written is a finished shard.
+type Written struct {
+	// URL of the root, and its size in bytes.
+	URL  string
+	Size int64
+	// Records of the shard, deleted ones included; Deleted is how many of them are.
+	Records, Deleted uint64
+	// Objects of the shard, the root last.
+	Objects []Object
+}
+
+// Object is one object of a shard.
+type Object struct {
+	URL  string
+	Size int64
+}
+
+// New starts a shard whose root will be at url, a canonical URL. The schema is numbered by the writer.
+func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options) (*Writer, error) {
+	s.Number()
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if err := arrowtype.Check(s); err != nil {
+		return nil, err
+	}
+	if err := o.complete(s); err != nil {
+		return nil, err
+	}
+	out, err := newObjects(ctx, st, url, s, &o)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out}
+	w.field = field.Options{Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats}
+	return w, nil
+}
+
+// Write appends the records of a batch, whose columns are the schema's fields in order, in their canonical
+// types. Nothing of the batch is kept.
+func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.check(b); err != nil {
+		return err
+	}
+	for at := int64(0); at < b.NumRows(); {
+		n := min(b.NumRows()-at, int64(w.o.StripeRows-w.rows))
+		if w.err = w.add(ctx, b.NewSlice(at, at+n)); w.err != nil {
+			return w.err
+		}
+		at += n
+	}
+	return nil
+}
+
+// check compares the columns of a batch with the schema.
+func (w *Writer) check(b arrow.RecordBatch) error {
+	if int(b.NumCols()) != len(w.schema.Fields) {
+		return fmt.Errorf("batch of %d columns for a schema of %d fields", b.NumCols(), len(w.schema.Fields))
+	}
+	for i, f := range w.types.Fields() {
+		if !sameType(b.Column(i).DataType(), f.Type) {
+			return fmt.Errorf("column %d (%q) has type %v, the field %v", i, f.Name, b.Column(i).DataType(), f.Type)
+		}
+	}
+	return nil
+}
+
+// sameType compares types without names and nullability of what is nested.
+func sameType(a, b arrow.DataType) bool {
+	if a == b || arrow.TypeEqual(a, b) {
+		return true
+	}
+	x, ok := a.(arrow.NestedType)
+	y, ok2 := b.(arrow.NestedType)
+	if !ok || !ok2 || a.ID() != b.ID() || x.NumFields() != y.NumFields() {
+		return false
+	}
+	if l, ok := a.(*arrow.FixedSizeListType); ok && l.Len() != b.(*arrow.FixedSizeListType).Len() {
+		return false
+	}
+	return slices.EqualFunc(x.Fields(), y.Fields(), func(f, g arrow.Field) bool { return sameType(f.Type, g.Type) })
+}
+
+// add appends records that fit into the stripe at hand.
+func (w *Writer) add(ctx context.Context, b arrow.RecordBatch) error {
+	defer b.Release()
+	if w.columns == nil {
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	err := parallel.Each(ctx, w.o.Workers, len(w.columns), func(i int) error {
+		return w.columns[i].Add(b.Column(i))
+	})
+	if err != nil {
+		return err
+	}
+	for i, f := range w.schema.Fields {
+		if f.Internal == schema.InternalDeletedRecord {
+			w.deleted += countTrue(b.Column(i))
+		}
+	}
+	w.rows += int(b.NumRows())
+	if w.rows >= w.o.StripeRows || w.size() >= w.o.StripeBytes {
+		return w.endStripe(ctx)
+	}
+	return nil
+}
+
+// begin makes the encoders of a stripe.
+func (w *Writer) begin() error {
+	w.columns = make([]field.Encoder, len(w.schema.Fields))
+	for i, f := range w.schema.Fields {
+		var err error
+		if w.columns[i], err = field.NewEncoder(f, &w.field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size is about how many bytes the stripe at hand holds.
+func (w *Writer) size() (n int) {
+	for _, c := range w.columns {
+		n += c.Size()
+	}
+	return n
+}
+
+// EndStripe ends the stripe at hand; the next record starts another. Without records it does nothing.
+func (w *Writer) EndStripe(ctx context.Context) error {
+	if w.err == nil && w.rows > 0 {
+		w.err = w.endStripe(ctx)
+	}
+	return w.err
+}
+
+// endStripe finishes all fields and writes the stripe.
+func (w *Writer) endStripe(ctx context.Context) error {
+	finished := make([][]*field.Encoded, len(w.columns))
+	err := parallel.Each(ctx, w.o.Workers, len(w.columns), func(i int) error {
+		err := w.columns[i].Finish(func(e *field.Encoded) error {
+			finished[i] = append(finished[i], e)
+			return nil
+		})
+		w.columns[i] = nil
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s := &stripe{records: uint64(w.rows), deleted: w.deleted, fields: slices.Concat(finished...)}
+	w.columns, w.rows, w.deleted = nil, 0, 0
+	return w.out.add(ctx, s)
+}
+
+// Close ends the last stripe, writes the root and reads it back. After an error the objects written so far
+// are removed, as far as that works.
+func (w *Writer) Close(ctx context.Context) (*Written, error) {
+	if err := w.EndStripe(ctx); err != nil {
+		w.Abort(ctx)
+		return nil, err
+	}
+	written, err := w.out.finish(ctx)
+	if err != nil {
+		w.Abort(ctx)
+		return nil, err
+	}
+	w.err = errClosed
+	return written, nil
+}
+
+var errClosed = errors.New("the writer is closed")
+
+// Abort gives the shard up and removes what was written of it. After Close succeeded it does nothing.
+func (w *Writer) Abort(ctx context.Context) {
+	if w.err == errClosed {
+		return
+	}
+	w.err, w.columns = errClosed, nil
+	w.out.abort(ctx)
+}
+
+// countTrue counts the values of a boolean column that are true.
+func countTrue(a arrow.Array) (n uint64) {
+	b, ok := a.(*array.Boolean)
+	if !ok {
+		return 0
+	}
+	for i := range b.Len() {
+		if b.IsValid(i) && b.Value(i) {
+			n++
+		}
+	}
+	return n
+}

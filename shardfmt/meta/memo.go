@@ -1,0 +1,55 @@
+package meta
+
+import (
+	"context"
+	"sync"
+)
+
+// memo is a value that is loaded when first asked for. Whoever asks while it is being loaded waits for that, as long
+// as its own context lasts; no lock is held meanwhile. A failure is not kept: the next one to ask tries again.
+type memo[T any] struct {
+	mu      sync.Mutex
+	loaded  bool
+	value   T
+	loading chan struct{} // closed when the attempt under way has ended, nil if there is none
+}
+
+func (m *memo[T]) get(ctx context.Context, load func() (T, error)) (T, error) {
+	for {
+		m.mu.Lock()
+		if m.loaded {
+			defer m.mu.Unlock()
+			return m.value, nil
+		}
+		if m.loading == nil {
+			m.loading = make(chan struct{})
+			m.mu.Unlock()
+			return m.load(load)
+		}
+		attempt := m.loading
+		m.mu.Unlock()
+		select {
+		case <-attempt:
+		case <-ctx.Done():
+			var none T
+			return none, context.Cause(ctx)
+		}
+	}
+}
+
+// load makes the attempt that get has announced.
+func (m *memo[T]) load(load func() (T, error)) (v T, err error) {
+	done := false
+	defer func() { // also after a panic, so that nobody waits for ever
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if done && err == nil {
+			m.value, m.loaded = v, true
+		}
+		close(m.loading)
+		m.loading = nil
+	}()
+	v, err = load()
+	done = true
+	return v, err
+}

@@ -1,0 +1,29 @@
+package shardfmt
+
+import "github.com/shardcat/shardcat/internal/encode"
+
+// Profile says how much work goes into making a block small. The zero value is Balanced.
+type Profile uint8
+
+// The profiles, by the names of the reference implementation.
+const (
+	// Balanced tries every encoding but Zstd, nested up to four deep.
+	Balanced = Profile(encode.Balanced)
+	// Plain writes values as they are.
+	Plain = Profile(encode.Plain)
+	// MinimalCompression takes the first cheap encoding that helps, at most one nested stream, else LZ4.
+	MinimalCompression = Profile(encode.MinimalCompression)
+	// HighCompression is Balanced with Zstd.
+	HighCompression = Profile(encode.HighCompression)
+	// MinimalSize tries everything, everywhere, at the compressors' best levels and in larger byte blocks.
+	MinimalSize = Profile(encode.MinimalSize)
+)
+
+// String gives the name that ParseProfile reads.
+func (p Profile) String() string { return encode.Profile(p).String() }
+
+// ParseProfile reads the name of a profile; the empty string is Balanced.
+func ParseProfile(name string) (Profile, error) {
+	p, err := encode.ParseProfile(name)
+	return Profile(p), err
+}

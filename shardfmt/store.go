@@ -1,0 +1,110 @@
+package shardfmt
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// Store reads ranges of objects by their canonical URL. It is all that reading a shard needs; a *blobio.Client is
+// one. All methods may be called concurrently. Errors are of the classes of package blobio: ErrNotFound for an
+// object that is not there, ErrRange for bytes that an object does not have.
+type Store interface {
+	// ReadRange fills dst with the bytes from off on, or fails.
+	ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error)
+	// ReadSuffix returns the last min(n, size) bytes; Info.Size is the size of the object.
+	ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blobio.Info, error)
+	// ReadRanges reads many ranges, in any order, in as few requests as makes sense.
+	ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error)
+}
+
+// WriteStore is what writing a shard needs; a *blobio.Client is one. Nothing is ever overwritten: what exists is
+// refused with blobio.ErrExists.
+type WriteStore interface {
+	Store
+	// Stat tells of an object without reading it.
+	Stat(ctx context.Context, url string) (blobio.Info, error)
+	// Create begins an object of unknown length, Put writes one at once.
+	Create(ctx context.Context, url string, o blobio.CreateOptions) (blobio.Writer, error)
+	Put(ctx context.Context, url string, data []byte) error
+	// Delete removes what a writer has given up; etag "" means whatever is there.
+	Delete(ctx context.Context, url, etag string) error
+}
+
+// pinned gives the view of a store in which each URL keeps naming the object that it named first, where the store
+// has such views.
+func pinned(st Store) Store {
+	if c, ok := st.(interface{ Pinned() *blobio.Client }); ok {
+		return c.Pinned()
+	}
+	return st
+}
+
+// readerAtURL is the URL of the one object behind a ReaderAt.
+const readerAtURL = "mem://reader/shard.amudai.shard"
+
+// OpenReaderAt opens a single-file shard of size bytes behind any ReaderAt: a file, a mapped one, a
+// bytes.Reader. References to other objects lead nowhere.
+func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, o OpenOptions) (*Shard, error) {
+	o.Size = size
+	return Open(ctx, readerAtStore{r, size}, readerAtURL, o)
+}
+
+// readerAtStore is a store of one object.
+type readerAtStore struct {
+	r    io.ReaderAt
+	size int64
+}
+
+// check refuses other objects and ranges beyond the end.
+func (s readerAtStore) check(url string, start, end int64) error {
+	switch {
+	case url != readerAtURL:
+		return blobio.NewError("read", url, blobio.ErrNotFound, errors.New("the shard was opened without a store"))
+	case start < 0 || end < start || end > s.size:
+		return blobio.NewError("read", url, blobio.ErrRange, nil)
+	}
+	return nil
+}
+
+func (s readerAtStore) ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
+	info := blobio.Info{URL: url, Size: s.size}
+	if err := ctx.Err(); err != nil {
+		return info, err
+	}
+	if err := s.check(url, off, off+int64(len(dst))); err != nil {
+		return info, err
+	}
+	n, err := s.r.ReadAt(dst, off)
+	if n == len(dst) {
+		return info, nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = blobio.NewError("read", url, blobio.ErrRange, err)
+	}
+	return info, err
+}
+
+func (s readerAtStore) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blobio.Info, error) {
+	b := make([]byte, min(n, s.size))
+	info, err := s.ReadRange(ctx, url, s.size-int64(len(b)), b)
+	return b, info, err
+}
+
+func (s readerAtStore) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
+	for _, r := range ranges { // before memory is taken
+		if err := s.check(url, r.Start, r.End); err != nil {
+			return nil, err
+		}
+	}
+	out := make([][]byte, len(ranges))
+	for i, r := range ranges {
+		out[i] = make([]byte, r.Len())
+		if _, err := s.ReadRange(ctx, url, r.Start, out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
