@@ -41,7 +41,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	r := &removal{job: j, find: func(ctx context.Context) ([]match, error) { return t.match(ctx, where, nil) }}
 	out, err := r.overwrite(ctx, src, project, w)
 	if err != nil {
-		w.abort()
+		w.abort(ctx)
 		j.Fail(ctx, append(w.objects, r.objects...))
 		return nil, err
 	}

@@ -115,17 +115,3 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	}
 	return q, err
 }
-
-// marker gives the internal field that marks deleted records, nil if there is none.
-func (s *Shard) marker(ctx context.Context) (*schema.Node, error) {
-	all, err := s.root.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range all.Fields {
-		if f.Internal == schema.InternalDeletedRecord && f.Basic == schema.Boolean {
-			return f, nil
-		}
-	}
-	return nil, nil
-}

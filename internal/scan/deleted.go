@@ -1,0 +1,52 @@
+package scan
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+const (
+	// maxMarked is the most records of a stripe whose deleted ones are told as a bitmap, which has 128 MiB then.
+	maxMarked = 1 << 30
+	// markerRows are read at a time.
+	markerRows = 1 << 20
+)
+
+// Deleted gives the deleted records of a stripe of so many records by its marker field, as a bitmap: bit i (least
+// significant first) is set where record i of the stripe is deleted.
+func Deleted(ctx context.Context, store Store, root *meta.Root, stripe int, marker *schema.Node, records uint64) ([]byte, error) {
+	if records > maxMarked {
+		return nil, corrupt.Locate(corrupt.Unsupported(-1, "stripe %d has %d records, of which some are deleted; told are those of up to %d",
+			stripe, records, maxMarked), root.URL(), 0)
+	}
+	c, err := field.Open(ctx, root, stripe, marker, records)
+	if err != nil {
+		return nil, err
+	}
+	f := &fetcher{store}
+	if err := f.columns(ctx, []field.Column{c}, []buffer.Range{{Start: 0, End: records}}, true); err != nil {
+		return nil, err
+	}
+	bitmap := make([]byte, (records+7)/8)
+	for at := uint64(0); at < records; at += markerRows {
+		data, err := c.Read(buffer.Range{Start: at, End: min(at+markerRows, records)})
+		if err != nil {
+			return nil, err
+		}
+		values := array.NewBooleanData(data)
+		for i := range values.Len() {
+			if values.IsValid(i) && values.Value(i) {
+				bitutil.SetBit(bitmap, int(at)+i)
+			}
+		}
+	}
+	return bitmap, nil
+}
