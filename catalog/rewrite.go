@@ -7,7 +7,6 @@ import (
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/encode"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -19,7 +18,7 @@ type RewriteOptions struct {
 	ShardRows  int64
 	StripeRows int
 	// Profile of the blocks.
-	Profile encode.Profile
+	Profile shardfmt.Profile
 	// Progress, if not nil, is told how many rows were written so far.
 	Progress func(rows int64)
 }
