@@ -56,7 +56,7 @@ func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOp
 			err = w.write(ctx, b)
 		}
 		if err != nil {
-			w.abort()
+			w.abort(ctx)
 			done.Objects = w.objects
 			return done, err
 		}
@@ -67,7 +67,7 @@ func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOp
 	}
 	done.Entries, err = w.close(ctx)
 	if err != nil {
-		w.abort()
+		w.abort(ctx)
 	}
 	done.Objects = w.objects
 	return done, err
