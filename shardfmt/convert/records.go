@@ -94,17 +94,26 @@ func (j *job) createRecords(ctx context.Context, src foreign.Source, original *a
 	if err != nil {
 		return nil, err
 	}
-	return &shardOutput{w}, nil
+	return &shardOutput{w, ctx}, nil
 }
 
-// shardOutput writes a shard.
-type shardOutput struct{ *shardfmt.Writer }
+// shardOutput writes a shard; its methods have no context of their own, so it works in that of the conversion.
+type shardOutput struct {
+	w  *shardfmt.Writer
+	of context.Context
+}
+
+// Write implements foreign.Sink.
+func (s *shardOutput) Write(b arrow.RecordBatch) error { return s.w.Write(s.of, b) }
 
 // Close implements foreign.Sink.
 func (s *shardOutput) Close() error {
-	_, err := s.Writer.Close()
+	_, err := s.w.Close(s.of)
 	return err
 }
+
+// Abort implements foreign.Output.
+func (s *shardOutput) Abort() { s.w.Abort(s.of) }
 
 // Report implements foreign.Output: a shard holds all of its types.
 func (s *shardOutput) Report() *arrowtype.Report { return &arrowtype.Report{} }
