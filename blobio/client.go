@@ -44,6 +44,7 @@ type mount struct {
 	root   string
 	query  string // the options it was mounted with
 	bucket Bucket
+	limits []string // of the driver
 	local  bool
 }
 
@@ -156,6 +157,21 @@ type Locator interface {
 	Location() string
 }
 
+// Limited is a Bucket that can't promise all that a bucket should.
+type Limited interface {
+	// Limits names what it can't promise, one sentence each.
+	Limits() []string
+}
+
+// Limits names what the bucket that a URL lies in can't promise: nothing for the drivers of this module.
+func (c *Client) Limits(ctx context.Context, url string) ([]string, error) {
+	m, _, err := c.find(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return m.limits, nil
+}
+
 // MountBucket adds a bucket that the caller opened or made, under the URL of its root ("mem://name/").
 func (c *Client) MountBucket(rootURL string, bucket Bucket) error {
 	at, err := urlresolve.Parse(rootURL)
@@ -189,6 +205,9 @@ func (c *Client) add(root string, bucket Bucket, query string) error {
 // limits; bounds on how much at once and how fast; second requests; retries. A local bucket has the counters alone.
 func (c *Client) layer(root string, bucket Bucket) *mount {
 	m := &mount{root: root, bucket: &counted{bucket: bucket, core: c.core}}
+	if l, ok := bucket.(Limited); ok {
+		m.limits = l.Limits()
+	}
 	if l, ok := bucket.(interface{ Local() bool }); ok && l.Local() {
 		m.local = true
 		return m

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"sync/atomic"
 )
 
 // counted counts what passes through it, one request for each call and what the driver counts beyond it. It is
@@ -16,8 +17,15 @@ type counted struct {
 // on makes sure of a chain: calls from outside of a Client may be on none.
 func (b *counted) on(t *Trace) Trace {
 	if t.core == nil {
-		*t = Trace{b.core, &b.core.root}
+		*t = Trace{core: b.core, chain: &b.core.root}
 	}
+	return *t
+}
+
+// several is on for calls that may make requests one after another.
+func (b *counted) several(t *Trace) Trace {
+	b.on(t)
+	t.more = new(atomic.Int64)
 	return *t
 }
 
@@ -31,7 +39,7 @@ func (b *counted) ReadRange(ctx context.Context, key string, off int64, dst []by
 }
 
 func (b *counted) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) ([]byte, Info, error) {
-	answered := b.on(&opts.Trace).request()
+	answered := b.several(&opts.Trace).request()
 	data, info, err := b.bucket.ReadSuffix(ctx, key, n, opts)
 	answered()
 	b.core.tally.gets.Add(1)
@@ -88,7 +96,7 @@ func (b *counted) Create(ctx context.Context, key string, opts CreateOptions) (W
 }
 
 func (b *counted) Delete(ctx context.Context, key string, opts DeleteOptions) error {
-	defer b.on(&opts.Trace).request()()
+	defer b.several(&opts.Trace).request()()
 	b.core.tally.deletes.Add(1)
 	return b.bucket.Delete(ctx, key, opts)
 }

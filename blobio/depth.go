@@ -49,12 +49,19 @@ func raise(a *atomic.Int64, n int64) {
 type Trace struct {
 	core  *core
 	chain *chain
+	// more is how many requests the call made one after another before its last, nil where it makes but one.
+	more *atomic.Int64
 }
 
 // request marks the begin of a request; the function it returns marks its end.
 func (t Trace) request() (answered func()) {
 	n := t.chain.depth.Load() + 1
-	return func() { t.core.reach(t.chain, n) }
+	return func() {
+		if t.more != nil {
+			n += t.more.Load()
+		}
+		t.core.reach(t.chain, n)
+	}
 }
 
 // Count is for drivers: it counts the requests that one call of a Bucket's method (or of its writer's) makes
@@ -64,13 +71,17 @@ func (t Trace) Count(more Counters) {
 		return
 	}
 	t.core.tally.add(more)
-	if more.Depth > 0 {
+	switch {
+	case more.Depth == 0:
+	case t.more != nil:
+		t.more.Add(more.Depth)
+	default:
 		t.core.reach(t.chain, t.chain.depth.Load()+more.Depth)
 	}
 }
 
 // trace is the chain of this view.
-func (c *Client) trace() Trace { return Trace{c.core, c.chain} }
+func (c *Client) trace() Trace { return Trace{core: c.core, chain: c.chain} }
 
 // Fork is a point from which work goes on in parallel.
 type Fork struct {

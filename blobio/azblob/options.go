@@ -16,6 +16,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // Options are what the parameters of a container's URL say. What is left empty comes from the environment:
@@ -270,7 +272,7 @@ func clientOptions() azcore.ClientOptions {
 	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	return azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
-		Transport: &http.Client{Transport: transport},
+		Transport: storehttp.Client(transport),
 		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat"},
 	}
 }

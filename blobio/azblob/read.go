@@ -28,13 +28,13 @@ func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.Re
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin string) (answer.Download, error) {
+func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
 	if err := b.check(ctx, "read", key); err != nil {
 		return answer.Download{}, err
 	}
 	rng := blob.HTTPRange{Offset: span.Off, Count: max(0, span.N)}
 	out, err := b.client.NewBlobClient(key).DownloadStream(ctx,
-		&blob.DownloadStreamOptions{Range: rng, AccessConditions: ifMatch(pin)})
+		&blob.DownloadStreamOptions{Range: rng, AccessConditions: ifMatch(opts.IfMatch)})
 	if err != nil {
 		return answer.Download{}, err
 	}

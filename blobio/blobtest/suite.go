@@ -31,6 +31,8 @@ type Store struct {
 	// IgnoresPins is the reason why the store can't be asked for a pinned read, as emulators that ignore
 	// conditions on reads; the test is skipped with it.
 	IgnoresPins string
+	// NoReadETags is the reason why reads tell no ETag although Stat does.
+	NoReadETags string
 	// IgnoresDeletePins is the same for a delete with an ETag.
 	IgnoresDeletePins string
 }

@@ -13,6 +13,9 @@ import (
 	"google.golang.org/api/impersonate"
 	"google.golang.org/api/option"
 	raw "google.golang.org/api/storage/v1"
+	htransport "google.golang.org/api/transport/http"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // Options are what the parameters of a bucket's URL say. What is left empty comes from the environment, as
@@ -126,9 +129,6 @@ func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host)
 func (o Options) service(ctx context.Context) (*raw.Service, error) {
 	opts := []option.ClientOption{option.WithUserAgent("shardcat")}
 	base, emulator := o.endpoint()
-	if base != "" {
-		opts = append(opts, option.WithEndpoint(base+"/storage/v1/"))
-	}
 	switch {
 	case o.Impersonate != "":
 		source, err := impersonate.CredentialsTokenSource(ctx, impersonate.CredentialsConfig{
@@ -142,9 +142,15 @@ func (o Options) service(ctx context.Context) (*raw.Service, error) {
 	default:
 		opts = append(opts, option.WithScopes(raw.DevstorageReadWriteScope))
 	}
-	service, err := raw.NewService(ctx, opts...)
+	client, _, err := htransport.NewClient(ctx, opts...)
 	if err != nil {
 		return nil, &credentialsError{err}
 	}
-	return service, nil
+	// The library's own would follow redirects, and send its token along.
+	client.Transport, client.CheckRedirect = &storehttp.Transport{Base: client.Transport}, storehttp.Stay
+	to := []option.ClientOption{option.WithHTTPClient(client)}
+	if base != "" {
+		to = append(to, option.WithEndpoint(base+"/storage/v1/"))
+	}
+	return raw.NewService(ctx, to...)
 }

@@ -30,7 +30,7 @@ func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.Re
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin string) (answer.Download, error) {
+func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
 	if err := b.check(ctx, "read", key); err != nil {
 		return answer.Download{}, err
 	}
@@ -41,8 +41,8 @@ func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin stri
 	if b.opts.UserProject != "" {
 		call.UserProject(b.opts.UserProject)
 	}
-	if pin != "" {
-		call.IfGenerationMatch(generation(pin))
+	if opts.IfMatch != "" {
+		call.IfGenerationMatch(generation(opts.IfMatch))
 	}
 	out, err := call.Download()
 	if err != nil {

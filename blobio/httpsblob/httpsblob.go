@@ -29,6 +29,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storehttp"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -67,7 +68,7 @@ func newClient() *http.Client {
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = 2, 50*time.Millisecond, 500*time.Millisecond
 	c.CheckRetry = retryDial
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	c.HTTPClient = &http.Client{CheckRedirect: stay, Transport: &http.Transport{
+	c.HTTPClient = &http.Client{CheckRedirect: storehttp.Stay, Transport: &http.Transport{
 		DialContext:           dialer.DialContext,
 		DisableCompression:    true,
 		ForceAttemptHTTP2:     true,
@@ -77,12 +78,9 @@ func newClient() *http.Client {
 		ResponseHeaderTimeout: blobio.DefaultRetry.Stall,
 	}}
 	outer := c.StandardClient()
-	outer.CheckRedirect = stay // both clients would follow
+	outer.CheckRedirect = storehttp.Stay // both clients would follow
 	return outer
 }
-
-// stay follows no redirect.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // errMetadata is the cause of a refused connection.
 var errMetadata = errors.New("address of a metadata service")
@@ -170,8 +168,8 @@ func refusal(resp *http.Response) error {
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin string) (answer.Download, error) {
-	resp, err := b.do(ctx, http.MethodGet, key, span.Header(), pin)
+func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
+	resp, err := b.do(ctx, http.MethodGet, key, span.Header(), opts.IfMatch)
 	if err != nil {
 		return answer.Download{}, err
 	}

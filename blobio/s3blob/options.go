@@ -20,6 +20,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // Options are what the parameters of a bucket's URL say. What is left empty comes from the environment and
@@ -238,6 +240,9 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, load...)
 	if err != nil {
 		return nil, err
+	}
+	if built, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own would follow redirects
+		cfg.HTTPClient = storehttp.Client(built.GetTransport())
 	}
 	o.assumeRole(&cfg)
 	if !o.Anonymous {

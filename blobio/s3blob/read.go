@@ -28,12 +28,12 @@ func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.Re
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, pin string) (answer.Download, error) {
+func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
 	if err := b.check(ctx, "read", key); err != nil {
 		return answer.Download{}, err
 	}
 	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key,
-		Range: optional(span.Header()), IfMatch: optional(pin), RequestPayer: b.payer()})
+		Range: optional(span.Header()), IfMatch: optional(opts.IfMatch), RequestPayer: b.payer()})
 	if err != nil {
 		return answer.Download{}, err
 	}

@@ -69,6 +69,9 @@ func Class(status int) error {
 	case http.StatusRequestTimeout, http.StatusTooEarly:
 		return blobio.ErrTransient
 	}
+	if status >= 300 && status < 400 {
+		return blobio.ErrDenied // redirects are not followed
+	}
 	if status >= 500 && status != http.StatusNotImplemented {
 		return blobio.ErrTransient
 	}

@@ -19,7 +19,7 @@ func TestClassOfStatus(t *testing.T) {
 	for status, want := range map[int]error{404: blobio.ErrNotFound, 410: blobio.ErrNotFound, 401: blobio.ErrDenied,
 		403: blobio.ErrDenied, 429: blobio.ErrThrottled, 503: blobio.ErrThrottled, 412: blobio.ErrExists,
 		409: blobio.ErrConflict, 416: blobio.ErrRange, 408: blobio.ErrTransient, 500: blobio.ErrTransient,
-		504: blobio.ErrTransient, 400: blobio.ErrUnknown, 501: blobio.ErrUnknown, 302: blobio.ErrUnknown} {
+		504: blobio.ErrTransient, 400: blobio.ErrUnknown, 501: blobio.ErrUnknown, 302: blobio.ErrDenied} {
 		if got := Class(status); got != want {
 			t.Errorf("%d: %v, want %v", status, got, want)
 		}

@@ -51,14 +51,16 @@ type Download struct {
 // Reader makes the reads of a driver from the store's own GET and HEAD. It checks each answer: that it begins
 // where it was asked to, that all of it comes, that it is of the object which the read is pinned to.
 type Reader struct {
-	// Get makes one GET. A non-empty pin is the ETag that the object must have, to be sent as a condition.
-	Get func(ctx context.Context, key string, s Span, pin string) (Download, error)
+	// Get makes one GET. A non-empty IfMatch is to be sent as a condition.
+	Get func(ctx context.Context, key string, s Span, opts blobio.ReadOptions) (Download, error)
 	// Head asks for an object without its content.
 	Head func(ctx context.Context, key string) (blobio.Info, error)
 	// Fail makes an error the driver's own, with its class. It sees blobio's sentinels too, and its own errors.
 	Fail func(ctx context.Context, op, key string, err error) error
 	// NoSuffix: the store can't be asked for the last bytes of an object whose size is not known.
 	NoSuffix bool
+	// NoConditions: Get makes up for conditions by a request of its own.
+	NoConditions bool
 }
 
 // ReadRange is blobio.BucketReader's.
@@ -75,7 +77,7 @@ func (r *Reader) ReadRange(ctx context.Context, key string, off int64, dst []byt
 	if off < 0 || end < off {
 		return 0, blobio.Info{}, r.Fail(ctx, op, key, blobio.ErrRange)
 	}
-	d, err := r.get(ctx, op, key, Span{off, int64(len(dst))}, opts.IfMatch)
+	d, err := r.get(ctx, op, key, Span{off, int64(len(dst))}, opts)
 	if err != nil {
 		return 0, d.Info, err
 	}
@@ -100,7 +102,7 @@ func (r *Reader) ReadSuffix(ctx context.Context, key string, n int64, opts blobi
 	if r.NoSuffix {
 		return r.suffixBySize(ctx, key, n, opts)
 	}
-	d, err := r.get(ctx, op, key, Span{-1, n}, opts.IfMatch)
+	d, err := r.get(ctx, op, key, Span{-1, n}, opts)
 	if errors.Is(err, blobio.ErrRange) { // an empty object has no last byte
 		info, err := r.head(ctx, op, key, opts)
 		return nil, info, err
@@ -119,7 +121,10 @@ func (r *Reader) suffixBySize(ctx context.Context, key string, n int64, opts blo
 		return nil, info, err
 	}
 	opts.Trace.Count(blobio.Counters{Heads: 1, Depth: 1})
-	d, err := r.get(ctx, op, key, Span{info.Size - n, n}, info.ETag)
+	if !r.NoConditions {
+		opts.IfMatch = info.ETag
+	}
+	d, err := r.get(ctx, op, key, Span{info.Size - n, n}, opts)
 	if err != nil {
 		return nil, d.Info, err
 	}
@@ -142,7 +147,7 @@ func (r *Reader) Open(ctx context.Context, key string, off int64, opts blobio.Re
 	if off < 0 {
 		return nil, blobio.Info{}, r.Fail(ctx, op, key, blobio.ErrRange)
 	}
-	d, err := r.get(ctx, op, key, Span{off, -1}, opts.IfMatch)
+	d, err := r.get(ctx, op, key, Span{off, -1}, opts)
 	if off > 0 && errors.Is(err, blobio.ErrRange) {
 		return r.openEnd(ctx, key, off, opts, err)
 	}
@@ -166,17 +171,17 @@ func (r *Reader) openEnd(ctx context.Context, key string, off int64, opts blobio
 }
 
 // get makes one GET and checks what the answer says of itself.
-func (r *Reader) get(ctx context.Context, op, key string, s Span, pin string) (Download, error) {
-	d, err := r.Get(ctx, key, s, pin)
+func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.ReadOptions) (Download, error) {
+	d, err := r.Get(ctx, key, s, opts)
 	if err != nil {
 		err = r.Fail(ctx, op, key, err)
-		if pin != "" && errors.Is(err, blobio.ErrExists) { // the condition did not hold
+		if opts.IfMatch != "" && errors.Is(err, blobio.ErrExists) { // the condition did not hold
 			err = r.Fail(ctx, op, key, blobio.ErrChanged)
 		}
 		return Download{}, err
 	}
 	switch at := s.begins(d.Info.Size); {
-	case pin != "" && d.Info.ETag != pin: // a store that does not look at the condition
+	case opts.IfMatch != "" && d.Info.ETag != opts.IfMatch: // a store that does not look at the condition
 		err = blobio.ErrChanged
 	case d.At != at:
 		err = fmt.Errorf("%w: asked for bytes from %d on, was sent bytes from %d on", blobio.ErrUnknown, at, d.At)

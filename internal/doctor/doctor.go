@@ -173,6 +173,14 @@ func (e *examination) mount(ctx context.Context, rawURL string) Finding {
 	rand.Read(id[:])
 	e.report.Location = location
 	e.prefix = strings.TrimSuffix(location, "/") + "/_doctor/" + hex.EncodeToString(id[:]) + "/"
+	limits, err := e.client.Limits(ctx, location)
+	switch {
+	case err != nil:
+		return wrong(err.Error(), "correct the URL or its options, see docs/object-stores.md")
+	case len(limits) > 0:
+		return Finding{Status: Warning, What: location + " by a driver without hooks: " + strings.Join(limits, "; "),
+			Do: "give cloudblob.FromBucket the hooks of the provider"}
+	}
 	return fine("%s", location)
 }
 

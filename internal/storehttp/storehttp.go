@@ -1,0 +1,74 @@
+// Package storehttp is the HTTP transport below the clients of object stores and catalogs. It keeps what their
+// libraries do unseen within bounds:
+//
+//   - A redirect to another host is refused, before a byte is sent there: libraries put tokens and signatures
+//     into requests below the layer that would strip them.
+//   - A read that is one request stays one request (Once): libraries that ask again for a broken body, out of
+//     sight of the layer that counts and paces attempts, are stopped at the second.
+package storehttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+)
+
+// ErrRedirect is matched by the error of a request that was redirected to another host.
+var ErrRedirect = errors.New("redirects to another host are not followed")
+
+// ErrSecondRequest is matched by the error of a request that a library made in a read of one request.
+var ErrSecondRequest = errors.New("a second request inside one read")
+
+// Transport is a RoundTripper around another one.
+type Transport struct {
+	// Base makes the requests; http.DefaultTransport if nil.
+	Base http.RoundTripper
+}
+
+type onceKey struct{}
+
+// Once gives a context in which one request may be made. The value rides in the context because the store's own
+// library lies between who calls Once and the transport.
+func Once(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onceKey{}, new(atomic.Int32))
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := check(req); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	base := t.Base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return base.RoundTrip(req)
+}
+
+func check(req *http.Request) error {
+	if from := req.Response; from != nil && from.Request != nil && !sameHost(req, from.Request) {
+		return fmt.Errorf("%w: %s sent to %s", ErrRedirect, from.Request.URL.Host, req.URL.Host)
+	}
+	if made, ok := req.Context().Value(onceKey{}).(*atomic.Int32); ok && made.Add(1) > 1 {
+		return ErrSecondRequest
+	}
+	return nil
+}
+
+// Client is an HTTP client over base that follows no redirect at all: what the store answered is seen above.
+func Client(base http.RoundTripper) *http.Client {
+	return &http.Client{Transport: &Transport{Base: base}, CheckRedirect: Stay}
+}
+
+// Stay follows no redirect.
+func Stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// sameHost also wants the same scheme: a redirect from https to http would show a token to everyone on the way.
+func sameHost(a, b *http.Request) bool {
+	return a.URL.Host == b.URL.Host && a.URL.Scheme == b.URL.Scheme
+}
