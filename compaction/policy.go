@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,7 +121,7 @@ func PolicyOf(properties map[string]string) (Policy, error) {
 	var p Policy
 	for key, text := range properties {
 		name, ok := strings.CutPrefix(key, PropertyPrefix)
-		if !ok {
+		if !ok || slices.Contains(ServiceSettings, name) {
 			continue
 		}
 		if err := p.Set(name, text); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,14 +19,23 @@ type SettingValue struct {
 	Source string `json:"source"`
 }
 
-// Values are all settings of a table's policy in the order of Settings: what its properties say, and the defaults.
-func Values(properties map[string]string) ([]SettingValue, error) {
+// CheckProperties checks all settings among a table's properties, those that only a service reads included: ErrPolicy.
+func CheckProperties(properties map[string]string) error {
 	if _, err := PolicyOf(properties); err != nil {
+		return err
+	}
+	_, err := upkeepOf(properties)
+	return err
+}
+
+// Values are all settings of a table's policy in the order of Settings and ServiceSettings: what its properties say, and the defaults.
+func Values(properties map[string]string) ([]SettingValue, error) {
+	if err := CheckProperties(properties); err != nil {
 		return nil, err
 	}
-	defaults := Policy{}.withDefaults()
-	out := make([]SettingValue, len(Settings))
-	for i, name := range Settings {
+	defaults, names := Policy{}.withDefaults(), slices.Concat(Settings, ServiceSettings)
+	out := make([]SettingValue, len(names))
+	for i, name := range names {
 		out[i] = SettingValue{Name: name, Value: defaults.text(name), Source: "default"}
 		if text, ok := properties[PropertyPrefix+name]; ok {
 			out[i].Value, out[i].Source = text, "table"
@@ -68,6 +78,14 @@ func (p Policy) text(name string) string {
 		return strconv.FormatBool(p.Tagged)
 	case "external":
 		return strconv.FormatBool(p.External)
+	case "schedule":
+		return DefaultEvery.String()
+	case "jitter":
+		return strconv.FormatFloat(DefaultJitter, 'g', -1, 64)
+	case "pause":
+		return "false"
+	case "expire":
+		return catalog.DefaultExpireAge.String()
 	}
 	return ""
 }
@@ -89,7 +107,7 @@ func SetPolicy(ctx context.Context, t *catalog.Table, settings map[string]string
 		}
 		set[key], properties[key] = value, value
 	}
-	if _, err := PolicyOf(properties); err != nil {
+	if err := CheckProperties(properties); err != nil {
 		return err
 	}
 	return t.SetProperties(ctx, set, remove)
@@ -98,7 +116,7 @@ func SetPolicy(ctx context.Context, t *catalog.Table, settings map[string]string
 // known refuses a name that is no setting.
 func (p *Policy) known(name string) error {
 	if p.withDefaults().text(name) == "" {
-		return fmt.Errorf("%w: no setting %q; there are %s", ErrPolicy, name, strings.Join(Settings, ", "))
+		return fmt.Errorf("%w: no setting %q; there are %s", ErrPolicy, name, strings.Join(slices.Concat(Settings, ServiceSettings), ", "))
 	}
 	return nil
 }

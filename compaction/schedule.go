@@ -1,0 +1,62 @@
+package compaction
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Schedule says when a table is looked at: at intervals, or at the times of a cron expression.
+type Schedule struct {
+	every time.Duration
+	cron  cron.Schedule
+	text  string
+}
+
+// DefaultEvery is how long a table is left alone after it was looked at.
+const DefaultEvery = 10 * time.Minute
+
+// MinEvery bounds how often a table is looked at: a plan reads its manifests.
+const MinEvery = time.Second
+
+// ParseSchedule reads an interval ("10m", "1d") or five fields of cron, with the time zone before them if it is not
+// UTC ("CRON_TZ=Europe/Berlin 0 3 * * *"). The empty text is DefaultEvery.
+func ParseSchedule(text string) (Schedule, error) {
+	if text == "" {
+		return Schedule{every: DefaultEvery, text: DefaultEvery.String()}, nil
+	}
+	if every, err := parseDuration(text); err == nil {
+		if every < MinEvery {
+			return Schedule{}, fmt.Errorf("%w: schedule %q: %s is the least", ErrPolicy, text, MinEvery)
+		}
+		return Schedule{every: every, text: text}, nil
+	}
+	times, err := cron.ParseStandard(inUTC(text))
+	if err != nil {
+		return Schedule{}, fmt.Errorf("%w: schedule %q: neither an interval like 10m nor five fields of cron", ErrPolicy, text)
+	}
+	return Schedule{cron: times, text: text}, nil
+}
+
+// inUTC names the time zone where the expression does not.
+func inUTC(text string) string {
+	if len(text) > 3 && (text[:3] == "TZ=" || len(text) > 8 && text[:8] == "CRON_TZ=") {
+		return text
+	}
+	return "CRON_TZ=UTC " + text
+}
+
+// Next is the first time after t.
+func (s Schedule) Next(t time.Time) time.Time {
+	if s.cron != nil {
+		return s.cron.Next(t)
+	}
+	if s.every == 0 {
+		return t.Add(DefaultEvery)
+	}
+	return t.Add(s.every)
+}
+
+// String is the text that ParseSchedule reads.
+func (s Schedule) String() string { return s.text }

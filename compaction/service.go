@@ -1,0 +1,287 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// ServiceOptions of NewService. The zero value is valid.
+type ServiceOptions struct {
+	// Workers is how many tables are worked on at the same time, 1 if 0.
+	Workers int
+	// Discover is how often the catalog is asked for its tables, a minute if 0.
+	Discover time.Duration
+	// Settings, if not nil, gives settings that go over those in a table's properties, by name.
+	Settings func(catalog.Name) map[string]string
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
+	// Log gets what happened, slog.Default if nil.
+	Log *slog.Logger
+	// Finished, if not nil, is told of every run.
+	Finished func(Run)
+}
+
+// Service keeps the tables of a catalog in shape: it looks at each by its own schedule, drops what its retention says, compacts
+// by its policy and expires its snapshots. Any number of services may run over one catalog: a race costs the loser work and
+// nothing else, see Execute.
+type Service struct {
+	cat *catalog.Catalog
+	o   ServiceOptions
+
+	mu     sync.Mutex
+	tables map[catalog.Name]*tended
+	// wake is written to when a worker may have something to do.
+	wake chan struct{}
+	// discovered is when the catalog was last asked for its tables.
+	discovered time.Time
+}
+
+// tended is a table as the service knows it.
+type tended struct {
+	status   TableStatus
+	schedule Schedule
+	// failures in a row: the delay grows with them.
+	failures int
+	seen     bool
+}
+
+// NewService makes a service; Run starts it.
+func NewService(c *catalog.Catalog, o ServiceOptions) *Service {
+	if o.Workers <= 0 {
+		o.Workers = 1
+	}
+	if o.Discover <= 0 {
+		o.Discover = time.Minute
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Service{cat: c, o: o, tables: map[catalog.Name]*tended{}, wake: make(chan struct{}, 1)}
+}
+
+// Run works until ctx is done, and returns when every table that was being worked on is left in order: a run under way is
+// cancelled, which leaves the table as before or as after it.
+func (s *Service) Run(ctx context.Context) error {
+	var workers sync.WaitGroup
+	jobs := make(chan catalog.Name)
+	for range s.o.Workers {
+		workers.Go(func() {
+			for name := range jobs {
+				s.tend(ctx, name)
+				s.poke()
+			}
+		})
+	}
+	defer workers.Wait()
+	defer close(jobs)
+	for next := time.Duration(0); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-time.After(next):
+		}
+		if err := s.discover(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.Warn("the catalog does not answer; tables that are known go on", "error", err)
+		}
+		next = s.dispatch(ctx, jobs)
+	}
+}
+
+func (s *Service) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// idle bounds how long nobody looks at the clock, which may have been set.
+const idle = 5 * time.Second
+
+// dispatch hands out every table that is due, the one with the longest wait first, and tells how long nothing will be.
+func (s *Service) dispatch(ctx context.Context, jobs chan<- catalog.Name) time.Duration {
+	for {
+		name, wait := s.due()
+		if wait > 0 {
+			return min(wait, idle)
+		}
+		select {
+		case <-ctx.Done():
+			return idle
+		case jobs <- name:
+		}
+	}
+}
+
+// due takes the most urgent table that is due and marks it as running; without one, it tells when the next will be. Urgency is
+// the time that a table has waited, and grows with its backlog: a table that waits long enough comes first whatever the others have.
+func (s *Service) due() (catalog.Name, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, wait := s.o.Now(), idle
+	var first *tended
+	for _, t := range s.tables {
+		if t.status.State == Running || t.status.State == Paused || t.status.State == Halted {
+			continue
+		}
+		if left := t.status.NextRun.Sub(now); left > 0 {
+			wait = min(wait, left)
+		} else if first == nil || t.urgency(now) > first.urgency(now) {
+			first = t
+		}
+	}
+	if first == nil {
+		return catalog.Name{}, max(wait, time.Millisecond)
+	}
+	first.status.State = Running
+	return first.status.Table, 0
+}
+
+// urgency is the wait in seconds, times one more than the number of shards in the backlog in hundreds.
+func (t *tended) urgency(now time.Time) float64 {
+	return (now.Sub(t.status.NextRun).Seconds() + 1) * (1 + float64(t.status.BacklogShards)/100)
+}
+
+// discover asks the catalog for its tables, if it is time to. A new table is due at once.
+func (s *Service) discover(ctx context.Context) error {
+	s.mu.Lock()
+	now := s.o.Now()
+	fresh := !s.discovered.IsZero() && now.Sub(s.discovered) < s.o.Discover && !now.Before(s.discovered)
+	s.mu.Unlock()
+	if fresh {
+		return nil
+	}
+	names, err := s.cat.AllTables(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discovered = now
+	for _, t := range s.tables {
+		t.seen = false
+	}
+	for _, name := range names {
+		t := s.tables[name]
+		if t == nil {
+			t = &tended{status: TableStatus{Table: name, State: Waiting, NextRun: now}}
+			s.tables[name] = t
+		}
+		t.seen = true
+	}
+	for name, t := range s.tables {
+		if !t.seen && t.status.State != Running {
+			delete(s.tables, name)
+		}
+	}
+	return nil
+}
+
+// maxBackoff bounds the delay after failures; minBackoff is the first one.
+const minBackoff, maxBackoff = time.Minute, time.Hour
+
+// tend runs over one table and plans its next run.
+func (s *Service) tend(ctx context.Context, name catalog.Name) {
+	run := Run{Table: name, Started: s.o.Now()}
+	look, err := s.work(ctx, name, &run)
+	run.Seconds = s.o.Now().Sub(run.Started).Seconds()
+	if err != nil {
+		run.Error = err.Error()
+	}
+	if ctx.Err() == nil && s.o.Finished != nil {
+		s.o.Finished(run)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[name]
+	if t == nil {
+		return
+	}
+	t.finish(look, run, err, s.o.Now())
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.o.Log.Error("compaction failed", "table", name, "state", t.status.State, "error", err, "next", t.status.NextRun)
+	case len(run.Results) > 0 || run.RowsExpired > 0 || run.SnapshotsExpired > 0:
+		s.o.Log.Info("compacted", "table", name, "groups", len(run.Results), "bytes_moved", run.BytesMoved,
+			"shards", look.shards, "snapshots_expired", run.SnapshotsExpired, "seconds", run.Seconds)
+	}
+}
+
+// finish books a run.
+func (t *tended) finish(look looked, run Run, err error, now time.Time) {
+	st := &t.status
+	st.Shards, st.Records, st.Bytes = look.shards, look.records, look.bytes
+	st.BacklogShards, st.BacklogBytes, st.Groups, st.Schedule = look.backlogShards, look.backlogBytes, look.groups, look.schedule.String()
+	t.schedule = look.schedule
+	st.History = append(st.History, run)
+	if n := len(st.History) - keptRuns; n > 0 {
+		st.History = append([]Run(nil), st.History[n:]...)
+	}
+	st.Problem, st.Remedy = "", ""
+	if err == nil {
+		t.failures = 0
+		st.State = Waiting
+		st.NextRun = jittered(t.schedule.Next(now), now, look.jitter)
+		if look.paused {
+			st.State = Paused
+		}
+		return
+	}
+	t.failures++
+	st.Problem, st.Remedy = err.Error(), remedyOf(st.Table, err)
+	st.State, st.NextRun = Failing, now.Add(min(minBackoff<<min(t.failures-1, 10), maxBackoff))
+	if halts(err) {
+		st.State = Halted
+	}
+}
+
+// jittered moves a time away from now by up to a share of the distance, so that tables don't all run at once.
+func jittered(next, now time.Time, share float64) time.Time {
+	return next.Add(time.Duration(rand.Float64() * share * float64(next.Sub(now))))
+}
+
+// RunNow makes a table due, whatever its schedule, a pause or a halt say.
+func (s *Service) RunNow(name catalog.Name) error {
+	return s.change(name, func(t *tended) {
+		t.status.State, t.status.NextRun = Waiting, s.o.Now()
+	})
+}
+
+// Pause keeps a table from being worked on until Resume, in this process; the table's setting "pause" does so everywhere.
+func (s *Service) Pause(name catalog.Name) error {
+	return s.change(name, func(t *tended) { t.status.State = Paused })
+}
+
+// Resume ends a pause or a halt; the table is due at once.
+func (s *Service) Resume(name catalog.Name) error { return s.RunNow(name) }
+
+// ErrBusy: the table is being worked on.
+var ErrBusy = errors.New("the table is being worked on")
+
+func (s *Service) change(name catalog.Name, do func(*tended)) error {
+	s.mu.Lock()
+	t := s.tables[name]
+	err := error(nil)
+	switch {
+	case t == nil:
+		err = fmt.Errorf("table %s: %w", name, catalog.ErrNotFound)
+	case t.status.State == Running:
+		err = fmt.Errorf("table %s: %w", name, ErrBusy)
+	default:
+		do(t)
+	}
+	s.mu.Unlock()
+	s.poke()
+	return err
+}

@@ -1,0 +1,186 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// serve runs a service until it is stopped; runs are told on the channel.
+func serve(t *testing.T, c *catalog.Catalog, o ServiceOptions) (*Service, <-chan Run, func()) {
+	t.Helper()
+	runs := make(chan Run, 100)
+	o.Finished = func(r Run) { runs <- r }
+	s := NewService(c, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	stop := func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the service ended with %v", err)
+		}
+	}
+	return s, runs, stop
+}
+
+func await(t *testing.T, runs <-chan Run, n int) (out []Run) {
+	t.Helper()
+	for range n {
+		select {
+		case r := <-runs:
+			out = append(out, r)
+		case <-time.After(time.Minute):
+			t.Fatalf("%d of %d runs within a minute", len(out), n)
+		}
+	}
+	return out
+}
+
+// statusOf waits until a table is no longer being worked on.
+func statusOf(t *testing.T, s *Service, name catalog.Name) TableStatus {
+	t.Helper()
+	for range 6000 {
+		for _, st := range s.Status() {
+			if st.Table == name && st.State != Running {
+				return st
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s is running for ever", name)
+	return TableStatus{}
+}
+
+func TestServiceKeepsEveryTableInShape(t *testing.T) {
+	g := newGround(t)
+	c := g.open(nil)
+	var names []catalog.Name
+	for i := range 3 {
+		name := catalog.Name{Namespace: "default", Table: fmt.Sprint("t", i)}
+		tbl, err := c.Create(ctx, name, catalog.CreateOptions{Schema: fields(), CreateNamespace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, tbl, 4)
+		names = append(names, name)
+	}
+	// One of them has a policy that can't be meant; the others must not suffer.
+	bad, err := c.Load(ctx, names[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bad.SetProperties(ctx, map[string]string{PropertyPrefix + "min-inputs": "one"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, runs, stop := serve(t, c, ServiceOptions{Workers: 2})
+	defer stop()
+	await(t, runs, 3)
+	for i, name := range names {
+		st := statusOf(t, s, name)
+		if i == 1 {
+			if st.State != Failing || !strings.Contains(st.Problem, "min-inputs") || st.Remedy == "" || !st.NextRun.After(time.Now()) {
+				t.Errorf("%s: %+v", name, st)
+			}
+			continue
+		}
+		if st.State != Waiting || st.Shards != 1 || st.Records != 40 || st.BacklogShards != 0 || len(st.History) != 1 || st.History[0].Results[0].Inputs != 4 {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	if s.Halted() {
+		t.Error("a bad policy is no reason to halt")
+	}
+	// Mended and asked for, it runs at once.
+	if err := SetPolicy(ctx, bad, map[string]string{"min-inputs": ""}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RunNow(names[1]); err != nil {
+		t.Fatal(err)
+	}
+	await(t, runs, 1)
+	if st := statusOf(t, s, names[1]); st.State != Waiting || st.Shards != 1 || st.Problem != "" {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestPauseAndUnknownTables(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 3)
+	if err := SetPolicy(ctx, tbl, map[string]string{"pause": "true"}); err != nil {
+		t.Fatal(err)
+	}
+	s, runs, stop := serve(t, tbl.Catalog(), ServiceOptions{})
+	defer stop()
+	await(t, runs, 1)
+	if st := statusOf(t, s, name); st.State != Paused || st.Shards != 3 || st.BacklogShards != 3 {
+		t.Errorf("%+v", st)
+	}
+	if err := s.RunNow(catalog.Name{Namespace: "default", Table: "nobody"}); !errors.Is(err, catalog.ErrNotFound) {
+		t.Errorf("a table that is not there: %v", err)
+	}
+}
+
+// Two services over one catalog: whoever loses a race loses work, never rows.
+func TestTwoServices(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 8)
+	before := contents(t, tbl)
+	one, runsOne, stopOne := serve(t, g.open(nil), ServiceOptions{})
+	two, runsTwo, stopTwo := serve(t, g.open(nil), ServiceOptions{})
+	await(t, runsOne, 1)
+	await(t, runsTwo, 1)
+	for _, s := range []*Service{one, two} {
+		if st := statusOf(t, s, name); st.State == Halted {
+			t.Errorf("halted: %s", st.Problem)
+		}
+	}
+	stopOne()
+	stopTwo()
+	after := g.load(nil)
+	if got := contents(t, after); fmt.Sprint(got) != fmt.Sprint(before) || after.Describe().Shards != 1 {
+		t.Errorf("%d rows became %d, in %d shards", len(before), len(got), after.Describe().Shards)
+	}
+}
+
+func TestSchedules(t *testing.T) {
+	at := time.Date(2024, 3, 30, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"":                                   "2024-03-30T12:10:00Z",
+		"90s":                                "2024-03-30T12:01:30Z",
+		"1d":                                 "2024-03-31T12:00:00Z",
+		"15 3 * * *":                         "2024-03-31T03:15:00Z",
+		"CRON_TZ=Europe/Berlin 15 3 * * *":   "2024-03-31T01:15:00Z", // the clocks have gone forward
+		"CRON_TZ=America/New_York 0 9 * * 1": "2024-04-01T13:00:00Z",
+	} {
+		s, err := ParseSchedule(text)
+		if err != nil || s.Next(at).UTC().Format(time.RFC3339) != want {
+			t.Errorf("%q: %s, %v; want %s", text, s.Next(at), err, want)
+		}
+	}
+	for _, text := range []string{"10ms", "often", "61 * * * *", "CRON_TZ=Nowhere/Land 0 0 * * *", "-5m"} {
+		if _, err := ParseSchedule(text); !errors.Is(err, ErrPolicy) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The table that has waited longest comes first, however large another's backlog is, once it has waited long enough.
+func TestNoTableStarves(t *testing.T) {
+	now := time.Now()
+	small := &tended{status: TableStatus{NextRun: now.Add(-time.Hour)}}
+	large := &tended{status: TableStatus{NextRun: now.Add(-time.Minute), BacklogShards: 1000}}
+	if small.urgency(now) <= large.urgency(now) {
+		t.Error("an hour's wait must weigh more than a backlog of 1,000 shards that waits for a minute")
+	}
+	if even := (&tended{status: TableStatus{NextRun: now.Add(-time.Minute)}}); even.urgency(now) >= large.urgency(now) {
+		t.Error("of two that waited alike, the larger backlog comes first")
+	}
+}

@@ -1,0 +1,106 @@
+package compaction
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// State is what a service does about a table.
+type State string
+
+// The states.
+const (
+	// Waiting for the next run.
+	Waiting State = "waiting"
+	Running State = "running"
+	// Failing: the last run failed; it is tried again after a delay that grows.
+	Failing State = "failing"
+	Paused  State = "paused"
+	// Halted: going on could do harm. A person must look, and resume.
+	Halted State = "halted"
+)
+
+// TableStatus is what a service knows of a table.
+type TableStatus struct {
+	Table   catalog.Name `json:"-"`
+	State   State        `json:"state"`
+	Shards  int64        `json:"shards"`
+	Records int64        `json:"records"`
+	Bytes   int64        `json:"bytes"`
+	// Groups, BacklogShards and BacklogBytes are what a plan would still compact.
+	Groups        int       `json:"groups"`
+	BacklogShards int64     `json:"backlog_shards"`
+	BacklogBytes  int64     `json:"backlog_bytes"`
+	Schedule      string    `json:"schedule"`
+	NextRun       time.Time `json:"next_run"`
+	// Problem is why the last run failed, Remedy the command that helps; both empty if it did not.
+	Problem string `json:"problem,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
+	// History are the last runs, the latest last.
+	History []Run `json:"history"`
+}
+
+// keptRuns is how many runs of a table are remembered.
+const keptRuns = 50
+
+// Run is one run over a table.
+type Run struct {
+	Table      catalog.Name `json:"-"`
+	Started    time.Time    `json:"started"`
+	Seconds    float64      `json:"seconds"`
+	Results    []Result     `json:"results"`
+	BytesMoved int64        `json:"bytes_moved"`
+	// Conflicts counts plans that another writer's commit made void.
+	Conflicts        int    `json:"conflicts,omitempty"`
+	RowsExpired      int64  `json:"rows_expired,omitempty"`
+	SnapshotsExpired int    `json:"snapshots_expired,omitempty"`
+	Error            string `json:"error,omitempty"`
+}
+
+// Status of all tables, by name.
+func (s *Service) Status() []TableStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]TableStatus, 0, len(s.tables))
+	for _, t := range s.tables {
+		st := t.status
+		st.History = slices.Clone(st.History)
+		out = append(out, st)
+	}
+	slices.SortFunc(out, func(a, b TableStatus) int { return cmp.Compare(a.Table.String(), b.Table.String()) })
+	return out
+}
+
+// Halted reports whether any table is halted.
+func (s *Service) Halted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tables {
+		if t.status.State == Halted {
+			return true
+		}
+	}
+	return false
+}
+
+// halts reports whether an error means that going on could do harm: rows that a merge changed, a vault that is another
+// table's, an input that can't be read.
+func halts(err error) bool {
+	return errors.Is(err, ErrContent) || errors.Is(err, catalog.ErrUnsafe) || errors.Is(err, corrupt.ErrCorrupt)
+}
+
+// remedyOf is the command that helps against an error.
+func remedyOf(name catalog.Name, err error) string {
+	switch {
+	case errors.Is(err, ErrPolicy):
+		return "shardcat policy show " + name.String()
+	case halts(err):
+		return "shardcat verify " + name.String()
+	}
+	return "shardcat compact " + name.String() + " --dry-run"
+}

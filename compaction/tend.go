@@ -1,0 +1,143 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// ServiceSettings are the settings that only a service reads; they stand beside those of the policy.
+var ServiceSettings = []string{"schedule", "jitter", "pause", "expire"}
+
+// upkeep is what the service settings of a table say.
+type upkeep struct {
+	schedule Schedule
+	jitter   float64
+	paused   bool
+	// expire is the age from which on snapshots expire, negative for never.
+	expire time.Duration
+}
+
+// DefaultJitter is the share by which the time between two runs varies.
+const DefaultJitter = 0.1
+
+func upkeepOf(properties map[string]string) (u upkeep, err error) {
+	u = upkeep{jitter: DefaultJitter, expire: catalog.DefaultExpireAge}
+	if u.schedule, err = ParseSchedule(properties[PropertyPrefix+"schedule"]); err != nil {
+		return u, err
+	}
+	for _, name := range ServiceSettings[1:] {
+		text, ok := properties[PropertyPrefix+name]
+		if !ok {
+			continue
+		}
+		if err := u.set(name, text); err != nil {
+			return u, fmt.Errorf("%w: %s %q: %w", ErrPolicy, name, text, err)
+		}
+	}
+	return u, nil
+}
+
+func (u *upkeep) set(name, text string) (err error) {
+	switch name {
+	case "jitter":
+		if u.jitter, err = strconv.ParseFloat(text, 64); err == nil && !(u.jitter >= 0 && u.jitter <= 1) {
+			err = errors.New("want a share from 0 to 1")
+		}
+	case "pause":
+		u.paused, err = strconv.ParseBool(text)
+	case "expire":
+		if text == "never" {
+			u.expire = -1
+			return nil
+		}
+		u.expire, err = parseDuration(text)
+	}
+	return err
+}
+
+// looked is what a run found.
+type looked struct {
+	upkeep
+	shards, records, bytes      int64
+	groups                      int
+	backlogShards, backlogBytes int64
+}
+
+// work does everything that is due for a table.
+func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look looked, err error) {
+	t, err := s.cat.Load(ctx, name)
+	if err != nil {
+		return look, err
+	}
+	properties := maps.Clone(t.Properties())
+	if s.o.Settings != nil {
+		for setting, value := range s.o.Settings(name) {
+			properties[PropertyPrefix+setting] = value
+		}
+	}
+	if look.upkeep, err = upkeepOf(properties); err != nil {
+		return look, err
+	}
+	policy, err := PolicyOf(properties)
+	if err != nil {
+		return look, err
+	}
+	if !look.paused {
+		err = keep(ctx, t, policy, look.upkeep, s.o.Now(), run)
+	}
+	return look, errors.Join(err, look.measure(ctx, t, policy))
+}
+
+// keep drops what retention says, compacts and expires.
+func keep(ctx context.Context, t *catalog.Table, policy Policy, u upkeep, now time.Time, run *Run) error {
+	age, err := t.Retention()
+	if err != nil {
+		return err
+	}
+	if age > 0 {
+		dropped, err := t.ApplyRetention(ctx, catalog.DeleteOptions{})
+		if err != nil {
+			return fmt.Errorf("retention: %w", err)
+		}
+		run.RowsExpired = dropped.Rows
+	}
+	report, err := Compact(ctx, t, policy, Options{})
+	run.Results, run.BytesMoved, run.Conflicts = report.Results, report.BytesMoved, report.Lost
+	if err != nil {
+		return err
+	}
+	if u.expire < 0 {
+		return nil
+	}
+	plan, err := t.PlanExpire(catalog.ExpireOptions{OlderThan: now.Add(-u.expire)})
+	if err != nil || len(plan.Snapshots) == 0 {
+		return err
+	}
+	if err := plan.Execute(ctx); err != nil {
+		return fmt.Errorf("expire: %w", err)
+	}
+	run.SnapshotsExpired = len(plan.Snapshots)
+	return nil
+}
+
+// measure takes down the table's size and what is still to do.
+func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy) error {
+	d := t.Describe()
+	l.shards, l.records, l.bytes = d.Shards, d.Records, d.DataBytes
+	plan, err := NewPlan(ctx, t, policy)
+	if err != nil {
+		return err
+	}
+	l.groups = len(plan.Groups)
+	for i := range plan.Groups {
+		l.backlogShards += int64(len(plan.Groups[i].Inputs))
+		l.backlogBytes += plan.Groups[i].Bytes
+	}
+	return nil
+}
