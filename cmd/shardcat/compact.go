@@ -44,6 +44,7 @@ func (a *app) compactCommand() *cobra.Command {
 	}
 	policy.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "every table of the catalog")
+	cmd.Flags().Bool("once", true, "one round, and end, as compact always does; serve goes on")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan only")
 	cmd.Flags().BoolVar(&check, "check", false, "read the rows of inputs and output, and commit only if they are equal")
 	return cmd

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/console"
+)
+
+// serveTokenEnv names the variable that holds the token for actions.
+const serveTokenEnv = "SHARDCAT_SERVE_TOKEN"
+
+// defaultListen is loopback: who may connect may look.
+const defaultListen = "127.0.0.1:8099"
+
+func (a *app) serveCommand() *cobra.Command {
+	var listen string
+	var workers int
+	var profile bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Keep all tables in shape by their schedules, with a page, metrics and probes",
+		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
+			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
+			serveTokenEnv + "; without one it is read-only. Ends on SIGTERM with every table in order.",
+		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4",
+		Args:    exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if workers < 1 {
+				return usagef("invalid argument %d for --workers: 1 or more", workers)
+			}
+			return a.serve(cmd.Context(), listen, workers, profile)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", defaultListen, "address of the page; port 0 takes any that is free")
+	cmd.Flags().IntVar(&workers, "workers", 1, "tables that are worked on at the same time")
+	cmd.Flags().BoolVar(&profile, "pprof", false, "serve net/http/pprof below /debug/pprof/")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, listen string, workers int, profile bool) error {
+	tables, err := a.openTables(ctx)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", listen, err)
+	}
+	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	metrics := console.NewMetrics()
+	service := compaction.NewService(tables, compaction.ServiceOptions{Workers: workers, Log: log, Finished: metrics.Finished})
+	server := &http.Server{
+		Handler:           console.New(tables, service, metrics, console.Options{Token: os.Getenv(serveTokenEnv), Profile: profile, Log: log}),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	if err := a.printServing(listener.Addr().String()); err != nil {
+		listener.Close()
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return service.Run(ctx) })
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+		defer cancel()
+		return server.Shutdown(grace)
+	})
+	return group.Wait()
+}
+
+// shutdownGrace is how long answers that are under way may take once the server is told to end.
+const shutdownGrace = 10 * time.Second
+
+// printServing tells where the server listens.
+func (a *app) printServing(address string) error {
+	if a.json {
+		return a.printJSON(map[string]string{"address": address, "url": "http://" + address + "/"})
+	}
+	a.printf("listening on http://%s/\n", address)
+	return nil
+}

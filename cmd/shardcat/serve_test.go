@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestServe starts the service as a person would, sees it compact, and ends it.
+func TestServe(t *testing.T) {
+	dir := t.TempDir()
+	at := []string{"--catalog", "sqlite:" + filepath.Join(dir, "catalog.db"), "--warehouse", filepath.Join(dir, "warehouse")}
+	for range 3 {
+		var out, errs bytes.Buffer
+		a := newApp(strings.NewReader(`{"a":1}`), &out, &errs)
+		if err := a.execute(t.Context(), append(at, "ingest", "t", "-", "--create", "--format", "ndjson")); err != nil {
+			t.Fatalf("%v: %s", err, errs.String())
+		}
+		a.finish(t.Context(), nil)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		a := newApp(strings.NewReader(""), w, io.Discard)
+		done <- a.finish(ctx, a.execute(ctx, append(at, "serve", "--listen", "127.0.0.1:0", "--json")))
+	}()
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at1 struct{ Address, URL string }
+	if err := json.Unmarshal(line, &at1); err != nil || at1.Address == "" {
+		t.Fatalf("%s: %v", line, err)
+	}
+	compacted := false
+	for range 600 {
+		var tables []struct {
+			Table  string
+			State  string
+			Shards int
+		}
+		answer, err := http.Get(at1.URL + "api/tables")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = json.NewDecoder(answer.Body).Decode(&tables)
+		answer.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compacted = len(tables) == 1 && tables[0].State == "waiting" && tables[0].Shards == 1; compacted {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !compacted {
+		t.Error("the table was not compacted within 30 s")
+	}
+	stop()
+	if code := <-done; code != exitDone {
+		t.Errorf("ended with %d", code)
+	}
+}

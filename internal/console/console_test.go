@@ -1,0 +1,260 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+const token = "open sesame"
+
+type source struct {
+	schema *schema.Schema
+	json   string
+}
+
+func (s *source) Schema() *schema.Schema { return s.schema }
+
+func (s *source) Next(context.Context) (arrow.RecordBatch, error) {
+	if s.json == "" {
+		return nil, io.EOF
+	}
+	b, _, err := array.RecordFromJSON(memory.DefaultAllocator, arrowtype.Schema(s.schema), strings.NewReader(s.json))
+	s.json = ""
+	return b, err
+}
+
+// ground is a server over a catalog with one table of three shards, and the service that has looked at it.
+type ground struct {
+	*httptest.Server
+	service *compaction.Service
+	table   *catalog.Table
+}
+
+func newGround(t *testing.T, o Options) *ground {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := catalog.Open(ctx, catalog.Options{
+		URI: "sqlite:" + filepath.Join(t.TempDir(), "catalog.db"), Warehouse: "mem://" + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")) + "/wh",
+		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &schema.Schema{Fields: []*schema.Node{{Name: "id", Basic: schema.Int64, Signed: true, Nullable: true}, {Name: "<b>", Basic: schema.String, Nullable: true}}}
+	s.Number()
+	tbl, err := c.Create(ctx, catalog.Name{Namespace: "default", Table: "t"}, catalog.CreateOptions{Schema: s, CreateNamespace: true,
+		Properties: map[string]string{compaction.PropertyPrefix + "pause": "true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		src := &source{s, fmt.Sprintf(`[{"id":%d,"<b>":"<script>alert(1)</script>"}]`, i)}
+		if _, err := tbl.Ingest(ctx, src, catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1+i, 0, 0, 0, 0, time.UTC)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metrics, looked := NewMetrics(), make(chan bool, 10)
+	service := compaction.NewService(c, compaction.ServiceOptions{Finished: func(r compaction.Run) { metrics.Finished(r); looked <- true }})
+	done := make(chan error)
+	go func() { done <- service.Run(ctx) }()
+	g := &ground{httptest.NewServer(New(c, service, metrics, o)), service, tbl}
+	t.Cleanup(func() {
+		g.Close()
+		cancel()
+		<-done
+		c.Close()
+	})
+	select {
+	case <-looked:
+	case <-time.After(time.Minute):
+		t.Fatal("no run within a minute")
+	}
+	for range 1000 {
+		if service.Status()[0].State != compaction.Running {
+			return g
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return g
+}
+
+// ask sends a request and does not follow where it leads.
+func (g *ground) ask(t *testing.T, method, path string, header map[string]string, body url.Values) (int, string, http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, g.URL+path, strings.NewReader(body.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for k, v := range header {
+		r.Header.Set(k, v)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text), answer.Header
+}
+
+func TestPagesShowWhatIs(t *testing.T) {
+	g := newGround(t, Options{})
+	code, text, header := g.ask(t, "GET", "/", nil, nil)
+	if code != 200 || !strings.Contains(text, "default.t") || !strings.Contains(text, "paused") || !strings.Contains(text, "3 shards,") {
+		t.Errorf("%d\n%s", code, text)
+	}
+	if csp := header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+		t.Errorf("content security policy %q", csp)
+	}
+	code, text, _ = g.ask(t, "GET", "/tables/default.t?where="+url.QueryEscape("id = 1"), nil, nil)
+	for _, want := range []string{"<rect class=\"s1\"", "concat", "bounds 2; 1 are left", "2024-01-03 00:00:00", "min-inputs", "Read-only"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page of the table (%d) lacks %q", code, want)
+		}
+	}
+	link := regexp.MustCompile(`/tables/default\.t/shard\?root=[^"]+`).FindString(text)
+	code, text, _ = g.ask(t, "GET", strings.ReplaceAll(link, "&amp;", "&"), nil, nil)
+	for _, want := range []string{"Where the bytes are", "&lt;b&gt;", "&lt;script&gt;alert(1)", "Int64"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page of the shard (%d) lacks %q:\n%s", code, want, text)
+		}
+	}
+	if strings.Contains(text, "<script>alert") || strings.Contains(text, "<b>") {
+		t.Error("values of the table became markup")
+	}
+	for path, want := range map[string]int{
+		"/tables/default.nobody": 404, "/tables/a.b.c.d e": 404, "/nothing": 404, "/healthz": 200, "/readyz": 200, "/assets/style.css": 200,
+		"/tables/default.t/shard?root=file:///etc/passwd": 404, "/debug/pprof/": 404, "/tables/default.t?page=99999999": 200,
+		"/tables/default.t?where=" + url.QueryEscape("id ="): 200,
+	} {
+		if code, _, _ := g.ask(t, "GET", strings.ReplaceAll(path, " ", "%20"), nil, nil); code != want {
+			t.Errorf("GET %s: %d, want %d", path, code, want)
+		}
+	}
+}
+
+func TestActionsNeedTheToken(t *testing.T) {
+	g := newGround(t, Options{Token: token})
+	bearer := map[string]string{"Authorization": "Bearer " + token}
+	for name, c := range map[string]struct {
+		header map[string]string
+		want   int
+	}{
+		"nothing":      {nil, 403},
+		"another":      {map[string]string{"Authorization": "Bearer open"}, 403},
+		"a bad cookie": {map[string]string{"Cookie": cookie + "=" + token}, 403},
+		"another site": {map[string]string{"Authorization": "Bearer " + token, "Sec-Fetch-Site": "cross-site"}, 403},
+		"the token":    {bearer, 303},
+	} {
+		if code, _, _ := g.ask(t, "POST", "/tables/default.t/pause", c.header, nil); code != c.want {
+			t.Errorf("%s: %d, want %d", name, code, c.want)
+		}
+	}
+	if code, _, _ := g.ask(t, "POST", "/tables/default.t/burn", bearer, nil); code != 404 {
+		t.Errorf("an action that there is not: %d", code)
+	}
+	if code, _, _ := g.ask(t, "GET", "/tables/default.t/run", bearer, nil); code != 405 {
+		t.Errorf("a GET changes something: %d", code)
+	}
+	if code, _, _ := g.ask(t, "POST", "/login", nil, url.Values{"token": {"open"}}); code != 403 {
+		t.Errorf("another token logs in: %d", code)
+	}
+	code, _, header := g.ask(t, "POST", "/login", nil, url.Values{"token": {token}})
+	set := header.Get("Set-Cookie")
+	if code != 303 || !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") || strings.Contains(set, token) {
+		t.Fatalf("login: %d, %q", code, set)
+	}
+	value, _, _ := strings.Cut(set, ";")
+	if code, _, _ := g.ask(t, "POST", "/tables/default.t/pause", map[string]string{"Cookie": value}, nil); code != 303 {
+		t.Errorf("the cookie of the login: %d", code)
+	}
+	if code, _, _ := g.ask(t, "POST", "/login", nil, url.Values{"token": {strings.Repeat("x", maxBody)}}); code != 403 {
+		t.Errorf("a huge body: %d", code)
+	}
+}
+
+// Without a token in the environment nobody can act, whatever they send.
+func TestReadOnlyWithoutToken(t *testing.T) {
+	g := newGround(t, Options{})
+	for _, bearer := range []string{"Bearer ", "Bearer x"} {
+		if code, _, _ := g.ask(t, "POST", "/tables/default.t/run", map[string]string{"Authorization": bearer}, nil); code != 403 {
+			t.Errorf("%q: %d", bearer, code)
+		}
+	}
+}
+
+func TestMetricsAreThoseOfTheDocs(t *testing.T) {
+	g := newGround(t, Options{})
+	_, text, _ := g.ask(t, "GET", "/metrics", nil, nil)
+	if !strings.Contains(text, `shardcat_backlog_shards{table="default.t"} 3`) || !strings.Contains(text, `shardcat_runs_total{result="ok",table="default.t"} 1`) {
+		t.Errorf("metrics:\n%s", text)
+	}
+	docs, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("`(shardcat_[a-z_]+)`").FindAllStringSubmatch(string(docs), -1) {
+		listed[m[1]] = true
+		// Counters of what has not happened yet show up with the first time.
+		if name := m[1]; !strings.Contains(text, name) && name != "shardcat_groups_total" {
+			t.Errorf("docs/operations.md names %s, which is not served", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (shardcat_[a-z_]+)`).FindAllStringSubmatch(text, -1) {
+		if !listed[m[1]] {
+			t.Errorf("%s is not in docs/operations.md", m[1])
+		}
+	}
+}
+
+// A page stays small whatever the table: the picture has so many bars, the list so many lines.
+func TestPictureOfManyShards(t *testing.T) {
+	lines := make([]shardLine, 100_000)
+	for i := range lines {
+		lines[i] = shardLine{created: int64(len(lines)-i) * 1e7, First: "x", Stripes: int64(i % 2000)}
+	}
+	lines = append(lines, shardLine{})
+	p := newPicture(lines)
+	total := 0
+	for _, b := range p.Bars {
+		if b.Height < 2 || b.Y+b.Height != barHeight {
+			t.Errorf("bar %+v", b)
+		}
+		total++
+	}
+	if total == 0 || total > bars || p.Unknown != 1 || p.Most < len(lines)/bars {
+		t.Errorf("%d bars, %d unknown, %d at most", total, p.Unknown, p.Most)
+	}
+	if empty := newPicture(nil); len(empty.Bars) != 0 {
+		t.Error("bars of nothing")
+	}
+}
