@@ -1,0 +1,342 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Subset says of which shards every byte is read. The zero value is all of them.
+type Subset struct {
+	// Part of Parts: the shards whose names fall into one of so many equal groups, so that as many runs with
+	// 1, 2, … read everything.
+	Part, Parts int
+	// Percent of the shards, chosen anew by every run.
+	Percent float64
+}
+
+// ParseSubset reads "1/10" or "5%"; the empty string is everything.
+func ParseSubset(text string) (s Subset, err error) {
+	if text == "" {
+		return s, nil
+	}
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
+		s.Percent, err = strconv.ParseFloat(percent, 64)
+		if err == nil && s.Percent > 0 && s.Percent <= 100 {
+			return s, nil
+		}
+	} else if part, parts, ok := strings.Cut(text, "/"); ok {
+		var first, second error
+		s.Part, first = strconv.Atoi(part)
+		s.Parts, second = strconv.Atoi(parts)
+		if errors.Join(first, second) == nil && s.Part >= 1 && s.Part <= s.Parts {
+			return s, nil
+		}
+	}
+	return Subset{}, fmt.Errorf("%w: %q: want a part like 1/10 or a share like 5%%", ErrInvalid, text)
+}
+
+func (s Subset) has(path string) bool {
+	switch {
+	case s.Parts > 0:
+		return int(xxh3.HashString(path)%uint64(s.Parts)) == s.Part-1
+	case s.Percent > 0:
+		return rand.Float64()*100 < s.Percent
+	}
+	return true
+}
+
+// VerifyOptions of Verify. The zero value reads everything.
+type VerifyOptions struct {
+	// Data says of which shards every byte is read. Of the others all metadata is, and each object they refer
+	// to must exist and be long enough.
+	Data Subset
+	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
+	Progress func(bytes int64)
+}
+
+// Verified is what a verification found.
+type Verified struct {
+	Table string `json:"table"`
+	OK    bool   `json:"ok"`
+	// Snapshots, Manifests and Shards were looked at, each once; of ShardsRead every byte was read.
+	Snapshots  int `json:"snapshots"`
+	Manifests  int `json:"manifests"`
+	Shards     int `json:"shards"`
+	ShardsRead int `json:"shards_read"`
+	// Objects of the shards, and Bytes of them that were checked; UnprotectedBytes of these could change without
+	// anything noticing.
+	Objects          int          `json:"objects"`
+	Bytes            int64        `json:"bytes"`
+	UnprotectedBytes int64        `json:"unprotected_bytes"`
+	Errors           []TableFault `json:"errors"`
+	Warnings         []string     `json:"warnings,omitempty"`
+}
+
+// FaultKind says where a fault lies, and so what can mend it.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	// FaultMetadata: a summary, manifest list or manifest. FaultEntry: an entry that says other things than its
+	// shard does. FaultLost: an object is missing or cut short. FaultShard: bytes of a shard are damaged, or its
+	// statistics lie.
+	FaultMetadata FaultKind = "metadata"
+	FaultEntry    FaultKind = "entry"
+	FaultLost     FaultKind = "lost"
+	FaultShard    FaultKind = "shard"
+)
+
+// TableFault is one thing that is wrong.
+type TableFault struct {
+	Kind FaultKind `json:"kind"`
+	// Shard is the root of the shard, empty where the fault is none of a shard's.
+	Shard string `json:"shard,omitempty"`
+	corrupt.Finding
+}
+
+// Verify checks a table from its metadata down: every retained snapshot, its manifest list and manifests against
+// what they count, every entry against its shard, and of every shard all metadata and that each range it refers to
+// exists; with Data also every byte. Faults are listed in the result; the error is for what could not be looked at.
+func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*Verified, error) {
+	v := &tableVerifier{table: t, o: o, out: &Verified{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
+	if err := v.metadata(ctx); err != nil {
+		return nil, err
+	}
+	if err := v.allShards(ctx); err != nil {
+		return nil, err
+	}
+	v.out.OK = len(v.out.Errors) == 0
+	slices.SortStableFunc(v.out.Errors, func(a, b TableFault) int {
+		return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Object, b.Object))
+	})
+	return v.out, nil
+}
+
+type tableVerifier struct {
+	table *Table
+	o     VerifyOptions
+
+	mu     sync.Mutex
+	out    *Verified
+	shards map[string]*manifest.Entry
+	// manifests that were read, by path, with what is live in them.
+	manifests map[string]counts
+}
+
+// counts sum up entries.
+type counts struct{ files, records, size, stored int64 }
+
+func (c *counts) add(e *manifest.Entry) {
+	c.files++
+	c.records += e.Records
+	c.size += e.RootBytes
+	c.stored += e.StoredBytes
+}
+
+func (v *tableVerifier) found(kind FaultKind, shard, object string, offset int64, format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.out.Errors = append(v.out.Errors, TableFault{Kind: kind, Shard: shard,
+		Finding: corrupt.Finding{Object: object, Offset: offset, What: fmt.Sprintf(format, args...)}})
+}
+
+// metadata goes through the snapshots.
+func (v *tableVerifier) metadata(ctx context.Context) error {
+	md := v.table.ice.Metadata()
+	for _, s := range md.Snapshots() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		v.out.Snapshots++
+		if err := v.snapshot(&s); err != nil {
+			return err
+		}
+	}
+	for name, ref := range md.Refs() {
+		if md.SnapshotByID(ref.SnapshotID) == nil {
+			v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "ref %s names snapshot %d, which is not there", name, ref.SnapshotID)
+		}
+	}
+	return nil
+}
+
+// unreadable takes damage and absence for a finding, anything else is an error: what can't be looked at now may be
+// whole.
+func (v *tableVerifier) unreadable(err error, kind FaultKind, shard, object string) error {
+	var damage *corrupt.Error
+	switch {
+	case errors.As(err, &damage):
+		v.found(kind, shard, cmp.Or(damage.Object, object), damage.Offset, "%s", damage.What)
+		return nil
+	case errors.Is(err, blobio.ErrNotFound):
+		v.found(FaultLost, shard, object, -1, "the object is missing")
+		return nil
+	case errors.Is(err, blobio.ErrRange):
+		v.found(FaultLost, shard, object, -1, "the object is shorter than what refers to it")
+		return nil
+	}
+	return err
+}
+
+// storeError tells an answer of the store from damage that a decoder found.
+func storeError(err error) bool {
+	return blobio.Class(err) != nil && !errors.Is(err, blobio.ErrNotFound)
+}
+
+func (v *tableVerifier) snapshot(s *table.Snapshot) error {
+	t := v.table
+	manifests, err := s.Manifests(t.fs)
+	if err != nil {
+		if storeError(err) {
+			return err
+		}
+		v.found(FaultMetadata, "", s.ManifestList, -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
+		return nil
+	}
+	var live counts
+	whole := true
+	for _, m := range manifests {
+		c, ok, err := v.manifest(m)
+		if err != nil {
+			return err
+		}
+		whole = whole && ok
+		live.files, live.records, live.size, live.stored = live.files+c.files, live.records+c.records, live.size+c.size, live.stored+c.stored
+	}
+	if whole {
+		v.summary(s, live)
+	}
+	return nil
+}
+
+// summary holds the totals of a snapshot against its entries.
+func (v *tableVerifier) summary(s *table.Snapshot, live counts) {
+	if s.Summary == nil {
+		v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "snapshot %d has no summary", s.SnapshotID)
+		return
+	}
+	for key, want := range map[string]int64{
+		"total-data-files": live.files, "total-records": live.records, "total-files-size": live.size,
+	} {
+		if got, err := strconv.ParseInt(s.Summary.Properties[key], 10, 64); err != nil || got != want {
+			v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "snapshot %d: its summary says %s = %q, its entries %d",
+				s.SnapshotID, key, s.Summary.Properties[key], want)
+		}
+	}
+}
+
+// manifest reads a manifest once and holds it against its line in the list.
+func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, err error) {
+	if c, known := v.manifests[m.FilePath()]; known {
+		return c, true, nil
+	}
+	t := v.table
+	v.out.Manifests++
+	entries, err := manifest.Entries(t.fs, m)
+	if err != nil {
+		if storeError(err) {
+			return live, false, err
+		}
+		v.found(FaultMetadata, "", m.FilePath(), -1, "the manifest can't be read: %v", err)
+		return live, false, nil
+	}
+	var added, existing, deleted int32
+	for _, e := range entries {
+		switch e.Status() {
+		case iceberg.EntryStatusDELETED:
+			deleted++
+			continue
+		case iceberg.EntryStatusADDED:
+			added++
+		default:
+			existing++
+		}
+		entry := manifest.EntryOfManifest(e)
+		live.add(entry)
+		v.shards[entry.Path] = entry
+	}
+	if added != m.AddedDataFiles() || existing != m.ExistingDataFiles() || deleted != m.DeletedDataFiles() {
+		v.found(FaultMetadata, "", m.FilePath(), -1, "it has %d added, %d existing and %d deleted entries; its list says %d, %d and %d",
+			added, existing, deleted, m.AddedDataFiles(), m.ExistingDataFiles(), m.DeletedDataFiles())
+	}
+	v.manifests[m.FilePath()] = live
+	return live, true, nil
+}
+
+// verifyShards is how many shards are looked at side by side.
+const verifyShards = 8
+
+func (v *tableVerifier) allShards(ctx context.Context) error {
+	paths := make([]string, 0, len(v.shards))
+	for path := range v.shards {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	objects := &objectSizes{known: map[string]int64{}}
+	return eachOf(ctx, v.table.cat.client, verifyShards, len(paths), func(ctx context.Context, client *blobio.Client, i int) error {
+		return v.shard(ctx, client, v.shards[paths[i]], objects)
+	})
+}
+
+// shard holds an entry against its shard, and the shard against what it refers to.
+func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, sizes *objectSizes) error {
+	v.count(func(out *Verified) { out.Shards++ })
+	if !e.IsShard() {
+		v.count(func(out *Verified) {
+			out.Warnings = append(out.Warnings, e.Path+": of format "+e.Format+", not looked into")
+		})
+		return nil
+	}
+	t := v.table
+	allow, err := t.Allowed()
+	if err != nil {
+		return err
+	}
+	if err := checkPlace(e.Path, allow); err != nil {
+		v.found(FaultEntry, e.Path, e.Path, -1, "%v", err)
+		return nil
+	}
+	intact, err := v.describe(ctx, client, e, allow, sizes)
+	if err != nil || !intact || !v.o.Data.has(e.Path) {
+		return err
+	}
+	r, err := verify.Shard(ctx, client, e.Path, verify.Options{Policy: urlresolve.Policy{Allow: allow}, Progress: v.o.Progress})
+	if err != nil {
+		return v.unreadable(err, FaultShard, e.Path, e.Path)
+	}
+	for _, f := range r.Errors {
+		v.found(FaultShard, e.Path, f.Object, f.Offset, "%s", f.What)
+	}
+	v.count(func(out *Verified) {
+		out.ShardsRead++
+		out.Bytes += r.Bytes
+		out.UnprotectedBytes += r.UnprotectedBytes
+		for _, w := range r.Warnings {
+			out.Warnings = append(out.Warnings, e.Path+": "+w)
+		}
+	})
+	return nil
+}
+
+func (v *tableVerifier) count(do func(*Verified)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	do(v.out)
+}

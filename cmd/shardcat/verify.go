@@ -1,0 +1,131 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var subset string
+	cmd := &cobra.Command{
+		Use:   "verify T",
+		Short: "Check a table from its metadata to every byte of its shards",
+		Long: `Check every retained snapshot, its manifests against what they count, every entry against its shard, and that
+each range a shard refers to exists; and read every byte of the shards, or of a part of them. Any fault exits 3.`,
+		Example: `  shardcat verify flights
+  shardcat verify flights --read-data-subset 1/10 --json`,
+		Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := catalog.ParseSubset(subset)
+			if err != nil {
+				return err
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			bar := a.bar("verify", "B", 0)
+			r, err := t.Verify(cmd.Context(), catalog.VerifyOptions{Data: data, Progress: bar.Add})
+			bar.Finish()
+			if err != nil {
+				return err
+			}
+			return a.printTableVerified(r)
+		},
+	}
+	cmd.Flags().StringVar(&subset, "read-data-subset", "", "read the data of a part of the shards only: 1/10 is the first of ten groups, 5% a random share (default: all)")
+	return cmd
+}
+
+func (a *app) printTableVerified(r *catalog.Verified) error {
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range r.Errors {
+			a.printFault(&f)
+		}
+		for _, w := range r.Warnings {
+			a.printf("note: %s\n", w)
+		}
+		verdict := "whole"
+		if !r.OK {
+			verdict = "damaged; repair mends what can be mended"
+		}
+		a.printf("%s: %s; %d snapshots, %d manifests, %d shards, %d of them read with %d bytes\n",
+			r.Table, verdict, r.Snapshots, r.Manifests, r.Shards, r.ShardsRead, r.Bytes)
+	}
+	if !r.OK {
+		return silently(exitCorrupt)
+	}
+	return nil
+}
+
+func (a *app) printFault(f *catalog.TableFault) {
+	if f.Offset < 0 {
+		a.printf("%s: %s: %s\n", f.Kind, f.Object, f.What)
+	} else {
+		a.printf("%s: %s at offset %d: %s\n", f.Kind, f.Object, f.Offset, f.What)
+	}
+}
+
+func (a *app) repairCommand() *cobra.Command {
+	var subset string
+	var o catalog.RepairOptions
+	cmd := &cobra.Command{
+		Use:   "repair T",
+		Short: "Mend what verify finds: entries, statistics, and with --accept-loss lost shards",
+		Long: `Verify a table and mend its current state, each shard in a snapshot of its own: an entry that says other things than
+its shard is made anew; a shard whose values can be read but whose statistics or other bytes are damaged is written
+again; a shard whose rows can't be read leaves the table with --accept-loss only. What is left exits 3.`,
+		Example: `  shardcat repair flights --dry-run
+  shardcat repair flights --accept-loss`,
+		Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := catalog.ParseSubset(subset)
+			if err != nil {
+				return err
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			o.Verify.Data = data
+			r, err := t.Repair(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return a.printRepaired(r)
+		},
+	}
+	cmd.Flags().StringVar(&subset, "read-data-subset", "", "read the data of a part of the shards only, as verify does (default: all)")
+	cmd.Flags().BoolVar(&o.AcceptLoss, "accept-loss", false, "drop shards whose rows can't be read any more (default: false)")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be done, and change nothing (default: false)")
+	return cmd
+}
+
+func (a *app) printRepaired(r *catalog.Repaired) error {
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		for _, x := range r.Repairs {
+			for _, f := range x.Faults {
+				a.printf("%s\n", f)
+			}
+			a.printf("  %s: %s (%d rows) %s\n", x.Action, x.Shard, x.Rows, x.Why)
+		}
+		for _, f := range r.Left {
+			a.printf("left: ")
+			a.printFault(&f)
+		}
+		a.printf("%s: %d shards looked after, %d faults left, %d rows lost\n", r.Table, len(r.Repairs), len(r.Left), r.RowsLost)
+	}
+	if !r.OK {
+		return silently(exitCorrupt)
+	}
+	return nil
+}
