@@ -195,7 +195,7 @@ func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) 
 		})
 	}
 	if err != nil {
-		w.abort()
+		w.abort(ctx)
 		j.Fail(ctx, objects())
 		return err
 	}
