@@ -127,6 +127,9 @@ func (t *Table) stage(c change) (*manifest.Staged, error) {
 // try sends one staged change until it is known what became of it: committed (found is the job's snapshot),
 // rejected (and why; the table is at its new state then), or neither (err).
 func (t *Table) try(ctx context.Context, staged *manifest.Staged, c change) (found *table.Snapshot, rejected, err error) {
+	if t.creation != nil {
+		return t.tryCreate(ctx, staged, c)
+	}
 	for send := 1; ; send++ {
 		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), staged.Requirements, staged.Updates)
 		// Whatever the answer was, what counts is what the table says.

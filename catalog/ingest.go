@@ -51,6 +51,7 @@ const DefaultShardRows = 4 << 20
 // Ingested is what an ingestion added.
 type Ingested struct {
 	*Committed
+	// Shards are the roots; none if the source had no records.
 	Shards []string `json:"shards"`
 	Rows   int64    `json:"rows"`
 	// Bytes stored, roots included.
@@ -67,14 +68,26 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	}
 	j, before, err := t.BeginJob(ctx, JobAppend, o.JobID, nil, t.outputsOf)
 	if before != nil || err != nil {
-		return &Ingested{Committed: before}, err
+		return &Ingested{Committed: before, Shards: []string{}}, err
 	}
 	w := newShardWriters(t, j, &o)
 	out, err := t.ingest(ctx, src, project, w)
-	if err != nil {
+	var lost *lostCreation
+	if errors.As(err, &lost) {
+		out, err = w.deliverTo(ctx, lost.winner)
+	}
+	if err != nil || lost != nil {
 		w.abort(ctx)
 		j.Fail(ctx, w.objects)
+		if t.creation != nil && !j.committing {
+			t.abandon(ctx)
+		}
+	}
+	if err != nil {
 		return nil, err
+	}
+	if lost != nil {
+		*t = *lost.winner
 	}
 	return out, nil
 }
@@ -85,7 +98,7 @@ func (t *Table) outputsOf(attempt string) []string {
 }
 
 func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*Ingested, error) {
-	out := &Ingested{}
+	out := &Ingested{Shards: []string{}}
 	types := arrowtype.Schema(t.schema.Shard)
 	for {
 		b, err := src.Next(ctx)
@@ -112,6 +125,11 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 	}
 	for _, e := range entries {
 		out.Shards, out.Bytes = append(out.Shards, e.Path), out.Bytes+e.StoredBytes
+	}
+	if len(entries) == 0 && t.creation != nil {
+		if err := w.job.createEmpty(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if len(entries) == 0 {
 		out.Committed = &Committed{SnapshotID: t.Head()}

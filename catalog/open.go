@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -36,6 +37,8 @@ type Options struct {
 	Client *blobio.Client
 	// Metadata reads and writes Iceberg's metadata, so that its requests are counted apart; one is made if nil.
 	Metadata *blobio.Client
+	// Access says what the catalog will be used for, ReadWrite if empty.
+	Access Access
 	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
 	CommitAttempts int
 	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests).
@@ -45,6 +48,18 @@ type Options struct {
 	// Log takes warnings, slog.Default() if nil.
 	Log *slog.Logger
 }
+
+// Access is what a catalog is opened for.
+type Access string
+
+const (
+	// ReadWrite makes what is missing of the catalog (its file, its tables).
+	ReadWrite Access = ""
+	// Existing is ReadWrite for a catalog that must be there: a missing one is ErrNotFound.
+	Existing Access = "existing"
+	// ReadOnly writes nothing: the file may lie on a medium that can't be written. A missing catalog is ErrNotFound.
+	ReadOnly Access = "read-only"
+)
 
 // DefaultCommitAttempts outlasts a handful of busy writers: with the pauses between them about ten seconds.
 const DefaultCommitAttempts = 25
@@ -57,11 +72,13 @@ type Catalog struct {
 	vault     string
 	client    *blobio.Client
 	metadata  *blobio.Client
-	opts      Options
-	closers   []func() error
+	// fs is the IO of tables.
+	fs      table.FSysF
+	opts    Options
+	closers []func() error
 }
 
-// Open opens a catalog; the SQLite file and its tables are made if they are not there. With a warehouse on an
+// Open opens a catalog; the SQLite file and its tables are made if they are not there, unless Access says otherwise. With a warehouse on an
 // object store a catalog must be named: an SQLite file in the current folder would be the only key to it.
 func Open(ctx context.Context, o Options) (*Catalog, error) {
 	c, err := prepare(ctx, o)
@@ -172,12 +189,13 @@ func (c *Catalog) connect(ctx context.Context) error {
 	if c.warehouse != "" {
 		props["warehouse"] = c.warehouse
 	}
-	ice, identity, closeIce, err := openIceberg(ctx, c.opts.URI, c.opts.Warehouse, props)
+	ice, identity, closeIce, err := openIceberg(ctx, c.opts, props)
 	if err != nil {
 		return err
 	}
 	c.closers = append(c.closers, closeIce)
 	store := &metadataStore{client: c.metadata, cache: newFileCache(cacheBytes)}
+	c.fs = store.fs
 	if tables, ok := ice.(*sqlTables); ok {
 		ice = tables.useIO(store.fs)
 	} else {

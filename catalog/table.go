@@ -22,6 +22,8 @@ type Table struct {
 	ice    *table.Table
 	fs     io.WriteFileIO
 	schema *manifest.TableSchema
+	// creation is not nil as long as the table is not in the catalog.
+	creation *creation
 }
 
 // Load loads a table by name; ErrNotFound names the closest tables there are.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,16 +20,17 @@ import (
 )
 
 // openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders.
-func openIceberg(ctx context.Context, uri, warehouse string, props iceberg.Properties) (
+func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
 	ice icecatalog.Catalog, identity string, closer func() error, err error,
 ) {
+	uri := o.URI
 	switch scheme, rest, _ := strings.Cut(uri, ":"); {
 	case scheme == "sqlite":
-		return openSQLite(rest, props)
+		return openSQLite(ctx, rest, o.Access, props)
 	case scheme == "postgres" || scheme == "postgresql":
-		return openPostgres(ctx, uri, props)
+		return openPostgres(ctx, uri, o.Access, props)
 	case isREST(uri):
-		return openREST(ctx, uri, warehouse, props)
+		return openREST(ctx, uri, o.Warehouse, props)
 	}
 	return nil, "", nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH, postgres://… or rest+http(s)://…",
 		ErrInvalid, redactURI(uri))
@@ -54,13 +56,22 @@ func redactURI(uri string) string {
 // synchronous=FULL makes a commit survive a power cut under WAL.
 const sqliteOptions = "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)&_txlock=immediate"
 
-func openSQLite(path string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
+func openSQLite(ctx context.Context, path string, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	if strings.ContainsAny(path, "?#") || path == "" {
 		return nil, "", nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH", ErrInvalid, "sqlite:"+path)
 	}
 	abs, err := filepath.Abs(strings.TrimPrefix(path, "//"))
 	if err != nil {
 		return nil, "", nil, err
+	}
+	if access != ReadWrite {
+		if _, err := os.Stat(abs); errors.Is(err, os.ErrNotExist) {
+			return nil, "", nil, fmt.Errorf("catalog sqlite:%s: %w; the first table makes it: shardcat ingest TABLE FILE --create",
+				abs, ErrNotFound)
+		}
+	}
+	if access == ReadOnly {
+		return readSQLite(ctx, abs, props)
 	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o777); err != nil {
 		return nil, "", nil, fmt.Errorf("catalog: %w", err)
@@ -69,10 +80,32 @@ func openSQLite(path string, props iceberg.Properties) (icecatalog.Catalog, stri
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("catalog %s: %w", abs, err)
 	}
-	return sqlCatalog(db, sqlcatalog.SQLite, "sqlite:"+abs, props)
+	return sqlCatalog(ctx, db, sqlcatalog.SQLite, "sqlite:"+abs, access, props)
 }
 
-func openPostgres(ctx context.Context, uri string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
+// readSQLite opens a file to read. Under WAL even a reader wants to write an index of the log beside the file. Where
+// it can't, and no log is there, nobody is writing and the file can be read as it lies; a log that is there holds
+// commits, which must not be passed over.
+func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
+	open := func(options string) (icecatalog.Catalog, string, func() error, error) {
+		db, err := sql.Open("sqlite", "file:"+abs+options)
+		if err != nil {
+			return nil, "", nil, fmt.Errorf("catalog %s: %w", abs, err)
+		}
+		return sqlCatalog(ctx, db, sqlcatalog.SQLite, "sqlite:"+abs, ReadOnly, props)
+	}
+	ice, identity, closer, err := open("?mode=ro&_pragma=busy_timeout(30000)")
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return ice, identity, closer, err
+	}
+	if log, statErr := os.Stat(abs + "-wal"); statErr == nil && log.Size() > 0 {
+		return nil, "", nil, fmt.Errorf("%w; beside it lies a log of commits that can only be read where %s can be written",
+			err, filepath.Dir(abs))
+	}
+	return open("?mode=ro&immutable=1")
+}
+
+func openPostgres(ctx context.Context, uri string, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	identity := redactURI(uri)
 	db, err := sql.Open("pgx", uri)
 	if err == nil {
@@ -81,18 +114,36 @@ func openPostgres(ctx context.Context, uri string, props iceberg.Properties) (ic
 	if err != nil { // the driver's error may repeat the URI
 		return nil, "", nil, fmt.Errorf("catalog %s: %s", identity, strings.ReplaceAll(err.Error(), uri, identity))
 	}
-	return sqlCatalog(db, sqlcatalog.Postgres, identity, props)
+	return sqlCatalog(ctx, db, sqlcatalog.Postgres, identity, access, props)
 }
 
-func sqlCatalog(db *sql.DB, dialect sqlcatalog.SupportedDialect, identity string, props iceberg.Properties) (
+// tablesThere asks for what every SQL catalog has.
+const tablesThere = "SELECT count(*) FROM iceberg_tables WHERE 1 = 0"
+
+func sqlCatalog(ctx context.Context, db *sql.DB, dialect sqlcatalog.SupportedDialect, identity string, access Access, props iceberg.Properties) (
 	icecatalog.Catalog, string, func() error, error,
 ) {
+	if access != ReadWrite {
+		props = maps.Clone(props)
+		props["init_catalog_tables"] = "false"
+		if _, err := db.ExecContext(ctx, tablesThere); err != nil {
+			return nil, "", nil, errors.Join(notACatalog(identity, err), db.Close())
+		}
+	}
 	ice, err := sqlcatalog.NewCatalog(CatalogName, db, dialect, props)
 	if err != nil {
 		return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", identity, err), db.Close())
 	}
 	tables := newSQLTables(context.Background(), ice, db, dialect)
 	return tables, identity, func() error { return errors.Join(ice.Close(), db.Close()) }, nil
+}
+
+// notACatalog tells a database that holds no catalog from one that can't be asked.
+func notACatalog(identity string, err error) error {
+	if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "does not exist") {
+		return fmt.Errorf("catalog %s: %w: the database has no tables of an Iceberg catalog", identity, ErrNotFound)
+	}
+	return fmt.Errorf("catalog %s: %w", identity, err)
 }
 
 // openREST takes credentials from the environment: SHARDCAT_REST_TOKEN (a bearer token) or

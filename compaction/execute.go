@@ -181,7 +181,7 @@ const maxReplans = 3
 // catalog.ErrConflict; the groups done before it stand. A group that fails for another reason does not keep the others from
 // being done: the error is ErrGroups then, with the first one's reason.
 func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*Report, error) {
-	report := &Report{}
+	report := &Report{Results: []Result{}}
 	for n := 0; ; n++ {
 		plan, err := NewPlan(ctx, t, policy)
 		if err != nil {

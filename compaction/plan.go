@@ -77,7 +77,7 @@ func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error
 	}
 	p := planner{
 		policy: policy.withDefaults(), vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{},
-		plan: &Plan{SnapshotID: t.Head(), Left: map[string]int{}}, fields: len(t.Schema().Fields),
+		plan: &Plan{SnapshotID: t.Head(), Groups: []Group{}, Left: map[string]int{}}, fields: len(t.Schema().Fields),
 	}
 	var err error
 	if p.unmergeable, err = unmergeable(t); err != nil {

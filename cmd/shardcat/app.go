@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
@@ -17,8 +15,9 @@ import (
 
 // app is one run of the command: its streams, its global flags and what was opened on the way.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
+	stdin  io.Reader
+	stdout *output
+	stderr io.Writer
 
 	// The global flags; see addGlobalFlags.
 	catalogURI, warehouse, vault, configFile string
@@ -32,10 +31,12 @@ type app struct {
 	config *config
 	client *blobio.Client
 	tables *catalog.Catalog
+	// command is the path of the command that was asked for.
+	command string
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{stdin: stdin, stdout: stdout, stderr: stderr, client: blobio.NewClient()}
+	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, client: blobio.NewClient(), command: "shardcat"}
 }
 
 // execute runs a command line.
@@ -45,7 +46,10 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	return root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	a.command = cmd.CommandPath()
+	a.json = a.json || err != nil && slices.Contains(args, "--json") // flags behind a bad one were not read
+	return err
 }
 
 // finish closes what was opened, prints counters and the error, and returns the exit code.
@@ -65,11 +69,11 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if closeErr := a.client.Close(); closeErr != nil && err == nil {
 		err, code = closeErr, exitFailed
 	}
+	if a.stdout.err != nil && (err == nil || errors.Is(err, errSilent)) {
+		err, code = fmt.Errorf("write to standard output: %w", a.stdout.err), exitFailed
+	}
 	if err != nil && !errors.Is(err, errSilent) {
-		fmt.Fprintln(a.stderr, "shardcat: "+oneLine(err))
-		if code == exitUsage {
-			fmt.Fprintln(a.stderr, "see: shardcat --help")
-		}
+		a.printError(err, code)
 	}
 	return code
 }
@@ -80,35 +84,21 @@ var errSilent = errors.New("already reported")
 // silently ends a command with a code and no further words.
 func silently(code int) error { return exitError{code, errSilent} }
 
-// openTables opens the catalog that the flags name, once.
+// openTables opens the catalog that the flags name to change it; what is missing of it is made.
 func (a *app) openTables(ctx context.Context) (*catalog.Catalog, error) {
+	return a.openCatalog(ctx, catalog.ReadWrite)
+}
+
+// openCatalog opens the catalog that the flags name, once in a run.
+func (a *app) openCatalog(ctx context.Context, access catalog.Access) (*catalog.Catalog, error) {
 	if a.tables != nil {
 		return a.tables, nil
 	}
 	tables, err := catalog.Open(ctx, catalog.Options{
-		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client,
+		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client, Access: access,
 	})
 	a.tables = tables
 	return tables, err
-}
-
-// printJSON writes one JSON document to stdout.
-func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetEscapeHTML(false)
-	if a.stdoutIsTerminal() {
-		e.SetIndent("", "  ")
-	}
-	return e.Encode(v)
-}
-
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
-
-func (a *app) stdoutIsTerminal() bool { return isTerminal(a.stdout) }
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // addGlobalFlags declares the flags that every command has.

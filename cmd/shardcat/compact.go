@@ -114,7 +114,7 @@ func (a *app) compactNamed(ctx context.Context, tables *catalog.Catalog, name ca
 }
 
 func (a *app) compactTable(ctx context.Context, t *catalog.Table, f *policyFlags, dryRun, check bool) (*compacted, error) {
-	p, err := f.policy(t)
+	p, err := f.policy(a.config, t)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (a *app) compactTable(ctx context.Context, t *catalog.Table, f *policyFlags
 		if err != nil {
 			return nil, err
 		}
-		done.Report = &compaction.Report{Plan: plan, ShardsBefore: plan.Shards, ShardsAfter: plan.Shards}
+		done.Report = &compaction.Report{Plan: plan, Results: []compaction.Result{}, ShardsBefore: plan.Shards, ShardsAfter: plan.Shards}
 		return done, nil
 	}
 	bar, before := a.bar("compact", "groups", 0), 0

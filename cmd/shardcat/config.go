@@ -1,48 +1,158 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/nearest"
 )
 
 // config is the file given by --config: the global flags by their names, and policies by table.
 type config struct {
-	Catalog   string                       `yaml:"catalog"`
-	Warehouse string                       `yaml:"warehouse"`
-	Vault     string                       `yaml:"vault"`
-	Progress  string                       `yaml:"progress"`
-	CacheDir  string                       `yaml:"cache-dir"`
-	Tables    map[string]map[string]string `yaml:"tables"`
+	// tables are settings of policies, by the full name of a table.
+	tables map[string]map[string]string
 }
 
-// loadConfig reads the configuration file and settles the global flags: a flag wins over the environment, the
-// environment over the file, the file over the library's default.
-func (a *app) loadConfig() error {
-	a.config = &config{}
-	if a.configFile != "" {
-		data, err := os.ReadFile(a.configFile)
-		if err != nil {
-			return usageError{err}
+// tablesKey holds the policies; every other key is the name of a global flag.
+const tablesKey = "tables"
+
+// noSetting are global flags that a file or the environment can't set.
+var noSetting = []string{"config", "help", "version"}
+
+// loadConfig settles the global flags: a flag wins over the environment (SHARDCAT_ and its name), the environment
+// over the file, the file over the default.
+func (a *app) loadConfig(root *cobra.Command) error {
+	flags := root.PersistentFlags()
+	if err := fromEnvironment(flags); err != nil {
+		return err
+	}
+	var err error
+	if a.config, err = readConfig(a.configFile, flags); err != nil {
+		return usagef("--config %s: %w", a.configFile, err)
+	}
+	a.client = a.stores.open() // nothing was mounted before the flags were read
+	return a.checkProgress()
+}
+
+// fromEnvironment sets the flags that were not given and that the environment has.
+func fromEnvironment(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := environmentName(f.Name)
+		text := os.Getenv(name)
+		if err != nil || f.Changed || text == "" || slices.Contains(noSetting, f.Name) {
+			return
 		}
-		d := yaml.NewDecoder(bytes.NewReader(data))
-		d.KnownFields(true)
-		if err := d.Decode(a.config); err != nil {
-			return usagef("config %s: %w", a.configFile, err)
+		if setErr := flags.Set(f.Name, text); setErr != nil {
+			err = usagef("%s: %w", name, setErr)
+		}
+	})
+	return err
+}
+
+// environmentName is the variable that stands in for a global flag.
+func environmentName(flag string) string {
+	return "SHARDCAT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// readConfig reads the file and sets the flags that are not set yet. Every key means something or is refused.
+func readConfig(file string, flags *pflag.FlagSet) (*config, error) {
+	c := &config{}
+	if file == "" {
+		return c, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var keys map[string]yaml.Node
+	if err := yaml.NewDecoder(f).Decode(&keys); err != nil && !errors.Is(err, io.EOF) { // an empty file says nothing
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		value := keys[key]
+		if err := c.set(key, &value, flags); err != nil {
+			return nil, fmt.Errorf("line %d: %w", value.Line, err)
 		}
 	}
-	a.catalogURI = first(a.catalogURI, os.Getenv("SHARDCAT_CATALOG"), a.config.Catalog)
-	a.warehouse = first(a.warehouse, os.Getenv("SHARDCAT_WAREHOUSE"), a.config.Warehouse)
-	a.vault = first(a.vault, os.Getenv("SHARDCAT_VAULT"), a.config.Vault)
-	a.stores.cacheDir = first(a.stores.cacheDir, os.Getenv("SHARDCAT_CACHE_DIR"), a.config.CacheDir)
-	a.client = a.stores.open() // nothing was mounted before the flags were read
-	switch a.progressMode {
-	case "auto", "always", "never":
+	return c, nil
+}
+
+// set takes over one key of the file.
+func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
+	f := flags.Lookup(key)
+	switch {
+	case key == tablesKey:
+		return c.setTables(value)
+	case f == nil || slices.Contains(noSetting, key):
+		return fmt.Errorf("there is no key %q; there is %s", key, nearest.To(key, configKeys(flags)))
+	case value.Kind != yaml.ScalarNode:
+		return fmt.Errorf("%s: want one value", key)
+	case f.Changed:
 		return nil
 	}
-	return fmt.Errorf("invalid argument %q for --progress: auto, always or never", a.progressMode)
+	if err := flags.Set(key, value.Value); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// configKeys are the keys that a file may have.
+func configKeys(flags *pflag.FlagSet) []string {
+	keys := []string{tablesKey}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(noSetting, f.Name) {
+			keys = append(keys, f.Name)
+		}
+	})
+	return keys
+}
+
+// setTables reads the policies and checks them, so that a mistake shows at once and not at the first compaction.
+func (c *config) setTables(value *yaml.Node) error {
+	var byName map[string]map[string]string
+	if err := value.Decode(&byName); err != nil {
+		return fmt.Errorf("%s: want settings by the name of a table: %w", tablesKey, err)
+	}
+	c.tables = map[string]map[string]string{}
+	for text, settings := range byName {
+		name, err := catalog.ParseName(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", tablesKey, err)
+		}
+		var p compaction.Policy
+		for setting, value := range settings {
+			if err := p.Set(setting, value); err != nil {
+				return fmt.Errorf("%s: %s: %w", tablesKey, text, err)
+			}
+		}
+		if err := p.Validate(); err != nil {
+			return fmt.Errorf("%s: %s: %w", tablesKey, text, err)
+		}
+		c.tables[name.String()] = settings
+	}
+	return nil
+}
+
+// policyOf puts the settings of the file over a table's policy.
+func (c *config) policyOf(name catalog.Name, p *compaction.Policy) error {
+	for setting, value := range c.tables[name.String()] {
+		if err := p.Set(setting, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // first is the first text that is not empty.

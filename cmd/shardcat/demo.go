@@ -16,7 +16,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Long:  "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --warehouse or --catalog are given on the command line, as to try an object store.",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := a.stdout
+			out := io.Writer(a.stdout)
 			if a.json {
 				out = io.Discard
 			}

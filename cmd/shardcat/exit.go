@@ -101,7 +101,14 @@ func isCobraUsage(err error) bool {
 	return false
 }
 
-// oneLine is an error's text without line breaks.
-func oneLine(err error) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+// className names an exit code for programs.
+func className(code int) string {
+	names := map[int]string{
+		exitUsage: "usage", exitCorrupt: "corrupt", exitNotFound: "not_found", exitConflict: "conflict",
+		exitUnsafe: "unsafe", exitInterrupted: "interrupted",
+	}
+	if name, ok := names[code]; ok {
+		return name
+	}
+	return "failed"
 }

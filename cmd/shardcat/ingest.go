@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,12 +37,7 @@ func (a *app) ingestCommand() *cobra.Command {
 			if in.dryRun {
 				return a.dryIngest(cmd.Context(), args[0], args[1:], read, create)
 			}
-			t, src, err := a.ingestTarget(cmd.Context(), args[0], args[1:], read, create)
-			if err != nil {
-				return err
-			}
-			defer src.Close()
-			return a.ingest(cmd.Context(), t, src, o)
+			return a.land(cmd.Context(), args[0], args[1:], read, create, o)
 		},
 	}
 	in.add(cmd)
@@ -74,38 +70,9 @@ func parseTime(s string) (time.Time, error) {
 	return t, nil
 }
 
-// ingestTarget opens the files and the table they go to. Without a schema of their own the files are read by the
-// table's; with --create a missing table gets the files' schema, with --unknown-fields extend a table that is there
-// gets the columns that it lacks.
-func (a *app) ingestTarget(ctx context.Context, name string, files []string, o foreign.SourceOptions, create bool) (*catalog.Table, foreign.Source, error) {
-	t, err := a.loadTable(ctx, name)
-	missing := errors.Is(err, catalog.ErrNotFound)
-	if err != nil && !(create && missing) {
-		return nil, nil, err
-	}
-	if t != nil && o.Schema == nil && o.UnknownFields != foreign.ExtendByUnknown {
-		o.Schema = t.Schema()
-	}
-	src, err := a.openSource(ctx, files, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case missing:
-		t, err = a.createTable(ctx, name, src)
-	case o.UnknownFields == foreign.ExtendByUnknown:
-		err = t.AddColumns(ctx, src.Schema())
-	}
-	if err != nil {
-		src.Close()
-		return nil, nil, err
-	}
-	return t, src, nil
-}
-
 // dryIngest prints how the files would be read: by the table's schema, or by what is inferred.
 func (a *app) dryIngest(ctx context.Context, name string, files []string, o foreign.SourceOptions, create bool) error {
-	t, err := a.loadTable(ctx, name)
+	t, err := a.readTable(ctx, name)
 	if err != nil && !(create && errors.Is(err, catalog.ErrNotFound)) {
 		return err
 	}
@@ -115,27 +82,85 @@ func (a *app) dryIngest(ctx context.Context, name string, files []string, o fore
 	return a.dryRun(ctx, files, o)
 }
 
-func (a *app) createTable(ctx context.Context, name string, src foreign.Source) (*catalog.Table, error) {
-	n, err := catalog.ParseName(name)
-	if err != nil {
-		return nil, usageError{err}
+// land opens the files and the table they go to, and ingests. Without a schema of their own the files are read by
+// the table's; with --create a missing table gets the files' schema, with --unknown-fields extend a table that is
+// there gets the columns that it lacks.
+func (a *app) land(ctx context.Context, name string, files []string, source foreign.SourceOptions, create bool, o catalog.IngestOptions) error {
+	for {
+		t, err := a.ingestTarget(ctx, name, create)
+		if err != nil {
+			return err
+		}
+		err = a.landIn(ctx, t, name, files, source, o)
+		made := t == nil && (errors.Is(err, catalog.ErrExists) || errors.Is(err, catalog.ErrConflict))
+		if !made || slices.Contains(files, "-") {
+			return err
+		}
+		// Another writer made the table meanwhile: it is there now, and the files can be read again.
 	}
-	return a.tables.Create(ctx, n, catalog.CreateOptions{Schema: src.Schema(), CreateNamespace: true})
 }
 
-// ingest runs the ingestion and says what it added.
-func (a *app) ingest(ctx context.Context, t *catalog.Table, src foreign.Source, o catalog.IngestOptions) error {
+// ingestTarget is the table, or nil for one to be created.
+func (a *app) ingestTarget(ctx context.Context, name string, create bool) (*catalog.Table, error) {
+	access := catalog.Existing
+	if create {
+		access = catalog.ReadWrite
+	}
+	t, err := a.openTable(ctx, name, access)
+	if create && errors.Is(err, catalog.ErrNotFound) {
+		return nil, nil
+	}
+	return t, err
+}
+
+// landIn ingests into a table, or into one that comes into being with the rows if t is nil.
+func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files []string, source foreign.SourceOptions, o catalog.IngestOptions) error {
+	src, err := a.openFor(ctx, t, files, source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
 	bar, before := a.bar("ingest", "rows", 0), int64(0)
 	o.Progress = func(rows int64) {
 		bar.Add(rows - before)
 		before = rows
 	}
 	started := time.Now()
-	in, err := t.Ingest(ctx, src, o)
+	var in *catalog.Ingested
+	if t != nil {
+		in, err = t.Ingest(ctx, src, o)
+	} else if n, nameErr := catalog.ParseName(name); nameErr == nil {
+		t, in, err = a.tables.IngestNew(ctx, n, src, catalog.CreateOptions{CreateNamespace: true}, o)
+	} else {
+		err = nameErr
+	}
 	if err != nil {
 		return err
 	}
 	bar.Finish()
+	return a.printIngested(t, in, time.Since(started))
+}
+
+// openFor opens files whose records go to a table (nil: one that is not there yet).
+func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o foreign.SourceOptions) (foreign.Source, error) {
+	extend := o.UnknownFields == foreign.ExtendByUnknown
+	if t != nil && o.Schema == nil && !extend {
+		o.Schema = t.Schema()
+	}
+	src, err := a.openSource(ctx, files, o)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil && extend {
+		if err := t.AddColumns(ctx, src.Schema()); err != nil {
+			return nil, errors.Join(err, src.Close())
+		}
+	}
+	return src, nil
+}
+
+// printIngested says what was added.
+func (a *app) printIngested(t *catalog.Table, in *catalog.Ingested, took time.Duration) error {
 	if a.json {
 		return a.printJSON(in)
 	}
@@ -144,6 +169,6 @@ func (a *app) ingest(ctx context.Context, t *catalog.Table, src foreign.Source, 
 		return nil
 	}
 	a.printf("%s: %d rows in %d shards, %s stored, snapshot %d, %s\n", t.Name(), in.Rows, len(in.Shards),
-		progress.Bytes(in.Bytes), in.SnapshotID, time.Since(started).Round(time.Millisecond))
+		progress.Bytes(in.Bytes), in.SnapshotID, took.Round(time.Millisecond))
 	return nil
 }

@@ -32,7 +32,7 @@ func (a *app) overwriteCommand() *cobra.Command {
 			if in.dryRun {
 				return a.dryIngest(cmd.Context(), args[0], args[1:], read, false)
 			}
-			_, src, err := a.ingestTarget(cmd.Context(), args[0], args[1:], read, false)
+			src, err := a.openFor(cmd.Context(), t, args[1:], read)
 			if err != nil {
 				return err
 			}

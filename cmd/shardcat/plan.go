@@ -25,10 +25,13 @@ func (f *policyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat or rebuild: auto rebuilds what can't be concatenated, rebuild writes every shard below the target anew")
 }
 
-// policy is the table's policy with the flags put over it.
-func (f *policyFlags) policy(t *catalog.Table) (compaction.Policy, error) {
+// policy is the table's policy with the file's settings and then the flags put over it.
+func (f *policyFlags) policy(c *config, t *catalog.Table) (compaction.Policy, error) {
 	p, err := compaction.PolicyOf(t.Properties())
 	if err != nil {
+		return p, err
+	}
+	if err := c.policyOf(t.Name(), &p); err != nil {
 		return p, err
 	}
 	for _, name := range compaction.Settings {
@@ -59,11 +62,11 @@ func (a *app) planCommand() *cobra.Command {
 		Short: "Show what compaction would merge, and what it would cost",
 		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.loadTable(cmd.Context(), args[0])
+			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			p, err := policy.policy(t)
+			p, err := policy.policy(a.config, t)
 			if err != nil {
 				return err
 			}
@@ -80,11 +83,7 @@ func (a *app) planCommand() *cobra.Command {
 
 func (a *app) printPlan(p *compaction.Plan) error {
 	if a.json {
-		groups := p.Groups
-		if groups == nil {
-			groups = []compaction.Group{}
-		}
-		return a.printJSON(groups)
+		return a.printJSON(p.Groups)
 	}
 	if len(p.Groups) == 0 {
 		a.printf("nothing to do: %d shards\n", p.Shards)

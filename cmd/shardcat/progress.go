@@ -2,12 +2,20 @@ package main
 
 import "github.com/shardcat/shardcat/internal/progress"
 
-// bar starts a progress bar on stderr by the --progress flag; total is 0 where nobody knows it.
+// checkProgress checks the --progress flag.
+func (a *app) checkProgress() error {
+	if _, err := progress.ParseMode(a.progressMode); err != nil {
+		return usagef("invalid argument %q for --progress: auto, always or never", a.progressMode)
+	}
+	return nil
+}
+
+// bar starts a progress bar on stderr by the --progress flag; total is 0 where nobody knows it. A bar is drawn
+// where a person looks at stderr, also when stdout goes to a file.
 func (a *app) bar(what, unit string, total int64) *progress.Bar {
 	mode, err := progress.ParseMode(a.progressMode)
 	if err != nil {
 		mode = progress.Never // the flag was checked when it was read
 	}
-	watched := isTerminal(a.stderr) && isTerminal(a.stdout)
-	return progress.New(a.stderr, mode, watched, what, unit, total)
+	return progress.New(a.stderr, mode, isTerminal(a.stderr), what, unit, total)
 }

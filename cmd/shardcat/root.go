@@ -15,12 +15,13 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.loadConfig() },
+		Version:           version(),
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.loadConfig(cmd.Root()) },
 		Args:              noArgs,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	a.addGlobalFlags(root)
+	root.SetVersionTemplate("shardcat {{.Version}}\n")
 	root.AddCommand(
 		a.demoCommand(), a.shardCommand(), a.convertCommand(), a.tableCommand(), a.ingestCommand(), a.registerCommand(),
 		a.scanCommand(), a.planCommand(), a.compactCommand(), a.policyCommand(), a.serveCommand(), a.doctorCommand(), a.docsCommand(),

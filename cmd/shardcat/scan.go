@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,10 @@ func (a *app) scanCommand() *cobra.Command {
 		Short: "Print the rows of a table, count them, or explain what a filter leaves to read",
 		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.loadTable(cmd.Context(), args[0])
+			if err := errors.Join(checkCounts(cmd, "limit"), checkTexts(cmd, "where", "select", "snapshot", "as-of", "ref")); err != nil {
+				return err
+			}
+			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -52,7 +56,7 @@ func (a *app) scanCommand() *cobra.Command {
 	flags.StringVar(&f.snapshot, "snapshot", "", "the table as of this snapshot id")
 	flags.StringVar(&f.asOf, "as-of", "", "the table as it was at this time, RFC 3339")
 	flags.StringVar(&f.ref, "ref", "", "the table at this branch or tag")
-	flags.StringVar(&f.format, "format", "", "table, ndjson, csv, arrow or parquet (default: table on a terminal, else ndjson)")
+	flags.StringVar(&f.format, "format", "", formatUsage)
 	flags.BoolVar(&f.ordered, "ordered", false, "rows in the order in which they were committed")
 	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
 	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")

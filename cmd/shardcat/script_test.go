@@ -26,7 +26,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("WORK"), "SHARDCAT_CATALOG="+ts.Getenv("SHARDCAT_CATALOG"), "SHARDCAT_WAREHOUSE="+ts.Getenv("SHARDCAT_WAREHOUSE"))
+	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("WORK"), "SHARDCAT_CATALOG="+ts.Getenv("SHARDCAT_CATALOG"), "SHARDCAT_WAREHOUSE="+ts.Getenv("SHARDCAT_WAREHOUSE"),
+		"SHARDCAT_PROGRESS="+ts.Getenv("SHARDCAT_PROGRESS"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run() // the exit code is what counts

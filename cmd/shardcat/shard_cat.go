@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt"
@@ -24,8 +26,8 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if offset < 0 {
-				return usagef("invalid argument %d for --offset", offset)
+			if err := errors.Join(checkCounts(cmd, "limit", "offset"), checkTexts(cmd, "where", "select")); err != nil {
+				return err
 			}
 			sink, err := values.options(a)
 			if err != nil {
@@ -76,9 +78,9 @@ func (a *app) shardCatCommand() *cobra.Command {
 	formats.add(cmd, false)
 	cmd.Flags().StringVar(&selection, "select", "", "fields to print, separated by commas; nested ones dotted")
 	cmd.Flags().StringVar(&where, "where", "", "print only records for which this expression is true")
-	cmd.Flags().Int64Var(&limit, "limit", -1, "print at most this many records")
-	cmd.Flags().Int64Var(&offset, "offset", 0, "leave out this many records first")
-	cmd.Flags().StringVar(&format, "format", "", "table, ndjson, csv, arrow or parquet (default: table on a terminal, else ndjson)")
+	cmd.Flags().Int64Var(&limit, "limit", -1, "print at most `N` records (default: all)")
+	cmd.Flags().Int64Var(&offset, "offset", 0, "leave out the first `N` records")
+	cmd.Flags().StringVar(&format, "format", "", formatUsage)
 	return cmd
 }
 

@@ -9,30 +9,53 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
+// outputFormats are the names that --format takes where rows are printed.
+var outputFormats = map[string]foreign.Format{
+	"table": foreign.Table, "ndjson": foreign.NDJSON, "csv": foreign.CSV, "arrow": foreign.Arrow,
+	"arrows": foreign.ArrowStream, "parquet": foreign.Parquet,
+}
+
+// formatUsage is the help text of such a flag.
+const formatUsage = "`format` of the rows: table, ndjson, csv, arrow (IPC file), arrows (IPC stream) or parquet (default: table on a terminal, else ndjson)"
+
 // outputFormat is the format of rows on stdout: as asked, else a table for a person and NDJSON for a program.
 func (a *app) outputFormat(name string) (foreign.Format, error) {
-	switch f := foreign.Format(name); f {
-	case foreign.Table, foreign.NDJSON, foreign.CSV, foreign.Arrow, foreign.Parquet:
-		return f, nil
-	case "":
-		if a.stdoutIsTerminal() && !a.json {
-			return foreign.Table, nil
-		}
+	f, ok := outputFormats[name]
+	switch {
+	case name == "" && a.stdoutIsTerminal() && !a.json:
+		return foreign.Table, nil
+	case name == "":
 		return foreign.NDJSON, nil
+	case !ok:
+		return "", usagef("invalid argument %q for --format: table, ndjson, csv, arrow, arrows or parquet", name)
+	case a.json && f != foreign.NDJSON:
+		return "", usagef("--json prints rows as ndjson and can't be used with --format %s", name)
+	case a.stdoutIsTerminal() && (f == foreign.Arrow || f == foreign.ArrowStream || f == foreign.Parquet):
+		return "", usagef("--format %s is not for a terminal; redirect the output to a file", name)
 	}
-	return "", usagef("invalid argument %q for --format: table, ndjson, csv, arrow or parquet", name)
+	return f, nil
 }
 
 // rowFlags are the flags of how values are written.
-type rowFlags struct{ timeUnit, guidAs, guidOrder string }
+type rowFlags struct {
+	timeUnit, guidAs, guidOrder string
+	all                         bool
+}
+
+const (
+	// terminalRows is how many rows a terminal gets that did not ask for a number: what one can look through.
+	terminalRows = 1000
+	// pageMargin is how many lines of a page are no rows: the names, the rule below them, the prompt.
+	pageMargin = 3
+)
 
 func (f *rowFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.all, "all", false, "print all rows and columns of a table on a terminal (default: the first 1000 rows, the columns that have room)")
 	cmd.Flags().StringVar(&f.timeUnit, "time-unit", "ns", "unit of times in arrow and parquet: ns, us, ms or s")
 	cmd.Flags().StringVar(&f.guidAs, "guid-as", "uuid", "guids in arrow and parquet: uuid or string")
 	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(foreign.RFCOrder), "byte order that the text of a guid stands for: rfc or microsoft")
@@ -40,7 +63,8 @@ func (f *rowFlags) add(cmd *cobra.Command) {
 
 // options turns the flags into options of a sink.
 func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
-	o = foreign.SinkOptions{Width: a.terminalWidth(), Warn: a.warn, TimeUnit: f.timeUnit, GuidAsString: f.guidAs == "string"}
+	width, height := a.terminalSize()
+	o = foreign.SinkOptions{Width: width, PageRows: max(0, height-pageMargin), Whole: f.all, Warn: a.warn, TimeUnit: f.timeUnit, GuidAsString: f.guidAs == "string"}
 	if !slices.Contains([]string{"ns", "us", "ms", "s"}, f.timeUnit) {
 		return o, usagef("invalid argument %q for --time-unit: ns, us, ms or s", f.timeUnit)
 	}
@@ -52,33 +76,41 @@ func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
 }
 
 // printRows writes batches to stdout, after leaving out the first offset rows and at most limit of them (negative:
-// all), and returns how many were written.
+// all, or as many as a terminal gets unasked), and returns how many were written.
 func (a *app) printRows(ctx context.Context, f foreign.Format, s *schema.Schema, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64, o foreign.SinkOptions) (int64, error) {
+	capped := limit < 0 && f == foreign.Table && a.stdoutIsTerminal() && !o.Whole
+	if capped {
+		limit = terminalRows
+	}
 	out := bufio.NewWriterSize(a.stdout, 1<<16)
 	sink, err := foreign.NewSink(f, out, s, o)
 	if err != nil {
 		return 0, err
 	}
-	written, err := writeRows(ctx, sink, rows, offset, limit)
+	written, more, err := writeRows(ctx, sink, rows, offset, limit)
 	if closeErr := sink.Close(); err == nil {
 		err = closeErr
 	}
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
+	if capped && more && err == nil {
+		a.warn(fmt.Sprintf("the first %d rows; --all prints all of them, --limit N so many", terminalRows))
+	}
 	return written, err
 }
 
-func writeRows(ctx context.Context, sink foreign.Sink, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64) (written int64, err error) {
+// writeRows is printRows without the frame; more reports that the limit left out rows that were read.
+func writeRows(ctx context.Context, sink foreign.Sink, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64) (written int64, more bool, err error) {
 	if limit == 0 {
-		return 0, nil
+		return 0, false, nil
 	}
 	for batch, err := range rows {
 		if err != nil {
-			return written, err
+			return written, false, err
 		}
 		if err := ctx.Err(); err != nil {
-			return written, err
+			return written, false, err
 		}
 		from := min(offset, batch.NumRows())
 		offset -= from
@@ -86,9 +118,10 @@ func writeRows(ctx context.Context, sink foreign.Sink, rows iter.Seq2[arrow.Reco
 		if limit >= 0 {
 			to = min(to, from+limit-written)
 		}
+		more = to < batch.NumRows()
 		if from < to {
 			if err := sink.Write(batch.NewSlice(from, to)); err != nil {
-				return written, err
+				return written, more, err
 			}
 			written += to - from
 		}
@@ -96,21 +129,5 @@ func writeRows(ctx context.Context, sink foreign.Sink, rows iter.Seq2[arrow.Reco
 			break
 		}
 	}
-	return written, nil
-}
-
-// warn tells a person what could not be written as it is.
-func (a *app) warn(message string) { fmt.Fprintln(a.stderr, "shardcat: note: "+message) }
-
-// terminalWidth is the width of stdout in columns, 0 if it is no terminal.
-func (a *app) terminalWidth() int {
-	f, ok := a.stdout.(interface{ Fd() uintptr })
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
+	return written, more, nil
 }

@@ -13,13 +13,22 @@ func (a *app) tableCommand() *cobra.Command {
 		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableHistoryCommand(), a.tableDropCommand())
 }
 
-// loadTable opens a table by its name on the command line: [namespace.]name.
+// loadTable opens a table by its name on the command line, [namespace.]name, to change it.
 func (a *app) loadTable(ctx context.Context, name string) (*catalog.Table, error) {
+	return a.openTable(ctx, name, catalog.Existing)
+}
+
+// readTable opens a table to read: the catalog may lie where nothing can be written.
+func (a *app) readTable(ctx context.Context, name string) (*catalog.Table, error) {
+	return a.openTable(ctx, name, catalog.ReadOnly)
+}
+
+func (a *app) openTable(ctx context.Context, name string, access catalog.Access) (*catalog.Table, error) {
 	n, err := catalog.ParseName(name)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	tables, err := a.openTables(ctx)
+	tables, err := a.openCatalog(ctx, access)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -30,6 +31,9 @@ func (a *app) tableCreateCommand() *cobra.Command {
 			}
 			if o.Properties, err = pairs(props); err != nil {
 				return err
+			}
+			if err := compaction.CheckProperties(o.Properties); err != nil {
+				return usageError{err}
 			}
 			tables, err := a.openTables(cmd.Context())
 			if err != nil {

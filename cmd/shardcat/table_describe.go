@@ -16,7 +16,7 @@ func (a *app) tableDescribeCommand() *cobra.Command {
 		Short: "Describe a table: columns, properties, where it lies, how much it holds",
 		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.loadTable(cmd.Context(), args[0])
+			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ func (a *app) tableHistoryCommand() *cobra.Command {
 		Short: "Show a table's snapshots, the newest last",
 		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.loadTable(cmd.Context(), args[0])
+			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

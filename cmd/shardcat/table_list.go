@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
 )
 
 func (a *app) tableListCommand() *cobra.Command {
@@ -12,7 +14,7 @@ func (a *app) tableListCommand() *cobra.Command {
 		Short: "List the tables of a namespace, or all",
 		Args:  between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tables, err := a.openTables(cmd.Context())
+			tables, err := a.openCatalog(cmd.Context(), catalog.ReadOnly)
 			if err != nil {
 				return err
 			}

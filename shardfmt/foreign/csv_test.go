@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -147,6 +148,69 @@ func TestTable(t *testing.T) {
 		if n := len([]rune(line)); n > 40 {
 			t.Errorf("%d columns: %s", n, line)
 		}
+	}
+}
+
+// TestTableCutsNoNumbers: pages are measured one by one, and what has no room is left out by columns.
+func TestTableCutsNoNumbers(t *testing.T) {
+	var lines, wide, row strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&lines, "{\"n\":%d,\"s\":\"x\"}\n", i*i*i*i)
+	}
+	print := func(text string, o foreign.SinkOptions) (string, []string) {
+		t.Helper()
+		_, paths := write(t, "r.ndjson", text)
+		src, err := open(t, foreign.SourceOptions{}, paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		var notes []string
+		o.Warn = func(note string) { notes = append(notes, note) }
+		sink, err := foreign.NewSink(foreign.Table, &out, src.Schema(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			b, err := src.Next(context.Background())
+			if err == io.EOF {
+				break
+			}
+			if err := errors.Join(err, sink.Write(b)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := sink.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.String(), notes
+	}
+	for _, o := range []foreign.SinkOptions{{}, {Width: 30, PageRows: 20}} {
+		got, notes := print(lines.String(), o)
+		for _, i := range []int{0, 199, 200, 4999} {
+			if !strings.Contains(got, fmt.Sprintf("%d  x\n", i*i*i*i)) {
+				t.Errorf("%+v: number %d is not whole", o, i)
+			}
+		}
+		if strings.Contains(got, "…") || len(notes) > 0 {
+			t.Errorf("%+v: something was cut: %v", o, notes)
+		}
+	}
+	for i := range 200 {
+		fmt.Fprintf(&row, ",\"column%d\":%d", i, i*1_000_000)
+	}
+	fmt.Fprintf(&wide, "{%s}\n", row.String()[1:])
+	got, notes := print(wide.String(), foreign.SinkOptions{Width: 60})
+	for _, line := range strings.Split(got, "\n") {
+		if n := len([]rune(line)); n > 60 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], " of 200 columns") {
+		t.Errorf("notes %q", notes)
+	}
+	if got, _ = print(wide.String(), foreign.SinkOptions{Width: 60, Whole: true}); !strings.Contains(got, "199000000") {
+		t.Error("not all columns are there")
 	}
 }
 

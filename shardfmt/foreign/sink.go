@@ -18,8 +18,10 @@ type SinkOptions struct {
 	NoHeader bool
 	// Comma between CSV fields, ',' if 0.
 	Comma byte
-	// Width of the terminal a table is printed on, in columns; 0 prints whole values.
-	Width int
+	// Width of the terminal a table is printed on, in columns; 0 leaves no column out. PageRows is how many rows
+	// are measured together and stand below one line of names, 200 if 0. Whole prints all of a table, however wide.
+	Width, PageRows int
+	Whole           bool
 	// TimeUnit of timestamps and durations in Arrow and Parquet: ns (also if empty), us, ms or s.
 	TimeUnit string
 	// GuidAsString makes text of guids in Arrow and Parquet.

@@ -1,45 +1,65 @@
 package foreign
 
 import (
+	"fmt"
 	"io"
-	"unicode"
-	"unicode/utf8"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/mattn/go-runewidth"
 
+	"github.com/shardcat/shardcat/internal/termtext"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// tableSink prints records for people, in columns. The width of a column is that of its widest value among
-// the first records, as far as the terminal has room; longer values are cut and end in an ellipsis.
+// tableSink prints records for people, in columns, page by page. Each page is measured before it is printed, so
+// that a value that has one form only (a number, a time, an identifier) is always printed whole; text is cut and
+// ends in an ellipsis where the terminal has no room. Columns that a terminal has no room for at all are left out
+// and named at the end.
 type tableSink struct {
-	w      io.Writer
-	width  int
-	render renderer
-	names  []string
-	right  []bool // numbers stand at the right
-	// rows are those held back until the widths are known; nil from then on.
+	w       io.Writer
+	options SinkOptions
+	render  renderer
+	names   []string
+	right   []bool // numbers stand at the right
+	whole   []bool // never cut
+	// rows of the page that is being filled, as text.
 	rows   [][]string
 	widths []int
-	buf    []byte
+	// printed: a page was. shown is how many columns it had.
+	printed bool
+	shown   int
+	buf     []byte
 }
 
-// tableSample is how many records are looked at before the first is printed.
-const tableSample = 200
+// tablePage is how many records are measured together where no terminal says how high a page is.
+const tablePage = 200
 
-// Widths of a column in characters: no name or value needs less room than the first, and without a
-// terminal none gets more than the second.
+// Widths in characters: no column of text is squeezed to less than minText, and without a terminal none gets more
+// than maxText.
 const (
-	minColumn = 4
-	maxColumn = 120
+	minText   = 8
+	maxText   = 120
 	columnGap = 2
 )
 
+// terminal measures text as terminals show it: wide characters take two columns, accents none.
+var terminal = &runewidth.Condition{StrictEmojiNeutral: true}
+
+// more stands in the place of the columns that have no room.
+const more = "…"
+
 func newTableSink(w io.Writer, s *schema.Schema, o SinkOptions) *tableSink {
-	t := &tableSink{w: w, width: o.Width, render: renderer{guidOrder: o.GuidOrder, warn: o.Warn}, rows: [][]string{}}
+	t := &tableSink{w: w, options: o, render: renderer{guidOrder: o.GuidOrder, warn: o.Warn}}
 	for _, f := range s.Fields {
-		t.names = append(t.names, printable(f.Name))
-		t.right = append(t.right, f.Basic >= schema.Int8 && f.Basic <= schema.Float64 && !f.IsTimeSpan() || f.IsDecimal())
+		t.names = append(t.names, termtext.Line(f.Name))
+		number := f.Basic >= schema.Int8 && f.Basic <= schema.Float64 && !f.IsTimeSpan() || f.IsDecimal()
+		t.right = append(t.right, number)
+		t.whole = append(t.whole, number || f.IsTimeSpan() || f.Basic == schema.DateTime || f.Basic == schema.Guid || f.Basic == schema.Boolean)
+	}
+	t.widths = make([]int, len(t.names))
+	if t.options.PageRows <= 0 {
+		t.options.PageRows = tablePage
 	}
 	return t
 }
@@ -57,128 +77,134 @@ func (t *tableSink) Write(batch arrow.RecordBatch) error {
 			cells[i] = "null"
 			if !isNull(batch.Column(i), row) {
 				text = plain[i](text[:0], row)
-				cells[i] = printable(string(text))
+				cells[i] = termtext.Line(string(text))
 			}
 		}
-		if t.rows == nil {
-			t.line(cells, ' ')
-			continue
-		}
-		if t.rows = append(t.rows, cells); len(t.rows) == tableSample {
-			t.begin()
+		if t.rows = append(t.rows, cells); len(t.rows) == t.options.PageRows {
+			if err := t.page(); err != nil {
+				return err
+			}
 		}
 	}
-	return t.flush()
+	return nil
 }
 
-// begin fixes the widths and prints what was held back.
-func (t *tableSink) begin() {
-	t.widths = make([]int, len(t.names))
-	for _, cells := range append([][]string{t.names}, t.rows...) {
-		for i, cell := range cells {
-			t.widths[i] = max(t.widths[i], min(utf8.RuneCountInString(cell), maxColumn))
-		}
-	}
+// page prints the rows gathered so far, below the names of their columns where these are out of sight or have
+// moved.
+func (t *tableSink) page() error {
+	before := t.widths
+	t.measure()
 	t.squeeze()
-	t.line(t.names, ' ')
-	t.line(make([]string, len(t.names)), '─')
+	moved := !slices.Equal(before, t.widths)
+	if !t.printed || moved || t.options.Width > 0 {
+		t.line(t.names, ' ')
+		t.line(make([]string, len(t.names)), '─')
+	}
 	for _, cells := range t.rows {
 		t.line(cells, ' ')
 	}
-	t.rows = nil
+	t.printed, t.rows = true, t.rows[:0]
+	_, err := t.w.Write(t.buf)
+	t.buf = t.buf[:0]
+	return err
 }
 
-// squeeze takes room from the widest columns until the table fits the terminal, or no column can give more.
+// measure gives each column the room that its name, this page and those before it need.
+func (t *tableSink) measure() {
+	t.widths = slices.Clone(t.widths)
+	for i, name := range t.names {
+		t.widths[i] = max(t.widths[i], t.room(i, name))
+	}
+	for _, cells := range t.rows {
+		for i, cell := range cells {
+			t.widths[i] = max(t.widths[i], t.room(i, cell))
+		}
+	}
+}
+
+// room is what a cell of column i may take.
+func (t *tableSink) room(i int, cell string) int {
+	n := terminal.StringWidth(cell)
+	if t.whole[i] || t.options.Whole {
+		return n
+	}
+	return min(n, maxText)
+}
+
+// squeeze takes room from the widest columns of text until the table fits the terminal or they can give no more,
+// and then leaves out the last columns.
 func (t *tableSink) squeeze() {
-	if t.width <= 0 {
+	t.shown = len(t.widths)
+	if t.options.Width <= 0 || t.options.Whole {
 		return
 	}
 	total := -columnGap
 	for _, w := range t.widths {
 		total += w + columnGap
 	}
-	for ; total > t.width; total-- {
-		widest := 0
+	for ; total > t.options.Width; total-- {
+		widest := -1
 		for i, w := range t.widths {
-			if w > t.widths[widest] {
+			if !t.whole[i] && w > minText && (widest < 0 || w > t.widths[widest]) {
 				widest = i
 			}
 		}
-		if t.widths[widest] <= minColumn {
+		if widest < 0 {
+			t.leaveOut()
 			return
 		}
 		t.widths[widest]--
 	}
 }
 
+// leaveOut keeps the first columns, with room for the mark behind them.
+func (t *tableSink) leaveOut() {
+	room := t.options.Width - columnGap - terminal.StringWidth(more)
+	t.shown = 0
+	for _, w := range t.widths {
+		if room -= w; room < 0 && t.shown > 0 {
+			return
+		}
+		room -= columnGap
+		t.shown++
+	}
+}
+
 // line appends one line of cells; what a cell leaves free is filled.
 func (t *tableSink) line(cells []string, filler rune) {
-	for i, cell := range cells {
+	for i, cell := range cells[:t.shown] {
 		if i > 0 {
 			t.buf = append(t.buf, "  "...)
 		}
-		cell = cut(cell, t.widths[i])
-		free := t.widths[i] - utf8.RuneCountInString(cell)
+		cell = terminal.Truncate(cell, t.widths[i], more)
+		free := t.widths[i] - terminal.StringWidth(cell)
 		if !t.right[i] {
 			t.buf = append(t.buf, cell...)
 		}
-		if t.right[i] || filler != ' ' || i < len(cells)-1 {
+		if t.right[i] || filler != ' ' || i < t.shown-1 {
 			for range free {
-				t.buf = utf8.AppendRune(t.buf, filler)
+				t.buf = append(t.buf, string(filler)...)
 			}
 		}
 		if t.right[i] {
 			t.buf = append(t.buf, cell...)
 		}
 	}
+	if t.shown < len(cells) {
+		t.buf = append(append(t.buf, "  "...), more...)
+	}
 	t.buf = append(t.buf, '\n')
-}
-
-// cut shortens s to n characters.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n--; n == 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
-
-// printable replaces what would move the cursor of a terminal, or worse.
-func printable(s string) string {
-	clean := true
-	for _, r := range s {
-		clean = clean && unicode.IsPrint(r)
-	}
-	if clean {
-		return s
-	}
-	out := make([]rune, 0, len(s))
-	for _, r := range s {
-		switch {
-		case r == '\n':
-			r = '⏎'
-		case !unicode.IsPrint(r):
-			r = '·'
-		}
-		out = append(out, r)
-	}
-	return string(out)
-}
-
-func (t *tableSink) flush() error {
-	_, err := t.w.Write(t.buf)
-	t.buf = t.buf[:0]
-	return err
 }
 
 // Close implements Sink.
 func (t *tableSink) Close() error {
-	if t.rows != nil {
-		t.begin()
+	if len(t.rows) > 0 || !t.printed {
+		if err := t.page(); err != nil {
+			return err
+		}
 	}
-	return t.flush()
+	if t.shown < len(t.names) {
+		t.options.Warn(fmt.Sprintf("%d of %d columns have room here; --select picks others, --all shows all of them", t.shown, len(t.names)))
+	}
+	return nil
 }

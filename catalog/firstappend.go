@@ -1,0 +1,275 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// A table that is made for its first rows comes into being with them: the catalog gets one commit, which must find
+// no table of that name, and which holds the schema, the partition spec, the properties and the first snapshot.
+// Until then the table is a folder under a name that nobody else knows, and a failure takes that folder away.
+//
+// Of several that make one table at a time, one wins. What the others wrote lies in folders of tables that will
+// never be; a shard refers to its objects by relative names, so its objects are copied as they are into the folder
+// of the table that won and appended there, if both tables have the same columns.
+
+// creation is a table that is not in the catalog yet.
+type creation struct {
+	// updates make the table without its first snapshot.
+	updates         []table.Update
+	createNamespace bool
+	// location is the folder of its Iceberg metadata.
+	location string
+}
+
+// IngestNew creates a table with the schema of a source and lands its records there, in one commit; if anything
+// fails, no table is left. o.Schema, if not nil, takes the place of the source's. A table that is there is
+// ErrExists. One that another writer makes meanwhile gets the rows if it has the same columns; otherwise the error
+// is ErrConflict, and delivering again finds the table.
+func (c *Catalog) IngestNew(ctx context.Context, name Name, src RecordSource, create CreateOptions, o IngestOptions) (*Table, *Ingested, error) {
+	if create.Schema == nil {
+		create.Schema = src.Schema()
+	}
+	if len(create.Schema.Fields) == 0 {
+		return nil, nil, fmt.Errorf("%w: table %s would have no columns: the input is empty; give a schema", ErrInvalid, name)
+	}
+	if c.warehouse == "" {
+		return c.createAndIngest(ctx, name, src, create, o)
+	}
+	t, err := c.plannedTable(ctx, name, create)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := t.Ingest(ctx, src, o)
+	return t, in, err
+}
+
+// createAndIngest is IngestNew where only the catalog's server knows where a table lies: the table comes first, and
+// goes again if nothing landed in it.
+func (c *Catalog) createAndIngest(ctx context.Context, name Name, src RecordSource, create CreateOptions, o IngestOptions) (*Table, *Ingested, error) {
+	t, err := c.Create(ctx, name, create)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := t.Ingest(ctx, src, o)
+	if err == nil {
+		return t, in, nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	if errors.Is(err, ErrUnknownOutcome) || t.Refresh(ctx) != nil || t.Head() != 0 {
+		return nil, nil, err
+	}
+	return nil, nil, errors.Join(err, c.Drop(ctx, name))
+}
+
+// plannedTable is a table that its first append will make.
+func (c *Catalog) plannedTable(ctx context.Context, name Name, o CreateOptions) (*Table, error) {
+	if _, err := c.ice.LoadTable(ctx, name.identifier()); err == nil {
+		return nil, fmt.Errorf("table %s: %w", name, ErrExists)
+	} else if err = translate(err); !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
+	ice, notes, err := manifest.ToIceberg(o.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
+	}
+	spec, err := parsePartition(o.Partition, ice)
+	if err != nil {
+		return nil, err
+	}
+	properties, err := tableProperties(o.Properties, notes)
+	if err != nil {
+		return nil, err
+	}
+	made := &creation{createNamespace: o.CreateNamespace, location: c.newLocation(name)}
+	meta, err := made.metadata(ice, spec, properties, isREST(c.opts.URI))
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
+	t := &Table{cat: c, name: name, creation: made}
+	return t, t.set(ctx, table.New(name.identifier(), meta, "", c.fs, nil))
+}
+
+// metadata are what the table's metadata will be before its first snapshot. Catalogs that keep metadata themselves
+// begin with an empty schema, which is taken out again; REST servers begin with nothing.
+func (c *creation) metadata(sc *iceberg.Schema, spec *iceberg.PartitionSpec, properties iceberg.Properties, rest bool) (table.Metadata, error) {
+	delete(properties, "format-version")
+	order := table.UnsortedSortOrder
+	c.updates = []table.Update{
+		table.NewAssignUUIDUpdate(uuid.New()), table.NewUpgradeFormatVersionUpdate(manifest.FormatVersion),
+		table.NewSetLocationUpdate(c.location),
+		table.NewAddSchemaUpdate(sc), table.NewSetCurrentSchemaUpdate(-1),
+		table.NewAddPartitionSpecUpdate(spec, true), table.NewSetDefaultSpecUpdate(-1),
+		table.NewAddSortOrderUpdate(&order), table.NewSetDefaultSortOrderUpdate(-1),
+		table.NewSetPropertiesUpdate(properties),
+	}
+	if !rest {
+		c.updates = append(c.updates, table.NewRemoveSchemasUpdate([]int{0}))
+	}
+	empty, err := table.NewMetadata(iceberg.NewSchema(0), nil, table.UnsortedSortOrder, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	return table.UpdateTableMetadata(empty, c.updates, "")
+}
+
+// lostCreation: another writer made the table first. It stands as winner.
+type lostCreation struct{ winner *Table }
+
+func (l *lostCreation) Error() string { return "another writer created the table first" }
+
+func (l *lostCreation) Is(target error) bool { return target == ErrConflict }
+
+// tryCreate is try for the commit that makes the table; staged may be nil for a table without rows.
+func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, c change) (found *table.Snapshot, rejected, err error) {
+	updates := t.creation.updates
+	if staged != nil {
+		if isREST(t.cat.opts.URI) {
+			staged.Snapshot.SchemaID = nil // the server numbers schemas
+		}
+		updates = append(updates[:len(updates):len(updates)], staged.Updates...)
+	}
+	if t.creation.createNamespace {
+		if err := t.cat.CreateNamespace(ctx, t.name.Namespace); err != nil {
+			return nil, nil, err
+		}
+	}
+	for send := 1; ; send++ {
+		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), []table.Requirement{table.AssertCreate()}, updates)
+		there, err := t.lookForCreation(ctx, sendErr)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case there != nil && there.Metadata().TableUUID() == t.ice.Metadata().TableUUID():
+			t.creation = nil
+			if err := t.set(ctx, there); err != nil {
+				return nil, nil, err
+			}
+			return t.findJob("", c.JobID), nil, nil
+		case there != nil:
+			winner := &Table{cat: t.cat, name: t.name}
+			return nil, nil, errors.Join(&lostCreation{winner}, winner.set(ctx, there))
+		case errors.Is(sendErr, icecatalog.ErrNoSuchNamespace):
+			return nil, nil, translate(sendErr)
+		case sendErr == nil || send >= maxSends:
+			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, sendErr)
+		}
+		if err := pause(ctx, send); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
+		}
+	}
+}
+
+// lookForCreation loads what stands under the table's name after a commit was sent; nil if there is nothing.
+func (t *Table) lookForCreation(ctx context.Context, sendErr error) (*table.Table, error) {
+	var err error
+	for n := 1; n <= maxReloads; n++ {
+		var there *table.Table
+		there, err = t.cat.ice.LoadTable(context.WithoutCancel(ctx), t.name.identifier())
+		switch {
+		case err == nil:
+			return there, nil
+		case errors.Is(err, icecatalog.ErrNoSuchTable), errors.Is(err, icecatalog.ErrNoSuchNamespace):
+			return nil, nil
+		}
+		if pause(ctx, n) != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
+}
+
+// createEmpty makes the table without a snapshot: its source had columns, but no rows.
+func (j *Job) createEmpty(ctx context.Context) error {
+	_, _, err := j.table.tryCreate(ctx, nil, change{})
+	j.committing = errors.Is(err, ErrUnknownOutcome)
+	return err
+}
+
+// abandon takes away the folders of a table that was never made.
+func (t *Table) abandon(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	remove := func(client *blobio.Client, folder string) {
+		for info, err := range client.List(ctx, folder) {
+			if err == nil {
+				err = client.Delete(ctx, info.URL, "")
+			}
+			if err != nil && !errors.Is(err, blobio.ErrNotFound) {
+				t.cat.opts.Log.Warn("something is left of a table that was not made", "folder", folder, "error", err)
+				return
+			}
+		}
+	}
+	remove(t.cat.client, t.VaultFolder())
+	remove(t.cat.metadata, t.creation.location+"/")
+}
+
+// deliverTo appends the shards of a table that lost its creation to the one that won.
+func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*Ingested, error) {
+	mine := w.table
+	if !schema.Equal(mine.schema.Shard, winner.schema.Shard) || fmt.Sprint(mine.schema.IDs) != fmt.Sprint(winner.schema.IDs) ||
+		!mine.ice.Spec().Equals(winner.ice.Spec()) {
+		return nil, fmt.Errorf("%w: table %s was created by another writer meanwhile, with other columns; deliver again", ErrConflict, mine.name)
+	}
+	outputs := func(string) []string { return winner.outputsOf(w.job.Attempt()) }
+	j, before, err := winner.BeginJob(ctx, JobAppend, w.job.ID(), nil, outputs)
+	if before != nil || err != nil {
+		return &Ingested{Committed: before, Shards: []string{}}, err
+	}
+	out, copied := &Ingested{Shards: []string{}}, []string(nil)
+	var entries []*manifest.Entry
+	for _, object := range w.objects {
+		to := winner.VaultFolder() + strings.TrimPrefix(object, mine.VaultFolder())
+		if err := copyObject(ctx, mine.cat.client, object, to); err != nil {
+			j.Fail(ctx, copied)
+			return nil, err
+		}
+		copied = append(copied, to)
+	}
+	for _, e := range w.entries {
+		moved, err := winner.describeOwn(ctx, winner.VaultFolder()+path.Base(e.Path), e.RootBytes)
+		if err != nil {
+			j.Fail(ctx, copied)
+			return nil, err
+		}
+		moved.SpecID, moved.Partition = e.SpecID, e.Partition
+		entries = append(entries, moved)
+		out.Shards, out.Bytes, out.Rows = append(out.Shards, moved.Path), out.Bytes+moved.StoredBytes, out.Rows+moved.Records
+	}
+	if out.Committed, err = j.Append(ctx, entries); err != nil {
+		j.Fail(ctx, copied)
+		return nil, err
+	}
+	return out, nil
+}
+
+// copyObject copies an object through this machine.
+func copyObject(ctx context.Context, client *blobio.Client, from, to string) error {
+	r, info, err := client.Open(ctx, from, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := client.Create(ctx, to, blobio.CreateOptions{SizeHint: info.Size})
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, r); err != nil {
+		w.Abort()
+		return err
+	}
+	return w.Close()
+}

@@ -1,0 +1,17 @@
+package nearest
+
+import "testing"
+
+func TestTo(t *testing.T) {
+	names := []string{"warehouse", "vault", "catalog", "cache-dir"}
+	for asked, want := range map[string]string{
+		"warehose": "warehouse, catalog, vault", "catalogue": "catalog, warehouse, vault",
+	} {
+		if got := To(asked, names); got != want {
+			t.Errorf("%s: %s, want %s", asked, got, want)
+		}
+	}
+	if got := To("x", nil); got != "" {
+		t.Errorf("of nothing: %q", got)
+	}
+}
