@@ -50,6 +50,8 @@ type tended struct {
 	// failures in a row: the delay grows with them.
 	failures int
 	seen     bool
+	// held: paused by hand. A pause that the table's settings ask for is looked at again by the schedule, for it may end.
+	held bool
 }
 
 // NewService makes a service; Run starts it.
@@ -131,7 +133,7 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 	now, wait := s.o.Now(), idle
 	var first *tended
 	for _, t := range s.tables {
-		if t.status.State == Running || t.status.State == Paused || t.status.State == Halted {
+		if t.status.State == Running || t.held || t.status.State == Halted {
 			continue
 		}
 		if left := t.status.NextRun.Sub(now); left > 0 {
@@ -254,13 +256,13 @@ func jittered(next, now time.Time, share float64) time.Time {
 // RunNow makes a table due, whatever its schedule, a pause or a halt say.
 func (s *Service) RunNow(name catalog.Name) error {
 	return s.change(name, func(t *tended) {
-		t.status.State, t.status.NextRun = Waiting, s.o.Now()
+		t.status.State, t.status.NextRun, t.held = Waiting, s.o.Now(), false
 	})
 }
 
 // Pause keeps a table from being worked on until Resume, in this process; the table's setting "pause" does so everywhere.
 func (s *Service) Pause(name catalog.Name) error {
-	return s.change(name, func(t *tended) { t.status.State = Paused })
+	return s.change(name, func(t *tended) { t.status.State, t.held = Paused, true })
 }
 
 // Resume ends a pause or a halt; the table is due at once.

@@ -122,6 +122,31 @@ func TestPauseAndUnknownTables(t *testing.T) {
 	if st := statusOf(t, s, name); st.State != Paused || st.Shards != 3 || st.BacklogShards != 3 {
 		t.Errorf("%+v", st)
 	}
+	// A pause by the table's settings ends with them, and one by hand does not.
+	if err := SetPolicy(ctx, tbl, map[string]string{"pause": "", "schedule": "1s"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Resume(name); err != nil {
+		t.Fatal(err)
+	}
+	await(t, runs, 1)
+	if st := statusOf(t, s, name); st.State != Waiting || st.Shards != 1 {
+		t.Errorf("%+v", st)
+	}
+	if err := SetPolicy(ctx, tbl, map[string]string{"pause": "true"}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, runs, 2)
+	if st := statusOf(t, s, name); st.State != Paused {
+		t.Errorf("%+v", st)
+	}
+	if err := SetPolicy(ctx, tbl, map[string]string{"pause": ""}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, runs, 2)
+	if st := statusOf(t, s, name); st.State != Waiting {
+		t.Errorf("a pause that the settings no longer ask for: %+v", st)
+	}
 	if err := s.RunNow(catalog.Name{Namespace: "default", Table: "nobody"}); !errors.Is(err, catalog.ErrNotFound) {
 		t.Errorf("a table that is not there: %v", err)
 	}

@@ -236,6 +236,14 @@ func TestMetricsAreThoseOfTheDocs(t *testing.T) {
 	}
 }
 
+func TestExactNumbers(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -123456: "-123,456", 1234567: "1,234,567"} {
+		if got := exact(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
 // A page stays small whatever the table: the picture has so many bars, the list so many lines.
 func TestPictureOfManyShards(t *testing.T) {
 	lines := make([]shardLine, 100_000)

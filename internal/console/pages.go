@@ -36,14 +36,23 @@ func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 var functions = template.FuncMap{
 	"bytes":   progress.Bytes,
-	"count":   progress.Count,
+	"count":   exact,
 	"ago":     ago,
 	"root":    func(table, root string) string { return "/tables/" + table + "/shard?root=" + url.QueryEscape(root) },
 	"base":    path.Base,
-	"count64": func(n int) string { return progress.Count(int64(n)) },
+	"count64": func(n int) string { return exact(int64(n)) },
 	"add":     func(a, b int) int { return a + b },
 	"last":    func(runs []compaction.Run) int { return len(runs) - 1 },
 	"percent": func(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) },
+}
+
+// exact is a number with its thousands apart.
+func exact(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // ago is a time as people say it.

@@ -75,5 +75,5 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return functions["count"].(func(int64) string)(int64(n)) + " " + what + "s"
+	return exact(int64(n)) + " " + what + "s"
 }
