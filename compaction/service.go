@@ -52,6 +52,8 @@ type tended struct {
 	seen     bool
 	// held: paused by hand. A pause that the table's settings ask for is looked at again by the schedule, for it may end.
 	held bool
+	// collected is when what nothing reaches was last deleted.
+	collected time.Time
 }
 
 // NewService makes a service; Run starts it.

@@ -175,6 +175,39 @@ func TestTwoServices(t *testing.T) {
 	}
 }
 
+// With collection on, what nothing reaches is marked in time, and nothing that is live.
+func TestServiceCollects(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 3)
+	if err := SetPolicy(ctx, tbl, map[string]string{"collect": "1d", "expire": "0s"}); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, tbl)
+	s, runs, stop := serve(t, tbl.Catalog(), ServiceOptions{})
+	defer stop()
+	first := await(t, runs, 1)[0]
+	if first.Error != "" || first.ObjectsMarked != 0 || first.ObjectsDeleted != 0 {
+		t.Errorf("objects that are minutes old were taken for garbage: %+v", first)
+	}
+	statusOf(t, s, name)
+	records := 0
+	for info, err := range tbl.Catalog().Client().List(ctx, tbl.VaultFolder()+"_gc/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(info.URL, "lease") {
+			records++
+		}
+	}
+	if records == 0 {
+		t.Error("no collection took the lease")
+	}
+	if got := contents(t, g.load(nil)); fmt.Sprint(got) != fmt.Sprint(before) {
+		t.Errorf("%d rows became %d", len(before), len(got))
+	}
+}
+
 func TestSchedules(t *testing.T) {
 	at := time.Date(2024, 3, 30, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{

@@ -86,6 +86,8 @@ func (p Policy) text(name string) string {
 		return "false"
 	case "expire":
 		return catalog.DefaultExpireAge.String()
+	case "collect":
+		return "never"
 	}
 	return ""
 }

@@ -56,10 +56,13 @@ type Run struct {
 	Results    []Result     `json:"results"`
 	BytesMoved int64        `json:"bytes_moved"`
 	// Conflicts counts plans that another writer's commit made void.
-	Conflicts        int    `json:"conflicts,omitempty"`
-	RowsExpired      int64  `json:"rows_expired,omitempty"`
-	SnapshotsExpired int    `json:"snapshots_expired,omitempty"`
-	Error            string `json:"error,omitempty"`
+	Conflicts        int   `json:"conflicts,omitempty"`
+	RowsExpired      int64 `json:"rows_expired,omitempty"`
+	SnapshotsExpired int   `json:"snapshots_expired,omitempty"`
+	// ObjectsMarked will be deleted after a delay, ObjectsDeleted were marked in earlier runs.
+	ObjectsMarked  int    `json:"objects_marked,omitempty"`
+	ObjectsDeleted int    `json:"objects_deleted,omitempty"`
+	Error          string `json:"error,omitempty"`
 }
 
 // Status of all tables, by name.

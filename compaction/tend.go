@@ -12,7 +12,7 @@ import (
 )
 
 // ServiceSettings are the settings that only a service reads; they stand beside those of the policy.
-var ServiceSettings = []string{"schedule", "jitter", "pause", "expire"}
+var ServiceSettings = []string{"schedule", "jitter", "pause", "expire", "collect"}
 
 // upkeep is what the service settings of a table say.
 type upkeep struct {
@@ -21,13 +21,15 @@ type upkeep struct {
 	paused   bool
 	// expire is the age from which on snapshots expire, negative for never.
 	expire time.Duration
+	// collect is the time between two collections, negative for none.
+	collect time.Duration
 }
 
 // DefaultJitter is the share by which the time between two runs varies.
 const DefaultJitter = 0.1
 
 func upkeepOf(properties map[string]string) (u upkeep, err error) {
-	u = upkeep{jitter: DefaultJitter, expire: catalog.DefaultExpireAge}
+	u = upkeep{jitter: DefaultJitter, expire: catalog.DefaultExpireAge, collect: -1}
 	if u.schedule, err = ParseSchedule(properties[PropertyPrefix+"schedule"]); err != nil {
 		return u, err
 	}
@@ -52,13 +54,19 @@ func (u *upkeep) set(name, text string) (err error) {
 	case "pause":
 		u.paused, err = strconv.ParseBool(text)
 	case "expire":
-		if text == "never" {
-			u.expire = -1
-			return nil
-		}
-		u.expire, err = parseDuration(text)
+		u.expire, err = parseAgeOrNever(text)
+	case "collect":
+		u.collect, err = parseAgeOrNever(text)
 	}
 	return err
+}
+
+// parseAgeOrNever reads a duration; "never" is negative.
+func parseAgeOrNever(text string) (time.Duration, error) {
+	if text == "never" {
+		return -1, nil
+	}
+	return parseDuration(text)
 }
 
 // looked is what a run found.
@@ -89,7 +97,9 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 		return look, err
 	}
 	if !look.paused {
-		err = keep(ctx, t, policy, look.upkeep, s.o.Now(), run)
+		if err = keep(ctx, t, policy, look.upkeep, s.o.Now(), run); err == nil {
+			err = s.collect(ctx, t, look.upkeep, run)
+		}
 	}
 	return look, errors.Join(err, look.measure(ctx, t, policy))
 }
@@ -123,6 +133,32 @@ func keep(ctx context.Context, t *catalog.Table, policy Policy, u upkeep, now ti
 		return fmt.Errorf("expire: %w", err)
 	}
 	run.SnapshotsExpired = len(plan.Snapshots)
+	return nil
+}
+
+// collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure.
+func (s *Service) collect(ctx context.Context, t *catalog.Table, u upkeep, run *Run) error {
+	s.mu.Lock()
+	last := time.Time{}
+	if known := s.tables[t.Name()]; known != nil {
+		last = known.collected
+	}
+	s.mu.Unlock()
+	if u.collect < 0 || s.o.Now().Sub(last) < u.collect {
+		return nil
+	}
+	done, err := t.Collect(ctx, catalog.CollectOptions{Execute: true})
+	if err != nil && !errors.Is(err, catalog.ErrConflict) {
+		return fmt.Errorf("collect: %w", err)
+	}
+	if err == nil {
+		run.ObjectsMarked, run.ObjectsDeleted = len(done.Mark), done.Deleted
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.tables[t.Name()]; known != nil {
+		known.collected = s.o.Now()
+	}
 	return nil
 }
 
