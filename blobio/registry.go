@@ -39,5 +39,18 @@ func driver(scheme string) (OpenBucket, error) {
 		known = append(known, s)
 	}
 	slices.Sort(known)
+	if pkg := drivers[scheme]; pkg != "" {
+		return nil, fmt.Errorf("no driver for %s: import _ %q", scheme, driverPath+pkg)
+	}
 	return nil, fmt.Errorf("no driver for scheme %q; there are: %s", scheme, strings.Join(known, " "))
+}
+
+// driverPath is where the packages of drivers lie.
+const driverPath = "github.com/shardcat/shardcat/blobio/"
+
+// drivers are the packages that register a scheme, for the error where one is not linked.
+var drivers = map[string]string{
+	"file": "fileblob", "mem": "memblob", "http": "httpsblob", "https": "httpsblob",
+	"s3": "s3blob", "s3a": "s3blob", "gs": "gcsblob", "gcs": "gcsblob",
+	"az": "azblob", "azblob": "azblob", "abfs": "azblob", "abfss": "azblob", "wasb": "azblob", "wasbs": "azblob",
 }

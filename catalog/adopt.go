@@ -86,20 +86,9 @@ type Registered struct {
 // never swept. Fields are matched by the ids the shard carries, else by name; the shard's other objects must lie
 // in its root's folder or in an adopted one. All shards come in one snapshot, or none.
 func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
-	var entries []*manifest.Entry
-	var folders []string
-	for _, u := range urls {
-		e, folder, err := t.adopt(ctx, u)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(entries, func(x *manifest.Entry) bool { return x.Path == e.Path }) {
-			return nil, fmt.Errorf("%w: %s is given twice", ErrInvalid, e.Path)
-		}
-		entries = append(entries, e)
-		if folder != "" {
-			folders = append(folders, folder)
-		}
+	entries, folders, err := t.adoptAll(ctx, urls)
+	if err != nil {
+		return nil, err
 	}
 	out := &Registered{}
 	for _, e := range entries {
@@ -115,6 +104,30 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 		return nil, err
 	}
 	return out, nil
+}
+
+// adoptAll describes existing shards, some at a time, and names the folders to adopt.
+func (t *Table) adoptAll(ctx context.Context, urls []string) (entries []*manifest.Entry, folders []string, err error) {
+	entries = make([]*manifest.Entry, len(urls))
+	found := make([]string, len(urls))
+	err = t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
+		entries[i], found[i], err = t.adopt(ctx, branch, urls[i])
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	given := map[string]bool{}
+	for i, e := range entries {
+		if given[e.Path] {
+			return nil, nil, fmt.Errorf("%w: %s is given twice", ErrInvalid, e.Path)
+		}
+		given[e.Path] = true
+		if found[i] != "" {
+			folders = append(folders, found[i])
+		}
+	}
+	return entries, folders, nil
 }
 
 // register commits adopted entries together with the folders they lie in.
@@ -153,8 +166,8 @@ func adoptedWith(known, more []string) map[string]string {
 }
 
 // adopt describes an existing shard, and names the folder to adopt, "" if it lies in the table's own.
-func (t *Table) adopt(ctx context.Context, url string) (*manifest.Entry, string, error) {
-	path, err := t.cat.client.Mount(ctx, url)
+func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string) (*manifest.Entry, string, error) {
+	path, err := client.Mount(ctx, url)
 	if err != nil {
 		return nil, "", err
 	}
@@ -164,19 +177,19 @@ func (t *Table) adopt(ctx context.Context, url string) (*manifest.Entry, string,
 	}
 	switch {
 	case t.owns(path):
-		if err := t.checkTombstones(ctx, path); err != nil {
+		if err := t.checkTombstones(ctx, client, path); err != nil {
 			return nil, "", err
 		}
 		folder = ""
 	case strings.HasPrefix(path, t.cat.vault+"/"):
 		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder", ErrUnsafe, path)
 	}
-	e, err := t.describe(ctx, path, folder)
+	e, err := t.describe(ctx, client, path, folder)
 	return e, folder, err
 }
 
 // describe opens a shard and makes its entry, partition included. folder, if not empty, is about to be adopted.
-func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.Entry, error) {
+func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string) (*manifest.Entry, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
@@ -188,7 +201,7 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 		}
 		allow = append(allow, more...)
 	}
-	shard, err := shardfmt.Open(ctx, t.cat.client, path, shardfmt.OpenOptions{Allow: allow})
+	shard, err := shardfmt.Open(ctx, client, path, shardfmt.OpenOptions{Allow: allow})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +213,7 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkObjects(ctx, objects); err != nil {
+	if err := t.checkObjects(ctx, client, objects); err != nil {
 		return nil, err
 	}
 	if folder != "" {
@@ -213,9 +226,9 @@ func (t *Table) describe(ctx context.Context, path, folder string) (*manifest.En
 }
 
 // checkObjects makes sure that what an adopted root refers to is there, and long enough: one HEAD each.
-func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) error {
+func (t *Table) checkObjects(ctx context.Context, client *blobio.Client, objects map[string]int64) error {
 	urls := slices.Sorted(maps.Keys(objects))
-	return t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) error {
+	return client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) error {
 		info, err := branch.Stat(ctx, urls[i])
 		switch {
 		case errors.Is(err, blobio.ErrNotFound):
@@ -231,12 +244,12 @@ func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) erro
 
 // checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it
 // live again while the second sweep runs would lose it.
-func (t *Table) checkTombstones(ctx context.Context, path string) error {
-	for info, err := range t.cat.client.List(ctx, t.VaultFolder()+"_gc/") {
+func (t *Table) checkTombstones(ctx context.Context, client *blobio.Client, path string) error {
+	for info, err := range client.List(ctx, t.VaultFolder()+"_gc/") {
 		if err != nil {
 			return err
 		}
-		text, _, err := t.cat.client.ReadAll(ctx, info.URL, controlLimit)
+		text, _, err := client.ReadAll(ctx, info.URL, controlLimit)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
@@ -18,8 +19,10 @@ import (
 
 // CreateOptions of a table.
 type CreateOptions struct {
-	// Schema of the table, in a shard's terms.
+	// Schema of the table, in a shard's terms; or Arrow, in Arrow's: one of them must be given.
 	Schema *schema.Schema
+	// Arrow types are given back by Read as far as a table can hold their values (docs/arrow.md).
+	Arrow *arrow.Schema
 	// Partition fields, each a column or a transform of one: "day(ts)", "bucket(16, id)", "truncate(4, name)",
 	// "region".
 	Partition []string
@@ -50,6 +53,9 @@ var protectedSettings = []string{"format-version", "gc.enabled", "write.format.d
 
 // Create makes an empty table and its vault folder. A table of that name is ErrExists.
 func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Table, error) {
+	if err := errors.Join(name.check(), o.ofArrow()); err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
 	ice, notes, err := manifest.ToIceberg(o.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
@@ -63,7 +69,7 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 		return nil, err
 	}
 	if o.CreateNamespace {
-		if err := c.CreateNamespace(ctx, name.Namespace); err != nil {
+		if err := c.CreateNamespace(ctx, join(name.namespace())); err != nil {
 			return nil, err
 		}
 	}

@@ -62,6 +62,9 @@ type Ingested struct {
 // matched by name; columns that the source lacks are null, fields that the table lacks are manifest.ErrSchema
 // (see AddColumns). If anything fails, nothing is registered and what was written is deleted again.
 func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (*Ingested, error) {
+	if src == nil || src.Schema() == nil {
+		return nil, fmt.Errorf("%w: no source, or one without a schema", ErrInvalid)
+	}
 	project, err := t.projectSource(src.Schema())
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 // DefaultNamespace is the namespace of a name that gives none.
 const DefaultNamespace = "default"
 
-// Name is a table's name in its catalog.
+// Name is a table's name in its catalog. An empty namespace is the default one.
 type Name struct{ Namespace, Table string }
 
 // ParseName reads `[namespace.]name`. The last dot parts the two; namespaces may have dots of their own.
@@ -17,13 +17,24 @@ func ParseName(s string) (Name, error) {
 	if dot := strings.LastIndexByte(s, '.'); dot >= 0 {
 		n = Name{s[:dot], s[dot+1:]}
 	}
+	if n.Namespace == "" {
+		return Name{}, errName(s)
+	}
+	return n, n.check()
+}
+
+// check refuses what can't be a name, or a folder.
+func (n Name) check() error {
 	for _, part := range n.identifier() {
 		if !validPart(part) {
-			return Name{}, fmt.Errorf("%w: table name %q: letters, digits, '_' and '-' make a name, with an optional namespace before a dot",
-				ErrInvalid, s)
+			return errName(n.String())
 		}
 	}
-	return n, nil
+	return nil
+}
+
+func errName(text string) error {
+	return fmt.Errorf("%w: table name %q: letters, digits, '_' and '-' make a name, with an optional namespace before a dot", ErrInvalid, text)
 }
 
 func validPart(s string) bool {
@@ -39,8 +50,13 @@ func validPart(s string) bool {
 const maxNameLength = 200
 
 // String is the name as it is typed.
-func (n Name) String() string { return n.Namespace + "." + n.Table }
+func (n Name) String() string { return join(n.identifier()) }
 
 func (n Name) identifier() []string { return append(n.namespace(), n.Table) }
 
-func (n Name) namespace() []string { return strings.Split(n.Namespace, ".") }
+func (n Name) namespace() []string {
+	if n.Namespace == "" {
+		return []string{DefaultNamespace}
+	}
+	return strings.Split(n.Namespace, ".")
+}

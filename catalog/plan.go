@@ -20,8 +20,8 @@ type ScanOptions struct {
 	Select []string
 	// Where is the filter; nil is all rows.
 	Where filter.Expr
-	// Limit ends the scan after so many rows, 0 for none.
-	Limit int64
+	// Limit is the most rows to read: nil for all, 0 for none, as --limit has it.
+	Limit *int64
 	// Ordered gives the rows in the order in which they were committed; otherwise shards come as they are read.
 	Ordered bool
 	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
@@ -58,6 +58,9 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 		if ts, err = t.schemaByID(*s.SchemaID); err != nil {
 			return nil, err
 		}
+	}
+	if o.Limit != nil && *o.Limit < 0 {
+		return nil, fmt.Errorf("%w: limit %d", ErrInvalid, *o.Limit)
 	}
 	p := &Plan{table: t, schema: ts, options: o}
 	if err := p.bind(); err != nil {

@@ -76,7 +76,13 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork()}
 		defer r.wait()
 		defer cancel()
-		left := p.options.Limit
+		left, limited := int64(0), p.options.Limit != nil
+		if limited {
+			left = *p.options.Limit
+		}
+		if limited && left == 0 {
+			return
+		}
 		for _, out := range r.start(ctx) {
 			for {
 				b, ok := receive(ctx, out)
@@ -88,7 +94,7 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 					return
 				}
 				batch, last := b.batch, false
-				if p.options.Limit > 0 && batch.NumRows() >= left {
+				if limited && batch.NumRows() >= left {
 					batch, last = batch.NewSlice(0, left), true
 				}
 				left -= batch.NumRows()

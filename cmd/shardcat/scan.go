@@ -67,7 +67,10 @@ func (a *app) scanCommand() *cobra.Command {
 
 // options turns the flags into options of a scan.
 func (f *scanFlags) options() (catalog.ScanOptions, error) {
-	o := catalog.ScanOptions{Select: splitFields(f.selection), Ordered: f.ordered, Limit: max(f.limit, 0)}
+	o := catalog.ScanOptions{Select: splitFields(f.selection), Ordered: f.ordered}
+	if f.limit >= 0 {
+		o.Limit = &f.limit
+	}
 	o.Ref = f.ref
 	var err error
 	if f.snapshot != "" {
@@ -105,12 +108,8 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	}
 	var stats catalog.ScanStats
 	if !f.count && !f.explain {
-		limit := int64(-1)
-		if f.limit == 0 {
-			limit = 0
-		}
 		s := &schema.Schema{Fields: p.Fields()}
-		_, err = a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, limit, sink)
+		_, err = a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, -1, sink)
 		return err
 	}
 	rows, err := countRows(ctx, p, f, &stats)
@@ -135,9 +134,6 @@ func countRows(ctx context.Context, p *catalog.Plan, f *scanFlags, stats *catalo
 			rows += shard.Records
 		}
 		return rows, nil
-	}
-	if f.limit == 0 {
-		return 0, nil
 	}
 	for batch, err := range p.Run(ctx, stats) {
 		if err != nil {

@@ -1,0 +1,221 @@
+package catalog
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// ArrowSchemaProperty is the table property that holds the Arrow schema which a table was made of, where its own schema
+// does not tell it: base64 of an Arrow IPC stream without batches. Read gives its types back.
+const ArrowSchemaProperty = "shardcat.arrow-schema"
+
+// Append writes the records of an Arrow reader as shards of the table and commits them in one snapshot. Columns are
+// matched by name, and any Arrow types that hold the table's values will do: timestamps of any unit, decimals, views,
+// dictionaries. A value that its column can't hold is an *arrowtype.RowError, a column that the table lacks
+// manifest.ErrSchema or arrowtype.ErrColumn; then nothing is committed. The reader stays the caller's to release.
+//
+// Ingest is the same for batches that have canonical types already.
+func (t *Table) Append(ctx context.Context, r array.RecordReader, o IngestOptions) (*Ingested, error) {
+	if r == nil {
+		return nil, fmt.Errorf("%w: nil reader", ErrInvalid)
+	}
+	src, err := t.newArrowSource(r)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.name, err)
+	}
+	defer src.release()
+	return t.Ingest(ctx, src, o)
+}
+
+// arrowSource turns the records of a reader into canonical ones.
+type arrowSource struct {
+	reader   array.RecordReader
+	schema   *schema.Schema
+	importer *arrowtype.Importer
+	batch    arrow.RecordBatch
+}
+
+// newArrowSource gives every column of the table; one that the reader lacks is null.
+func (t *Table) newArrowSource(r array.RecordReader) (*arrowSource, error) {
+	importer, err := arrowtype.NewImporter(r.Schema(), t.schema.Shard, arrowtype.ImportOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &arrowSource{reader: r, schema: t.schema.Shard, importer: importer}, nil
+}
+
+// Schema implements RecordSource.
+func (s *arrowSource) Schema() *schema.Schema { return s.schema }
+
+// Next implements RecordSource. A batch is valid until the next call.
+func (s *arrowSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	s.release()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !s.reader.Next() {
+		if err := s.reader.Err(); err != nil {
+			return nil, err
+		}
+		return nil, io.EOF
+	}
+	var err error
+	s.batch, err = s.importer.Import(s.reader.RecordBatch())
+	return s.batch, err
+}
+
+func (s *arrowSource) release() {
+	if s.batch != nil {
+		s.batch.Release()
+		s.batch = nil
+	}
+}
+
+// ofArrow derives the schema of a new table from an Arrow schema, if one is given, and notes it where the table's own
+// schema would not give its types back.
+func (o *CreateOptions) ofArrow() (err error) {
+	switch {
+	case o.Schema == nil && o.Arrow == nil:
+		return fmt.Errorf("%w: a table needs a schema", ErrInvalid)
+	case o.Arrow == nil:
+		return nil
+	case o.Schema != nil:
+		return fmt.Errorf("%w: Schema and Arrow are both given", ErrInvalid)
+	}
+	if o.Schema, _, err = arrowtype.FromArrow(o.Arrow); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if arrowtype.Restores(o.Arrow) {
+		return nil
+	}
+	b, err := arrowtype.MarshalSchema(o.Arrow)
+	if err != nil {
+		return err
+	}
+	properties := map[string]string{ArrowSchemaProperty: base64.StdEncoding.EncodeToString(b)}
+	maps.Copy(properties, o.Properties)
+	o.Properties = properties
+	return nil
+}
+
+// originalSchema is the Arrow schema that the table was made of, nil if it tells none.
+func (t *Table) originalSchema() *arrow.Schema {
+	b, err := base64.StdEncoding.DecodeString(t.Properties()[ArrowSchemaProperty])
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	s, err := arrowtype.UnmarshalSchema(b)
+	if err != nil {
+		return nil // the property is anybody's to set; without it types are the usual ones
+	}
+	return s
+}
+
+// ReadOptions of Read.
+type ReadOptions struct {
+	ScanOptions
+	// Canonical gives the types in which shards hold values (package arrowtype): timestamps over all of the format's
+	// range, decimals with the exponents they were written with. By default records have types that every Arrow
+	// program knows, as far as possible those that the table was made of: timestamps in UTC, decimal128, durations.
+	Canonical bool
+	// TimeUnit of timestamps and durations that no Arrow schema gives a unit: ns (also if empty), us, ms or s. A value
+	// that the unit can't hold ends the reading with an *arrowtype.RowError.
+	TimeUnit string
+	// Stats, if not nil, is filled; it may be read when the reading has ended.
+	Stats *ScanStats
+}
+
+// Read plans a scan and gives its rows as an Arrow reader. Release ends it early. Its records are valid until the next
+// call of Next, as with any reader; they and the reader are not for concurrent use.
+func (t *Table) Read(ctx context.Context, o ReadOptions) (array.RecordReader, error) {
+	p, err := t.Plan(ctx, o.ScanOptions)
+	if err != nil {
+		return nil, err
+	}
+	r := &planReader{schema: p.Schema()}
+	r.refs.Store(1)
+	if !o.Canonical {
+		r.exporter, err = arrowtype.NewExporter(&schema.Schema{Fields: p.Fields()},
+			arrowtype.ExportOptions{TimeUnit: o.TimeUnit, Original: t.originalSchema()})
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.name, err)
+		}
+		r.schema = r.exporter.Schema()
+	}
+	r.next, r.stop = iter.Pull2(p.Run(ctx, o.Stats))
+	return r, nil
+}
+
+// planReader is a running plan as an Arrow reader.
+type planReader struct {
+	schema   *arrow.Schema
+	exporter *arrowtype.Exporter
+	next     func() (arrow.RecordBatch, error, bool)
+	stop     func()
+	refs     atomic.Int64
+	batch    arrow.RecordBatch
+	err      error
+}
+
+// Retain and Release count references; the last Release ends the scan.
+func (r *planReader) Retain() { r.refs.Add(1) }
+
+// Release: see Retain.
+func (r *planReader) Release() {
+	if r.refs.Add(-1) == 0 {
+		r.stop()
+		r.drop()
+	}
+}
+
+func (r *planReader) drop() {
+	if r.batch != nil && r.exporter != nil {
+		r.batch.Release()
+	}
+	r.batch = nil
+}
+
+// Schema of the records.
+func (r *planReader) Schema() *arrow.Schema { return r.schema }
+
+// Next goes to the next record; false means that there is none, or an error.
+func (r *planReader) Next() bool {
+	r.drop()
+	if r.err != nil {
+		return false
+	}
+	batch, err, ok := r.next()
+	if !ok {
+		return false
+	}
+	if err == nil && r.exporter != nil {
+		batch, err = r.exporter.Export(batch)
+	}
+	if err != nil {
+		r.err = err
+		r.stop()
+		return false
+	}
+	r.batch = batch
+	return true
+}
+
+// RecordBatch is the record at hand.
+func (r *planReader) RecordBatch() arrow.RecordBatch { return r.batch }
+
+// Record is RecordBatch under its old name, which the interface still has.
+func (r *planReader) Record() arrow.RecordBatch { return r.batch }
+
+// Err is what ended the reading early, nil at its end.
+func (r *planReader) Err() error { return r.err }
