@@ -1,0 +1,184 @@
+package layer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
+)
+
+// File is an open layer file. Its methods may be called concurrently.
+type File struct {
+	st    fileformat.Store
+	url   string
+	size  int64
+	t     *trailer
+	types []Pair // nil if they are not known: structure only
+
+	mu     sync.Mutex
+	tail   []byte // the end of the file, as it was read when opening
+	blocks map[int64]any
+	held   int64 // bytes of blocks
+	stats  Stats
+}
+
+// Stats counts what was read.
+type Stats struct {
+	// Blocks that were loaded and checked; those that were still at hand are not counted.
+	Blocks int64
+	// Bytes of them, as stored.
+	Bytes int64
+}
+
+// tailSize is how much of the end is read first, in bytes: the trailer, and in files of usual size the index blocks
+// of the top levels, which are written last.
+const tailSize = 64 << 10
+
+// cacheBytes is how many bytes of blocks are kept.
+const cacheBytes = 32 << 20
+
+// Open reads the trailer: one request. Types are those of the columns, which the file does not say; without them only
+// the structure can be read.
+func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*File, error) {
+	tail, info, err := st.ReadSuffix(ctx, url, tailSize)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{st: st, url: url, size: info.Size, types: types, tail: tail, blocks: map[int64]any{}}
+	if f.size < trailerSize || f.size%blockUnit != 0 {
+		return nil, corrupt.Locate(corrupt.At(0, "%d bytes, where a layer file has a multiple of %d", f.size, blockUnit), url, 0)
+	}
+	if f.t, err = parseTrailer(tail[len(tail)-trailerSize:], f.size); err != nil {
+		return nil, corrupt.Locate(err, url, f.size-trailerSize)
+	}
+	if types != nil && len(types) != len(f.t.columns) {
+		return nil, &fileformat.OptionError{Name: optionTypes, Value: TypesText(types), What: fmt.Sprintf("the file has %d columns", len(f.t.columns))}
+	}
+	return f, nil
+}
+
+// Columns is how many columns (layers) the file has.
+func (f *File) Columns() int { return len(f.t.columns) }
+
+// Rows of a column.
+func (f *File) Rows(column int) uint64 { return f.t.columns[column].rows }
+
+// Stats tells what was read so far.
+func (f *File) Stats() Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stats
+}
+
+// pair is the types of a column; without them the items are taken for byte-sized ones.
+func (f *File) pair(column int) Pair {
+	if f.types == nil {
+		return Pair{}
+	}
+	return f.types[column]
+}
+
+// stored gives the bytes of a block as they lie in the file.
+func (f *File) stored(ctx context.Context, loc location) ([]byte, error) {
+	if start := f.size - int64(len(f.tail)); loc.offset >= start {
+		return f.tail[loc.offset-start:][:loc.size:loc.size], nil
+	}
+	if loc.size > maxBlock {
+		return nil, corrupt.Unsupported(loc.offset, "a block of %d bytes, more than the limit of %d", loc.size, maxBlock)
+	}
+	b := make([]byte, loc.size)
+	_, err := f.st.ReadRange(ctx, f.url, loc.offset, b)
+	return b, err
+}
+
+// load gives a parsed block: one that is at hand, or one that is read and checked now.
+func (f *File) load(ctx context.Context, loc location, magic string, parse func([]byte) (any, error)) (any, error) {
+	f.mu.Lock()
+	at, known := f.blocks[loc.offset]
+	f.mu.Unlock()
+	if known {
+		return at, nil
+	}
+	stored, err := f.stored(ctx, loc)
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.t.compression.load(stored, magic)
+	if err == nil {
+		at, err = parse(b)
+	}
+	if err != nil {
+		return nil, corrupt.Locate(err, f.url, loc.offset)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.Blocks++
+	f.stats.Bytes += loc.size
+	if f.held += int64(len(b)); f.held > cacheBytes {
+		clear(f.blocks)
+		f.held = int64(len(b))
+	}
+	f.blocks[loc.offset] = at
+	return at, nil
+}
+
+// data loads a leaf of a column.
+func (f *File) data(ctx context.Context, column int, loc location, rows uint64) (*dataBlock, error) {
+	b, err := f.load(ctx, loc, magicData, func(b []byte) (any, error) {
+		return parseData(b, f.pair(column), rows, column == len(f.t.columns)-1)
+	})
+	if err != nil {
+		return nil, err
+	}
+	d, ok := b.(*dataBlock)
+	if !ok || uint64(d.n) != rows {
+		return nil, corrupt.Locate(corrupt.At(loc.offset, "a block is claimed by two parents"), f.url, 0)
+	}
+	return d, nil
+}
+
+// index loads an inner node of a column.
+func (f *File) index(ctx context.Context, loc location, rows uint64) (*indexBlock, error) {
+	b, err := f.load(ctx, loc, magicIndex, func(b []byte) (any, error) { return parseIndex(b, rows, f.size-trailerSize) })
+	if err != nil {
+		return nil, err
+	}
+	x, ok := b.(*indexBlock)
+	if !ok || x.totals.at(x.n-1) != rows {
+		return nil, corrupt.Locate(corrupt.At(loc.offset, "a block is claimed by two parents"), f.url, 0)
+	}
+	return x, nil
+}
+
+// node is a block of a column's tree and the rows below it.
+type node struct {
+	location
+	index      bool
+	start, end uint64
+	depth      int
+}
+
+// top is the root of a column.
+func (f *File) top(column int) node {
+	r := f.t.columns[column]
+	return node{r.location, r.index, 0, r.rows, 1}
+}
+
+// child is the node of a child.
+func (n node) child(x *indexBlock, i int) node {
+	loc, start, end := x.child(i)
+	return node{loc, x.childIndex, n.start + start, n.start + end, n.depth + 1}
+}
+
+// open loads an index node.
+func (n node) open(ctx context.Context, f *File) (*indexBlock, error) {
+	if n.depth > maxDepth {
+		return nil, corrupt.Locate(corrupt.At(n.offset, "a tree of more than %d levels", maxDepth), f.url, 0)
+	}
+	return f.index(ctx, n.location, n.end-n.start)
+}
+
+// Close implements fileformat.File.
+func (f *File) Close() error { return nil }

@@ -1,0 +1,290 @@
+package layer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Inspect implements fileformat.File: the columns; from detail 2 on the levels of their trees, which are read for it.
+func (f *File) Inspect(ctx context.Context, detail int) (*fileformat.Inspection, error) {
+	x := &fileformat.Inspection{URL: f.url, Format: Format.Name, Version: fmt.Sprint(f.t.version), Records: f.Rows(len(f.t.columns) - 1), SizeBytes: f.size, Schema: []*schema.Node{}}
+	if f.types != nil {
+		s, _, err := arrowtype.FromArrow(f.Schema())
+		if err != nil {
+			return nil, err
+		}
+		x.Schema = s.Fields
+	} else {
+		x.Warnings = append(x.Warnings, "the file does not say its types: --"+optionTypes+" gives them")
+	}
+	x.Parts = append(x.Parts, fileformat.Part{Name: "trailer", Facts: []fileformat.Fact{
+		{Name: "compression", Value: f.t.compression.String()}, {Name: "columns", Value: len(f.t.columns)},
+		{Name: "filter", Value: f.filterName()}, {Name: "filter_bytes", Value: f.t.filter.size}}})
+	for i, c := range f.t.columns {
+		part := fileformat.Part{Name: fmt.Sprintf("column %d", i), Facts: []fileformat.Fact{
+			{Name: "rows", Value: c.rows}, {Name: "root_offset", Value: c.offset}, {Name: "root_bytes", Value: c.size}}}
+		if detail >= 2 && c.rows > 0 {
+			w := &walker{f: f, column: i}
+			if _, err := w.node(ctx, f.top(i)); err != nil {
+				return nil, err
+			}
+			part.Parts = w.describe()
+		}
+		x.Parts = append(x.Parts, part)
+	}
+	return x, nil
+}
+
+func (f *File) filterName() string {
+	switch {
+	case f.t.filter.size == 0:
+		return string(NoFilter)
+	case f.t.incompatible&incompatibleRoar != 0:
+		return string(Roaring)
+	case f.t.incompatible&incompatibleModule != 0:
+		return "bloom in modules"
+	}
+	return string(Bloom)
+}
+
+// level sums up the blocks of one depth of a tree.
+type level struct {
+	index             bool
+	blocks            int
+	bytes             int64
+	entries           uint64 // rows of leaves, children of others
+	fewest, mostEntry int
+}
+
+// walker goes through the tree of a column.
+type walker struct {
+	f        *File
+	column   int
+	levels   []level
+	extents  []location
+	check    bool
+	progress func(int64)
+
+	last      Value // the key before, for the order within a group
+	hasLast   bool
+	nextGroup uint64  // where the next row's group must begin
+	owner     *Cursor // the row of the column before that owns the rows at hand
+	groupEnd  uint64  // of the rows at hand
+	keys      func(Value) error
+}
+
+func (w *walker) count(n node, entries int) {
+	for len(w.levels) < n.depth {
+		w.levels = append(w.levels, level{fewest: entries})
+	}
+	l := &w.levels[n.depth-1]
+	l.index = n.index
+	l.blocks++
+	l.bytes += n.size
+	l.entries += uint64(entries)
+	l.fewest, l.mostEntry = min(l.fewest, entries), max(l.mostEntry, entries)
+	w.extents = append(w.extents, n.location)
+	if w.progress != nil {
+		w.progress(n.size)
+	}
+}
+
+// node visits a block and those below it, in order of rows, and gives the first key.
+func (w *walker) node(ctx context.Context, n node) (first Value, err error) {
+	if !n.index {
+		d, err := w.f.data(ctx, w.column, n.location, n.end-n.start)
+		if err != nil {
+			return first, err
+		}
+		w.count(n, d.n)
+		if w.check {
+			return w.leaf(ctx, n, d)
+		}
+		return first, nil
+	}
+	x, err := n.open(ctx, w.f)
+	if err != nil {
+		return first, err
+	}
+	w.count(n, x.n)
+	for i := range x.n {
+		low, err := w.node(ctx, n.child(x, i))
+		if err != nil {
+			return first, err
+		}
+		if i == 0 {
+			first = low
+		}
+		if w.check && w.f.types != nil {
+			if err := w.bounds(x, n, i, low); err != nil {
+				return first, err
+			}
+		}
+	}
+	return first, nil
+}
+
+// bounds compares the keys that an index block gives for a child with those that were seen.
+func (w *walker) bounds(x *indexBlock, n node, i int, first Value) error {
+	t := w.f.pair(w.column).Key
+	for j, seen := range []Value{first, w.last} {
+		key, err := w.f.bound(w.column, x, n, 2*i+j)
+		if err != nil {
+			return err
+		}
+		if t.Kind != Opaque && t.compare(key, seen) != 0 {
+			return corrupt.Locate(corrupt.At(n.offset, "a bound of child %d is not the key of its row", i), w.f.url, 0)
+		}
+	}
+	return nil
+}
+
+// leaf checks the values of a data block, and their order within each group.
+func (w *walker) leaf(ctx context.Context, n node, d *dataBlock) (first Value, err error) {
+	p := w.f.pair(w.column)
+	for i := range d.n {
+		if w.column < len(w.f.t.columns)-1 {
+			g, err := w.f.groupOf(w.column, n, d, i)
+			if err != nil {
+				return first, err
+			}
+			if g.start != w.nextGroup {
+				return first, corrupt.Locate(corrupt.At(n.offset, "row %d owns rows from %d on, where %d is next", n.start+uint64(i), g.start, w.nextGroup), w.f.url, 0)
+			}
+			w.nextGroup = g.end
+		}
+		if w.f.types == nil {
+			continue
+		}
+		key, err := w.f.item(d, n, i, p.Key, p.keyAt)
+		if err == nil {
+			_, err = w.f.item(d, n, i, p.Aux, p.auxAt)
+		}
+		if err == nil {
+			err = w.order(ctx, n, n.start+uint64(i), key)
+		}
+		if err != nil {
+			return first, err
+		}
+		if i == 0 {
+			first = key
+		}
+	}
+	return first, nil
+}
+
+// order checks that a key is greater than the one before in its group.
+func (w *walker) order(ctx context.Context, n node, row uint64, key Value) error {
+	if w.owner != nil && row == w.groupEnd {
+		if err := w.owner.Next(ctx); err != nil {
+			return err
+		}
+		g, err := w.owner.Group()
+		if err != nil {
+			return corrupt.Locate(corrupt.At(n.offset, "row %d belongs to no group", row), w.f.url, 0)
+		}
+		w.groupEnd, w.hasLast = g.end, false
+	}
+	t := w.f.pair(w.column).Key
+	if w.hasLast && t.Kind != Opaque && t.compare(w.last, key) >= 0 {
+		return corrupt.Locate(corrupt.At(n.offset, "row %d of column %d: %v", row, w.column, ErrOrder), w.f.url, 0)
+	}
+	w.last, w.hasLast = key, true
+	if w.keys != nil {
+		return w.keys(key)
+	}
+	return nil
+}
+
+func (w *walker) describe() (out []fileformat.Part) {
+	for i, l := range w.levels {
+		kind, entries := "data", "rows"
+		if l.index {
+			kind, entries = "index", "children"
+		}
+		out = append(out, fileformat.Part{Name: fmt.Sprintf("level %d (%s)", i, kind), Facts: []fileformat.Fact{
+			{Name: "blocks", Value: l.blocks}, {Name: "bytes", Value: l.bytes}, {Name: entries, Value: l.entries},
+			{Name: "fewest", Value: l.fewest}, {Name: "most", Value: l.mostEntry}}})
+	}
+	return out
+}
+
+// Verify implements fileformat.File: every block that is reachable is read and checked by its checksum, its arrays and
+// what its parent says of it; with types every value is read too, the order of the keys in their
+// groups checked, and every key of the first column asked of the filter.
+func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt.Report, error) {
+	r := &corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}, Bytes: trailerSize}
+	filter, err := f.verifyFilter(ctx)
+	if err := judge(r, err); err != nil {
+		return nil, err
+	}
+	r.Bytes += f.t.filter.size
+	for i := range f.t.columns {
+		if f.Rows(i) == 0 {
+			continue
+		}
+		w := &walker{f: f, column: i, check: true, progress: o.Progress}
+		if i == 0 && filter != nil {
+			w.keys = func(key Value) error {
+				if !filter.MayContain(key) {
+					return corrupt.Locate(corrupt.At(f.t.filter.offset, "the filter denies a key that is there"), f.url, 0)
+				}
+				return nil
+			}
+		}
+		if i > 0 && f.types != nil {
+			w.owner = Group{f, i - 1, 0, f.Rows(i - 1)}.Cursor()
+		}
+		_, err := w.node(ctx, f.top(i))
+		if err == nil && i < len(f.t.columns)-1 && w.nextGroup != f.Rows(i+1) {
+			err = corrupt.Locate(corrupt.At(f.size-trailerSize, "column %d owns %d rows of the %d of the next one", i, w.nextGroup, f.Rows(i+1)), f.url, 0)
+		}
+		if err := judge(r, err); err != nil {
+			return nil, err
+		}
+		for _, e := range w.extents {
+			r.Bytes += e.size
+		}
+	}
+	if spare := f.size - r.Bytes; spare > 0 {
+		r.UnprotectedBytes = spare
+		if len(r.Errors) == 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d bytes belong to no block that can be reached", spare))
+		}
+	}
+	r.OK = len(r.Errors) == 0
+	return r, nil
+}
+
+// verifyFilter gives the filter, to be asked for every key, where the keys are known; its checksum is checked anyhow.
+func (f *File) verifyFilter(ctx context.Context) (Filter, error) {
+	if f.t.filter.size > 0 {
+		b, err := f.stored(ctx, f.t.filter)
+		if err == nil {
+			err = corrupt.Locate(checkSeal(b, f.filterMagic()), f.url, f.t.filter.offset)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if f.types == nil || f.types[0].Key.Kind == Opaque { // what is hashed of an opaque key only its own code knows
+		return nil, nil
+	}
+	return f.Filter(ctx)
+}
+
+// judge makes a finding of an error of stored data, and gives back any other.
+func judge(r *corrupt.Report, err error) error {
+	var damage *corrupt.Error
+	if !errors.As(err, &damage) {
+		return err
+	}
+	r.Errors = append(r.Errors, corrupt.Finding{Object: damage.Object, Offset: damage.Offset, What: damage.What})
+	return nil
+}
