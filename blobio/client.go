@@ -44,7 +44,8 @@ type mount struct {
 	root   string
 	query  string // the options it was mounted with
 	bucket Bucket
-	limits []string // of the driver
+	limits []string       // of the driver
+	prober ChecksumProber // the driver, nil if it is none
 	local  bool
 }
 
@@ -172,6 +173,24 @@ func (c *Client) Limits(ctx context.Context, url string) ([]string, error) {
 	return m.limits, nil
 }
 
+// ChecksumProber is a Bucket that can find out whether its store compares uploads with their checksums.
+type ChecksumProber interface {
+	// ProbeChecksum sends an object under a free key with a checksum that is not its own, and reports
+	// whether the store refused it for that. If it did not, the object may be there.
+	ProbeChecksum(ctx context.Context, key string) (checked bool, err error)
+}
+
+// ProbeChecksum reports whether the store of a URL, which must be free, compares uploads with their checksums;
+// known is false where the driver can't find out.
+func (c *Client) ProbeChecksum(ctx context.Context, url string) (checked, known bool, err error) {
+	m, key, err := c.find(ctx, url)
+	if err != nil || m.prober == nil {
+		return false, false, err
+	}
+	checked, err = m.prober.ProbeChecksum(ctx, key)
+	return checked, true, wrap("create", url, err)
+}
+
 // MountBucket adds a bucket that the caller opened or made, under the URL of its root ("mem://name/").
 func (c *Client) MountBucket(rootURL string, bucket Bucket) error {
 	at, err := urlresolve.Parse(rootURL)
@@ -205,6 +224,7 @@ func (c *Client) add(root string, bucket Bucket, query string) error {
 // limits; bounds on how much at once and how fast; second requests; retries. A local bucket has the counters alone.
 func (c *Client) layer(root string, bucket Bucket) *mount {
 	m := &mount{root: root, bucket: &counted{bucket: bucket, core: c.core}}
+	m.prober, _ = bucket.(ChecksumProber)
 	if l, ok := bucket.(Limited); ok {
 		m.limits = l.Limits()
 	}

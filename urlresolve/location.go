@@ -25,6 +25,8 @@ var aliases = map[string]string{"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 //	gcs://b/k                                            gs://b/k
 //	wasb(s)://c@a.blob.core.windows.net/k                abfss://c@a.dfs.core.windows.net/k
 //	abfs://c@a.dfs.core.windows.net/k                    the same
+//	abfss://c@a.z01.blob.storage.azure.net/k             abfss://c@a.z01.dfs.storage.azure.net/k
+//	https://onelake.blob.fabric.microsoft.com/ws/k       abfss://ws@onelake.dfs.fabric.microsoft.com/k
 //	https://a.blob.core.windows.net/c/k (and .dfs.)      the same
 //
 // It refuses what isn't in the normal form of the WHATWG URL standard byte for byte (format note 01 §16.1):
@@ -74,15 +76,35 @@ func canonicalAuthority(raw string, l Location) (Location, error) {
 	return l, checkBucket(raw, l.Bucket)
 }
 
+// AzureDomains are those of Microsoft below which storage accounts lie: the public cloud first, the sovereign ones,
+// DNS zones and OneLake. Tokens and signatures are sent to hosts below them, and to no other host unless it was
+// named as the endpoint: a reference in a shard must not be able to ask for them.
+var AzureDomains = []string{"core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "core.cloudapi.de",
+	"storage.azure.net", oneLake}
+
+const oneLake = "fabric.microsoft.com"
+
+// isAzureContainer reports whether a container of an account below a domain may have this name.
+func isAzureContainer(name, domain string) bool {
+	if domain == oneLake {
+		return oneLakeBucket.MatchString(name)
+	}
+	return azureBucket.MatchString(name)
+}
+
 var (
-	azureHost   = regexp.MustCompile(`^([a-z0-9]{3,24})\.(?:blob|dfs)\.(core\.windows\.net|core\.chinacloudapi\.cn|core\.usgovcloudapi\.net)$`)
+	// An account may be followed by its DNS zone ("account.z01"). OneLake is one account, also by region.
+	azureHost = regexp.MustCompile(`^([a-z0-9]{3,24}(?:\.z[0-9]{1,3})?|(?:[a-z0-9-]{1,40}-)?onelake)\.(?:blob|dfs)\.(` +
+		strings.ReplaceAll(strings.Join(AzureDomains, "|"), ".", `\.`) + `)$`)
 	azureBucket = regexp.MustCompile(`^(\$web|\$root|\$logs|[a-z0-9](?:-?[a-z0-9]){0,62})$`)
+	// oneLakeBucket is a workspace of OneLake, by its name or its id.
+	oneLakeBucket = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,254}[A-Za-z0-9])?$`)
 )
 
 func azureByContainer(raw string, l Location) (Location, error) {
 	container, host, _ := strings.Cut(l.Bucket, "@")
 	m := azureHost.FindStringSubmatch(host)
-	if m == nil || !azureBucket.MatchString(container) {
+	if m == nil || !isAzureContainer(container, m[2]) {
 		return Location{}, refuse(raw, "not of the form container@account.dfs.core.windows.net")
 	}
 	return azure(container, m, l.Path), nil
@@ -90,7 +112,7 @@ func azureByContainer(raw string, l Location) (Location, error) {
 
 func azureByHost(raw string, l Location, m []string) (Location, error) {
 	container, path, slash := strings.Cut(l.Path, "/")
-	if !slash || !azureBucket.MatchString(container) {
+	if !slash || !isAzureContainer(container, m[2]) {
 		return Location{}, refuse(raw, "no container in the path")
 	}
 	return azure(container, m, path), nil
@@ -159,7 +181,7 @@ func Redact(raw string) string {
 var (
 	queryStart  = regexp.MustCompile(`[?#]|(?i)%(3f|23)`)
 	schemeStart = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:[/\\]*`)
-	azureUser   = regexp.MustCompile(`^(abfss?|wasbs?)://[a-z0-9$-]+@[a-z0-9.]+/[^@]*$`)
+	azureUser   = regexp.MustCompile(`^(abfss?|wasbs?)://[A-Za-z0-9_$-]+@[a-z0-9.]+/[^@]*$`)
 	secretWord  = regexp.MustCompile(`(?i)(sig|signature|token|secret|password|credential|x-amz-[a-z-]+)=[^/]*`)
 )
 

@@ -178,3 +178,28 @@ func FuzzResolve(f *testing.F) {
 		}
 	})
 }
+
+// TestAzureHosts: every place that Microsoft keeps storage accounts at is read, in one canonical spelling.
+func TestAzureHosts(t *testing.T) {
+	for raw, want := range map[string]string{
+		"abfss://ws@onelake.dfs.fabric.microsoft.com/lake.Lakehouse/Files/x":         "abfss://ws@onelake.dfs.fabric.microsoft.com/lake.Lakehouse/Files/x",
+		"abfss://My_Workspace@onelake.dfs.fabric.microsoft.com/x":                    "abfss://My_Workspace@onelake.dfs.fabric.microsoft.com/x",
+		"https://onelake.blob.fabric.microsoft.com/ws/x":                             "abfss://ws@onelake.dfs.fabric.microsoft.com/x",
+		"abfss://ws@westus-onelake.dfs.fabric.microsoft.com/x":                       "abfss://ws@westus-onelake.dfs.fabric.microsoft.com/x",
+		"abfss://c@acct.z01.blob.storage.azure.net/x":                                "abfss://c@acct.z01.dfs.storage.azure.net/x",
+		"https://acct.z12.blob.storage.azure.net/c/x":                                "abfss://c@acct.z12.dfs.storage.azure.net/x",
+		"abfss://c@acct.dfs.core.chinacloudapi.cn/x":                                 "abfss://c@acct.dfs.core.chinacloudapi.cn/x",
+		"wasbs://c@acct.blob.core.usgovcloudapi.net/x":                               "abfss://c@acct.dfs.core.usgovcloudapi.net/x",
+		"abfss://c@acct.dfs.core.cloudapi.de/x":                                      "abfss://c@acct.dfs.core.cloudapi.de/x",
+		"abfss://C@acct.dfs.core.windows.net/x":                                      "",
+		"abfss://c@acct.dfs.evil.example/x":                                          "",
+		"abfss://c@acct.dfs.core.windows.net.evil.example/x":                         "",
+		"abfss://c@evil.example/.dfs.core.windows.net/x":                             "",
+		"abfss://ws@onelake.dfs.fabric.microsoft.com.evil.example/lake.Lakehouse/xy": "",
+	} {
+		l, err := Parse(raw)
+		if got := l.String(); (err == nil) != (want != "") || err == nil && got != want {
+			t.Errorf("%s: %s, %v; want %q", raw, got, err, want)
+		}
+	}
+}

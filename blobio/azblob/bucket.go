@@ -1,9 +1,9 @@
 // Package azblob is the driver for Azure Blob Storage. Importing it enables
 // abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY and the other spellings of ParseURL in blobio.
 //
-// It stands on the Azure SDK itself, because the layers above it lose what a shard needs to know: the
-// provider's own error code (a name that does not resolve is not a missing blob), the size in the answer to
-// a ranged GET, a condition on reads and deletes. What one call costs:
+// Reads and lists go through gocloud.dev/blob/azureblob, whose hooks reach what its portable layer hides. Uploads
+// and deletes use the same client of the Azure SDK directly, because they have conditions and parts of their own.
+// What one call costs:
 //
 //	ReadRange, Open   1 GET
 //	ReadSuffix        1 HEAD and 1 GET on the same version: Azure knows no suffix ranges
@@ -25,9 +25,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	gocloud "gocloud.dev/blob/azureblob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/blobio/cloudblob"
 )
 
 func init() {
@@ -51,11 +52,11 @@ func OpenURL(_ context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one container.
 type Bucket struct {
-	reads  answer.Reader
-	client *container.Client
-	place  Place
-	opts   Options
-	closed atomic.Bool
+	*cloudblob.Bucket // reads and lists
+	client            *container.Client
+	place             Place
+	opts              Options
+	closed            atomic.Bool
 }
 
 var _ blobio.Bucket = (*Bucket)(nil)
@@ -69,15 +70,21 @@ func Open(place Place, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	below, err := gocloud.OpenBucket(context.Background(), client, nil)
+	if err != nil {
+		return nil, err
+	}
 	b := &Bucket{client: client, place: place, opts: opts}
-	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail, NoSuffix: true}
+	hooks := b.reads()
+	hooks.Head, hooks.Create, hooks.Delete = b.head, b.Create, b.Delete
+	b.Bucket = cloudblob.FromBucket(b.Location(), below, hooks)
 	return b, nil
 }
 
 // Close implements blobio.Bucket. Idle connections end by themselves.
 func (b *Bucket) Close() error {
 	b.closed.Store(true)
-	return nil
+	return b.Bucket.Close()
 }
 
 // Location implements blobio.Locator.

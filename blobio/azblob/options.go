@@ -221,7 +221,7 @@ func (o Options) client(p Place) (*container.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := &container.ClientOptions{ClientOptions: clientOptions()}
+	opts := &container.ClientOptions{ClientOptions: clientOptions(storehttp.Client)}
 	switch {
 	case o.Identity == "anonymous":
 		return container.NewClientWithNoCredential(target, opts)
@@ -245,7 +245,7 @@ func (o Options) client(p Place) (*container.Client, error) {
 
 // token is the SDK's credential of the kind asked for.
 func (o Options) token() (azcore.TokenCredential, error) {
-	common := clientOptions()
+	common := clientOptions(storehttp.TokenClient)
 	common.Retry = policy.RetryOptions{} // tokens are fetched rarely, by the SDK's own rules
 	switch o.Identity {
 	case "managed_identity":
@@ -266,13 +266,13 @@ func (o Options) token() (azcore.TokenCredential, error) {
 }
 
 // clientOptions make one attempt per request: attempts are counted and paced above the driver.
-func clientOptions() azcore.ClientOptions {
+func clientOptions(client func(http.RoundTripper) *http.Client) azcore.ClientOptions {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 256, 128
 	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	return azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
-		Transport: storehttp.Client(transport),
+		Transport: client(transport),
 		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat"},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Place is a container in a storage account: what a bucket is elsewhere.
@@ -19,11 +21,6 @@ type Place struct {
 
 // DefaultDomain is that of the public cloud.
 const DefaultDomain = "core.windows.net"
-
-// domains are Microsoft's. Tokens and signatures are sent to hosts below them, and to no other host unless it
-// was named as the endpoint: a reference in a shard must not be able to ask for them.
-var domains = []string{DefaultDomain, "core.chinacloudapi.cn", "core.usgovcloudapi.net", "core.cloudapi.de",
-	"storage.azure.net", "fabric.microsoft.com"}
 
 // names are what container, account and domain consist of. OneLake's containers are workspaces, with capitals.
 var names = regexp.MustCompile(`^[A-Za-z0-9$_-]+@[a-z0-9-]+(\.[a-z0-9-]+)+$`)
@@ -104,4 +101,4 @@ func (p Place) String() string {
 func (p Place) endpoint() string { return "https://" + p.Account + ".blob." + p.Domain }
 
 // known says whether the domain is one of Microsoft's.
-func (p Place) known() bool { return slices.Contains(domains, p.Domain) }
+func (p Place) known() bool { return slices.Contains(urlresolve.AzureDomains, p.Domain) }

@@ -3,6 +3,7 @@ package azblob
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
@@ -57,8 +58,28 @@ func (o *object) Whole(ctx context.Context, body []byte) error {
 		return err
 	}
 	_, err := o.client.Upload(ctx, streaming.NopCloser(bytes.NewReader(body)), &blockblob.UploadOptions{
-		HTTPHeaders: o.headers, Tier: b.opts.tier(), CPKScopeInfo: b.opts.scope(), AccessConditions: ifAbsent()})
+		HTTPHeaders: o.headers, Tier: b.opts.tier(), CPKScopeInfo: b.opts.scope(), AccessConditions: ifAbsent(),
+		TransactionalValidation: checksum(body)})
 	return o.outcome(ctx, err)
+}
+
+// checksum is what Azure compares the body of one request with.
+func checksum(body []byte) blob.TransferValidationType {
+	sum := md5.Sum(body)
+	return blob.TransferValidationTypeMD5(sum[:])
+}
+
+// ProbeChecksum implements blobio.ChecksumProber: a PUT whose checksum is that of another body.
+func (b *Bucket) ProbeChecksum(ctx context.Context, key string) (checked bool, err error) {
+	_, err = b.client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader([]byte("shardcat"))),
+		&blockblob.UploadOptions{AccessConditions: ifAbsent(), TransactionalValidation: checksum([]byte("another body"))})
+	switch {
+	case err == nil:
+		return false, nil
+	case bloberror.HasCode(err, bloberror.MD5Mismatch, bloberror.InvalidMD5):
+		return true, nil
+	}
+	return false, b.fail(ctx, "create", key, err)
 }
 
 // Begin implements upload.Target. The uncommitted blocks of a blob are common to all its writers, so each
@@ -77,7 +98,7 @@ func (o *object) blockID(n int) string {
 func (o *object) Part(ctx context.Context, n int, body []byte) error {
 	o.trace.Count(answer.PartCounters(n))
 	_, err := o.client.StageBlock(ctx, o.blockID(n), streaming.NopCloser(bytes.NewReader(body)),
-		&blockblob.StageBlockOptions{CPKScopeInfo: o.bucket.opts.scope()})
+		&blockblob.StageBlockOptions{CPKScopeInfo: o.bucket.opts.scope(), TransactionalValidation: checksum(body)})
 	if err != nil {
 		return o.bucket.fail(ctx, "create", o.key, err)
 	}

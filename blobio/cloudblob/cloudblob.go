@@ -14,6 +14,7 @@ package cloudblob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"sync/atomic"
@@ -33,6 +34,8 @@ type Read struct {
 	Off int64
 	// N is how many bytes; negative asks for all from Off on.
 	N int64
+	// Key of the object, which gocloud may have spelled in another way.
+	Key string
 	// IfMatch is the ETag that the object must have; empty: any.
 	IfMatch string
 }
@@ -54,11 +57,13 @@ type Options struct {
 	BeforeRead func(as func(any) bool, r Read) error
 	// Got reads an answer by the provider's type. Nil: the ETag is not known.
 	Got func(r *blob.Reader) (Got, error)
-	// ETag of attributes by the provider's type. Nil: the portable one.
-	ETag func(a *blob.Attributes) string
+	// Head asks for an object without its content in the provider's own way. Nil: by gocloud's attributes.
+	Head func(ctx context.Context, key string) (blobio.Info, error)
+	// BeforeList sets options of the provider's request; as blob.ListOptions.BeforeList.
+	BeforeList func(as func(any) bool) error
 	// Listed reads what a list told of an object by the provider's type; ok is false for what is no object.
 	// Nil: lists tell no ETags.
-	Listed func(o *blob.ListObject) (etag string, ok bool)
+	Listed func(o *blob.ListObject) (key, etag string, ok bool)
 	// Explain finds what the store said in an error, and its class: one of blobio's. Nil: gocloud's codes
 	// decide, which call some refusals "not found".
 	Explain func(ctx context.Context, err error) (cause, class error)
@@ -109,7 +114,7 @@ func (b *Bucket) Limits() []string {
 		what    string
 	}{
 		{b.opts.BeforeRead != nil && b.opts.Got != nil, "an object that is replaced while it is read is not noticed: the driver's reads have no conditions and tell no ETag"},
-		{b.opts.Suffix, "reading the end of an object of unknown size costs a second request"},
+		{b.opts.Suffix || b.opts.BeforeRead != nil, "reading the end of an object of unknown size costs a second request"},
 		{b.opts.Create != nil, "that a create fails if the key is taken rests on the driver's IfNotExist"},
 		{b.opts.Delete != nil, "the condition of a delete is compared before it, not in one step with it"},
 	} {
@@ -171,9 +176,13 @@ func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blo
 		return b.getPortable(ctx, key, span, opts)
 	}
 	before := func(as func(any) bool) error {
-		return b.opts.BeforeRead(as, Read{Off: span.Off, N: span.N, IfMatch: opts.IfMatch})
+		return b.opts.BeforeRead(as, Read{Off: span.Off, N: span.N, Key: key, IfMatch: opts.IfMatch})
 	}
-	r, err := b.bucket.NewRangeReader(storehttp.Once(ctx), key, max(0, span.Off), span.N, &blob.ReaderOptions{BeforeRead: before})
+	var r *blob.Reader
+	err := unpanicked(func() (err error) {
+		r, err = b.bucket.NewRangeReader(storehttp.Once(ctx), key, max(0, span.Off), span.N, &blob.ReaderOptions{BeforeRead: before})
+		return err
+	})
 	if err != nil {
 		return answer.Download{}, err
 	}
@@ -227,22 +236,28 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	if err := b.ready(ctx); err != nil {
 		return blobio.Info{}, err
 	}
+	if b.opts.Head != nil {
+		return b.opts.Head(storehttp.Once(ctx), key)
+	}
 	a, err := b.bucket.Attributes(storehttp.Once(ctx), key)
 	if err != nil {
 		return blobio.Info{}, err
 	}
-	info := blobio.Info{Key: key, Size: a.Size, ETag: a.ETag, ModTime: a.ModTime}
-	if b.opts.ETag != nil {
-		info.ETag = b.opts.ETag(a)
-	}
-	return info, nil
+	return blobio.Info{Key: key, Size: a.Size, ETag: a.ETag, ModTime: a.ModTime}, nil
 }
 
 // List implements blobio.BucketReader, in the order of the keys' bytes where the store keeps one.
 func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
+		// The transport counts where it sees the requests: a page may take several.
+		seen := false
+		counted := storehttp.Watch(ctx, func(n int) {
+			if seen = true; n > 1 {
+				opts.Trace.Count(blobio.Counters{Lists: 1, Depth: 1})
+			}
+		})
 		for token := blob.FirstPageToken; len(token) > 0; {
-			page, next, err := b.page(ctx, token, prefix)
+			page, next, err := b.page(counted, token, prefix)
 			if err != nil {
 				yield(blobio.Info{}, b.fail(ctx, "list", prefix, err))
 				return
@@ -252,7 +267,7 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 					return
 				}
 			}
-			if token = next; len(token) > 0 {
+			if token = next; len(token) > 0 && !seen {
 				opts.Trace.Count(blobio.Counters{Lists: 1, Depth: 1})
 			}
 		}
@@ -263,7 +278,24 @@ func (b *Bucket) page(ctx context.Context, token []byte, prefix string) ([]*blob
 	if err := b.ready(ctx); err != nil {
 		return nil, nil, err
 	}
-	return b.bucket.ListPage(ctx, token, b.opts.ListPage, &blob.ListOptions{Prefix: prefix})
+	var page []*blob.ListObject
+	var next []byte
+	err := unpanicked(func() (err error) {
+		page, next, err = b.bucket.ListPage(ctx, token, b.opts.ListPage, &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
+		return err
+	})
+	return page, next, err
+}
+
+// unpanicked makes an error of a panic: gocloud's drivers follow pointers to headers and elements that a store
+// may have left out of its answer, such as the time of the last modification.
+func unpanicked(request func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: the answer lacks what every store sends: %v", blobio.ErrUnknown, p)
+		}
+	}()
+	return request()
 }
 
 // listed is what a list tells of an object; ok is false for what is none.
@@ -272,7 +304,7 @@ func (b *Bucket) listed(o *blob.ListObject) (info blobio.Info, ok bool) {
 	if o.IsDir || b.opts.Listed == nil {
 		return info, !o.IsDir
 	}
-	info.ETag, ok = b.opts.Listed(o)
+	info.Key, info.ETag, ok = b.opts.Listed(o)
 	return info, ok
 }
 

@@ -15,6 +15,9 @@ import (
 // errNoFile: the key names a folder, or nothing a file could have for a name.
 var errNoFile = errors.New("not the name of a file")
 
+// errSpecial: the key names a FIFO, a device or a socket.
+var errSpecial = errors.New("not a regular file")
+
 // fail makes the error of an operation on a key; nil stays nil.
 func (b *Bucket) fail(op, key string, err error) error {
 	if err == nil {
@@ -53,7 +56,7 @@ func class(err error) error {
 		return blobio.ErrNotFound
 	case errors.Is(err, fs.ErrExist):
 		return blobio.ErrExists
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
+	case errors.Is(err, errSpecial), errors.Is(err, syscall.ENXIO), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
 		errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EFBIG):
 		return blobio.ErrDenied
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.EINTR),

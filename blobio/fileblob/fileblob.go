@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -91,10 +92,10 @@ func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, b
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if escaped := urlresolve.EscapeKey(key); escaped != key {
-			f, err = os.Open(filepath.Join(b.dir, filepath.FromSlash(escaped)))
+			f, err = openFile(filepath.Join(b.dir, filepath.FromSlash(escaped)))
 		}
 	}
 	if err != nil {
@@ -102,7 +103,7 @@ func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, b
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = errNoFile
+		err = notRegular(st.Mode())
 	}
 	info := fileInfo(key, st)
 	if err == nil && ifMatch != "" && ifMatch != info.ETag {
@@ -113,6 +114,19 @@ func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, b
 		return nil, blobio.Info{}, b.fail(op, key, err)
 	}
 	return f, info, nil
+}
+
+// openFile opens a file for reading without waiting: a FIFO would wait for somebody to write into it.
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// notRegular is why what has this mode is no object: a folder is none, a FIFO or a device is refused.
+func notRegular(mode os.FileMode) error {
+	if mode.IsDir() {
+		return errNoFile
+	}
+	return errSpecial
 }
 
 // fileInfo makes an ETag of what changes when a file is replaced.

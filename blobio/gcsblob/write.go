@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net/http"
 	"strconv"
 
 	"google.golang.org/api/googleapi"
@@ -70,18 +71,18 @@ func (s *sum) Read(p []byte) (int, error) {
 
 // matches compares what was sent with what the store says it has. A store that says nothing is believed.
 func (s *sum) matches(o *raw.Object) bool {
-	crc := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, s.crc))
-	return o.Size == s.size && (o.Crc32c == "" || o.Crc32c == crc)
+	return o.Size == s.size && (o.Crc32c == "" || o.Crc32c == encodeCRC(s.crc))
 }
 
-// insert makes the object of body, in one request or in chunks of the given size.
-func (o *object) insert(ctx context.Context, body io.Reader, chunk int) error {
+// insert makes the object of body, in one request or in chunks of the given size. A checksum that is known before,
+// in base64, is what the store compares the body with.
+func (o *object) insert(ctx context.Context, body io.Reader, checksum string, chunk int) error {
 	b := o.bucket
 	if err := b.check(ctx, "create", o.key); err != nil {
 		return err
 	}
 	sent := &sum{Reader: body}
-	call := b.objects.Insert(b.name, &raw.Object{Name: o.key, ContentType: o.contentType,
+	call := b.objects.Insert(b.name, &raw.Object{Name: o.key, ContentType: o.contentType, Crc32c: checksum,
 		StorageClass: b.opts.StorageClass}).IfGenerationMatch(0).Context(ctx).Fields("generation", "size", "crc32c").
 		Media(sent, googleapi.ChunkSize(chunk), googleapi.ContentType(o.contentType))
 	if b.opts.KMSKey != "" {
@@ -124,9 +125,34 @@ func (o *object) unmake(ctx context.Context, made *raw.Object, sent *sum) error 
 	return errors.Join(err, o.bucket.Delete(ctx, o.key, blobio.DeleteOptions{IfMatch: strconv.FormatInt(made.Generation, 10)}))
 }
 
+// checksum is the CRC32C of a body as GCS prints it.
+func checksum(body []byte) string { return encodeCRC(crc32.Checksum(body, castagnoli)) }
+
+func encodeCRC(crc uint32) string {
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc))
+}
+
+// ProbeChecksum implements blobio.ChecksumProber: an object whose checksum is that of another body.
+func (b *Bucket) ProbeChecksum(ctx context.Context, key string) (checked bool, err error) {
+	call := b.objects.Insert(b.name, &raw.Object{Name: key, Crc32c: checksum([]byte("another body"))}).IfGenerationMatch(0).
+		Context(ctx).Media(bytes.NewReader([]byte("shardcat")), googleapi.ChunkSize(0))
+	if b.opts.UserProject != "" {
+		call.UserProject(b.opts.UserProject)
+	}
+	_, err = call.Do()
+	var refused *googleapi.Error
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.As(err, &refused) && refused.Code == http.StatusBadRequest:
+		return true, nil
+	}
+	return false, b.fail(ctx, "create", key, err)
+}
+
 // Whole implements upload.Target.
 func (o *object) Whole(ctx context.Context, body []byte) error {
-	return o.insert(ctx, bytes.NewReader(body), 0)
+	return o.insert(ctx, bytes.NewReader(body), checksum(body), 0)
 }
 
 // Begin implements upload.Target.
@@ -138,7 +164,7 @@ func (o *object) Begin(ctx context.Context) error {
 		chunk = upload.DefaultPartSize
 	}
 	go func() {
-		err := o.insert(ctx, body, chunk)
+		err := o.insert(ctx, body, "", chunk)
 		body.CloseWithError(errors.Join(err, io.ErrClosedPipe))
 		o.ended <- err
 	}()

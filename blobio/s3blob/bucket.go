@@ -1,9 +1,9 @@
 // Package s3blob is the driver for S3 and the stores that speak its protocol. Importing it enables
 // s3://BUCKET/KEY (and the spelling s3a://) in blobio.
 //
-// It stands on the AWS SDK itself, because the layers above it lose what a shard needs to know: the
-// provider's own error code, the size in the answer to a ranged GET, a suffix read, a condition on reads and
-// deletes. What one call costs:
+// Reads and lists go through gocloud.dev/blob/s3blob, whose hooks reach what its portable layer hides. Uploads and
+// deletes use the same client of the AWS SDK directly: gocloud's transfer manager leaves the parts of a cancelled
+// upload behind, and its deletes have no condition. What one call costs:
 //
 //	ReadRange, ReadSuffix, Open   1 GET
 //	Stat                          1 HEAD
@@ -23,9 +23,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	gocloud "gocloud.dev/blob/s3blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/blobio/cloudblob"
 )
 
 func init() {
@@ -47,11 +48,11 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one S3 bucket.
 type Bucket struct {
-	reads  answer.Reader
-	client *s3.Client
-	name   string
-	opts   Options
-	closed atomic.Bool
+	*cloudblob.Bucket // reads and lists
+	client            *s3.Client
+	name              string
+	opts              Options
+	closed            atomic.Bool
 	// plainDelete is set once the store refused a condition on a delete as not implemented.
 	plainDelete atomic.Bool
 }
@@ -67,15 +68,21 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	below, err := gocloud.OpenBucket(ctx, client, name, nil)
+	if err != nil {
+		return nil, err
+	}
 	b := &Bucket{client: client, name: name, opts: opts}
-	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail}
+	hooks := b.reads()
+	hooks.Head, hooks.Create, hooks.Delete = b.head, b.Create, b.Delete
+	b.Bucket = cloudblob.FromBucket(b.Location(), below, hooks)
 	return b, nil
 }
 
 // Close implements blobio.Bucket. Idle connections end by themselves.
 func (b *Bucket) Close() error {
 	b.closed.Store(true)
-	return nil
+	return b.Bucket.Close()
 }
 
 // Location implements blobio.Locator.

@@ -48,6 +48,7 @@ var classes = map[string]error{
 	"InternalError":        blobio.ErrTransient,
 	"RequestTimeout":       blobio.ErrTransient,
 	"IncompleteBody":       blobio.ErrTransient,
+	"BadDigest":            blobio.ErrTransient, // what arrived is not what was sent
 	"RequestTimeTooSkewed": blobio.ErrTransient, // the SDK corrects its clock by the answer
 }
 

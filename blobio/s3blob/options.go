@@ -241,10 +241,13 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if built, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own would follow redirects
-		cfg.HTTPClient = storehttp.Client(built.GetTransport())
+	transport := http.DefaultTransport
+	if built, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own client would follow redirects
+		transport = built.GetTransport()
 	}
+	cfg.HTTPClient = storehttp.TokenClient(transport)
 	o.assumeRole(&cfg)
+	cfg.HTTPClient = storehttp.Client(transport)
 	if !o.Anonymous {
 		cfg.Credentials = checkedCredentials{cfg.Credentials}
 	}

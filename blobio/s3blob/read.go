@@ -2,62 +2,60 @@ package s3blob
 
 import (
 	"context"
-	"io"
-	"iter"
+	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/cloudblob"
 	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
-// ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
-	return b.reads.ReadRange(ctx, key, off, dst, opts)
+// Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/s3blob. Creates and deletes go
+// the portable way.
+func Hooks() cloudblob.Options { return (&Bucket{}).reads() }
+
+// reads are the hooks of reading.
+func (b *Bucket) reads() cloudblob.Options {
+	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, BeforeList: b.beforeList, Listed: listed,
+		Explain: explain, Suffix: true, ListPage: b.opts.ListPage}
 }
 
-// ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
-	return b.reads.ReadSuffix(ctx, key, n, opts)
-}
+// errHook says that gocloud asked S3 in a way that this package does not know.
+var errHook = errors.New("not a request of gocloud.dev/blob/s3blob")
 
-// Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
-	return b.reads.Open(ctx, key, off, opts)
-}
-
-// get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
-	if err := b.check(ctx, "read", key); err != nil {
-		return answer.Download{}, err
+// beforeRead sets the range, the condition, and the key as it is: gocloud escapes "../".
+func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
+	var in *s3.GetObjectInput
+	if !as(&in) {
+		return errHook
 	}
-	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key,
-		Range: optional(span.Header()), IfMatch: optional(opts.IfMatch), RequestPayer: b.payer()})
-	if err != nil {
-		return answer.Download{}, err
-	}
-	info := blobio.Info{Key: key, ETag: aws.ToString(out.ETag), ModTime: aws.ToTime(out.LastModified)}
-	d := answer.Download{Body: out.Body}
-	d.At, info.Size, err = answer.Extent(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
-	if d.Info = info; err != nil {
-		out.Body.Close()
-	}
-	return d, err
+	in.Key, in.Range = &r.Key, optional(answer.Span{Off: r.Off, N: r.N}.Header())
+	in.IfMatch, in.RequestPayer = optional(r.IfMatch), b.payer()
+	return nil
 }
 
-// Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
-	return b.reads.Stat(ctx, key, opts)
+func got(r *blob.Reader) (g cloudblob.Got, err error) {
+	var out s3.GetObjectOutput
+	if !r.As(&out) {
+		return g, errHook
+	}
+	g.ETag = aws.ToString(out.ETag)
+	g.At, g.Size, err = answer.Extent(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
+	return g, err
 }
 
-// head makes one HEAD.
+// head makes one HEAD, by the native client: gocloud's attributes have no hook for who pays.
 func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	const op = "stat"
 	if err := b.check(ctx, op, key); err != nil {
 		return blobio.Info{}, err
 	}
-	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()})
+	out, err := b.client.HeadObject(storehttp.Once(ctx), &s3.HeadObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()})
 	if err != nil {
 		return blobio.Info{}, b.fail(ctx, op, key, err)
 	}
@@ -65,33 +63,16 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 		ModTime: aws.ToTime(out.LastModified)}, nil
 }
 
-// List implements blobio.BucketReader. Keys come in the order of their bytes.
-func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
-	const op = "list"
-	return func(yield func(blobio.Info, error) bool) {
-		in := &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: optional(prefix), RequestPayer: b.payer()}
-		if b.opts.ListPage > 0 {
-			in.MaxKeys = aws.Int32(int32(b.opts.ListPage))
-		}
-		for pages := s3.NewListObjectsV2Paginator(b.client, in); pages.HasMorePages(); {
-			if err := b.check(ctx, op, prefix); err != nil {
-				yield(blobio.Info{}, err)
-				return
-			}
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				yield(blobio.Info{}, b.fail(ctx, op, prefix, err))
-				return
-			}
-			for _, o := range page.Contents {
-				if !yield(blobio.Info{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size),
-					ETag: aws.ToString(o.ETag), ModTime: aws.ToTime(o.LastModified)}, nil) {
-					return
-				}
-			}
-			if pages.HasMorePages() {
-				opts.Trace.Count(blobio.Counters{Lists: 1, Depth: 1})
-			}
-		}
+func (b *Bucket) beforeList(as func(any) bool) error {
+	var in *s3.ListObjectsV2Input
+	if as(&in) {
+		in.RequestPayer = b.payer()
 	}
+	return nil
+}
+
+func listed(o *blob.ListObject) (key, etag string, ok bool) {
+	var told types.Object
+	ok = o.As(&told)
+	return aws.ToString(told.Key), aws.ToString(told.ETag), ok
 }

@@ -3,6 +3,8 @@ package s3blob
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
+	"encoding/base64"
 	"errors"
 	"slices"
 	"sync"
@@ -10,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/answer"
@@ -78,11 +81,43 @@ func (o *object) Whole(ctx context.Context, body []byte) error {
 	}
 	_, err = b.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &b.name, Key: &o.key, Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
-		IfNoneMatch: condition, ContentType: &o.contentType, RequestPayer: b.payer(),
+		ContentMD5: b.checksum(body), IfNoneMatch: condition, ContentType: &o.contentType, RequestPayer: b.payer(),
 		StorageClass: b.opts.StorageClass, ServerSideEncryption: b.opts.Encryption,
 		SSEKMSKeyId: optional(b.opts.KMSKeyID),
 	})
 	return o.outcome(ctx, err)
+}
+
+// checksum is the MD5 of a body for a store of one's own: every store that speaks S3 has known it from the start, and
+// refuses a body that is another one. S3 itself gets the SDK's CRC.
+func (b *Bucket) checksum(body []byte) *string {
+	if !b.ownEndpoint() {
+		return nil
+	}
+	sum := md5.Sum(body)
+	return aws.String(base64.StdEncoding.EncodeToString(sum[:]))
+}
+
+// ownEndpoint reports whether requests go to a store of one's own, and no checksums of the SDK's were asked for.
+func (b *Bucket) ownEndpoint() bool {
+	o := b.client.Options()
+	return o.BaseEndpoint != nil && o.RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired
+}
+
+// ProbeChecksum implements blobio.ChecksumProber: a PUT whose checksum is that of another body.
+func (b *Bucket) ProbeChecksum(ctx context.Context, key string) (checked bool, err error) {
+	body, other := []byte("shardcat"), md5.Sum([]byte("another body"))
+	_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.name, Key: &key, Body: bytes.NewReader(body),
+		ContentLength: aws.Int64(int64(len(body))), RequestPayer: b.payer(), IfNoneMatch: aws.String("*"),
+		ContentMD5: aws.String(base64.StdEncoding.EncodeToString(other[:]))})
+	var refused smithy.APIError
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.As(err, &refused) && (refused.ErrorCode() == "BadDigest" || refused.ErrorCode() == "InvalidDigest"):
+		return true, nil
+	}
+	return false, b.fail(ctx, "create", key, err)
 }
 
 // Begin implements upload.Target.
@@ -108,7 +143,7 @@ func (o *object) Part(ctx context.Context, n int, body []byte) error {
 	o.trace.Count(answer.PartCounters(n))
 	out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{
 		Bucket: &b.name, Key: &o.key, UploadId: o.id, PartNumber: number, RequestPayer: b.payer(),
-		Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
+		Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))), ContentMD5: b.checksum(body),
 	})
 	if err != nil {
 		return b.fail(ctx, "create", o.key, err)

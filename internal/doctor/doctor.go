@@ -13,6 +13,7 @@
 //	pinned       a read for another version of the object is refused, so a replaced object is seen
 //	conditional  a second create of the same key is refused, also by eight writers at once
 //	multipart    an object goes up in parts, and a second upload to the same key is refused
+//	checksum     an object that arrives with another checksum than it was sent with is refused
 //	listed       the object is in the list at once
 //	clock        the store's clock and ours agree
 //	throughput   how long the first byte takes and how many bytes come per second; never a failure
@@ -130,6 +131,7 @@ func Examine(ctx context.Context, client *blobio.Client, rawURL string, opts Opt
 	e.check(ctx, "pinned", "read", e.pinned)
 	e.check(ctx, "conditional", "read", e.conditional)
 	e.check(ctx, "multipart", "read", e.multipart)
+	e.check(ctx, "checksum", "write", e.checksum)
 	e.check(ctx, "listed", "write", e.listed)
 	e.check(ctx, "clock", "read", e.clock)
 	e.check(ctx, "throughput", "multipart", e.throughput)

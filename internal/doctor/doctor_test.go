@@ -65,8 +65,8 @@ func TestHealthyStore(t *testing.T) {
 			t.Error(f)
 		}
 	}
-	if !r.Healthy || !r.SafeWrites || len(r.Findings) != 12 {
-		t.Errorf("healthy %v, safe writes %v, %d findings; want yes, yes, 12", r.Healthy, r.SafeWrites, len(r.Findings))
+	if !r.Healthy || !r.SafeWrites || len(r.Findings) != 13 {
+		t.Errorf("healthy %v, safe writes %v, %d findings; want yes, yes, 13", r.Healthy, r.SafeWrites, len(r.Findings))
 	}
 	if keys := left(t, bucket); len(keys) > 0 {
 		t.Errorf("objects were left: %v", keys)

@@ -66,6 +66,25 @@ func otherETag(etag string) string {
 	return `"0"`
 }
 
+// checksum sends an object with a wrong checksum.
+func (e *examination) checksum(ctx context.Context) Finding {
+	url := e.prefix + "checksum"
+	checked, known, err := e.client.ProbeChecksum(ctx, url)
+	if known && err == nil && !checked {
+		e.made = append(e.made, url)
+	}
+	switch {
+	case err != nil:
+		return e.refused("write", err)
+	case !known:
+		return fine("nothing is sent over a network")
+	case !checked:
+		return Finding{Status: Warning, What: "an object whose checksum did not match was stored",
+			Do: "nothing; roots are read back after they were written, and damaged stripes are seen by their own checksums when they are read"}
+	}
+	return fine("what arrives damaged is refused")
+}
+
 // noConditions is what to do about a store without conditional creates.
 const noConditions = "tables are not written here, because two writers may overwrite each other; use a store with " +
 	"conditional writes, or --unsafe-no-conditional-writes with one single writer"

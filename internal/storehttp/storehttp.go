@@ -25,6 +25,8 @@ var ErrSecondRequest = errors.New("a second request inside one read")
 type Transport struct {
 	// Base makes the requests; http.DefaultTransport if nil.
 	Base http.RoundTripper
+	// Tokens: it makes the requests for tokens, which are no part of the read that needed one.
+	Tokens bool
 }
 
 type onceKey struct{}
@@ -35,9 +37,21 @@ func Once(ctx context.Context) context.Context {
 	return context.WithValue(ctx, onceKey{}, new(atomic.Int32))
 }
 
+type watchKey struct{}
+
+type watch struct {
+	made atomic.Int32
+	each func(n int)
+}
+
+// Watch gives a context in which each is called before every request, with its number from 1 on.
+func Watch(ctx context.Context, each func(n int)) context.Context {
+	return context.WithValue(ctx, watchKey{}, &watch{each: each})
+}
+
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := check(req); err != nil {
+	if err := t.check(req); err != nil {
 		if req.Body != nil {
 			req.Body.Close()
 		}
@@ -50,12 +64,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return base.RoundTrip(req)
 }
 
-func check(req *http.Request) error {
+func (t *Transport) check(req *http.Request) error {
 	if from := req.Response; from != nil && from.Request != nil && !sameHost(req, from.Request) {
 		return fmt.Errorf("%w: %s sent to %s", ErrRedirect, from.Request.URL.Host, req.URL.Host)
 	}
+	if t.Tokens {
+		return nil
+	}
 	if made, ok := req.Context().Value(onceKey{}).(*atomic.Int32); ok && made.Add(1) > 1 {
 		return ErrSecondRequest
+	}
+	if w, ok := req.Context().Value(watchKey{}).(*watch); ok {
+		w.each(int(w.made.Add(1)))
 	}
 	return nil
 }
@@ -63,6 +83,11 @@ func check(req *http.Request) error {
 // Client is an HTTP client over base that follows no redirect at all: what the store answered is seen above.
 func Client(base http.RoundTripper) *http.Client {
 	return &http.Client{Transport: &Transport{Base: base}, CheckRedirect: Stay}
+}
+
+// TokenClient is Client for the services that hand out tokens.
+func TokenClient(base http.RoundTripper) *http.Client {
+	return &http.Client{Transport: &Transport{Base: base, Tokens: true}, CheckRedirect: Stay}
 }
 
 // Stay follows no redirect.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,5 +73,36 @@ func TestOnce(t *testing.T) {
 	}
 	if asked != 1 {
 		t.Errorf("the server was asked %d times", asked)
+	}
+	req, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := TokenClient(http.DefaultTransport).Do(req)
+	if err != nil {
+		t.Fatalf("a request for a token was counted: %v", err)
+	}
+	resp.Body.Close()
+}
+
+// TestWatch: each request is told, with its number.
+func TestWatch(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	var seen []int
+	ctx := Watch(t.Context(), func(n int) { seen = append(seen, n) })
+	for range 3 {
+		req, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := Client(http.DefaultTransport).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if !slices.Equal(seen, []int{1, 2, 3}) {
+		t.Errorf("seen %v", seen)
 	}
 }
