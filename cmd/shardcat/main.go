@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+
 	// The stores that URLs may name.
 	_ "github.com/shardcat/shardcat/blobio/azblob"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
@@ -19,7 +21,10 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	foreign.ServeReader()
+	os.Exit(run(os.Args[1:]))
+}
 
 // run executes one command line and returns its exit code.
 func run(args []string) int {

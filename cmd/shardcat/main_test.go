@@ -8,9 +8,12 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/shardcat/shardcat/shardfmt/foreign"
 )
 
 func TestMain(m *testing.M) {
+	foreign.ServeReader()
 	testscript.Main(m, map[string]func(){"shardcat": func() { os.Exit(run(os.Args[1:])) }})
 }
 

@@ -5,18 +5,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Limits of Arrow IPC messages, in bytes: a message is read whole before it is known to be sound.
+// Limits of Arrow IPC messages, in bytes: a message is read whole before it is known to be sound, and unpacked whole.
 const (
 	maxArrowMetadata = 64 << 20
 	maxArrowBody     = 1 << 30
@@ -24,138 +26,57 @@ const (
 
 var arrowMagic = []byte("ARROW1")
 
-// arrowLimits bounds messages by the size of the file, as far as it is known.
-func arrowLimits(size int64) []ipc.Option {
-	return []ipc.Option{ipc.WithMetadataSizeLimit(min(size, maxArrowMetadata)), ipc.WithBodySizeLimit(min(size, maxArrowBody))}
-}
-
-// sound tells whether a batch of unknown origin may be read without harm.
-func sound(batch arrow.RecordBatch) error {
-	for _, c := range batch.Columns() {
-		if holdsNull(c.DataType()) {
-			continue // Arrow's check expects a buffer of null arrays, which they don't have in IPC
-		}
-		if err := array.ValidateFull(c); err != nil {
-			return damaged(err)
-		}
-	}
-	return nil
-}
-
-func holdsNull(t arrow.DataType) bool {
-	n, ok := t.(arrow.NestedType)
-	if !ok {
-		return t.ID() == arrow.NULL
-	}
-	for _, f := range n.Fields() {
-		if holdsNull(f.Type) {
-			return true
-		}
-	}
-	return false
+// arrowStream reads Arrow IPC: a stream of messages, | marker | length | metadata | body |, the first of which is the
+// schema. A file is its magic, padded to 8 bytes, such a stream with an end, and a footer that says where the messages
+// are; who reads all of them needs no footer.
+type arrowStream struct {
+	r        *ipc.Reader
+	messages *arrowMessages
+	body     io.Closer
 }
 
 // openArrow opens an Arrow IPC file or stream, told by the magic that only files have.
-func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
+func openArrow(ctx context.Context, sp *blobio.Client, in input) (batchFile, error) {
 	r, err := in.open(ctx, sp)
 	if err != nil {
 		return nil, err
 	}
-	b := bufio.NewReaderSize(r, 256<<10)
+	f, err := newArrowStream(r)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func newArrowStream(body io.ReadCloser) (*arrowStream, error) {
+	b := bufio.NewReaderSize(body, 256<<10)
 	head, _ := b.Peek(len(arrowMagic))
-	if !bytes.Equal(head, arrowMagic) {
-		start, err := schemaMessage(b)
-		if err != nil {
-			r.Close()
-			return nil, err
-		}
-		// Only a message reader heeds the limits.
-		m := ipc.NewMessageReader(io.MultiReader(bytes.NewReader(start), b), arrowLimits(maxArrowBody)...)
-		s, err := ipc.NewReaderFromMessageReader(m)
-		if err != nil {
-			r.Close()
+	m := &arrowMessages{r: b, file: bytes.Equal(head, arrowMagic)}
+	if m.file {
+		if _, err := b.Discard(arrowFileHead); err != nil {
 			return nil, damaged(err)
 		}
-		return &arrowStream{s, r}, nil
 	}
-	if in.stream == nil {
-		r.Close()
-		return openArrowFile(in.openRandom(ctx, sp))
+	r, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.memory()))
+	if err != nil {
+		return nil, m.cause(err)
 	}
-	defer r.Close()
-	return openArrowFile(spool(b))
+	return &arrowStream{r, m, body}, nil
 }
 
-// schemaMessage reads the first message of a stream up to the end of its metadata, and checks it.
-func schemaMessage(r io.Reader) ([]byte, error) {
-	head := make([]byte, 8)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, damaged(err)
-	}
-	size, known := binary.LittleEndian.Uint32(head), 0
-	if size == 0xFFFFFFFF {
-		size = binary.LittleEndian.Uint32(head[4:])
-	} else {
-		known = 4 // before Arrow 0.15 there was no marker
-	}
-	if size < 4 || size > maxArrowMetadata {
-		return nil, damaged(arrowtype.ErrSchema)
-	}
-	var rest bytes.Buffer
-	rest.Write(head)
-	if _, err := io.CopyN(&rest, r, int64(size)-int64(known)); err != nil {
-		return nil, damaged(err)
-	}
-	if err := arrowtype.CheckSchemaMessage(rest.Bytes()[8-known:]); err != nil {
-		return nil, damaged(err)
-	}
-	return rest.Bytes(), nil
-}
-
-// checkFooter checks the footer of a file: | … | footer | its length, 4 bytes | ARROW1 |.
-func checkFooter(r random) error {
-	tail := make([]byte, 4+len(arrowMagic))
-	at := r.Size() - int64(len(tail))
-	if at < 0 {
-		return damaged(io.ErrUnexpectedEOF)
-	}
-	if _, err := r.ReadAt(tail, at); err != nil {
-		return err
-	}
-	size := int64(binary.LittleEndian.Uint32(tail))
-	if size > at || size > maxArrowMetadata {
-		return damaged(arrowtype.ErrSchema)
-	}
-	footer := make([]byte, size)
-	if _, err := r.ReadAt(footer, at-size); err != nil {
-		return err
-	}
-	if err := arrowtype.CheckFooter(footer); err != nil {
-		return damaged(err)
-	}
-	return nil
-}
-
-// damaged is an error of a library that reads a file's bytes.
-func damaged(err error) error {
-	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the file can't be read", Err: err}
-}
-
-// arrowStream is the streaming form.
-type arrowStream struct {
-	r    *ipc.Reader
-	body io.Closer
-}
+// arrowFileHead is the length of a file's magic with what pads it.
+const arrowFileHead = 8
 
 func (s *arrowStream) schema() *arrow.Schema { return s.r.Schema() }
 
 func (s *arrowStream) next(context.Context) (b arrow.RecordBatch, err error) {
 	defer guard(&err, "Arrow stream")
 	if s.r.Next() {
-		return s.r.RecordBatch(), sound(s.r.RecordBatch())
+		return s.r.RecordBatch(), sound(s.r.RecordBatch(), s.messages.unpacked)
 	}
 	if err := s.r.Err(); err != nil && err != io.EOF {
-		return nil, damaged(err)
+		return nil, s.messages.cause(err)
 	}
 	return nil, io.EOF
 }
@@ -165,54 +86,191 @@ func (s *arrowStream) close() error {
 	return s.body.Close()
 }
 
-// arrowFile is the form with a footer.
-type arrowFile struct {
-	r    *ipc.FileReader
-	body io.Closer
-	at   int
-	last arrow.RecordBatch
+// damaged is an error of a library that reads a file's bytes.
+func damaged(err error) error {
+	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the file can't be read", Err: err}
 }
 
-func openArrowFile(r random, err error) (batchFile, error) {
+// sound reports whether a batch of unknown origin may be read without harm. A batch may hold many more rows than
+// bytes, if all are null for instance, but not without end.
+func sound(batch arrow.RecordBatch, bytes int64) error {
+	const free = 1 << 24
+	if batch.NumRows() > free && batch.NumRows()/8 > bytes {
+		return damaged(fmt.Errorf("a batch of %d rows in %d bytes: more than a bit for each is wanted", batch.NumRows(), bytes))
+	}
+	if err := arrowtype.Validate(batch); err != nil {
+		return damaged(err)
+	}
+	return nil
+}
+
+// arrowMessages reads the messages of a stream, and checks what Arrow's reader would believe.
+type arrowMessages struct {
+	r *bufio.Reader
+	// file: an end is written, so that nothing can be missing.
+	file  bool
+	begun bool
+	last  *ipc.Message
+	// err is why the messages ended, source the error of what they are read from; unpacked counts the bytes of memory
+	// made for the last one.
+	err, source error
+	unpacked    int64
+}
+
+// Retain and Release implement ipc.MessageReader; the messages belong to one reader.
+func (m *arrowMessages) Retain() {}
+
+// Release implements ipc.MessageReader.
+func (m *arrowMessages) Release() {}
+
+// cause is the error that a reader met: its own, or that of the messages, which it only wraps in text.
+func (m *arrowMessages) cause(err error) error {
+	if m.source != nil {
+		return m.source
+	}
+	if m.err != nil && m.err != io.EOF {
+		err = m.err
+	}
+	if errors.Is(err, corrupt.ErrCorrupt) {
+		return err
+	}
+	return damaged(err)
+}
+
+// Message implements ipc.MessageReader: the next message, valid until the next call, or io.EOF.
+func (m *arrowMessages) Message() (*ipc.Message, error) {
+	if m.err == nil {
+		m.last, m.err = m.next()
+	}
+	var failed *sourceError
+	if errors.As(m.err, &failed) {
+		m.source = failed.err
+	}
+	return m.last, m.err
+}
+
+func (m *arrowMessages) next() (*ipc.Message, error) {
+	size, err := m.length()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFooter(r); err != nil {
-		r.Close()
+	metadata, err := readWhole(m.r, size)
+	if err != nil {
 		return nil, err
 	}
-	f, err := ipc.NewFileReader(r, arrowLimits(max(r.Size(), 1))...)
+	var body int64
+	if m.begun {
+		body, err = arrowtype.CheckBatchMessage(metadata)
+	} else {
+		err = arrowtype.CheckSchemaMessage(metadata)
+	}
 	if err != nil {
-		r.Close()
-		return nil, damaged(err)
+		return nil, err
 	}
-	return &arrowFile{r: f, body: r}, nil
+	m.begun, m.unpacked = true, 0
+	if body > maxArrowBody {
+		return nil, tooLarge(body)
+	}
+	data, err := readWhole(m.r, body)
+	if err != nil {
+		return nil, err
+	}
+	m.unpacked = body
+	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(data)), nil
 }
 
-func (f *arrowFile) schema() *arrow.Schema { return f.r.Schema() }
-
-func (f *arrowFile) next(context.Context) (b arrow.RecordBatch, err error) {
-	defer guard(&err, "Arrow file")
-	f.release()
-	if f.at == f.r.NumRecords() {
-		return nil, io.EOF
+// length reads what stands before the metadata: a marker, which streams before Arrow 0.15 don't have, and the length,
+// which is 0 at the end.
+func (m *arrowMessages) length() (int64, error) {
+	var word [4]byte
+	if n, err := io.ReadFull(m.r, word[:]); err == io.EOF && n == 0 && !m.file {
+		return 0, io.EOF
+	} else if err != nil {
+		return 0, cutShort(err)
 	}
-	if f.last, err = f.r.RecordBatchAt(f.at); err != nil {
-		return nil, damaged(err)
+	size := binary.LittleEndian.Uint32(word[:])
+	if size == 0xFFFFFFFF {
+		if _, err := io.ReadFull(m.r, word[:]); err != nil {
+			return 0, cutShort(err)
+		}
+		size = binary.LittleEndian.Uint32(word[:])
 	}
-	f.at++
-	return f.last, sound(f.last)
+	switch {
+	case size == 0 && !m.begun:
+		return 0, arrowtype.ErrSchema
+	case size == 0:
+		return 0, io.EOF
+	case size < 4 || size > maxArrowMetadata:
+		return 0, arrowtype.ErrBatch
+	}
+	return int64(size), nil
 }
 
-func (f *arrowFile) release() {
-	if f.last != nil {
-		f.last.Release()
-		f.last = nil
+// readWhole reads so many bytes, and makes room for them as they come: a length may be anything.
+func readWhole(r io.Reader, size int64) ([]byte, error) {
+	const step = 16 << 20
+	buf := make([]byte, 0, min(size, step))
+	for int64(len(buf)) < size {
+		if len(buf) == cap(buf) {
+			grown := make([]byte, len(buf), min(size, int64(2*cap(buf))))
+			copy(grown, buf)
+			buf = grown
+		}
+		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err != nil {
+			return nil, cutShort(err)
+		}
 	}
+	return buf, nil
 }
 
-func (f *arrowFile) close() error {
-	f.release()
-	f.r.Close()
-	return f.body.Close()
+// sourceError is an error of what messages are read from, which says nothing of the messages.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
+
+// cutShort is the error of a read that gave less than a message needs.
+func cutShort(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return io.ErrUnexpectedEOF
+	}
+	return &sourceError{err}
+}
+
+func tooLarge(size int64) error {
+	return fmt.Errorf("a batch of %d bytes: at most %d are read at once; write smaller batches", size, int64(maxArrowBody))
+}
+
+// memory gives an allocator for what is unpacked from messages: as much as a message may be. Its panic is caught by the
+// reader, and its reason kept.
+func (m *arrowMessages) memory() memory.Allocator { return arrowMemory{memory.NewGoAllocator(), m} }
+
+type arrowMemory struct {
+	memory.Allocator
+	messages *arrowMessages
+}
+
+// Allocate implements memory.Allocator.
+func (a arrowMemory) Allocate(size int) []byte {
+	a.claim(size)
+	return a.Allocator.Allocate(size)
+}
+
+// Reallocate implements memory.Allocator.
+func (a arrowMemory) Reallocate(size int, b []byte) []byte {
+	a.claim(size - len(b))
+	return a.Allocator.Reallocate(size, b)
+}
+
+func (a arrowMemory) claim(size int) {
+	m := a.messages
+	if size < 0 {
+		return
+	}
+	if m.unpacked += int64(size); m.unpacked > maxArrowBody || m.unpacked < 0 {
+		m.err = tooLarge(m.unpacked)
+		panic(m.err)
+	}
 }

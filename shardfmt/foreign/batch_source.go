@@ -26,7 +26,8 @@ type batchSource struct {
 	name     string
 	file     batchFile
 	importer *arrowtype.Importer
-	row      int64 // rows of the file before the batch at hand
+	row      int64             // rows of the file before what is imported next
+	raw      arrow.RecordBatch // rows of the file that are still to be imported
 	batch    arrow.RecordBatch
 	told     map[string]bool
 	report   arrowtype.Report
@@ -207,9 +208,9 @@ func (s *batchSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return out, nil
 }
 
-// load imports the next batch of the inputs.
+// load imports the next rows of the inputs.
 func (s *batchSource) load(ctx context.Context) error {
-	for {
+	for s.raw == nil || s.raw.NumRows() == 0 {
 		if s.file == nil {
 			if err := s.open(ctx); err != nil {
 				return err
@@ -220,6 +221,7 @@ func (s *batchSource) load(ctx context.Context) error {
 		}
 		raw, err := s.file.next(ctx)
 		if err == io.EOF {
+			s.raw = nil
 			if err := s.end(); err != nil {
 				return err
 			}
@@ -228,9 +230,54 @@ func (s *batchSource) load(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		return s.take(raw)
+		s.raw = raw.NewSlice(0, raw.NumRows())
 	}
+	n := min(s.raw.NumRows(), rowsAtOnce(s.raw))
+	part, rest := s.raw.NewSlice(0, n), s.raw.NewSlice(n, s.raw.NumRows())
+	s.raw.Release()
+	s.raw = rest
+	defer part.Release()
+	return s.take(part)
 }
+
+// Import makes plain values of encoded ones, for which it needs memory that the file didn't.
+const (
+	importRows  = 1 << 16
+	importBytes = 64 << 20
+)
+
+// rowsAtOnce is how many rows of a batch are imported together: fewer where the values of a dictionary or of runs, each
+// of which may stand in every row, are long.
+func rowsAtOnce(batch arrow.RecordBatch) int64 {
+	widest := int64(1)
+	for _, c := range batch.Columns() {
+		widest = max(widest, widestShared(c.Data()))
+	}
+	return max(1, min(importRows, importBytes/widest))
+}
+
+// widestShared bounds the size of a value that an array holds once for many rows, in bytes, by that of all such
+// values.
+func widestShared(data arrow.ArrayData) int64 {
+	widest := int64(0)
+	var shared arrow.ArrayData
+	switch data.DataType().ID() {
+	case arrow.DICTIONARY:
+		shared = data.Dictionary()
+	case arrow.RUN_END_ENCODED:
+		shared = data.Children()[1]
+	}
+	if shared != nil && shared.Len() > 0 {
+		widest = int64(shared.SizeInBytes()) / int64(min(shared.Len(), evenValues))
+	}
+	for _, c := range data.Children() {
+		widest = max(widest, widestShared(c))
+	}
+	return widest
+}
+
+// evenValues: the values of a dictionary of more than this many are taken to be of even size, within that factor.
+const evenValues = 64
 
 func (s *batchSource) take(raw arrow.RecordBatch) (err error) {
 	defer guard(&err, s.name)
@@ -276,5 +323,5 @@ func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptio
 	if o.Format == Parquet {
 		return openParquet(ctx, sp, in, o)
 	}
-	return openArrow(ctx, sp, in, o)
+	return openArrow(ctx, sp, in)
 }

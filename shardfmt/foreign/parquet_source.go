@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
@@ -23,23 +24,47 @@ type parquetFile struct {
 	body  io.Closer
 }
 
-func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (f batchFile, err error) {
+// openParquet opens a Parquet file, in a process of its own where there is one (ServeReader).
+func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
 	r, err := in.openRandom(ctx, sp)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if f == nil {
-			r.Close()
-		}
-	}()
+	var f batchFile
+	if readsApart.Load() {
+		f, err = startReader(ctx, r, o)
+	} else {
+		f, err = newParquet(ctx, r, o)
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Buffers of the columns of a file, in bytes: for all, and at least and at most for one.
+const (
+	parquetBuffers   = 64 << 20
+	minParquetBuffer = 16 << 10
+	maxParquetBuffer = 1 << 20
+)
+
+func newParquet(ctx context.Context, r random, o SourceOptions) (*parquetFile, error) {
+	properties := parquet.NewReaderProperties(memory.DefaultAllocator)
+	properties.BufferedStreamEnabled = true  // else column chunks are read whole
 	p, err := file.NewParquetReader(struct { // what a library reads from, it would close
 		io.ReaderAt
 		io.Seeker
-	}{r, r})
+	}{r, r}, file.WithReadProps(properties))
 	if err != nil {
 		return nil, damaged(err)
 	}
+	columns := p.MetaData().Schema.NumColumns()
+	if columns > MaxFields {
+		return nil, damaged(ErrTooManyFields)
+	}
+	properties.BufferSize = int64(min(max(parquetBuffers/max(columns, 1), minParquetBuffer), maxParquetBuffer))
 	if err := checkArrowSchema(p); err != nil {
 		return nil, err
 	}
@@ -80,7 +105,7 @@ func (f *parquetFile) schema() *arrow.Schema { return f.types }
 func (f *parquetFile) next(context.Context) (b arrow.RecordBatch, err error) {
 	defer guard(&err, "Parquet file")
 	if f.rows.Next() {
-		return f.rows.RecordBatch(), nil
+		return f.rows.RecordBatch(), sound(f.rows.RecordBatch(), maxArrowBody)
 	}
 	if err := f.rows.Err(); err != nil && err != io.EOF {
 		return nil, damaged(err)

@@ -1,0 +1,370 @@
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// Parquet is read by a library that starts goroutines of its own: what panics there, or asks for more memory than
+// there is, ends the process, whoever called. So a program may lend itself as a reader: it starts itself again, with a
+// bound on memory, no environment and no access to any store, and the two speak over pipes, in frames:
+//
+//	| kind, 1 byte | length, 4 bytes little-endian | payload |
+//
+//	to the reader     o  a readerRequest as JSON, first and once
+//	                  b  the bytes that were asked for; x in their place: the text of an error
+//	from the reader   r  offset and length, 8 bytes each: bytes of the file are wanted
+//	                  d  the next piece of an Arrow IPC stream of the file's batches
+//	                  e  the end of the stream; x in its place: the text of an error
+//
+// What comes back is checked as any Arrow stream is.
+const (
+	frameOpen  = 'o'
+	frameBytes = 'b'
+	frameError = 'x'
+	frameRead  = 'r'
+	frameData  = 'd'
+	frameEnd   = 'e'
+)
+
+// readerVariable in the environment makes a process a reader.
+const readerVariable = "SHARDCAT_READER"
+
+// readerMemory is how much memory a reader may have, in bytes.
+const readerMemory = 1536 << 20
+
+// maxFrame bounds a frame, in bytes; larger reads are done in parts.
+const maxFrame = 16 << 20
+
+// readsApart: this program can be started as a reader.
+var readsApart atomic.Bool
+
+// readerRequest says what to read.
+type readerRequest struct {
+	Size      int64 `json:"size"`
+	BatchRows int   `json:"batch_rows"`
+	Memory    int64 `json:"memory"`
+}
+
+// ServeReader makes the program one that reads Parquet in a process of its own. A program calls it before anything
+// else; in the process that was started to read, it doesn't return. Without the call files are read in the caller's
+// process, where a file made to do harm can end it.
+func ServeReader() {
+	if os.Getenv(readerVariable) == "" {
+		readsApart.Store(true)
+		return
+	}
+	if err := serveReader(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func serveReader(from io.Reader, to io.Writer) error {
+	c := &frames{r: bufio.NewReader(from), w: to}
+	payload, err := c.expect(frameOpen)
+	if err != nil {
+		return err
+	}
+	var q readerRequest
+	if err := json.Unmarshal(payload, &q); err != nil {
+		return err
+	}
+	if err := limitMemory(q.Memory); err != nil {
+		return err
+	}
+	if err := sendBatches(c, q); err != nil {
+		return c.write(frameError, []byte(err.Error()))
+	}
+	return c.write(frameEnd, nil)
+}
+
+// sendBatches reads the file and writes its batches.
+func sendBatches(c *frames, q readerRequest) (err error) {
+	defer guard(&err, "file")
+	o := SourceOptions{BatchRows: q.BatchRows}.withDefaults()
+	f, err := newParquet(context.Background(), newRemote(c, q.Size), o)
+	if err != nil {
+		return err
+	}
+	w := ipc.NewWriter(dataFrames{c}, ipc.WithSchema(f.schema()))
+	for {
+		b, err := f.next(context.Background())
+		if err == io.EOF {
+			return w.Close()
+		}
+		if err == nil {
+			err = w.Write(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// frames reads and writes frames. Writes are whole; a request and its answer are one call of ask.
+type frames struct {
+	r       *bufio.Reader
+	writing sync.Mutex
+	w       io.Writer
+	asking  sync.Mutex
+}
+
+func (c *frames) write(kind byte, payload []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	head := [5]byte{kind}
+	binary.LittleEndian.PutUint32(head[1:], uint32(len(payload)))
+	if _, err := c.w.Write(head[:]); err != nil {
+		return err
+	}
+	_, err := c.w.Write(payload)
+	return err
+}
+
+func (c *frames) read() (kind byte, payload []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(c.r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size := binary.LittleEndian.Uint32(head[1:])
+	if size > maxFrame {
+		return 0, nil, fmt.Errorf("a frame of %d bytes", size)
+	}
+	payload = make([]byte, size)
+	_, err = io.ReadFull(c.r, payload)
+	return head[0], payload, err
+}
+
+// expect reads a frame of one kind, or an error in its place.
+func (c *frames) expect(want byte) ([]byte, error) {
+	kind, payload, err := c.read()
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == frameError:
+		return nil, errors.New(string(payload))
+	case kind != want:
+		return nil, fmt.Errorf("frame %q where %q was expected", kind, want)
+	}
+	return payload, nil
+}
+
+// dataFrames writes the stream.
+type dataFrames struct{ *frames }
+
+func (d dataFrames) Write(p []byte) (int, error) {
+	for at := 0; at < len(p); at += maxFrame {
+		if err := d.write(frameData, p[at:min(at+maxFrame, len(p))]); err != nil {
+			return at, err
+		}
+	}
+	return len(p), nil
+}
+
+// remote is a file in the hands of who asked for the reading.
+type remote struct {
+	*io.SectionReader
+	c *frames
+}
+
+func newRemote(c *frames, size int64) *remote {
+	r := &remote{c: c}
+	r.SectionReader = io.NewSectionReader(remoteRanges{r}, 0, size)
+	return r
+}
+
+// Close implements io.Closer.
+func (r *remote) Close() error { return nil }
+
+type remoteRanges struct{ *remote }
+
+// ReadAt implements io.ReaderAt; the SectionReader above keeps reads within the file.
+func (r remoteRanges) ReadAt(p []byte, off int64) (int, error) {
+	r.c.asking.Lock()
+	defer r.c.asking.Unlock()
+	for at := 0; at < len(p); {
+		part := p[at:min(len(p), at+maxFrame)]
+		var request [16]byte
+		binary.LittleEndian.PutUint64(request[:], uint64(off)+uint64(at))
+		binary.LittleEndian.PutUint64(request[8:], uint64(len(part)))
+		if err := r.c.write(frameRead, request[:]); err != nil {
+			return at, err
+		}
+		answer, err := r.c.expect(frameBytes)
+		if err == nil && len(answer) != len(part) {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return at, err
+		}
+		at += copy(part, answer)
+	}
+	return len(p), nil
+}
+
+// readerProcess is a reader at work.
+type readerProcess struct {
+	cmd    *exec.Cmd
+	file   random
+	frames *frames
+	stderr bytes.Buffer
+	stream *io.PipeWriter
+	done   chan struct{}
+	stop   context.CancelFunc
+}
+
+// program is what a reader is started from.
+func program() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil // also when the file was replaced since
+	}
+	return os.Executable()
+}
+
+// startReader starts a reader for a file, which is closed with it.
+func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, error) {
+	path, err := program()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	p := &readerProcess{cmd: exec.CommandContext(ctx, path), file: file, done: make(chan struct{}), stop: stop}
+	p.cmd.Env = []string{readerVariable + "=1"}
+	p.cmd.Stderr = &p.stderr
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		stop()
+		return nil, fmt.Errorf("starting a process to read Parquet: %w", err)
+	}
+	p.frames = &frames{r: bufio.NewReaderSize(out, 256<<10), w: in}
+	body, stream := io.Pipe()
+	p.stream = stream
+	go p.serve(ctx, o.BatchRows)
+	f, err := newArrowStream(struct {
+		io.Reader
+		io.Closer
+	}{body, closing(func() error { return errors.Join(p.close(), file.Close()) })})
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+type closing func() error
+
+// Close implements io.Closer.
+func (c closing) Close() error { return c() }
+
+// close ends the process, whatever it does.
+func (p *readerProcess) close() error {
+	p.stop()
+	p.stream.CloseWithError(io.ErrClosedPipe)
+	<-p.done
+	return nil
+}
+
+// serve answers the process and passes its stream on.
+func (p *readerProcess) serve(ctx context.Context, batchRows int) {
+	defer close(p.done)
+	err := p.exchange(batchRows)
+	died := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
+	if err != nil && !died {
+		p.stop()
+	}
+	_ = p.cmd.Wait() // how it ended is told by what it said last
+	if cause := ctx.Err(); died && cause == nil {
+		err = p.death()
+	} else if died {
+		err = cause
+	}
+	p.stream.CloseWithError(err) // nil is the end
+}
+
+// death is the error of a process that ended by itself: its last words are a panic's.
+func (p *readerProcess) death() error {
+	why := "the process that read it died"
+	for line := range strings.Lines(p.stderr.String()) {
+		line = strings.TrimSpace(line)
+		if _, words, ok := strings.Cut(line, "panic: "); ok || strings.HasPrefix(line, "fatal error: ") {
+			why = strings.TrimPrefix(line, "fatal error: ")
+			if ok {
+				why = words
+			}
+			break
+		}
+	}
+	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the reader gives up: " + why}
+}
+
+func (p *readerProcess) exchange(batchRows int) error {
+	request, err := json.Marshal(readerRequest{p.file.Size(), batchRows, readerMemory})
+	if err != nil {
+		return err
+	}
+	if err := p.frames.write(frameOpen, request); err != nil {
+		return err
+	}
+	for {
+		kind, payload, err := p.frames.read()
+		if err == nil {
+			switch kind {
+			case frameEnd:
+				return nil
+			case frameError:
+				return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: strings.TrimPrefix(string(payload), "corrupt data: ")}
+			case frameData:
+				_, err = p.stream.Write(payload)
+			case frameRead:
+				err = p.answer(payload)
+			default:
+				err = fmt.Errorf("frame %q from the process that reads", kind)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// answer sends the bytes that are asked for.
+func (p *readerProcess) answer(request []byte) error {
+	if len(request) != 16 {
+		return fmt.Errorf("a request of %d bytes", len(request))
+	}
+	off, n := int64(binary.LittleEndian.Uint64(request)), binary.LittleEndian.Uint64(request[8:])
+	if n > maxFrame {
+		return fmt.Errorf("a request for %d bytes", n)
+	}
+	buf := make([]byte, n)
+	if _, err := p.file.ReadAt(buf, off); err != nil {
+		return errors.Join(err, p.frames.write(frameError, []byte(err.Error())))
+	}
+	return p.frames.write(frameBytes, buf)
+}
