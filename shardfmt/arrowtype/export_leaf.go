@@ -118,7 +118,7 @@ func appendBytes(a arrow.Array, t arrow.DataType, p place, value func(i int) []b
 }
 
 // ErrUnit is a time that a unit has no room for.
-var ErrUnit = errors.New("is outside the range of the unit: choose a coarser time unit")
+var ErrUnit = errors.New("is outside the range of the unit: choose a coarser time unit (--time-unit us, ms or s)")
 
 // times converts ticks to any of Arrow's times.
 func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p place) (arrow.Array, error) {

@@ -15,6 +15,8 @@ const (
 	// metaProperties holds the properties of an extension label as a JSON object, on fields that came
 	// from a shard.
 	metaProperties = "shardcat.extension.properties"
+	// metaLogical holds the type of a Parquet column where Arrow has none for it: JSON.
+	metaLogical = "shardcat.parquet.logical-type"
 )
 
 // Names of Arrow's own extension types that have a meaning here.
@@ -52,6 +54,12 @@ func FromArrow(s *arrow.Schema) (*schema.Schema, *Report, error) {
 	return out, report, Check(out)
 }
 
+// MarkJSON adds to the metadata of a field of text or bytes that its values are JSON, so that FromArrow makes it Dynamic.
+func MarkJSON(m arrow.Metadata) arrow.Metadata {
+	keys, values := append([]string(nil), m.Keys()...), append([]string(nil), m.Values()...)
+	return arrow.NewMetadata(append(keys, metaLogical), append(values, "JSON"))
+}
+
 // extensionOf is the extension of a field, registered with Arrow or not: its name, its metadata and the
 // type it is stored as.
 func extensionOf(f arrow.Field) (name, data string, storage arrow.DataType) {
@@ -79,7 +87,10 @@ func fromField(f arrow.Field, name, path string, depth int, r *Report) (*schema.
 
 // applyExtension gives a node the meaning of an Arrow extension name.
 func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, path string, r *Report) {
+	logical, _ := meta.GetValue(metaLogical)
 	switch {
+	case label == "" && logical == "JSON" && (n.Basic == schema.String || n.Basic == schema.Binary):
+		n.Basic, n.Ext = schema.Binary, &schema.Extension{Label: schema.LabelDynamic}
 	case label == "":
 	case label == arrowUUID && n.Basic == schema.FixedSizeBinary && n.FixedSize == 16:
 		n.Basic = schema.Guid
@@ -161,9 +172,6 @@ var simple = map[arrow.Type]schema.Node{
 	arrow.BINARY:       {Basic: schema.Binary},
 	arrow.LARGE_BINARY: {Basic: schema.Binary},
 	arrow.BINARY_VIEW:  {Basic: schema.Binary},
-
-	arrow.DATE32: {Basic: schema.DateTime},
-	arrow.DATE64: {Basic: schema.DateTime},
 }
 
 func fromSimple(t arrow.DataType) *schema.Node {
@@ -180,7 +188,13 @@ func fromTemporal(t arrow.DataType, path string, r *Report) *schema.Node {
 		return &schema.Node{Name: name, Basic: b, Signed: true, Nullable: true}
 	}
 	switch t := t.(type) {
+	case *arrow.Date32Type, *arrow.Date64Type:
+		r.Add(path, "dates become midnight UTC", 0)
+		return &schema.Node{Basic: schema.DateTime}
 	case *arrow.TimestampType:
+		if t.TimeZone == "" {
+			r.Add(path, "times without a zone are taken for UTC", 0)
+		}
 		if t.TimeZone != "" && t.TimeZone != "UTC" {
 			r.Add(path, fmt.Sprintf("time zone %s is not kept, the points in time are", t.TimeZone), 0)
 		}

@@ -87,6 +87,9 @@ func (s *batchSource) findSchema(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
+	if s.options.Format == Parquet || s.options.NullsAsText {
+		found = textForNulls(found, report)
+	}
 	if s.schema == nil {
 		if s.schema, err = override(found, s.options.Types); err != nil {
 			return err
@@ -107,6 +110,26 @@ func (s *batchSource) findSchema(ctx context.Context) error {
 	return s.begin()
 }
 
+// textForNulls makes Strings of columns, and of what is in them, that hold nothing but nulls: whatever comes later may be
+// text, and no table has a column without values.
+func textForNulls(s *schema.Schema, r *arrowtype.Report) *schema.Schema {
+	var change func(n *schema.Node, path string)
+	change = func(n *schema.Node, path string) {
+		if n.Basic == schema.Unit {
+			n.Basic = schema.String
+			r.Add(path, "a column of nothing but nulls becomes String", 0)
+		}
+		for i, c := range n.Children {
+			change(c, path+"."+childName(n, i))
+		}
+	}
+	for _, f := range s.Fields {
+		change(f, f.Name)
+	}
+	s.Number()
+	return s
+}
+
 // extendBy adds the fields of another input.
 func (s *batchSource) extendBy(ctx context.Context, in input) error {
 	f, err := openBatches(ctx, s.sp, in, s.options)
@@ -114,9 +137,12 @@ func (s *batchSource) extendBy(ctx context.Context, in input) error {
 		return fmt.Errorf("%s: %w", in.name, err)
 	}
 	defer f.close()
-	found, _, err := arrowtype.FromArrow(f.schema())
+	found, report, err := arrowtype.FromArrow(f.schema())
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.name, err)
+	}
+	if s.options.Format == Parquet || s.options.NullsAsText {
+		found = textForNulls(found, report)
 	}
 	s.schema = extendNodes(s.schema, found)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -16,7 +17,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/interop"
@@ -225,4 +228,78 @@ func TestDamagedBatchFiles(t *testing.T) {
 			convert(t, foreign.SourceOptions{Format: f}, foreign.NDJSON, path)
 		}
 	}
+}
+
+// Parquet files as pandas and DuckDB write them: spans, JSON, columns of nothing but nulls, dates, times without a zone.
+func TestParquetOfPandas(t *testing.T) {
+	span := parquetOfSpans(t)
+	days := parquetOf(t, arrow.FixedWidthTypes.Date32, `["2024-02-29"]`)
+	local := parquetOf(t, &arrow.TimestampType{Unit: arrow.Microsecond}, `["2024-02-29 10:00:00"]`)
+	nothing := parquetOf(t, arrow.Null, `[null, null]`)
+	for _, c := range []struct{ file, node, rows, note string }{
+		{span, "f: TimeSpan", `{"f":"00:00:01.5000000"}|{"f":null}`, ""},
+		{nothing, "f: String", `{"f":null}|{"f":null}`, "a column of nothing but nulls becomes String"},
+		{days, "f: DateTime", `{"f":"2024-02-29T00:00:00Z"}`, "dates become midnight UTC"},
+		{local, "f: DateTime", `{"f":"2024-02-29T10:00:00Z"}`, "times without a zone are taken for UTC"},
+		{parquetOfJSON(t), "f: Dynamic", `{"f":{"a":1}}|{"f":[2]}`, ""},
+	} {
+		var said []string
+		_, paths := write(t, "f.parquet", c.file)
+		o := foreign.SourceOptions{Warn: func(m string) { said = append(said, m) }}
+		got, s, err := convert(t, o, foreign.NDJSON, paths...)
+		if err != nil || lines(got, err) != c.rows || fieldNames(s) != c.node {
+			t.Errorf("%s: got %s of %s, %v", c.node, got, fieldNames(s), err)
+		}
+		if all := strings.Join(said, "\n"); c.note != "" && !strings.Contains(all, c.note) {
+			t.Errorf("%s: said %q", c.node, all)
+		}
+	}
+}
+
+// parquetOfSpans writes a column of durations as pandas does: as numbers, under an Arrow schema that says better.
+func parquetOfSpans(t *testing.T) string {
+	t.Helper()
+	said, err := arrowtype.MarshalSchema(arrow.NewSchema([]arrow.Field{{Name: "f", Type: arrow.FixedWidthTypes.Duration_ns, Nullable: true}}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	b.Append(1_500_000_000)
+	b.AppendNull()
+	s := arrow.NewSchema([]arrow.Field{{Name: "f", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(s, &out, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Write(array.NewRecordBatch(s, []arrow.Array{b.NewArray()}, 2))
+	if err := errors.Join(err, w.AppendKeyValueMetadata("ARROW:schema", base64.StdEncoding.EncodeToString(said)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// parquetOfJSON writes a column of Parquet's own JSON type, as a program without Arrow does.
+func parquetOfJSON(t *testing.T) string {
+	t.Helper()
+	node, err := pqschema.NewPrimitiveNodeLogical("f", parquet.Repetitions.Optional, pqschema.JSONLogicalType{}, parquet.Types.ByteArray, -1, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := pqschema.NewGroupNode("schema", parquet.Repetitions.Required, pqschema.FieldList{node}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := file.NewParquetWriter(&out, root)
+	group := w.AppendRowGroup()
+	column, err := group.NextColumn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = column.(*file.ByteArrayColumnChunkWriter).WriteBatch([]parquet.ByteArray{[]byte(`{"a":1}`), []byte(`[2]`)}, []int16{1, 1}, nil)
+	if err := errors.Join(err, column.Close(), group.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }

@@ -117,6 +117,9 @@ type SourceOptions struct {
 	DateFormats []string
 	// TimeZone is where times without a zone belong, UTC if nil.
 	TimeZone *time.Location
+	// NullsAsText makes Strings of the columns of Arrow files that have no type but Null, as is always done with those of
+	// Parquet files; without it they are Units.
+	NullsAsText bool
 	// GuidOrder of the text of guids, RFCOrder if empty.
 	GuidOrder GuidOrder
 	// BatchRows is the largest batch, DefaultBatchRows if 0.
