@@ -70,39 +70,6 @@ func parseTime(s string) (time.Time, error) {
 	return t, nil
 }
 
-<<<<<<< HEAD
-=======
-// ingestTarget opens the files and the table they go to. Without a schema of their own the files are read by the
-// table's; with --create a missing table gets the files' schema, with --unknown-fields extend a table that is there
-// gets the columns that it lacks.
-func (a *app) ingestTarget(ctx context.Context, name string, files []string, o foreign.SourceOptions, create bool) (*catalog.Table, foreign.Source, error) {
-	t, err := a.loadTable(ctx, name)
-	missing := errors.Is(err, catalog.ErrNotFound)
-	if err != nil && !(create && missing) {
-		return nil, nil, err
-	}
-	if t != nil && o.Schema == nil && o.UnknownFields != foreign.ExtendByUnknown {
-		o.Schema = t.Schema()
-	}
-	o.NullsAsText = true
-	src, err := a.openSource(ctx, files, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case missing:
-		t, err = a.createTable(ctx, name, src)
-	case o.UnknownFields == foreign.ExtendByUnknown:
-		err = t.AddColumns(ctx, src.Schema())
-	}
-	if err != nil {
-		src.Close()
-		return nil, nil, err
-	}
-	return t, src, nil
-}
-
->>>>>>> 204c32d (Read Parquet's JSON and durations, and columns of nothing but nulls)
 // dryIngest prints how the files would be read: by the table's schema, or by what is inferred.
 func (a *app) dryIngest(ctx context.Context, name string, files []string, o foreign.SourceOptions, create bool) error {
 	t, err := a.readTable(ctx, name)
@@ -176,6 +143,7 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 
 // openFor opens files whose records go to a table (nil: one that is not there yet).
 func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o foreign.SourceOptions) (foreign.Source, error) {
+	o.NullsAsText = true // no table has a column without values
 	extend := o.UnknownFields == foreign.ExtendByUnknown
 	if t != nil && o.Schema == nil && !extend {
 		o.Schema = t.Schema()
