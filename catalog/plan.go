@@ -43,6 +43,8 @@ type Plan struct {
 	schema  *manifest.TableSchema
 	options ScanOptions
 	bound   *filter.Bound
+	// window, if not nil, are the only records that are read of the only shard.
+	window *window
 	// columns are the selected nodes of the schema.
 	columns []*schema.Node
 }

@@ -25,7 +25,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	if !e.IsShard() {
 		return corrupt.Locate(corrupt.Unsupported(-1, "an entry of format %q", e.Format), e.Path, 0)
 	}
-	if len(r.types.Fields()) == 0 && p.bound == nil {
+	if len(r.types.Fields()) == 0 && p.bound == nil && p.window == nil {
 		yield(empty(r.types, e.Records))
 		return nil
 	}
@@ -41,6 +41,12 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	defer func() { r.count(shard, &stats) }()
 	o := q.options
 	o.Stats, o.BatchRows = &stats, p.options.BatchRows
+	if w := p.window; w != nil {
+		if w.start == w.end || w.end > shard.Records() {
+			return w.outside(shard)
+		}
+		o.Start, o.End = w.start, w.end
+	}
 	for b, err := range shard.Scan(ctx, o) {
 		if err != nil {
 			return err

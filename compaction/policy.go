@@ -188,6 +188,9 @@ var units = []struct {
 	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1},
 }
 
+// ParseSize reads a number with an optional unit: "512MiB", "4k".
+func ParseSize(text string) (int64, error) { return parseSize(text) }
+
 // parseSize reads a number with an optional unit.
 func parseSize(text string) (int64, error) {
 	factor := int64(1)

@@ -22,13 +22,20 @@ type scanFlags struct {
 
 func (a *app) scanCommand() *cobra.Command {
 	var f scanFlags
+	var task string
 	cmd := &cobra.Command{
-		Use:   "scan T",
+		Use:   "scan T | --task FILE",
 		Short: "Print the rows of a table, count them, or explain what a filter leaves to read",
-		Args:  exactly(1),
+		Args:  between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(checkCounts(cmd, "limit"), checkTexts(cmd, "where", "select", "snapshot", "as-of", "ref")); err != nil {
 				return err
+			}
+			if (len(args) == 1) == (task != "") {
+				return usagef("one table, or a task of plan-scan, is needed")
+			}
+			if task != "" {
+				return a.scanTasks(cmd.Context(), task, &f)
 			}
 			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {
@@ -60,6 +67,10 @@ func (a *app) scanCommand() *cobra.Command {
 	flags.BoolVar(&f.ordered, "ordered", false, "rows in the order in which they were committed")
 	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
 	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
+	flags.StringVar(&task, "task", "", "read a task, or all tasks, of plan-scan --json from this file, or from standard input (-)")
+	for _, name := range []string{"where", "select", "limit", "snapshot", "as-of", "ref", "count", "explain"} {
+		cmd.MarkFlagsMutuallyExclusive("task", name)
+	}
 	cmd.MarkFlagsMutuallyExclusive("snapshot", "as-of", "ref")
 	cmd.MarkFlagsMutuallyExclusive("count", "explain")
 	return cmd

@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+)
+
+// TaskVersion is the version of the JSON form of tasks. A reader refuses versions that it does not know.
+const TaskVersion = 1
+
+// DefaultSplitSize is how many stored bytes a task covers, if not said otherwise.
+const DefaultSplitSize = 128 << 20
+
+// Task is a part of a scan that can be read anywhere: records of one shard, by a table's schema at the time of the plan. The tasks
+// of a plan have every row of the scan in exactly one of them. A task can be read as long as the table's objects are kept
+// for readers of old snapshots, whatever compaction and expiry do in the meantime.
+type Task struct {
+	Version int `json:"version"`
+	// Table, with its UUID: a table of the same name that was made later is another one.
+	Table string `json:"table"`
+	UUID  string `json:"table_uuid"`
+	// SnapshotID was planned on; SchemaID is the Iceberg schema of the result.
+	SnapshotID int64 `json:"snapshot_id"`
+	SchemaID   int   `json:"schema_id"`
+	// Shard is the URL of a root object of RootBytes bytes.
+	Shard     string `json:"shard"`
+	RootBytes int64  `json:"root_bytes"`
+	// Start and End are the records to read, by position in the shard, deleted ones counted: from Start up to, and without, End.
+	Start uint64 `json:"start"`
+	End   uint64 `json:"end"`
+	// FirstStripe and Stripes say where these records lie.
+	FirstStripe int `json:"first_stripe"`
+	Stripes     int `json:"stripes"`
+	// Select are the columns, dotted paths; null is all of them. Where is what remains of the filter, "" for nothing.
+	Select []string `json:"select"`
+	Where  string   `json:"where,omitempty"`
+	// ExpectedRows, before the filter, and ExpectedBytes, of all columns, are estimates.
+	ExpectedRows  int64 `json:"expected_rows"`
+	ExpectedBytes int64 `json:"expected_bytes"`
+}
+
+// TaskPlan is a scan cut into tasks.
+type TaskPlan struct {
+	Version    int    `json:"version"`
+	Table      string `json:"table"`
+	UUID       string `json:"table_uuid"`
+	SnapshotID int64  `json:"snapshot_id"`
+	// ShardsTotal and ShardsPruned count the shards of the snapshot, and those that were ruled out.
+	ShardsTotal  int    `json:"shards_total"`
+	ShardsPruned int    `json:"shards_pruned"`
+	Tasks        []Task `json:"tasks"`
+}
+
+// Tasks cuts the plan into tasks of about splitSize stored bytes (DefaultSplitSize if 0). Shards that are larger are opened, one GET
+// each, and cut between stripes, or within a stripe that is itself larger than one and a half. A limit has no place in a plan that is
+// read in parts: ErrInvalid.
+func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
+	if splitSize <= 0 {
+		splitSize = DefaultSplitSize
+	}
+	if p.options.Limit > 0 {
+		return nil, fmt.Errorf("%w: a limit holds for a whole scan, and tasks are read one by one", ErrInvalid)
+	}
+	t, s := p.table, int64(0)
+	if snapshot, err := t.snapshot(p.options.At); err != nil {
+		return nil, err
+	} else if snapshot != nil {
+		s = snapshot.SnapshotID
+	}
+	out := &TaskPlan{
+		Version: TaskVersion, Table: t.name.String(), UUID: t.UUID(), SnapshotID: s,
+		ShardsTotal: p.Total, ShardsPruned: p.PrunedPartition + p.PrunedBounds, Tasks: []Task{},
+	}
+	for _, e := range p.Shards {
+		whole := Task{
+			Version: TaskVersion, Table: out.Table, UUID: out.UUID, SnapshotID: s, SchemaID: p.schema.Iceberg.ID,
+			Shard: e.Path, RootBytes: e.RootBytes, End: uint64(e.Records + e.Deleted), Stripes: int(e.Stripes),
+			Select: p.options.Select, ExpectedRows: e.Records, ExpectedBytes: e.StoredBytes,
+		}
+		if p.options.Where != nil {
+			whole.Where = p.options.Where.String()
+		}
+		if e.StoredBytes <= splitSize || whole.End <= 1 {
+			out.Tasks = append(out.Tasks, whole)
+			continue
+		}
+		shard, err := t.openShard(ctx, t.cat.client, e.Path, e.RootBytes)
+		if err != nil {
+			return nil, err
+		}
+		out.Tasks = append(out.Tasks, split(whole, e, shard.Stripes(), splitSize)...)
+	}
+	return out, nil
+}
+
+// split cuts the task of a whole shard.
+func split(whole Task, e *manifest.Entry, stripes []shardfmt.StripeInfo, size int64) (tasks []Task) {
+	perTask := max(1, uint64(float64(whole.End)*float64(size)/float64(e.StoredBytes)))
+	open := false
+	for i, s := range stripes {
+		for from := s.Position; from < s.Position+s.Records; {
+			to := s.Position + s.Records
+			if rest := to - from; rest > perTask+perTask/2 {
+				to = from + rest/((rest+perTask-1)/perTask)
+			}
+			last := len(tasks) - 1
+			if open && to-tasks[last].Start <= perTask+perTask/2 {
+				tasks[last].End, tasks[last].Stripes = to, i+1-tasks[last].FirstStripe
+			} else {
+				part := whole
+				part.Start, part.End, part.FirstStripe, part.Stripes = from, to, i, 1
+				tasks, open = append(tasks, part), true
+			}
+			from = to
+		}
+	}
+	for i := range tasks {
+		share := float64(tasks[i].End-tasks[i].Start) / float64(whole.End)
+		tasks[i].ExpectedRows = int64(share * float64(e.Records))
+		tasks[i].ExpectedBytes = int64(share * float64(e.StoredBytes))
+	}
+	return tasks
+}
+
+// PlanTask makes a plan that reads one task. A task of another table, of an unknown version, or with records that its shard does not have
+// is refused; so is a shard outside of the table's vault and what it has adopted.
+func (t *Table) PlanTask(task *Task) (*Plan, error) {
+	switch {
+	case task.Version != TaskVersion:
+		return nil, fmt.Errorf("%w: task of version %d; this program reads version %d", ErrInvalid, task.Version, TaskVersion)
+	case task.UUID != t.UUID():
+		return nil, fmt.Errorf("%w: the task is of a table with UUID %s, %s has %s", ErrConflict, task.UUID, t.name, t.UUID())
+	case task.End < task.Start:
+		return nil, fmt.Errorf("%w: the task reads from record %d to %d", ErrInvalid, task.Start, task.End)
+	}
+	o := ScanOptions{Select: task.Select, Ordered: true}
+	if task.Where != "" {
+		where, err := filter.Parse(task.Where)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		o.Where = where
+	}
+	s, err := t.schemaByID(task.SchemaID)
+	if err != nil {
+		return nil, err
+	}
+	e := &manifest.Entry{Path: task.Shard, Format: manifest.Format, RootBytes: task.RootBytes, Records: task.ExpectedRows}
+	p := &Plan{table: t, schema: s, options: o, Shards: []*manifest.Entry{e}, Total: 1, window: &window{task.Start, task.End}}
+	return p, p.bind()
+}
+
+// window are the records of a shard that a plan reads, by position.
+type window struct{ start, end uint64 }
+
+// ReadTask reads one task; see PlanTask and Scan.
+func (t *Table) ReadTask(ctx context.Context, task *Task, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		p, err := t.PlanTask(task)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for b, err := range p.Run(ctx, stats) {
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// outside refuses records that a shard does not have; no records at all are none to read.
+func (w *window) outside(shard *shardfmt.Shard) error {
+	if w.start == w.end && w.end <= shard.Records() {
+		return nil
+	}
+	return fmt.Errorf("%w: records %d to %d of %s, which has %d", ErrInvalid, w.start, w.end, shard.URL(), shard.Records())
+}

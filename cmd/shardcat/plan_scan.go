@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+func (a *app) planScanCommand() *cobra.Command {
+	var f scanFlags
+	var splitSize string
+	cmd := &cobra.Command{
+		Use:   "plan-scan T",
+		Short: "Cut a scan into tasks that other processes read, each row in exactly one of them",
+		Long: "Cut a scan of one snapshot into tasks: a shard, a range of its records, and what remains of the filter. Tasks of about the same size can be " +
+			"read anywhere with `scan --task`, also while the table is compacted.",
+		Example: "  shardcat plan-scan logs --where \"ts >= '2024-01-01'\" --split-size 64MiB --json\n" +
+			"  shardcat plan-scan logs --json | jq -c '.tasks[]' | xargs -d '\\n' -P8 -I{} sh -c 'echo \"$1\" | shardcat scan --task -' sh {}",
+		Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			size, err := compaction.ParseSize(splitSize)
+			if err != nil || size <= 0 {
+				return usagef("invalid argument %q for --split-size: a number above 0, with a unit like MiB", splitSize)
+			}
+			t, err := a.readTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			p, err := t.Plan(cmd.Context(), o)
+			if err != nil {
+				return asUsage(err, schema.ErrNoField)
+			}
+			tasks, err := p.Tasks(cmd.Context(), size)
+			if err != nil {
+				return err
+			}
+			return a.printTasks(tasks)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true (default: all)")
+	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
+	flags.StringVar(&f.snapshot, "snapshot", "", "the table as of this snapshot id (default: now)")
+	flags.StringVar(&f.asOf, "as-of", "", "the table as it was at this time, RFC 3339 (default: now)")
+	flags.StringVar(&f.ref, "ref", "", "the table at this branch or tag (default: main)")
+	flags.StringVar(&splitSize, "split-size", "128MiB", "stored bytes of a task, about")
+	cmd.MarkFlagsMutuallyExclusive("snapshot", "as-of", "ref")
+	return cmd
+}
+
+func (a *app) printTasks(p *catalog.TaskPlan) error {
+	if a.json {
+		return a.printJSON(p)
+	}
+	a.printf("%s, snapshot %d: %d tasks; %d of %d shards ruled out\n", p.Table, p.SnapshotID, len(p.Tasks), p.ShardsPruned, p.ShardsTotal)
+	for i, t := range p.Tasks {
+		a.printf("task %-5d records %d to %d of %s, %s\n", i, t.Start, t.End, t.Shard, progress.Bytes(t.ExpectedBytes))
+	}
+	return nil
+}
+
+// maxTasks bounds what is read of a file of tasks.
+const maxTasks = 64 << 20
+
+// readTasks reads a task, or all tasks of a plan.
+func (a *app) readTasks(path string) ([]catalog.Task, error) {
+	from := a.stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--task: %w", err)
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxTasks+1))
+	if err != nil {
+		return nil, fmt.Errorf("--task %s: %w", path, err)
+	}
+	if len(text) > maxTasks {
+		return nil, usagef("--task %s: more than %d bytes", path, maxTasks)
+	}
+	var both struct {
+		catalog.Task
+		Tasks []catalog.Task `json:"tasks"`
+	}
+	if err := json.Unmarshal(text, &both); err != nil {
+		return nil, usagef("--task %s: neither a task nor a plan of plan-scan --json: %w", path, err)
+	}
+	if both.Tasks != nil {
+		return both.Tasks, nil
+	}
+	return []catalog.Task{both.Task}, nil
+}
+
+// scanTasks prints the rows of tasks.
+func (a *app) scanTasks(ctx context.Context, path string, f *scanFlags) error {
+	tasks, err := a.readTasks(path)
+	if err != nil || len(tasks) == 0 {
+		return err
+	}
+	t, err := a.readTable(ctx, tasks[0].Table)
+	if err != nil {
+		return err
+	}
+	first, err := t.PlanTask(&tasks[0])
+	if err != nil {
+		return err
+	}
+	format, err := a.outputFormat(f.format)
+	if err != nil {
+		return err
+	}
+	sink, err := f.values.options(a)
+	if err != nil {
+		return err
+	}
+	s := &schema.Schema{Fields: first.Fields()}
+	_, err = a.printRows(ctx, format, s, rowsOfTasks(ctx, t, tasks), 0, -1, sink)
+	return err
+}
+
+// rowsOfTasks reads tasks one after the other.
+func rowsOfTasks(ctx context.Context, t *catalog.Table, tasks []catalog.Task) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for i := range tasks {
+			for b, err := range t.ReadTask(ctx, &tasks[i], nil) {
+				if !yield(b, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
