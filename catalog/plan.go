@@ -61,9 +61,6 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if o.Limit != nil && *o.Limit < 0 {
-		return nil, fmt.Errorf("%w: limit %d", ErrInvalid, *o.Limit)
-	}
 	p := &Plan{table: t, schema: ts, options: o}
 	if err := p.bind(); err != nil {
 		return nil, err
@@ -140,6 +137,9 @@ func (t *Table) Schemas() ([]*manifest.TableSchema, error) {
 
 // bind ties filter and selection to the schema.
 func (p *Plan) bind() error {
+	if l := p.options.Limit; l != nil && *l < 0 {
+		return fmt.Errorf("%w: limit %d", ErrInvalid, *l)
+	}
 	if p.options.Where != nil {
 		bound, err := filter.Bind(p.options.Where, p.schema.Shard)
 		if err != nil {

@@ -72,6 +72,9 @@ const (
 // NewPlan looks at the live shards of the table as it was loaded and groups them by the policy. It opens no
 // shard.
 func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error) {
+	if t == nil {
+		return nil, fmt.Errorf("%w: no table", catalog.ErrInvalid)
+	}
 	if err := policy.Validate(); err != nil {
 		return nil, err
 	}

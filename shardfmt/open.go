@@ -2,6 +2,7 @@ package shardfmt
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -40,6 +41,9 @@ type StripeInfo struct {
 // Open opens the shard whose root is at url, a canonical URL. If an object of the shard is replaced after its
 // first read, later reads end in blobio.ErrChanged where the store tells (a *blobio.Client does).
 func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, error) {
+	if isNil(st) {
+		return nil, fmt.Errorf("%w: no store to open %s in", ErrMissing, urlresolve.Redact(url))
+	}
 	st = pinned(st)
 	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}})
 	if err != nil {

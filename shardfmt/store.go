@@ -3,6 +3,7 @@ package shardfmt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -33,6 +34,15 @@ type WriteStore interface {
 	Delete(ctx context.Context, url, etag string) error
 }
 
+// ErrMissing is a store, a schema or a reader that is nil.
+var ErrMissing = errors.New("missing argument")
+
+// isNil reports whether a store is none, or a nil client.
+func isNil(st Store) bool {
+	c, ok := st.(*blobio.Client)
+	return st == nil || ok && c == nil
+}
+
 // pinned gives the view of a store in which each URL keeps naming the object that it named first, where the store
 // has such views.
 func pinned(st Store) Store {
@@ -48,6 +58,9 @@ const readerAtURL = "mem://reader/shard.amudai.shard"
 // OpenReaderAt opens a single-file shard of size bytes behind any ReaderAt: a file, a mapped one, a
 // bytes.Reader. References to other objects lead nowhere.
 func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, o OpenOptions) (*Shard, error) {
+	if r == nil {
+		return nil, fmt.Errorf("%w: no reader", ErrMissing)
+	}
 	o.Size = size
 	return Open(ctx, readerAtStore{r, size}, readerAtURL, o)
 }

@@ -2,6 +2,7 @@ package shardfmt
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -33,6 +34,9 @@ type Object struct {
 
 // NewWriter starts a shard whose root will be at url, a canonical URL. The schema is numbered by the writer.
 func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema, o WriterOptions) (*Writer, error) {
+	if isNil(st) || s == nil {
+		return nil, fmt.Errorf("%w: a writer needs a store and a schema", ErrMissing)
+	}
 	w, err := write.New(ctx, st, url, s, o.room())
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -52,6 +53,9 @@ type (
 
 // Bind ties an expression to a schema: every field must exist, every literal must fit its field.
 func Bind(e Expr, s *schema.Schema) (*Bound, error) {
+	if e == nil || s == nil {
+		return nil, errors.New("filter: no expression, or no schema")
+	}
 	b := &binder{schema: s, known: map[string]*boundField{}}
 	root, err := b.bind(e)
 	if err != nil {

@@ -148,8 +148,8 @@ type Result struct {
 // canonical. If out exists, the error is blobio.ErrExists and nothing was changed; after any other error out
 // may have been written whole, or not at all.
 func Concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, o Options) (*Result, error) {
-	if len(inputs) == 0 {
-		return nil, errors.New("merge: no inputs")
+	if sp == nil || len(inputs) == 0 {
+		return nil, errors.New("merge: no client, or no inputs")
 	}
 	o.Limits = o.Limits.withDefaults()
 	if o.Attempt == "" {
