@@ -12,9 +12,10 @@ import (
 )
 
 func (a *app) convertCommand() *cobra.Command {
-	var from, to string
+	var from, to, schemaText string
 	var o convert.Options
 	var settings formatFlags
+	var values rowFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Turn a file of one format into one of another, and tell what that loses",
@@ -32,7 +33,14 @@ column's type is printed; --strict refuses that too.`,
 			if o.To, err = conversionFormat("to", to); err != nil {
 				return err
 			}
+			if o.Sink, err = values.options(a); err != nil {
+				return err
+			}
+			o.Source.GuidOrder, o.Sink.Warn = o.Sink.GuidOrder, nil
 			if o.Source.Settings, o.Sink.Settings, err = settings.values(cmd); err != nil {
+				return err
+			}
+			if o.Source.Schema, err = readSchema(schemaText); err != nil {
 				return err
 			}
 			bar := a.bar("convert", "rows", 0)
@@ -46,7 +54,9 @@ column's type is printed; --strict refuses that too.`,
 		},
 	}
 	settings.add(cmd, true)
+	values.addTypes(cmd)
 	flags := cmd.Flags()
+	flags.StringVar(&schemaText, "schema", "", "schema of text: a file (JSON or YAML) or the text itself (default: inferred)")
 	flags.StringVar(&from, "from", "", "format of IN (default: by its name, else by its bytes)")
 	flags.StringVar(&to, "to", "", "format of OUT (default: by its name)")
 	flags.BoolVar(&o.Strict, "strict", false, "refuse any loss, also of types: a time zone, an encoding (default: losses of types are reported)")

@@ -43,8 +43,8 @@ func (a *app) outputFormat(name string) (foreign.Format, error) {
 
 // rowFlags are the flags of how values are written.
 type rowFlags struct {
-	timeUnit, guidAs, guidOrder string
-	all                         bool
+	timeUnit, guidAs, guidOrder, dynamicAs string
+	all                                    bool
 }
 
 const (
@@ -56,8 +56,14 @@ const (
 
 func (f *rowFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.all, "all", false, "print all rows and columns of a table on a terminal (default: the first 1000 rows, the columns that have room)")
+	f.addTypes(cmd)
+}
+
+// addTypes declares the flags that matter to files too.
+func (f *rowFlags) addTypes(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.timeUnit, "time-unit", "ns", "unit of times in arrow and parquet: ns, us, ms or s")
 	cmd.Flags().StringVar(&f.guidAs, "guid-as", "uuid", "guids in arrow and parquet: uuid or string")
+	cmd.Flags().StringVar(&f.dynamicAs, "dynamic-as", "json", "dynamic values in arrow and parquet: json (text) or variant (Parquet's variant)")
 	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(foreign.RFCOrder), "byte order that the text of a guid stands for: rfc or microsoft")
 }
 
@@ -71,6 +77,10 @@ func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
 	if f.guidAs != "string" && f.guidAs != "uuid" {
 		return o, usagef("invalid argument %q for --guid-as: uuid or string", f.guidAs)
 	}
+	if f.dynamicAs != "json" && f.dynamicAs != "variant" {
+		return o, usagef("invalid argument %q for --dynamic-as: json or variant", f.dynamicAs)
+	}
+	o.Variants = f.dynamicAs == "variant"
 	o.GuidOrder, err = guidOrder(f.guidOrder)
 	return o, err
 }

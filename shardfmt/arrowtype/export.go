@@ -23,6 +23,8 @@ type ExportOptions struct {
 	// Original is the Arrow schema that the records came with (property arrow.schema): fields are given
 	// their original types again, as far as they still fit. Dictionaries, runs and views come back plain.
 	Original *arrow.Schema
+	// Variants makes Parquet's variants of dynamic values instead of JSON text.
+	Variants bool
 	// Strict refuses, with their row, values that would be changed and counted otherwise.
 	Strict bool
 	// Parquet leaves out what Parquet has no type for: unions and structs without fields are refused, spans
@@ -134,6 +136,8 @@ func plain(t arrow.DataType) arrow.DataType {
 		return plain(t.ValueType)
 	case *arrow.RunEndEncodedType:
 		return plain(t.Encoded())
+	case *extensions.VariantType:
+		return extensions.NewDefaultVariantType() // how one was shredded is left to its writer
 	case *arrow.ListViewType:
 		return arrow.ListOfField(field(t.ElemField()))
 	case *arrow.LargeListViewType:
@@ -184,6 +188,8 @@ func (x *exporting) typeFor(n *schema.Node, path string) (arrow.DataType, error)
 		}
 		x.report.Add(path, "decimals become text", 0)
 		return arrow.BinaryTypes.String, nil
+	case n.IsDynamic() && x.Variants:
+		return extensions.NewDefaultVariantType(), nil
 	case n.IsDynamic():
 		return extensions.NewJSONType(arrow.BinaryTypes.String)
 	case n.Basic == schema.Guid && x.GuidAsString:

@@ -26,6 +26,12 @@ func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array
 		a.Retain()
 		return a, nil
 	}
+	if v, ok := t.(*extensions.VariantType); ok {
+		if d, ok := a.(*DynamicArray); ok {
+			return x.toVariants(d, v, p)
+		}
+		return nil, noWay(a, t, p)
+	}
 	if e, ok := t.(arrow.ExtensionType); ok {
 		storage, err := x.array(a, e.StorageType(), p)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -74,6 +75,9 @@ func extensionOf(f arrow.Field) (name, data string, storage arrow.DataType) {
 func fromField(f arrow.Field, name, path string, depth int, r *Report) (*schema.Node, error) {
 	if depth > MaxDepth {
 		return nil, fmt.Errorf("field %q: types nest deeper than %d levels", path, MaxDepth)
+	}
+	if _, ok := f.Type.(*extensions.VariantType); ok {
+		return &schema.Node{Name: name, Nullable: f.Nullable, Basic: schema.Binary, Ext: &schema.Extension{Label: schema.LabelDynamic}}, nil
 	}
 	label, data, storage := extensionOf(f)
 	n, err := fromType(storage, path, depth, r)

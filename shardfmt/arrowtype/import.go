@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -170,6 +171,10 @@ func (im *importing) convert(a arrow.Array, p place) (arrow.Array, error) {
 		return im.runs(a, p)
 	case *array.Null:
 		return nulls(Type(p.n), a.Len()), nil
+	case *extensions.VariantArray:
+		if p.n.IsDynamic() {
+			return im.variants(a, p)
+		}
 	}
 	if arrow.TypeEqual(a.DataType(), Type(p.n)) && len(p.n.Children) == 0 && p.n.Basic != schema.String {
 		a.Retain()

@@ -53,7 +53,7 @@ func newBatchSink(f Format, open func(*arrow.Schema) (fileformat.Sink, error), s
 func (s *batchSink) export(scan decimalScan) (*arrowtype.Exporter, error) {
 	o := arrowtype.ExportOptions{
 		TimeUnit: s.options.TimeUnit, GuidAsString: s.options.GuidAsString,
-		Original: s.options.Original, Parquet: s.format == Parquet, Strict: s.options.Exact,
+		Original: s.options.Original, Parquet: s.format == Parquet, Strict: s.options.Exact, Variants: s.options.Variants,
 	}
 	if scan != nil {
 		o.Decimal = scan.typeOf

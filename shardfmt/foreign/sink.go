@@ -28,6 +28,8 @@ type SinkOptions struct {
 	GuidAsString bool
 	// Original is the Arrow schema that the records once came with (arrowtype.PropertySchema), or nil.
 	Original *arrow.Schema
+	// Variants makes Parquet's variants of dynamic values in Arrow and Parquet instead of JSON text.
+	Variants bool
 	// Exact refuses, with its record, a value of which digits would be cut otherwise, or that the format does
 	// not hold as it is.
 	Exact bool
