@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/internalfield"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -39,6 +40,9 @@ type IngestOptions struct {
 	CreationTime time.Time
 	// Properties and StandardProperties of each shard.
 	Properties, StandardProperties []*metapb.NameValuePair
+	// IngestionTime and RecordID add internal fields, which readers leave out unless asked: the time of this run, and an
+	// identity that no other record has.
+	IngestionTime, RecordID bool
 	// Bloom asks for Bloom filters, by column and target rate of false positives (0: the default).
 	Bloom map[string]float64
 	// Progress, if not nil, is told how many rows were read so far.
@@ -178,6 +182,11 @@ type shardWriters struct {
 	entries []*manifest.Entry
 	objects []string
 	count   int
+	// adder adds the internal fields that were asked for, nil if none; the shards have its schema, or the table's, and the
+	// ids of the columns, 0 for what is no column.
+	adder    *internalfield.Adder
+	schema   *schema.Schema
+	fieldIDs []int
 }
 
 // openShard is a shard being written.
@@ -200,10 +209,26 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 	if created.IsZero() {
 		created = t.cat.opts.Now()
 	}
-	return &shardWriters{
+	w := &shardWriters{
 		table: t, job: j, options: o, split: newSplitter(t), created: Ticks(created), createdLast: Ticks(created),
-		open: map[string]*openShard{},
+		open: map[string]*openShard{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs,
 	}
+	if o.IngestionTime || o.RecordID {
+		w.adder = internalfield.New(t.schema.Shard, internalfield.Options{
+			IngestionTime: o.IngestionTime, RecordID: o.RecordID, Now: int64(Ticks(t.cat.opts.Now())),
+		})
+		w.schema = w.adder.Schema()
+		w.fieldIDs = append(slices.Clone(t.schema.IDs), make([]int, len(w.schema.Fields)-len(t.schema.Shard.Fields))...)
+	}
+	return w
+}
+
+// added is a batch with the internal fields that were asked for.
+func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
+	if w.adder == nil {
+		return b
+	}
+	return w.adder.Add(b)
 }
 
 // Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
@@ -225,7 +250,7 @@ func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
 				return err
 			}
 			n := min(b.NumRows(), w.options.ShardRows-s.rows)
-			if err := s.writer.Write(ctx, b.NewSlice(0, n)); err != nil {
+			if err := s.writer.Write(ctx, w.added(b.NewSlice(0, n))); err != nil {
 				return err
 			}
 			s.rows += n
@@ -253,11 +278,11 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 	w.count++
 	name := fmt.Sprintf("%s-%04d", w.job.Attempt(), w.count)
 	writer, err := shardfmt.NewWriter(ctx, w.table.cat.client, w.table.VaultFolder()+name+".amudai.shard",
-		w.table.schema.Shard, shardfmt.WriterOptions{
+		w.schema, shardfmt.WriterOptions{
 			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
 			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
 			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
-			FieldIDs: w.table.schema.IDs, Bloom: w.options.Bloom,
+			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom,
 		})
 	if err != nil {
 		return nil, err

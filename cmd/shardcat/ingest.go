@@ -54,7 +54,9 @@ func (f *shardFlags) ingestOptions(o *catalog.IngestOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Profile, o.StripeRows, o.Bloom = w.Profile, w.StripeRows, w.Bloom
+	o.Profile, o.Layout, o.StripeRows, o.Bloom = w.Profile, w.Layout, w.StripeRows, w.Bloom
+	o.Properties, o.StandardProperties = w.Properties, w.StandardProperties
+	o.IngestionTime, o.RecordID = f.internal.IngestionTime, f.internal.RecordID
 	if f.creationTime != "" {
 		o.CreationTime, err = parseTime(f.creationTime)
 	}
@@ -120,6 +122,9 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 		return err
 	}
 	defer src.Close()
+	if err := keepArrowSchema(src, &o.Properties); err != nil {
+		return err
+	}
 	bar, before := a.bar("ingest", "rows", 0), int64(0)
 	o.Progress = func(rows int64) {
 		bar.Add(rows - before)

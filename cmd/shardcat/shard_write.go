@@ -22,9 +22,11 @@ import (
 
 // shardFlags say how shards are written; shard write and ingest share them.
 type shardFlags struct {
-	profile, creationTime string
-	stripeRows            int
-	bloom                 []string
+	profile, creationTime, layout string
+	stripeRows                    int
+	bloom, props, standard        []string
+	// internal are the internal fields to add.
+	internal internalfield.Options
 }
 
 func (f *shardFlags) add(cmd *cobra.Command) {
@@ -33,6 +35,11 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "records of a stripe at most (default 1048576)")
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
 	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
+	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
+	flags.StringArrayVar(&f.props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
+	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable); compaction leaves such shards alone unless the policy says otherwise")
+	flags.BoolVar(&f.internal.IngestionTime, "ingestion-time", false, "add an internal field with the time of this run")
+	flags.BoolVar(&f.internal.RecordID, "record-id", false, "add an internal field with a unique identity for every record")
 }
 
 // options turns the flags into options of a shard writer.
@@ -53,6 +60,16 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 		}
 		o.CreationMin, o.CreationMax = uint64(ticks), uint64(ticks)
 	}
+	if o.Layout, err = shardfmt.ParseLayout(f.layout); err != nil {
+		return o, usageError{err}
+	}
+	if o.Properties, err = properties(f.props); err != nil {
+		return o, err
+	}
+	if o.StandardProperties, err = properties(f.standard); err != nil {
+		return o, err
+	}
+	f.internal.Now = int64(catalog.Ticks(time.Now()))
 	o.Bloom, err = bloomFields(f.bloom)
 	return o, err
 }
@@ -81,7 +98,7 @@ func bloomFields(flags []string) (map[string]float64, error) {
 func cutProperty(flag string) (name, value string, err error) {
 	name, value, ok := strings.Cut(flag, "=")
 	if !ok || name == "" {
-		return "", "", usagef("--property %s: NAME=VALUE was expected", flag)
+		return "", "", usagef("property %s: NAME=VALUE was expected", flag)
 	}
 	return name, value, nil
 }
@@ -102,9 +119,7 @@ func properties(flags []string) ([]*metapb.NameValuePair, error) {
 func (a *app) shardWriteCommand() *cobra.Command {
 	var in sourceFlags
 	var out shardFlags
-	var layout, wire string
-	var props []string
-	add := internalfield.Options{Now: int64(catalog.Ticks(time.Now()))}
+	var wire string
 	cmd := &cobra.Command{
 		Use:   "write OUT.amudai.shard FILE...",
 		Short: "Write files as one shard",
@@ -118,12 +133,6 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			if wire != "current" {
 				return usagef("invalid argument %q for --wire: current is what this version writes", wire)
 			}
-			if o.Layout, err = shardfmt.ParseLayout(layout); err != nil {
-				return usageError{err}
-			}
-			if o.Properties, err = properties(props); err != nil {
-				return err
-			}
 			read, err := in.options(a)
 			if err != nil {
 				return err
@@ -131,16 +140,12 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			if in.dryRun {
 				return a.dryRun(cmd.Context(), args[1:], read)
 			}
-			return a.writeShard(cmd.Context(), args[0], args[1:], read, o, add)
+			return a.writeShard(cmd.Context(), args[0], args[1:], read, o, out.internal)
 		},
 	}
 	in.add(cmd)
 	out.add(cmd)
-	cmd.Flags().StringVar(&layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
-	cmd.Flags().BoolVar(&add.IngestionTime, "ingestion-time", false, "add an internal field with the time of this run")
-	cmd.Flags().BoolVar(&add.RecordID, "record-id", false, "add an internal field with a unique identity for every record")
 	cmd.Flags().StringVar(&wire, "wire", "current", "form of the metadata: current")
-	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
 	return cmd
 }
 
