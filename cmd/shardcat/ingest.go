@@ -17,6 +17,7 @@ func (a *app) ingestCommand() *cobra.Command {
 	var in sourceFlags
 	var out shardFlags
 	var create bool
+	var flush streamFlags
 	var o catalog.IngestOptions
 	cmd := &cobra.Command{
 		Use:   "ingest T FILE...|-",
@@ -37,11 +38,15 @@ func (a *app) ingestCommand() *cobra.Command {
 			if in.dryRun {
 				return a.dryIngest(cmd.Context(), args[0], args[1:], read, create)
 			}
+			if flush.wanted() {
+				return a.stream(cmd.Context(), args[0], args[1:], read, &flush, o)
+			}
 			return a.land(cmd.Context(), args[0], args[1:], read, create, o)
 		},
 	}
 	in.add(cmd)
 	out.add(cmd)
+	flush.add(cmd)
 	cmd.Flags().BoolVar(&create, "create", false, "create the table (and its namespace) if it is not there")
 	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once")

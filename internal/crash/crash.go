@@ -29,6 +29,8 @@ type Gate struct {
 	seen int
 	dead bool
 	last string
+	// Kill, if not nil, is called at the chosen step: a test in a process of its own may end it there.
+	Kill func()
 }
 
 // KillAt makes a gate that kills at the n-th step, counted from 1; 0 never.
@@ -57,6 +59,9 @@ func (g *Gate) pass(step string) error {
 	}
 	if g.seen++; g.seen == g.at {
 		g.dead, g.last = true, step
+		if g.Kill != nil {
+			g.Kill()
+		}
 		return ErrKilled
 	}
 	return nil

@@ -1,0 +1,259 @@
+package catalog
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// ExportOptions of Export.
+type ExportOptions struct {
+	ScanOptions
+	// Format of the files: foreign.Parquet, CSV, NDJSON, Arrow or ArrowStream.
+	Format foreign.Format
+	// PartitionBy are top-level columns by whose values the rows are split into folders COLUMN=VALUE; the export
+	// is one file if there are none.
+	PartitionBy []string
+	// Sink says how values are written.
+	Sink foreign.SinkOptions
+	// Progress, if not nil, is told how many rows were written so far.
+	Progress func(rows int64)
+}
+
+// Exported is what Export wrote.
+type Exported struct {
+	Files []string `json:"files"`
+	Rows  int64    `json:"rows"`
+}
+
+// maxExportFiles bounds how many files of a partitioned export are open at a time; the one begun first is ended
+// when another is needed, and its partition goes on in a further file.
+const maxExportFiles = 32
+
+// Export writes rows of the table to out, the canonical URL of a file that must not exist, or with PartitionBy of a
+// folder. If anything fails, what was written is deleted again.
+func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*Exported, error) {
+	p, err := t.Plan(ctx, o.ScanOptions)
+	if err != nil {
+		return nil, err
+	}
+	x := &exporter{client: t.cat.client, out: out, o: &o, fields: p.Fields(), done: &Exported{Files: []string{}}}
+	if err := x.prepare(); err != nil {
+		return nil, err
+	}
+	for b, err := range p.Run(ctx, nil) {
+		if err == nil {
+			err = x.write(ctx, b)
+		}
+		if err != nil {
+			x.abort(ctx)
+			return nil, err
+		}
+	}
+	if err := x.close(ctx); err != nil {
+		x.abort(ctx)
+		return nil, err
+	}
+	return x.done, nil
+}
+
+// exporter is an export at work.
+type exporter struct {
+	client *blobio.Client
+	out    string
+	o      *ExportOptions
+	fields []*schema.Node
+	// by are the columns to split by, rest those that go into the files.
+	by, rest []int
+	open     []*exportFile
+	parts    map[string]int
+	done     *Exported
+}
+
+// exportFile is one file on its way up.
+type exportFile struct {
+	folder, url string
+	object      blobio.Writer
+	buffer      *bufio.Writer
+	sink        foreign.Sink
+}
+
+func (x *exporter) prepare() error {
+	x.parts = map[string]int{}
+	for i, f := range x.fields {
+		if !slices.Contains(x.o.PartitionBy, f.Name) {
+			x.rest = append(x.rest, i)
+		}
+	}
+	for _, name := range x.o.PartitionBy {
+		i := slices.IndexFunc(x.fields, func(f *schema.Node) bool { return f.Name == name })
+		if i < 0 || len(x.fields[i].Children) > 0 {
+			return fmt.Errorf("%w: the export can't be partitioned by %q; there is %s", ErrInvalid, name, nearest(name, fieldNames(x.fields)))
+		}
+		x.by = append(x.by, i)
+	}
+	if len(x.by) > 0 && len(x.rest) == 0 {
+		return fmt.Errorf("%w: an export that is partitioned by all its columns has no rows", ErrInvalid)
+	}
+	return nil
+}
+
+// write adds the rows of a batch to the files of their partitions.
+func (x *exporter) write(ctx context.Context, b arrow.RecordBatch) error {
+	if len(x.by) == 0 {
+		return x.add(ctx, "", b)
+	}
+	groups, order := map[string][]bool{}, []string{}
+	for row := range int(b.NumRows()) {
+		folder := x.folder(b, row)
+		if groups[folder] == nil {
+			groups[folder] = make([]bool, b.NumRows())
+			order = append(order, folder)
+		}
+		groups[folder][row] = true
+	}
+	columns := make([]arrow.Array, len(x.rest))
+	fields := make([]arrow.Field, len(x.rest))
+	for i, c := range x.rest {
+		columns[i], fields[i] = b.Column(c), b.Schema().Field(c)
+	}
+	rest := array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, b.NumRows())
+	for _, folder := range order {
+		mask := array.NewBooleanBuilder(memory.DefaultAllocator)
+		mask.AppendValues(groups[folder], nil)
+		part, err := compute.FilterRecordBatch(ctx, rest, mask.NewArray(), &compute.FilterOptions{})
+		if err != nil {
+			return err
+		}
+		if err := x.add(ctx, folder, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folder names the partition of a row as Hive does.
+func (x *exporter) folder(b arrow.RecordBatch, row int) string {
+	var path strings.Builder
+	for _, c := range x.by {
+		value := "__HIVE_DEFAULT_PARTITION__"
+		if a := b.Column(c); a.IsValid(row) {
+			value = folderName(a.ValueStr(row))
+		}
+		path.WriteString(x.fields[c].Name + "=" + value + "/")
+	}
+	return path.String()
+}
+
+// folderName writes a value with letters, digits, points and hyphens; any other byte is _XX. Two values never have
+// one name, and every store takes it.
+func folderName(value string) string {
+	var b strings.Builder
+	for i := range len(value) {
+		switch c := value[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '-':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "_%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func (x *exporter) add(ctx context.Context, folder string, b arrow.RecordBatch) error {
+	i := slices.IndexFunc(x.open, func(f *exportFile) bool { return f.folder == folder })
+	if i < 0 {
+		if len(x.open) == maxExportFiles {
+			if err := x.end(ctx, 0); err != nil {
+				return err
+			}
+		}
+		if err := x.begin(ctx, folder); err != nil {
+			return err
+		}
+		i = len(x.open) - 1
+	}
+	if err := x.open[i].sink.Write(b); err != nil {
+		return fmt.Errorf("%s: %w", x.open[i].url, err)
+	}
+	if x.done.Rows += b.NumRows(); x.o.Progress != nil {
+		x.o.Progress(x.done.Rows)
+	}
+	return nil
+}
+
+// begin starts a file.
+func (x *exporter) begin(ctx context.Context, folder string) error {
+	at := x.out
+	if len(x.by) > 0 {
+		x.parts[folder]++
+		at = fmt.Sprintf("%s/%spart-%05d.%s", strings.TrimSuffix(x.out, "/"), folder, x.parts[folder], x.o.Format)
+	}
+	object, err := x.client.Create(ctx, at, blobio.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	f := &exportFile{folder: folder, url: at, object: object, buffer: bufio.NewWriterSize(object, 1<<20)}
+	s := &schema.Schema{}
+	for _, c := range x.rest {
+		s.Fields = append(s.Fields, x.fields[c])
+	}
+	if f.sink, err = foreign.NewSink(x.o.Format, f.buffer, s, x.o.Sink); err != nil {
+		object.Abort()
+		return err
+	}
+	x.open = append(x.open, f)
+	return nil
+}
+
+// end finishes an open file.
+func (x *exporter) end(_ context.Context, i int) error {
+	f := x.open[i]
+	x.open = slices.Delete(x.open, i, i+1)
+	if err := errors.Join(f.sink.Close(), f.buffer.Flush()); err != nil {
+		f.object.Abort()
+		return fmt.Errorf("%s: %w", f.url, err)
+	}
+	if err := f.object.Close(); err != nil {
+		return err
+	}
+	x.done.Files = append(x.done.Files, f.url)
+	return nil
+}
+
+// close finishes all files; an export without rows still makes its one file.
+func (x *exporter) close(ctx context.Context) error {
+	if len(x.by) == 0 && len(x.open) == 0 && len(x.done.Files) == 0 {
+		if err := x.begin(ctx, ""); err != nil {
+			return err
+		}
+	}
+	for len(x.open) > 0 {
+		if err := x.end(ctx, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abort gives everything up. The context may have ended, so it is not asked.
+func (x *exporter) abort(ctx context.Context) {
+	for _, f := range x.open {
+		f.object.Abort()
+	}
+	for _, url := range x.done.Files {
+		_ = x.client.Delete(context.WithoutCancel(ctx), url, "")
+	}
+}

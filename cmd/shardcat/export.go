@@ -1,0 +1,80 @@
+package main
+
+import (
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var where, selection, format string
+	var by []string
+	var values rowFlags
+	var o catalog.ExportOptions
+	cmd := &cobra.Command{
+		Use:   "export T OUT",
+		Short: "Write rows of a table to a file, or to a folder by partition",
+		Long: `Write rows of a table to one file that must not exist yet, in the format that its name ends with, or with --partition-by
+to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
+		Example: `  shardcat export flights january.parquet --where "at < '2013-02-01T00:00:00Z'"
+  shardcat export flights s3://lake/out --format ndjson --partition-by carrier`,
+		Args: exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if o.Format, err = exportFormat(format, args[1]); err != nil {
+				return err
+			}
+			if o.Sink, err = values.options(a); err != nil {
+				return err
+			}
+			if where != "" {
+				if o.Where, err = filter.Parse(where); err != nil {
+					return usageError{err}
+				}
+			}
+			o.Select, o.PartitionBy = splitFields(selection), by
+			out, err := a.mount(cmd.Context(), args[1])
+			if err != nil {
+				return err
+			}
+			bar, before := a.bar("export", "rows", 0), int64(0)
+			o.Progress = func(rows int64) { bar.Add(rows - before); before = rows }
+			x, err := t.Export(cmd.Context(), out, o)
+			if err != nil {
+				return err
+			}
+			bar.Finish()
+			if a.json {
+				return a.printJSON(x)
+			}
+			a.printf("%s: %d rows in %d files\n", t.Name(), x.Rows, len(x.Files))
+			return nil
+		},
+	}
+	values.add(cmd)
+	cmd.Flags().StringVar(&where, "where", "", "only rows for which this expression is true (default: all)")
+	cmd.Flags().StringVar(&selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
+	cmd.Flags().StringVar(&format, "format", "", "parquet, csv, ndjson, arrow or arrows (default: by the name of OUT)")
+	cmd.Flags().StringSliceVar(&by, "partition-by", nil, "top-level columns whose values make folders (default: none)")
+	return cmd
+}
+
+// exportFormat is the format asked for, else the one that the name says.
+func exportFormat(name, out string) (foreign.Format, error) {
+	if name == "" {
+		name = strings.TrimPrefix(path.Ext(out), ".")
+	}
+	f, ok := outputFormats[name]
+	if !ok || f == foreign.Table {
+		return "", usagef("the format of %s is not known by its name; say --format parquet, csv, ndjson, arrow or arrows", out)
+	}
+	return f, nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+)
+
+// streamFlags are the flags that make ingest commit as rows come, for ever, instead of once at the end.
+type streamFlags struct {
+	rows, bytes int64
+	age         time.Duration
+}
+
+func (f *streamFlags) add(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&f.rows, "flush-rows", 0, "stream: commit whenever so many rows wait (default: one commit at the end; 4194304 with another --flush flag)")
+	cmd.Flags().Int64Var(&f.bytes, "flush-bytes", 0, "stream: commit whenever so many bytes wait (default: one commit at the end; 268435456 with another --flush flag)")
+	cmd.Flags().DurationVar(&f.age, "flush-age", 0, "stream: commit when the oldest row has waited for so long (default: one commit at the end; 1m with another --flush flag)")
+}
+
+func (f *streamFlags) wanted() bool { return f.rows != 0 || f.bytes != 0 || f.age != 0 }
+
+// streamed is what a stream added, printed when it ends.
+type streamed struct {
+	Rows      int64 `json:"rows"`
+	Shards    int   `json:"shards"`
+	Snapshots int   `json:"snapshots"`
+}
+
+// stream ingests until the input ends, with a commit at every flush. Records are read one by one, so that one that has
+// come is never held back by the next.
+func (a *app) stream(ctx context.Context, name string, files []string, source foreign.SourceOptions, f *streamFlags, o catalog.IngestOptions) error {
+	if o.JobID != "" {
+		return usagef("--job-id can't be used with --flush flags: what a flush holds depends on time")
+	}
+	t, err := a.loadTable(ctx, name)
+	if err != nil {
+		return err
+	}
+	if source.Schema == nil {
+		source.Schema = t.Schema()
+	}
+	source.BatchRows = 1
+	src, err := foreign.OpenSource(ctx, a.client, files, source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	out := streamed{}
+	w, err := t.NewWriter(ctx, src.Schema(), catalog.WriterOptions{
+		Ingest: o, FlushRows: f.rows, FlushBytes: f.bytes, FlushAge: f.age,
+		Flushed: func(in *catalog.Ingested) {
+			out.Rows, out.Shards, out.Snapshots = out.Rows+in.Rows, out.Shards+len(in.Shards), out.Snapshots+1
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = pour(ctx, src, w)
+	// What has come is committed even if the rest of the input can't be read.
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	a.printf("%s: %d rows in %d shards, %d snapshots\n", t.Name(), out.Rows, out.Shards, out.Snapshots)
+	return nil
+}
+
+func pour(ctx context.Context, src foreign.Source, w *catalog.Writer) error {
+	for {
+		b, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = w.Write(ctx, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
