@@ -37,7 +37,7 @@ column's type is printed; --strict refuses that too.`,
 				return err
 			}
 			o.Source.GuidOrder, o.Sink.Warn = o.Sink.GuidOrder, nil
-			if o.Source.Settings, o.Sink.Settings, err = settings.values(cmd); err != nil {
+			if o.Source.Settings, o.Sink.Settings, err = settings.values(); err != nil {
 				return err
 			}
 			if o.Source.Schema, err = readSchema(schemaText); err != nil {
@@ -101,11 +101,14 @@ func (a *app) printConverted(r *convert.Result) error {
 }
 
 // formatFlags are the options that the formats declare, one flag for each name.
-type formatFlags struct{ text map[string]*string }
+type formatFlags struct {
+	cmd  *cobra.Command
+	text map[string]*string
+}
 
 // add declares the options of reading and, for a command that writes, those of writing.
 func (f *formatFlags) add(cmd *cobra.Command, write bool) {
-	f.text = map[string]*string{}
+	f.cmd, f.text = cmd, map[string]*string{}
 	for _, format := range foreign.Files {
 		for _, o := range format.Options {
 			if (o.Read || write) && f.text[o.Name] == nil && cmd.Flags().Lookup(o.Name) == nil {
@@ -116,11 +119,11 @@ func (f *formatFlags) add(cmd *cobra.Command, write bool) {
 }
 
 // values are the flags that were given, for the formats to read.
-func (f *formatFlags) values(cmd *cobra.Command) (read, write fileformat.Settings, err error) {
+func (f *formatFlags) values() (read, write fileformat.Settings, err error) {
 	read, write = fileformat.Settings{}, fileformat.Settings{}
 	for _, format := range foreign.Files {
 		for _, o := range format.Options {
-			if !cmd.Flags().Changed(o.Name) || f.text[o.Name] == nil {
+			if f.text[o.Name] == nil || !f.cmd.Flags().Changed(o.Name) {
 				continue
 			}
 			if o.Read {

@@ -41,7 +41,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if kind, err := a.kindOf(ctx, url); err != nil {
 				return err
 			} else if kind != convert.Amudai {
-				settings, _, err := formats.values(cmd)
+				settings, _, err := formats.values()
 				if err != nil {
 					return err
 				}

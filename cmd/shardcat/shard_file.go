@@ -55,7 +55,7 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 
 // inspectFile describes a file that is no shard.
 func (a *app) inspectFile(cmd *cobra.Command, url string, kind foreign.Format, detail int, f *formatFlags) error {
-	settings, _, err := f.values(cmd)
+	settings, _, err := f.values()
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *app) inspectFile(cmd *cobra.Command, url string, kind foreign.Format, d
 
 // verifyFile checks a file that is no shard.
 func (a *app) verifyFile(cmd *cobra.Command, url string, kind foreign.Format, f *formatFlags) error {
-	settings, _, err := f.values(cmd)
+	settings, _, err := f.values()
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,12 @@ type sourceFlags struct {
 	columns, nulls, dateFormats                             []string
 	inferRows                                               int
 	noHeader, dryRun                                        bool
+	formats                                                 formatFlags
 }
 
 func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.formats.add(cmd, false)
 	flags.StringVar(&f.format, "format", "", "format of the files: ndjson, csv, parquet, arrow, lance, cole or layer (default: by their names, else by their content)")
 	flags.StringVar(&f.schema, "schema", "", "schema: a file (JSON or YAML) or the text itself (default: inferred)")
 	flags.StringArrayVar(&f.columns, "column", nil, "type of one column, over what is inferred: 'NAME: TYPE' (repeatable)")
@@ -55,6 +57,9 @@ func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
 		return o, err
 	}
 	if err = f.textOptions(&o); err != nil {
+		return o, err
+	}
+	if o.Settings, _, err = f.formats.values(); err != nil {
 		return o, err
 	}
 	if o.Schema, err = readSchema(f.schema); err != nil {
