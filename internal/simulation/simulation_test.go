@@ -408,13 +408,14 @@ func (s *simulation) collect(t *catalog.Table) error {
 }
 
 // read plans now and reads later, within the delay.
-func (s *simulation) read(t *catalog.Table) error {
+func (s *simulation) read(*catalog.Table) error {
 	c, err := s.open(crash.KillAt(0), false)
 	if err != nil {
 		return err
 	}
 	s.t.Cleanup(func() { c.Close() })
-	if t, err = c.Load(context.Background(), name); err != nil {
+	t, err := c.Load(context.Background(), name)
+	if err != nil {
 		return err
 	}
 	p, err := t.Plan(context.Background(), catalog.ScanOptions{})
