@@ -26,6 +26,9 @@ type ScanOptions struct {
 	Ordered bool
 	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
 	BatchRows int
+	// MaxMemory is the most bytes of memory that the values of the scan may take, shardfmt.DefaultMaxMemory if 0;
+	// see there.
+	MaxMemory int64
 }
 
 // DefaultBatchRows keeps a batch of ordinary rows at some megabytes.

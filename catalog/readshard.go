@@ -40,7 +40,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	var stats shardfmt.ScanStats
 	defer func() { r.count(shard, &stats) }()
 	o := q.options
-	o.Stats, o.BatchRows = &stats, p.options.BatchRows
+	o.Stats, o.BatchRows, o.Budget = &stats, p.options.BatchRows, r.budget
 	if w := p.window; w != nil {
 		if w.start == w.end || w.end > shard.Records() {
 			return w.outside(shard)

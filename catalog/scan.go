@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"github.com/shardcat/shardcat/shardfmt"
 	"iter"
 	"sync"
 
@@ -73,7 +74,8 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 			stats = &ScanStats{}
 		}
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
-		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork()}
+		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
+			budget: shardfmt.NewBudget(p.options.MaxMemory)}
 		defer r.wait()
 		defer cancel()
 		left, limited := int64(0), p.options.Limit != nil
@@ -135,6 +137,8 @@ type reading struct {
 	group sync.WaitGroup
 	// fork counts the requests for shards that are read side by side.
 	fork *blobio.Fork
+	// budget is that of all shards together.
+	budget *shardfmt.Budget
 
 	mu    sync.Mutex
 	stats *ScanStats

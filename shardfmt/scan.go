@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -30,6 +31,12 @@ type ScanOptions struct {
 	IncludeDeleted bool
 	// Workers is how many columns are decoded at the same time, the number of processors if 0.
 	Workers int
+	// MaxMemory is the most bytes of memory that the scan may take, DefaultMaxMemory if 0; batches shrink to fit.
+	// Its work is bounded too: by MaxMemory, what is fetched and what comes out (see package internal/budget). A
+	// scan that would exceed the one or the other ends in ErrBudget. Budget, if not nil, is used instead, so that
+	// several scans have one.
+	MaxMemory int64
+	Budget    *Budget
 	// Stats, if not nil, is added to when the scan has ended.
 	Stats *ScanStats
 }
@@ -48,6 +55,18 @@ type ScanStats struct {
 
 // DefaultBatchRows is a multiple of the usual block sizes, so that most blocks are decoded in place.
 const DefaultBatchRows = 32 << 10
+
+// DefaultMaxMemory is the memory limit of a scan, in bytes.
+const DefaultMaxMemory = budget.Default
+
+// ErrBudget is a scan that would take more memory or work than it may. It is also a corrupt.ErrUnsupported.
+var ErrBudget = budget.ErrExceeded
+
+// Budget bounds what several scans together may take. Safe for concurrent use.
+type Budget struct{ b *budget.Budget }
+
+// NewBudget makes a budget of so many bytes of memory, DefaultMaxMemory if 0.
+func NewBudget(maxMemory int64) *Budget { return &Budget{budget.New(maxMemory)} }
 
 // Scan reads records in order, as batches of the canonical types. It stops at the first error, which it yields.
 // A batch needs no Release.
@@ -84,6 +103,11 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	}
 	for i, st := range s.stripes {
 		q.Stripes[i] = scan.Stripe{Position: st.Position, Records: st.Records, Deleted: st.Deleted}
+	}
+	if o.Budget != nil {
+		q.Budget = o.Budget.b
+	} else {
+		q.Budget = budget.New(o.MaxMemory)
 	}
 	if q.BatchRows <= 0 {
 		q.BatchRows = DefaultBatchRows

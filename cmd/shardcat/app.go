@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // app is one run of the command: its streams, its global flags and what was opened on the way.
@@ -24,6 +25,7 @@ type app struct {
 	json, ioStats                            bool
 	progressMode                             string
 	stores                                   storeFlags
+	maxMemory                                int64
 
 	// notes are for stderr, at the end if all went well.
 	notes []string
@@ -111,5 +113,6 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 	f.BoolVar(&a.json, "json", false, "machine output: one JSON document, or NDJSON where rows stream")
 	f.StringVar(&a.progressMode, "progress", "auto", "progress bar: auto, always or never")
 	a.stores.add(root)
+	f.Int64Var(&a.maxMemory, "max-memory", shardfmt.DefaultMaxMemory, "most bytes of memory that reading may take for values; data that needs more, or work out of proportion, is refused with exit code 3")
 	f.BoolVar(&a.ioStats, "io-stats", false, "print request counters as one JSON line to stderr at the end")
 }

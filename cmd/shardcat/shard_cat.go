@@ -55,7 +55,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := shardfmt.ScanOptions{Columns: splitFields(selection)}
+			o := shardfmt.ScanOptions{Columns: splitFields(selection), MaxMemory: a.maxMemory}
 			if o.Filter, err = bindFilter(where, s); err != nil {
 				return err
 			}

@@ -13,6 +13,8 @@ type Bytes struct {
 	// Offsets into Data, one more than there are values; empty before the first block. Values of a fixed
 	// size have none: value i is Data[i*size : (i+1)*size].
 	Offsets []int64
+	// Charge, if not nil, is asked before memory is taken for bytes of values; its error ends the decoding.
+	Charge func(bytes uint64) error
 }
 
 // Reset empties b and keeps its memory.
@@ -111,6 +113,9 @@ func decodeBytesPlain(dst *Bytes, sub []byte, n, fixed int) error {
 		if len(data)%fixed != 0 || len(data)/fixed != n {
 			return corrupt.At(plainBytesHeader, "Plain: %d bytes for %d values of %d", len(data), n, fixed)
 		}
+		if err := dst.charge(len(data)); err != nil {
+			return err
+		}
 		dst.Data = append(dst.Data, data...)
 		return nil
 	}
@@ -125,6 +130,9 @@ func decodeBytesPlain(dst *Bytes, sub []byte, n, fixed int) error {
 	}
 	if ends[n] != int64(len(data)) {
 		return corrupt.At(plainBytesHeader, "Plain: offsets rise to %d in %d bytes of data", ends[n], len(data))
+	}
+	if err := dst.charge(len(data)); err != nil {
+		return err
 	}
 	dst.Data = append(dst.Data, data...)
 	shift(ends, base)
@@ -152,7 +160,10 @@ func decodeBytesSingle(dst *Bytes, sub []byte, n, fixed int, present []byte) err
 	if slots > 0 && len(value) > maxExpanded/slots {
 		return corrupt.At(codeSize, "SingleValue: %d values of %d bytes", slots, len(value))
 	}
-	data := dst.grow(slots * len(value))
+	data, err := dst.grow(slots * len(value))
+	if err != nil {
+		return err
+	}
 	kernel.Repeat(data, value)
 	if fixed > 0 {
 		zeroNulls(data, fixed, n, present)
@@ -169,11 +180,22 @@ func decodeBytesSingle(dst *Bytes, sub []byte, n, fixed int, present []byte) err
 	return nil
 }
 
+// charge asks for size more bytes.
+func (b *Bytes) charge(size int) error {
+	if b.Charge == nil {
+		return nil
+	}
+	return b.Charge(uint64(size))
+}
+
 // grow makes room for size more bytes of data, of unspecified content.
-func (b *Bytes) grow(size int) []byte {
+func (b *Bytes) grow(size int) ([]byte, error) {
+	if err := b.charge(size); err != nil {
+		return nil, err
+	}
 	at := len(b.Data)
 	b.Data = slices.Grow(b.Data, size)[:at+size]
-	return b.Data[at:]
+	return b.Data[at:], nil
 }
 
 // zeroNulls clears the slots of nulls.

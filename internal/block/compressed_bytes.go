@@ -46,7 +46,11 @@ func decodeBytesCompressed(dst *Bytes, sub []byte, code Code, n, fixed int, s *S
 		return corrupt.Locate(err, "", compressedHeader)
 	}
 	base := len(dst.Data)
-	if err := decompress(dst.grow(total), c.data, code); err != nil {
+	room, err := dst.grow(total)
+	if err != nil {
+		return err
+	}
+	if err := decompress(room, c.data, code); err != nil {
 		return corrupt.Locate(err, "", compressedHeader)
 	}
 	shift(ends, base)

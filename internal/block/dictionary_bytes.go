@@ -123,7 +123,10 @@ func gatherFixed(dst *Bytes, d bytesDictionary, codes []uint32, fixed int) error
 	if len(codes) > maxExpanded/fixed {
 		return corrupt.At(0, "BlockDictionary: %d values of %d bytes", len(codes), fixed)
 	}
-	out := dst.grow(len(codes) * fixed)
+	out, err := dst.grow(len(codes) * fixed)
+	if err != nil {
+		return err
+	}
 	for i, c := range codes {
 		slot := out[i*fixed : (i+1)*fixed]
 		if c == 0 {
@@ -147,6 +150,9 @@ func gatherBytes(dst *Bytes, d bytesDictionary, codes []uint32, spans []uint64) 
 	if end-base > maxExpanded {
 		return corrupt.At(0, "BlockDictionary: %d bytes of values", end-base)
 	}
-	kernel.GatherBytes(dst.grow(int(end-base)), d.data, codes, spans)
-	return nil
+	room, err := dst.grow(int(end - base))
+	if err == nil {
+		kernel.GatherBytes(room, d.data, codes, spans)
+	}
+	return err
 }

@@ -66,7 +66,11 @@ func decodeBytesFsst(dst *Bytes, sub []byte, n, fixed int, s *Scratch) error {
 		return corrupt.At(int64(f.offAt), "Fsst: %d bytes can't become %d", len(f.stream), total)
 	}
 	base := len(dst.Data)
-	if !f.table.Decode(dst.grow(total), f.stream) {
+	room, err := dst.grow(total)
+	if err != nil {
+		return err
+	}
+	if !f.table.Decode(room, f.stream) {
 		return corrupt.At(int64(f.at), "Fsst: stream isn't exactly %d bytes of known symbols", total)
 	}
 	shift(ends, base)

@@ -21,7 +21,7 @@ func (f *stored) bitBuffer(kind metapb.BufferKind) (*bitReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bitReader{n: openNumbers[uint8](s, f.scratch)}, nil
+	return &bitReader{n: openNumbers[uint8](s, f)}, nil
 }
 
 // presence opens the PRESENCE buffer; it is nil, everything present, if there is none.
@@ -51,6 +51,9 @@ func (b *bitReader) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, e
 // read gives the bits of r as a bitmap that starts at bit 0.
 func (b *bitReader) read(r buffer.Range) ([]byte, error) {
 	in := bytesOf(r)
+	if err := b.n.mem.Take(2 * in.Len()); err != nil {
+		return nil, err
+	}
 	raw := make([]byte, in.Len())
 	if err := b.n.read(raw, in.Start, nil, 0); err != nil {
 		return nil, err

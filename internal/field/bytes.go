@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -18,10 +19,12 @@ import (
 type byteStrings struct {
 	*buffer.Stream
 	scratch *block.Scratch
+	mem     *budget.Account
 	fixed   int
 
 	cached        int
 	vals          block.Bytes
+	held          uint64 // bytes of vals that were charged
 	present, bits []byte
 }
 
@@ -63,26 +66,53 @@ func (c *byteStrings) part(dst *block.Bytes, i, from, n, size int) error {
 	if c.cached != i {
 		c.cached = -1
 		c.vals.Reset()
+		c.vals.Charge = c.hold
 		if err := c.decode(&c.vals, i, size); err != nil {
 			return err
 		}
 		c.cached = i
 	}
-	c.copy(dst, from, n)
+	return c.copy(dst, from, n)
+}
+
+// hold charges what the kept block needs beyond the largest one before.
+func (c *byteStrings) hold(n uint64) error {
+	if err := c.mem.Work(n); err != nil {
+		return err
+	}
+	if n <= c.held {
+		return nil
+	}
+	if err := c.mem.Hold(n - c.held); err != nil {
+		return err
+	}
+	c.held = n
 	return nil
 }
 
+// sizeOf is the number of bytes of n of the kept values.
+func (c *byteStrings) sizeOf(from, n int) uint64 {
+	if c.fixed > 0 {
+		return uint64(n) * uint64(c.fixed)
+	}
+	return uint64(c.vals.Offsets[from+n] - c.vals.Offsets[from])
+}
+
 // copy appends n of the kept values.
-func (c *byteStrings) copy(dst *block.Bytes, from, n int) {
+func (c *byteStrings) copy(dst *block.Bytes, from, n int) error {
+	if err := c.mem.Take(c.sizeOf(from, n)); err != nil {
+		return err
+	}
 	if c.fixed > 0 {
 		dst.Data = append(dst.Data, c.vals.Data[from*c.fixed:(from+n)*c.fixed]...)
-		return
+		return nil
 	}
 	base := int64(len(dst.Data)) - c.vals.Offsets[from]
 	dst.Data = append(dst.Data, c.vals.Data[c.vals.Offsets[from]:c.vals.Offsets[from+n]]...)
 	for _, o := range c.vals.Offsets[from+1 : from+n+1] {
 		dst.Offsets = append(dst.Offsets, base+o)
 	}
+	return nil
 }
 
 // decode appends block i as a whole.
@@ -90,6 +120,9 @@ func (c *byteStrings) decode(dst *block.Bytes, i, size int) error {
 	f, err := c.Block(i)
 	if err != nil {
 		return err
+	}
+	if err := c.mem.Work(8 * uint64(size)); err != nil {
+		return c.Locate(outOfProportion(err), i, 0)
 	}
 	c.present = nil
 	if len(f.Presence) > 0 {
@@ -141,7 +174,7 @@ func (f *stored) bytesColumn() (Column, error) {
 	if fixed == 0 && f.count > 0 {
 		average = f.desc.GetRawDataSize()/f.count + 1
 	}
-	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, fixed: fixed, cached: -1}, p, average}, err
+	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, mem: f.o.mem, fixed: fixed, cached: -1}, p, average}, err
 }
 
 func (c *bytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
@@ -149,10 +182,13 @@ func (c *bytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request,
 }
 
 func (c *bytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
+	if err := c.data.mem.Take(8 * (r.Len() + 1)); err != nil {
+		return nil, err
+	}
 	v := &validity{n: int(r.Len())}
 	// An eighth more than the average, and never much more than what is stored, which a descriptor can't fake.
-	room := min(c.average*r.Len()+c.average*r.Len()/8, 16*c.data.Size())
-	out := block.Bytes{Data: make([]byte, 0, room)}
+	room := min(c.average*r.Len()+c.average*r.Len()/8, 16*c.data.Size(), maxRead)
+	out := block.Bytes{Data: make([]byte, 0, room), Charge: c.data.mem.Take}
 	if c.data.fixed == 0 {
 		out.Offsets = make([]int64, 1, v.n+1)
 	}
@@ -203,7 +239,7 @@ func (f *stored) splitBytesColumn() (Column, error) {
 		return nil, err
 	}
 	p, err := f.presence()
-	return &splitBytesColumn{f.typ, o, openNumbers[uint8](s, f.scratch), p}, err
+	return &splitBytesColumn{f.typ, o, openNumbers[uint8](s, f), p}, err
 }
 
 func (c *splitBytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
@@ -231,6 +267,9 @@ func (c *splitBytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	}
 	if in.End > c.data.Map().Values() {
 		return nil, corrupt.Locate(corrupt.At(-1, "offset %d in %d bytes", in.End, c.data.Map().Values()), c.data.URL, 0)
+	}
+	if err := c.data.mem.Take(in.Len()); err != nil {
+		return nil, err
 	}
 	out := block.Bytes{Data: make([]byte, in.Len()), Offsets: offsets}
 	if err := c.data.read(out.Data, in.Start, nil, 0); err != nil {

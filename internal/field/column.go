@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -45,9 +46,10 @@ const maxRead = 1 << 26
 const unknown = ^uint64(0)
 
 // Open opens a field of a stripe for reading. node may be a part of the stored node's tree, with some children
-// of structs left out; records is the number of records of the stripe.
-func Open(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64) (Column, error) {
-	o := &opener{ctx: ctx, src: src, stripe: stripe}
+// of structs left out; records is the number of records of the stripe. What the column decodes is charged to mem, before
+// memory is taken for it; a nil one charges nothing.
+func Open(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, mem *budget.Account) (Column, error) {
+	o := &opener{ctx: ctx, src: src, stripe: stripe, mem: mem}
 	return o.open(node, records)
 }
 
@@ -55,6 +57,7 @@ type opener struct {
 	ctx    context.Context
 	src    Source
 	stripe int
+	mem    *budget.Account
 }
 
 // open opens a node that must have count positions.
@@ -64,7 +67,7 @@ func (o *opener) open(node *schema.Node, count uint64) (Column, error) {
 		return nil, err
 	}
 	if d.GetField() == nil && len(d.GetEncodings()) == 0 {
-		return &nullColumn{typ: arrowtype.Type(node)}, nil
+		return &nullColumn{arrowtype.Type(node), o.mem}, nil
 	}
 	f := &stored{o: o, node: node, desc: d.GetField(), anchor: anchor, typ: arrowtype.Type(node), scratch: new(block.Scratch)}
 	f.count = f.desc.GetPositionCount()
@@ -79,7 +82,7 @@ func (o *opener) open(node *schema.Node, count uint64) (Column, error) {
 		return nil, err
 	}
 	if count != unknown && f.count < count {
-		return &shortColumn{Column: c, typ: f.typ, have: f.count}, nil
+		return &shortColumn{Column: c, typ: f.typ, have: f.count, mem: o.mem}, nil
 	}
 	return c, nil
 }
@@ -100,7 +103,7 @@ func (f *stored) column() (Column, error) {
 	}
 	switch f.node.Basic {
 	case schema.Unit:
-		return &nullColumn{f.typ}, nil
+		return &nullColumn{f.typ, f.o.mem}, nil
 	case schema.Boolean:
 		return f.boolColumn()
 	case schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.Float32, schema.Float64, schema.DateTime:

@@ -21,13 +21,13 @@ func (f *stored) constant() (Column, bool, error) {
 	if v := f.desc.GetConstantValue(); v != nil && !nested(f.node.Basic) {
 		if _, isNull := v.Kind.(*metapb.AnyValue_NullValue); !isNull {
 			raw, err := f.rawConstant(v)
-			return &constantColumn{typ: f.typ, node: f.node, raw: raw}, true, err
+			return &constantColumn{nullColumn{f.typ, f.o.mem}, f.node, raw}, true, err
 		}
-		return &nullColumn{f.typ}, true, nil
+		return &nullColumn{f.typ, f.o.mem}, true, nil
 	}
 	allNull := f.desc.NullCount != nil && f.desc.GetNullCount() == f.count && f.count > 0
 	if allNull && (!nested(f.node.Basic) || len(f.encoding.GetBuffers()) == 0) {
-		return &nullColumn{f.typ}, true, nil
+		return &nullColumn{f.typ, f.o.mem}, true, nil
 	}
 	return nil, false, nil
 }
@@ -115,14 +115,16 @@ func (f *stored) rawBytes(b []byte) []byte {
 // constantColumn repeats one value.
 type constantColumn struct {
 	nullColumn
-	typ  arrow.DataType
 	node *schema.Node
 	raw  []byte
 }
 
 func (c *constantColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
-	if r.Len()*uint64(max(len(c.raw), 1)) > maxRead*8 || r.Len() > maxRead {
+	if r.Len() > maxRead {
 		return nil, ErrTooLarge
+	}
+	if err := c.mem.Take(r.Len()*uint64(len(c.raw)) + 8*r.Len()); err != nil {
+		return nil, err
 	}
 	v := &validity{n: int(r.Len())}
 	switch c.node.Basic {

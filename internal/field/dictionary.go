@@ -45,7 +45,7 @@ func (f *stored) dictionaryColumn() (Column, error) {
 	return &dictionaryColumn{
 		typ: f.typ, basic: f.node.Basic, fixed: fixed,
 		where: opaque{url: url, start: uint64(start), end: uint64(end)},
-		codes: openNumbers[uint32](s, f.scratch), presence: p,
+		codes: openNumbers[uint32](s, f), presence: p,
 	}, err
 }
 
@@ -60,6 +60,9 @@ func (c *dictionaryColumn) parse(b []byte) (err error) {
 }
 
 func (c *dictionaryColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
+	if err := c.codes.mem.Take(12 * r.Len()); err != nil { // and the offsets
+		return nil, err
+	}
 	codes := make([]uint32, r.Len())
 	v := &validity{n: len(codes)}
 	if err := c.codes.read(codes, r.Start, v, 0); err != nil {
@@ -80,8 +83,11 @@ func (c *dictionaryColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	if err := c.presence.and(v, r); err != nil {
 		return nil, err
 	}
-	if size > maxBytes {
-		return nil, ErrTooLarge
+	if c.fixed > 0 {
+		size = len(codes) * c.fixed
+	}
+	if err := c.codes.mem.Take(uint64(size)); err != nil {
+		return nil, err
 	}
 	return c.gather(codes, v, size), nil
 }

@@ -1,13 +1,13 @@
 package field
 
 import (
-	"errors"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -15,10 +15,7 @@ import (
 )
 
 // ErrTooLarge is Read asked for more than one array should hold: fewer positions may do.
-var ErrTooLarge = errors.New("too many values for one array")
-
-// maxBytes bounds the bytes of one array whose values repeat a few stored ones.
-const maxBytes = 1 << 30
+var ErrTooLarge = budget.ErrBatch
 
 // ends reads an OFFSETS buffer: where the values of each position start and end in another sequence.
 type ends struct {
@@ -32,7 +29,7 @@ func (f *stored) ends() (*ends, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ends{openNumbers[uint64](s, f.scratch), f.count}, nil
+	return &ends{openNumbers[uint64](s, f), f.count}, nil
 }
 
 // Need asks for one offset more than there are positions.
@@ -78,6 +75,9 @@ func (e *ends) broken(pos uint64) error {
 
 // read gives the offsets of r, counted from the first of them, and what they span.
 func (e *ends) read(r buffer.Range) ([]int64, buffer.Range, error) {
+	if err := e.mem.Take(20 * (r.Len() + 1)); err != nil { // raw, counted from the first, and in 32 bits for maps
+		return nil, buffer.Range{}, err
+	}
 	raw := make([]uint64, r.Len()+1)
 	if err := e.numbers.read(raw, r.Start, nil, 0); err != nil {
 		return nil, buffer.Range{}, err
@@ -207,12 +207,12 @@ func mapData(typ *arrow.MapType, v *validity, offsets []int64, children []arrow.
 	if keys.NullN() > 0 {
 		children[0] = array.NewData(keys.DataType(), n, keys.Buffers(), keys.Children(), 0, keys.Offset())
 	}
-	narrow := make([]int32, len(offsets))
+	short := make([]int32, len(offsets))
 	for i, o := range offsets {
-		narrow[i] = int32(o)
+		short[i] = int32(o)
 	}
 	entries := array.NewData(typ.Elem(), n, []*memory.Buffer{nil}, children, 0, 0)
-	return newData(typ, v, []*memory.Buffer{bufferOf(narrow)}, entries)
+	return newData(typ, v, []*memory.Buffer{bufferOf(short)}, entries)
 }
 
 // Release lets go of the children's values only as far as the last Read: from there on it is known where they

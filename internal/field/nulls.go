@@ -1,10 +1,13 @@
 package field
 
 import (
+	"math"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 )
 
@@ -47,14 +50,70 @@ func nulls(typ arrow.DataType, n int) arrow.ArrayData {
 	return make1(0)
 }
 
+// sizeOfNulls is how many bytes nulls takes at most, the greatest number where that is more.
+func sizeOfNulls(typ arrow.DataType, n uint64) uint64 {
+	sum := n/8 + 1
+	add := func(m uint64) { sum += min(m, math.MaxUint64-sum) }
+	each := func(bytes uint64) {
+		m, ok := multiply(n, bytes)
+		if !ok {
+			m = math.MaxUint64
+		}
+		add(m)
+	}
+	switch t := typ.(type) {
+	case arrow.ExtensionType:
+		return sizeOfNulls(t.StorageType(), n)
+	case *arrow.FixedSizeListType:
+		m, ok := multiply(n, uint64(t.Len()))
+		if !ok {
+			return math.MaxUint64
+		}
+		add(sizeOfNulls(t.Elem(), m))
+	case *arrow.StructType:
+		for _, f := range t.Fields() {
+			add(sizeOfNulls(f.Type, n))
+		}
+	case *arrow.SparseUnionType:
+		each(1)
+		for _, f := range t.Fields() {
+			add(sizeOfNulls(f.Type, n))
+		}
+	case *arrow.LargeListType, *arrow.LargeStringType, *arrow.LargeBinaryType, *arrow.MapType:
+		each(8)
+	case arrow.FixedWidthDataType:
+		each(uint64(t.BitWidth()+7) / 8)
+	}
+	return sum
+}
+
+// SizeOf is the number of bytes of an array's buffers, of the whole of them.
+func SizeOf(d arrow.ArrayData) (n uint64) {
+	for _, b := range d.Buffers() {
+		if b != nil {
+			n += uint64(b.Len())
+		}
+	}
+	for _, c := range d.Children() {
+		n += SizeOf(c)
+	}
+	return n
+}
+
 // nullColumn is a field of which a stripe stores nothing: as many nulls as are asked for.
-type nullColumn struct{ typ arrow.DataType }
+type nullColumn struct {
+	typ arrow.DataType
+	mem *budget.Account
+}
 
 func (c *nullColumn) Need([]buffer.Range, bool) ([]buffer.Request, error) { return nil, nil }
 
 func (c *nullColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	if r.Len() > maxRead {
 		return nil, ErrTooLarge
+	}
+	if err := c.mem.Take(sizeOfNulls(c.typ, r.Len())); err != nil {
+		return nil, err
 	}
 	return nulls(c.typ, int(r.Len())), nil
 }
@@ -67,6 +126,7 @@ type shortColumn struct {
 	Column
 	typ  arrow.DataType
 	have uint64
+	mem  *budget.Account
 }
 
 func (c *shortColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
@@ -87,12 +147,18 @@ func (c *shortColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	if r.End-have > maxRead {
 		return nil, ErrTooLarge
 	}
+	if err := c.mem.Take(sizeOfNulls(c.typ, r.End-have)); err != nil {
+		return nil, err
+	}
 	missing := nulls(c.typ, int(r.End-have))
 	if have == r.Start {
 		return missing, nil
 	}
 	stored, err := c.Column.Read(buffer.Range{Start: r.Start, End: have})
 	if err != nil {
+		return nil, err
+	}
+	if err := c.mem.Take(SizeOf(stored) + SizeOf(missing)); err != nil {
 		return nil, err
 	}
 	all, err := array.Concatenate([]arrow.Array{array.MakeFromData(stored), array.MakeFromData(missing)}, memory.DefaultAllocator)

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -16,6 +17,7 @@ import (
 type numbers[T block.Number] struct {
 	*buffer.Stream
 	scratch *block.Scratch
+	mem     *budget.Account
 
 	cached int // block in vals and present, -1 if none
 	vals   []T
@@ -23,8 +25,8 @@ type numbers[T block.Number] struct {
 	present, bits []byte
 }
 
-func openNumbers[T block.Number](s *buffer.Stream, scratch *block.Scratch) *numbers[T] {
-	return &numbers[T]{Stream: s, scratch: scratch, cached: -1}
+func openNumbers[T block.Number](s *buffer.Stream, f *stored) *numbers[T] {
+	return &numbers[T]{Stream: s, scratch: f.scratch, mem: f.o.mem, cached: -1}
 }
 
 // read decodes the positions from start on into dst, and their nulls into v from slot at on. With v nil,
@@ -64,6 +66,9 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 	if c.cached != i {
 		c.cached = -1
 		if cap(c.vals) < size {
+			if err := c.mem.Hold(uint64(size-cap(c.vals)) * uint64(unsafe.Sizeof(c.vals[0]))); err != nil {
+				return err
+			}
 			c.vals = make([]T, size)
 		}
 		c.vals = c.vals[:size]
@@ -81,6 +86,9 @@ func (c *numbers[T]) decode(dst []T, i int) error {
 	f, err := c.Block(i)
 	if err != nil {
 		return err
+	}
+	if err := c.mem.Work(uint64(len(dst)) * uint64(unsafe.Sizeof(dst[0]))); err != nil {
+		return c.Locate(outOfProportion(err), i, 0)
 	}
 	c.present = nil
 	if len(f.Presence) > 0 {
@@ -100,6 +108,11 @@ func (c *numbers[T]) presence(section []byte, n, i int) ([]byte, error) {
 	return bits, c.Locate(err, i, 8)
 }
 
+// outOfProportion makes an error of stored data of work that exceeds the budget.
+func outOfProportion(err error) error {
+	return &corrupt.Error{Kind: corrupt.ErrUnsupported, Offset: 0, What: "the data stands for too much", Err: err}
+}
+
 // numberColumn is a field of numbers.
 type numberColumn[T block.Number] struct {
 	typ      arrow.DataType
@@ -113,7 +126,7 @@ func newNumbers[T block.Number](f *stored) (Column, error) {
 		return nil, err
 	}
 	p, err := f.presence()
-	return &numberColumn[T]{f.typ, openNumbers[T](s, f.scratch), p}, err
+	return &numberColumn[T]{f.typ, openNumbers[T](s, f), p}, err
 }
 
 func (c *numberColumn[T]) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
@@ -121,6 +134,10 @@ func (c *numberColumn[T]) Need(ranges []buffer.Range, whole bool) ([]buffer.Requ
 }
 
 func (c *numberColumn[T]) Read(r buffer.Range) (arrow.ArrayData, error) {
+	var zero T
+	if err := c.data.mem.Take(r.Len() * uint64(unsafe.Sizeof(zero))); err != nil {
+		return nil, err
+	}
 	vals := make([]T, r.Len())
 	v := &validity{n: len(vals)}
 	if err := c.data.read(vals, r.Start, v, 0); err != nil {

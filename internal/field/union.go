@@ -1,6 +1,8 @@
 package field
 
 import (
+	"math"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -32,7 +34,7 @@ func (f *stored) unionColumn() (Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &unionColumn{typ: typ, variants: openNumbers[uint8](s, f.scratch)}
+	c := &unionColumn{typ: typ, variants: openNumbers[uint8](s, f)}
 	if c.presence, err = f.presence(); err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (f *stored) unionColumn() (Column, error) {
 	if s, err = f.stream(metapb.BufferKind_OFFSETS, f.count); err != nil {
 		return nil, err
 	}
-	c.offsets = openNumbers[uint64](s, f.scratch)
+	c.offsets = openNumbers[uint64](s, f)
 	for _, n := range f.node.Children {
 		child, count, err := f.o.openChild(n)
 		if err != nil {
@@ -78,6 +80,9 @@ func (c *unionColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request,
 }
 
 func (c *unionColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
+	if err := c.variants.mem.Take(9 * r.Len()); err != nil { // and the offsets
+		return nil, err
+	}
 	codes := make([]uint8, r.Len())
 	v := &validity{n: len(codes)}
 	if err := c.variants.read(codes, r.Start, v, 0); err != nil {
@@ -134,6 +139,9 @@ func (c *unionColumn) spread(variant int, codes []uint8, offsets []uint64, v *va
 		for j < len(codes) && has(j) == mine && (!mine || offsets[j] == offsets[j-1]+1) {
 			j++
 		}
+		if err := c.chargeRun(typ, mine, j-i); err != nil {
+			return nil, err
+		}
 		if !mine {
 			runs = append(runs, array.MakeFromData(nulls(typ, j-i)))
 			i = j
@@ -154,11 +162,30 @@ func (c *unionColumn) spread(variant int, codes []uint8, offsets []uint64, v *va
 	if len(runs) == 0 {
 		return nulls(typ, 0), nil
 	}
+	size := uint64(0)
+	for _, r := range runs {
+		size += SizeOf(r.Data())
+	}
+	if err := c.variants.mem.Take(size); err != nil {
+		return nil, err
+	}
 	all, err := array.Concatenate(runs, memory.DefaultAllocator)
 	if err != nil {
 		return nil, err
 	}
 	return all.Data(), nil
+}
+
+// runBytes is about what one run costs besides its values.
+const runBytes = 512
+
+// chargeRun charges a run of n slots that are joined to the others, and its nulls where it has no values.
+func (c *unionColumn) chargeRun(typ arrow.DataType, mine bool, n int) error {
+	size := uint64(runBytes)
+	if !mine {
+		size += min(sizeOfNulls(typ, uint64(n)), math.MaxInt64)
+	}
+	return c.variants.mem.Take(size)
 }
 
 // hideNulls makes the first variant, which they have, null where the union is: Arrow's unions have no nulls of their own.

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/parallel"
@@ -75,12 +76,13 @@ func hideDeleted(bitmap []byte, marker *array.Boolean) {
 }
 
 // batch makes a record batch of the rows of a match that are selected, nil if none is.
-func (d *decoder) batch(ctx context.Context, columns []field.Column, m match) (arrow.RecordBatch, error) {
-	n, mine := int(m.span.Len()), []byte(nil)
+func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, mem *budget.Account) (arrow.RecordBatch, error) {
+	n := int(m.span.Len())
+	some, mine := n, []byte(nil)
 	if m.selected != nil {
 		mine = make([]byte, (n+7)/8)
 		bitutil.CopyBitmap(m.selected, int(m.span.Start-m.rows.Start), n, mine, 0)
-		if bitutil.CountSetBits(mine, 0, n) == 0 {
+		if some = bitutil.CountSetBits(mine, 0, n); some == 0 {
 			return nil, nil
 		}
 	}
@@ -88,13 +90,16 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match) (a
 	if err != nil {
 		return nil, err
 	}
-	if mine != nil {
-		for i, c := range data {
-			data[i] = field.Select(c, mine)
-		}
-		n = bitutil.CountSetBits(mine, 0, n)
+	if some == n {
+		return record(d.types, data, n), nil
 	}
-	return record(d.types, data, n), nil
+	for i, c := range data {
+		if err := mem.Take(field.SizeOf(c) / uint64(n) * uint64(some)); err != nil {
+			return nil, err
+		}
+		data[i] = field.Select(c, mine)
+	}
+	return record(d.types, data, some), nil
 }
 
 // record makes a record batch of columns of n rows.

@@ -27,11 +27,11 @@ func Deleted(ctx context.Context, store Store, root *meta.Root, stripe int, mark
 		return nil, corrupt.Locate(corrupt.Unsupported(-1, "stripe %d has %d records, of which some are deleted; told are those of up to %d",
 			stripe, records, maxMarked), root.URL(), 0)
 	}
-	c, err := field.Open(ctx, root, stripe, marker, records)
+	c, err := field.Open(ctx, root, stripe, marker, records, nil)
 	if err != nil {
 		return nil, err
 	}
-	f := &fetcher{store}
+	f := &fetcher{store: store}
 	if err := f.columns(ctx, []field.Column{c}, []buffer.Range{{Start: 0, End: records}}, true); err != nil {
 		return nil, err
 	}

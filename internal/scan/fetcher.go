@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/parallel"
@@ -29,15 +30,18 @@ type branching interface {
 // fetcher gets the bytes of columns.
 type fetcher struct {
 	store Store
+	// mem is charged for the bytes, held for what has been charged and not given back.
+	mem  *budget.Account
+	held uint64
 }
 
 // branches gives fetchers whose requests do not wait for one another. join is called when their work is done.
 func (f *fetcher) branches() (next func() *fetcher, join func()) {
 	if b, ok := f.store.(branching); ok {
 		fork := b.Fork()
-		return func() *fetcher { return &fetcher{fork.Branch()} }, fork.Join
+		return func() *fetcher { return &fetcher{store: fork.Branch()} }, fork.Join
 	}
-	return func() *fetcher { return f }, func() {}
+	return func() *fetcher { return &fetcher{store: f.store} }, func() {}
 }
 
 // maxRequests is how many requests of a round are under way at the same time where the store does not say.
@@ -79,6 +83,9 @@ func needs(columns []field.Column, ranges []buffer.Range, whole bool) (round []b
 
 // round reads what requests ask for, near ones of an object together, all at the same time.
 func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
+	if err := f.hold(round); err != nil {
+		return err
+	}
 	groups := groupByObject(round)
 	got := make([][][]byte, len(groups))
 	err := f.each(ctx, len(groups), func(ctx context.Context, st Store, i int) (err error) {
@@ -95,6 +102,20 @@ func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
 			}
 		}
 	}
+	return nil
+}
+
+// hold charges the bytes of requests.
+func (f *fetcher) hold(round []buffer.Request) error {
+	n := uint64(0)
+	for _, q := range round {
+		n += q.End - q.Start
+	}
+	if err := f.mem.Hold(n); err != nil {
+		return err
+	}
+	f.held += n
+	f.mem.Fetched(n)
 	return nil
 }
 

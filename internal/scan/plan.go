@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -34,6 +35,9 @@ func (p *plan) nodes() []uint32 {
 func (p *plan) stripes(ctx context.Context, counts *Counts) ([]int, error) {
 	var in []int
 	for i, st := range p.q.Stripes {
+		if p.q.Marker != nil && st.Deleted == st.Records {
+			continue // nothing of it is left
+		}
 		if st.Records > 0 && st.Position < p.q.End && st.Position+st.Records > p.q.Start {
 			in = append(in, i)
 		}
@@ -78,9 +82,12 @@ type indexed struct {
 	index *buffer.RangeIndex
 }
 
+// indexBytes is the most memory that a block of a range index takes once it is decoded: two decimals and a count.
+const indexBytes = 34
+
 // indexRequests are the requests for the range indexes of the filter's fields in a stripe; filling them adds to out.
 // An index that can't be read is an error, but one of an unknown version only prunes nothing.
-func (p *plan) indexRequests(ctx context.Context, stripe int, out *[]indexed) (round []buffer.Request, err error) {
+func (p *plan) indexRequests(ctx context.Context, stripe int, mem *budget.Account, out *[]indexed) (round []buffer.Request, err error) {
 	records := p.q.Stripes[stripe].Records
 	if records <= buffer.RangeIndexBlock {
 		return nil, nil
@@ -96,6 +103,7 @@ func (p *plan) indexRequests(ctx context.Context, stripe int, out *[]indexed) (r
 			err = failed
 		} else if q != nil {
 			round = append(round, *q)
+			err = mem.Hold(records / buffer.RangeIndexBlock * indexBytes)
 		}
 		return err == nil
 	})

@@ -3,9 +3,12 @@ package scan
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -25,6 +28,8 @@ type Request struct {
 	Start, End uint64
 	// BatchRows is the most records of a batch, Workers how many columns are decoded at the same time.
 	BatchRows, Workers int
+	// Budget bounds memory and work.
+	Budget *budget.Budget
 }
 
 // Stripe is what the directory says of a stripe.
@@ -46,7 +51,7 @@ var ErrStopped = errors.New("stopped")
 // Run reads records in order and yields them as batches of the canonical types, until yield returns false. Counts
 // are added to while it runs.
 func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield func(arrow.RecordBatch) bool) error {
-	p, f := newPlan(q), &fetcher{store}
+	p, f := newPlan(q), &fetcher{store: store}
 	keep, err := p.stripes(ctx, counts)
 	if err != nil {
 		return err
@@ -82,7 +87,7 @@ func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBa
 	defer func() {
 		cancel()
 		for _, p := range ahead {
-			p.wait()
+			p.close()
 		}
 	}()
 	for k := range keep {
@@ -101,6 +106,7 @@ func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBa
 		if err != nil {
 			return err
 		}
+		p.close()
 		ahead[k] = nil
 	}
 	return nil
@@ -111,6 +117,8 @@ type prepared struct {
 	ready  chan struct{} // closed when stripe and failed are set
 	stripe *stripe
 	failed error
+	// panicked is what the preparation panicked with, for whoever waits.
+	panicked *parallel.Panic
 	// run reads the stripe, with the context it was prepared with.
 	run func(*Counts, func(arrow.RecordBatch) bool) error
 }
@@ -123,16 +131,32 @@ func (s *scanner) prepare(ctx context.Context, f *fetcher, i int) *prepared {
 	}
 	go func() {
 		defer close(p.ready)
+		defer func() {
+			if v := recover(); v != nil {
+				p.panicked = &parallel.Panic{Value: v, Stack: debug.Stack()}
+			}
+		}()
 		p.stripe, p.failed = s.open(ctx, f, i)
 	}()
 	return p
 }
 
-// wait waits until the stripe is ready. A nil one is.
-func (p *prepared) wait() error {
+// close waits until nothing is done for the stripe any more, and gives its memory back. A nil one has none.
+func (p *prepared) close() {
 	if p == nil {
-		return nil
+		return
 	}
 	<-p.ready
+	if p.stripe != nil {
+		p.stripe.mem.Close()
+	}
+}
+
+// wait waits until the stripe is ready.
+func (p *prepared) wait() error {
+	<-p.ready
+	if p.panicked != nil {
+		panic(p.panicked)
+	}
 	return p.failed
 }

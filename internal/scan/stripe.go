@@ -3,10 +3,12 @@ package scan
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -18,6 +20,7 @@ type stripe struct {
 	plan   *plan
 	fetch  *fetcher
 	decode *decoder
+	mem    *budget.Account
 
 	index int
 	of    Stripe
@@ -27,52 +30,65 @@ type stripe struct {
 	filter []field.Column        // of plan.Needed, and of the marker behind them
 	output []field.Column        // of plan.Project
 	shared map[field.Column]bool // that are in both
-	batch  int                   // rows of a batch
+	batch  int                   // rows of a batch, now
+	usual  int                   // rows of a batch of average size
 	counts Counts
 }
 
 const (
 	// batchBytes is about the most bytes that a batch's values should take.
 	batchBytes = 64 << 20
+	// leastBatch is the fewest rows that the descriptors can make of a batch, since they may say anything. Where
+	// values are in truth so large, the budget makes it smaller.
+	leastBatch = 256
 	// fetchBytes is about how many encoded bytes are held for a scan.
 	fetchBytes = 64 << 20
 	// lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
 	// at 50 MiB/s a round trip of 30 ms costs 1.5 MiB.
 	lateBytes = 1 << 20
+	// skipBytes is the work of looking at a row for a filter or a marker, besides its values.
+	skipBytes = 8
 	// smallColumns is the size of the columns up to which they are fetched with the range indexes instead of
 	// after them: less than a round trip costs.
 	smallColumns = 256 << 10
 )
 
-// open opens the columns of a stripe, finds the rows to read and fetches what is read first.
+// open makes a stripe ready to be read; its requests are made by f.
 func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error) {
 	q := sc.plan.q
-	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i)}
-	var err error
+	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i), mem: q.Budget.Account()}
+	f.mem = s.mem
+	return s, s.outOfBudget(s.prepare(ctx), s.rows.Start)
+}
+
+// prepare opens the columns, finds the rows to read and fetches what is read first.
+func (s *stripe) prepare(ctx context.Context) (err error) {
+	q := s.plan.q
 	if s.output, err = s.columns(ctx, q.Project.Fields); err != nil {
-		return nil, err
+		return err
 	}
 	if q.Needed != nil {
 		if s.filter, err = s.columns(ctx, q.Needed.Fields); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.share()
 	if q.Marker != nil && s.of.Deleted > 0 {
 		c, err := s.columns(ctx, []*schema.Node{q.Marker})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.filter = append(s.filter, c...)
 	}
 	if s.batch, err = s.batchRows(ctx); err != nil {
-		return nil, err
+		return err
 	}
+	s.usual = s.batch
 	if err := s.findRows(ctx); err != nil || len(s.left) == 0 {
-		return s, err
+		return err
 	}
 	window, _ := cutWindow(s.left, s.windowRows())
-	return s, s.get(ctx, s.first(), window)
+	return s.get(ctx, s.first(), window)
 }
 
 // columns opens the columns of nodes.
@@ -80,7 +96,7 @@ func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]field.Col
 	out := make([]field.Column, len(nodes))
 	for i, n := range nodes {
 		var err error
-		if out[i], err = field.Open(ctx, s.plan.q.Root, s.index, n, s.of.Records); err != nil {
+		if out[i], err = field.Open(ctx, s.plan.q.Root, s.index, n, s.of.Records, s.mem); err != nil {
 			return nil, err
 		}
 	}
@@ -122,7 +138,7 @@ func (s *stripe) findRows(ctx context.Context) error {
 // indexes fetches the range indexes of the filter's fields, all at once, and with them the columns that are read
 // first if they are small.
 func (s *stripe) indexes(ctx context.Context) (out []indexed, err error) {
-	round, err := s.plan.indexRequests(ctx, s.index, &out)
+	round, err := s.plan.indexRequests(ctx, s.index, s.mem, &out)
 	if err != nil || len(round) == 0 {
 		return nil, err
 	}
@@ -160,7 +176,7 @@ func (s *stripe) batchRows(ctx context.Context) (int, error) {
 	if raw/s.of.Records == 0 {
 		return s.plan.q.BatchRows, failed
 	}
-	return max(1, min(s.plan.q.BatchRows, int(batchBytes/(raw/s.of.Records)))), failed
+	return min(s.plan.q.BatchRows, max(leastBatch, int(batchBytes/(raw/s.of.Records)))), failed
 }
 
 // windowRows is how many rows of average size are fetched at once.
@@ -225,9 +241,12 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 	for len(s.left) > 0 {
 		var window []buffer.Range
 		window, s.left = cutWindow(s.left, s.windowRows())
+		before := s.fetch.held
 		if err := s.window(ctx, window, yield); err != nil {
-			return err
+			return s.outOfBudget(err, window[0].Start)
 		}
+		s.mem.Drop(s.fetch.held - before) // what the first window fetched may be needed to the end
+		s.fetch.held = before
 	}
 	return nil
 }
@@ -279,26 +298,32 @@ func (s *stripe) eachBatch(ranges []buffer.Range, do func(buffer.Range) error) e
 	for _, r := range ranges {
 		for at := r.Start; at < r.End; {
 			n := min(uint64(s.batch), r.End-at)
+			s.mem.NextBatch(n == 1)
 			err := do(buffer.Range{Start: at, End: at + n})
 			if errors.Is(err, field.ErrTooLarge) && n > 1 {
 				s.batch = int(n / 2)
 				continue
 			}
 			if err != nil {
-				return s.tooLarge(err, at)
+				return s.outOfBudget(err, at)
 			}
 			at += n
+			s.batch = min(s.usual, 2*s.batch)
 		}
 	}
 	return nil
 }
 
-// tooLarge makes an error of stored data of a record that does not fit into one array.
-func (s *stripe) tooLarge(err error, row uint64) error {
-	if !errors.Is(err, field.ErrTooLarge) {
+// outOfBudget makes an error of stored data of one that says that the budget does not suffice for the records from a
+// row on.
+func (s *stripe) outOfBudget(err error, row uint64) error {
+	var located *corrupt.Error
+	if !errors.Is(err, budget.ErrExceeded) || errors.As(err, &located) && located.Object != "" {
 		return err
 	}
-	return corrupt.Locate(corrupt.Unsupported(-1, "record %d: %v", s.of.Position+row, err), s.plan.q.Root.URL(), 0)
+	return &corrupt.Error{Kind: corrupt.ErrUnsupported, Object: s.plan.q.Root.URL(), Offset: -1, Err: err,
+		What: fmt.Sprintf("records from %d on need more than %d bytes of memory, or work in proportion; a larger limit (--max-memory) allows more",
+			s.of.Position+row, s.plan.q.Budget.Limit())}
 }
 
 // match is rows of which some are selected: those set in a bitmap that starts at rows.Start, all if it is nil. span
@@ -311,6 +336,9 @@ type match struct {
 // find decodes the filter's columns and applies it.
 func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match, err error) {
 	err = s.eachBatch(ranges, func(r buffer.Range) error {
+		if err := s.mem.Work(skipBytes * r.Len()); err != nil {
+			return err
+		}
 		bitmap, err := s.decode.selected(ctx, s.filter, r)
 		if err != nil {
 			return err
@@ -343,7 +371,10 @@ func spanOf(bitmap []byte, n int) (span buffer.Range, any bool) {
 
 // emit decodes the output columns of a match and yields what is selected, in halves where that is too large.
 func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch) bool) error {
-	b, err := s.decode.batch(ctx, s.output, m)
+	if m.selected != nil {
+		s.mem.NextBatch(m.span.Len() == 1)
+	}
+	b, err := s.decode.batch(ctx, s.output, m, s.mem)
 	if errors.Is(err, field.ErrTooLarge) && m.selected != nil && m.span.Len() > 1 {
 		half := m.span.Start + m.span.Len()/2
 		left, right := m, m
@@ -354,10 +385,7 @@ func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch
 		return s.emit(ctx, right, yield)
 	}
 	if err != nil {
-		if m.selected != nil {
-			err = s.tooLarge(err, m.span.Start)
-		}
-		return err
+		return s.outOfBudget(err, m.span.Start)
 	}
 	for _, c := range s.output {
 		c.Release(m.span.End)
@@ -366,6 +394,7 @@ func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch
 		return nil
 	}
 	s.counts.RowsMatched += b.NumRows()
+	s.mem.Delivered(uint64(b.NumRows()) * uint64(max(1, len(s.plan.nodes()))))
 	if !yield(b) {
 		return ErrStopped
 	}

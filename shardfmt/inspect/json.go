@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -78,7 +77,11 @@ func messageMap(m protoreflect.Message, n *schema.Node) map[string]any {
 }
 
 func single(f protoreflect.FieldDescriptor, v protoreflect.Value, n *schema.Node) any {
-	if f.Kind() != protoreflect.MessageKind {
+	switch f.Kind() {
+	case protoreflect.FloatKind, protoreflect.DoubleKind:
+		return floatJSON(v.Float(), nil) // statistics may hold NaN and infinities, which JSON has no numbers for
+	case protoreflect.MessageKind:
+	default:
 		return v.Interface()
 	}
 	if value, ok := v.Message().Interface().(*metapb.AnyValue); ok {
@@ -164,7 +167,7 @@ func floatJSON(f float64, n *schema.Node) json.RawMessage {
 	return text
 }
 
-func textJSON(text []byte) json.RawMessage { return strconv.AppendQuote(nil, string(text)) }
+func textJSON(text []byte) json.RawMessage { return mustJSON(string(text)) }
 
 // mustJSON marshals what can't fail: maps, lists and scalars of this package's own making.
 func mustJSON(v any) json.RawMessage {
