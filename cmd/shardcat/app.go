@@ -27,6 +27,8 @@ type app struct {
 	stores                                   storeFlags
 	maxMemory                                int64
 
+	at string // the last location that was named, for what is said after a panic
+
 	// notes are for stderr, at the end if all went well.
 	notes []string
 

@@ -3,7 +3,13 @@ package main
 import "context"
 
 // mount opens the bucket of a path or URL from the command line and returns its canonical location.
-func (a *app) mount(ctx context.Context, raw string) (string, error) { return a.client.Mount(ctx, raw) }
+func (a *app) mount(ctx context.Context, raw string) (string, error) {
+	url, err := a.client.Mount(ctx, raw)
+	if err == nil {
+		a.at = url
+	}
+	return url, err
+}
 
 // mountAll mounts many.
 func (a *app) mountAll(ctx context.Context, raw []string) ([]string, error) {

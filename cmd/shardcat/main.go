@@ -32,6 +32,6 @@ func run(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	a := newApp(&input{ctx: ctx, from: os.Stdin}, os.Stdout, os.Stderr)
-	err := a.execute(ctx, args)
+	err := a.guarded(func() error { return a.execute(ctx, args) })
 	return a.finish(ctx, err)
 }

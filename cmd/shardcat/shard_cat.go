@@ -14,6 +14,7 @@ import (
 func (a *app) shardCatCommand() *cobra.Command {
 	var selection, where, format string
 	var limit, offset int64
+	var allow allowFlag
 	var values rowFlags
 	var formats formatFlags
 	cmd := &cobra.Command{
@@ -47,7 +48,11 @@ func (a *app) shardCatCommand() *cobra.Command {
 				}
 				return a.catFile(ctx, url, fileRows{kind, f, splitFields(selection), where, offset, limit, settings, sink})
 			}
-			shard, err := shardfmt.Open(ctx, a.client, url, shardfmt.OpenOptions{})
+			prefixes, err := allow.prefixes(ctx, a)
+			if err != nil {
+				return err
+			}
+			shard, err := shardfmt.Open(ctx, a.client, url, shardfmt.OpenOptions{Allow: prefixes})
 			if err != nil {
 				return err
 			}
@@ -75,6 +80,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 		},
 	}
 	values.add(cmd)
+	allow.add(cmd)
 	formats.add(cmd, false)
 	cmd.Flags().StringVar(&selection, "select", "", "fields to print, separated by commas; nested ones dotted")
 	cmd.Flags().StringVar(&where, "where", "", "print only records for which this expression is true")

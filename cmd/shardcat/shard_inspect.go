@@ -5,10 +5,12 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 func (a *app) shardInspectCommand() *cobra.Command {
 	var verbosity int
+	var allow allowFlag
 	var formats formatFlags
 	cmd := &cobra.Command{
 		Use:   "inspect SHARD",
@@ -25,8 +27,12 @@ func (a *app) shardInspectCommand() *cobra.Command {
 			} else if kind != convert.Amudai {
 				return a.inspectFile(cmd, url, kind, verbosity, &formats)
 			}
+			prefixes, err := allow.prefixes(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
 			detail := inspect.Detail(min(verbosity, int(inspect.Blocks)))
-			x, err := inspect.Shard(cmd.Context(), a.client, url, inspect.Options{Detail: detail})
+			x, err := inspect.Shard(cmd.Context(), a.client, url, inspect.Options{Detail: detail, Policy: urlresolve.Policy{Allow: prefixes}})
 			if err != nil {
 				return err
 			}
@@ -38,6 +44,7 @@ func (a *app) shardInspectCommand() *cobra.Command {
 		},
 	}
 	formats.add(cmd, false)
+	allow.add(cmd)
 	cmd.Flags().CountVarP(&verbosity, "verbose", "v", "more detail; up to three times")
 	return cmd
 }

@@ -5,10 +5,12 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/verify"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 func (a *app) shardVerifyCommand() *cobra.Command {
 	var formats formatFlags
+	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "verify SHARD",
 		Short: "Read and check every byte that a shard's references reach, or all of a file of any other format",
@@ -25,8 +27,12 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 			if kind != convert.Amudai {
 				return a.verifyFile(cmd, url, kind, &formats)
 			}
+			prefixes, err := allow.prefixes(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
 			bar := a.bar("verify", "B", 0)
-			report, err := verify.Shard(cmd.Context(), a.client, url, verify.Options{Progress: bar.Add})
+			report, err := verify.Shard(cmd.Context(), a.client, url, verify.Options{Progress: bar.Add, Policy: urlresolve.Policy{Allow: prefixes}})
 			bar.Finish()
 			if err != nil {
 				return err
@@ -35,6 +41,7 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 		},
 	}
 	formats.add(cmd, false)
+	allow.add(cmd)
 	return cmd
 }
 

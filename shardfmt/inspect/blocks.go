@@ -80,7 +80,7 @@ func (v *inspector) blocks(out *Buffer, b *metapb.EncodedBuffer, url string, e e
 	}
 	data := make([]byte, out.Size)
 	if _, err := v.st.ReadRange(v.ctx, url, out.Start, data); err != nil {
-		return err
+		return meta.Missing(err, url)
 	}
 	m, err := buffer.ParseMap(data[mapStart-out.Start : mapEnd-out.Start])
 	if err != nil {

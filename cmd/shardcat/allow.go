@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// allowFlag says what the references of a shard may name outside its own folder.
+type allowFlag []string
+
+func (f *allowFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar((*[]string)(f), "allow", nil,
+		"folder or URL outside the shard's own folder that its references may name, as after merge --allow-external (repeatable; default: none)")
+}
+
+// prefixes opens the buckets of the prefixes and gives them in canonical form.
+func (f allowFlag) prefixes(ctx context.Context, a *app) ([]urlresolve.Prefix, error) {
+	var out []urlresolve.Prefix
+	for _, raw := range f {
+		url, err := a.mount(ctx, raw)
+		if err != nil {
+			return nil, usagef("--allow %s: %w", raw, err)
+		}
+		p, err := urlresolve.ParsePrefix(strings.TrimSuffix(url, "/"))
+		if err != nil {
+			return nil, usagef("--allow %s: %w", raw, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// A panic ends with exit code 1 and one line that names the object at hand.
+func TestPanicIsOneLine(t *testing.T) {
+	var out, errs bytes.Buffer
+	a := newApp(strings.NewReader(""), &out, &errs)
+	err := a.guarded(func() error {
+		if _, err := a.mount(context.Background(), "mem://hostile/s.amudai.shard"); err != nil {
+			return err
+		}
+		panic("index\nout of range")
+	})
+	if code := a.finish(context.Background(), err); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	if got := errs.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "mem://hostile/s.amudai.shard") || !strings.Contains(got, "out of range") {
+		t.Errorf("%q", got)
+	}
+}
