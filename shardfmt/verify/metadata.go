@@ -24,6 +24,9 @@ func (v *verifier) root(url string, size int64, depth int) error {
 		v.object(url)
 		return v.judge(err, url, 0)
 	}
+	if depth == 0 {
+		v.top = r
+	}
 	top := v.object(r.URL())
 	top.isRoot = true
 	if !strings.HasSuffix(r.URL(), ".amudai.shard") {

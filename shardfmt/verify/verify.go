@@ -3,14 +3,22 @@
 // What is checked, in this order:
 //
 //   - the root: magic, directory, every message it refers to by its checksum, the counts they give each other;
+//
 //   - every encoded buffer: the block map must be the one a writer makes (it has no checksum of its own), every
 //     block's checksum must hold and its values must decode, presence and offsets must agree with the
 //     descriptor; dictionaries and range indexes by their checksums and rules;
+//
 //   - the bytes between buffers of an object, which must be zero padding, and its magic at both ends;
+//
 //   - for shards of our own, the checksum of each stripe's byte range (meta.PropertyObjects), which covers what
 //     the wire leaves unprotected. A shard of another writer may have bytes that nothing protects; they are counted.
 //
-// Objects are read once, in order; memory is bounded by the largest buffer.
+//   - the values: every field is read as a scan reads it, so that nothing passes that a scan would refuse, and
+//     compared with what pruning believes: null counts, NaN counts, ranges, Bloom filters. Statistics that lie lose
+//     rows in silence.
+//
+// For the first of these objects are read once, in order, with memory bounded by the largest buffer; for the values the
+// data is read a second time, if nothing was found before.
 package verify
 
 import (
@@ -36,6 +44,8 @@ type Options struct {
 	Size int64
 	// Policy says what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
+	// MaxMemory bounds the memory of reading values as it does that of a scan, budget.Default if 0.
+	MaxMemory int64
 	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
 	Progress func(bytes int64)
 }
@@ -59,6 +69,9 @@ func Shard(ctx context.Context, st Store, url string, o Options) (*Report, error
 	if err := v.readObjects(); err != nil {
 		return nil, err
 	}
+	if err := v.values(); err != nil {
+		return nil, err
+	}
 	r := &v.report
 	r.Objects, r.OK = len(v.objects), len(r.Errors) == 0
 	if r.Errors == nil {
@@ -75,6 +88,7 @@ type verifier struct {
 	report  Report
 	objects map[string]*object
 	order   []*object
+	top     *meta.Root // the shard's own root, nil if it can't be read
 }
 
 // found reports damage at an offset of an object.
