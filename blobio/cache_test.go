@@ -189,11 +189,11 @@ func TestDiskCacheInAPlaceThatIsNone(t *testing.T) {
 func TestSingleFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sp, url, _ := slow(t, blobtest.Cloud, 1000, blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20}))
-		impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		shortLived, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		var all sync.WaitGroup
 		all.Go(func() { // the first to ask
-			_, err := sp.ReadRange(impatient, url, 0, make([]byte, 100))
+			_, err := sp.ReadRange(shortLived, url, 0, make([]byte, 100))
 			wantClass(t, err, blobio.ErrCanceled)
 		})
 		synctest.Wait()

@@ -232,8 +232,8 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 		m.local = true
 		return m
 	}
-	m.bucket = &impatient{Bucket: m.bucket, stall: c.opts.retry.Stall}
-	m.bucket = newGate(m.bucket, c.opts.places)
+	m.bucket = &timed{Bucket: m.bucket, stall: c.opts.retry.Stall}
+	m.bucket = newLimited(m.bucket, c.opts.slots)
 	if c.opts.hedging {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
 	}

@@ -34,7 +34,7 @@ func hedgeClass(n int) int { return min(bits.Len(uint(n)>>16), hedgeClasses-1) }
 func (h *hedged) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
 	class := hedgeClass(len(dst))
 	begin := time.Now()
-	patience, ok := h.patience(class)
+	delay, ok := h.delay(class)
 	if !ok {
 		n, info, err := h.Bucket.ReadRange(ctx, key, off, dst, opts)
 		h.note(class, begin, err)
@@ -43,7 +43,7 @@ func (h *hedged) ReadRange(ctx context.Context, key string, off int64, dst []byt
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	first := h.ask(ctx, key, off, dst, opts)
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case a := <-first:
@@ -103,8 +103,8 @@ func (h *hedged) race(ctx context.Context, cancel func(), first <-chan answer, k
 	}
 }
 
-// patience is how long to wait before asking again; false while too little is known.
-func (h *hedged) patience(class int) (time.Duration, bool) {
+// delay is how long to wait before asking again; false while too little is known.
+func (h *hedged) delay(class int) (time.Duration, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.credit = min(h.credit+h.share, hedgeCredit)
@@ -139,17 +139,17 @@ type latencies struct {
 	cached time.Duration
 }
 
-// enough is how many times must be known for a percentile, and how often it is computed anew.
-const enough = 20
+// minLatencies is how many times must be known for a percentile, and how often it is computed anew.
+const minLatencies = 20
 
 func (l *latencies) add(d time.Duration) {
 	l.times[l.n%len(l.times)] = d
 	l.n++
-	if l.n%enough == 0 {
+	if l.n%minLatencies == 0 {
 		known := slices.Clone(l.times[:min(l.n, len(l.times))])
 		slices.Sort(known)
 		l.cached = known[(len(known)-1)*95/100] + time.Microsecond // behind those that take just as long
 	}
 }
 
-func (l *latencies) p95() (time.Duration, bool) { return l.cached, l.n >= enough }
+func (l *latencies) p95() (time.Duration, bool) { return l.cached, l.n >= minLatencies }

@@ -5,7 +5,7 @@ type Option func(*options)
 
 type options struct {
 	concurrency int
-	places      int
+	slots       int
 	gap         int64
 	request     int64
 	retry       RetryPolicy
@@ -33,7 +33,7 @@ const (
 )
 
 func defaults() options {
-	return options{concurrency: DefaultConcurrency, places: DefaultBucketConcurrency, gap: DefaultGap,
+	return options{concurrency: DefaultConcurrency, slots: DefaultBucketConcurrency, gap: DefaultGap,
 		request: DefaultRequest, retry: DefaultRetry, memory: process}
 }
 
@@ -44,7 +44,7 @@ func WithConcurrency(n int) Option {
 
 // WithBucketConcurrency sets how many requests one remote bucket has in flight, at least 1.
 func WithBucketConcurrency(n int) Option {
-	return func(o *options) { o.places = max(1, n) }
+	return func(o *options) { o.slots = max(1, n) }
 }
 
 // WithCoalescing sets the most bytes that ReadRanges reads and drops to save a request (0: none) and the most

@@ -11,7 +11,7 @@ import (
 
 // RetryPolicy says how long to try. Zero fields have the default of DefaultRetry. Only ErrThrottled,
 // ErrTransient and ErrConflict are tried again, and only requests that may be made twice: reads, lists, deletes, and the begin
-// of a write (Client.Put settles the end of one).
+// of a write (Client.Put deals with the end of one).
 type RetryPolicy struct {
 	// Attempts without progress, the first one included; 1 is no retry.
 	Attempts int

@@ -52,7 +52,7 @@ func newShared(t *tally, o CacheOptions) (*shared, error) {
 	return sh, nil
 }
 
-// takes tells whether a read goes through the caches.
+// takes reports whether a read goes through the caches.
 func (sh *shared) takes(url string) bool {
 	return sh != nil && (sh.cacheable == nil || sh.cacheable(url))
 }

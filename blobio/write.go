@@ -14,17 +14,17 @@ import (
 // Create starts a new object: see Bucket.Create. The key of the URL must consist of the letters, digits and
 // "/_.=-" of ASCII, because drivers escape others each in its own way; on file and mem any key will do.
 //
-// Close of the writer settles lost answers as Put does: if it can't tell whether the object was made, it reads
+// Close of the writer deals with lost answers as Put does: if it can't tell whether the object was made, it reads
 // the object back and compares it with what was written. It can't try again what did not happen.
 func (c *Client) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
 	w, err := c.create(ctx, url, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &settling{Writer: w, c: c, ctx: ctx, url: url, hash: xxh3.New()}, nil
+	return &verifiedWriter{Writer: w, c: c, ctx: ctx, url: url, hash: xxh3.New()}, nil
 }
 
-// create is Create without settling.
+// create is Create without verifying.
 func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
 	m, key, err := c.find(ctx, url)
 	if err != nil {
@@ -41,9 +41,9 @@ func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Wr
 	return w, nil
 }
 
-// settling is a writer that knows what it wrote by size and XXH3-128: enough to recognise one's own attempt
+// verifiedWriter is a writer that knows what it wrote by size and XXH3-128: enough to recognise one's own attempt
 // under a name nobody else uses, though not to stand up to a forger.
-type settling struct {
+type verifiedWriter struct {
 	Writer
 	c    *Client
 	ctx  context.Context
@@ -52,16 +52,16 @@ type settling struct {
 	size int64
 }
 
-func (w *settling) Write(p []byte) (int, error) {
+func (w *verifiedWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	_, _ = w.hash.Write(p[:n])
 	w.size += int64(n)
 	return n, err
 }
 
-func (w *settling) Close() error {
+func (w *verifiedWriter) Close() error {
 	err := w.Writer.Close()
-	if err == nil || !undecided(err) || w.ctx.Err() != nil {
+	if err == nil || !outcomeUnknown(err) || w.ctx.Err() != nil {
 		return wrap("create", w.url, err)
 	}
 	same, readErr := w.isThere()
@@ -75,7 +75,7 @@ func (w *settling) Close() error {
 }
 
 // isThere compares the object with what was written.
-func (w *settling) isThere() (bool, error) {
+func (w *verifiedWriter) isThere() (bool, error) {
 	r, info, err := w.c.Open(w.ctx, w.url, 0)
 	if err != nil {
 		return false, err
@@ -91,7 +91,7 @@ func (w *settling) isThere() (bool, error) {
 	return there.Sum128() == w.hash.Sum128(), nil
 }
 
-// PortableKey tells whether a key is spelled the same on every store.
+// PortableKey reports whether a key is spelled the same on every store.
 func PortableKey(key string) bool {
 	for i := 0; i < len(key); i++ {
 		c := key[i]
@@ -117,7 +117,7 @@ func (c *Client) Put(ctx context.Context, url string, data []byte) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if undecided(err) {
+		if outcomeUnknown(err) {
 			same, readErr := c.holds(ctx, url, data)
 			switch {
 			case readErr == nil && same:
@@ -146,8 +146,8 @@ func (c *Client) put(ctx context.Context, url string, data []byte) error {
 	return wrap("create", url, w.Close())
 }
 
-// undecided tells whether the write may have been done although it failed.
-func undecided(err error) bool {
+// outcomeUnknown reports whether the write may have been done although it failed.
+func outcomeUnknown(err error) bool {
 	switch Class(err) {
 	case ErrExists, ErrConflict, ErrTransient, ErrUnknown:
 		return !errors.Is(err, urlresolve.ErrRefused) // refused before anything was asked

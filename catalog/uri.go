@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/apache/iceberg-go"
@@ -17,6 +19,8 @@ import (
 	sqlcatalog "github.com/apache/iceberg-go/catalog/sql"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders.
@@ -48,8 +52,12 @@ func redactURI(uri string) string {
 		return scheme + ":…"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	u.Opaque = secretSetting.ReplaceAllString(u.Opaque, "$1=…")
 	return u.String()
 }
+
+// secretSetting is a secret in a list of settings, as in "postgres:user=u password=p".
+var secretSetting = regexp.MustCompile(`(?i)([a-z_]*(?:pass|pwd|secret|token|key|credential)[a-z_]*)(?:=|%3d)('[^']*'?|"[^"]*"?|[^ ]*)`)
 
 // sqliteOptions: readers do not block the writer (WAL), writers wait for one another up to 30 s, and a
 // transaction that will write takes its lock when it begins, so that it can wait instead of failing later.
@@ -150,7 +158,9 @@ func notACatalog(identity string, err error) error {
 // SHARDCAT_REST_CREDENTIAL (client id and secret, "id:secret").
 func openREST(ctx context.Context, uri, warehouse string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	identity := redactURI(uri)
-	opts := []rest.Option{rest.WithAdditionalProps(props)}
+	// A redirect to another host would take the token along.
+	transport := &storehttp.Transport{Base: http.DefaultTransport.(*http.Transport).Clone()}
+	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(transport)}
 	if warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(warehouse))
 	}

@@ -104,7 +104,7 @@ var metadataAddresses = []netip.Prefix{
 	netip.MustParsePrefix("ff00::/8"),
 }
 
-// IsMetadataAddress tells whether an address is one of a cloud's metadata services, or of a kind on which they
+// IsMetadataAddress reports whether an address is one of a cloud's metadata services, or of a kind on which they
 // live. An https driver asks again when it dials, because a name may resolve to anything.
 func IsMetadataAddress(addr netip.Addr) bool {
 	addr = embedded(addr.WithZone("").Unmap())

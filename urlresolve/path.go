@@ -84,7 +84,7 @@ func checkUnescaped(ref, path, plain string) error {
 	return nil
 }
 
-// hasEscape tells whether every '%' of path begins an escape and there is one: a key may hold a bare "%".
+// hasEscape reports whether every '%' of path begins an escape and there is one: a key may hold a bare "%".
 func hasEscape(path string) bool {
 	_, err := url.PathUnescape(path)
 	return err == nil && strings.IndexByte(path, '%') >= 0
@@ -125,7 +125,7 @@ func writeEscape(b *strings.Builder, c byte) {
 	b.WriteByte(hex[c&15])
 }
 
-// hasScheme tells whether ref starts like a URL's scheme: a letter, then letters, digits, '+', '-' or '.',
+// hasScheme reports whether ref starts like a URL's scheme: a letter, then letters, digits, '+', '-' or '.',
 // then ':'.
 func hasScheme(ref string) bool {
 	for i := 0; i < len(ref); i++ {

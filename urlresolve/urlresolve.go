@@ -75,7 +75,7 @@ func ParsePrefix(raw string) (Prefix, error) {
 	return Prefix{Scheme: l.Scheme, Bucket: l.Bucket, PathPrefix: l.Path}, nil
 }
 
-// Holds tells whether l lies at or below the prefix. The zero Prefix holds nothing.
+// Holds reports whether l lies at or below the prefix. The zero Prefix holds nothing.
 func (p Prefix) Holds(l Location) bool {
 	if p.Scheme == "" || p.Scheme != l.Scheme || p.Bucket != l.Bucket {
 		return false

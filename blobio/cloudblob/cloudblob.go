@@ -208,7 +208,11 @@ func (b *Bucket) getPortable(ctx context.Context, key string, span answer.Span, 
 			return answer.Download{}, blobio.ErrChanged
 		}
 	}
-	r, err := b.bucket.NewRangeReader(ctx, key, span.Off, span.N, nil)
+	var r *blob.Reader
+	err := unpanicked(func() (err error) {
+		r, err = b.bucket.NewRangeReader(ctx, key, span.Off, span.N, nil)
+		return err
+	})
 	if err != nil {
 		return answer.Download{}, b.beyond(ctx, key, span.Off, err)
 	}
@@ -239,7 +243,11 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	if b.opts.Head != nil {
 		return b.opts.Head(storehttp.Once(ctx), key)
 	}
-	a, err := b.bucket.Attributes(storehttp.Once(ctx), key)
+	var a *blob.Attributes
+	err := unpanicked(func() (err error) {
+		a, err = b.bucket.Attributes(storehttp.Once(ctx), key)
+		return err
+	})
 	if err != nil {
 		return blobio.Info{}, err
 	}

@@ -149,7 +149,7 @@ func (b *Bucket) do(ctx context.Context, method, key, rng, pin string) (*http.Re
 	return resp, nil
 }
 
-// isStrong tells whether an ETag can be a condition; a weak one is compared with the answer's alone.
+// isStrong reports whether an ETag can be a condition; a weak one is compared with the answer's alone.
 func isStrong(etag string) bool { return strings.HasPrefix(etag, `"`) }
 
 // refusal is the error that an answer means, nil for 200 and 206.

@@ -78,7 +78,7 @@ func Class(status int) error {
 	return blobio.ErrUnknown
 }
 
-// Again tells whether a failed request is worth another attempt, if it may be sent twice, and how long the
+// Again reports whether a failed request is worth another attempt, if it may be sent twice, and how long the
 // store asked to wait.
 func Again(err error) (after time.Duration, yes bool) {
 	class := blobio.Class(err)

@@ -10,23 +10,23 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// gate bounds what one bucket is asked at once, and how fast after it said that it is busy. A stream or a
-// list holds no place while its consumer works: the consumer may make requests of its own.
-type gate struct {
+// limited bounds what one bucket is asked at once, and how fast after it said that it is busy. A stream or a
+// list holds no slot while its consumer works: the consumer may make requests of its own.
+type limited struct {
 	Bucket
-	places chan struct{}
-	pace   pace
+	slots chan struct{}
+	pace  pace
 }
 
-func newGate(bucket Bucket, places int) *gate {
-	return &gate{Bucket: bucket, places: make(chan struct{}, places)}
+func newLimited(bucket Bucket, slots int) *limited {
+	return &limited{Bucket: bucket, slots: make(chan struct{}, slots)}
 }
 
-// pass makes one request.
-func (g *gate) pass(ctx context.Context, op, key string, request func() error) error {
+// admit makes one request.
+func (g *limited) admit(ctx context.Context, op, key string, request func() error) error {
 	select {
-	case g.places <- struct{}{}:
-		defer func() { <-g.places }()
+	case g.slots <- struct{}{}:
+		defer func() { <-g.slots }()
 	case <-ctx.Done():
 		return NewError(op, key, ErrCanceled, context.Cause(ctx))
 	}
@@ -39,39 +39,39 @@ func (g *gate) pass(ctx context.Context, op, key string, request func() error) e
 	return err
 }
 
-func (g *gate) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (n int, info Info, err error) {
-	err = g.pass(ctx, "read", key, func() error {
+func (g *limited) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (n int, info Info, err error) {
+	err = g.admit(ctx, "read", key, func() error {
 		n, info, err = g.Bucket.ReadRange(ctx, key, off, dst, opts)
 		return err
 	})
 	return n, info, err
 }
 
-func (g *gate) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (b []byte, info Info, err error) {
-	err = g.pass(ctx, "read", key, func() error {
+func (g *limited) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (b []byte, info Info, err error) {
+	err = g.admit(ctx, "read", key, func() error {
 		b, info, err = g.Bucket.ReadSuffix(ctx, key, n, opts)
 		return err
 	})
 	return b, info, err
 }
 
-func (g *gate) Open(ctx context.Context, key string, off int64, opts ReadOptions) (r io.ReadCloser, info Info, err error) {
-	err = g.pass(ctx, "open", key, func() error {
+func (g *limited) Open(ctx context.Context, key string, off int64, opts ReadOptions) (r io.ReadCloser, info Info, err error) {
+	err = g.admit(ctx, "open", key, func() error {
 		r, info, err = g.Bucket.Open(ctx, key, off, opts)
 		return err
 	})
 	return r, info, err
 }
 
-func (g *gate) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
-	err = g.pass(ctx, "stat", key, func() error {
+func (g *limited) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
+	err = g.admit(ctx, "stat", key, func() error {
 		info, err = g.Bucket.Stat(ctx, key, opts)
 		return err
 	})
 	return info, err
 }
 
-func (g *gate) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
+func (g *limited) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if err := g.pace.wait(ctx); err != nil {
 			yield(Info{}, NewError("list", prefix, ErrCanceled, err))
@@ -89,31 +89,31 @@ func (g *gate) List(ctx context.Context, prefix string, opts ListOptions) iter.S
 	}
 }
 
-func (g *gate) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
+func (g *limited) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
 	w, err := g.Bucket.Create(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &gatedWriter{Writer: w, g: g, ctx: ctx, key: key}, nil
+	return &limitedWriter{Writer: w, g: g, ctx: ctx, key: key}, nil
 }
 
-type gatedWriter struct {
+type limitedWriter struct {
 	Writer
-	g   *gate
+	g   *limited
 	ctx context.Context
 	key string
 }
 
-func (w *gatedWriter) Close() error {
-	err := w.g.pass(w.ctx, "create", w.key, w.Writer.Close)
+func (w *limitedWriter) Close() error {
+	err := w.g.admit(w.ctx, "create", w.key, w.Writer.Close)
 	if Class(err) == ErrCanceled {
 		w.Writer.Abort() // it may never have come to Close
 	}
 	return err
 }
 
-func (g *gate) Delete(ctx context.Context, key string, opts DeleteOptions) error {
-	return g.pass(ctx, "delete", key, func() error { return g.Bucket.Delete(ctx, key, opts) })
+func (g *limited) Delete(ctx context.Context, key string, opts DeleteOptions) error {
+	return g.admit(ctx, "delete", key, func() error { return g.Bucket.Delete(ctx, key, opts) })
 }
 
 // pace is a token bucket that has no limit until the store says it is busy. Then the limit is half of the rate

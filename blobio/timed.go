@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// impatient gives up requests that bring nothing for too long. It stands below the gate, so that waiting for
+// timed gives up requests that bring nothing for too long. It stands below the limits on requests, so that waiting for
 // one's turn is no stall. The end of its time limit is a fault of the store: ErrTransient.
-type impatient struct {
+type timed struct {
 	Bucket
 	stall time.Duration
 }
@@ -21,12 +21,12 @@ const SlowestRate = 256 << 10
 var errStalled = errors.New("no answer in time")
 
 // allow is the time for a request that moves n bytes.
-func (b *impatient) allow(n int64) time.Duration {
+func (b *timed) allow(n int64) time.Duration {
 	return b.stall + time.Duration(n/SlowestRate)*time.Second
 }
 
 // within runs a request that moves n bytes.
-func (b *impatient) within(ctx context.Context, n int64, op, key string, request func(ctx context.Context) error) error {
+func (b *timed) within(ctx context.Context, n int64, op, key string, request func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, b.allow(n), errStalled)
 	defer cancel()
 	return blame(ctx, op, key, request(limited))
@@ -45,7 +45,7 @@ func blame(ctx context.Context, op, key string, err error) error {
 	return late
 }
 
-func (b *impatient) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (n int, info Info, err error) {
+func (b *timed) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (n int, info Info, err error) {
 	err = b.within(ctx, int64(len(dst)), "read", key, func(ctx context.Context) error {
 		n, info, err = b.Bucket.ReadRange(ctx, key, off, dst, opts)
 		return err
@@ -53,7 +53,7 @@ func (b *impatient) ReadRange(ctx context.Context, key string, off int64, dst []
 	return n, info, err
 }
 
-func (b *impatient) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (data []byte, info Info, err error) {
+func (b *timed) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (data []byte, info Info, err error) {
 	err = b.within(ctx, n, "read", key, func(ctx context.Context) error {
 		data, info, err = b.Bucket.ReadSuffix(ctx, key, n, opts)
 		return err
@@ -61,7 +61,7 @@ func (b *impatient) ReadSuffix(ctx context.Context, key string, n int64, opts Re
 	return data, info, err
 }
 
-func (b *impatient) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
+func (b *timed) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
 	err = b.within(ctx, 0, "stat", key, func(ctx context.Context) error {
 		info, err = b.Bucket.Stat(ctx, key, opts)
 		return err
@@ -69,7 +69,7 @@ func (b *impatient) Stat(ctx context.Context, key string, opts ReadOptions) (inf
 	return info, err
 }
 
-func (b *impatient) Delete(ctx context.Context, key string, opts DeleteOptions) error {
+func (b *timed) Delete(ctx context.Context, key string, opts DeleteOptions) error {
 	return b.within(ctx, 0, "delete", key, func(ctx context.Context) error { return b.Bucket.Delete(ctx, key, opts) })
 }
 
@@ -93,7 +93,7 @@ func (w *watch) step(limit time.Duration, do func() error) error {
 	return blame(w.outer, w.op, w.key, do())
 }
 
-func (b *impatient) Open(ctx context.Context, key string, off int64, opts ReadOptions) (io.ReadCloser, Info, error) {
+func (b *timed) Open(ctx context.Context, key string, off int64, opts ReadOptions) (io.ReadCloser, Info, error) {
 	watched, w := newWatch(ctx, "read", key)
 	var body io.ReadCloser
 	var info Info
@@ -127,7 +127,7 @@ func (r *watchedReader) Close() error {
 	return r.body.Close()
 }
 
-func (b *impatient) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
+func (b *timed) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
 	watched, w := newWatch(ctx, "create", key)
 	writer, err := b.Bucket.Create(watched, key, opts)
 	if err != nil {
@@ -140,7 +140,7 @@ func (b *impatient) Create(ctx context.Context, key string, opts CreateOptions) 
 type watchedWriter struct {
 	Writer
 	w    *watch
-	b    *impatient
+	b    *timed
 	size int64
 }
 

@@ -1,0 +1,24 @@
+package gcsblob
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestUploadsCarryChecksums: GCS is told the CRC32C of an object with its content, and compares.
+func TestUploadsCarryChecksums(t *testing.T) {
+	const content = "123456789"
+	const crc = "4waSgw==" // the check value of CRC-32C, 0xE3069283, big-endian in base64
+	told := false
+	b := stub(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told = strings.Contains(string(body), `"crc32c":"`+crc+`"`)
+		fmt.Fprintf(w, `{"generation":"1","size":"%d","crc32c":%q}`, len(content), crc)
+	}, "")
+	if err := create(t.Context(), b, "k", content); err != nil || !told {
+		t.Errorf("told %v, %v", told, err)
+	}
+}
