@@ -39,6 +39,8 @@ type Options struct {
 	Metadata *blobio.Client
 	// Access says what the catalog will be used for, ReadWrite if empty.
 	Access Access
+	// UnsafeNoConditionalWrites accepts a store that overwrites what it is told to create, for one single writer.
+	UnsafeNoConditionalWrites bool
 	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
 	CommitAttempts int
 	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests).

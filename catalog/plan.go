@@ -22,6 +22,16 @@ type ScanOptions struct {
 	Where filter.Expr
 	// Limit is the most rows to read: nil for all, 0 for none, as --limit has it.
 	Limit *int64
+	// Offset leaves out so many rows first. It goes with Ordered or OrderBy: without an order any rows may be left out.
+	Offset int64
+	// OrderBy orders the rows by columns; rows that are equal there come in the order of Ordered. What does not fit into
+	// SortMemory bytes (0: rowsort's default, 128 MiB) goes to temporary files in SortDir (empty: the system's).
+	OrderBy    []OrderKey
+	SortMemory int64
+	SortDir    string
+	// Sample draws so many rows with equal chances, 0 for all. Seed makes the same draw again, 0 is random.
+	Sample int64
+	Seed   uint64
 	// Ordered gives the rows in the order in which they were committed; otherwise shards come as they are read.
 	Ordered bool
 	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
@@ -64,7 +74,7 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 			return nil, err
 		}
 	}
-	p := &Plan{table: t, schema: ts, options: o}
+	p := &Plan{table: t, schema: ts, options: o.ordered()}
 	if err := p.bind(); err != nil {
 		return nil, err
 	}
@@ -92,8 +102,14 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 
 // PlanOf plans to read given shards of the table by its current schema, whether or not they are live.
 func (t *Table) PlanOf(shards []*manifest.Entry, o ScanOptions) (*Plan, error) {
-	p := &Plan{table: t, schema: t.schema, options: o, Shards: shards, Total: len(shards)}
+	p := &Plan{table: t, schema: t.schema, options: o.ordered(), Shards: shards, Total: len(shards)}
 	return p, p.bind()
+}
+
+// ordered makes the order of the rows settled where a sort or a seed builds upon it.
+func (o ScanOptions) ordered() ScanOptions {
+	o.Ordered = o.Ordered || len(o.OrderBy) > 0 || o.Sample > 0 && o.Seed != 0
+	return o
 }
 
 // followsTable: the head of main is read by the table's current schema, an older state by its own.

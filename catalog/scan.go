@@ -65,8 +65,29 @@ func (p *Plan) output() []*schema.Node {
 	return narrow(p.schema.Shard, p.columns)
 }
 
-// Run reads the planned shards: in the order of their commits if asked for, else as they come.
+// Run reads the planned shards: ordered by columns or by their commits if asked for, else as they come.
 func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
+	o, limit := &p.options, int64(-1)
+	if o.Limit != nil {
+		limit = *o.Limit
+	}
+	switch {
+	case limit == 0: // nothing to read, but the plan is told
+		return p.read(ctx, stats, 0)
+	case o.Sample > 0:
+		return skipping(p.sampled(ctx, stats), o.Offset, limit)
+	case len(o.OrderBy) > 0:
+		return skipping(p.sorted(ctx, stats), o.Offset, limit)
+	case o.Offset > 0 && limit > 0:
+		return skipping(p.read(ctx, stats, o.Offset+limit), o.Offset, limit)
+	case o.Offset > 0:
+		return skipping(p.read(ctx, stats, limit), o.Offset, limit)
+	}
+	return p.read(ctx, stats, limit)
+}
+
+// read reads the planned shards until there are limit rows (negative: all).
+func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -78,11 +99,8 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 			budget: shardfmt.NewBudget(p.options.MaxMemory)}
 		defer r.wait()
 		defer cancel()
-		left, limited := int64(0), p.options.Limit != nil
-		if limited {
-			left = *p.options.Limit
-		}
-		if limited && left == 0 {
+		left := limit
+		if limit == 0 {
 			return
 		}
 		for _, out := range r.start(ctx) {
@@ -96,7 +114,7 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 					return
 				}
 				batch, last := b.batch, false
-				if limited && batch.NumRows() >= left {
+				if limit >= 0 && batch.NumRows() >= left {
 					batch, last = batch.NewSlice(0, left), true
 				}
 				left -= batch.NumRows()

@@ -27,6 +27,8 @@ type Owner struct {
 	// Table is the name at creation, for people: a table may be renamed.
 	Table   string    `json:"table"`
 	Created time.Time `json:"created"`
+	// Unconditional: the store overwrites what it is told to create, and the first writer accepted that.
+	Unconditional bool `json:"unconditional,omitempty"`
 }
 
 // recordVersion is the version of all records in a vault folder.
@@ -39,9 +41,13 @@ func (t *Table) claimVault(ctx context.Context) error {
 	var there Owner
 	err := t.cat.readRecord(ctx, at, &there)
 	if errors.Is(err, blobio.ErrNotFound) {
+		conditional, probeErr := t.cat.checkConditional(ctx)
+		if probeErr != nil {
+			return probeErr
+		}
 		mine := Owner{
 			Version: recordVersion, Catalog: t.cat.identity, TableUUID: t.UUID(), Table: t.name.String(),
-			Created: t.cat.opts.Now().UTC(),
+			Created: t.cat.opts.Now().UTC(), Unconditional: !conditional,
 		}
 		err = t.cat.putRecord(ctx, at, mine)
 		if err == nil || !errors.Is(err, blobio.ErrExists) {
@@ -56,7 +62,7 @@ func (t *Table) claimVault(ctx context.Context) error {
 		return fmt.Errorf("%w: the vault folder %s belongs to table %s of catalog %s, not to this catalog (%s)",
 			ErrUnsafe, t.VaultFolder(), there.Table, there.Catalog, t.cat.identity)
 	}
-	return nil
+	return t.cat.acceptConditional(!there.Unconditional)
 }
 
 func (c *Catalog) putRecord(ctx context.Context, at string, record any) error {

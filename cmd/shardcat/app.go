@@ -22,7 +22,7 @@ type app struct {
 
 	// The global flags; see addGlobalFlags.
 	catalogURI, warehouse, vault, configFile string
-	json, ioStats                            bool
+	json, ioStats, unsafeWrites              bool
 	progressMode                             string
 	stores                                   storeFlags
 	maxMemory                                int64
@@ -100,6 +100,7 @@ func (a *app) openCatalog(ctx context.Context, access catalog.Access) (*catalog.
 	}
 	tables, err := catalog.Open(ctx, catalog.Options{
 		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client, Access: access,
+		UnsafeNoConditionalWrites: a.unsafeWrites,
 	})
 	a.tables = tables
 	return tables, err
@@ -114,6 +115,7 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 	f.StringVar(&a.configFile, "config", "", "YAML file with the same keys and per-table policies")
 	f.BoolVar(&a.json, "json", false, "machine output: one JSON document, or NDJSON where rows stream")
 	f.StringVar(&a.progressMode, "progress", "auto", "progress bar: auto, always or never")
+	f.BoolVar(&a.unsafeWrites, "unsafe-no-conditional-writes", false, "write to a store that overwrites what it is told to create; safe with one single writer only (default: refused)")
 	a.stores.add(root)
 	f.Int64Var(&a.maxMemory, "max-memory", shardfmt.DefaultMaxMemory, "most bytes of memory that reading may take for values; data that needs more, or work out of proportion, is refused with exit code 3")
 	f.BoolVar(&a.ioStats, "io-stats", false, "print request counters as one JSON line to stderr at the end")

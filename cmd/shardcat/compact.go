@@ -24,6 +24,8 @@ func (a *app) compactCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compact T|--all",
 		Short: "Merge small shards without moving data, and rebuild what can't be merged",
+		Example: `  shardcat compact logs
+  shardcat compact --all --dry-run`,
 		Long: "Merge small shards by listing their stripes in one new root, and replace them by it in one snapshot: no data is read or written. " +
 			"Shards of a schema that can't be concatenated with the table's, with many deleted records or with many small stripes are " +
 			"written anew instead, unless the policy forbids it.",

@@ -13,8 +13,10 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the main job end to end on shipped data",
-		Long:  "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --warehouse or --catalog are given on the command line, as to try an object store.",
-		Args:  noArgs,
+		Example: `  shardcat demo
+  shardcat demo --dir /tmp/try --json`,
+		Long: "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --warehouse or --catalog are given on the command line, as to try an object store.",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := io.Writer(a.stdout)
 			if a.json {

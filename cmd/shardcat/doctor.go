@@ -8,10 +8,11 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var tolerate bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Prove that the warehouse's store can be trusted with tables",
+		Example: `  shardcat doctor
+  shardcat doctor --warehouse "s3://bucket/tables?region=eu-west-1"`,
 		Long: "Prove that the store of --warehouse (and --vault) can be read, written, listed and deleted from, that ranges are exact, that creating an object is " +
 			"conditional, and that clocks agree. Each line says what was found and, where something is wrong, what to do. It writes below _doctor/ and deletes what it wrote.",
 		Args: noArgs,
@@ -32,7 +33,7 @@ func (a *app) doctorCommand() *cobra.Command {
 						a.printf("%s\n", f)
 					}
 				}
-				worst = max(worst, doctorCode(r, tolerate))
+				worst = max(worst, doctorCode(r, a.unsafeWrites))
 			}
 			if worst != exitDone {
 				return silently(worst)
@@ -40,7 +41,6 @@ func (a *app) doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&tolerate, "unsafe-no-conditional-writes", false, "accept a store that overwrites what it was told to create")
 	return cmd
 }
 

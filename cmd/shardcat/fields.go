@@ -2,7 +2,8 @@ package main
 
 import "strings"
 
-// splitFields splits --select: names separated by commas, with commas inside double quotes kept.
+// splitFields splits --select into dotted paths: names separated by commas; what stands in double quotes is part of
+// one name, whatever it holds ("c.d" is a column with a dot in its name).
 func splitFields(s string) []string {
 	if s == "" {
 		return nil
@@ -14,6 +15,8 @@ func splitFields(s string) []string {
 		switch {
 		case r == '"':
 			quoted = !quoted
+		case quoted && (r == '.' || r == '\\'):
+			field.WriteString(`\` + string(r))
 		case r == ',' && !quoted:
 			out = append(out, strings.TrimSpace(field.String()))
 			field.Reset()

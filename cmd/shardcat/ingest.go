@@ -22,8 +22,10 @@ func (a *app) ingestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ingest T FILE...|-",
 		Short: "Land files as shards of a table, in one snapshot",
-		Long:  "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
-		Args:  atLeast(2),
+		Example: `  shardcat ingest flights flights.csv --create
+  shardcat ingest logs s3://bucket/landing/2024-01-31/ --unknown-fields extend --job-id logs-2024-01-31`,
+		Long: "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
+		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.ShardRows < 0 {
 				return usagef("invalid argument %d for --shard-rows", o.ShardRows)

@@ -60,7 +60,9 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan T",
 		Short: "Show what compaction would merge, and what it would cost",
-		Args:  exactly(1),
+		Example: `  shardcat plan logs
+  shardcat plan logs --target-size 256MiB --json`,
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {

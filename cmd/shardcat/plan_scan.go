@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) planScanCommand() *cobra.Command {
-	var f scanFlags
+	f := scanFlags{limit: -1, head: -1}
 	var splitSize string
 	cmd := &cobra.Command{
 		Use:   "plan-scan T",
@@ -37,7 +37,7 @@ func (a *app) planScanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, err := f.options()
+			o, err := f.options(cmd)
 			if err != nil {
 				return err
 			}
@@ -55,11 +55,8 @@ func (a *app) planScanCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true (default: all)")
 	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
-	flags.StringVar(&f.snapshot, "snapshot", "", "the table as of this snapshot id (default: now)")
-	flags.StringVar(&f.asOf, "as-of", "", "the table as it was at this time, RFC 3339 (default: now)")
-	flags.StringVar(&f.ref, "ref", "", "the table at this branch or tag (default: main)")
+	f.at.add(cmd)
 	flags.StringVar(&splitSize, "split-size", "128MiB", "stored bytes of a task, about")
-	cmd.MarkFlagsMutuallyExclusive("snapshot", "as-of", "ref")
 	return cmd
 }
 

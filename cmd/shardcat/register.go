@@ -11,7 +11,9 @@ func (a *app) registerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register T SHARD...",
 		Short: "Adopt existing shards where they lie, without copying them",
-		Args:  atLeast(2),
+		Example: `  shardcat register logs s3://bucket/export/a.amudai.shard
+  shardcat register logs ./a.amudai.shard ./b.amudai.shard --job-id export-7`,
+		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.loadTable(cmd.Context(), args[0])
 			if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -14,10 +13,12 @@ import (
 
 // scanFlags are the flags of scan.
 type scanFlags struct {
-	where, selection, snapshot, asOf, ref, format string
-	limit                                         int64
-	ordered, count, explain                       bool
-	values                                        rowFlags
+	where, selection, orderBy, format string
+	limit, offset, head, sample       int64
+	seed                              uint64
+	ordered, count, explain           bool
+	at                                atFlags
+	values                            rowFlags
 }
 
 func (a *app) scanCommand() *cobra.Command {
@@ -26,9 +27,11 @@ func (a *app) scanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan T | --task FILE",
 		Short: "Print the rows of a table, count them, or explain what a filter leaves to read",
-		Args:  between(0, 1),
+		Example: `  shardcat scan flights --where "origin = 'JFK' AND dep_delay > 60" --order-by "dep_delay desc" --limit 5
+  shardcat scan flights --select carrier,dep_delay --format parquet > delays.parquet`,
+		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(checkCounts(cmd, "limit"), checkTexts(cmd, "where", "select", "snapshot", "as-of", "ref")); err != nil {
+			if err := errors.Join(checkCounts(cmd, "limit", "offset", "sample", "head"), checkTexts(cmd, "where", "select", "order-by")); err != nil {
 				return err
 			}
 			if (len(args) == 1) == (task != "") {
@@ -41,7 +44,7 @@ func (a *app) scanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, err := f.options()
+			o, err := f.options(cmd)
 			if err != nil {
 				return err
 			}
@@ -60,38 +63,44 @@ func (a *app) scanCommand() *cobra.Command {
 	f.values.add(cmd)
 	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true")
 	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted")
-	flags.Int64Var(&f.limit, "limit", -1, "at most this many rows")
-	flags.StringVar(&f.snapshot, "snapshot", "", "the table as of this snapshot id")
-	flags.StringVar(&f.asOf, "as-of", "", "the table as it was at this time, RFC 3339")
-	flags.StringVar(&f.ref, "ref", "", "the table at this branch or tag")
+	flags.Int64Var(&f.limit, "limit", -1, "at most `N` rows (default: all)")
+	flags.Int64Var(&f.offset, "offset", 0, "leave out the first `N` rows")
+	flags.Int64Var(&f.head, "head", -1, "the first `N` rows in the order of their commits (10 if no number is given, as --head=N)")
+	flags.Lookup("head").NoOptDefVal = "10"
+	flags.StringVar(&f.orderBy, "order-by", "", "order by `columns`: a, b.c desc, d nulls first; nulls come last by default. Large results go through temporary files")
+	flags.Int64Var(&f.sample, "sample", 0, "`N` rows drawn at random, each with the same chance (default: all rows)")
+	flags.Uint64Var(&f.seed, "seed", 0, "`number` that makes --sample draw the same rows again (default: random)")
+	f.at.add(cmd)
 	flags.StringVar(&f.format, "format", "", formatUsage)
-	flags.BoolVar(&f.ordered, "ordered", false, "rows in the order in which they were committed")
+	flags.BoolVar(&f.ordered, "ordered", true, "rows in the order in which they were committed; --ordered=false prints them as they are read")
 	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
 	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
 	flags.StringVar(&task, "task", "", "read a task, or all tasks, of plan-scan --json from this file, or from standard input (-)")
-	for _, name := range []string{"where", "select", "limit", "snapshot", "as-of", "ref", "count", "explain"} {
+	for _, name := range []string{"where", "select", "limit", "offset", "head", "order-by", "sample", "snapshot", "as-of", "ref", "count", "explain"} {
 		cmd.MarkFlagsMutuallyExclusive("task", name)
 	}
-	cmd.MarkFlagsMutuallyExclusive("snapshot", "as-of", "ref")
+	cmd.MarkFlagsMutuallyExclusive("limit", "head")
+	cmd.MarkFlagsMutuallyExclusive("order-by", "sample")
 	cmd.MarkFlagsMutuallyExclusive("count", "explain")
 	return cmd
 }
 
 // options turns the flags into options of a scan.
-func (f *scanFlags) options() (catalog.ScanOptions, error) {
-	o := catalog.ScanOptions{Select: splitFields(f.selection), Ordered: f.ordered}
+func (f *scanFlags) options(cmd *cobra.Command) (o catalog.ScanOptions, err error) {
+	if f.head >= 0 {
+		f.limit = f.head
+	}
+	o = catalog.ScanOptions{
+		Select: splitFields(f.selection), Ordered: f.ordered, Offset: f.offset, Sample: f.sample, Seed: f.seed,
+	}
 	if f.limit >= 0 {
 		o.Limit = &f.limit
 	}
-	o.Ref = f.ref
-	var err error
-	if f.snapshot != "" {
-		if o.SnapshotID, err = strconv.ParseInt(f.snapshot, 10, 64); err != nil || o.SnapshotID <= 0 {
-			return o, usagef("%q is no snapshot id", f.snapshot)
-		}
+	if o.At, err = f.at.at(cmd); err != nil {
+		return o, err
 	}
-	if f.asOf != "" {
-		if o.AsOf, err = parseTime(f.asOf); err != nil {
+	if f.orderBy != "" {
+		if o.OrderBy, err = catalog.ParseOrder(f.orderBy); err != nil {
 			return o, err
 		}
 	}
@@ -121,7 +130,7 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	var stats catalog.ScanStats
 	if !f.count && !f.explain {
 		s := &schema.Schema{Fields: p.Fields()}
-		_, err = a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, -1, sink)
+		_, err = a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, f.limit, sink)
 		return err
 	}
 	rows, err := countRows(ctx, p, f, &stats)
@@ -141,7 +150,7 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 // countRows runs a scan for its numbers only. Without a filter the catalog's entries tell how many rows there are,
 // deleted ones left out.
 func countRows(ctx context.Context, p *catalog.Plan, f *scanFlags, stats *catalog.ScanStats) (rows int64, err error) {
-	if f.count && f.where == "" && f.limit < 0 {
+	if f.count && f.where == "" && f.limit < 0 && f.offset == 0 && f.sample == 0 {
 		for _, shard := range p.Shards {
 			rows += shard.Records
 		}

@@ -15,8 +15,10 @@ func (a *app) shardInspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect SHARD",
 		Short: "Describe a shard, or a file of any other format",
-		Long:  "Describe a shard: its schema and properties; with -v the statistics of its fields, with -vv their buffers, with -vvv the encoding of every block.",
-		Args:  exactly(1),
+		Example: `  shardcat shard inspect a.amudai.shard
+  shardcat shard inspect a.amudai.shard -vv --json`,
+		Long: "Describe a shard: its schema and properties; with -v the statistics of its fields, with -vv their buffers, with -vvv the encoding of every block.",
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			url, err := a.mount(cmd.Context(), args[0])
 			if err != nil {

@@ -14,7 +14,9 @@ func (a *app) shardMergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge OUT.amudai.shard IN...",
 		Short: "Make one shard of many by listing their stripes; no data is read or written",
-		Args:  atLeast(2),
+		Example: `  shardcat shard merge all.amudai.shard a.amudai.shard b.amudai.shard
+  shardcat shard merge all.amudai.shard /elsewhere/a.amudai.shard --allow-external`,
+		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			urls, err := a.mountAll(cmd.Context(), args)
 			if err != nil {

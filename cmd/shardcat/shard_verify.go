@@ -14,7 +14,9 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify SHARD",
 		Short: "Read and check every byte that a shard's references reach, or all of a file of any other format",
-		Args:  exactly(1),
+		Example: `  shardcat shard verify a.amudai.shard
+  shardcat shard verify s3://bucket/a.amudai.shard --json`,
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			url, err := a.mount(cmd.Context(), args[0])
 			if err != nil {

@@ -123,8 +123,10 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "write OUT.amudai.shard FILE...",
 		Short: "Write files as one shard",
-		Long:  "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
-		Args:  atLeast(2),
+		Example: `  shardcat shard write a.amudai.shard a.ndjson
+  shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression`,
+		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
+		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := out.options()
 			if err != nil {

@@ -19,8 +19,10 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create T",
 		Short: "Create a table",
-		Long:  "Create a table from a schema (a file, or the text itself) or with the schema of an existing shard or file.",
-		Args:  exactly(1),
+		Example: `  shardcat table create logs --schema "t: DateTime, host: String, message: String" --partition "day(t)"
+  shardcat table create logs --like logs.parquet --property shardcat.compaction.target-size=256MiB`,
+		Long: "Create a table from a schema (a file, or the text itself) or with the schema of an existing shard or file.",
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := catalog.ParseName(args[0])
 			if err != nil {

@@ -14,7 +14,9 @@ func (a *app) tableDescribeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe T",
 		Short: "Describe a table: columns, properties, where it lies, how much it holds",
-		Args:  exactly(1),
+		Example: `  shardcat table describe logs
+  shardcat table describe logs --json`,
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {

@@ -10,7 +10,9 @@ func (a *app) tableDropCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "drop T",
 		Short: "Drop a table; its shards stay in the vault, marked as dropped",
-		Args:  exactly(1),
+		Example: `  shardcat table drop logs
+  shardcat table drop old.logs --json`,
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := catalog.ParseName(args[0])
 			if err != nil {

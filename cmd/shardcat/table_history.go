@@ -13,7 +13,9 @@ func (a *app) tableHistoryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "history T",
 		Short: "Show a table's snapshots, the newest last",
-		Args:  exactly(1),
+		Example: `  shardcat table history logs
+  shardcat table history logs --json`,
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {

@@ -12,7 +12,9 @@ func (a *app) tableListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [NS]",
 		Short: "List the tables of a namespace, or all",
-		Args:  between(0, 1),
+		Example: `  shardcat table list
+  shardcat table list default --json`,
+		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tables, err := a.openCatalog(cmd.Context(), catalog.ReadOnly)
 			if err != nil {

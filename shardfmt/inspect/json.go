@@ -90,6 +90,9 @@ func single(f protoreflect.FieldDescriptor, v protoreflect.Value, n *schema.Node
 	return messageMap(v.Message(), n)
 }
 
+// Value is a value of statistics as rows print values of the field; n may be nil.
+func Value(v *metapb.AnyValue, n *schema.Node) json.RawMessage { return valueJSON(v, n) }
+
 // valueJSON prints a value as rows print it; n, if not nil, is the field it belongs to.
 func valueJSON(v *metapb.AnyValue, n *schema.Node) json.RawMessage {
 	switch k := v.GetKind().(type) {

@@ -1,0 +1,77 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Every object of a table is created on the condition that nothing is there; who writes to a store that overwrites
+// instead may lose what another has written. So the first writer to a table's folder, who makes the record of its
+// owner, tries the store once; the record keeps what was found, and later writers go by it.
+
+// checkConditional reports whether the vault's store creates conditionally. A store that does not is ErrUnsafe, unless
+// the options accept it.
+func (c *Catalog) checkConditional(ctx context.Context) (conditional bool, err error) {
+	if isLocal(c.vault) {
+		return true, nil
+	}
+	conditional, err = c.probeConditional(ctx)
+	if err != nil {
+		return false, fmt.Errorf("trying whether %s creates conditionally: %w", c.vault, err)
+	}
+	return conditional, c.acceptConditional(conditional)
+}
+
+// acceptConditional holds what is known of the store against the options.
+func (c *Catalog) acceptConditional(conditional bool) error {
+	if conditional || c.opts.UnsafeNoConditionalWrites {
+		return nil
+	}
+	return fmt.Errorf("%w: the store of %s does not create conditionally: it overwrites what another writer has written; "+
+		"with one single writer --unsafe-no-conditional-writes goes on", ErrUnsafe, c.vault)
+}
+
+// probeConditional creates an object twice and deletes it.
+func (c *Catalog) probeConditional(ctx context.Context) (bool, error) {
+	url := c.vault + "/_doctor/" + uuid.NewString()
+	if err := c.createOnce(ctx, url, "first"); err != nil {
+		return false, err
+	}
+	err := c.createOnce(ctx, url, "second")
+	conditional := errors.Is(err, blobio.ErrExists) || errors.Is(err, blobio.ErrConflict)
+	if err != nil && !conditional {
+		return false, err
+	}
+	if err := c.client.Delete(context.WithoutCancel(ctx), url, ""); err != nil {
+		c.opts.Log.Warn("an object that tried the store is left", "object", url, "error", err)
+	}
+	return conditional, nil
+}
+
+// createOnce asks the bucket itself: the Client would settle, by reading back, what is to be seen here.
+func (c *Catalog) createOnce(ctx context.Context, url, text string) error {
+	at, err := urlresolve.Parse(url)
+	if err != nil {
+		return err
+	}
+	bucket, err := c.client.Bucket(ctx, url)
+	if err != nil {
+		return err
+	}
+	w, err := bucket.Create(ctx, at.Key(), blobio.CreateOptions{SizeHint: int64(len(text))})
+	if err != nil {
+		return err
+	}
+	if _, err := bytes.NewReader([]byte(text)).WriteTo(w); err != nil {
+		w.Abort()
+		return err
+	}
+	return w.Close()
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// atFlags choose a state of a table; scan, files and stats share them.
+type atFlags struct{ snapshot, asOf, ref string }
+
+func (f *atFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.snapshot, "snapshot", "", "the table as of this snapshot `ID` (default: the newest)")
+	flags.StringVar(&f.asOf, "as-of", "", "the table as it was at this `time`, RFC 3339")
+	flags.StringVar(&f.ref, "ref", "", "the table at this branch or tag `name` (default: main)")
+	cmd.MarkFlagsMutuallyExclusive("snapshot", "as-of", "ref")
+}
+
+// at reads the flags.
+func (f *atFlags) at(cmd *cobra.Command) (at catalog.At, err error) {
+	if err := checkTexts(cmd, "snapshot", "as-of", "ref"); err != nil {
+		return at, err
+	}
+	at.Ref = f.ref
+	if f.snapshot != "" {
+		id, parseErr := strconv.ParseInt(f.snapshot, 10, 64)
+		if parseErr != nil || id <= 0 {
+			return at, usagef("%q is no snapshot id", f.snapshot)
+		}
+		at.SnapshotID = id
+	}
+	if f.asOf != "" {
+		at.AsOf, err = parseTime(f.asOf)
+	}
+	return at, err
+}

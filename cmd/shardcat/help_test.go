@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestEveryHelpHasExamples: two at least, which name flags that are there.
+func TestEveryHelpHasExamples(t *testing.T) {
+	a := newApp(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	root := a.rootCommand()
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, child := range c.Commands() {
+			visit(child)
+		}
+		if c.HasSubCommands() || c.Hidden || c.Name() == "help" || c.HasParent() && c.Parent().Name() == "completion" {
+			return
+		}
+		n := 0
+		for _, line := range strings.Split(c.Example, "\n") {
+			called := strings.Split(line, "shardcat ")[1:]
+			n += min(1, len(called))
+			for _, words := range called {
+				checkExample(t, root, c.CommandPath(), strings.Fields(words))
+			}
+		}
+		if n < 2 {
+			t.Errorf("%s: %d examples", c.CommandPath(), n)
+		}
+	}
+	visit(root)
+}
+
+// checkExample holds one command line of an example to the commands and flags there are.
+func checkExample(t *testing.T, root *cobra.Command, where string, words []string) {
+	t.Helper()
+	named, _, err := root.Find(words)
+	if err != nil {
+		t.Errorf("%s: an example names no command: %v", where, err)
+		return
+	}
+	for _, word := range words {
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if strings.HasPrefix(word, "--") && named.Flag(name) == nil {
+			t.Errorf("%s: an example names --%s, which is no flag", where, name)
+		}
+	}
+}
+
+// TestManPages: a page for each command, the same every time.
+func TestManPages(t *testing.T) {
+	pages := func() string {
+		dir := filepath.Join(t.TempDir(), "man")
+		a := newApp(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+		if err := a.execute(t.Context(), []string{"docs", "--man", dir}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "shardcat-table-create.1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if one := pages(); !strings.Contains(one, "partition") || one != pages() {
+		t.Error("the page of table create lacks its flags, or changes from run to run")
+	}
+}

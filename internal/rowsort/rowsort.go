@@ -1,0 +1,242 @@
+// Package rowsort sorts record batches that may not fit into memory.
+//
+// Batches are gathered until they take up the memory that was granted; then they are sorted and written to a
+// temporary file as one run. At the end the runs are merged:
+//
+//	Add ──> buffer ──sort──> run 1 ┐
+//	               ──sort──> run 2 ├──merge──> sorted batches
+//	               ──sort──> buffer┘
+//
+// More than maxRuns runs are first merged into one, so that a merge holds few batches whatever the input's size. Who
+// wants the first N rows only needs no file as long as N rows fit into memory: the buffer is cut to N whenever it
+// is full.
+//
+// The sort is stable: rows of equal keys keep their order.
+package rowsort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Key is one column to sort by.
+type Key struct {
+	// Path leads from a column of the batches through members of structs.
+	Path []string
+	// Descending turns the order of the values; NullsFirst puts nulls before them, in either order.
+	Descending, NullsFirst bool
+}
+
+// Options of a sort; the zero value is valid.
+type Options struct {
+	// Memory is how many bytes of batches are gathered before they are written to a file, DefaultMemory if 0. Sorting
+	// takes about three times as much for a moment.
+	Memory int64
+	// Dir is where temporary files go, the system's folder for them if empty.
+	Dir string
+	// Limit is the number of rows wanted, all if 0.
+	Limit int64
+}
+
+// DefaultMemory keeps a sort below half a gigabyte.
+const DefaultMemory = 128 << 20
+
+const (
+	// maxRuns is how many runs are merged at a time: with batches of outRows ordinary rows, some dozens of megabytes.
+	maxRuns = 64
+	// outRows is the most rows of a batch that is written to a run or given back.
+	outRows = 4096
+)
+
+// ErrKey: a column that has no order, or is not there.
+var ErrKey = errors.New("rows can't be ordered by it")
+
+// Sorter sorts. Not for concurrent use.
+type Sorter struct {
+	options Options
+	keys    []Key
+	plain   *arrow.Schema // of the batches
+	stored  *arrow.Schema // of the batches as they are kept; see unions.go
+	buffer  []arrow.RecordBatch
+	bytes   int64
+	rows    int64
+	runs    []*run
+	// Spilled counts the runs that were written.
+	Spilled int
+}
+
+// New begins a sort of batches of a schema.
+func New(s *arrow.Schema, keys []Key, o Options) (*Sorter, error) {
+	if o.Memory <= 0 {
+		o.Memory = DefaultMemory
+	}
+	sorter := &Sorter{options: o, keys: keys, plain: s, stored: storedSchema(s)}
+	empty := array.NewRecordBatch(sorter.stored, emptyColumns(sorter.stored), 0)
+	if _, err := newOrder(empty, keys); err != nil { // keys that have no order are refused at once
+		return nil, err
+	}
+	return sorter, nil
+}
+
+// Add takes a batch, which must not change afterwards.
+func (s *Sorter) Add(ctx context.Context, b arrow.RecordBatch) error {
+	if b.NumRows() == 0 {
+		return nil
+	}
+	b = stored(b, s.stored)
+	s.buffer = append(s.buffer, b)
+	s.bytes += sizeOf(b)
+	s.rows += b.NumRows()
+	if s.bytes < s.options.Memory {
+		return nil
+	}
+	if s.options.Limit > 0 && s.rows > s.options.Limit {
+		if err := s.cut(ctx); err != nil || s.bytes < s.options.Memory/2 {
+			return err
+		}
+	}
+	return s.spill(ctx)
+}
+
+// cut keeps the first rows of the buffer only.
+func (s *Sorter) cut(ctx context.Context) error {
+	first, err := s.sorted(ctx)
+	if err != nil {
+		return err
+	}
+	s.buffer = []arrow.RecordBatch{first}
+	s.rows, s.bytes = first.NumRows(), sizeOf(first)
+	return nil
+}
+
+// sorted is the buffer as one sorted batch, without the rows that nobody wants.
+func (s *Sorter) sorted(ctx context.Context) (arrow.RecordBatch, error) {
+	all, err := concatenate(s.stored, s.buffer)
+	if err != nil {
+		return nil, err
+	}
+	o, err := newOrder(all, s.keys)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int64, all.NumRows())
+	for i := range rows {
+		rows[i] = int64(i)
+	}
+	slices.SortStableFunc(rows, func(a, b int64) int { return o.compare(int(a), o, int(b)) })
+	if s.options.Limit > 0 {
+		rows = rows[:min(int64(len(rows)), s.options.Limit)]
+	}
+	return take(ctx, all, rows)
+}
+
+// spill writes the buffer as a run.
+func (s *Sorter) spill(ctx context.Context) error {
+	sorted, err := s.sorted(ctx)
+	if err != nil {
+		return err
+	}
+	s.buffer, s.bytes, s.rows = nil, 0, 0
+	if err := s.write(func(yield func(arrow.RecordBatch, error) bool) { slice(sorted, yield) }); err != nil {
+		return err
+	}
+	if len(s.runs) < maxRuns {
+		return nil
+	}
+	old := s.runs
+	s.runs = nil
+	return errors.Join(s.write(merge(ctx, s.stored, s.keys, old)), closeAll(old))
+}
+
+// write makes a run of sorted batches.
+func (s *Sorter) write(batches iter.Seq2[arrow.RecordBatch, error]) error {
+	r, err := newRun(s.options.Dir, s.stored, batches)
+	if err != nil {
+		return fmt.Errorf("sort: a temporary file: %w", err)
+	}
+	s.runs = append(s.runs, r)
+	s.Spilled++
+	return nil
+}
+
+// Sorted gives the batches in order; nothing may be added any more. It may be called once.
+func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		out := func(b arrow.RecordBatch, err error) bool {
+			if err == nil {
+				b = restored(b, s.plain)
+			}
+			return yield(b, err)
+		}
+		if s.rows == 0 && len(s.runs) == 0 {
+			return
+		}
+		if len(s.runs) == 0 {
+			sorted, err := s.sorted(ctx)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			s.buffer = nil
+			slice(sorted, out)
+			return
+		}
+		if s.rows > 0 {
+			if err := s.spill(ctx); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		left := s.options.Limit
+		for b, err := range merge(ctx, s.stored, s.keys, s.runs) {
+			if err == nil && s.options.Limit > 0 {
+				b = b.NewSlice(0, min(left, b.NumRows()))
+				left -= b.NumRows()
+			}
+			if !out(b, err) || err != nil || s.options.Limit > 0 && left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// Close removes the temporary files.
+func (s *Sorter) Close() error {
+	s.buffer = nil
+	return closeAll(s.runs)
+}
+
+// slice gives a batch in pieces.
+func slice(b arrow.RecordBatch, yield func(arrow.RecordBatch, error) bool) {
+	for from := int64(0); from < b.NumRows(); from += outRows {
+		if !yield(b.NewSlice(from, min(from+outRows, b.NumRows())), nil) {
+			return
+		}
+	}
+}
+
+// sizeOf is the memory of a batch in bytes; what is shared between columns counts once for each.
+func sizeOf(b arrow.RecordBatch) (n int64) {
+	for _, c := range b.Columns() {
+		n += dataSize(c.Data())
+	}
+	return n
+}
+
+func dataSize(d arrow.ArrayData) (n int64) {
+	for _, b := range d.Buffers() {
+		if b != nil {
+			n += int64(b.Len())
+		}
+	}
+	for _, child := range d.Children() {
+		n += dataSize(child)
+	}
+	return n
+}

@@ -1,0 +1,179 @@
+package rowsort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// everyShape has a key, the number of the row, and a column of each way in which types nest.
+func everyShape(t testing.TB) *arrow.Schema {
+	t.Helper()
+	s, err := schema.Parse(`k: Int64, n: Int64, s: String, u: Union<Int64, String>, l: List<Union<Int64, String>>, ` +
+		`st: Struct<a: Int64, u: Union<Int64, String>>, m: Map<String, Int64>, t: DateTime`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arrowtype.Schema(s)
+}
+
+// batchOf makes rows with numbers from first on; every fifth key is null.
+func batchOf(t testing.TB, s *arrow.Schema, first, rows int, random *rand.Rand) arrow.RecordBatch {
+	t.Helper()
+	var lines strings.Builder
+	for i := range rows {
+		n, key := first+i, fmt.Sprint(random.IntN(50))
+		if random.IntN(5) == 0 {
+			key = "null"
+		}
+		choice, value := i%2, fmt.Sprint(n)
+		if choice == 1 {
+			value = fmt.Sprintf("%q", value)
+		}
+		u := fmt.Sprintf("[%d,%s]", choice, value)
+		fmt.Fprintf(&lines, `{"k":%s,"n":%d,"s":"s%d","u":%s,"l":[%s,%s],"st":{"a":%d,"u":%s},"m":[{"key":"x","value":%d}],"t":%d}`+"\n",
+			key, n, n, u, u, u, n, u, n, n)
+	}
+	r := array.NewJSONReader(strings.NewReader(lines.String()), s, array.WithChunk(rows))
+	defer r.Release()
+	if !r.Next() {
+		t.Fatal(r.Err())
+	}
+	b := r.RecordBatch()
+	b.Retain()
+	return b
+}
+
+// rowTexts gives each row as JSON.
+func rowTexts(t testing.TB, b arrow.RecordBatch) []string {
+	t.Helper()
+	out := make([]string, b.NumRows())
+	for i := range out {
+		for _, c := range b.Columns() {
+			if e, ok := c.(array.ExtensionArray); ok {
+				c = e.Storage()
+			}
+			out[i] += "|" + c.ValueStr(i)
+		}
+	}
+	return out
+}
+
+func TestSortSpillsAndKeepsEveryRow(t *testing.T) {
+	ctx, s := context.Background(), everyShape(t)
+	for name, o := range map[string]Options{
+		"in memory": {}, "spilled": {Memory: 20_000}, "many runs": {Memory: 1}, "first rows": {Memory: 20_000, Limit: 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			o.Dir = t.TempDir()
+			sorter, err := New(s, []Key{{Path: []string{"k"}, Descending: true}}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			keys := map[string]int64{}
+			for i := range 100 {
+				b := batchOf(t, s, i*20, 20, random)
+				for r, text := range rowTexts(t, b) {
+					want = append(want, text)
+					keys[text] = -1
+					if k := b.Column(0).(*array.Int64); k.IsValid(r) {
+						keys[text] = k.Value(r)
+					}
+				}
+				if err := sorter.Add(ctx, b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Descending, nulls last, and rows of one key as they came.
+			slices.SortStableFunc(want, func(a, b string) int { return int(keys[b] - keys[a]) })
+			if o.Limit > 0 {
+				want = want[:o.Limit]
+			}
+			var got []string
+			for b, err := range sorter.Sorted(ctx) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !b.Schema().Equal(s) {
+					t.Fatalf("schema %s", b.Schema())
+				}
+				got = append(got, rowTexts(t, b)...)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%d rows, want %d; first %.200v, want %.200v", len(got), len(want), got[:1], want[:1])
+			}
+			if (o.Memory != 0 && o.Limit == 0) != (sorter.Spilled > 0) {
+				t.Errorf("%d runs were spilled", sorter.Spilled)
+			}
+			if err := sorter.Close(); err != nil {
+				t.Error(err)
+			}
+			if left, _ := os.ReadDir(o.Dir); len(left) > 0 {
+				t.Errorf("files left: %v", left)
+			}
+		})
+	}
+}
+
+func TestOrderOfValues(t *testing.T) {
+	s, err := schema.Parse("f: Float64, st: Struct<b: Boolean>, d: Dynamic, l: List<Int64>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"d", "l", "st", "x", "f.x", "st.x"} {
+		if _, err := New(arrowtype.Schema(s), []Key{{Path: strings.Split(path, ".")}}, Options{}); !errors.Is(err, ErrKey) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	b := array.NewFloat64Builder(memory.DefaultAllocator)
+	nan := math.NaN()
+	if compareFloats(nan, 2) <= 0 || compareFloats(2, nan) >= 0 || compareFloats(nan, nan) != 0 {
+		t.Error("NaN does not come last")
+	}
+	b.AppendValues([]float64{3, 1, 2}, []bool{true, true, false})
+	a := b.NewFloat64Array()
+	batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "f", Type: arrow.PrimitiveTypes.Float64, Nullable: true}}, nil), []arrow.Array{a}, 3)
+	for _, tc := range []struct {
+		key  Key
+		want string
+	}{
+		{Key{}, "1 3 (null)"}, {Key{Descending: true}, "3 1 (null)"},
+		{Key{NullsFirst: true}, "(null) 1 3"}, {Key{Descending: true, NullsFirst: true}, "(null) 3 1"},
+	} {
+		tc.key.Path = []string{"f"}
+		sorter, err := New(batch.Schema(), []Key{tc.key}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sorter.Add(context.Background(), batch); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for out, err := range sorter.Sorted(context.Background()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range int(out.NumRows()) {
+				got = append(got, out.Column(0).ValueStr(i))
+			}
+		}
+		if text := strings.Join(got, " "); text != tc.want {
+			t.Errorf("%+v: %s", tc.key, text)
+		}
+	}
+}
