@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go"
+	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
@@ -172,9 +173,12 @@ func singleValue(v any) []byte {
 		return v
 	case [16]byte:
 		return v[:]
+	case uuid.UUID:
+		return v[:]
 	case iceberg.Decimal:
-		b, err := iceberg.DecimalLiteral(v).MarshalBinary()
-		if err == nil {
+		return singleValue(iceberg.DecimalLiteral(v))
+	case iceberg.DecimalLiteral: // as iceberg-go reads it from a manifest
+		if b, err := v.MarshalBinary(); err == nil {
 			return b
 		}
 	}

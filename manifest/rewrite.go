@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,40 +136,34 @@ func (s *stager) writeManifest(specID int, fill func(*iceberg.ManifestWriter) er
 		return fmt.Errorf("manifest: the table has no partition spec %d", specID)
 	}
 	path := s.locations.NewMetadataLocation(fmt.Sprintf("%s-m%d.avro", s.writeID, len(s.files)))
-	var w *iceberg.ManifestWriter
-	counter := &countingWriter{}
-	err := s.write(path, func(out io.FileWriter) (err error) {
-		counter.w = out
-		w, err = iceberg.NewManifestWriter(FormatVersion, counter, *spec, s.Metadata.CurrentSchema(),
-			s.snapshot.SnapshotID)
-		if err != nil {
-			return err
-		}
-		if err := fill(w); err != nil {
-			return err
-		}
-		return w.Close()
+	var file bytes.Buffer
+	w, err := iceberg.NewManifestWriter(FormatVersion, &file, *spec, s.Metadata.CurrentSchema(), s.snapshot.SnapshotID)
+	if err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	if err := fill(w); err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	raw, err := withDecimalScale(file.Bytes())
+	if err != nil {
+		return err
+	}
+	err = s.write(path, func(out io.FileWriter) error {
+		_, err := out.Write(raw)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	m, err := w.ToManifestFile(path, counter.n)
+	m, err := w.ToManifestFile(path, int64(len(raw)))
 	if err != nil {
 		return fmt.Errorf("manifest: %s: %w", path, err)
 	}
-	s.manifests = append(s.manifests, m)
+	s.manifests = append(s.manifests, mendSummaries(m))
 	return nil
-}
-
-type countingWriter struct {
-	w io.FileWriter
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // addEntries writes the added entries, one manifest per partition spec.
