@@ -38,6 +38,9 @@ func parseAdopted(text string) ([]string, error) {
 
 // Allowed is where the table's shards and what they refer to may lie: its vault folder and the adopted ones.
 func (t *Table) Allowed() ([]urlresolve.Prefix, error) {
+	if err := t.checkVault(); err != nil {
+		return nil, err
+	}
 	folders, err := t.Adopted()
 	if err != nil {
 		return nil, err

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"maps"
 	"slices"
-	"time"
 
-	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
@@ -32,12 +30,6 @@ type change struct {
 	// validate looks at each base before the change is staged on it.
 	validate func(t *Table) error
 }
-
-// Pauses between attempts double from the first to the second, with full jitter.
-const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = time.Second
-)
 
 // commit commits a job's change and closes the job. The table is at the new state when it returns nil.
 func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
@@ -64,19 +56,19 @@ func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
 func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 	t := j.table
 	for n := 1; ; n++ {
-		if s := t.findJob("", c.JobID); s != nil {
+		if s := t.findJob(j.branch, c.JobID); s != nil {
 			return &Committed{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
 		}
 		if err := j.checkAbandoned(ctx); err != nil {
 			return nil, err
 		}
-		staged, err := t.stage(c)
+		staged, err := t.stage(j.branch, c)
 		if err != nil {
 			t.discard(ctx, staged)
 			return nil, err
 		}
 		j.committing = true
-		found, rejected, err := t.try(ctx, staged, c)
+		found, rejected, err := t.try(ctx, staged, j.branch, c.JobID)
 		switch {
 		case err != nil:
 			return nil, err
@@ -86,49 +78,46 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 		case n >= t.cat.opts.CommitAttempts:
 			return nil, fmt.Errorf("%w: %d attempts were rejected, the last with: %w", ErrConflict, n, rejected)
 		}
-		if err := pause(ctx, n); err != nil {
+		if err := wait(ctx, rejectedPause(n)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func pause(ctx context.Context, n int) error {
-	limit := min(lastPause, firstPause<<min(n-1, 16))
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(rand.N(limit)):
-		return nil
-	}
-}
-
-// stage writes the change's manifests on top of the table's head.
-func (t *Table) stage(c change) (*manifest.Staged, error) {
+// stage writes the change's manifests on top of the branch's head.
+func (t *Table) stage(branch string, c change) (*manifest.Staged, error) {
 	if c.validate != nil {
 		if err := c.validate(t); err != nil {
 			return &manifest.Staged{}, err
 		}
 	}
-	staged, err := manifest.Stage(manifest.Base{Metadata: t.ice.Metadata(), FS: t.fs, Now: t.cat.opts.Now()}, c.Change)
+	staged, err := manifest.Stage(manifest.Base{
+		Metadata: t.ice.Metadata(), Branch: branch, FS: t.fs, Now: t.cat.opts.Now(),
+	}, c.Change)
 	if errors.Is(err, manifest.ErrInputGone) {
 		return staged, fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	if errors.Is(err, manifest.ErrDuplicate) {
 		return staged, fmt.Errorf("%w: %w", ErrExists, err)
 	}
-	if c.properties != nil && err == nil {
-		if set := c.properties(t.ice.Properties()); len(set) > 0 {
-			staged.Updates = append(staged.Updates, table.NewSetPropertiesUpdate(iceberg.Properties(set)))
-		}
+	if err != nil {
+		return staged, err
 	}
-	return staged, err
+	set := t.missingSettings()
+	if c.properties != nil {
+		maps.Copy(set, c.properties(t.ice.Properties()))
+	}
+	if len(set) > 0 {
+		staged.Updates = append(staged.Updates, table.NewSetPropertiesUpdate(set))
+	}
+	return staged, nil
 }
 
 // try sends one staged change until it is known what became of it: committed (found is the job's snapshot),
 // rejected (and why; the table is at its new state then), or neither (err).
-func (t *Table) try(ctx context.Context, staged *manifest.Staged, c change) (found *table.Snapshot, rejected, err error) {
+func (t *Table) try(ctx context.Context, staged *manifest.Staged, branch, jobID string) (found *table.Snapshot, rejected, err error) {
 	if t.creation != nil {
-		return t.tryCreate(ctx, staged, c)
+		return t.tryCreate(ctx, staged, jobID)
 	}
 	for send := 1; ; send++ {
 		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), staged.Requirements, staged.Updates)
@@ -136,19 +125,19 @@ func (t *Table) try(ctx context.Context, staged *manifest.Staged, c change) (fou
 		if err := t.reload(ctx, sendErr); err != nil {
 			return nil, nil, err
 		}
-		found := t.findJob("", c.JobID)
+		found := t.findJob(branch, jobID)
 		switch {
 		case found != nil:
 			return found, nil, nil
 		case sendErr == nil:
 			return nil, nil, fmt.Errorf("%w: the catalog reported success, but the snapshot is not there", ErrUnknownOutcome)
-		case authoritative(sendErr) || t.outdated(staged):
+		case authoritative(sendErr) || t.outdated(staged.Requirements):
 			t.discardRejected(ctx, staged, sendErr)
 			return nil, sendErr, nil
 		case send >= maxSends:
 			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, sendErr)
 		}
-		if err := pause(ctx, send); err != nil {
+		if err := wait(ctx, unknownPause(send)); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
 		}
 	}
@@ -165,8 +154,8 @@ func authoritative(err error) bool {
 
 // outdated tells whether the table has moved on so that a staged change can't be committed any more, not even by
 // a request that is still under way.
-func (t *Table) outdated(staged *manifest.Staged) bool {
-	return slices.ContainsFunc(staged.Requirements, func(r table.Requirement) bool {
+func (t *Table) outdated(requirements []table.Requirement) bool {
+	return slices.ContainsFunc(requirements, func(r table.Requirement) bool {
 		return r.Validate(t.ice.Metadata()) != nil
 	})
 }
@@ -181,7 +170,7 @@ func (t *Table) reload(ctx context.Context, sendErr error) error {
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
 			return err // dropped, or another table: nothing of ours can be part of it
 		}
-		if pause(ctx, n) != nil {
+		if wait(ctx, unknownPause(n)) != nil {
 			break
 		}
 	}

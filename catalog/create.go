@@ -32,25 +32,6 @@ type CreateOptions struct {
 	CreateNamespace bool
 }
 
-// comment tells people at other engines what they look at.
-const comment = "A table of Amudai shards. Iceberg engines read its metadata only; read rows with shardcat " +
-	"(shardcat scan NAME). Do not write, rewrite or clean up with other engines."
-
-// settings every table of shards has: other engines' clean-up must not touch it, other engines' writers fail
-// early, metadata are readable as text, and manifests keep their bounds.
-func settings() map[string]string {
-	return map[string]string{
-		"format-version":                   fmt.Sprint(manifest.FormatVersion),
-		"gc.enabled":                       "false",
-		"write.format.default":             manifest.Format,
-		"write.metadata.compression-codec": "none",
-		"comment":                          comment,
-	}
-}
-
-// protectedSettings can't be asked for otherwise.
-var protectedSettings = []string{"format-version", "gc.enabled", "write.format.default", "write.metadata.compression-codec"}
-
 // Create makes an empty table and its vault folder. A table of that name is ErrExists.
 func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Table, error) {
 	if err := errors.Join(name.check(), o.ofArrow()); err != nil {
@@ -64,7 +45,7 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 	if err != nil {
 		return nil, err
 	}
-	properties, err := tableProperties(o.Properties, notes)
+	properties, err := c.tableProperties(o.Properties, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +91,7 @@ func (c *Catalog) settleCreate(ctx context.Context, name Name, location string, 
 		case err == nil, errors.Is(err, icecatalog.ErrNoSuchTable), errors.Is(why, icecatalog.ErrTableAlreadyExists):
 			return nil, why
 		}
-		if pause(ctx, n) != nil {
+		if wait(ctx, unknownPause(n)) != nil {
 			break
 		}
 	}
@@ -127,8 +108,8 @@ func (t *Table) claimNew(ctx context.Context) error {
 	return nil
 }
 
-func tableProperties(asked map[string]string, notes manifest.TypeNotes) (iceberg.Properties, error) {
-	properties := iceberg.Properties(settings())
+func (c *Catalog) tableProperties(asked map[string]string, notes manifest.TypeNotes) (iceberg.Properties, error) {
+	properties := iceberg.Properties(c.settings())
 	for _, key := range protectedSettings {
 		if v, ok := asked[key]; ok && v != properties[key] {
 			return nil, fmt.Errorf("%w: property %s must be %q on a table of shards", ErrInvalid, key, properties[key])

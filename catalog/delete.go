@@ -131,7 +131,7 @@ func (r *removal) run(ctx context.Context) (*Deleted, error) {
 		if err == nil || !errors.Is(err, manifest.ErrInputGone) || n == maxSearches {
 			return out, err
 		}
-		if err := pause(ctx, n); err != nil {
+		if err := wait(ctx, rejectedPause(n)); err != nil {
 			return nil, err
 		}
 		if err := t.Refresh(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // At selects a state of a table. The zero value is the head of main; at most one member may be set.
@@ -138,6 +139,10 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, read entryRead
 		for _, m := range manifests {
 			if err := ctx.Err(); err != nil {
 				yield(nil, err)
+				return
+			}
+			if m.ManifestContent() != iceberg.ManifestContentData && m.AddedDataFiles()+m.ExistingDataFiles() > 0 {
+				yield(nil, corrupt.Locate(corrupt.Unsupported(-1, "delete files of another engine: the rows that they delete can't be left out"), m.FilePath(), 0))
 				return
 			}
 			if skip != nil && skip(m) {

@@ -40,7 +40,7 @@ func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
 		if n >= t.cat.opts.CommitAttempts {
 			return fmt.Errorf("%w: table %s: columns could not be added: %w", ErrConflict, t.name, sendErr)
 		}
-		if err := pause(ctx, n); err != nil {
+		if err := wait(ctx, rejectedPause(n)); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (c *Catalog) plannedTable(ctx context.Context, name Name, o CreateOptions) 
 	if err != nil {
 		return nil, err
 	}
-	properties, err := tableProperties(o.Properties, notes)
+	properties, err := c.tableProperties(o.Properties, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (l *lostCreation) Error() string { return "another writer created the table
 func (l *lostCreation) Is(target error) bool { return target == ErrConflict }
 
 // tryCreate is try for the commit that makes the table; staged may be nil for a table without rows.
-func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, c change) (found *table.Snapshot, rejected, err error) {
+func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID string) (found *table.Snapshot, rejected, err error) {
 	updates := t.creation.updates
 	if staged != nil {
 		if isREST(t.cat.opts.URI) {
@@ -158,7 +158,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, c change
 			if err := t.set(ctx, there); err != nil {
 				return nil, nil, err
 			}
-			return t.findJob("", c.JobID), nil, nil
+			return t.findJob("", jobID), nil, nil
 		case there != nil:
 			winner := &Table{cat: t.cat, name: t.name}
 			return nil, nil, errors.Join(&lostCreation{winner}, winner.set(ctx, there))
@@ -167,7 +167,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, c change
 		case sendErr == nil || send >= maxSends:
 			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, sendErr)
 		}
-		if err := pause(ctx, send); err != nil {
+		if err := wait(ctx, unknownPause(send)); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
 		}
 	}
@@ -185,7 +185,7 @@ func (t *Table) lookForCreation(ctx context.Context, sendErr error) (*table.Tabl
 		case errors.Is(err, icecatalog.ErrNoSuchTable), errors.Is(err, icecatalog.ErrNoSuchNamespace):
 			return nil, nil
 		}
-		if pause(ctx, n) != nil {
+		if wait(ctx, unknownPause(n)) != nil {
 			break
 		}
 	}
@@ -194,7 +194,7 @@ func (t *Table) lookForCreation(ctx context.Context, sendErr error) (*table.Tabl
 
 // createEmpty makes the table without a snapshot: its source had columns, but no rows.
 func (j *Job) createEmpty(ctx context.Context) error {
-	_, _, err := j.table.tryCreate(ctx, nil, change{})
+	_, _, err := j.table.tryCreate(ctx, nil, "")
 	j.committing = errors.Is(err, ErrUnknownOutcome)
 	return err
 }

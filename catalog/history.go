@@ -104,12 +104,14 @@ func (t *Table) Describe() Description {
 		Vault: t.VaultFolder(), FormatVersion: meta.Version(), Properties: t.Properties(), SnapshotID: t.head(""),
 		Snapshots: len(meta.Snapshots()),
 	}
-	for i, f := range t.schema.Iceberg.Fields() {
-		n := t.schema.Shard.Fields[i]
-		d.Columns = append(d.Columns, ColumnInfo{
-			FieldID: f.ID, Name: f.Name, Type: manifest.TypeName(n), Iceberg: f.Type.String(), Nullable: !f.Required,
-			Doc: f.Doc,
-		})
+	for _, f := range t.schema.Iceberg.Fields() {
+		c := ColumnInfo{
+			FieldID: f.ID, Name: f.Name, Type: "unsupported", Iceberg: f.Type.String(), Nullable: !f.Required, Doc: f.Doc,
+		}
+		if n := t.schema.Node(f.ID); n != nil {
+			c.Type = manifest.TypeName(n)
+		}
+		d.Columns = append(d.Columns, c)
 	}
 	spec := meta.PartitionSpec()
 	for _, f := range spec.Fields() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +18,7 @@ const (
 	JobAppend   = "append"
 	JobRegister = "register"
 	JobCompact  = "compact"
+	JobPick     = "cherry-pick"
 )
 
 // Outcomes of jobs.
@@ -38,7 +41,9 @@ type JobRecord struct {
 	// Outputs are objects, and with a trailing "*" all objects with a prefix, that the job writes or adopts.
 	Outputs []string `json:"outputs"`
 	// Base is the snapshot the job began on, 0 for none.
-	Base    int64     `json:"base_snapshot,omitempty"`
+	Base int64 `json:"base_snapshot,omitempty"`
+	// Ref is the branch that the job writes to, main if empty.
+	Ref     string    `json:"ref,omitempty"`
 	Started time.Time `json:"started"`
 }
 
@@ -49,6 +54,7 @@ type JobEnd struct {
 	Attempt  string    `json:"attempt"`
 	Outcome  string    `json:"outcome"`
 	Snapshot int64     `json:"snapshot,omitempty"`
+	Ref      string    `json:"ref,omitempty"`
 	Closed   time.Time `json:"closed"`
 }
 
@@ -58,6 +64,8 @@ type Job struct {
 	record JobRecord
 	// name of the record, without the suffix.
 	name string
+	// branch that the job commits to, "" for main.
+	branch string
 	// committing: from here on the outcome may be unknown, and nothing the job wrote may be deleted.
 	committing bool
 }
@@ -69,24 +77,39 @@ const maxJobID = 128
 // is delivered again; a random one is made if it is empty. If the job was committed before, the result is nil
 // and that commit. outputs may name objects by prefix, see JobRecord.
 func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *Committed, error) {
-	if id == "" {
+	return t.beginJobOn(ctx, "", kind, id, inputs, outputs)
+}
+
+// beginJobOn is BeginJob for a change of a branch, "" for main.
+func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *Committed, error) {
+	named := id != ""
+	if !named {
 		id = uuid.NewString()
 	}
 	if !validPart(id) || len(id) > maxJobID {
 		return nil, nil, fmt.Errorf("%w: job id %q: up to %d letters, digits, '_' and '-'", ErrInvalid, id, maxJobID)
 	}
+	if err := t.checkWritable(); err != nil {
+		return nil, nil, err
+	}
+	branch, err := t.writableBranch(branch)
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := t.claimVault(ctx); err != nil {
 		return nil, nil, err
 	}
-	if done, err := t.alreadyCommitted(ctx, id); done != nil || err != nil {
-		return nil, done, err
+	if named {
+		if done, err := t.alreadyCommitted(ctx, branch, id); done != nil || err != nil {
+			return nil, done, err
+		}
 	}
 	attempt := uuid.NewString()
-	j := &Job{table: t, name: id, record: JobRecord{
+	j := &Job{table: t, name: id, branch: branch, record: JobRecord{
 		Version: recordVersion, ID: id, Attempt: attempt, Kind: kind, Inputs: inputs, Outputs: outputs(attempt),
-		Base: t.head(""), Started: t.cat.opts.Now().UTC(),
+		Base: t.head(branch), Ref: branch, Started: t.cat.opts.Now().UTC(),
 	}}
-	err := t.cat.putRecord(ctx, j.at(".json"), j.record)
+	err = t.cat.putRecord(ctx, j.at(".json"), j.record)
 	if errors.Is(err, blobio.ErrExists) { // an earlier run of this job, ended or not
 		j.name = id + "." + attempt
 		err = t.cat.putRecord(ctx, j.at(".json"), j.record)
@@ -105,30 +128,62 @@ func (j *Job) ID() string { return j.record.ID }
 // Attempt: see ID.
 func (j *Job) Attempt() string { return j.record.Attempt }
 
-// alreadyCommitted looks for a commit of the job in the table's history and, where that was expired, in the
-// record of the job's end.
-func (t *Table) alreadyCommitted(ctx context.Context, id string) (*Committed, error) {
-	if s := t.findJob("", id); s != nil {
+// alreadyCommitted looks for a commit of the job in the branch's history and, where that was expired, in the
+// records of the job's ends. A commit that was rolled back counts as none: its rows are gone.
+func (t *Table) alreadyCommitted(ctx context.Context, branch, id string) (*Committed, error) {
+	if s := t.findJob(branch, id); s != nil {
 		return &Committed{SnapshotID: s.SnapshotID, Before: true}, nil
 	}
-	var end JobEnd
-	err := t.cat.readRecord(ctx, t.VaultFolder()+"_jobs/"+id+".closed.json", &end)
-	switch {
-	case errors.Is(err, blobio.ErrNotFound):
-		return nil, nil
-	case err != nil:
+	ends, err := t.jobEnds(ctx, id)
+	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
-	case end.Outcome == OutcomeCommitted:
-		return &Committed{SnapshotID: end.Snapshot, Before: true}, nil
+	}
+	for _, end := range ends {
+		if end.Outcome != OutcomeCommitted || end.Ref != branch || t.ice.Metadata().SnapshotByID(end.Snapshot) != nil {
+			continue // a snapshot that is there, but not in the history, was rolled back
+		}
+		undone, err := t.undone()
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(undone, end.Snapshot) {
+			return &Committed{SnapshotID: end.Snapshot, Before: true}, nil
+		}
 	}
 	return nil, nil
+}
+
+// jobEnds reads how the runs of a job ended. The first run's record has the job's name; only if that is taken are
+// there others to be listed.
+func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
+	folder := t.VaultFolder() + "_jobs/"
+	if _, err := t.cat.client.Stat(ctx, folder+id+".json"); errors.Is(err, blobio.ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var ends []JobEnd
+	for info, err := range t.cat.client.List(ctx, folder+id+".") {
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasSuffix(info.URL, ".closed.json") {
+			continue
+		}
+		var end JobEnd
+		if err := t.cat.readRecord(ctx, info.URL, &end); err != nil {
+			return nil, err
+		}
+		ends = append(ends, end)
+	}
+	return ends, nil
 }
 
 // end closes the job. A job whose outcome is unknown stays open.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 	err := j.table.cat.putRecord(ctx, j.at(".closed.json"), JobEnd{
 		Version: recordVersion, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
-		Closed: j.table.cat.opts.Now().UTC(),
+		Ref: j.branch, Closed: j.table.cat.opts.Now().UTC(),
 	})
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.record.ID, err)

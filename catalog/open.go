@@ -69,6 +69,7 @@ const DefaultCommitAttempts = 25
 // Catalog is an open Iceberg catalog with its warehouse and vault. Safe for concurrent use.
 type Catalog struct {
 	ice       icecatalog.Catalog
+	registrar registrar
 	identity  string
 	warehouse string
 	vault     string
@@ -96,6 +97,11 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 func prepare(ctx context.Context, o Options) (*Catalog, error) {
 	named := o.URI != ""
 	o.fill()
+	if !named && strings.Contains(o.Warehouse, "://") && !isLocal(o.Warehouse) {
+		at, _, _ := strings.Cut(o.Warehouse, "?")
+		return nil, fmt.Errorf("%w: the warehouse %s is remote, but the catalog is a local file by default; name one with --catalog",
+			ErrUnsafe, at)
+	}
 	c := &Catalog{client: o.Client, metadata: o.Metadata, opts: o}
 	if c.client == nil {
 		c.client = blobio.NewClient()
@@ -107,10 +113,6 @@ func prepare(ctx context.Context, o Options) (*Catalog, error) {
 	}
 	if err := c.mount(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
-	}
-	if !named && !isLocal(c.warehouse) {
-		return nil, errors.Join(fmt.Errorf("%w: the warehouse %s is remote, but the catalog is a local file by default; name one with --catalog",
-			ErrUnsafe, c.warehouse), c.Close())
 	}
 	return c, nil
 }
@@ -196,6 +198,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 		return err
 	}
 	c.closers = append(c.closers, closeIce)
+	c.registrar, _ = ice.(registrar)
 	store := &metadataStore{client: c.metadata, cache: newFileCache(cacheBytes)}
 	c.fs = store.fs
 	if tables, ok := ice.(*sqlTables); ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -135,7 +136,7 @@ func (t *Table) schemaByID(id int) (*manifest.TableSchema, error) {
 			if err != nil {
 				return nil, err
 			}
-			return manifest.NewTableSchema(sc, notes)
+			return manifest.NewTableSchema(sc, notes), nil
 		}
 	}
 	return nil, fmt.Errorf("table %s: schema %d: %w", t.name, id, ErrNotFound)
@@ -176,6 +177,15 @@ func (p *Plan) bind() error {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		p.columns = append(p.columns, n)
+	}
+	return nil
+}
+
+// checkColumns refuses to read columns of types that shards don't have.
+func (p *Plan) checkColumns() error {
+	if u := p.schema.Unsupported; len(u) > 0 && p.options.Select == nil {
+		return corrupt.Locate(corrupt.Unsupported(-1, "column %q has Iceberg type %s; select others", u[0].Name, u[0].Type),
+			p.table.MetadataLocation(), 0)
 	}
 	return nil
 }

@@ -94,6 +94,10 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 		if stats == nil {
 			stats = &ScanStats{}
 		}
+		if err := p.checkColumns(); err != nil {
+			yield(nil, err)
+			return
+		}
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
 			budget: shardfmt.NewBudget(p.options.MaxMemory)}

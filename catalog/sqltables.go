@@ -189,7 +189,7 @@ func (c *sqlTables) move(ctx context.Context, ident table.Identifier, from, to s
 		return fmt.Errorf("committing to table %s: %w", join(ident), err)
 	}
 	if moved == 0 {
-		return fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident))
+		return errors.Join(fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident)), c.forget(ctx, to))
 	}
 	return nil
 }
@@ -200,6 +200,15 @@ func (c *sqlTables) insert(ctx context.Context, ident table.Identifier, metadata
 	if err != nil {
 		return err
 	}
+	added, err := c.add(ctx, ident, at)
+	if err != nil || added {
+		return err
+	}
+	return errors.Join(c.refused(ctx, ident), c.forget(ctx, at))
+}
+
+// add puts a metadata file into the catalog; false says that its name is taken or its namespace not there.
+func (c *sqlTables) add(ctx context.Context, ident table.Identifier, at string) (bool, error) {
 	column, value := ", iceberg_type", ", 'TABLE'"
 	if c.untyped {
 		column, value = "", ""
@@ -210,16 +219,9 @@ func (c *sqlTables) insert(ctx context.Context, ident table.Identifier, metadata
 		" OR EXISTS (SELECT 1 FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2) ON CONFLICT DO NOTHING",
 		append(rowOf(ident), at)...)
 	if err != nil {
-		return fmt.Errorf("adding table %s: %w", join(ident), err)
+		return false, fmt.Errorf("adding table %s: %w", join(ident), err)
 	}
-	if added > 0 {
-		return nil
-	}
-	err = c.refused(ctx, ident)
-	if fs, fsErr := c.fs(context.WithoutCancel(ctx)); fsErr == nil {
-		err = errors.Join(err, fs.Remove(at)) // nothing refers to it
-	}
-	return err
+	return added > 0, nil
 }
 
 // refused tells why a table was not added.
@@ -240,11 +242,6 @@ func (c *sqlTables) exec(ctx context.Context, query string, args ...any) (int64,
 		return 0, err
 	}
 	return done.RowsAffected()
-}
-
-// RenameTable is not built.
-func (c *sqlTables) RenameTable(context.Context, table.Identifier, table.Identifier) (*table.Table, error) {
-	return nil, fmt.Errorf("%w: tables of an SQL catalog can't be renamed", ErrInvalid)
 }
 
 // write writes metadata as the table's file of the given version and returns its location.

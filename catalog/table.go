@@ -50,11 +50,7 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
-	ts, err := manifest.NewTableSchema(ice.Schema(), notes)
-	if err != nil {
-		return fmt.Errorf("table %s: %w", t.name, err)
-	}
-	t.ice, t.fs, t.schema = ice, writable, ts
+	t.ice, t.fs, t.schema = ice, writable, manifest.NewTableSchema(ice.Schema(), notes)
 	return nil
 }
 

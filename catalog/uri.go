@@ -44,11 +44,18 @@ func isREST(uri string) bool {
 	return strings.HasPrefix(uri, "rest+http://") || strings.HasPrefix(uri, "rest+https://")
 }
 
-// redactURI takes credentials and options out of a catalog URI.
+// redactURI takes credentials and options out of a catalog URI. Of one that is not understood only the scheme is
+// left: a mistyped URI may have its password anywhere.
 func redactURI(uri string) string {
+	scheme, rest, ok := strings.Cut(uri, ":")
 	u, err := url.Parse(uri)
-	if err != nil {
-		scheme, _, _ := strings.Cut(uri, ":")
+	switch {
+	case !ok:
+		return "…"
+	case scheme == "sqlite":
+		path, _, _ := strings.Cut(rest, "?")
+		return "sqlite:" + path
+	case err != nil || u.Host == "" || strings.Contains(u.Host+u.Path, "@"):
 		return scheme + ":…"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
@@ -59,6 +66,25 @@ func redactURI(uri string) string {
 // secretSetting is a secret in a list of settings, as in "postgres:user=u password=p".
 var secretSetting = regexp.MustCompile(`(?i)([a-z_]*(?:pass|pwd|secret|token|key|credential)[a-z_]*)(?:=|%3d)('[^']*'?|"[^"]*"?|[^ ]*)`)
 
+// canonicalIdentity is an identity in the one form in which owners are compared: rest+http://h, rest+http://h:80 and
+// rest+http://H/ are one catalog.
+func canonicalIdentity(identity string) string {
+	u, err := url.Parse(identity)
+	if err != nil || u.Host == "" {
+		return identity
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if u.Scheme == "postgresql" {
+		u.Scheme = "postgres"
+	}
+	standard := map[string]string{"rest+http": "80", "rest+https": "443", "postgres": "5432"}[u.Scheme]
+	if u.Port() == standard {
+		u.Host = strings.TrimSuffix(u.Host, ":"+standard)
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	return u.String()
+}
+
 // sqliteOptions: readers do not block the writer (WAL), writers wait for one another up to 30 s, and a
 // transaction that will write takes its lock when it begins, so that it can wait instead of failing later.
 // synchronous=FULL makes a commit survive a power cut under WAL.
@@ -66,7 +92,7 @@ const sqliteOptions = "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_p
 
 func openSQLite(ctx context.Context, path string, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	if strings.ContainsAny(path, "?#") || path == "" {
-		return nil, "", nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH", ErrInvalid, "sqlite:"+path)
+		return nil, "", nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH", ErrInvalid, redactURI("sqlite:"+path))
 	}
 	abs, err := filepath.Abs(strings.TrimPrefix(path, "//"))
 	if err != nil {
@@ -115,6 +141,10 @@ func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icec
 
 func openPostgres(ctx context.Context, uri string, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	identity := redactURI(uri)
+	if strings.HasSuffix(identity, ":…") { // the driver's errors would name parts of it
+		return nil, "", nil, fmt.Errorf("%w: catalog %s: want postgres://USER:PASSWORD@HOST/DATABASE, with / and @ in a password written %%2F and %%40",
+			ErrInvalid, identity)
+	}
 	db, err := sql.Open("pgx", uri)
 	if err == nil {
 		err = db.PingContext(ctx)

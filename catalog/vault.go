@@ -58,11 +58,14 @@ func (t *Table) claimVault(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("vault of table %s: %w", t.name, err)
 	}
-	if there.TableUUID != t.UUID() || there.Catalog != t.cat.identity {
+	if there.TableUUID != t.UUID() || canonicalIdentity(there.Catalog) != canonicalIdentity(t.cat.identity) {
 		return fmt.Errorf("%w: the vault folder %s belongs to table %s of catalog %s, not to this catalog (%s)",
 			ErrUnsafe, t.VaultFolder(), there.Table, there.Catalog, t.cat.identity)
 	}
-	return t.cat.acceptConditional(!there.Unconditional)
+	if err := t.cat.acceptConditional(!there.Unconditional); err != nil {
+		return err
+	}
+	return t.withdrawDrop(ctx)
 }
 
 func (c *Catalog) putRecord(ctx context.Context, at string, record any) error {
@@ -88,41 +91,6 @@ func (c *Catalog) readRecord(ctx context.Context, at string, record any) error {
 	}
 	if err := json.Unmarshal(text, record); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
-	}
-	return nil
-}
-
-// dropped is the content of _dropped.json.
-type dropped struct {
-	Version   int       `json:"version"`
-	Table     string    `json:"table"`
-	TableUUID string    `json:"table_uuid"`
-	Metadata  string    `json:"metadata"`
-	Dropped   time.Time `json:"dropped"`
-}
-
-// Drop takes a table out of the catalog. Its shards and metadata stay, until collection finds the record of
-// the drop to be old enough; the record names the metadata file, by which the table can be brought back.
-func (c *Catalog) Drop(ctx context.Context, name Name) error {
-	t, err := c.Load(ctx, name)
-	if err != nil {
-		return err
-	}
-	if err := t.claimVault(ctx); err != nil {
-		return err
-	}
-	record := dropped{
-		Version: recordVersion, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
-		Dropped: c.opts.Now().UTC(),
-	}
-	if err := c.ice.DropTable(ctx, name.identifier()); err != nil {
-		return fmt.Errorf("table %s: %w", name, translate(err))
-	}
-	// After the drop, not before: a record beside a living table would give its shards to collection. The drop
-	// stands whether or not the record can be written; without it the folder costs space, not data.
-	if err := c.putRecord(context.WithoutCancel(ctx), t.VaultFolder()+"_dropped.json", record); err != nil {
-		c.opts.Log.Warn("the table is dropped, but its folder lacks the record by which it is collected",
-			"folder", t.VaultFolder(), "metadata", record.Metadata, "error", err)
 	}
 	return nil
 }

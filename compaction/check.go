@@ -2,14 +2,15 @@ package compaction
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/rowhash"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -32,8 +33,8 @@ func checkContent(ctx context.Context, t *catalog.Table, g *Group, written []*ma
 	return nil
 }
 
-// contentHashes are, column by column, the XXH3 of the values of all rows in order, whatever the batches: each
-// value as its text, with its length and whether it is null. The number of rows comes first.
+// contentHashes are, column by column, the XXH3 of the values of all rows in order, whatever the batches. The number
+// of rows comes first.
 func contentHashes(ctx context.Context, t *catalog.Table, shards []*manifest.Entry) ([]uint64, error) {
 	plan, err := t.PlanOf(shards, catalog.ScanOptions{Ordered: true})
 	if err != nil {
@@ -47,15 +48,8 @@ func contentHashes(ctx context.Context, t *catalog.Table, shards []*manifest.Ent
 		}
 		rows += uint64(b.NumRows())
 		for c, a := range b.Columns() {
-			h := &columns[c]
-			for i := range a.Len() {
-				if a.IsNull(i) {
-					h.Write([]byte{0})
-					continue
-				}
-				text := a.ValueStr(i)
-				h.Write(binary.LittleEndian.AppendUint64([]byte{1}, uint64(len(text))))
-				h.WriteString(text)
+			if err := hashColumn(&columns[c], a); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -64,4 +58,16 @@ func contentHashes(ctx context.Context, t *catalog.Table, shards []*manifest.Ent
 		out = append(out, columns[i].Sum64())
 	}
 	return out, nil
+}
+
+func hashColumn(h *xxh3.Hasher, a arrow.Array) error {
+	var value []byte
+	for i := range a.Len() {
+		var err error
+		if value, err = rowhash.Append(value[:0], a, i); err != nil {
+			return err
+		}
+		h.Write(value)
+	}
+	return nil
 }

@@ -56,7 +56,9 @@ func withDecimalScale(file []byte) ([]byte, error) {
 	return append(out, h.left...), nil
 }
 
-func appendAvroBytes(to, b []byte) []byte { return append(binary.AppendVarint(to, int64(len(b))), b...) }
+func appendAvroBytes(to, b []byte) []byte {
+	return append(binary.AppendVarint(to, int64(len(b))), b...)
+}
 
 // avroHeader reads a header; bad says that it ended early.
 type avroHeader struct {

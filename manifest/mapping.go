@@ -20,19 +20,28 @@ type TableSchema struct {
 	// Shard is the schema of shards written to the table, and IDs the Iceberg field id of each of its nodes.
 	Shard *schema.Schema
 	IDs   []int
+	// Unsupported are columns that no shard can have; Shard lacks them.
+	Unsupported []UnsupportedColumn
 	// nodes by field id.
 	nodes map[int]*schema.Node
 }
 
 // NewTableSchema reads the shard side of an Iceberg schema.
-func NewTableSchema(t *iceberg.Schema, notes TypeNotes) (*TableSchema, error) {
-	s, ids, err := FromIceberg(t, notes)
-	if err != nil {
-		return nil, err
-	}
-	ts := &TableSchema{Iceberg: t, Shard: s, IDs: ids, nodes: make(map[int]*schema.Node, len(ids))}
+func NewTableSchema(t *iceberg.Schema, notes TypeNotes) *TableSchema {
+	s, ids, unsupported := FromIceberg(t, notes)
+	ts := &TableSchema{Iceberg: t, Shard: s, IDs: ids, Unsupported: unsupported, nodes: make(map[int]*schema.Node, len(ids))}
 	ts.index(s.Fields)
-	return ts, nil
+	return ts
+}
+
+// UnsupportedRequired is a column that every shard must have and none can, nil if there is none.
+func (t *TableSchema) UnsupportedRequired() *UnsupportedColumn {
+	for i := range t.Unsupported {
+		if t.Unsupported[i].Required {
+			return &t.Unsupported[i]
+		}
+	}
+	return nil
 }
 
 func (t *TableSchema) index(nodes []*schema.Node) {

@@ -121,20 +121,32 @@ func basicNamed(name string) (schema.Basic, bool) {
 	return 0, false
 }
 
+// UnsupportedColumn is a column whose type, or that of one of its members, shards don't have: Iceberg's time, say.
+type UnsupportedColumn struct {
+	ID       int
+	Name     string
+	Type     string
+	Required bool
+}
+
 // FromIceberg maps an Iceberg schema back to a shard schema, numbered, and lists the field id of each of its
-// nodes by node number. A type that shards don't have is an error that names the column.
-func FromIceberg(t *iceberg.Schema, notes TypeNotes) (*schema.Schema, []int, error) {
+// nodes by node number. Columns of types that shards don't have are left out and listed.
+func FromIceberg(t *iceberg.Schema, notes TypeNotes) (*schema.Schema, []int, []UnsupportedColumn) {
 	s := &schema.Schema{}
 	m := mapper{notes: notes}
+	var unsupported []UnsupportedColumn
 	for _, f := range t.Fields() {
+		mark := len(m.ids)
 		n, err := m.node(f.Name, f.ID, f.Type, f.Required, f.Doc)
 		if err != nil {
-			return nil, nil, err
+			m.ids = m.ids[:mark]
+			unsupported = append(unsupported, UnsupportedColumn{f.ID, f.Name, f.Type.String(), f.Required})
+			continue
 		}
 		s.Fields = append(s.Fields, n)
 	}
 	s.Number()
-	return s, m.ids, nil
+	return s, m.ids, unsupported
 }
 
 type mapper struct {

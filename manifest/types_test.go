@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,12 +89,9 @@ func TestSchemaRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, ids, err := FromIceberg(ice, parsed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(ids) != int(s.Count) || back.Count != s.Count {
-		t.Fatalf("%d ids, %d of %d nodes", len(ids), back.Count, s.Count)
+	back, ids, unsupported := FromIceberg(ice, parsed)
+	if len(unsupported) > 0 || len(ids) != int(s.Count) || back.Count != s.Count {
+		t.Fatalf("%d ids, %d of %d nodes, %v", len(ids), back.Count, s.Count, unsupported)
 	}
 	compareNodes(t, s.Fields, back.Fields)
 }
@@ -122,8 +120,22 @@ func TestSchemaRefusals(t *testing.T) {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if _, _, err := FromIceberg(iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "t", Type: iceberg.PrimitiveTypes.Time}), nil); err == nil {
-		t.Error("a time of day was accepted")
+}
+
+// TestUnsupportedColumnsAreLeftOut: a column of a type that shards lack is listed, nested or not, and hides no other.
+func TestUnsupportedColumnsAreLeftOut(t *testing.T) {
+	times := &iceberg.StructType{FieldList: []iceberg.NestedField{
+		{ID: 4, Name: "a", Type: iceberg.PrimitiveTypes.Int32}, {ID: 5, Name: "t", Type: iceberg.PrimitiveTypes.Time}}}
+	ts := NewTableSchema(iceberg.NewSchema(0,
+		iceberg.NestedField{ID: 1, Name: "t", Type: iceberg.PrimitiveTypes.Time, Required: true},
+		iceberg.NestedField{ID: 2, Name: "id", Type: iceberg.PrimitiveTypes.Int64},
+		iceberg.NestedField{ID: 3, Name: "s", Type: times},
+		iceberg.NestedField{ID: 6, Name: "x", Type: iceberg.PrimitiveTypes.String}), nil)
+	if fmt.Sprint(ts.IDs) != "[2 6]" || ts.Shard.Count != 2 || ts.Node(6).Name != "x" || len(ts.Unsupported) != 2 {
+		t.Errorf("ids %v of %d nodes, unsupported %v", ts.IDs, ts.Shard.Count, ts.Unsupported)
+	}
+	if u := ts.UnsupportedRequired(); u == nil || u.Name != "t" || u.Type != "time" {
+		t.Errorf("required: %+v", u)
 	}
 }
 
@@ -152,8 +164,8 @@ func TestFieldIDs(t *testing.T) {
 
 func TestChangedColumnDropsItsNote(t *testing.T) {
 	ice := iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "a", Type: iceberg.PrimitiveTypes.Int64})
-	s, _, err := FromIceberg(ice, TypeNotes{1: {Basic: "Int8"}})
-	if err != nil || s.Fields[0].Basic != schema.Int64 {
-		t.Fatalf("a promoted column is still %v, %v", s.Fields[0].Basic, err)
+	s, _, _ := FromIceberg(ice, TypeNotes{1: {Basic: "Int8"}})
+	if s.Fields[0].Basic != schema.Int64 {
+		t.Fatalf("a promoted column is still %v", s.Fields[0].Basic)
 	}
 }

@@ -1,0 +1,93 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// dropped is the content of _dropped.json.
+type dropped struct {
+	Version   int       `json:"version"`
+	Table     string    `json:"table"`
+	TableUUID string    `json:"table_uuid"`
+	Metadata  string    `json:"metadata"`
+	Dropped   time.Time `json:"dropped"`
+}
+
+// droppedName is the record of a drop, in the vault folder of the table.
+const droppedName = "_dropped.json"
+
+// Drop takes a table out of the catalog. Its shards and metadata stay, until collection finds the record of
+// the drop to be old enough; the record names the metadata file, by which the table can be brought back (see
+// Recover). A table that stands in the catalog under another name too leaves no record.
+func (c *Catalog) Drop(ctx context.Context, name Name) error {
+	t, err := c.Load(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := t.claimVault(ctx); err != nil {
+		return err
+	}
+	record := dropped{
+		Version: recordVersion, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
+		Dropped: c.opts.Now().UTC(),
+	}
+	if err := c.ice.DropTable(ctx, name.identifier()); err != nil {
+		return fmt.Errorf("table %s: %w", name, translate(err))
+	}
+	ctx = context.WithoutCancel(ctx)
+	twin, err := c.nameOf(ctx, t.UUID())
+	if err == nil && twin != nil {
+		c.opts.Log.Warn("the table lives on under another name", "dropped", name.String(), "name", twin.String())
+		return nil
+	}
+	// After the drop, not before: a record beside a living table would give its shards to collection. The drop
+	// stands whether or not the record can be written; without it the folder costs space, not data.
+	if err == nil {
+		err = c.putRecord(ctx, t.VaultFolder()+droppedName, record)
+	}
+	if err != nil {
+		c.opts.Log.Warn("the table is dropped, but its folder lacks the record by which it is collected",
+			"folder", t.VaultFolder(), "metadata", record.Metadata, "error", err)
+	}
+	return nil
+}
+
+// nameOf finds the table of a UUID, nil if the catalog shows none.
+func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
+	names, err := c.Tables(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		ice, err := c.ice.LoadTable(ctx, n.identifier())
+		switch {
+		case errors.Is(translate(err), ErrNotFound):
+			continue // dropped since it was listed
+		case err != nil:
+			return nil, err
+		case ice.Metadata().TableUUID().String() == uuid:
+			return &n, nil
+		}
+	}
+	return nil, nil
+}
+
+// withdrawDrop deletes the record of a drop from the folder of a living table: it was registered again.
+func (t *Table) withdrawDrop(ctx context.Context) error {
+	at := t.VaultFolder() + droppedName
+	if _, err := t.cat.client.Stat(ctx, at); errors.Is(err, blobio.ErrNotFound) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	t.cat.opts.Log.Warn("the record of the table's drop is withdrawn, for the table is there", "record", at)
+	if err := t.cat.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go/table"
+)
+
+// Kinds of refs.
+const (
+	RefBranch = "branch"
+	RefTag    = "tag"
+)
+
+// Ref names a snapshot: a branch moves with every commit to it, a tag stays. Both keep their snapshot from expiry, a
+// branch its history too.
+type Ref struct {
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	SnapshotID int64  `json:"snapshot_id"`
+}
+
+// Refs lists the branches and tags, main first and then by name.
+func (t *Table) Refs() []Ref {
+	out := []Ref{}
+	for name, ref := range t.ice.Metadata().Refs() {
+		out = append(out, Ref{name, string(ref.SnapshotRefType), ref.SnapshotID})
+	}
+	slices.SortFunc(out, func(a, b Ref) int {
+		if main := a.Name == table.MainBranch; main != (b.Name == table.MainBranch) {
+			return map[bool]int{true: -1, false: 1}[main]
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// ref finds a ref by name; ErrNotFound names the closest ones.
+func (t *Table) ref(name string) (*table.SnapshotRef, error) {
+	meta := t.ice.Metadata()
+	for there, ref := range meta.Refs() {
+		if there == name {
+			return &ref, nil
+		}
+	}
+	return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, name, ErrNotFound, nearest(name, refNames(meta)))
+}
+
+// writableBranch checks that commits can go to a branch. main is returned as "".
+func (t *Table) writableBranch(name string) (string, error) {
+	if name == "" || name == table.MainBranch {
+		return "", nil
+	}
+	ref, err := t.ref(name)
+	if err != nil {
+		return "", err
+	}
+	if ref.SnapshotRefType != table.BranchRef {
+		return "", fmt.Errorf("%w: table %s: %q is a tag, which stays where it is; commits go to branches", ErrInvalid, t.name, name)
+	}
+	return name, nil
+}
+
+// CreateTag names a snapshot, the head of main if the id is 0.
+func (t *Table) CreateTag(ctx context.Context, name string, snapshot int64) (*Ref, error) {
+	return t.createRef(ctx, name, table.TagRef, snapshot)
+}
+
+// CreateBranch begins a branch at a snapshot, the head of main if the id is 0.
+func (t *Table) CreateBranch(ctx context.Context, name string, snapshot int64) (*Ref, error) {
+	return t.createRef(ctx, name, table.BranchRef, snapshot)
+}
+
+func (t *Table) createRef(ctx context.Context, name string, kind table.RefType, snapshot int64) (*Ref, error) {
+	if !validRef(name) {
+		return nil, fmt.Errorf("%w: ref %q: letters, digits, and _ - . / make a name", ErrInvalid, name)
+	}
+	if name == table.MainBranch {
+		return nil, fmt.Errorf("%w: ref main: the table's own branch", ErrExists)
+	}
+	made := &Ref{Name: name, Type: string(kind)}
+	err := t.update(ctx, func() (*metaUpdate, error) {
+		s, err := t.snapshotOrHead(snapshot)
+		if err != nil {
+			return nil, err
+		}
+		if there, err := t.ref(name); err == nil {
+			return nil, fmt.Errorf("%w: table %s: %s %q, at snapshot %d", ErrExists, t.name, there.SnapshotRefType, name, there.SnapshotID)
+		}
+		made.SnapshotID = s.SnapshotID
+		return setRef(name, kind, nil, s.SnapshotID), nil
+	})
+	return made, err
+}
+
+// validRef: names that need no quoting anywhere.
+func validRef(name string) bool {
+	return validPart(strings.NewReplacer(".", "_", "/", "_").Replace(name))
+}
+
+// snapshotOrHead finds a snapshot by its id, the head of main if that is 0.
+func (t *Table) snapshotOrHead(id int64) (*table.Snapshot, error) {
+	s, err := t.snapshot(At{SnapshotID: id})
+	if err == nil && s == nil {
+		err = fmt.Errorf("table %s: %w: it has no snapshot yet", t.name, ErrNotFound)
+	}
+	return s, err
+}
+
+// setRef is the update that sets a ref, if it still is where it was (nil: not there).
+func setRef(name string, kind table.RefType, was *int64, snapshot int64) *metaUpdate {
+	return &metaUpdate{
+		requirements: []table.Requirement{table.AssertRefSnapshotID(name, was)},
+		updates:      []table.Update{table.NewSetSnapshotRefUpdate(name, snapshot, kind, 0, 0, 0)},
+		done: func(meta table.Metadata) bool {
+			s := meta.SnapshotByName(name)
+			return s != nil && s.SnapshotID == snapshot
+		},
+	}
+}
+
+// DropRef removes a branch or a tag; main can't be removed. Snapshots that only it kept go with the next expiry.
+func (t *Table) DropRef(ctx context.Context, name string) error {
+	if name == table.MainBranch {
+		return fmt.Errorf("%w: main is the table's own branch; drop the table instead", ErrInvalid)
+	}
+	return t.update(ctx, func() (*metaUpdate, error) {
+		ref, err := t.ref(name)
+		if err != nil {
+			return nil, err
+		}
+		u := &metaUpdate{
+			requirements: []table.Requirement{table.AssertRefSnapshotID(name, &ref.SnapshotID)},
+			updates:      []table.Update{table.NewRemoveSnapshotRefUpdate(name)},
+			done:         func(meta table.Metadata) bool { return meta.SnapshotByName(name) == nil },
+		}
+		if ref.SnapshotRefType != table.BranchRef {
+			return u, nil
+		}
+		return u, t.noteUndone(u, t.lost(ref.SnapshotID, t.head("")), nil)
+	})
+}
+
+// Rollback makes an earlier snapshot of main its head again. Later snapshots stay until they expire; FastForward
+// brings them back.
+func (t *Table) Rollback(ctx context.Context, snapshot int64) error {
+	return t.update(ctx, func() (*metaUpdate, error) {
+		if _, err := t.snapshotOrHead(snapshot); err != nil {
+			return nil, err
+		}
+		head := t.head("")
+		history := t.ancestors(head)
+		if !slices.Contains(history, snapshot) {
+			return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of main; there is %s", ErrInvalid, t.name,
+				snapshot, nearest(fmt.Sprint(snapshot), numbered(history)))
+		}
+		if snapshot == head {
+			return nil, nil
+		}
+		u := setRef(table.MainBranch, table.BranchRef, &head, snapshot)
+		return u, t.noteUndone(u, t.lost(head, snapshot), nil)
+	})
+}
+
+// FastForward moves a branch to a later snapshot that has the branch's head in its history: that of another ref, or
+// one named by its id. A branch that has commits of its own is ErrConflict.
+func (t *Table) FastForward(ctx context.Context, branch string, to At) (*Ref, error) {
+	moved := &Ref{Name: branch, Type: RefBranch}
+	err := t.update(ctx, func() (*metaUpdate, error) {
+		target, err := t.snapshot(to)
+		if err != nil {
+			return nil, err
+		}
+		ref, err := t.ref(branch)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := t.writableBranch(branch); err != nil {
+			return nil, err
+		}
+		moved.SnapshotID = target.SnapshotID
+		history := t.ancestors(target.SnapshotID)
+		switch {
+		case ref.SnapshotID == target.SnapshotID:
+			return nil, nil
+		case !slices.Contains(history, ref.SnapshotID):
+			return nil, fmt.Errorf("%w: table %s: %s has moved on since snapshot %d was made; cherry-pick what is missing",
+				ErrConflict, t.name, branch, target.SnapshotID)
+		}
+		u := setRef(branch, table.BranchRef, &ref.SnapshotID, target.SnapshotID)
+		return u, t.noteUndone(u, nil, history)
+	})
+	return moved, err
+}
+
+// ancestors are a snapshot and what led to it, as far as it is retained, latest first.
+func (t *Table) ancestors(id int64) (ids []int64) {
+	for s := t.ice.Metadata().SnapshotByID(id); s != nil; {
+		ids = append(ids, s.SnapshotID)
+		if s.ParentSnapshotID == nil {
+			break
+		}
+		s = t.ice.Metadata().SnapshotByID(*s.ParentSnapshotID)
+	}
+	return ids
+}
+
+// lost are the snapshots in the history of one that are not in that of another.
+func (t *Table) lost(from, to int64) []int64 {
+	kept := t.ancestors(to)
+	return slices.DeleteFunc(t.ancestors(from), func(id int64) bool { return slices.Contains(kept, id) })
+}
+
+func numbered(ids []int64) (out []number) {
+	for _, id := range ids {
+		out = append(out, number(id))
+	}
+	return out
+}

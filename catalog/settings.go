@@ -1,0 +1,95 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// VaultProperty is the table property that records the vault in which the table's shards lie.
+const VaultProperty = "shardcat.vault"
+
+// comment tells people at other engines what they look at.
+const comment = "A table of Amudai shards. Iceberg engines read its metadata only; read rows with shardcat " +
+	"(shardcat scan NAME). Do not write, rewrite or clean up with other engines."
+
+// formatProperty says which format writers of a table use; on tables of shards it makes other engines' fail early.
+const formatProperty = "write.format.default"
+
+// settings every table of shards has: other engines' clean-up must not touch it, other engines' writers fail
+// early, metadata are readable as text, and shards are looked for in one place only.
+func (c *Catalog) settings() map[string]string {
+	return map[string]string{
+		"format-version":                   fmt.Sprint(manifest.FormatVersion),
+		"gc.enabled":                       "false",
+		formatProperty:                     manifest.Format,
+		"write.metadata.compression-codec": "none",
+		VaultProperty:                      c.vault,
+		"comment":                          comment,
+	}
+}
+
+// protectedSettings can't be asked for otherwise.
+var protectedSettings = []string{"format-version", "gc.enabled", formatProperty, "write.metadata.compression-codec", VaultProperty}
+
+// isOfShards reports whether the table was made, or taken over, for shards.
+func (t *Table) isOfShards() bool {
+	return t.Properties()[formatProperty] == manifest.Format || t.Properties()[VaultProperty] != ""
+}
+
+// missingSettings are the settings that a commit has to add: all of an empty table that another engine made, the
+// newer ones of a table of an earlier version.
+func (t *Table) missingSettings() iceberg.Properties {
+	missing, own := iceberg.Properties{}, t.isOfShards()
+	for key, want := range t.cat.settings() {
+		is, set := t.Properties()[key]
+		if key != "format-version" && (!set || is != want && !own) { // Iceberg keeps the version elsewhere
+			missing[key] = want
+		}
+	}
+	return missing
+}
+
+// checkVault refuses to read or write shards of a table in another vault than the one that the table records:
+// neither half of its shards could be read together with the other.
+func (t *Table) checkVault() error {
+	if at := t.Properties()[VaultProperty]; at != "" && at != t.cat.vault {
+		return fmt.Errorf("%w: the shards of table %s lie in the vault %s, not in %s; name it with --vault", ErrUnsafe,
+			t.name, at, t.cat.vault)
+	}
+	return nil
+}
+
+// checkWritable refuses tables that shards can't be added to: data files of other engines, an Iceberg format
+// version that entries are not written for, a required column that no shard can have.
+func (t *Table) checkWritable() error {
+	if err := t.checkVault(); err != nil {
+		return err
+	}
+	if v := t.ice.Metadata().Version(); v != manifest.FormatVersion {
+		return fmt.Errorf("%w: table %s has Iceberg format version %d, shards are written to version %d only", ErrUnsafe,
+			t.name, v, manifest.FormatVersion)
+	}
+	if u := t.schema.UnsupportedRequired(); u != nil {
+		return fmt.Errorf("%w: table %s: the required column %q has Iceberg type %s, which shards don't have", ErrUnsafe,
+			t.name, u.Name, u.Type)
+	}
+	if t.isOfShards() {
+		return nil
+	}
+	for _, s := range t.ice.Metadata().Snapshots() {
+		files, err := s.Manifests(t.fs)
+		if err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
+		}
+		for _, m := range files {
+			if m.AddedDataFiles()+m.ExistingDataFiles() > 0 {
+				return fmt.Errorf("%w: table %s holds data files of another engine; shards beside them would make it unreadable for both. Make a table of its own (table create)",
+					ErrUnsafe, t.name)
+			}
+		}
+	}
+	return nil
+}
