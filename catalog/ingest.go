@@ -30,6 +30,8 @@ type RecordSource interface {
 type IngestOptions struct {
 	// JobID names the delivery: the same one delivered twice is committed once. Random if empty.
 	JobID string
+	// Ref is the branch to append to, main if empty.
+	Ref string
 	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
 	ShardRows  int64
 	StripeRows int
@@ -73,7 +75,7 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	if err != nil {
 		return nil, err
 	}
-	j, before, err := t.BeginJob(ctx, JobAppend, o.JobID, nil, t.outputsOf)
+	j, before, err := t.beginJobOn(ctx, o.Ref, JobAppend, o.JobID, nil, t.outputsOf)
 	if before != nil || err != nil {
 		return &Ingested{Committed: before, Shards: []string{}}, err
 	}
@@ -139,8 +141,8 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 		}
 	}
 	if len(entries) == 0 {
-		out.Committed = &Committed{SnapshotID: t.Head()}
-		return out, w.job.end(ctx, OutcomeCommitted, t.Head())
+		out.Committed = &Committed{SnapshotID: t.head(w.job.branch)}
+		return out, w.job.end(ctx, OutcomeCommitted, out.SnapshotID)
 	}
 	out.Committed, err = w.job.Append(ctx, entries)
 	return out, err

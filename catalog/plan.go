@@ -70,7 +70,7 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 		return nil, err
 	}
 	ts := t.schema
-	if s != nil && s.SchemaID != nil && !o.followsTable() {
+	if s != nil && s.SchemaID != nil && !t.follows(o.At) {
 		if ts, err = t.schemaByID(*s.SchemaID); err != nil {
 			return nil, err
 		}
@@ -113,9 +113,14 @@ func (o ScanOptions) ordered() ScanOptions {
 	return o
 }
 
-// followsTable: the head of main is read by the table's current schema, an older state by its own.
-func (o *ScanOptions) followsTable() bool {
-	return o.SnapshotID == 0 && o.AsOf.IsZero() && (o.Ref == "" || o.Ref == "main")
+// follows reports whether a state is read by the table's current schema: the head of a branch is, an older state or a
+// tag has the schema of its time.
+func (t *Table) follows(at At) bool {
+	if at.SnapshotID != 0 || !at.AsOf.IsZero() {
+		return false
+	}
+	_, err := t.writableBranch(at.Ref)
+	return err == nil
 }
 
 func byCommit(a, b *manifest.Entry) int {

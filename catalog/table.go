@@ -143,11 +143,9 @@ func (c *Catalog) Tables(ctx context.Context, namespace string) ([]Name, error) 
 
 // CreateNamespace makes a namespace; that it exists is no error.
 func (c *Catalog) CreateNamespace(ctx context.Context, namespace string) error {
-	ident := Name{Namespace: namespace}.namespace()
-	for _, part := range ident {
-		if !validPart(part) {
-			return fmt.Errorf("%w: namespace %q", ErrInvalid, namespace)
-		}
+	ident, err := namespaceOf(namespace)
+	if err != nil {
+		return err
 	}
 	exists, err := c.ice.CheckNamespaceExists(ctx, ident)
 	if err != nil || exists {

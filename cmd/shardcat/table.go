@@ -9,8 +9,10 @@ import (
 )
 
 func (a *app) tableCommand() *cobra.Command {
-	return group("table", "Create, list, describe and drop tables, and show their history",
-		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableHistoryCommand(), a.tableDropCommand())
+	return group("table", "Create, list, describe, change and drop tables, and show their history",
+		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableHistoryCommand(), a.tableDropCommand(),
+		a.tableRenameCommand(), a.tableRecoverCommand(), a.tableRefsCommand(), a.tableTagCommand(), a.tableBranchCommand(),
+		a.tableRollbackCommand(), a.tableFastForwardCommand(), a.tableCherryPickCommand(), a.tableDropRefCommand())
 }
 
 // loadTable opens a table by its name on the command line, [namespace.]name, to change it.

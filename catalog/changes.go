@@ -1,0 +1,251 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/internal/rowhash"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// The columns that changes have before those of the table, under Iceberg's names.
+const (
+	// ChangeTypeColumn says INSERT or DELETE.
+	ChangeTypeColumn = "_change_type"
+	// ChangeSnapshotColumn is the snapshot that added or removed the row.
+	ChangeSnapshotColumn = "_commit_snapshot_id"
+)
+
+// The values of ChangeTypeColumn.
+const (
+	Inserted = "INSERT"
+	Removed  = "DELETE"
+)
+
+// Changes are the rows added and removed between two snapshots.
+type Changes struct {
+	table *Table
+	// steps are the snapshots after the first one, oldest first; replaces are left out, for they keep every row.
+	steps []*table.Snapshot
+}
+
+// Changes finds what has changed since snapshot from, which must be in the history of snapshot to; to is the head of
+// main if 0. Rows that a compaction moves, or that stay when others of their shard are deleted, have not changed.
+func (t *Table) Changes(from, to int64) (*Changes, error) {
+	start, err := t.snapshotOrHead(from)
+	if err != nil {
+		return nil, err
+	}
+	end, err := t.snapshotOrHead(to)
+	if err != nil {
+		return nil, err
+	}
+	history := t.ancestors(end.SnapshotID)
+	at := slices.Index(history, start.SnapshotID)
+	if at < 0 {
+		return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of %d; there is %s", ErrInvalid, t.name, from,
+			end.SnapshotID, nearest(fmt.Sprint(from), numbered(history)))
+	}
+	c := &Changes{table: t}
+	for _, id := range slices.Backward(history[:at]) {
+		s := t.ice.Metadata().SnapshotByID(id)
+		if s.Summary == nil || s.Summary.Operation != table.OpReplace {
+			c.steps = append(c.steps, s)
+		}
+	}
+	return c, nil
+}
+
+// Fields of the changes: the two columns above, then the table's.
+func (c *Changes) Fields() []*schema.Node {
+	s := &schema.Schema{Fields: []*schema.Node{
+		{Name: ChangeTypeColumn, Basic: schema.String}, {Name: ChangeSnapshotColumn, Basic: schema.Int64, Signed: true},
+	}}
+	for _, f := range c.table.schema.Shard.Fields {
+		s.Fields = append(s.Fields, copied(f))
+	}
+	s.Number()
+	return s.Fields
+}
+
+// copied is a node with nodes of its own, to be numbered anew.
+func copied(n *schema.Node) *schema.Node {
+	out := *n
+	out.Children = nil
+	for _, c := range n.Children {
+		out.Children = append(out.Children, copied(c))
+	}
+	return &out
+}
+
+// Run reads the changes: snapshot by snapshot, and of each what it removed before what it added. It stops at the
+// first error, which it yields.
+func (c *Changes) Run(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		types := arrowtype.Schema(&schema.Schema{Fields: c.Fields()})
+		for _, s := range c.steps {
+			step := &changeStep{table: c.table, snapshot: s.SnapshotID, types: types, yield: yield}
+			if err := step.run(ctx, s); err != nil {
+				yield(nil, err)
+				return
+			}
+			if step.ended {
+				return
+			}
+		}
+	}
+}
+
+// changeStep are the changes of one snapshot.
+type changeStep struct {
+	table          *Table
+	snapshot       int64
+	types          *arrow.Schema
+	added, removed []*manifest.Entry
+	yield          func(arrow.RecordBatch, error) bool
+	// ended: the caller wants no more.
+	ended bool
+}
+
+func (s *changeStep) run(ctx context.Context, snapshot *table.Snapshot) error {
+	err := s.table.ownEntries(ctx, snapshot, func(e iceberg.ManifestEntry) {
+		if e.Status() == iceberg.EntryStatusADDED {
+			s.added = append(s.added, manifest.EntryOfManifest(e))
+		} else {
+			s.removed = append(s.removed, manifest.EntryOfManifest(e))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if len(s.added) == 0 || len(s.removed) == 0 {
+		if err := s.emit(ctx, s.removed, Removed, all); err != nil {
+			return err
+		}
+		return s.emit(ctx, s.added, Inserted, all)
+	}
+	return s.difference(ctx)
+}
+
+// difference gives the rows that are on one side only: a shard that lost some rows is replaced by one with the
+// others. Sixteen bytes of memory for each row of the added shards tell them apart.
+func (s *changeStep) difference(ctx context.Context) error {
+	there := map[xxh3.Uint128]int{}
+	for b, err := range s.rows(ctx, s.added) {
+		if err != nil {
+			return err
+		}
+		for i := range int(b.NumRows()) {
+			h, err := rowHash(b, i)
+			if err != nil {
+				return err
+			}
+			there[h]++
+		}
+	}
+	// A row that comes again stays; it is counted off, so that only rows that came anew are left.
+	err := s.emit(ctx, s.removed, Removed, func(h xxh3.Uint128) bool {
+		if there[h] == 0 {
+			return true
+		}
+		there[h]--
+		return false
+	})
+	if err != nil {
+		return err
+	}
+	return s.emit(ctx, s.added, Inserted, func(h xxh3.Uint128) bool {
+		if there[h] == 0 {
+			return false
+		}
+		there[h]--
+		return true
+	})
+}
+
+func rowHash(b arrow.RecordBatch, i int) (xxh3.Uint128, error) {
+	var row []byte
+	for _, a := range b.Columns() {
+		var err error
+		if row, err = rowhash.Append(row, a, i); err != nil {
+			return xxh3.Uint128{}, err
+		}
+	}
+	return xxh3.Hash128(row), nil
+}
+
+// rows reads shards in the table's current schema.
+func (s *changeStep) rows(ctx context.Context, shards []*manifest.Entry) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		p, err := s.table.PlanOf(shards, ScanOptions{Ordered: true})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		p.Run(ctx, nil)(yield)
+	}
+}
+
+// all rows have changed: no need to tell them apart.
+var all func(xxh3.Uint128) bool
+
+// emit yields the rows of shards that have changed.
+func (s *changeStep) emit(ctx context.Context, shards []*manifest.Entry, kind string, changed func(xxh3.Uint128) bool) error {
+	if len(shards) == 0 || s.ended {
+		return nil
+	}
+	for b, err := range s.rows(ctx, shards) {
+		if err != nil {
+			return err
+		}
+		if changed != nil {
+			if b, err = keepRows(ctx, b, changed); err != nil {
+				return err
+			}
+		}
+		if b.NumRows() > 0 && !s.yield(s.marked(b, kind), nil) {
+			s.ended = true
+			return nil
+		}
+	}
+	return nil
+}
+
+func keepRows(ctx context.Context, b arrow.RecordBatch, keep func(xxh3.Uint128) bool) (arrow.RecordBatch, error) {
+	bits := make([]byte, (b.NumRows()+7)/8)
+	for i := range int(b.NumRows()) {
+		h, err := rowHash(b, i)
+		if err != nil {
+			return nil, err
+		}
+		if keep(h) {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(bits), nil, 0)
+	return compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
+}
+
+// marked puts the two columns of changes before those of a batch.
+func (s *changeStep) marked(b arrow.RecordBatch, kind string) arrow.RecordBatch {
+	kinds := array.NewLargeStringBuilder(memory.DefaultAllocator)
+	ids := array.NewInt64Builder(memory.DefaultAllocator)
+	for range b.NumRows() {
+		kinds.Append(kind)
+		ids.Append(s.snapshot)
+	}
+	columns := append([]arrow.Array{kinds.NewArray(), ids.NewArray()}, b.Columns()...)
+	return array.NewRecordBatch(s.types, columns, b.NumRows())
+}

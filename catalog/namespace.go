@@ -1,0 +1,104 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+)
+
+// namespaceOf reads a namespace; parts are separated by dots.
+func namespaceOf(namespace string) ([]string, error) {
+	ident := Name{Namespace: namespace}.namespace()
+	for _, part := range ident {
+		if !validPart(part) {
+			return nil, fmt.Errorf("%w: namespace %q: letters, digits, '_' and '-' make a name, with dots between names",
+				ErrInvalid, namespace)
+		}
+	}
+	return ident, nil
+}
+
+// missingNamespace says which namespaces there are, where one is not.
+func (c *Catalog) missingNamespace(ctx context.Context, namespace string) error {
+	there, err := c.Namespaces(ctx)
+	if err != nil || len(there) == 0 {
+		return fmt.Errorf("namespace %s: %w", namespace, ErrNotFound)
+	}
+	names := make([]refName, len(there))
+	for i, n := range there {
+		names[i] = refName(n)
+	}
+	return fmt.Errorf("namespace %s: %w; there is %s", namespace, ErrNotFound, nearest(namespace, names))
+}
+
+func (c *Catalog) existingNamespace(ctx context.Context, namespace string) ([]string, error) {
+	ident, err := namespaceOf(namespace)
+	if err != nil {
+		return nil, err
+	}
+	exists, err := c.ice.CheckNamespaceExists(ctx, ident)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("namespace %s: %w", namespace, translate(err))
+	case !exists:
+		return nil, c.missingNamespace(ctx, namespace)
+	}
+	return ident, nil
+}
+
+// DropNamespace removes a namespace that holds no table and no other namespace; one that does is ErrConflict.
+func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
+	ident, err := c.existingNamespace(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	tables, err := c.Tables(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	below, err := c.ice.ListNamespaces(ctx, ident)
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
+	}
+	below = slices.DeleteFunc(below, func(ns []string) bool { return len(ns) <= len(ident) })
+	switch {
+	case len(tables) > 0:
+		return fmt.Errorf("%w: namespace %s holds %d tables, the first is %s", ErrConflict, namespace, len(tables), tables[0])
+	case len(below) > 0:
+		return fmt.Errorf("%w: namespace %s holds the namespace %s", ErrConflict, namespace, join(below[0]))
+	}
+	if err := c.ice.DropNamespace(ctx, ident); err != nil {
+		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
+	}
+	return nil
+}
+
+// NamespaceProperties reads the properties of a namespace.
+func (c *Catalog) NamespaceProperties(ctx context.Context, namespace string) (map[string]string, error) {
+	ident, err := c.existingNamespace(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	properties, err := c.ice.LoadNamespaceProperties(ctx, ident)
+	if err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", namespace, translate(err))
+	}
+	out := maps.Clone(map[string]string(properties))
+	delete(out, "exists") // how SQL catalogs say that a namespace without properties is there
+	return out, nil
+}
+
+// SetNamespaceProperties sets and removes properties of a namespace.
+func (c *Catalog) SetNamespaceProperties(ctx context.Context, namespace string, set map[string]string, remove []string) error {
+	ident, err := c.existingNamespace(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if _, err := c.ice.UpdateNamespaceProperties(ctx, ident, remove, iceberg.Properties(set)); err != nil {
+		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
+	}
+	return nil
+}

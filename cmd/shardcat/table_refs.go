@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+func (a *app) tableRefsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "refs T",
+		Short:   "List a table's branches and tags",
+		Example: "  shardcat table refs flights\n  shardcat table refs flights --json",
+		Args:    exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(t.Refs())
+			}
+			for _, r := range t.Refs() {
+				a.printf("%-6s %-20d %s\n", r.Type, r.SnapshotID, r.Name)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) tableTagCommand() *cobra.Command {
+	return a.createRefCommand("tag", "Name a snapshot, so that it is found again and doesn't expire",
+		"  shardcat table tag flights end-of-2013\n  shardcat table tag flights audited --snapshot 5213874502837465",
+		(*catalog.Table).CreateTag)
+}
+
+func (a *app) tableBranchCommand() *cobra.Command {
+	return a.createRefCommand("branch", "Begin a branch, to which ingest --ref appends and which readers of main don't see",
+		"  shardcat table branch flights audit\n  shardcat table branch flights retry --snapshot 5213874502837465",
+		(*catalog.Table).CreateBranch)
+}
+
+// createRefCommand makes a ref of one kind.
+func (a *app) createRefCommand(kind, short, example string, create func(*catalog.Table, context.Context, string, int64) (*catalog.Ref, error)) *cobra.Command {
+	var snapshot string
+	cmd := &cobra.Command{
+		Use:     kind + " T NAME",
+		Short:   short,
+		Example: example,
+		Args:    exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := snapshotID(snapshot)
+			if err != nil {
+				return err
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			ref, err := create(t, cmd.Context(), args[1], id)
+			if err != nil {
+				return err
+			}
+			return a.printRef(ref)
+		},
+	}
+	cmd.Flags().StringVar(&snapshot, "snapshot", "", "the snapshot's id (default: the head of main)")
+	return cmd
+}
+
+// snapshotID reads a snapshot's id; "" is 0.
+func snapshotID(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, usagef("%q is no snapshot id; table history lists them", text)
+	}
+	return id, nil
+}
+
+func (a *app) printRef(r *catalog.Ref) error {
+	if a.json {
+		return a.printJSON(r)
+	}
+	a.printf("%s %s is at snapshot %d\n", r.Type, r.Name, r.SnapshotID)
+	return nil
+}
+
+func (a *app) tableRollbackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rollback T ID",
+		Short: "Make an earlier snapshot of main the current one again",
+		Long: `Make an earlier snapshot of main the current one again. The later ones stay until they expire; fast-forward brings them back.
+What jobs committed in them can be delivered again under the same job ids.`,
+		Example: "  shardcat table rollback flights 5213874502837465\n  shardcat table rollback flights 5213874502837465 --json",
+		Args:    exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := snapshotID(args[1])
+			if err != nil {
+				return err
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := t.Rollback(cmd.Context(), id); err != nil {
+				return err
+			}
+			return a.printRef(&catalog.Ref{Name: "main", Type: catalog.RefBranch, SnapshotID: id})
+		},
+	}
+}
+
+func (a *app) tableFastForwardCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fast-forward T NAME TO",
+		Short: "Move a branch to a later snapshot: that of another branch or tag, or an id",
+		Long: `Move branch NAME to a later snapshot, that of the branch or tag TO or the one with the id TO. Nothing is written but the ref: what was
+ingested and checked on a branch is published in one step. A branch that has commits of its own since is a conflict.`,
+		Example: "  shardcat table fast-forward flights main audit\n  shardcat table fast-forward flights audit 5213874502837465",
+		Args:    exactly(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			to := catalog.At{Ref: args[2]}
+			if id, err := snapshotID(args[2]); err == nil {
+				to = catalog.At{SnapshotID: id}
+			}
+			ref, err := t.FastForward(cmd.Context(), args[1], to)
+			if err != nil {
+				return err
+			}
+			return a.printRef(ref)
+		},
+	}
+}
+
+func (a *app) tableCherryPickCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cherry-pick T ID",
+		Short: "Append to main what a snapshot of another branch appended",
+		Long: `Append to main what a snapshot of another branch appended. Shards are shared, not copied. Only appends can be picked; picked twice, one is
+there once.`,
+		Example: "  shardcat table cherry-pick flights 5213874502837465\n  shardcat table cherry-pick flights 5213874502837465 --json",
+		Args:    exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := snapshotID(args[1])
+			if err != nil {
+				return err
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			done, err := t.CherryPick(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(done)
+			}
+			a.printf("main is at snapshot %d\n", done.SnapshotID)
+			return nil
+		},
+	}
+}
+
+func (a *app) tableDropRefCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "drop-ref T NAME",
+		Short:   "Remove a branch or a tag; snapshots that only it kept go with the next expiry",
+		Example: "  shardcat table drop-ref flights audit\n  shardcat table drop-ref flights end-of-2013",
+		Args:    exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := t.DropRef(cmd.Context(), args[1]); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]string{"dropped": args[1]})
+			}
+			a.printf("dropped %s\n", args[1])
+			return nil
+		},
+	}
+}
