@@ -11,7 +11,7 @@ import (
 func (a *app) tableCommand() *cobra.Command {
 	return group("table", "Create, list, describe, change and drop tables, and show their history",
 		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableHistoryCommand(), a.tableDropCommand(),
-		a.tableRenameCommand(), a.tableRecoverCommand(), a.tableRefsCommand(), a.tableTagCommand(), a.tableBranchCommand(),
+		a.tableAlterCommand(), a.tableRenameCommand(), a.tableRecoverCommand(), a.tableRefsCommand(), a.tableTagCommand(), a.tableBranchCommand(),
 		a.tableRollbackCommand(), a.tableFastForwardCommand(), a.tableCherryPickCommand(), a.tableDropRefCommand())
 }
 

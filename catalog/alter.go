@@ -1,0 +1,183 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// alteration is a change of a table's columns in the making. Columns are found by path once and changed by field id:
+// shards of all ages keep theirs.
+type alteration struct {
+	table  *Table
+	fields []iceberg.NestedField
+	notes  manifest.TypeNotes
+	// requirements besides the schema's own.
+	requirements []table.Requirement
+}
+
+// alter commits a change of the table's columns. Shards are not touched.
+func (t *Table) alter(ctx context.Context, change func(*alteration) error) error {
+	return t.update(ctx, func() (*metaUpdate, error) {
+		notes, err := manifest.ParseTypeNotes(t.Properties()[manifest.TypesProperty])
+		if err != nil {
+			return nil, err
+		}
+		a := &alteration{table: t, fields: slices.Clone(t.ice.Schema().Fields()), notes: maps.Clone(notes)}
+		if a.notes == nil {
+			a.notes = manifest.TypeNotes{}
+		}
+		if err := change(a); err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.name, err)
+		}
+		return a.update()
+	})
+}
+
+// update is the commit that makes the alteration; nil if it changes nothing.
+func (a *alteration) update() (*metaUpdate, error) {
+	meta := a.table.ice.Metadata()
+	was := meta.CurrentSchema()
+	id := 0
+	for _, s := range meta.Schemas() {
+		id = max(id, s.ID+1)
+	}
+	next := iceberg.NewSchemaWithIdentifiers(id, was.IdentifierFieldIDs, a.fields...)
+	u := &metaUpdate{requirements: append(a.requirements,
+		table.AssertCurrentSchemaID(was.ID), table.AssertLastAssignedFieldID(meta.LastColumnID()))}
+	if !next.Equals(was) {
+		u.updates = schemaUpdates(meta, next)
+	}
+	text := a.notes.Encode()
+	switch is := meta.Properties()[manifest.TypesProperty]; {
+	case text == is:
+	case text == "":
+		u.updates = append(u.updates, table.NewRemovePropertiesUpdate([]string{manifest.TypesProperty}))
+	default:
+		u.updates = append(u.updates, table.NewSetPropertiesUpdate(iceberg.Properties{manifest.TypesProperty: text}))
+	}
+	u.done = func(meta table.Metadata) bool {
+		return next.Equals(meta.CurrentSchema()) && meta.Properties()[manifest.TypesProperty] == text
+	}
+	if len(u.updates) == 0 {
+		return nil, nil
+	}
+	return u, nil
+}
+
+// schemaUpdates make a schema the current one; one that the table had before keeps its id.
+func schemaUpdates(meta table.Metadata, next *iceberg.Schema) []table.Update {
+	for _, s := range meta.Schemas() {
+		if next.Equals(s) {
+			return []table.Update{table.NewSetCurrentSchemaUpdate(s.ID)}
+		}
+	}
+	return []table.Update{table.NewAddSchemaUpdate(next), table.NewSetCurrentSchemaUpdate(-1)}
+}
+
+// column finds a column, or a member of one, by its dotted path. What lies in a union can't be altered.
+func (a *alteration) column(path string) (*schema.Node, int, error) {
+	n, err := a.table.schema.Shard.Lookup(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	above := pathTo(a.table.schema.Shard.Fields, n)
+	for _, p := range above[:len(above)-1] {
+		if p.Basic == schema.Union {
+			return nil, 0, fmt.Errorf("%w: %q lies in the union %q, whose variants can't be altered", ErrInvalid, path, p.Name)
+		}
+	}
+	return n, a.table.schema.IDs[n.ID], nil
+}
+
+// edit changes the fields among which the one with the given id stands.
+func (a *alteration) edit(id int, change func(siblings []iceberg.NestedField, i int) ([]iceberg.NestedField, error)) error {
+	fields, found, err := editFields(a.fields, id, change)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("%w: field %d is no column that can be altered (the key of a map?)", ErrInvalid, id)
+	}
+	a.fields = fields
+	return nil
+}
+
+// field changes one field in its place.
+func (a *alteration) field(id int, change func(*iceberg.NestedField) error) error {
+	return a.edit(id, func(siblings []iceberg.NestedField, i int) ([]iceberg.NestedField, error) {
+		out := slices.Clone(siblings)
+		return out, change(&out[i])
+	})
+}
+
+type fieldEdit func([]iceberg.NestedField, int) ([]iceberg.NestedField, error)
+
+func editFields(fields []iceberg.NestedField, id int, change fieldEdit) ([]iceberg.NestedField, bool, error) {
+	for i, f := range fields {
+		if f.ID == id {
+			out, err := change(fields, i)
+			return out, true, err
+		}
+		typ, found, err := editType(f.Type, id, change)
+		if found || err != nil {
+			out := slices.Clone(fields)
+			out[i].Type = typ
+			return out, true, err
+		}
+	}
+	return nil, false, nil
+}
+
+func editType(t iceberg.Type, id int, change fieldEdit) (iceberg.Type, bool, error) {
+	switch t := t.(type) {
+	case *iceberg.StructType:
+		fields, found, err := editFields(t.FieldList, id, change)
+		return &iceberg.StructType{FieldList: fields}, found, err
+	case *iceberg.ListType:
+		f, found, err := editFields([]iceberg.NestedField{t.ElementField()}, id, change)
+		if !found || err != nil || len(f) != 1 {
+			return nil, found, onlyOne(f, err)
+		}
+		return &iceberg.ListType{ElementID: t.ElementID, Element: f[0].Type, ElementRequired: f[0].Required}, true, nil
+	case *iceberg.MapType:
+		f, found, err := editFields([]iceberg.NestedField{t.ValueField()}, id, change)
+		if !found || err != nil || len(f) != 1 {
+			return nil, found, onlyOne(f, err)
+		}
+		return &iceberg.MapType{
+			KeyID: t.KeyID, KeyType: t.KeyType, ValueID: t.ValueID, ValueType: f[0].Type, ValueRequired: f[0].Required,
+		}, true, nil
+	}
+	return nil, false, nil
+}
+
+// onlyOne refuses to add to, or take from, what lists and maps hold.
+func onlyOne(f []iceberg.NestedField, err error) error {
+	if err == nil && f != nil {
+		return fmt.Errorf("%w: lists and maps hold one type of values", ErrInvalid)
+	}
+	return err
+}
+
+// named is the place of a name among fields, -1 if none has it.
+func named(fields []iceberg.NestedField, name string) int {
+	return slices.IndexFunc(fields, func(f iceberg.NestedField) bool { return f.Name == name })
+}
+
+func checkFreeName(fields []iceberg.NestedField, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: a column needs a name", ErrInvalid)
+	case named(fields, name) >= 0:
+		return fmt.Errorf("%w: column %q", ErrExists, name)
+	}
+	return nil
+}

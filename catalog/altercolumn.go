@@ -1,0 +1,268 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// AddColumn adds a column at the end of the table, or of the struct that the path leads through: "s.member",
+// "list.item.member". Rows of older shards have null there, so it must be nullable.
+func (t *Table) AddColumn(ctx context.Context, path string, column *schema.Node) error {
+	return t.alter(ctx, func(a *alteration) error {
+		if !column.Nullable && t.head("") != 0 {
+			return fmt.Errorf("%w: the new column %q must be nullable, for older rows have no value of it", ErrInvalid, path)
+		}
+		names := schema.SplitPath(path)
+		own := *column
+		own.Name = names[len(names)-1]
+		more, notes, err := manifest.ToIcebergFrom(&schema.Schema{Fields: []*schema.Node{&own}}, t.ice.Metadata().LastColumnID())
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		for id, note := range notes {
+			a.notes[id] = note
+		}
+		if len(names) == 1 {
+			a.fields = append(a.fields, more...)
+			return checkFreeName(a.fields[:len(a.fields)-1], own.Name)
+		}
+		return a.addTo(schema.JoinPath(names[:len(names)-1]...), more[0])
+	})
+}
+
+// addTo adds a member to a struct.
+func (a *alteration) addTo(parent string, member iceberg.NestedField) error {
+	n, id, err := a.column(parent)
+	if err != nil {
+		return err
+	}
+	if n.Basic != schema.Struct {
+		return fmt.Errorf("%w: %q is of type %s; members are added to structs", ErrInvalid, parent, manifest.TypeName(n))
+	}
+	return a.field(id, func(f *iceberg.NestedField) error {
+		members := f.Type.(*iceberg.StructType).FieldList
+		f.Type = &iceberg.StructType{FieldList: append(slices.Clone(members), member)}
+		return checkFreeName(members, member.Name)
+	})
+}
+
+// DropColumn removes a column. Shards keep its values until they are rewritten, and nobody sees them; a column added
+// under its name later is another one.
+func (t *Table) DropColumn(ctx context.Context, path string) error {
+	return t.alter(ctx, func(a *alteration) error {
+		n, id, err := a.column(path)
+		if err != nil {
+			return err
+		}
+		if err := a.checkUnpartitioned(n, "dropped"); err != nil {
+			return err
+		}
+		return a.edit(id, func(siblings []iceberg.NestedField, i int) ([]iceberg.NestedField, error) {
+			if len(siblings) == 1 {
+				return nil, fmt.Errorf("%w: %q is the only one of its fields", ErrInvalid, path)
+			}
+			return slices.Delete(slices.Clone(siblings), i, i+1), nil
+		})
+	})
+}
+
+// checkUnpartitioned refuses a change of columns that partitions, now or in older specs, are made of.
+func (a *alteration) checkUnpartitioned(n *schema.Node, verb string) error {
+	var below []int
+	var visit func(*schema.Node)
+	visit = func(n *schema.Node) {
+		below = append(below, a.table.schema.IDs[n.ID])
+		for _, c := range n.Children {
+			visit(c)
+		}
+	}
+	visit(n)
+	for _, spec := range a.table.ice.Metadata().PartitionSpecs() {
+		for _, f := range spec.Fields() {
+			if slices.Contains(below, f.SourceID()) {
+				return fmt.Errorf("%w: column %q can't be %s: partition field %q is made of it", ErrInvalid, n.Name, verb, f.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// RenameColumn gives a column another name. path names the column as it is, name is its new last part.
+func (t *Table) RenameColumn(ctx context.Context, path, name string) error {
+	return t.alter(ctx, func(a *alteration) error {
+		_, id, err := a.column(path)
+		if err != nil {
+			return err
+		}
+		return a.edit(id, func(siblings []iceberg.NestedField, i int) ([]iceberg.NestedField, error) {
+			out := slices.Clone(siblings)
+			if out[i].Name == name {
+				return out, nil
+			}
+			out[i].Name = name
+			return out, checkFreeName(siblings, name)
+		})
+	})
+}
+
+// WidenColumn gives a column a type that holds all its values: a wider integer, Float64 for Float32. Iceberg's rules
+// hold too: its int becomes a long, its float a double.
+func (t *Table) WidenColumn(ctx context.Context, path string, to *schema.Node) error {
+	return t.alter(ctx, func(a *alteration) error {
+		n, id, err := a.column(path)
+		if err != nil {
+			return err
+		}
+		wider := *to
+		wider.Name, wider.Nullable, wider.Aliases, wider.Doc = n.Name, n.Nullable, n.Aliases, n.Doc
+		mapped, _, err := manifest.ToIcebergFrom(&schema.Schema{Fields: []*schema.Node{&wider}}, id-1)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if n.Basic >= schema.List || !manifest.Promotable(n, &wider) {
+			return fmt.Errorf("%w: column %q of type %s can't become %s, which does not hold all its values", ErrInvalid, path,
+				manifest.TypeName(n), manifest.TypeName(&wider))
+		}
+		return a.field(id, func(f *iceberg.NestedField) error {
+			if !f.Type.Equals(mapped[0].Type) {
+				if _, err := iceberg.PromoteType(f.Type, mapped[0].Type); err != nil {
+					return fmt.Errorf("%w: column %q: Iceberg's %s can't become %s", ErrInvalid, path, f.Type, mapped[0].Type)
+				}
+				if err := a.checkUnpartitioned(n, "widened"); err != nil {
+					return err
+				}
+			}
+			f.Type = mapped[0].Type
+			return a.note(&wider, *f)
+		})
+	})
+}
+
+// note keeps what Iceberg's type does not say of a column.
+func (a *alteration) note(n *schema.Node, f iceberg.NestedField) error {
+	notes, err := manifest.NotesFor(&schema.Schema{Fields: []*schema.Node{n}}, iceberg.NewSchema(0, f))
+	delete(a.notes, f.ID)
+	for id, note := range notes {
+		a.notes[id] = note
+	}
+	return err
+}
+
+// MoveColumn moves a column behind another one of the same struct, or to the first place if after is empty.
+func (t *Table) MoveColumn(ctx context.Context, path, after string) error {
+	return t.alter(ctx, func(a *alteration) error {
+		_, id, err := a.column(path)
+		if err != nil {
+			return err
+		}
+		behind := 0
+		if after != "" {
+			if _, behind, err = a.column(after); err != nil {
+				return err
+			}
+		}
+		return a.edit(id, func(siblings []iceberg.NestedField, i int) ([]iceberg.NestedField, error) {
+			out := slices.Delete(slices.Clone(siblings), i, i+1)
+			to := 0
+			if after != "" {
+				to = 1 + slices.IndexFunc(out, func(f iceberg.NestedField) bool { return f.ID == behind })
+			}
+			if after != "" && to == 0 {
+				return nil, fmt.Errorf("%w: %q does not stand beside %q", ErrInvalid, after, path)
+			}
+			return slices.Insert(out, to, siblings[i]), nil
+		})
+	})
+}
+
+// CommentColumn sets what a column's documentation says, "" for nothing.
+func (t *Table) CommentColumn(ctx context.Context, path, text string) error {
+	return t.alterField(ctx, path, func(f *iceberg.NestedField) error {
+		f.Doc = text
+		return nil
+	})
+}
+
+// OptionalColumn lets a column be null.
+func (t *Table) OptionalColumn(ctx context.Context, path string) error {
+	return t.alterField(ctx, path, func(f *iceberg.NestedField) error {
+		f.Required = false
+		return nil
+	})
+}
+
+func (t *Table) alterField(ctx context.Context, path string, change func(*iceberg.NestedField) error) error {
+	return t.alter(ctx, func(a *alteration) error {
+		_, id, err := a.column(path)
+		if err != nil {
+			return err
+		}
+		return a.field(id, change)
+	})
+}
+
+// RequireColumn forbids nulls in a column of the table, if no row of any branch has one; a row that has one is named.
+func (t *Table) RequireColumn(ctx context.Context, path string) error {
+	return t.alter(ctx, func(a *alteration) error {
+		n, id, err := a.column(path)
+		if err != nil {
+			return err
+		}
+		if pathTo(t.schema.Shard.Fields, n)[0] != n {
+			return fmt.Errorf("%w: %q lies in another column; only whole columns can be required", ErrInvalid, path)
+		}
+		for _, ref := range t.Refs() {
+			if ref.Type != RefBranch {
+				continue
+			}
+			a.requirements = append(a.requirements, table.AssertRefSnapshotID(ref.Name, &ref.SnapshotID))
+			if err := t.checkNoNulls(ctx, ref.Name, n, id); err != nil {
+				return err
+			}
+		}
+		return a.field(id, func(f *iceberg.NestedField) error {
+			f.Required = true
+			return nil
+		})
+	})
+}
+
+// checkNoNulls looks for a null of a column: in the entries, and in shards whose entries don't tell.
+func (t *Table) checkNoNulls(ctx context.Context, branch string, n *schema.Node, id int) error {
+	where, err := filter.Parse(`"` + strings.ReplaceAll(n.Name, `"`, `""`) + `" IS NULL`)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	for e, err := range t.Entries(ctx, At{Ref: branch}) {
+		if err != nil {
+			return err
+		}
+		c, has := e.Columns[id]
+		if e.Records == 0 || has && c.Nulls == 0 {
+			continue
+		}
+		p, err := t.PlanOf([]*manifest.Entry{e}, ScanOptions{Select: []string{schema.JoinPath(n.Name)}, Where: where, Limit: 1})
+		if err != nil {
+			return err
+		}
+		for b, err := range p.Run(ctx, nil) {
+			if err != nil {
+				return err
+			}
+			if b.NumRows() > 0 {
+				return fmt.Errorf("%w: column %q can't be required: rows of %s are null; find them with --where '%s IS NULL'",
+					ErrInvalid, n.Name, e.Path, n.Name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// alterVerbs are the words after `table alter T`: how many arguments each takes at least and at most (-1: any number),
+// and what it does.
+var alterVerbs = map[string]struct {
+	least, most int
+	run         func(ctx context.Context, t *catalog.Table, args []string) error
+}{
+	"add": {2, 2, func(ctx context.Context, t *catalog.Table, args []string) error {
+		n, err := columnType(args[1])
+		if err != nil {
+			return err
+		}
+		return t.AddColumn(ctx, args[0], n)
+	}},
+	"drop": {1, 1, func(ctx context.Context, t *catalog.Table, args []string) error { return t.DropColumn(ctx, args[0]) }},
+	"rename": {2, 2, func(ctx context.Context, t *catalog.Table, args []string) error {
+		return t.RenameColumn(ctx, args[0], args[1])
+	}},
+	"widen": {2, 2, func(ctx context.Context, t *catalog.Table, args []string) error {
+		n, err := columnType(args[1])
+		if err != nil {
+			return err
+		}
+		return t.WidenColumn(ctx, args[0], n)
+	}},
+	"move": {2, 3, func(ctx context.Context, t *catalog.Table, args []string) error {
+		switch {
+		case len(args) == 2 && args[1] == "first":
+			return t.MoveColumn(ctx, args[0], "")
+		case len(args) == 3 && args[1] == "after":
+			return t.MoveColumn(ctx, args[0], args[2])
+		}
+		return usagef("move COL first, or move COL after OTHER")
+	}},
+	"comment": {2, 2, func(ctx context.Context, t *catalog.Table, args []string) error {
+		return t.CommentColumn(ctx, args[0], args[1])
+	}},
+	"require": {1, 1, func(ctx context.Context, t *catalog.Table, args []string) error { return t.RequireColumn(ctx, args[0]) }},
+	"optional": {1, 1, func(ctx context.Context, t *catalog.Table, args []string) error {
+		return t.OptionalColumn(ctx, args[0])
+	}},
+	"property": {1, -1, func(ctx context.Context, t *catalog.Table, args []string) error {
+		set, err := pairs(args)
+		if err != nil {
+			return err
+		}
+		return t.SetProperties(ctx, set, nil)
+	}},
+	"partition": {0, -1, func(ctx context.Context, t *catalog.Table, args []string) error { return t.Repartition(ctx, args) }},
+}
+
+func (a *app) tableAlterCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "alter T add|drop|rename|widen|move|comment|require|optional|property|partition ...",
+		Short: "Change a table's columns, properties and partitions without touching its shards",
+		Long: `Change a table's columns, properties and partitions. Shards are not touched: columns are told apart by field id, so that scans over
+shards of all ages give the current columns, and scan --snapshot gives those of its time. Members of structs are named by dotted
+paths, list elements by "item", map values by "value".
+
+    add COL TYPE               a new nullable column, at the end
+    drop COL                   nobody sees its values any more
+    rename COL NEW             NEW is the new last part of the path
+    widen COL TYPE             a type that holds all values: wider integers, Float64 for Float32
+    move COL first|after OTHER
+    comment COL TEXT           what the column means
+    require COL | optional COL forbid or allow nulls; require refuses while a row has one
+    property K=V...            properties of the table
+    partition FIELD...         partition fields from now on; none: no partitions. Older shards keep theirs`,
+		Example: `  shardcat table alter flights add origin.runway String
+  shardcat table alter flights widen delay Int64
+  shardcat table alter flights partition 'month(time_hour)' origin`,
+		Args: atLeast(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, ok := alterVerbs[args[1]]
+			rest := args[2:]
+			switch {
+			case !ok:
+				return usagef("unknown change %q: add, drop, rename, widen, move, comment, require, optional, property or partition", args[1])
+			case len(rest) < verb.least || verb.most >= 0 && len(rest) > verb.most:
+				return usagef("table alter T %s takes other arguments; see table alter --help", args[1])
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := verb.run(cmd.Context(), t, rest); err != nil {
+				return err
+			}
+			return a.printDescription(t)
+		},
+	}
+}
+
+// columnType reads the type of a column, as schemas are written.
+func columnType(text string) (*schema.Node, error) {
+	s, err := schema.Parse("c: " + text)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if len(s.Fields) != 1 {
+		return nil, usagef("%q is no type", text)
+	}
+	return s.Fields[0], nil
+}
