@@ -238,6 +238,7 @@ func (t *Table) RequireColumn(ctx context.Context, path string) error {
 
 // checkNoNulls looks for a null of a column: in the entries, and in shards whose entries don't tell.
 func (t *Table) checkNoNulls(ctx context.Context, branch string, n *schema.Node, id int) error {
+	one := int64(1)
 	where, err := filter.Parse(`"` + strings.ReplaceAll(n.Name, `"`, `""`) + `" IS NULL`)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -250,7 +251,7 @@ func (t *Table) checkNoNulls(ctx context.Context, branch string, n *schema.Node,
 		if e.Records == 0 || has && c.Nulls == 0 {
 			continue
 		}
-		p, err := t.PlanOf([]*manifest.Entry{e}, ScanOptions{Select: []string{schema.JoinPath(n.Name)}, Where: where, Limit: 1})
+		p, err := t.PlanOf([]*manifest.Entry{e}, ScanOptions{Select: []string{schema.JoinPath(n.Name)}, Where: where, Limit: &one})
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*Committed, err
 	paths := make([]string, len(entries))
 	for i, e := range entries {
 		if paths[i] = e.Path; t.owns(e.Path) {
-			if err := t.checkTombstones(ctx, e.Path); err != nil {
+			if err := t.checkTombstones(ctx, t.cat.client, e.Path); err != nil {
 				return nil, err
 			}
 		}
