@@ -386,40 +386,28 @@ func TestDropOfATwin(t *testing.T) {
 	}
 }
 
-// TestRejectedAttemptsLeaveNothing: every metadata file is one that the table names.
+// TestRejectedAttemptsLeaveNothing: a metadata file whose commit came too late is deleted, and the winner's stays.
 func TestRejectedAttemptsLeaveNothing(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	c := g.open(nil, nil)
-	g.create(c)
-	const writers, each = 4, 4
-	errs := make(chan error)
-	for w := range writers {
-		tbl := g.load(g.open(nil, nil))
-		go func() {
-			var err error
-			for i := 0; i < each && err == nil; i++ {
-				_, err = appendFake(tbl, "", w*each+i)
-			}
-			errs <- err
-		}()
+	tbl := g.create(c)
+	stale := tbl.MetadataLocation()
+	if _, err := appendFake(tbl, "", 1); err != nil {
+		t.Fatal(err)
 	}
-	for range writers {
-		if err := <-errs; err != nil {
-			t.Fatal(err)
-		}
+	tables := c.ice.(*sqlTables)
+	late, err := tables.write(ctx, tbl.ice.Metadata(), 1)
+	if err != nil {
+		t.Fatal(err)
 	}
-	tbl := g.load(c)
-	named := map[string]bool{tbl.MetadataLocation(): true}
-	for entry := range tbl.ice.Metadata().PreviousFiles() {
-		named[entry.MetadataFile] = true
+	if err := tables.move(ctx, tableName.identifier(), stale, late); !errors.Is(err, table.ErrCommitFailed) {
+		t.Errorf("a commit on an old state: %v", err)
 	}
-	for info, err := range c.metadata.List(ctx, tbl.Location()+"/metadata/") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(info.URL, ".metadata.json") && !named[info.URL] {
-			t.Errorf("%s is named by nothing", info.URL)
-		}
+	if _, err := c.metadata.Stat(ctx, late); !errors.Is(err, blobio.ErrNotFound) {
+		t.Errorf("the file of the rejected commit: %v", err)
+	}
+	if got := live(t, g.load(c)); !slices.Equal(got, []int{1}) {
+		t.Errorf("live: %v", got)
 	}
 }
 
