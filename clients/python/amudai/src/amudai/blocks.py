@@ -379,9 +379,23 @@ def strings(b, fixed, n, depth=1):
             raise Bad(f"SingleValue: {len(b) - 2} bytes, not {fixed}")
         return Views(np.zeros(n, np.int64), np.full(n, len(b) - 2, np.int64), bytes(b[2:]))
     if code == 14:
-        size, entries, nested = struct.unpack_from("<IIB", b, 2)
-        codes = _codes(b, size, entries, n, depth)
-        raise Bad("BlockDictionary of byte strings", 0, "unsupported")
+        size, lsize, entries, nested = struct.unpack_from("<IIIB", b, 2)
+        codes = _codes(b, size, entries, n, depth).astype(np.int64)
+        at = up8(16 + size)
+        if fixed:
+            data = bytes(b[at:])
+            lens = np.full(entries, fixed, np.int64)
+        else:
+            lens = _stream(_take(b, at, lsize, "BlockDictionary"), 4, entries, nested, depth, "BlockDictionary", True)
+            lens = lens.astype(np.int64)
+            data = bytes(b[up8(at + lsize):])
+        ends = np.cumsum(lens)
+        if int(lens.sum()) != len(data):
+            raise Bad(f"BlockDictionary: {len(data)} bytes for entries of {int(lens.sum())}")
+        # code 0 is null, and has no bytes
+        starts = np.concatenate([[0], ends - lens]).astype(np.int64)
+        lens = np.concatenate([[0], lens]).astype(np.int64)
+        return Views(starts[codes], lens[codes], data)
     if code == 15:
         symbols, size, nested, width = struct.unpack_from("<BIBB", b, 2)
         at = 16 + 9 * symbols

@@ -16,6 +16,10 @@ class ShardError(Exception):
         self.kind = kind
 
 
+class TooMany(ShardError):
+    """More values than are held at once. Fewer records at a time may help."""
+
+
 class Bad(Exception):
     """Internal: a fault whose object and offset the caller knows. ``at`` is relative to what the caller handed in."""
 

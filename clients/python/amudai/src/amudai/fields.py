@@ -6,7 +6,7 @@ import numpy as np
 
 from . import blocks, values
 from .buffers import BlockStream
-from .errors import Bad, ShardError
+from .errors import Bad, ShardError, TooMany
 from .meta import Located
 from .schema import INTS
 from .wire import checksum
@@ -27,6 +27,10 @@ class Vec:
 
     def __init__(self, field, n, valid=None):
         self.field, self.n, self.valid = field, n, valid
+
+    def weight(self):
+        """About how many bytes the values take."""
+        return 8 * self.n + sum(c.weight() for c in getattr(self, "children", ()) if c)
 
     def nulled(self, out):
         if self.valid is not None:
@@ -61,6 +65,9 @@ class BytesVec(Vec):
     def __init__(self, field, n, parts, valid):
         super().__init__(field, n, valid)
         self.parts = parts
+
+    def weight(self):
+        return 8 * self.n + sum(int(p.lens.sum()) for p in self.parts)
 
     def to_py(self):
         make = values.of_bytes(self.field)
@@ -134,7 +141,7 @@ class Column:
         if not 0 <= a <= b <= self.length:
             self.fail(f"positions {a} to {b} of {self.length}")
         if b - a > MAX_POSITIONS:
-            self.fail(f"{b - a} values of one row", "unsupported")
+            raise TooMany(self.obj.name, self.at, f"{b - a} values of field {self.field.id} ({self.field.name})", "unsupported")
         return self._read(a, b)
 
     def verify(self):
@@ -255,7 +262,10 @@ class DataColumn(Column):
             valid = blocks.presence(p, n)
             if t is not None:
                 return blocks.numbers(v, t.itemsize, n, t.kind == "f").view(t), valid
-            return blocks.strings(v, field.fixed_size, n), valid
+            v = blocks.strings(v, field.fixed_size, n)
+            if field.fixed_size and np.any((v.lens != field.fixed_size) & (True if valid is None else valid)):
+                raise Bad(f"a null code for a value that is present, or one that is not of {field.fixed_size} bytes")
+            return v, valid
 
         self.data = BlockStream(buf["object"], buf, decode)
         if self.data.length != self.length:

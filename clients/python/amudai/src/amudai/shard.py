@@ -1,9 +1,10 @@
 """Shards: rows and columns of all stripes in order."""
 from . import fields, values
-from .errors import Bad, ShardError
+from .errors import Bad, ShardError, TooMany
 from .meta import Directory
 
 BATCH = 4096
+HEAVY = 64 << 20  # batches get fewer records where values are larger than this together
 
 
 class Shard:
@@ -46,9 +47,21 @@ class Shard:
             if st.deleted:
                 raise ShardError(st.obj.name, 0, "deleted records in a stripe", "unsupported")
             cols = [fields.column(st, f, st.records) for f in want]
-            for a in range(0, st.records, size):
-                b = min(a + size, st.records)
-                yield [(c, c.read(a, b)) for c in cols], b - a
+            a, step = 0, size
+            while a < st.records:
+                b = min(a + step, st.records)
+                try:
+                    vecs = [(c, c.read(a, b)) for c in cols]
+                    heavy = sum(v.weight() for _, v in vecs) > HEAVY
+                except TooMany:
+                    if b - a == 1:
+                        raise
+                    heavy = True
+                if heavy and b - a > 1:
+                    step = (b - a) // 2
+                    continue
+                yield vecs, b - a
+                a, step = b, min(size, 2 * step)
 
     def _lists(self, columns):
         for vecs, n in self.batches(columns):
@@ -79,9 +92,8 @@ class Shard:
             if not want:
                 yield from ("{}" for _ in range(n))
                 continue
-            parts = [[k + t(v) for v in col] for k, t, col in zip(keys, texts, lists)]
-            for row in zip(*parts):
-                yield "{" + ",".join(row) + "}"
+            for row in zip(*lists):
+                yield "{" + ",".join([k + t(v) for k, t, v in zip(keys, texts, row)]) + "}"
 
     def to_arrow(self, columns=None, time_unit="us"):
         """A pyarrow.Table, see the README for types."""

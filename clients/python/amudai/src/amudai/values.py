@@ -156,6 +156,16 @@ def _float(v, single):
     return str(np.float32(v)) if single else repr(v)
 
 
+def _dynamic(v):
+    """JSON text as it stands, if it is that, on one line."""
+    try:
+        text = v.decode()
+        json.loads(text)
+        return text if "\n" not in text and "\r" not in text else json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return '"' + base64.b64encode(v).decode() + '"'
+
+
 def to_json(field):
     """A function from a value of this field to its JSON text."""
     inner = _json(field)
@@ -176,6 +186,8 @@ def _json(field):
         return str
     if b == "String":
         return lambda v: json.dumps(v, ensure_ascii=False)
+    if t == "Dynamic":
+        return _dynamic
     if b in ("Binary", "FixedSizeBinary"):
         return lambda v: '"' + base64.b64encode(v).decode() + '"'
     kids = [to_json(c) for c in field.children]
