@@ -521,7 +521,7 @@ func TestOpenRefusals(t *testing.T) {
 		o    Options
 		want error
 	}{
-		"client in the path": {Options{URI: "sqlite:" + dir + "/c.db", Warehouse: dir + "/my data"}, ErrInvalid},
+		"space in the path":  {Options{URI: "sqlite:" + dir + "/c.db", Warehouse: dir + "/my data"}, ErrInvalid},
 		"unknown catalog":    {Options{URI: "mysql://x/y", Warehouse: dir}, ErrInvalid},
 		"rest without vault": {Options{URI: "rest+http://127.0.0.1:1/", Warehouse: "prod"}, ErrInvalid},
 	} {

@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/manifest"
@@ -68,7 +70,7 @@ func (t *Table) shardInfo(e *manifest.Entry) *ShardInfo {
 		for _, f := range spec.Fields() {
 			s.Partition[f.Name] = nil
 			if v := e.Partition[f.FieldID]; v != nil {
-				text := f.Transform.ToHumanStr(v)
+				text := partitionValueText(t.ice.Metadata(), f, v)
 				s.Partition[f.Name] = &text
 			}
 		}
@@ -97,4 +99,14 @@ func boundTexts(t iceberg.Type, c manifest.Column) (lower, upper string, ok bool
 		return "", "", false
 	}
 	return low.String(), high.String(), true
+}
+
+// partitionValueText is a partition value as people read it. The column may have been dropped since; then its type is not known.
+func partitionValueText(meta table.Metadata, f iceberg.PartitionField, v any) string {
+	for _, s := range meta.Schemas() {
+		if column, ok := s.FindFieldByID(f.SourceID()); ok {
+			return f.Transform.ToHumanStrType(column.Type, v)
+		}
+	}
+	return fmt.Sprint(v)
 }

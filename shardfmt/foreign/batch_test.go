@@ -292,7 +292,10 @@ func parquetOfJSON(t *testing.T) string {
 	}
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, root)
-	group := w.AppendRowGroup()
+	group, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
 	column, err := group.NextColumn()
 	if err != nil {
 		t.Fatal(err)

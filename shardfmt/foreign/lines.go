@@ -63,23 +63,6 @@ func (t *texts) close() error {
 	return err
 }
 
-// next gives the next line without its end, valid until the next call; io.EOF after the last of all inputs.
-// Every line is checked to be UTF-8.
-func (t *texts) next(ctx context.Context) ([]byte, error) {
-	for {
-		if err := t.open(ctx); err != nil {
-			return nil, err
-		}
-		line, err := t.here()
-		if err != io.EOF {
-			return line, err
-		}
-		if err := t.end(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
 // end closes the input that is open; the next open goes on with the one after it.
 func (t *texts) end(ctx context.Context) error {
 	if err := t.close(); err != nil {
@@ -90,7 +73,7 @@ func (t *texts) end(ctx context.Context) error {
 
 var errUTF8 = errors.New("invalid UTF-8: the text is in another encoding, convert it first (iconv -t UTF-8)")
 
-// here gives the next line of the open input; io.EOF at its end.
+// here gives the next line of the open input without its end, valid until the next call; io.EOF at its end. It is UTF-8.
 func (t *texts) here() ([]byte, error) {
 	line, err := t.readLine()
 	if err != nil {

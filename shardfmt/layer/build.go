@@ -42,7 +42,7 @@ func (d *dataBuilder) add(key, aux Value, end uint64) bool {
 	if n := len(d.offsets); n > 2 {
 		d.strided = d.strided && d.offsets[n-1]-d.offsets[n-2] == d.offsets[1]-d.offsets[0]
 	}
-	if d.groups != nil && len(d.groups) > 0 {
+	if len(d.groups) > 0 {
 		d.groups = append(d.groups, end)
 	}
 	whole := d.size()

@@ -31,7 +31,6 @@ type source struct {
 	parts  []part // those that are read
 	schema *arrow.Schema
 	levels []*Cursor
-	begun  bool
 	batch  arrow.RecordBatch
 }
 
