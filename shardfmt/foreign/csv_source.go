@@ -279,7 +279,7 @@ func (s *csvSource) Schema() *schema.Schema { return s.schema }
 // Next implements Source.
 func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	size, rows := 0, 0
-	for rows < s.options.BatchRows && size < maxBatch {
+	for most := batchRows(s.options.BatchRows, len(s.builder.Fields())); rows < most && size < maxBatch; {
 		rec, err := s.take(ctx)
 		if err == io.EOF {
 			break

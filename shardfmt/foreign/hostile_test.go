@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -134,5 +135,29 @@ func TestArrowAmplification(t *testing.T) {
 	batch, err := src.Next(context.Background())
 	if err != nil || batch.NumRows() > 64 {
 		t.Errorf("%d rows of a megabyte at once, %v", batch.NumRows(), err)
+	}
+}
+
+// A batch has fewer rows the more columns there are: 10,000 columns of which each row has one would else be 80 million nulls.
+func TestBatchesOfManyColumns(t *testing.T) {
+	const columns, rows = 10_000, 10_000
+	var text strings.Builder
+	for i := range rows {
+		fmt.Fprintf(&text, "{\"f%d\":1}\n", i%columns)
+	}
+	path := filepath.Join(t.TempDir(), "wide.ndjson")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src, err := open(t, foreign.SourceOptions{}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := src.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := b.NumRows(); n == 0 || n*columns > 8<<20 {
+		t.Errorf("a batch of %d rows and %d columns", n, columns)
 	}
 }

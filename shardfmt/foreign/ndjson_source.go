@@ -135,7 +135,7 @@ func (s *ndjsonSource) inferred() *Inference { return s.found }
 // Next implements Source.
 func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	size, rows := 0, 0
-	for rows < s.options.BatchRows && size < maxBatch {
+	for most := batchRows(s.options.BatchRows, len(s.builder.Fields())); rows < most && size < maxBatch; {
 		doc, err := s.document(ctx)
 		if err == io.EOF {
 			break
@@ -154,6 +154,12 @@ func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	return newBatch(s.builder, rows), nil
 }
+
+// maxCells bounds the values of a batch, nulls included: they cost memory whether or not the text has them.
+const maxCells = 8 << 20
+
+// batchRows is how many rows a batch of so many columns may have.
+func batchRows(most, columns int) int { return max(1, min(most, maxCells/max(1, columns))) }
 
 // newBatch takes what a builder holds; unlike the builder it also knows how many rows no columns have.
 func newBatch(b *array.RecordBuilder, rows int) arrow.RecordBatch {
