@@ -117,7 +117,7 @@ func (s *stripe) auditBatch(ctx context.Context, columns []field.Column, r buffe
 	}
 	get := valuesOf(a)
 	for i := range a.Len() {
-		if a.IsNull(i) {
+		if isNull(a, i) {
 			*nulls++
 			continue
 		}
@@ -135,6 +135,14 @@ func (s *stripe) auditBatch(ctx context.Context, columns []field.Column, r buffe
 		c.Release(r.End)
 	}
 	return nil
+}
+
+// isNull reports whether value i is null. Arrow's unions have no nulls of their own: a null one chooses a variant whose value is null.
+func isNull(a arrow.Array, i int) bool {
+	if u, ok := a.(*array.SparseUnion); ok {
+		return isNull(u.Field(u.ChildID(i)), i+u.Data().Offset())
+	}
+	return a.IsNull(i)
 }
 
 // lie is the error of statistics that contradict the data.
