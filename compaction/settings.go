@@ -28,6 +28,15 @@ func CheckProperties(properties map[string]string) error {
 	return err
 }
 
+// CheckSettings checks settings by their names, those that only a service reads included: ErrPolicy.
+func CheckSettings(settings map[string]string) error {
+	properties := map[string]string{}
+	for name, value := range settings {
+		properties[PropertyPrefix+name] = value
+	}
+	return CheckProperties(properties)
+}
+
 // Values are all settings of a table's policy in the order of Settings and ServiceSettings: what its properties say, and the defaults.
 func Values(properties map[string]string) ([]SettingValue, error) {
 	if err := CheckProperties(properties); err != nil {

@@ -131,13 +131,7 @@ func (c *config) setTables(value *yaml.Node) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", tablesKey, err)
 		}
-		var p compaction.Policy
-		for setting, value := range settings {
-			if err := p.Set(setting, value); err != nil {
-				return fmt.Errorf("%s: %s: %w", tablesKey, text, err)
-			}
-		}
-		if err := p.Validate(); err != nil {
+		if err := compaction.CheckSettings(settings); err != nil {
 			return fmt.Errorf("%s: %s: %w", tablesKey, text, err)
 		}
 		c.tables[name.String()] = settings
@@ -148,6 +142,9 @@ func (c *config) setTables(value *yaml.Node) error {
 // policyOf puts the settings of the file over a table's policy.
 func (c *config) policyOf(name catalog.Name, p *compaction.Policy) error {
 	for setting, value := range c.tables[name.String()] {
+		if slices.Contains(compaction.ServiceSettings, setting) {
+			continue // serve reads these
+		}
 		if err := p.Set(setting, value); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/console"
 )
@@ -59,7 +60,10 @@ func (a *app) serve(ctx context.Context, listen string, workers int, profile boo
 	}
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
 	metrics := console.NewMetrics()
-	service := compaction.NewService(tables, compaction.ServiceOptions{Workers: workers, Log: log, Finished: metrics.Finished})
+	service := compaction.NewService(tables, compaction.ServiceOptions{
+		Workers: workers, Log: log, Finished: metrics.Finished,
+		Settings: func(name catalog.Name) map[string]string { return a.config.tables[name.String()] },
+	})
 	server := &http.Server{
 		Handler:           console.New(tables, service, metrics, console.Options{Token: os.Getenv(serveTokenEnv), Profile: profile, Log: log}),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,6 +26,11 @@ func TestServe(t *testing.T) {
 		}
 		a.finish(t.Context(), nil)
 	}
+	config := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(config, []byte("tables:\n  t: {schedule: 1s, min-inputs: \"3\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at = append(at, "--config", config)
 	ctx, stop := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	done := make(chan int, 1)
@@ -43,9 +49,8 @@ func TestServe(t *testing.T) {
 	compacted := false
 	for range 600 {
 		var tables []struct {
-			Table  string
-			State  string
-			Shards int
+			Table, State, Schedule string
+			Shards                 int
 		}
 		answer, err := http.Get(at1.URL + "api/tables")
 		if err != nil {
@@ -56,7 +61,7 @@ func TestServe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if compacted = len(tables) == 1 && tables[0].State == "waiting" && tables[0].Shards == 1; compacted {
+		if compacted = len(tables) == 1 && tables[0].State == "waiting" && tables[0].Shards == 1 && tables[0].Schedule == "1s"; compacted {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
