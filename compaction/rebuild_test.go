@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -160,5 +161,53 @@ func TestOneFailingGroupStopsNoOther(t *testing.T) {
 	report, err := Compact(ctx, tbl, Policy{RebuildAll: true}, Options{})
 	if !errors.Is(err, ErrGroups) || len(report.Failed) != 1 || len(report.Results) != len(report.Plan.Groups)-1 || len(report.Results) < 3 {
 		t.Errorf("%d of %d groups done, %d failed: %v", len(report.Results), len(report.Plan.Groups), len(report.Failed), err)
+	}
+}
+
+// A rebuild parts its rows anew by the table's current partitions, and the check of its rows knows that.
+func TestRebuildFollowsNewPartitions(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 3)
+	before := contents(t, tbl)
+	if err := tbl.Repartition(ctx, []string{"name"}); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Compact(ctx, tbl, Policy{RebuildAll: true}, Options{Check: true})
+	if err != nil || len(report.Results) != 1 || report.ShardsAfter != 7 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
+		t.Errorf("%d rows became %d others", len(before), len(got))
+	}
+	// What is not the same is found, in whatever order it comes.
+	plan, err := NewPlan(ctx, tbl, Policy{RebuildAll: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := plan.Groups[0]
+	if err := checkContent(ctx, tbl, &one, entriesOf(t, tbl)); !errors.Is(err, ErrContent) {
+		t.Errorf("other rows pass for the same: %v", err)
+	}
+}
+
+// Nothing is left of shards whose records are all deleted.
+func TestRebuildOfNothing(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 1)
+	where, err := filter.Parse("name LIKE 'n%'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tbl.Delete(ctx, where, catalog.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Compact(ctx, tbl, Policy{RebuildAll: true}, Options{Check: true})
+	if err != nil || report.ShardsAfter != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if got := contents(t, g.load(nil)); len(got) != 0 {
+		t.Errorf("%d rows", len(got))
 	}
 }
