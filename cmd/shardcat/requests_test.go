@@ -19,7 +19,15 @@ type requestCounts struct {
 	Catalog                           struct{ Gets, Heads, Puts, Lists, Deletes int64 }
 }
 
-// TestRequestsAreTheSameOnEveryStore: a command asks a cloud for exactly what it asks a folder for.
+// probe is what the first command that writes to a store asks of it besides: whether it keeps to conditional writes. An object is
+// created, created again in vain, and deleted; S3 has no conditional delete and looks at the object before.
+var probe = map[string]requestCounts{
+	"SHARDCAT_TEST_S3":    {Puts: 2, Deletes: 1, Heads: 1},
+	"SHARDCAT_TEST_AZURE": {Puts: 2, Deletes: 1},
+	"SHARDCAT_TEST_GCS":   {Puts: 2, Deletes: 1},
+}
+
+// TestRequestsAreTheSameOnEveryStore: a command asks a cloud for exactly what it asks a folder for, but for the probe.
 func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
 	const evening = "time_hour >= '2013-01-03T17:00:00Z' AND time_hour < '2013-01-04T00:00:00Z' AND origin = 'JFK'"
 	commands := [][]string{
@@ -53,6 +61,9 @@ func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
 			}
 			u.Path = fmt.Sprintf("/requests/%d", time.Now().UnixNano())
 			for i, got := range requests(t, u.String()) {
+				if p := probe[variable]; i == 0 {
+					got.Puts, got.Deletes, got.Heads = got.Puts-p.Puts, got.Deletes-p.Deletes, got.Heads-p.Heads
+				}
 				if got != folder[i] {
 					t.Errorf("%v: %+v, on a folder %+v", commands[i], got, folder[i])
 				}
