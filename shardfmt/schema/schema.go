@@ -101,11 +101,14 @@ type Schema struct {
 }
 
 // Number gives every node its number (depth-first pre-order) and its parent, and sets Count.
+// A schema that is numbered is not written to, so that others may read it meanwhile.
 func (s *Schema) Number() {
 	next := uint32(0)
 	var walk func(n *Node, parent uint32)
 	walk = func(n *Node, parent uint32) {
-		n.ID, n.Parent = next, parent
+		if n.ID != next || n.Parent != parent {
+			n.ID, n.Parent = next, parent
+		}
 		next++
 		for _, c := range n.Children {
 			walk(c, n.ID)
@@ -114,7 +117,9 @@ func (s *Schema) Number() {
 	for _, f := range s.Fields {
 		walk(f, NoParent)
 	}
-	s.Count = next
+	if s.Count != next {
+		s.Count = next
+	}
 }
 
 // Label is the extension label of n, or "".
