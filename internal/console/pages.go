@@ -18,6 +18,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
@@ -197,10 +198,7 @@ func shardLines(ctx context.Context, t *catalog.Table) ([]shardLine, error) {
 }
 
 // clock is a creation time, in ticks of 100 ns since year 1.
-func clock(ticks int64) string {
-	const epoch = 62_135_596_800
-	return time.Unix(ticks/1e7-epoch, ticks%1e7*100).UTC().Format("2006-01-02 15:04:05")
-}
+func clock(ticks int64) string { return valuetext.Time(ticks).Format(time.DateTime) }
 
 // trial is what a filter would rule out before anything is opened.
 type trial struct {

@@ -17,7 +17,7 @@ func To(asked string, there []string) string {
 	}
 	candidates := make([]candidate, len(there))
 	for i, name := range there {
-		candidates[i] = candidate{name, distance(asked, name)}
+		candidates[i] = candidate{name, Distance(asked, name)}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return a.distance - b.distance })
 	var words []string
@@ -27,8 +27,8 @@ func To(asked string, there []string) string {
 	return strings.Join(words, ", ")
 }
 
-// distance is Levenshtein's.
-func distance(a, b string) int {
+// Distance is Levenshtein's, in bytes.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -3,6 +3,7 @@ package valuetext
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Ticks in the units of time.
@@ -14,6 +15,16 @@ const (
 	// MaxDateTime is the last tick of the year 9999.
 	MaxDateTime = 3_155_378_975_999_999_999
 )
+
+// Ticks is a time in ticks of 100 ns since year 1, UTC.
+func Ticks(t time.Time) int64 {
+	return UnixEpoch + t.Unix()*TicksPerSecond + int64(t.Nanosecond())/100
+}
+
+// Time is the time of ticks, UTC.
+func Time(ticks int64) time.Time {
+	return time.Unix(ticks/TicksPerSecond-UnixEpoch/TicksPerSecond, ticks%TicksPerSecond*100).UTC()
+}
 
 // ErrTime is text that is no time of the form wanted, or one outside the years 1 to 9999.
 var ErrTime = errors.New("no time of RFC 3339 or ISO 8601 between the years 1 and 9999")

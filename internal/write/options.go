@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -68,7 +69,7 @@ func (o *Options) complete(s *schema.Schema) error {
 		return fmt.Errorf("%d field ids for the %d nodes of the schema", len(o.FieldIDs), s.Count)
 	}
 	if o.CreationMin == 0 && o.CreationMax == 0 {
-		o.CreationMin = ticksOf(time.Now())
+		o.CreationMin = uint64(valuetext.Ticks(time.Now()))
 		o.CreationMax = o.CreationMin
 	}
 	if o.CreationMin > o.CreationMax {
@@ -97,13 +98,6 @@ func (o *Options) stats(n *schema.Node) stats.Options {
 		so.Bloom, so.FPP = stats.BloomAlways, fpp
 	}
 	return so
-}
-
-// unixEpoch is 1970-01-01 in ticks.
-const unixEpoch = 621_355_968_000_000_000
-
-func ticksOf(t time.Time) uint64 {
-	return uint64(unixEpoch + t.Unix()*10_000_000 + int64(t.Nanosecond())/100)
 }
 
 // customProperties are the shard's custom properties with those of our own.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	near "github.com/shardcat/shardcat/internal/nearest"
 )
 
 // ErrNoField is the error of a name that no field has.
@@ -158,11 +160,11 @@ func nearest(name string, names []string) string {
 	if len(names) > maxNames {
 		return ""
 	}
-	near := make(map[string]int, len(names))
+	distances := make(map[string]int, len(names))
 	candidates := names[:0:0]
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n)); n != "" && d <= max(2, len(name)/3) {
-			near[n] = d
+			distances[n] = d
 			candidates = append(candidates, n)
 		}
 	}
@@ -172,7 +174,7 @@ func nearest(name string, names []string) string {
 		}
 		return " (there are: " + strings.Join(names, ", ") + ")"
 	}
-	slices.SortStableFunc(candidates, func(a, b string) int { return near[a] - near[b] })
+	slices.SortStableFunc(candidates, func(a, b string) int { return distances[a] - distances[b] })
 	return " (did you mean " + strings.Join(candidates[:min(3, len(candidates))], ", ") + "?)"
 }
 
@@ -181,21 +183,5 @@ func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 1 << 16
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return near.Distance(a, b)
 }
