@@ -156,7 +156,7 @@ func TestCollectKeeps(t *testing.T) {
 	strange := put("data/left/notes.txt")
 	other := put("_jobs.amudai.stripe.txt")
 	g.clock.Advance(8 * day)
-	j, _, err := tbl.BeginJob(ctx, JobAppend, "slow", nil, tbl.outputsOf)
+	j, _, err := tbl.BeginJob(ctx, JobAppend, "slow", nil, tbl.Outputs)
 	if err != nil {
 		t.Fatal(err)
 	}

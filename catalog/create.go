@@ -32,20 +32,26 @@ type CreateOptions struct {
 	CreateNamespace bool
 }
 
+// parts are what a table is made of in Iceberg's terms.
+func (c *Catalog) parts(name Name, o *CreateOptions) (*iceberg.Schema, *iceberg.PartitionSpec, iceberg.Properties, error) {
+	ice, notes, err := manifest.ToIceberg(o.Schema)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
+	}
+	spec, err := parsePartition(o.Partition, ice)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	properties, err := c.tableProperties(o.Properties, notes)
+	return ice, spec, properties, err
+}
+
 // Create makes an empty table and its vault folder. A table of that name is ErrExists.
 func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Table, error) {
 	if err := errors.Join(name.check(), o.ofArrow()); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
-	ice, notes, err := manifest.ToIceberg(o.Schema)
-	if err != nil {
-		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
-	}
-	spec, err := parsePartition(o.Partition, ice)
-	if err != nil {
-		return nil, err
-	}
-	properties, err := c.tableProperties(o.Properties, notes)
+	ice, spec, properties, err := c.parts(name, &o)
 	if err != nil {
 		return nil, err
 	}

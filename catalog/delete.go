@@ -91,7 +91,7 @@ func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find
 		out.count(found)
 		return out, nil
 	}
-	j, before, err := t.BeginJob(ctx, kind, o.JobID, nil, t.outputsOf)
+	j, before, err := t.BeginJob(ctx, kind, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &Deleted{Committed: before}, err
 	}

@@ -115,11 +115,7 @@ type search struct {
 }
 
 func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, error) {
-	own, err := shard.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := p.schema.MapShard(ctx, shard.Root())
+	own, ids, err := p.fieldsOf(ctx, shard)
 	if err != nil {
 		return nil, err
 	}

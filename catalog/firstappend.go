@@ -82,15 +82,7 @@ func (c *Catalog) plannedTable(ctx context.Context, name Name, o CreateOptions) 
 	} else if err = translate(err); !errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
-	ice, notes, err := manifest.ToIceberg(o.Schema)
-	if err != nil {
-		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
-	}
-	spec, err := parsePartition(o.Partition, ice)
-	if err != nil {
-		return nil, err
-	}
-	properties, err := c.tableProperties(o.Properties, notes)
+	ice, spec, properties, err := c.parts(name, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +216,7 @@ func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*Ingested,
 		!mine.ice.Spec().Equals(winner.ice.Spec()) {
 		return nil, fmt.Errorf("%w: table %s was created by another writer meanwhile, with other columns; deliver again", ErrConflict, mine.name)
 	}
-	outputs := func(string) []string { return winner.outputsOf(w.job.Attempt()) }
+	outputs := func(string) []string { return winner.Outputs(w.job.Attempt()) }
 	j, before, err := winner.BeginJob(ctx, JobAppend, w.job.ID(), nil, outputs)
 	if before != nil || err != nil {
 		return &Ingested{Committed: before, Shards: []string{}}, err

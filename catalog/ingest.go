@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/internal/internalfield"
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -75,7 +77,7 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	if err != nil {
 		return nil, err
 	}
-	j, before, err := t.beginJobOn(ctx, o.Ref, JobAppend, o.JobID, nil, t.outputsOf)
+	j, before, err := t.beginJobOn(ctx, o.Ref, JobAppend, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &Ingested{Committed: before, Shards: []string{}}, err
 	}
@@ -101,32 +103,16 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	return out, nil
 }
 
-// outputsOf names what an attempt will write: roots and data under names that begin with the attempt.
-func (t *Table) outputsOf(attempt string) []string {
+// Outputs names what an attempt of a job writes, for BeginJob: roots and data under names that begin with the attempt.
+func (t *Table) Outputs(attempt string) []string {
 	return []string{t.VaultFolder() + attempt + "-*", t.VaultFolder() + "data/" + attempt + "-*"}
 }
 
 func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*Ingested, error) {
 	out := &Ingested{Shards: []string{}}
-	types := arrowtype.Schema(t.schema.Shard)
-	for {
-		b, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		out.Rows += b.NumRows()
-		if b, err = project.apply(b, types); err != nil {
-			return nil, err
-		}
-		if err := w.write(ctx, b); err != nil {
-			return nil, err
-		}
-		if w.options.Progress != nil {
-			w.options.Progress(out.Rows)
-		}
+	var err error
+	if out.Rows, err = w.writeAll(ctx, t.records(ctx, src, project)); err != nil {
+		return nil, err
 	}
 	entries, err := w.close(ctx)
 	if err != nil {
@@ -234,9 +220,42 @@ func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 }
 
 // Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
-func Ticks(t time.Time) uint64 {
-	const epochSeconds, perSecond = 62_135_596_800, 10_000_000
-	return uint64((t.Unix()+epochSeconds)*perSecond + int64(t.Nanosecond()/100))
+func Ticks(t time.Time) uint64 { return uint64(valuetext.Ticks(t)) }
+
+// records yields the records of a source as rows of the table.
+func (t *Table) records(ctx context.Context, src RecordSource, project *projection) iter.Seq2[arrow.RecordBatch, error] {
+	types := arrowtype.Schema(t.schema.Shard)
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for {
+			b, err := src.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err == nil {
+				b, err = project.apply(b, types)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// writeAll writes batches and counts their rows.
+func (w *shardWriters) writeAll(ctx context.Context, batches iter.Seq2[arrow.RecordBatch, error]) (rows int64, err error) {
+	for b, err := range batches {
+		if err == nil {
+			err = w.write(ctx, b)
+		}
+		if err != nil {
+			return rows, err
+		}
+		rows += b.NumRows()
+		if w.options.Progress != nil {
+			w.options.Progress(rows)
+		}
+	}
+	return rows, nil
 }
 
 // write adds the rows of a batch to the shards of their partitions.

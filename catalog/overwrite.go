@@ -2,11 +2,8 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -33,7 +30,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	if _, err := filter.Bind(where, t.Schema()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	j, before, err := t.BeginJob(ctx, JobOverwrite, o.JobID, nil, t.outputsOf)
+	j, before, err := t.BeginJob(ctx, JobOverwrite, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &Overwritten{Deleted: Deleted{Committed: before}}, err
 	}
@@ -50,27 +47,10 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 
 func (r *removal) overwrite(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*Overwritten, error) {
 	out := &Overwritten{}
-	types := arrowtype.Schema(r.job.table.schema.Shard)
-	for {
-		b, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		out.RowsAdded += b.NumRows()
-		if b, err = project.apply(b, types); err != nil {
-			return nil, err
-		}
-		if err := w.write(ctx, b); err != nil {
-			return nil, err
-		}
-		if w.options.Progress != nil {
-			w.options.Progress(out.RowsAdded)
-		}
-	}
 	var err error
+	if out.RowsAdded, err = w.writeAll(ctx, r.job.table.records(ctx, src, project)); err != nil {
+		return nil, err
+	}
 	if r.add, err = w.close(ctx); err != nil {
 		return nil, err
 	}

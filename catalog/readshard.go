@@ -101,11 +101,7 @@ type shardQuery struct {
 // shardQuery translates the plan. Where the filter's fields have the same names and types in the shard, the
 // shard's scan filters, with all its pruning; else the rows are filtered after they were projected.
 func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQuery, error) {
-	s, err := shard.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := p.schema.MapShard(ctx, shard.Root())
+	s, ids, err := p.fieldsOf(ctx, shard)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +117,16 @@ func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQue
 	q.project.target = q.needed
 	q.options.Columns = q.paths(p.schema.Shard)
 	return q, nil
+}
+
+// fieldsOf is the schema of a shard, with the table's field ids of its nodes.
+func (p *Plan) fieldsOf(ctx context.Context, shard *shardfmt.Shard) (*schema.Schema, []int, error) {
+	s, err := shard.Schema(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err := p.schema.MapShard(ctx, shard.Root())
+	return s, ids, err
 }
 
 func (p *Plan) filterNodes() []*schema.Node {

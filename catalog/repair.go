@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -170,7 +171,7 @@ func (t *Table) readable(ctx context.Context, e *manifest.Entry) error {
 
 // replaceShard carries a repair out in one snapshot.
 func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) error {
-	j, _, err := t.BeginJob(ctx, JobRepair, "", []string{e.Path}, t.outputsOf)
+	j, _, err := t.BeginJob(ctx, JobRepair, "", []string{e.Path}, t.Outputs)
 	if err != nil {
 		return err
 	}
@@ -249,15 +250,9 @@ func (t *Table) rewrite(ctx context.Context, e *manifest.Entry, w *shardWriters)
 	if err != nil {
 		return nil, err
 	}
-	rows := int64(0)
-	for b, err := range p.Run(ctx, nil) {
-		if err != nil {
-			return nil, err
-		}
-		rows += b.NumRows()
-		if err := w.write(ctx, b); err != nil {
-			return nil, err
-		}
+	rows, err := w.writeAll(ctx, p.Run(ctx, nil))
+	if err != nil {
+		return nil, err
 	}
 	if rows != e.Records {
 		return nil, fmt.Errorf("%s: %d rows came, its entry says %d", e.Path, rows, e.Records)
@@ -270,6 +265,5 @@ func timeOf(ticks int64) time.Time {
 	if ticks == 0 {
 		return time.Time{}
 	}
-	const epochSeconds, perSecond = 62_135_596_800, 10_000_000
-	return time.Unix(ticks/perSecond-epochSeconds, ticks%perSecond*100).UTC()
+	return valuetext.Time(ticks)
 }

@@ -37,7 +37,7 @@ type Rewritten struct {
 // this version does not know, are refused: ErrUnsafe. Nothing is committed; after an error Objects tells what to delete.
 func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOptions) (*Rewritten, error) {
 	t, done := j.table, &Rewritten{}
-	ingest := IngestOptions{ShardRows: o.ShardRows, StripeRows: o.StripeRows, Profile: o.Profile}
+	ingest := IngestOptions{ShardRows: o.ShardRows, StripeRows: o.StripeRows, Profile: o.Profile, Progress: o.Progress}
 	if err := t.carryOver(ctx, shards, &ingest); err != nil {
 		return done, err
 	}
@@ -51,30 +51,15 @@ func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOp
 	}
 	w := newShardWriters(t, j, &ingest)
 	w.created, w.createdLast = uint64(created.First), uint64(created.Last)
-	for b, err := range plan.Run(ctx, nil) {
-		if err == nil {
-			err = w.write(ctx, b)
-		}
-		if err != nil {
-			w.abort(ctx)
-			done.Objects = w.objects
-			return done, err
-		}
-		done.Rows += b.NumRows()
-		if o.Progress != nil {
-			o.Progress(done.Rows)
-		}
+	if done.Rows, err = w.writeAll(ctx, plan.Run(ctx, nil)); err == nil {
+		done.Entries, err = w.close(ctx)
 	}
-	done.Entries, err = w.close(ctx)
 	if err != nil {
 		w.abort(ctx)
 	}
 	done.Objects = w.objects
 	return done, err
 }
-
-// Outputs names what an attempt of a job writes: roots and data under names that begin with the attempt. It is for BeginJob.
-func (t *Table) Outputs(attempt string) []string { return t.outputsOf(attempt) }
 
 // createdOf is the creation range of shards together.
 func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
@@ -146,7 +131,7 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 			o.Properties = append(o.Properties, p)
 		}
 	}
-	return c.blooms(ctx, shard, e)
+	return c.blooms(ctx, shard)
 }
 
 // fresh are the pairs of a bag that no earlier shard had.
@@ -161,11 +146,11 @@ func (c *carrying) fresh(bag string, pairs []*metapb.NameValuePair) (out []*meta
 }
 
 // blooms asks for filters of the columns that have one in the first stripe of the shard.
-func (c *carrying) blooms(ctx context.Context, shard *shardfmt.Shard, e *manifest.Entry) error {
+func (c *carrying) blooms(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
 	}
-	ids, err := c.table.ShardFieldIDs(ctx, e.Path, e.RootBytes)
+	ids, err := c.table.schema.MapShard(ctx, shard.Root())
 	if err != nil {
 		return err
 	}

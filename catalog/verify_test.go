@@ -45,7 +45,7 @@ func replaceEntry(t *testing.T, tbl *Table, lie func(*manifest.Entry)) {
 	t.Helper()
 	ctx := context.Background()
 	e := firstEntry(t, tbl)
-	j, _, err := tbl.BeginJob(ctx, JobRepair, "", []string{e.Path}, tbl.outputsOf)
+	j, _, err := tbl.BeginJob(ctx, JobRepair, "", []string{e.Path}, tbl.Outputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestPlantedFaults(t *testing.T) {
 			replaceEntry(t, tbl, func(e *manifest.Entry) { e.Created.Last++ })
 		}, FaultEntry, RepairEntry, 20},
 		{"a summary that lies", func(t *testing.T, tbl *Table) {
-			j, _, err := tbl.BeginJob(ctx, JobRepair, "", nil, tbl.outputsOf)
+			j, _, err := tbl.BeginJob(ctx, JobRepair, "", nil, tbl.Outputs)
 			if err == nil {
 				_, err = j.commit(ctx, change{Change: manifest.Change{Operation: table.OpOverwrite,
 					Properties: map[string]string{"total-records": "5"}}})
