@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/shardcat/shardcat/catalog"
 )
 
 // Policy says when shards should be merged and what a merged shard may look like. The zero value is valid: each
@@ -136,23 +138,23 @@ func (p *Policy) Set(name, text string) error {
 	var err error
 	switch name {
 	case "target-records":
-		p.TargetRecords, err = parseSize(text)
+		p.TargetRecords, err = ParseSize(text)
 	case "target-size":
-		p.TargetSize, err = parseSize(text)
+		p.TargetSize, err = ParseSize(text)
 	case "max-rows":
-		p.MaxRows, err = parseSize(text)
+		p.MaxRows, err = ParseSize(text)
 	case "min-inputs":
 		p.MinInputs, err = strconv.Atoi(text)
 	case "max-inputs":
 		p.MaxInputs, err = strconv.Atoi(text)
 	case "max-creation-range":
-		p.MaxCreationRange, err = parseDuration(text)
+		p.MaxCreationRange, err = catalog.ParseAge(text)
 	case "max-stripes":
-		p.MaxStripes, err = parseSize(text)
+		p.MaxStripes, err = ParseSize(text)
 	case "max-metadata-bytes":
-		p.MaxMetadataBytes, err = parseSize(text)
+		p.MaxMetadataBytes, err = ParseSize(text)
 	case "max-objects":
-		p.MaxObjects, err = parseSize(text)
+		p.MaxObjects, err = ParseSize(text)
 	case "allow-concat":
 		p.NoConcat, err = parseForbidden(text)
 	case "allow-rebuild":
@@ -160,7 +162,7 @@ func (p *Policy) Set(name, text string) error {
 	case "rebuild-deleted-ratio":
 		p.RebuildDeletedRatio, err = strconv.ParseFloat(text, 64)
 	case "rebuild-stripes":
-		p.RebuildStripes, err = parseSize(text)
+		p.RebuildStripes, err = ParseSize(text)
 	case "tagged":
 		p.Tagged, err = strconv.ParseBool(text)
 	case "external":
@@ -189,10 +191,7 @@ var units = []struct {
 }
 
 // ParseSize reads a number with an optional unit: "512MiB", "4k".
-func ParseSize(text string) (int64, error) { return parseSize(text) }
-
-// parseSize reads a number with an optional unit.
-func parseSize(text string) (int64, error) {
+func ParseSize(text string) (int64, error) {
 	factor := int64(1)
 	for _, u := range units {
 		if digits, ok := strings.CutSuffix(text, u.suffix); ok {
@@ -208,16 +207,4 @@ func parseSize(text string) (int64, error) {
 		return 0, errors.New("out of range")
 	}
 	return n * factor, nil
-}
-
-// parseDuration reads Go's durations and whole days.
-func parseDuration(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseInt(days, 10, 32)
-		if err != nil || n < 0 || n > math.MaxInt64/int64(24*time.Hour) {
-			return 0, errors.New("want a number of days")
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	return time.ParseDuration(text)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/shardcat/shardcat/catalog"
 )
 
 // Schedule says when a table is looked at: at intervals, or at the times of a cron expression.
@@ -26,7 +28,7 @@ func ParseSchedule(text string) (Schedule, error) {
 	if text == "" {
 		return Schedule{every: DefaultEvery, text: DefaultEvery.String()}, nil
 	}
-	if every, err := parseDuration(text); err == nil {
+	if every, err := catalog.ParseAge(text); err == nil {
 		if every < MinEvery {
 			return Schedule{}, fmt.Errorf("%w: schedule %q: %s is the least", ErrPolicy, text, MinEvery)
 		}

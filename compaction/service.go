@@ -165,7 +165,7 @@ func (s *Service) discover(ctx context.Context) error {
 	if fresh {
 		return nil
 	}
-	names, err := s.cat.AllTables(ctx)
+	names, err := s.cat.Tables(ctx, "")
 	if err != nil {
 		return err
 	}

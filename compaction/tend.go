@@ -66,7 +66,7 @@ func parseAgeOrNever(text string) (time.Duration, error) {
 	if text == "never" {
 		return -1, nil
 	}
-	return parseDuration(text)
+	return catalog.ParseAge(text)
 }
 
 // looked is what a run found.
@@ -96,44 +96,46 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 	if err != nil {
 		return look, err
 	}
+	var left *Plan
 	if !look.paused {
-		if err = keep(ctx, t, policy, look.upkeep, s.o.Now(), run); err == nil {
+		if left, err = keep(ctx, t, policy, look.upkeep, s.o.Now(), run); err == nil {
 			err = s.collect(ctx, t, look.upkeep, run)
 		}
 	}
-	return look, errors.Join(err, look.measure(ctx, t, policy))
+	return look, errors.Join(err, look.measure(ctx, t, policy, left))
 }
 
-// keep drops what retention says, compacts and expires.
-func keep(ctx context.Context, t *catalog.Table, policy Policy, u upkeep, now time.Time, run *Run) error {
+// keep drops what retention says, compacts and expires. left is the plan of what is still to do, nil if only a new one tells: a
+// table at rest, as most are, is planned once.
+func keep(ctx context.Context, t *catalog.Table, policy Policy, u upkeep, now time.Time, run *Run) (left *Plan, err error) {
 	age, err := t.Retention()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if age > 0 {
 		dropped, err := t.ApplyRetention(ctx, catalog.DeleteOptions{})
 		if err != nil {
-			return fmt.Errorf("retention: %w", err)
+			return nil, fmt.Errorf("retention: %w", err)
 		}
 		run.RowsExpired = dropped.Rows
 	}
 	report, err := Compact(ctx, t, policy, Options{})
 	run.Results, run.BytesMoved, run.Conflicts = report.Results, report.BytesMoved, report.Lost
-	if err != nil {
-		return err
+	if len(report.Results) == 0 && report.Lost == 0 {
+		left = report.Plan
 	}
-	if u.expire < 0 {
-		return nil
+	if err != nil || u.expire < 0 {
+		return left, err
 	}
 	plan, err := t.PlanExpire(catalog.ExpireOptions{OlderThan: now.Add(-u.expire)})
 	if err != nil || len(plan.Snapshots) == 0 {
-		return err
+		return left, err
 	}
 	if err := plan.Execute(ctx); err != nil {
-		return fmt.Errorf("expire: %w", err)
+		return left, fmt.Errorf("expire: %w", err)
 	}
 	run.SnapshotsExpired = len(plan.Snapshots)
-	return nil
+	return left, nil
 }
 
 // collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure.
@@ -162,13 +164,14 @@ func (s *Service) collect(ctx context.Context, t *catalog.Table, u upkeep, run *
 	return nil
 }
 
-// measure takes down the table's size and what is still to do.
-func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy) error {
+// measure takes down the table's size and what is still to do: what a plan says, or a new one if it is nil.
+func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy, plan *Plan) (err error) {
 	d := t.Describe()
 	l.shards, l.records, l.bytes = d.Shards, d.Records, d.DataBytes
-	plan, err := NewPlan(ctx, t, policy)
-	if err != nil {
-		return err
+	if plan == nil {
+		if plan, err = NewPlan(ctx, t, policy); err != nil {
+			return err
+		}
 	}
 	l.groups = len(plan.Groups)
 	for i := range plan.Groups {

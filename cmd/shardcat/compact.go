@@ -71,26 +71,20 @@ func (a *app) compactAll(ctx context.Context, f *policyFlags, dryRun, check bool
 	if err != nil {
 		return err
 	}
-	namespaces, err := tables.Namespaces(ctx)
+	names, err := tables.Tables(ctx, "")
 	if err != nil {
 		return err
 	}
 	results, failed := []*compacted{}, false
-	for _, ns := range namespaces {
-		names, err := tables.Tables(ctx, ns)
+	for _, name := range names {
+		done, err := a.compactNamed(ctx, tables, name, f, dryRun, check)
 		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			done, err := a.compactNamed(ctx, tables, name, f, dryRun, check)
-			if err != nil {
-				if ctx.Err() != nil {
-					return err
-				}
-				done, failed = &compacted{Table: name.String(), Error: oneLine(err)}, true
+			if ctx.Err() != nil {
+				return err
 			}
-			results = append(results, done)
+			done, failed = &compacted{Table: name.String(), Error: oneLine(err)}, true
 		}
+		results = append(results, done)
 	}
 	if a.json {
 		if err := a.printJSON(results); err != nil {

@@ -20,21 +20,13 @@ func (a *app) tableListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			namespaces := args
-			if len(args) == 0 {
-				if namespaces, err = tables.Namespaces(cmd.Context()); err != nil {
-					return err
-				}
+			found, err := tables.Tables(cmd.Context(), first(args...))
+			if err != nil {
+				return err
 			}
 			names := []string{}
-			for _, ns := range namespaces {
-				found, err := tables.Tables(cmd.Context(), ns)
-				if err != nil {
-					return err
-				}
-				for _, n := range found {
-					names = append(names, n.String())
-				}
+			for _, n := range found {
+				names = append(names, n.String())
 			}
 			slices.Sort(names)
 			if a.json {
