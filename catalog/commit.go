@@ -55,7 +55,12 @@ func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
 // attempts stages and commits the change on one head after the other.
 func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 	t := j.table
+	turn := t.turn(j.record.Kind == JobCompact)
+	defer turn.leave(ctx)
 	for n := 1; ; n++ {
+		if err := turn.await(ctx, n); err != nil {
+			return nil, err
+		}
 		if s := t.findJob(j.branch, c.JobID); s != nil {
 			return &Committed{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
 		}
@@ -77,9 +82,6 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 			return &Committed{SnapshotID: found.SnapshotID, Before: before, Attempts: n}, nil
 		case n >= t.cat.opts.CommitAttempts:
 			return nil, fmt.Errorf("%w: %d attempts were rejected, the last with: %w", ErrConflict, n, rejected)
-		}
-		if err := wait(ctx, rejectedPause(n)); err != nil {
-			return nil, err
 		}
 	}
 }

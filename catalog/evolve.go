@@ -16,7 +16,12 @@ import (
 // AddColumns adds the fields of s that the table lacks, by name, as nullable columns at its end. Shards written
 // before have nulls there. That there is nothing to add is no error.
 func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
+	turn := t.turn(false)
+	defer turn.leave(ctx)
 	for n := 1; ; n++ {
+		if err := turn.await(ctx, n); err != nil {
+			return err
+		}
 		missing := t.missingFields(s)
 		if len(missing) == 0 {
 			return nil
@@ -39,9 +44,6 @@ func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
 		}
 		if n >= t.cat.opts.CommitAttempts {
 			return fmt.Errorf("%w: table %s: columns could not be added: %w", ErrConflict, t.name, sendErr)
-		}
-		if err := wait(ctx, rejectedPause(n)); err != nil {
-			return err
 		}
 	}
 }

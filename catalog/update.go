@@ -20,7 +20,12 @@ type metaUpdate struct {
 // on; no update and no error says that there is nothing to do. The table is at its new state when update returns
 // nil.
 func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) error {
+	turn := t.turn(false)
+	defer turn.leave(ctx)
 	for n := 1; ; n++ {
+		if err := turn.await(ctx, n); err != nil {
+			return err
+		}
 		u, err := plan()
 		if err != nil || u == nil {
 			return err
@@ -34,9 +39,6 @@ func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) er
 			return nil
 		case n >= t.cat.opts.CommitAttempts:
 			return fmt.Errorf("%w: table %s: %d attempts were rejected, the last with: %w", ErrConflict, t.name, n, rejected)
-		}
-		if err := wait(ctx, rejectedPause(n)); err != nil {
-			return err
 		}
 	}
 }

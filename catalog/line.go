@@ -1,0 +1,176 @@
+package catalog
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Who commits on an old state of the table is rejected, and stages anew. Among many writers one may be rejected again
+// and again while others come and win. So a writer that was rejected takes a number, and those who come later wait
+// until it has committed: it can lose only to those who had begun before it took the number. Compactions take none as
+// long as somebody waits: their work keeps.
+//
+// The line is no lock. It saves work; whether a commit is right is decided by the commit alone, so a writer that can't
+// reach the line, or knows nothing of it, is as safe as the others.
+
+// commitLine keeps the numbers of the writers that wait for a table, in the catalog's database.
+type commitLine interface {
+	// front is the smallest number that waits.
+	front(ctx context.Context, table uuid.UUID) (placed, error)
+	// take takes the next number.
+	take(ctx context.Context, table uuid.UUID) (number int64, err error)
+	// beat shows that the holder of a number lives; false says that the number was taken away.
+	beat(ctx context.Context, table uuid.UUID, number int64) (bool, error)
+	// leave gives a number back, or takes it from a holder whose beats are still the given ones; anyBeats takes
+	// it in any case.
+	leave(ctx context.Context, table uuid.UUID, number, beats int64) error
+}
+
+// placed is a number in the line and how often its holder has beaten. The zero value is an empty line.
+type placed struct{ number, beats int64 }
+
+const (
+	// anyBeats: see commitLine.
+	anyBeats = -1
+	// deadAfter is how long a holder may be seen to do nothing: longer than a commit takes on a slow store. A holder
+	// that is slower still loses its number and takes the next.
+	deadAfter = 15 * time.Second
+	// beatEvery is how often a holder that waits shows that it lives.
+	beatEvery = time.Second
+	// yieldFor bounds how long a compaction lets others go first; then it takes a number like everybody.
+	yieldFor = time.Minute
+	// lookFirst and lookLast bound the pauses between two looks at the line.
+	lookFirst, lookLast = 2 * time.Millisecond, 50 * time.Millisecond
+)
+
+// turn is one change on its way to a commit.
+type turn struct {
+	table *Table
+	// yields: a compaction, which lets others go first.
+	yields bool
+	// number in the line, 0 for none, and when its holder last showed life.
+	number int64
+	beaten time.Time
+	// deadAfter: see there; tests have less time.
+	deadAfter time.Duration
+}
+
+// turn begins a change. Its leave must be called when the change has ended.
+func (t *Table) turn(yields bool) *turn {
+	return &turn{table: t, yields: yields, deadAfter: deadAfter}
+}
+
+// await waits before attempt n, counted from 1, until it is this change's turn, and reads the table anew if others
+// may have committed meanwhile.
+func (q *turn) await(ctx context.Context, n int) error {
+	waited := false
+	if line := q.table.cat.line; line != nil && q.table.creation == nil {
+		var err error
+		if waited, err = q.stand(ctx, line, n > 1); err != nil && ctx.Err() == nil {
+			q.table.cat.opts.Log.Debug("the line of writers can't be reached", "table", q.table.name.String(), "error", err)
+		}
+	}
+	if n > 1 && q.number == 0 {
+		if err := wait(ctx, rejectedPause(n-1)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case waited:
+		return q.table.Refresh(ctx)
+	}
+	return nil
+}
+
+// stand waits until nobody is before this change, and reports whether somebody was.
+func (q *turn) stand(ctx context.Context, line commitLine, rejected bool) (waited bool, err error) {
+	id, began := q.table.ice.Metadata().TableUUID(), time.Now()
+	var seen sighting
+	for look := 0; ; look++ {
+		first, err := line.front(ctx, id)
+		if err == nil && q.takesPart(first, rejected, time.Since(began)) {
+			err = q.hold(ctx, line, id)
+		}
+		if err != nil || first.number == 0 || first.number == q.number {
+			return waited, err
+		}
+		waited = true
+		if seen.lifeless(first, q.deadAfter) {
+			if err := line.leave(ctx, id, first.number, first.beats); err != nil {
+				return waited, err
+			}
+		}
+		if err := wait(ctx, lookPause(look)); err != nil {
+			return waited, err
+		}
+	}
+}
+
+// takesPart reports whether this change has, or should have, a number of its own.
+func (q *turn) takesPart(first placed, rejected bool, waited time.Duration) bool {
+	switch {
+	case q.number != 0:
+		return true
+	case q.yields:
+		return waited > yieldFor
+	}
+	return rejected || first.number != 0
+}
+
+// hold takes a number, or shows that the holder of the number lives. One that was taken away is replaced.
+func (q *turn) hold(ctx context.Context, line commitLine, id uuid.UUID) (err error) {
+	there := false
+	if q.number != 0 {
+		if time.Since(q.beaten) < beatEvery {
+			return nil
+		}
+		if there, err = line.beat(ctx, id, q.number); err != nil {
+			return err
+		}
+	}
+	if !there {
+		if q.number, err = line.take(ctx, id); err != nil {
+			return err
+		}
+	}
+	q.beaten = time.Now()
+	return nil
+}
+
+// leave ends the change.
+func (q *turn) leave(ctx context.Context) {
+	if q.number == 0 {
+		return
+	}
+	err := q.table.cat.line.leave(context.WithoutCancel(ctx), q.table.ice.Metadata().TableUUID(), q.number, anyBeats)
+	if err != nil {
+		q.table.cat.opts.Log.Debug("a place in the line of writers stays until others take it away", "error", err)
+	}
+	q.number = 0
+}
+
+// lookPause spreads the looks of those who wait.
+func lookPause(look int) time.Duration {
+	return lookFirst + rand.N(min(lookLast, lookFirst<<min(look, 8)))
+}
+
+// sighting remembers who was seen at the front, and since when in the same state: by the watcher's own clock, so that
+// clocks need not agree.
+type sighting struct {
+	placed
+	since time.Time
+}
+
+// lifeless reports whether the front has shown no life for so long.
+func (s *sighting) lifeless(now placed, limit time.Duration) bool {
+	if s.placed != now || s.since.IsZero() {
+		s.placed, s.since = now, time.Now()
+		return false
+	}
+	return time.Since(s.since) > limit
+}

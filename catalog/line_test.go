@@ -1,0 +1,248 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// TestNoAppendStarves: six writers and two compactors, each with a catalog of its own as in a process of its own. No
+// append may end in a conflict, and none may need many tries.
+func TestNoAppendStarves(t *testing.T) {
+	g := newGround(t)
+	crowd(t, g, func() *Catalog {
+		// One database and one warehouse on the disk, as processes share them.
+		c, err := Open(context.Background(), Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"),
+			Warehouse: filepath.Join(g.dir, "warehouse")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	})
+}
+
+// TestPostgresNoAppendStarves is the same over a database server.
+func TestPostgresNoAppendStarves(t *testing.T) {
+	uri := os.Getenv("SHARDCAT_POSTGRES")
+	if uri == "" {
+		t.Skip("SHARDCAT_POSTGRES names no database: the line of writers is not tried on PostgreSQL")
+	}
+	g := newGround(t)
+	open := func() *Catalog {
+		c, err := Open(context.Background(), Options{URI: uri, Warehouse: filepath.Join(g.dir, "warehouse")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	if err := open().Drop(context.Background(), tableName); err != nil && !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+	crowd(t, g, open)
+}
+
+const (
+	crowdWriters    = 6
+	crowdCompactors = 2
+	// mostTries of an append: one without a number, one for each of the others that had begun before it took its number,
+	// and the one that nobody is left to beat.
+	mostTries = 1 + (crowdWriters + crowdCompactors - 1) + 1
+)
+
+// crowd lets writers and compactors loose on one table: 1,000 ingestions with SHARDCAT_FULL, else a few.
+func crowd(t *testing.T, g *ground, open func() *Catalog) {
+	each := 6
+	if os.Getenv("SHARDCAT_FULL") != "" {
+		each = (1000 + crowdWriters - 1) / crowdWriters
+	}
+	g.create(open())
+	var mu sync.Mutex
+	tries := make([]int, 0, crowdWriters*each)
+	var failed, merged atomic.Int64
+	var writers, compactors sync.WaitGroup
+	for w := range crowdWriters {
+		tbl := g.load(open())
+		writers.Go(func() {
+			for i := range each {
+				in, err := tbl.Ingest(context.Background(), source(rows(w*1_000_000+10*i, 10)), IngestOptions{})
+				if err != nil {
+					failed.Add(1)
+					t.Errorf("writer %d, append %d: %v", w, i, err)
+					continue
+				}
+				mu.Lock()
+				tries = append(tries, in.Attempts)
+				mu.Unlock()
+			}
+		})
+	}
+	done := make(chan struct{})
+	for range crowdCompactors {
+		tbl := g.load(open())
+		compactors.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				switch ok, err := mergeSome(tbl); {
+				case err != nil && !errors.Is(err, ErrConflict): // the other compactor took the shards
+					t.Error(err)
+				case ok && err == nil:
+					merged.Add(1)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	compactors.Wait()
+	if len(tries) == 0 {
+		t.Fatal("no append was committed")
+	}
+	slices.Sort(tries)
+	t.Logf("%d of %d appends failed; tries: median %d, 99 %% %d, most %d; %d compactions", failed.Load(), crowdWriters*each,
+		tries[len(tries)/2], tries[len(tries)*99/100], tries[len(tries)-1], merged.Load())
+	if most := tries[len(tries)-1]; most > mostTries {
+		t.Errorf("an append was tried %d times, %d at most were expected", most, mostTries)
+	}
+	if records := g.load(open()).Describe().Records; records != int64(10*crowdWriters*each) {
+		t.Errorf("%d rows, want %d", records, 10*crowdWriters*each)
+	}
+}
+
+// mergeSome replaces two live shards by an entry of both; what it says of its shard is nobody's concern here.
+func mergeSome(t *Table) (bool, error) {
+	ctx := context.Background()
+	if err := t.Refresh(ctx); err != nil {
+		return false, err
+	}
+	var inputs []*manifest.Entry
+	for e, err := range t.Entries(ctx, At{}) {
+		if err != nil {
+			return false, err
+		}
+		if inputs = append(inputs, e); len(inputs) == 2 {
+			break
+		}
+	}
+	if len(inputs) < 2 {
+		return false, wait(ctx, time.Millisecond)
+	}
+	paths := []string{inputs[0].Path, inputs[1].Path}
+	j, _, err := t.BeginJob(ctx, JobCompact, "", paths, anything(t))
+	if err != nil {
+		return false, err
+	}
+	merged := fake(t, 0)
+	merged.Path = fmt.Sprintf("%s%s.amudai.shard", t.VaultFolder(), j.Attempt())
+	merged.Records = inputs[0].Records + inputs[1].Records
+	_, err = j.Replace(ctx, paths, []*manifest.Entry{merged})
+	return err == nil, err
+}
+
+// TestWhoWaitsGoesFirst: as long as an append waits, neither a compaction nor a later append sends anything.
+func TestWhoWaitsGoesFirst(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	tbl := g.create(g.open(nil, nil))
+	for i := range 2 {
+		if _, err := appendFake(tbl, "", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waiting := tbl.turn(false)
+	if err := waiting.hold(ctx, tbl.cat.line, tbl.ice.Metadata().TableUUID()); err != nil {
+		t.Fatal(err)
+	}
+	other := g.load(g.open(nil, nil))
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	inputs := []string{fake(tbl, 0).Path, fake(tbl, 1).Path}
+	j, _, err := other.BeginJob(ctx, JobCompact, "", inputs, anything(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged := fake(tbl, 2)
+	merged.Records = 200
+	if _, err := j.Replace(short, inputs, []*manifest.Entry{merged}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a compaction before an append: %v", err)
+	}
+	if j, _, err = other.BeginJob(ctx, JobAppend, "", nil, anything(other)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Append(short, []*manifest.Entry{fake(tbl, 3)}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an append before one that waited: %v", err)
+	}
+	waiting.leave(ctx)
+	if _, err := replaceFake(other, "", 0, 1, 2); err != nil {
+		t.Errorf("nobody waits any more: %v", err)
+	}
+}
+
+// TestLineWithoutItsHolder: a place whose holder shows no life is taken away, and one that was only slow gets another.
+func TestLineWithoutItsHolder(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	tbl := g.create(g.open(nil, nil))
+	line, id := tbl.cat.line, tbl.ice.Metadata().TableUUID()
+	dead := tbl.turn(false)
+	if err := dead.hold(ctx, line, id); err != nil {
+		t.Fatal(err)
+	}
+	next := g.load(g.open(nil, nil)).turn(false)
+	next.deadAfter = 5 * time.Millisecond
+	if err := next.await(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if first, err := line.front(ctx, id); err != nil || first.number != next.number || next.number <= dead.number {
+		t.Errorf("%+v is at the front, %v; the dead one had %d, the next %d", first, err, dead.number, next.number)
+	}
+	was := dead.number
+	dead.beaten = time.Time{}
+	if err := dead.hold(ctx, line, id); err != nil || dead.number == was {
+		t.Errorf("the holder came back as %d, as before: %v", dead.number, err)
+	}
+	dead.leave(ctx)
+	next.leave(ctx)
+	if first, err := line.front(ctx, id); err != nil || first != (placed{}) {
+		t.Errorf("%+v is left, %v", first, err)
+	}
+}
+
+// TestLineOfOtherTables: numbers of one table hold up no other, and a table without a line is written to all the same.
+func TestLineOfOtherTables(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	tbl := g.create(g.open(nil, nil))
+	other, err := tbl.cat.Create(ctx, Name{"default", "other"}, CreateOptions{Schema: people()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := tbl.turn(false)
+	if err := waiting.hold(ctx, tbl.cat.line, tbl.ice.Metadata().TableUUID()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := appendFake(other, "", 1); err != nil {
+		t.Error(err)
+	}
+	waiting.leave(ctx)
+	tbl.cat.line = nil
+	if done, err := appendFake(tbl, "", 1); err != nil || done.Attempts != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if tbl.Describe().Shards != 1 || tbl.ice.CurrentSnapshot().Summary.Operation != table.OpAppend {
+		t.Errorf("%+v", tbl.Describe())
+	}
+}
