@@ -41,7 +41,7 @@ const (
 	// beatEvery is how often a holder that waits shows that it lives.
 	beatEvery = time.Second
 	// yieldFor bounds how long a compaction lets others go first; then it takes a number like everybody.
-	yieldFor = time.Minute
+	yieldFor = 15 * time.Second
 	// lookFirst and lookLast bound the pauses between two looks at the line.
 	lookFirst, lookLast = 2 * time.Millisecond, 50 * time.Millisecond
 )
