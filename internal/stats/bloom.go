@@ -1,11 +1,11 @@
 package stats
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/internal/splitblock"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -18,28 +18,11 @@ const (
 	filterValues = 1024
 	// filterSize in bytes is the largest filter; it bounds those that were asked for.
 	filterSize = 1 << 20
-	blockSize  = 32
+	blockSize  = splitblock.BlockSize
 )
 
-// salts spread a hash over the eight words of a block (as Parquet's split-block Bloom filter does).
-var salts = [8]uint32{
-	0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31,
-}
-
-// filterBlock is the start of the block of a hash: its upper half, scaled to the number of blocks.
-func filterBlock(h uint64, size int) int {
-	return int((h>>32)*uint64(size/blockSize)>>32) * blockSize
-}
-
-// filterBit is the bit of word i of the block.
-func filterBit(h uint64, i int) uint32 { return 1 << (uint32(h) * salts[i] >> 27) }
-
 func insertHash(data []byte, h uint64) {
-	block := data[filterBlock(h, len(data)):]
-	for i := range salts {
-		word := block[4*i:]
-		binary.LittleEndian.PutUint32(word, binary.LittleEndian.Uint32(word)|filterBit(h, i))
-	}
+	splitblock.Insert(data[splitblock.Block(h, len(data)/blockSize)*blockSize:], h)
 }
 
 // BloomMayContain tells whether a filter admits a value, given by the bytes that are hashed (see the package
@@ -50,13 +33,7 @@ func BloomMayContain(f *metapb.SplitBlockBloomFilter, value []byte) bool {
 		return true
 	}
 	h := xxh3.HashSeed(value, f.HashSeed)
-	block := data[filterBlock(h, len(data)):]
-	for i := range salts {
-		if binary.LittleEndian.Uint32(block[4*i:])&filterBit(h, i) == 0 {
-			return false
-		}
-	}
-	return true
+	return splitblock.Has(data[splitblock.Block(h, len(data)/blockSize)*blockSize:], h)
 }
 
 // hashSet collects distinct hashes up to a limit, and gives up beyond.

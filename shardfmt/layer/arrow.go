@@ -37,6 +37,8 @@ func (t Type) arrowType() arrow.DataType {
 		return arrow.BinaryTypes.Binary
 	case Unit:
 		return arrow.Null
+	case List:
+		return t.listArrow()
 	}
 	return arrow.BinaryTypes.String
 }
@@ -66,10 +68,10 @@ func parts(types []Pair) (out []part, s *arrow.Schema) {
 }
 
 // appendTo appends a value to a builder of its Arrow type.
-func (t Type) appendTo(b array.Builder, v Value) {
+func (t Type) appendTo(b array.Builder, v Value) error {
 	if v.None {
 		b.AppendNull()
-		return
+		return nil
 	}
 	switch b := b.(type) {
 	case *array.BooleanBuilder:
@@ -98,7 +100,10 @@ func (t Type) appendTo(b array.Builder, v Value) {
 		b.Append(v.Bytes)
 	case *array.StringBuilder:
 		b.Append(t.text128(v))
+	case *array.ListBuilder:
+		return t.appendList(b, v)
 	}
+	return nil
 }
 
 // text128 is the text of a value that Arrow holds as text.

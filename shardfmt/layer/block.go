@@ -77,8 +77,9 @@ type indexBlock struct {
 	sizes      packed
 }
 
-// parseIndex reads an index block of the given rows, in a file whose blocks end at fileEnd.
-func parseIndex(b []byte, rows uint64, fileEnd int64) (*indexBlock, error) {
+// parseIndex reads an index block of the given rows, in a file whose blocks end at fileEnd. A keyless one has no keys, and so
+// no map of them.
+func parseIndex(b []byte, rows uint64, fileEnd int64, keyless bool) (*indexBlock, error) {
 	if len(b) < blockHeader {
 		return nil, corrupt.At(0, "an index block of %d bytes", len(b))
 	}
@@ -87,6 +88,9 @@ func parseIndex(b []byte, rows uint64, fileEnd int64) (*indexBlock, error) {
 	if x.n == 0 || b[26] > 1 {
 		return nil, corrupt.At(24, "%d children of type %d", x.n, b[26])
 	}
+	if keyless && (le.Uint32(b[8:]) != 0 || b[27] != 0) {
+		return nil, corrupt.At(8, "keys in an index of row numbers")
+	}
 	n := uint64(x.n)
 	for _, a := range []struct {
 		to    *packed
@@ -94,6 +98,9 @@ func parseIndex(b []byte, rows uint64, fileEnd int64) (*indexBlock, error) {
 		width int
 		n     uint64
 	}{{&x.bounds, 8, 27, 2 * n}, {&x.totals, 12, 28, n}, {&x.offsets, 16, 29, n}, {&x.sizes, 20, 30, n}} {
+		if keyless && a.width == 27 {
+			continue
+		}
 		var err error
 		if *a.to, err = newArray(b, le.Uint32(b[a.at:]), b[a.width], a.n); err != nil {
 			return nil, err

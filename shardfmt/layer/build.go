@@ -140,16 +140,18 @@ type entry struct {
 
 // indexBuilder fills one index block of a level.
 type indexBuilder struct {
-	p      *parameters
-	key    Type
-	b      []byte
-	bounds []uint32
-	totals []uint64
-	places []location
-	index  bool // the children are index blocks
-	target int
-	low    Value
-	high   Value
+	p   *parameters
+	key Type
+	// keyless leaves the keys out: rows are found by their number only.
+	keyless bool
+	b       []byte
+	bounds  []uint32
+	totals  []uint64
+	places  []location
+	index   bool // the children are index blocks
+	target  int
+	low     Value
+	high    Value
 }
 
 func (x *indexBuilder) begin() {
@@ -163,8 +165,10 @@ func (x *indexBuilder) add(e entry) bool {
 	if n == math.MaxUint16 {
 		return false
 	}
-	x.archive(e.low)
-	x.archive(e.high)
+	if !x.keyless {
+		x.archive(e.low)
+		x.archive(e.high)
+	}
 	before := uint64(0)
 	if n > 0 {
 		before = x.totals[n-1]
@@ -172,7 +176,7 @@ func (x *indexBuilder) add(e entry) bool {
 	x.totals, x.places = append(x.totals, before+e.rows), append(x.places, e.location)
 	whole := x.size()
 	if x.target > 0 && whole > x.target {
-		x.b, x.bounds, x.totals, x.places = x.b[:size], x.bounds[:2*n], x.totals[:n], x.places[:n]
+		x.b, x.bounds, x.totals, x.places = x.b[:size], x.bounds[:min(2*n, len(x.bounds))], x.totals[:n], x.places[:n]
 		return false
 	}
 	if x.target == 0 && n+1 >= x.p.minBranch {
@@ -206,8 +210,12 @@ func (x *indexBuilder) widths() [4]int {
 	for _, p := range x.places {
 		largest = max(largest, p.size)
 	}
+	bounds := widthOf(uint64(len(x.b) - 1))
+	if x.keyless {
+		bounds = 0
+	}
 	return [4]int{
-		widthOf(uint64(len(x.b) - 1)), widthOf(x.totals[n-1]), widthOf(uint64(x.places[n-1].offset)), widthOf(uint64(largest / blockUnit))}
+		bounds, widthOf(x.totals[n-1]), widthOf(uint64(x.places[n-1].offset)), widthOf(uint64(largest / blockUnit))}
 }
 
 func (x *indexBuilder) size() int {
@@ -215,9 +223,11 @@ func (x *indexBuilder) size() int {
 	for i, w := range x.widths() {
 		count := n
 		if i == 0 {
-			count = 2 * n
+			count = len(x.bounds)
 		}
-		end = arrayEnd(end, w, count)
+		if count > 0 {
+			end = arrayEnd(end, w, count)
+		}
 	}
 	return end
 }
@@ -226,7 +236,9 @@ func (x *indexBuilder) size() int {
 func (x *indexBuilder) finish() []byte {
 	n, w := len(x.places), x.widths()
 	var at [4]int
-	x.b, at[0] = appendArray(x.b, w[0], 2*n, func(i int) uint64 { return uint64(x.bounds[i]) })
+	if !x.keyless {
+		x.b, at[0] = appendArray(x.b, w[0], 2*n, func(i int) uint64 { return uint64(x.bounds[i]) })
+	}
 	x.b, at[1] = appendArray(x.b, w[1], n, func(i int) uint64 { return x.totals[i] })
 	x.b, at[2] = appendArray(x.b, w[2], n, func(i int) uint64 { return uint64(x.places[i].offset / blockUnit) })
 	x.b, at[3] = appendArray(x.b, w[3], n, func(i int) uint64 { return uint64(x.places[i].size / blockUnit) })

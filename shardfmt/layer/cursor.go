@@ -223,6 +223,9 @@ func (c *Cursor) find(ctx context.Context, low, high uint64, is func(Value) bool
 		return high, nil
 	}
 	f, n := c.g.f, c.g.f.top(c.g.column)
+	if f.keyless(c.g.column) {
+		return high, ErrNoValueIndex
+	}
 	for n.index {
 		x, err := n.open(ctx, f)
 		if err != nil {
@@ -286,12 +289,30 @@ func (f *File) bound(column int, x *indexBlock, n node, i int) (Value, error) {
 	return v, corrupt.Locate(err, f.url, n.offset)
 }
 
-// KeyRange gives the smallest and the greatest key of the first column, from its root alone; ok is false if it has no
+// ends reads the first and the last key from the data.
+func (f *File) ends(ctx context.Context) (low, high Value, ok bool, err error) {
+	c := f.Group().Cursor()
+	if err = c.First(ctx); err == nil {
+		low, err = c.Key()
+	}
+	if err == nil {
+		err = c.Last(ctx)
+	}
+	if err == nil {
+		high, err = c.Key()
+	}
+	return low, high, err == nil, err
+}
+
+// KeyRange gives the smallest and the greatest key of the first column, from its root alone if that has keys; ok is false if it has no
 // rows.
 func (f *File) KeyRange(ctx context.Context) (low, high Value, ok bool, err error) {
 	n := f.top(0)
 	if n.end == 0 {
 		return low, high, false, nil
+	}
+	if n.index && f.keyless(0) {
+		return f.ends(ctx)
 	}
 	if n.index {
 		x, err := n.open(ctx, f)

@@ -10,13 +10,19 @@
 //	            (0 data, 1 index), u8 widths of the four arrays, 0 | first and last key of every child | bound map: the
 //	            offset of every key | row totals: rows up to the end of every child | child offsets and child sizes in
 //	            units of 512 bytes
+//	LFIR index  an index block without keys and bound map, in columns that are not searched by value
 //	LFFB Bloom filter, LFMB Bloom filter in modules, LFFR roaring bitmap: of the keys of the first column
+//	LFPF, LFPT  filters of parts of the first column and their table: see partition.go
+//	LFXX        what a file says of itself, where the trailer has no room for it: see extension.go
 //	LFFT trailer: see trailer.go
+//
+// LFIR, LFPF, LFPT and LFXX are this package's own additions; the features that announce them tell other readers whether
+// they may pass over them.
 //
 // Each column is a tree of its own: data blocks are its leaves, all at the same depth, index blocks its inner nodes.
 // Integers in arrays have the fewest bytes of 1, 2, 3, 4, 6 and 8 that hold the greatest. Compressed files hold, in
 // place of a data or index block, u32 compressed length, the compressed block, zero padding.
 //
-// A file does not say which types its values have: see ParseTypes. docs/formats/layer.md says what is read, written,
+// Files of other writers do not say which types their values have: see ParseTypes. docs/formats/layer.md says what is read, written,
 // refused and lost. Source: format note 12.
 package layer

@@ -61,7 +61,7 @@ func (t Type) appendValue(dst []byte, v Value) []byte {
 		return dst
 	case F32, F64:
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float))
-	case String, Bytes, Opaque:
+	case String, Bytes, Opaque, List:
 		return append(binary.AppendUvarint(dst, uint64(len(v.Bytes))), v.Bytes...)
 	}
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, uint64(v.Int)), v.Uint)
@@ -85,7 +85,7 @@ func (t Type) takeValue(b []byte) (v Value, rest []byte, err error) {
 		}
 		v.Float = math.Float64frombits(binary.LittleEndian.Uint64(b))
 		return v, b[8:], nil
-	case t.Kind == String || t.Kind == Bytes || t.Kind == Opaque:
+	case t.Kind == String || t.Kind == Bytes || t.Kind == Opaque || t.Kind == List:
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n > uint64(len(b)-size) {
 			return v, nil, short

@@ -16,12 +16,17 @@ type File struct {
 	size  int64
 	t     *trailer
 	types []Pair // nil if they are not known: structure only
+	x     extension
+	// recordBytes is the size of the block of the extension, if it has one.
+	recordBytes int64
 
 	mu     sync.Mutex
 	tail   []byte // the end of the file, as it was read when opening
 	blocks map[int64]any
 	held   int64 // bytes of blocks
 	stats  Stats
+	table  []partition // of filters, once it is read
+	filter Filter      // of the whole file, once it is read
 }
 
 // Stats counts what was read.
@@ -30,6 +35,8 @@ type Stats struct {
 	Blocks int64
 	// Bytes of them, as stored.
 	Bytes int64
+	// Probes of filters; a partitioned one is read 36 bytes at a time.
+	Probes int64
 }
 
 // tailSize is how much of the end is read first, in bytes: the trailer, and in files of usual size the index blocks
@@ -39,8 +46,8 @@ const tailSize = 64 << 10
 // cacheBytes is how many bytes of blocks are kept.
 const cacheBytes = 32 << 20
 
-// Open reads the trailer: one request. Types are those of the columns, which the file does not say; without them only
-// the structure can be read.
+// Open reads the trailer: one request. Types are those of the columns, which most files do not say; nil takes what the
+// file says, and without that only the structure can be read.
 func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*File, error) {
 	tail, info, err := st.ReadSuffix(ctx, url, tailSize)
 	if err != nil {
@@ -52,6 +59,15 @@ func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*
 	}
 	if f.t, err = parseTrailer(tail[len(tail)-trailerSize:], f.size); err != nil {
 		return nil, corrupt.Locate(err, url, f.size-trailerSize)
+	}
+	if err := f.describe(ctx, tail[len(tail)-trailerSize:]); err != nil {
+		return nil, corrupt.Locate(err, url, f.size-trailerSize)
+	}
+	switch said := f.x.Types; {
+	case types == nil:
+		f.types = said
+	case said != nil && TypesText(said) != TypesText(types):
+		return nil, &fileformat.OptionError{Name: optionTypes, Value: TypesText(types), What: "the file says " + TypesText(said)}
 	}
 	if types != nil && len(types) != len(f.t.columns) {
 		return nil, &fileformat.OptionError{Name: optionTypes, Value: TypesText(types), What: fmt.Sprintf("the file has %d columns", len(f.t.columns))}
@@ -140,8 +156,14 @@ func (f *File) data(ctx context.Context, column int, loc location, rows uint64) 
 }
 
 // index loads an inner node of a column.
-func (f *File) index(ctx context.Context, loc location, rows uint64) (*indexBlock, error) {
-	b, err := f.load(ctx, loc, magicIndex, func(b []byte) (any, error) { return parseIndex(b, rows, f.size-trailerSize) })
+func (f *File) index(ctx context.Context, column int, loc location, rows uint64) (*indexBlock, error) {
+	magic := magicIndex
+	if f.keyless(column) {
+		magic = magicRows
+	}
+	b, err := f.load(ctx, loc, magic, func(b []byte) (any, error) {
+		return parseIndex(b, rows, f.size-trailerSize, f.keyless(column))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -157,19 +179,20 @@ type node struct {
 	location
 	index      bool
 	start, end uint64
+	column     int
 	depth      int
 }
 
 // top is the root of a column.
 func (f *File) top(column int) node {
 	r := f.t.columns[column]
-	return node{r.location, r.index, 0, r.rows, 1}
+	return node{r.location, r.index, 0, r.rows, column, 1}
 }
 
 // child is the node of a child.
 func (n node) child(x *indexBlock, i int) node {
 	loc, start, end := x.child(i)
-	return node{loc, x.childIndex, n.start + start, n.start + end, n.depth + 1}
+	return node{loc, x.childIndex, n.start + start, n.start + end, n.column, n.depth + 1}
 }
 
 // open loads an index node.
@@ -177,7 +200,7 @@ func (n node) open(ctx context.Context, f *File) (*indexBlock, error) {
 	if n.depth > maxDepth {
 		return nil, corrupt.Locate(corrupt.At(n.offset, "a tree of more than %d levels", maxDepth), f.url, 0)
 	}
-	return f.index(ctx, n.location, n.end-n.start)
+	return f.index(ctx, n.column, n.location, n.end-n.start)
 }
 
 // Close implements fileformat.File.

@@ -2,6 +2,8 @@ package layer
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
 )
@@ -11,8 +13,14 @@ var Format = &fileformat.Format{
 	Name:     "layer",
 	Suffixes: []string{".feldera", ".layer"},
 	Options: []fileformat.Option{
-		{Name: optionTypes, Read: true, Write: true, Doc: "layer: key and aux of each column, as in i64,string/u64,() (names i8…i64 u8…u64 i128 u128 bool char f32 f64 string bytes () opt<…> opaque(BYTES); default when writing: by columns called k0, a0, k1 …)"},
-		{Name: optionFilter, Write: true, Doc: "layer: filter over the keys of the first column: none, bloom or roaring (default none)"},
+		{Name: optionTypes, Read: true, Write: true, Doc: "layer: key and aux of each column, as in i64,string/u64,() (names i8…i64 u8…u64 i128 u128 bool char f32 f64 string bytes () opt<…> list<KEY,AUX> opaque(BYTES); default when reading: what the file says, when writing: by columns called k0, a0, k1 …)"},
+		{Name: optionFilter, Write: true, Doc: "layer: filter over the keys of the first column: none, bloom, roaring or partitioned (default none)"},
+		{Name: optionFilterBits, Write: true, Doc: "layer: bits of a partitioned filter for each key, 8 to 16 (default 10)"},
+		{Name: optionFilterMinKey, Write: true, Doc: "layer: fewest bytes of a key that a partitioned filter holds (default 0: all keys)"},
+		{Name: optionKeyless, Write: true, Doc: "layer: columns, as in 0 or 0,1, whose index has no keys: smaller, but not searched by value, and not read by other readers (default: none)"},
+		{Name: optionSelf, Write: true, Doc: "layer: false leaves out the record that says the types of the columns (default true; readers that don't know it pass over it)"},
+		{Name: optionName, Write: true, Doc: "layer: a name that is written into the file, for people (default: none)"},
+		{Name: optionSettings, Write: true, Doc: "layer: settings that are written into the file, as in KEY=VALUE,KEY=VALUE (default: none)"},
 		{Name: optionCompression, Write: true, Doc: "layer: compression of blocks: none, snappy, lz4 or zstd (default none)"},
 		{Name: optionBlock, Write: true, Doc: "layer: bytes that blocks are filled to (default 8192, 65536 where the file will be read over a network)"},
 		{Name: optionBranch, Write: true, Doc: "layer: fewest values or children of a block, however large they are (default 32)"},
@@ -37,13 +45,19 @@ var Format = &fileformat.Format{
 
 // The names of the settings.
 const (
-	optionTypes       = "types"
-	optionFilter      = "filter"
-	optionCompression = "block-compression"
-	optionBlock       = "block-bytes"
-	optionBranch      = "min-branch"
-	optionSorted      = "sorted"
-	optionMemory      = "sort-memory"
+	optionTypes        = "types"
+	optionFilter       = "filter"
+	optionCompression  = "block-compression"
+	optionBlock        = "block-bytes"
+	optionBranch       = "min-branch"
+	optionSorted       = "sorted"
+	optionFilterBits   = "filter-bits"
+	optionFilterMinKey = "filter-min-key-bytes"
+	optionKeyless      = "no-value-index"
+	optionSelf         = "self-describing"
+	optionName         = "layer-name"
+	optionSettings     = "layer-settings"
+	optionMemory       = "sort-memory"
 )
 
 // remoteBlock is what blocks are filled to where each costs a request, in bytes.
@@ -62,7 +76,7 @@ func writeSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
 	if err != nil {
 		return out, err
 	}
-	filter, err := o.Settings.OneOf(optionFilter, string(NoFilter), string(Bloom), string(Roaring))
+	filter, err := o.Settings.OneOf(optionFilter, string(NoFilter), string(Bloom), string(Roaring), string(Partitioned))
 	if err != nil {
 		return out, err
 	}
@@ -76,5 +90,43 @@ func writeSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
 		}
 	}
 	out.MinDataBlock, out.MinIndexBlock, out.MinBranch, out.Filter = int(block), int(block), int(branch), FilterKind(filter)
-	return out, nil
+	return out, out.extend(o.Settings)
+}
+
+// extend takes those settings in that version 5 has no room for.
+func (o *WriteOptions) extend(s fileformat.Settings) error {
+	bits, err := s.Int(optionFilterBits, DefaultFilterBits, 8, 16)
+	if err != nil {
+		return err
+	}
+	minKey, err := s.Int(optionFilterMinKey, 0, 0, maxBlock)
+	if err != nil {
+		return err
+	}
+	o.FilterBits, o.FilterMinKey, o.Name = int(bits), int(minKey), s[optionName]
+	o.SelfDescribing = true
+	if _, given := s[optionSelf]; given {
+		if o.SelfDescribing, err = s.Bool(optionSelf); err != nil {
+			return err
+		}
+	}
+	if text, given := s[optionKeyless]; given {
+		for _, column := range strings.Split(text, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(column))
+			if err != nil {
+				return &fileformat.OptionError{Name: optionKeyless, Value: text, What: "numbers of columns, as in 0,1"}
+			}
+			o.NoValueIndex = append(o.NoValueIndex, n)
+		}
+	}
+	if text, given := s[optionSettings]; given {
+		for _, pair := range strings.Split(text, ",") {
+			key, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				return &fileformat.OptionError{Name: optionSettings, Value: text, What: "settings, as in KEY=VALUE,KEY=VALUE"}
+			}
+			o.Settings = append(o.Settings, Setting{key, value})
+		}
+	}
+	return nil
 }

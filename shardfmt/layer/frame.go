@@ -28,6 +28,7 @@ const (
 const (
 	magicData    = "LFDB"
 	magicIndex   = "LFIB"
+	magicRows    = "LFIR"
 	magicTrailer = "LFFT"
 	magicBloom   = "LFFB"
 	magicModules = "LFMB"

@@ -26,15 +26,20 @@ func (f *File) Inspect(ctx context.Context, detail int) (*fileformat.Inspection,
 	x.Parts = append(x.Parts, fileformat.Part{Name: "trailer", Facts: []fileformat.Fact{
 		{Name: "compression", Value: f.t.compression.String()}, {Name: "columns", Value: len(f.t.columns)},
 		{Name: "filter", Value: f.filterName()}, {Name: "filter_bytes", Value: f.t.filter.size}}})
+	x.Parts = append(x.Parts, f.describeRecord()...)
 	for i, c := range f.t.columns {
 		part := fileformat.Part{Name: fmt.Sprintf("column %d", i), Facts: []fileformat.Fact{
 			{Name: "rows", Value: c.rows}, {Name: "root_offset", Value: c.offset}, {Name: "root_bytes", Value: c.size}}}
+		if f.keyless(i) {
+			part.Facts = append(part.Facts, fileformat.Fact{Name: "value_index", Value: "off"})
+		}
 		if detail >= 2 && c.rows > 0 {
 			w := &walker{f: f, column: i}
 			if _, err := w.node(ctx, f.top(i)); err != nil {
 				return nil, err
 			}
 			part.Parts = w.describe()
+			part.Facts = append(part.Facts, w.overhead())
 		}
 		x.Parts = append(x.Parts, part)
 	}
@@ -43,6 +48,8 @@ func (f *File) Inspect(ctx context.Context, detail int) (*fileformat.Inspection,
 
 func (f *File) filterName() string {
 	switch {
+	case f.x.table.size > 0:
+		return string(Partitioned)
 	case f.t.filter.size == 0:
 		return string(NoFilter)
 	case f.t.incompatible&incompatibleRoar != 0:
@@ -51,6 +58,45 @@ func (f *File) filterName() string {
 		return "bloom in modules"
 	}
 	return string(Bloom)
+}
+
+// describeRecord is what the file says of itself.
+func (f *File) describeRecord() []fileformat.Part {
+	if f.x.empty() {
+		return nil
+	}
+	p := fileformat.Part{Name: "record"}
+	fact := func(name string, value any) { p.Facts = append(p.Facts, fileformat.Fact{Name: name, Value: value}) }
+	if f.x.Name != "" {
+		fact("name", f.x.Name)
+	}
+	if f.x.Types != nil {
+		fact("types", TypesText(f.x.Types))
+	}
+	if f.x.Writer != "" {
+		fact("writer", f.x.Writer)
+	}
+	for _, s := range f.x.Settings {
+		fact(s.Key, s.Value)
+	}
+	if f.x.table.size > 0 {
+		fact("filter_table_bytes", f.x.table.size)
+		fact("filter_bits", f.x.bits)
+	}
+	return []fileformat.Part{p}
+}
+
+// overhead is the size of the index in percent of the data it is for.
+func (w *walker) overhead() fileformat.Fact {
+	var index, data int64
+	for _, l := range w.levels {
+		if l.index {
+			index += l.bytes
+		} else {
+			data += l.bytes
+		}
+	}
+	return fileformat.Fact{Name: "index_percent", Value: float64(index*10000/data) / 100}
 }
 
 // level sums up the blocks of one depth of a tree.
@@ -76,7 +122,7 @@ type walker struct {
 	nextGroup uint64  // where the next row's group must begin
 	owner     *Cursor // the row of the column before that owns the rows at hand
 	groupEnd  uint64  // of the rows at hand
-	keys      func(Value) error
+	keys      func(row uint64, key Value) error
 }
 
 func (w *walker) count(n node, entries int) {
@@ -121,7 +167,7 @@ func (w *walker) node(ctx context.Context, n node) (first Value, err error) {
 		if i == 0 {
 			first = low
 		}
-		if w.check && w.f.types != nil {
+		if w.check && w.f.types != nil && !w.f.keyless(w.column) {
 			if err := w.bounds(x, n, i, low); err != nil {
 				return first, err
 			}
@@ -197,7 +243,7 @@ func (w *walker) order(ctx context.Context, n node, row uint64, key Value) error
 	}
 	w.last, w.hasLast = key, true
 	if w.keys != nil {
-		return w.keys(key)
+		return w.keys(row, key)
 	}
 	return nil
 }
@@ -220,23 +266,18 @@ func (w *walker) describe() (out []fileformat.Part) {
 // groups checked, and every key of the first column asked of the filter.
 func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt.Report, error) {
 	r := &corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}, Bytes: trailerSize}
-	filter, err := f.verifyFilter(ctx)
+	keys, err := f.verifyFilters(ctx, r)
 	if err := judge(r, err); err != nil {
 		return nil, err
 	}
-	r.Bytes += f.t.filter.size
+	r.Bytes += f.t.filter.size + f.recordBytes
 	for i := range f.t.columns {
 		if f.Rows(i) == 0 {
 			continue
 		}
 		w := &walker{f: f, column: i, check: true, progress: o.Progress}
-		if i == 0 && filter != nil {
-			w.keys = func(key Value) error {
-				if !filter.MayContain(key) {
-					return corrupt.Locate(corrupt.At(f.t.filter.offset, "the filter denies a key that is there"), f.url, 0)
-				}
-				return nil
-			}
+		if i == 0 {
+			w.keys = keys
 		}
 		if i > 0 && f.types != nil {
 			w.owner = Group{f, i - 1, 0, f.Rows(i - 1)}.Cursor()
@@ -262,8 +303,12 @@ func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt
 	return r, nil
 }
 
-// verifyFilter gives the filter, to be asked for every key, where the keys are known; its checksum is checked anyhow.
-func (f *File) verifyFilter(ctx context.Context) (Filter, error) {
+// verifyFilters gives a function that asks the filter for every key, where the keys are known; checksums are checked
+// anyhow.
+func (f *File) verifyFilters(ctx context.Context, r *corrupt.Report) (func(row uint64, key Value) error, error) {
+	if f.x.table.size > 0 {
+		return f.verifyPartitions(ctx, r)
+	}
 	if f.t.filter.size > 0 {
 		b, err := f.stored(ctx, f.t.filter)
 		if err == nil {
@@ -276,7 +321,51 @@ func (f *File) verifyFilter(ctx context.Context) (Filter, error) {
 	if f.types == nil || f.types[0].Key.Kind == Opaque { // what is hashed of an opaque key only its own code knows
 		return nil, nil
 	}
-	return f.Filter(ctx)
+	whole, err := f.Filter(ctx)
+	if whole == nil || err != nil {
+		return nil, err
+	}
+	return func(_ uint64, key Value) error {
+		if whole.MayContain(key) {
+			return nil
+		}
+		return f.denied(f.t.filter.offset)
+	}, nil
+}
+
+func (f *File) denied(offset int64) error {
+	return corrupt.Locate(corrupt.At(offset, "the filter denies a key that is there"), f.url, 0)
+}
+
+// verifyPartitions checks the table of filters, and each filter when the first of its rows comes.
+func (f *File) verifyPartitions(ctx context.Context, r *corrupt.Report) (func(row uint64, key Value) error, error) {
+	table, err := f.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.Bytes += f.x.table.size
+	for _, p := range table {
+		r.Bytes += p.size
+		if f.types == nil {
+			if _, err := f.checkPartition(ctx, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var at partition
+	var admits func(Value) bool
+	return func(row uint64, key Value) (err error) {
+		if row >= at.first+at.rows {
+			at, _ = partOf(table, row)
+			if admits, err = f.checkPartition(ctx, at); err != nil {
+				return err
+			}
+		}
+		if f.types[0].Key.Kind == Opaque || admits(key) {
+			return nil
+		}
+		return f.denied(at.offset)
+	}, nil
 }
 
 // judge makes a finding of an error of stored data, and gives back any other.

@@ -14,26 +14,20 @@ import (
 
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
 )
 
 // sink makes rows of Arrow batches: a row of the last column each, with the keys and auxiliary values of the rows that
 // own it. Rows are sorted first, or, where they are said to be sorted, written as they come.
 type sink struct {
-	w      *Writer
+	rows   rowWriter
 	types  []Pair
 	parts  []part
 	from   []int // the Arrow column of each part
 	sorter *extsort.Sorter
 	report arrowtype.Report
-	rows   int64
 
-	// The row before: its values, if there was one.
-	last    []Value // key and aux of each column
-	hasLast bool
-	key     []byte
-	value   []byte
+	key, value []byte // of a record on its way to the sorter
 }
 
 func newSink(w io.Writer, s *arrow.Schema, o fileformat.SinkOptions) (fileformat.Sink, error) {
@@ -49,8 +43,11 @@ func newSink(w io.Writer, s *arrow.Schema, o fileformat.SinkOptions) (fileformat
 	if err != nil {
 		return nil, err
 	}
-	out := &sink{types: types, last: make([]Value, 2*len(types))}
-	if out.w, err = NewWriter(w, types, write); err != nil {
+	if _, given := o.Settings[optionSelf]; !given && len(types) > extensionColumns {
+		write.SelfDescribing = false // there is no room for it
+	}
+	out := &sink{types: types, rows: rowWriter{types: types}}
+	if out.rows.w, err = NewWriter(w, types, write); err != nil {
 		return nil, err
 	}
 	if err := out.match(s); err != nil {
@@ -152,7 +149,7 @@ func (s *sink) match(from *arrow.Schema) error {
 // changes reports whether an Arrow type says more than the type of a layer file does.
 func changes(have arrow.DataType, t Type) bool {
 	implied, ok := impliedType(have)
-	return !ok || implied.Kind != t.Kind
+	return t.Kind != List && (!ok || implied.Kind != t.Kind)
 }
 
 // Report implements fileformat.Sink.
@@ -179,7 +176,6 @@ func (s *sink) Write(batch arrow.RecordBatch) error {
 		if err := s.add(row); err != nil {
 			return &arrowtype.RowError{Row: int64(i), Err: err}
 		}
-		s.rows++
 	}
 	return nil
 }
@@ -194,7 +190,7 @@ func (p part) place() int {
 
 func (s *sink) add(row []Value) error {
 	if s.sorter == nil {
-		return s.put(row)
+		return s.rows.put(row)
 	}
 	s.key, s.value = s.key[:0], s.value[:0]
 	for i, p := range s.types {
@@ -202,50 +198,6 @@ func (s *sink) add(row []Value) error {
 		s.value = p.Aux.appendValue(p.Key.appendValue(s.value, row[2*i]), row[2*i+1])
 	}
 	return s.sorter.Add(s.key, s.value)
-}
-
-// Errors of rows that make no file.
-var (
-	errTwice    = fmt.Errorf("%w: the same keys twice", corrupt.ErrUnsupported)
-	errTwoAuxes = fmt.Errorf("%w: another auxiliary value for the same key", corrupt.ErrUnsupported)
-)
-
-// put writes a row, and before it those rows of the columns before whose groups have ended.
-func (s *sink) put(row []Value) error {
-	n := len(s.types)
-	if s.hasLast {
-		same := 0
-		for same < n && s.types[same].Key.compare(s.last[2*same], row[2*same]) == 0 {
-			if same < n-1 && s.types[same].Aux.compare(s.last[2*same+1], row[2*same+1]) != 0 {
-				return fmt.Errorf("a%d: %w", same, errTwoAuxes)
-			}
-			same++
-		}
-		if same == n {
-			return errTwice
-		}
-		if s.types[same].Key.compare(s.last[2*same], row[2*same]) > 0 {
-			return fmt.Errorf("k%d: %w: without --%s rows are sorted", same, ErrOrder, optionSorted)
-		}
-		if err := s.end(same); err != nil {
-			return err
-		}
-	}
-	for i, v := range row {
-		s.last[i] = v.clone()
-	}
-	s.hasLast = true
-	return s.w.Write(n-1, s.last[2*n-2], s.last[2*n-1])
-}
-
-// end writes the rows before of all columns from first on, but for the last column, whose rows are written.
-func (s *sink) end(first int) error {
-	for i := len(s.types) - 2; i >= first; i-- {
-		if err := s.w.Write(i, s.last[2*i], s.last[2*i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Close implements fileformat.Sink.
@@ -256,12 +208,7 @@ func (s *sink) Close() error {
 			return err
 		}
 	}
-	if s.hasLast {
-		if err := s.end(0); err != nil {
-			return err
-		}
-	}
-	return s.w.Close()
+	return s.rows.close()
 }
 
 // drain writes the sorted rows.
@@ -280,7 +227,7 @@ func (s *sink) drain() error {
 				return err
 			}
 		}
-		if err := s.put(row); err != nil {
+		if err := s.rows.put(row); err != nil {
 			return fmt.Errorf("key %s of the sorted rows: %w", s.types[0].Key.describe(row[0]), err)
 		}
 	}
@@ -329,6 +276,8 @@ func (t Type) plainReader(a arrow.Array) (func(i int) (Value, error), error) {
 		}
 	case F32, F64:
 		return t.floatReader(a)
+	case List:
+		return t.listReader(a)
 	}
 	if t.Kind == Unit || t.Kind == String || t.Kind == Char || t.Kind == Bytes || t.Kind == Opaque {
 		return nil, fmt.Errorf("%s is no %s", a.DataType(), t)

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
@@ -100,7 +101,9 @@ func (s *source) Next(ctx context.Context) (arrow.RecordBatch, error) {
 				return nil, err
 			}
 			size += len(v.Bytes)
-			p.t.appendTo(b.Field(i), v)
+			if err := p.t.appendTo(b.Field(i), v); err != nil {
+				return nil, corrupt.Locate(err, s.f.url, 0)
+			}
 		}
 		rows++
 	}
@@ -150,7 +153,7 @@ func (s *source) advance(ctx context.Context, column int) (bool, error) {
 // step moves a cursor on. Where the first column comes to a new block that the filter rules out by its bounds, the block
 // is not read.
 func (s *source) step(ctx context.Context, c *Cursor, column int) error {
-	if column > 0 || s.o.MayMatch == nil {
+	if column > 0 || s.o.MayMatch == nil || s.f.keyless(0) {
 		return c.Next(ctx)
 	}
 	row := c.at + 1
@@ -186,7 +189,7 @@ func (f *File) nextMatch(ctx context.Context, n node, row uint64, mayMatch func(
 		if err != nil {
 			return 0, err
 		}
-		if !mayMatch(f.keyStats(child.end-child.start, low, high)) {
+		if !mayMatch(f.keyStats(ctx, child, low, high)) {
 			continue
 		}
 		next, err := f.nextMatch(ctx, child, row, mayMatch)
@@ -198,7 +201,8 @@ func (f *File) nextMatch(ctx context.Context, n node, row uint64, mayMatch func(
 }
 
 // keyStats are what the bounds of a block say of the keys of the first column, which is the first Arrow column.
-func (f *File) keyStats(rows uint64, low, high Value) func(int) *filter.Stats {
+// Of a leaf the filter tells more: one that can't be read rules nothing out.
+func (f *File) keyStats(ctx context.Context, n node, low, high Value) func(int) *filter.Stats {
 	t := f.types[0].Key
 	return func(column int) *filter.Stats {
 		if column != 0 || t.Kind == Unit || low.None || high.None {
@@ -208,7 +212,14 @@ func (f *File) keyStats(rows uint64, low, high Value) func(int) *filter.Stats {
 		if from == nil || to == nil {
 			return nil
 		}
-		return &filter.Stats{Positions: rows, NullsKnown: true, NoNaNs: true, Min: from, Max: to}
+		stats := &filter.Stats{Positions: n.end - n.start, NullsKnown: true, NoNaNs: true, Min: from, Max: to}
+		if !n.index {
+			stats.MayContain = func(v filter.Value) bool {
+				admitted, err := f.admits(ctx, n, Value{Int: v.Int, Uint: v.Uint, Bytes: v.Bytes})
+				return admitted || err != nil
+			}
+		}
+		return stats
 	}
 }
 

@@ -47,7 +47,10 @@ const (
 	compatibleHints    = 1 << 1 // negative and windows are there
 	incompatibleRoar   = 1 << 0 // the filter is a roaring bitmap
 	incompatibleModule = 1 << 1 // the filter is a Bloom filter in modules
-	knownIncompatible  = incompatibleRoar | incompatibleModule
+	// compatibleRecord: extension.go's record is there. incompatibleKeyless: it says which columns' indexes have no keys.
+	compatibleRecord    = 1 << 32
+	incompatibleKeyless = 1 << 32
+	knownIncompatible   = incompatibleRoar | incompatibleModule | incompatibleKeyless
 )
 
 // firstColumn is where the records of the columns begin, which the second one shows to be unaligned.
@@ -133,8 +136,8 @@ func (t *trailer) parseRest(b []byte, base, size int64) (err error) {
 	return err
 }
 
-// append writes the trailer.
-func (t *trailer) append(dst []byte) []byte {
+// append writes the trailer, with a record that may be empty.
+func (t *trailer) append(dst, record []byte) []byte {
 	b := make([]byte, trailerSize)
 	le := binary.LittleEndian
 	le.PutUint32(b[8:], t.version)
@@ -166,6 +169,9 @@ func (t *trailer) append(dst []byte) []byte {
 	le.PutUint64(p[20:], t.incompatible)
 	le.PutUint64(p[44:], t.negative)
 	le.PutUint32(p[52:], t.windows)
+	if len(record) > 0 {
+		copy(b[extensionAt:], record)
+	}
 	seal(b, magicTrailer)
 	return append(dst, b...)
 }

@@ -9,7 +9,8 @@ import (
 // Kind is a type of values, as Rust calls it.
 type Kind uint8
 
-// The kinds. Opaque is a key of a fixed size whose order and content are not known: its bytes.
+// The kinds. Opaque is a key of a fixed size whose order and content are not known: its bytes. List is an auxiliary value
+// that holds a sorted list of keys with auxiliary values of their own.
 const (
 	Unit Kind = iota
 	Bool
@@ -29,6 +30,7 @@ const (
 	String
 	Bytes
 	Opaque
+	List
 )
 
 // kinds are the names and, in bytes, the sizes and alignments of archived values.
@@ -39,7 +41,7 @@ var kinds = [...]struct {
 	Unit: {"()", 0, 1}, Bool: {"bool", 1, 1}, Char: {"char", 4, 4},
 	I8: {"i8", 1, 1}, I16: {"i16", 2, 2}, I32: {"i32", 4, 4}, I64: {"i64", 8, 8}, I128: {"i128", 16, 16},
 	U8: {"u8", 1, 1}, U16: {"u16", 2, 2}, U32: {"u32", 4, 4}, U64: {"u64", 8, 8}, U128: {"u128", 16, 16},
-	F32: {"f32", 4, 4}, F64: {"f64", 8, 8}, String: {"string", 16, 8}, Bytes: {"bytes", 16, 8}, Opaque: {"opaque", 0, 8},
+	F32: {"f32", 4, 4}, F64: {"f64", 8, 8}, String: {"string", 16, 8}, Bytes: {"bytes", 16, 8}, Opaque: {"opaque", 0, 8}, List: {"list", 16, 8},
 }
 
 // Type is the type of a key or of an auxiliary value.
@@ -49,13 +51,18 @@ type Type struct {
 	Optional bool
 	// Size in bytes of an Opaque value.
 	Size int
+	// Elem is the types of the elements of a List.
+	Elem *Pair
 }
 
 // String is the type as ParseTypes reads it.
 func (t Type) String() string {
 	name := kinds[t.Kind].name
-	if t.Kind == Opaque {
+	switch t.Kind {
+	case Opaque:
 		name = fmt.Sprintf("opaque(%d)", t.Size)
+	case List:
+		name = fmt.Sprintf("list<%s,%s>", t.Elem.Key, t.Elem.Aux)
 	}
 	if t.Optional {
 		return "opt<" + name + ">"
@@ -134,22 +141,11 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 func ParseTypes(text string) ([]Pair, error) {
 	var out []Pair
 	for _, column := range strings.Split(text, "/") {
-		key, aux, ok := strings.Cut(column, ",")
-		if !ok {
-			return nil, fmt.Errorf("%q: a column has two types, KEY,AUX", column)
-		}
-		k, err := parseType(strings.TrimSpace(key))
+		p, err := parsePair(column)
 		if err != nil {
 			return nil, err
 		}
-		a, err := parseType(strings.TrimSpace(aux))
-		if err != nil {
-			return nil, err
-		}
-		if a.Kind == Opaque || k.Kind == Opaque && k.Optional {
-			return nil, fmt.Errorf("%q: opaque is for keys", column)
-		}
-		out = append(out, newPair(k, a))
+		out = append(out, p)
 	}
 	if len(out) > maxColumns {
 		return nil, fmt.Errorf("%d columns, where %d are the most", len(out), maxColumns)
@@ -157,11 +153,34 @@ func ParseTypes(text string) ([]Pair, error) {
 	return out, nil
 }
 
+// parsePair reads KEY,AUX.
+func parsePair(text string) (Pair, error) {
+	key, aux, ok := strings.Cut(text, ",")
+	if !ok {
+		return Pair{}, fmt.Errorf("%q: a column has two types, KEY,AUX", text)
+	}
+	k, err := parseType(strings.TrimSpace(key))
+	if err != nil {
+		return Pair{}, err
+	}
+	a, err := parseType(strings.TrimSpace(aux))
+	if err != nil {
+		return Pair{}, err
+	}
+	if a.Kind == Opaque || k.Kind == Opaque && k.Optional {
+		return Pair{}, fmt.Errorf("%q: opaque is for keys", text)
+	}
+	if k.Kind == List {
+		return Pair{}, fmt.Errorf("%q: a list is no key", text)
+	}
+	return newPair(k, a), nil
+}
+
 func parseType(text string) (Type, error) {
 	if inner, ok := strings.CutPrefix(text, "opt<"); ok {
 		inner, ok = strings.CutSuffix(inner, ">")
 		t, err := parseType(strings.TrimSpace(inner))
-		if err != nil || !ok || t.Optional || t.Kind == Unit {
+		if err != nil || !ok || t.Optional || t.Kind == Unit || t.Kind == List {
 			return t, fmt.Errorf("%q is no type: opt<…> holds one of i8…i128 u8…u128 bool char f32 f64 string bytes", text)
 		}
 		t.Optional = true
@@ -174,12 +193,20 @@ func parseType(text string) (Type, error) {
 		}
 		return Type{Kind: Opaque, Size: n}, nil
 	}
+	if inner, ok := strings.CutPrefix(text, "list<"); ok {
+		inner, ok = strings.CutSuffix(inner, ">")
+		elem, err := parsePair(inner)
+		if err != nil || !ok || elem.Key.Kind == Opaque || elem.Aux.Kind == List {
+			return Type{}, fmt.Errorf("%q is no type: list<KEY,AUX> of types that are no lists", text)
+		}
+		return listType(elem), nil
+	}
 	for k := range Opaque {
 		if kinds[k].name == text {
 			return Type{Kind: k}, nil
 		}
 	}
-	return Type{}, fmt.Errorf("%q is no type: one of i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 bool char f32 f64 string bytes () opt<…>", text)
+	return Type{}, fmt.Errorf("%q is no type: one of i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 bool char f32 f64 string bytes () opt<…> list<KEY,AUX>", text)
 }
 
 // TypesText is the text that ParseTypes reads.

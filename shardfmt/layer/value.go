@@ -20,7 +20,7 @@ type Value struct {
 	Uint uint64
 	// Float holds F32 and F64.
 	Float float64
-	// Bytes holds String, Bytes and Opaque.
+	// Bytes holds String, Bytes, Opaque, and List as it is stored.
 	Bytes []byte
 }
 
@@ -46,7 +46,7 @@ func (t Type) compare(a, b Value) int {
 		return cmp.Or(cmp.Compare(uint64(a.Int), uint64(b.Int)), cmp.Compare(a.Uint, b.Uint))
 	case F32, F64:
 		return compareFloats(a.Float, b.Float)
-	case String, Bytes, Opaque:
+	case String, Bytes, Opaque, List:
 		return bytes.Compare(a.Bytes, b.Bytes)
 	}
 	return 0
@@ -69,7 +69,7 @@ func compareFloats(a, b float64) int {
 func (t Type) outside(v Value) []byte {
 	switch {
 	case v.None:
-	case t.Kind == Bytes, t.Kind == String && len(v.Bytes) > maxInline:
+	case t.Kind == Bytes, t.Kind == List, t.Kind == String && len(v.Bytes) > maxInline:
 		return v.Bytes
 	case t.Kind == Opaque && len(v.Bytes) > t.Size:
 		return v.Bytes[:len(v.Bytes)-t.Size]
@@ -122,7 +122,7 @@ func (t Type) put(dst []byte, at int, v Value, outside int) {
 		}
 		binary.LittleEndian.PutUint64(b, uint64(len(v.Bytes)))
 		binary.LittleEndian.PutUint64(b[8:], uint64(int64(outside-at)))
-	case Bytes:
+	case Bytes, List:
 		binary.LittleEndian.PutUint64(b, uint64(int64(outside-at)))
 		binary.LittleEndian.PutUint64(b[8:], uint64(len(v.Bytes)))
 	case Opaque:
@@ -182,6 +182,10 @@ func (t Type) get(block []byte, at int) (v Value, err error) {
 		v.Bytes = b[:t.Size]
 	case String, Bytes:
 		v.Bytes, err = t.text(block, at)
+	case List:
+		if v.Bytes, err = t.text(block, at); err == nil {
+			err = t.elements(v.Bytes, func(_, _ Value) error { return nil })
+		}
 	}
 	return v, err
 }
@@ -198,7 +202,7 @@ func (t Type) text(block []byte, at int) ([]byte, error) {
 	} else {
 		first, second := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 		length, distance := first, int64(second)
-		if t.Kind == Bytes {
+		if t.Kind != String {
 			length, distance = second, int64(first)
 		}
 		start := int64(at) + distance

@@ -20,6 +20,10 @@ const (
 	NoFilter FilterKind = "none"
 	Bloom    FilterKind = "bloom"
 	Roaring  FilterKind = "roaring"
+	// Partitioned is many filters, each over the keys of some 32,768 rows and of the index block in which the last of
+	// them lie: memory does not grow with the number of keys, and a lookup reads 36 bytes. Readers that don't know it
+	// pass over it.
+	Partitioned FilterKind = "partitioned"
 )
 
 // WriteOptions tell how a file is written. The zero value writes what the database this format comes from does,
@@ -31,6 +35,38 @@ type WriteOptions struct {
 	MinBranch   int
 	Compression Compression
 	Filter      FilterKind
+	// FilterBits of a Partitioned filter for each key, 8 to 16: DefaultFilterBits if 0.
+	FilterBits int
+	// FilterMinKey is the fewest bytes of a key that a Partitioned filter holds.
+	FilterMinKey int
+	// NoValueIndex are columns whose index has row numbers only: it is smaller by far, and no key can be searched for.
+	// Readers that don't know it refuse the file.
+	NoValueIndex []int
+	// SelfDescribing writes the types of the columns into the file.
+	SelfDescribing bool
+	// Name and Settings are written into the file.
+	Name     string
+	Settings []Setting
+}
+
+// withDefaults fills in what is zero.
+func (o WriteOptions) withDefaults() WriteOptions {
+	if o.MinDataBlock <= 0 {
+		o.MinDataBlock = DefaultBlock
+	}
+	if o.MinIndexBlock <= 0 {
+		o.MinIndexBlock = DefaultBlock
+	}
+	if o.MinBranch <= 0 {
+		o.MinBranch = DefaultBranch
+	}
+	if o.Filter == "" {
+		o.Filter = NoFilter
+	}
+	if o.FilterBits <= 0 {
+		o.FilterBits = DefaultFilterBits
+	}
+	return o
 }
 
 // Defaults of WriteOptions.
@@ -49,8 +85,10 @@ type Writer struct {
 	at      int64
 	err     error
 
-	hashes []uint64 // for a Bloom filter
-	roar   *roar    // begun with the first key
+	hashes []uint64    // for a Bloom filter
+	parts  partitioner // for partitioned ones
+	x      extension
+	roar   *roar // begun with the first key
 }
 
 // columnWriter is the tree of one column on its way.
@@ -73,18 +111,7 @@ var (
 
 // NewWriter begins a file.
 func NewWriter(w io.Writer, types []Pair, o WriteOptions) (*Writer, error) {
-	if o.MinDataBlock <= 0 {
-		o.MinDataBlock = DefaultBlock
-	}
-	if o.MinIndexBlock <= 0 {
-		o.MinIndexBlock = DefaultBlock
-	}
-	if o.MinBranch <= 0 {
-		o.MinBranch = DefaultBranch
-	}
-	if o.Filter == "" {
-		o.Filter = NoFilter
-	}
+	o = o.withDefaults()
 	if len(types) == 0 || len(types) > maxColumns {
 		return nil, fmt.Errorf("%d columns, where a layer file has 1 to %d", len(types), maxColumns)
 	}
@@ -92,6 +119,9 @@ func NewWriter(w io.Writer, types []Pair, o WriteOptions) (*Writer, error) {
 		return nil, fmt.Errorf("%w: a roaring filter over keys of type %s", corrupt.ErrUnsupported, types[0].Key)
 	}
 	out := &Writer{w: w, o: o, p: parameters{o.MinDataBlock, o.MinIndexBlock, o.MinBranch}}
+	if err := out.describe(types); err != nil {
+		return nil, err
+	}
 	for i, pair := range types {
 		c := &columnWriter{groupStart: -1, data: dataBuilder{p: &out.p, pair: pair}}
 		if i < len(types)-1 {
@@ -101,6 +131,29 @@ func NewWriter(w io.Writer, types []Pair, o WriteOptions) (*Writer, error) {
 		out.columns = append(out.columns, c)
 	}
 	return out, nil
+}
+
+// describe prepares the record in the trailer.
+func (w *Writer) describe(types []Pair) error {
+	o := w.o
+	w.parts = partitioner{bits: o.FilterBits, minKey: o.FilterMinKey}
+	w.x = extension{Description: Description{Name: o.Name, Settings: o.Settings}, bits: uint64(o.FilterBits), minKey: uint64(o.FilterMinKey)}
+	if o.SelfDescribing {
+		w.x.Types = types
+	}
+	for _, i := range o.NoValueIndex {
+		if i < 0 || i >= len(types) {
+			return fmt.Errorf("no value index for column %d of %d", i, len(types))
+		}
+		w.x.keyless |= 1 << i
+	}
+	if (!w.x.empty() || o.Filter == Partitioned) && len(types) > extensionColumns {
+		return fmt.Errorf("%w: %d columns leave no room for a name, settings, types, partitioned filters or an index without keys, which need %d at most", corrupt.ErrUnsupported, len(types), extensionColumns)
+	}
+	if o.Filter == Partitioned && w.x.keyless&1 != 0 {
+		return fmt.Errorf("%w: a partitioned filter is found by the value index, which the first column shall not have", corrupt.ErrUnsupported)
+	}
+	return nil
 }
 
 // Write appends a row to a column. All rows of a group are written before the row of the column before that owns
@@ -155,6 +208,10 @@ func (w *Writer) note(key Value) error {
 	switch w.o.Filter {
 	case Bloom:
 		w.hashes = append(w.hashes, hashKey(t, key))
+	case Partitioned:
+		if filtered(t, key, w.x.minKey) {
+			w.parts.pending = append(w.parts.pending, keyHash{w.columns[0].rows, hashKey(t, key)})
+		}
 	case Roaring:
 		n, _ := t.integer(key)
 		if w.roar == nil {
@@ -189,7 +246,7 @@ func (w *Writer) emit(c *columnWriter) error {
 // enter adds a block to the index block of a level, which is written when it is full.
 func (w *Writer) enter(c *columnWriter, level int, e entry) error {
 	if level == len(c.levels) {
-		x := &indexBuilder{p: &w.p, key: c.data.pair.Key}
+		x := &indexBuilder{p: &w.p, key: c.data.pair.Key, keyless: w.keyless(c)}
 		x.begin()
 		c.levels = append(c.levels, x)
 	}
@@ -210,10 +267,31 @@ func (w *Writer) raise(c *columnWriter, level int) error {
 	x := c.levels[level]
 	e := entry{index: true, low: x.low, high: x.high, rows: x.totals[len(x.totals)-1]}
 	var err error
-	if e.location, err = w.put(w.o.Compression.store(x.finish(), magicIndex)); err != nil {
+	magic := magicIndex
+	if x.keyless {
+		magic = magicRows
+	}
+	if e.location, err = w.put(w.o.Compression.store(x.finish(), magic)); err != nil {
 		return err
 	}
+	if c == w.columns[0] && level == 0 && w.o.Filter == Partitioned {
+		if w.parts.covered += e.rows; w.parts.covered-w.parts.start >= partitionKeys {
+			if err := w.writePartition(w.parts.covered); err != nil {
+				return err
+			}
+		}
+	}
 	return w.enter(c, level+1, e)
+}
+
+// keyless reports whether a column has no keys in its index.
+func (w *Writer) keyless(c *columnWriter) bool {
+	for i := range w.columns {
+		if w.columns[i] == c {
+			return w.x.keyless>>i&1 != 0
+		}
+	}
+	return false
 }
 
 // Close writes what is left of every column, the filter and the trailer.
@@ -235,8 +313,25 @@ func (w *Writer) Close() error {
 	if err := w.closeFilter(t); err != nil {
 		return err
 	}
-	_, err := w.put(t.append(nil))
+	record, err := w.record(t)
+	if err != nil {
+		return err
+	}
+	_, err = w.put(t.append(nil, record))
 	return err
+}
+
+// record makes the record in the trailer and announces it; it is empty where there is nothing to say.
+func (w *Writer) record(t *trailer) ([]byte, error) {
+	if w.x.empty() {
+		return nil, nil
+	}
+	w.x.Writer = writerName
+	t.compatible |= compatibleRecord
+	if w.x.keyless != 0 {
+		t.incompatible |= incompatibleKeyless
+	}
+	return w.x.record(w.put)
 }
 
 // closeColumn writes what is left of a column. A top level of one block is not written: that block is the root.
@@ -267,6 +362,12 @@ func (w *Writer) closeFilter(t *trailer) (err error) {
 			f.insert(h)
 		}
 		b = f.block()
+	case w.o.Filter == Partitioned && w.columns[0].rows > 0:
+		if err := w.writePartition(w.columns[0].rows); err != nil {
+			return err
+		}
+		w.x.table, err = w.writeTable()
+		return err
 	case w.roar != nil:
 		t.incompatible |= incompatibleRoar
 		if b, err = w.roar.block(); err != nil {
