@@ -1,0 +1,161 @@
+package lance
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// requests gathers the parts of buffers that are to be fetched together.
+type requests struct {
+	buffers []*buffer
+	ranges  []blobio.Range
+}
+
+// fetch fills the buffers by one call of the store, and reports whether there was anything to fetch.
+func (r *requests) fetch(ctx context.Context, src source) (bool, error) {
+	if len(r.ranges) == 0 {
+		return false, nil
+	}
+	parts, err := src.ranges(ctx, r.ranges)
+	if err != nil {
+		return false, err
+	}
+	for i, b := range r.buffers {
+		b.from, b.data = r.ranges[i].Start-b.at, parts[i]
+	}
+	r.buffers, r.ranges = r.buffers[:0], r.ranges[:0]
+	return true, nil
+}
+
+// buffer is one buffer of a file, as far as it is at hand.
+type buffer struct {
+	extent
+	scheme string // of its compression, or empty
+	// due is how many bytes it has at least when it is decompressed, known before it is.
+	due   int64
+	from  int64 // of data, in the buffer
+	data  []byte
+	plain []byte // decompressed
+}
+
+// want asks for bytes [low, end), unless they are at hand. All of a compressed buffer is fetched.
+func (b *buffer) want(low, end int64, r *requests) {
+	if b.scheme != "" {
+		low, end = 0, b.size
+		if b.plain != nil {
+			return
+		}
+	}
+	if low >= end || b.data != nil && b.from <= low && b.from+int64(len(b.data)) >= end {
+		return
+	}
+	r.buffers = append(r.buffers, b)
+	r.ranges = append(r.ranges, blobio.Range{Start: b.at + low, End: b.at + end})
+}
+
+// bytes gives [low, end), which were wanted and fetched.
+func (b *buffer) bytes(low, end int64) ([]byte, error) {
+	if b.scheme == "" {
+		if low == end {
+			return nil, nil
+		}
+		return b.data[low-b.from : end-b.from : end-b.from], nil
+	}
+	if b.plain == nil {
+		plain, err := decompress(b.scheme, b.data[:b.size], b.due)
+		if err != nil {
+			return nil, corrupt.Locate(err, "", b.at)
+		}
+		b.plain, b.data = plain, nil
+	}
+	if end > int64(len(b.plain)) {
+		return nil, corrupt.At(b.at, "%d bytes after decompression, where %d are due", len(b.plain), end)
+	}
+	return b.plain[low:end:end], nil
+}
+
+// Compression schemes.
+const (
+	schemeZstd = "zstd"
+	schemeLz4  = "lz4"
+)
+
+// maxPlain bounds a decompressed buffer, whatever it claims: writers cut pages at 32 MiB, but for single values that are
+// larger.
+const maxPlain = 1 << 30
+
+// decompress gives the whole of a compressed buffer, which is known to hold due bytes at least.
+func decompress(scheme string, b []byte, due int64) ([]byte, error) {
+	if len(b) == 0 {
+		return []byte{}, nil
+	}
+	if due > maxPlain {
+		return nil, corrupt.Unsupported(0, "a compressed buffer of %d bytes, more than the limit of %d", due, maxPlain)
+	}
+	switch scheme {
+	case schemeZstd:
+		return unzstd(b, due)
+	case schemeLz4:
+		return unlz4(b, due)
+	}
+	return nil, corrupt.Unsupported(0, "compression %.40q, where zstd and lz4 are known", scheme)
+}
+
+// bareFrame reports whether a zstd buffer begins with its frame, as in files before mid-2025, instead of its length.
+func bareFrame(b []byte) bool {
+	return len(b) < 8 || binary.LittleEndian.Uint32(b) == 0xFD2FB528 && b[4]&0x10 == 0
+}
+
+func unzstd(b []byte, due int64) ([]byte, error) {
+	claimed := due
+	if !bareFrame(b) {
+		if v := binary.LittleEndian.Uint64(b); v > maxPlain {
+			return nil, corrupt.Unsupported(0, "a compressed buffer of %d bytes, more than the limit of %d", v, maxPlain)
+		} else {
+			claimed = int64(v)
+		}
+		b = b[8:]
+	}
+	d, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	// The slice grows with what really comes out, so that a few bytes that claim many take no memory.
+	var out bytes.Buffer
+	out.Grow(int(min(claimed, int64(len(b))*8)))
+	if _, err := io.Copy(&out, io.LimitReader(d, maxPlain+1)); err != nil {
+		return nil, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "zstd", Err: err}
+	}
+	if n := int64(out.Len()); n < due || n > maxPlain {
+		return nil, corrupt.At(0, "zstd of %d bytes, where %d are due", n, due)
+	}
+	return out.Bytes(), nil
+}
+
+// lz4Growth is the most that a byte of an LZ4 block can become.
+const lz4Growth = 255
+
+func unlz4(b []byte, due int64) ([]byte, error) {
+	if len(b) < 4 {
+		return nil, corrupt.At(0, "lz4 of %d bytes, without its length", len(b))
+	}
+	size := int64(binary.LittleEndian.Uint32(b))
+	if size < due || size > maxPlain || size > int64(len(b))*lz4Growth {
+		return nil, corrupt.At(0, "lz4 of %d bytes in %d, where %d are due", size, len(b), due)
+	}
+	out := make([]byte, size)
+	n, err := lz4.UncompressBlock(b[4:], out)
+	if err != nil || int64(n) != size {
+		return nil, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 4, What: "LZ4 block", Err: err}
+	}
+	return out, nil
+}

@@ -1,0 +1,20 @@
+// Package lance reads and writes Lance files of version 2.0; package dataset, below it, the folders that they make up.
+//
+//	buffers of pages, columns and the file   padded to multiples of 64 bytes, unpadded in files before 2024-11
+//	global buffer 0                          FileDescriptor: the schema and the number of rows
+//	column metadata                          one message a column, back to back
+//	column offsets                           u64 position, u64 size of each of them
+//	global buffer offsets                    u64 position, u64 size of each global buffer
+//	footer, 40 bytes                         u64 column metadata, u64 column offsets, u64 global buffer offsets,
+//	                                         u32 global buffers, u32 columns, u16 major, u16 minor, "LANC"
+//
+// All numbers are little-endian, all positions count from the start of the file. There are no row groups: a column
+// has pages of its own. A struct has a column without data in front of those of its fields, a list one of offsets in
+// front of that of its items. What a page holds is a tree of encodings (encoding.go), whose leaves name buffers of
+// the page, the column or the file.
+//
+// Reading goes in windows: as many rows as all columns have in their page at hand, or as fit into a bounded number of
+// bytes. What a window needs of all columns is fetched together: offsets first, then what they point to. A column
+// that is not asked for costs nothing, and of a page only the bytes of the wanted rows are fetched, unless it is
+// compressed.
+package lance
