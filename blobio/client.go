@@ -176,7 +176,8 @@ func (c *Client) Limits(ctx context.Context, url string) ([]string, error) {
 // ChecksumProber is a Bucket that can find out whether its store compares uploads with their checksums.
 type ChecksumProber interface {
 	// ProbeChecksum sends an object under a free key with a checksum that is not its own, and reports
-	// whether the store refused it for that. If it did not, the object may be there.
+	// whether the store refused it for that. If it did not, the object may be there. A driver that can't find
+	// out returns errors.ErrUnsupported.
 	ProbeChecksum(ctx context.Context, key string) (checked bool, err error)
 }
 
@@ -187,7 +188,9 @@ func (c *Client) ProbeChecksum(ctx context.Context, url string) (checked, known 
 	if err != nil || m.prober == nil {
 		return false, false, err
 	}
-	checked, err = m.prober.ProbeChecksum(ctx, key)
+	if checked, err = m.prober.ProbeChecksum(ctx, key); errors.Is(err, errors.ErrUnsupported) {
+		return false, false, nil
+	}
 	return checked, true, wrap("create", url, err)
 }
 
@@ -223,13 +226,14 @@ func (c *Client) add(root string, bucket Bucket, query string) error {
 // layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; time
 // limits; bounds on how much at once and how fast; second requests; retries. A local bucket has the counters alone.
 func (c *Client) layer(root string, bucket Bucket) *mount {
-	m := &mount{root: root, bucket: &counted{bucket: bucket, core: c.core}}
+	l, ok := bucket.(interface{ Local() bool })
+	local := ok && l.Local()
+	m := &mount{root: root, local: local, bucket: &counted{bucket: bucket, core: c.core, local: local}}
 	m.prober, _ = bucket.(ChecksumProber)
 	if l, ok := bucket.(Limited); ok {
 		m.limits = l.Limits()
 	}
-	if l, ok := bucket.(interface{ Local() bool }); ok && l.Local() {
-		m.local = true
+	if local {
 		return m
 	}
 	m.bucket = &timed{Bucket: m.bucket, stall: c.opts.retry.Stall}

@@ -9,14 +9,16 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 )
 
-// paging is a bucket that lists in pages of two keys.
+// paging is a bucket that lists in pages of two keys, and sees its requests.
 type paging struct{ *memblob.Bucket }
+
+func (paging) Local() bool { return false }
 
 func (p paging) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		n := 0
 		for info, err := range p.Bucket.List(ctx, prefix, opts) {
-			if n > 0 && n%2 == 0 {
+			if n%2 == 0 {
 				opts.Trace.Count(blobio.Counters{Lists: 1, Depth: 1})
 			}
 			n++

@@ -4,54 +4,87 @@ import (
 	"context"
 	"io"
 	"iter"
-	"sync/atomic"
 )
 
-// counted counts what passes through it, one request for each call and what the driver counts beyond it. It is
-// the lowest layer: it sees each attempt.
+// counted counts what passes through it: the requests that the driver tells of a call, or else one. It is the lowest
+// layer: it sees each attempt.
 type counted struct {
 	bucket Bucket
 	core   *core
+	local  bool // the driver makes no requests
 }
 
-// on makes sure of a chain: calls from outside of a Client may be on none.
-func (b *counted) on(t *Trace) Trace {
+// call is a call of a bucket's or a writer's method on its way.
+type call struct {
+	trace  Trace
+	depth  int64 // of the chain where the call began
+	before int64 // requests that were told before it
+}
+
+// begin makes sure of a chain: calls from outside of a Client may be on none.
+func (b *counted) begin(t *Trace) call {
 	if t.core == nil {
 		*t = Trace{core: b.core, chain: &b.core.root}
 	}
-	return *t
+	if t.made == nil && !b.local {
+		t.made = new(made)
+	}
+	return t.begin()
 }
 
-// several is on for calls that may make requests one after another.
-func (b *counted) several(t *Trace) Trace {
-	b.on(t)
-	t.more = new(atomic.Int64)
-	return *t
+func (t Trace) begin() call {
+	c := call{trace: t, depth: t.chain.depth.Load()}
+	if t.made != nil {
+		c.before = t.made.requests.Load()
+	}
+	return c
 }
+
+// end counts a call whose driver told no request as one request.
+func (c call) end(one Counters) {
+	var waited int64
+	told := false
+	if m := c.trace.made; m != nil {
+		waited, told = m.waited.Swap(0), m.requests.Load() > c.before
+	}
+	if !told {
+		c.trace.core.tally.add(one)
+		waited += one.Depth
+	}
+	if waited > 0 {
+		c.trace.core.reach(c.trace.chain, c.depth+waited)
+	}
+}
+
+// What a call is counted as whose driver tells nothing.
+var (
+	oneGet    = Counters{Gets: 1, Depth: 1}
+	oneHead   = Counters{Heads: 1, Depth: 1}
+	oneList   = Counters{Lists: 1, Depth: 1}
+	onePut    = Counters{Puts: 1, Depth: 1}
+	oneDelete = Counters{Deletes: 1, Depth: 1}
+)
 
 func (b *counted) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
-	answered := b.on(&opts.Trace).request()
+	call := b.begin(&opts.Trace)
 	n, info, err := b.bucket.ReadRange(ctx, key, off, dst, opts)
-	answered()
-	b.core.tally.gets.Add(1)
+	call.end(oneGet)
 	b.core.tally.getBytes.Add(int64(n))
 	return n, info, err
 }
 
 func (b *counted) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) ([]byte, Info, error) {
-	answered := b.several(&opts.Trace).request()
+	call := b.begin(&opts.Trace)
 	data, info, err := b.bucket.ReadSuffix(ctx, key, n, opts)
-	answered()
-	b.core.tally.gets.Add(1)
+	call.end(oneGet)
 	b.core.tally.getBytes.Add(int64(len(data)))
 	return data, info, err
 }
 
 func (b *counted) Open(ctx context.Context, key string, off int64, opts ReadOptions) (io.ReadCloser, Info, error) {
-	answered := b.on(&opts.Trace).request()
+	call := b.begin(&opts.Trace)
 	r, info, err := b.bucket.Open(ctx, key, off, opts)
-	answered()
-	b.core.tally.gets.Add(1)
+	call.end(oneGet)
 	if err != nil {
 		return nil, info, err
 	}
@@ -59,45 +92,38 @@ func (b *counted) Open(ctx context.Context, key string, off int64, opts ReadOpti
 }
 
 func (b *counted) Stat(ctx context.Context, key string, opts ReadOptions) (Info, error) {
-	defer b.on(&opts.Trace).request()()
-	b.core.tally.heads.Add(1)
+	defer b.begin(&opts.Trace).end(oneHead)
 	return b.bucket.Stat(ctx, key, opts)
 }
 
+// List counts the pages as they come: what the receiver of a key asks for meanwhile comes before the next page.
 func (b *counted) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		answered := b.on(&opts.Trace).request()
-		b.core.tally.lists.Add(1)
-		first := true
+		call, first := b.begin(&opts.Trace), oneList
 		for info, err := range b.bucket.List(ctx, prefix, opts) {
-			if first {
-				answered()
-				first = false
-			}
+			call.end(first)
 			if !yield(info, err) {
 				return
 			}
+			call, first = opts.Trace.begin(), Counters{}
 		}
-		if first {
-			answered()
-		}
+		call.end(first)
 	}
 }
 
 func (b *counted) Create(ctx context.Context, key string, opts CreateOptions) (Writer, error) {
-	trace := b.on(&opts.Trace)
+	call := b.begin(&opts.Trace)
 	w, err := b.bucket.Create(ctx, key, opts)
 	if err != nil {
-		defer trace.request()()
-		b.core.tally.puts.Add(1)
+		call.end(onePut)
 		return nil, err
 	}
-	return &countedWriter{Writer: w, tally: &b.core.tally, trace: trace}, nil
+	call.end(Counters{})
+	return &countedWriter{Writer: w, tally: &b.core.tally, trace: opts.Trace}, nil
 }
 
 func (b *counted) Delete(ctx context.Context, key string, opts DeleteOptions) error {
-	defer b.several(&opts.Trace).request()()
-	b.core.tally.deletes.Add(1)
+	defer b.begin(&opts.Trace).end(oneDelete)
 	return b.bucket.Delete(ctx, key, opts)
 }
 
@@ -114,7 +140,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// countedWriter counts an object as one PUT, made when it is committed, and what the driver counts beyond it.
+// countedWriter counts an object whose driver tells no requests as one PUT, made when it is committed.
 type countedWriter struct {
 	Writer
 	tally *tally
@@ -123,6 +149,7 @@ type countedWriter struct {
 }
 
 func (w *countedWriter) Write(p []byte) (int, error) {
+	defer w.trace.begin().end(Counters{})
 	n, err := w.Writer.Write(p)
 	w.tally.putBytes.Add(int64(n))
 	return n, err
@@ -133,7 +160,6 @@ func (w *countedWriter) Close() error {
 		return w.Writer.Close()
 	}
 	w.done = true
-	defer w.trace.request()()
-	w.tally.puts.Add(1)
+	defer w.trace.begin().end(onePut)
 	return w.Writer.Close()
 }

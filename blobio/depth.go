@@ -49,35 +49,36 @@ func raise(a *atomic.Int64, n int64) {
 type Trace struct {
 	core  *core
 	chain *chain
-	// more is how many requests the call made one after another before its last, nil where it makes but one.
-	more *atomic.Int64
+	// made is what the driver tells of the call's requests; nil where it is local and makes none.
+	made *made
+}
+
+// made are the requests of one call, or of one writer, as the driver told them.
+type made struct {
+	requests atomic.Int64
+	waited   atomic.Int64 // of those, how many waited for one another and are not yet in the chain
 }
 
 // request marks the begin of a request; the function it returns marks its end.
 func (t Trace) request() (answered func()) {
 	n := t.chain.depth.Load() + 1
-	return func() {
-		if t.more != nil {
-			n += t.more.Load()
-		}
-		t.core.reach(t.chain, n)
-	}
+	return func() { t.core.reach(t.chain, n) }
 }
 
-// Count is for drivers: it counts the requests that one call of a Bucket's method (or of its writer's) makes
-// beyond its first, as the second page of a list. more.Depth is how many of them waited for one another.
-func (t Trace) Count(more Counters) {
+// Count is for drivers that see their requests, by the transport below the store's library: it counts each request
+// of a call. A call that tells none is counted as one of its kind. Depth is 0 for a request that goes beside the one
+// before it, else 1.
+func (t Trace) Count(request Counters) {
 	if t.core == nil {
 		return
 	}
-	t.core.tally.add(more)
-	switch {
-	case more.Depth == 0:
-	case t.more != nil:
-		t.more.Add(more.Depth)
-	default:
-		t.core.reach(t.chain, t.chain.depth.Load()+more.Depth)
+	t.core.tally.add(request)
+	if t.made == nil {
+		t.core.reach(t.chain, t.chain.depth.Load()+request.Depth)
+		return
 	}
+	t.made.waited.Add(request.Depth)
+	t.made.requests.Add(1)
 }
 
 // trace is the chain of this view.

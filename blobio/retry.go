@@ -100,21 +100,21 @@ func urlOf(err error) string {
 	return ""
 }
 
-// retrying tries again what failed for a fault that may pass, and goes on where a body broke.
-type retrying struct {
-	Bucket
-	policy RetryPolicy
-}
-
-// retry runs attempts until one succeeds or the policy ends them.
-func (r *retrying) retry(ctx context.Context, attempt func() error) error {
+// Do makes attempts until one succeeds or the policy ends them. The zero policy makes one.
+func (p RetryPolicy) Do(ctx context.Context, attempt func() error) error {
 	err := attempt()
-	for t := r.policy.begin(); err != nil; err = attempt() {
+	for t := p.begin(); err != nil; err = attempt() {
 		if err := t.again(ctx, err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// retrying tries again what failed for a fault that may pass, and goes on where a body broke.
+type retrying struct {
+	Bucket
+	policy RetryPolicy
 }
 
 // ReadRange resumes at the exact byte where a body broke, on the same object: what the first answer said of it
@@ -141,7 +141,7 @@ func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []b
 }
 
 func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (b []byte, info Info, err error) {
-	err = r.retry(ctx, func() error {
+	err = r.policy.Do(ctx, func() error {
 		b, info, err = r.Bucket.ReadSuffix(ctx, key, n, opts)
 		return err
 	})
@@ -149,7 +149,7 @@ func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64, opts Rea
 }
 
 func (r *retrying) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {
-	err = r.retry(ctx, func() error {
+	err = r.policy.Do(ctx, func() error {
 		info, err = r.Bucket.Stat(ctx, key, opts)
 		return err
 	})
@@ -217,7 +217,7 @@ func (r *retrying) Create(ctx context.Context, key string, opts CreateOptions) (
 // Delete takes "gone" for success if an attempt before may have done it.
 func (r *retrying) Delete(ctx context.Context, key string, opts DeleteOptions) error {
 	unsure := false
-	return r.retry(ctx, func() error {
+	return r.policy.Do(ctx, func() error {
 		err := r.Bucket.Delete(ctx, key, opts)
 		switch Class(err) {
 		case ErrNotFound:

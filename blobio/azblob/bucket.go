@@ -1,9 +1,9 @@
 // Package azblob is the driver for Azure Blob Storage. Importing it enables
 // abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY and the other spellings of ParseURL in blobio.
 //
-// Reads and lists go through gocloud.dev/blob/azureblob, whose hooks reach what its portable layer hides. Uploads
-// and deletes use the same client of the Azure SDK directly, because they have conditions and parts of their own.
-// What one call costs:
+// Reads, lists and blobs of one part go through gocloud.dev/blob/azureblob, whose hooks reach what its portable layer
+// hides. Uploads in parts and deletes use the same client of the Azure SDK directly, because they have conditions and
+// names of blocks of their own. What one call costs:
 //
 //	ReadRange, Open   1 GET
 //	ReadSuffix        1 HEAD and 1 GET on the same version: Azure knows no suffix ranges
@@ -20,7 +20,6 @@ import (
 	"context"
 	"net/url"
 	"strings"
-	"sync/atomic"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
@@ -52,11 +51,9 @@ func OpenURL(_ context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one container.
 type Bucket struct {
-	*cloudblob.Bucket // reads and lists
-	client            *container.Client
-	place             Place
-	opts              Options
-	closed            atomic.Bool
+	*cloudblob.Bucket
+	client *container.Client // nil for the hooks of a container that somebody else opened
+	opts   Options
 }
 
 var _ blobio.Bucket = (*Bucket)(nil)
@@ -74,34 +71,13 @@ func Open(place Place, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bucket{client: client, place: place, opts: opts}
+	b := &Bucket{client: client, opts: opts}
 	hooks := b.reads()
-	hooks.Head, hooks.Create, hooks.Delete = b.head, b.Create, b.Delete
-	b.Bucket = cloudblob.FromBucket(b.Location(), below, hooks)
+	hooks.Head, hooks.Delete, hooks.Probe = b.head, b.remove, b.probe
+	hooks.BeforeWrite, hooks.Parts = b.beforeWrite, b.parts
+	hooks.PartSize, hooks.MaxParts = opts.PartSize, maxBlocks
+	b.Bucket = cloudblob.FromBucket(place.String()+"/", below, hooks)
 	return b, nil
-}
-
-// Close implements blobio.Bucket. Idle connections end by themselves.
-func (b *Bucket) Close() error {
-	b.closed.Store(true)
-	return b.Bucket.Close()
-}
-
-// Location implements blobio.Locator.
-func (b *Bucket) Location() string { return b.place.String() + "/" }
-
-// url is the canonical location of a key.
-func (b *Bucket) url(key string) string { return b.Location() + key }
-
-// check refuses operations on a closed bucket and under a cancelled context, before a request is made.
-func (b *Bucket) check(ctx context.Context, op, key string) error {
-	if b.closed.Load() {
-		return b.fail(ctx, op, key, blobio.ErrClosed)
-	}
-	if err := ctx.Err(); err != nil {
-		return b.fail(ctx, op, key, err)
-	}
-	return nil
 }
 
 // ifMatch is the condition that the blob still has this ETag; nil if it is empty.
@@ -113,8 +89,11 @@ func ifMatch(etag string) *blob.AccessConditions {
 	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &match}}
 }
 
-// ifAbsent is the condition that there is no blob yet.
-func ifAbsent() *blob.AccessConditions {
+// ifAbsent is the condition that there is no blob yet; nil if there is to be none.
+func ifAbsent(yes bool) *blob.AccessConditions {
+	if !yes {
+		return nil
+	}
 	anything := azcore.ETagAny
 	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: &anything}}
 }

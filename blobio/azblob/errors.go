@@ -35,7 +35,8 @@ var classes = map[bloberror.Code]error{
 	bloberror.UnauthorizedBlobOverwrite: blobio.ErrExists, // a signature that may create but not replace
 
 	bloberror.ContainerBeingDeleted: blobio.ErrConflict,
-	bloberror.InvalidBlockList:      blobio.ErrConflict,
+	bloberror.InvalidBlockList:      blobio.ErrConflict, // another writer's commit dropped the blocks
+	bloberror.InvalidBlobOrBlock:    blobio.ErrConflict,
 	bloberror.InvalidRange:          blobio.ErrRange,
 
 	bloberror.InternalError:     blobio.ErrTransient,
@@ -44,22 +45,8 @@ var classes = map[bloberror.Code]error{
 	bloberror.CRC64Mismatch:     blobio.ErrTransient,
 }
 
-// fail makes the error of an operation on a key: its class from the provider's own code, its text without
-// anything of the request.
-func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
-	var told *blobio.Error
-	if errors.As(err, &told) {
-		return err
-	}
-	cause, class := explain(ctx, err)
-	return blobio.NewError(op, b.url(key), class, cause)
-}
-
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
-	if class := answer.Own(err); class != nil {
-		return err, class
-	}
 	var token *tokenError
 	if errors.As(err, &token) {
 		return token, token.class()

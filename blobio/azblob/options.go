@@ -274,5 +274,7 @@ func clientOptions(client func(http.RoundTripper) *http.Client) azcore.ClientOpt
 		Retry:     policy.RetryOptions{MaxRetries: -1},
 		Transport: client(transport),
 		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat"},
+
+		PerCallPolicies: []policy.Policy{bodyChecksum{}},
 	}
 }

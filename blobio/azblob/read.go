@@ -11,7 +11,6 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
 	"github.com/shardcat/shardcat/internal/answer"
-	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // Hooks reach what gocloud hides of a container that you opened by gocloud.dev/blob/azureblob. Creates and
@@ -25,7 +24,7 @@ func (b *Bucket) reads() cloudblob.Options {
 	if page == 0 {
 		page = 5000
 	}
-	return cloudblob.Options{BeforeRead: beforeRead, Got: got, Listed: listed, Explain: explain, ListPage: page}
+	return cloudblob.Options{BeforeRead: beforeRead, Got: got, Listed: b.listed, Explain: explain, ListPage: page}
 }
 
 // errHook says that gocloud asked Azure in a way that this package does not know.
@@ -53,13 +52,9 @@ func got(r *gocloud.Reader) (g cloudblob.Got, err error) {
 
 // head makes one HEAD, by the native client, whose ETags are the same as those of reads.
 func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
-	const op = "stat"
-	if err := b.check(ctx, op, key); err != nil {
-		return blobio.Info{}, err
-	}
-	out, err := b.client.NewBlobClient(key).GetProperties(storehttp.Once(ctx), nil)
+	out, err := b.client.NewBlobClient(key).GetProperties(ctx, nil)
 	if err != nil {
-		return blobio.Info{}, b.fail(ctx, op, key, err)
+		return blobio.Info{}, err
 	}
 	return blobio.Info{Key: key, Size: deref(out.ContentLength), ETag: quoted(out.ETag),
 		ModTime: deref(out.LastModified)}, nil
@@ -68,11 +63,16 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 // directory is what accounts with a hierarchical namespace list between the blobs.
 const directory = "directory"
 
-// listed is what a list tells of a blob; ok is false for what is none.
-func listed(o *gocloud.ListObject) (key, etag string, ok bool) {
+// listed is what a list tells of a blob; ok is false for what is none. The key is the store's own, but for a
+// container that somebody else opened, perhaps below a prefix.
+func (b *Bucket) listed(o *gocloud.ListObject) (key, etag string, ok bool) {
 	var item container.BlobItem
 	if !o.As(&item) || item.Properties == nil || deref(item.Properties.ResourceType) == directory {
 		return "", "", false
 	}
-	return deref(item.Name), quoted(item.Properties.ETag), true
+	key = o.Key
+	if b.client != nil {
+		key = deref(item.Name)
+	}
+	return key, quoted(item.Properties.ETag), true
 }

@@ -1,85 +1,194 @@
 package cloudblob
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/internal/upload"
 )
 
 // defaultContentType of an object about which nothing was said.
 const defaultContentType = "application/octet-stream"
 
-// Create implements blobio.Bucket.
+// Create implements blobio.Bucket. The condition that the key is free stands on the request that makes the object:
+// the only one of a small object, the last one of an upload in parts.
 func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptions) (blobio.Writer, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, b.fail(ctx, "create", key, err)
 	}
-	if opts.ContentType == "" {
-		opts.ContentType = defaultContentType
+	opts.ContentType = cmp.Or(opts.ContentType, defaultContentType)
+	if b.opts.Parts == nil {
+		return b.createPortable(ctx, key, opts)
 	}
-	if b.opts.Create != nil {
-		w, err := b.opts.Create(ctx, key, opts)
-		if err != nil {
-			return nil, b.fail(ctx, "create", key, err)
-		}
-		return w, nil
+	o := &object{b: b, key: key, contentType: opts.ContentType, trace: opts.Trace, parts: b.opts.Parts(key, opts.ContentType)}
+	how := upload.Options{PartSize: b.opts.PartSize, MaxParts: b.opts.MaxParts, SizeHint: opts.SizeHint, Retry: partRetry,
+		Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}
+	if b.opts.Serial {
+		how.Concurrency, how.Retry = 1, blobio.RetryPolicy{}
 	}
-	inner, cancel := context.WithCancel(ctx)
-	w, err := b.bucket.NewWriter(inner, key, &blob.WriterOptions{
-		ContentType: opts.ContentType, DisableContentTypeDetection: true, IfNotExist: true})
-	if err != nil {
-		cancel()
-		return nil, b.fail(ctx, "create", key, err)
-	}
-	return &writer{b: b, ctx: ctx, cancel: cancel, key: key, w: w}, nil
+	return upload.NewWriter(ctx, o, how), nil
 }
 
-// writer is an object on its way up by gocloud's own writer, which makes it if the key is free.
-type writer struct {
-	b      *Bucket
-	ctx    context.Context
-	cancel context.CancelFunc
-	key    string
-	w      *blob.Writer // nil once closed or aborted
+// partRetry is for the requests of an upload in parts before its commit, of which nothing is seen.
+var partRetry = blobio.RetryPolicy{Attempts: 4, Budget: 2 * time.Minute, First: 100 * time.Millisecond, Most: time.Second}
+
+// Parts is an object on its way up by the provider's own client. The requests of one upload come in this order;
+// Part is called concurrently.
+type Parts interface {
+	// Begin starts the upload.
+	Begin(ctx context.Context) error
+	// Part sends part n, counted from 0. Body is the callee's until it returns.
+	Part(ctx context.Context, n int, body []byte) error
+	// Commit makes the object of the parts 0 to n−1.
+	Commit(ctx context.Context, n int, ifAbsent bool) error
+	// Drop forgets the parts that were sent.
+	Drop(ctx context.Context) error
 }
 
-func (w *writer) Write(p []byte) (int, error) {
-	if w.w == nil {
-		return 0, w.b.fail(w.ctx, "create", w.key, blobio.ErrClosed)
-	}
-	n, err := w.w.Write(p)
-	if err != nil {
-		err = w.b.fail(w.ctx, "create", w.key, err)
-	}
-	return n, err
+// object is one object on its way up: an upload.Target whose requests are counted, and whose outcome is settled.
+type object struct {
+	b           *Bucket
+	trace       blobio.Trace
+	key         string
+	contentType string
+	parts       Parts
 }
 
-// Close implements blobio.Writer. The context is looked at first: not every driver does.
-func (w *writer) Close() error {
-	if w.w == nil {
-		return w.b.fail(w.ctx, "create", w.key, blobio.ErrClosed)
+// Whole implements upload.Target: one request of gocloud's writer.
+func (o *object) Whole(ctx context.Context, body []byte) error {
+	return o.conditionally(ctx, func(ctx context.Context, ifAbsent bool) error {
+		once := storehttp.Once(ctx)
+		return request(once, storehttp.Put, func() error {
+			return o.b.bucket.Upload(once, o.key, bytes.NewReader(body), &blob.WriterOptions{
+				ContentType: o.contentType, IfNotExist: ifAbsent, BufferSize: len(body) + 1, MaxConcurrency: 1,
+				BeforeWrite: o.b.beforeWrite(Write{o.key, body, o.contentType, ifAbsent})})
+		})
+	})
+}
+
+// beforeWrite is the hook of a write, nil if there is none.
+func (b *Bucket) beforeWrite(w Write) func(as func(any) bool) error {
+	if b.opts.BeforeWrite == nil {
+		return nil
 	}
-	if err := w.ctx.Err(); err != nil {
-		w.Abort()
-		return w.b.fail(w.ctx, "create", w.key, err)
+	return func(as func(any) bool) error { return b.opts.BeforeWrite(as, w) }
+}
+
+// Begin implements upload.Target.
+func (o *object) Begin(ctx context.Context) error {
+	return o.settle(ctx, o.parts.Begin(counted(ctx, o.trace)))
+}
+
+// Part implements upload.Target. Parts go up beside one another: together they are one step.
+func (o *object) Part(ctx context.Context, n int, body []byte) error {
+	if n > 0 {
+		return o.settle(ctx, o.parts.Part(beside(ctx, o.trace), n, body))
 	}
-	defer w.cancel()
-	err := w.w.Close()
-	w.w = nil
-	if err != nil {
-		return w.b.fail(w.ctx, "create", w.key, err)
+	return o.settle(ctx, o.parts.Part(counted(ctx, o.trace), n, body))
+}
+
+// Commit implements upload.Target.
+func (o *object) Commit(ctx context.Context, n int) error {
+	return o.conditionally(ctx, func(ctx context.Context, ifAbsent bool) error { return o.parts.Commit(ctx, n, ifAbsent) })
+}
+
+// Drop implements upload.Target.
+func (o *object) Drop(ctx context.Context) error {
+	if err := o.parts.Drop(beside(ctx, o.trace)); err != nil {
+		return o.b.fail(ctx, "create", o.key, err)
 	}
 	return nil
 }
 
-// Abort implements blobio.Writer: a gocloud writer whose context has ended makes no object when it is closed.
-func (w *writer) Abort() {
-	if w.w == nil {
-		return
+// conditionally makes an object if there is none. A store without conditions is asked with a HEAD before.
+func (o *object) conditionally(ctx context.Context, make func(ctx context.Context, ifAbsent bool) error) error {
+	ctx = counted(ctx, o.trace)
+	err := o.b.ready(ctx)
+	if err == nil && o.b.opts.Unconditional {
+		err = o.absent(ctx)
 	}
-	w.cancel()
-	_ = w.w.Close()
-	w.w = nil
+	if err == nil {
+		err = make(ctx, !o.b.opts.Unconditional)
+	}
+	return o.settle(ctx, err)
+}
+
+// absent is nil if the store says that there is no object.
+func (o *object) absent(ctx context.Context) error {
+	_, err := o.b.head(ctx, o.key)
+	if err == nil {
+		return blobio.ErrExists
+	}
+	if err = o.b.fail(ctx, "stat", o.key, err); errors.Is(err, blobio.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// settle deals with answers that don't say how a write ended: a conflict is not yet a loss, and an upload that the
+// store no longer knows may have been committed by a request whose answer was lost. If an object is there by now,
+// its content will tell whose it is.
+func (o *object) settle(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = o.b.fail(ctx, "create", o.key, err)
+	gone := errors.Is(err, blobio.ErrNotFound)
+	if !gone && !errors.Is(err, blobio.ErrConflict) {
+		return err
+	}
+	switch there := o.absent(counted(ctx, o.trace)); {
+	case errors.Is(there, blobio.ErrExists):
+		return o.b.fail(ctx, "create", o.key, blobio.ErrExists)
+	case gone: // not wrapped: nothing is known to be missing
+		return o.b.fail(ctx, "create", o.key, fmt.Errorf("%w: no such upload or bucket: %v", blobio.ErrUnknown, err))
+	}
+	return err
+}
+
+// ProbeChecksum implements blobio.ChecksumProber.
+func (b *Bucket) ProbeChecksum(ctx context.Context, key string) (checked bool, err error) {
+	if b.opts.Probe == nil {
+		return false, errors.ErrUnsupported
+	}
+	if checked, err = b.opts.Probe(ctx, key); err != nil {
+		err = b.fail(ctx, "create", key, err)
+	}
+	return checked, err
+}
+
+// Delete implements blobio.Bucket.
+func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
+	ctx = counted(ctx, opts.Trace)
+	err := b.ready(ctx)
+	switch {
+	case err != nil:
+	case b.opts.Delete != nil:
+		err = request(ctx, storehttp.Delete, func() error { return b.opts.Delete(ctx, key, opts.IfMatch) })
+	default:
+		err = b.deletePortable(ctx, key, opts)
+	}
+	if err == nil {
+		return nil
+	}
+	err = b.fail(ctx, "delete", key, err)
+	if opts.IfMatch != "" && errors.Is(err, blobio.ErrExists) { // the condition did not hold
+		return b.fail(ctx, "delete", key, blobio.ErrChanged)
+	}
+	return err
+}
+
+func (b *Bucket) deletePortable(ctx context.Context, key string, opts blobio.DeleteOptions) error {
+	if err := b.compare(ctx, key, opts.IfMatch); err != nil {
+		return err
+	}
+	return request(ctx, storehttp.Delete, func() error { return b.bucket.Delete(ctx, key) })
 }

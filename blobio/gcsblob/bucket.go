@@ -1,10 +1,11 @@
 // Package gcsblob is the driver for Google Cloud Storage. Importing it enables gs://BUCKET/KEY (and the
 // spelling gcs://) in blobio.
 //
-// It stands on Google's client of the JSON API itself, because the layers above it lose what a shard needs
-// to know or do things unseen: one says "not found" where access was denied, another asks again for a broken
-// body without end. An object's ETag is its generation, a number that grows with each object under a key.
-// What one call costs:
+// Reads, lists and objects of one part go through gocloud.dev/blob/gcsblob, whose hooks reach what its portable layer
+// hides. Reads of the last bytes, uploads in parts and deletes use the same client of Google's library directly, because
+// no hook reaches them. That client makes no second attempt: its readers would reopen a broken body without end.
+//
+// An object's ETag is its generation, a number that grows with each object under a key. What one call costs:
 //
 //	ReadRange, ReadSuffix, Open   1 GET
 //	Stat                          1 GET of the metadata
@@ -21,12 +22,13 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
-	"sync/atomic"
 
-	raw "google.golang.org/api/storage/v1"
+	"cloud.google.com/go/storage"
+	gocloud "gocloud.dev/blob/gcsblob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/internal/upload"
 )
 
 func init() {
@@ -48,51 +50,46 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one GCS bucket.
 type Bucket struct {
-	reads   answer.Reader
-	objects *raw.ObjectsService
-	name    string
-	opts    Options
-	closed  atomic.Bool
+	*cloudblob.Bucket
+	handle *storage.BucketHandle // nil for the hooks of a bucket that somebody else opened
+	opts   Options
 }
 
 var _ blobio.Bucket = (*Bucket)(nil)
 
 // Open opens the bucket name. No request is made to the store; finding credentials may ask the instance.
 func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
-	b := &Bucket{name: name, opts: opts}
-	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail}
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	service, err := opts.service(context.WithoutCancel(ctx))
+	root := "gs://" + name + "/"
+	client, err := opts.client(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, b.fail(ctx, "open", "", err)
+		cause, class := explain(ctx, err)
+		return nil, blobio.NewError("open", root, class, cause)
 	}
-	b.objects = service.Objects
+	below, err := gocloud.OpenBucket(ctx, nil, name, &gocloud.Options{Client: client})
+	if err != nil {
+		return nil, err
+	}
+	b := &Bucket{handle: client.Bucket(name), opts: opts}
+	hooks := b.reads()
+	hooks.Tail, hooks.Head, hooks.Delete, hooks.Probe = b.tail, b.head, b.remove, b.probe
+	hooks.BeforeWrite, hooks.Parts, hooks.Serial = b.beforeWrite, b.parts, true
+	hooks.PartSize, hooks.MaxParts = opts.PartSize, maxParts
+	b.Bucket = cloudblob.FromBucket(root, below, hooks)
 	return b, nil
 }
 
-// Close implements blobio.Bucket. Idle connections end by themselves.
-func (b *Bucket) Close() error {
-	b.closed.Store(true)
-	return nil
-}
+// maxParts keeps parts of the default size up to GCS's limit of 5 TiB on an object.
+const maxParts = 5 << 40 / upload.DefaultPartSize
 
-// Location implements blobio.Locator.
-func (b *Bucket) Location() string { return "gs://" + b.name + "/" }
-
-// url is the canonical location of a key.
-func (b *Bucket) url(key string) string { return b.Location() + key }
-
-// check refuses operations on a closed bucket and under a cancelled context, before a request is made.
-func (b *Bucket) check(ctx context.Context, op, key string) error {
-	if b.closed.Load() {
-		return b.fail(ctx, op, key, blobio.ErrClosed)
+// ifMatch is the condition that an object has this ETag.
+func ifMatch(o *storage.ObjectHandle, etag string) *storage.ObjectHandle {
+	if etag == "" {
+		return o
 	}
-	if err := ctx.Err(); err != nil {
-		return b.fail(ctx, op, key, err)
-	}
-	return nil
+	return o.If(storage.Conditions{GenerationMatch: generation(etag)})
 }
 
 // generation reads the number that is an ETag here; what is none can be no object's.

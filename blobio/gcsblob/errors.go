@@ -25,22 +25,8 @@ var classes = map[string]error{
 	"conditionNotMet":       blobio.ErrExists,
 }
 
-// fail makes the error of an operation on a key: its class from the provider's own code, its text without
-// anything of the request.
-func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
-	var own *blobio.Error
-	if errors.As(err, &own) {
-		return own
-	}
-	cause, class := explain(ctx, err)
-	return blobio.NewError(op, b.url(key), class, cause)
-}
-
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
-	if class := answer.Own(err); class != nil {
-		return err, class
-	}
 	var missing *credentialsError
 	if errors.As(err, &missing) {
 		return missing, blobio.ErrDenied

@@ -4,15 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"cloud.google.com/go/storage"
 	"google.golang.org/api/impersonate"
 	"google.golang.org/api/option"
-	raw "google.golang.org/api/storage/v1"
 	htransport "google.golang.org/api/transport/http"
 
 	"github.com/shardcat/shardcat/internal/storehttp"
@@ -125,14 +126,15 @@ func (o Options) endpoint() (base string, emulator bool) {
 // isLocal says whether a host is an address or localhost.
 func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host) != nil }
 
-// service builds the client of the JSON API.
-func (o Options) service(ctx context.Context) (*raw.Service, error) {
+// client builds Google's client of the JSON API, which makes one attempt per request: attempts are counted and paced
+// above the driver.
+func (o Options) client(ctx context.Context) (*storage.Client, error) {
 	opts := []option.ClientOption{option.WithUserAgent("shardcat")}
 	base, emulator := o.endpoint()
 	switch {
 	case o.Impersonate != "":
 		source, err := impersonate.CredentialsTokenSource(ctx, impersonate.CredentialsConfig{
-			TargetPrincipal: o.Impersonate, Scopes: []string{raw.DevstorageReadWriteScope}})
+			TargetPrincipal: o.Impersonate, Scopes: []string{storage.ScopeReadWrite}})
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
@@ -140,17 +142,41 @@ func (o Options) service(ctx context.Context) (*raw.Service, error) {
 	case o.Anonymous || emulator:
 		opts = append(opts, option.WithoutAuthentication())
 	default:
-		opts = append(opts, option.WithScopes(raw.DevstorageReadWriteScope))
+		opts = append(opts, option.WithScopes(storage.ScopeReadWrite))
 	}
-	client, _, err := htransport.NewClient(ctx, opts...)
+	authorized, _, err := htransport.NewClient(ctx, opts...)
 	if err != nil {
 		return nil, &credentialsError{err}
 	}
 	// The library's own would follow redirects, and send its token along.
-	client.Transport, client.CheckRedirect = &storehttp.Transport{Base: client.Transport}, storehttp.Stay
-	to := []option.ClientOption{option.WithHTTPClient(client)}
+	authorized.CheckRedirect = storehttp.Stay
+	authorized.Transport = &payer{o.UserProject, &storehttp.Transport{Base: authorized.Transport}}
+	to := []option.ClientOption{option.WithHTTPClient(authorized), option.WithoutAuthentication(),
+		storage.WithJSONReads(), storage.WithDisabledClientMetrics()}
 	if base != "" {
 		to = append(to, option.WithEndpoint(base+"/storage/v1/"))
 	}
-	return raw.NewService(ctx, to...)
+	client, err := storage.NewClient(ctx, to...)
+	if err == nil {
+		client.SetRetry(storage.WithPolicy(storage.RetryNever))
+	}
+	return client, err
+}
+
+// payer names the project that is billed in each request: gocloud's lists have no hook for it.
+type payer struct {
+	project string
+	base    http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *payer) RoundTrip(req *http.Request) (*http.Response, error) {
+	q := req.URL.Query()
+	if p.project == "" || q.Has("upload_id") { // a session knows who pays
+		return p.base.RoundTrip(req)
+	}
+	q.Set("userProject", p.project)
+	req = req.Clone(req.Context())
+	req.URL.RawQuery = q.Encode()
+	return p.base.RoundTrip(req)
 }

@@ -2,128 +2,94 @@ package gcsblob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"net/http"
-	"time"
+	"strconv"
 
-	raw "google.golang.org/api/storage/v1"
+	"cloud.google.com/go/storage"
+	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/blobio/cloudblob"
 )
 
-// ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
-	return b.reads.ReadRange(ctx, key, off, dst, opts)
+// Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/gcsblob. Creates and deletes go
+// the portable way. A client of yours that does not make its requests through a transport which refuses them reopens
+// broken bodies by itself, uncounted.
+func Hooks() cloudblob.Options { return (&Bucket{}).reads() }
+
+// reads are the hooks of reading.
+func (b *Bucket) reads() cloudblob.Options {
+	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, Listed: b.listed, Explain: explain, ListPage: b.opts.ListPage}
 }
 
-// ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
-	return b.reads.ReadSuffix(ctx, key, n, opts)
+// errHook says that gocloud asked GCS in a way that this package does not know.
+var errHook = errors.New("not a request of gocloud.dev/blob/gcsblob")
+
+// beforeRead sets the condition, and the key as it is: gocloud escapes "../". A bucket that somebody else opened may
+// lie below a prefix, so its keys stay.
+func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
+	var object **storage.ObjectHandle
+	if !as(&object) {
+		return errHook
+	}
+	if b.handle != nil {
+		*object = b.handle.Object(r.Key)
+	}
+	*object = ifMatch(*object, r.IfMatch).Retryer(storage.WithPolicy(storage.RetryNever))
+	return nil
 }
 
-// Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
-	return b.reads.Open(ctx, key, off, opts)
+func got(r *blob.Reader) (cloudblob.Got, error) {
+	var from *storage.Reader
+	if !r.As(&from) {
+		return cloudblob.Got{}, errHook
+	}
+	return told(from)
 }
 
-// get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
-	if err := b.check(ctx, "read", key); err != nil {
-		return answer.Download{}, err
+// told is what the answer to a read says of the object.
+func told(r *storage.Reader) (cloudblob.Got, error) {
+	if r.Attrs.Decompressed || r.Attrs.Size < 0 {
+		return cloudblob.Got{}, fmt.Errorf("%w: the object has a Content-Encoding and was unpacked on the way", blobio.ErrUnknown)
 	}
-	call := b.objects.Get(b.name, key).Context(ctx)
-	if rng := span.Header(); rng != "" {
-		call.Header().Set("Range", rng)
+	got := cloudblob.Got{At: r.Attrs.StartOffset, Size: r.Attrs.Size}
+	if r.Attrs.Generation > 0 {
+		got.ETag = strconv.FormatInt(r.Attrs.Generation, 10)
 	}
-	if b.opts.UserProject != "" {
-		call.UserProject(b.opts.UserProject)
-	}
-	if opts.IfMatch != "" {
-		call.IfGenerationMatch(generation(opts.IfMatch))
-	}
-	out, err := call.Download()
+	return got, nil
+}
+
+// tail reads the last bytes. gocloud refuses to ask for them, and hands out no reader's beginning by a hook.
+func (b *Bucket) tail(ctx context.Context, r cloudblob.Read) (io.ReadCloser, cloudblob.Got, error) {
+	from, err := ifMatch(b.handle.Object(r.Key), r.IfMatch).NewRangeReader(ctx, -r.N, -1)
 	if err != nil {
-		return answer.Download{}, err
+		return nil, cloudblob.Got{}, err
 	}
-	info, at, err := answered(key, out)
+	got, err := told(from)
 	if err != nil {
-		out.Body.Close()
+		from.Close()
+		return nil, got, err
 	}
-	return answer.Download{Body: out.Body, Info: info, At: at}, err
+	return from, got, nil
 }
 
-// answered is what the headers of a download tell of the object and of where the body begins.
-func answered(key string, out *http.Response) (info blobio.Info, at int64, err error) {
-	info = blobio.Info{Key: key, ETag: out.Header.Get("X-Goog-Generation")}
-	info.ModTime, _ = http.ParseTime(out.Header.Get("Last-Modified")) // left zero where it is not told
-	if out.Uncompressed || out.ContentLength < 0 {
-		return info, 0, fmt.Errorf("%w: the object has a Content-Encoding and was unpacked on the way", blobio.ErrUnknown)
-	}
-	at, info.Size, err = answer.Extent(out.Header.Get("Content-Range"), out.ContentLength)
-	return info, at, err
-}
-
-// Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
-	return b.reads.Stat(ctx, key, opts)
-}
-
-// head makes one HEAD.
+// head asks for the metadata by the native client: gocloud's attributes have another ETag than reads.
 func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
-	const op = "stat"
-	if err := b.check(ctx, op, key); err != nil {
+	a, err := b.handle.Object(key).Attrs(ctx)
+	if err != nil {
 		return blobio.Info{}, err
 	}
-	call := b.objects.Get(b.name, key).Context(ctx)
-	if b.opts.UserProject != "" {
-		call.UserProject(b.opts.UserProject)
-	}
-	o, err := call.Do()
-	if err != nil {
-		return blobio.Info{}, b.fail(ctx, op, key, err)
-	}
-	return told(o), nil
+	return blobio.Info{Key: key, Size: a.Size, ETag: strconv.FormatInt(a.Generation, 10), ModTime: a.Updated}, nil
 }
 
-// told is what the store's metadata tell of an object.
-func told(o *raw.Object) blobio.Info {
-	at, _ := time.Parse(time.RFC3339, o.Updated) // left zero where it is not told
-	return blobio.Info{Key: o.Name, Size: int64(o.Size), ETag: fmt.Sprint(o.Generation), ModTime: at}
-}
-
-// List implements blobio.BucketReader. Keys come in the order of their bytes.
-func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
-	const op = "list"
-	return func(yield func(blobio.Info, error) bool) {
-		call := b.objects.List(b.name).Prefix(prefix).Context(ctx)
-		if b.opts.UserProject != "" {
-			call.UserProject(b.opts.UserProject)
-		}
-		if b.opts.ListPage > 0 {
-			call.MaxResults(int64(b.opts.ListPage))
-		}
-		for more := true; more; {
-			if err := b.check(ctx, op, prefix); err != nil {
-				yield(blobio.Info{}, err)
-				return
-			}
-			page, err := call.Do()
-			if err != nil {
-				yield(blobio.Info{}, b.fail(ctx, op, prefix, err))
-				return
-			}
-			for _, o := range page.Items {
-				if !yield(told(o), nil) {
-					return
-				}
-			}
-			call.PageToken(page.NextPageToken)
-			if more = page.NextPageToken != ""; more {
-				opts.Trace.Count(blobio.Counters{Lists: 1, Depth: 1})
-			}
-		}
+func (b *Bucket) listed(o *blob.ListObject) (key, etag string, ok bool) {
+	var a storage.ObjectAttrs
+	ok = o.As(&a)
+	key = o.Key
+	if b.handle != nil {
+		key = a.Name
 	}
+	return key, strconv.FormatInt(a.Generation, 10), ok
 }

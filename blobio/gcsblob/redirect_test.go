@@ -11,3 +11,7 @@ import (
 func TestFollowsNoRedirect(t *testing.T) {
 	blobtest.FollowsNoRedirect(t, func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") })
 }
+
+func TestAsksOnce(t *testing.T) {
+	blobtest.AsksOnce(t, func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") })
+}

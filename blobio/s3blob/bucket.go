@@ -1,9 +1,9 @@
 // Package s3blob is the driver for S3 and the stores that speak its protocol. Importing it enables
 // s3://BUCKET/KEY (and the spelling s3a://) in blobio.
 //
-// Reads and lists go through gocloud.dev/blob/s3blob, whose hooks reach what its portable layer hides. Uploads and
-// deletes use the same client of the AWS SDK directly: gocloud's transfer manager leaves the parts of a cancelled
-// upload behind, and its deletes have no condition. What one call costs:
+// Reads, lists and objects of one part go through gocloud.dev/blob/s3blob, whose hooks reach what its portable layer
+// hides. Uploads in parts and deletes use the same client of the AWS SDK directly: gocloud's transfer manager leaves the
+// parts of a cancelled upload behind, and its deletes have no condition. What one call costs:
 //
 //	ReadRange, ReadSuffix, Open   1 GET
 //	Stat                          1 HEAD
@@ -48,11 +48,10 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 
 // Bucket is one S3 bucket.
 type Bucket struct {
-	*cloudblob.Bucket // reads and lists
-	client            *s3.Client
-	name              string
-	opts              Options
-	closed            atomic.Bool
+	*cloudblob.Bucket
+	client *s3.Client // nil for the hooks of a bucket that somebody else opened
+	name   string
+	opts   Options
 	// plainDelete is set once the store refused a condition on a delete as not implemented.
 	plainDelete atomic.Bool
 }
@@ -74,32 +73,11 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	}
 	b := &Bucket{client: client, name: name, opts: opts}
 	hooks := b.reads()
-	hooks.Head, hooks.Create, hooks.Delete = b.head, b.Create, b.Delete
-	b.Bucket = cloudblob.FromBucket(b.Location(), below, hooks)
+	hooks.Head, hooks.Delete, hooks.Probe = b.head, b.remove, b.probe
+	hooks.BeforeWrite, hooks.Parts, hooks.PartSize = b.beforeWrite, b.parts, opts.PartSize
+	hooks.Unconditional = opts.Unconditional
+	b.Bucket = cloudblob.FromBucket("s3://"+name+"/", below, hooks)
 	return b, nil
-}
-
-// Close implements blobio.Bucket. Idle connections end by themselves.
-func (b *Bucket) Close() error {
-	b.closed.Store(true)
-	return b.Bucket.Close()
-}
-
-// Location implements blobio.Locator.
-func (b *Bucket) Location() string { return "s3://" + b.name + "/" }
-
-// url is the canonical location of a key.
-func (b *Bucket) url(key string) string { return b.Location() + key }
-
-// check refuses operations on a closed bucket and under a cancelled context, before a request is made.
-func (b *Bucket) check(ctx context.Context, op, key string) error {
-	if b.closed.Load() {
-		return b.fail(ctx, op, key, blobio.ErrClosed)
-	}
-	if err := ctx.Err(); err != nil {
-		return b.fail(ctx, op, key, err)
-	}
-	return nil
 }
 
 // payer is what a requester-pays bucket wants to see in each request.

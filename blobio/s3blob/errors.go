@@ -89,22 +89,8 @@ func (c checkedCredentials) Retrieve(ctx context.Context) (aws.Credentials, erro
 	return got, err
 }
 
-// fail makes the error of an operation on a key: its class from the provider's own code, its text without
-// anything of the request.
-func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
-	var told *blobio.Error
-	if errors.As(err, &told) {
-		return err
-	}
-	cause, class := explain(ctx, err)
-	return blobio.NewError(op, b.url(key), class, cause)
-}
-
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
-	if class := answer.Own(err); class != nil {
-		return err, class
-	}
 	var missing *credentialsError
 	if errors.As(err, &missing) {
 		return missing, missing.class(ctx)
@@ -134,7 +120,8 @@ func explain(ctx context.Context, err error) (cause, class error) {
 }
 
 // notImplemented says that the store knows the request but not a header of it.
-func notImplemented(err error) bool {
-	var said *answer.Answer
-	return errors.As(err, &said) && (said.Status == http.StatusNotImplemented || said.Code == "NotImplemented")
+func notImplemented(ctx context.Context, err error) bool {
+	cause, _ := explain(ctx, err)
+	said, ok := cause.(*answer.Answer)
+	return ok && (said.Status == http.StatusNotImplemented || said.Code == "NotImplemented")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
@@ -300,6 +301,10 @@ func (o Options) apply(so *s3.Options) {
 	}
 	if o.ResponseChecksums != 0 {
 		so.ResponseChecksumValidation = o.ResponseChecksums
+	}
+	if own && so.RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired {
+		// Every store that speaks S3 has known MD5 from the start. S3 itself gets the SDK's CRC.
+		so.APIOptions = append(so.APIOptions, smithyhttp.AddContentChecksumMiddleware)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
 	"github.com/shardcat/shardcat/internal/answer"
-	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/s3blob. Creates and deletes go
@@ -21,22 +20,30 @@ func Hooks() cloudblob.Options { return (&Bucket{}).reads() }
 
 // reads are the hooks of reading.
 func (b *Bucket) reads() cloudblob.Options {
-	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, BeforeList: b.beforeList, Listed: listed,
+	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, BeforeList: b.beforeList, Listed: b.listed,
 		Explain: explain, Suffix: true, ListPage: b.opts.ListPage}
 }
 
 // errHook says that gocloud asked S3 in a way that this package does not know.
 var errHook = errors.New("not a request of gocloud.dev/blob/s3blob")
 
-// beforeRead sets the range, the condition, and the key as it is: gocloud escapes "../".
+// beforeRead sets the range and the condition.
 func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
 	var in *s3.GetObjectInput
 	if !as(&in) {
 		return errHook
 	}
-	in.Key, in.Range = &r.Key, optional(answer.Span{Off: r.Off, N: r.N}.Header())
+	b.setKey(&in.Key, r.Key)
+	in.Range = optional(answer.Span{Off: r.Off, N: r.N}.Header())
 	in.IfMatch, in.RequestPayer = optional(r.IfMatch), b.payer()
 	return nil
+}
+
+// setKey sets a key as it is: gocloud escapes "../". A bucket that somebody else opened may lie below a prefix.
+func (b *Bucket) setKey(field **string, key string) {
+	if b.client != nil {
+		*field = &key
+	}
 }
 
 func got(r *blob.Reader) (g cloudblob.Got, err error) {
@@ -51,13 +58,9 @@ func got(r *blob.Reader) (g cloudblob.Got, err error) {
 
 // head makes one HEAD, by the native client: gocloud's attributes have no hook for who pays.
 func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
-	const op = "stat"
-	if err := b.check(ctx, op, key); err != nil {
-		return blobio.Info{}, err
-	}
-	out, err := b.client.HeadObject(storehttp.Once(ctx), &s3.HeadObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()})
+	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()})
 	if err != nil {
-		return blobio.Info{}, b.fail(ctx, op, key, err)
+		return blobio.Info{}, err
 	}
 	return blobio.Info{Key: key, Size: aws.ToInt64(out.ContentLength), ETag: aws.ToString(out.ETag),
 		ModTime: aws.ToTime(out.LastModified)}, nil
@@ -71,8 +74,12 @@ func (b *Bucket) beforeList(as func(any) bool) error {
 	return nil
 }
 
-func listed(o *blob.ListObject) (key, etag string, ok bool) {
+func (b *Bucket) listed(o *blob.ListObject) (key, etag string, ok bool) {
 	var told types.Object
 	ok = o.As(&told)
-	return aws.ToString(told.Key), aws.ToString(told.ETag), ok
+	key = o.Key
+	if b.client != nil {
+		key = aws.ToString(told.Key)
+	}
+	return key, aws.ToString(told.ETag), ok
 }

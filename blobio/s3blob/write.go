@@ -10,147 +10,93 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	tmtypes "github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
-	"github.com/shardcat/shardcat/internal/upload"
+	"github.com/shardcat/shardcat/blobio/cloudblob"
 )
 
-const (
-	// minPart is S3's lower limit for all parts but the last.
-	minPart = 5 << 20
-	// defaultContentType of an object about which nothing was said.
-	defaultContentType = "application/octet-stream"
-)
+// minPart is S3's lower limit for all parts but the last.
+const minPart = 5 << 20
 
-// Create implements blobio.Bucket. If-None-Match stands on the request that makes the object: the PUT of a
-// small one, the completion of an upload in parts.
-func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptions) (blobio.Writer, error) {
-	if err := b.check(ctx, "create", key); err != nil {
-		return nil, err
+// beforeWrite sets what goes with an object of one part. gocloud makes its transfer manager without regard to the
+// client's checksums, and lets it cut objects of 16 MiB into parts: it is replaced.
+func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
+	var in *transfermanager.UploadObjectInput
+	var manager *transfermanager.Client
+	if !as(&in) || !as(&manager) {
+		return errHook
 	}
-	if opts.ContentType == "" {
-		opts.ContentType = defaultContentType
-	}
-	o := &object{bucket: b, key: key, contentType: opts.ContentType, trace: opts.Trace}
-	return upload.NewWriter(ctx, o, upload.Options{PartSize: b.opts.PartSize, SizeHint: opts.SizeHint,
-		Again: answer.Again, Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}), nil
-}
-
-// object is one object on its way up: the upload.Target of S3.
-type object struct {
-	bucket      *Bucket
-	trace       blobio.Trace
-	key         string
-	contentType string
-	id          *string // of the upload in parts
-
-	mu    sync.Mutex
-	parts []types.CompletedPart
-}
-
-// ifAbsent is the condition under which an object is made. A store without conditions is asked with a HEAD
-// in its place, which cannot settle a race.
-func (o *object) ifAbsent(ctx context.Context) (*string, error) {
-	if !o.bucket.opts.Unconditional {
-		return aws.String("*"), nil
-	}
-	o.trace.Count(blobio.Counters{Heads: 1, Depth: 1})
-	_, err := o.bucket.head(ctx, o.key)
-	switch {
-	case err == nil:
-		return nil, blobio.ErrExists
-	case errors.Is(err, blobio.ErrNotFound):
-		return nil, nil
-	}
-	return nil, err
-}
-
-// Whole implements upload.Target.
-func (o *object) Whole(ctx context.Context, body []byte) error {
-	b := o.bucket
-	if err := b.check(ctx, "create", o.key); err != nil {
-		return err
-	}
-	condition, err := o.ifAbsent(ctx)
-	if err != nil {
-		return b.fail(ctx, "create", o.key, err)
-	}
-	_, err = b.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &b.name, Key: &o.key, Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
-		ContentMD5: b.checksum(body), IfNoneMatch: condition, ContentType: &o.contentType, RequestPayer: b.payer(),
-		StorageClass: b.opts.StorageClass, ServerSideEncryption: b.opts.Encryption,
-		SSEKMSKeyId: optional(b.opts.KMSKeyID),
+	*manager = *transfermanager.New(b.client, func(o *transfermanager.Options) {
+		o.MultipartUploadThreshold = int64(len(w.Body)) + 1
+		o.RequestChecksumCalculation = b.client.Options().RequestChecksumCalculation
 	})
-	return o.outcome(ctx, err)
+	b.setKey(&in.Key, w.Key)
+	in.RequestPayer, in.StorageClass = tmtypes.RequestPayer(b.payer()), tmtypes.StorageClass(b.opts.StorageClass)
+	in.ServerSideEncryption, in.SSEKMSKeyID = tmtypes.ServerSideEncryption(b.opts.Encryption), optional(b.opts.KMSKeyID)
+	return nil
 }
 
-// checksum is the MD5 of a body for a store of one's own: every store that speaks S3 has known it from the start, and
-// refuses a body that is another one. S3 itself gets the SDK's CRC.
-func (b *Bucket) checksum(body []byte) *string {
-	if !b.ownEndpoint() {
-		return nil
-	}
-	sum := md5.Sum(body)
-	return aws.String(base64.StdEncoding.EncodeToString(sum[:]))
-}
-
-// ownEndpoint reports whether requests go to a store of one's own, and no checksums of the SDK's were asked for.
-func (b *Bucket) ownEndpoint() bool {
-	o := b.client.Options()
-	return o.BaseEndpoint != nil && o.RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired
-}
-
-// ProbeChecksum implements blobio.ChecksumProber: a PUT whose checksum is that of another body.
-func (b *Bucket) ProbeChecksum(ctx context.Context, key string) (checked bool, err error) {
+// probe makes a PUT whose checksum is that of another body.
+func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error) {
 	body, other := []byte("shardcat"), md5.Sum([]byte("another body"))
 	_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.name, Key: &key, Body: bytes.NewReader(body),
 		ContentLength: aws.Int64(int64(len(body))), RequestPayer: b.payer(), IfNoneMatch: aws.String("*"),
 		ContentMD5: aws.String(base64.StdEncoding.EncodeToString(other[:]))})
-	var refused smithy.APIError
-	switch {
-	case err == nil:
-		return false, nil
-	case errors.As(err, &refused) && (refused.ErrorCode() == "BadDigest" || refused.ErrorCode() == "InvalidDigest"):
+	var said smithy.APIError
+	if errors.As(err, &said) && (said.ErrorCode() == "BadDigest" || said.ErrorCode() == "InvalidDigest") {
 		return true, nil
 	}
-	return false, b.fail(ctx, "create", key, err)
+	return false, err
 }
 
-// Begin implements upload.Target.
-func (o *object) Begin(ctx context.Context) error {
-	b := o.bucket
-	o.trace.Count(blobio.Counters{Puts: 1, Depth: 1})
+// parts is the upload of one object in parts.
+type parts struct {
+	b           *Bucket
+	key         string
+	contentType string
+	id          *string
+
+	mu   sync.Mutex
+	done []types.CompletedPart
+}
+
+func (b *Bucket) parts(key, contentType string) cloudblob.Parts {
+	return &parts{b: b, key: key, contentType: contentType}
+}
+
+// Begin implements cloudblob.Parts.
+func (p *parts) Begin(ctx context.Context) error {
+	b := p.b
 	out, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
-		Bucket: &b.name, Key: &o.key, ContentType: &o.contentType, RequestPayer: b.payer(),
+		Bucket: &b.name, Key: &p.key, ContentType: &p.contentType, RequestPayer: b.payer(),
 		StorageClass: b.opts.StorageClass, ServerSideEncryption: b.opts.Encryption,
 		SSEKMSKeyId: optional(b.opts.KMSKeyID),
 	})
-	if err != nil {
-		return b.fail(ctx, "create", o.key, err)
+	if err == nil {
+		p.id = out.UploadId
 	}
-	o.id = out.UploadId
-	return nil
+	return err
 }
 
-// Part implements upload.Target.
-func (o *object) Part(ctx context.Context, n int, body []byte) error {
-	b := o.bucket
+// Part implements cloudblob.Parts.
+func (p *parts) Part(ctx context.Context, n int, body []byte) error {
+	b := p.b
 	number := aws.Int32(int32(n) + 1)
-	o.trace.Count(answer.PartCounters(n))
 	out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{
-		Bucket: &b.name, Key: &o.key, UploadId: o.id, PartNumber: number, RequestPayer: b.payer(),
-		Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))), ContentMD5: b.checksum(body),
+		Bucket: &b.name, Key: &p.key, UploadId: p.id, PartNumber: number, RequestPayer: b.payer(),
+		Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
 	})
 	if err != nil {
-		return b.fail(ctx, "create", o.key, err)
+		return err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.parts = append(o.parts, types.CompletedPart{
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = append(p.done, types.CompletedPart{
 		PartNumber: number, ETag: out.ETag, ChecksumCRC32: out.ChecksumCRC32,
 		ChecksumCRC32C: out.ChecksumCRC32C, ChecksumCRC64NVME: out.ChecksumCRC64NVME,
 		ChecksumSHA1: out.ChecksumSHA1, ChecksumSHA256: out.ChecksumSHA256,
@@ -158,80 +104,45 @@ func (o *object) Part(ctx context.Context, n int, body []byte) error {
 	return nil
 }
 
-// Commit implements upload.Target.
-func (o *object) Commit(ctx context.Context, _ int) error {
-	b := o.bucket
-	if err := b.check(ctx, "create", o.key); err != nil {
-		return err
+// Commit implements cloudblob.Parts.
+func (p *parts) Commit(ctx context.Context, _ int, ifAbsent bool) error {
+	b := p.b
+	slices.SortFunc(p.done, func(p, q types.CompletedPart) int { return int(*p.PartNumber - *q.PartNumber) })
+	in := &s3.CompleteMultipartUploadInput{Bucket: &b.name, Key: &p.key, UploadId: p.id, RequestPayer: b.payer(),
+		MultipartUpload: &types.CompletedMultipartUpload{Parts: p.done}}
+	if ifAbsent {
+		in.IfNoneMatch = aws.String("*")
 	}
-	condition, err := o.ifAbsent(ctx)
-	if err != nil {
-		return b.fail(ctx, "create", o.key, err)
-	}
-	slices.SortFunc(o.parts, func(p, q types.CompletedPart) int { return int(*p.PartNumber - *q.PartNumber) })
-	_, err = b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
-		Bucket: &b.name, Key: &o.key, UploadId: o.id, IfNoneMatch: condition, RequestPayer: b.payer(),
-		MultipartUpload: &types.CompletedMultipartUpload{Parts: o.parts},
-	})
-	return o.outcome(ctx, err)
-}
-
-// outcome settles what S3 answers to two conditional writes at the same moment: a conflict, not yet a
-// loss. If the other writer's object is there by now, this one has lost.
-func (o *object) outcome(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	err = o.bucket.fail(ctx, "create", o.key, err)
-	if !errors.Is(err, blobio.ErrConflict) {
-		return err
-	}
-	o.trace.Count(blobio.Counters{Heads: 1, Depth: 1})
-	if _, absent := o.bucket.head(ctx, o.key); absent == nil {
-		return o.bucket.fail(ctx, "create", o.key, blobio.ErrExists)
-	}
+	_, err := b.client.CompleteMultipartUpload(ctx, in)
 	return err
 }
 
-// Drop implements upload.Target.
-func (o *object) Drop(ctx context.Context) error {
-	b := o.bucket
-	o.trace.Count(blobio.Counters{Deletes: 1})
+// Drop implements cloudblob.Parts.
+func (p *parts) Drop(ctx context.Context) error {
+	b := p.b
 	_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
-		Bucket: &b.name, Key: &o.key, UploadId: o.id, RequestPayer: b.payer()})
-	if err != nil {
-		return b.fail(ctx, "create", o.key, err)
-	}
-	return nil
+		Bucket: &b.name, Key: &p.key, UploadId: p.id, RequestPayer: b.payer()})
+	return err
 }
 
-// Delete implements blobio.Bucket. The condition is compared with the object's ETag and, where the store
-// takes one, sent with the request.
-func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
-	const op = "delete"
+// remove deletes an object. The condition is compared with the object's ETag and, where the store takes one, sent
+// with the request.
+func (b *Bucket) remove(ctx context.Context, key, ifMatch string) error {
 	info, err := b.head(ctx, key)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	opts.Trace.Count(blobio.Counters{Heads: 1, Depth: 1})
-	if opts.IfMatch != "" && info.ETag != opts.IfMatch {
-		return b.fail(ctx, op, key, blobio.ErrChanged)
+	case ifMatch != "" && info.ETag != ifMatch:
+		return blobio.ErrChanged
 	}
 	in := &s3.DeleteObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()}
 	if !b.plainDelete.Load() {
-		in.IfMatch = optional(opts.IfMatch)
+		in.IfMatch = optional(ifMatch)
 	}
 	_, err = b.client.DeleteObject(ctx, in)
-	if err == nil {
-		return nil
-	}
-	err = b.fail(ctx, op, key, err)
-	switch {
-	case errors.Is(err, blobio.ErrExists):
-		return b.fail(ctx, op, key, blobio.ErrChanged)
-	case in.IfMatch != nil && notImplemented(err):
+	if err != nil && in.IfMatch != nil && notImplemented(ctx, err) {
 		b.plainDelete.Store(true)
-		return b.Delete(ctx, key, opts)
+		return b.remove(ctx, key, ifMatch)
 	}
 	return err
 }

@@ -78,13 +78,6 @@ func Class(status int) error {
 	return blobio.ErrUnknown
 }
 
-// Again reports whether a failed request is worth another attempt, if it may be sent twice, and how long the
-// store asked to wait.
-func Again(err error) (after time.Duration, yes bool) {
-	class := blobio.Class(err)
-	return blobio.RetryAfter(err), class == blobio.ErrTransient || class == blobio.ErrThrottled
-}
-
 // Network is the class of an error that came without an answer, ErrUnknown if it is none of the network's.
 // The caller's own cancellation is ErrCanceled; the end of a deadline inside the transport is not.
 func Network(ctx context.Context, err error) error {

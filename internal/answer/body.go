@@ -60,12 +60,3 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 func (b *body) Close() error { return b.from.Close() }
-
-// PartCounters is what sending part n of an upload counts beyond its commit. Parts go up beside one another:
-// together they are one step.
-func PartCounters(n int) blobio.Counters {
-	if n == 0 {
-		return blobio.Counters{Puts: 1, Depth: 1}
-	}
-	return blobio.Counters{Puts: 1}
-}

@@ -120,7 +120,6 @@ func (r *Reader) suffixBySize(ctx context.Context, key string, n int64, opts blo
 	if n = min(n, info.Size); err != nil || n == 0 {
 		return nil, info, err
 	}
-	opts.Trace.Count(blobio.Counters{Heads: 1, Depth: 1})
 	if !r.NoConditions {
 		opts.IfMatch = info.ETag
 	}

@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	gocloud "gocloud.dev/blob/memblob"
+
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/azblob"
 	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/blobio/cloudblob"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	_ "github.com/shardcat/shardcat/blobio/gcsblob"
 	"github.com/shardcat/shardcat/blobio/memblob"
@@ -70,6 +73,26 @@ func TestHealthyStore(t *testing.T) {
 	}
 	if keys := left(t, bucket); len(keys) > 0 {
 		t.Errorf("objects were left: %v", keys)
+	}
+}
+
+// TestBareDriver: what a gocloud bucket without hooks can't promise is a warning that names it, and nothing else is
+// wrong with it.
+func TestBareDriver(t *testing.T) {
+	bucket := cloudblob.FromBucket(root, gocloud.OpenBucket(nil), cloudblob.Options{})
+	limits := bucket.Limits()
+	r := examine(t, bucket, Options{})
+	mount := find(t, r, "mount")
+	if len(limits) != 5 || mount.Status != Warning || !strings.Contains(mount.Do, "hooks") {
+		t.Errorf("%d limits, %v", len(limits), mount)
+	}
+	for _, limit := range limits {
+		if !strings.Contains(mount.What, limit) {
+			t.Errorf("%q is not named in %q", limit, mount.What)
+		}
+	}
+	if !r.Healthy || !r.SafeWrites {
+		t.Errorf("healthy %v, safe writes %v: %v", r.Healthy, r.SafeWrites, r.Findings)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // slowPiece is how many bytes of a slow body come at a time.
@@ -37,10 +39,10 @@ func refusal(r *http.Request, broken *rule) *answer {
 	const text = "made by the fault proxy"
 	var body string
 	switch {
-	case isGCS(r):
+	case storehttp.IsGCS(r):
 		header.Set("Content-Type", "application/json")
 		body = fmt.Sprintf(`{"error":{"code":%d,"message":%q,"errors":[{"reason":%q}]}}`, broken.status, text, code(2))
-	case isAzure(r):
+	case storehttp.IsAzure(r):
 		header.Set("X-Ms-Error-Code", code(1))
 		body = fmt.Sprintf("<Error><Code>%s</Code><Message>%s</Message></Error>", code(1), text)
 	default:

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // Proxy is a server on loopback that hands requests on to a store. All methods may be called concurrently.
@@ -22,9 +24,10 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	server *http.Server
+	socket net.Listener
 	script *Script
 	calls  map[string]func()
-	counts map[kind]int
+	counts map[storehttp.Kind]int
 	lists  map[string]*answer // the first answer to each list
 }
 
@@ -41,7 +44,7 @@ func New(upstream string) (*Proxy, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("upstream is not of the form http://HOST:PORT")
 	}
-	p := &Proxy{upstream: u.Scheme + "://" + u.Host, script: &Script{}, counts: map[kind]int{},
+	p := &Proxy{upstream: u.Scheme + "://" + u.Host, script: &Script{}, counts: map[storehttp.Kind]int{},
 		calls: map[string]func(){}, lists: map[string]*answer{}, client: &http.Client{
 			Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -57,7 +60,7 @@ func (p *Proxy) listen(address string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.address = listener.Addr().String()
-	p.server = &http.Server{Handler: p}
+	p.server, p.socket = &http.Server{Handler: p}, listener
 	go p.server.Serve(listener) // ends with Close, which says so
 	return nil
 }
@@ -74,7 +77,12 @@ func (p *Proxy) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.client.CloseIdleConnections()
-	return p.server.Close()
+	p.socket.Close() // the server may not know of it yet, and closes it a second time otherwise
+	err := p.server.Close()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // Refuse makes the proxy refuse connections, as a store that is down does, until it is called with false.
@@ -93,7 +101,7 @@ func (p *Proxy) Set(script string) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.script, p.counts = s, map[kind]int{}
+	p.script, p.counts = s, map[storehttp.Kind]int{}
 	return nil
 }
 
@@ -119,10 +127,10 @@ func (p *Proxy) Counts() map[string]int {
 }
 
 // next counts a request and finds its rule, nil for none.
-func (p *Proxy) next(r *http.Request) (kind, *rule) {
+func (p *Proxy) next(r *http.Request) (storehttp.Kind, *rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := kindOf(r)
+	k := storehttp.KindOf(r)
 	p.counts[k]++
 	p.counts[anyKind]++
 	return k, p.script.find(k, r.URL.Path, p.counts[k], p.counts[anyKind])
@@ -146,7 +154,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "faultproxy: the store can't be reached", http.StatusBadGateway)
 		return
 	}
-	if k == listKind {
+	if k == storehttp.List {
 		got = p.remember(r, got, broken.what == "stale")
 	}
 	p.after(w, r, broken, got)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 func TestParseScriptRefuses(t *testing.T) {
@@ -35,14 +37,14 @@ func TestRulesFindTheirRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
-		k        kind
+		k        storehttp.Kind
 		path     string
 		n, total int
 		want     string
 	}{
-		{getKind, "/b/k", 1, 1, ""}, {getKind, "/b/k", 2, 2, "drop"}, {getKind, "/b/k", 3, 3, ""},
-		{putKind, "/b/k", 3, 3, "lost"}, {putKind, "/b/k", 5, 5, ""}, {putKind, "/b/_jobs/1", 1, 1, "twice"},
-		{statKind, "/b/k", 1, 9, "stall"}, {deleteKind, "/b/k", 1, 8, ""},
+		{storehttp.Get, "/b/k", 1, 1, ""}, {storehttp.Get, "/b/k", 2, 2, "drop"}, {storehttp.Get, "/b/k", 3, 3, ""},
+		{storehttp.Put, "/b/k", 3, 3, "lost"}, {storehttp.Put, "/b/k", 5, 5, ""}, {storehttp.Put, "/b/_jobs/1", 1, 1, "twice"},
+		{storehttp.Stat, "/b/k", 1, 9, "stall"}, {storehttp.Delete, "/b/k", 1, 8, ""},
 	} {
 		got := ""
 		if r := s.find(tc.k, tc.path, tc.n, tc.total); r != nil {
@@ -50,23 +52,6 @@ func TestRulesFindTheirRequest(t *testing.T) {
 		}
 		if got != tc.want {
 			t.Errorf("%s %s, %d of kind, %d of all: %q, want %q", tc.k, tc.path, tc.n, tc.total, got, tc.want)
-		}
-	}
-}
-
-func TestKindsInThreeProtocols(t *testing.T) {
-	for _, tc := range []struct {
-		method, target string
-		want           kind
-	}{
-		{"GET", "/b/k", getKind}, {"HEAD", "/b/k", statKind}, {"GET", "/b?list-type=2&prefix=p", listKind},
-		{"PUT", "/b/k", putKind}, {"POST", "/b/k?uploads=", putKind}, {"DELETE", "/b/k", deleteKind},
-		{"GET", "/acct/c?restype=container&comp=list", listKind}, {"GET", "/acct/c/k", getKind},
-		{"GET", "/storage/v1/b/b/o?prefix=p", listKind}, {"GET", "/storage/v1/b/b/o/k?alt=media", getKind},
-		{"GET", "/storage/v1/b/b/o/k?alt=json", statKind}, {"POST", "/upload/storage/v1/b/b/o", putKind},
-	} {
-		if got := kindOf(httptest.NewRequest(tc.method, tc.target, nil)); got != tc.want {
-			t.Errorf("%s %s: %s, want %s", tc.method, tc.target, got, tc.want)
 		}
 	}
 }

@@ -29,11 +29,12 @@ package faultproxy
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // Unresolvable is an endpoint whose name is in no DNS, by RFC 6761.
@@ -44,7 +45,7 @@ type Script struct{ rules []rule }
 
 // rule is one line.
 type rule struct {
-	kind     kind
+	kind     storehttp.Kind
 	holds    string // text in the path
 	from, to int    // to 0: no end
 	what     string
@@ -80,7 +81,7 @@ func parseRule(line string) (r rule, err error) {
 		return r, fmt.Errorf("want WHICH WHEN: WHAT")
 	}
 	name, holds, _ := strings.Cut(which[0], "~")
-	r.kind, r.holds = kind(name), holds
+	r.kind, r.holds = storehttp.Kind(name), holds
 	if !slices.Contains(kinds, r.kind) {
 		return r, fmt.Errorf("%q is none of %v", name, kinds)
 	}
@@ -170,7 +171,7 @@ func parseStatus(s string) (int, error) {
 }
 
 // find is the rule for a request that is the n-th of its kind and the total-th of all; nil for none.
-func (s *Script) find(k kind, path string, n, total int) *rule {
+func (s *Script) find(k storehttp.Kind, path string, n, total int) *rule {
 	for i := range s.rules {
 		r := &s.rules[i]
 		at := n
@@ -185,56 +186,7 @@ func (s *Script) find(k kind, path string, n, total int) *rule {
 	return nil
 }
 
-// kind is what a request asks a store for.
-type kind string
+// anyKind stands for all kinds of requests.
+const anyKind storehttp.Kind = "any"
 
-const (
-	anyKind    kind = "any"
-	getKind    kind = "get"
-	statKind   kind = "stat"
-	listKind   kind = "list"
-	putKind    kind = "put"
-	deleteKind kind = "delete"
-)
-
-var kinds = []kind{anyKind, getKind, statKind, listKind, putKind, deleteKind}
-
-// kindOf tells what a request asks for, in any of the three protocols.
-func kindOf(r *http.Request) kind {
-	switch r.Method {
-	case http.MethodHead:
-		return statKind
-	case http.MethodDelete:
-		return deleteKind
-	case http.MethodGet:
-		return kindOfGet(r)
-	}
-	return putKind
-}
-
-// kindOfGet tells lists and metadata from content. GCS lists at …/b/BUCKET/o and gives metadata where its
-// address lacks alt=media; S3 and Azure mark lists by a parameter.
-func kindOfGet(r *http.Request) kind {
-	q := r.URL.Query()
-	if isGCS(r) {
-		switch {
-		case strings.HasSuffix(strings.TrimSuffix(r.URL.Path, "/"), "/o"):
-			return listKind
-		case q.Get("alt") != "media":
-			return statKind
-		}
-		return getKind
-	}
-	if q.Has("list-type") || q.Get("comp") == "list" {
-		return listKind
-	}
-	return getKind
-}
-
-// isGCS tells the JSON protocol by its paths.
-func isGCS(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, "/storage/v1/") || strings.HasPrefix(r.URL.Path, "/upload/")
-}
-
-// isAzure tells Azure's protocol by the header that each of its requests has.
-func isAzure(r *http.Request) bool { return r.Header.Get("X-Ms-Version") != "" }
+var kinds = []storehttp.Kind{anyKind, storehttp.Get, storehttp.Stat, storehttp.List, storehttp.Put, storehttp.Delete}

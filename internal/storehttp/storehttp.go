@@ -5,6 +5,7 @@
 //     into requests below the layer that would strip them.
 //   - A read that is one request stays one request (Once): libraries that ask again for a broken body, out of
 //     sight of the layer that counts and paces attempts, are stopped at the second.
+//   - Every request that is made is told to who counts them (Watch).
 package storehttp
 
 import (
@@ -41,12 +42,27 @@ type watchKey struct{}
 
 type watch struct {
 	made atomic.Int32
-	each func(n int)
+	each func(Kind)
 }
 
-// Watch gives a context in which each is called before every request, with its number from 1 on.
-func Watch(ctx context.Context, each func(n int)) context.Context {
+// Watch gives a context in which each is told of every request before it is made, whatever library makes it.
+func Watch(ctx context.Context, each func(Kind)) context.Context {
 	return context.WithValue(ctx, watchKey{}, &watch{each: each})
+}
+
+// Request lets a library make one request of a kind. Where no transport of this package saw it, because the
+// library's client is a stranger's, who watches the context is told of one all the same.
+func Request(ctx context.Context, kind Kind, do func() error) error {
+	w, ok := ctx.Value(watchKey{}).(*watch)
+	if !ok {
+		return do()
+	}
+	before := w.made.Load()
+	err := do()
+	if w.made.Load() == before {
+		w.each(kind)
+	}
+	return err
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -75,7 +91,8 @@ func (t *Transport) check(req *http.Request) error {
 		return ErrSecondRequest
 	}
 	if w, ok := req.Context().Value(watchKey{}).(*watch); ok {
-		w.each(int(w.made.Add(1)))
+		w.made.Add(1)
+		w.each(KindOf(req))
 	}
 	return nil
 }

@@ -85,24 +85,50 @@ func TestOnce(t *testing.T) {
 	resp.Body.Close()
 }
 
-// TestWatch: each request is told, with its number.
+// TestWatch: each request is told, with its kind; one that goes by another transport is told once.
 func TestWatch(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
-	var seen []int
-	ctx := Watch(t.Context(), func(n int) { seen = append(seen, n) })
-	for range 3 {
-		req, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+	var seen []Kind
+	ctx := Watch(t.Context(), func(k Kind) { seen = append(seen, k) })
+	ask := func(client *http.Client, method, path string) error {
+		req, err := http.NewRequestWithContext(ctx, method, server.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := Client(http.DefaultTransport).Do(req)
-		if err != nil {
-			t.Fatal(err)
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
 		}
-		resp.Body.Close()
+		return err
 	}
-	if !slices.Equal(seen, []int{1, 2, 3}) {
-		t.Errorf("seen %v", seen)
+	ours := Client(http.DefaultTransport)
+	for _, client := range []*http.Client{ours, http.DefaultClient} {
+		err := Request(ctx, List, func() error {
+			return errors.Join(ask(client, "GET", "/b?list-type=2"), ask(client, "PUT", "/b/k"))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []Kind{List, Put, List}; !slices.Equal(seen, want) {
+		t.Errorf("seen %v, want %v", seen, want)
+	}
+}
+
+func TestKindsInThreeProtocols(t *testing.T) {
+	for _, tc := range []struct {
+		method, target string
+		want           Kind
+	}{
+		{"GET", "/b/k", Get}, {"HEAD", "/b/k", Stat}, {"GET", "/b?list-type=2&prefix=p", List},
+		{"PUT", "/b/k", Put}, {"POST", "/b/k?uploads=", Put}, {"DELETE", "/b/k", Delete},
+		{"GET", "/acct/c?restype=container&comp=list", List}, {"GET", "/acct/c/k", Get},
+		{"GET", "/storage/v1/b/b/o?prefix=p", List}, {"GET", "/storage/v1/b/b/o/k?alt=media", Get},
+		{"GET", "/storage/v1/b/b/o/k?alt=json", Stat}, {"POST", "/upload/storage/v1/b/b/o", Put},
+	} {
+		if got := KindOf(httptest.NewRequest(tc.method, tc.target, nil)); got != tc.want {
+			t.Errorf("%s %s: %s, want %s", tc.method, tc.target, got, tc.want)
+		}
 	}
 }

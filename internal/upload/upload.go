@@ -16,9 +16,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 // Target is one object on its way to a store. The upload calls Part concurrently, everything else in turn.
@@ -45,10 +46,9 @@ type Options struct {
 	MaxParts int
 	// SizeHint in bytes, 0 if unknown. A hint that MaxParts parts do not hold makes the parts larger.
 	SizeHint int64
-	// Again tells whether a request that may safely be sent twice (Begin, Part, Drop: nothing is seen of
-	// them before Commit) is worth another attempt after an error, and how long the store asked to wait.
-	// Nil: never.
-	Again func(error) (after time.Duration, yes bool)
+	// Retry is for requests that may safely be sent twice: Begin, Part, Drop; nothing is seen of them before
+	// Commit. Zero: each is made once.
+	Retry blobio.RetryPolicy
 	// Wrap makes the caller's own error of what ended the upload; nil leaves it as it is.
 	Wrap func(error) error
 }
@@ -62,12 +62,6 @@ const (
 	DefaultMaxParts = 10_000
 	// dropTimeout bounds the request that forgets an abandoned upload.
 	dropTimeout = 15 * time.Second
-	// attempts at a request that may be sent twice.
-	attempts = 4
-	// firstPause is half of the longest pause before the second attempt.
-	firstPause = 50 * time.Millisecond
-	// longestPause is the most that a store may ask to wait.
-	longestPause = 30 * time.Second
 	// firstBuffer is what a writer without a size hint allocates at first.
 	firstBuffer = 64 << 10
 )
@@ -88,9 +82,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxParts <= 0 {
 		o.MaxParts = DefaultMaxParts
-	}
-	if o.Again == nil {
-		o.Again = func(error) (time.Duration, bool) { return 0, false }
 	}
 	if o.Wrap == nil {
 		o.Wrap = func(err error) error { return err }
@@ -272,23 +263,7 @@ func (w *Writer) abandon(why error) error {
 	return w.opts.Wrap(context.Cause(w.ctx))
 }
 
-// repeat makes a request until it succeeds, fails for good or has failed often enough. The pauses are drawn
-// from an interval that doubles (full jitter), so that the parts of many writers do not come back together.
+// repeat makes a request that may be sent twice.
 func (w *Writer) repeat(ctx context.Context, request func(context.Context) error) error {
-	for attempt := 1; ; attempt++ {
-		err := request(ctx)
-		if err == nil || attempt == attempts {
-			return err
-		}
-		after, again := w.opts.Again(err)
-		if !again {
-			return err
-		}
-		pause := rand.N(firstPause << attempt)
-		select {
-		case <-time.After(max(pause, min(after, longestPause))):
-		case <-ctx.Done():
-			return err
-		}
-	}
+	return w.opts.Retry.Do(ctx, func() error { return request(ctx) })
 }

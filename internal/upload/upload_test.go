@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 // shelf is a store in memory that counts what it is asked for.
@@ -27,7 +29,7 @@ type shelf struct {
 	slow       time.Duration
 }
 
-var errPart = errors.New("part was refused")
+var errPart = &blobio.Error{Class: blobio.ErrTransient, Err: errors.New("part was refused")}
 
 func newShelf() *shelf { return &shelf{parts: map[int][]byte{}, failPart: -1} }
 
@@ -225,15 +227,15 @@ func TestUploadCancelledWithoutAnotherCall(t *testing.T) {
 }
 
 func TestUploadRepeatsWhatMayBeRepeated(t *testing.T) {
-	again := func(err error) (time.Duration, bool) { return 0, errors.Is(err, errPart) }
+	again := blobio.RetryPolicy{Attempts: 3, Budget: time.Minute, First: time.Millisecond, Most: time.Millisecond}
 	for _, tc := range []struct {
 		times int
-		again func(error) (time.Duration, bool)
+		retry blobio.RetryPolicy
 		want  error
-	}{{2, again, nil}, {0, again, errPart}, {1, nil, errPart}} {
+	}{{2, again, nil}, {0, again, errPart}, {1, blobio.RetryPolicy{}, errPart}} {
 		s := newShelf()
 		s.failPart, s.failTimes = 1, tc.times
-		w := NewWriter(t.Context(), s, Options{PartSize: 100, Again: tc.again})
+		w := NewWriter(t.Context(), s, Options{PartSize: 100, Retry: tc.retry})
 		_, err := w.Write(pattern(450))
 		if err == nil {
 			err = w.Close()
@@ -241,8 +243,8 @@ func TestUploadRepeatsWhatMayBeRepeated(t *testing.T) {
 		if !errors.Is(err, tc.want) || (err == nil && !bytes.Equal(s.object, pattern(450))) {
 			t.Errorf("failing %d times: %v, want %v", tc.times, err, tc.want)
 		}
-		if tc.again != nil && tc.times == 0 && s.failed != attempts {
-			t.Errorf("%d attempts, want %d", s.failed, attempts)
+		if tc.retry == again && tc.times == 0 && s.failed != again.Attempts {
+			t.Errorf("%d attempts, want %d", s.failed, again.Attempts)
 		}
 	}
 }

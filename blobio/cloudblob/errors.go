@@ -1,0 +1,73 @@
+package cloudblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"gocloud.dev/gcerrors"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// request lets gocloud, or the provider's client, make one request. It makes an error of a panic: they follow
+// pointers to headers and elements that a store may have left out of its answer, such as the time of the last
+// modification.
+func request(ctx context.Context, kind storehttp.Kind, do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: the answer lacks what every store sends: %v", blobio.ErrUnknown, p)
+		}
+	}()
+	return storehttp.Request(ctx, kind, do)
+}
+
+// fail makes the error of an operation on a key: its class from the provider's own code, its text without
+// anything of the request.
+func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
+	var told *blobio.Error
+	if errors.As(err, &told) {
+		return err
+	}
+	url := b.root + urlresolve.EscapeKey(key)
+	if class := answer.Own(err); class != nil {
+		return blobio.NewError(op, url, class, err)
+	}
+	switch {
+	case errors.Is(err, storehttp.ErrSecondRequest):
+		return blobio.NewError(op, url, blobio.ErrTransient, io.ErrUnexpectedEOF)
+	case errors.Is(err, storehttp.ErrRedirect):
+		return blobio.NewError(op, url, blobio.ErrDenied, storehttp.ErrRedirect)
+	case ctx.Err() != nil:
+		return blobio.NewError(op, url, blobio.ErrCanceled, context.Cause(ctx))
+	}
+	cause, class := b.opts.Explain(ctx, err)
+	return blobio.NewError(op, url, class, cause)
+}
+
+// codes are gocloud's classes of errors in blobio's terms.
+var codes = map[gcerrors.ErrorCode]error{
+	gcerrors.NotFound:           blobio.ErrNotFound,
+	gcerrors.AlreadyExists:      blobio.ErrExists,
+	gcerrors.FailedPrecondition: blobio.ErrExists,
+	gcerrors.PermissionDenied:   blobio.ErrDenied,
+	gcerrors.ResourceExhausted:  blobio.ErrThrottled,
+	gcerrors.Internal:           blobio.ErrTransient,
+	gcerrors.DeadlineExceeded:   blobio.ErrTransient,
+	gcerrors.Canceled:           blobio.ErrCanceled,
+}
+
+// explain goes by gocloud's codes, and by the network's errors below them.
+func explain(ctx context.Context, err error) (cause, class error) {
+	if class := answer.Network(ctx, err); class == blobio.ErrTransient {
+		return answer.Redact(err), class
+	}
+	if class := codes[gcerrors.Code(err)]; class != nil {
+		return answer.Redact(err), class
+	}
+	return answer.Redact(err), blobio.ErrUnknown
+}

@@ -1,0 +1,171 @@
+package cloudblob
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"gocloud.dev/blob"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storehttp"
+)
+
+// ReadRange implements blobio.BucketReader.
+func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	return b.reads.ReadRange(counted(ctx, opts.Trace), key, off, dst, opts)
+}
+
+// ReadSuffix implements blobio.BucketReader.
+func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	return b.reads.ReadSuffix(counted(ctx, opts.Trace), key, n, opts)
+}
+
+// Open implements blobio.BucketReader.
+func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+	return b.reads.Open(counted(ctx, opts.Trace), key, off, opts)
+}
+
+// Stat implements blobio.BucketReader.
+func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+	return b.reads.Stat(counted(ctx, opts.Trace), key, opts)
+}
+
+// get makes one GET.
+func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
+	if err := b.ready(ctx); err != nil {
+		return answer.Download{}, err
+	}
+	if !b.opts.hooked() {
+		return b.getPortable(ctx, key, span, opts)
+	}
+	read := Read{Off: span.Off, N: span.N, Key: key, IfMatch: opts.IfMatch}
+	if span.Off < 0 && b.opts.Tail != nil {
+		body, got, err := b.opts.Tail(storehttp.Once(ctx), read)
+		return answer.Download{Body: body, Info: blobio.Info{Key: key, Size: got.Size, ETag: got.ETag}, At: got.At}, err
+	}
+	before := func(as func(any) bool) error { return b.opts.BeforeRead(as, read) }
+	r, err := b.open(storehttp.Once(ctx), key, max(0, span.Off), span.N, &blob.ReaderOptions{BeforeRead: before})
+	if err != nil {
+		return answer.Download{}, err
+	}
+	got, err := b.opts.Got(r)
+	if err != nil {
+		r.Close()
+		return answer.Download{}, err
+	}
+	info := blobio.Info{Key: key, Size: got.Size, ETag: got.ETag, ModTime: r.ModTime()}
+	return answer.Download{Body: r, Info: info, At: got.At}, nil
+}
+
+// open makes one GET by gocloud's reader.
+func (b *Bucket) open(ctx context.Context, key string, off, n int64, opts *blob.ReaderOptions) (r *blob.Reader, err error) {
+	err = request(ctx, storehttp.Get, func() (err error) {
+		r, err = b.bucket.NewRangeReader(ctx, key, off, n, opts)
+		return err
+	})
+	return r, err
+}
+
+// getPortable is get without hooks. Drivers differ in what they do at and beyond the end of an object, so the
+// size decides. A condition is compared with the attributes right before.
+func (b *Bucket) getPortable(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
+	if err := b.compare(ctx, key, opts.IfMatch); err != nil {
+		return answer.Download{}, err
+	}
+	r, err := b.open(ctx, key, span.Off, span.N, nil)
+	if err != nil {
+		return answer.Download{}, b.beyond(ctx, key, span.Off, err)
+	}
+	info := blobio.Info{Key: key, Size: r.Size(), ETag: opts.IfMatch, ModTime: r.ModTime()}
+	if span.Off > info.Size {
+		r.Close()
+		return answer.Download{}, blobio.ErrRange
+	}
+	return answer.Download{Body: r, Info: info, At: span.Off}, nil
+}
+
+// compare makes up for a condition that a request can't have.
+func (b *Bucket) compare(ctx context.Context, key, etag string) error {
+	if etag == "" {
+		return nil
+	}
+	info, err := b.head(ctx, key)
+	if err == nil && info.ETag != etag {
+		err = blobio.ErrChanged
+	}
+	return err
+}
+
+// beyond finds out whether a driver refused a read because it begins at or behind the end of the object.
+func (b *Bucket) beyond(ctx context.Context, key string, off int64, refused error) error {
+	if _, class := b.opts.Explain(ctx, refused); off == 0 || class != blobio.ErrUnknown {
+		return refused
+	}
+	if info, err := b.head(ctx, key); err == nil && off >= info.Size {
+		return blobio.ErrRange
+	}
+	return refused
+}
+
+// head makes one HEAD.
+func (b *Bucket) head(ctx context.Context, key string) (info blobio.Info, err error) {
+	if err := b.ready(ctx); err != nil {
+		return blobio.Info{}, err
+	}
+	once := storehttp.Once(ctx)
+	err = request(once, storehttp.Stat, func() (err error) {
+		if b.opts.Head != nil {
+			info, err = b.opts.Head(once, key)
+			return err
+		}
+		a, err := b.bucket.Attributes(once, key)
+		if err == nil {
+			info = blobio.Info{Key: key, Size: a.Size, ETag: a.ETag, ModTime: a.ModTime}
+		}
+		return err
+	})
+	return info, err
+}
+
+// List implements blobio.BucketReader, in the order of the keys' bytes where the store keeps one. The transport
+// counts where it sees the requests: a page may take several.
+func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
+	return func(yield func(blobio.Info, error) bool) {
+		for token := blob.FirstPageToken; len(token) > 0; {
+			page, next, err := b.page(counted(ctx, opts.Trace), token, prefix)
+			if err != nil {
+				yield(blobio.Info{}, b.fail(ctx, "list", prefix, err))
+				return
+			}
+			for _, o := range page {
+				if info, ok := b.listed(o); ok && !yield(info, nil) {
+					return
+				}
+			}
+			token = next
+		}
+	}
+}
+
+func (b *Bucket) page(ctx context.Context, token []byte, prefix string) (page []*blob.ListObject, next []byte, err error) {
+	if err := b.ready(ctx); err != nil {
+		return nil, nil, err
+	}
+	err = request(ctx, storehttp.List, func() (err error) {
+		page, next, err = b.bucket.ListPage(ctx, token, b.opts.ListPage, &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
+		return err
+	})
+	return page, next, err
+}
+
+// listed is what a list tells of an object; ok is false for what is none.
+func (b *Bucket) listed(o *blob.ListObject) (info blobio.Info, ok bool) {
+	info = blobio.Info{Key: o.Key, Size: o.Size, ModTime: o.ModTime}
+	if o.IsDir || b.opts.Listed == nil {
+		return info, !o.IsDir
+	}
+	info.Key, info.ETag, ok = b.opts.Listed(o)
+	return info, ok
+}
