@@ -113,7 +113,7 @@ type TextKind uint8
 
 // The term operators.
 const (
-	Has       TextKind = iota // the term stands between characters that are no letters or digits, or the ends
+	Has       TextKind = iota // the term stands between characters that are not alphanumeric, or the ends
 	HasPrefix                 // the same, but bounded on its left only
 	Contains                  // the text occurs anywhere
 )

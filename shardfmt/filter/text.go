@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/shardcat/shardcat/internal/term"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -129,16 +129,16 @@ func (s segment) matchEnd(b []byte) bool {
 type textTest struct {
 	kind  TextKind
 	exact bool
-	// term is folded unless exact.
-	term []byte
+	// want is folded unless exact.
+	want []byte
 }
 
 func newTextTest(n *schema.Node, e Text) (test, error) {
-	t := &textTest{kind: e.Kind, exact: e.Exact, term: []byte(e.Term)}
+	t := &textTest{kind: e.Kind, exact: e.Exact, want: []byte(e.Term)}
 	if !e.Exact {
-		t.term = appendFolded(nil, t.term)
+		t.want = term.AppendFolded(nil, t.want)
 	}
-	if len(t.term) == 0 {
+	if len(t.want) == 0 {
 		return nil, fmt.Errorf("filter: %s of an empty text", e.Kind)
 	}
 	return t, isText(n)
@@ -150,15 +150,15 @@ func (t *textTest) unknown() bool { return false }
 func (t *textTest) holds(v *Value) bool {
 	text := v.Bytes
 	if !t.exact {
-		text = appendFolded(make([]byte, 0, 128), text)
+		text = term.AppendFolded(make([]byte, 0, 128), text)
 	}
 	for from := 0; ; {
-		i := bytes.Index(text[from:], t.term)
+		i := bytes.Index(text[from:], t.want)
 		if i < 0 {
 			return false
 		}
 		start := from + i
-		if t.bounded(text, start, start+len(t.term)) {
+		if t.bounded(text, start, start+len(t.want)) {
 			return true
 		}
 		from = start + 1
@@ -171,43 +171,9 @@ func (t *textTest) bounded(text []byte, start, end int) bool {
 		return true
 	}
 	before, _ := utf8.DecodeLastRune(text[:start])
-	if start > 0 && isTermRune(before) {
+	if start > 0 && term.Alphanumeric(before) {
 		return false
 	}
 	after, _ := utf8.DecodeRune(text[end:])
-	return t.kind == HasPrefix || end == len(text) || !isTermRune(after)
-}
-
-func isTermRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// appendFolded appends text with every rune replaced by the smallest of its simple-folding orbit, so that
-// texts that differ in case only become equal.
-func appendFolded(dst, text []byte) []byte {
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c < utf8.RuneSelf && c != 'k' && c != 'K' && c != 's' && c != 'S' {
-			if 'a' <= c && c <= 'z' {
-				c -= 'a' - 'A'
-			}
-			dst = append(dst, c)
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && size <= 1 {
-			dst = append(dst, c)
-		} else {
-			dst = utf8.AppendRune(dst, smallestFold(r))
-		}
-		i += max(size, 1)
-	}
-	return dst
-}
-
-func smallestFold(r rune) rune {
-	smallest := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		smallest = min(smallest, next)
-	}
-	return smallest
+	return t.kind == HasPrefix || end == len(text) || !term.Alphanumeric(after)
 }

@@ -54,8 +54,8 @@ type Inspection struct {
 	RawDataSize *uint64 `json:"raw_data_size,omitempty"`
 	// Fields by dotted name, from Statistics on.
 	Fields map[string]*Field `json:"fields,omitempty"`
-	// Indexes of shard scope.
-	Indexes []json.RawMessage `json:"indexes,omitempty"`
+	// Indexes of every scope.
+	Indexes []Index `json:"indexes,omitempty"`
 
 	schema *schema.Schema
 	order  []string
@@ -122,9 +122,7 @@ func (v *inspector) directory() error {
 	if err != nil {
 		return err
 	}
-	for _, d := range idx.GetIndexDescriptors() {
-		v.out.Indexes = append(v.out.Indexes, messageJSON(d, nil))
-	}
+	v.indexes("shard", idx)
 	return nil
 }
 
@@ -180,6 +178,11 @@ func (v *inspector) stripes() error {
 		if p != nil {
 			v.addProperties(fmt.Sprintf("stripe%d", i), p)
 		}
+		idx, err := v.r.StripeIndexes(v.ctx, i)
+		if err != nil {
+			return err
+		}
+		v.indexes(fmt.Sprintf("stripe%d", i), idx)
 	}
 	return nil
 }

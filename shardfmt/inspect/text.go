@@ -29,6 +29,9 @@ func (x *Inspection) Print(w io.Writer) {
 	for _, p := range x.Properties {
 		fmt.Fprintf(w, "property    %s %s %s = %s\n", p.Scope, p.Bag, p.Name, shorten(string(p.Value)))
 	}
+	for _, i := range x.Indexes {
+		i.Print(w)
+	}
 	if x.Fields == nil {
 		fmt.Fprintln(w, "schema")
 		for _, n := range x.Schema {

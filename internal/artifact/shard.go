@@ -1,0 +1,104 @@
+package artifact
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/scan"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+const (
+	// keptBytes is how much of the end of an artifact is read when it is opened: the metadata of most, and all of
+	// a small one. Five of them stay below the half MiB that looking a term up may cost.
+	keptBytes = 96 << 10
+	// maxMemory bounds what one read of records may take, whatever the artifact claims.
+	maxMemory = 256 << 20
+	// maxRecords bounds the records of one read: of lists of positions, 128 MiB.
+	maxRecords = 16 << 20
+)
+
+// Shard is an opened artifact. Safe for concurrent use.
+type Shard struct {
+	store   meta.Store
+	root    *meta.Root
+	schema  *schema.Schema
+	stripes []scan.Stripe
+}
+
+// Open opens the artifact at url, a canonical URL.
+func Open(ctx context.Context, st meta.Store, url string, p urlresolve.Policy) (*Shard, error) {
+	kept, _, err := hold(ctx, st, url, keptBytes)
+	if err != nil {
+		return nil, meta.Missing(err, url)
+	}
+	root, err := meta.OpenRoot(ctx, kept, url, meta.Options{Policy: p})
+	if err != nil {
+		return nil, err
+	}
+	s := &Shard{store: kept, root: root}
+	if s.schema, err = root.Schema(ctx); err != nil {
+		return nil, err
+	}
+	if err := arrowtype.Check(s.schema); err != nil {
+		return nil, s.Corrupt("%v", err)
+	}
+	dirs, err := root.Stripes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dirs {
+		s.stripes = append(s.stripes, stripeOf(d))
+	}
+	return s, nil
+}
+
+func stripeOf(d *metapb.StripeDirectory) scan.Stripe {
+	return scan.Stripe{Position: d.ShardPosition, Records: d.TotalRecordCount, Deleted: d.DeletedRecordCount}
+}
+
+// URL of the artifact.
+func (s *Shard) URL() string { return s.root.URL() }
+
+// Records is how many records the artifact has.
+func (s *Shard) Records() uint64 { return s.root.Directory().TotalRecordCount }
+
+// Schema of the artifact.
+func (s *Shard) Schema() *schema.Schema { return s.schema }
+
+// Corrupt is the error of an artifact that contradicts its format.
+func (s *Shard) Corrupt(format string, args ...any) error {
+	return corrupt.Locate(corrupt.At(-1, format, args...), s.URL(), 0)
+}
+
+// Read reads records [start, end), at most maxRecords, as batches of the canonical types.
+func (s *Shard) Read(ctx context.Context, start, end uint64) (out []arrow.RecordBatch, err error) {
+	switch {
+	case start > end || end > s.Records():
+		return nil, s.Corrupt("records [%d, %d) of %d are referred to", start, end, s.Records())
+	case end-start > maxRecords:
+		return nil, corrupt.Locate(corrupt.Unsupported(-1, "%d records at a time: up to %d are read", end-start, maxRecords), s.URL(), 0)
+	case start == end:
+		return nil, nil
+	}
+	q := &scan.Request{
+		Root: s.root, Stripes: s.stripes, Project: s.schema, Start: start, End: end,
+		BatchRows: maxRecords, Workers: 1, Budget: budget.New(maxMemory),
+	}
+	rows := uint64(0)
+	err = scan.Run(ctx, s.store, q, new(scan.Counts), func(b arrow.RecordBatch) bool {
+		out, rows = append(out, b), rows+uint64(b.NumRows())
+		return true
+	})
+	if err == nil && rows != end-start {
+		err = s.Corrupt("%d records of [%d, %d) are there", rows, start, end)
+	}
+	return out, err
+}

@@ -1,0 +1,58 @@
+// Package term cuts text into terms and orders them, for the filter and for text indexes alike.
+//
+// A word is a longest run of alphanumeric characters. The filter's HAS asks for text between words' borders, a text
+// index stores words, so both must mean the same by one: Alphanumeric is the only place that says it.
+//
+// Source: format note 04, sections 4.1 and 4.2.
+package term
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Alphanumeric reports whether a character belongs to words: letters, numbers of every kind, and the marks that
+// Unicode counts as alphabetic.
+func Alphanumeric(r rune) bool {
+	if r < utf8.RuneSelf {
+		return asciiWord[byte(r)]
+	}
+	return unicode.In(r, unicode.L, unicode.N, unicode.Other_Alphabetic)
+}
+
+// asciiWord holds the alphanumeric bytes below 0x80.
+var asciiWord = func() (t [256]bool) {
+	for c := '0'; c <= 'z'; c++ {
+		t[c] = c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c
+	}
+	return t
+}()
+
+// Fold is the least character of r's simple folding orbit: characters that differ in case only have the same.
+func Fold(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
+}
+
+// AppendFolded appends text with Fold applied to every character; bytes that are no characters stay.
+func AppendFolded(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size <= 1 {
+			dst = append(dst, text[i])
+		} else {
+			dst = utf8.AppendRune(dst, Fold(r))
+		}
+		i += max(size, 1)
+	}
+	return dst
+}

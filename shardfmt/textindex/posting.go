@@ -1,0 +1,86 @@
+package textindex
+
+import (
+	"fmt"
+
+	"github.com/shardcat/shardcat/internal/term"
+)
+
+// Kind is the form of a list of positions.
+type Kind uint8
+
+// The forms, by their number on the wire.
+const (
+	// Positions are single records, which hold the term.
+	Positions Kind = iota
+	// ExactRanges are runs of records, all of which hold the term.
+	ExactRanges
+	// ApproximateRanges are runs of records of which some hold the term.
+	ApproximateRanges
+)
+
+// String names the form.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+var kindNames = [...]string{"positions", "exact_ranges", "approximate_ranges"}
+
+// Range is the records from Start to before End.
+type Range struct{ Start, End uint64 }
+
+// Posting is the list of one term in one field of one stripe.
+type Posting struct {
+	Stripe uint16
+	Field  uint32
+	Kind   Kind
+	// Values are positions, or the start and end of each range, as stored.
+	Values []uint64
+}
+
+// Ranges are the records of the list, a single position as a range of one.
+func (p *Posting) Ranges() []Range {
+	if p.Kind == Positions {
+		out := make([]Range, len(p.Values))
+		for i, v := range p.Values {
+			out[i] = Range{v, v + 1}
+		}
+		return out
+	}
+	out := make([]Range, len(p.Values)/2)
+	for i := range out {
+		out[i] = Range{p.Values[2*i], p.Values[2*i+1]}
+	}
+	return out
+}
+
+// Entry is a term of the index with its postings.
+type Entry struct {
+	Term     string
+	Postings []Posting
+}
+
+// The names of orders and tokenizers, which descriptors and command lines use.
+type (
+	// Collation is the order of terms, and says which are equal.
+	Collation = term.Collation
+	// Tokenizer says which terms a value has.
+	Tokenizer = term.Tokenizer
+)
+
+// The collations and tokenizers.
+const (
+	CaseInsensitive = term.CaseInsensitive
+	CasePreserving  = term.CasePreserving
+
+	UnicodeWord = term.Word
+	UnicodeLog  = term.Log
+	IPv4        = term.IPv4
+	Trivial     = term.Trivial
+)
+
+// ParseTokenizer reads the name of a tokenizer; the empty string is UnicodeWord.
+func ParseTokenizer(name string) (Tokenizer, error) { return term.ParseTokenizer(name) }

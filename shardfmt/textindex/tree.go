@@ -1,0 +1,153 @@
+package textindex
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/write"
+)
+
+// termsSchema is that of the terms shard; List items are called item.
+const termsSchema = `level: UInt8, entries: List<Struct<term: Binary, child_position: UInt64, ` +
+	`term_positions: List<Struct<stripe_id: UInt16, fields: List<Struct<field_schema_id: UInt32, repr_type: UInt8, pos_list_end_offset: UInt64>>>>>>, ` +
+	`pos_list_start_offset: UInt64`
+
+const (
+	// leafBytes and innerBytes are the estimated sizes beyond which a page is full.
+	leafBytes, innerBytes = 8192, 4096
+	// listBytes and separatorBytes are what a list and a separator count besides the bytes of a term.
+	listBytes, separatorBytes = 16, 24
+	// batchPages are written at a time.
+	batchPages = 64
+)
+
+// tree builds the pages from the leaves up: a page that is full is written, and its greatest term goes to the page
+// above. So the root comes last.
+type tree struct {
+	out    *write.Writer
+	rows   *array.RecordBuilder
+	pages  uint64 // written
+	levels []*openPage
+}
+
+// openPage is the page of a level that is being filled.
+type openPage struct {
+	entries []pageEntry
+	bytes   int
+}
+
+func newTree(out *write.Writer, s *arrow.Schema) *tree {
+	return &tree{out: out, rows: array.NewRecordBuilder(memory.DefaultAllocator, s), levels: []*openPage{{}}}
+}
+
+// add appends a list of a term, which is not below those before.
+func (t *tree) add(ctx context.Context, term string, l listAt) error {
+	leaf := t.levels[0]
+	if n := len(leaf.entries); n == 0 || string(leaf.entries[n-1].term) != term {
+		leaf.entries = append(leaf.entries, pageEntry{term: []byte(term)})
+		leaf.bytes += len(term)
+	}
+	last := &leaf.entries[len(leaf.entries)-1]
+	last.lists = append(last.lists, l)
+	if leaf.bytes += listBytes; leaf.bytes > leafBytes {
+		return t.overflow(ctx, 0)
+	}
+	return nil
+}
+
+// overflow writes the page of a level and tells the level above.
+func (t *tree) overflow(ctx context.Context, level int) error {
+	p := t.levels[level]
+	separator := pageEntry{term: p.entries[len(p.entries)-1].term, child: t.pages}
+	if err := t.write(ctx, level, p); err != nil {
+		return err
+	}
+	if level+1 == len(t.levels) {
+		t.levels = append(t.levels, &openPage{})
+	}
+	above := t.levels[level+1]
+	above.entries = append(above.entries, separator)
+	if above.bytes += separatorBytes + len(separator.term); above.bytes > innerBytes {
+		return t.overflow(ctx, level+1)
+	}
+	return nil
+}
+
+// finish writes the pages that are not full, the root last.
+func (t *tree) finish(ctx context.Context) error {
+	if len(t.levels[0].entries) > 0 {
+		if err := t.overflow(ctx, 0); err != nil {
+			return err
+		}
+	}
+	for level := 1; level < len(t.levels); level++ {
+		p := t.levels[level]
+		switch {
+		case len(p.entries) == 0:
+		case level+1 < len(t.levels):
+			if err := t.overflow(ctx, level); err != nil {
+				return err
+			}
+		default:
+			if err := t.write(ctx, level, p); err != nil {
+				return err
+			}
+		}
+	}
+	return t.flush(ctx)
+}
+
+// write appends a page and empties it.
+func (t *tree) write(ctx context.Context, level int, p *openPage) error {
+	t.rows.Field(0).(*array.Uint8Builder).Append(uint8(level))
+	entries := t.rows.Field(1).(*array.LargeListBuilder)
+	entries.Append(true)
+	for i := range p.entries {
+		appendEntry(entries.ValueBuilder().(*array.StructBuilder), level, &p.entries[i])
+	}
+	if start := t.rows.Field(2).(*array.Uint64Builder); level == 0 {
+		start.Append(p.entries[0].lists[0].start)
+	} else {
+		start.AppendNull()
+	}
+	p.entries, p.bytes = p.entries[:0], 0
+	if t.pages++; t.pages%batchPages == 0 {
+		return t.flush(ctx)
+	}
+	return nil
+}
+
+func appendEntry(b *array.StructBuilder, level int, e *pageEntry) {
+	b.Append(true)
+	b.FieldBuilder(0).(*array.BinaryBuilder).Append(e.term)
+	child, stripes := b.FieldBuilder(1).(*array.Uint64Builder), b.FieldBuilder(2).(*array.LargeListBuilder)
+	if level > 0 {
+		child.Append(e.child)
+		stripes.AppendNull()
+		return
+	}
+	child.AppendNull()
+	stripes.Append(true)
+	stripe := stripes.ValueBuilder().(*array.StructBuilder)
+	for i, l := range e.lists {
+		if i == 0 || l.stripe != e.lists[i-1].stripe {
+			stripe.Append(true)
+			stripe.FieldBuilder(0).(*array.Uint16Builder).Append(l.stripe)
+			stripe.FieldBuilder(1).(*array.LargeListBuilder).Append(true)
+		}
+		field := stripe.FieldBuilder(1).(*array.LargeListBuilder).ValueBuilder().(*array.StructBuilder)
+		field.Append(true)
+		field.FieldBuilder(0).(*array.Uint32Builder).Append(l.field)
+		field.FieldBuilder(1).(*array.Uint8Builder).Append(uint8(l.kind))
+		field.FieldBuilder(2).(*array.Uint64Builder).Append(l.end)
+	}
+}
+
+func (t *tree) flush(ctx context.Context) error {
+	b := t.rows.NewRecordBatch()
+	defer b.Release()
+	return t.out.Write(ctx, b)
+}

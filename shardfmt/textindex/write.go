@@ -1,0 +1,238 @@
+package textindex
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/artifact"
+	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/term"
+	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// Store is what writing an index needs of an object store; a *blobio.Client is one.
+type Store = write.Store
+
+// Write writes the artifacts and describes them in terms of root, the object that will hold the description. Their names
+// are prefix, "terms" or "positions", and the suffix of shards. Without any term nothing is written, and there is no
+// descriptor. The builder is used up.
+func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*metapb.IndexDescriptor, []Object, error) {
+	if len(b.terms) == 0 {
+		return nil, nil, nil
+	}
+	w := &writer{}
+	defer w.abort(ctx)
+	if err := w.create(ctx, st, prefix); err != nil {
+		return nil, nil, err
+	}
+	if err := b.lists(ctx, w); err != nil {
+		return nil, nil, err
+	}
+	written, err := w.finish(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.describe(root, written), []Object{Object(*written[0]), Object(*written[1])}, nil
+}
+
+// Object is one that was written.
+type Object struct {
+	URL  string
+	Size int64
+}
+
+// describe is the descriptor of what was written.
+func (b *Builder) describe(root string, written [2]*artifact.Written) *metapb.IndexDescriptor {
+	d := &metapb.IndexDescriptor{IndexType: Type}
+	var tokenizers []*metapb.AnyValue
+	for _, f := range b.fields {
+		d.IndexedFields = append(d.IndexedFields, &metapb.IndexedField{SchemaIds: []uint32{f.ID}})
+		tokenizers = append(tokenizers, meta.Text(f.Tokenizer.String()))
+	}
+	d.Properties = []*metapb.NameValuePair{
+		meta.Pair(propertyCollation, meta.Text(b.collation.String())),
+		meta.Pair(propertyTokenizers, meta.ListOf(tokenizers...)),
+	}
+	size := uint64(0)
+	for i, name := range []string{artifactTerms, artifactPositions} {
+		d.Artifacts = append(d.Artifacts, artifact.Describe(root, name, written[i]))
+		size += uint64(written[i].Size)
+	}
+	d.IndexSize = &size
+	return d
+}
+
+// lists gives the lists of all terms to a writer, in the order of terms, stripes and fields.
+func (b *Builder) lists(ctx context.Context, w *writer) error {
+	sorted := make([]sortedColumn, len(b.columns))
+	for i, c := range b.columns {
+		sorted[i] = c.sort(len(b.terms))
+	}
+	var l list
+	for _, id := range b.order() {
+		for i, c := range b.columns {
+			positions := sorted[i].of(id)
+			if len(positions) == 0 {
+				continue
+			}
+			l.reset()
+			for _, p := range positions {
+				l.add(uint64(p))
+			}
+			if err := w.add(ctx, b.terms[id], c.stripe, c.field, &l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sortedColumn is the positions of a column, term by term.
+type sortedColumn struct {
+	positions []uint32
+	ends      []uint32 // by term
+}
+
+func (s *sortedColumn) of(id uint32) []uint32 {
+	start := uint32(0)
+	if id > 0 {
+		start = s.ends[id-1]
+	}
+	return s.positions[start:s.ends[id]]
+}
+
+// sort puts the postings together by term, which keeps their order. The postings are let go.
+func (c *column) sort(terms int) sortedColumn {
+	s := sortedColumn{make([]uint32, len(c.postings)), make([]uint32, terms)}
+	next := make([]uint32, terms+1)
+	for _, p := range c.postings {
+		next[p>>32+1]++
+	}
+	for i := range s.ends {
+		next[i+1] += next[i]
+		s.ends[i] = next[i+1]
+	}
+	for _, p := range c.postings {
+		s.positions[next[p>>32]] = uint32(p)
+		next[p>>32]++
+	}
+	c.postings, c.last = nil, nil
+	return s
+}
+
+// order is the terms by the collation. Under CaseInsensitive equal ones come in the order of their bytes.
+func (b *Builder) order() []uint32 {
+	type keyed struct {
+		head uint64 // the first eight bytes of key
+		key  []byte // the upper-case form
+		id   uint32
+	}
+	room := make([]byte, 0, b.bytes+b.bytes/16)
+	all := make([]keyed, len(b.terms))
+	for i, t := range b.terms {
+		at := len(room)
+		room = term.AppendUpper(room, []byte(t))
+		key := room[at:len(room):len(room)]
+		var head [8]byte
+		copy(head[:], key)
+		all[i] = keyed{binary.BigEndian.Uint64(head[:]), key, uint32(i)}
+	}
+	slices.SortFunc(all, func(x, y keyed) int {
+		if x.head != y.head {
+			return cmp.Compare(x.head, y.head)
+		}
+		return cmp.Or(strings.Compare(string(x.key), string(y.key)), strings.Compare(b.terms[x.id], b.terms[y.id]))
+	})
+	out := make([]uint32, len(all))
+	for i, k := range all {
+		out[i] = k.id
+	}
+	return out
+}
+
+const positionsSchema = "position: UInt64"
+
+// writer writes the two artifacts side by side.
+type writer struct {
+	terms, positions *write.Writer
+	tree             *tree
+	values           *array.RecordBuilder
+	written          uint64 // positions
+}
+
+// positionRows are written at a time.
+const positionRows = 64 << 10
+
+func (w *writer) create(ctx context.Context, st Store, prefix string) error {
+	termsType, err := artifact.Schema(termsSchema)
+	if err != nil {
+		return err
+	}
+	positionsType, err := artifact.Schema(positionsSchema)
+	if err != nil {
+		return err
+	}
+	if w.terms, err = artifact.Create(ctx, st, prefix+artifactTerms+".amudai.shard", termsType, encode.MinimalCompression); err != nil {
+		return err
+	}
+	if w.positions, err = artifact.Create(ctx, st, prefix+artifactPositions+".amudai.shard", positionsType, encode.MinimalCompression); err != nil {
+		return err
+	}
+	w.values = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(positionsType))
+	w.tree = newTree(w.terms, arrowtype.Schema(termsType))
+	return nil
+}
+
+// add takes the next list.
+func (w *writer) add(ctx context.Context, t string, stripe uint16, field uint32, l *list) error {
+	start := w.written
+	column := w.values.Field(0).(*array.Uint64Builder)
+	column.AppendValues(l.values, nil)
+	w.written += uint64(len(l.values))
+	if column.Len() >= positionRows {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return w.tree.add(ctx, t, listAt{stripe: stripe, field: field, kind: l.kind, start: start, end: w.written})
+}
+
+func (w *writer) flush(ctx context.Context) error {
+	b := w.values.NewRecordBatch()
+	defer b.Release()
+	return w.positions.Write(ctx, b)
+}
+
+// finish writes what is left, and closes both.
+func (w *writer) finish(ctx context.Context) (out [2]*artifact.Written, err error) {
+	if err := w.flush(ctx); err != nil {
+		return out, err
+	}
+	if err := w.tree.finish(ctx); err != nil {
+		return out, err
+	}
+	for i, a := range []*write.Writer{w.terms, w.positions} {
+		if out[i], err = artifact.Finish(ctx, a); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// abort gives up what was not finished.
+func (w *writer) abort(ctx context.Context) {
+	for _, a := range []*write.Writer{w.terms, w.positions} {
+		if a != nil {
+			a.Abort(ctx)
+		}
+	}
+}
