@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	gocloud "gocloud.dev/blob/azureblob"
 
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
@@ -34,6 +35,9 @@ type Options struct {
 	// Endpoint is ?endpoint=, the URL of the account's blob service; on an address or localhost the account
 	// is the first element of its path, as emulators have it.
 	Endpoint string
+	// Service is ?domain=, ?protocol=, ?cdn= and ?localemu=, which make the URL of the blob service as gocloud has it:
+	// PROTOCOL://ACCOUNT.DOMAIN, without the account for a CDN, and with it in the path for an emulator.
+	Service gocloud.ServiceURLOptions
 	// Identity is ?credential=default|managed_identity|cli|workload_identity|environment|key|sas|anonymous.
 	Identity string
 	// ClientID is ?client_id=, of a user-assigned managed identity.
@@ -57,7 +61,6 @@ var secretParams = []string{"key", "account_key", "sas", "sas_token", "connectio
 // secret is an error; the value of a secret is not repeated in it.
 func ParseOptions(q url.Values) (Options, error) {
 	var o Options
-	protocol, domain, emulator := "https", "", false
 	for name, values := range q {
 		if slices.Contains(secretParams, strings.ToLower(name)) {
 			return Options{}, fmt.Errorf("parameter %q: keys and signatures belong into the environment, not into a URL", name)
@@ -71,11 +74,13 @@ func ParseOptions(q url.Values) (Options, error) {
 		case "endpoint":
 			o.Endpoint = v
 		case "protocol":
-			protocol = v
+			o.Service.Protocol = v
 		case "domain":
-			domain = v
+			o.Service.StorageDomain = v
+		case "cdn":
+			o.Service.IsCDN, err = strconv.ParseBool(v)
 		case "localemu":
-			emulator, err = strconv.ParseBool(v)
+			o.Service.IsLocalEmulator, err = strconv.ParseBool(v)
 		case "credential":
 			o.Identity = v
 		case "anonymous":
@@ -97,9 +102,7 @@ func ParseOptions(q url.Values) (Options, error) {
 			return Options{}, fmt.Errorf("parameter %s: %w", name, err)
 		}
 	}
-	if o.Endpoint == "" && (emulator || isLocal(domain)) {
-		o.Endpoint = protocol + "://" + domain
-	}
+	o.Service.IsLocalEmulator = o.Service.IsLocalEmulator || isLocal(o.Service.StorageDomain)
 	return o, o.Validate()
 }
 
@@ -137,6 +140,14 @@ var identities = []string{"", "default", "managed_identity", "cli", "workload_id
 func (o Options) Validate() error {
 	if !slices.Contains(identities, o.Identity) {
 		return fmt.Errorf("parameter credential is none of %s", strings.Join(identities[1:], ", "))
+	}
+	switch s := o.Service; {
+	case s.Protocol != "" && s.Protocol != "http" && s.Protocol != "https":
+		return fmt.Errorf("parameter protocol is neither http nor https")
+	case strings.ContainsAny(s.StorageDomain, "/?#@"):
+		return fmt.Errorf("parameter domain is no name of a host")
+	case (s.IsCDN || s.IsLocalEmulator) && s.StorageDomain == "":
+		return fmt.Errorf("parameters cdn and localemu need parameter domain")
 	}
 	if o.Endpoint == "" {
 		return nil
@@ -196,10 +207,11 @@ func (o Options) containerURL(p Place, env settings) (string, error) {
 		base = env.endpoint
 	}
 	if base == "" {
-		if !p.known() {
-			return "", fmt.Errorf("domain %q is none of Azure's; name the endpoint with ?endpoint=https://…", p.Domain)
+		service, err := o.serviceURL(p)
+		if err != nil {
+			return "", err
 		}
-		base = p.endpoint()
+		base = service
 	}
 	u, err := url.Parse(base)
 	if err != nil {
@@ -209,6 +221,21 @@ func (o Options) containerURL(p Place, env settings) (string, error) {
 		u = u.JoinPath(p.Account)
 	}
 	return u.JoinPath(p.Container).String(), nil
+}
+
+// serviceURL is the URL of the account's blob service: below a domain of Microsoft's, or where a CDN or an emulator was
+// named.
+func (o Options) serviceURL(p Place) (string, error) {
+	service := o.Service
+	service.AccountName = p.Account
+	if !service.IsCDN && !service.IsLocalEmulator {
+		if !p.known() {
+			return "", fmt.Errorf("domain %q is none of Azure's; name the endpoint with ?endpoint=https://…", p.Domain)
+		}
+		service.StorageDomain = "blob." + p.Domain
+	}
+	made, err := gocloud.NewServiceURL(&service)
+	return string(made), err
 }
 
 // client builds the container's client with the credential that was asked for, or the first there is.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,9 +21,6 @@ type Place struct {
 // DefaultDomain is that of the public cloud.
 const DefaultDomain = "core.windows.net"
 
-// names are what container, account and domain consist of. OneLake's containers are workspaces, with capitals.
-var names = regexp.MustCompile(`^[A-Za-z0-9$_-]+@[a-z0-9-]+(\.[a-z0-9-]+)+$`)
-
 // ErrPlace says that a URL names no container of a storage account.
 var ErrPlace = errors.New("not the location of an Azure blob")
 
@@ -34,40 +30,46 @@ var ErrPlace = errors.New("not the location of an Azure blob")
 //	https://ACCOUNT.blob.core.windows.net/CONTAINER/KEY   also .dfs.
 //	azblob://CONTAINER/KEY?storage_account=ACCOUNT        also az; the account may come from
 //	                                                      AZURE_STORAGE_ACCOUNT
+//
+// What accounts, domains and containers may be called is said by package urlresolve alone.
 func ParseURL(u *url.URL) (Place, string, error) {
-	var p Place
-	key := strings.TrimPrefix(u.Path, "/")
-	err := ErrPlace
-	switch strings.ToLower(u.Scheme) {
-	case "abfss", "abfs", "wasbs", "wasb":
-		if _, secret := u.User.Password(); secret {
-			return Place{}, "", fmt.Errorf("%w: it holds a password", ErrPlace)
+	plain := *u
+	plain.RawQuery, plain.ForceQuery = "", false
+	if u.Scheme == "azblob" || u.Scheme == "az" {
+		account := accountOf(u.Query())
+		if account == "" {
+			return Place{}, "", fmt.Errorf("%w: no storage account; name it with ?storage_account= or AZURE_STORAGE_ACCOUNT", ErrPlace)
 		}
-		p.Container = u.User.Username()
-		p.Account, p.Domain, err = splitHost(u.Host)
-	case "https", "http":
-		if u.User != nil {
-			return Place{}, "", fmt.Errorf("%w: it holds a user", ErrPlace)
-		}
-		p.Container, key, _ = strings.Cut(key, "/")
-		p.Account, p.Domain, err = splitHost(u.Host)
-	case "azblob", "az":
-		p.Container, p.Account, p.Domain, err = u.Host, strings.ToLower(accountOf(u.Query())), DefaultDomain, nil
-		if domain := u.Query().Get("domain"); domain != "" && !isLocal(domain) {
-			p.Domain = strings.TrimPrefix(strings.ToLower(domain), "blob.")
-		}
+		plain.Scheme, plain.User = "abfss", url.User(u.Host)
+		plain.Host = strings.ToLower(account) + ".dfs." + domainOf(u.Query())
 	}
+	plain.Host = strings.ToLower(plain.Host)
+	if path := plain.EscapedPath(); path == "" || plain.User == nil && strings.Count(path, "/") == 1 { // the container alone
+		plain = *plain.JoinPath("/")
+	}
+	at, err := urlresolve.Parse(plain.String())
+	var refused *urlresolve.Error
 	switch {
+	case errors.As(err, &refused): // its text repeats the URL
+		return Place{}, "", fmt.Errorf("%w: %s", ErrPlace, refused.Reason)
 	case err != nil:
 		return Place{}, "", err
-	case p.Account == "":
-		return Place{}, "", fmt.Errorf("%w: no storage account; name it with ?storage_account= or AZURE_STORAGE_ACCOUNT", ErrPlace)
-	case p.Container == "":
-		return Place{}, "", fmt.Errorf("%w: no container", ErrPlace)
-	case !names.MatchString(p.Container + "@" + p.Account + "." + p.Domain):
-		return Place{}, "", fmt.Errorf("%w: a name with characters that Azure does not allow", ErrPlace)
 	}
-	return p, key, nil
+	container, host, _ := strings.Cut(at.Bucket, "@")
+	account, domain, ok := strings.Cut(host, ".dfs.")
+	if at.Scheme != "abfss" || !ok {
+		return Place{}, "", ErrPlace
+	}
+	return Place{Account: account, Container: container, Domain: domain}, at.Key(), nil
+}
+
+// domainOf is the domain that the parameters name, where accounts lie below it.
+func domainOf(q url.Values) string {
+	domain := strings.TrimPrefix(strings.ToLower(q.Get("domain")), "blob.")
+	if domain == "" || isLocal(domain) || q.Has("cdn") || q.Has("localemu") {
+		return DefaultDomain
+	}
+	return domain
 }
 
 // accountOf is the account that the parameters or else the environment name.
@@ -81,24 +83,10 @@ func accountOf(q url.Values) string {
 	return environment().account
 }
 
-// splitHost takes "account.dfs.core.windows.net" apart.
-func splitHost(host string) (account, domain string, err error) {
-	host = strings.ToLower(host)
-	for _, service := range []string{".dfs.", ".blob."} {
-		if account, domain, ok := strings.Cut(host, service); ok && account != "" && domain != "" {
-			return account, domain, nil
-		}
-	}
-	return "", "", fmt.Errorf("%w: host is not ACCOUNT.dfs.DOMAIN", ErrPlace)
-}
-
 // String is the canonical location of the container, without a slash at its end.
 func (p Place) String() string {
 	return "abfss://" + p.Container + "@" + p.Account + ".dfs." + p.Domain
 }
-
-// endpoint is the URL of the account's blob service.
-func (p Place) endpoint() string { return "https://" + p.Account + ".blob." + p.Domain }
 
 // known says whether the domain is one of Microsoft's.
 func (p Place) known() bool { return slices.Contains(urlresolve.AzureDomains, p.Domain) }

@@ -156,8 +156,14 @@ func (b *Bucket) Limits() []string {
 // Location implements blobio.Locator.
 func (b *Bucket) Location() string { return b.root }
 
-// As reaches the provider's client, as blob.Bucket's method does.
-func (b *Bucket) As(target any) bool { return b.bucket.As(target) }
+// As reaches the provider's client, as blob.Bucket's method does, and the *blob.Bucket itself.
+func (b *Bucket) As(target any) bool {
+	if below, ok := target.(**blob.Bucket); ok {
+		*below = b.bucket
+		return true
+	}
+	return b.bucket.As(target)
+}
 
 // Close implements blobio.Bucket. Idle connections end by themselves.
 func (b *Bucket) Close() error {

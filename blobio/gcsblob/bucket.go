@@ -24,7 +24,6 @@ import (
 	"strconv"
 
 	"cloud.google.com/go/storage"
-	gocloud "gocloud.dev/blob/gcsblob"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
@@ -68,7 +67,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 		cause, class := explain(ctx, err)
 		return nil, blobio.NewError("open", root, class, cause)
 	}
-	below, err := gocloud.OpenBucket(ctx, nil, name, &gocloud.Options{Client: client})
+	below, err := opts.open(ctx, client, name)
 	if err != nil {
 		return nil, err
 	}

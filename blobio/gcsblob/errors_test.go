@@ -2,15 +2,22 @@ package gcsblob
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
 )
@@ -195,6 +202,9 @@ func TestParseOptions(t *testing.T) {
 		{"anonymous=true&impersonate=a", "exclude"},
 		{"endpoint=localhost:1", "endpoint"},
 		{"endpoint=http://u:" + secret + "@h", "endpoint"},
+		{"access_id=-", ""},
+		{"access_id=-&impersonate=a", "exclude"},
+		{"universe_domain=cloud.example", ""},
 		{"project=p", "not known"},
 		{"user_project=a&user_project=b", "2 times"},
 		{"access_token=" + secret, "environment"},
@@ -232,5 +242,40 @@ func TestOptionsReachTheStore(t *testing.T) {
 		if got := seen.Get(tc.name); got != tc.want {
 			t.Errorf("%s: %s is %q, want %q", tc.params, tc.name, got, tc.want)
 		}
+	}
+}
+
+// TestUniverseDomain: the store of another universe is asked, and no other.
+func TestUniverseDomain(t *testing.T) {
+	t.Setenv("STORAGE_EMULATOR_HOST", "")
+	b := open(t, "gs://b?access_id=-&universe_domain=cloud.invalid")
+	if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err == nil || !strings.Contains(err.Error(), "storage.cloud.invalid") {
+		t.Errorf("%v, want a host below cloud.invalid", err)
+	}
+}
+
+// TestSignedURLs: the gocloud bucket that lies below signs URLs with the key and name that were given.
+func TestSignedURLs(t *testing.T) {
+	t.Setenv("STORAGE_EMULATOR_HOST", "")
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir() + "/key.pem"
+	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var below *blob.Bucket
+	if !open(t, "gs://b?anonymous=true&access_id=me@example&private_key_path="+path).As(&below) {
+		t.Fatal("the gocloud bucket is not handed out")
+	}
+	signed, err := below.SignedURL(t.Context(), "k", nil)
+	if err != nil || !strings.Contains(signed, "GoogleAccessId=me%40example") {
+		t.Errorf("%q, %v", signed, err)
+	}
+	u, _ := url.Parse("gs://b?anonymous=true&private_key_path=" + path + ".none")
+	if _, err := OpenURL(t.Context(), u); err == nil {
+		t.Error("a key that is not there was taken")
 	}
 }

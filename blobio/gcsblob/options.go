@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"cloud.google.com/go/storage"
+	"gocloud.dev/blob"
+	gocloud "gocloud.dev/blob/gcsblob"
 	"google.golang.org/api/impersonate"
 	"google.golang.org/api/option"
 	htransport "google.golang.org/api/transport/http"
@@ -36,6 +38,11 @@ type Options struct {
 	StorageClass string
 	// KMSKey is ?kms_key_name=, the resource name of a key.
 	KMSKey string
+	// UniverseDomain is ?universe_domain=, of a cloud that Google runs for others.
+	UniverseDomain string
+	// AccessID and KeyPath are ?access_id= and ?private_key_path=, for URLs that the gocloud bucket signs (Bucket.As
+	// hands it out). "-" as AccessID is Anonymous.
+	AccessID, KeyPath string
 	// PartSize is ?part_size=, bytes of one chunk of an upload; a multiple of 256 KiB.
 	PartSize int
 	// ListPage is ?list_page=, keys of one page of a list, 1,000 if 0.
@@ -55,7 +62,8 @@ func ParseOptions(q url.Values) (Options, error) {
 	var o Options
 	texts := map[string]*string{"endpoint": &o.Endpoint, "impersonate": &o.Impersonate,
 		"user_project": &o.UserProject, "userProject": &o.UserProject, "storage_class": &o.StorageClass,
-		"kms_key_name": &o.KMSKey}
+		"kms_key_name": &o.KMSKey, "universe_domain": &o.UniverseDomain, "access_id": &o.AccessID,
+		"private_key_path": &o.KeyPath}
 	numbers := map[string]*int{"part_size": &o.PartSize, "list_page": &o.ListPage}
 	for name, values := range q {
 		if slices.Contains(secretParams, strings.ToLower(name)) {
@@ -78,6 +86,9 @@ func ParseOptions(q url.Values) (Options, error) {
 		if err != nil {
 			return Options{}, fmt.Errorf("parameter %s: %w", name, err)
 		}
+	}
+	if o.AccessID == "-" {
+		o.AccessID, o.Anonymous = "", true
 	}
 	return o, o.Validate()
 }
@@ -130,6 +141,9 @@ func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host)
 // above the driver.
 func (o Options) client(ctx context.Context) (*storage.Client, error) {
 	opts := []option.ClientOption{option.WithUserAgent("shardcat")}
+	if o.UniverseDomain != "" {
+		opts = append(opts, option.WithUniverseDomain(o.UniverseDomain))
+	}
 	base, emulator := o.endpoint()
 	switch {
 	case o.Impersonate != "":
@@ -156,11 +170,26 @@ func (o Options) client(ctx context.Context) (*storage.Client, error) {
 	if base != "" {
 		to = append(to, option.WithEndpoint(base+"/storage/v1/"))
 	}
+	if o.UniverseDomain != "" {
+		to = append(to, option.WithUniverseDomain(o.UniverseDomain))
+	}
 	client, err := storage.NewClient(ctx, to...)
 	if err == nil {
 		client.SetRetry(storage.WithPolicy(storage.RetryNever))
 	}
 	return client, err
+}
+
+// open opens the bucket by gocloud, which reads the key for signing.
+func (o Options) open(ctx context.Context, client *storage.Client, name string) (*blob.Bucket, error) {
+	q := url.Values{}
+	for param, value := range map[string]string{"access_id": o.AccessID, "private_key_path": o.KeyPath} {
+		if value != "" {
+			q.Set(param, value)
+		}
+	}
+	opener := &gocloud.URLOpener{Options: gocloud.Options{Client: client}}
+	return opener.OpenBucketURL(ctx, &url.URL{Scheme: gocloud.Scheme, Host: name, RawQuery: q.Encode()})
 }
 
 // payer names the project that is billed in each request: gocloud's lists have no hook for it.

@@ -14,13 +14,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+	gcaws "gocloud.dev/aws"
 
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
@@ -42,6 +42,12 @@ type Options struct {
 	Accelerate bool  // ?accelerate=true
 	DualStack  bool  // ?dualstack=true
 	FIPS       bool  // ?fips=true
+	PlainHTTP  bool  // ?disable_https=true: AWS's own endpoints are asked by http
+	// FixedHost is ?hostname_immutable=true, with Endpoint: the bucket stands in the path, never in the host.
+	FixedHost bool
+	// RetryCapacity is ?rate_limiter_capacity=, of the SDK's retries. This driver's client makes none, so that
+	// each attempt is seen above it; blobio.RetryPolicy bounds its own.
+	RetryCapacity int
 
 	Encryption    types.ServerSideEncryption // ?sse=AES256|aws:kms|aws:kms:dsse
 	KMSKeyID      string                     // ?kms_key_id=
@@ -82,6 +88,9 @@ var setters = map[string]func(*Options, string) error{
 	"accelerate":              truth(func(o *Options) *bool { return &o.Accelerate }),
 	"dualstack":               truth(func(o *Options) *bool { return &o.DualStack }),
 	"fips":                    truth(func(o *Options) *bool { return &o.FIPS }),
+	"disable_https":           truth(func(o *Options) *bool { return &o.PlainHTTP }),
+	"hostname_immutable":      truth(func(o *Options) *bool { return &o.FixedHost }),
+	"rate_limiter_capacity":   setRetryCapacity,
 	"requester_pays":          truth(func(o *Options) *bool { return &o.RequesterPays }),
 	"use_path_style":          setPathStyle,
 	"path_style":              setPathStyle,
@@ -130,6 +139,14 @@ func setPartSize(o *Options, v string) (err error) {
 	o.PartSize, err = strconv.Atoi(v)
 	if err == nil && (o.PartSize < minPart || o.PartSize > 5<<30) {
 		err = fmt.Errorf("outside 5 MiB to 5 GiB")
+	}
+	return err
+}
+
+func setRetryCapacity(o *Options, v string) (err error) {
+	o.RetryCapacity, err = strconv.Atoi(v)
+	if err == nil && o.RetryCapacity < 0 {
+		err = fmt.Errorf("is negative")
 	}
 	return err
 }
@@ -209,6 +226,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.WebIdentityFile != "" && o.Role == "":
 		return fmt.Errorf("parameter web_identity_token_file needs parameter role")
+	case o.FixedHost && (o.Endpoint == "" || o.PathStyle != nil && !*o.PathStyle):
+		return fmt.Errorf("parameter hostname_immutable needs parameter endpoint, and path style")
 	case o.Anonymous && o.Role != "":
 		return fmt.Errorf("parameters anonymous and role exclude each other")
 	}
@@ -218,33 +237,14 @@ func (o Options) Validate() error {
 // client builds the S3 client: the SDK's own chain first, the URL's parameters above it. The client makes no
 // second attempt by itself: attempts are counted and paced above the driver.
 func (o Options) client(ctx context.Context) (*s3.Client, error) {
-	load := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(httpClient()),
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
-		config.WithLogger(logging.Nop{}),
-	}
-	if o.Region != "" {
-		load = append(load, config.WithRegion(o.Region))
-	}
-	if o.Profile != "" {
-		load = append(load, config.WithSharedConfigProfile(o.Profile))
-	}
-	if o.Anonymous {
-		load = append(load, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
-	}
-	if o.DualStack {
-		load = append(load, config.WithUseDualStackEndpoint(aws.DualStackEndpointStateEnabled))
-	}
-	if o.FIPS {
-		load = append(load, config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	cfg, err := gcaws.V2ConfigFromURLParams(ctx, o.shared())
 	if err != nil {
 		return nil, err
 	}
+	cfg.Retryer, cfg.Logger = func() aws.Retryer { return aws.NopRetryer{} }, logging.Nop{}
 	transport := http.DefaultTransport
 	if built, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own client would follow redirects
-		transport = built.GetTransport()
+		transport = manyConnections(built).GetTransport()
 	}
 	cfg.HTTPClient = storehttp.TokenClient(transport)
 	o.assumeRole(&cfg)
@@ -253,6 +253,23 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 		cfg.Credentials = checkedCredentials{cfg.Credentials}
 	}
 	return s3.NewFromConfig(cfg, o.apply), nil
+}
+
+// shared are the parameters that are those of all AWS services, as gocloud spells them. It would assume a role, and go to
+// an endpoint, by clients of its own.
+func (o Options) shared() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"region": o.Region, "profile": o.Profile} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, yes := range map[string]bool{"anonymous": o.Anonymous, "dualstack": o.DualStack, "fips": o.FIPS} {
+		if yes {
+			q.Set(name, "true")
+		}
+	}
+	return q
 }
 
 // assumeRole wraps the chain's credentials into those of the role, if there is one.
@@ -287,6 +304,7 @@ func (o Options) apply(so *s3.Options) {
 	if own && so.Region == "" {
 		so.Region = "us-east-1" // signed but not looked at by stores that have one region
 	}
+	so.EndpointOptions.DisableHTTPS = o.PlainHTTP
 	so.UsePathStyle = own
 	if o.PathStyle != nil {
 		so.UsePathStyle = *o.PathStyle
@@ -308,9 +326,9 @@ func (o Options) apply(so *s3.Options) {
 	}
 }
 
-// httpClient keeps enough idle connections for a scan, and gives a dead host up early.
-func httpClient() *awshttp.BuildableClient {
-	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+// manyConnections keeps enough idle connections for a scan, and gives a dead host up early.
+func manyConnections(client *awshttp.BuildableClient) *awshttp.BuildableClient {
+	return client.WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 128
 		t.IdleConnTimeout = 90 * time.Second
 		t.ExpectContinueTimeout = time.Second

@@ -90,6 +90,27 @@ func TestOptionsReachTheStore(t *testing.T) {
 	}
 }
 
+// TestGocloudsOwnParameters: those of gocloud's URLs that had no like here do what they say.
+func TestGocloudsOwnParameters(t *testing.T) {
+	stub(t, nil, "")
+	plain := open(t, "s3://b?region=eu-west-1&disable_https=true&rate_limiter_capacity=5").client.Options()
+	if !plain.EndpointOptions.DisableHTTPS || plain.Retryer.MaxAttempts() != 1 {
+		t.Errorf("https disabled %v, %d attempts", plain.EndpointOptions.DisableHTTPS, plain.Retryer.MaxAttempts())
+	}
+	if fixed := open(t, "s3://b?endpoint=http://127.0.0.1:9&hostname_immutable=true").client.Options(); !fixed.UsePathStyle {
+		t.Error("the bucket would stand in the host")
+	}
+	for _, bad := range []string{"hostname_immutable=true", "hostname_immutable=true&use_path_style=false&endpoint=http://h", "rate_limiter_capacity=-1"} {
+		u, err := url.Parse("s3://b?" + bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenURL(t.Context(), u); err == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+}
+
 func TestRoleIsAssumed(t *testing.T) {
 	token := t.TempDir() + "/token"
 	if err := os.WriteFile(token, []byte("web-token"), 0o600); err != nil {
