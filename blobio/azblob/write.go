@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -37,19 +38,26 @@ func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 // send one, and of its header the store keeps what it is told.
 type bodyChecksum struct{}
 
-// Headers as the SDK spells them, which is how it looks for them when it signs.
-const (
-	blobMD5 = "x-ms-blob-content-md5"
-	bodyMD5 = "Content-MD5"
-)
+// bodyMD5 is spelled as the SDK looks for it when it signs.
+const bodyMD5 = "Content-MD5"
 
 // Do implements policy.Policy.
 func (bodyChecksum) Do(req *policy.Request) (*http.Response, error) {
 	raw := req.Raw()
-	if sums := raw.Header[blobMD5]; len(sums) == 1 && !raw.URL.Query().Has("comp") {
+	if sums := blobMD5(raw.Header); len(sums) == 1 && !raw.URL.Query().Has("comp") {
 		raw.Header[bodyMD5] = sums
 	}
 	return req.Next()
+}
+
+// blobMD5 is what a request says of the whole blob's MD5, in a header that the SDK spells in small letters.
+func blobMD5(header http.Header) []string {
+	for name, values := range header {
+		if strings.EqualFold(name, "x-ms-blob-content-md5") {
+			return values
+		}
+	}
+	return nil
 }
 
 // checksum is what Azure compares the body of one request with.
