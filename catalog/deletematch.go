@@ -77,7 +77,7 @@ func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifes
 		return nil, corrupt.Unsupported(-1, "rows of an entry of format %q can't be deleted one by one", e.Format)
 	}
 	m.opened = true
-	shard, err := p.table.openShard(ctx, client, e.Path, e.RootBytes)
+	shard, err := p.table.openShard(ctx, client, e.Path, e.RootBytes, false)
 	if err != nil {
 		return nil, err
 	}

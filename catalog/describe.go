@@ -77,7 +77,7 @@ func (b rootBytes) ReadRanges(ctx context.Context, url string, ranges []blobio.R
 
 // ShardFieldIDs opens a shard of the table, whose root has size bytes, and gives the field ids of its nodes.
 func (t *Table) ShardFieldIDs(ctx context.Context, root string, size int64) ([]int, error) {
-	shard, err := t.openShard(ctx, t.cat.client, root, size)
+	shard, err := t.openShard(ctx, t.cat.client, root, size, false)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 		yield(empty(r.types, e.Records))
 		return nil
 	}
-	shard, err := p.table.openShard(ctx, r.fork.Branch(), e.Path, e.RootBytes)
+	shard, err := p.table.openShard(ctx, r.fork.Branch(), e.Path, e.RootBytes, p.bound != nil && e.Stripes > 2)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 }
 
 // openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has
-// adopted.
-func (t *Table) openShard(ctx context.Context, client *blobio.Client, root string, size int64) (*shardfmt.Shard, error) {
+// adopted. parts is for who filters, see shardfmt.OpenOptions.
+func (t *Table) openShard(ctx context.Context, client *blobio.Client, root string, size int64, parts bool) (*shardfmt.Shard, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (t *Table) openShard(ctx context.Context, client *blobio.Client, root strin
 	if err := checkPlace(root, allow); err != nil {
 		return nil, err
 	}
-	return shardfmt.Open(ctx, client, root, shardfmt.OpenOptions{Size: size, Allow: allow})
+	return shardfmt.Open(ctx, client, root, shardfmt.OpenOptions{Size: size, Allow: allow, Parts: parts})
 }
 
 // shardQuery is a scan of the table in the terms of one shard.

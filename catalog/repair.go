@@ -236,7 +236,7 @@ func (t *Table) entryAnew(ctx context.Context, e *manifest.Entry, root string) (
 
 // standardProperties are those that a rewritten shard keeps: tags mean its rows, not its bytes.
 func (t *Table) standardProperties(ctx context.Context, e *manifest.Entry) ([]*metapb.NameValuePair, error) {
-	shard, err := t.openShard(ctx, t.cat.client, e.Path, 0)
+	shard, err := t.openShard(ctx, t.cat.client, e.Path, 0, false)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 	if !e.IsShard() {
 		return nil
 	}
-	shard, err := c.table.openShard(ctx, c.table.cat.client, e.Path, e.RootBytes)
+	shard, err := c.table.openShard(ctx, c.table.cat.client, e.Path, e.RootBytes, false)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (g *gathering) shard(ctx context.Context, e *manifest.Entry) error {
 	g.out.Shards++
 	g.out.Rows += e.Records
 	g.out.Bytes += e.StoredBytes
-	shard, err := g.table.openShard(ctx, g.table.cat.client, e.Path, e.RootBytes)
+	shard, err := g.table.openShard(ctx, g.table.cat.client, e.Path, e.RootBytes, false)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 			out.Tasks = append(out.Tasks, whole)
 			continue
 		}
-		shard, err := t.openShard(ctx, t.cat.client, e.Path, e.RootBytes)
+		shard, err := t.openShard(ctx, t.cat.client, e.Path, e.RootBytes, false)
 		if err != nil {
 			return nil, err
 		}

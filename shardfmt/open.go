@@ -18,6 +18,9 @@ type OpenOptions struct {
 	Size int64
 	// Allow lists what absolute references may name outside the root's folder.
 	Allow []urlresolve.Prefix
+	// Parts is for who filters and expects to need few of many stripes: of a root above 64 KiB that a merge laid out for it,
+	// the end is read first, and then only the parts of the stripes that are needed.
+	Parts bool
 }
 
 // Shard is an opened shard. Its metadata is read as it is asked for, and kept. Safe for concurrent use; what
@@ -45,7 +48,7 @@ func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, err
 		return nil, fmt.Errorf("%w: no store to open %s in", ErrMissing, urlresolve.Redact(url))
 	}
 	st = pinned(st)
-	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}})
+	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}, Parts: o.Parts})
 	if err != nil {
 		return nil, err
 	}

@@ -39,10 +39,19 @@ type Result struct {
 	ShardsBefore int    `json:"shards_before"`
 	ShardsAfter  int    `json:"shards_after"`
 	// BytesMoved are bytes of data that compaction read or wrote.
-	BytesMoved int64  `json:"bytes_moved"`
-	Catalog    string `json:"catalog"`
-	Warehouse  string `json:"warehouse"`
-	Vault      string `json:"vault"`
+	BytesMoved int64 `json:"bytes_moved"`
+	// FilterBefore and FilterAfter are what a scan with the same filter read before and after compaction.
+	FilterBefore Reads  `json:"filter_before"`
+	FilterAfter  Reads  `json:"filter_after"`
+	Catalog      string `json:"catalog"`
+	Warehouse    string `json:"warehouse"`
+	Vault        string `json:"vault"`
+}
+
+// Reads are requests for bytes of objects, and the bytes that they brought.
+type Reads struct {
+	Gets  int64 `json:"gets"`
+	Bytes int64 `json:"bytes"`
 }
 
 const (
@@ -96,14 +105,14 @@ func (r *run) job(cat *catalog.Catalog) error {
 	if err := r.land(cat, src); err != nil {
 		return err
 	}
-	before, err := r.scan("before")
+	before, err := r.scan("before", &r.result.FilterBefore)
 	if err != nil {
 		return err
 	}
 	if err := r.compact(); err != nil {
 		return err
 	}
-	after, err := r.scan("after")
+	after, err := r.scan("after", &r.result.FilterAfter)
 	if err != nil {
 		return err
 	}
@@ -155,8 +164,8 @@ func (r *run) land(cat *catalog.Catalog, src foreign.Source) error {
 // scanned are the checksums of both scans.
 type scanned struct{ all, filtered checksum }
 
-// scan reads the table with a filter, tells what was pruned, and reads it whole.
-func (r *run) scan(when string) (scanned, error) {
+// scan reads the table with a filter, tells what was pruned and counts in filtered what was read, and reads it whole.
+func (r *run) scan(when string, filtered *Reads) (scanned, error) {
 	if err := r.table.Refresh(r.ctx); err != nil {
 		return scanned{}, err
 	}
@@ -171,6 +180,7 @@ func (r *run) scan(when string) (scanned, error) {
 		return out, err
 	}
 	io := r.o.Client.Counters().Sub(counted)
+	*filtered = Reads{Gets: io.Gets, Bytes: io.GetBytes}
 	r.say("   scan %s compaction, WHERE %s", when, where)
 	r.say("     %d rows; of %d shards %d were ruled out by their bounds in the catalog; %d GETs, %d bytes, %d blocks read, %d skipped",
 		out.filtered.rows, stats.ShardsTotal, stats.ShardsPrunedBounds, io.Gets, io.GetBytes, stats.BlocksRead, stats.BlocksPruned)

@@ -7,6 +7,8 @@ import (
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -32,7 +34,7 @@ func (p *plan) nodes() []uint32 {
 }
 
 // stripes gives the stripes in the range of records that statistics do not rule out.
-func (p *plan) stripes(ctx context.Context, counts *Counts) ([]int, error) {
+func (p *plan) stripes(ctx context.Context, counts *Counts) (keep []int, err error) {
 	var in []int
 	for i, st := range p.q.Stripes {
 		if p.q.Marker != nil && st.Deleted == st.Records {
@@ -45,23 +47,56 @@ func (p *plan) stripes(ctx context.Context, counts *Counts) ([]int, error) {
 	if p.q.Filter == nil {
 		return in, nil
 	}
-	if may, err := p.mayMatch(ctx, -1); err != nil || !may {
-		counts.StripesPruned += len(in)
+	all := len(in)
+	if in, err = p.withinBounds(ctx, in); err != nil {
 		return nil, err
+	}
+	defer func() { counts.StripesPruned += all - len(keep) }()
+	if len(in) == 0 {
+		return nil, nil
 	}
 	if err := p.q.Root.LoadFields(ctx, in, p.q.Filter.Nodes()); err != nil {
 		return nil, err
 	}
-	var keep []int
 	for _, i := range in {
-		may, err := p.mayMatch(ctx, i)
+		may, err := p.mayMatch(i, p.descriptors(ctx, i))
 		if err != nil {
 			return nil, err
 		}
 		if may {
 			keep = append(keep, i)
-		} else {
-			counts.StripesPruned++
+		}
+	}
+	return keep, nil
+}
+
+// withinBounds leaves out the stripes that the shard rules out by what it says of all of them together, or, where only the
+// end of its root is at hand, by what that repeats of each.
+func (p *plan) withinBounds(ctx context.Context, in []int) (keep []int, err error) {
+	if p.q.Root.Partial() {
+		if bounds, err := p.q.Root.Bounds(ctx); bounds != nil || err != nil {
+			return p.prunedBy(bounds, in, err)
+		}
+	}
+	may, err := p.mayMatch(-1, p.descriptors(ctx, -1))
+	if err != nil || !may {
+		return nil, err
+	}
+	return in, nil
+}
+
+// prunedBy leaves out the stripes that bounds rule out.
+func (p *plan) prunedBy(bounds *meta.Bounds, in []int, err error) (keep []int, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range in {
+		may, err := p.mayMatch(i, func(id uint32) (*metapb.FieldDescriptor, error) { return bounds.Field(i, id) })
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			keep = append(keep, i)
 		}
 	}
 	return keep, nil

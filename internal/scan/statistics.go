@@ -13,8 +13,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// mayMatch reports whether statistics allow a record of a stripe, or with a negative one of the shard, to match.
-func (p *plan) mayMatch(ctx context.Context, stripe int) (bool, error) {
+// mayMatch reports whether statistics, of which describe says those of a field, allow a record of a stripe, or with a
+// negative one of the shard, to match.
+func (p *plan) mayMatch(stripe int, describe func(id uint32) (*metapb.FieldDescriptor, error)) (bool, error) {
 	expected := p.q.Root.Directory().TotalRecordCount
 	if stripe >= 0 {
 		expected = p.q.Stripes[stripe].Records
@@ -22,7 +23,7 @@ func (p *plan) mayMatch(ctx context.Context, stripe int) (bool, error) {
 	known := make(map[uint32]*filter.Stats)
 	var failed error
 	p.q.Needed.Walk(func(_ string, n *schema.Node) bool {
-		d, err := p.descriptor(ctx, stripe, n.ID)
+		d, err := describe(n.ID)
 		if err != nil {
 			failed = err
 			return false
@@ -47,6 +48,11 @@ func (p *plan) descriptor(ctx context.Context, stripe int, id uint32) (*metapb.F
 	}
 	d, _, err := p.q.Root.StripeField(ctx, stripe, id)
 	return d.GetField(), err
+}
+
+// descriptors is descriptor for one stripe.
+func (p *plan) descriptors(ctx context.Context, stripe int) func(id uint32) (*metapb.FieldDescriptor, error) {
+	return func(id uint32) (*metapb.FieldDescriptor, error) { return p.descriptor(ctx, stripe, id) }
 }
 
 // statsOf puts a descriptor into the terms of the filter. What covers fewer positions than expected says

@@ -27,9 +27,14 @@ type merger struct {
 	// shardFields are the folded descriptors by node number of the target.
 	shardFields []*metapb.FieldDescriptor
 	directory   *metapb.ShardDirectory
+	stripeList  *metapb.StripeList
 	properties  *metapb.ShardProperties
 	// complete: every stripe has a descriptor of every field.
-	complete       bool
+	complete bool
+	// bounds are collected as long as the root may be laid out by stripes, nil then.
+	bounds         *meta.BoundsBuilder
+	byStripes      bool
+	columns        *meta.RootBuilder // the descriptors by columns, where byStripes
 	droppedIndexes int
 	// deletion is what DeleteRecords changes, nil for Concat.
 	deletion *deletion
@@ -53,7 +58,7 @@ type stripe struct {
 func (m *merger) build(ctx context.Context) ([]byte, error) {
 	m.root = meta.NewRootBuilder()
 	for _, step := range []func(context.Context) error{
-		m.checkInputs, m.listStripes, m.copyColumns, m.addFieldLists, m.addStripeParts, m.addShardParts,
+		m.checkInputs, m.listStripes, m.copyColumns, m.arrange, m.addFieldLists, m.addStripeParts, m.addShardParts,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -143,7 +148,7 @@ func (m *merger) checkSize() error {
 
 // copyColumns copies the descriptors, field by field, and folds them into those of the shard.
 func (m *merger) copyColumns(ctx context.Context) error {
-	m.complete = true
+	m.complete, m.bounds = true, new(meta.BoundsBuilder)
 	m.shardFields = make([]*metapb.FieldDescriptor, len(m.target.nodes))
 	most := m.options.Limits.RootBytes
 	for id := range uint32(len(m.target.nodes)) {
@@ -152,6 +157,7 @@ func (m *merger) copyColumns(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			m.note(d.GetField())
 			if d == nil {
 				m.complete = false
 				continue

@@ -30,6 +30,9 @@ func (m *merger) addFieldLists(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if m.byStripes {
+			m.layStripe(st)
+		}
 		list := meta.RefsOf(st.fields)
 		list.ProtoReflect().SetUnknown(old.Unknown())
 		st.dir.FieldListRef = m.root.Add(list)
@@ -37,7 +40,7 @@ func (m *merger) addFieldLists(ctx context.Context) error {
 	return nil
 }
 
-// addStripeParts adds the properties and indexes of the stripes, and then the list of stripes.
+// addStripeParts adds the properties and indexes of the stripes, and makes the list of stripes.
 func (m *merger) addStripeParts(ctx context.Context) error {
 	list := new(metapb.StripeList)
 	for _, st := range m.stripes {
@@ -61,7 +64,8 @@ func (m *merger) addStripeParts(ctx context.Context) error {
 		unknown = append(unknown, old.ProtoReflect().GetUnknown())
 	}
 	list.ProtoReflect().SetUnknown(join(unknown))
-	m.directory = &metapb.ShardDirectory{StripeListRef: m.root.Add(list), StripeCount: uint64(len(m.stripes))}
+	m.directory = &metapb.ShardDirectory{StripeCount: uint64(len(m.stripes))}
+	m.stripeList = list
 	return nil
 }
 
@@ -105,7 +109,8 @@ func (m *merger) addStripeIndexes(ctx context.Context, st *stripe) error {
 	return nil
 }
 
-// addShardParts adds what belongs to the shard as a whole, and completes the directory.
+// addShardParts adds what belongs to the shard as a whole, and completes the directory. What every reader needs comes
+// last, so that the end of the root holds it.
 func (m *merger) addShardParts(ctx context.Context) error {
 	m.mergeDirectory()
 	if err := m.shardIndexes(ctx); err != nil {
@@ -126,6 +131,7 @@ func (m *merger) addShardParts(ctx context.Context) error {
 		}
 	}
 	m.directory.FieldListRef = m.root.Add(meta.RefsOf(refs))
+	m.directory.StripeListRef = m.root.Add(m.stripeList)
 	payload := meta.Marshal(m.properties)
 	if most := m.options.Limits.PropertyBytes; most > 0 && int64(len(payload)) > most {
 		return limit("bytes of properties", int64(len(payload)), most)

@@ -39,7 +39,7 @@ type collapsing struct {
 func (c *collapsing) add(pairs []*metapb.NameValuePair) {
 	for _, p := range pairs {
 		switch p.GetName() {
-		case meta.PropertyLayout, meta.PropertyAttempt, meta.PropertyFieldIDs:
+		case meta.PropertyLayout, meta.PropertyBounds, meta.PropertyAttempt, meta.PropertyFieldIDs:
 			continue
 		}
 		if strings.HasPrefix(p.GetName(), "shardcat.") || p.GetName() == meta.PropertyArrowSchema {
@@ -59,7 +59,11 @@ func (m *merger) mark() {
 	if m.target.ids != nil {
 		bag.Set(meta.PropertyFieldIDs, meta.Text(formatIDs(m.target.ids)))
 	}
-	if m.complete {
+	switch {
+	case m.byStripes:
+		bag.Set(meta.PropertyLayout, meta.Text(meta.LayoutStripes))
+		bag.Set(meta.PropertyBounds, m.bounds.Value())
+	case m.complete:
 		bag.Set(meta.PropertyLayout, meta.Text(meta.LayoutColumns))
 	}
 	bag.Set(meta.PropertyAttempt, meta.Text(m.options.Attempt))

@@ -34,6 +34,12 @@ func (b *RootBuilder) AddPayload(payload []byte) *metapb.DataRef {
 	return SelfRef(start, b.base+uint64(len(b.buf)))
 }
 
+// Payload is what was added as ref, which Add or AddPayload returned.
+func (b *RootBuilder) Payload(ref *metapb.DataRef) []byte {
+	start, end := ref.GetRange().GetStart()-b.base, ref.GetRange().GetEnd()-b.base
+	return b.buf[start+4 : end-4]
+}
+
 // Len is the number of bytes laid out so far, base not counted.
 func (b *RootBuilder) Len() int { return len(b.buf) }
 

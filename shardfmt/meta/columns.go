@@ -22,7 +22,7 @@ func (r *Root) loadColumns(ctx context.Context, stripes []int, ids []uint32) (do
 	if err != nil || r.tailStart == 0 || len(s.list) < 3 || 2*len(stripes) < len(s.list) {
 		return false, err
 	}
-	if p, err := r.Properties(ctx); err != nil || !isColumns(p) {
+	if layout, err := r.layout(ctx); err != nil || layout != LayoutColumns {
 		return false, err
 	}
 	first, last, err := r.outerLists(ctx, s)
@@ -70,9 +70,14 @@ func (r *Root) outerLists(ctx context.Context, s *stripeList) (first, last *fiel
 	return first, last, err
 }
 
-func isColumns(p *metapb.ShardProperties) bool {
-	layout, ok := Bag(p.CustomProperties).Text(PropertyLayout)
-	return ok && layout == LayoutColumns
+// layout is what the root says of its layout, empty if nothing.
+func (r *Root) layout(ctx context.Context) (string, error) {
+	p, err := r.Properties(ctx)
+	if err != nil {
+		return "", err
+	}
+	layout, _ := Bag(p.CustomProperties).Text(PropertyLayout)
+	return layout, nil
 }
 
 // keepColumn cuts a column into its frames, which must be one per stripe.

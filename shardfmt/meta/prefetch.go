@@ -82,6 +82,9 @@ func (r *Root) LoadFields(ctx context.Context, stripes []int, ids []uint32) erro
 	if done, err := r.loadColumns(ctx, stripes, ids); done || err != nil {
 		return err
 	}
+	if done, err := r.loadRows(ctx, s, stripes); done || err != nil {
+		return err
+	}
 	places := make([]place, 0, len(stripes))
 	for _, i := range stripes {
 		_, dir, err := r.stripe(ctx, i)

@@ -80,8 +80,10 @@ const (
 	// PropertyFieldIDs holds the Iceberg field ids of all nodes in the order of their numbers, as decimal
 	// numbers separated by commas; 0 for a node that is no column of the table.
 	PropertyFieldIDs = "shardcat.field-ids"
-	// PropertyLayout says how a root is laid out: LayoutColumns, or nothing.
+	// PropertyLayout says how a root is laid out: LayoutColumns, LayoutStripes, or nothing.
 	PropertyLayout = "shardcat.layout"
+	// PropertyBounds holds the Bounds of a root of LayoutStripes.
+	PropertyBounds = "shardcat.stripe-bounds"
 	// PropertyAttempt tells one attempt to write a root under a chosen name from another: after a lost answer
 	// the writer knows its own object by it.
 	PropertyAttempt = "shardcat.attempt"
@@ -92,3 +94,7 @@ const (
 // LayoutColumns: the stripe descriptors of one field lie back to back in stripe order, one for every stripe,
 // field after field. All of one field are therefore between those of the first and the last stripe.
 const LayoutColumns = "columns"
+
+// LayoutStripes: the descriptors of one stripe lie back to back, their field list behind them, stripe after stripe from
+// the ninth byte on. All of one stripe lie therefore between the ends of the field list before its own and of its own.
+const LayoutStripes = "stripes"

@@ -31,6 +31,7 @@ type Root struct {
 	view        memo[*schema.View]
 	schema      memo[*schema.Schema]
 	properties  memo[*metapb.ShardProperties]
+	bounds      memo[*Bounds]
 	urls        memo[*metapb.UrlList]
 	indexes     memo[*metapb.IndexCollection]
 	fields      memo[*fieldList]
@@ -38,6 +39,7 @@ type Root struct {
 
 	mu      sync.Mutex
 	ahead   map[place][]byte
+	rows    []row
 	columns map[uint32]*column
 }
 
@@ -48,13 +50,16 @@ type Options struct {
 	Size int64
 	// Policy says what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
+	// Parts is for who expects to need few of the stripes: of a root of known size above 64 KiB the end is read, and
+	// then the parts that are asked for, if it is laid out for that (LayoutStripes); else the rest at once.
+	Parts bool
 }
 
 // OpenRoot reads the directory of the root at url, its canonical URL. A root of known size up to 1 MiB
 // costs one request for all of it; any other its last 64 KiB, and a second request if the directory is
-// longer.
+// longer. See Options.Parts for roots that are read by parts.
 func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, error) {
-	tail, size, err := readTail(ctx, st, url, o.Size)
+	tail, size, err := readTail(ctx, st, url, o.Size, o.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +67,14 @@ func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, erro
 	if err != nil {
 		return nil, corrupt.Locate(err, url, 0)
 	}
-	return &Root{
+	r := &Root{
 		store: st, policy: o.Policy, url: url, size: size,
 		tail: tail, tailStart: size - int64(len(tail)), dir: dir,
-	}, nil
+	}
+	if o.Parts && size <= wholeRoot && r.tailStart > 0 {
+		err = r.completeUnlessByStripes(ctx)
+	}
+	return r, err
 }
 
 // URL is the canonical URL of the root.
@@ -138,6 +147,9 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 		}
 	}
 	if b, ok := r.kept(url, start, end); ok {
+		return b, nil
+	}
+	if b, ok := r.inRow(url, start, end); ok {
 		return b, nil
 	}
 	if url != r.url && end-start > proveSize {

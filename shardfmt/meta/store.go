@@ -24,6 +24,11 @@ const (
 	suffixSize = 64 << 10
 	// wholeRoot is up to which size a root is read as a whole, in one request.
 	wholeRoot = 1 << 20
+	// partsRoot is up to which size that is done also for who asks for parts. The first part is the partsShare-th of the
+	// root, and 16 KiB at least: what says something of all stripes is a small part of what says something of each.
+	partsRoot  = 64 << 10
+	partsTail  = 16 << 10
+	partsShare = 16
 	// maxMessage is the longest range of a message that is read: a schema of a million nodes, which is the
 	// most there may be, takes about 100 MiB.
 	maxMessage = 512 << 20
@@ -53,13 +58,16 @@ func outside(err error, url string, start, end int64) error {
 	}
 }
 
-// readTail reads the end of the object at url: all of it if size is known (positive) and at most wholeRoot,
-// else as much as holds the directory. It returns the bytes and the object's size.
-func readTail(ctx context.Context, st Store, url string, size int64) ([]byte, int64, error) {
+// readTail reads the end of the object at url: all of it if size is known (positive) and at most wholeRoot, or partsRoot
+// if parts are asked for, else as much as holds the directory. It returns the bytes and the object's size.
+func readTail(ctx context.Context, st Store, url string, size int64, parts bool) ([]byte, int64, error) {
 	var tail []byte
 	if size > 0 {
 		n := size
-		if size > wholeRoot {
+		switch {
+		case parts && size > partsRoot:
+			n = min(max(partsTail, size/partsShare), suffixSize)
+		case size > wholeRoot:
 			n = suffixSize
 		}
 		tail = make([]byte, n)

@@ -33,7 +33,7 @@ func (v *verifier) root(url string, size int64, depth int) error {
 		v.report.Warnings = append(v.report.Warnings, r.URL()+": the name does not end in .amudai.shard")
 	}
 	w := &walk{v: v, r: r}
-	for _, step := range []func() error{w.properties, w.stripes, w.shardFields, w.indexes, w.urlList} {
+	for _, step := range []func() error{w.properties, w.stripes, w.bounds, w.shardFields, w.indexes, w.urlList} {
 		if err := v.judge(step(), r.URL(), 0); err != nil {
 			return err
 		}
@@ -141,6 +141,9 @@ func (w *walk) stripes() error {
 	}
 	return nil
 }
+
+// bounds holds what the end of the root repeats of the stripes to what they say themselves.
+func (w *walk) bounds() error { return w.r.CheckBounds(w.v.ctx) }
 
 func (w *walk) stripeProperties(i int, st *metapb.StripeDirectory) error {
 	p, err := w.r.StripeProperties(w.v.ctx, i)
