@@ -4,23 +4,22 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/fault"
 )
 
-// Faulty is a bucket in which requests go wrong by a Script. A Client takes it for a remote one, with retries
-// and limits.
+// Faulty is a bucket in which requests go wrong by a script in the language of internal/fault. A Client takes it for a
+// remote one, with retries and limits. A PUT is made by Close of a writer. What it can't play are slow bodies, stale
+// lists and calls.
 type Faulty struct {
 	bucket blobio.Bucket
-
-	mu     sync.Mutex
-	script *Script
-	counts map[string]int // by kind, and "any"
+	play   fault.Play
 }
 
 var _ blobio.Bucket = (*Faulty)(nil)
@@ -28,7 +27,7 @@ var _ blobio.Bucket = (*Faulty)(nil)
 // NewFaulty wraps a bucket; a malformed script ends the test.
 func NewFaulty(t testing.TB, bucket blobio.Bucket, script string) *Faulty {
 	t.Helper()
-	f := &Faulty{bucket: bucket, counts: map[string]int{}}
+	f := &Faulty{bucket: bucket, play: fault.Play{Cannot: []string{"slow", "stale", "call"}}}
 	f.Play(t, script)
 	return f
 }
@@ -36,71 +35,58 @@ func NewFaulty(t testing.TB, bucket blobio.Bucket, script string) *Faulty {
 // Play begins a new script and counts from 1 again.
 func (f *Faulty) Play(t testing.TB, script string) {
 	t.Helper()
-	s, err := ParseScript(script)
-	if err != nil {
+	if err := f.play.Set(script); err != nil {
 		t.Fatal(err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.script = s
-	clear(f.counts)
 }
 
 // Requests is how many requests of a kind ("any" for all) came since the script began.
-func (f *Faulty) Requests(kind string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.counts[kind]
-}
+func (f *Faulty) Requests(kind string) int { return f.play.Requests(kind) }
 
-// next counts a request and gives its rule.
-func (f *Faulty) next(kind, key string) *rule {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.counts[kind]++
-	f.counts["any"]++
-	return f.script.find(kind, key, f.counts[kind], f.counts["any"])
-}
-
-// refuse makes the error of a rule, nil if it says nothing of the kind.
-func (r *rule) refuse(ctx context.Context, op, key string, verb string) error {
-	if r == nil {
-		return nil
-	}
-	if r.verb == "stall" && verb == "fail" {
+// before is what becomes of a request before the store hears of it: nil if it goes on.
+func before(ctx context.Context, r *fault.Rule, op, key string) error {
+	switch {
+	case r.What == "stall":
 		select {
 		case <-ctx.Done():
 			return blobio.NewError(op, key, blobio.ErrCanceled, context.Cause(ctx))
-		case <-time.After(r.wait):
-			return nil
+		case <-time.After(r.Wait):
 		}
-	}
-	if r.verb == "hide" && verb == "fail" && op != "list" {
+	case r.What == "hide" && op != "list":
 		return blobio.NewError(op, key, blobio.ErrNotFound, errors.New("hidden by a script"))
+	case r.What == "fail":
+		return refusal(r, op, key, r.Class)
+	case r.What == "drop":
+		return refusal(r, op, key, blobio.ErrTransient)
 	}
-	if r.verb != verb {
+	return nil
+}
+
+// after is what becomes of the answer: nil if it comes.
+func after(r *fault.Rule, op, key string) error {
+	switch {
+	case r.What != "lost":
 		return nil
+	case r.Class == nil:
+		return refusal(r, op, key, blobio.ErrTransient)
 	}
-	return &blobio.Error{Op: op, URL: key, Class: r.class, RetryAfter: r.wait, Err: errors.New("by a script")}
+	return refusal(r, op, key, r.Class)
+}
+
+func refusal(r *fault.Rule, op, key string, class error) error {
+	return &blobio.Error{Op: op, URL: key, Class: class, RetryAfter: r.Wait, Err: errors.New("by a script")}
 }
 
 // harm changes the body of an answer. It returns how many bytes of it arrive.
-func (r *rule) harm(body []byte) (arrive int) {
+func harm(r *fault.Rule, body []byte) (arrive int) {
 	arrive = len(body)
-	if r == nil || len(body) == 0 {
-		return arrive
-	}
-	n := r.n
-	if n < 0 {
-		n += int64(len(body))
-	}
-	n = max(n, 0)
-	switch {
-	case r.verb == "flip" && n < int64(len(body)):
-		body[n] ^= 1
-	case r.verb == "cut" && n < int64(len(body)):
-		arrive = int(n)
-		clear(body[n:])
+	switch at := r.At(len(body)); {
+	case at == len(body):
+	case r.What == "flip":
+		body[at] ^= 1
+	case r.What == "cut":
+		arrive = at
+		clear(body[at:])
 	}
 	return arrive
 }
@@ -111,18 +97,18 @@ func brokenBody(key string) error {
 
 // ReadRange implements blobio.BucketReader.
 func (f *Faulty) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
-	r := f.next("get", key)
-	if err := r.refuse(ctx, "read", key, "fail"); err != nil {
+	r := f.play.Next("get", key)
+	if err := before(ctx, r, "read", key); err != nil {
 		return 0, blobio.Info{}, err
 	}
 	n, info, err := f.bucket.ReadRange(ctx, key, off, dst, opts)
 	if err != nil {
 		return n, info, err
 	}
-	if n = r.harm(dst); n < len(dst) {
+	if n = harm(r, dst); n < len(dst) {
 		return n, info, brokenBody(key)
 	}
-	if err := r.refuse(ctx, "read", key, "lost"); err != nil {
+	if err := after(r, "read", key); err != nil {
 		return 0, info, err
 	}
 	return n, info, nil
@@ -130,28 +116,28 @@ func (f *Faulty) ReadRange(ctx context.Context, key string, off int64, dst []byt
 
 // ReadSuffix implements blobio.BucketReader.
 func (f *Faulty) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
-	r := f.next("get", key)
-	if err := r.refuse(ctx, "read", key, "fail"); err != nil {
+	r := f.play.Next("get", key)
+	if err := before(ctx, r, "read", key); err != nil {
 		return nil, blobio.Info{}, err
 	}
 	b, info, err := f.bucket.ReadSuffix(ctx, key, n, opts)
 	if err != nil {
 		return nil, info, err
 	}
-	if r.harm(b) < len(b) {
+	if harm(r, b) < len(b) {
 		return nil, info, brokenBody(key)
 	}
-	return b, info, r.refuse(ctx, "read", key, "lost")
+	return b, info, after(r, "read", key)
 }
 
 // Open implements blobio.BucketReader. A body that is cut or flipped is read to its end before.
 func (f *Faulty) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
-	r := f.next("get", key)
-	if err := r.refuse(ctx, "open", key, "fail"); err != nil {
+	r := f.play.Next("get", key)
+	if err := before(ctx, r, "open", key); err != nil {
 		return nil, blobio.Info{}, err
 	}
 	body, info, err := f.bucket.Open(ctx, key, off, opts)
-	if err != nil || r == nil || r.verb != "cut" && r.verb != "flip" {
+	if err != nil || r.What != "cut" && r.What != "flip" {
 		return body, info, err
 	}
 	defer body.Close()
@@ -159,7 +145,7 @@ func (f *Faulty) Open(ctx context.Context, key string, off int64, opts blobio.Re
 	if err != nil {
 		return nil, info, err
 	}
-	n := r.harm(all)
+	n := harm(r, all)
 	var end io.Reader = bytes.NewReader(nil)
 	if n < len(all) {
 		end = errReader{brokenBody(key)}
@@ -173,19 +159,19 @@ func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 // Stat implements blobio.BucketReader.
 func (f *Faulty) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
-	r := f.next("stat", key)
-	if err := r.refuse(ctx, "stat", key, "fail"); err != nil {
+	r := f.play.Next("stat", key)
+	if err := before(ctx, r, "stat", key); err != nil {
 		return blobio.Info{}, err
 	}
 	info, err := f.bucket.Stat(ctx, key, opts)
-	return info, errors.Join(err, r.refuse(ctx, "stat", key, "lost"))
+	return info, errors.Join(err, after(r, "stat", key))
 }
 
 // List implements blobio.BucketReader.
 func (f *Faulty) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
-		r := f.next("list", prefix)
-		if err := r.refuse(ctx, "list", prefix, "fail"); err != nil {
+		r := f.play.Next("list", prefix)
+		if err := before(ctx, r, "list", prefix); err != nil {
 			yield(blobio.Info{}, err)
 			return
 		}
@@ -200,10 +186,10 @@ func (f *Faulty) List(ctx context.Context, prefix string, opts blobio.ListOption
 			}
 			held = append(held[:0], info)
 		}
-		if len(held) > 0 && (r == nil || r.verb != "hide") && !yield(held[0], nil) {
+		if len(held) > 0 && r.What != "hide" && !yield(held[0], nil) {
 			return
 		}
-		if err := r.refuse(ctx, "list", prefix, "lost"); err != nil {
+		if err := after(r, "list", prefix); err != nil {
 			yield(blobio.Info{}, err)
 		}
 	}
@@ -213,7 +199,7 @@ func (f *Faulty) List(ctx context.Context, prefix string, opts blobio.ListOption
 func (f *Faulty) Create(ctx context.Context, key string, opts blobio.CreateOptions) (blobio.Writer, error) {
 	w, err := f.bucket.Create(ctx, key, opts)
 	if errors.Is(err, blobio.ErrExists) { // a driver that looks early; the request counts all the same
-		if err := f.next("put", key).refuse(ctx, "create", key, "fail"); err != nil {
+		if err := before(ctx, f.play.Next("put", key), "create", key); err != nil {
 			return nil, err
 		}
 	}
@@ -243,16 +229,16 @@ func (w *faultyWriter) Close() error {
 		return w.Writer.Close()
 	}
 	w.done = true
-	r := w.f.next("put", w.key)
-	if err := r.refuse(w.ctx, "create", w.key, "fail"); err != nil {
+	r := w.f.play.Next("put", w.key)
+	if err := before(w.ctx, r, "create", w.key); err != nil {
 		w.Abort()
 		return err
 	}
 	err := w.Writer.Close()
-	if r != nil && r.verb == "twice" {
+	if r.What == "twice" {
 		err = write(w.ctx, w.f.bucket, w.key, w.data)
 	}
-	if lost := r.refuse(w.ctx, "create", w.key, "lost"); lost != nil {
+	if lost := after(r, "create", w.key); lost != nil {
 		return lost
 	}
 	return err
@@ -260,15 +246,15 @@ func (w *faultyWriter) Close() error {
 
 // Delete implements blobio.Bucket.
 func (f *Faulty) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
-	r := f.next("delete", key)
-	if err := r.refuse(ctx, "delete", key, "fail"); err != nil {
+	r := f.play.Next("delete", key)
+	if err := before(ctx, r, "delete", key); err != nil {
 		return err
 	}
 	err := f.bucket.Delete(ctx, key, opts)
-	if r != nil && r.verb == "twice" {
+	if r.What == "twice" {
 		err = f.bucket.Delete(ctx, key, opts)
 	}
-	if lost := r.refuse(ctx, "delete", key, "lost"); lost != nil {
+	if lost := after(r, "delete", key); lost != nil {
 		return lost
 	}
 	return err
@@ -281,17 +267,16 @@ func (f *Faulty) Close() error { return f.bucket.Close() }
 // by fresh, plays the script for n and calls work, until a run has made fewer than n requests. It returns how many runs had their fault. work asserts what must hold after a fault; it is told n.
 func Walk(t *testing.T, script func(n int) string, fresh func(t *testing.T) blobio.Bucket, work func(t *testing.T, n int, bucket *Faulty)) int {
 	t.Helper()
-	const most = 10_000 // a work that never ends its walk makes more requests each time
-	for n := 1; n <= most; n++ {
+	broken, err := fault.Walk(func(n int) (int, error) {
 		bucket := NewFaulty(t, fresh(t), script(n))
 		work(t, n, bucket)
 		if t.Failed() {
-			t.Fatalf("with the script %q", script(n))
+			return 0, fmt.Errorf("with the script %q", script(n))
 		}
-		if bucket.Requests("any") < n {
-			return n - 1
-		}
+		return bucket.Requests("any"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("still not through after %d runs", most)
-	return most
+	return broken
 }

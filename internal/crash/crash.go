@@ -17,6 +17,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/fault"
 )
 
 // ErrKilled is the answer to everything after the kill.
@@ -196,21 +197,19 @@ func (c *Catalog) DropTable(ctx context.Context, ident table.Identifier) error {
 	return c.Gate.pass("after drop table")
 }
 
-// maxSteps ends a walk whose work never runs to its end.
-const maxSteps = 1000
-
 // Walk calls work with a gate that kills at step n = 1, 2, … until a run ends without having been killed. work
 // makes its own fresh ground and asserts what must hold afterwards. Walk returns the number of kills.
 func Walk(work func(n int, g *Gate) error) (int, error) {
-	for n := 1; n <= maxSteps; n++ {
+	return fault.Walk(func(n int) (int, error) {
 		g := KillAt(n)
-		if err := work(n, g); err != nil {
-			step, _ := g.Killed()
-			return n, fmt.Errorf("killed at step %d (%s): %w", n, step, err)
+		err := work(n, g)
+		step, killed := g.Killed()
+		if err != nil {
+			return 0, fmt.Errorf("killed at %s: %w", step, err)
 		}
-		if _, killed := g.Killed(); !killed {
+		if !killed {
 			return n - 1, nil
 		}
-	}
-	return maxSteps, errors.New("the work never ends")
+		return n, nil
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/shardcat/shardcat/internal/fault"
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
@@ -24,15 +25,15 @@ var codes = map[int][3]string{ // S3, Azure, GCS
 }
 
 // refusal is how the store that r speaks to would say the rule's status.
-func refusal(r *http.Request, broken *rule) *answer {
+func refusal(r *http.Request, broken *fault.Rule) *answer {
 	header := http.Header{"Content-Type": {"application/xml"}}
-	if broken.wait > 0 {
-		header.Set("Retry-After", strconv.Itoa(int((broken.wait+time.Second-1)/time.Second)))
+	if broken.Wait > 0 {
+		header.Set("Retry-After", strconv.Itoa(int((broken.Wait+time.Second-1)/time.Second)))
 	}
-	said := codes[broken.status]
+	said := codes[broken.Status]
 	code := func(i int) string {
-		if broken.code != "" {
-			return broken.code
+		if broken.Code != "" {
+			return broken.Code
 		}
 		return said[i]
 	}
@@ -41,14 +42,14 @@ func refusal(r *http.Request, broken *rule) *answer {
 	switch {
 	case storehttp.IsGCS(r):
 		header.Set("Content-Type", "application/json")
-		body = fmt.Sprintf(`{"error":{"code":%d,"message":%q,"errors":[{"reason":%q}]}}`, broken.status, text, code(2))
+		body = fmt.Sprintf(`{"error":{"code":%d,"message":%q,"errors":[{"reason":%q}]}}`, broken.Status, text, code(2))
 	case storehttp.IsAzure(r):
 		header.Set("X-Ms-Error-Code", code(1))
 		body = fmt.Sprintf("<Error><Code>%s</Code><Message>%s</Message></Error>", code(1), text)
 	default:
 		body = fmt.Sprintf("<Error><Code>%s</Code><Message>%s</Message></Error>", code(0), text)
 	}
-	return &answer{status: broken.status, header: header, body: []byte(body)}
+	return &answer{status: broken.Status, header: header, body: []byte(body)}
 }
 
 // writeHead sends status and headers. The length stays the store's, so that a body that ends early is seen.

@@ -71,8 +71,8 @@ func TestWhatACallCosts(t *testing.T) {
 				t.Errorf("%s: %v", c.what, err)
 			}
 			want := map[string]costs{"S3": c.s3, "AZURE": c.az, "GCS": c.gs}[t.Name()[strings.LastIndex(t.Name(), "_")+1:]]
-			n := at.proxy.Counts()
-			made := costs{n["get"], n["stat"], n["list"], n["put"], n["delete"]}
+			n := at.proxy.Requests
+			made := costs{n("get"), n("stat"), n("list"), n("put"), n("delete")}
 			io := client.Counters().Sub(before)
 			counted := costs{int(io.Gets), int(io.Heads), int(io.Lists), int(io.Puts), int(io.Deletes)}
 			if made != want || counted != want {

@@ -1,3 +1,7 @@
+// Package faultproxy stands between a client and an object store on loopback and breaks what a network and a
+// store break, by a script in the language of package fault: answers that get lost after the work was done, requests
+// that arrive twice, bodies that end too early, flipped bits, storms of refusals, stale lists. Connections that are
+// refused: Proxy.Refuse. A name that does not resolve: Unresolvable.
 package faultproxy
 
 import (
@@ -5,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,8 +16,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shardcat/shardcat/internal/fault"
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
+
+// Unresolvable is an endpoint whose name is in no DNS, by RFC 6761.
+const Unresolvable = "http://no-such-store.invalid"
 
 // Proxy is a server on loopback that hands requests on to a store. All methods may be called concurrently.
 type Proxy struct {
@@ -22,12 +29,12 @@ type Proxy struct {
 	address  string // host:port of the proxy
 	client   *http.Client
 
+	// Play is the script: Set, Call, Requests.
+	fault.Play
+
 	mu     sync.Mutex
 	server *http.Server
 	socket net.Listener
-	script *Script
-	calls  map[string]func()
-	counts map[storehttp.Kind]int
 	lists  map[string]*answer // the first answer to each list
 }
 
@@ -44,8 +51,8 @@ func New(upstream string) (*Proxy, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("upstream is not of the form http://HOST:PORT")
 	}
-	p := &Proxy{upstream: u.Scheme + "://" + u.Host, script: &Script{}, counts: map[storehttp.Kind]int{},
-		calls: map[string]func(){}, lists: map[string]*answer{}, client: &http.Client{
+	p := &Proxy{upstream: u.Scheme + "://" + u.Host, lists: map[string]*answer{}, Play: fault.Play{Cannot: []string{"hide"}},
+		client: &http.Client{
 			Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}}
@@ -93,58 +100,29 @@ func (p *Proxy) Refuse(yes bool) error {
 	return p.listen(strings.TrimPrefix(p.URL(), "http://"))
 }
 
-// Set replaces the script and begins to count anew.
-func (p *Proxy) Set(script string) error {
-	s, err := ParseScript(script)
+// Walk breaks the first request of a run, then the second of another run, and so on, until a run ends that made fewer
+// requests than the number of the one to break. Walk returns how many requests were broken.
+func (p *Proxy) Walk(what string, run func(n int) error) (broken int, err error) {
+	broken, err = fault.Walk(func(n int) (int, error) {
+		if err := p.Set(fmt.Sprintf("any %d: %s", n, what)); err != nil {
+			return 0, err
+		}
+		err := run(n)
+		return p.Requests("any"), err
+	})
 	if err != nil {
-		return err
+		return broken, fmt.Errorf("%s: %w", what, err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.script, p.counts = s, map[storehttp.Kind]int{}
-	return nil
-}
-
-// Call names a function for the fault "call NAME".
-func (p *Proxy) Call(name string, do func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.calls[name] = do
-}
-
-// Count is the number of requests since Set.
-func (p *Proxy) Count() int { return p.Counts()["any"] }
-
-// Counts is the number of requests since Set by kind; "any" is all of them.
-func (p *Proxy) Counts() map[string]int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	counts := make(map[string]int, len(p.counts))
-	for k, n := range maps.All(p.counts) {
-		counts[string(k)] = n
-	}
-	return counts
-}
-
-// next counts a request and finds its rule, nil for none.
-func (p *Proxy) next(r *http.Request) (storehttp.Kind, *rule) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := storehttp.KindOf(r)
-	p.counts[k]++
-	p.counts[anyKind]++
-	return k, p.script.find(k, r.URL.Path, p.counts[k], p.counts[anyKind])
+	return broken, p.Set("")
 }
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	k, broken := p.next(r)
+	kind := storehttp.KindOf(r)
+	broken := p.Next(string(kind), r.URL.Path)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client went away
-	}
-	if broken == nil {
-		broken = &rule{}
 	}
 	if !p.before(w, r, broken, body) {
 		return
@@ -154,15 +132,15 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "faultproxy: the store can't be reached", http.StatusBadGateway)
 		return
 	}
-	if k == storehttp.List {
-		got = p.remember(r, got, broken.what == "stale")
+	if kind == storehttp.List {
+		got = p.remember(r, got, broken.What == "stale")
 	}
 	p.after(w, r, broken, got)
 }
 
 // before does what breaks a request on its way to the store; false if it ends there.
-func (p *Proxy) before(w http.ResponseWriter, r *http.Request, broken *rule, body []byte) bool {
-	switch broken.what {
+func (p *Proxy) before(w http.ResponseWriter, r *http.Request, broken *fault.Rule, body []byte) bool {
+	switch broken.What {
 	case "fail":
 		writeAnswer(w, r, refusal(r, broken))
 		return false
@@ -174,50 +152,37 @@ func (p *Proxy) before(w http.ResponseWriter, r *http.Request, broken *rule, bod
 		}
 	case "stall":
 		select {
-		case <-time.After(broken.wait):
+		case <-time.After(broken.Wait):
 		case <-r.Context().Done():
 			panic(http.ErrAbortHandler)
 		}
 	case "call":
-		p.mu.Lock()
-		do := p.calls[broken.name]
-		p.mu.Unlock()
-		if do != nil {
-			do()
-		}
+		p.Run(broken)
 	}
 	return true
 }
 
 // after does what breaks an answer on its way back.
-func (p *Proxy) after(w http.ResponseWriter, r *http.Request, broken *rule, got *answer) {
-	switch broken.what {
+func (p *Proxy) after(w http.ResponseWriter, r *http.Request, broken *fault.Rule, got *answer) {
+	switch broken.What {
 	case "lost":
-		if broken.status == 0 {
+		if broken.Status == 0 {
 			panic(http.ErrAbortHandler)
 		}
 		got = refusal(r, broken)
 	case "flip":
-		if at := offset(broken.n, len(got.body)); at < len(got.body) {
+		if at := broken.At(len(got.body)); at < len(got.body) {
 			got.body = bytes.Clone(got.body)
 			got.body[at] ^= 1
 		}
 	case "cut":
-		writeCut(w, got, offset(broken.n, len(got.body)))
+		writeCut(w, got, broken.At(len(got.body)))
 		return
 	case "slow":
-		writeSlowly(w, r, got, broken.wait)
+		writeSlowly(w, r, got, broken.Wait)
 		return
 	}
 	writeAnswer(w, r, got)
-}
-
-// offset counts n from the begin of size bytes, or, where it is negative, from their end.
-func offset(n int64, size int) int {
-	if n < 0 {
-		n += int64(size)
-	}
-	return int(max(0, min(n, int64(size))))
 }
 
 // forward makes the request to the store. Signatures cover the host the client asked for, so it stays.

@@ -11,50 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/shardcat/shardcat/internal/storehttp"
 )
-
-func TestParseScriptRefuses(t *testing.T) {
-	for _, bad := range []string{
-		"get 1", "get: drop", "fetch 1: drop", "get x: drop", "get 0: drop", "get 5-2: drop", "get 1: explode",
-		"get 1: fail", "get 1: fail 42", "get 1: fail 503 SlowDown later 2s", "get 1: cut", "get 1: cut x",
-		"get 1: slow 5", "get 1: drop now", "get 1: lost soon", "get 1: call",
-	} {
-		if _, err := ParseScript("# fine\n" + bad); err == nil || !strings.Contains(err.Error(), "line 2") {
-			t.Errorf("%s: %v, want an error about line 2", bad, err)
-		}
-	}
-}
-
-func TestRulesFindTheirRequest(t *testing.T) {
-	s, err := ParseScript(`
-		get 2:        drop          # the second one
-		put 3-4:      lost
-		put~_jobs/ *: twice
-		any 9-:       stall 1ms`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct {
-		k        storehttp.Kind
-		path     string
-		n, total int
-		want     string
-	}{
-		{storehttp.Get, "/b/k", 1, 1, ""}, {storehttp.Get, "/b/k", 2, 2, "drop"}, {storehttp.Get, "/b/k", 3, 3, ""},
-		{storehttp.Put, "/b/k", 3, 3, "lost"}, {storehttp.Put, "/b/k", 5, 5, ""}, {storehttp.Put, "/b/_jobs/1", 1, 1, "twice"},
-		{storehttp.Stat, "/b/k", 1, 9, "stall"}, {storehttp.Delete, "/b/k", 1, 8, ""},
-	} {
-		got := ""
-		if r := s.find(tc.k, tc.path, tc.n, tc.total); r != nil {
-			got = r.what
-		}
-		if got != tc.want {
-			t.Errorf("%s %s, %d of kind, %d of all: %q, want %q", tc.k, tc.path, tc.n, tc.total, got, tc.want)
-		}
-	}
-}
 
 // content is the object of the store that the tests break.
 const content = "0123456789"
@@ -235,7 +192,7 @@ func TestLocationStaysInTheProxy(t *testing.T) {
 
 func TestWalkEndsWithAnUntouchedRun(t *testing.T) {
 	p, puts := store(t)
-	broken, err := Walk(p, "lost", func(int) error {
+	broken, err := p.Walk("lost", func(int) error {
 		for range 3 {
 			if _, _, err := ask(t, p, http.MethodPut, "/b/k"); err != nil {
 				return nil // a run may end early
@@ -247,7 +204,7 @@ func TestWalkEndsWithAnUntouchedRun(t *testing.T) {
 		t.Errorf("%d requests broken, %d done, %v; want 3, 9, nil", broken, puts.Load(), err)
 	}
 	wrong := errors.New("rows differ")
-	if _, err := Walk(p, "drop", func(int) error { return wrong }); !errors.Is(err, wrong) {
+	if _, err := p.Walk("drop", func(int) error { return wrong }); !errors.Is(err, wrong) {
 		t.Errorf("%v, want the run's error", err)
 	}
 }

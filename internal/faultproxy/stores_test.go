@@ -79,7 +79,7 @@ func TestPutUnderFaults(t *testing.T) {
 		for _, size := range sizes {
 			data := bytes.Repeat([]byte("shard"), size/5)
 			for _, fault := range faultsOfWrites {
-				broken, err := faultproxy.Walk(at.proxy, fault, func(n int) error {
+				broken, err := at.proxy.Walk(fault, func(n int) error {
 					to := fmt.Sprintf("%s%d/%x/%d", root, size, fault, n)
 					return honest(t.Context(), truth, to, data, client.Put(t.Context(), to, data))
 				})
@@ -131,7 +131,7 @@ func TestReadsUnderFaults(t *testing.T) {
 			if fault == "fail 403" {
 				allowed = blobio.ErrDenied
 			}
-			broken, err := faultproxy.Walk(at.proxy, fault, func(int) error {
+			broken, err := at.proxy.Walk(fault, func(int) error {
 				return readsTrue(t.Context(), client, root+"object", data, allowed)
 			})
 			if err != nil || broken < 3 {
@@ -184,8 +184,8 @@ func TestStormOf503(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := client.ReadRange(t.Context(), root+"object", 0, dst)
-		if blobio.Class(err) != blobio.ErrThrottled || at.proxy.Count() > mostAttempts {
-			t.Errorf("an endless storm: %v after %d requests, want ErrThrottled after %d at most", err, at.proxy.Count(), mostAttempts)
+		if blobio.Class(err) != blobio.ErrThrottled || at.proxy.Requests("any") > mostAttempts {
+			t.Errorf("an endless storm: %v after %d requests, want ErrThrottled after %d at most", err, at.proxy.Requests("any"), mostAttempts)
 		}
 	})
 }

@@ -36,7 +36,7 @@ var (
 // to find. Every other byte is a shard's.
 const unprotected = "get~json *: stall 0s\nget~.avro *: stall 0s\n"
 
-// bucketFaults are in the language of blobtest's scripts.
+// bucketFaults are for the fault bucket.
 var bucketFaults = append([]fault{
 	{name: "unreachable once", script: "any {n}: fail transient"},
 	{name: "busy once", script: "any {n}: fail throttled"},
@@ -53,7 +53,7 @@ var bucketFaults = append([]fault{
 	{name: "slow", script: "any {n}: stall 2ms"},
 }, bodyFaults...)
 
-// proxyFaults are in the language of faultproxy's scripts.
+// proxyFaults are for the fault proxy.
 var proxyFaults = append([]fault{
 	{name: "connection dropped", script: "any {n}: drop"},
 	{name: "answer lost", script: "any {n}: lost"},
@@ -74,7 +74,7 @@ var proxyFaults = append([]fault{
 	{name: "stale list", script: "list {n}: stale", kind: "list", hides: true},
 }, bodyFaults...)
 
-// bodyFaults are spelled alike in both languages.
+// bodyFaults are for both.
 var bodyFaults = []fault{
 	{name: "body cut at its start", script: "get {n}: cut 0", kind: "get"},
 	{name: "body cut after a byte", script: "get {n}: cut 1", kind: "get"},

@@ -127,7 +127,7 @@ func serverStore(t *testing.T, name string) *store {
 			}
 		}
 		return func(client *blobio.Client) { mount(t, client, proxy.URL()) },
-			func(kind string) int { return proxy.Counts()[kind] }, lift
+			func(kind string) int { return proxy.Requests(kind) }, lift
 	}
 	client := newSpace()
 	defer client.Close()
