@@ -1,6 +1,7 @@
 package buffer
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -180,6 +181,18 @@ func (d *Dictionary) setSorted(payload []byte) error {
 			return corrupt.At(int64(4*i), "value dictionary: sorted id %d of %d values", id, d.Count)
 		}
 		d.Sorted[i] = id
+	}
+	return nil
+}
+
+// CheckOrder checks that the sorted ids name each entry but the null one once, in the order of their bytes, and that no two
+// entries are equal. Without sorted ids there is nothing to check.
+func (d *Dictionary) CheckOrder() error {
+	for i := 1; i < len(d.Sorted); i++ {
+		if bytes.Compare(d.Value(d.Sorted[i-1]), d.Value(d.Sorted[i])) >= 0 {
+			return corrupt.At(-1, "value dictionary: sorted ids %d and %d are entries %d and %d, which are not in order",
+				i-1, i, d.Sorted[i-1], d.Sorted[i])
+		}
 	}
 	return nil
 }

@@ -20,30 +20,31 @@ import (
 // auditRows are the rows of one read of an audit.
 const auditRows = 4096
 
-// Audit reads every top-level field of every stripe as a scan does, field by field, and compares its values with
-// what pruning believes of them: null counts, NaN counts, ranges and Bloom filters of the stripe and of the shard.
-// What a scan would refuse, and statistics that lie, are given to found, one for each field and stripe; the error is
-// for what is not about stored data. Of a field that stores nothing only its first row is read.
+// Audit reads every field of every stripe as a scan does, column by column, and compares its values, those of nested
+// fields too, with what the descriptors and range indexes say of them: counts, ranges, sizes, sketches, Bloom filters, of
+// the stripe and of the shard. What a scan would refuse, and statistics that lie, are given to found, one for each column
+// and stripe; the error is for what is not about stored data. Of a column that stores nothing only its first row is read.
 func Audit(ctx context.Context, store Store, q *Request, found func(error) error) error {
 	s := &scanner{plan: newPlan(q), fetch: &fetcher{store: store}, decode: newDecoder(q)}
+	shard := newShardClaims(s.plan)
 	for i := range q.Stripes {
 		for _, n := range q.Project.Fields {
-			if err := s.audit(ctx, i, n); err != nil {
-				if err := found(err); err != nil {
-					return err
-				}
+			if err := found(s.audit(ctx, i, n, q.Stripes[i].Records, shard)); err != nil {
+				return err
 			}
 		}
 	}
-	return nil
+	return found(shard.check(ctx))
 }
 
-// audit checks one field of one stripe.
-func (s *scanner) audit(ctx context.Context, i int, n *schema.Node) error {
-	of := s.plan.q.Stripes[i]
-	if of.Records == 0 {
+// audit checks one column of one stripe, which must have so many positions, and all below it. The variants of unions are
+// columns of their own here: read with their union, each has nulls where another variant is.
+func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions uint64, shard *shardClaims) error {
+	if positions == 0 {
 		return nil
 	}
+	of := s.plan.q.Stripes[i]
+	of.Records = positions
 	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account()}
 	defer st.mem.Close()
 	st.fetch.mem = st.mem
@@ -51,88 +52,61 @@ func (s *scanner) audit(ctx context.Context, i int, n *schema.Node) error {
 	if err != nil {
 		return err
 	}
-	rows := buffer.Range{Start: 0, End: of.Records}
-	stores := columns[0].Size() > 0
-	if !stores {
-		rows.End = 1
-	}
-	claims, err := s.claims(ctx, i, n)
+	claims, err := newClaims(ctx, st, n, shard)
 	if err != nil {
 		return err
 	}
-	nulls := uint64(0)
-	st.batch, st.usual = auditRows, auditRows
-	for rows.Len() > 0 {
-		var window []buffer.Range
-		st.output = columns
-		window, rest := cutWindow([]buffer.Range{rows}, st.windowRows())
-		before := st.fetch.held
-		if err := st.get(ctx, columns, window); err != nil {
-			return st.outOfBudget(err, window[0].Start)
-		}
-		err := st.eachBatch(window, func(r buffer.Range) error { return st.auditBatch(ctx, columns, r, n, claims, &nulls) })
-		if err != nil {
-			return err
-		}
-		st.mem.Drop(st.fetch.held - before)
-		st.fetch.held = before
-		rows.Start = rows.End
-		if len(rest) > 0 {
-			rows = rest[0]
-		}
+	rows := buffer.Range{Start: 0, End: positions}
+	if columns[0].Size() == 0 {
+		rows.End, claims.sampled = 1, true
 	}
-	if c := claims[0]; stores && c != nil && c.NullsKnown && c.Nulls != nulls {
-		return st.lie(n, "%d nulls, the descriptor says %d", nulls, c.Nulls)
+	if err := st.auditRows(ctx, columns, rows, claims); err != nil {
+		return err
+	}
+	if err := claims.check(); err != nil {
+		return err
+	}
+	for _, u := range claims.unions {
+		for _, variant := range u.Children {
+			d, err := s.plan.descriptor(ctx, i, variant.ID)
+			if err != nil {
+				return err
+			}
+			if err := s.audit(ctx, i, variant, d.GetPositionCount(), shard); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// claims are what the stripe and the shard say of a field; nil where they say nothing.
-func (s *scanner) claims(ctx context.Context, stripe int, n *schema.Node) (out [2]*filter.Stats, err error) {
-	for k, which := range [...]int{stripe, -1} {
-		expected := s.plan.q.Root.Directory().TotalRecordCount
-		if which >= 0 {
-			expected = s.plan.q.Stripes[which].Records
+// auditRows reads rows of a column, window by window.
+func (s *stripe) auditRows(ctx context.Context, columns []field.Column, rows buffer.Range, claims *claims) error {
+	s.batch, s.usual = auditRows, auditRows
+	s.output = columns
+	for rows.Len() > 0 {
+		window, rest := cutWindow([]buffer.Range{rows}, s.windowRows())
+		before := s.fetch.held
+		if err := s.get(ctx, columns, window); err != nil {
+			return s.outOfBudget(err, window[0].Start)
 		}
-		d, err := s.plan.descriptor(ctx, which, n.ID)
-		if err != nil {
-			return out, err
-		}
-		if d != nil {
-			out[k] = statsOf(n, d, expected)
-		}
-	}
-	return out, nil
-}
-
-// auditBatch reads rows of a field and checks each value.
-func (s *stripe) auditBatch(ctx context.Context, columns []field.Column, r buffer.Range, n *schema.Node, claims [2]*filter.Stats, nulls *uint64) error {
-	data, err := s.decode.read(ctx, columns, r)
-	if err != nil {
-		return err
-	}
-	a := array.MakeFromData(data[0])
-	if e, ok := a.(array.ExtensionArray); ok {
-		a = e.Storage()
-	}
-	get := valuesOf(a)
-	for i := range a.Len() {
-		if isNull(a, i) {
-			*nulls++
-			continue
-		}
-		if get == nil {
-			continue
-		}
-		v := get(i)
-		for k, c := range claims {
-			if what := contradicts(n, c, v); what != "" {
-				return s.lie(n, "record %d of the stripe is %s", r.Start+uint64(i), what+[...]string{"", " of the shard"}[k])
+		err := s.eachBatch(window, func(r buffer.Range) error {
+			data, err := s.decode.read(ctx, columns, r)
+			if err != nil {
+				return err
 			}
+			columns[0].Release(r.End)
+			return claims.take(array.MakeFromData(data[0]), claims.node)
+		})
+		if err != nil {
+			return err
 		}
-	}
-	for _, c := range columns {
-		c.Release(r.End)
+		s.mem.Drop(s.fetch.held - before)
+		s.fetch.held = before
+		rows.Start = rows.End
+		if len(rest) > 0 {
+			rows = rest[0]
+		}
 	}
 	return nil
 }

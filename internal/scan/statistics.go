@@ -105,17 +105,34 @@ func valueOf(n *schema.Node, v *metapb.AnyValue) *filter.Value {
 			return &filter.Value{Float: k.DoubleValue}
 		}
 	case *metapb.AnyValue_BoolValue:
-		return &filter.Value{Bool: k.BoolValue}
+		if n.Basic == schema.Boolean {
+			return &filter.Value{Bool: k.BoolValue}
+		}
 	case *metapb.AnyValue_StringValue:
-		return &filter.Value{Bytes: []byte(k.StringValue)}
+		if holdsBytes(n) {
+			return &filter.Value{Bytes: []byte(k.StringValue)}
+		}
 	case *metapb.AnyValue_BytesValue:
-		return &filter.Value{Bytes: k.BytesValue}
+		if holdsBytes(n) {
+			return &filter.Value{Bytes: k.BytesValue}
+		}
 	case *metapb.AnyValue_DecimalValue:
 		if len(k.DecimalValue) == decimal.Size && n.IsDecimal() {
 			return &filter.Value{Bytes: k.DecimalValue}
 		}
 	}
 	return nil
+}
+
+// holdsBytes reports whether values of n are byte strings that order by their bytes.
+func holdsBytes(n *schema.Node) bool {
+	switch n.Basic {
+	case schema.String, schema.Binary, schema.Guid:
+		return true
+	case schema.FixedSizeBinary:
+		return !n.IsDecimal()
+	}
+	return false
 }
 
 // isSigned reports whether the filter compares values of n as signed integers.

@@ -65,6 +65,14 @@ func elementOf(n *schema.Node, kind metapb.BufferKind, e *metapb.NativeDataEncod
 	return element{elem: block.Binary}
 }
 
+// hasBlocks reports whether buffers of a kind are streams of blocks. Elsewhere a block map means nothing.
+func hasBlocks(k metapb.BufferKind) bool {
+	return k == metapb.BufferKind_DATA || k == metapb.BufferKind_PRESENCE || k == metapb.BufferKind_OFFSETS
+}
+
+// proveSize is from which length on, in bytes, memory is taken for a buffer only after its last byte was read.
+const proveSize = 1 << 20
+
 // maxBuffer bounds the buffers that are looked into block by block.
 const maxBuffer = 1 << 30
 
@@ -77,6 +85,11 @@ func (v *inspector) blocks(out *Buffer, b *metapb.EncodedBuffer, url string, e e
 	}
 	if mapStart < out.Start || mapEnd > end || out.Size > maxBuffer {
 		return corrupt.Locate(corrupt.At(out.Start, "a block map [%d, %d) in a buffer [%d, %d)", mapStart, mapEnd, out.Start, end), url, 0)
+	}
+	if out.Size > proveSize {
+		if _, err := v.st.ReadRange(v.ctx, url, end-1, make([]byte, 1)); err != nil {
+			return meta.Missing(err, url)
+		}
 	}
 	data := make([]byte, out.Size)
 	if _, err := v.st.ReadRange(v.ctx, url, out.Start, data); err != nil {

@@ -133,7 +133,7 @@ func (v *inspector) buffer(b *metapb.EncodedBuffer, anchor string, n *schema.Nod
 		count := int(min(*b.BlockCount, 1<<31-1))
 		out.Blocks = &count
 	}
-	if v.o.Detail >= Blocks && b.GetBlockMap() != nil {
+	if v.o.Detail >= Blocks && b.GetBlockMap() != nil && hasBlocks(b.Kind) {
 		err = v.blocks(&out, b, url, elementOf(n, b.Kind, e))
 	}
 	return out, err

@@ -160,7 +160,7 @@ func plainValue(v *metapb.AnyValue) json.RawMessage {
 
 func floatJSON(f float64, n *schema.Node) json.RawMessage {
 	bits := 64
-	if n != nil && n.Basic == schema.Float32 {
+	if n != nil && n.Basic == schema.Float32 && float64(float32(f)) == f { // any other was not stored by a writer of floats
 		bits = 32
 	}
 	text := valuetext.AppendFloat(nil, f, bits)

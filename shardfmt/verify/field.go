@@ -85,12 +85,15 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer) error {
 	switch b.Kind {
 	case metapb.BufferKind_VALUE_DICTIONARY:
 		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) {
-			_, err := buffer.ParseDictionary(data, f.node.Basic, f.fixed(), true)
+			d, err := buffer.ParseDictionary(data, f.node.Basic, f.entrySize(), true)
+			if err == nil {
+				err = d.CheckOrder()
+			}
 			return 0, err
 		}})
 	case metapb.BufferKind_RANGE_INDEX:
 		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) {
-			x, err := buffer.ParseRangeIndex(data, f.node.Basic, width(f.node), n, true)
+			x, err := buffer.ParseRangeIndex(data, f.node.Basic, indexWidth(f.node), n, true)
 			if err == nil && x.BlockSize != buffer.RangeIndexBlock {
 				err = corrupt.At(36, "a range index of %d positions a block, not of %d", x.BlockSize, buffer.RangeIndexBlock)
 			}
@@ -166,20 +169,17 @@ func (f *fieldWalk) fixed() int {
 	return 0
 }
 
-// width is the size of a number in bytes, 16 for decimals.
-func width(n *schema.Node) int {
-	switch n.Basic {
-	case schema.Int8:
-		return 1
-	case schema.Int16:
-		return 2
-	case schema.Int32, schema.Float32:
-		return 4
-	case schema.FixedSizeBinary:
-		return int(n.FixedSize)
+// entrySize is the size of an entry of a value dictionary, 0 if it varies: numbers are stored as their bytes.
+func (f *fieldWalk) entrySize() int {
+	switch f.node.Basic {
+	case schema.String, schema.Binary:
+		return 0
 	}
-	return 8
+	return int(width(f.node))
 }
+
+// indexWidth is the size of a value of a range index in bytes.
+func indexWidth(n *schema.Node) int { return int(width(n)) }
 
 // decoder decodes the blocks of a field's own values.
 func (f *fieldWalk) decoder() decode {

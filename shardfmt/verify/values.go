@@ -1,10 +1,13 @@
 package verify
 
 import (
+	"context"
 	"runtime"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/scan"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // values reads the values of a shard in which nothing else was found, as a scan does, and holds its statistics to them.
@@ -16,16 +19,22 @@ func (v *verifier) values() error {
 	if err != nil {
 		return v.judge(err, v.top.URL(), 0)
 	}
-	stripes, err := v.top.Stripes(v.ctx)
+	q, err := audited(v.ctx, v.top, s, budget.New(v.o.MaxMemory))
 	if err != nil {
 		return v.judge(err, v.top.URL(), 0)
 	}
-	q := &scan.Request{
-		Root: v.top, Project: s, End: v.top.Directory().TotalRecordCount,
-		Workers: runtime.GOMAXPROCS(0), Budget: budget.New(v.o.MaxMemory),
+	return scan.Audit(v.ctx, v.st, q, func(err error) error { return v.judge(err, v.top.URL(), 0) })
+}
+
+// audited asks for all records of some fields.
+func audited(ctx context.Context, root *meta.Root, fields *schema.Schema, b *budget.Budget) (*scan.Request, error) {
+	stripes, err := root.Stripes(ctx)
+	if err != nil {
+		return nil, err
 	}
+	q := &scan.Request{Root: root, Project: fields, End: root.Directory().TotalRecordCount, Workers: runtime.GOMAXPROCS(0), Budget: b}
 	for _, d := range stripes {
 		q.Stripes = append(q.Stripes, scan.Stripe{Position: d.ShardPosition, Records: d.TotalRecordCount, Deleted: d.DeletedRecordCount})
 	}
-	return scan.Audit(v.ctx, v.st, q, func(err error) error { return v.judge(err, v.top.URL(), 0) })
+	return q, nil
 }

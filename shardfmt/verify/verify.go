@@ -14,8 +14,9 @@
 //     the wire leaves unprotected. A shard of another writer may have bytes that nothing protects; they are counted.
 //
 //   - the values: every field is read as a scan reads it, so that nothing passes that a scan would refuse, and
-//     compared with what pruning believes: null counts, NaN counts, ranges, Bloom filters. Statistics that lie lose
-//     rows in silence.
+//     compared with what is said of it and of the fields below it: counts of nulls, NaNs and other values, ranges, sizes and
+//     lengths, sketches, Bloom filters, range indexes; of the stripes, and of the shard as their sum. Statistics that lie
+//     lose rows in silence. What a descriptor does not say, and a range wider than the values, is no fault.
 //
 // For the first of these objects are read once, in order, with memory bounded by the largest buffer; for the values the
 // data is read a second time, if nothing was found before.
