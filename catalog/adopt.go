@@ -3,9 +3,7 @@ package catalog
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -76,6 +74,9 @@ func checkPlace(path string, allow []urlresolve.Prefix) error {
 type RegisterOptions struct {
 	// JobID names the delivery, see BeginJob.
 	JobID string
+	// Read says of which shards the data is read before they become part of the table: by default of small ones.
+	// Metadata that promises more work or memory than the shard's bytes bear is refused in any case (verify.Admit).
+	Read verify.ReadData
 }
 
 // Registered is what Register added.
@@ -87,9 +88,10 @@ type Registered struct {
 
 // Register makes existing shards part of the table, where they lie. Their folders become adopted: read, and
 // never swept. Fields are matched by the ids the shard carries, else by name; the shard's other objects must lie
-// in its root's folder or in an adopted one. All shards come in one snapshot, or none.
+// in its root's folder or in an adopted one. A shard that could not be read, or only at a cost out of proportion, is refused
+// (verify.Admit). All shards come in one snapshot, or none.
 func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
-	entries, folders, err := t.adoptAll(ctx, urls)
+	entries, folders, err := t.adoptAll(ctx, urls, o.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +112,11 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 }
 
 // adoptAll describes existing shards, some at a time, and names the folders to adopt.
-func (t *Table) adoptAll(ctx context.Context, urls []string) (entries []*manifest.Entry, folders []string, err error) {
+func (t *Table) adoptAll(ctx context.Context, urls []string, read verify.ReadData) (entries []*manifest.Entry, folders []string, err error) {
 	entries = make([]*manifest.Entry, len(urls))
 	found := make([]string, len(urls))
 	err = t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
-		entries[i], found[i], err = t.adopt(ctx, branch, urls[i])
+		entries[i], found[i], err = t.adopt(ctx, branch, urls[i], read)
 		return err
 	})
 	if err != nil {
@@ -169,7 +171,7 @@ func adoptedWith(known, more []string) map[string]string {
 }
 
 // adopt describes an existing shard, and names the folder to adopt, "" if it lies in the table's own.
-func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string) (*manifest.Entry, string, error) {
+func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, read verify.ReadData) (*manifest.Entry, string, error) {
 	path, err := client.Mount(ctx, url)
 	if err != nil {
 		return nil, "", err
@@ -187,12 +189,13 @@ func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string) (*
 	case strings.HasPrefix(path, t.cat.vault+"/"):
 		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder", ErrUnsafe, path)
 	}
-	e, err := t.describe(ctx, client, path, folder)
+	e, err := t.describe(ctx, client, path, folder, read)
 	return e, folder, err
 }
 
-// describe opens a shard and makes its entry, partition included. folder, if not empty, is about to be adopted.
-func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string) (*manifest.Entry, error) {
+// describe opens a shard, refuses it if it would poison the table, and makes its entry, partition included. folder, if not
+// empty, is about to be adopted.
+func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, read verify.ReadData) (*manifest.Entry, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
@@ -212,11 +215,12 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	if err != nil {
 		return nil, err
 	}
-	e, objects, err := manifest.DescribeAll(ctx, shard.Root(), ids)
+	e, err := manifest.Describe(ctx, shard.Root(), ids)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkObjects(ctx, client, objects); err != nil {
+	o := verify.AdmitOptions{Size: e.RootBytes, Policy: urlresolve.Policy{Allow: allow}, Read: read}
+	if err := verify.Admit(ctx, client, path, o); err != nil {
 		return nil, err
 	}
 	if folder != "" {
@@ -226,23 +230,6 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	e.SpecID = spec.ID()
 	e.Partition, err = manifest.PartitionOf(e, spec, t.schema.Iceberg)
 	return e, err
-}
-
-// checkObjects makes sure that what an adopted root refers to is there, and long enough: one HEAD each.
-func (t *Table) checkObjects(ctx context.Context, client *blobio.Client, objects map[string]int64) error {
-	urls := slices.Sorted(maps.Keys(objects))
-	return client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) error {
-		info, err := branch.Stat(ctx, urls[i])
-		switch {
-		case errors.Is(err, blobio.ErrNotFound):
-			return corrupt.Locate(corrupt.At(-1, "an object that the shard refers to is missing"), urls[i], 0)
-		case err != nil:
-			return err
-		case info.Size < objects[urls[i]]:
-			return corrupt.Locate(corrupt.At(info.Size, "the object ends here, the shard refers to bytes up to %d", objects[urls[i]]), urls[i], 0)
-		}
-		return nil
-	})
 }
 
 // checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it

@@ -4,17 +4,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
 func (a *app) registerCommand() *cobra.Command {
 	var o catalog.RegisterOptions
+	var read string
 	cmd := &cobra.Command{
 		Use:   "register T SHARD...",
 		Short: "Adopt existing shards where they lie, without copying them",
+		Long: `Make existing shards part of a table where they lie. What could poison it is refused with exit code 3: a shard whose
+metadata promises more records or memory than its bytes bear, whose objects are missing, or whose data can't be read. Data of
+shards up to 16 MiB is read and verified; of larger ones only what metadata can't bound, unless --read-data says otherwise.`,
 		Example: `  shardcat register logs s3://bucket/export/a.amudai.shard
+  shardcat register logs s3://bucket/export/b.amudai.shard --read-data all
   shardcat register logs ./a.amudai.shard ./b.amudai.shard --job-id export-7`,
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			mode, ok := readModes[read]
+			if !ok {
+				return usagef("invalid argument %q for --read-data: small, all or never", read)
+			}
+			o.Read = mode
 			t, err := a.loadTable(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -35,5 +46,9 @@ func (a *app) registerCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once")
+	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of these shards before they are registered: small (up to 16 MiB), all, or never")
 	return cmd
 }
+
+// readModes are the values of --read-data.
+var readModes = map[string]verify.ReadData{"small": verify.ReadSmall, "all": verify.ReadAll, "never": verify.ReadNever}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"github.com/shardcat/shardcat/internal/interop"
@@ -43,7 +44,7 @@ func main() {
 	flag.Int64Var(&o.first, "first", 0, "number of the first case")
 	flag.Int64Var(&o.cases, "cases", 0, "how many cases at most; 0 is as many as the time allows")
 	flag.StringVar(&o.corpus, "corpus", os.Getenv(interop.Variable), "`folder` of folders with a shard each, besides those of our own (default: $"+interop.Variable+")")
-	flag.StringVar(&o.out, "out", "attack-found", "`folder` for what is found")
+	flag.StringVar(&o.out, "out", filepath.Join(os.TempDir(), "shardcat-attack"), "`folder` for what is found")
 	flag.Int64Var(&o.memory, "max-memory", 256<<20, "memory of a scan, in bytes")
 	flag.Int64Var(&o.guard, "guard", 2<<30, "memory in use that is a fault, in bytes")
 	flag.DurationVar(&o.slow, "slow", 30*time.Second, "time of a case that is a fault")

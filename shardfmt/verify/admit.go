@@ -1,9 +1,96 @@
 package verify
 
-import "context"
+import (
+	"context"
 
-// AdmitOptions of Admit.
-type AdmitOptions struct{}
+	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/scan"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
+)
 
-// Admit stub.
-func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error { return nil }
+// ReadData says of which shards Admit reads the data.
+type ReadData uint8
+
+const (
+	// ReadSmall reads all of a shard of up to SmallShard bytes. Of a larger one it reads the columns whose work metadata
+	// can't bound: those with unions whose values lie at offsets.
+	ReadSmall ReadData = iota
+	// ReadAll reads all of every shard, as Shard does.
+	ReadAll
+	// ReadNever looks at metadata only.
+	ReadNever
+)
+
+// SmallShard is the size up to which ReadSmall reads a shard, in bytes: a few seconds of one processor, and 16 requests
+// of a megabyte. What is made to hurt with few bytes is small.
+const SmallShard = 16 << 20
+
+// AdmitOptions of Admit. The zero value is valid.
+type AdmitOptions struct {
+	// Size of the root in bytes, 0 if it is not known.
+	Size int64
+	// Policy says what absolute references may name besides the folder of the root.
+	Policy urlresolve.Policy
+	// Read says whose data are read.
+	Read ReadData
+	// MaxMemory is that of the scans the shard must be fit for, budget.Default if 0.
+	MaxMemory int64
+}
+
+// Admit refuses a shard whose reading would cost more than its bytes bear, so that no table is poisoned by one. By
+// metadata alone, for M bytes of memory and a shard of B bytes, root and data objects up to the last range of a buffer:
+//
+//   - it has at most 65,536 × B records, and no field more positions: the most that known writers make of a byte;
+//   - one record of its types takes at most M/2 bytes;
+//   - all records of its types take at most M + 512 × B + 1,536 × records × fields bytes, as a scan may (package
+//     internal/budget).
+//
+// Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read says; where all of a shard is read, whatever Shard would report
+// is refused too. The error is a corrupt.Error that names object and offset.
+func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {
+	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: o.Policy})
+	if err != nil {
+		return err
+	}
+	c, err := costsOf(ctx, root, o.MaxMemory)
+	if err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return corrupt.Locate(err, url, 0)
+	}
+	if err := c.exist(ctx, st); err != nil {
+		return err
+	}
+	switch {
+	case o.Read == ReadNever:
+		return nil
+	case o.Read == ReadAll, c.bytes <= SmallShard:
+		return whole(ctx, st, url, o)
+	case len(c.unbounded) > 0:
+		return readable(ctx, st, root, &schema.Schema{Fields: c.unbounded, Count: c.schema.Count}, o.MaxMemory)
+	}
+	return nil
+}
+
+// whole verifies a shard and gives the first thing that is wrong.
+func whole(ctx context.Context, st Store, url string, o AdmitOptions) error {
+	r, err := Shard(ctx, st, url, Options{Size: o.Size, Policy: o.Policy, MaxMemory: o.MaxMemory})
+	if err != nil || r.OK {
+		return err
+	}
+	f := r.Errors[0]
+	return corrupt.Locate(corrupt.At(f.Offset, "%s", f.What), f.Object, 0)
+}
+
+// readable reads some fields as a scan does.
+func readable(ctx context.Context, st Store, root *meta.Root, fields *schema.Schema, maxMemory int64) error {
+	q, err := audited(ctx, root, fields, budget.New(maxMemory))
+	if err != nil {
+		return err
+	}
+	return scan.Audit(ctx, st, q, func(err error) error { return err })
+}

@@ -28,7 +28,7 @@ var kinds = []kind{
 	{"flip", false, 2, flip},
 	{"cut", false, 1, cut},
 	{"swap", false, 1, swap},
-	{"exchange", false, 1, exchange},
+	{"exchange", false, 4, exchange},
 	{"message", true, 10, onGraft((*graft).message)},
 	{"schema", true, 3, onGraft((*graft).schema)},
 	{"promise", true, 2, onGraft((*graft).promise)},

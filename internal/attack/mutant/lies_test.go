@@ -1,0 +1,127 @@
+package mutant
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+func owned(t *testing.T) []*Shard {
+	t.Helper()
+	all, err := Own(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// findings verifies a shard and gives what it says of the first damage, "" if the shard is whole.
+func findings(t *testing.T, s *Shard) string {
+	t.Helper()
+	r, err := verify.Shard(t.Context(), s.Store(), URL, verify.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.OK {
+		return ""
+	}
+	return r.Errors[0].What
+}
+
+// Statistics of nested fields, sizes, sketches, counts of a type: what contradicts the values is found, by name.
+func TestLiesOfAnyFieldAreFound(t *testing.T) {
+	s := owned(t)[0]
+	if what := findings(t, s); what != "" {
+		t.Fatal(what)
+	}
+	for _, c := range []struct {
+		path, want string
+		lie        func(d *metapb.FieldDescriptor)
+	}{
+		{"pos.y.z", "above the greatest", func(d *metapb.FieldDescriptor) { d.RangeStats.MaxValue = meta.Int(3) }},
+		{"pos.y.z", "the descriptor says", func(d *metapb.FieldDescriptor) { *d.NullCount++ }},
+		{"pos", "nulls, the descriptor says", func(d *metapb.FieldDescriptor) { *d.NullCount++ }},
+		{"tags", "max_length", func(d *metapb.FieldDescriptor) { d.GetListStats().MaxLength++ }},
+		{"name", "max_size", func(d *metapb.FieldDescriptor) { d.GetStringStats().MaxSize++ }},
+		{"name", "sketch of distinct values", func(d *metapb.FieldDescriptor) { d.Cardinality.Count = nil; d.Cardinality.HllSketch.Counters[5]++ }},
+		{"name", "an estimate of", func(d *metapb.FieldDescriptor) { *d.Cardinality.Count++ }},
+		{"name", "bytes of values", func(d *metapb.FieldDescriptor) { *d.RawDataSize = 1 }},
+		{"f64", "nan_count", func(d *metapb.FieldDescriptor) { d.GetFloatingStats().NanCount++ }},
+		{"flag", "true_count", func(d *metapb.FieldDescriptor) { d.GetBooleanStats().TrueCount++ }},
+		{"price", "negative_count", func(d *metapb.FieldDescriptor) { d.GetDecimalStats().NegativeCount++ }},
+		{"blob", "min_length", func(d *metapb.FieldDescriptor) { d.GetBinaryStats().MinLength = 0 }},
+	} {
+		if what := findings(t, told(t, s, c.path, c.lie)); !strings.Contains(what, c.want) {
+			t.Errorf("%s, %s: %q", c.path, c.want, what)
+		}
+	}
+}
+
+// told is a shard whose first stripe says another thing of a field.
+func told(t *testing.T, s *Shard, path string, lie func(d *metapb.FieldDescriptor)) *Shard {
+	t.Helper()
+	g, err := newGraft(rand.New(rand.NewPCG(1, 1)), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := lookup(t, g.nodes, path)
+	d, err := g.field(0, n.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lie(d.Field)
+	list, err := g.stripes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.setFields(list, 0, map[uint32]*metapb.StripeFieldDescriptor{n.ID: d}); err != nil {
+		t.Fatal(err)
+	}
+	g.setStripes(list)
+	return g.finish()
+}
+
+func lookup(t *testing.T, s *schema.Schema, path string) *schema.Node {
+	t.Helper()
+	n, err := s.Lookup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A seed and a shard settle a mutant, and the changes of every kind are made.
+func TestMutantsComeBack(t *testing.T) {
+	shards := owned(t)
+	kinds := map[string]bool{}
+	for n := range uint64(1000) {
+		s := shards[n%4]
+		a, err := New(rand.New(rand.NewPCG(7, n)), s, shards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kinds[a.Kind] = true; n > 150 {
+			continue
+		}
+		b, err := New(rand.New(rand.NewPCG(7, n)), s, shards)
+		if err != nil || a.Kind != b.Kind || a.What[:min(20, len(a.What))] != b.What[:min(20, len(b.What))] {
+			t.Fatalf("%d: %s: %s, then %s: %s, %v", n, a.Kind, a.What, b.Kind, b.What, err)
+		}
+		for name, data := range a.Objects {
+			if string(b.Objects[name]) != string(data) {
+				t.Fatalf("%d (%s): %s differs", n, a.Kind, name)
+			}
+		}
+	}
+	for _, k := range Kinds() {
+		if !kinds[k] {
+			t.Errorf("no mutant of kind %q", k)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package verify
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+)
+
+// hostile puts a shard of shardfmt/testdata/hostile into memory.
+func hostile(t *testing.T, name string) (*blobio.Client, string) {
+	t.Helper()
+	packed, err := os.ReadFile(filepath.Join("..", "testdata", "hostile", name+".amudai.shard.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return load(t, map[string][]byte{"shard.amudai.shard": b}, "", 0)
+}
+
+// What promises more than its bytes bear is refused by its metadata; what only its values tell, by reading them.
+func TestHostileShardsAreNotAdmitted(t *testing.T) {
+	for name, c := range map[string]struct {
+		read ReadData
+		why  string
+	}{
+		"c01-fsb-null-32768":   {ReadNever, "one record takes"},
+		"c02-fsl-null-1":       {ReadNever, "one record takes"},
+		"c05-dict-fixed-1m":    {ReadNever, "may be made of them"},
+		"c08-union-time-bomb":  {ReadSmall, "its parent has"},
+		"c25-all-deleted-2e63": {ReadNever, "a byte may stand for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st, url := hostile(t, name)
+			defer st.Close()
+			err := Admit(t.Context(), st, url, AdmitOptions{Read: c.read, MaxMemory: 64 << 20})
+			if !errors.Is(err, corrupt.ErrCorrupt) && !errors.Is(err, corrupt.ErrUnsupported) ||
+				!strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), url) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A union that has a block of millions of values decoded for each row is found by reading that field alone.
+func TestUnionsAtOffsetsAreRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: decodes some gigabytes before it is refused")
+	}
+	st, url := hostile(t, "c08-union-time-bomb")
+	defer st.Close()
+	root, err := meta.OpenRoot(t.Context(), st, url, meta.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := costsOf(t.Context(), root, 64<<20)
+	if err != nil || len(c.unbounded) != 1 {
+		t.Fatal(c.unbounded, err)
+	}
+	if err := readable(t.Context(), st, root, c.schema, 64<<20); !errors.Is(err, budget.ErrExceeded) {
+		t.Error(err)
+	}
+}
+
+// What the reference writes is admitted by its metadata, and of each kind by its data too.
+func TestGoldenShardsAreAdmitted(t *testing.T) {
+	roots, err := filepath.Glob(filepath.Join(interop.Dir(t), "*", "shard.amudai.shard"))
+	if err != nil || len(roots) < 100 {
+		t.Fatal(len(roots), err)
+	}
+	st := blobio.NewClient()
+	defer st.Close()
+	for i, root := range roots {
+		read := ReadNever
+		if i%10 == 0 {
+			read = ReadSmall
+		}
+		if err := Admit(context.Background(), st, "file://"+root, AdmitOptions{Read: read}); err != nil {
+			t.Error(root, err)
+		}
+	}
+}
