@@ -48,8 +48,9 @@ type AdmitOptions struct {
 //   - all records of its types take at most M + 512 × B + 1,536 × records × fields bytes, as a scan may (package
 //     internal/budget).
 //
-// Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read says; where all of a shard is read, whatever Shard would report
-// is refused too. The error is a corrupt.Error that names object and offset.
+// Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read says;
+// where all of a shard is read, whatever Shard would report is refused too. The error is a corrupt.Error that names object
+// and offset.
 func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {
 	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: o.Policy})
 	if err != nil {
