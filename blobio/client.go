@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -29,6 +30,8 @@ type core struct {
 	opts  options
 	tally tally
 	root  chain
+	// readsBack: see ReadBackWrites.
+	readsBack atomic.Bool
 
 	openCache sync.Once
 	cache     *shared // nil if there is none

@@ -34,11 +34,13 @@ var (
 	ErrClosed = errors.New("already closed")
 	// ErrChanged: the object is not the one that was opened: someone replaced it in place.
 	ErrChanged = errors.New("object was replaced while it was read")
+	// ErrDamaged: what was read back is not what was written. The object was deleted.
+	ErrDamaged = errors.New("the store returned other bytes than were written")
 )
 
 // classes in the order in which an error that would match several is decided.
 var classes = []error{ErrCanceled, ErrClosed, ErrChanged, ErrNotFound, ErrDenied, ErrThrottled, ErrExists,
-	ErrConflict, ErrRange, ErrTransient, ErrUnknown}
+	ErrConflict, ErrRange, ErrDamaged, ErrTransient, ErrUnknown}
 
 // Error is a failed operation on an object. It matches its Class and whatever its cause matches.
 type Error struct {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// RetryPolicy says how long to try. Zero fields have the default of DefaultRetry. Only ErrThrottled,
-// ErrTransient and ErrConflict are tried again, and only requests that may be made twice: reads, lists, deletes, and the begin
-// of a write (Client.Put deals with the end of one).
+// RetryPolicy says how long to try. Zero fields have the default of DefaultRetry. Only ErrThrottled, ErrTransient,
+// ErrConflict and ErrDamaged are tried again, and only requests that may be made twice: reads, lists, deletes, and the
+// begin of a write (Client.Put deals with the end of one).
 type RetryPolicy struct {
 	// Attempts without progress, the first one included; 1 is no retry.
 	Attempts int
@@ -63,7 +63,9 @@ func (t *tries) progress() { t.failed, t.begin = 0, time.Now() }
 
 // again waits before the next attempt, or returns the error with which to end.
 func (t *tries) again(ctx context.Context, err error) error {
-	if class := Class(err); class != ErrThrottled && class != ErrTransient && class != ErrConflict {
+	switch Class(err) {
+	case ErrThrottled, ErrTransient, ErrConflict, ErrDamaged:
+	default:
 		return err
 	}
 	t.failed++

@@ -338,45 +338,98 @@ func TestClosedSpace(t *testing.T) {
 	}
 }
 
-// TestCloseOutcomes is TestPutOutcomes for objects that are streamed: they are settled in the same way, but
-// not tried again.
+// TestCloseOutcomes is TestPutOutcomes for objects that are written piece by piece. Small ones are tried again as a Put
+// is; streamed ones are settled in the same way, but not tried again.
 func TestCloseOutcomes(t *testing.T) {
 	for _, test := range []struct {
-		script string
-		there  string // before
-		class  error
+		script   string
+		there    string // before
+		readBack bool
+		class    error // of a small object
+		streamed error // of a streamed one
 	}{
-		{"", "", nil},
-		{"", "others", blobio.ErrExists},
-		{"", "mine and more", nil}, // a retry of ourselves came first
-		{"put 1: lost transient", "", nil},
-		{"put 1: lost unknown", "", nil},
-		{"put 1: twice", "", nil},
-		{"put 1: lost transient", "others", blobio.ErrExists},
-		{"put 1: lost transient", "mine and MORE", blobio.ErrExists},
-		{"put 1: fail transient", "", blobio.ErrTransient},
-		{"put 1: fail denied", "", blobio.ErrDenied},
-		{"put 1: lost unknown\nget *: fail denied", "", blobio.ErrUnknown},
+		{},
+		{there: "others", class: blobio.ErrExists, streamed: blobio.ErrExists},
+		{there: "mine and more"}, // a retry of ourselves came first
+		{script: "put 1: lost transient"},
+		{script: "put 1: lost unknown"},
+		{script: "put 1: twice"},
+		{script: "put 1: lost transient", there: "others", class: blobio.ErrExists, streamed: blobio.ErrExists},
+		{script: "put 1: lost transient", there: "mine and MORE", class: blobio.ErrExists, streamed: blobio.ErrExists},
+		{script: "put 1: fail transient", streamed: blobio.ErrTransient},
+		{script: "put 1: fail throttled", streamed: blobio.ErrThrottled},
+		{script: "put 1: fail denied", class: blobio.ErrDenied, streamed: blobio.ErrDenied},
+		{script: "put 1: lost unknown\nget *: fail denied", class: blobio.ErrUnknown, streamed: blobio.ErrUnknown},
+		{script: "put 1: garble", readBack: true, streamed: blobio.ErrDamaged},
+		{script: "put 1: truncate", readBack: true, streamed: blobio.ErrDamaged},
+		{script: "put *: garble", readBack: true, class: blobio.ErrDamaged, streamed: blobio.ErrDamaged},
+		{readBack: true},
 	} {
-		t.Run(test.script+" "+test.there, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				sp, _, mem, _ := faulty(t, test.script)
-				w, err := sp.Create(t.Context(), "mem://faulty/p", blobio.CreateOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, part := range []string{"mine", " and ", "more"} {
-					if _, err := io.WriteString(w, part); err != nil {
+		for hint, class := range map[int64]error{0: test.class, 1 << 30: test.streamed} {
+			t.Run(fmt.Sprintf("%s %s %d", test.script, test.there, hint), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					sp, _, mem, _ := faulty(t, test.script)
+					if test.readBack {
+						sp.ReadBackWrites()
+					}
+					w, err := sp.Create(t.Context(), "mem://faulty/p", blobio.CreateOptions{SizeHint: hint})
+					if err != nil {
 						t.Fatal(err)
 					}
-				}
-				if test.there != "" {
-					mem.Replace("p", []byte(test.there))
-				}
-				wantClass(t, w.Close(), test.class)
-				wantClass(t, w.Close(), blobio.ErrClosed)
-				w.Abort()
+					for _, part := range []string{"mine", " and ", "more"} {
+						if _, err := io.WriteString(w, part); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if test.there != "" {
+						mem.Replace("p", []byte(test.there))
+					}
+					wantClass(t, w.Close(), class)
+					wantClass(t, w.Close(), blobio.ErrClosed)
+					w.Abort()
+					if errors.Is(class, blobio.ErrDamaged) {
+						_, err := mem.Stat(t.Context(), "p", blobio.ReadOptions{})
+						wantClass(t, err, blobio.ErrNotFound)
+					}
+				})
 			})
+		}
+	}
+}
+
+// TestCreateOutgrowsWhatIsHeld: an object that turns out to be large is streamed from the byte on at which that is seen.
+func TestCreateOutgrowsWhatIsHeld(t *testing.T) {
+	sp, _, mem, _ := faulty(t, "")
+	w, err := sp.Create(t.Context(), "mem://faulty/large", blobio.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for i := range 10 {
+		piece := bytes.Repeat([]byte{byte(i)}, 1<<20)
+		if _, err := w.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, piece...)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := mem.ReadSuffix(t.Context(), "large", 1<<30, blobio.ReadOptions{}); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes of %d: %v", len(got), len(want), err)
+	}
+}
+
+// TestPutReadBack: damage is seen whatever the store says, and written again.
+func TestPutReadBack(t *testing.T) {
+	for script, class := range map[string]error{"": nil, "put 1: garble": nil, "put 1-2: truncate": nil, "put *: truncate": blobio.ErrDamaged} {
+		synctest.Test(t, func(t *testing.T) {
+			sp, _, mem, _ := faulty(t, script)
+			wantClass(t, sp.PutReadBack(t.Context(), "mem://faulty/p", []byte("mine")), class)
+			got, _, err := mem.ReadSuffix(t.Context(), "p", 100, blobio.ReadOptions{})
+			if class == nil && (err != nil || string(got) != "mine") {
+				t.Errorf("%q: the store holds %q, %v", script, got, err)
+			}
 		})
 	}
 }

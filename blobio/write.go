@@ -11,27 +11,33 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
+// heldMost is how many bytes of an object its writer holds to send them again: an upload in parts begins there, of which
+// the driver repeats each request by itself.
+const heldMost = 8 << 20
+
 // Create starts a new object: see Bucket.Create. The key of the URL must consist of the letters, digits and
 // "/_.=-" of ASCII, because drivers escape others each in its own way; on file and mem any key will do.
 //
-// Close of the writer deals with lost answers as Put does: if it can't tell whether the object was made, it reads
-// the object back and compares it with what was written. It can't try again what did not happen.
+// Close of the writer deals with faults and lost answers as Put does. Of an object of more than 8 MiB only the requests
+// of its parts are tried again; if it is unknown whether it was made, it is read back and compared with what was
+// written.
 func (c *Client) Create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
-	w, err := c.create(ctx, url, opts)
+	m, _, err := c.writable(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	return &verifiedWriter{Writer: w, c: c, ctx: ctx, url: url, hash: xxh3.New()}, nil
+	w := &verifiedWriter{c: c, ctx: ctx, url: url, opts: opts, hash: xxh3.New()}
+	if m.local || opts.SizeHint > heldMost {
+		return w, w.stream()
+	}
+	return w, nil
 }
 
-// create is Create without verifying.
+// create starts an object without verifying.
 func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Writer, error) {
-	m, key, err := c.find(ctx, url)
+	m, key, err := c.writable(ctx, url)
 	if err != nil {
 		return nil, err
-	}
-	if !m.local && !PortableKey(key) {
-		return nil, &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a key with characters other than A-Z a-z 0-9 / _ . = -"}
 	}
 	opts.Trace = c.trace()
 	w, err := m.bucket.Create(ctx, key, opts)
@@ -41,42 +47,109 @@ func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Wr
 	return w, nil
 }
 
-// verifiedWriter is a writer that knows what it wrote by size and XXH3-128: enough to recognise one's own attempt
-// under a name nobody else uses, though not to stand up to a forger.
+// writable finds where an object may be made.
+func (c *Client) writable(ctx context.Context, url string) (*mount, string, error) {
+	m, key, err := c.find(ctx, url)
+	if err != nil {
+		return nil, "", err
+	}
+	if !m.local && !PortableKey(key) {
+		return nil, "", &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a key with characters other than A-Z a-z 0-9 / _ . = -"}
+	}
+	return m, key, nil
+}
+
+// verifiedWriter holds a small object until it is closed. Of a large one it knows size and XXH3-128: enough to recognise
+// one's own attempt under a name nobody else uses, though not to stand up to a forger.
 type verifiedWriter struct {
-	Writer
-	c    *Client
-	ctx  context.Context
-	url  string
-	hash *xxh3.Hasher
-	size int64
+	c     *Client
+	ctx   context.Context
+	url   string
+	opts  CreateOptions
+	held  []byte
+	w     Writer // nil while all is held
+	ended bool
+	hash  *xxh3.Hasher
+	size  int64
 }
 
 func (w *verifiedWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
+	switch {
+	case w.ended:
+		return 0, NewError("create", w.url, ErrClosed, nil)
+	case w.ctx.Err() != nil:
+		return 0, NewError("create", w.url, ErrCanceled, context.Cause(w.ctx))
+	case w.w == nil && len(w.held)+len(p) <= heldMost:
+		w.held = append(w.held, p...)
+		return len(p), nil
+	case w.w == nil:
+		if err := w.stream(); err != nil {
+			return 0, err
+		}
+	}
+	return w.send(p)
+}
+
+// stream starts the object in the store, with what was held.
+func (w *verifiedWriter) stream() (err error) {
+	if w.w, err = w.c.create(w.ctx, w.url, w.opts); err != nil {
+		w.ended = true
+		return err
+	}
+	if len(w.held) > 0 {
+		_, err = w.send(w.held)
+		w.held = nil
+	}
+	return err
+}
+
+func (w *verifiedWriter) send(p []byte) (int, error) {
+	n, err := w.w.Write(p)
 	_, _ = w.hash.Write(p[:n])
 	w.size += int64(n)
-	return n, err
+	return n, wrap("create", w.url, err)
+}
+
+// Abort implements Writer.
+func (w *verifiedWriter) Abort() {
+	w.ended, w.held = true, nil
+	if w.w != nil {
+		w.w.Abort()
+	}
 }
 
 func (w *verifiedWriter) Close() error {
-	err := w.Writer.Close()
-	if err == nil || !outcomeUnknown(err) || w.ctx.Err() != nil {
+	if w.ended {
+		return NewError("create", w.url, ErrClosed, nil)
+	}
+	w.ended = true
+	if w.w == nil {
+		data := w.held
+		w.held = nil
+		return w.c.Put(w.ctx, w.url, data)
+	}
+	err := w.w.Close()
+	if err == nil && !w.c.readsBack.Load() {
+		return nil
+	}
+	if w.ctx.Err() != nil || err != nil && !outcomeUnknown(err) {
 		return wrap("create", w.url, err)
 	}
 	same, readErr := w.isThere()
 	switch {
 	case readErr != nil:
-		return wrap("create", w.url, err)
+		return wrap("create", w.url, errors.Join(err, readErr))
 	case same:
 		return nil
+	case err == nil:
+		return w.c.damaged(w.ctx, w.url)
 	}
 	return NewError("create", w.url, ErrExists, nil)
 }
 
 // isThere compares the object with what was written.
 func (w *verifiedWriter) isThere() (bool, error) {
-	r, info, err := w.c.Open(w.ctx, w.url, 0)
+	r, info, err := w.c.Uncached().Open(w.ctx, w.url, 0)
 	if err != nil {
 		return false, err
 	}
@@ -112,8 +185,25 @@ func PortableKey(key string) bool {
 //	no object       the write did not happen: it is tried again, if the fault may pass
 //	no answer       the error of the write: the outcome is unknown
 func (c *Client) Put(ctx context.Context, url string, data []byte) error {
+	return c.putUntil(ctx, url, data, c.readsBack.Load())
+}
+
+// PutReadBack is Put that also reads back and compares what the store took without complaint: for the few small objects
+// that others hang on. What is damaged is deleted and written again; if that does not help the error is ErrDamaged.
+func (c *Client) PutReadBack(ctx context.Context, url string, data []byte) error {
+	return c.putUntil(ctx, url, data, true)
+}
+
+// ReadBackWrites makes all later writes of the Client be read back, for a store that does not compare what it takes with
+// checksums: every byte is then fetched once more.
+func (c *Client) ReadBackWrites() { c.readsBack.Store(true) }
+
+func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack bool) error {
 	for t := c.opts.retry.begin(); ; {
 		err := c.put(ctx, url, data)
+		if err == nil && readBack {
+			err = c.compare(ctx, url, data)
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -132,6 +222,20 @@ func (c *Client) Put(ctx context.Context, url string, data []byte) error {
 			return err
 		}
 	}
+}
+
+// compare reads back an object that was just made.
+func (c *Client) compare(ctx context.Context, url string, data []byte) error {
+	same, err := c.holds(ctx, url, data)
+	if err != nil || same {
+		return err
+	}
+	return c.damaged(ctx, url)
+}
+
+// damaged deletes an object that this Client made and the store holds with other bytes.
+func (c *Client) damaged(ctx context.Context, url string) error {
+	return NewError("create", url, ErrDamaged, c.Delete(ctx, url, ""))
 }
 
 func (c *Client) put(ctx context.Context, url string, data []byte) error {

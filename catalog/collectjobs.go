@@ -88,7 +88,7 @@ func (o *openJobs) giveUp(before time.Time) {
 
 // close ends an abandoned job, unless it ended meanwhile.
 func (j *JobState) close(ctx context.Context, t *Table) error {
-	err := t.cat.putRecord(ctx, j.at+".closed.json", JobEnd{
+	err := t.cat.putNote(ctx, j.at+".closed.json", JobEnd{
 		Version: recordVersion, ID: j.ID, Attempt: j.Attempt, Outcome: OutcomeAbandoned, Closed: t.cat.opts.Now().UTC(),
 	})
 	if err != nil && !errors.Is(err, blobio.ErrExists) {

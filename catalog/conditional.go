@@ -75,3 +75,29 @@ func (c *Catalog) createOnce(ctx context.Context, url, text string) error {
 	}
 	return w.Close()
 }
+
+// checksChecksums reports whether the vault's store is known to refuse an upload that arrives damaged. What can't be
+// found out counts as no.
+func (c *Catalog) checksChecksums(ctx context.Context) bool {
+	if isLocal(c.vault) {
+		return true
+	}
+	url := c.vault + "/_doctor/" + uuid.NewString()
+	checked, known, err := c.client.ProbeChecksum(ctx, url)
+	if err != nil {
+		c.opts.Log.Debug("it is unknown whether the store compares checksums", "vault", c.vault, "error", err)
+	}
+	if known && !checked {
+		if err := c.client.Delete(context.WithoutCancel(ctx), url, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			c.opts.Log.Warn("an object that tried the store is left", "object", url, "error", err)
+		}
+	}
+	return checked && err == nil
+}
+
+// distrust has every write read back that the store does not check.
+func (c *Catalog) distrust(unchecked bool) {
+	if unchecked {
+		c.client.ReadBackWrites()
+	}
+}

@@ -181,7 +181,7 @@ func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
 
 // end closes the job. A job whose outcome is unknown stays open.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
-	err := j.table.cat.putRecord(ctx, j.at(".closed.json"), JobEnd{
+	err := j.table.cat.putNote(ctx, j.at(".closed.json"), JobEnd{
 		Version: recordVersion, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
 		Ref: j.branch, Closed: j.table.cat.opts.Now().UTC(),
 	})

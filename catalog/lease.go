@@ -59,7 +59,7 @@ func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
 		host = "unknown"
 	}
 	record := leaseRecord{Version: recordVersion, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()), Attempt: uuid.NewString(), Taken: t.cat.opts.Now().UTC()}
-	err = t.cat.putRecord(ctx, l.at+".json", record)
+	err = t.cat.putNote(ctx, l.at+".json", record)
 	if errors.Is(err, blobio.ErrExists) {
 		return nil, fmt.Errorf("%w: another run has taken the lease %s", ErrConflict, l.at)
 	}
@@ -106,7 +106,7 @@ func (t *Table) leases(ctx context.Context, kind string) (last lastLease, releas
 func (l *lease) release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	c := l.table.cat
-	if err := c.putRecord(ctx, l.at+".released.json", leaseRecord{Version: recordVersion, Taken: c.opts.Now().UTC()}); err != nil {
+	if err := c.putNote(ctx, l.at+".released.json", leaseRecord{Version: recordVersion, Taken: c.opts.Now().UTC()}); err != nil {
 		c.opts.Log.Warn("a lease is not released; it ends by itself", "lease", l.at, "error", err)
 		return
 	}

@@ -29,6 +29,8 @@ type Owner struct {
 	Created time.Time `json:"created"`
 	// Unconditional: the store overwrites what it is told to create, and the first writer accepted that.
 	Unconditional bool `json:"unconditional,omitempty"`
+	// Unchecked: the store does not compare uploads with their checksums, so that every write is read back.
+	Unchecked bool `json:"unchecked,omitempty"`
 }
 
 // recordVersion is the version of all records in a vault folder.
@@ -47,8 +49,9 @@ func (t *Table) claimVault(ctx context.Context) error {
 		}
 		mine := Owner{
 			Version: recordVersion, Catalog: t.cat.identity, TableUUID: t.UUID(), Table: t.name.String(),
-			Created: t.cat.opts.Now().UTC(), Unconditional: !conditional,
+			Created: t.cat.opts.Now().UTC(), Unconditional: !conditional, Unchecked: !t.cat.checksChecksums(ctx),
 		}
+		t.cat.distrust(mine.Unchecked)
 		err = t.cat.putRecord(ctx, at, mine)
 		if err == nil || !errors.Is(err, blobio.ErrExists) {
 			return err
@@ -62,18 +65,35 @@ func (t *Table) claimVault(ctx context.Context) error {
 		return fmt.Errorf("%w: the vault folder %s belongs to table %s of catalog %s, not to this catalog (%s)",
 			ErrUnsafe, t.VaultFolder(), there.Table, there.Catalog, t.cat.identity)
 	}
+	t.cat.distrust(there.Unchecked)
 	if err := t.cat.acceptConditional(!there.Unconditional); err != nil {
 		return err
 	}
 	return t.withdrawDrop(ctx)
 }
 
+// putRecord writes a record that others go by, and reads it back: it says whose a folder is, what may not be deleted,
+// or what may.
 func (c *Catalog) putRecord(ctx context.Context, at string, record any) error {
-	text, err := json.MarshalIndent(record, "", "  ")
+	text, err := recordText(record)
 	if err != nil {
 		return err
 	}
-	return c.client.Put(ctx, at, append(text, '\n'))
+	return c.client.PutReadBack(ctx, at, text)
+}
+
+// putNote writes a record without which nothing is lost: the end of a job or of a lease.
+func (c *Catalog) putNote(ctx context.Context, at string, record any) error {
+	text, err := recordText(record)
+	if err != nil {
+		return err
+	}
+	return c.client.Put(ctx, at, text)
+}
+
+func recordText(record any) ([]byte, error) {
+	text, err := json.MarshalIndent(record, "", "  ")
+	return append(text, '\n'), err
 }
 
 // readRecord reads a record; one of a later version is refused, for what it says may matter.

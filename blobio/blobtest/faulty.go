@@ -91,6 +91,21 @@ func harm(r *fault.Rule, body []byte) (arrive int) {
 	return arrive
 }
 
+// damage is what a store that damages a PUT stores of it, nil if it does not.
+func damage(r *fault.Rule, body []byte) []byte {
+	switch {
+	case len(body) == 0:
+		return nil
+	case r.What == "garble":
+		damaged := bytes.Clone(body)
+		damaged[len(body)/2] ^= 1
+		return damaged
+	case r.What == "truncate":
+		return body[: len(body)/2 : len(body)/2]
+	}
+	return nil
+}
+
 func brokenBody(key string) error {
 	return &blobio.Error{Op: "read", URL: key, Class: blobio.ErrTransient, Err: io.ErrUnexpectedEOF}
 }
@@ -233,6 +248,10 @@ func (w *faultyWriter) Close() error {
 	if err := before(w.ctx, r, "create", w.key); err != nil {
 		w.Abort()
 		return err
+	}
+	if damaged := damage(r, w.data); damaged != nil {
+		w.Abort()
+		return write(w.ctx, w.f.bucket, w.key, damaged)
 	}
 	err := w.Writer.Close()
 	if r.What == "twice" {

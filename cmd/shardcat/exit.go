@@ -72,6 +72,7 @@ func exitCode(ctx context.Context, err error) int {
 		{urlresolve.ErrRefused, exitUnsafe},
 		{catalog.ErrUnsafe, exitUnsafe},
 		{corrupt.ErrCorrupt, exitCorrupt},
+		{blobio.ErrDamaged, exitCorrupt},
 		{corrupt.ErrUnsupported, exitCorrupt},
 		{foreign.ErrRecord, exitCorrupt},
 		{foreign.ErrUnknownFormat, exitCorrupt},

@@ -80,7 +80,7 @@ func (e *examination) checksum(ctx context.Context) Finding {
 		return fine("nothing is sent over a network")
 	case !checked:
 		return Finding{Status: Warning, What: "an object whose checksum did not match was stored",
-			Do: "nothing; roots are read back after they were written, and damaged stripes are seen by their own checksums when they are read"}
+			Do: "nothing; tables made here read back every object after it was written, at the price of its transfer"}
 	}
 	return fine("what arrives damaged is refused")
 }

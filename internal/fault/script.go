@@ -17,6 +17,8 @@
 //	        flip N                               bit 0 of the body's byte N is flipped (N < 0: from its end)
 //	        slow D                               D passes before every 4 KiB of the body
 //	        stall D                              D passes before the request goes on
+//	        garble                               a PUT is stored with a flipped bit, and answered as if nothing were wrong
+//	        truncate                             a PUT is stored by half, and answered likewise
 //	        hide                                 a list leaves out the last of its keys; a read or stat finds nothing
 //	        stale                                a list is answered as it was when it was first asked for
 //	        call NAME                            a function of the test runs, then the request goes on
@@ -140,7 +142,7 @@ func parseWhen(s string) (from, to int, err error) {
 
 // arguments is how many words each fault takes at least and at most.
 var arguments = map[string][2]int{"fail": {1, 4}, "drop": {0, 0}, "lost": {0, 1}, "twice": {0, 0}, "cut": {1, 1},
-	"flip": {1, 1}, "slow": {1, 1}, "stall": {1, 1}, "hide": {0, 0}, "stale": {0, 0}, "call": {1, 1}}
+	"flip": {1, 1}, "slow": {1, 1}, "stall": {1, 1}, "garble": {0, 0}, "truncate": {0, 0}, "hide": {0, 0}, "stale": {0, 0}, "call": {1, 1}}
 
 func (r *Rule) parseArguments(words []string) (err error) {
 	want, known := arguments[r.What]

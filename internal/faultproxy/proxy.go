@@ -51,7 +51,8 @@ func New(upstream string) (*Proxy, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("upstream is not of the form http://HOST:PORT")
 	}
-	p := &Proxy{upstream: u.Scheme + "://" + u.Host, lists: map[string]*answer{}, Play: fault.Play{Cannot: []string{"hide"}},
+	p := &Proxy{upstream: u.Scheme + "://" + u.Host, lists: map[string]*answer{},
+		Play: fault.Play{Cannot: []string{"hide", "garble", "truncate"}},
 		client: &http.Client{
 			Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -46,8 +46,8 @@ type Options struct {
 	MaxParts int
 	// SizeHint in bytes, 0 if unknown. A hint that MaxParts parts do not hold makes the parts larger.
 	SizeHint int64
-	// Retry is for requests that may safely be sent twice: Begin, Part, Drop; nothing is seen of them before
-	// Commit. Zero: each is made once.
+	// Retry is for the requests of an upload in parts. All may safely be sent twice: nothing is seen of Begin, Part and
+	// Drop before Commit, which makes the object only where there is none. Zero: each is made once.
 	Retry blobio.RetryPolicy
 	// Wrap makes the caller's own error of what ended the upload; nil leaves it as it is.
 	Wrap func(error) error
@@ -197,7 +197,24 @@ func (w *Writer) commit() error {
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
-	return w.target.Commit(w.ctx, w.parts)
+	return w.repeatCommit()
+}
+
+// repeatCommit asks for the commit until it is answered. A commit that was done although its answer was lost is refused
+// the second time, each store in its own words: then the lost answer is the error, and the caller looks what is there.
+func (w *Writer) repeatCommit() error {
+	var unanswered error
+	err := w.repeat(w.ctx, func(ctx context.Context) error {
+		err := w.target.Commit(ctx, w.parts)
+		if unanswered == nil && errors.Is(err, blobio.ErrTransient) {
+			unanswered = err
+		}
+		return err
+	})
+	if err != nil && unanswered != nil {
+		return unanswered
+	}
+	return err
 }
 
 // Abort abandons the object; after Close it does nothing.

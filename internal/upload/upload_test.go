@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ type shelf struct {
 	failPart   int // n-th part fails, −1 for none
 	failTimes  int // how often; 0 is always
 	failCommit error
+	commits    []error // what the commits answer in turn, before failCommit
 	failed     int
 	slow       time.Duration
 }
@@ -70,6 +72,11 @@ func (s *shelf) fails() bool {
 }
 
 func (s *shelf) Commit(_ context.Context, n int) error {
+	if len(s.commits) > 0 {
+		err := s.commits[0]
+		s.commits = s.commits[1:]
+		return err
+	}
 	if s.failCommit != nil {
 		return s.failCommit
 	}
@@ -245,6 +252,29 @@ func TestUploadRepeatsWhatMayBeRepeated(t *testing.T) {
 		}
 		if tc.retry == again && tc.times == 0 && s.failed != again.Attempts {
 			t.Errorf("%d attempts, want %d", s.failed, again.Attempts)
+		}
+	}
+}
+
+// TestCommitIsRepeated: a commit is asked for again; if its answer was lost, what the store says to the second one is
+// no news.
+func TestCommitIsRepeated(t *testing.T) {
+	again := blobio.RetryPolicy{Attempts: 3, Budget: time.Minute, First: time.Millisecond, Most: time.Millisecond}
+	busy, lost, gone := fmt.Errorf("busy: %w", blobio.ErrThrottled), fmt.Errorf("lost: %w", blobio.ErrTransient), errors.New("no such upload")
+	for _, test := range []struct {
+		answers []error
+		want    error
+	}{
+		{[]error{busy}, nil}, {[]error{busy, lost}, nil}, {[]error{lost, gone}, lost}, {[]error{busy, gone}, gone}, {[]error{gone}, gone},
+	} {
+		s := newShelf()
+		s.commits = test.answers
+		w := NewWriter(t.Context(), s, Options{PartSize: 10, Retry: again})
+		if _, err := w.Write(pattern(25)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); !errors.Is(err, test.want) {
+			t.Errorf("%v became %v", test.answers, err)
 		}
 	}
 }
