@@ -2,7 +2,6 @@ package shardfmt
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -16,19 +15,7 @@ import (
 
 // Every golden shard reads back to its rows.
 func TestGoldenShards(t *testing.T) {
-	dir := interop.Dir(t)
-	for _, c := range slices.Concat(interop.Cases(t), interop.CasesIn(t, filepath.Join(dir, "reader-defect"))) {
-		t.Run(c.Name, func(t *testing.T) { checkRows(t, c, ScanOptions{}) })
-	}
-}
-
-// The few golden shards that the repository carries read back to their rows.
-func TestShippedGoldenShards(t *testing.T) {
-	cases := interop.CasesIn(t, "../testdata/golden")
-	if len(cases) == 0 {
-		t.Fatal("no shards")
-	}
-	for _, c := range cases {
+	for _, c := range slices.Concat(interop.Cases(t), interop.DefectCases(t)) {
 		t.Run(c.Name, func(t *testing.T) { checkRows(t, c, ScanOptions{}) })
 	}
 }

@@ -24,9 +24,7 @@ import (
 // Every block of every golden shard is read, alone and by value; the encodings are those that the reference
 // counted; and the top-level columns whose values stand in DATA blocks alone give the expected rows.
 func TestGoldenBlocks(t *testing.T) {
-	dir := interop.Dir(t)
-	cases := interop.CasesIn(t, dir)
-	cases = append(cases, interop.CasesIn(t, filepath.Join(dir, "reader-defect"))...)
+	cases := append(interop.Cases(t), interop.DefectCases(t)...)
 	total := counts{}
 	for i, c := range cases {
 		if testing.Short() && i%8 != 0 {

@@ -1,8 +1,8 @@
 // Package interop gives tests the golden shards of the reference implementation and compares rows with what
 // they must read back to.
 //
-// The shards are no part of the repository: the environment variable SHARDCAT_INTEROP names the folder, by
-// its absolute path. Without it the tests that need them skip, and say so.
+// A few megabytes of them are part of the repository, in testdata/golden, chosen to cover what shards can hold. The environment
+// variable SHARDCAT_INTEROP names the folder of the whole set, by its absolute path, which takes their place.
 package interop
 
 import (
@@ -14,21 +14,43 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that names the folder of golden shards.
+// Variable is the environment variable that names the folder of all golden shards.
 const Variable = "SHARDCAT_INTEROP"
 
-// Dir is the folder of golden shards; without one the test is skipped.
+// Dir is the folder of golden shards: that of Variable, or the repository's own.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv(Variable)
 	if dir == "" {
-		t.Skipf("no golden shards: set %s to their folder", Variable)
+		dir = Shipped(t)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil {
-		t.Fatalf("%s: %v", Variable, err)
+		t.Fatalf("no golden shards: %v", err)
 	}
 	return dir
 }
+
+// Shipped is the folder of the golden shards that are part of the repository.
+func Shipped(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "testdata", "golden")
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = up
+	}
+}
+
+// Whole reports whether the whole set of golden shards is there, for what only that has.
+func Whole() bool { return os.Getenv(Variable) != "" }
 
 // Case is one golden shard, as its case.json describes it.
 type Case struct {
@@ -42,7 +64,7 @@ type Case struct {
 	Encodings map[string]map[string]int
 	Features  []string
 	// Properties by scope: shard/NAME, stripeN/NAME, stripeN/field:COL/NAME.
-	Properties map[string]any
+	Properties map[string]json.RawMessage
 
 	// Dir is the folder of the case.
 	Dir string `json:"-"`
@@ -58,6 +80,15 @@ func (c *Case) Shard() string { return filepath.Join(c.Dir, "shard.amudai.shard"
 func Cases(t testing.TB) []*Case {
 	t.Helper()
 	return CasesIn(t, Dir(t))
+}
+
+// DefectCases are golden shards that the reference's own readers trip over; only the whole set has them.
+func DefectCases(t testing.TB) []*Case {
+	t.Helper()
+	if !Whole() {
+		return nil
+	}
+	return CasesIn(t, filepath.Join(Dir(t), "reader-defect"))
 }
 
 // CasesIn are the golden shards listed in the index.json of a folder.

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
@@ -30,8 +31,18 @@ func TestGoldenStatistics(t *testing.T) {
 	for _, c := range interop.Cases(t) {
 		fields += compareCase(t, sp, c)
 	}
-	t.Logf("%d fields of stripes compared", fields)
+	t.Logf("%d fields of stripes compared: %v", fields, comparedStatistics)
+	for _, kind := range []string{
+		"string_stats", "boolean_stats", "list_stats", "binary_stats", "decimal_stats", "floating_stats", "range_stats", "cardinality", "membership_filters", "constant_value",
+	} {
+		if comparedStatistics[kind] == 0 {
+			t.Errorf("no %s were compared", kind)
+		}
+	}
 }
+
+// comparedStatistics counts the messages that compare compared, by the field of the descriptor that holds them.
+var comparedStatistics = map[string]int{}
 
 func compareCase(t *testing.T, sp *blobio.Client, c *interop.Case) (fields int) {
 	ctx := context.Background()
@@ -127,6 +138,10 @@ func (f *collected) compare(t *testing.T, root *meta.Root, name string, stripe i
 		want.DictionarySize, want.CustomProperties = nil, nil
 		shortest(got)
 		shortest(want)
+		want.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+			comparedStatistics[string(d.Name())]++
+			return true
+		})
 		if !proto.Equal(got, want) {
 			t.Errorf("%s stripe %d, %s %q:\n got %v\nwant %v", name, stripe, f.node.TypeName(), f.node.Name, got, want)
 		}

@@ -57,7 +57,7 @@ func objectsOf(t *testing.T, dir string) map[string][]byte {
 func TestFlippedBitsOfForeignShardsAreFound(t *testing.T) {
 	dir := interop.Dir(t)
 	for name, stride := range map[string]int{
-		"wide-plain-one-1": 3, "nest-emptylists-balanced-one-256": 2, "wideconst-p10-plain-two-200": 29, "dict-p10-plain-two-1500": 211,
+		"wide-plain-one-1": 3, "nest-emptylists-balanced-one-256": 2, "wideconst-p10-plain-two-200": 29, "wide-p90-minsize-two-3s513": 97,
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := objectsOf(t, filepath.Join(dir, name))
