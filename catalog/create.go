@@ -42,6 +42,9 @@ func (c *Catalog) parts(name Name, o *CreateOptions) (*iceberg.Schema, *iceberg.
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if err := checkIndexes(o.Properties, o.Schema); err != nil {
+		return nil, nil, nil, fmt.Errorf("table %s: %w", name, err)
+	}
 	properties, err := c.tableProperties(o.Properties, notes)
 	return ice, spec, properties, err
 }

@@ -49,6 +49,8 @@ type IngestOptions struct {
 	IngestionTime, RecordID bool
 	// Bloom asks for Bloom filters, by column and target rate of false positives (0: the default).
 	Bloom map[string]float64
+	// Indexes of every stripe, besides those that the table asks for (IndexesProperty).
+	Indexes []shardfmt.IndexSpec
 	// Progress, if not nil, is told how many rows were read so far.
 	Progress func(rows int64)
 }
@@ -75,6 +77,9 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	}
 	project, err := t.projectSource(src.Schema())
 	if err != nil {
+		return nil, err
+	}
+	if err := t.addDefaultIndexes(&o); err != nil {
 		return nil, err
 	}
 	j, before, err := t.beginJobOn(ctx, o.Ref, JobAppend, o.JobID, nil, t.Outputs)
@@ -303,7 +308,7 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
 			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
 			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
-			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom,
+			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom, Indexes: w.options.Indexes,
 		})
 	if err != nil {
 		return nil, err

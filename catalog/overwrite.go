@@ -30,6 +30,9 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	if _, err := filter.Bind(where, t.Schema()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	if err := t.addDefaultIndexes(&o); err != nil {
+		return nil, err
+	}
 	j, before, err := t.BeginJob(ctx, JobOverwrite, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &Overwritten{Deleted: Deleted{Committed: before}}, err

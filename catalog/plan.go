@@ -35,6 +35,8 @@ type ScanOptions struct {
 	Seed   uint64
 	// Ordered gives the rows in the order in which they were committed; otherwise shards come as they are read.
 	Ordered bool
+	// IgnoreIndexes reads as if no shard had an index.
+	IgnoreIndexes bool
 	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
 	BatchRows int
 	// MaxMemory is the most bytes of memory that the values of the scan may take, shardfmt.DefaultMaxMemory if 0;

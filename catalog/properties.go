@@ -24,6 +24,9 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 			return fmt.Errorf("%w: property %s keeps the table's shards from harm", ErrUnsafe, key)
 		}
 	}
+	if err := checkIndexes(set, t.schema.Shard); err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
 	done := func(meta table.Metadata) bool {
 		is := meta.Properties()
 		for key, want := range set {

@@ -40,7 +40,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	var stats shardfmt.ScanStats
 	defer func() { r.count(shard, &stats) }()
 	o := q.options
-	o.Stats, o.BatchRows, o.Budget = &stats, p.options.BatchRows, r.budget
+	o.Stats, o.BatchRows, o.Budget, o.IgnoreIndexes = &stats, p.options.BatchRows, r.budget, p.options.IgnoreIndexes
 	if w := p.window; w != nil {
 		if w.start == w.end || w.end > shard.Records() {
 			return w.outside(shard)
@@ -72,6 +72,8 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 	}
 	r.stats.BlocksRead += s.BlocksRead
 	r.stats.BlocksPruned += s.BlocksPruned
+	r.stats.StripesIndexed += s.StripesIndexed
+	r.stats.StripesUnindexed += s.StripesUnindexed
 }
 
 // openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has

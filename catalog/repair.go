@@ -171,12 +171,16 @@ func (t *Table) readable(ctx context.Context, e *manifest.Entry) error {
 
 // replaceShard carries a repair out in one snapshot.
 func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) error {
+	ingest := IngestOptions{CreationTime: timeOf(e.Created.Last)}
+	if err := t.addDefaultIndexes(&ingest); err != nil {
+		return err
+	}
 	j, _, err := t.BeginJob(ctx, JobRepair, "", []string{e.Path}, t.Outputs)
 	if err != nil {
 		return err
 	}
 	var add []*manifest.Entry
-	w := newShardWriters(t, j, &IngestOptions{CreationTime: timeOf(e.Created.Last)})
+	w := newShardWriters(t, j, &ingest)
 	objects := func() []string { return w.objects }
 	switch r.Action {
 	case RepairEntry:

@@ -38,6 +38,9 @@ type Rewritten struct {
 func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOptions) (*Rewritten, error) {
 	t, done := j.table, &Rewritten{}
 	ingest := IngestOptions{ShardRows: o.ShardRows, StripeRows: o.StripeRows, Profile: o.Profile, Progress: o.Progress}
+	if err := t.addDefaultIndexes(&ingest); err != nil {
+		return done, err
+	}
 	if err := t.carryOver(ctx, shards, &ingest); err != nil {
 		return done, err
 	}
@@ -80,7 +83,7 @@ func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
 	return created, nil
 }
 
-// carryOver takes from the shards what their rows don't tell: properties, and which columns have Bloom filters.
+// carryOver takes from the shards what their rows don't tell: properties, and which columns have Bloom filters and indexes.
 func (t *Table) carryOver(ctx context.Context, shards []*manifest.Entry, o *IngestOptions) error {
 	o.Bloom = map[string]float64{}
 	c := carrying{table: t, options: o, seen: map[string]bool{}, shape: manifest.Shape(t.schema.Shard, t.schema.IDs)}
@@ -130,6 +133,9 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 		case !strings.HasPrefix(p.GetName(), "shardcat."): // the writer makes its own
 			o.Properties = append(o.Properties, p)
 		}
+	}
+	if err := c.indexes(ctx, shard); err != nil {
+		return err
 	}
 	return c.blooms(ctx, shard)
 }

@@ -24,7 +24,11 @@ type ScanStats struct {
 	StripesPruned         int   `json:"stripes_pruned"`
 	BlocksRead            int64 `json:"blocks_read"`
 	BlocksPruned          int64 `json:"blocks_pruned"`
-	RowsMatched           int64 `json:"rows_matched"`
+	// StripesIndexed are stripes whose rows indexes chose; StripesUnindexed were read for HAS or HASPREFIX
+	// without an index that could tell.
+	StripesIndexed   int   `json:"stripes_indexed"`
+	StripesUnindexed int   `json:"stripes_unindexed"`
+	RowsMatched      int64 `json:"rows_matched"`
 }
 
 // scanShards is how many shards are read at a time. Opening one is a round trip; four hide most of it behind

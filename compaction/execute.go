@@ -35,6 +35,8 @@ type Result struct {
 	BytesMoved int64  `json:"bytes_moved"`
 	SnapshotID int64  `json:"snapshot_id"`
 	JobID      string `json:"job_id"`
+	// DroppedIndexes counts the indexes that could not stay: those whose positions count over a whole shard.
+	DroppedIndexes int `json:"dropped_indexes,omitempty"`
 	// Before: the job had been committed earlier; nothing was done now.
 	Before bool `json:"before,omitempty"`
 }
@@ -72,7 +74,7 @@ func concatenate(ctx context.Context, t *catalog.Table, g *Group, policy Policy,
 	if before != nil {
 		return &Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
 	}
-	committed, err := concat(ctx, t, j, g, out, policy, o.Check)
+	committed, err := concat(ctx, t, j, g, policy, o.Check, result)
 	if err != nil {
 		j.Fail(ctx, []string{out})
 		return nil, err
@@ -81,12 +83,14 @@ func concatenate(ctx context.Context, t *catalog.Table, g *Group, policy Policy,
 	return result, nil
 }
 
-// concat writes the merged root and commits it.
-func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, out string, p Policy, check bool) (*catalog.Committed, error) {
+// concat writes the merged root, out of result, and commits it.
+func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p Policy, check bool, result *Result) (*catalog.Committed, error) {
+	out := result.Output
 	merged, err := mergeRoots(ctx, t, g, out, p)
 	if err != nil {
 		return nil, err
 	}
+	result.DroppedIndexes = merged.DroppedIndexes
 	e, err := t.DescribeRoot(ctx, out, merged.Root)
 	if err != nil {
 		return nil, err

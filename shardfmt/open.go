@@ -28,6 +28,7 @@ type OpenOptions struct {
 type Shard struct {
 	store   Store
 	root    *meta.Root
+	allow   []urlresolve.Prefix
 	stripes []StripeInfo
 }
 
@@ -56,7 +57,7 @@ func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Shard{store: st, root: root, stripes: make([]StripeInfo, len(dirs))}
+	s := &Shard{store: st, root: root, allow: o.Allow, stripes: make([]StripeInfo, len(dirs))}
 	for i, d := range dirs {
 		s.stripes[i] = stripeInfo(d)
 		if d.DeletedRecordCount > d.TotalRecordCount {

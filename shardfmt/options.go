@@ -81,6 +81,8 @@ type WriterOptions struct {
 	Bloom map[string]float64
 	// SparseUnions stores unions in the sparse form, which fewer readers know.
 	SparseUnions bool
+	// Indexes are built for every stripe, in objects of their own.
+	Indexes []IndexSpec
 	// Workers is how many fields are encoded at the same time, the number of processors if 0.
 	Workers int
 }

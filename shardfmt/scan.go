@@ -29,6 +29,8 @@ type ScanOptions struct {
 	BatchRows int
 	// IncludeDeleted also reads records that are marked deleted.
 	IncludeDeleted bool
+	// IgnoreIndexes reads as if no stripe had an index.
+	IgnoreIndexes bool
 	// Workers is how many columns are decoded at the same time, the number of processors if 0.
 	Workers int
 	// MaxMemory is the most bytes of memory that the scan may take, DefaultMaxMemory if 0; batches shrink to fit.
@@ -47,8 +49,11 @@ type ScanStats struct {
 	// them if it was the shard's statistics.
 	StripesPruned int
 	// BlocksRead and BlocksPruned are blocks of 256 records of the other stripes: those that were read, and those
-	// that range indexes, the range of records or a column read before ruled out.
+	// that indexes, the range of records or a column read before ruled out.
 	BlocksRead, BlocksPruned int64
+	// StripesIndexed are stripes whose rows indexes chose; StripesUnindexed are those that were read for HAS
+	// or HASPREFIX without an index that could tell.
+	StripesIndexed, StripesUnindexed int
 	// RowsMatched are the records that came out.
 	RowsMatched int64
 }
@@ -93,6 +98,8 @@ func (s *ScanStats) add(c *scan.Counts) {
 	s.BlocksRead += c.BlocksRead
 	s.BlocksPruned += c.BlocksPruned
 	s.RowsMatched += c.RowsMatched
+	s.StripesIndexed += c.StripesIndexed
+	s.StripesUnindexed += c.StripesUnindexed
 }
 
 // request puts options into the terms of the shard: names become nodes, defaults are filled in.
@@ -124,6 +131,9 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	var err error
 	if q.Project, err = s.Project(ctx, o.Columns, o.Internal); err != nil {
 		return nil, err
+	}
+	if !o.IgnoreIndexes {
+		q.Candidates = s.candidates(o.Filter)
 	}
 	if o.Filter != nil {
 		paths := []string{}

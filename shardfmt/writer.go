@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -37,7 +38,13 @@ func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema,
 	if isNil(st) || s == nil {
 		return nil, fmt.Errorf("%w: a writer needs a store and a schema", ErrMissing)
 	}
-	w, err := write.New(ctx, st, url, s, o.room())
+	s.Number()
+	options := o.room()
+	var err error
+	if options.Indexes, err = stripeindex.NewBuilders(o.Indexes, s); err != nil {
+		return nil, err
+	}
+	w, err := write.New(ctx, st, url, s, options)
 	if err != nil {
 		return nil, err
 	}

@@ -146,5 +146,16 @@ func (a *app) printCompacted(c *compacted) {
 		a.printGroups(c.Plan)
 	default:
 		a.printf("%s: %d shards → %d, %d bytes of data moved\n", c.Table, c.ShardsBefore, c.ShardsAfter, c.BytesMoved)
+		if n := c.droppedIndexes(); n > 0 {
+			a.printf("%s: %d indexes left out, whose positions count over a whole shard (table index add builds them anew)\n", c.Table, n)
+		}
 	}
+}
+
+// droppedIndexes counts the indexes that merging left out.
+func (c *compacted) droppedIndexes() (n int) {
+	for i := range c.Results {
+		n += c.Results[i].DroppedIndexes
+	}
+	return n
 }

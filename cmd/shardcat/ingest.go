@@ -62,7 +62,7 @@ func (f *shardFlags) ingestOptions(o *catalog.IngestOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Profile, o.Layout, o.StripeRows, o.Bloom = w.Profile, w.Layout, w.StripeRows, w.Bloom
+	o.Profile, o.Layout, o.StripeRows, o.Bloom, o.Indexes = w.Profile, w.Layout, w.StripeRows, w.Bloom, w.Indexes
 	o.Properties, o.StandardProperties = w.Properties, w.StandardProperties
 	o.IngestionTime, o.RecordID = f.internal.IngestionTime, f.internal.RecordID
 	if f.creationTime != "" {

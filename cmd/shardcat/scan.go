@@ -17,6 +17,7 @@ type scanFlags struct {
 	limit, offset, head, sample       int64
 	seed                              uint64
 	ordered, count, explain           bool
+	noIndexes                         bool
 	at                                atFlags
 	values                            rowFlags
 }
@@ -73,6 +74,7 @@ func (a *app) scanCommand() *cobra.Command {
 	f.at.add(cmd)
 	flags.StringVar(&f.format, "format", "", formatUsage)
 	flags.BoolVar(&f.ordered, "ordered", true, "rows in the order in which they were committed; --ordered=false prints them as they are read")
+	flags.BoolVar(&f.noIndexes, "ignore-indexes", false, "read as if no shard had a text or hash index; the rows are the same (default: indexes are used)")
 	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
 	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
 	flags.StringVar(&task, "task", "", "read a task, or all tasks, of plan-scan --json from this file, or from standard input (-)")
@@ -92,6 +94,7 @@ func (f *scanFlags) options(cmd *cobra.Command) (o catalog.ScanOptions, err erro
 	}
 	o = catalog.ScanOptions{
 		Select: splitFields(f.selection), Ordered: f.ordered, Offset: f.offset, Sample: f.sample, Seed: f.seed,
+		IgnoreIndexes: f.noIndexes,
 	}
 	if f.limit >= 0 {
 		o.Limit = &f.limit
@@ -173,6 +176,12 @@ func (a *app) printExplained(x explained) error {
 	a.printf("shards      %d of %d read; pruned: %d by partition, %d by bounds, %d by their statistics\n",
 		read, x.ShardsTotal, x.ShardsPrunedPartition, x.ShardsPrunedBounds, x.ShardsPrunedStats)
 	a.printf("stripes     %d pruned\nblocks      %d read, %d pruned\n", x.StripesPruned, x.BlocksRead, x.BlocksPruned)
+	if x.StripesIndexed > 0 {
+		a.printf("indexes     chose the rows of %d stripes\n", x.StripesIndexed)
+	}
+	if x.StripesUnindexed > 0 {
+		a.printf("scanned     %d stripes for HAS or HASPREFIX without a text index that could tell (table index add)\n", x.StripesUnindexed)
+	}
 	a.printf("rows        %d matched\n", x.RowsMatched)
 	a.printf("requests    %d GETs, %d bytes; longest chain %d\n", x.IO.Gets, x.IO.GetBytes, x.IO.Depth)
 	return nil

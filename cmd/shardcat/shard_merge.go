@@ -56,6 +56,9 @@ func (a *app) printMerged(r *merge.Result, took time.Duration) error {
 	if !a.json {
 		a.printf("%s: %d shards, %d stripes, %d records; 0 bytes of data moved, a root of %d bytes written in %s\n",
 			r.URL, r.Inputs, r.Stripes, r.Records, r.Size, took.Round(time.Millisecond))
+		if r.DroppedIndexes > 0 {
+			a.printf("%d indexes left out, whose positions count over a whole shard\n", r.DroppedIndexes)
+		}
 		return nil
 	}
 	m := merged{URL: r.URL, Inputs: r.Inputs, Stripes: r.Stripes, Records: r.Records, RootBytes: r.Size, Objects: r.Objects, DroppedIndexes: r.DroppedIndexes}

@@ -25,6 +25,7 @@ type shardFlags struct {
 	profile, creationTime, layout string
 	stripeRows                    int
 	bloom, props, standard        []string
+	textIndex, hashIndex          []string
 	// internal are the internal fields to add.
 	internal internalfield.Options
 }
@@ -35,6 +36,7 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "records of a stripe at most (default 1048576)")
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
 	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
+	addIndexFlags(flags, &f.textIndex, &f.hashIndex, "every stripe")
 	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
 	flags.StringArrayVar(&f.props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
 	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable); compaction leaves such shards alone unless the policy says otherwise")
@@ -70,6 +72,9 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 		return o, err
 	}
 	f.internal.Now = int64(catalog.Ticks(time.Now()))
+	if o.Indexes, err = indexSpecs(f.textIndex, f.hashIndex); err != nil {
+		return o, err
+	}
 	o.Bloom, err = bloomFields(f.bloom)
 	return o, err
 }
@@ -124,6 +129,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 		Use:   "write OUT.amudai.shard FILE...",
 		Short: "Write files as one shard",
 		Example: `  shardcat shard write a.amudai.shard a.ndjson
+  shardcat shard write logs.amudai.shard logs.ndjson --text-index message --hash-index trace_id
   shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression`,
 		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
 		Args: atLeast(2),
@@ -166,8 +172,13 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 		return err
 	}
 	src = internalfield.Source(src, add)
+	s := src.Schema()
+	s.Number()
+	if err := shardfmt.CheckIndexes(o.Indexes, s); err != nil {
+		return usageError{err}
+	}
 	started := time.Now()
-	w, err := shardfmt.NewWriter(ctx, a.client, url, src.Schema(), o)
+	w, err := shardfmt.NewWriter(ctx, a.client, url, s, o)
 	if err != nil {
 		return err
 	}

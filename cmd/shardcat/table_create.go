@@ -15,11 +15,12 @@ import (
 func (a *app) tableCreateCommand() *cobra.Command {
 	var text, like string
 	var o catalog.CreateOptions
-	var props []string
+	var props, textIndex, hash []string
 	cmd := &cobra.Command{
 		Use:   "create T",
 		Short: "Create a table",
 		Example: `  shardcat table create logs --schema "t: DateTime, host: String, message: String" --partition "day(t)"
+  shardcat table create logs --schema "t: DateTime, message: String" --text-index message:unicode-log
   shardcat table create logs --like logs.parquet --property shardcat.compaction.target-size=256MiB`,
 		Long: "Create a table from a schema (a file, or the text itself) or with the schema of an existing shard or file.",
 		Args: exactly(1),
@@ -32,6 +33,9 @@ func (a *app) tableCreateCommand() *cobra.Command {
 				return err
 			}
 			if o.Properties, err = pairs(props); err != nil {
+				return err
+			}
+			if err := defaultIndexes(o.Properties, textIndex, hash, o.Schema); err != nil {
 				return err
 			}
 			if err := compaction.CheckProperties(o.Properties); err != nil {
@@ -52,6 +56,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&text, "schema", "", "schema: a file (JSON or YAML) or the text itself")
 	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard, or of this file of records")
 	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
+	addIndexFlags(cmd.Flags(), &textIndex, &hash, "every stripe of new shards")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the table: NAME=VALUE (repeatable)")
 	return cmd
 }

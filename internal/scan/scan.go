@@ -30,6 +30,17 @@ type Request struct {
 	BatchRows, Workers int
 	// Budget bounds memory and work.
 	Budget *budget.Budget
+	// Candidates, if not nil, asks the indexes of a stripe. Its requests are made through store.
+	Candidates func(ctx context.Context, store meta.Store, stripe int) (Candidates, error)
+}
+
+// Candidates are what indexes leave of a stripe.
+type Candidates struct {
+	// Rows are those that the filter may be true for, by ascending ranges, if Known.
+	Rows  []filter.Range
+	Known bool
+	// Unindexed: the filter asks for terms that no index could tell of.
+	Unindexed bool
 }
 
 // Stripe is what the directory says of a stripe.
@@ -40,9 +51,12 @@ type Stripe struct {
 
 // Counts are what a scan left out, and what it found.
 type Counts struct {
-	StripesPruned            int
-	BlocksRead, BlocksPruned int64
-	RowsMatched              int64
+	StripesPruned int
+	// StripesIndexed are those whose rows indexes chose, StripesUnindexed those that were read for terms
+	// without one.
+	StripesIndexed, StripesUnindexed int
+	BlocksRead, BlocksPruned         int64
+	RowsMatched                      int64
 }
 
 // ErrStopped is the error of Run whose yield returned false.

@@ -124,12 +124,21 @@ func (s *stripe) share() {
 func (s *stripe) findRows(ctx context.Context) error {
 	all := blocksOf([]buffer.Range{{Start: 0, End: s.of.Records}})
 	s.left = []buffer.Range{s.rows}
-	if s.plan.q.Needed != nil {
+	candidates, indexed, err := s.candidates(ctx)
+	if err != nil {
+		return err
+	}
+	if indexed && len(candidates) == 0 {
+		s.left = nil
+	} else if s.plan.q.Needed != nil {
 		indexes, err := s.indexes(ctx)
 		if err != nil {
 			return err
 		}
 		s.left = s.plan.prune(s.rows, indexes)
+		if indexed {
+			s.left = intersect(s.left, candidates)
+		}
 	}
 	s.counts.BlocksPruned += all - blocksOf(s.left)
 	return nil
@@ -237,6 +246,8 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 		counts.BlocksRead += s.counts.BlocksRead
 		counts.BlocksPruned += s.counts.BlocksPruned
 		counts.RowsMatched += s.counts.RowsMatched
+		counts.StripesIndexed += s.counts.StripesIndexed
+		counts.StripesUnindexed += s.counts.StripesUnindexed
 	}()
 	for len(s.left) > 0 {
 		var window []buffer.Range

@@ -31,6 +31,7 @@ type stripe struct {
 	fields           []*field.Encoded // children before parents
 	sum              *meta.ObjectSum  // of the bytes that hold its buffers, nil if there are none
 	descriptors      []*metapb.StripeFieldDescriptor
+	indexes          *metapb.IndexCollection // nil if it has none
 }
 
 // size is the number of bytes of its buffers, without padding.
@@ -359,6 +360,9 @@ func (w *objects) stripeMetadata(b *meta.RootBuilder, s *stripe, shard []*metapb
 		sd.RawDataSize = addSize(sd.RawDataSize, d.Field.RawDataSize)
 	}
 	sd.FieldListRef = b.Add(meta.RefsOf(refs))
+	if s.indexes != nil {
+		sd.IndexesRef = b.Add(s.indexes)
+	}
 	if s.sum != nil {
 		pair := meta.Pair(meta.PropertyObjects, meta.ObjectSumsValue(*s.sum))
 		sd.PropertiesRef = b.Add(&metapb.StripeProperties{CustomProperties: []*metapb.NameValuePair{pair}})

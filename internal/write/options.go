@@ -47,6 +47,8 @@ type Options struct {
 	Bloom                          map[string]float64
 	SparseUnions                   bool
 	Workers                        int
+	// Indexes are built beside the stripes.
+	Indexes []Index
 
 	bloom map[uint32]float64 // Bloom by node number
 }

@@ -25,6 +25,7 @@ type Writer struct {
 	columns []field.Encoder // of the stripe at hand, nil between stripes
 	rows    int             // in the stripe at hand
 	deleted uint64          // of them, by the marker field
+	stripes int             // ended
 	out     *objects
 	err     error // the first failure; the writer is of no use then
 }
@@ -123,7 +124,10 @@ func (w *Writer) add(ctx context.Context, b arrow.RecordBatch) error {
 			return err
 		}
 	}
-	err := parallel.Each(ctx, w.o.Workers, len(w.columns), func(i int) error {
+	err := parallel.Each(ctx, w.o.Workers, len(w.columns)+len(w.o.Indexes), func(i int) error {
+		if i >= len(w.columns) {
+			return w.o.Indexes[i-len(w.columns)].Add(b)
+		}
 		return w.columns[i].Add(b.Column(i))
 	})
 	if err != nil {
@@ -158,6 +162,9 @@ func (w *Writer) size() (n int) {
 	for _, c := range w.columns {
 		n += c.Size()
 	}
+	for _, x := range w.o.Indexes {
+		n += x.Size()
+	}
 	return n
 }
 
@@ -185,6 +192,10 @@ func (w *Writer) endStripe(ctx context.Context) error {
 	}
 	s := &stripe{records: uint64(w.rows), deleted: w.deleted, fields: slices.Concat(finished...)}
 	w.columns, w.rows, w.deleted = nil, 0, 0
+	if s.indexes, err = w.out.finishIndexes(ctx, w.stripes); err != nil {
+		return err
+	}
+	w.stripes++
 	return w.out.add(ctx, s)
 }
 

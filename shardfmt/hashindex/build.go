@@ -45,8 +45,8 @@ type Object struct {
 }
 
 // Write writes the partitions and describes them in terms of root, the object that will hold the description. Their
-// names are prefix, "part" and a number, and the suffix of shards; typ is the type in the descriptor. The builder is
-// used up.
+// names are prefix, "part" and a number, and the suffix of shards; typ is the type in the descriptor. After an error
+// the objects are those that were written all the same. The builder is used up.
 func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string) (*metapb.IndexDescriptor, []Object, error) {
 	slices.SortFunc(b.pairs, func(x, y pair) int {
 		return cmp.Or(cmp.Compare(x.hash, y.hash), cmp.Compare(x.position, y.position))
@@ -64,7 +64,7 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string)
 		name := fmt.Sprintf("part%d", part)
 		out, err := writePartition(ctx, st, prefix+name+".amudai.shard", rest[:n])
 		if err != nil {
-			return nil, nil, err
+			return nil, objects, err
 		}
 		if typ != Type {
 			name = ""

@@ -24,7 +24,7 @@ type Store = write.Store
 
 // Write writes the artifacts and describes them in terms of root, the object that will hold the description. Their names
 // are prefix, "terms" or "positions", and the suffix of shards. Without any term nothing is written, and there is no
-// descriptor. The builder is used up.
+// descriptor. After an error the objects are those that were written all the same. The builder is used up.
 func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*metapb.IndexDescriptor, []Object, error) {
 	if len(b.terms) == 0 {
 		return nil, nil, nil
@@ -38,10 +38,16 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*me
 		return nil, nil, err
 	}
 	written, err := w.finish(ctx)
-	if err != nil {
-		return nil, nil, err
+	var objects []Object
+	for _, a := range written {
+		if a != nil {
+			objects = append(objects, Object(*a))
+		}
 	}
-	return b.describe(root, written), []Object{Object(*written[0]), Object(*written[1])}, nil
+	if err != nil {
+		return nil, objects, err
+	}
+	return b.describe(root, written), objects, nil
 }
 
 // Object is one that was written.

@@ -1,0 +1,113 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// IndexesProperty is the table property that lists the indexes of new shards, separated by spaces: text:COL[:TOKENIZER],
+// hash:COL.
+const IndexesProperty = "shardcat.indexes"
+
+// Indexes are those that every new shard of the table gets.
+func (t *Table) Indexes() ([]shardfmt.IndexSpec, error) {
+	specs, err := shardfmt.ParseIndexSpecs(t.Properties()[IndexesProperty])
+	if err != nil {
+		return nil, fmt.Errorf("%w: table %s: property %s: %w", ErrInvalid, t.name, IndexesProperty, err)
+	}
+	return specs, nil
+}
+
+// checkIndexes refuses an index property that no shard of a schema could follow.
+func checkIndexes(properties map[string]string, s *schema.Schema) error {
+	specs, err := shardfmt.ParseIndexSpecs(properties[IndexesProperty])
+	if err == nil && len(specs) > 0 {
+		err = shardfmt.CheckIndexes(specs, s)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: property %s: %w", ErrInvalid, IndexesProperty, err)
+	}
+	return nil
+}
+
+// addDefaultIndexes checks the indexes that are asked for, and adds the table's; where both have one of a name, what was
+// asked for counts. A default whose column was dropped or renamed since is left out.
+func (t *Table) addDefaultIndexes(o *IngestOptions) error {
+	if err := shardfmt.CheckIndexes(o.Indexes, t.schema.Shard); err != nil {
+		return fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)
+	}
+	specs, err := t.Indexes()
+	if err != nil {
+		return err
+	}
+	o.Indexes = slices.Clone(o.Indexes)
+	for _, s := range specs {
+		if shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard) == nil {
+			o.addIndex(s)
+		}
+	}
+	return nil
+}
+
+// addIndex asks for an index unless one of its name is asked for.
+func (o *IngestOptions) addIndex(s shardfmt.IndexSpec) {
+	if !slices.ContainsFunc(o.Indexes, func(x shardfmt.IndexSpec) bool { return x.Name() == s.Name() }) {
+		o.Indexes = append(o.Indexes, s)
+	}
+}
+
+// indexes asks for those that the first stripe of the shard has, by the names that their columns have in the table now.
+func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
+	if len(shard.Stripes()) == 0 {
+		return nil
+	}
+	collection, err := shard.Root().StripeIndexes(ctx, 0)
+	if err != nil {
+		return err
+	}
+	ids, err := c.table.schema.MapShard(ctx, shard.Root())
+	if err != nil {
+		return err
+	}
+	for _, d := range collection.GetIndexDescriptors() {
+		if s, ok := c.table.indexNow(d, ids); ok {
+			c.options.addIndex(s)
+		}
+	}
+	return nil
+}
+
+// indexNow is an index of a shard by the names that its columns have in the table; ok is false if it can't be built for
+// the table. ids are the field ids of the shard's nodes.
+func (t *Table) indexNow(d *metapb.IndexDescriptor, ids []int) (s shardfmt.IndexSpec, ok bool) {
+	s, err := stripeindex.SpecOf(d)
+	if err != nil {
+		return s, false
+	}
+	s.Columns = nil
+	for _, f := range d.IndexedFields {
+		if len(f.SchemaIds) != 1 || int(f.SchemaIds[0]) >= len(ids) {
+			return s, false
+		}
+		id := ids[f.SchemaIds[0]]
+		path := ""
+		t.schema.Shard.Walk(func(at string, n *schema.Node) bool {
+			if id != 0 && t.schema.IDs[n.ID] == id {
+				path = strings.TrimSuffix(at, ".item")
+			}
+			return true
+		})
+		if path == "" {
+			return s, false
+		}
+		s.Columns = append(s.Columns, path)
+	}
+	return s, shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard) == nil
+}

@@ -1,0 +1,190 @@
+package compaction
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// indexedTable is a table whose rows are random words, under columns that are renamed, dropped and added.
+type indexedTable struct {
+	*catalog.Table
+	t    *testing.T
+	r    *rand.Rand
+	next int
+	// names of the columns that are filtered, in the table now: text, tag, number.
+	names [3]string
+}
+
+func newIndexedTable(t *testing.T) *indexedTable {
+	t.Helper()
+	g := newGround(t)
+	s, err := schema.Parse("id: Int64, msg: String, s: Struct<tag: String>, n: Int32, gone: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tbl, err := g.open(nil).Create(ctx, catalog.Name{Table: "indexed"}, catalog.CreateOptions{
+		Schema: s, CreateNamespace: true, Properties: map[string]string{catalog.IndexesProperty: "text:msg,gone:unicode-log text:s.tag:trivial hash:n hash:s.tag"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &indexedTable{Table: tbl, t: t, r: rand.New(rand.NewPCG(11, 13)), names: [3]string{"msg", "s.tag", "n"}}
+}
+
+func (x *indexedTable) check(err error) {
+	x.t.Helper()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// words are rare enough that an index leaves most rows out.
+func (x *indexedTable) words(n int) string {
+	var words []string
+	for range n {
+		words = append(words, fmt.Sprintf("w%d", x.r.IntN(3000)))
+	}
+	return strings.Join(words, [...]string{" ", "-", ", "}[x.r.IntN(3)])
+}
+
+// ingest adds rows in the table's schema of now.
+func (x *indexedTable) ingest(rows int) {
+	x.t.Helper()
+	var out []string
+	for range rows {
+		x.next++
+		row := map[string]any{"id": x.next, x.names[0]: x.words(8), "s": map[string]any{"tag": x.words(1)}, x.names[2]: x.r.IntN(2000)}
+		if x.r.IntN(10) == 0 {
+			row[x.names[0]], row["s"] = nil, nil
+		}
+		text, err := json.Marshal(row)
+		x.check(err)
+		out = append(out, string(text))
+	}
+	at := time.Date(2024, 1, 1, 0, x.next, 0, 0, time.UTC)
+	_, err := x.Ingest(ctx, &source{x.Schema(), "[" + strings.Join(out, ",") + "]"}, catalog.IngestOptions{CreationTime: at, StripeRows: rows/2 + 1})
+	x.check(err)
+}
+
+// where is a random filter.
+func (x *indexedTable) where() string {
+	leaf := func() string {
+		switch x.r.IntN(5) {
+		case 0:
+			return fmt.Sprintf("%s HASPREFIX 'w%d'", x.names[0], x.r.IntN(300))
+		case 1:
+			return fmt.Sprintf("%s = '%s'", x.names[1], x.words(1))
+		case 2:
+			return fmt.Sprintf("%s IN ('%s', '%s')", x.names[1], x.words(1), x.words(1))
+		case 3:
+			return fmt.Sprintf("%s IN (%d, %d)", x.names[2], x.r.IntN(2000), x.r.IntN(2000))
+		}
+		return fmt.Sprintf("%s HAS '%s'", x.names[0], x.words(1))
+	}
+	switch x.r.IntN(4) {
+	case 0:
+		return leaf() + " OR " + leaf()
+	case 1:
+		return leaf() + " AND NOT " + leaf()
+	}
+	return leaf()
+}
+
+// compare holds scans with indexes to scans without, and gives how many stripes indexes were asked for.
+func (x *indexedTable) compare(filters int) (indexed int) {
+	x.t.Helper()
+	for range filters {
+		where := x.where()
+		var found [2][]int64
+		for i, ignore := range []bool{false, true} {
+			e, err := filter.Parse(where)
+			x.check(err)
+			p, err := x.Plan(ctx, catalog.ScanOptions{Where: e, Select: []string{"id"}, IgnoreIndexes: ignore})
+			x.check(err)
+			var stats catalog.ScanStats
+			for b, err := range p.Run(ctx, &stats) {
+				x.check(err)
+				found[i] = append(found[i], b.Column(0).(*array.Int64).Int64Values()...)
+			}
+			slices.Sort(found[i])
+			if ignore && stats.StripesIndexed > 0 {
+				x.t.Fatalf("%s: indexes were to be ignored, and were asked", where)
+			}
+			indexed += stats.StripesIndexed
+		}
+		if !slices.Equal(found[0], found[1]) {
+			x.t.Fatalf("%s: with indexes %v, without %v", where, found[0], found[1])
+		}
+	}
+	return indexed
+}
+
+func (x *indexedTable) compact() *Report {
+	x.t.Helper()
+	report, err := Compact(ctx, x.Table, Policy{}, Options{})
+	x.check(err)
+	return report
+}
+
+// No merge, deletion or change of the schema makes an index lie, and none loses it: a scan that asks indexes gives the rows of
+// one that does not.
+func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
+	x := newIndexedTable(t)
+	used := func(what string, least int) {
+		t.Helper()
+		if n := x.compare(6); n < least {
+			t.Errorf("%s: indexes were asked for %d stripes only", what, n)
+		}
+	}
+	x.ingest(1300)
+	x.ingest(1000)
+	used("as written", 3)
+	if r := x.compact(); r.ShardsAfter != 1 || r.BytesMoved != 0 || r.Results[0].DroppedIndexes != 0 {
+		t.Fatalf("%+v", r.Results)
+	}
+	used("merged", 3)
+	where, err := filter.Parse("n < 700")
+	x.check(err)
+	_, err = x.Delete(ctx, where, catalog.DeleteOptions{})
+	x.check(err)
+	used("deleted from", 3)
+
+	x.check(x.RenameColumn(ctx, "msg", "text"))
+	x.check(x.DropColumn(ctx, "gone"))
+	x.check(x.SetProperties(ctx, map[string]string{catalog.IndexesProperty: "text:text:unicode-log hash:n"}, nil))
+	x.names[0] = "text"
+	x.ingest(600)
+	used("renamed and dropped", 3)
+	more, err := schema.Parse("later: String")
+	x.check(err)
+	x.check(x.AddColumns(ctx, more))
+	x.check(x.WidenColumn(ctx, "n", &schema.Node{Basic: schema.Int64, Signed: true}))
+	x.ingest(400)
+	x.compare(6)
+	x.compact()
+	x.compare(6)
+	_, err = Compact(ctx, x.Table, Policy{RebuildAll: true}, Options{})
+	x.check(err)
+	used("rebuilt", 3)
+	x.check(x.verified())
+}
+
+// verified reads the whole table, its indexes included.
+func (x *indexedTable) verified() error {
+	report, err := x.Verify(ctx, catalog.VerifyOptions{})
+	if err == nil && !report.OK {
+		err = fmt.Errorf("%+v", report)
+	}
+	return err
+}

@@ -1,0 +1,232 @@
+package stripeindex
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/internal/term"
+	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/textindex"
+)
+
+// The names of properties.
+const (
+	propertyBase    = "position_base"
+	propertyVersion = "shardcat.index"
+	propertyName    = "shardcat.name"
+	propertyTypes   = "shardcat.types"
+	propertyFields  = "shardcat.fields"
+	propertyKeys    = "shardcat.keys"
+
+	baseStripe = "stripe"
+	version    = 1
+)
+
+// Builder builds the indexes of one spec, stripe after stripe. It is a write.Index.
+type Builder struct {
+	spec    Spec
+	columns []column
+	rows    uint64 // of the stripe at hand
+	text    *textindex.Builder
+	hash    *hashindex.Builder
+	// prefixes are what stands before the value in the keys of each column.
+	prefixes []string
+}
+
+// NewBuilders makes a builder for each spec. The schema is numbered.
+func NewBuilders(specs []Spec, s *schema.Schema) ([]write.Index, error) {
+	if err := Check(specs); err != nil {
+		return nil, err
+	}
+	var out []write.Index
+	for _, spec := range specs {
+		b, err := newBuilder(spec, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func newBuilder(spec Spec, s *schema.Schema) (*Builder, error) {
+	columns, err := spec.columns(s)
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{spec: spec, columns: columns}
+	for _, c := range columns {
+		b.prefixes = append(b.prefixes, hashindex.Prefix(c.names()...))
+	}
+	b.begin()
+	return b, nil
+}
+
+// begin starts a stripe.
+func (b *Builder) begin() {
+	b.rows = 0
+	if b.spec.Kind == Hash {
+		b.hash = hashindex.NewBuilder(0)
+		return
+	}
+	fields := make([]textindex.Field, len(b.columns))
+	for i, c := range b.columns {
+		fields[i] = textindex.Field{ID: c.leaf().ID, Tokenizer: b.spec.Tokenizer}
+	}
+	collation := textindex.CaseInsensitive
+	if b.spec.Tokenizer == term.Trivial { // values are asked for as they are
+		collation = textindex.CasePreserving
+	}
+	b.text = textindex.NewBuilder(collation, fields)
+}
+
+// Kind implements write.Index.
+func (b *Builder) Kind() string { return kindNames[b.spec.Kind] }
+
+// Size implements write.Index.
+func (b *Builder) Size() int {
+	if b.hash != nil {
+		return b.hash.Size()
+	}
+	return b.text.Size()
+}
+
+// Add implements write.Index.
+func (b *Builder) Add(batch arrow.RecordBatch) error {
+	for i := range b.columns {
+		add := b.addText
+		if b.spec.Kind == Hash {
+			add = b.addHashes
+		}
+		if err := add(i, batch); err != nil {
+			return err
+		}
+	}
+	b.rows += uint64(batch.NumRows())
+	return nil
+}
+
+func (b *Builder) addText(i int, batch arrow.RecordBatch) error {
+	leaf, rows := b.columns[i].leaves(batch)
+	value, err := textOf(leaf)
+	if err != nil {
+		return err
+	}
+	for row := range int(batch.NumRows()) {
+		err := rows(row, func(k int) error {
+			if leaf.IsNull(k) {
+				return nil
+			}
+			return b.text.Add(i, b.rows+uint64(row), value(k))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Builder) addHashes(i int, batch arrow.RecordBatch) error {
+	leaf, rows := b.columns[i].leaves(batch)
+	value, err := keyBytes(leaf, b.columns[i].leaf().Basic)
+	if err != nil {
+		return err
+	}
+	var key []byte
+	for row := range int(batch.NumRows()) {
+		err := rows(row, func(k int) error {
+			key = key[:0]
+			if !leaf.IsNull(k) {
+				key = value(key, k)
+			}
+			b.hash.Add(hashindex.Hash(b.prefixes[i], key), b.rows+uint64(row))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish implements write.Index.
+func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix string) (*metapb.IndexDescriptor, []write.Object, error) {
+	defer b.begin()
+	var d *metapb.IndexDescriptor
+	var out []write.Object
+	var err error
+	if b.spec.Kind == Hash {
+		var objects []hashindex.Object
+		d, objects, err = b.hash.Write(ctx, st, root, prefix, hashindex.Type)
+		for _, o := range objects {
+			out = append(out, write.Object(o))
+		}
+	} else {
+		var objects []textindex.Object
+		d, objects, err = b.text.Write(ctx, st, root, prefix)
+		for _, o := range objects {
+			out = append(out, write.Object(o))
+		}
+	}
+	if err != nil || d == nil {
+		return nil, out, err
+	}
+	b.describe(d)
+	return d, out, nil
+}
+
+// describe adds what a scan must know to rely on the index.
+func (b *Builder) describe(d *metapb.IndexDescriptor) {
+	var types, fields, keys []*metapb.AnyValue
+	d.IndexedFields = nil
+	for i, c := range b.columns {
+		d.IndexedFields = append(d.IndexedFields, &metapb.IndexedField{SchemaIds: []uint32{c.leaf().ID}})
+		types = append(types, meta.Text(c.leaf().TypeName()))
+		fields = append(fields, meta.Uint(uint64(c.leaf().ID)))
+		keys = append(keys, meta.Text(b.prefixes[i]))
+	}
+	d.Properties = append(d.Properties,
+		meta.Pair(propertyBase, meta.Text(baseStripe)),
+		meta.Pair(propertyVersion, meta.Uint(version)),
+		meta.Pair(propertyName, meta.Text(b.spec.Name())),
+		meta.Pair(propertyTypes, meta.ListOf(types...)),
+		meta.Pair(propertyFields, meta.ListOf(fields...)))
+	if b.spec.Kind == Hash {
+		d.Properties = append(d.Properties, meta.Pair(propertyKeys, meta.ListOf(keys...)))
+	}
+}
+
+// Name is the name of an index of ours; ok is false for any other.
+func Name(d *metapb.IndexDescriptor) (name string, ok bool) {
+	if _, ours := meta.Uint64Of(meta.Bag(d.GetProperties()).Get(propertyVersion)); !ours {
+		return "", false
+	}
+	return meta.Bag(d.GetProperties()).Text(propertyName)
+}
+
+// SpecOf is what an index of ours was asked for by.
+func SpecOf(d *metapb.IndexDescriptor) (Spec, error) {
+	name, ok := Name(d)
+	if !ok {
+		return Spec{}, errors.New("an index of another writer")
+	}
+	s, err := ParseSpec(name)
+	if err == nil && s.Kind == Text {
+		z, _ := meta.TextOf(firstOf(meta.Bag(d.Properties).Get("tokenizers")))
+		s.Tokenizer, err = term.ParseTokenizer(z)
+	}
+	return s, err
+}
+
+func firstOf(v *metapb.AnyValue) *metapb.AnyValue {
+	if e := v.GetListValue().GetElements(); len(e) > 0 {
+		return e[0]
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package stripeindex
+
+import (
+	"context"
+	"errors"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/textindex"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// Reader asks the indexes of one stripe. Not for concurrent use.
+type Reader struct {
+	store  meta.Store
+	root   *meta.Root
+	policy urlresolve.Policy
+	usable []*usable
+	// Unindexed counts questions about terms that no index could answer.
+	Unindexed int
+}
+
+// usable is an index that may be relied on.
+type usable struct {
+	d *metapb.IndexDescriptor
+	// fields are the columns of the index, by their numbers in the schema of the shard.
+	fields []indexed
+	text   *textindex.Index
+	hash   *hashindex.Index
+}
+
+// indexed is a column of an index.
+type indexed struct {
+	node uint32 // in the schema of the shard
+	typ  string // when the index was built
+	// built is its number in the postings of a text index, prefix what its keys in a hash index start with.
+	built     uint32
+	prefix    string
+	tokenizer textindex.Tokenizer
+}
+
+// NewReader finds the indexes of a stripe that may be relied on. It costs a request only if the root does not hold the
+// descriptors.
+func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, p urlresolve.Policy) (*Reader, error) {
+	c, err := root.StripeIndexes(ctx, stripe)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{store: st, root: root, policy: p}
+	for _, d := range c.GetIndexDescriptors() {
+		if u := use(d); u != nil {
+			r.usable = append(r.usable, u)
+		}
+	}
+	return r, nil
+}
+
+// use is d if it may be relied on, else nil: an index of another writer, of a later version, or that does not say all
+// that it must.
+func use(d *metapb.IndexDescriptor) *usable {
+	bag := meta.Bag(d.Properties)
+	v, _ := meta.Uint64Of(bag.Get(propertyVersion))
+	base, _ := bag.Text(propertyBase)
+	if v != version || base != baseStripe {
+		return nil
+	}
+	types, fields := texts(bag.Get(propertyTypes)), bag.Get(propertyFields).GetListValue().GetElements()
+	tokenizers, keys := texts(bag.Get("tokenizers")), texts(bag.Get(propertyKeys))
+	n := len(d.IndexedFields)
+	if len(types) != n || len(fields) != n || d.IndexType == textindex.Type && len(tokenizers) != n || d.IndexType == hashindex.Type && len(keys) != n {
+		return nil
+	}
+	u := &usable{d: d}
+	for i, f := range d.IndexedFields {
+		built, ok := meta.Uint64Of(fields[i])
+		if !ok || len(f.SchemaIds) != 1 {
+			return nil
+		}
+		x := indexed{node: f.SchemaIds[0], typ: types[i], built: uint32(built)}
+		switch d.IndexType {
+		case textindex.Type:
+			var err error
+			if x.tokenizer, err = textindex.ParseTokenizer(tokenizers[i]); err != nil || tokenizers[i] == "" {
+				return nil
+			}
+		case hashindex.Type:
+			x.prefix = keys[i]
+		default:
+			return nil
+		}
+		u.fields = append(u.fields, x)
+	}
+	return u
+}
+
+func texts(v *metapb.AnyValue) (out []string) {
+	for _, e := range v.GetListValue().GetElements() {
+		s, _ := meta.TextOf(e)
+		out = append(out, s)
+	}
+	return out
+}
+
+// Any reports whether there is an index to ask.
+func (r *Reader) Any() bool { return len(r.usable) > 0 }
+
+// Rows answers a question of a filter with the rows of the stripe that may match, by ascending ranges; known is false
+// if no index can tell.
+func (r *Reader) Rows(ctx context.Context, q filter.Question) (rows []filter.Range, known bool, err error) {
+	for _, kind := range []string{hashindex.Type, textindex.Type} { // a hash is the shorter way
+		for _, u := range r.usable {
+			x := u.covers(q.Path[len(q.Path)-1])
+			if u.d.IndexType != kind || x == nil {
+				continue
+			}
+			rows, known, err = r.ask(ctx, u, x, q)
+			if errors.Is(err, corrupt.ErrUnsupported) {
+				continue // a scan reads what an index can't tell
+			}
+			if known || err != nil {
+				return rows, known, err
+			}
+		}
+	}
+	if q.Kind != filter.Equal {
+		r.Unindexed++
+	}
+	return nil, false, nil
+}
+
+// covers is the column of the index that a node is, as long as its type is that of then.
+func (u *usable) covers(n *schema.Node) *indexed {
+	for i, x := range u.fields {
+		if x.node == n.ID && x.typ == n.TypeName() {
+			return &u.fields[i]
+		}
+	}
+	return nil
+}
+
+func (r *Reader) ask(ctx context.Context, u *usable, x *indexed, q filter.Question) ([]filter.Range, bool, error) {
+	if u.d.IndexType == hashindex.Type {
+		return r.askHash(ctx, u, x, q)
+	}
+	plan := planTerms(x.tokenizer, q)
+	if plan == nil {
+		return nil, false, nil
+	}
+	if u.text == nil {
+		var err error
+		if u.text, err = textindex.Open(ctx, r.store, r.root.URL(), u.d, r.policy); err != nil {
+			return nil, false, err
+		}
+	}
+	var any []filter.Range
+	for _, all := range plan {
+		rows, err := u.allOf(ctx, x, all)
+		if err != nil {
+			return nil, false, err
+		}
+		any = filter.Union(any, rows)
+	}
+	return any, true, nil
+}
+
+// askHash answers which rows equal one of some values.
+func (r *Reader) askHash(ctx context.Context, u *usable, x *indexed, q filter.Question) (any []filter.Range, known bool, err error) {
+	if q.Kind != filter.Equal {
+		return nil, false, nil
+	}
+	if u.hash == nil {
+		if u.hash, err = hashindex.Open(r.store, r.root.URL(), u.d, r.policy); err != nil {
+			return nil, false, err
+		}
+	}
+	n := q.Path[len(q.Path)-1]
+	for _, v := range q.Values {
+		found, err := u.hash.Lookup(ctx, hashindex.Hash(x.prefix, keyOf(n, v)))
+		if err != nil {
+			return nil, false, err
+		}
+		rows := make([]filter.Range, len(found))
+		for i, p := range found {
+			rows[i] = filter.Range{Start: p, End: p + 1}
+		}
+		any = filter.Union(any, rows)
+	}
+	return any, true, nil
+}
+
+// keyOf is the bytes of a value of a node in its keys.
+func keyOf(n *schema.Node, v filter.Value) []byte {
+	switch {
+	case n.Basic == schema.Boolean:
+		return hashindex.AppendBool(nil, v.Bool)
+	case n.Basic.IsInteger() && !n.Signed:
+		return hashindex.AppendInteger(nil, n.Basic, v.Uint)
+	case n.Basic.IsInteger(), n.Basic == schema.DateTime:
+		return hashindex.AppendInteger(nil, n.Basic, uint64(v.Int))
+	}
+	return v.Bytes
+}
+
+// allOf are the rows that hold all of some terms.
+func (u *usable) allOf(ctx context.Context, x *indexed, terms []asked) (rows []filter.Range, err error) {
+	for i, t := range terms {
+		var entries []textindex.Entry
+		switch {
+		case t.prefix:
+			entries, err = u.text.PrefixSpellings(ctx, t.text)
+		case t.exact:
+			entries, err = u.text.Lookup(ctx, t.text)
+		default:
+			entries, err = u.text.Spellings(ctx, t.text)
+		}
+		if err != nil {
+			return nil, err
+		}
+		found := rowsOf(entries, x.built)
+		if i > 0 {
+			found = filter.Intersect(rows, found)
+		}
+		if rows = found; len(rows) == 0 {
+			return nil, nil
+		}
+	}
+	return rows, nil
+}
+
+// rowsOf are the records of the postings of a field.
+func rowsOf(entries []textindex.Entry, field uint32) []filter.Range {
+	var lists [][]filter.Range
+	for _, e := range entries {
+		for i := range e.Postings {
+			if p := &e.Postings[i]; p.Field == field {
+				var rows []filter.Range
+				for _, r := range p.Ranges() {
+					rows = append(rows, filter.Range(r))
+				}
+				lists = append(lists, rows)
+			}
+		}
+	}
+	return filter.Union(lists...)
+}

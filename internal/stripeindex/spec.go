@@ -1,0 +1,168 @@
+package stripeindex
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shardcat/shardcat/internal/term"
+	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Kind is a kind of index.
+type Kind uint8
+
+// The kinds.
+const (
+	// Text answers HAS, HASPREFIX, = and IN on strings.
+	Text Kind = iota
+	// Hash answers = and IN.
+	Hash
+)
+
+var kindNames = [...]string{Text: "text", Hash: "hash"}
+
+// Spec asks for an index.
+type Spec struct {
+	Kind Kind
+	// Columns are the dotted paths of the indexed fields. Several share one index.
+	Columns []string
+	// Tokenizer of a text index.
+	Tokenizer term.Tokenizer
+}
+
+// ParseSpec reads text:COL[:TOKENIZER] or hash:COL; several columns are separated by commas.
+func ParseSpec(s string) (Spec, error) {
+	kind, rest, ok := strings.Cut(s, ":")
+	k := slices.Index(kindNames[:], kind)
+	if !ok || k < 0 || rest == "" {
+		return Spec{}, fmt.Errorf("index %q: text:COL[:TOKENIZER] or hash:COL was expected", s)
+	}
+	out := Spec{Kind: Kind(k)}
+	if i := strings.LastIndexByte(rest, ':'); i > 0 && out.Kind == Text {
+		z, err := term.ParseTokenizer(rest[i+1:])
+		if err != nil {
+			return Spec{}, fmt.Errorf("index %q: %w", s, err)
+		}
+		out.Tokenizer, rest = z, rest[:i]
+	}
+	out.Columns = strings.Split(rest, ",")
+	return out, nil
+}
+
+// String is the form that ParseSpec reads.
+func (s Spec) String() string {
+	if s.Kind == Text && s.Tokenizer != term.Word {
+		return s.Name() + ":" + s.Tokenizer.String()
+	}
+	return s.Name()
+}
+
+// Name is what the index is called: its kind and columns.
+func (s Spec) Name() string { return kindNames[s.Kind] + ":" + strings.Join(s.Columns, ",") }
+
+// ParseSpecs reads specs separated by spaces, as a table property holds them.
+func ParseSpecs(text string) (out []Spec, err error) {
+	for _, word := range strings.Fields(text) {
+		s, err := ParseSpec(word)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, Check(out)
+}
+
+// Check refuses specs of one name.
+func Check(specs []Spec) error {
+	for i, s := range specs {
+		for _, other := range specs[:i] {
+			if s.Name() == other.Name() {
+				return fmt.Errorf("index %s is asked for twice", s.Name())
+			}
+		}
+	}
+	return nil
+}
+
+// FormatSpecs is the text that ParseSpecs reads.
+func FormatSpecs(specs []Spec) string {
+	words := make([]string, len(specs))
+	for i, s := range specs {
+		words[i] = s.String()
+	}
+	return strings.Join(words, " ")
+}
+
+// column is an indexed field.
+type column struct {
+	// path leads from the top-level field, whose place in a batch is top, to the leaf.
+	top  int
+	path []*schema.Node
+}
+
+func (c *column) leaf() *schema.Node { return c.path[len(c.path)-1] }
+
+// names are the stored names on the path.
+func (c *column) names() []string {
+	out := make([]string, len(c.path))
+	for i, n := range c.path {
+		out[i] = n.Name
+		if i > 0 && c.path[i-1].Basic == schema.List {
+			out[i] = "item"
+		}
+	}
+	return out
+}
+
+// columns finds the fields of a spec, in ascending order of their numbers.
+func (s *Spec) columns(in *schema.Schema) (out []column, err error) {
+	for _, path := range s.Columns {
+		c, err := s.column(in, path)
+		if err != nil {
+			return nil, fmt.Errorf("index %s: %w", s.Name(), err)
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b column) int { return int(a.leaf().ID) - int(b.leaf().ID) })
+	for i := range out[1:] {
+		if out[i].leaf() == out[i+1].leaf() {
+			return nil, fmt.Errorf("index %s: column %s is named twice", s.Name(), strings.Join(out[i].names(), "."))
+		}
+	}
+	return out, nil
+}
+
+func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
+	n, err := in.Lookup(path)
+	if err != nil {
+		return c, err
+	}
+	for n.Basic == schema.List && len(n.Children) == 1 { // its items
+		n = n.Children[0]
+	}
+	switch {
+	case s.Kind == Text && n.Basic != schema.String:
+		return c, fmt.Errorf("%s is %s; a text index is for String", path, n.TypeName())
+	case s.Kind == Hash && !hashindex.Hashable(n):
+		return c, fmt.Errorf("%s is %s, of which equal values have different bytes or none; a hash index is for the other types", path, n.TypeName())
+	}
+	byID := map[uint32]*schema.Node{}
+	in.Walk(func(_ string, n *schema.Node) bool {
+		byID[n.ID] = n
+		return true
+	})
+	for at := n; ; at = byID[at.Parent] {
+		if at != n && at.Basic != schema.Struct && at.Basic != schema.List {
+			return c, fmt.Errorf("%s lies in a %s; an index reaches through structs and lists", path, at.TypeName())
+		}
+		c.path = append(c.path, at)
+		if at.Parent == schema.NoParent {
+			break
+		}
+	}
+	slices.Reverse(c.path)
+	c.top = slices.Index(in.Fields, c.path[0])
+	return c, nil
+}

@@ -1,0 +1,113 @@
+package stripeindex
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// each calls do with the leaf values of row after row: their array, and where in it they lie.
+type each func(row int, do func(i int) error) error
+
+// leaves opens a column of a batch.
+func (c *column) leaves(b arrow.RecordBatch) (arrow.Array, each) {
+	a := b.Column(c.top)
+	walk := func(row int, do func(i int) error) error { return do(row) }
+	for k, n := range c.path[1:] {
+		switch parent := a.(type) {
+		case *array.Struct:
+			outer := walk
+			walk = func(row int, do func(i int) error) error {
+				return outer(row, func(i int) error {
+					if parent.IsNull(i) {
+						return nil
+					}
+					return do(i)
+				})
+			}
+			a = parent.Field(childIndex(c.path[k], n))
+		case *array.LargeList:
+			outer := walk
+			walk = func(row int, do func(i int) error) error {
+				return outer(row, func(i int) error {
+					if parent.IsNull(i) {
+						return nil
+					}
+					from, to := parent.ValueOffsets(i)
+					for ; from < to; from++ {
+						if err := do(int(from)); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			a = parent.ListValues()
+		}
+	}
+	if e, ok := a.(array.ExtensionArray); ok {
+		a = e.Storage()
+	}
+	return a, walk
+}
+
+func childIndex(parent, child *schema.Node) int {
+	for i, c := range parent.Children {
+		if c == child {
+			return i
+		}
+	}
+	return 0
+}
+
+// textOf gives the bytes of the strings of an array.
+func textOf(a arrow.Array) (func(i int) []byte, error) {
+	s, ok := a.(*array.LargeString)
+	if !ok {
+		return nil, fmt.Errorf("a text index of %v", a.DataType())
+	}
+	offsets, data := s.ValueOffsets(), s.Data().Buffers()[2]
+	if data == nil {
+		return func(int) []byte { return nil }, nil
+	}
+	bytes := data.Bytes()
+	return func(i int) []byte { return bytes[offsets[i]:offsets[i+1]] }, nil
+}
+
+// keyBytes gives the bytes of values in the keys of a hash index, appended to a buffer.
+func keyBytes(a arrow.Array, basic schema.Basic) (func(dst []byte, i int) []byte, error) {
+	integer := func(v func(i int) uint64) (func(dst []byte, i int) []byte, error) {
+		return func(dst []byte, i int) []byte { return hashindex.AppendInteger(dst, basic, v(i)) }, nil
+	}
+	switch a := a.(type) {
+	case *array.Boolean:
+		return func(dst []byte, i int) []byte { return hashindex.AppendBool(dst, a.Value(i)) }, nil
+	case *array.Int8:
+		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Int16:
+		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Int32:
+		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Int64:
+		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint8:
+		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint16:
+		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint32:
+		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint64:
+		return integer(func(i int) uint64 { return a.Value(i) })
+	case *array.LargeString:
+		return func(dst []byte, i int) []byte { return append(dst, a.Value(i)...) }, nil
+	case *array.LargeBinary:
+		return func(dst []byte, i int) []byte { return append(dst, a.Value(i)...) }, nil
+	case *array.FixedSizeBinary:
+		return func(dst []byte, i int) []byte { return append(dst, a.Value(i)...) }, nil
+	}
+	return nil, fmt.Errorf("a hash index of %v", a.DataType())
+}

@@ -1,0 +1,269 @@
+package shardfmt
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+const indexedSchema = "id: Int64, msg: String, s: Struct<tag: String, n: Int32>, u: UInt16, ok: Boolean, tags: List<String>"
+
+// indexedSpecs are indexes over all of it.
+func indexedSpecs(t testing.TB) (out []IndexSpec) {
+	for _, text := range []string{"text:msg:unicode-log", "text:s.tag:trivial", "hash:s.tag,s.n", "hash:u", "hash:ok", "text:tags", "hash:tags"} {
+		s, err := ParseIndexSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// oddLetters have cases, signs and marks that fold, map and separate in all the ways there are.
+var oddLetters = []rune("aAbkK\u212AsSſßẞåÅ\u212B1½ि東-. ")
+
+func oddText(r *rand.Rand, most int) string {
+	var b strings.Builder
+	for range r.IntN(most) {
+		b.WriteRune(oddLetters[min(r.IntN(len(oddLetters)), r.IntN(len(oddLetters)))])
+	}
+	if r.IntN(30) == 0 {
+		b.WriteString(strings.Repeat("k", 100+r.IntN(60)))
+	}
+	if r.IntN(10) == 0 {
+		fmt.Fprintf(&b, " 10.0.%d.%d", r.IntN(2), r.IntN(2))
+	}
+	return b.String()
+}
+
+// writeIndexed writes a shard of random records, numbered from first on.
+func writeIndexed(t testing.TB, client *blobio.Client, url string, r *rand.Rand, first, rows int, specs []IndexSpec) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := schema.Parse(indexedSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(ctx, client, url, s, WriterOptions{StripeRows: 700, Indexes: specs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	for i := range rows {
+		null := func() bool { return r.IntN(9) == 0 }
+		b.Field(0).(*array.Int64Builder).Append(int64(first + i))
+		appendText(b.Field(1), oddText(r, 12), null())
+		st := b.Field(2).(*array.StructBuilder)
+		st.Append(!null())
+		appendText(st.FieldBuilder(0), oddText(r, 4), null())
+		st.FieldBuilder(1).(*array.Int32Builder).Append(int32(r.IntN(40) - 20))
+		b.Field(3).(*array.Uint16Builder).Append(uint16(r.IntN(500)))
+		b.Field(4).(*array.BooleanBuilder).Append(r.IntN(300) == 0)
+		tags := b.Field(5).(*array.LargeListBuilder)
+		tags.Append(!null())
+		for range r.IntN(3) {
+			appendText(tags.ValueBuilder(), oddText(r, 4), null())
+		}
+	}
+	batch := b.NewRecordBatch()
+	defer batch.Release()
+	if err := w.Write(ctx, batch); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendText(b array.Builder, s string, null bool) {
+	if null {
+		b.AppendNull()
+	} else {
+		b.(*array.LargeStringBuilder).Append(s)
+	}
+}
+
+// oddFilter is an expression of random tests.
+func oddFilter(r *rand.Rand, depth int) string {
+	quote := func(s string) string { return "'" + s + "'" }
+	if depth > 0 {
+		switch r.IntN(4) {
+		case 0:
+			return "(" + oddFilter(r, depth-1) + " AND " + oddFilter(r, depth-1) + ")"
+		case 1:
+			return "(" + oddFilter(r, depth-1) + " OR " + oddFilter(r, depth-1) + ")"
+		case 2:
+			return "NOT (" + oddFilter(r, depth-1) + ")"
+		}
+	}
+	text := func() string {
+		if s := oddText(r, 5); s != "" {
+			return quote(s)
+		}
+		return quote("k")
+	}
+	switch r.IntN(10) {
+	case 0, 1, 2:
+		return "msg HAS " + text()
+	case 3:
+		return "msg HAS_CS " + text()
+	case 4:
+		return "msg HASPREFIX " + text()
+	case 5:
+		return "msg = " + text()
+	case 6:
+		return "s.tag IN (" + text() + ", " + text() + ")"
+	case 7:
+		return fmt.Sprintf("s.n = %d", r.IntN(50)-25)
+	case 8:
+		return fmt.Sprintf("u IN (%d, %d, 70000)", r.IntN(500), r.IntN(500))
+	}
+	return "ok = true"
+}
+
+// matching are the ids of the records that a filter selects.
+func matching(t testing.TB, client *blobio.Client, url, where string, o ScanOptions) (ids []int64) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := Open(ctx, client, url, OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := s.Schema(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := filter.Parse(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Filter, err = filter.Bind(e, types); err != nil {
+		t.Fatal(err)
+	}
+	o.Columns = []string{"id"}
+	for b, err := range s.Scan(ctx, o) {
+		if err != nil {
+			t.Fatal(where, err)
+		}
+		ids = append(ids, b.Column(0).(*array.Int64).Int64Values()...)
+	}
+	return ids
+}
+
+// deleteSome marks every seventh record of the first stripes deleted.
+func deleteSome(t *testing.T, client *blobio.Client, in, out string) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := Open(ctx, client, in, OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := merge.Deletion{Stripes: map[int][]byte{}, Object: out + ".marker.amudai.stripe"}
+	for i, st := range s.Stripes()[:2] {
+		bitmap := make([]byte, (st.Records+7)/8)
+		for k := range int(st.Records) {
+			if k%7 == i {
+				bitmap[k/8] |= 1 << (k % 8)
+			}
+		}
+		d.Stripes[i] = bitmap
+	}
+	if _, err := merge.DeleteRecords(ctx, client, out, merge.Input{URL: in}, d, merge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// candidatesHold checks that the rows which indexes leave, before they are widened to blocks, hold those that match. The
+// records of a shard are numbered by id.
+func candidatesHold(t *testing.T, client *blobio.Client, url, where string, ids []int64) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := Open(ctx, client, url, OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := s.Schema(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := filter.Parse(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, err := filter.Bind(e, types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := s.candidates(bound)
+	for i, st := range s.Stripes() {
+		if ask == nil {
+			return
+		}
+		n, err := ask(ctx, client, i)
+		if err != nil {
+			t.Fatal(where, err)
+		}
+		for _, id := range ids {
+			row := uint64(id) - st.Position
+			if n.Known && uint64(id) >= st.Position && row < st.Records && !slices.ContainsFunc(n.Rows, func(r filter.Range) bool { return r.Start <= row && row < r.End }) {
+				t.Fatalf("%s: %s: record %d matches, and the indexes of stripe %d rule it out", url, where, id, i)
+			}
+		}
+	}
+}
+
+// A scan that asks indexes finds what a scan finds that reads all rows: over shards as written, merged, and with deleted
+// records.
+func TestIndexesLoseNoRow(t *testing.T) {
+	ctx := context.Background()
+	client := blobio.NewClient()
+	defer client.Close()
+	r := rand.New(rand.NewPCG(7, 7))
+	if _, err := client.Mount(ctx, "mem://indexed/"); err != nil {
+		t.Fatal(err)
+	}
+	one, two, merged, deleted := "mem://indexed/1.amudai.shard", "mem://indexed/2.amudai.shard", "mem://indexed/m.amudai.shard", "mem://indexed/d.amudai.shard"
+	writeIndexed(t, client, one, r, 0, 1500, indexedSpecs(t))
+	writeIndexed(t, client, two, r, 1500, 900, indexedSpecs(t)[:2])
+	out, err := merge.Concat(ctx, client, merged, []merge.Input{{URL: one}, {URL: two}}, merge.Options{})
+	if err != nil || out.DroppedIndexes != 0 {
+		t.Fatal(out, err)
+	}
+	deleteSome(t, client, merged, deleted)
+	for _, url := range []string{one, merged, deleted} {
+		report, err := verify.Shard(ctx, client, url, verify.Options{})
+		if err != nil || !report.OK {
+			t.Fatalf("%s: %v %v", url, report, err)
+		}
+		used := 0
+		for range 80 {
+			where := oddFilter(r, 2)
+			var stats ScanStats
+			got := matching(t, client, url, where, ScanOptions{Stats: &stats})
+			want := matching(t, client, url, where, ScanOptions{IgnoreIndexes: true})
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: %s: %d rows, %d without indexes", url, where, len(got), len(want))
+			}
+			used += stats.StripesIndexed
+			candidatesHold(t, client, url, where, want)
+		}
+		if used < 30 {
+			t.Errorf("%s: indexes were asked for %d stripes only", url, used)
+		}
+	}
+}
