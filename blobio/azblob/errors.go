@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storeerr"
 )
 
 // classes of Azure's error codes, where the status of the answer does not already say it.
@@ -53,18 +53,18 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	}
 	var response *azcore.ResponseError
 	if !errors.As(err, &response) {
-		return answer.Redact(err), answer.Network(ctx, err)
+		return storeerr.Redact(err), storeerr.OfNetwork(ctx, err)
 	}
-	said := &answer.Answer{Status: response.StatusCode, Code: response.ErrorCode}
+	said := &storeerr.Error{Status: response.StatusCode, Code: response.ErrorCode}
 	if raw := response.RawResponse; raw != nil {
 		said.RequestID = raw.Header.Get("X-Ms-Request-Id")
-		said.RetryAfter = answer.RetryAfter(raw.Header)
+		said.RetryAfter = storeerr.RetryAfter(raw.Header)
 		said.Message = message(raw.Body)
 	}
 	if class := classes[bloberror.Code(said.Code)]; class != nil {
 		return said, class
 	}
-	return said, answer.Class(said.Status)
+	return said, storeerr.OfStatus(said.Status)
 }
 
 // message is the first line of Azure's explanation. The rest repeats the request, with what was signed.
@@ -81,7 +81,7 @@ func message(body io.Reader) string {
 type tokenError struct{ err error }
 
 func (e *tokenError) Error() string {
-	first, _, _ := strings.Cut(answer.Redact(e.err).Error(), "\n")
+	first, _, _ := strings.Cut(storeerr.Redact(e.err).Error(), "\n")
 	return "no usable Azure credential in the environment, the instance's identity or az login " +
 		"(or ?credential=anonymous for a public container): " + first
 }
@@ -90,7 +90,7 @@ func (e *tokenError) Error() string {
 func (e *tokenError) class() error {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(e.err, &failed) && failed.RawResponse != nil {
-		return answer.TokenClass(failed.RawResponse.StatusCode)
+		return storeerr.OfTokenStatus(failed.RawResponse.StatusCode)
 	}
 	return blobio.ErrDenied
 }

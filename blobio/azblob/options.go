@@ -1,15 +1,14 @@
 package azblob
 
 import (
+	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -19,6 +18,7 @@ import (
 	gocloud "gocloud.dev/blob/azureblob"
 
 	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/internal/urlparam"
 )
 
 // Options are what the parameters of a container's URL say. What is left empty comes from the environment:
@@ -52,61 +52,33 @@ type Options struct {
 	ListPage int
 }
 
-// secretParams must never stand in a URL, which is stored, logged and shown to others. The short ones are
-// the parts of a shared access signature.
-var secretParams = []string{"key", "account_key", "sas", "sas_token", "connection_string", "sig", "sv", "se",
-	"sp", "sr", "spr", "srt", "ss", "st", "skoid", "client_secret", "password", "token"}
-
-// ParseOptions reads the parameters of a container's URL. A parameter that is unknown, given twice or a
-// secret is an error; the value of a secret is not repeated in it.
-func ParseOptions(q url.Values) (Options, error) {
-	var o Options
-	for name, values := range q {
-		if slices.Contains(secretParams, strings.ToLower(name)) {
-			return Options{}, fmt.Errorf("parameter %q: keys and signatures belong into the environment, not into a URL", name)
-		}
-		if len(values) != 1 {
-			return Options{}, fmt.Errorf("parameter %q is given %d times", name, len(values))
-		}
-		var err error
-		switch v := values[0]; name {
-		case "storage_account": // read by ParseURL
-		case "endpoint":
-			o.Endpoint = v
-		case "protocol":
-			o.Service.Protocol = v
-		case "domain":
-			o.Service.StorageDomain = v
-		case "cdn":
-			o.Service.IsCDN, err = strconv.ParseBool(v)
-		case "localemu":
-			o.Service.IsLocalEmulator, err = strconv.ParseBool(v)
-		case "credential":
-			o.Identity = v
-		case "anonymous":
-			err = o.setAnonymous(v)
-		case "client_id":
-			o.ClientID = v
-		case "access_tier", "storage_class":
-			err = o.setTier(v)
-		case "encryption_scope":
-			o.EncryptionScope = v
-		case "part_size":
-			err = setNumber(&o.PartSize, v, 1<<30)
-		case "list_page":
-			err = setNumber(&o.ListPage, v, 5000)
-		default:
-			return Options{}, fmt.Errorf("parameter %q is not known to Azure URLs", name)
-		}
-		if err != nil {
-			return Options{}, fmt.Errorf("parameter %s: %w", name, err)
-		}
-	}
-	o.Service.IsLocalEmulator = o.Service.IsLocalEmulator || isLocal(o.Service.StorageDomain)
-	return o, o.Validate()
+// params are those of a container's URL. The short names of secrets are the parts of a shared access signature.
+var params = urlparam.Set[Options]{
+	Kind: "Azure",
+	Secrets: []string{"key", "account_key", "sas", "sas_token", "connection_string", "sig", "sv", "se",
+		"sp", "sr", "spr", "srt", "ss", "st", "skoid", "client_secret", "password", "token"},
+	Params: map[string]urlparam.Param[Options]{
+		"storage_account":  func(*Options, string) error { return nil }, // read by ParseURL
+		"endpoint":         urlparam.Text(func(o *Options) *string { return &o.Endpoint }),
+		"protocol":         urlparam.Text(func(o *Options) *string { return &o.Service.Protocol }),
+		"domain":           urlparam.Text(func(o *Options) *string { return &o.Service.StorageDomain }),
+		"cdn":              urlparam.Bool(func(o *Options) *bool { return &o.Service.IsCDN }),
+		"localemu":         urlparam.Bool(func(o *Options) *bool { return &o.Service.IsLocalEmulator }),
+		"credential":       urlparam.OneOf(func(o *Options) *string { return &o.Identity }, identities),
+		"anonymous":        setAnonymous,
+		"client_id":        urlparam.Text(func(o *Options) *string { return &o.ClientID }),
+		"access_tier":      urlparam.OneOf(func(o *Options) *blob.AccessTier { return &o.Tier }, blob.PossibleAccessTierValues()),
+		"storage_class":    urlparam.OneOf(func(o *Options) *blob.AccessTier { return &o.Tier }, blob.PossibleAccessTierValues()),
+		"encryption_scope": urlparam.Text(func(o *Options) *string { return &o.EncryptionScope }),
+		"part_size":        urlparam.Int(func(o *Options) *int { return &o.PartSize }, 1, 1<<30),
+		"list_page":        urlparam.Int(func(o *Options) *int { return &o.ListPage }, 1, 5000),
+	},
 }
 
-func (o *Options) setAnonymous(v string) error {
+// identities are the values of ?credential=.
+var identities = []string{"default", "managed_identity", "cli", "workload_identity", "environment", "key", "sas", "anonymous"}
+
+func setAnonymous(o *Options, v string) error {
 	yes, err := strconv.ParseBool(v)
 	if yes {
 		o.Identity = "anonymous"
@@ -114,61 +86,30 @@ func (o *Options) setAnonymous(v string) error {
 	return err
 }
 
-func (o *Options) setTier(v string) error {
-	for _, tier := range blob.PossibleAccessTierValues() {
-		if strings.EqualFold(v, string(tier)) {
-			o.Tier = tier
-			return nil
-		}
+// ParseOptions reads the parameters of a container's URL. A parameter that is unknown, given twice or a
+// secret is an error; the value of a secret is not repeated in it.
+func ParseOptions(q url.Values) (Options, error) {
+	o, err := params.Parse(q)
+	if err != nil {
+		return Options{}, err
 	}
-	return fmt.Errorf("is no access tier of Azure")
+	o.Service.IsLocalEmulator = o.Service.IsLocalEmulator || urlparam.IsLocal(o.Service.StorageDomain)
+	return o, o.Validate()
 }
-
-func setNumber(field *int, v string, most int) (err error) {
-	*field, err = strconv.Atoi(v)
-	if err == nil && (*field < 1 || *field > most) {
-		err = fmt.Errorf("outside 1 to %d", most)
-	}
-	return err
-}
-
-// identities are the values of ?credential=.
-var identities = []string{"", "default", "managed_identity", "cli", "workload_identity", "environment", "key",
-	"sas", "anonymous"}
 
 // Validate finds what cannot hold.
 func (o Options) Validate() error {
-	if !slices.Contains(identities, o.Identity) {
-		return fmt.Errorf("parameter credential is none of %s", strings.Join(identities[1:], ", "))
-	}
 	switch s := o.Service; {
+	case o.Identity != "" && !slices.Contains(identities, o.Identity):
+		return fmt.Errorf("parameter credential is none of %v", identities)
 	case s.Protocol != "" && s.Protocol != "http" && s.Protocol != "https":
-		return fmt.Errorf("parameter protocol is neither http nor https")
+		return errors.New("parameter protocol is neither http nor https")
 	case strings.ContainsAny(s.StorageDomain, "/?#@"):
-		return fmt.Errorf("parameter domain is no name of a host")
+		return errors.New("parameter domain is no name of a host")
 	case (s.IsCDN || s.IsLocalEmulator) && s.StorageDomain == "":
-		return fmt.Errorf("parameters cdn and localemu need parameter domain")
+		return errors.New("parameters cdn and localemu need parameter domain")
 	}
-	if o.Endpoint == "" {
-		return nil
-	}
-	u, err := url.Parse(o.Endpoint)
-	switch {
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return fmt.Errorf("parameter endpoint must be http://HOST or https://HOST")
-	case u.User != nil || u.RawQuery != "":
-		return fmt.Errorf("parameter endpoint must not hold credentials or a query")
-	}
-	return nil
-}
-
-// isLocal says whether a host is an address or localhost, where an account can be no subdomain.
-func isLocal(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	return host == "localhost" || net.ParseIP(host) != nil
+	return urlparam.CheckEndpoint(o.Endpoint)
 }
 
 // settings are what the environment says of an account.
@@ -217,7 +158,7 @@ func (o Options) containerURL(p Place, env settings) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("endpoint is no URL")
 	}
-	if isLocal(u.Host) && strings.Trim(u.Path, "/") == "" {
+	if urlparam.IsLocal(u.Host) && strings.Trim(u.Path, "/") == "" {
 		u = u.JoinPath(p.Account)
 	}
 	return u.JoinPath(p.Container).String(), nil
@@ -294,12 +235,9 @@ func (o Options) token() (azcore.TokenCredential, error) {
 
 // clientOptions make one attempt per request: attempts are counted and paced above the driver.
 func clientOptions(client func(http.RoundTripper) *http.Client) azcore.ClientOptions {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 256, 128
-	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	return azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
-		Transport: client(transport),
+		Transport: client(storehttp.Pooled(http.DefaultTransport.(*http.Transport).Clone())),
 		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat"},
 
 		PerCallPolicies: []policy.Policy{bodyChecksum{}},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shardcat/shardcat/internal/urlparam"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -66,7 +67,7 @@ func ParseURL(u *url.URL) (Place, string, error) {
 // domainOf is the domain that the parameters name, where accounts lie below it.
 func domainOf(q url.Values) string {
 	domain := strings.TrimPrefix(strings.ToLower(q.Get("domain")), "blob.")
-	if domain == "" || isLocal(domain) || q.Has("cdn") || q.Has("localemu") {
+	if domain == "" || urlparam.IsLocal(domain) || q.Has("cdn") || q.Has("localemu") {
 		return DefaultDomain
 	}
 	return domain

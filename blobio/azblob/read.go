@@ -10,7 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/rangeread"
 )
 
 // Hooks reach what gocloud hides of a container that you opened by gocloud.dev/blob/azureblob. Creates and
@@ -46,7 +46,7 @@ func got(r *gocloud.Reader) (g cloudblob.Got, err error) {
 		return g, errHook
 	}
 	g.ETag = quoted(out.ETag)
-	g.At, g.Size, err = answer.Extent(deref(out.ContentRange), deref(out.ContentLength))
+	g.At, g.Size, err = rangeread.ParseContentRange(deref(out.ContentRange), deref(out.ContentLength))
 	return g, err
 }
 

@@ -20,7 +20,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/rangeread"
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
@@ -106,7 +106,7 @@ type Options struct {
 
 // Bucket is a gocloud bucket as blobio sees it.
 type Bucket struct {
-	reads  answer.Reader
+	reads  rangeread.Reader
 	bucket *blob.Bucket
 	root   string
 	opts   Options
@@ -125,7 +125,7 @@ func FromBucket(rootURL string, bucket *blob.Bucket, opts Options) *Bucket {
 	if b.opts.ListPage == 0 {
 		b.opts.ListPage = 1000
 	}
-	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail, NoSuffix: !opts.Suffix && opts.Tail == nil,
+	b.reads = rangeread.Reader{Get: b.get, Head: b.head, Fail: b.fail, NoSuffix: !opts.Suffix && opts.Tail == nil,
 		NoConditions: !opts.hooked()}
 	return b
 }

@@ -9,7 +9,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storeerr"
 	"github.com/shardcat/shardcat/internal/storehttp"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -34,7 +34,7 @@ func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 		return err
 	}
 	url := b.root + urlresolve.EscapeKey(key)
-	if class := answer.Own(err); class != nil {
+	if class := storeerr.Own(err); class != nil {
 		return blobio.NewError(op, url, class, err)
 	}
 	switch {
@@ -63,11 +63,11 @@ var codes = map[gcerrors.ErrorCode]error{
 
 // explain goes by gocloud's codes, and by the network's errors below them.
 func explain(ctx context.Context, err error) (cause, class error) {
-	if class := answer.Network(ctx, err); class == blobio.ErrTransient {
-		return answer.Redact(err), class
+	if class := storeerr.OfNetwork(ctx, err); class == blobio.ErrTransient {
+		return storeerr.Redact(err), class
 	}
 	if class := codes[gcerrors.Code(err)]; class != nil {
-		return answer.Redact(err), class
+		return storeerr.Redact(err), class
 	}
-	return answer.Redact(err), blobio.ErrUnknown
+	return storeerr.Redact(err), blobio.ErrUnknown
 }

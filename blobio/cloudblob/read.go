@@ -8,7 +8,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/rangeread"
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
@@ -33,9 +33,9 @@ func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) 
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
+func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts blobio.ReadOptions) (rangeread.Download, error) {
 	if err := b.ready(ctx); err != nil {
-		return answer.Download{}, err
+		return rangeread.Download{}, err
 	}
 	if !b.opts.hooked() {
 		return b.getPortable(ctx, key, span, opts)
@@ -43,20 +43,20 @@ func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blo
 	read := Read{Off: span.Off, N: span.N, Key: key, IfMatch: opts.IfMatch}
 	if span.Off < 0 && b.opts.Tail != nil {
 		body, got, err := b.opts.Tail(storehttp.Once(ctx), read)
-		return answer.Download{Body: body, Info: blobio.Info{Key: key, Size: got.Size, ETag: got.ETag}, At: got.At}, err
+		return rangeread.Download{Body: body, Info: blobio.Info{Key: key, Size: got.Size, ETag: got.ETag}, At: got.At}, err
 	}
 	before := func(as func(any) bool) error { return b.opts.BeforeRead(as, read) }
 	r, err := b.open(storehttp.Once(ctx), key, max(0, span.Off), span.N, &blob.ReaderOptions{BeforeRead: before})
 	if err != nil {
-		return answer.Download{}, err
+		return rangeread.Download{}, err
 	}
 	got, err := b.opts.Got(r)
 	if err != nil {
 		r.Close()
-		return answer.Download{}, err
+		return rangeread.Download{}, err
 	}
 	info := blobio.Info{Key: key, Size: got.Size, ETag: got.ETag, ModTime: r.ModTime()}
-	return answer.Download{Body: r, Info: info, At: got.At}, nil
+	return rangeread.Download{Body: r, Info: info, At: got.At}, nil
 }
 
 // open makes one GET by gocloud's reader.
@@ -70,20 +70,20 @@ func (b *Bucket) open(ctx context.Context, key string, off, n int64, opts *blob.
 
 // getPortable is get without hooks. Drivers differ in what they do at and beyond the end of an object, so the
 // size decides. A condition is compared with the attributes right before.
-func (b *Bucket) getPortable(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
+func (b *Bucket) getPortable(ctx context.Context, key string, span rangeread.Span, opts blobio.ReadOptions) (rangeread.Download, error) {
 	if err := b.compare(ctx, key, opts.IfMatch); err != nil {
-		return answer.Download{}, err
+		return rangeread.Download{}, err
 	}
 	r, err := b.open(ctx, key, span.Off, span.N, nil)
 	if err != nil {
-		return answer.Download{}, b.beyond(ctx, key, span.Off, err)
+		return rangeread.Download{}, b.beyond(ctx, key, span.Off, err)
 	}
 	info := blobio.Info{Key: key, Size: r.Size(), ETag: opts.IfMatch, ModTime: r.ModTime()}
 	if span.Off > info.Size {
 		r.Close()
-		return answer.Download{}, blobio.ErrRange
+		return rangeread.Download{}, blobio.ErrRange
 	}
-	return answer.Download{Body: r, Info: info, At: span.Off}, nil
+	return rangeread.Download{Body: r, Info: info, At: span.Off}, nil
 }
 
 // compare makes up for a condition that a request can't have.

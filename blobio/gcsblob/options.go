@@ -2,13 +2,11 @@ package gcsblob
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 
 	"cloud.google.com/go/storage"
@@ -19,6 +17,7 @@ import (
 	htransport "google.golang.org/api/transport/http"
 
 	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/internal/urlparam"
 )
 
 // Options are what the parameters of a bucket's URL say. What is left empty comes from the environment, as
@@ -52,40 +51,33 @@ type Options struct {
 // chunkStep is what GCS wants the chunks of an upload to be a multiple of.
 const chunkStep = 256 << 10
 
-// secretParams must never stand in a URL, which is stored, logged and shown to others.
-var secretParams = []string{"access_token", "token", "key", "api_key", "credentials", "credentials_json",
-	"private_key", "secret", "x-goog-signature", "signature"}
+// params are those of a gs URL.
+var params = urlparam.Set[Options]{
+	Kind: "gs",
+	Secrets: []string{"access_token", "token", "key", "api_key", "credentials", "credentials_json",
+		"private_key", "secret", "x-goog-signature", "signature"},
+	Params: map[string]urlparam.Param[Options]{
+		"endpoint":         urlparam.Text(func(o *Options) *string { return &o.Endpoint }),
+		"impersonate":      urlparam.Text(func(o *Options) *string { return &o.Impersonate }),
+		"user_project":     urlparam.Text(func(o *Options) *string { return &o.UserProject }),
+		"userProject":      urlparam.Text(func(o *Options) *string { return &o.UserProject }),
+		"storage_class":    urlparam.Text(func(o *Options) *string { return &o.StorageClass }),
+		"kms_key_name":     urlparam.Text(func(o *Options) *string { return &o.KMSKey }),
+		"universe_domain":  urlparam.Text(func(o *Options) *string { return &o.UniverseDomain }),
+		"access_id":        urlparam.Text(func(o *Options) *string { return &o.AccessID }),
+		"private_key_path": urlparam.Text(func(o *Options) *string { return &o.KeyPath }),
+		"anonymous":        urlparam.Bool(func(o *Options) *bool { return &o.Anonymous }),
+		"part_size":        urlparam.Int(func(o *Options) *int { return &o.PartSize }, chunkStep, 5<<30),
+		"list_page":        urlparam.Int(func(o *Options) *int { return &o.ListPage }, 1, 1000),
+	},
+}
 
 // ParseOptions reads the parameters of a bucket's URL. A parameter that is unknown, given twice or a secret
 // is an error; the value of a secret is not repeated in it.
 func ParseOptions(q url.Values) (Options, error) {
-	var o Options
-	texts := map[string]*string{"endpoint": &o.Endpoint, "impersonate": &o.Impersonate,
-		"user_project": &o.UserProject, "userProject": &o.UserProject, "storage_class": &o.StorageClass,
-		"kms_key_name": &o.KMSKey, "universe_domain": &o.UniverseDomain, "access_id": &o.AccessID,
-		"private_key_path": &o.KeyPath}
-	numbers := map[string]*int{"part_size": &o.PartSize, "list_page": &o.ListPage}
-	for name, values := range q {
-		if slices.Contains(secretParams, strings.ToLower(name)) {
-			return Options{}, fmt.Errorf("parameter %q: credentials belong into the environment, not into a URL", name)
-		}
-		if len(values) != 1 {
-			return Options{}, fmt.Errorf("parameter %q is given %d times", name, len(values))
-		}
-		var err error
-		switch {
-		case texts[name] != nil:
-			*texts[name] = values[0]
-		case numbers[name] != nil:
-			*numbers[name], err = strconv.Atoi(values[0])
-		case name == "anonymous":
-			o.Anonymous, err = strconv.ParseBool(values[0])
-		default:
-			return Options{}, fmt.Errorf("parameter %q is not known to gs URLs", name)
-		}
-		if err != nil {
-			return Options{}, fmt.Errorf("parameter %s: %w", name, err)
-		}
+	o, err := params.Parse(q)
+	if err != nil {
+		return Options{}, err
 	}
 	if o.AccessID == "-" {
 		o.AccessID, o.Anonymous = "", true
@@ -95,22 +87,14 @@ func ParseOptions(q url.Values) (Options, error) {
 
 // Validate finds what cannot hold together.
 func (o Options) Validate() error {
-	if o.Endpoint != "" {
-		u, err := url.Parse(o.Endpoint)
-		switch {
-		case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-			return fmt.Errorf("parameter endpoint must be http://HOST or https://HOST")
-		case u.User != nil || u.RawQuery != "":
-			return fmt.Errorf("parameter endpoint must not hold credentials or a query")
-		}
+	if err := urlparam.CheckEndpoint(o.Endpoint); err != nil {
+		return err
 	}
 	switch {
 	case o.Anonymous && o.Impersonate != "":
-		return fmt.Errorf("parameters anonymous and impersonate exclude each other")
+		return errors.New("parameters anonymous and impersonate exclude each other")
 	case o.PartSize < 0 || o.PartSize%chunkStep != 0:
 		return fmt.Errorf("parameter part_size must be a multiple of %d", chunkStep)
-	case o.ListPage < 0 || o.ListPage > 1000:
-		return fmt.Errorf("parameter list_page is outside 1 to 1000")
 	}
 	return nil
 }
@@ -131,11 +115,8 @@ func (o Options) endpoint() (base string, emulator bool) {
 	if err != nil {
 		return base, emulator
 	}
-	return u.Scheme + "://" + u.Host, emulator || isLocal(u.Hostname())
+	return u.Scheme + "://" + u.Host, emulator || urlparam.IsLocal(u.Host)
 }
-
-// isLocal says whether a host is an address or localhost.
-func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host) != nil }
 
 // client builds Google's client of the JSON API, which makes one attempt per request: attempts are counted and paced
 // above the driver.

@@ -28,7 +28,8 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/rangeread"
+	"github.com/shardcat/shardcat/internal/storeerr"
 	"github.com/shardcat/shardcat/internal/storehttp"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -46,7 +47,7 @@ func init() {
 
 // Bucket is one web server.
 type Bucket struct {
-	reads  answer.Reader
+	reads  rangeread.Reader
 	client *http.Client
 	root   string // scheme://host/
 	closed atomic.Bool
@@ -57,7 +58,7 @@ var _ blobio.Bucket = (*Bucket)(nil)
 // Open opens the server at a host, with a port if it isn't the scheme's own. No request is made.
 func Open(scheme, host string) *Bucket {
 	b := &Bucket{client: newClient(), root: scheme + "://" + host + "/"}
-	b.reads = answer.Reader{Get: b.get, Head: b.head, Fail: b.fail}
+	b.reads = rangeread.Reader{Get: b.get, Head: b.head, Fail: b.fail}
 	return b
 }
 
@@ -106,18 +107,18 @@ func retryDial(ctx context.Context, _ *http.Response, err error) (bool, error) {
 
 // fail makes the error of an operation on a key: nothing of the request but its URL, which holds no secret.
 func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
-	class := answer.Own(err)
-	var said *answer.Answer
+	class := storeerr.Own(err)
+	var said *storeerr.Error
 	switch {
 	case class != nil:
 	case errors.As(err, &said):
-		class = answer.Class(said.Status)
+		class = storeerr.OfStatus(said.Status)
 	case errors.Is(err, errMetadata):
 		class = blobio.ErrDenied
 	default:
-		class = answer.Network(ctx, err)
+		class = storeerr.OfNetwork(ctx, err)
 	}
-	return blobio.NewError(op, b.url(key), class, answer.Redact(err))
+	return blobio.NewError(op, b.url(key), class, storeerr.Redact(err))
 }
 
 func (b *Bucket) url(key string) string { return b.root + urlresolve.EscapeKey(key) }
@@ -154,7 +155,7 @@ func isStrong(etag string) bool { return strings.HasPrefix(etag, `"`) }
 
 // refusal is the error that an answer means, nil for 200 and 206.
 func refusal(resp *http.Response) error {
-	said := &answer.Answer{Status: resp.StatusCode, RetryAfter: answer.RetryAfter(resp.Header)}
+	said := &storeerr.Error{Status: resp.StatusCode, RetryAfter: storeerr.RetryAfter(resp.Header)}
 	switch {
 	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusPartialContent:
 		if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
@@ -168,10 +169,10 @@ func refusal(resp *http.Response) error {
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blobio.ReadOptions) (answer.Download, error) {
+func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts blobio.ReadOptions) (rangeread.Download, error) {
 	resp, err := b.do(ctx, http.MethodGet, key, span.Header(), opts.IfMatch)
 	if err != nil {
-		return answer.Download{}, err
+		return rangeread.Download{}, err
 	}
 	info, at, err := told(key, resp)
 	if err == nil && span.Off != 0 && resp.StatusCode == http.StatusOK {
@@ -180,7 +181,7 @@ func (b *Bucket) get(ctx context.Context, key string, span answer.Span, opts blo
 	if err != nil {
 		resp.Body.Close()
 	}
-	return answer.Download{Body: resp.Body, Info: info, At: at}, err
+	return rangeread.Download{Body: resp.Body, Info: info, At: at}, err
 }
 
 // told is what the headers tell of the object and of where the body begins.
@@ -191,7 +192,7 @@ func told(key string, resp *http.Response) (info blobio.Info, at int64, err erro
 	if contentRange == "" && resp.ContentLength < 0 {
 		return info, 0, fmt.Errorf("%w: the server does not tell the object's size", blobio.ErrUnknown)
 	}
-	at, info.Size, err = answer.Extent(contentRange, resp.ContentLength)
+	at, info.Size, err = rangeread.ParseContentRange(contentRange, resp.ContentLength)
 	return info, at, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storeerr"
 )
 
 // classes of S3's error codes, where the status of the answer does not already say it.
@@ -60,7 +60,7 @@ type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
 	return "no usable AWS credentials in the environment, shared files or instance metadata " +
-		"(set them, or ?anonymous=true for a public bucket): " + answer.OneLine(answer.Redact(e.err))
+		"(set them, or ?anonymous=true for a public bucket): " + storeerr.OneLine(storeerr.Redact(e.err))
 }
 
 // class tells a service of tokens that is busy or away, which may pass, from having none. A machine that is
@@ -68,9 +68,9 @@ func (e *credentialsError) Error() string {
 func (e *credentialsError) class(ctx context.Context) error {
 	var response *awshttp.ResponseError
 	if errors.As(e.err, &response) {
-		return answer.TokenClass(response.HTTPStatusCode())
+		return storeerr.OfTokenStatus(response.HTTPStatusCode())
 	}
-	if !strings.Contains(e.err.Error(), "IMDS") && answer.Network(ctx, e.err) == blobio.ErrTransient {
+	if !strings.Contains(e.err.Error(), "IMDS") && storeerr.OfNetwork(ctx, e.err) == blobio.ErrTransient {
 		return blobio.ErrTransient
 	}
 	return blobio.ErrDenied
@@ -95,12 +95,12 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	if errors.As(err, &missing) {
 		return missing, missing.class(ctx)
 	}
-	said := &answer.Answer{}
+	said := &storeerr.Error{}
 	var response *awshttp.ResponseError
 	if errors.As(err, &response) && response.Response != nil {
 		said.Status = response.HTTPStatusCode()
 		said.RequestID = response.ServiceRequestID()
-		said.RetryAfter = answer.RetryAfter(response.Response.Header)
+		said.RetryAfter = storeerr.RetryAfter(response.Response.Header)
 	}
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -114,14 +114,14 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	case classes[said.Code] != nil:
 		return said, classes[said.Code]
 	case said.Status >= 300:
-		return said, answer.Class(said.Status)
+		return said, storeerr.OfStatus(said.Status)
 	}
-	return answer.Redact(err), answer.Network(ctx, err)
+	return storeerr.Redact(err), storeerr.OfNetwork(ctx, err)
 }
 
 // notImplemented says that the store knows the request but not a header of it.
 func notImplemented(ctx context.Context, err error) bool {
 	cause, _ := explain(ctx, err)
-	said, ok := cause.(*answer.Answer)
+	said, ok := cause.(*storeerr.Error)
 	return ok && (said.Status == http.StatusNotImplemented || said.Code == "NotImplemented")
 }

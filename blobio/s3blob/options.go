@@ -2,14 +2,12 @@ package s3blob
 
 import (
 	"context"
-	"fmt"
-	"net"
+	"errors"
+	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -23,6 +21,7 @@ import (
 	gcaws "gocloud.dev/aws"
 
 	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/internal/urlparam"
 )
 
 // Options are what the parameters of a bucket's URL say. What is left empty comes from the environment and
@@ -68,59 +67,44 @@ type Options struct {
 	ListPage int
 }
 
-// secretParams must never stand in a URL, which is stored, logged and shown to others.
-var secretParams = []string{"access_key", "access_key_id", "aws_access_key_id", "secret", "secret_key",
-	"secret_access_key", "aws_secret_access_key", "session_token", "aws_session_token", "token"}
-
-// setters parse one parameter each. Names that other tools use for the same thing are accepted too.
-var setters = map[string]func(*Options, string) error{
-	"region":                  text(func(o *Options) *string { return &o.Region }),
-	"endpoint":                text(func(o *Options) *string { return &o.Endpoint }),
-	"profile":                 text(func(o *Options) *string { return &o.Profile }),
-	"role":                    text(func(o *Options) *string { return &o.Role }),
-	"role_arn":                text(func(o *Options) *string { return &o.Role }),
-	"role_session_name":       text(func(o *Options) *string { return &o.RoleSession }),
-	"external_id":             text(func(o *Options) *string { return &o.ExternalID }),
-	"web_identity_token_file": text(func(o *Options) *string { return &o.WebIdentityFile }),
-	"kms_key_id":              text(func(o *Options) *string { return &o.KMSKeyID }),
-	"kmskeyid":                text(func(o *Options) *string { return &o.KMSKeyID }),
-	"anonymous":               truth(func(o *Options) *bool { return &o.Anonymous }),
-	"accelerate":              truth(func(o *Options) *bool { return &o.Accelerate }),
-	"dualstack":               truth(func(o *Options) *bool { return &o.DualStack }),
-	"fips":                    truth(func(o *Options) *bool { return &o.FIPS }),
-	"disable_https":           truth(func(o *Options) *bool { return &o.PlainHTTP }),
-	"hostname_immutable":      truth(func(o *Options) *bool { return &o.FixedHost }),
-	"rate_limiter_capacity":   setRetryCapacity,
-	"requester_pays":          truth(func(o *Options) *bool { return &o.RequesterPays }),
-	"use_path_style":          setPathStyle,
-	"path_style":              setPathStyle,
-	"s3ForcePathStyle":        setPathStyle,
-	"sse":                     setEncryption,
-	"ssetype":                 setEncryption,
-	"storage_class":           setStorageClass,
-	"part_size":               setPartSize,
-	"conditional_writes":      setConditional,
-	"list_page":               setListPage,
-	"request_checksum_calculation": func(o *Options, v string) (err error) {
-		o.RequestChecksums, err = oneOf(v, map[string]aws.RequestChecksumCalculation{
-			"when_supported": aws.RequestChecksumCalculationWhenSupported,
-			"when_required":  aws.RequestChecksumCalculationWhenRequired})
-		return err
+// params are those of an s3 URL. Names that other tools use for the same thing are accepted too.
+var params = urlparam.Set[Options]{
+	Kind: "s3",
+	Secrets: []string{"access_key", "access_key_id", "aws_access_key_id", "secret", "secret_key",
+		"secret_access_key", "aws_secret_access_key", "session_token", "aws_session_token", "token"},
+	Params: map[string]urlparam.Param[Options]{
+		"region":                  urlparam.Text(func(o *Options) *string { return &o.Region }),
+		"endpoint":                urlparam.Text(func(o *Options) *string { return &o.Endpoint }),
+		"profile":                 urlparam.Text(func(o *Options) *string { return &o.Profile }),
+		"role":                    urlparam.Text(func(o *Options) *string { return &o.Role }),
+		"role_arn":                urlparam.Text(func(o *Options) *string { return &o.Role }),
+		"role_session_name":       urlparam.Text(func(o *Options) *string { return &o.RoleSession }),
+		"external_id":             urlparam.Text(func(o *Options) *string { return &o.ExternalID }),
+		"web_identity_token_file": urlparam.Text(func(o *Options) *string { return &o.WebIdentityFile }),
+		"kms_key_id":              urlparam.Text(func(o *Options) *string { return &o.KMSKeyID }),
+		"kmskeyid":                urlparam.Text(func(o *Options) *string { return &o.KMSKeyID }),
+		"anonymous":               urlparam.Bool(func(o *Options) *bool { return &o.Anonymous }),
+		"accelerate":              urlparam.Bool(func(o *Options) *bool { return &o.Accelerate }),
+		"dualstack":               urlparam.Bool(func(o *Options) *bool { return &o.DualStack }),
+		"fips":                    urlparam.Bool(func(o *Options) *bool { return &o.FIPS }),
+		"disable_https":           urlparam.Bool(func(o *Options) *bool { return &o.PlainHTTP }),
+		"hostname_immutable":      urlparam.Bool(func(o *Options) *bool { return &o.FixedHost }),
+		"requester_pays":          urlparam.Bool(func(o *Options) *bool { return &o.RequesterPays }),
+		"rate_limiter_capacity":   urlparam.Int(func(o *Options) *int { return &o.RetryCapacity }, 0, math.MaxInt),
+		"part_size":               urlparam.Int(func(o *Options) *int { return &o.PartSize }, minPart, maxPart),
+		"list_page":               urlparam.Int(func(o *Options) *int { return &o.ListPage }, 1, 1000),
+		"storage_class":           urlparam.OneOf(func(o *Options) *types.StorageClass { return &o.StorageClass }, types.StorageClass("").Values()),
+		"sse":                     setEncryption,
+		"ssetype":                 setEncryption,
+		"use_path_style":          setPathStyle,
+		"path_style":              setPathStyle,
+		"s3ForcePathStyle":        setPathStyle,
+		"conditional_writes":      setConditional,
+		"request_checksum_calculation": whenever(aws.RequestChecksumCalculationWhenSupported, aws.RequestChecksumCalculationWhenRequired,
+			func(o *Options) *aws.RequestChecksumCalculation { return &o.RequestChecksums }),
+		"response_checksum_validation": whenever(aws.ResponseChecksumValidationWhenSupported, aws.ResponseChecksumValidationWhenRequired,
+			func(o *Options) *aws.ResponseChecksumValidation { return &o.ResponseChecksums }),
 	},
-	"response_checksum_validation": func(o *Options, v string) (err error) {
-		o.ResponseChecksums, err = oneOf(v, map[string]aws.ResponseChecksumValidation{
-			"when_supported": aws.ResponseChecksumValidationWhenSupported,
-			"when_required":  aws.ResponseChecksumValidationWhenRequired})
-		return err
-	},
-}
-
-func text(field func(*Options) *string) func(*Options, string) error {
-	return func(o *Options, v string) error { *field(o) = v; return nil }
-}
-
-func truth(field func(*Options) *bool) func(*Options, string) error {
-	return func(o *Options, v string) (err error) { *field(o), err = strconv.ParseBool(v); return err }
 }
 
 func setPathStyle(o *Options, v string) error {
@@ -135,101 +119,51 @@ func setConditional(o *Options, v string) error {
 	return err
 }
 
-func setPartSize(o *Options, v string) (err error) {
-	o.PartSize, err = strconv.Atoi(v)
-	if err == nil && (o.PartSize < minPart || o.PartSize > 5<<30) {
-		err = fmt.Errorf("outside 5 MiB to 5 GiB")
-	}
-	return err
-}
-
-func setRetryCapacity(o *Options, v string) (err error) {
-	o.RetryCapacity, err = strconv.Atoi(v)
-	if err == nil && o.RetryCapacity < 0 {
-		err = fmt.Errorf("is negative")
-	}
-	return err
-}
-
-func setListPage(o *Options, v string) (err error) {
-	o.ListPage, err = strconv.Atoi(v)
-	if err == nil && (o.ListPage < 1 || o.ListPage > 1000) {
-		err = fmt.Errorf("outside 1 to 1000")
-	}
-	return err
-}
-
-func setEncryption(o *Options, v string) (err error) {
+func setEncryption(o *Options, v string) error {
 	if strings.EqualFold(v, "kms") {
 		v = string(types.ServerSideEncryptionAwsKms)
 	}
-	o.Encryption, err = known(v, o.Encryption.Values())
-	return err
+	field := func(o *Options) *types.ServerSideEncryption { return &o.Encryption }
+	return urlparam.OneOf(field, o.Encryption.Values())(o, v)
 }
 
-func setStorageClass(o *Options, v string) (err error) {
-	o.StorageClass, err = known(v, o.StorageClass.Values())
-	return err
-}
-
-// known finds v among the SDK's values, without regard to case.
-func known[T ~string](v string, values []T) (T, error) {
-	for _, value := range values {
-		if strings.EqualFold(v, string(value)) {
-			return value, nil
+// whenever is a parameter that says when the SDK deals with checksums.
+func whenever[T any](supported, required T, field func(*Options) *T) urlparam.Param[Options] {
+	return func(o *Options, v string) error {
+		switch strings.ToLower(v) {
+		case "when_supported":
+			*field(o) = supported
+		case "when_required":
+			*field(o) = required
+		default:
+			return errors.New("is neither when_supported nor when_required")
 		}
+		return nil
 	}
-	return "", fmt.Errorf("is none of %v", values)
-}
-
-func oneOf[T any](v string, values map[string]T) (T, error) {
-	value, ok := values[strings.ToLower(v)]
-	if !ok {
-		return value, fmt.Errorf("is neither when_supported nor when_required")
-	}
-	return value, nil
 }
 
 // ParseOptions reads the parameters of a bucket's URL. A parameter that is unknown, given twice or a secret
 // is an error; the value of a secret is not repeated in it.
 func ParseOptions(q url.Values) (Options, error) {
-	var o Options
-	for name, values := range q {
-		if slices.Contains(secretParams, strings.ToLower(name)) {
-			return Options{}, fmt.Errorf("parameter %q: credentials belong into the environment, not into a URL", name)
-		}
-		set, ok := setters[name]
-		switch {
-		case !ok:
-			return Options{}, fmt.Errorf("parameter %q is not known to s3 URLs", name)
-		case len(values) != 1:
-			return Options{}, fmt.Errorf("parameter %q is given %d times", name, len(values))
-		}
-		if err := set(&o, values[0]); err != nil {
-			return Options{}, fmt.Errorf("parameter %s: %w", name, err)
-		}
+	o, err := params.Parse(q)
+	if err != nil {
+		return Options{}, err
 	}
 	return o, o.Validate()
 }
 
 // Validate finds what cannot hold together.
 func (o Options) Validate() error {
-	if o.Endpoint != "" {
-		u, err := url.Parse(o.Endpoint)
-		switch {
-		case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-			return fmt.Errorf("parameter endpoint must be http://HOST or https://HOST")
-		case u.User != nil:
-			return fmt.Errorf("parameter endpoint must not hold credentials")
-		}
+	if err := urlparam.CheckEndpoint(o.Endpoint); err != nil {
+		return err
 	}
 	switch {
 	case o.WebIdentityFile != "" && o.Role == "":
-		return fmt.Errorf("parameter web_identity_token_file needs parameter role")
+		return errors.New("parameter web_identity_token_file needs parameter role")
 	case o.FixedHost && (o.Endpoint == "" || o.PathStyle != nil && !*o.PathStyle):
-		return fmt.Errorf("parameter hostname_immutable needs parameter endpoint, and path style")
+		return errors.New("parameter hostname_immutable needs parameter endpoint, and path style")
 	case o.Anonymous && o.Role != "":
-		return fmt.Errorf("parameters anonymous and role exclude each other")
+		return errors.New("parameters anonymous and role exclude each other")
 	}
 	return nil
 }
@@ -242,9 +176,9 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 		return nil, err
 	}
 	cfg.Retryer, cfg.Logger = func() aws.Retryer { return aws.NopRetryer{} }, logging.Nop{}
-	transport := http.DefaultTransport
+	var transport http.RoundTripper = http.DefaultTransport
 	if built, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own client would follow redirects
-		transport = manyConnections(built).GetTransport()
+		transport = storehttp.Pooled(built.GetTransport())
 	}
 	cfg.HTTPClient = storehttp.TokenClient(transport)
 	o.assumeRole(&cfg)
@@ -324,13 +258,4 @@ func (o Options) apply(so *s3.Options) {
 		// Every store that speaks S3 has known MD5 from the start. S3 itself gets the SDK's CRC.
 		so.APIOptions = append(so.APIOptions, smithyhttp.AddContentChecksumMiddleware)
 	}
-}
-
-// manyConnections keeps enough idle connections for a scan, and gives a dead host up early.
-func manyConnections(client *awshttp.BuildableClient) *awshttp.BuildableClient {
-	return client.WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 128
-		t.IdleConnTimeout = 90 * time.Second
-		t.ExpectContinueTimeout = time.Second
-	}).WithDialerOptions(func(d *net.Dialer) { d.Timeout = 10 * time.Second })
 }

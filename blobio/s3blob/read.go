@@ -11,7 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/rangeread"
 )
 
 // Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/s3blob. Creates and deletes go
@@ -34,7 +34,7 @@ func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
 		return errHook
 	}
 	b.setKey(&in.Key, r.Key)
-	in.Range = optional(answer.Span{Off: r.Off, N: r.N}.Header())
+	in.Range = optional(rangeread.Span{Off: r.Off, N: r.N}.Header())
 	in.IfMatch, in.RequestPayer = optional(r.IfMatch), b.payer()
 	return nil
 }
@@ -52,7 +52,7 @@ func got(r *blob.Reader) (g cloudblob.Got, err error) {
 		return g, errHook
 	}
 	g.ETag = aws.ToString(out.ETag)
-	g.At, g.Size, err = answer.Extent(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
+	g.At, g.Size, err = rangeread.ParseContentRange(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
 	return g, err
 }
 

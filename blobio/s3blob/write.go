@@ -20,8 +20,8 @@ import (
 	"github.com/shardcat/shardcat/blobio/cloudblob"
 )
 
-// minPart is S3's lower limit for all parts but the last.
-const minPart = 5 << 20
+// S3's limits on the size of a part; the lower one is for all but the last.
+const minPart, maxPart = 5 << 20, 5 << 30
 
 // beforeWrite sets what goes with an object of one part. gocloud makes its transfer manager without regard to the
 // client's checksums, and lets it cut objects of 16 MiB into parts: it is replaced.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storeerr"
 )
 
 // permissions are what a scheme calls the right to do something.
@@ -43,7 +43,7 @@ func (e *examination) refused(doing string, err error) Finding {
 			do += " and grant " + right
 		}
 	}
-	var said *answer.Answer
+	var said *storeerr.Error
 	if errors.As(err, &said) && said.Status == http.StatusNotImplemented {
 		return unsafe(err.Error())
 	}

@@ -36,7 +36,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/answer"
+	"github.com/shardcat/shardcat/internal/storeerr"
 )
 
 // Rule is what one line of a script does to a request. The zero Rule does nothing.
@@ -197,7 +197,7 @@ func (r *Rule) parseAnswer(word string) error {
 	if err != nil || n < 200 || n > 599 {
 		return fmt.Errorf("%q is neither a class nor a status of HTTP", word)
 	}
-	r.Status, r.Class = n, answer.Class(n)
+	r.Status, r.Class = n, storeerr.OfStatus(n)
 	return nil
 }
 

@@ -12,8 +12,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync/atomic"
+	"time"
 )
 
 // ErrRedirect is matched by the error of a request that was redirected to another host.
@@ -105,6 +107,14 @@ func Client(base http.RoundTripper) *http.Client {
 // TokenClient is Client for the services that hand out tokens.
 func TokenClient(base http.RoundTripper) *http.Client {
 	return &http.Client{Transport: &Transport{Base: base, Tokens: true}, CheckRedirect: Stay}
+}
+
+// Pooled makes a transport keep enough idle connections for a scan, and give a dead host up early.
+func Pooled(t *http.Transport) *http.Transport {
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 128
+	t.IdleConnTimeout, t.ExpectContinueTimeout = 90*time.Second, time.Second
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	return t
 }
 
 // Stay follows no redirect.

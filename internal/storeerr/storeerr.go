@@ -1,10 +1,10 @@
-// Package answer turns what an object store answered, or the network in its place, into blobio's classes.
+// Package storeerr turns what an object store answered, or the network in its place, into blobio's classes.
 //
 // The class is decided on the provider's own status and code, because the layers between lose it: a denied
 // request must never look like a missing object, nor a name that does not resolve, nor a store that is busy.
 // What is kept of the answer is its status, code, message and request id, and nothing of the request: URLs
 // with signatures and headers with keys stay behind.
-package answer
+package storeerr
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// Answer is a refusal in the store's words.
-type Answer struct {
+// Error is a refusal in the store's words.
+type Error struct {
 	Status     int    // of HTTP
 	Code       string // the provider's, may be empty
 	Message    string // the provider's, may be empty
@@ -33,26 +33,26 @@ type Answer struct {
 }
 
 // Error prints the answer on one line.
-func (a *Answer) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "store answered %d", a.Status)
-	if a.Code != "" {
-		b.WriteString(" " + a.Code)
+	fmt.Fprintf(&b, "store answered %d", e.Status)
+	if e.Code != "" {
+		b.WriteString(" " + e.Code)
 	}
-	if a.Message != "" {
-		b.WriteString(": " + strings.Join(strings.Fields(a.Message), " "))
+	if e.Message != "" {
+		b.WriteString(": " + strings.Join(strings.Fields(e.Message), " "))
 	}
-	if a.RequestID != "" {
-		b.WriteString(" (request " + a.RequestID + ")")
+	if e.RequestID != "" {
+		b.WriteString(" (request " + e.RequestID + ")")
 	}
 	return b.String()
 }
 
 // WaitFor is how long the store asked to wait, as blobio.RetryAfter looks for it.
-func (a *Answer) WaitFor() time.Duration { return a.RetryAfter }
+func (e *Error) WaitFor() time.Duration { return e.RetryAfter }
 
-// Class is the class of an answer by its HTTP status alone; drivers look at the code first.
-func Class(status int) error {
+// OfStatus is the class of an answer by its HTTP status alone; drivers look at the code first.
+func OfStatus(status int) error {
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
 		return blobio.ErrNotFound
@@ -78,9 +78,9 @@ func Class(status int) error {
 	return blobio.ErrUnknown
 }
 
-// Network is the class of an error that came without an answer, ErrUnknown if it is none of the network's.
+// OfNetwork is the class of an error that came without an answer, ErrUnknown if it is none of the network's.
 // The caller's own cancellation is ErrCanceled; the end of a deadline inside the transport is not.
-func Network(ctx context.Context, err error) error {
+func OfNetwork(ctx context.Context, err error) error {
 	var netErr net.Error
 	var dns *net.DNSError
 	var op *net.OpError
@@ -113,10 +113,10 @@ func Redact(err error) error {
 // OneLine is the text of an error without line breaks.
 func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// TokenClass is the class of an answer of a service that hands out tokens: a refusal may also come as 400.
-func TokenClass(status int) error {
+// OfTokenStatus is the class of an answer of a service that hands out tokens: a refusal may also come as 400.
+func OfTokenStatus(status int) error {
 	if status == http.StatusTooManyRequests || status >= 500 {
-		return Class(status)
+		return OfStatus(status)
 	}
 	return blobio.ErrDenied
 }

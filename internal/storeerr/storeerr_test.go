@@ -1,4 +1,4 @@
-package answer
+package storeerr
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func TestClassOfStatus(t *testing.T) {
 		403: blobio.ErrDenied, 429: blobio.ErrThrottled, 503: blobio.ErrThrottled, 412: blobio.ErrExists,
 		409: blobio.ErrConflict, 416: blobio.ErrRange, 408: blobio.ErrTransient, 500: blobio.ErrTransient,
 		504: blobio.ErrTransient, 400: blobio.ErrUnknown, 501: blobio.ErrUnknown, 302: blobio.ErrDenied} {
-		if got := Class(status); got != want {
+		if got := OfStatus(status); got != want {
 			t.Errorf("%d: %v, want %v", status, got, want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestClassOfTheNetwork(t *testing.T) {
 		{ended, io.ErrUnexpectedEOF, blobio.ErrCanceled},
 		{t.Context(), errors.New("what?"), blobio.ErrUnknown},
 	} {
-		if got := Network(tc.ctx, tc.err); got != tc.want {
+		if got := OfNetwork(tc.ctx, tc.err); got != tc.want {
 			t.Errorf("%v: %v, want %v", tc.err, got, tc.want)
 		}
 	}
@@ -71,42 +71,5 @@ func TestRetryAfter(t *testing.T) {
 	in := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
 	if got := RetryAfter(http.Header{"Retry-After": {in}}); got < 59*time.Minute || got > time.Hour {
 		t.Errorf("a date in an hour: %v", got)
-	}
-}
-
-func TestExtent(t *testing.T) {
-	for _, tc := range []struct {
-		header   string
-		length   int64
-		at, size int64
-		bad      bool
-	}{
-		{"", 10, 0, 10, false}, {"bytes 5-9/10", 5, 5, 10, false}, {"bytes 11-?/11", 0, 11, 11, false},
-		{"bytes */10", 0, 0, 0, true}, {"bytes 5-9/*", 5, 0, 0, true}, {"bytes -1-9/10", 5, 0, 0, true},
-		{"bytes 20-29/10", 10, 0, 0, true}, {"nonsense", 5, 0, 0, true},
-		{"bytes 0-9/99999999999999999999", 10, 0, 0, true},
-	} {
-		at, size, err := Extent(tc.header, tc.length)
-		if at != tc.at || size != tc.size || (err != nil) != tc.bad {
-			t.Errorf("%q: %d of %d, %v", tc.header, at, size, err)
-		}
-	}
-}
-
-func TestBodyThatEndsEarly(t *testing.T) {
-	failed := errors.New("failed")
-	fail := func(err error) error { return fmt.Errorf("%w: %w", failed, err) }
-	got, err := io.ReadAll(Body(t.Context(), io.NopCloser(strings.NewReader("12345")), 9, fail))
-	if string(got) != "12345" || !errors.Is(err, failed) || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%q, %v; want 12345 and an unexpected end", got, err)
-	}
-	got, err = io.ReadAll(Body(t.Context(), io.NopCloser(strings.NewReader("12345 and more")), 5, fail))
-	if string(got) != "12345" || err != nil {
-		t.Errorf("%q, %v; want 12345 and no more", got, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := io.ReadAll(Body(ctx, io.NopCloser(strings.NewReader("12345")), 5, fail)); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want context.Canceled", err)
 	}
 }

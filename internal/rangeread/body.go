@@ -1,4 +1,4 @@
-package answer
+package rangeread
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// Extent reads where the body of an answer begins and how long the object is: from "bytes 5-9/10", or, where
+// ParseContentRange reads where the body of an answer begins and how long the object is: from "bytes 5-9/10", or, where
 // the store sent all of it and no such header, from the length of the body.
-func Extent(contentRange string, contentLength int64) (at, size int64, err error) {
+func ParseContentRange(contentRange string, contentLength int64) (at, size int64, err error) {
 	if contentRange == "" {
 		return 0, contentLength, nil
 	}
@@ -34,10 +34,10 @@ type body struct {
 	fail func(error) error
 }
 
-// Body wraps an answer's body of which left bytes must come. Every error, also that of a body cut short, goes
+// newBody wraps an answer's body of which left bytes must come. Every error, also that of a body cut short, goes
 // through fail, which makes it the driver's own; io.EOF comes only after the last byte. When ctx ends, reads end
 // too, whatever the network has in its buffers.
-func Body(ctx context.Context, from io.ReadCloser, left int64, fail func(error) error) io.ReadCloser {
+func newBody(ctx context.Context, from io.ReadCloser, left int64, fail func(error) error) io.ReadCloser {
 	return &body{ctx: ctx, from: from, left: left, fail: fail}
 }
 

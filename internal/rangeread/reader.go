@@ -1,4 +1,6 @@
-package answer
+// Package rangeread makes the reads of a driver, by ranges, of the last bytes and as a stream, from the GET and HEAD of
+// its store, and checks what each answer says of itself.
+package rangeread
 
 import (
 	"context"
@@ -154,7 +156,7 @@ func (r *Reader) Open(ctx context.Context, key string, off int64, opts blobio.Re
 		return nil, d.Info, err
 	}
 	fail := func(err error) error { return r.Fail(ctx, "read", key, err) }
-	return Body(ctx, d.Body, d.Info.Size-off, fail), d.Info, nil
+	return newBody(ctx, d.Body, d.Info.Size-off, fail), d.Info, nil
 }
 
 // openEnd settles an Open that the store refused: at the very end of the object there is nothing to read.
