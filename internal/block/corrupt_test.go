@@ -185,7 +185,7 @@ func TestNestingDepth(t *testing.T) {
 	if _, err := Describe(nest(10_000), Uint8, 4, 0); !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Errorf("described: %v", err)
 	}
-	if _, err := NumberAt[uint8](nest(10_000), 4, 1, new(Scratch)); !errors.Is(err, corrupt.ErrCorrupt) {
+	if _, _, err := numberAlone[uint8](nest(10_000), 4, 1, new(Scratch)); !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Errorf("one value: %v", err)
 	}
 	got := make([]uint8, 4)

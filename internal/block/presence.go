@@ -54,34 +54,6 @@ func decodeRoaringPresence(dst, section []byte, n int) (nulls int, err error) {
 	return n - kernel.Ones(dst, n), nil
 }
 
-// Shares of nulls below and above which the bitmap form is written (the reference's limits).
-const (
-	fewNulls = 0.01
-	mostNull = 0.99
-)
-
-// AppendPresence appends the presence section of n values to dst, in the form that the reference chooses.
-// valid is a bitmap of ⌈n/8⌉ bytes, least significant bit first, or nil when all are present; a section in
-// which nothing is null is not written. plain keeps to the byte form where not all is null.
-func AppendPresence(dst []byte, valid []byte, n int, plain bool) []byte {
-	if valid == nil {
-		return dst
-	}
-	nulls := n - kernel.Ones(valid, n)
-	share := float64(nulls) / float64(n)
-	switch {
-	case nulls == 0:
-		return dst
-	case nulls == n:
-		return append(dst, presenceNone)
-	case !plain && share < fewNulls:
-		return appendRoaring(append(dst, presenceRoaring, 1), valid, n, 0)
-	case !plain && share > mostNull:
-		return appendRoaring(append(dst, presenceRoaring, 0), valid, n, 1)
-	}
-	return kernel.AppendBytesOfBits(append(dst, presencePlain), valid, n)
-}
-
 // u16 is the little-endian number at an offset the caller has checked.
 func u16(b []byte, at int) int { return int(binary.LittleEndian.Uint16(b[at:])) }
 

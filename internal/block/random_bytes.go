@@ -5,47 +5,36 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// PresentAt says whether value i of n is present, i in [0, n).
-func PresentAt(section []byte, n, i int, s *Scratch) (bool, error) {
-	if len(section) == n+1 && section[0] == presencePlain {
-		return section[1+i] != 0, nil
-	}
-	m := s.mark()
-	defer s.release(m)
-	bitmap := take[uint8](s, (n+7)/8)
-	if _, err := DecodePresence(bitmap, section, n); err != nil {
-		return false, err
-	}
-	return bitmap[i/8]>>(i%8)&1 == 1, nil
-}
-
-// BytesAt appends value i of the n values of sub to dst, i in [0, n). fixed is the size of each value, or
-// 0 for any length. Only BlockDictionary knows which values are null; for the other encodings null is false
-// and the block's presence decides (PresentAt).
+// BytesAt appends value i of the n values of sub to dst, i in [0, n), if it can be read without the others. fixed is the size
+// of each value, or 0 for any length. Only BlockDictionary knows which values are null; for the other encodings null is false
+// and the block's presence decides.
 //
-// Plain, SingleValue and BlockDictionary read the one value; Fsst walks its stream up to the value's end;
-// Lz4 and Zstd decode the block, into s.
-func BytesAt(dst []byte, sub []byte, n, fixed, i int, s *Scratch) (out []byte, null bool, err error) {
+// Plain, SingleValue and BlockDictionary read the one value; Fsst walks its stream up to the value's end. done is false, and
+// dst as it was, for Lz4 and Zstd and where offsets or codes depend on others: the block has to be decoded.
+func BytesAt(dst []byte, sub []byte, n, fixed, i int, s *Scratch) (out []byte, null, done bool, err error) {
 	code, err := bytesCodeOf(sub)
 	if err != nil {
-		return dst, false, err
+		return dst, false, false, err
 	}
 	switch code {
 	case Plain:
 		out, err = plainBytesAt(dst, sub, n, fixed, i)
 	case SingleValue:
 		if fixed > 0 && len(sub)-codeSize != fixed {
-			return dst, false, corrupt.At(codeSize, "SingleValue: %d bytes for a value of %d", len(sub)-codeSize, fixed)
+			return dst, false, false, corrupt.At(codeSize, "SingleValue: %d bytes for a value of %d", len(sub)-codeSize, fixed)
 		}
 		out = append(dst, sub[codeSize:]...)
 	case BlockDictionary:
-		return dictionaryBytesAt(dst, sub, n, fixed, i, s)
+		out, null, err = dictionaryBytesAt(dst, sub, n, fixed, i, s)
 	case Fsst:
 		out, err = fsstAt(dst, sub, n, fixed, i, s)
 	default:
-		out, err = compressedBytesAt(dst, sub, code, n, fixed, i, s)
+		return dst, false, false, nil
 	}
-	return out, false, err
+	if done, err = alone(err); !done {
+		return dst, false, false, err
+	}
+	return out, null, true, nil
 }
 
 // span is a value's place in the uncompressed bytes.
@@ -148,25 +137,4 @@ func fsstAt(dst, sub []byte, n, fixed, i int, s *Scratch) ([]byte, error) {
 		return dst, corrupt.At(int64(f.at), "Fsst: stream ends before byte %d, or has an unknown symbol", p.end)
 	}
 	return out, nil
-}
-
-func compressedBytesAt(dst, sub []byte, code Code, n, fixed, i int, s *Scratch) ([]byte, error) {
-	c, err := parseCompressed(sub, code, fixed)
-	if err != nil {
-		return dst, err
-	}
-	p, total, err := offsetsAt(c.offsets, c.nested, n, fixed, i, s)
-	if err != nil {
-		return dst, corrupt.Locate(err, "", int64(c.offAt))
-	}
-	if err := checkExpansion(c.data, int(min(total, maxExpanded)), code); err != nil {
-		return dst, corrupt.Locate(err, "", compressedHeader)
-	}
-	m := s.mark()
-	defer s.release(m)
-	all := take[uint8](s, int(total))
-	if err := decompress(all, c.data, code); err != nil {
-		return dst, corrupt.Locate(err, "", compressedHeader)
-	}
-	return append(dst, all[p.start:p.end]...), nil
 }

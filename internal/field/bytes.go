@@ -23,6 +23,7 @@ type byteStrings struct {
 	fixed   int
 
 	cached        int
+	sparse        int // block of which a value was read alone, -1 if none
 	vals          block.Bytes
 	held          uint64 // bytes of vals that were charged
 	present, bits []byte
@@ -65,6 +66,12 @@ func (c *byteStrings) part(dst *block.Bytes, i, from, n, size int) error {
 	}
 	if c.cached != i {
 		c.cached = -1
+		if n == 1 && c.sparse != i {
+			c.sparse = i
+			if done, err := c.alone(dst, i, from, size); done || err != nil {
+				return err
+			}
+		}
 		c.vals.Reset()
 		c.vals.Charge = c.hold
 		if err := c.decode(&c.vals, i, size); err != nil {
@@ -73,6 +80,27 @@ func (c *byteStrings) part(dst *block.Bytes, i, from, n, size int) error {
 		c.cached = i
 	}
 	return c.copy(dst, from, n)
+}
+
+// alone appends a value of block i without the others, where its encoding allows that and nothing is null.
+func (c *byteStrings) alone(dst *block.Bytes, i, from, size int) (done bool, err error) {
+	f, err := c.open(i, size)
+	if err != nil || c.present != nil {
+		return false, err
+	}
+	before := len(dst.Data)
+	out, null, done, err := block.BytesAt(dst.Data, f.Values, size, c.fixed, from, c.scratch)
+	if !done || null || err != nil { // a null where none may be: decoding the block says where
+		return false, c.Locate(err, i, f.ValuesOffset())
+	}
+	if err := c.mem.Take(uint64(len(out) - before)); err != nil {
+		return false, err
+	}
+	dst.Data = out
+	if c.fixed == 0 {
+		dst.Offsets = append(dst.Offsets, int64(len(out)))
+	}
+	return true, nil
 }
 
 // hold charges what the kept block needs beyond the largest one before.
@@ -115,24 +143,34 @@ func (c *byteStrings) copy(dst *block.Bytes, from, n int) error {
 	return nil
 }
 
+// open takes block i of size values apart and decodes which of them are present.
+func (c *byteStrings) open(i, size int) (f block.Frame, err error) {
+	if f, err = c.Block(i); err != nil {
+		return f, err
+	}
+	c.present = nil
+	if len(f.Presence) == 0 {
+		return f, nil
+	}
+	if err := c.mem.Work(uint64(size) / 8); err != nil {
+		return f, c.Locate(outOfProportion(err), i, 0)
+	}
+	if cap(c.bits) < (size+7)/8 {
+		c.bits = make([]byte, (size+7)/8)
+	}
+	c.present = c.bits[:(size+7)/8]
+	_, err = block.DecodePresence(c.present, f.Presence, size)
+	return f, c.Locate(err, i, 8)
+}
+
 // decode appends block i as a whole.
 func (c *byteStrings) decode(dst *block.Bytes, i, size int) error {
-	f, err := c.Block(i)
-	if err != nil {
-		return err
-	}
 	if err := c.mem.Work(8 * uint64(size)); err != nil {
 		return c.Locate(outOfProportion(err), i, 0)
 	}
-	c.present = nil
-	if len(f.Presence) > 0 {
-		if cap(c.bits) < (size+7)/8 {
-			c.bits = make([]byte, (size+7)/8)
-		}
-		c.present = c.bits[:(size+7)/8]
-		if _, err := block.DecodePresence(c.present, f.Presence, size); err != nil {
-			return c.Locate(err, i, 8)
-		}
+	f, err := c.open(i, size)
+	if err != nil {
+		return err
 	}
 	return c.Locate(block.DecodeBytes(dst, f.Values, size, c.fixed, c.present, c.scratch), i, f.ValuesOffset())
 }
@@ -174,7 +212,7 @@ func (f *stored) bytesColumn() (Column, error) {
 	if fixed == 0 && f.count > 0 {
 		average = f.desc.GetRawDataSize()/f.count + 1
 	}
-	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, mem: f.o.mem, fixed: fixed, cached: -1}, p, average}, err
+	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, mem: f.o.mem, fixed: fixed, cached: -1, sparse: -1}, p, average}, err
 }
 
 func (c *bytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {

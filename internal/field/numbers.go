@@ -21,12 +21,13 @@ type numbers[T block.Number] struct {
 
 	cached int // block in vals and present, -1 if none
 	vals   []T
+	sparse int // block of which a few values were read alone, -1 if none
 	// present is the bitmap of the block in vals, or of the block at hand; nil if nothing is null.
 	present, bits []byte
 }
 
 func openNumbers[T block.Number](s *buffer.Stream, f *stored) *numbers[T] {
-	return &numbers[T]{Stream: s, scratch: f.scratch, mem: f.o.mem, cached: -1}
+	return &numbers[T]{Stream: s, scratch: f.scratch, mem: f.o.mem, cached: -1, sparse: -1}
 }
 
 // read decodes the positions from start on into dst, and their nulls into v from slot at on. With v nil,
@@ -65,6 +66,9 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 	}
 	if c.cached != i {
 		c.cached = -1
+		if done, err := c.alone(dst, i, from, size); done || err != nil {
+			return err
+		}
 		if cap(c.vals) < size {
 			if err := c.mem.Hold(uint64(size-cap(c.vals)) * uint64(unsafe.Sizeof(c.vals[0]))); err != nil {
 				return err
@@ -81,20 +85,48 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 	return nil
 }
 
+// fewValues of a block are cheaper read alone than with the block, which has some thousands.
+const fewValues = 16
+
+// alone reads a few values of block i without the others, where its encodings allow that. A block that is come back to is
+// decoded as a whole.
+func (c *numbers[T]) alone(dst []T, i, from, size int) (done bool, err error) {
+	if len(dst) > fewValues || c.sparse == i {
+		return false, nil
+	}
+	c.sparse = i
+	f, err := c.open(i, size)
+	if err != nil {
+		return false, err
+	}
+	done, err = block.NumbersAt(dst, f.Values, size, from, c.scratch)
+	return done, c.Locate(err, i, f.ValuesOffset())
+}
+
+// open takes block i of size values apart and decodes which of them are present.
+func (c *numbers[T]) open(i, size int) (f block.Frame, err error) {
+	if f, err = c.Block(i); err != nil {
+		return f, err
+	}
+	c.present = nil
+	if len(f.Presence) == 0 {
+		return f, nil
+	}
+	if err := c.mem.Work(uint64(size) / 8); err != nil {
+		return f, c.Locate(outOfProportion(err), i, 0)
+	}
+	c.present, err = c.presence(f.Presence, size, i)
+	return f, err
+}
+
 // decode decodes block i as a whole.
 func (c *numbers[T]) decode(dst []T, i int) error {
-	f, err := c.Block(i)
-	if err != nil {
-		return err
-	}
 	if err := c.mem.Work(uint64(len(dst)) * uint64(unsafe.Sizeof(dst[0]))); err != nil {
 		return c.Locate(outOfProportion(err), i, 0)
 	}
-	c.present = nil
-	if len(f.Presence) > 0 {
-		if c.present, err = c.presence(f.Presence, len(dst), i); err != nil {
-			return err
-		}
+	f, err := c.open(i, len(dst))
+	if err != nil {
+		return err
 	}
 	return c.Locate(block.DecodeNumbers(dst, f.Values, c.scratch), i, f.ValuesOffset())
 }
