@@ -46,20 +46,20 @@ var grounds struct {
 	n int
 }
 
-// open opens the catalog; with a gate, everything it does passes through it.
-func (g *ground) open(gate *crash.Gate, wrap func(icecatalog.Catalog) icecatalog.Catalog) *Catalog {
+// open opens the catalog; with a killer, everything it does passes through it.
+func (g *ground) open(killer *crash.Killer, wrap func(icecatalog.Catalog) icecatalog.Catalog) *Catalog {
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Wrap: wrap,
 	}
-	if gate != nil {
+	if killer != nil {
 		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Gate: gate}); err != nil {
+			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
 				g.t.Fatal(err)
 			}
 		}
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Gate: gate} }
+		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := Open(context.Background(), o)
 	if err != nil {
@@ -432,7 +432,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		"replace": {func(t *Table) (*Committed, error) { return replaceFake(t, "job", 1, 2, 9) }, []int{1, 2}, []int{9}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kills, err := crash.Walk(func(n int, gate *crash.Gate) error {
+			kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
 				g := newGround(t)
 				tbl := g.create(g.open(nil, nil))
 				for _, i := range work.before {
@@ -440,8 +440,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 						return err
 					}
 				}
-				_, runErr := work.run(g.load(g.open(gate, nil)))
-				_, killed := gate.Killed()
+				_, runErr := work.run(g.load(g.open(killer, nil)))
+				_, killed := killer.Killed()
 				after := g.load(g.open(nil, nil))
 				got := live(t, after)
 				if !slices.Equal(got, work.after) && (runErr == nil || !slices.Equal(got, work.before)) {
@@ -471,10 +471,10 @@ func TestKilledAtEveryStep(t *testing.T) {
 
 // TestKilledWhileCreating: a create that was killed can be taken up by the next writer.
 func TestKilledWhileCreating(t *testing.T) {
-	kills, err := crash.Walk(func(n int, gate *crash.Gate) error {
+	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
 		g := newGround(t)
 		ctx := context.Background()
-		_, err := g.open(gate, nil).Create(ctx, tableName, CreateOptions{Schema: people(), CreateNamespace: true})
+		_, err := g.open(killer, nil).Create(ctx, tableName, CreateOptions{Schema: people(), CreateNamespace: true})
 		c := g.open(nil, nil)
 		tbl, loadErr := c.Load(ctx, tableName)
 		if err == nil && loadErr != nil {

@@ -56,7 +56,7 @@ func (t *Table) Changes(from, to int64) (*Changes, error) {
 	at := slices.Index(history, start.SnapshotID)
 	if at < 0 {
 		return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of %d; there is %s", ErrInvalid, t.name, from,
-			end.SnapshotID, nearest(fmt.Sprint(from), numbered(history)))
+			end.SnapshotID, suggestNames(fmt.Sprint(from), numbered(history)))
 	}
 	c := &Changes{table: t}
 	for _, id := range slices.Backward(history[:at]) {

@@ -28,7 +28,7 @@ func newTimed(t *testing.T) *timed {
 	return &timed{newGround(t), virtualtime.New(time.Now())}
 }
 
-func (g *timed) catalog(gate *crash.Gate) *Catalog {
+func (g *timed) catalog(killer *crash.Killer) *Catalog {
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
@@ -36,15 +36,15 @@ func (g *timed) catalog(gate *crash.Gate) *Catalog {
 	}
 	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
 		var b blobio.Bucket = &virtualtime.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}
-		if gate != nil {
-			b = &crash.Bucket{Bucket: b, Gate: gate}
+		if killer != nil {
+			b = &crash.Bucket{Bucket: b, Killer: killer}
 		}
 		if err := s.MountBucket("mem://"+g.bucket+"/", b); err != nil {
 			g.t.Fatal(err)
 		}
 	}
-	if gate != nil {
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Gate: gate} }
+	if killer != nil {
+		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := Open(context.Background(), o)
 	if err != nil {
@@ -341,7 +341,7 @@ func TestCollectLeavesOthersAlone(t *testing.T) {
 func TestKilledCollections(t *testing.T) {
 	ctx := context.Background()
 	steps := 0
-	kills, err := crash.Walk(func(n int, gate *crash.Gate) error {
+	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
 		g := newTimed(t)
 		tbl := g.create(g.catalog(nil))
 		ingest(t, tbl, IngestOptions{}, rows(0, 5))
@@ -349,7 +349,7 @@ func TestKilledCollections(t *testing.T) {
 		remove(t, tbl, "id = 2")
 		g.clock.Advance(10 * day)
 		expireAll(t, tbl, g.clock.Now())
-		killed, err := g.catalog(gate).Load(ctx, tableName)
+		killed, err := g.catalog(killer).Load(ctx, tableName)
 		if err != nil {
 			return err
 		}

@@ -149,12 +149,12 @@ func (t *Table) try(ctx context.Context, staged *manifest.Staged, branch, jobID 
 // move: with the pauses, some five seconds.
 const maxSends = 10
 
-// authoritative tells whether an error proves that the catalog did not commit and never will.
+// authoritative reports whether an error proves that the catalog did not commit and never will.
 func authoritative(err error) bool {
 	return errors.Is(err, table.ErrCommitFailed) || errors.Is(err, icecatalog.ErrNoSuchTable)
 }
 
-// outdated tells whether the table has moved on so that a staged change can't be committed any more, not even by
+// outdated reports whether the table has moved on so that a staged change can't be committed any more, not even by
 // a request that is still under way.
 func (t *Table) outdated(requirements []table.Requirement) bool {
 	return slices.ContainsFunc(requirements, func(r table.Requirement) bool {

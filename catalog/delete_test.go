@@ -261,13 +261,13 @@ func TestKilledDeletes(t *testing.T) {
 				g := newGround(t)
 				tbl := g.create(g.open(nil, nil))
 				ingest(t, tbl, IngestOptions{ShardRows: 10}, rows(0, 20))
-				gate := crash.KillAt(n)
-				killed, err := g.open(gate, nil).Load(ctx, tableName)
+				killer := crash.KillAt(n)
+				killed, err := g.open(killer, nil).Load(ctx, tableName)
 				if err != nil {
 					t.Fatal(err)
 				}
 				err = act(killed)
-				step, dead := gate.Killed()
+				step, dead := killer.Killed()
 				tbl = g.load(g.open(nil, nil))
 				ids, _ := scanIDs(t, tbl, ScanOptions{})
 				slices.Sort(ids)

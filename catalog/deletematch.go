@@ -119,7 +119,7 @@ func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, e
 	if err != nil {
 		return nil, err
 	}
-	target := narrow(p.schema.Shard, p.filterNodes())
+	target := pruneFields(p.schema.Shard, p.filterNodes())
 	q := &shardQuery{needed: target, project: projection{target: target, ids: p.schema.IDs, shard: own, shardIDs: ids}}
 	return &search{
 		plan: p, shard: shard, pushed: p.pushDown(own, ids), columns: q.paths(p.schema.Shard), project: q.project,

@@ -34,12 +34,12 @@ func (t *Table) snapshot(at At) (*table.Snapshot, error) {
 			return s, nil
 		}
 		return nil, fmt.Errorf("table %s: snapshot %d: %w; there is %s", t.name, at.SnapshotID, ErrNotFound,
-			nearest(fmt.Sprint(at.SnapshotID), snapshotIDs(meta)))
+			suggestNames(fmt.Sprint(at.SnapshotID), snapshotIDs(meta)))
 	case at.Ref != "" && at.Ref != table.MainBranch:
 		if s := meta.SnapshotByName(at.Ref); s != nil {
 			return s, nil
 		}
-		return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, at.Ref, ErrNotFound, nearest(at.Ref, refNames(meta)))
+		return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, at.Ref, ErrNotFound, suggestNames(at.Ref, refNames(meta)))
 	case !at.AsOf.IsZero():
 		return t.snapshotAsOf(at.AsOf)
 	}

@@ -148,7 +148,7 @@ func (t *Table) projectSource(s *schema.Schema) (*projection, error) {
 	for _, f := range manifest.Columns(s) {
 		if ids[f.ID] == 0 {
 			return nil, fmt.Errorf("%w: the table has no column %q; there is %s", manifest.ErrSchema, f.Name,
-				nearest(f.Name, fieldNames(t.schema.Shard.Fields)))
+				suggestNames(f.Name, fieldNames(t.schema.Shard.Fields)))
 		}
 	}
 	return &projection{target: t.schema.Shard.Fields, ids: t.schema.IDs, shard: s, shardIDs: ids}, nil

@@ -274,11 +274,11 @@ func TestBadInputLeavesNothing(t *testing.T) {
 
 func TestIngestKilledAtEveryStep(t *testing.T) {
 	ctx := context.Background()
-	kills, err := crash.Walk(func(n int, gate *crash.Gate) error {
+	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
 		g := newGround(t)
 		ingest(t, g.create(g.open(nil, nil)), IngestOptions{}, rows(0, 5))
 		o := IngestOptions{JobID: "load", ShardRows: 10}
-		_, runErr := g.load(g.open(gate, nil)).Ingest(ctx, source(rows(5, 20)), o)
+		_, runErr := g.load(g.open(killer, nil)).Ingest(ctx, source(rows(5, 20)), o)
 		tbl := g.load(g.open(nil, nil))
 		got, _ := scanIDs(t, tbl, ScanOptions{Ordered: true})
 		if !slices.Equal(got, between(0, 25)) && (runErr == nil || !slices.Equal(got, between(0, 5))) {

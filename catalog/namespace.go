@@ -31,7 +31,7 @@ func (c *Catalog) missingNamespace(ctx context.Context, namespace string) error 
 	for i, n := range there {
 		names[i] = refName(n)
 	}
-	return fmt.Errorf("namespace %s: %w; there is %s", namespace, ErrNotFound, nearest(namespace, names))
+	return fmt.Errorf("namespace %s: %w; there is %s", namespace, ErrNotFound, suggestNames(namespace, names))
 }
 
 func (c *Catalog) existingNamespace(ctx context.Context, namespace string) ([]string, error) {

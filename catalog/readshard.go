@@ -113,7 +113,7 @@ func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQue
 	if p.bound != nil {
 		if q.options.Filter = p.pushDown(s, ids); q.options.Filter == nil {
 			q.filter = p.bound
-			q.needed = narrow(p.schema.Shard, slices.Concat(p.columns, p.filterNodes()))
+			q.needed = pruneFields(p.schema.Shard, slices.Concat(p.columns, p.filterNodes()))
 		}
 	}
 	q.project.target = q.needed

@@ -46,7 +46,7 @@ func (t *Table) ref(name string) (*table.SnapshotRef, error) {
 			return &ref, nil
 		}
 	}
-	return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, name, ErrNotFound, nearest(name, refNames(meta)))
+	return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, name, ErrNotFound, suggestNames(name, refNames(meta)))
 }
 
 // writableBranch checks that commits can go to a branch. main is returned as "".
@@ -155,7 +155,7 @@ func (t *Table) Rollback(ctx context.Context, snapshot int64) error {
 		history := t.ancestors(head)
 		if !slices.Contains(history, snapshot) {
 			return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of main; there is %s", ErrInvalid, t.name,
-				snapshot, nearest(fmt.Sprint(snapshot), numbered(history)))
+				snapshot, suggestNames(fmt.Sprint(snapshot), numbered(history)))
 		}
 		if snapshot == head {
 			return nil, nil

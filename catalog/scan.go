@@ -66,7 +66,7 @@ func (p *Plan) output() []*schema.Node {
 	if p.options.Select == nil {
 		return p.schema.Shard.Fields
 	}
-	return narrow(p.schema.Shard, p.columns)
+	return pruneFields(p.schema.Shard, p.columns)
 }
 
 // Run reads the planned shards: ordered by columns or by their commits if asked for, else as they come.

@@ -167,7 +167,7 @@ func (c *Catalog) notFound(ctx context.Context, name Name, err error) error {
 	if listErr != nil || len(there) == 0 {
 		return fmt.Errorf("table %s: %w", name, ErrNotFound)
 	}
-	near := nearest(name.String(), there)
+	near := suggestNames(name.String(), there)
 	return fmt.Errorf("table %s: %w; there is %s", name, ErrNotFound, near)
 }
 

@@ -115,7 +115,7 @@ func (c *Catalog) readRecord(ctx context.Context, at string, record any) error {
 	return nil
 }
 
-// owns tells whether an object lies in the table's own vault folder.
+// owns reports whether an object lies in the table's own vault folder.
 func (t *Table) owns(url string) bool { return strings.HasPrefix(url, t.VaultFolder()) }
 
 func join(parts []string) string { return strings.Join(parts, ".") }

@@ -45,7 +45,7 @@ func (j *Job) checkEntries(t *Table, entries []*manifest.Entry) error {
 	return nil
 }
 
-// covers tells whether an object is named by the record.
+// covers reports whether an object is named by the record.
 func (r *JobRecord) covers(url string) bool {
 	for _, o := range r.Outputs {
 		if o == url {

@@ -49,20 +49,20 @@ func newGround(t *testing.T) *ground {
 	return &ground{t: t, dir: t.TempDir(), bucket: fmt.Sprintf("compaction-%d", grounds.n)}
 }
 
-// open opens the catalog anew, behind a gate if there is one.
-func (g *ground) open(gate *crash.Gate) *catalog.Catalog {
+// open opens the catalog anew, behind a killer if there is one.
+func (g *ground) open(killer *crash.Killer) *catalog.Catalog {
 	g.t.Helper()
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
 	}
-	if gate != nil {
+	if killer != nil {
 		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Gate: gate}); err != nil {
+			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
 				g.t.Fatal(err)
 			}
 		}
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Gate: gate} }
+		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
@@ -72,9 +72,9 @@ func (g *ground) open(gate *crash.Gate) *catalog.Catalog {
 	return c
 }
 
-func (g *ground) load(gate *crash.Gate) *catalog.Table {
+func (g *ground) load(killer *crash.Killer) *catalog.Table {
 	g.t.Helper()
-	t, err := g.open(gate).Load(ctx, name)
+	t, err := g.open(killer).Load(ctx, name)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -392,11 +392,11 @@ func TestCompactorsAndWritersRace(t *testing.T) {
 }
 
 func TestKilledAtEveryStep(t *testing.T) {
-	kills, err := crash.Walk(func(n int, gate *crash.Gate) error {
+	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
 		g := newGround(t)
 		fill(t, g.create(), 3)
 		before := contents(t, g.load(nil))
-		_, runErr := Compact(ctx, g.load(gate), Policy{}, Options{JobID: "nightly"})
+		_, runErr := Compact(ctx, g.load(killer), Policy{}, Options{JobID: "nightly"})
 		tbl := g.load(nil)
 		if got := contents(t, tbl); !slices.Equal(got, before) {
 			return fmt.Errorf("%d rows became %d (run: %v)", len(before), len(got), runErr)

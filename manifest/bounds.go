@@ -25,17 +25,17 @@ const (
 	ticksPerMicro = 10
 )
 
-// LowerBound gives Iceberg's single-value form of a lower bound for values of n: never above any value that r
+// lowerBound gives Iceberg's single-value form of a lower bound for values of n: never above any value that r
 // covers. nil means that there is none.
-func LowerBound(n *schema.Node, r *metapb.RangeStats) []byte {
+func lowerBound(n *schema.Node, r *metapb.RangeStats) []byte {
 	if r.GetMinValue() == nil {
 		return nil
 	}
 	return encodeBound(n, r.GetMinValue(), false)
 }
 
-// UpperBound is LowerBound's counterpart: never below any value that r covers.
-func UpperBound(n *schema.Node, r *metapb.RangeStats) []byte {
+// upperBound is LowerBound's counterpart: never below any value that r covers.
+func upperBound(n *schema.Node, r *metapb.RangeStats) []byte {
 	if r.GetMaxValue() == nil {
 		return nil
 	}
@@ -68,8 +68,8 @@ func encodeBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {
 	return nil
 }
 
-// BoolRange makes range statistics of a Boolean's counts.
-func BoolRange(s *metapb.BooleanStats) *metapb.RangeStats {
+// boolRange makes range statistics of a Boolean's counts.
+func boolRange(s *metapb.BooleanStats) *metapb.RangeStats {
 	if s.GetTrueCount() == 0 && s.GetFalseCount() == 0 {
 		return nil
 	}
@@ -169,8 +169,8 @@ func MicrosOfTicks(ticks int64, ceil bool) int64 {
 	return micros
 }
 
-// TicksOfMicros converts microseconds since 1970 to ticks since year 1.
-func TicksOfMicros(micros int64) int64 { return micros*ticksPerMicro + epochTicks }
+// ticksOfMicros converts microseconds since 1970 to ticks since year 1.
+func ticksOfMicros(micros int64) int64 { return micros*ticksPerMicro + epochTicks }
 
 // floatBound widens zeros, since ±0 are equal as values but not as bounds.
 func floatBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {

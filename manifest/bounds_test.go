@@ -64,8 +64,8 @@ func TestBounds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			typ, _ := toPrimitive(c.n)
-			checkBound(t, typ, LowerBound(c.n, c.r), c.low)
-			checkBound(t, typ, UpperBound(c.n, c.r), c.high)
+			checkBound(t, typ, lowerBound(c.n, c.r), c.low)
+			checkBound(t, typ, upperBound(c.n, c.r), c.high)
 		})
 	}
 }
@@ -114,12 +114,12 @@ func TestCutBinary(t *testing.T) {
 func TestBoundValues(t *testing.T) {
 	dt := &schema.Node{Basic: schema.DateTime}
 	r := between(u64(epochTicks+15), u64(epochTicks+15))
-	low, high := BoundValue(dt, LowerBound(dt, r)), BoundValue(dt, UpperBound(dt, r))
+	low, high := BoundValue(dt, lowerBound(dt, r)), BoundValue(dt, upperBound(dt, r))
 	if low.Int != epochTicks+10 || high.Int != epochTicks+20 {
 		t.Errorf("time bounds %d, %d do not enclose the value", low.Int, high.Int)
 	}
 	u := &schema.Node{Basic: schema.Int64}
-	if v := BoundValue(u, UpperBound(u, between(u64(0), u64(math.MaxUint64)))); v.Uint != math.MaxUint64 {
+	if v := BoundValue(u, upperBound(u, between(u64(0), u64(math.MaxUint64)))); v.Uint != math.MaxUint64 {
 		t.Errorf("unsigned bound %d", v.Uint)
 	}
 	for _, n := range []*schema.Node{dt, {Basic: schema.Float32}, {Basic: schema.Boolean}, {Basic: schema.Int8, Signed: true}} {

@@ -113,10 +113,10 @@ func refSize(ref *metapb.DataRef) int64 {
 	return int64(r.GetEnd() - r.GetStart())
 }
 
-// fieldIDsOf is the text of FieldIDsProperty in a shard's properties, "" if it has none.
+// fieldIDsOf is the text of meta.PropertyFieldIDs in a shard's properties, "" if it has none.
 func fieldIDsOf(p *metapb.ShardProperties) string {
 	for _, pair := range p.GetCustomProperties() {
-		if pair.Name == FieldIDsProperty {
+		if pair.Name == meta.PropertyFieldIDs {
 			return pair.Value.GetStringValue()
 		}
 	}
@@ -189,10 +189,10 @@ func (d *describer) count(c *Column, desc *metapb.FieldDescriptor, sc scope) {
 func bound(c *Column, n *schema.Node, desc *metapb.FieldDescriptor) {
 	ranges := desc.RangeStats
 	if b := desc.GetBooleanStats(); b != nil && n.Basic == schema.Boolean {
-		ranges = BoolRange(b)
+		ranges = boolRange(b)
 	}
 	if ranges != nil {
-		c.Lower, c.Upper = LowerBound(n, ranges), UpperBound(n, ranges)
+		c.Lower, c.Upper = lowerBound(n, ranges), upperBound(n, ranges)
 	}
 }
 

@@ -47,7 +47,7 @@ type Column struct {
 	Lower, Upper []byte
 }
 
-// IsShard tells whether the entry is a shard; the name of the format is compared without regard to case.
+// IsShard reports whether the entry is a shard; the name of the format is compared without regard to case.
 func (e *Entry) IsShard() bool { return strings.EqualFold(e.Format, Format) }
 
 // EntryOf reads an entry from a data file.
@@ -122,7 +122,7 @@ func columnsOf(f iceberg.DataFile, lower, upper map[int][]byte) map[int]Column {
 		columns[id] = column(id)
 	}
 	for id := range lower {
-		if !IsPrivateField(id) {
+		if !isPrivateField(id) {
 			columns[id] = column(id)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -20,8 +21,8 @@ func FuzzTableProperties(f *testing.F) {
 	f.Add(notes.Encode(), "1,2,0,7")
 	f.Add(`{"1":{"type":"Int8","size":18446744073709551615}}`, "1,,2")
 	f.Fuzz(func(t *testing.T, types, ids string) {
-		if parsed, err := ParseFieldIDs(ids, 4); err == nil && FormatFieldIDs(parsed) != ids {
-			if again, err := ParseFieldIDs(FormatFieldIDs(parsed), 4); err != nil || len(again) != len(parsed) {
+		if parsed, err := meta.ParseFieldIDs(ids, 4); err == nil && meta.FormatFieldIDs(parsed) != ids {
+			if again, err := meta.ParseFieldIDs(meta.FormatFieldIDs(parsed), 4); err != nil || len(again) != len(parsed) {
 				t.Errorf("%q became %v, %v", ids, again, err)
 			}
 		}
@@ -54,7 +55,7 @@ func FuzzBounds(f *testing.F) {
 			if BoundValue(n, b) == nil && b == nil {
 				continue
 			}
-			low, high := LowerBound(n, r), UpperBound(n, r)
+			low, high := lowerBound(n, r), upperBound(n, r)
 			if low != nil && bytes.Compare(low, b) > 0 || high != nil && bytes.Compare(high, b) < 0 {
 				t.Errorf("%s: %x is not within %x and %x", n.Basic, b, low, high)
 			}

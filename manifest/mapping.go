@@ -68,7 +68,7 @@ func (t *TableSchema) MapShard(ctx context.Context, root *meta.Root) ([]int, err
 	}
 	var ids []int
 	if text := fieldIDsOf(properties); text != "" {
-		ids, err = ParseFieldIDs(text, int(s.Count))
+		ids, err = meta.ParseFieldIDs(text, int(s.Count))
 	} else {
 		ids = t.ByName(s)
 	}
@@ -173,7 +173,7 @@ func walk(nodes []*schema.Node, visit func(*schema.Node) error) error {
 	return nil
 }
 
-// Promotable tells whether every value of a shard's field is a value of the column: the types are equal, or the
+// Promotable reports whether every value of a shard's field is a value of the column: the types are equal, or the
 // column's is a wider integer or float.
 func Promotable(field, column *schema.Node) bool {
 	switch {

@@ -3,7 +3,6 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/apache/iceberg-go"
 
@@ -54,7 +53,7 @@ func ParseTypeNotes(text string) (TypeNotes, error) {
 // NotesFor makes the notes of a shard schema whose columns were mapped to the fields of t, in order.
 func NotesFor(s *schema.Schema, t *iceberg.Schema) (TypeNotes, error) {
 	notes := TypeNotes{}
-	err := Pair(Columns(s), t, func(n *schema.Node, id int) {
+	err := pairFields(Columns(s), t, func(n *schema.Node, id int) {
 		f, _ := t.FindFieldByID(id)
 		if back := primitiveNode(f.Type); !sameType(n, back) || len(n.Aliases) > 0 {
 			notes[id] = noteOf(n)
@@ -72,7 +71,7 @@ func noteOf(n *schema.Node) TypeNote {
 	return note
 }
 
-// sameType tells whether n would be read back from Iceberg's type without a note.
+// sameType reports whether n would be read back from Iceberg's type without a note.
 func sameType(n, back *schema.Node) bool {
 	return n.Basic == back.Basic && n.Signed == back.Signed && n.Label() == back.Label() &&
 		(n.FixedSize == back.FixedSize || n.Basic == schema.Guid)
@@ -97,7 +96,7 @@ func (note TypeNote) apply(n *schema.Node, t iceberg.Type) {
 	}
 }
 
-// fits tells whether a node of this type is stored as t.
+// fits reports whether a node of this type is stored as t.
 func fits(n *schema.Node, t iceberg.Type) bool {
 	switch t := t.(type) {
 	case *iceberg.ListType:
@@ -240,9 +239,9 @@ func decimalNode(t iceberg.DecimalType) *schema.Node {
 	}
 }
 
-// Pair walks nodes and the fields of t side by side, in order, and calls visit with each node and its field id.
+// pairFields walks nodes and the fields of t side by side, in order, and calls visit with each node and its field id.
 // The two must have one shape; an error says where they part.
-func Pair(nodes []*schema.Node, t *iceberg.Schema, visit func(n *schema.Node, id int)) error {
+func pairFields(nodes []*schema.Node, t *iceberg.Schema, visit func(n *schema.Node, id int)) error {
 	return pair(nodes, t.Fields(), visit)
 }
 
@@ -257,50 +256,4 @@ func pair(nodes []*schema.Node, fields []iceberg.NestedField, visit func(*schema
 		}
 	}
 	return nil
-}
-
-// FieldIDsProperty is the shard property that lists the Iceberg field id of each node, in schema order,
-// separated by commas.
-const FieldIDsProperty = "shardcat.field-ids"
-
-// FormatFieldIDs writes FieldIDsProperty.
-func FormatFieldIDs(ids []int) string {
-	var b []byte
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(id), 10)
-	}
-	return string(b)
-}
-
-// ParseFieldIDs reads FieldIDsProperty; want is the number of nodes. Ids are positive and unique, except 0,
-// which says that the node is no column of the table.
-func ParseFieldIDs(text string, want int) ([]int, error) {
-	ids := make([]int, 0, min(want, len(text)/2+1))
-	seen := map[int64]bool{}
-	for text != "" {
-		var part string
-		part, text = cut(text)
-		id, err := strconv.ParseInt(part, 10, 32)
-		if err != nil || id < 0 || id != 0 && seen[id] {
-			return nil, fmt.Errorf("manifest: shard property %s: bad id %q", FieldIDsProperty, part)
-		}
-		seen[id] = true
-		ids = append(ids, int(id))
-	}
-	if len(ids) != want {
-		return nil, fmt.Errorf("manifest: shard property %s: %d ids for %d fields", FieldIDsProperty, len(ids), want)
-	}
-	return ids, nil
-}
-
-func cut(text string) (head, rest string) {
-	for i := range len(text) {
-		if text[i] == ',' {
-			return text[:i], text[i+1:]
-		}
-	}
-	return text, ""
 }

@@ -18,8 +18,8 @@ const (
 	lastPrivateField  = 2147480063
 )
 
-// IsPrivateField tells whether id belongs to the block that entries use for themselves.
-func IsPrivateField(id int) bool { return id >= firstPrivateField && id <= lastPrivateField }
+// isPrivateField reports whether id belongs to the block that entries use for themselves.
+func isPrivateField(id int) bool { return id >= firstPrivateField && id <= lastPrivateField }
 
 // Flags are properties of a shard that decide what may be done with it.
 type Flags uint64
@@ -39,14 +39,14 @@ const (
 	UnknownFields
 )
 
-// Has tells whether all of want are set.
+// Has reports whether all of want are set.
 func (f Flags) Has(want Flags) bool { return f&want == want }
 
 // CreationRange is when the records of a shard were created: the first and the last, in ticks since year 1.
 // The zero value is unknown.
 type CreationRange struct{ First, Last int64 }
 
-// Known tells whether the shard says when its records were created.
+// Known reports whether the shard says when its records were created.
 func (c CreationRange) Known() bool { return c != CreationRange{} }
 
 // Union is the range of two shards together: unknown if one of them is.

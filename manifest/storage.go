@@ -65,7 +65,7 @@ func (d *describer) refer(anchor string, ref *metapb.DataRef, url string) (strin
 	return object, nil
 }
 
-// inside tells whether the range of one reference is part of another's.
+// inside reports whether the range of one reference is part of another's.
 func inside(part, whole *metapb.DataRef) bool {
 	if part.Url != whole.GetUrl() && part.Url != "" {
 		return false

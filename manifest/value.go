@@ -86,7 +86,7 @@ func timeValue(b []byte) *filter.Value {
 	if i > (math.MaxInt64-epochTicks)/ticksPerMicro || i < -epochTicks/ticksPerMicro {
 		return nil
 	}
-	return &filter.Value{Int: TicksOfMicros(i)}
+	return &filter.Value{Int: ticksOfMicros(i)}
 }
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000

@@ -107,7 +107,7 @@ func TestPlaceOfStripes(t *testing.T) {
 		}
 	}
 	p, err := s.Root().Properties(ctx)
-	if ids, _ := meta.Bag(p.GetCustomProperties()).Text(meta.PropertyFieldIDs); err != nil || ids != "1,2,3,4,5,6,7,8,9,10" {
+	if ids, _ := meta.Properties(p.GetCustomProperties()).Text(meta.PropertyFieldIDs); err != nil || ids != "1,2,3,4,5,6,7,8,9,10" {
 		t.Errorf("field ids %q, %v", ids, err)
 	}
 	if _, _, known := meta.Creation(p); !known {

@@ -89,5 +89,5 @@ func (p Place) String() string {
 	return "abfss://" + p.Container + "@" + p.Account + ".dfs." + p.Domain
 }
 
-// known says whether the domain is one of Microsoft's.
+// known reports whether the domain is one of Microsoft's.
 func (p Place) known() bool { return slices.Contains(urlresolve.AzureDomains, p.Domain) }

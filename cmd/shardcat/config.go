@@ -15,7 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
-	"github.com/shardcat/shardcat/internal/nearest"
+	"github.com/shardcat/shardcat/internal/suggest"
 )
 
 // config is the file given by --config: the global flags by their names, and policies by table.
@@ -96,7 +96,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 	case key == tablesKey:
 		return c.setTables(value)
 	case f == nil || slices.Contains(noSetting, key):
-		return fmt.Errorf("there is no key %q; there is %s", key, nearest.To(key, configKeys(flags)))
+		return fmt.Errorf("there is no key %q; there is %s", key, suggest.Names(key, configKeys(flags)))
 	case value.Kind != yaml.ScalarNode:
 		return fmt.Errorf("%s: want one value", key)
 	case f.Changed:

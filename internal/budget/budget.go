@@ -33,8 +33,8 @@ var (
 	ErrExceeded = errors.New("the budget of the scan is exceeded")
 	// ErrBatch is a batch that does not fit; one of fewer rows may.
 	ErrBatch = fmt.Errorf("%w: more memory than there is for a batch", ErrExceeded)
-	// ErrWork is work out of proportion to what was read.
-	ErrWork = fmt.Errorf("%w: more work than the bytes that were read can ask for", ErrExceeded)
+	// errWork is work out of proportion to what was read.
+	errWork = fmt.Errorf("%w: more work than the bytes that were read can ask for", ErrExceeded)
 )
 
 // Budget of a scan. Safe for concurrent use.
@@ -52,7 +52,7 @@ type meter struct{ work, allowed uint64 }
 // charge adds work.
 func (m *meter) charge(n uint64) error {
 	if m.work += n; m.work > m.allowed || m.work < n {
-		return ErrWork
+		return errWork
 	}
 	return nil
 }

@@ -44,14 +44,14 @@ func TestDecoded(t *testing.T) {
 	if err := a.Work(1000 + decodedPerByte); err != nil {
 		t.Error(err)
 	}
-	if err := a.Work(1); !errors.Is(err, ErrWork) {
+	if err := a.Work(1); !errors.Is(err, errWork) {
 		t.Errorf("one byte too much: %v", err)
 	}
 	a.Fetched(1 << 63)
 	if err := a.Work(1 << 61); err != nil {
 		t.Errorf("after 2^63 bytes: %v", err)
 	}
-	if err := a.Work(1<<64 - 1); !errors.Is(err, ErrWork) {
+	if err := a.Work(1<<64 - 1); !errors.Is(err, errWork) {
 		t.Errorf("an overflow: %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestMade(t *testing.T) {
 	if err := take(4000 + 10*(madePerByte+madePerValue+madePerDecoded)); err != nil {
 		t.Error(err)
 	}
-	if err := take(1); !errors.Is(err, ErrWork) {
+	if err := take(1); !errors.Is(err, errWork) {
 		t.Errorf("one byte too much: %v", err)
 	}
 }

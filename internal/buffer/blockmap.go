@@ -156,7 +156,7 @@ func (m *Map) addBlocks(r []byte, n int) error {
 	return nil
 }
 
-// Canonical tells whether b is, byte for byte, the block map that a writer makes of m: least widths, least
+// Canonical reports whether b is, byte for byte, the block map that a writer makes of m: least widths, least
 // minima, zero padding. Only that protects the bytes of a block map, which has no checksum.
 func (m *Map) Canonical(b []byte) bool {
 	w := MapBuilder{SegmentBlocks: int(m.segment)}

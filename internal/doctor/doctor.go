@@ -86,8 +86,8 @@ type Options struct {
 
 // The numbers of an examination.
 const (
-	// DefaultLargeBytes is more than one part of any driver (8 MiB).
-	DefaultLargeBytes = 9 << 20
+	// defaultLargeBytes is more than one part of any driver (8 MiB).
+	defaultLargeBytes = 9 << 20
 	// writers race for one key.
 	writers = 8
 	// smallBytes is the size of the object for ranges.
@@ -115,7 +115,7 @@ type examination struct {
 // _doctor/ there. The report is complete whatever fails; a cancelled ctx fails the checks that are left.
 func Examine(ctx context.Context, client *blobio.Client, rawURL string, opts Options) *Report {
 	if opts.LargeBytes == 0 {
-		opts.LargeBytes = DefaultLargeBytes
+		opts.LargeBytes = defaultLargeBytes
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now

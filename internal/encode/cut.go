@@ -71,7 +71,7 @@ func CutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, final bool,
 // cutNumbers encodes one block and hands it out.
 func cutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, emit func(Block) error) (err error) {
 	e.borrow()
-	if e.sub, err = AppendNumbers(e, e.sub[:0], vals, valid); err != nil {
+	if e.sub, err = appendNumbers(e, e.sub[:0], vals, valid); err != nil {
 		return err
 	}
 	return e.hand(len(vals), valid, emit)
@@ -89,7 +89,7 @@ func from(valid []byte, at int) []byte {
 func (e *Encoder) hand(n int, valid []byte, emit func(Block) error) error {
 	e.presence = e.presence[:0]
 	if !e.o.NoPresence {
-		e.presence = AppendPresence(e.presence, valid, n, e.o.Profile)
+		e.presence = appendPresence(e.presence, valid, n, e.o.Profile)
 	}
 	return emit(Block{Values: n, Presence: e.presence, Sub: e.sub})
 }

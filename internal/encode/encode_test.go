@@ -203,14 +203,14 @@ func TestNullSlotsDoNotLeak(t *testing.T) {
 		if !bytes.Equal(a, b) {
 			t.Errorf("%v: numbers in null slots show: % x, % x", p, a, b)
 		}
-		a, _ = Bytes(nil, text, textOffsets, 0, valid, o)
-		b, err := Bytes(nil, secret, secretOffsets, 0, valid, o)
+		a, _ = encodeBytes(nil, text, textOffsets, 0, valid, o)
+		b, err := encodeBytes(nil, secret, secretOffsets, 0, valid, o)
 		if !bytes.Equal(a, b) || err != nil {
 			t.Errorf("%v: bytes in null slots show: % x, % x, %v", p, a, b, err)
 		}
 		fixed := []byte("AAAABBBBCCCC")
-		a, _ = Bytes(nil, []byte("AAAA\x00\x00\x00\x00CCCC"), nil, 4, []byte{0b101}, o)
-		b, _ = Bytes(nil, fixed, nil, 4, []byte{0b101}, o)
+		a, _ = encodeBytes(nil, []byte("AAAA\x00\x00\x00\x00CCCC"), nil, 4, []byte{0b101}, o)
+		b, _ = encodeBytes(nil, fixed, nil, 4, []byte{0b101}, o)
 		if !bytes.Equal(a, b) || string(fixed) != "AAAABBBBCCCC" {
 			t.Errorf("%v: fixed-size bytes in null slots show: % x, % x", p, a, b)
 		}
@@ -388,11 +388,11 @@ func TestBadArguments(t *testing.T) {
 		t.Error("a bitmap of eight bits for nine values is no error")
 	}
 	for name, err := range map[string]error{
-		"descending offsets":      second(Bytes(nil, []byte("abc"), []int64{0, 2, 1}, 0, nil, o)),
-		"offsets past the end":    second(Bytes(nil, []byte("abc"), []int64{0, 4}, 0, nil, o)),
-		"negative offsets":        second(Bytes(nil, []byte("abc"), []int64{-1, 2}, 0, nil, o)),
-		"a short bitmap":          second(Bytes(nil, []byte("abcdefghi"), []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0, []byte{1}, o)),
-		"half a fixed-size value": second(Bytes(nil, []byte("abc"), nil, 2, nil, o)),
+		"descending offsets":      second(encodeBytes(nil, []byte("abc"), []int64{0, 2, 1}, 0, nil, o)),
+		"offsets past the end":    second(encodeBytes(nil, []byte("abc"), []int64{0, 4}, 0, nil, o)),
+		"negative offsets":        second(encodeBytes(nil, []byte("abc"), []int64{-1, 2}, 0, nil, o)),
+		"a short bitmap":          second(encodeBytes(nil, []byte("abcdefghi"), []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0, []byte{1}, o)),
+		"half a fixed-size value": second(encodeBytes(nil, []byte("abc"), nil, 2, nil, o)),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
@@ -408,7 +408,7 @@ func TestNoAllocationPerBlock(t *testing.T) {
 	vals := walk(50, 1<<20)(rand.New(rand.NewPCG(1, 1)), 2048)
 	dst := make([]byte, 0, 1<<16)
 	encode := func() {
-		if _, err := AppendNumbers(e, dst, vals, nil); err != nil {
+		if _, err := appendNumbers(e, dst, vals, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

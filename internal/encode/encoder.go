@@ -70,20 +70,20 @@ func encoderFor(o *Options) *Encoder {
 func Numbers[T kernel.Number](dst []byte, vals []T, valid []byte, o *Options) ([]byte, error) {
 	e := encoderFor(o)
 	defer encoders.Put(e)
-	return AppendNumbers(e, dst, vals, valid)
+	return appendNumbers(e, dst, vals, valid)
 }
 
-// Bytes appends one value sub-block that holds byte strings: value i is data[offsets[i]:offsets[i+1]], or,
+// encodeBytes appends one value sub-block that holds byte strings: value i is data[offsets[i]:offsets[i+1]], or,
 // when fixed is positive, data[i*fixed:(i+1)*fixed] with offsets nil. valid is as for Numbers.
-func Bytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte, o *Options) ([]byte, error) {
+func encodeBytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte, o *Options) ([]byte, error) {
 	e := encoderFor(o)
 	defer encoders.Put(e)
 	return e.AppendBytes(dst, data, offsets, fixed, valid)
 }
 
-// AppendNumbers is Numbers with what an encoder has learnt. The encoder keeps its working memory, about a
+// appendNumbers is Numbers with what an encoder has learnt. The encoder keeps its working memory, about a
 // megabyte, for the next call; CutNumbers doesn't.
-func AppendNumbers[T kernel.Number](e *Encoder, dst []byte, vals []T, valid []byte) ([]byte, error) {
+func appendNumbers[T kernel.Number](e *Encoder, dst []byte, vals []T, valid []byte) ([]byte, error) {
 	if err := checkValid(len(vals), valid); err != nil {
 		return dst, err
 	}

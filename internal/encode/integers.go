@@ -74,7 +74,7 @@ func planPacked[U word](e *Encoder, s *stats[U], k kind, sc scope) *plan {
 	return better(packed, ffor)
 }
 
-// promising tells whether anything but packing may come of a stream of integers. If not, it is not worth
+// promising reports whether anything but packing may come of a stream of integers. If not, it is not worth
 // another look once it is cut down to fewer bytes.
 func promising[U word](e *Encoder, vals []U, s *stats[U], best *plan, sc scope) bool {
 	if s.n < 512 || s.changes < s.n/2 || best.size < 512 || sc.level < e.rules.generalBelow {

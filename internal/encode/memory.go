@@ -12,7 +12,7 @@ const maxLosses = 4
 // denseLz4 stands for the exhaustive search of LZ4, which is no encoding of its own.
 const denseLz4 block.Code = 0
 
-// try tells whether to try an encoding now, and notes in tried that it was.
+// try reports whether to try an encoding now, and notes in tried that it was.
 func (e *Encoder) try(c block.Code, sc scope, tried *codeSet) bool {
 	l := &e.trials[c][sc.level]
 	if l.wait > 0 && !e.eager {

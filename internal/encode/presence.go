@@ -29,9 +29,9 @@ const (
 	roaringBitset   = roaringSpan / 8
 )
 
-// AppendPresence appends the presence section of a block of n values in the smallest form, or, for the
+// appendPresence appends the presence section of a block of n values in the smallest form, or, for the
 // profile Plain, always as bytes. A nil bitmap, or one without a null, appends nothing.
-func AppendPresence(dst, valid []byte, n int, p Profile) []byte {
+func appendPresence(dst, valid []byte, n int, p Profile) []byte {
 	if valid == nil {
 		return dst
 	}

@@ -14,7 +14,7 @@ var allProfiles = []Profile{Plain, MinimalCompression, Balanced, HighCompression
 // roundTrip encodes vals and requires the same bits back, with zeros in null slots.
 func roundTrip[T kernel.Number](t testing.TB, e *Encoder, vals []T, valid []byte) []byte {
 	t.Helper()
-	sub, err := AppendNumbers(e, nil, vals, valid)
+	sub, err := appendNumbers(e, nil, vals, valid)
 	if err != nil {
 		t.Fatalf("encoding: %v", err)
 	}
@@ -123,7 +123,7 @@ func TestPresenceRoundTrip(t *testing.T) {
 					valid[i] = lastBits(valid[i]^invert, n-8*i)
 				}
 				for _, p := range []Profile{Plain, Balanced} {
-					section := AppendPresence(nil, valid, n, p)
+					section := appendPresence(nil, valid, n, p)
 					got := make([]byte, len(valid))
 					nulls, err := block.DecodePresence(got, section, n)
 					if err != nil || !bytes.Equal(got, valid) || nulls != n-countOnes(valid, n) {

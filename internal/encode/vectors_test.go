@@ -272,7 +272,7 @@ func TestReferencePresence(t *testing.T) {
 		{5, bits(5, 0xff), ""},
 		{5, nil, ""},
 	} {
-		if got, want := AppendPresence(nil, c.valid, c.n, Balanced), fromHex(t, c.want); !bytes.Equal(got, want) {
+		if got, want := appendPresence(nil, c.valid, c.n, Balanced), fromHex(t, c.want); !bytes.Equal(got, want) {
 			t.Errorf("%d values: % x, want % x", c.n, got, want)
 		}
 	}

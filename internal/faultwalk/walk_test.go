@@ -91,7 +91,7 @@ func (f *fault) counted() string {
 	return f.kind
 }
 
-// take runs one step and tells whether its fault was reached.
+// take runs one step and reports whether its fault was reached.
 func (w *walker) take(t *testing.T, s step) (struck bool) {
 	t.Helper()
 	w.steps++

@@ -72,7 +72,7 @@ func (d *dictionaryBuilder) value(id uint32) []byte {
 	return d.data[d.offsets[id]:d.offsets[id+1]:d.offsets[id+1]]
 }
 
-// pays tells whether dictionary and codes are smaller than the values would be, by the rule of the reference.
+// pays reports whether dictionary and codes are smaller than the values would be, by the rule of the reference.
 // Before the end a short field gets the benefit of the doubt.
 func (d *dictionaryBuilder) pays(end bool) bool {
 	distinct, positions := uint64(len(d.ids)), uint64(len(d.codes))

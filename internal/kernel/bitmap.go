@@ -29,14 +29,6 @@ func BitsOfBytes(dst, src []byte) (ones int) {
 	return ones + bits.OnesCount8(b)
 }
 
-// AppendBytesOfBits appends n bytes of 0 or 1 for the first n bits of bitmap.
-func AppendBytesOfBits(dst, bitmap []byte, n int) []byte {
-	for i := range n {
-		dst = append(dst, bitmap[i/8]>>(i%8)&1)
-	}
-	return dst
-}
-
 // Ones counts the ones in the first n bits of bitmap.
 func Ones(bitmap []byte, n int) (ones int) {
 	full := bitmap[:n/8]

@@ -3,7 +3,7 @@
 //
 // A kernel knows numbers and bytes, not blocks: callers (package block for reading, package encode for
 // writing) have checked every count, width and index that comes from a file before they call, or call a
-// kernel whose result says whether an index was out of range. Kernels write to slices of the caller and
+// kernel whose result reports whether an index was out of range. Kernels write to slices of the caller and
 // never allocate.
 //
 // # FastLanes layout

@@ -2,8 +2,8 @@ package kernel
 
 import "encoding/binary"
 
-// FsstEscape is the code before a byte that stands for itself.
-const FsstEscape = 255
+// fsstEscape is the code before a byte that stands for itself.
+const fsstEscape = 255
 
 // FsstTable is a table of up to 255 symbols. A code without a symbol has length 0.
 type FsstTable struct {
@@ -36,7 +36,7 @@ func (t *FsstTable) Decode(dst, src []byte) bool {
 			at += length
 			continue
 		}
-		if i++; c != FsstEscape || i == len(src) {
+		if i++; c != fsstEscape || i == len(src) {
 			return false
 		}
 		dst[at] = src[i]
@@ -50,7 +50,7 @@ func (t *FsstTable) decodeEnd(dst, src []byte) bool {
 	var symbol [8]byte
 	for len(src) > 0 {
 		part := symbol[:1]
-		if c := src[0]; c == FsstEscape {
+		if c := src[0]; c == fsstEscape {
 			if len(src) < 2 {
 				return false
 			}
@@ -76,7 +76,7 @@ func (t *FsstTable) DecodeSpan(dst, src []byte, start int) bool {
 			return false
 		}
 		length := int(t.lengths[src[0]])
-		if src[0] == FsstEscape {
+		if src[0] == fsstEscape {
 			if len(src) < 2 {
 				return false
 			}

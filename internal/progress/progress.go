@@ -33,8 +33,8 @@ func ParseMode(s string) (Mode, error) {
 }
 
 const (
-	// patience is how long work may take before a bar appears.
-	patience = time.Second
+	// showAfter is how long work may take before a bar appears.
+	showAfter = time.Second
 	// redraw is the shortest time between two drawings.
 	redraw = 100 * time.Millisecond
 	// width of the bar in characters.
@@ -50,18 +50,18 @@ type Bar struct {
 	started     time.Time
 	drawn       time.Time
 	visible     bool
-	patience    time.Duration
+	delay       time.Duration
 	now         func() time.Time
 }
 
-// New starts a bar for total units of work (0: unknown) on out. terminal tells whether a person is watching.
+// New starts a bar for total units of work (0: unknown) on out. terminal reports whether a person is watching.
 func New(out io.Writer, mode Mode, terminal bool, what, unit string, total int64) *Bar {
 	if mode == Never || mode == Auto && !terminal {
 		return nil
 	}
-	b := &Bar{out: out, what: what, unit: unit, total: total, patience: patience, now: time.Now}
+	b := &Bar{out: out, what: what, unit: unit, total: total, delay: showAfter, now: time.Now}
 	if mode == Always {
-		b.patience = 0
+		b.delay = 0
 	}
 	b.started = b.now()
 	return b
@@ -76,7 +76,7 @@ func (b *Bar) Add(n int64) {
 	defer b.mu.Unlock()
 	b.done += n
 	now := b.now()
-	if now.Sub(b.started) < b.patience || b.visible && now.Sub(b.drawn) < redraw {
+	if now.Sub(b.started) < b.delay || b.visible && now.Sub(b.drawn) < redraw {
 		return
 	}
 	b.draw(now)
@@ -89,7 +89,7 @@ func (b *Bar) Finish() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.visible || b.patience == 0 {
+	if b.visible || b.delay == 0 {
 		b.draw(b.now())
 		fmt.Fprintln(b.out)
 	}

@@ -43,23 +43,23 @@ func newColumn(b arrow.RecordBatch, k Key) (column, error) {
 	c := column{key: k}
 	at := b.Schema().FieldIndices(k.Path[0])
 	if len(at) != 1 {
-		return c, fmt.Errorf("%w: there is no column %q", ErrKey, k.Path[0])
+		return c, fmt.Errorf("%w: there is no column %q", errKey, k.Path[0])
 	}
 	c.values = b.Column(at[0])
 	for _, member := range k.Path[1:] {
 		parent, ok := c.values.(*array.Struct)
 		if !ok {
-			return c, fmt.Errorf("%w: %q is in no struct", ErrKey, strings.Join(k.Path, "."))
+			return c, fmt.Errorf("%w: %q is in no struct", errKey, strings.Join(k.Path, "."))
 		}
 		i, ok := parent.DataType().(*arrow.StructType).FieldIdx(member)
 		if !ok {
-			return c, fmt.Errorf("%w: there is no column %q", ErrKey, strings.Join(k.Path, "."))
+			return c, fmt.Errorf("%w: there is no column %q", errKey, strings.Join(k.Path, "."))
 		}
 		c.parents = append(c.parents, parent)
 		c.values = parent.Field(i)
 	}
 	if c.compare = comparison(c.values); c.compare == nil {
-		return c, fmt.Errorf("%w: column %q is a %s", ErrKey, strings.Join(k.Path, "."), c.values.DataType())
+		return c, fmt.Errorf("%w: column %q is a %s", errKey, strings.Join(k.Path, "."), c.values.DataType())
 	}
 	return c, nil
 }

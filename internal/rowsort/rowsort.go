@@ -44,8 +44,8 @@ type Options struct {
 	Limit int64
 }
 
-// DefaultMemory keeps a sort below half a gigabyte.
-const DefaultMemory = 128 << 20
+// defaultMemory keeps a sort below half a gigabyte.
+const defaultMemory = 128 << 20
 
 const (
 	// maxRuns is how many runs are merged at a time: with batches of outRows ordinary rows, some dozens of megabytes.
@@ -55,7 +55,7 @@ const (
 )
 
 // ErrKey: a column that has no order, or is not there.
-var ErrKey = errors.New("rows can't be ordered by it")
+var errKey = errors.New("rows can't be ordered by it")
 
 // Sorter sorts. Not for concurrent use.
 type Sorter struct {
@@ -74,7 +74,7 @@ type Sorter struct {
 // New begins a sort of batches of a schema.
 func New(s *arrow.Schema, keys []Key, o Options) (*Sorter, error) {
 	if o.Memory <= 0 {
-		o.Memory = DefaultMemory
+		o.Memory = defaultMemory
 	}
 	sorter := &Sorter{options: o, keys: keys, plain: s, stored: storedSchema(s)}
 	empty := array.NewRecordBatch(sorter.stored, emptyColumns(sorter.stored), 0)

@@ -136,7 +136,7 @@ func TestOrderOfValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"d", "l", "st", "x", "f.x", "st.x"} {
-		if _, err := New(arrowtype.Schema(s), []Key{{Path: strings.Split(path, ".")}}, Options{}); !errors.Is(err, ErrKey) {
+		if _, err := New(arrowtype.Schema(s), []Key{{Path: strings.Split(path, ".")}}, Options{}); !errors.Is(err, errKey) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

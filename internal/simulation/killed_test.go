@@ -83,15 +83,15 @@ func works() []work {
 	}
 }
 
-// openFiles opens the catalog of a folder, behind a gate.
-func openFiles(dir string, gate *crash.Gate) (*catalog.Catalog, error) {
+// openFiles opens the catalog of a folder, behind a killer.
+func openFiles(dir string, killer *crash.Killer) (*catalog.Catalog, error) {
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: "file://" + dir + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
-		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Gate: gate} },
+		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} },
 	}
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := c.MountBucket("file:///", &crash.Bucket{Bucket: fileblob.Open("/"), Gate: gate}); err != nil {
+		if err := c.MountBucket("file:///", &crash.Bucket{Bucket: fileblob.Open("/"), Killer: killer}); err != nil {
 			return nil, err
 		}
 	}
@@ -143,9 +143,9 @@ func beKilled(t *testing.T, job []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate := crash.KillAt(n)
-	gate.Kill = func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
-	c, err := openFiles(job[0], gate)
+	killer := crash.KillAt(n)
+	killer.Kill = func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
+	c, err := openFiles(job[0], killer)
 	if err != nil {
 		t.Fatal(err)
 	}

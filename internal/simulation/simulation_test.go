@@ -142,14 +142,14 @@ func (s *simulation) store() blobio.Bucket {
 	return &virtualtime.Bucket{Bucket: memblob.Open(s.bucket), Clock: s.clock}
 }
 
-// open opens the catalog for one actor; a gate may kill it.
-func (s *simulation) open(gate *crash.Gate, lossy bool) (*catalog.Catalog, error) {
+// open opens the catalog for one actor; a killer may kill it.
+func (s *simulation) open(killer *crash.Killer, lossy bool) (*catalog.Catalog, error) {
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(s.dir, "catalog.db"), Warehouse: "mem://" + s.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: s.clock.Now,
 	}
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := c.MountBucket("mem://"+s.bucket+"/", &crash.Bucket{Bucket: s.store(), Gate: gate}); err != nil {
+		if err := c.MountBucket("mem://"+s.bucket+"/", &crash.Bucket{Bucket: s.store(), Killer: killer}); err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +170,7 @@ func (s *simulation) open(gate *crash.Gate, lossy bool) (*catalog.Catalog, error
 			}
 			return nil
 		}
-		return &crash.Catalog{Catalog: m, Gate: gate}
+		return &crash.Catalog{Catalog: m, Killer: killer}
 	}
 	return catalog.Open(context.Background(), o)
 }
@@ -257,11 +257,11 @@ func (s *simulation) step() error {
 		if pick -= a.weight; pick >= 0 {
 			continue
 		}
-		gate := crash.KillAt(0)
+		killer := crash.KillAt(0)
 		if s.r.IntN(4) == 0 {
-			gate = crash.KillAt(1 + s.r.IntN(14))
+			killer = crash.KillAt(1 + s.r.IntN(14))
 		}
-		c, err := s.open(gate, s.r.IntN(4) == 0)
+		c, err := s.open(killer, s.r.IntN(4) == 0)
 		if err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func (s *simulation) step() error {
 			return err
 		}
 		err = a.do(s, t)
-		at, killed := gate.Killed()
+		at, killed := killer.Killed()
 		s.done[a.name]++
 		if killed {
 			s.done["killed"]++

@@ -11,9 +11,9 @@ import (
 
 // Parameters of the Bloom filters that are written.
 const (
-	FilterSeed = 0x4D75646169424646
-	// DefaultFPP is the target rate of false positives.
-	DefaultFPP = 0.01
+	filterSeed = 0x4D75646169424646
+	// defaultFPP is the target rate of false positives.
+	defaultFPP = 0.01
 	// filterValues is how many distinct values a filter that nobody asked for may hold.
 	filterValues = 1024
 	// filterSize in bytes is the largest filter; it bounds those that were asked for.
@@ -25,11 +25,11 @@ func insertHash(data []byte, h uint64) {
 	splitblock.Insert(data[splitblock.Block(h, len(data)/blockSize)*blockSize:], h)
 }
 
-// BloomMayContain tells whether a filter admits a value, given by the bytes that are hashed (see the package
+// BloomMayContain reports whether a filter admits a value, given by the bytes that are hashed (see the package
 // comment). A filter of an unknown kind or shape admits everything.
 func BloomMayContain(f *metapb.SplitBlockBloomFilter, value []byte) bool {
 	data := f.GetData()
-	if f.GetHashAlgorithm() != HashAlgorithm || len(data) == 0 || len(data)%blockSize != 0 {
+	if f.GetHashAlgorithm() != hashAlgorithm || len(data) == 0 || len(data)%blockSize != 0 {
 		return true
 	}
 	h := xxh3.HashSeed(value, f.HashSeed)
@@ -52,7 +52,7 @@ func (s *hashSet) add(value []byte) {
 	if s == nil || s.full {
 		return
 	}
-	h := xxh3.HashSeed(value, FilterSeed)
+	h := xxh3.HashSeed(value, filterSeed)
 	if h == 0 {
 		if !s.hasZero {
 			s.hasZero = true
@@ -65,7 +65,7 @@ func (s *hashSet) add(value []byte) {
 	}
 }
 
-// put tells whether h is new.
+// put reports whether h is new.
 func (s *hashSet) put(h uint64) bool {
 	mask := uint64(len(s.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
@@ -116,7 +116,7 @@ func (s *hashSet) filter(fpp float64, size func(n int, fpp float64) int) *metapb
 	}
 	return &metapb.MembershipFilters{Sbbf: &metapb.SplitBlockBloomFilter{
 		NumBlocks: uint64(n / blockSize), TargetFpp: fpp, NumValues: uint64(s.count),
-		HashAlgorithm: HashAlgorithm, HashSeed: FilterSeed, Data: data,
+		HashAlgorithm: hashAlgorithm, HashSeed: filterSeed, Data: data,
 	}}
 }
 

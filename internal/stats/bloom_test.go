@@ -14,7 +14,7 @@ func TestFilterVector(t *testing.T) {
 	for _, v := range []string{"hello", "world", "hello"} {
 		s.add([]byte(v))
 	}
-	f := s.filter(DefaultFPP, referenceFilterSize).Sbbf
+	f := s.filter(defaultFPP, referenceFilterSize).Sbbf
 	const want = "0002000040001000010001002000001000801000000002800002400008000400"
 	if got := hex.EncodeToString(f.Data); got != want || f.NumValues != 2 || f.NumBlocks != 1 {
 		t.Errorf("got %s, %d values", got, f.NumValues)
@@ -26,12 +26,12 @@ func TestFilterVector(t *testing.T) {
 
 func TestFilterSizes(t *testing.T) {
 	for n, want := range map[int]int{1: 32, 25: 32, 51: 64, 52: 96, 100: 128, 1024: 1280} {
-		if got := referenceFilterSize(n, DefaultFPP); got != want {
+		if got := referenceFilterSize(n, defaultFPP); got != want {
 			t.Errorf("%d values: %d bytes, want %d", n, got, want)
 		}
 	}
 	for n, want := range map[int]int{1: 32, 26: 32, 27: 64, 1024: 2048, 100_000: 131072} {
-		if got := bookFilterSize(n, DefaultFPP); got != want {
+		if got := bookFilterSize(n, defaultFPP); got != want {
 			t.Errorf("book: %d values: %d bytes, want %d", n, got, want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestFilterFallsAwayBeyondItsLimit(t *testing.T) {
 	for i := range filterValues {
 		s.add(fmt.Append(nil, i))
 	}
-	f := s.filter(DefaultFPP, referenceFilterSize)
+	f := s.filter(defaultFPP, referenceFilterSize)
 	if f == nil || f.Sbbf.NumValues != filterValues {
 		t.Fatal("1024 values have a filter")
 	}
@@ -59,7 +59,7 @@ func TestFilterFallsAwayBeyondItsLimit(t *testing.T) {
 		t.Errorf("only %d of 10000 absent values are denied", denied)
 	}
 	s.add([]byte("one more"))
-	if s.filter(DefaultFPP, referenceFilterSize) != nil {
+	if s.filter(defaultFPP, referenceFilterSize) != nil {
 		t.Error("1025 values have none")
 	}
 }
@@ -68,15 +68,15 @@ func TestFilterFallsAwayBeyondItsLimit(t *testing.T) {
 func TestUnknownFiltersAdmitEverything(t *testing.T) {
 	for name, f := range map[string]*metapb.SplitBlockBloomFilter{
 		"none":         nil,
-		"empty":        {HashAlgorithm: HashAlgorithm},
+		"empty":        {HashAlgorithm: hashAlgorithm},
 		"other hash":   {HashAlgorithm: "murmur3", Data: make([]byte, 32)},
-		"broken block": {HashAlgorithm: HashAlgorithm, Data: make([]byte, 33)},
+		"broken block": {HashAlgorithm: hashAlgorithm, Data: make([]byte, 33)},
 	} {
 		if !BloomMayContain(f, []byte("x")) {
 			t.Errorf("%s denies", name)
 		}
 	}
-	odd := &metapb.SplitBlockBloomFilter{HashAlgorithm: HashAlgorithm, Data: make([]byte, 96)}
+	odd := &metapb.SplitBlockBloomFilter{HashAlgorithm: hashAlgorithm, Data: make([]byte, 96)}
 	if BloomMayContain(odd, []byte("x")) {
 		t.Error("three empty blocks hold nothing")
 	}

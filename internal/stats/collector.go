@@ -18,11 +18,11 @@ type Options struct {
 	// Bloom asks for a filter, or for none.
 	Bloom Bloom
 	// FPP is the target rate of false positives of a filter that is asked for, between 0 and 1;
-	// DefaultFPP if 0.
+	// defaultFPP if 0.
 	FPP float64
 }
 
-// Bloom says whether a field gets a Bloom filter.
+// Bloom reports whether a field gets a Bloom filter.
 type Bloom uint8
 
 // BloomDefault leaves it to the type and the values: at most 1,024 distinct strings, byte strings or guids,
@@ -185,11 +185,11 @@ func (c *Collector) filterFor(byDefault bool) *hashSet {
 // filter is the finished Bloom filter, or nil.
 func (c *Collector) filter(s *hashSet) *metapb.MembershipFilters {
 	if c.options.Bloom != BloomAlways {
-		return s.filter(DefaultFPP, referenceFilterSize)
+		return s.filter(defaultFPP, referenceFilterSize)
 	}
 	fpp := c.options.FPP
 	if fpp <= 0 || fpp >= 1 {
-		fpp = DefaultFPP
+		fpp = defaultFPP
 	}
 	return s.filter(fpp, bookFilterSize)
 }

@@ -16,8 +16,8 @@ import (
 
 // Parameters of the HyperLogLog sketches that are written.
 const (
-	HashAlgorithm = "xxh3_64"
-	SketchSeed    = 0x416D7564484C4C31
+	hashAlgorithm = "xxh3_64"
+	sketchSeed    = 0x416D7564484C4C31
 	sketchBits    = 7
 )
 
@@ -32,7 +32,7 @@ const (
 //	hash: | register, 7 bits | the rest, 57 bits: rank = leading zeros + 1 |
 type sketch [1 << sketchBits]byte
 
-func (s *sketch) add(value []byte) { s.addHash(xxh3.HashSeed(value, SketchSeed)) }
+func (s *sketch) add(value []byte) { s.addHash(xxh3.HashSeed(value, sketchSeed)) }
 
 func (s *sketch) addHash(h uint64) {
 	// A bit set below the rest stops the count at 57, so that an empty rest has rank 58.
@@ -46,7 +46,7 @@ func (s *sketch) addHash(h uint64) {
 // info is the message of the sketch, with its estimate.
 func (s *sketch) info() *metapb.CardinalityInfo {
 	m := &metapb.HllSketchV1{
-		HashAlgorithm: HashAlgorithm, HashSeed: SketchSeed, BitsPerIndex: sketchBits, Counters: s[:],
+		HashAlgorithm: hashAlgorithm, HashSeed: sketchSeed, BitsPerIndex: sketchBits, Counters: s[:],
 	}
 	return estimated(m)
 }
@@ -56,11 +56,11 @@ func estimated(m *metapb.HllSketchV1) *metapb.CardinalityInfo {
 	return &metapb.CardinalityInfo{Count: &count, IsEstimate: true, HllSketch: m}
 }
 
-// ValidSketch tells whether a stored sketch is one that can be read: a known hash, a known precision, the
+// ValidSketch reports whether a stored sketch is one that can be read: a known hash, a known precision, the
 // right number of counters.
 func ValidSketch(m *metapb.HllSketchV1) bool {
 	p := m.GetBitsPerIndex()
-	return m.GetHashAlgorithm() == HashAlgorithm && p >= minSketchBits && p <= maxSketchBits && len(m.Counters) == 1<<p
+	return m.GetHashAlgorithm() == hashAlgorithm && p >= minSketchBits && p <= maxSketchBits && len(m.Counters) == 1<<p
 }
 
 // Estimate is the number of distinct values a sketch stands for. ok is false for a sketch that can't be read.

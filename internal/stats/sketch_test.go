@@ -22,7 +22,7 @@ func TestSketchVectors(t *testing.T) {
 		{"world", 0xAA9FA52E6A520F35, 85, 2},
 		{"", 0x31433EF5389C7D79, 24, 1},
 	} {
-		if h := xxh3.HashStringSeed(c.value, SketchSeed); h != c.hash {
+		if h := xxh3.HashStringSeed(c.value, sketchSeed); h != c.hash {
 			t.Errorf("%q hashes to %x", c.value, h)
 		}
 		var s sketch
@@ -47,7 +47,7 @@ func TestSketchVectors(t *testing.T) {
 func TestEstimateAtEveryPrecision(t *testing.T) {
 	for p := uint32(minSketchBits); p <= maxSketchBits; p++ {
 		for _, n := range []int{0, 1, 1 << (p - 1), 3 << p, 20 << min(p, 14)} {
-			m := &metapb.HllSketchV1{HashAlgorithm: HashAlgorithm, BitsPerIndex: p, Counters: make([]byte, 1<<p)}
+			m := &metapb.HllSketchV1{HashAlgorithm: hashAlgorithm, BitsPerIndex: p, Counters: make([]byte, 1<<p)}
 			var b [8]byte
 			for i := range n {
 				binary.LittleEndian.PutUint64(b[:], uint64(i))

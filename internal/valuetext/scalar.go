@@ -37,7 +37,7 @@ func ParseGuid(s string) (g [16]byte, err error) {
 	return g, nil
 }
 
-// IsHyphenated tells whether s has the shape 8-4-4-4-12 of hexadecimal digits.
+// IsHyphenated reports whether s has the shape 8-4-4-4-12 of hexadecimal digits.
 func IsHyphenated(s string) bool {
 	if len(s) != 36 {
 		return false

@@ -415,7 +415,3 @@ func (w *objects) abort(ctx context.Context) {
 	}
 	w.written = nil
 }
-
-func fieldIDsProperty(ids string) *metapb.NameValuePair {
-	return meta.Pair(meta.PropertyFieldIDs, meta.Text(ids))
-}

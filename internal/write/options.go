@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -106,8 +106,7 @@ func (o *Options) stats(n *schema.Node) stats.Options {
 func (o *Options) customProperties() []*metapb.NameValuePair {
 	out := slices.Clone(o.Properties)
 	if o.FieldIDs != nil {
-		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(o.FieldIDs), " ", ","), "[]")
-		out = append(out, fieldIDsProperty(ids))
+		out = append(out, meta.Pair(meta.PropertyFieldIDs, meta.Text(meta.FormatFieldIDs(o.FieldIDs))))
 	}
 	return out
 }

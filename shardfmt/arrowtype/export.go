@@ -115,7 +115,7 @@ func (x *exporting) original(n *schema.Node, f arrow.Field) arrow.Field {
 	return o
 }
 
-// alike tells whether two nodes hold the same values.
+// alike reports whether two nodes hold the same values.
 func alike(a, b *schema.Node) bool {
 	if a.Basic != b.Basic || a.Signed != b.Signed || a.FixedSize != b.FixedSize || a.Label() != b.Label() || len(a.Children) != len(b.Children) {
 		return false

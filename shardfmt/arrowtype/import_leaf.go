@@ -334,7 +334,7 @@ func widen(t arrow.DataType, a arrow.Array, p place, value func(int) []byte) (ar
 	}), nil
 }
 
-// ascending tells whether offsets are sound; those of a file may be anything.
+// ascending reports whether offsets are sound; those of a file may be anything.
 func ascending(offsets []int64, size int) bool {
 	last := int64(0)
 	for _, at := range offsets {

@@ -22,7 +22,6 @@ var ErrSchema = errors.New("no sound Arrow schema")
 const (
 	messageHeader  = 2
 	messageBody    = 3
-	footerSchema   = 1
 	schemaFields   = 1
 	schemaMetadata = 2
 	fieldTypeKind  = 2
@@ -33,7 +32,7 @@ const (
 	kindUnion      = 14
 )
 
-// CheckSchemaMessage tells whether the metadata of an IPC schema message, without the length in front, may be
+// CheckSchemaMessage reports whether the metadata of an IPC schema message, without the length in front, may be
 // given to Arrow's reader.
 func CheckSchemaMessage(metadata []byte) error {
 	c := flatCheck{b: metadata}
@@ -47,12 +46,12 @@ func CheckSchemaMessage(metadata []byte) error {
 	if c.bad {
 		return ErrSchema
 	}
-	return checkSchemaIn(metadata, messageHeader)
+	return checkSchema(metadata)
 }
 
-// CheckSchemaStream is CheckSchemaMessage for the start of an IPC stream: a marker, which streams before Arrow 0.15
+// checkSchemaStream is CheckSchemaMessage for the start of an IPC stream: a marker, which streams before Arrow 0.15
 // don't have, the length of the metadata, the metadata.
-func CheckSchemaStream(b []byte) error {
+func checkSchemaStream(b []byte) error {
 	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0xFFFFFFFF {
 		b = b[4:]
 	}
@@ -66,16 +65,13 @@ func CheckSchemaStream(b []byte) error {
 	return CheckSchemaMessage(b[4 : 4+size])
 }
 
-// CheckFooter is CheckSchemaMessage for the footer of an IPC file.
-func CheckFooter(footer []byte) error { return checkSchemaIn(footer, footerSchema) }
-
-func checkSchemaIn(b []byte, slot int) error {
+func checkSchema(b []byte) error {
 	c := flatCheck{b: b}
 	root, ok := c.follow(0)
 	if !ok {
 		return ErrSchema
 	}
-	s, present := c.table(root, slot)
+	s, present := c.table(root, messageHeader)
 	if present && !(c.fields(s, schemaFields, 1) && c.count(s, schemaMetadata)) {
 		c.bad = true
 	}

@@ -11,7 +11,7 @@ import (
 // bytes of an Arrow IPC stream without batches.
 const PropertySchema = "arrow.schema"
 
-// Restores tells whether a shard schema exported by the default mapping is the Arrow schema it came from; if
+// Restores reports whether a shard schema exported by the default mapping is the Arrow schema it came from; if
 // not, the shard should carry the property PropertySchema.
 func Restores(original *arrow.Schema) bool {
 	s, _, err := FromArrow(original)
@@ -37,7 +37,7 @@ func UnmarshalSchema(b []byte) (s *arrow.Schema, err error) {
 	if len(b) > maxSchemaProperty {
 		return nil, ErrSchema
 	}
-	if err := CheckSchemaStream(b); err != nil {
+	if err := checkSchemaStream(b); err != nil {
 		return nil, err
 	}
 	defer func() { // Arrow's reader panics on some of what is no schema

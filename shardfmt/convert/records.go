@@ -146,7 +146,7 @@ func OriginalSchema(ctx context.Context, shard *shardfmt.Shard) *arrow.Schema {
 	if err != nil {
 		return nil
 	}
-	s, err := arrowtype.UnmarshalSchema(meta.Bag(p.CustomProperties).Get(arrowtype.PropertySchema).GetBytesValue())
+	s, err := arrowtype.UnmarshalSchema(meta.Properties(p.CustomProperties).Get(arrowtype.PropertySchema).GetBytesValue())
 	if err != nil {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (o Op) String() string { return [...]string{"=", "!=", "<", "<=", ">", ">="
 // flipped is the operator that holds with its sides exchanged.
 func (o Op) flipped() Op { return [...]Op{Eq, Ne, Gt, Ge, Lt, Le}[o] }
 
-// holds tells whether the operator accepts a three-way comparison of value with literal.
+// holds reports whether the operator accepts a three-way comparison of value with literal.
 func (o Op) holds(cmp int) bool {
 	switch o {
 	case Eq:

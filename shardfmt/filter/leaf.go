@@ -11,8 +11,6 @@ import (
 
 // test judges one non-null value; constant truths are told apart by unknown.
 type test interface {
-	// class of the values that the test reads.
-	class() class
 	// holds judges a value.
 	holds(v *Value) bool
 	// unknown: the test is unknown for every value for which it does not hold (a NULL among its literals).
@@ -33,7 +31,6 @@ func newCompareTest(n *schema.Node, op Op, l Literal) (test, error) {
 	return &compareTest{classOf(n), op, lit}, err
 }
 
-func (t *compareTest) class() class  { return t.c }
 func (t *compareTest) unknown() bool { return t.lit.null }
 
 func (t *compareTest) holds(v *Value) bool {
@@ -126,7 +123,6 @@ func newInTest(n *schema.Node, values []Literal) (test, error) {
 	return t, nil
 }
 
-func (t *inTest) class() class  { return t.c }
 func (t *inTest) unknown() bool { return t.hasNull }
 
 func (t *inTest) holds(v *Value) bool {

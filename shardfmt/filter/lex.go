@@ -26,7 +26,7 @@ type token struct {
 	at   int
 }
 
-// is tells whether the token is the given keyword, in any case.
+// is reports whether the token is the given keyword, in any case.
 func (t token) is(keyword string) bool {
 	return t.kind == nameToken && strings.EqualFold(t.text, keyword)
 }
@@ -96,7 +96,7 @@ func lexQuoted(s string, start int, quote byte) (text string, next int, err erro
 	return "", 0, fmt.Errorf("filter: the quote at offset %d is never closed", start)
 }
 
-// isNumberStart tells whether a number starts here: a digit, or a sign or point before one where no operand
+// isNumberStart reports whether a number starts here: a digit, or a sign or point before one where no operand
 // ended just now.
 func isNumberStart(s string, before []token) bool {
 	if s[0] >= '0' && s[0] <= '9' {

@@ -20,7 +20,7 @@ type Stats struct {
 	MayContain func(Value) bool
 }
 
-// MayMatch tells whether any row of a scope can be selected, given the statistics of the fields by number
+// MayMatch reports whether any row of a scope can be selected, given the statistics of the fields by number
 // (nil where none are known). False is proof, true is none.
 func (b *Bound) MayMatch(stats func(id uint32) *Stats) bool {
 	return b.root.possible(stats).canBeTrue

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// isText tells whether the term operators and LIKE apply to a node.
+// isText reports whether the term operators and LIKE apply to a node.
 func isText(n *schema.Node) error {
 	if n.Basic == schema.String || n.IsDynamic() {
 		return nil
@@ -61,7 +61,6 @@ func newLikeTest(n *schema.Node, pattern string) (test, error) {
 	return t, isText(n)
 }
 
-func (t *likeTest) class() class  { return bytesClass }
 func (t *likeTest) unknown() bool { return false }
 
 // holds matches the first segment at the start, the last at the end, and each between at its first place:
@@ -144,7 +143,6 @@ func newTextTest(n *schema.Node, e Text) (test, error) {
 	return t, isText(n)
 }
 
-func (t *textTest) class() class  { return bytesClass }
 func (t *textTest) unknown() bool { return false }
 
 func (t *textTest) holds(v *Value) bool {
@@ -165,7 +163,7 @@ func (t *textTest) holds(v *Value) bool {
 	}
 }
 
-// bounded tells whether the occurrence [start, end) has the borders that the operator asks for.
+// bounded reports whether the occurrence [start, end) has the borders that the operator asks for.
 func (t *textTest) bounded(text []byte, start, end int) bool {
 	if t.kind == Contains {
 		return true

@@ -72,7 +72,7 @@ const (
 // Defaults of SourceOptions.
 const (
 	DefaultInferRows = 10_000
-	DefaultBatchRows = 8192
+	defaultBatchRows = 8192
 )
 
 // Limits that bound memory, in bytes: one record, one batch as text, the sample of inference.
@@ -105,7 +105,7 @@ type SourceOptions struct {
 	InferRows int
 	// UnknownFields is ErrorOnUnknown if empty.
 	UnknownFields UnknownFields
-	// Header says whether the first line of a CSV input names its fields; without a header they are named column1,
+	// Header reports whether the first line of a CSV input names its fields; without a header they are named column1,
 	// column2 …. Empty is AutoHeader: told from what the first line looks like beside the others.
 	Header Header
 	// Comma between CSV fields; told from the first lines if 0.
@@ -148,7 +148,7 @@ func (o SourceOptions) withDefaults() SourceOptions {
 		o.Header = AutoHeader
 	}
 	if o.BatchRows <= 0 {
-		o.BatchRows = DefaultBatchRows
+		o.BatchRows = defaultBatchRows
 	}
 	if o.UnknownFields == "" {
 		o.UnknownFields = ErrorOnUnknown
@@ -159,7 +159,7 @@ func (o SourceOptions) withDefaults() SourceOptions {
 	return o
 }
 
-// Header says whether a CSV input begins with the names of its fields.
+// Header reports whether a CSV input begins with the names of its fields.
 type Header string
 
 // AutoHeader looks, WithHeader and NoHeader know.

@@ -28,8 +28,8 @@ type Rows struct {
 	schema  *schema.Schema
 }
 
-// OpenFile opens an object of one of Files.
-func OpenFile(ctx context.Context, st fileformat.Store, url string, f *fileformat.Format, settings fileformat.Settings) (fileformat.File, error) {
+// openFile opens an object of one of Files.
+func openFile(ctx context.Context, st fileformat.Store, url string, f *fileformat.Format, settings fileformat.Settings) (fileformat.File, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func OpenRows(ctx context.Context, sp *blobio.Client, url string, columns []stri
 		}
 		return newRows(src, src.Schema(), columns, where)
 	}
-	file, err := OpenFile(ctx, sp, url, f, o.Settings)
+	file, err := openFile(ctx, sp, url, f, o.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (r *Rows) project(batch arrow.RecordBatch) arrow.RecordBatch {
 // Inspect describes a file that is no shard.
 func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detail int, settings fileformat.Settings) (*fileformat.Inspection, error) {
 	if format := File(f); format != nil {
-		file, err := OpenFile(ctx, sp, url, format, settings)
+		file, err := openFile(ctx, sp, url, format, settings)
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +227,7 @@ func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detai
 // Verify reads all of a file that is no shard and checks what its format lets it check.
 func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settings fileformat.Settings, o fileformat.VerifyOptions) (*corrupt.Report, error) {
 	if format := File(f); format != nil {
-		file, err := OpenFile(ctx, sp, url, format, settings)
+		file, err := openFile(ctx, sp, url, format, settings)
 		if err == nil {
 			defer file.Close()
 			return file.Verify(ctx, o)

@@ -134,7 +134,7 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 	}
 }
 
-// heldExactly tells whether the float is what the token says: the same whole number, or a fraction whose
+// heldExactly reports whether the float is what the token says: the same whole number, or a fraction whose
 // shortest text in this width is the same number.
 func heldExactly(token []byte, v float64, bits int) bool {
 	written, err := decimal.ParseBytes(token)

@@ -267,7 +267,7 @@ func (m *merger) markerProperties(ctx context.Context, st *stripe) error {
 			return err
 		}
 	}
-	bag := meta.Bag(p.CustomProperties)
+	bag := meta.Properties(p.CustomProperties)
 	var kept []meta.ObjectSum
 	for _, sum := range meta.ObjectSums(bag.Get(meta.PropertyObjects)) {
 		object, err := st.from.root.Resolve(anchor, sum.Ref.Url)
@@ -287,7 +287,7 @@ func (m *merger) setProperties(st *stripe, p *metapb.StripeProperties, anchor st
 	if made := m.deletion.made[st.index]; made.sum != nil {
 		sums = append(sums, *made.sum)
 	}
-	bag := meta.Bag(p.CustomProperties)
+	bag := meta.Properties(p.CustomProperties)
 	bag.Set(meta.PropertyObjects, meta.Null())
 	p.CustomProperties = bag
 	if err := m.urls.move(st.from, anchor, p); err != nil {

@@ -3,8 +3,6 @@ package merge
 import (
 	"bytes"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -178,36 +176,13 @@ func (w *mapper) lacks(n *schema.Node) error {
 
 // fieldIDs reads the field ids that a shard carries, nil if it carries none.
 func fieldIDs(p *metapb.ShardProperties, s *schema.Schema) ([]int, error) {
-	text, ok := meta.Bag(p.CustomProperties).Text(meta.PropertyFieldIDs)
+	text, ok := meta.Properties(p.CustomProperties).Text(meta.PropertyFieldIDs)
 	if !ok {
 		return nil, nil
 	}
-	if strings.Count(text, ",")+1 != int(s.Count) && (text != "" || s.Count != 0) {
-		return nil, fmt.Errorf("%w: property %s has %d ids for %d nodes", ErrSchema, meta.PropertyFieldIDs,
-			strings.Count(text, ",")+1, s.Count)
-	}
-	ids := make([]int, 0, s.Count)
-	for part := range strings.SplitSeq(text, ",") {
-		if s.Count == 0 {
-			break
-		}
-		id, err := strconv.ParseUint(part, 10, 31)
-		if err != nil {
-			return nil, fmt.Errorf("%w: property %s: bad id %q", ErrSchema, meta.PropertyFieldIDs, part)
-		}
-		ids = append(ids, int(id))
+	ids, err := meta.ParseFieldIDs(text, int(s.Count))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	return ids, nil
-}
-
-// formatIDs is the text of the property.
-func formatIDs(ids []int) string {
-	var b []byte
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(id), 10)
-	}
-	return string(b)
 }

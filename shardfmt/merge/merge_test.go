@@ -29,7 +29,7 @@ type spec struct {
 	single   bool
 	standard bool
 	creation [2]uint64
-	custom   meta.Bag
+	custom   meta.Properties
 	// data is how many bytes of buffers stand before the metadata.
 	data int
 	// change edits the parts before they are laid out.
@@ -65,8 +65,8 @@ func (s spec) make(t testing.TB, sp *blobio.Client, url string) Input {
 		meta.SetCreation(p.properties, s.creation[0], s.creation[1])
 	}
 	if s.ids != nil {
-		bag := meta.Bag(p.properties.CustomProperties)
-		bag.Set(meta.PropertyFieldIDs, meta.Text(formatIDs(s.ids)))
+		bag := meta.Properties(p.properties.CustomProperties)
+		bag.Set(meta.PropertyFieldIDs, meta.Text(meta.FormatFieldIDs(s.ids)))
 		p.properties.CustomProperties = bag
 	}
 	if s.standard {
@@ -217,7 +217,7 @@ func TestColumnsLieTogether(t *testing.T) {
 	}
 	p, err := r.Properties(ctx)
 	require.NoError(t, err)
-	layout, _ := meta.Bag(p.CustomProperties).Text(meta.PropertyLayout)
+	layout, _ := meta.Properties(p.CustomProperties).Text(meta.PropertyLayout)
 	require.Equal(t, meta.LayoutColumns, layout)
 }
 
@@ -308,7 +308,7 @@ func TestMergeOfMerges(t *testing.T) {
 	for i := range 4 {
 		in = append(in, spec{schema: "a: Int64, b: String", ids: []int{1, 2}, stripes: []uint64{uint64(i), 5}, single: i%2 == 1,
 			creation: [2]uint64{uint64(i), uint64(2 * i)},
-			custom:   meta.Bag{meta.Pair("k", meta.Int(int64(i))), meta.Pair("shardcat.same", meta.Int(1)), meta.Pair("shardcat.own", meta.Int(int64(i/2)))},
+			custom:   meta.Properties{meta.Pair("k", meta.Int(int64(i))), meta.Pair("shardcat.same", meta.Int(1)), meta.Pair("shardcat.own", meta.Int(int64(i/2)))},
 		}.make(t, sp, fmt.Sprintf("%s%d/r.amudai.shard", at, i)))
 	}
 	merge := func(name string, in ...Input) Input {
@@ -353,7 +353,7 @@ func TestRefuses(t *testing.T) {
 		"too many objects":     {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5, 5}}, bAt: "x/", o: Options{Limits: Limits{Objects: 2}}, target: ErrLimit},
 		"too many stripes":     {a: plain, b: plain, o: Options{Limits: Limits{Stripes: 1}}, target: ErrLimit},
 		"too much metadata":    {a: plain, b: plain, o: Options{Limits: Limits{RootBytes: 300}}, target: ErrLimit},
-		"too many properties":  {a: plain, b: spec{schema: "a: Int64", custom: meta.Bag{meta.Pair("p", meta.Text(strings.Repeat("x", 4<<20)))}}, target: ErrLimit},
+		"too many properties":  {a: plain, b: spec{schema: "a: Int64", custom: meta.Properties{meta.Pair("p", meta.Text(strings.Repeat("x", 4<<20)))}}, target: ErrLimit},
 		"object outside":       {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}}, bAt: "../elsewhere/", target: urlresolve.ErrRefused},
 		"empty shard outside":  {a: plain, b: spec{schema: "a: Int64"}, bAt: "../elsewhere/", target: urlresolve.ErrRefused},
 		"hostile reference":    {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, change: refer("../x")}, target: urlresolve.ErrRefused},
@@ -464,7 +464,7 @@ func TestIndexes(t *testing.T) {
 	require.Contains(t, res.Objects, at+"x/a.amudai.shard", "a value of a property stays in the old root")
 	bag, err := r.StripeProperties(ctx, 0)
 	require.NoError(t, err)
-	v := meta.Bag(bag.CustomProperties).Get("v")
+	v := meta.Properties(bag.CustomProperties).Get("v")
 	require.Equal(t, "x/a.amudai.shard", v.GetDataRef().Url)
 	require.Equal(t, "why", v.GetAnnotation())
 	d, _, err := r.StripeField(ctx, 0, 2)

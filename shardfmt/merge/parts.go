@@ -204,7 +204,7 @@ func (m *merger) keepIndexes(st *stripe, c *metapb.IndexCollection) *metapb.Inde
 	}
 	kept := c.IndexDescriptors[:0]
 	for _, d := range c.IndexDescriptors {
-		base, _ := meta.Bag(d.Properties).Text("position_base")
+		base, _ := meta.Properties(d.Properties).Text("position_base")
 		if base != "stripe" || !m.renumber(st, d) {
 			m.droppedIndexes++
 			continue

@@ -55,9 +55,9 @@ func (c *collapsing) add(pairs []*metapb.NameValuePair) {
 
 // mark adds the properties of the new root itself.
 func (m *merger) mark() {
-	bag := meta.Bag(m.properties.CustomProperties)
+	bag := meta.Properties(m.properties.CustomProperties)
 	if m.target.ids != nil {
-		bag.Set(meta.PropertyFieldIDs, meta.Text(formatIDs(m.target.ids)))
+		bag.Set(meta.PropertyFieldIDs, meta.Text(meta.FormatFieldIDs(m.target.ids)))
 	}
 	switch {
 	case m.byStripes:

@@ -76,7 +76,7 @@ func (r *Root) layout(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	layout, _ := Bag(p.CustomProperties).Text(PropertyLayout)
+	layout, _ := Properties(p.CustomProperties).Text(PropertyLayout)
 	return layout, nil
 }
 
@@ -124,7 +124,7 @@ func (r *Root) fromColumn(i int, id uint32) (*metapb.StripeFieldDescriptor, erro
 		return nil, corrupt.Locate(err, r.url, start)
 	}
 	m := new(metapb.StripeFieldDescriptor)
-	if err := Unmarshal(payload, m); err != nil {
+	if err := unmarshal(payload, m); err != nil {
 		return nil, corrupt.Locate(err, r.url, start+4)
 	}
 	return m, checkField(m, r.url, start+4, i, id)

@@ -22,9 +22,9 @@ const (
 	maxDirectory = 16 << 20
 )
 
-// CheckMagic checks the eight bytes at the start or end of an object. Minor version and patch may differ,
+// checkMagic checks the eight bytes at the start or end of an object. Minor version and patch may differ,
 // a later major version is not read.
-func CheckMagic(b []byte) error {
+func checkMagic(b []byte) error {
 	if len(b) < len(Magic) || string(b[:4]) != string(Magic[:4]) {
 		return corrupt.At(0, "no Amudai object: the magic is missing")
 	}
@@ -34,15 +34,15 @@ func CheckMagic(b []byte) error {
 	return nil
 }
 
-// TailSize is how many bytes at the end of an object of objectSize bytes hold its directory, from the first
+// tailSize is how many bytes at the end of an object of objectSize bytes hold its directory, from the first
 // byte of the frame to the last one of the object. suffix is the end of the object: 12 bytes or more.
 // Offsets of errors are those of the object.
-func TailSize(suffix []byte, objectSize int64) (int64, error) {
+func tailSize(suffix []byte, objectSize int64) (int64, error) {
 	if objectSize < minObject || len(suffix) < 12 || int64(len(suffix)) > objectSize {
 		return 0, corrupt.At(0, "an object of %d bytes is no shard", objectSize)
 	}
 	end := len(suffix) - len(Magic)
-	if err := CheckMagic(suffix[end:]); err != nil {
+	if err := checkMagic(suffix[end:]); err != nil {
 		return 0, corrupt.Locate(err, "", objectSize-int64(len(Magic)))
 	}
 	n := int64(binary.LittleEndian.Uint32(suffix[end-4:]))
@@ -60,7 +60,7 @@ func TailSize(suffix []byte, objectSize int64) (int64, error) {
 // bytes. It returns the directory and the range of its frame. If suffix is the whole object, the magic at
 // its start is checked too. Offsets of errors are those of the object.
 func ParseTail(suffix []byte, objectSize int64) (*metapb.ShardDirectory, int64, int64, error) {
-	size, err := TailSize(suffix, objectSize)
+	size, err := tailSize(suffix, objectSize)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -68,7 +68,7 @@ func ParseTail(suffix []byte, objectSize int64) (*metapb.ShardDirectory, int64, 
 		return nil, 0, 0, corrupt.At(objectSize-12, "directory of %d bytes is longer than what was read", size)
 	}
 	if int64(len(suffix)) == objectSize {
-		if err := CheckMagic(suffix); err != nil {
+		if err := checkMagic(suffix); err != nil {
 			return nil, 0, 0, err
 		}
 	}
@@ -95,7 +95,7 @@ func parseDirectory(payload []byte, size int64) (*metapb.ShardDirectory, error) 
 		return nil, err
 	}
 	dir := new(metapb.ShardDirectory)
-	if err := Unmarshal(payload, dir); err != nil {
+	if err := unmarshal(payload, dir); err != nil {
 		return nil, err
 	}
 	for _, r := range []struct {

@@ -12,8 +12,8 @@ import (
 // FrameOverhead is what a frame adds to its payload: a length and a checksum.
 const FrameOverhead = 8
 
-// MaxPayload is the longest payload a frame is written with, the reference's limit.
-const MaxPayload = math.MaxUint32 - 1
+// maxPayload is the longest payload a frame is written with, the reference's limit.
+const maxPayload = math.MaxUint32 - 1
 
 // Checksum of a message's payload: XXH3-64 with seed 0, high half folded onto the low one.
 func Checksum(b []byte) uint32 {
@@ -21,9 +21,9 @@ func Checksum(b []byte) uint32 {
 	return uint32(h) ^ uint32(h>>32)
 }
 
-// AppendFrame appends payload in its frame. The payload must not be longer than MaxPayload.
-func AppendFrame(dst, payload []byte) []byte {
-	if uint64(len(payload)) > MaxPayload {
+// appendFrame appends payload in its frame. The payload must not be longer than MaxPayload.
+func appendFrame(dst, payload []byte) []byte {
+	if uint64(len(payload)) > maxPayload {
 		panic("meta: payload too long for a frame")
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(payload)))

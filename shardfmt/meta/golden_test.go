@@ -48,7 +48,7 @@ func TestGoldenMetadata(t *testing.T) {
 			}
 			payload, err := r.Message(ctx, r.URL(), ref)
 			require.NoError(t, err, path)
-			require.NoError(t, Unmarshal(payload, m))
+			require.NoError(t, unmarshal(payload, m))
 			require.Equal(t, payload, Marshal(m), path)
 		}
 		same(r.dir.PropertiesRef, new(metapb.ShardProperties))

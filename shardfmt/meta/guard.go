@@ -7,13 +7,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// MaxDepth is how many messages (or groups) may lie inside one another below the outermost one: the
+// maxDepth is how many messages (or groups) may lie inside one another below the outermost one: the
 // reference's decoder refuses more.
-const MaxDepth = 100
+const maxDepth = 100
 
-// MaxMessages is how many messages one frame may hold. An empty message takes two bytes on the wire and some
+// maxMessages is how many messages one frame may hold. An empty message takes two bytes on the wire and some
 // two hundred in memory; a million of them stay below 256 MiB. Four MiB of properties hold a third of that.
-const MaxMessages = 1 << 20
+const maxMessages = 1 << 20
 
 // guard walks serialized messages before they are decoded, allocating nothing.
 type guard struct{ messages int }
@@ -21,11 +21,11 @@ type guard struct{ messages int }
 // message checks the nesting of b, whose type is md (nil: unknown, only groups are followed).
 // base is the offset of b in the payload.
 func (g *guard) message(b []byte, md protoreflect.MessageDescriptor, base, depth int) error {
-	if depth > MaxDepth {
-		return corrupt.At(int64(base), "messages nest deeper than %d levels", MaxDepth)
+	if depth > maxDepth {
+		return corrupt.At(int64(base), "messages nest deeper than %d levels", maxDepth)
 	}
-	if g.messages++; g.messages > MaxMessages {
-		return corrupt.At(int64(base), "more than %d messages in one frame", MaxMessages)
+	if g.messages++; g.messages > maxMessages {
+		return corrupt.At(int64(base), "more than %d messages in one frame", maxMessages)
 	}
 	for pos := 0; pos < len(b); {
 		n, err := g.field(b, md, pos, base, depth)
@@ -69,8 +69,8 @@ func (g *guard) field(b []byte, md protoreflect.MessageDescriptor, pos, base, de
 
 // group walks an unknown group, whose content starts at b[pos:], to behind its end.
 func (g *guard) group(b []byte, num protowire.Number, pos, base, depth int) (int, error) {
-	if depth > MaxDepth {
-		return 0, corrupt.At(int64(base+pos), "groups nest deeper than %d levels", MaxDepth)
+	if depth > maxDepth {
+		return 0, corrupt.At(int64(base+pos), "groups nest deeper than %d levels", maxDepth)
 	}
 	for pos < len(b) {
 		got, typ, n := protowire.ConsumeTag(b[pos:])

@@ -16,15 +16,15 @@ func Marshal(m proto.Message) []byte {
 	return b
 }
 
-// Unmarshal decodes the payload of a frame into m. Nesting (MaxDepth) and number (MaxMessages) of messages
+// unmarshal decodes the payload of a frame into m. Nesting (MaxDepth) and number (MaxMessages) of messages
 // are checked first. Fields that m does not know are kept with it.
-func Unmarshal(payload []byte, m proto.Message) error {
+func unmarshal(payload []byte, m proto.Message) error {
 	md := m.ProtoReflect().Descriptor()
 	if err := new(guard).message(payload, md, 0, 0); err != nil {
 		return err
 	}
 	// The limit counts the outermost message too.
-	if err := (proto.UnmarshalOptions{RecursionLimit: MaxDepth + 1}).Unmarshal(payload, m); err != nil {
+	if err := (proto.UnmarshalOptions{RecursionLimit: maxDepth + 1}).Unmarshal(payload, m); err != nil {
 		return corrupt.At(0, "%s: %v", md.Name(), err)
 	}
 	return nil

@@ -120,7 +120,7 @@ func TestGoldenMessages(t *testing.T) {
 		payload := Marshal(m.Interface())
 		var b strings.Builder
 		annotate(&b, payload, m.Descriptor(), "")
-		fmt.Fprintf(&b, "frame: %X\n", AppendFrame(nil, payload))
+		fmt.Fprintf(&b, "frame: %X\n", appendFrame(nil, payload))
 		path := filepath.Join("testdata", "messages", string(m.Descriptor().Name())+".txt")
 		if *rewrite {
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -131,7 +131,7 @@ func TestGoldenMessages(t *testing.T) {
 		require.Equal(t, string(want), b.String(), path)
 
 		got := typ.New().Interface()
-		require.NoError(t, Unmarshal(payload, got))
+		require.NoError(t, unmarshal(payload, got))
 		require.True(t, proto.Equal(m.Interface(), got))
 	}
 }
@@ -147,11 +147,11 @@ func FuzzUnmarshal(f *testing.F) {
 	types := messageTypes()
 	f.Fuzz(func(t *testing.T, which byte, b []byte) {
 		m := types[int(which)%len(types)].New().Interface()
-		if err := Unmarshal(b, m); err != nil {
+		if err := unmarshal(b, m); err != nil {
 			return
 		}
 		again := m.ProtoReflect().New().Interface()
-		require.NoError(t, Unmarshal(Marshal(m), again))
+		require.NoError(t, unmarshal(Marshal(m), again))
 		require.Equal(t, Marshal(m), Marshal(again))
 	})
 }
@@ -165,7 +165,7 @@ func FuzzRefArray(f *testing.F) {
 			return
 		}
 		var m metapb.DataRefArray
-		require.NoError(t, Unmarshal(b, &m))
+		require.NoError(t, unmarshal(b, &m))
 		require.Equal(t, len(m.Start), a.Len())
 		a.oneURL()
 		for i := range a.Len() {

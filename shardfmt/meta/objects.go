@@ -24,8 +24,8 @@ type ObjectSum struct {
 	Sum uint64
 }
 
-// NewObjectSum sums data, which lies at start of the object that url names.
-func NewObjectSum(url string, start uint64, data []byte) ObjectSum {
+// newObjectSum sums data, which lies at start of the object that url names.
+func newObjectSum(url string, start uint64, data []byte) ObjectSum {
 	return ObjectSum{Ref: NewRef(url, start, start+uint64(len(data))), Sum: xxh3.Hash(data)}
 }
 
@@ -45,7 +45,7 @@ func ObjectSumsValue(sums ...ObjectSum) *metapb.AnyValue {
 func ObjectSums(v *metapb.AnyValue) []ObjectSum {
 	var out []ObjectSum
 	for _, e := range v.GetListValue().GetElements() {
-		bag := Bag(e.GetStructValue().GetFields())
+		bag := Properties(e.GetStructValue().GetFields())
 		ref := bag.Get("url").GetDataRef()
 		sum, ok := Uint64Of(bag.Get("xxh3"))
 		if ref != nil && ok {

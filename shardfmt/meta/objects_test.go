@@ -10,9 +10,9 @@ import (
 
 func TestObjectSumsReadBack(t *testing.T) {
 	data := []byte("the buffers of a stripe")
-	v := ObjectSumsValue(NewObjectSum("data/x/1.amudai.stripe", 0, data), NewObjectSum("", 64, data[:5]))
+	v := ObjectSumsValue(newObjectSum("data/x/1.amudai.stripe", 0, data), newObjectSum("", 64, data[:5]))
 	var again metapb.AnyValue
-	if err := Unmarshal(Marshal(v), &again); err != nil {
+	if err := unmarshal(Marshal(v), &again); err != nil {
 		t.Fatal(err)
 	}
 	sums := ObjectSums(&again)

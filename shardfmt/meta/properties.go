@@ -7,12 +7,12 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
-// Bag is a list of properties. A shard, a stripe and a field have two each, of standard and of custom
+// Properties is a list of properties. A shard, a stripe and a field have two each, of standard and of custom
 // properties. A name may occur more than once, as it does after a merge; the first one counts.
-type Bag []*metapb.NameValuePair
+type Properties []*metapb.NameValuePair
 
 // Get is the value of the first property called name, nil if there is none.
-func (b Bag) Get(name string) *metapb.AnyValue {
+func (b Properties) Get(name string) *metapb.AnyValue {
 	for _, p := range b {
 		if p.GetName() == name {
 			return p.GetValue()
@@ -22,13 +22,13 @@ func (b Bag) Get(name string) *metapb.AnyValue {
 }
 
 // Text is the property as a string, if it is one.
-func (b Bag) Text(name string) (string, bool) { return TextOf(b.Get(name)) }
+func (b Properties) Text(name string) (string, bool) { return TextOf(b.Get(name)) }
 
 // Int is the property as an integer, if it is one.
-func (b Bag) Int(name string) (int64, bool) { return Int64Of(b.Get(name)) }
+func (b Properties) Int(name string) (int64, bool) { return Int64Of(b.Get(name)) }
 
 // Set gives the property called name a value, in the place of all that had the name.
-func (b *Bag) Set(name string, v *metapb.AnyValue) {
+func (b *Properties) Set(name string, v *metapb.AnyValue) {
 	kept := (*b)[:0:0]
 	done := false
 	for _, p := range *b {
@@ -47,7 +47,7 @@ func (b *Bag) Set(name string, v *metapb.AnyValue) {
 }
 
 // Check checks what a writer must hold to: UTF-8 names, values as in CheckValue, no name twice.
-func (b Bag) Check() error {
+func (b Properties) Check() error {
 	seen := make(map[string]bool, len(b))
 	for _, p := range b {
 		if !utf8.ValidString(p.GetName()) || p.GetName() == "" || seen[p.GetName()] {

@@ -43,7 +43,7 @@ func (w *reach) object(url string) {
 
 // message notes what the references in m name, a message of the object anchor.
 func (w *reach) message(anchor string, m proto.Message) (err error) {
-	EachURL(m, func(ref string) {
+	eachURL(m, func(ref string) {
 		object, failed := w.r.Resolve(anchor, ref)
 		if failed != nil {
 			if err == nil {

@@ -29,11 +29,6 @@ func checkRange(start, end uint64) (int64, int64, error) {
 	return int64(start), int64(end), nil
 }
 
-// IsEmpty says that ref refers to no bytes; its URL does not matter.
-func IsEmpty(ref *metapb.DataRef) bool {
-	return ref.GetRange().GetStart() == ref.GetRange().GetEnd()
-}
-
 // RefsOf shreds refs into the three arrays of a DataRefArray; nil stands for an absent element.
 func RefsOf(refs []*metapb.DataRef) *metapb.DataRefArray {
 	a := &metapb.DataRefArray{

@@ -14,8 +14,8 @@ func RewriteURLs(m proto.Message, f func(url string) string) {
 	rewriter(f).message(m)
 }
 
-// EachURL calls f with the URL of every reference in m, "" among them.
-func EachURL(m proto.Message, f func(url string)) {
+// eachURL calls f with the URL of every reference in m, "" among them.
+func eachURL(m proto.Message, f func(url string)) {
 	rewriter(func(url string) string {
 		f(url)
 		return url

@@ -76,7 +76,7 @@ func TestRewriteReachesEveryReference(t *testing.T) {
 			total += before["u"]
 
 			seen := 0
-			EachURL(m.Interface(), func(url string) {
+			eachURL(m.Interface(), func(url string) {
 				require.Equal(t, "u", url)
 				seen++
 			})

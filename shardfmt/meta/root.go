@@ -130,7 +130,7 @@ func (r *Root) Decode(ctx context.Context, anchor string, ref *metapb.DataRef, m
 	if err != nil {
 		return "", err
 	}
-	if err := Unmarshal(payload, m); err != nil {
+	if err := unmarshal(payload, m); err != nil {
 		return "", corrupt.Locate(err, url, int64(ref.GetRange().GetStart())+4)
 	}
 	return url, nil

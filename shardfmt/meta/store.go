@@ -86,7 +86,7 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 		}
 		size = info.Size
 	}
-	need, err := TailSize(tail, size)
+	need, err := tailSize(tail, size)
 	if err != nil {
 		return nil, 0, corrupt.Locate(err, url, 0)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
-// MaxValueDepth is how deep lists and structs may nest in a value that is written. A level of a struct takes
+// maxValueDepth is how deep lists and structs may nest in a value that is written. A level of a struct takes
 // three messages of the MaxDepth that readers allow.
-const MaxValueDepth = 30
+const maxValueDepth = 30
 
 // Null is the null value.
 func Null() *metapb.AnyValue {
@@ -128,8 +128,8 @@ func BytesOf(v *metapb.AnyValue) ([]byte, bool) {
 func CheckValue(v *metapb.AnyValue) error { return checkValue(v, 0) }
 
 func checkValue(v *metapb.AnyValue, depth int) error {
-	if depth > MaxValueDepth {
-		return corrupt.At(-1, "a value nests deeper than %d levels", MaxValueDepth)
+	if depth > maxValueDepth {
+		return corrupt.At(-1, "a value nests deeper than %d levels", maxValueDepth)
 	}
 	if !utf8.ValidString(v.GetAnnotation()) {
 		return corrupt.At(-1, "annotation %q is no UTF-8", v.GetAnnotation())

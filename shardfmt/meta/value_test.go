@@ -102,7 +102,7 @@ func TestTypedValues(t *testing.T) {
 }
 
 func TestBag(t *testing.T) {
-	b := Bag{Pair("a", Int(1)), Pair("b", Text("x")), Pair("a", Int(2))}
+	b := Properties{Pair("a", Int(1)), Pair("b", Text("x")), Pair("a", Int(2))}
 	n, ok := b.Int("a")
 	require.True(t, ok)
 	require.Equal(t, int64(1), n, "the first of a name counts")
@@ -115,8 +115,8 @@ func TestBag(t *testing.T) {
 	_, ok = b.Text("a")
 	require.False(t, ok)
 	require.Nil(t, b.Get("d"))
-	require.Error(t, Bag{Pair("", Int(1))}.Check())
-	require.Error(t, Bag{Pair("\xff", Int(1))}.Check())
+	require.Error(t, Properties{Pair("", Int(1))}.Check())
+	require.Error(t, Properties{Pair("\xff", Int(1))}.Check())
 
 	min, max, known := Creation(&metapb.ShardProperties{CreationMin: &metapb.DateTimeUtc{Ticks: 1}})
 	require.False(t, known, "one time alone is not known: %d %d", min, max)
@@ -128,11 +128,11 @@ func TestBag(t *testing.T) {
 
 func TestCheckValue(t *testing.T) {
 	deep := Int(1)
-	for range MaxValueDepth {
+	for range maxValueDepth {
 		deep = StructOf(Pair("x", deep))
 	}
 	require.NoError(t, CheckValue(deep))
-	require.NoError(t, Unmarshal(Marshal(&metapb.ShardProperties{CustomProperties: Bag{Pair("p", deep)}}), new(metapb.ShardProperties)))
+	require.NoError(t, unmarshal(Marshal(&metapb.ShardProperties{CustomProperties: Properties{Pair("p", deep)}}), new(metapb.ShardProperties)))
 	for _, v := range []*metapb.AnyValue{
 		ListOf(deep), Text("\xff"), Decimal(make([]byte, 15)), ListOf(Text("\xff")), StructOf(Pair("\xff", nil)),
 		{Annotation: proto.String("\xff")},

@@ -28,12 +28,12 @@ func unhex(t testing.TB, s string) []byte {
 func TestFrames(t *testing.T) {
 	require.Equal(t, uint32(0x15D514C7), Checksum(nil))
 	require.Equal(t, uint32(0x59981402), Checksum([]byte("testdata")))
-	require.Equal(t, unhex(t, "00000000 C714D515"), AppendFrame(nil, nil))
-	require.Equal(t, unhex(t, "08000000 7465737464617461 02149859"), AppendFrame(nil, []byte("testdata")))
+	require.Equal(t, unhex(t, "00000000 C714D515"), appendFrame(nil, nil))
+	require.Equal(t, unhex(t, "08000000 7465737464617461 02149859"), appendFrame(nil, []byte("testdata")))
 	require.Equal(t, unhex(t, "09000000 090A00000000000000 61FA390C"),
-		AppendFrame(nil, Marshal(&metapb.FieldDescriptor{PositionCount: 10})))
+		appendFrame(nil, Marshal(&metapb.FieldDescriptor{PositionCount: 10})))
 
-	good := AppendFrame([]byte{}, []byte("testdata"))
+	good := appendFrame([]byte{}, []byte("testdata"))
 	payload, err := Unframe(append(good, "behind"...))
 	require.NoError(t, err)
 	require.Equal(t, "testdata", string(payload))
@@ -79,7 +79,7 @@ func TestMessages(t *testing.T) {
 		want := unhex(t, c.hex)
 		require.Equal(t, hex.EncodeToString(want), hex.EncodeToString(Marshal(c.m)))
 		got := c.m.ProtoReflect().New().Interface()
-		require.NoError(t, Unmarshal(want, got))
+		require.NoError(t, unmarshal(want, got))
 		require.True(t, proto.Equal(c.m, got))
 	}
 }
@@ -206,7 +206,7 @@ func TestDirectoryRefuses(t *testing.T) {
 	long := make([]byte, 40)
 	copy(long[32:], Magic[:])
 	binary.LittleEndian.PutUint32(long[28:], maxDirectory)
-	_, err := TailSize(long, 1<<40)
+	_, err := tailSize(long, 1<<40)
 	require.ErrorIs(t, err, corrupt.ErrCorrupt)
 }
 
@@ -251,9 +251,9 @@ func TestNesting(t *testing.T) {
 		pair := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), v)
 		return protowire.AppendBytes(protowire.AppendTag(nil, 4, protowire.BytesType), pair)
 	}
-	require.NoError(t, Unmarshal(property(nested(49)), new(metapb.ShardProperties)))
-	require.ErrorIs(t, Unmarshal(property(nested(50)), new(metapb.ShardProperties)), corrupt.ErrCorrupt)
-	require.ErrorIs(t, Unmarshal(property(nested(5_000)), new(metapb.ShardProperties)), corrupt.ErrCorrupt)
+	require.NoError(t, unmarshal(property(nested(49)), new(metapb.ShardProperties)))
+	require.ErrorIs(t, unmarshal(property(nested(50)), new(metapb.ShardProperties)), corrupt.ErrCorrupt)
+	require.ErrorIs(t, unmarshal(property(nested(5_000)), new(metapb.ShardProperties)), corrupt.ErrCorrupt)
 
 	groups := func(n int) []byte {
 		var b []byte
@@ -265,19 +265,19 @@ func TestNesting(t *testing.T) {
 		}
 		return b
 	}
-	require.NoError(t, Unmarshal(groups(MaxDepth), new(metapb.UrlList)))
-	require.ErrorIs(t, Unmarshal(groups(MaxDepth+1), new(metapb.UrlList)), corrupt.ErrCorrupt)
-	require.ErrorIs(t, Unmarshal(groups(5)[:9], new(metapb.UrlList)), corrupt.ErrCorrupt)
-	require.ErrorIs(t, Unmarshal(protowire.AppendTag(nil, 99, protowire.EndGroupType), new(metapb.UrlList)), corrupt.ErrCorrupt)
+	require.NoError(t, unmarshal(groups(maxDepth), new(metapb.UrlList)))
+	require.ErrorIs(t, unmarshal(groups(maxDepth+1), new(metapb.UrlList)), corrupt.ErrCorrupt)
+	require.ErrorIs(t, unmarshal(groups(5)[:9], new(metapb.UrlList)), corrupt.ErrCorrupt)
+	require.ErrorIs(t, unmarshal(protowire.AppendTag(nil, 99, protowire.EndGroupType), new(metapb.UrlList)), corrupt.ErrCorrupt)
 }
 
 // TestManyMessages: two bytes on the wire may not become hundreds in memory without end.
 func TestManyMessages(t *testing.T) {
-	b := make([]byte, 0, 2*(MaxMessages+1))
-	for range MaxMessages + 1 {
+	b := make([]byte, 0, 2*(maxMessages+1))
+	for range maxMessages + 1 {
 		b = append(b, 0x0A, 0)
 	}
-	require.ErrorIs(t, Unmarshal(b, new(metapb.StripeList)), corrupt.ErrCorrupt)
+	require.ErrorIs(t, unmarshal(b, new(metapb.StripeList)), corrupt.ErrCorrupt)
 }
 
 func TestFollow(t *testing.T) {
@@ -288,7 +288,7 @@ func TestFollow(t *testing.T) {
 	}
 	v := ref(b.Add(Text("far")))
 	var chain []*metapb.AnyValue
-	for range MaxHops + 1 {
+	for range maxHops + 1 {
 		chain = append(chain, v)
 		v = ref(b.Add(v))
 	}
@@ -300,7 +300,7 @@ func TestFollow(t *testing.T) {
 	r := openBytes(t, b.Finish(dir))
 	for i, v := range chain {
 		got, _, err := r.Follow(ctx, r.URL(), v)
-		if i == MaxHops {
+		if i == maxHops {
 			require.ErrorIs(t, err, corrupt.ErrCorrupt)
 			continue
 		}
@@ -404,7 +404,7 @@ func TestLargeNumbers(t *testing.T) {
 			{Kind: &metapb.DataEncoding_Native{Native: &metapb.NativeDataEncoding{Buffers: []*metapb.EncodedBuffer{{Buffer: NewRef("s", i<<39, (i+1)<<39)}}}}}}})
 		list.Stripes = append(list.Stripes, &metapb.StripeDirectory{TotalRecordCount: 5e9, ShardPosition: i * 5e9, FieldListRef: b.Add(RefsOf([]*metapb.DataRef{d}))})
 	}
-	var bag Bag
+	var bag Properties
 	for i := range 60_000 {
 		bag = append(bag, Pair(fmt.Sprint("property ", i), Text(strings.Repeat("v", 60))))
 	}
@@ -431,7 +431,7 @@ func TestDraftIsRefusedByName(t *testing.T) {
 	for _, num := range []protowire.Number{1, 3, 4, 5} {
 		payload = protowire.AppendBytes(protowire.AppendTag(payload, num, protowire.BytesType), ref)
 	}
-	root := append(append(Magic[:len(Magic):len(Magic)], AppendFrame(nil, nil)...), AppendFrame(nil, payload)...)
+	root := append(append(Magic[:len(Magic):len(Magic)], appendFrame(nil, nil)...), appendFrame(nil, payload)...)
 	root = append(binary.LittleEndian.AppendUint32(root, uint32(len(payload))), Magic[:]...)
 	_, _, _, err := ParseTail(root, int64(len(root)))
 	require.ErrorIs(t, err, corrupt.ErrUnsupported)

@@ -155,7 +155,7 @@ func (w *walk) stripeProperties(i int, st *metapb.StripeDirectory) error {
 		return err
 	}
 	w.values(anchor, p)
-	for _, sum := range meta.ObjectSums(meta.Bag(p.GetCustomProperties()).Get(meta.PropertyObjects)) {
+	for _, sum := range meta.ObjectSums(meta.Properties(p.GetCustomProperties()).Get(meta.PropertyObjects)) {
 		o, start, end, err := w.reach(anchor, sum.Ref)
 		if err != nil {
 			return err

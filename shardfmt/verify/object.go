@@ -61,7 +61,7 @@ func (o *object) addSum(start, end int64, want uint64) {
 	o.add(piece{start: end, end: end}) // so that the object is read up to there
 }
 
-// covered tells whether a stored checksum covers a range.
+// covered reports whether a stored checksum covers a range.
 func (o *object) covered(start, end int64) bool {
 	for _, s := range o.sums {
 		if s.start <= start && end <= s.end {

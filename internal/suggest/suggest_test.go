@@ -1,4 +1,4 @@
-package nearest
+package suggest
 
 import "testing"
 
@@ -7,11 +7,11 @@ func TestTo(t *testing.T) {
 	for asked, want := range map[string]string{
 		"warehose": "warehouse, catalog, vault", "catalogue": "catalog, warehouse, vault",
 	} {
-		if got := To(asked, names); got != want {
+		if got := Names(asked, names); got != want {
 			t.Errorf("%s: %s, want %s", asked, got, want)
 		}
 	}
-	if got := To("x", nil); got != "" {
+	if got := Names("x", nil); got != "" {
 		t.Errorf("of nothing: %q", got)
 	}
 }

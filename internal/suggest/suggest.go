@@ -1,5 +1,5 @@
-// Package nearest finds what was meant by a name that is not there.
-package nearest
+// Package suggest finds what was meant by a name that is not there.
+package suggest
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 // shown is how many names an error suggests.
 const shown = 3
 
-// To lists the names closest to what was asked for, as words for an error: "a, b, c".
-func To(asked string, there []string) string {
+// Names lists the names closest to what was asked for, as words for an error: "a, b, c".
+func Names(asked string, there []string) string {
 	type candidate struct {
 		text     string
 		distance int

@@ -6,10 +6,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// narrow gives the fields with what was selected of them: the nesting is kept, members that nobody asked for
+// pruneFields gives the fields with what was selected of them: the nesting is kept, members that nobody asked for
 // are left out, a selected node comes whole. Fields come in the order of their first selection. Nodes keep
 // their numbers.
-func narrow(s *schema.Schema, selected []*schema.Node) []*schema.Node {
+func pruneFields(s *schema.Schema, selected []*schema.Node) []*schema.Node {
 	parents := map[uint32]*schema.Node{}
 	index(s.Fields, parents)
 	var order []uint32
@@ -34,7 +34,7 @@ func narrow(s *schema.Schema, selected []*schema.Node) []*schema.Node {
 	for _, id := range order {
 		for _, f := range s.Fields {
 			if f.ID == id {
-				out = append(out, narrowNode(f, keep, whole))
+				out = append(out, pruneNode(f, keep, whole))
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func index(nodes []*schema.Node, parents map[uint32]*schema.Node) {
 	}
 }
 
-func narrowNode(n *schema.Node, keep, whole map[uint32]bool) *schema.Node {
+func pruneNode(n *schema.Node, keep, whole map[uint32]bool) *schema.Node {
 	if whole[n.ID] {
 		return n
 	}
@@ -58,14 +58,14 @@ func narrowNode(n *schema.Node, keep, whole map[uint32]bool) *schema.Node {
 	out.Children = nil
 	for _, c := range n.Children {
 		if keep[c.ID] {
-			out.Children = append(out.Children, narrowNode(c, keep, whole))
+			out.Children = append(out.Children, pruneNode(c, keep, whole))
 		}
 	}
 	return &out
 }
 
-// leaves lists the nodes below which nothing was narrowed away: what a shard is asked for.
-func leaves(full *schema.Schema, narrowed []*schema.Node) []*schema.Node {
+// leaves lists the nodes below which nothing was pruned away: what a shard is asked for.
+func leaves(full *schema.Schema, pruned []*schema.Node) []*schema.Node {
 	byID := map[uint32]*schema.Node{}
 	var remember func([]*schema.Node)
 	remember = func(nodes []*schema.Node) {
@@ -86,6 +86,6 @@ func leaves(full *schema.Schema, narrowed []*schema.Node) []*schema.Node {
 			visit(n.Children)
 		}
 	}
-	visit(narrowed)
+	visit(pruned)
 	return out
 }

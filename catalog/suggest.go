@@ -1,0 +1,16 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/shardcat/shardcat/internal/suggest"
+)
+
+// suggestNames lists the names closest to what was asked for, as words for an error.
+func suggestNames[T fmt.Stringer](asked string, there []T) string {
+	names := make([]string, len(there))
+	for i, n := range there {
+		names[i] = n.String()
+	}
+	return suggest.Names(asked, names)
+}
