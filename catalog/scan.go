@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"github.com/shardcat/shardcat/shardfmt"
 	"iter"
 	"sync"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -50,6 +50,24 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.
 			}
 		}
 	}
+}
+
+// Count is the number of rows that Run gives. Where nothing but the shards says which rows those are, the entries of the
+// catalog tell their number, deleted ones left out, and nothing is read. stats may be nil.
+func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err error) {
+	if o := &p.options; p.bound == nil && p.window == nil && o.Limit == nil && o.Offset == 0 && o.Sample == 0 {
+		for _, shard := range p.Shards {
+			rows += shard.Records
+		}
+		return rows, nil
+	}
+	for batch, err := range p.Run(ctx, stats) {
+		if err != nil {
+			return rows, err
+		}
+		rows += batch.NumRows()
+	}
+	return rows, nil
 }
 
 // Schema is the Arrow schema of the batches.

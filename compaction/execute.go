@@ -24,6 +24,8 @@ type Options struct {
 	Check bool
 	// Progress, if not nil, is told after each group how many are done, and of how many.
 	Progress func(done, total int)
+	// DryRun makes Compact plan only: its report has the plan, no results and as many shards after as before.
+	DryRun bool
 }
 
 // Result is a group that was merged.
@@ -193,6 +195,10 @@ func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*
 		}
 		if n == 0 {
 			report.Plan, report.ShardsBefore = plan, plan.Shards
+		}
+		if o.DryRun {
+			report.ShardsAfter = plan.Shards
+			return report, nil
 		}
 		err = report.execute(ctx, t, plan, policy, o)
 		report.ShardsAfter = int(t.Describe().Shards)

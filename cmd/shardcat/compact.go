@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/progress"
 )
 
 // compacted is what compaction did to a table, or would do; its JSON form is part of the command line's contract.
@@ -34,14 +35,12 @@ func (a *app) compactCommand() *cobra.Command {
 			if (len(args) == 1) == all {
 				return usagef("one table or --all is needed")
 			}
-			if !all {
-				t, err := a.loadTable(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.compactOne(cmd.Context(), t, &policy, dryRun, check)
+			c := &compactRun{app: a, policy: &policy, options: compaction.Options{Check: check, DryRun: dryRun}}
+			c.options.Progress = c.step
+			if all {
+				return c.all(cmd.Context())
 			}
-			return a.compactAll(cmd.Context(), &policy, dryRun, check)
+			return c.one(cmd.Context(), args[0])
 		},
 	}
 	policy.add(cmd)
@@ -52,87 +51,81 @@ func (a *app) compactCommand() *cobra.Command {
 	return cmd
 }
 
-// compactOne compacts one table and prints what was done.
-func (a *app) compactOne(ctx context.Context, t *catalog.Table, f *policyFlags, dryRun, check bool) error {
-	done, err := a.compactTable(ctx, t, f, dryRun, check)
+// compactRun is one run of the command: how it compacts, and the bar of the table it is at.
+type compactRun struct {
+	*app
+	policy  *policyFlags
+	options compaction.Options
+	bar     *progress.Bar
+	groups  int // that the bar has been told of
+}
+
+// policyFor is asked for each table before it is compacted, which starts its bar.
+func (c *compactRun) policyFor(t *catalog.Table) (compaction.Policy, error) {
+	c.bar, c.groups = c.app.bar("compact", "groups", 0), 0
+	return c.policy.policy(c.config, t)
+}
+
+func (c *compactRun) step(groups, _ int) {
+	c.bar.Add(int64(groups - c.groups))
+	c.groups = groups
+}
+
+// one compacts one table and prints what was done.
+func (c *compactRun) one(ctx context.Context, name string) error {
+	t, err := c.loadTable(ctx, name)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(done)
+	policy, err := c.policyFor(t)
+	if err != nil {
+		return err
 	}
-	a.printCompacted(done)
+	report, err := compaction.Compact(ctx, t, policy, c.options)
+	if err != nil {
+		return fmt.Errorf("compact %s: %w", t.Name(), err)
+	}
+	c.bar.Finish()
+	done := &compacted{Table: t.Name().String(), Report: report, DryRun: c.options.DryRun}
+	if c.json {
+		return c.printJSON(done)
+	}
+	c.printCompacted(done)
 	return nil
 }
 
-// compactAll goes on after a failure, prints one result per table and exits 1 if any failed.
-func (a *app) compactAll(ctx context.Context, f *policyFlags, dryRun, check bool) error {
-	tables, err := a.openTables(ctx)
-	if err != nil {
-		return err
-	}
-	names, err := tables.Tables(ctx, "")
+// all goes on after a failure, prints one result per table and exits 1 if any failed.
+func (c *compactRun) all(ctx context.Context) error {
+	tables, err := c.openTables(ctx)
 	if err != nil {
 		return err
 	}
 	results, failed := []*compacted{}, false
-	for _, name := range names {
-		done, err := a.compactNamed(ctx, tables, name, f, dryRun, check)
+	for table, err := range compaction.CompactAll(ctx, tables, c.policyFor, c.options) {
 		if err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			done, failed = &compacted{Table: name.String(), Error: oneLine(err)}, true
+			return err
+		}
+		done := &compacted{Table: table.Table.String(), Report: table.Report, DryRun: c.options.DryRun}
+		if table.Err != nil {
+			done, failed = &compacted{Table: done.Table, Error: oneLine(fmt.Errorf("compact %s: %w", done.Table, table.Err))}, true
+		} else {
+			c.bar.Finish()
 		}
 		results = append(results, done)
 	}
-	if a.json {
-		if err := a.printJSON(results); err != nil {
+	if c.json {
+		if err := c.printJSON(results); err != nil {
 			return err
 		}
 	} else {
 		for _, r := range results {
-			a.printCompacted(r)
+			c.printCompacted(r)
 		}
 	}
 	if failed {
 		return silently(exitFailed)
 	}
 	return nil
-}
-
-func (a *app) compactNamed(ctx context.Context, tables *catalog.Catalog, name catalog.Name, f *policyFlags, dryRun, check bool) (*compacted, error) {
-	t, err := tables.Load(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return a.compactTable(ctx, t, f, dryRun, check)
-}
-
-func (a *app) compactTable(ctx context.Context, t *catalog.Table, f *policyFlags, dryRun, check bool) (*compacted, error) {
-	p, err := f.policy(a.config, t)
-	if err != nil {
-		return nil, err
-	}
-	done := &compacted{Table: t.Name().String(), DryRun: dryRun}
-	if dryRun {
-		plan, err := compaction.NewPlan(ctx, t, p)
-		if err != nil {
-			return nil, err
-		}
-		done.Report = &compaction.Report{Plan: plan, Results: []compaction.Result{}, ShardsBefore: plan.Shards, ShardsAfter: plan.Shards}
-		return done, nil
-	}
-	bar, before := a.bar("compact", "groups", 0), 0
-	done.Report, err = compaction.Compact(ctx, t, p, compaction.Options{Check: check, Progress: func(groups, _ int) {
-		bar.Add(int64(groups - before))
-		before = groups
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("compact %s: %w", t.Name(), err)
-	}
-	bar.Finish()
-	return done, nil
 }
 
 func (a *app) printCompacted(c *compacted) {

@@ -136,36 +136,24 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 		_, err = a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, f.limit, sink)
 		return err
 	}
-	rows, err := countRows(ctx, p, f, &stats)
+	if f.explain {
+		// What was read is the question, so all rows are.
+		for _, err := range p.Run(ctx, &stats) {
+			if err != nil {
+				return err
+			}
+		}
+		return a.printExplained(explained{stats, a.ioStatsNow()})
+	}
+	rows, err := p.Count(ctx, &stats)
 	if err != nil {
 		return err
-	}
-	if f.explain {
-		return a.printExplained(explained{stats, a.ioStatsNow()})
 	}
 	if a.json {
 		return a.printJSON(map[string]int64{"count": rows})
 	}
 	a.printf("%d\n", rows)
 	return nil
-}
-
-// countRows runs a scan for its numbers only. Without a filter the catalog's entries tell how many rows there are,
-// deleted ones left out.
-func countRows(ctx context.Context, p *catalog.Plan, f *scanFlags, stats *catalog.ScanStats) (rows int64, err error) {
-	if f.count && f.where == "" && f.limit < 0 && f.offset == 0 && f.sample == 0 {
-		for _, shard := range p.Shards {
-			rows += shard.Records
-		}
-		return rows, nil
-	}
-	for batch, err := range p.Run(ctx, stats) {
-		if err != nil {
-			return rows, err
-		}
-		rows += batch.NumRows()
-	}
-	return rows, nil
 }
 
 func (a *app) printExplained(x explained) error {

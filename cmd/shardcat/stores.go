@@ -1,12 +1,10 @@
 package main
 
 import (
-	"path"
-	"regexp"
-
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // storeFlags say how object stores are read.
@@ -28,21 +26,9 @@ func (s *storeFlags) add(root *cobra.Command) {
 // open makes the Client of a run.
 func (s *storeFlags) open() *blobio.Client {
 	options := []blobio.Option{blobio.WithCache(blobio.CacheOptions{
-		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: isWrittenOnce})}
+		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: shardfmt.Cacheable})}
 	if s.hedge {
 		options = append(options, blobio.WithHedging())
 	}
 	return blobio.NewClient(options...)
-}
-
-// randomName is found in names of objects that are never used again: 64 random bits in hex, or a UUID.
-var randomName = regexp.MustCompile(`[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-`)
-
-// shardObject ends the names of the objects of shards.
-var shardObject = regexp.MustCompile(`\.amudai\.[a-z]+$`)
-
-// isWrittenOnce tells which objects a cache may keep. A root under a name that a person chose may be deleted and
-// written anew; job records and leases are no parts of shards.
-func isWrittenOnce(url string) bool {
-	return shardObject.MatchString(url) && (randomName.MatchString(path.Base(url)) || randomName.MatchString(path.Base(path.Dir(url))))
 }

@@ -358,7 +358,7 @@ func (r *metaReader) page(column int) (p page, err error) {
 	case 1:
 		p.stats = &statistics{}
 	default:
-		return p, corrupt.At(at+13, "%d where 0 or 1 says whether there are statistics", b[13])
+		return p, corrupt.At(at+13, "%d where 0 or 1 reports whether there are statistics", b[13])
 	}
 	s := p.stats
 	if s.hasMin, s.min, err = r.bound(); err == nil {
@@ -376,7 +376,7 @@ func (r *metaReader) bound() (has bool, v int64, err error) {
 		return false, 0, err
 	}
 	if flag != 1 {
-		return false, 0, corrupt.At(r.base+int64(r.at)-1, "%d where 0 or 1 says whether there is a bound", flag)
+		return false, 0, corrupt.At(r.base+int64(r.at)-1, "%d where 0 or 1 reports whether there is a bound", flag)
 	}
 	u, err := r.u64("a bound")
 	return true, int64(u), err

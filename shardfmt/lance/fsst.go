@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// A symbol table of FSST: u64 header (the magic in the upper 32 bits, bit 24 says whether anything is compressed, the
+// A symbol table of FSST: u64 header (the magic in the upper 32 bits, bit 24 reports whether anything is compressed, the
 // lowest byte is the number of symbols), 8 bytes a symbol, a byte for the length of each.
 const (
 	symbolHeader = 8

@@ -1,0 +1,53 @@
+package compaction
+
+import (
+	"context"
+	"iter"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// Outcome is what compaction did to one table of several, or the error that kept it from doing so.
+type Outcome struct {
+	Table  catalog.Name
+	Report *Report
+	Err    error
+}
+
+// PolicyFor chooses the policy of a table; PolicyOf over its properties is the simplest.
+type PolicyFor func(*catalog.Table) (Policy, error)
+
+// CompactAll compacts the tables of a catalog one after the other, in the order of their names. A table that fails is
+// an outcome with an error, and the next one follows. The error beside an outcome ends the sequence: the tables can't be
+// listed, or the context has ended.
+func CompactAll(ctx context.Context, c *catalog.Catalog, policy PolicyFor, o Options) iter.Seq2[Outcome, error] {
+	return func(yield func(Outcome, error) bool) {
+		names, err := c.Tables(ctx, "")
+		if err != nil {
+			yield(Outcome{}, err)
+			return
+		}
+		for _, name := range names {
+			report, err := compactNamed(ctx, c, name, policy, o)
+			if ctx.Err() != nil {
+				yield(Outcome{Table: name}, context.Cause(ctx))
+				return
+			}
+			if !yield(Outcome{Table: name, Report: report, Err: err}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func compactNamed(ctx context.Context, c *catalog.Catalog, name catalog.Name, policy PolicyFor, o Options) (*Report, error) {
+	t, err := c.Load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy(t)
+	if err != nil {
+		return nil, err
+	}
+	return Compact(ctx, t, p, o)
+}
