@@ -129,7 +129,7 @@ func (b *Bounds) Field(stripe int, id uint32) (*metapb.FieldDescriptor, error) {
 		return nil, nil
 	}
 	d := new(metapb.FieldDescriptor)
-	return d, Unmarshal(b.messages[at], d)
+	return d, unmarshal(b.messages[at], d)
 }
 
 // Bounds are the bounds of all stripes, nil if the root has none.
@@ -139,7 +139,7 @@ func (r *Root) Bounds(ctx context.Context) (*Bounds, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := Bag(p.CustomProperties).Get(PropertyBounds)
+		v := Properties(p.CustomProperties).Get(PropertyBounds)
 		if v == nil {
 			return nil, nil
 		}
