@@ -30,7 +30,7 @@ func (r *Root) completeUnlessByStripes(ctx context.Context) error {
 		return outside(err, r.url, 0, r.size)
 	}
 	r.tail, r.tailStart = whole, 0
-	return CheckMagic(whole)
+	return checkMagic(whole)
 }
 
 // loadRows is LoadFields for a root laid out by stripes: all descriptors of the stripes asked for are read with their
