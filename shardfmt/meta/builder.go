@@ -30,7 +30,7 @@ func (b *RootBuilder) Add(m proto.Message) *metapb.DataRef { return b.AddPayload
 // AddPayload appends a serialized message in a frame and returns the reference to it.
 func (b *RootBuilder) AddPayload(payload []byte) *metapb.DataRef {
 	start := b.base + uint64(len(b.buf))
-	b.buf = appendFrame(b.buf, payload)
+	b.buf = AppendFrame(b.buf, payload)
 	return SelfRef(start, b.base+uint64(len(b.buf)))
 }
 

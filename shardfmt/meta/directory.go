@@ -34,10 +34,10 @@ func checkMagic(b []byte) error {
 	return nil
 }
 
-// tailSize is how many bytes at the end of an object of objectSize bytes hold its directory, from the first
+// TailSize is how many bytes at the end of an object of objectSize bytes hold its directory, from the first
 // byte of the frame to the last one of the object. suffix is the end of the object: 12 bytes or more.
 // Offsets of errors are those of the object.
-func tailSize(suffix []byte, objectSize int64) (int64, error) {
+func TailSize(suffix []byte, objectSize int64) (int64, error) {
 	if objectSize < minObject || len(suffix) < 12 || int64(len(suffix)) > objectSize {
 		return 0, corrupt.At(0, "an object of %d bytes is no shard", objectSize)
 	}
@@ -60,7 +60,7 @@ func tailSize(suffix []byte, objectSize int64) (int64, error) {
 // bytes. It returns the directory and the range of its frame. If suffix is the whole object, the magic at
 // its start is checked too. Offsets of errors are those of the object.
 func ParseTail(suffix []byte, objectSize int64) (*metapb.ShardDirectory, int64, int64, error) {
-	size, err := tailSize(suffix, objectSize)
+	size, err := TailSize(suffix, objectSize)
 	if err != nil {
 		return nil, 0, 0, err
 	}

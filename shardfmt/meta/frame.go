@@ -21,8 +21,8 @@ func Checksum(b []byte) uint32 {
 	return uint32(h) ^ uint32(h>>32)
 }
 
-// appendFrame appends payload in its frame. The payload must not be longer than MaxPayload.
-func appendFrame(dst, payload []byte) []byte {
+// AppendFrame appends payload in its frame. The payload must not be longer than MaxPayload.
+func AppendFrame(dst, payload []byte) []byte {
 	if uint64(len(payload)) > maxPayload {
 		panic("meta: payload too long for a frame")
 	}

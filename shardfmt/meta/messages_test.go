@@ -120,7 +120,7 @@ func TestGoldenMessages(t *testing.T) {
 		payload := Marshal(m.Interface())
 		var b strings.Builder
 		annotate(&b, payload, m.Descriptor(), "")
-		fmt.Fprintf(&b, "frame: %X\n", appendFrame(nil, payload))
+		fmt.Fprintf(&b, "frame: %X\n", AppendFrame(nil, payload))
 		path := filepath.Join("testdata", "messages", string(m.Descriptor().Name())+".txt")
 		if *rewrite {
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
-// refArray is a view of a serialized DataRefArray. On the wire it is three runs,
+// RefArray is a view of a serialized DataRefArray. On the wire it is three runs,
 //
 //	12 len url    n times ("12 00" for an empty one)
 //	1A len        n starts of eight bytes
@@ -18,7 +18,7 @@ import (
 //
 // so an element is read where it lies and the others are not decoded. A view costs one comparison of the
 // two bytes per empty URL; only URLs that are not empty are walked one by one.
-type refArray struct {
+type RefArray struct {
 	starts, ends []byte
 	// urls is the first run, or nil if all URLs are empty.
 	urls []byte
@@ -39,7 +39,7 @@ const (
 
 // ParseRefArray makes a view of payload, which must stay unchanged as long as the view is used. Runs of
 // unequal length are corrupt.
-func ParseRefArray(payload []byte) (*refArray, error) {
+func ParseRefArray(payload []byte) (*RefArray, error) {
 	if a := parseRuns(payload); a != nil {
 		return a, nil
 	}
@@ -61,11 +61,11 @@ func ParseRefArray(payload []byte) (*refArray, error) {
 }
 
 // parseRuns reads the three runs in their usual order, or returns nil if b is laid out otherwise or broken.
-func parseRuns(b []byte) *refArray {
+func parseRuns(b []byte) *RefArray {
 	if len(b) == 0 {
-		return &refArray{}
+		return &RefArray{}
 	}
-	a := new(refArray)
+	a := new(RefArray)
 	empty := emptyURLs(b)
 	urls, marks, count := walkURLs(b, empty)
 	var ok bool
@@ -142,14 +142,14 @@ func run(b []byte, tag byte) (body, rest []byte, ok bool) {
 }
 
 // Unknown are the fields of the message that are none of the three, serialized.
-func (a *refArray) Unknown() []byte { return a.unknown }
+func (a *RefArray) Unknown() []byte { return a.unknown }
 
 // Len is the number of elements.
-func (a *refArray) Len() int { return len(a.starts) / 8 }
+func (a *RefArray) Len() int { return len(a.starts) / 8 }
 
 // At is element i: its URL as stored and its byte range. An element behind the last is absent, as an empty
 // one is: lists may be shorter than the number of fields.
-func (a *refArray) At(i int) (url string, start, end int64, err error) {
+func (a *RefArray) At(i int) (url string, start, end int64, err error) {
 	if i < 0 || i >= a.Len() {
 		return "", 0, 0, nil
 	}
@@ -161,7 +161,7 @@ func (a *refArray) At(i int) (url string, start, end int64, err error) {
 }
 
 // Ref is element i as a reference, nil if it is absent or empty.
-func (a *refArray) Ref(i int) (*metapb.DataRef, error) {
+func (a *RefArray) Ref(i int) (*metapb.DataRef, error) {
 	url, start, end, err := a.At(i)
 	if err != nil || start == end {
 		return nil, err
@@ -169,7 +169,7 @@ func (a *refArray) Ref(i int) (*metapb.DataRef, error) {
 	return NewRef(url, uint64(start), uint64(end)), nil
 }
 
-func (a *refArray) url(i int) string {
+func (a *RefArray) url(i int) string {
 	if a.urls == nil {
 		return ""
 	}
@@ -184,7 +184,7 @@ func (a *refArray) url(i int) string {
 }
 
 // oneURL says that all URLs that are not empty are the same.
-func (a *refArray) oneURL() bool {
+func (a *RefArray) oneURL() bool {
 	var first []byte
 	for pos := 0; pos < len(a.urls); {
 		u, n := protowire.ConsumeBytes(a.urls[pos+1:])

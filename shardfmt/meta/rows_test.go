@@ -53,7 +53,7 @@ func byStripes(layout string, lie func(*metapb.FieldDescriptor)) []byte {
 			bounds.Add(d)
 		}
 	}
-	bag := Bag{Pair(PropertyLayout, Text(layout)), Pair(PropertyBounds, bounds.Value())}
+	bag := Properties{Pair(PropertyLayout, Text(layout)), Pair(PropertyBounds, bounds.Value())}
 	dir := &metapb.ShardDirectory{TotalRecordCount: 1000 * rowStripes, StripeCount: rowStripes}
 	dir.UrlListRef = b.Add(new(metapb.UrlList))
 	dir.FieldListRef = b.Add(RefsOf(make([]*metapb.DataRef, rowFields)))

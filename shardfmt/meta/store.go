@@ -86,7 +86,7 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 		}
 		size = info.Size
 	}
-	need, err := tailSize(tail, size)
+	need, err := TailSize(tail, size)
 	if err != nil {
 		return nil, 0, corrupt.Locate(err, url, 0)
 	}

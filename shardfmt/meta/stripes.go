@@ -11,7 +11,7 @@ import (
 
 // fieldList is a list of references to field descriptors, with the object it was read from.
 type fieldList struct {
-	refs   *refArray
+	refs   *RefArray
 	anchor string
 	// oneURL, for a shard's list only: all URLs that are not empty are the same.
 	oneURL bool
@@ -168,7 +168,7 @@ func (r *Root) stripeFields(ctx context.Context, i int) (*fieldList, error) {
 
 // StripeFieldList is the list of references to the descriptors of stripe i, by node number, and the object
 // they are relative to.
-func (r *Root) StripeFieldList(ctx context.Context, i int) (*refArray, string, error) {
+func (r *Root) StripeFieldList(ctx context.Context, i int) (*RefArray, string, error) {
 	list, err := r.stripeFields(ctx, i)
 	if err != nil {
 		return nil, "", err

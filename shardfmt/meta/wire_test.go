@@ -28,12 +28,12 @@ func unhex(t testing.TB, s string) []byte {
 func TestFrames(t *testing.T) {
 	require.Equal(t, uint32(0x15D514C7), Checksum(nil))
 	require.Equal(t, uint32(0x59981402), Checksum([]byte("testdata")))
-	require.Equal(t, unhex(t, "00000000 C714D515"), appendFrame(nil, nil))
-	require.Equal(t, unhex(t, "08000000 7465737464617461 02149859"), appendFrame(nil, []byte("testdata")))
+	require.Equal(t, unhex(t, "00000000 C714D515"), AppendFrame(nil, nil))
+	require.Equal(t, unhex(t, "08000000 7465737464617461 02149859"), AppendFrame(nil, []byte("testdata")))
 	require.Equal(t, unhex(t, "09000000 090A00000000000000 61FA390C"),
-		appendFrame(nil, Marshal(&metapb.FieldDescriptor{PositionCount: 10})))
+		AppendFrame(nil, Marshal(&metapb.FieldDescriptor{PositionCount: 10})))
 
-	good := appendFrame([]byte{}, []byte("testdata"))
+	good := AppendFrame([]byte{}, []byte("testdata"))
 	payload, err := Unframe(append(good, "behind"...))
 	require.NoError(t, err)
 	require.Equal(t, "testdata", string(payload))
@@ -206,7 +206,7 @@ func TestDirectoryRefuses(t *testing.T) {
 	long := make([]byte, 40)
 	copy(long[32:], Magic[:])
 	binary.LittleEndian.PutUint32(long[28:], maxDirectory)
-	_, err := tailSize(long, 1<<40)
+	_, err := TailSize(long, 1<<40)
 	require.ErrorIs(t, err, corrupt.ErrCorrupt)
 }
 
@@ -431,7 +431,7 @@ func TestDraftIsRefusedByName(t *testing.T) {
 	for _, num := range []protowire.Number{1, 3, 4, 5} {
 		payload = protowire.AppendBytes(protowire.AppendTag(payload, num, protowire.BytesType), ref)
 	}
-	root := append(append(Magic[:len(Magic):len(Magic)], appendFrame(nil, nil)...), appendFrame(nil, payload)...)
+	root := append(append(Magic[:len(Magic):len(Magic)], AppendFrame(nil, nil)...), AppendFrame(nil, payload)...)
 	root = append(binary.LittleEndian.AppendUint32(root, uint32(len(payload))), Magic[:]...)
 	_, _, _, err := ParseTail(root, int64(len(root)))
 	require.ErrorIs(t, err, corrupt.ErrUnsupported)
