@@ -204,10 +204,10 @@ func (b *Builder) describe(d *metapb.IndexDescriptor) {
 
 // Name is the name of an index of ours; ok is false for any other.
 func Name(d *metapb.IndexDescriptor) (name string, ok bool) {
-	if _, ours := meta.Uint64Of(meta.Bag(d.GetProperties()).Get(propertyVersion)); !ours {
+	if _, ours := meta.Uint64Of(meta.Properties(d.GetProperties()).Get(propertyVersion)); !ours {
 		return "", false
 	}
-	return meta.Bag(d.GetProperties()).Text(propertyName)
+	return meta.Properties(d.GetProperties()).Text(propertyName)
 }
 
 // SpecOf is what an index of ours was asked for by.
@@ -218,7 +218,7 @@ func SpecOf(d *metapb.IndexDescriptor) (Spec, error) {
 	}
 	s, err := ParseSpec(name)
 	if err == nil && s.Kind == Text {
-		z, _ := meta.TextOf(firstOf(meta.Bag(d.Properties).Get("tokenizers")))
+		z, _ := meta.TextOf(firstOf(meta.Properties(d.Properties).Get("tokenizers")))
 		s.Tokenizer, err = term.ParseTokenizer(z)
 	}
 	return s, err

@@ -62,7 +62,7 @@ func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, 
 // use is d if it may be relied on, else nil: an index of another writer, of a later version, or that does not say all
 // that it must.
 func use(d *metapb.IndexDescriptor) *usable {
-	bag := meta.Bag(d.Properties)
+	bag := meta.Properties(d.Properties)
 	v, _ := meta.Uint64Of(bag.Get(propertyVersion))
 	base, _ := bag.Text(propertyBase)
 	if v != version || base != baseStripe {
