@@ -49,39 +49,6 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-func TestParseOptions(t *testing.T) {
-	for _, tc := range []struct{ query, wantErr string }{
-		{"", ""},
-		{"storage_account=a&domain=core.windows.net&protocol=https", ""},
-		{"credential=managed_identity&client_id=x", ""},
-		{"anonymous=true&access_tier=cool&encryption_scope=s&part_size=1048576&list_page=5000", ""},
-		{"endpoint=http://127.0.0.1:10000/acct", ""},
-		{"credential=password", "none of"},
-		{"access_tier=lukewarm", "access_tier"},
-		{"part_size=0", "part_size"},
-		{"list_page=5001", "list_page"},
-		{"endpoint=127.0.0.1", "endpoint"},
-		{"endpoint=https://x/?sig=" + secret, "endpoint"},
-		{"colour=blue", "not known"},
-		{"credential=cli&credential=key", "2 times"},
-		{"sig=" + secret, "environment"},
-		{"sv=2024", "environment"},
-		{"account_key=" + secret, "environment"},
-	} {
-		q, err := url.ParseQuery(tc.query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = ParseOptions(q)
-		switch {
-		case (err == nil) != (tc.wantErr == ""):
-			t.Errorf("%s: error %v, want %q", tc.query, err, tc.wantErr)
-		case err != nil && (!strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), secret)):
-			t.Errorf("%s: error %q, want %q and no secret", tc.query, err, tc.wantErr)
-		}
-	}
-}
-
 // TestCredentialsGoToTheirAccountOnly: neither key nor signature of the environment's account is used for
 // another one, and none is sent below a domain that is not Azure's.
 func TestCredentialsGoToTheirAccountOnly(t *testing.T) {

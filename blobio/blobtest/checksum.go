@@ -32,7 +32,7 @@ func SendsChecksums(t *testing.T, open func(t *testing.T, handler http.HandlerFu
 		handler(w, r)
 	})
 	for _, size := range []int{100, DefaultParts} {
-		if err := write(t.Context(), bucket, "k", pattern(1, size)); err != nil {
+		if err := Put(t.Context(), bucket, "k", pattern(1, size)); err != nil {
 			t.Error(err)
 		}
 	}

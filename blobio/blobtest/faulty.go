@@ -251,11 +251,11 @@ func (w *faultyWriter) Close() error {
 	}
 	if damaged := damage(r, w.data); damaged != nil {
 		w.Abort()
-		return write(w.ctx, w.f.bucket, w.key, damaged)
+		return Put(w.ctx, w.f.bucket, w.key, damaged)
 	}
 	err := w.Writer.Close()
 	if r.What == "twice" {
-		err = write(w.ctx, w.f.bucket, w.key, w.data)
+		err = Put(w.ctx, w.f.bucket, w.key, w.data)
 	}
 	if lost := after(r, "create", w.key); lost != nil {
 		return lost

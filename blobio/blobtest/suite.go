@@ -1,5 +1,5 @@
-// Package blobtest is what tests of object stores share: the conformance suite that every driver passes, a
-// bucket that fails by a script, and one that is as slow as a cloud's.
+// Package blobtest is what tests of object stores share: the conformance suite that every driver passes, the tests of
+// what drivers make of answers and URLs, a bucket that fails by a script, and one that is as slow as a cloud's.
 package blobtest
 
 import (
@@ -115,14 +115,14 @@ func (s *suite) seed(t *testing.T, name string, n int) (key string, data []byte)
 	rand.Read(data)
 	if s.Seed != nil {
 		s.Seed(t, key, data)
-	} else if err := write(context.Background(), s.bucket, key, data); err != nil {
+	} else if err := Put(context.Background(), s.bucket, key, data); err != nil {
 		t.Fatal(err)
 	}
 	return key, data
 }
 
 // write creates an object in one go.
-func write(ctx context.Context, b blobio.Bucket, key string, data []byte) error {
+func Put(ctx context.Context, b blobio.Bucket, key string, data []byte) error {
 	w, err := b.Create(ctx, key, blobio.CreateOptions{SizeHint: int64(len(data))})
 	if err != nil {
 		return err

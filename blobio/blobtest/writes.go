@@ -49,11 +49,11 @@ func testCreateTwice(t *testing.T, s *suite) {
 	for _, size := range []int{100, s.Parts} {
 		key := fmt.Sprintf("%ssize-%d", s.prefix, size)
 		first := pattern(1, size)
-		if err := write(t.Context(), s.bucket, key, first); err != nil {
+		if err := Put(t.Context(), s.bucket, key, first); err != nil {
 			t.Fatal(err)
 		}
-		wantClass(t, write(t.Context(), s.bucket, key, pattern(2, size)), blobio.ErrExists)
-		wantClass(t, write(t.Context(), s.bucket, key, first), blobio.ErrExists)
+		wantClass(t, Put(t.Context(), s.bucket, key, pattern(2, size)), blobio.ErrExists)
+		wantClass(t, Put(t.Context(), s.bucket, key, first), blobio.ErrExists)
 		s.wantObject(t, key, first)
 	}
 }
@@ -72,7 +72,7 @@ func testAbort(t *testing.T, s *suite) {
 	s.wantNothing(t)
 	wantClass(t, w.Close(), blobio.ErrClosed)
 	s.wantNothing(t)
-	if err := write(t.Context(), s.bucket, key, []byte("second try")); err != nil {
+	if err := Put(t.Context(), s.bucket, key, []byte("second try")); err != nil {
 		t.Errorf("the key of an aborted object is not free: %v", err)
 	}
 }
@@ -100,7 +100,7 @@ func testClosedWrites(t *testing.T, s *suite) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantClass(t, write(t.Context(), closed, s.prefix+"object", []byte("x")), blobio.ErrClosed)
+	wantClass(t, Put(t.Context(), closed, s.prefix+"object", []byte("x")), blobio.ErrClosed)
 	wantClass(t, closed.Delete(t.Context(), s.prefix+"object", blobio.DeleteOptions{}), blobio.ErrClosed)
 	for _, err := range closed.List(t.Context(), s.prefix, blobio.ListOptions{}) {
 		wantClass(t, err, blobio.ErrClosed)
@@ -180,7 +180,7 @@ func testDelete(t *testing.T, s *suite) {
 	_, err = s.bucket.Stat(ctx, key, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
 	wantClass(t, s.bucket.Delete(ctx, key, blobio.DeleteOptions{}), blobio.ErrNotFound)
-	if err := write(ctx, s.bucket, key, []byte("again")); err != nil {
+	if err := Put(ctx, s.bucket, key, []byte("again")); err != nil {
 		t.Errorf("creating a deleted object: %v", err)
 	}
 	if err := s.bucket.Delete(ctx, key, blobio.DeleteOptions{}); err != nil {
@@ -196,7 +196,7 @@ func testKeys(t *testing.T, s *suite) {
 		if !blobio.PortableKey(name) {
 			t.Fatalf("%q is not portable", name)
 		}
-		if err := write(t.Context(), s.bucket, s.prefix+name, pattern(i, 50)); err != nil {
+		if err := Put(t.Context(), s.bucket, s.prefix+name, pattern(i, 50)); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -208,7 +208,7 @@ func testKeys(t *testing.T, s *suite) {
 
 func testList(t *testing.T, s *suite) {
 	for _, name := range []string{"a.b", "a/b", "a/c/d", "ab", "b"} {
-		if err := write(t.Context(), s.bucket, s.prefix+name, []byte(name)); err != nil {
+		if err := Put(t.Context(), s.bucket, s.prefix+name, []byte(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +245,7 @@ func testListPages(t *testing.T, s *suite) {
 		slots <- struct{}{}
 		writers.Go(func() {
 			defer func() { <-slots }()
-			if err := write(t.Context(), s.bucket, s.prefix+want[i], []byte{1}); err != nil {
+			if err := Put(t.Context(), s.bucket, s.prefix+want[i], []byte{1}); err != nil {
 				t.Error(err)
 			}
 		})

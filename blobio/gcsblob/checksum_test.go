@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/shardcat/shardcat/blobio/blobtest"
 )
 
 // TestUploadsCarryChecksums: GCS is told the CRC32C of an object with its content, and compares.
@@ -18,7 +20,7 @@ func TestUploadsCarryChecksums(t *testing.T) {
 		told = strings.Contains(string(body), `"crc32c":"`+crc+`"`)
 		fmt.Fprintf(w, `{"generation":"1","size":"%d","crc32c":%q}`, len(content), crc)
 	}, "")
-	if err := create(t.Context(), b, "k", content); err != nil || !told {
+	if err := blobtest.Put(t.Context(), b, "k", []byte(content)); err != nil || !told {
 		t.Errorf("told %v, %v", told, err)
 	}
 }

@@ -8,53 +8,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
 )
-
-func TestParseOptions(t *testing.T) {
-	for _, tc := range []struct {
-		query, wantErr string // wantErr empty: it is fine
-	}{
-		{"", ""},
-		{"region=eu-west-1&endpoint=https://minio.example:9000&use_path_style=true", ""},
-		{"s3ForcePathStyle=true&path_style=true", ""},
-		{"anonymous=true", ""},
-		{"role=arn:aws:iam::1:role/r&external_id=x&role_session_name=s", ""},
-		{"role=arn:aws:iam::1:role/r&web_identity_token_file=/var/token", ""},
-		{"sse=aws:kms&kms_key_id=k", ""},
-		{"sse=AES256&storage_class=standard_ia", ""},
-		{"requester_pays=true&dualstack=true&fips=true", ""},
-		{"request_checksum_calculation=when_required&response_checksum_validation=when_supported", ""},
-		{"conditional_writes=false&part_size=8388608&list_page=10", ""},
-		{"sse=rot13", "sse"},
-		{"storage_class=SHOEBOX", "storage_class"},
-		{"part_size=1", "part_size"},
-		{"list_page=0", "list_page"},
-		{"anonymous=perhaps", "anonymous"},
-		{"anonymous=true&role=r", "exclude"},
-		{"web_identity_token_file=/x", "needs parameter role"},
-		{"endpoint=minio:9000", "endpoint"},
-		{"endpoint=http://user:pw@host", "credentials"},
-		{"region=a&region=b", "2 times"},
-		{"regoin=a", `"regoin" is not known`},
-		{"request_checksum_calculation=never", "when_supported"},
-		{"secret_access_key=" + secret, "environment"},
-		{"AWS_SESSION_TOKEN=" + secret, "environment"},
-	} {
-		q, err := url.ParseQuery(tc.query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = ParseOptions(q)
-		switch {
-		case (err == nil) != (tc.wantErr == ""):
-			t.Errorf("%s: error %v, want %q", tc.query, err, tc.wantErr)
-		case err != nil && !strings.Contains(err.Error(), tc.wantErr):
-			t.Errorf("%s: error %q does not say %q", tc.query, err, tc.wantErr)
-		case err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "pw")):
-			t.Errorf("%s: the error repeats a secret", tc.query)
-		}
-	}
-}
 
 // TestOptionsReachTheStore looks at the requests that a store sees.
 func TestOptionsReachTheStore(t *testing.T) {
@@ -78,7 +33,7 @@ func TestOptionsReachTheStore(t *testing.T) {
 			}
 			put, path = r.Header, r.URL.Path
 		}, tc.params)
-		if err := create(t.Context(), b, "k", "x"); err != nil {
+		if err := blobtest.Put(t.Context(), b, "k", []byte("x")); err != nil {
 			t.Errorf("%s: %v", tc.params, err)
 		}
 		if got := put.Get(tc.header); got != tc.want {
@@ -93,11 +48,11 @@ func TestOptionsReachTheStore(t *testing.T) {
 // TestGocloudsOwnParameters: those of gocloud's URLs that had no like here do what they say.
 func TestGocloudsOwnParameters(t *testing.T) {
 	stub(t, nil, "")
-	plain := open(t, "s3://b?region=eu-west-1&disable_https=true&rate_limiter_capacity=5").client.Options()
+	plain := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?region=eu-west-1&disable_https=true&rate_limiter_capacity=5").client.Options()
 	if !plain.EndpointOptions.DisableHTTPS || plain.Retryer.MaxAttempts() != 1 {
 		t.Errorf("https disabled %v, %d attempts", plain.EndpointOptions.DisableHTTPS, plain.Retryer.MaxAttempts())
 	}
-	if fixed := open(t, "s3://b?endpoint=http://127.0.0.1:9&hostname_immutable=true").client.Options(); !fixed.UsePathStyle {
+	if fixed := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9&hostname_immutable=true").client.Options(); !fixed.UsePathStyle {
 		t.Error("the bucket would stand in the host")
 	}
 	for _, bad := range []string{"hostname_immutable=true", "hostname_immutable=true&use_path_style=false&endpoint=http://h", "rate_limiter_capacity=-1"} {
@@ -124,7 +79,7 @@ func TestRoleIsAssumed(t *testing.T) {
 		sts, asked := stubSTS(t, http.StatusOK)
 		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
 		t.Setenv("AWS_REGION", "eu-west-1")
-		b = open(t, "s3://b?endpoint="+*b.client.Options().BaseEndpoint+params)
+		b = blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+*b.client.Options().BaseEndpoint+params)
 		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +96,7 @@ func TestTokenServiceThatFails(t *testing.T) {
 		sts, _ := stubSTS(t, status)
 		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
 		t.Setenv("AWS_REGION", "eu-west-1")
-		b := open(t, "s3://b?endpoint=http://127.0.0.1:9&role=arn:aws:iam::123456789012:role/reader")
+		b := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9&role=arn:aws:iam::123456789012:role/reader")
 		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); blobio.Class(err) != want {
 			t.Errorf("%d: %v, want %v", status, err, want)
 		}
