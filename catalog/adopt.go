@@ -219,7 +219,7 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	if err != nil {
 		return nil, err
 	}
-	o := verify.AdmitOptions{Size: e.RootBytes, Policy: urlresolve.Policy{Allow: allow}, Read: read}
+	o := verify.AdmitOptions{Size: e.RootBytes, Policy: urlresolve.Policy{Allow: allow}, Read: read, MaxMemory: t.cat.opts.MaxMemory}
 	if err := verify.Admit(ctx, client, path, o); err != nil {
 		return nil, err
 	}

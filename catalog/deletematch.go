@@ -161,7 +161,8 @@ func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, er
 
 // countLive counts the selected live records of a stripe by a scan, with all its pruning.
 func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64, err error) {
-	o := shardfmt.ScanOptions{Columns: []string{}, Filter: s.pushed, Start: st.Position, End: st.Position + st.Records}
+	o := shardfmt.ScanOptions{Columns: []string{}, Filter: s.pushed, Start: st.Position, End: st.Position + st.Records,
+		MaxMemory: s.plan.table.cat.opts.MaxMemory}
 	for b, err := range s.shard.Scan(ctx, o) {
 		if err != nil {
 			return 0, err
@@ -175,7 +176,8 @@ func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64
 func (s *search) mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte) error {
 	types := arrowtype.Schema(&schema.Schema{Fields: s.project.target})
 	at := 0
-	o := shardfmt.ScanOptions{Columns: s.columns, IncludeDeleted: true, Start: st.Position, End: st.Position + st.Records}
+	o := shardfmt.ScanOptions{Columns: s.columns, IncludeDeleted: true, Start: st.Position, End: st.Position + st.Records,
+		MaxMemory: s.plan.table.cat.opts.MaxMemory}
 	for b, err := range s.shard.Scan(ctx, o) {
 		if err != nil {
 			return err

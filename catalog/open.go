@@ -41,6 +41,9 @@ type Options struct {
 	Access Access
 	// UnsafeNoConditionalWrites accepts a store that overwrites what it is told to create, for one single writer.
 	UnsafeNoConditionalWrites bool
+	// MaxMemory is that of each reading of shards whose own options leave it open (see ScanOptions): scans, deletions,
+	// rewrites, checks, verification. shardfmt.DefaultMaxMemory if 0.
+	MaxMemory int64
 	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
 	CommitAttempts int
 	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests). Writers

@@ -39,8 +39,8 @@ type ScanOptions struct {
 	IgnoreIndexes bool
 	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
 	BatchRows int
-	// MaxMemory is the most bytes of memory that the values of the scan may take, shardfmt.DefaultMaxMemory if 0;
-	// see there.
+	// MaxMemory is the most bytes of memory that the values of the scan may take, that of the catalog's Options if 0; see
+	// shardfmt.ScanOptions.
 	MaxMemory int64
 }
 

@@ -2,13 +2,17 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -128,7 +132,7 @@ func (t *Table) repairShard(ctx context.Context, e *manifest.Entry, faults []Tab
 	}
 	if r.Action == RepairRewrite {
 		if err := t.readable(ctx, e); err != nil {
-			if ctx.Err() != nil {
+			if !rowsAreLost(err) {
 				return nil, err
 			}
 			r.Action, r.Why = RepairDrop, err.Error()
@@ -141,6 +145,21 @@ func (t *Table) repairShard(ctx context.Context, e *manifest.Entry, faults []Tab
 		return r, nil
 	}
 	return r, t.replaceShard(ctx, e, r)
+}
+
+// errRows is a shard that reads to another number of rows than its entry says.
+var errRows = errors.New("rows are missing")
+
+// rowsAreLost tells an error of the stored bytes, which no further attempt will mend, from one of the way to them: a store
+// that denies or does not answer, a memory limit, a cancelled context.
+func rowsAreLost(err error) bool {
+	switch {
+	case errors.Is(err, shardfmt.ErrBudget):
+		return false
+	case errors.Is(err, errRows), errors.Is(err, corrupt.ErrCorrupt), errors.Is(err, corrupt.ErrUnsupported):
+		return true
+	}
+	return errors.Is(err, blobio.ErrNotFound) || errors.Is(err, blobio.ErrRange) || errors.Is(err, urlresolve.ErrRefused)
 }
 
 // unsized is an entry without the size of its root, which may be what is wrong.
@@ -164,7 +183,7 @@ func (t *Table) readable(ctx context.Context, e *manifest.Entry) error {
 		rows += b.NumRows()
 	}
 	if rows != e.Records {
-		return fmt.Errorf("its entry says %d rows, %d come", e.Records, rows)
+		return fmt.Errorf("%w: its entry says %d, %d come", errRows, e.Records, rows)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"sync"
@@ -122,7 +123,7 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 		}
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
-			budget: shardfmt.NewBudget(p.options.MaxMemory)}
+			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}
 		defer r.wait()
 		defer cancel()
 		left := limit

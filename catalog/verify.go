@@ -317,7 +317,8 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 	if err != nil || !intact || !v.o.Data.has(e.Path) {
 		return err
 	}
-	r, err := verify.Shard(ctx, client, e.Path, verify.Options{Policy: urlresolve.Policy{Allow: allow}, Progress: v.o.Progress})
+	r, err := verify.Shard(ctx, client, e.Path, verify.Options{Policy: urlresolve.Policy{Allow: allow},
+		Progress: v.o.Progress, MaxMemory: t.cat.opts.MaxMemory})
 	if err != nil {
 		return v.unreadable(err, FaultShard, e.Path, e.Path)
 	}

@@ -215,11 +215,17 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("%s: %v (class %v)", host, err, blobio.Class(err))
 		}
 	}
+}
+
+// TestMetadataServicesAreRefusedWhenDialled: the address counts that a name resolved to, right before the connection.
+func TestMetadataServicesAreRefusedWhenDialled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err = httpsblob.Open("http", "169.254.169.254").Stat(ctx, "latest/meta-data/", blobio.ReadOptions{})
-	if blobio.Class(err) != blobio.ErrDenied {
-		t.Errorf("a metadata service: %v", err)
+	for _, host := range []string{"169.254.169.254", "169.254.169.254:8080", "[::ffff:169.254.169.254]"} {
+		_, err := httpsblob.Open("http", host).Stat(ctx, "latest/meta-data/", blobio.ReadOptions{})
+		if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), "address of a metadata service") {
+			t.Errorf("%s: %v", host, err)
+		}
 	}
 }
 

@@ -100,7 +100,7 @@ func (a *app) openCatalog(ctx context.Context, access catalog.Access) (*catalog.
 	}
 	tables, err := catalog.Open(ctx, catalog.Options{
 		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client, Access: access,
-		UnsafeNoConditionalWrites: a.unsafeWrites,
+		MaxMemory: a.maxMemory, UnsafeNoConditionalWrites: a.unsafeWrites,
 	})
 	a.tables = tables
 	return tables, err

@@ -43,6 +43,7 @@ column's type is printed; --strict refuses that too.`,
 			if o.Source.Schema, err = readSchema(schemaText); err != nil {
 				return err
 			}
+			o.MaxMemory, o.Source.MaxMemory = a.maxMemory, a.maxMemory
 			bar := a.bar("convert", "rows", 0)
 			o.Progress = bar.Add
 			r, err := convert.File(cmd.Context(), a.client, args[0], args[1], o)

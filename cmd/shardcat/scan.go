@@ -49,7 +49,6 @@ func (a *app) scanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.MaxMemory = a.maxMemory
 			if _, err := bindFilter(f.where, t.Schema()); err != nil && o.At == (catalog.At{}) {
 				return err
 			}

@@ -43,7 +43,8 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 			return usageError{err}
 		}
 	}
-	rows, err := foreign.OpenRows(ctx, a.client, url, o.columns, where, foreign.SourceOptions{Format: o.kind, Settings: o.settings, Warn: a.warn})
+	rows, err := foreign.OpenRows(ctx, a.client, url, o.columns, where, foreign.SourceOptions{
+		Format: o.kind, Settings: o.settings, MaxMemory: a.maxMemory, Warn: a.warn})
 	if err != nil {
 		return asUsage(err, schema.ErrNoField)
 	}

@@ -34,7 +34,7 @@ func (a *app) shardInspectCommand() *cobra.Command {
 				return err
 			}
 			detail := inspect.Detail(min(verbosity, int(inspect.Blocks)))
-			x, err := inspect.Shard(cmd.Context(), a.client, url, inspect.Options{Detail: detail, Policy: urlresolve.Policy{Allow: prefixes}})
+			x, err := inspect.Shard(cmd.Context(), a.client, url, inspect.Options{Detail: detail, Policy: urlresolve.Policy{Allow: prefixes}, MaxMemory: a.maxMemory})
 			if err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func (f *sourceFlags) add(cmd *cobra.Command) {
 // options turns the flags into options of a source.
 func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
 	o := foreign.SourceOptions{
-		InferRows: f.inferRows, Nulls: f.nulls, DateFormats: f.dateFormats, Header: foreign.Header(f.header), Stdin: a.stdin, Warn: a.warn,
+		InferRows: f.inferRows, Nulls: f.nulls, DateFormats: f.dateFormats, Header: foreign.Header(f.header), Stdin: a.stdin, MaxMemory: a.maxMemory, Warn: a.warn,
 	}
 	var err error
 	if o.Format, err = inputFormat(f.format); err != nil {

@@ -85,7 +85,7 @@ func (a *app) schemaOf(cmd *cobra.Command, text, like string) (*schema.Schema, e
 
 // inferredSchema is the schema that ingesting a file would infer.
 func (a *app) inferredSchema(ctx context.Context, file string) (*schema.Schema, error) {
-	src, err := foreign.OpenSource(ctx, a.client, []string{file}, foreign.SourceOptions{Warn: a.warn})
+	src, err := foreign.OpenSource(ctx, a.client, []string{file}, foreign.SourceOptions{MaxMemory: a.maxMemory, Warn: a.warn})
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,10 @@ package buffer
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -97,6 +99,28 @@ func TestBlockMapSegments(t *testing.T) {
 }
 
 // Every flipped byte either fails to parse or shows as a map that is not canonical or has other blocks.
+// TestBlockMapClaims: a map of a few bytes that claims as many blocks as its segments could have is refused before room is
+// made for them.
+func TestBlockMapClaims(t *testing.T) {
+	const size, fullSegment = 4096, 1<<16 - 1
+	b := make([]byte, size)
+	segments := uint64((size - mapFooterSize - 16) / (16 + segmentHeaderSize))
+	blocks := segments * fullSegment
+	for i, v := range []uint64{blocks, blocks, segments, fullSegment, blocks} {
+		binary.LittleEndian.PutUint64(b[size-mapFooterSize+8*i:], v)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ParseMap(b)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Errorf("%d blocks in %d bytes: %v", blocks, size, err)
+	}
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
+		t.Errorf("%d bytes were allocated for a map of %d", taken, size)
+	}
+}
+
 func TestBlockMapFlips(t *testing.T) {
 	b := build([][2]uint32{{100, 200}, {150, 250}, {200, 70000}, {9, 8}}, 2)
 	for i := range b {

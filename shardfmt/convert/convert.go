@@ -34,6 +34,8 @@ type Options struct {
 	// Strict refuses whatever the report would name; AllowLossy changes values that can't be held, and counts
 	// them. Only one of them may be set.
 	Strict, AllowLossy bool
+	// MaxMemory bounds the memory of reading a shard as shardfmt.ScanOptions has it; Source has a bound of its own.
+	MaxMemory int64
 	// Progress, if not nil, is called with the number of rows that were written since its last call.
 	Progress func(rows int64)
 }

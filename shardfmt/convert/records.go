@@ -67,7 +67,7 @@ func (j *job) kept(r *arrowtype.Report) *arrowtype.Report {
 // openRecords opens the input as records of a shard's types, with the Arrow schema they came with, if any.
 func (j *job) openRecords(ctx context.Context) (foreign.Source, *arrow.Schema, error) {
 	if j.from == Amudai {
-		return openShard(ctx, j.c, j.in)
+		return openShard(ctx, j.c, j.in, j.o.MaxMemory)
 	}
 	src, err := foreign.OpenSource(ctx, j.c, []string{j.in}, j.o.Source)
 	if err != nil {
@@ -125,7 +125,7 @@ type shardSource struct {
 	stop   func()
 }
 
-func openShard(ctx context.Context, c *blobio.Client, url string) (foreign.Source, *arrow.Schema, error) {
+func openShard(ctx context.Context, c *blobio.Client, url string, maxMemory int64) (foreign.Source, *arrow.Schema, error) {
 	shard, err := shardfmt.Open(ctx, c, url, shardfmt.OpenOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -135,7 +135,7 @@ func openShard(ctx context.Context, c *blobio.Client, url string) (foreign.Sourc
 		return nil, nil, err
 	}
 	src := &shardSource{schema: s}
-	src.next, src.stop = iter.Pull2(shard.Scan(ctx, shardfmt.ScanOptions{}))
+	src.next, src.stop = iter.Pull2(shard.Scan(ctx, shardfmt.ScanOptions{MaxMemory: maxMemory}))
 	return src, OriginalSchema(ctx, shard), nil
 }
 

@@ -18,11 +18,12 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Limits of Arrow IPC messages, in bytes: a message is read whole before it is known to be sound, and unpacked whole.
-const (
-	maxArrowMetadata = 64 << 20
-	maxArrowBody     = 1 << 30
-)
+// maxArrowMetadata is the longest metadata of an Arrow IPC message, in bytes: it is read whole before it is known to be
+// sound.
+const maxArrowMetadata = 64 << 20
+
+// DefaultMaxMemory is the most bytes of one Arrow IPC message, which is read and unpacked whole.
+const DefaultMaxMemory = 1 << 30
 
 var arrowMagic = []byte("ARROW1")
 
@@ -36,12 +37,12 @@ type arrowStream struct {
 }
 
 // openArrow opens an Arrow IPC file or stream, told by the magic that only files have.
-func openArrow(ctx context.Context, sp *blobio.Client, in input) (batchFile, error) {
+func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
 	r, err := in.open(ctx, sp)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newArrowStream(r)
+	f, err := newArrowStream(r, o.MaxMemory)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -49,10 +50,10 @@ func openArrow(ctx context.Context, sp *blobio.Client, in input) (batchFile, err
 	return f, nil
 }
 
-func newArrowStream(body io.ReadCloser) (*arrowStream, error) {
+func newArrowStream(body io.ReadCloser, maxMemory int64) (*arrowStream, error) {
 	b := bufio.NewReaderSize(body, 256<<10)
 	head, _ := b.Peek(len(arrowMagic))
-	m := &arrowMessages{r: b, file: bytes.Equal(head, arrowMagic)}
+	m := &arrowMessages{r: b, most: maxMemory, file: bytes.Equal(head, arrowMagic)}
 	if m.file {
 		if _, err := b.Discard(arrowFileHead); err != nil {
 			return nil, damaged(err)
@@ -107,6 +108,8 @@ func sound(batch arrow.RecordBatch, bytes int64) error {
 // arrowMessages reads the messages of a stream, and checks what Arrow's reader would believe.
 type arrowMessages struct {
 	r *bufio.Reader
+	// most bytes of memory that a message may take, packed or unpacked.
+	most int64
 	// file: an end is written, so that nothing can be missing.
 	file  bool
 	begun bool
@@ -168,8 +171,8 @@ func (m *arrowMessages) next() (*ipc.Message, error) {
 		return nil, err
 	}
 	m.begun, m.unpacked = true, 0
-	if body > maxArrowBody {
-		return nil, tooLarge(body)
+	if body > m.most {
+		return nil, m.tooLarge(body)
 	}
 	data, err := readWhole(m.r, body)
 	if err != nil {
@@ -239,8 +242,8 @@ func cutShort(err error) error {
 	return &sourceError{err}
 }
 
-func tooLarge(size int64) error {
-	return fmt.Errorf("a batch of %d bytes: at most %d are read at once; write smaller batches", size, int64(maxArrowBody))
+func (m *arrowMessages) tooLarge(size int64) error {
+	return fmt.Errorf("a batch of %d bytes: at most %d are read at once; a larger limit (--max-memory) allows more, or write smaller batches", size, m.most)
 }
 
 // memory gives an allocator for what is unpacked from messages: as much as a message may be. Its panic is caught by the
@@ -269,8 +272,8 @@ func (a arrowMemory) claim(size int) {
 	if size < 0 {
 		return
 	}
-	if m.unpacked += int64(size); m.unpacked > maxArrowBody || m.unpacked < 0 {
-		m.err = tooLarge(m.unpacked)
+	if m.unpacked += int64(size); m.unpacked > m.most || m.unpacked < 0 {
+		m.err = m.tooLarge(m.unpacked)
 		panic(m.err)
 	}
 }

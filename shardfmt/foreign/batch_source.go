@@ -349,5 +349,5 @@ func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptio
 	if o.Format == Parquet {
 		return openParquet(ctx, sp, in, o)
 	}
-	return openArrow(ctx, sp, in)
+	return openArrow(ctx, sp, in, o)
 }

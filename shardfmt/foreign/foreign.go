@@ -133,6 +133,9 @@ type SourceOptions struct {
 	// Where leaves out parts of such files that can't hold a record for which it is true. It is bound to Schema.
 	// Records are not filtered one by one.
 	Where *filter.Bound
+	// MaxMemory bounds the memory of reading Arrow and Parquet, in bytes, DefaultMaxMemory if 0: a batch of Arrow may
+	// take so much, packed and unpacked, the process that reads Parquet (ServeReader) 512 MiB more.
+	MaxMemory int64
 	// Stdin is what "-" reads; nothing if nil.
 	Stdin io.Reader
 	// Warn is told, once each, of what is changed in passing: for instance digits below 100 ns that
@@ -149,6 +152,9 @@ func (o SourceOptions) withDefaults() SourceOptions {
 	}
 	if o.BatchRows <= 0 {
 		o.BatchRows = defaultBatchRows
+	}
+	if o.MaxMemory <= 0 {
+		o.MaxMemory = DefaultMaxMemory
 	}
 	if o.UnknownFields == "" {
 		o.UnknownFields = ErrorOnUnknown

@@ -25,6 +25,8 @@ type parquetFile struct {
 	rows  pqarrow.RecordReader
 	last  arrow.RecordBatch
 	body  io.Closer
+	// most bytes that a batch is taken for, where it is asked whether it has too many rows for them.
+	most int64
 }
 
 // openParquet opens a Parquet file, in a process of its own where there is one (ServeReader).
@@ -85,7 +87,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions) (*parquetFile, e
 	if err != nil {
 		return nil, damaged(err)
 	}
-	return &parquetFile{types: types, file: p, rows: all, body: r}, nil
+	return &parquetFile{types: types, file: p, rows: all, body: r, most: o.MaxMemory}, nil
 }
 
 // markJSON notes which columns hold JSON by Parquet's own types, which Arrow's schema doesn't say.
@@ -177,7 +179,7 @@ func (f *parquetFile) next(context.Context) (b arrow.RecordBatch, err error) {
 	}
 	if f.rows.Next() {
 		f.last = f.typed(f.rows.RecordBatch())
-		return f.last, sound(f.last, maxArrowBody)
+		return f.last, sound(f.last, f.most)
 	}
 	if err := f.rows.Err(); err != nil && err != io.EOF {
 		return nil, damaged(err)

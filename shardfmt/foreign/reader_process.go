@@ -47,8 +47,9 @@ const (
 // readerVariable in the environment makes a process a reader.
 const readerVariable = "SHARDCAT_READER"
 
-// readerMemory is how much memory a reader may have, in bytes.
-const readerMemory = 1536 << 20
+// readerBase is how much memory a reader may have besides what its values may take, in bytes: for the program itself and
+// for the library's buffers.
+const readerBase = 512 << 20
 
 // maxFrame bounds a frame, in bytes; larger reads are done in parts.
 const maxFrame = 16 << 20
@@ -230,6 +231,7 @@ type readerProcess struct {
 	stream *io.PipeWriter
 	done   chan struct{}
 	stop   context.CancelFunc
+	ask    readerRequest
 }
 
 // program is what a reader is started from.
@@ -247,7 +249,8 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	p := &readerProcess{cmd: exec.CommandContext(ctx, path), file: file, done: make(chan struct{}), stop: stop}
+	p := &readerProcess{cmd: exec.CommandContext(ctx, path), file: file, done: make(chan struct{}), stop: stop,
+		ask: readerRequest{file.Size(), o.BatchRows, readerBase + o.MaxMemory}}
 	p.cmd.Env = []string{readerVariable + "=1"}
 	p.cmd.Stderr = &p.stderr
 	in, err := p.cmd.StdinPipe()
@@ -265,11 +268,11 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	p.frames = &frames{r: bufio.NewReaderSize(out, 256<<10), w: in}
 	body, stream := io.Pipe()
 	p.stream = stream
-	go p.serve(ctx, o.BatchRows)
+	go p.serve(ctx)
 	f, err := newArrowStream(struct {
 		io.Reader
 		io.Closer
-	}{body, closing(func() error { return errors.Join(p.close(), file.Close()) })})
+	}{body, closing(func() error { return errors.Join(p.close(), file.Close()) })}, max(o.MaxMemory, DefaultMaxMemory))
 	if err != nil {
 		p.close()
 		return nil, err
@@ -291,9 +294,9 @@ func (p *readerProcess) close() error {
 }
 
 // serve answers the process and passes its stream on.
-func (p *readerProcess) serve(ctx context.Context, batchRows int) {
+func (p *readerProcess) serve(ctx context.Context) {
 	defer close(p.done)
-	err := p.exchange(batchRows)
+	err := p.exchange()
 	died := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
 	if err != nil && !died {
 		p.stop()
@@ -323,8 +326,8 @@ func (p *readerProcess) death() error {
 	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the reader gives up: " + why}
 }
 
-func (p *readerProcess) exchange(batchRows int) error {
-	request, err := json.Marshal(readerRequest{p.file.Size(), batchRows, readerMemory})
+func (p *readerProcess) exchange() error {
+	request, err := json.Marshal(p.ask)
 	if err != nil {
 		return err
 	}

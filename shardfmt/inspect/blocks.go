@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -73,9 +74,6 @@ func hasBlocks(k metapb.BufferKind) bool {
 // proveSize is from which length on, in bytes, memory is taken for a buffer only after its last byte was read.
 const proveSize = 1 << 20
 
-// maxBuffer bounds the buffers that are looked into block by block.
-const maxBuffer = 1 << 30
-
 // blocks reads a block stream and describes each block.
 func (v *inspector) blocks(out *Buffer, b *metapb.EncodedBuffer, url string, e element) error {
 	mapStart, mapEnd, err := meta.RefRange(b.GetBlockMap())
@@ -83,7 +81,11 @@ func (v *inspector) blocks(out *Buffer, b *metapb.EncodedBuffer, url string, e e
 	if err != nil {
 		return err
 	}
-	if mapStart < out.Start || mapEnd > end || out.Size > maxBuffer {
+	if limit := budget.New(v.o.MaxMemory).Limit(); uint64(out.Size) > limit {
+		return corrupt.Locate(corrupt.Unsupported(out.Start, "a buffer of %d bytes needs more than %d bytes of memory; a larger limit (--max-memory) allows more",
+			out.Size, limit), url, 0)
+	}
+	if mapStart < out.Start || mapEnd > end {
 		return corrupt.Locate(corrupt.At(out.Start, "a block map [%d, %d) in a buffer [%d, %d)", mapStart, mapEnd, out.Start, end), url, 0)
 	}
 	if out.Size > proveSize {

@@ -31,6 +31,9 @@ type Options struct {
 	Size   int64
 	Policy urlresolve.Policy
 	Detail Detail
+	// MaxMemory is the most bytes of one buffer that are looked into block by block, budget.Default if 0. A longer one
+	// is ErrUnsupported.
+	MaxMemory int64
 }
 
 // Inspection is what was seen. Its JSON form is part of the command line's contract.

@@ -179,6 +179,23 @@ func TestUnmarshalRefuses(t *testing.T) {
 	require.ErrorIs(t, err, corrupt.ErrUnsupported)
 }
 
+// TestSlotsLieInTheirTable: a slot that leads past the end of its table is refused, though the buffer goes on there: what
+// it would read belongs to something else.
+func TestSlotsLieInTheirTable(t *testing.T) {
+	s := &Schema{Fields: []*Node{{Name: "a", Basic: Int8, Signed: true}, {Name: "b", Basic: String}}}
+	s.Number()
+	for _, entry := range []int{4, 6} { // the field list, and a number
+		b := Marshal(s)
+		root := int(binary.LittleEndian.Uint32(b))
+		vtable := root - int(int32(binary.LittleEndian.Uint32(b[root:])))
+		extent := binary.LittleEndian.Uint16(b[vtable+2:])
+		binary.LittleEndian.PutUint16(b[vtable+entry:], extent)
+		_, err := Unmarshal(b)
+		require.ErrorIs(t, err, corrupt.ErrCorrupt)
+		require.ErrorContains(t, err, fmt.Sprintf("of a table of %d bytes", extent))
+	}
+}
+
 // TestSharedTextIsBounded: a buffer whose nodes all use one long name may not grow out of proportion.
 func TestSharedTextIsBounded(t *testing.T) {
 	s := &Schema{Fields: []*Node{{Name: "f", Basic: List, Children: []*Node{nil}}}}
