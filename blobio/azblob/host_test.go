@@ -1,27 +1,60 @@
 package azblob
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
 )
+
+// errSeen ends a request that a test has seen. The SDK tries no second one.
+type errSeen struct{}
+
+func (errSeen) Error() string { return "seen" }
+func (errSeen) NonRetriable() {}
+
+// watchRequests lets no request of a test leave the machine, and gives where the last one would have gone.
+func watchRequests(t *testing.T) *url.URL {
+	clearEnvironment(t)
+	asked := new(url.URL)
+	transport := http.DefaultTransport.(*http.Transport)
+	before := transport.Proxy
+	t.Cleanup(func() { transport.Proxy = before })
+	transport.Proxy = func(r *http.Request) (*url.URL, error) {
+		*asked = *r.URL
+		return nil, errSeen{}
+	}
+	return asked
+}
+
+// TestTokensComeFromTheirCloud: an account of a sovereign cloud is asked with a token of that cloud, if the environment
+// does not say otherwise.
+func TestTokensComeFromTheirCloud(t *testing.T) {
+	asked := watchRequests(t)
+	t.Setenv("AZURE_TENANT_ID", "tenant")
+	t.Setenv("AZURE_CLIENT_ID", "client")
+	t.Setenv("AZURE_CLIENT_SECRET", secret)
+	for _, tc := range []struct{ domain, said, want string }{
+		{"dfs.core.windows.net", "", "login.microsoftonline.com"},
+		{"dfs.core.chinacloudapi.cn", "", "login.chinacloudapi.cn"},
+		{"dfs.core.usgovcloudapi.net", "", "login.microsoftonline.us"},
+		{"dfs.core.chinacloudapi.cn", "https://login.microsoftonline.us", "login.microsoftonline.us"},
+	} {
+		t.Setenv("AZURE_AUTHORITY_HOST", tc.said)
+		b := blobtest.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct."+tc.domain+"?credential=environment")
+		_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+		if err == nil || asked.Host != tc.want {
+			t.Errorf("%s: asked %s for a token, want %s (%v)", tc.domain, asked.Host, tc.want, err)
+		}
+	}
+}
 
 // TestRequestsGoToTheirHost: each spelling that is mounted ends in a request to the host and container that it
 // names: the public cloud, DNS zones, sovereign clouds, OneLake, and where gocloud's parameters lead.
 func TestRequestsGoToTheirHost(t *testing.T) {
-	clearEnvironment(t)
-	var asked *url.URL
-	transport := http.DefaultTransport.(*http.Transport)
-	before := transport.Proxy
-	t.Cleanup(func() { transport.Proxy = before })
-	errSeen := errors.New("seen")
-	transport.Proxy = func(r *http.Request) (*url.URL, error) {
-		asked = r.URL
-		return nil, errSeen
-	}
+	asked := watchRequests(t)
 	for raw, want := range map[string]string{
 		"abfss://c@acct.dfs.core.windows.net/":                                        "https://acct.blob.core.windows.net/c/k",
 		"https://acct.blob.core.windows.net/c/":                                       "https://acct.blob.core.windows.net/c/k",
@@ -51,8 +84,8 @@ func TestRequestsGoToTheirHost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked = nil
-			if _, err := client.Stat(t.Context(), root+"k"); err == nil || asked == nil {
+			*asked = url.URL{}
+			if _, err := client.Stat(t.Context(), root+"k"); err == nil || asked.Host == "" {
 				t.Fatalf("%v: no request was made", err)
 			}
 			if got := asked.Scheme + "://" + asked.Host + asked.Path; got != want {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
@@ -28,6 +29,7 @@ import (
 //	AZURE_STORAGE_CONNECTION_STRING                either of them, and the endpoint
 //	AZURE_CLIENT_ID, AZURE_TENANT_ID, …            the SDK's chain: service principal, workload identity,
 //	                                               managed identity, az login
+//	AZURE_AUTHORITY_HOST                           who hands out tokens; else the cloud that the account is of
 //
 // Key, signature and connection string are used for the account that the environment names only, so that
 // another account is not asked with them. The zero value is valid.
@@ -204,17 +206,26 @@ func (o Options) client(p Place) (*container.Client, error) {
 	case o.Identity == "key" || o.Identity == "sas":
 		return nil, fmt.Errorf("the environment has no %s for account %s", o.Identity, p.Account)
 	}
-	token, err := o.token()
+	token, err := o.token(p.Domain)
 	if err != nil {
 		return nil, err
 	}
 	return container.NewClient(target, checkedToken{token}, opts)
 }
 
-// token is the SDK's credential of the kind asked for.
-func (o Options) token() (azcore.TokenCredential, error) {
+// authorities hand out the tokens of sovereign clouds; the public cloud's hands out all others.
+var authorities = map[string]cloud.Configuration{
+	"core.chinacloudapi.cn":  cloud.AzureChina,
+	"core.usgovcloudapi.net": cloud.AzureGovernment,
+}
+
+// token is the SDK's credential of the kind asked for, for accounts below a domain.
+func (o Options) token(domain string) (azcore.TokenCredential, error) {
 	common := clientOptions(storehttp.TokenClient)
 	common.Retry = policy.RetryOptions{} // tokens are fetched rarely, by the SDK's own rules
+	if os.Getenv("AZURE_AUTHORITY_HOST") == "" {
+		common.Cloud = authorities[domain]
+	}
 	switch o.Identity {
 	case "managed_identity":
 		opts := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: common}
