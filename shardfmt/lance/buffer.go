@@ -13,25 +13,56 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// requests gathers the parts of buffers that are to be fetched together.
+// requests gathers the parts of buffers that are to be fetched together. It stays the same for all steps of a window: what
+// several pages want of one buffer, now or a step later, is one part that has it all.
 type requests struct {
-	buffers []*buffer
-	ranges  []blobio.Range
+	wanted  map[*buffer]part
+	missing []*buffer
+}
+
+// part is bytes [low, end) of a buffer.
+type part struct {
+	low, end int64
+	missing  bool // and therefore on the list
+}
+
+// want asks for a part, unless it is at hand.
+func (r *requests) want(b *buffer, low, end int64) {
+	p, known := r.wanted[b]
+	if known {
+		low, end = min(low, p.low), max(end, p.end)
+	}
+	p.low, p.end = low, end
+	if !p.missing && !b.has(low, end) {
+		p.missing = true
+		r.missing = append(r.missing, b)
+	}
+	if r.wanted == nil {
+		r.wanted = map[*buffer]part{}
+	}
+	r.wanted[b] = p
 }
 
 // fetch fills the buffers by one call of the store, and reports whether there was anything to fetch.
 func (r *requests) fetch(ctx context.Context, src source) (bool, error) {
-	if len(r.ranges) == 0 {
+	if len(r.missing) == 0 {
 		return false, nil
 	}
-	parts, err := src.ranges(ctx, r.ranges)
+	ranges := make([]blobio.Range, len(r.missing))
+	for i, b := range r.missing {
+		p := r.wanted[b]
+		ranges[i] = blobio.Range{Start: b.at + p.low, End: b.at + p.end}
+		p.missing = false
+		r.wanted[b] = p
+	}
+	contents, err := src.ranges(ctx, ranges)
 	if err != nil {
 		return false, err
 	}
-	for i, b := range r.buffers {
-		b.from, b.data = r.ranges[i].Start-b.at, parts[i]
+	for i, b := range r.missing {
+		b.from, b.data = r.wanted[b].low, contents[i]
 	}
-	r.buffers, r.ranges = r.buffers[:0], r.ranges[:0]
+	r.missing = r.missing[:0]
 	return true, nil
 }
 
@@ -43,22 +74,22 @@ type buffer struct {
 	due   int64
 	from  int64 // of data, in the buffer
 	data  []byte
-	plain []byte // decompressed
+	plain []byte // decompressed, nil until it is
 }
 
 // want asks for bytes [low, end), unless they are at hand. All of a compressed buffer is fetched.
 func (b *buffer) want(low, end int64, r *requests) {
 	if b.scheme != "" {
 		low, end = 0, b.size
-		if b.plain != nil {
-			return
-		}
 	}
-	if low >= end || b.data != nil && b.from <= low && b.from+int64(len(b.data)) >= end {
-		return
+	if low < end {
+		r.want(b, low, end)
 	}
-	r.buffers = append(r.buffers, b)
-	r.ranges = append(r.ranges, blobio.Range{Start: b.at + low, End: b.at + end})
+}
+
+// has reports whether a part is at hand.
+func (b *buffer) has(low, end int64) bool {
+	return b.plain != nil || b.data != nil && b.from <= low && b.from+int64(len(b.data)) >= end
 }
 
 // bytes gives [low, end), which were wanted and fetched.
@@ -73,6 +104,9 @@ func (b *buffer) bytes(low, end int64) ([]byte, error) {
 		plain, err := decompress(b.scheme, b.data[:b.size], b.due)
 		if err != nil {
 			return nil, corrupt.Locate(err, "", b.at)
+		}
+		if plain == nil {
+			plain = []byte{}
 		}
 		b.plain, b.data = plain, nil
 	}

@@ -240,14 +240,6 @@ func (d *chain) find(at uint64) int {
 	return low
 }
 
-// length is the number of values.
-func (d *chain) length() uint64 {
-	if len(d.pages) == 0 {
-		return 0
-	}
-	return d.pages[len(d.pages)-1].end
-}
-
 func (d *chain) weigh(low, end uint64) (total uint64) {
 	_ = d.each(low, end, func(p *link, low, end uint64) error {
 		total += p.decoder.weigh(low, end)

@@ -46,7 +46,7 @@ func (d *indexed) request(low, end uint64, r *requests) error {
 // ready reports whether indices and items are at hand.
 func (d *indexed) ready(low, end uint64) bool {
 	var r requests
-	return d.request(low, end, &r) == nil && len(r.ranges) == 0
+	return d.request(low, end, &r) == nil && len(r.missing) == 0
 }
 
 func (d *indexed) outside(i, index uint64) error {

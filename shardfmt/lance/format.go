@@ -2,10 +2,8 @@ package lance
 
 import (
 	"context"
-	"fmt"
-	"io"
-
-	"github.com/apache/arrow-go/v18/arrow"
+	"math"
+	"strings"
 
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
 )
@@ -14,13 +12,61 @@ import (
 var Format = &fileformat.Format{
 	Name:     "lance",
 	Suffixes: []string{".lance"},
+	Options: []fileformat.Option{
+		{Name: optionPageBytes, Write: true, Doc: "Lance: bytes at which a page of a column ends (default 8388608)"},
+		{Name: optionCompression, Write: true, Doc: "Lance: compression of strings and binary values, none, zstd or lz4 (default none)"},
+		{Name: optionPlain, Write: true, Doc: "Lance: true stores strings as they come, also where few differ (default false)"},
+		{Name: optionNullStructs, Write: true, Doc: "Lance: null structs, refuse or push-down (default refuse; --allow-lossy pushes down and counts)"},
+		{Name: optionZones, Write: true, Doc: "Lance: columns of numbers, separated by commas, that get a zone map, by which --where leaves rows out; other readers refuse these columns (default none)"},
+		{Name: optionZoneRows, Write: true, Doc: "Lance: rows of a zone of --zone-index (default 8192)"},
+	},
 	Sniff: func(_, tail []byte) bool {
 		return len(tail) >= 4 && string(tail[len(tail)-4:]) == magic
 	},
 	Open: func(ctx context.Context, st fileformat.Store, url string, _ fileformat.OpenOptions) (fileformat.File, error) {
 		return Open(ctx, st, url)
 	},
-	NewSink: func(io.Writer, *arrow.Schema, fileformat.SinkOptions) (fileformat.Sink, error) {
-		return nil, fmt.Errorf("lance: %w: its writer is not there yet", fileformat.ErrMissing)
-	},
+	NewSink: newSink,
+}
+
+// The names of the settings, and of what null structs become.
+const (
+	optionPageBytes   = "page-bytes"
+	optionCompression = "lance-compression"
+	optionPlain       = "plain-strings"
+	optionNullStructs = "null-structs"
+	optionZones       = "zone-index"
+	optionZoneRows    = "zone-rows"
+	refuse            = "refuse"
+	pushDown          = "push-down"
+)
+
+// writeSettings turns settings into options.
+func writeSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
+	s := o.Settings
+	bytes, err := s.Int(optionPageBytes, DefaultPageBytes, 64, math.MaxInt32)
+	if err != nil {
+		return out, err
+	}
+	out.PageBytes = int(bytes)
+	if out.Compression, err = s.OneOf(optionCompression, "none", schemeZstd, schemeLz4); err != nil {
+		return out, err
+	}
+	if out.Compression == "none" {
+		out.Compression = ""
+	}
+	if out.PlainStrings, err = s.Bool(optionPlain); err != nil {
+		return out, err
+	}
+	nulls, err := s.OneOf(optionNullStructs, refuse, pushDown)
+	if err != nil {
+		return out, err
+	}
+	out.PushDownNulls, out.AllowLossy = nulls == pushDown, o.AllowLossy
+	if columns := s[optionZones]; columns != "" {
+		out.ZoneColumns = strings.Split(columns, ",")
+	}
+	rows, err := s.Int(optionZoneRows, DefaultZoneRows, 1, math.MaxUint32)
+	out.ZoneRows = int(rows)
+	return out, err
 }

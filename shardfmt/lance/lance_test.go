@@ -96,6 +96,8 @@ func valueOf(a arrow.Array, i int) any {
 		return valueOf(a.Dictionary(), a.GetValueIndex(i))
 	case *array.Binary:
 		return map[string]any{"hex": hex.EncodeToString(a.Value(i))}
+	case *array.BinaryView:
+		return map[string]any{"hex": hex.EncodeToString(a.Value(i))}
 	case *array.LargeBinary:
 		return map[string]any{"hex": hex.EncodeToString(a.Value(i))}
 	case *array.FixedSizeBinary:

@@ -170,7 +170,7 @@ func (d *blobs) weigh(low, end uint64) uint64 {
 // where reads the places of values; it is nil if they are not at hand yet. A null has the size -1.
 func (d *blobs) where(low, end uint64) ([]extent, error) {
 	var r requests
-	if d.numbers.want(d.offset(low), d.offset(end), &r); len(r.ranges) > 0 {
+	if d.numbers.want(d.offset(low), d.offset(end), &r); len(r.missing) > 0 {
 		return nil, nil
 	}
 	pairs, err := d.load(2*low, 2*end)

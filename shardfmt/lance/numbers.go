@@ -74,7 +74,7 @@ func (d *ends) around(low, end uint64, r *requests) error {
 func (d *ends) ready(low, end uint64) bool {
 	var r requests
 	_ = d.around(low, end, &r)
-	return len(r.ranges) == 0
+	return len(r.missing) == 0
 }
 
 // at is where value i ends, and whether it is null.

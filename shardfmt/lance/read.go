@@ -46,7 +46,6 @@ type Source struct {
 	runs     []Rows // what is left to read
 	window   uint64 // what was fetched ends here, in the first of the runs
 	batch    arrow.RecordBatch
-	zones    ZoneStats
 }
 
 // Read implements fileformat.File.
@@ -182,11 +181,11 @@ func (s *Source) load(ctx context.Context, run *Rows) error {
 	for _, d := range s.decoders {
 		end = min(end, pageEnd(d, run.Start))
 	}
+	var r requests
 	for {
 		for s.weigh(run.Start, end) > uint64(s.o.WindowBytes) && end-run.Start > 1 {
 			end = run.Start + (end-run.Start)/2
 		}
-		var r requests
 		for _, d := range s.decoders {
 			if err := d.request(run.Start, end, &r); err != nil {
 				return err

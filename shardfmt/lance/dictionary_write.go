@@ -1,0 +1,115 @@
+package lance
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// dictionaries gathers values that are a dictionary in Arrow: those that occur, each once, null among them.
+type dictionaries struct {
+	width  int    // of an index, in bytes
+	most   uint64 // index
+	items  pageBuilder
+	known  map[string]uint64
+	null   bool
+	nullAt uint64
+	bytes  []byte
+}
+
+// errFull is the reason to end a page before its time.
+var errFull = errors.New("a page with no room for another value of its dictionary")
+
+func (d *dictionaries) add(a arrow.Array, from, to int) (int, error) {
+	dict := a.(*array.Dictionary)
+	values := dict.Dictionary()
+	found := map[int]uint64{}
+	for i := from; i < to; i++ {
+		var index uint64
+		var err error
+		if dict.IsNull(i) || values.IsNull(dict.GetValueIndex(i)) {
+			index, err = d.nullIndex(values)
+		} else {
+			at := dict.GetValueIndex(i)
+			var seen bool
+			if index, seen = found[at]; !seen {
+				index, err = d.index(values, at)
+				found[at] = index
+			}
+		}
+		if errors.Is(err, errFull) {
+			return i - from, nil
+		}
+		if err != nil {
+			return i - from, err
+		}
+		var wide [8]byte
+		binary.LittleEndian.PutUint64(wide[:], index)
+		d.bytes = append(d.bytes, wide[:d.width]...)
+	}
+	return to - from, nil
+}
+
+func (d *dictionaries) count() uint64 {
+	n := uint64(len(d.known))
+	if d.null {
+		n++
+	}
+	return n
+}
+
+// index finds a value among those of the page, or adds it.
+func (d *dictionaries) index(values arrow.Array, at int) (uint64, error) {
+	key := keyOf(values, at)
+	if index, ok := d.known[key]; ok {
+		return index, nil
+	}
+	index := d.count()
+	if index > d.most {
+		return 0, errFull
+	}
+	d.known[key] = index
+	_, err := d.items.add(values, at, at+1)
+	return index, err
+}
+
+// nullIndex is the item that is null.
+func (d *dictionaries) nullIndex(values arrow.Array) (uint64, error) {
+	if d.null {
+		return d.nullAt, nil
+	}
+	index := d.count()
+	if index > d.most {
+		return 0, errFull
+	}
+	d.null, d.nullAt = true, index
+	_, err := d.items.add(array.MakeArrayOfNull(memory.DefaultAllocator, values.DataType(), 1), 0, 1)
+	return index, err
+}
+
+// keyOf tells values of one type apart, to the bit.
+func keyOf(a arrow.Array, i int) string {
+	if value, err := bytesOf(a); err == nil {
+		return string(value(i))
+	}
+	data := a.Data()
+	if fixed, ok := a.DataType().(arrow.FixedWidthDataType); ok && fixed.BitWidth()%8 == 0 {
+		width := fixed.BitWidth() / 8
+		at := (data.Offset() + i) * width
+		return string(data.Buffers()[1].Bytes()[at : at+width])
+	}
+	return a.ValueStr(i)
+}
+
+func (d *dictionaries) size() int { return len(d.bytes) + d.items.size() }
+
+func (d *dictionaries) encode(p *pageEncoder) ([]byte, error) {
+	indices := noNulls(p.flat(uint64(8*d.width), d.bytes, ""))
+	count := d.count()
+	items, err := d.items.encode(p)
+	d.known, d.null, d.bytes = map[string]uint64{}, false, d.bytes[:0]
+	return arrayEncoding(dictionaryKind, appendNumber(appendMessage(appendMessage(nil, 1, indices), 2, items), 3, count)), err
+}
