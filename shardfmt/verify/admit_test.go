@@ -83,7 +83,7 @@ func TestUnionsAtOffsetsAreRead(t *testing.T) {
 // What the reference writes is admitted by its metadata, and of each kind by its data too.
 func TestGoldenShardsAreAdmitted(t *testing.T) {
 	roots, err := filepath.Glob(filepath.Join(interop.Dir(t), "*", "shard.amudai.shard"))
-	if err != nil || len(roots) < 100 {
+	if err != nil || len(roots) == 0 {
 		t.Fatal(len(roots), err)
 	}
 	st := blobio.NewClient()
