@@ -16,13 +16,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/lance"
+	"github.com/shardcat/shardcat/shardfmt/lance/dataset"
 	"github.com/shardcat/shardcat/shardfmt/layer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Files are the formats that have a package of their own, each of which knows no other.
-var Files = []*fileformat.Format{lance.Format, cole.Format, layer.Format}
+var Files = []*fileformat.Format{dataset.Format, cole.Format, layer.Format}
 
 // File gives the format of a name, or nil if it is none of Files.
 func File(name Format) *fileformat.Format {

@@ -61,6 +61,9 @@ func resolveOne(ctx context.Context, sp *blobio.Client, arg string, stdin io.Rea
 	if err != nil {
 		return nil, err
 	}
+	if isFolderFormat(arg) && strings.HasSuffix(url, "/") {
+		return []input{{name: display(arg), url: strings.TrimSuffix(url, "/")}}, nil
+	}
 	if !strings.HasSuffix(url, "/") {
 		_, err := sp.Stat(ctx, url)
 		if err == nil {
@@ -69,11 +72,29 @@ func resolveOne(ctx context.Context, sp *blobio.Client, arg string, stdin io.Rea
 		if !errors.Is(err, blobio.ErrNotFound) {
 			return nil, err
 		}
-		if f, _ := formatOf(arg); File(f) != nil && File(f).Folders {
+		if isFolderFormat(arg) {
 			return []input{{name: display(arg), url: url}}, nil
 		}
 	}
 	return below(ctx, sp, arg, url)
+}
+
+// isFolderFormat reports whether a name is that of a format whose files may be folders.
+func isFolderFormat(name string) bool {
+	f, _ := formatOf(name)
+	return File(f) != nil && File(f).Folders
+}
+
+// folderOf is the folder of such a format that an object below prefix belongs to, or empty: its parts are no inputs by
+// themselves, for what they hold may be deleted.
+func folderOf(prefix, url string) string {
+	names := strings.Split(strings.TrimPrefix(url, prefix), "/")
+	for i := range len(names) - 1 {
+		if isFolderFormat(names[i]) {
+			return strings.TrimSuffix(url, strings.Join(names[i+1:], "/"))
+		}
+	}
+	return ""
 }
 
 // display is an argument as errors may show it, without secrets.
@@ -158,6 +179,12 @@ func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url s
 		}
 		if err != nil {
 			return nil, err
+		}
+		if folder := strings.TrimSuffix(folderOf(prefix, info.URL), "/"); folder != "" {
+			if want(folder) && !slices.ContainsFunc(found, func(in input) bool { return in.url == folder }) {
+				found = append(found, input{name: folder, url: folder})
+			}
+			continue
 		}
 		name := path.Base(info.Key)
 		if _, known := formatOf(name); !known || name[0] == '.' || name[0] == '_' || !want(info.URL) {

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/shardcat/shardcat/internal/protofields"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -94,38 +95,9 @@ func (x *extension) message() []byte {
 	return b
 }
 
-// fields visits the fields of a message; those of other types than varint and bytes are skipped.
-func fields(b []byte, visit func(n protowire.Number, v uint64, bytes []byte) error) error {
-	for len(b) > 0 {
-		n, wire, size := protowire.ConsumeTag(b)
-		if size < 0 {
-			return protowire.ParseError(size)
-		}
-		b = b[size:]
-		var v uint64
-		var body []byte
-		switch wire {
-		case protowire.VarintType:
-			v, size = protowire.ConsumeVarint(b)
-		case protowire.BytesType:
-			body, size = protowire.ConsumeBytes(b)
-		default:
-			size = protowire.ConsumeFieldValue(n, wire, b)
-		}
-		if size < 0 {
-			return protowire.ParseError(size)
-		}
-		b = b[size:]
-		if err := visit(n, v, body); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // parse reads the message of a file whose blocks end at end and which has so many columns.
 func (x *extension) parse(b []byte, columns int, size int64) error {
-	return fields(b, func(n protowire.Number, v uint64, body []byte) (err error) {
+	return protofields.Each(b, func(n protowire.Number, v uint64, body []byte) (err error) {
 		switch n {
 		case 1:
 			if x.Types, err = ParseTypes(string(body)); err == nil && len(x.Types) != columns {
@@ -135,15 +107,9 @@ func (x *extension) parse(b []byte, columns int, size int64) error {
 			x.Name = string(body)
 		case 3:
 			var s Setting
-			err = fields(body, func(n protowire.Number, _ uint64, text []byte) error {
-				switch n {
-				case 1:
-					s.Key = string(text)
-				case 2:
-					s.Value = string(text)
-				}
-				return nil
-			})
+			var value []byte
+			s.Key, value, err = protofields.Entry(body)
+			s.Value = string(value)
 			x.Settings = append(x.Settings, s)
 		case 4:
 			x.Writer = string(body)
@@ -158,7 +124,7 @@ func (x *extension) parse(b []byte, columns int, size int64) error {
 
 func (x *extension) parseTable(b []byte, size int64) error {
 	var at [4]uint64
-	err := fields(b, func(n protowire.Number, v uint64, _ []byte) error {
+	err := protofields.Each(b, func(n protowire.Number, v uint64, _ []byte) error {
 		if n >= 1 && n <= 4 {
 			at[n-1] = v
 		}
