@@ -104,6 +104,12 @@ func cannotOpen(url string, err error) error {
 // parseMount reads a URL as a person types it: a plain path, an alias, a bucket without a slash, options.
 func parseMount(raw string) (*url.URL, error) {
 	if !strings.Contains(raw, "://") {
+		if scheme, rest, ok := strings.Cut(raw, ":/"); ok {
+			if _, err := driver(scheme); err == nil {
+				return nil, cannotOpen(raw, fmt.Errorf("a URL has two slashes behind its scheme: %s://%s; for a folder of that name write ./%s",
+					scheme, strings.TrimLeft(rest, "/"), raw))
+			}
+		}
 		abs, err := filepath.Abs(raw)
 		if err != nil {
 			return nil, cannotOpen(raw, err)

@@ -77,6 +77,11 @@ type RegisterOptions struct {
 	// Read says of which shards the data is read before they become part of the table: by default of small ones.
 	// Metadata that promises more work or memory than the shard's bytes bear is refused in any case (verify.Admit).
 	Read verify.ReadData
+	// Allow are folders besides the shards' own that they refer to, as after a merge that allowed it. They become adopted
+	// with them.
+	Allow []urlresolve.Prefix
+	// Progress, if not nil, is called after each shard that was looked at. Calls may be concurrent.
+	Progress func()
 }
 
 // Registered is what Register added.
@@ -91,7 +96,7 @@ type Registered struct {
 // in its root's folder or in an adopted one. A shard that could not be read, or only at a cost out of proportion, is refused
 // (verify.Admit). All shards come in one snapshot, or none.
 func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
-	entries, folders, err := t.adoptAll(ctx, urls, o.Read)
+	entries, folders, err := t.adoptAll(ctx, urls, o)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +117,17 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 }
 
 // adoptAll describes existing shards, some at a time, and names the folders to adopt.
-func (t *Table) adoptAll(ctx context.Context, urls []string, read verify.ReadData) (entries []*manifest.Entry, folders []string, err error) {
+func (t *Table) adoptAll(ctx context.Context, urls []string, o RegisterOptions) (entries []*manifest.Entry, folders []string, err error) {
+	if folders, err = t.allowedFolders(o.Allow); err != nil {
+		return nil, nil, err
+	}
 	entries = make([]*manifest.Entry, len(urls))
 	found := make([]string, len(urls))
 	err = t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
-		entries[i], found[i], err = t.adopt(ctx, branch, urls[i], read)
+		entries[i], found[i], err = t.adopt(ctx, branch, urls[i], o)
+		if err == nil && o.Progress != nil {
+			o.Progress()
+		}
 		return err
 	})
 	if err != nil {
@@ -133,6 +144,22 @@ func (t *Table) adoptAll(ctx context.Context, urls []string, read verify.ReadDat
 		}
 	}
 	return entries, folders, nil
+}
+
+// allowedFolders are folders to adopt besides those of the shards. Another table's are refused: it sweeps them.
+func (t *Table) allowedFolders(allow []urlresolve.Prefix) (folders []string, err error) {
+	for _, p := range allow {
+		at := urlresolve.Location{Scheme: p.Scheme, Bucket: p.Bucket, Path: p.PathPrefix}
+		folder := strings.TrimSuffix(at.String(), "/") + "/"
+		switch {
+		case strings.HasPrefix(folder, t.VaultFolder()):
+			continue
+		case strings.HasPrefix(folder, t.cat.vault+"/"), strings.HasPrefix(t.cat.vault+"/", folder):
+			return nil, fmt.Errorf("%w: %s holds another table's shards, which may be deleted there", ErrUnsafe, folder)
+		}
+		folders = append(folders, folder)
+	}
+	return folders, nil
 }
 
 // register commits adopted entries together with the folders they lie in.
@@ -171,7 +198,7 @@ func adoptedWith(known, more []string) map[string]string {
 }
 
 // adopt describes an existing shard, and names the folder to adopt, "" if it lies in the table's own.
-func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, read verify.ReadData) (*manifest.Entry, string, error) {
+func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, o RegisterOptions) (*manifest.Entry, string, error) {
 	path, err := client.Mount(ctx, url)
 	if err != nil {
 		return nil, "", err
@@ -189,17 +216,18 @@ func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, re
 	case strings.HasPrefix(path, t.cat.vault+"/"):
 		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder", ErrUnsafe, path)
 	}
-	e, err := t.describe(ctx, client, path, folder, read)
+	e, err := t.describe(ctx, client, path, folder, o)
 	return e, folder, err
 }
 
 // describe opens a shard, refuses it if it would poison the table, and makes its entry, partition included. folder, if not
-// empty, is about to be adopted.
-func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, read verify.ReadData) (*manifest.Entry, error) {
+// empty, is about to be adopted, as are those that o allows.
+func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, o RegisterOptions) (*manifest.Entry, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
 	}
+	allow = append(allow, o.Allow...)
 	if folder != "" {
 		more, err := prefixes([]string{folder})
 		if err != nil {
@@ -219,8 +247,8 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	if err != nil {
 		return nil, err
 	}
-	o := verify.AdmitOptions{Size: e.RootBytes, Policy: urlresolve.Policy{Allow: allow}, Read: read, MaxMemory: t.cat.opts.MaxMemory}
-	if err := verify.Admit(ctx, client, path, o); err != nil {
+	admit := verify.AdmitOptions{Size: e.RootBytes, Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
+	if err := verify.Admit(ctx, client, path, admit); err != nil {
 		return nil, err
 	}
 	if folder != "" {

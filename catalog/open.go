@@ -161,7 +161,7 @@ func (c *Catalog) mount(ctx context.Context) error {
 		return fmt.Errorf("vault: %w", err)
 	}
 	c.vault = strings.TrimSuffix(at, "/")
-	return checkLocation("vault", c.vault)
+	return CheckLocation("vault", c.vault)
 }
 
 func (c *Catalog) mountWarehouse(ctx context.Context) error {
@@ -172,12 +172,12 @@ func (c *Catalog) mountWarehouse(ctx context.Context) error {
 		}
 		c.warehouse = strings.TrimSuffix(at, "/")
 	}
-	return checkLocation("warehouse", c.warehouse)
+	return CheckLocation("warehouse", c.warehouse)
 }
 
-// checkLocation refuses locations that other Iceberg clients would not find: they escape or unescape what is
-// outside this alphabet each in their own way.
-func checkLocation(what, location string) error {
+// CheckLocation refuses a warehouse or vault (what says which) at a canonical URL that Open would refuse: locations that other
+// Iceberg clients would not find, for they escape or unescape what is outside this alphabet each in their own way.
+func CheckLocation(what, location string) error {
 	at, err := urlresolve.Parse(location + "/") // a bucket alone is a location too
 	if err != nil {
 		return err

@@ -69,6 +69,8 @@ type VerifyOptions struct {
 	Data Subset
 	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
 	Progress func(bytes int64)
+	// Expect, if not nil, is told once about how many bytes there are to check, before the first of them is.
+	Expect func(bytes int64)
 }
 
 // Verified is what a verification found.
@@ -132,6 +134,8 @@ func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*Verified, error) 
 type tableVerifier struct {
 	table *Table
 	o     VerifyOptions
+	// whole are the shards of which every byte is read, by path.
+	whole map[string]bool
 
 	mu     sync.Mutex
 	out    *Verified
@@ -283,12 +287,28 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 // verifyShards is how many shards are looked at side by side.
 const verifyShards = 8
 
+// choose settles of which shards every byte is read.
+func (v *tableVerifier) choose(paths []string) {
+	bytes := int64(0)
+	v.whole = map[string]bool{}
+	for _, path := range paths {
+		if e := v.shards[path]; e.IsShard() && v.o.Data.has(path) {
+			v.whole[path] = true
+			bytes += e.StoredBytes
+		}
+	}
+	if v.o.Expect != nil {
+		v.o.Expect(bytes)
+	}
+}
+
 func (v *tableVerifier) allShards(ctx context.Context) error {
 	paths := make([]string, 0, len(v.shards))
 	for path := range v.shards {
 		paths = append(paths, path)
 	}
 	slices.Sort(paths)
+	v.choose(paths)
 	objects := &objectSizes{known: map[string]int64{}}
 	return eachOf(ctx, v.table.cat.client, verifyShards, len(paths), func(ctx context.Context, client *blobio.Client, i int) error {
 		return v.shard(ctx, client, v.shards[paths[i]], objects)
@@ -314,7 +334,7 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 		return nil
 	}
 	intact, err := v.describe(ctx, client, e, allow, sizes)
-	if err != nil || !intact || !v.o.Data.has(e.Path) {
+	if err != nil || !intact || !v.whole[e.Path] {
 		return err
 	}
 	r, err := verify.Shard(ctx, client, e.Path, verify.Options{Policy: urlresolve.Policy{Allow: allow},

@@ -57,19 +57,15 @@ type compactRun struct {
 	policy  *policyFlags
 	options compaction.Options
 	bar     *progress.Bar
-	groups  int // that the bar has been told of
 }
 
 // policyFor is asked for each table before it is compacted, which starts its bar.
 func (c *compactRun) policyFor(t *catalog.Table) (compaction.Policy, error) {
-	c.bar, c.groups = c.app.bar("compact", "groups", 0), 0
+	c.bar = c.app.bar("compact", "groups", 0)
 	return c.policy.policy(c.config, t)
 }
 
-func (c *compactRun) step(groups, _ int) {
-	c.bar.Add(int64(groups - c.groups))
-	c.groups = groups
-}
+func (c *compactRun) step(groups, all int) { c.bar.At(int64(groups), int64(all)) }
 
 // one compacts one table and prints what was done.
 func (c *compactRun) one(ctx context.Context, name string) error {

@@ -26,8 +26,8 @@ data and to a marker field, which says which records are deleted.`,
 			if err != nil {
 				return err
 			}
-			bar, before := a.bar("delete", "shards", 0), 0
-			o.Progress = func(done, _ int) { bar.Add(int64(done - before)); before = done }
+			bar := a.bar("delete", "shards", 0)
+			o.Progress = func(done, all int) { bar.At(int64(done), int64(all)) }
 			d, err := t.Delete(cmd.Context(), expr, o)
 			if err != nil {
 				return err

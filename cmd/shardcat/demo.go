@@ -39,6 +39,6 @@ func (a *app) demoCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "./shardcat-demo", "folder to write to")
+	cmd.Flags().StringVar(&dir, "dir", "", "folder to write to (default: "+demo.DefaultDir+", or a temporary folder where no table can lie there)")
 	return cmd
 }

@@ -17,9 +17,12 @@ func (a *app) doctorCommand() *cobra.Command {
 			"conditional, and that clocks agree. Each line says what was found and, where something is wrong, what to do. It writes below _doctor/ and deletes what it wrote.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			reports := []*doctor.Report{doctor.Examine(cmd.Context(), a.client, first(a.warehouse, catalog.DefaultWarehouse), doctor.Options{})}
+			examine := func(what, url string) *doctor.Report {
+				return doctor.Examine(cmd.Context(), a.client, url, doctor.Options{Accept: func(at string) error { return catalog.CheckLocation(what, at) }})
+			}
+			reports := []*doctor.Report{examine("warehouse", first(a.warehouse, catalog.DefaultWarehouse))}
 			if a.vault != "" {
-				reports = append(reports, doctor.Examine(cmd.Context(), a.client, a.vault, doctor.Options{}))
+				reports = append(reports, examine("vault", a.vault))
 			}
 			if a.json {
 				if err := a.printJSON(reports); err != nil {

@@ -45,8 +45,12 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 			if err != nil {
 				return err
 			}
-			bar, before := a.bar("export", "rows", 0), int64(0)
-			o.Progress = func(rows int64) { bar.Add(rows - before); before = rows }
+			total := int64(0)
+			if where == "" {
+				total = t.Describe().Records
+			}
+			bar := a.bar("export", "rows", total)
+			o.Progress = func(rows int64) { bar.At(rows, total) }
 			x, err := t.Export(cmd.Context(), out, o)
 			if err != nil {
 				return err

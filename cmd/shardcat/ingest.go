@@ -125,6 +125,8 @@ func (a *app) ingestTarget(ctx context.Context, name string, create bool) (*cata
 
 // landIn ingests into a table, or into one that comes into being with the rows if t is nil.
 func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files []string, source foreign.SourceOptions, o catalog.IngestOptions) error {
+	bar, told := a.inputBar("ingest")
+	source.Progress = told
 	src, err := a.openFor(ctx, t, files, source)
 	if err != nil {
 		return err
@@ -132,11 +134,6 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 	defer src.Close()
 	if err := keepArrowSchema(src, &o.Properties); err != nil {
 		return err
-	}
-	bar, before := a.bar("ingest", "rows", 0), int64(0)
-	o.Progress = func(rows int64) {
-		bar.Add(rows - before)
-		before = rows
 	}
 	started := time.Now()
 	var in *catalog.Ingested

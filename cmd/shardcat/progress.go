@@ -10,6 +10,15 @@ func (a *app) checkProgress() error {
 	return nil
 }
 
+// inputBar is a bar of the bytes that are read of inputs.
+func (a *app) inputBar(what string) (*progress.Bar, func(read, total int64)) {
+	bar := a.bar(what, "B", 0)
+	if bar == nil {
+		return nil, nil
+	}
+	return bar, bar.At
+}
+
 // bar starts a progress bar on stderr by the --progress flag; total is 0 where nobody knows it. A bar is drawn
 // where a person looks at stderr, also when stdout goes to a file.
 func (a *app) bar(what, unit string, total int64) *progress.Bar {

@@ -10,6 +10,7 @@ import (
 func (a *app) registerCommand() *cobra.Command {
 	var o catalog.RegisterOptions
 	var read string
+	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "register T SHARD...",
 		Short: "Adopt existing shards where they lie, without copying them",
@@ -18,7 +19,8 @@ metadata promises more records or memory than its bytes bear, whose objects are 
 shards up to 16 MiB is read and verified; of larger ones only what metadata can't bound, unless --read-data says otherwise.`,
 		Example: `  shardcat register logs s3://bucket/export/a.amudai.shard
   shardcat register logs s3://bucket/export/b.amudai.shard --read-data all
-  shardcat register logs ./a.amudai.shard ./b.amudai.shard --job-id export-7`,
+  shardcat register logs ./a.amudai.shard ./b.amudai.shard --job-id export-7
+  shardcat register logs ./merged.amudai.shard --allow /data/parts`,
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mode, ok := readModes[read]
@@ -34,7 +36,13 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata can'
 			if err != nil {
 				return err
 			}
+			if o.Allow, err = allow.prefixes(cmd.Context(), a); err != nil {
+				return err
+			}
+			bar := a.bar("register", "shards", int64(len(urls)))
+			o.Progress = func() { bar.Add(1) }
 			r, err := t.Register(cmd.Context(), urls, o)
+			bar.Finish()
 			if err != nil {
 				return err
 			}
@@ -45,7 +53,8 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata can'
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once")
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
+	allow.add(cmd)
 	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of these shards before they are registered: small (up to 16 MiB), all, or never")
 	return cmd
 }

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -132,7 +135,9 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	var stats catalog.ScanStats
 	if !f.count && !f.explain {
 		s := &schema.Schema{Fields: p.Fields()}
-		_, err = a.printRows(ctx, format, s, p.Run(ctx, &stats), 0, f.limit, sink)
+		bar := a.scanBar(p, f)
+		_, err = a.printRows(ctx, format, s, counted(p.Run(ctx, &stats), bar), 0, f.limit, sink)
+		bar.Finish()
 		return err
 	}
 	if f.explain {
@@ -153,6 +158,40 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	}
 	a.printf("%d\n", rows)
 	return nil
+}
+
+// scanBar is a bar for rows that go to a file or another program; a person who sees the rows needs none.
+func (a *app) scanBar(p *catalog.Plan, f *scanFlags) *progress.Bar {
+	if a.stdoutIsTerminal() {
+		return nil
+	}
+	total := int64(0)
+	if f.where == "" && f.offset == 0 && f.sample == 0 {
+		for _, e := range p.Shards {
+			total += e.Records
+		}
+		if f.limit >= 0 {
+			total = min(total, f.limit)
+		}
+	}
+	return a.bar("scan", "rows", total)
+}
+
+// counted tells the bar of each batch.
+func counted(rows iter.Seq2[arrow.RecordBatch, error], bar *progress.Bar) iter.Seq2[arrow.RecordBatch, error] {
+	if bar == nil {
+		return rows
+	}
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range rows {
+			if err == nil {
+				bar.Add(batch.NumRows())
+			}
+			if !yield(batch, err) {
+				return
+			}
+		}
+	}
 }
 
 func (a *app) printExplained(x explained) error {

@@ -7,10 +7,12 @@ import (
 
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 func (a *app) shardMergeCommand() *cobra.Command {
 	var external bool
+	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "merge OUT.amudai.shard IN...",
 		Short: "Make one shard of many by listing their stripes; no data is read or written",
@@ -26,15 +28,24 @@ func (a *app) shardMergeCommand() *cobra.Command {
 			for i, u := range urls[1:] {
 				inputs[i].URL = u
 			}
+			prefixes, err := allow.prefixes(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
 			started := time.Now()
-			r, err := merge.Concat(cmd.Context(), a.client, urls[0], inputs, merge.Options{AllowExternal: external})
+			bar := a.bar("merge", "shards", int64(len(inputs)))
+			r, err := merge.Concat(cmd.Context(), a.client, urls[0], inputs, merge.Options{
+				AllowExternal: external, Policy: urlresolve.Policy{Allow: prefixes}, Progress: func() { bar.Add(1) },
+			})
+			bar.Finish()
 			if err != nil {
 				return err
 			}
 			return a.printMerged(r, time.Since(started))
 		},
 	}
-	cmd.Flags().BoolVar(&external, "allow-external", false, "let the new root refer to objects outside its folder")
+	cmd.Flags().BoolVar(&external, "allow-external", false, "let the new root refer to objects outside its folder (default: refused)")
+	allow.add(cmd)
 	return cmd
 }
 

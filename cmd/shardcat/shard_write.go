@@ -163,6 +163,8 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 	if err != nil {
 		return err
 	}
+	bar, told := a.inputBar("write")
+	in.Progress = told
 	src, err := a.openSource(ctx, files, in)
 	if err != nil {
 		return err
@@ -182,8 +184,7 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 	if err != nil {
 		return err
 	}
-	bar := a.bar("write", "rows", 0)
-	if err = copyRows(ctx, w, src, bar.Add); err != nil {
+	if err = copyRows(ctx, w, src); err != nil {
 		w.Abort(ctx)
 		return err
 	}
@@ -206,7 +207,7 @@ func keepArrowSchema(src foreign.Source, properties *[]*metapb.NameValuePair) er
 }
 
 // copyRows moves all batches of a source into a writer.
-func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source, progress func(int64)) error {
+func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source) error {
 	for {
 		batch, err := src.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -216,7 +217,6 @@ func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source, progr
 			return err
 		}
 		err = w.Write(ctx, batch)
-		progress(batch.NumRows())
 		batch.Release()
 		if err != nil {
 			return err

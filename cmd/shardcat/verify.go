@@ -26,7 +26,7 @@ each range a shard refers to exists; and read every byte of the shards, or of a 
 				return err
 			}
 			bar := a.bar("verify", "B", 0)
-			r, err := t.Verify(cmd.Context(), catalog.VerifyOptions{Data: data, Progress: bar.Add})
+			r, err := t.Verify(cmd.Context(), catalog.VerifyOptions{Data: data, Progress: bar.Add, Expect: bar.Expect})
 			bar.Finish()
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -17,12 +18,17 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/testdata/flights"
+	"github.com/shardcat/shardcat/urlresolve"
 )
+
+// DefaultDir is where a run writes that is not told where, if tables can lie there.
+const DefaultDir = "./shardcat-demo"
 
 // Options of a run.
 type Options struct {
 	// Dir is the folder that gets catalog.db and warehouse/; nothing is written outside of it, unless Warehouse
-	// or Catalog say so.
+	// or Catalog say so. Empty is DefaultDir, or a new temporary folder where no table can lie there: in a folder with
+	// blanks in its path, or one that can't be written.
 	Dir string
 	// Warehouse and Catalog take the place of those in Dir, as to try an object store; empty for Dir's.
 	Warehouse, Catalog string
@@ -63,7 +69,7 @@ const (
 
 // Run does it all.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	dir, err := filepath.Abs(o.Dir)
+	dir, err := place(o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +89,26 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		err = closeErr
 	}
 	return &r.result, err
+}
+
+// place is the folder to write to.
+func place(o Options) (string, error) {
+	dir, err := filepath.Abs(cmp.Or(o.Dir, DefaultDir))
+	if err != nil || o.Dir != "" {
+		return dir, err
+	}
+	refused := catalog.CheckLocation("warehouse", "file://"+urlresolve.EscapeKey(filepath.ToSlash(dir)))
+	if refused == nil {
+		refused = os.MkdirAll(dir, 0o777)
+	}
+	if refused == nil {
+		return dir, nil
+	}
+	if dir, err = os.MkdirTemp("", "shardcat-demo-"); err != nil {
+		return "", errors.Join(refused, err)
+	}
+	fmt.Fprintf(o.Out, "No table can lie in %s (%v): writing to %s\n", DefaultDir, refused, dir)
+	return dir, nil
 }
 
 // run is one run at work.

@@ -26,6 +26,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -80,6 +82,8 @@ type Report struct {
 type Options struct {
 	// LargeBytes is the size of the object that goes up in parts, DefaultLargeBytes if 0.
 	LargeBytes int
+	// Accept, if not nil, says whether tables may lie at the canonical URL that is examined.
+	Accept func(location string) error
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
 }
@@ -175,6 +179,11 @@ func (e *examination) mount(ctx context.Context, rawURL string) Finding {
 	rand.Read(id[:])
 	e.report.Location = location
 	e.prefix = strings.TrimSuffix(location, "/") + "/_doctor/" + hex.EncodeToString(id[:]) + "/"
+	if e.opts.Accept != nil {
+		if err := e.opts.Accept(strings.TrimSuffix(location, "/")); err != nil {
+			return wrong(err.Error(), "choose another folder or prefix; tables are not made here")
+		}
+	}
 	limits, err := e.client.Limits(ctx, location)
 	switch {
 	case err != nil:
@@ -280,9 +289,21 @@ func (e *examination) tidy(ctx context.Context) {
 			left = append(left, url)
 		}
 	}
+	e.removeFolders()
 	if len(left) > 0 {
 		e.report.Findings = append(e.report.Findings, Finding{Check: "tidy", Status: Warning,
 			What: fmt.Sprintf("%d objects of this examination were left", len(left)),
 			Do:   "delete " + e.prefix})
 	}
+}
+
+// removeFolders removes the empty folders that objects in a file system leave behind; object stores have none.
+func (e *examination) removeFolders() {
+	at, err := urlresolve.Parse(e.prefix)
+	if err != nil || at.Scheme != "file" {
+		return
+	}
+	own := filepath.FromSlash("/" + strings.TrimSuffix(at.Key(), "/"))
+	_ = os.Remove(own) // what is not empty stays, as what others examine at the same time
+	_ = os.Remove(filepath.Dir(own))
 }

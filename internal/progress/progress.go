@@ -82,6 +82,28 @@ func (b *Bar) Add(n int64) {
 	b.draw(now)
 }
 
+// Expect reports that n more units are to be done than was known.
+func (b *Bar) Expect(n int64) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.total += n
+}
+
+// At reports how many units are done by now, and of how many (0: unknown).
+func (b *Bar) At(done, total int64) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	b.total = total
+	more := done - b.done
+	b.mu.Unlock()
+	b.Add(more)
+}
+
 // Finish draws the last state, if anything was drawn, and leaves the line.
 func (b *Bar) Finish() {
 	if b == nil {

@@ -136,6 +136,9 @@ type SourceOptions struct {
 	// MaxMemory bounds the memory of reading Arrow and Parquet, in bytes, DefaultMaxMemory if 0: a batch of Arrow may
 	// take so much, packed and unpacked, the process that reads Parquet (ServeReader) 512 MiB more.
 	MaxMemory int64
+	// Progress, if not nil, is told how many bytes of the inputs were read, as they are stored, and how many there are to
+	// read, passes of inference counted; 0 where nobody knows, as of pipes. Calls may be concurrent.
+	Progress func(read, total int64)
 	// Stdin is what "-" reads; nothing if nil.
 	Stdin io.Reader
 	// Warn is told, once each, of what is changed in passing: for instance digits below 100 ns that

@@ -24,6 +24,9 @@ type input struct {
 	url string
 	// stream is set for what can be read once only.
 	stream *stream
+	// size in bytes, 0 if it isn't known; meter counts what is read of it, nil if nobody asks.
+	size  int64
+	meter *meter
 }
 
 // ErrNoInput is a folder, prefix or pattern that no object matches.
@@ -65,9 +68,9 @@ func resolveOne(ctx context.Context, sp *blobio.Client, arg string, stdin io.Rea
 		return []input{{name: display(arg), url: strings.TrimSuffix(url, "/")}}, nil
 	}
 	if !strings.HasSuffix(url, "/") {
-		_, err := sp.Stat(ctx, url)
+		info, err := sp.Stat(ctx, url)
 		if err == nil {
-			return []input{{name: display(arg), url: url}}, nil
+			return []input{{name: display(arg), url: url, size: info.Size}}, nil
 		}
 		if !errors.Is(err, blobio.ErrNotFound) {
 			return nil, err
@@ -190,7 +193,7 @@ func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url s
 		if _, known := formatOf(name); !known || name[0] == '.' || name[0] == '_' || !want(info.URL) {
 			continue
 		}
-		found = append(found, input{name: info.URL, url: info.URL})
+		found = append(found, input{name: info.URL, url: info.URL, size: info.Size})
 	}
 	slices.SortFunc(found, func(a, b input) int { return strings.Compare(a.url, b.url) })
 	return found, nil
@@ -242,5 +245,5 @@ func (in input) open(ctx context.Context, sp *blobio.Client) (io.ReadCloser, err
 	if err != nil {
 		return nil, err
 	}
-	return unpack(r)
+	return unpack(in.meter.reader(r))
 }

@@ -33,7 +33,7 @@ func (in input) openRandom(ctx context.Context, sp *blobio.Client) (random, erro
 			return nil, err
 		}
 		if !packed(head) {
-			o := &object{ctx: ctx, sp: sp, url: in.url}
+			o := &object{ctx: ctx, sp: sp, url: in.url, meter: in.meter}
 			o.SectionReader = io.NewSectionReader(ranges{o}, 0, info.Size)
 			return o, nil
 		}
@@ -52,6 +52,8 @@ type object struct {
 	ctx context.Context
 	sp  *blobio.Client
 	url string
+	// meter counts what is read.
+	meter *meter
 }
 
 // ranges reads parts of an object; the SectionReader above keeps them inside it.
@@ -61,6 +63,7 @@ func (r ranges) ReadAt(p []byte, off int64) (int, error) {
 	if _, err := r.sp.ReadRange(r.ctx, r.url, off, p); err != nil {
 		return 0, err
 	}
+	r.meter.add(len(p))
 	return len(p), nil
 }
 

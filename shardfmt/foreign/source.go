@@ -24,6 +24,7 @@ func OpenSource(ctx context.Context, sp *blobio.Client, urls []string, o SourceO
 			return nil, err
 		}
 	}
+	metered(inputs, o)
 	open := func() *texts { return &texts{sp: sp, inputs: inputs} }
 	switch o.Format {
 	case NDJSON:

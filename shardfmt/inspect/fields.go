@@ -3,7 +3,6 @@ package inspect
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -49,24 +48,32 @@ func (v *inspector) fields() error {
 	if v.o.Detail >= Statistics {
 		v.out.Fields = map[string]*Field{}
 	}
-	var visit func(n *schema.Node, path []string) error
-	visit = func(n *schema.Node, path []string) error {
-		if err := v.field(n, schema.JoinPath(path...)); err != nil {
+	var visit func(n *schema.Node, name string) error
+	visit = func(n *schema.Node, name string) error {
+		if err := v.field(n, name); err != nil {
 			return err
 		}
 		for i, c := range n.Children {
-			if err := visit(c, append(slices.Clone(path), n.ChildName(i))); err != nil {
+			if err := visit(c, name+childSuffix(n, i)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for _, n := range v.out.schema.Fields {
-		if err := visit(n, []string{n.Name}); err != nil {
+		if err := visit(n, schema.JoinPath(n.Name)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// childSuffix is what the name of child i of n adds to that of n: ".name", or "[i]" for a variant of a union without a name.
+func childSuffix(n *schema.Node, i int) string {
+	if name := n.ChildName(i); name != "" {
+		return "." + schema.JoinPath(name)
+	}
+	return fmt.Sprintf("[%d]", i)
 }
 
 func (v *inspector) field(n *schema.Node, name string) error {

@@ -119,6 +119,8 @@ type Options struct {
 	Attempt string
 	// Concurrency is how many inputs are read at a time, 64 if zero: 1,000 inputs at 30 ms are half a second.
 	Concurrency int
+	// Progress, if not nil, is called after each input that was read. Calls may be concurrent.
+	Progress func()
 }
 
 // Result tells what Concat wrote.

@@ -47,6 +47,9 @@ func openAll(ctx context.Context, sp *blobio.Client, inputs []Input, o Options) 
 			if err != nil {
 				return fmt.Errorf("input %d: %w", i+1, err)
 			}
+			if o.Progress != nil {
+				o.Progress()
+			}
 			return nil
 		})
 	}

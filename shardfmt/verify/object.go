@@ -61,6 +61,14 @@ func (o *object) addSum(start, end int64, want uint64) {
 	o.add(piece{start: end, end: end}) // so that the object is read up to there
 }
 
+// reach is where the last piece ends.
+func (o *object) reach() (end int64) {
+	for _, p := range o.pieces {
+		end = max(end, p.end)
+	}
+	return end
+}
+
 // covered reports whether a stored checksum covers a range.
 func (o *object) covered(start, end int64) bool {
 	for _, s := range o.sums {
@@ -72,6 +80,13 @@ func (o *object) covered(start, end int64) bool {
 }
 
 func (v *verifier) readObjects() error {
+	if v.o.Expect != nil {
+		bytes := int64(0)
+		for _, o := range v.order {
+			bytes += o.reach()
+		}
+		v.o.Expect(bytes)
+	}
 	for _, o := range v.order {
 		if err := v.judge(v.readObject(o), o.url, 0); err != nil {
 			return err

@@ -49,6 +49,8 @@ type Options struct {
 	MaxMemory int64
 	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
 	Progress func(bytes int64)
+	// Expect, if not nil, is told once how many bytes there are to check, before the first of them is.
+	Expect func(bytes int64)
 }
 
 // Finding is one thing that is wrong, Report what a verification found.
