@@ -10,7 +10,6 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Kinds of jobs that take rows away.
@@ -197,36 +196,22 @@ func (r *removal) mark(ctx context.Context, m *match) (*manifest.Entry, error) {
 	name := fmt.Sprintf("%s-d%04d", r.job.Attempt(), r.count)
 	root := t.VaultFolder() + name + ".amudai.shard"
 	marker := t.VaultFolder() + "data/" + name + "/deleted.amudai.stripe"
-	allow, err := t.Allowed()
+	input, o, err := t.succession(ctx, in)
 	if err != nil {
 		return nil, err
-	}
-	input := merge.Input{URL: in.Path, Size: in.RootBytes}
-	if in.Flags.Has(manifest.Foreign) {
-		if input.FieldIDs, err = t.ShardFieldIDs(ctx, in.Path, in.RootBytes); err != nil {
-			return nil, err
-		}
 	}
 	r.objects = append(r.objects, marker, root)
-	done, err := merge.DeleteRecords(ctx, t.cat.client, root, input,
-		merge.Deletion{Stripes: m.stripes, Object: marker},
-		merge.Options{
-			AllowExternal: !t.owns(in.Path) || in.Flags.Has(manifest.Adopted), Policy: urlresolve.Policy{Allow: allow},
-			// The shard is there; a marker more must not make it unchangeable.
-			Limits: merge.Limits{Objects: -1, Stripes: -1, RootBytes: -1, PropertyBytes: -1},
-		})
+	done, err := merge.DeleteRecords(ctx, t.cat.client, root, input, merge.Deletion{Stripes: m.stripes, Object: marker}, o)
 	if err != nil {
 		return nil, err
 	}
-	e, err := t.DescribeRoot(ctx, root, done.Root)
+	e, err := t.successor(ctx, in, done)
 	if err != nil {
 		return nil, err
 	}
 	if e.Records != in.Records-m.rows {
 		return nil, fmt.Errorf("%s: %d rows of %d were to be deleted, %d are left", in.Path, m.rows, in.Records, e.Records)
 	}
-	e.SpecID, e.Partition, e.SortOrderID = in.SpecID, in.Partition, in.SortOrderID
-	e.Flags |= in.Flags & (manifest.Adopted | manifest.StandardProperties)
 	r.written += done.Size + done.MarkerBytes
 	return e, nil
 }

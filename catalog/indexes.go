@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -93,21 +92,60 @@ func (t *Table) indexNow(d *metapb.IndexDescriptor, ids []int) (s shardfmt.Index
 	}
 	s.Columns = nil
 	for _, f := range d.IndexedFields {
-		if len(f.SchemaIds) != 1 || int(f.SchemaIds[0]) >= len(ids) {
+		if len(f.SchemaIds) != 1 || int(f.SchemaIds[0]) >= len(ids) || ids[f.SchemaIds[0]] == 0 {
 			return s, false
 		}
-		id := ids[f.SchemaIds[0]]
-		path := ""
-		t.schema.Shard.Walk(func(at string, n *schema.Node) bool {
-			if id != 0 && t.schema.IDs[n.ID] == id {
-				path = strings.TrimSuffix(at, ".item")
-			}
-			return true
-		})
-		if path == "" {
+		path, ok := columnPath(t.schema.Shard, t.schema.IDs, ids[f.SchemaIds[0]])
+		if !ok {
 			return s, false
 		}
 		s.Columns = append(s.Columns, path)
 	}
 	return s, shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard) == nil
+}
+
+// indexOf is an index of the table by the names that its columns have in a shard; ok is false if the shard lacks one, or
+// has it in another type: then scans don't ask its indexes.
+func (t *Table) indexOf(s shardfmt.IndexSpec, shard *schema.Schema, ids []int) (own shardfmt.IndexSpec, ok bool) {
+	own = s
+	own.Columns = nil
+	for _, path := range s.Columns {
+		n, err := t.schema.Shard.Lookup(path)
+		if err != nil {
+			return own, false
+		}
+		there, ok := columnPath(shard, ids, t.schema.IDs[n.ID])
+		if !ok {
+			return own, false
+		}
+		m, err := shard.Lookup(there)
+		for err == nil && n.Basic == schema.List && m.Basic == schema.List {
+			n, m = n.Children[0], m.Children[0]
+		}
+		if err != nil || !schema.SameType(n, m) {
+			return own, false
+		}
+		own.Columns = append(own.Columns, there)
+	}
+	return own, shardfmt.CheckIndexes([]shardfmt.IndexSpec{own}, shard) == nil
+}
+
+// columnPath is the path of the column with a field id; of an element, that of its list.
+func columnPath(s *schema.Schema, ids []int, id int) (path string, ok bool) {
+	nodes, paths := map[uint32]*schema.Node{}, map[uint32]string{}
+	var found *schema.Node
+	s.Walk(func(at string, n *schema.Node) bool {
+		nodes[n.ID], paths[n.ID] = n, at
+		if ids[n.ID] == id {
+			found = n
+		}
+		return true
+	})
+	if found == nil || id == 0 {
+		return "", false
+	}
+	for parent := nodes[found.Parent]; parent != nil && parent.Basic == schema.List; parent = nodes[found.Parent] {
+		found = parent
+	}
+	return paths[found.ID], true
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -174,6 +175,12 @@ func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
 	x.compare(6)
 	x.compact()
 	x.compare(6)
+	added, err := x.AddIndex(ctx, shardfmt.IndexSpec{Kind: shardfmt.HashIndex, Columns: []string{"later", "text"}}, catalog.IndexOptions{})
+	x.check(err)
+	if added.Built == 0 || added.Dropped != 0 {
+		t.Errorf("%+v", added)
+	}
+	used("indexed later", 3)
 	_, err = Compact(ctx, x.Table, Policy{RebuildAll: true}, Options{})
 	x.check(err)
 	used("rebuilt", 3)

@@ -54,6 +54,8 @@ type tended struct {
 	held bool
 	// collected is when what nothing reaches was last deleted.
 	collected time.Time
+	// indexed is the property whose indexes the table's shards have.
+	indexed string
 }
 
 // NewService makes a service; Run starts it.

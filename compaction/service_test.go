@@ -242,3 +242,26 @@ func TestNoTableStarves(t *testing.T) {
 		t.Error("of two that waited alike, the larger backlog comes first")
 	}
 }
+
+// What a table's property asks for is built once for the shards that are there.
+func TestServiceBuildsIndexes(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 3)
+	if err := tbl.SetProperties(ctx, map[string]string{catalog.IndexesProperty: "text:name"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := SetPolicy(ctx, tbl, map[string]string{"schedule": "1s"}); err != nil {
+		t.Fatal(err)
+	}
+	_, runs, stop := serve(t, tbl.Catalog(), ServiceOptions{})
+	got := await(t, runs, 2)
+	stop()
+	if got[0].Error != "" || got[0].IndexesBuilt != 3 || got[1].IndexesBuilt != 0 {
+		t.Errorf("%+v", got)
+	}
+	states, err := g.load(nil).IndexStates(ctx)
+	if err != nil || len(states) != 1 || states[0].Stripes != 3 || states[0].StripesTotal != 3 || states[0].Bytes == 0 {
+		t.Errorf("%+v, %v", states, err)
+	}
+}

@@ -60,9 +60,11 @@ type Run struct {
 	RowsExpired      int64 `json:"rows_expired,omitempty"`
 	SnapshotsExpired int   `json:"snapshots_expired,omitempty"`
 	// ObjectsMarked will be deleted after a delay, ObjectsDeleted were marked in earlier runs.
-	ObjectsMarked  int    `json:"objects_marked,omitempty"`
-	ObjectsDeleted int    `json:"objects_deleted,omitempty"`
-	Error          string `json:"error,omitempty"`
+	ObjectsMarked  int `json:"objects_marked,omitempty"`
+	ObjectsDeleted int `json:"objects_deleted,omitempty"`
+	// IndexesBuilt counts indexes of stripes that the table's property asked for.
+	IndexesBuilt int    `json:"indexes_built,omitempty"`
+	Error        string `json:"error,omitempty"`
 }
 
 // Status of all tables, by name.

@@ -99,7 +99,7 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 	var left *Plan
 	if !look.paused {
 		if left, err = keep(ctx, t, policy, look.upkeep, s.o.Now(), run); err == nil {
-			err = s.collect(ctx, t, look.upkeep, run)
+			err = errors.Join(s.index(ctx, t, run), s.collect(ctx, t, look.upkeep, run))
 		}
 	}
 	return look, errors.Join(err, look.measure(ctx, t, policy, left))
@@ -136,6 +136,31 @@ func keep(ctx context.Context, t *catalog.Table, policy Policy, u upkeep, now ti
 	}
 	run.SnapshotsExpired = len(plan.Snapshots)
 	return left, nil
+}
+
+// index builds the indexes that the table's property asks for where shards lack them, once for each of its values: new
+// shards get theirs as they are written. A lost race is no failure; the next run goes on.
+func (s *Service) index(ctx context.Context, t *catalog.Table, run *Run) error {
+	want := t.Properties()[catalog.IndexesProperty]
+	s.mu.Lock()
+	known := s.tables[t.Name()]
+	done := known == nil || known.indexed == want
+	s.mu.Unlock()
+	if done {
+		return nil
+	}
+	built, err := t.BuildIndexes(ctx, catalog.IndexOptions{})
+	run.IndexesBuilt = built.Built
+	if errors.Is(err, catalog.ErrConflict) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("indexes: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known.indexed = want
+	return nil
 }
 
 // collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure.

@@ -2,11 +2,13 @@ package shardfmt
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -51,4 +53,49 @@ func (s *Shard) candidates(f *filter.Bound) func(ctx context.Context, st meta.St
 		c.Unindexed = r.Unindexed > 0
 		return c, err
 	}
+}
+
+// BuildIndexes builds indexes of a stripe that is there, from its records, deleted ones included. Their objects' URLs
+// start with prefix, and root is the URL of the root that is to describe them, see merge.ReplaceIndexes. An index
+// without any term has no description. After an error the objects are those that were written all the same.
+func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, root, prefix string, stripe int, specs []IndexSpec) (out []*metapb.IndexDescriptor, objects []Object, err error) {
+	if isNil(st) || stripe < 0 || stripe >= len(s.stripes) {
+		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
+	}
+	columns := []string{}
+	for _, spec := range specs {
+		columns = append(columns, spec.Columns...)
+	}
+	project, err := s.Project(ctx, columns, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	builders, err := stripeindex.NewBuilders(specs, project)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := s.stripes[stripe]
+	for b, err := range s.Scan(ctx, ScanOptions{Columns: columns, IncludeDeleted: true, Start: at.Position, End: at.Position + at.Records}) {
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, x := range builders {
+			if err := x.Add(b); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for i, x := range builders {
+		d, written, err := x.Finish(ctx, st, root, fmt.Sprintf("%s%s%d-", prefix, x.Kind(), i))
+		for _, o := range written {
+			objects = append(objects, Object(o))
+		}
+		if err != nil {
+			return nil, objects, err
+		}
+		if d != nil {
+			out = append(out, d)
+		}
+	}
+	return out, objects, nil
 }

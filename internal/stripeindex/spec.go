@@ -143,8 +143,8 @@ func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
 		n = n.Children[0]
 	}
 	switch {
-	case s.Kind == Text && n.Basic != schema.String:
-		return c, fmt.Errorf("%s is %s; a text index is for String", path, n.TypeName())
+	case s.Kind == Text && n.Basic != schema.String && !n.IsDynamic():
+		return c, fmt.Errorf("%s is %s; a text index is for String and Dynamic", path, n.TypeName())
 	case s.Kind == Hash && !hashindex.Hashable(n):
 		return c, fmt.Errorf("%s is %s, of which equal values have different bytes or none; a hash index is for the other types", path, n.TypeName())
 	}

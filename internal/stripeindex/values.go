@@ -64,13 +64,18 @@ func childIndex(parent, child *schema.Node) int {
 	return 0
 }
 
-// textOf gives the bytes of the strings of an array.
+// textOf gives the bytes of the texts of an array.
 func textOf(a arrow.Array) (func(i int) []byte, error) {
-	s, ok := a.(*array.LargeString)
-	if !ok {
+	var offsets []int64
+	switch a := a.(type) {
+	case *array.LargeString:
+		offsets = a.ValueOffsets()
+	case *array.LargeBinary: // of a Dynamic
+		offsets = a.ValueOffsets()
+	default:
 		return nil, fmt.Errorf("a text index of %v", a.DataType())
 	}
-	offsets, data := s.ValueOffsets(), s.Data().Buffers()[2]
+	data := a.Data().Buffers()[2]
 	if data == nil {
 		return func(int) []byte { return nil }, nil
 	}

@@ -38,6 +38,8 @@ type merger struct {
 	droppedIndexes int
 	// deletion is what DeleteRecords changes, nil for Concat.
 	deletion *deletion
+	// indexChange is what ReplaceIndexes changes, nil otherwise.
+	indexChange *IndexChange
 }
 
 // stripe is one stripe of the new root.
@@ -201,7 +203,9 @@ func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb
 			return nil, err
 		}
 		if d != nil {
-			d.Field.Indexes = m.keepIndexes(st, d.Field.Indexes)
+			if m.keepIndexes(st, anchor, d.Field.Indexes); len(d.Field.Indexes.GetIndexDescriptors()) == 0 {
+				d.Field.Indexes = nil
+			}
 			return d, m.urls.move(st.from, anchor, d)
 		}
 	}

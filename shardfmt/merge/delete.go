@@ -299,9 +299,9 @@ func (m *merger) setProperties(st *stripe, p *metapb.StripeProperties, anchor st
 	return nil
 }
 
-// shardField is the descriptor of a field for the whole shard, where deletion keeps what the shard has.
+// shardField is the descriptor of a field for the whole shard, where a shard that is changed keeps what it has.
 func (m *merger) shardField(ctx context.Context, id uint32) error {
-	if m.deletion == nil || id == m.deletion.node.ID {
+	if !m.sameRecords() || m.deletion != nil && id == m.deletion.node.ID {
 		return nil
 	}
 	s := m.shards[0]
@@ -314,25 +314,6 @@ func (m *merger) shardField(ctx context.Context, id uint32) error {
 		return err
 	}
 	m.shardFields[id] = f
-	return nil
-}
-
-// shardIndexes keeps the indexes of the shard as a whole: deletion moves no record.
-func (m *merger) shardIndexes(ctx context.Context) error {
-	s := m.shards[0]
-	ref := s.root.Directory().IndexesRef
-	if m.deletion == nil || ref == nil {
-		return nil
-	}
-	c := new(metapb.IndexCollection)
-	anchor, err := s.root.Decode(ctx, s.root.URL(), ref, c)
-	if err != nil {
-		return err
-	}
-	if err := m.urls.move(s, anchor, c); err != nil {
-		return err
-	}
-	m.directory.IndexesRef = m.root.Add(c)
 	return nil
 }
 

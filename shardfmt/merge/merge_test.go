@@ -44,6 +44,7 @@ type parts struct {
 	indexes    []*metapb.IndexCollection
 	bags       []*metapb.StripeProperties
 	directory  *metapb.ShardDirectory
+	urls       []string
 }
 
 var spaces atomic.Int64
@@ -137,7 +138,7 @@ func layOut(p *parts, sch *schema.Schema, data int) []byte {
 	}
 	p.directory.StripeCount = uint64(len(p.stripes))
 	p.directory.StripeListRef = b.Add(&metapb.StripeList{Stripes: p.stripes})
-	p.directory.UrlListRef = b.Add(&metapb.UrlList{})
+	p.directory.UrlListRef = b.Add(&metapb.UrlList{Urls: p.urls})
 	refs := make([]*metapb.DataRef, sch.Count)
 	for id, f := range fold {
 		if f != nil {
@@ -470,6 +471,48 @@ func TestIndexes(t *testing.T) {
 	d, _, err := r.StripeField(ctx, 0, 2)
 	require.NoError(t, err)
 	require.Nil(t, d.Field.Indexes)
+}
+
+// What only an index consists of that goes is not listed any more, so that it can be collected; what stays is.
+func TestReplaceIndexes(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	index := func(name, base string) *metapb.IndexDescriptor {
+		return &metapb.IndexDescriptor{IndexType: name, Properties: []*metapb.NameValuePair{meta.Pair("position_base", meta.Text(base))},
+			Artifacts: []*metapb.IndexArtifact{{DataRef: meta.NewRef("i/"+name+".shard", 0, 9)}}}
+	}
+	in := spec{schema: "a: Int64", ids: []int{1}, stripes: []uint64{5, 6}, standard: true, change: func(p *parts) {
+		p.indexes = []*metapb.IndexCollection{{IndexDescriptors: []*metapb.IndexDescriptor{index("stays", "shard"), index("goes", "stripe")}}, nil}
+	}}.make(t, sp, at+"a.amudai.shard")
+	change := IndexChange{
+		Drop: func(d *metapb.IndexDescriptor) bool { return d.IndexType == "goes" },
+		Add:  map[int][]*metapb.IndexDescriptor{1: {index("new", "stripe")}},
+	}
+	res, err := ReplaceIndexes(ctx, sp, at+"out.amudai.shard", in, change, Options{})
+	require.NoError(t, err)
+	require.Equal(t, 1, res.DroppedIndexes)
+	r := open(t, sp, res.URL)
+	for i, want := range []string{"stays", "new"} {
+		c, err := r.StripeIndexes(ctx, i)
+		require.NoError(t, err)
+		require.Len(t, c.IndexDescriptors, 1)
+		require.Equal(t, want, c.IndexDescriptors[0].IndexType)
+		require.Contains(t, res.Objects, at+"i/"+want+".shard")
+	}
+	require.NotContains(t, res.Objects, at+"i/goes.shard")
+	require.EqualValues(t, 11, res.Records)
+	_, err = ReplaceIndexes(ctx, sp, at+"no.amudai.shard", in, IndexChange{Add: map[int][]*metapb.IndexDescriptor{2: nil}}, Options{})
+	require.ErrorContains(t, err, "stripe 2, of 2")
+
+	// A merge leaves out what counts over a shard, also from the list of an input that names it.
+	listed := spec{schema: "a: Int64", ids: []int{1}, stripes: []uint64{5}, change: func(p *parts) {
+		p.indexes = []*metapb.IndexCollection{{IndexDescriptors: []*metapb.IndexDescriptor{index("whole", "shard")}}}
+		p.urls = append(p.urls, "i/whole.shard")
+	}}.make(t, sp, at+"listed.amudai.shard")
+	res, err = Concat(ctx, sp, at+"merged.amudai.shard", []Input{listed}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, 1, res.DroppedIndexes)
+	require.NotContains(t, res.Objects, at+"i/whole.shard")
 }
 
 // TestSchemaEvolution: fields are added, dropped and moved by their ids.

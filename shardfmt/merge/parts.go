@@ -88,27 +88,6 @@ func (m *merger) addStripeProperties(ctx context.Context, st *stripe) error {
 	return nil
 }
 
-func (m *merger) addStripeIndexes(ctx context.Context, st *stripe) error {
-	if st.dir.IndexesRef == nil {
-		return nil
-	}
-	c := new(metapb.IndexCollection)
-	anchor, err := st.from.root.Decode(ctx, st.from.stripeAnchor, st.dir.IndexesRef, c)
-	if err != nil {
-		return err
-	}
-	c = m.keepIndexes(st, c)
-	st.dir.IndexesRef = nil
-	if c == nil {
-		return nil
-	}
-	if err := m.urls.move(st.from, anchor, c); err != nil {
-		return err
-	}
-	st.dir.IndexesRef = m.root.Add(c)
-	return nil
-}
-
 // addShardParts adds what belongs to the shard as a whole, and completes the directory. What every reader needs comes
 // last, so that the end of the root holds it.
 func (m *merger) addShardParts(ctx context.Context) error {
@@ -146,9 +125,6 @@ func (m *merger) mergeDirectory() {
 	var unknown [][]byte
 	for _, s := range m.shards {
 		unknown = append(unknown, s.root.Directory().ProtoReflect().GetUnknown())
-		if s.root.Directory().IndexesRef != nil && m.deletion == nil {
-			m.droppedIndexes++
-		}
 	}
 	d := m.directory
 	d.ProtoReflect().SetUnknown(join(unknown))
@@ -162,12 +138,12 @@ func (m *merger) mergeDirectory() {
 	}
 }
 
-// urlList is the list of all objects: those that were met in references, and those that the inputs list. After a
-// deletion only the former: the list of the input names the object of the marker that was replaced.
+// urlList is the list of all objects: those that were met in references, and those that the inputs list. Of a
+// shard that is changed only the former: its list names the marker or the indexes that were replaced.
 func (m *merger) urlList() (*metapb.UrlList, error) {
 	var unknown [][]byte
 	for _, s := range m.shards {
-		if m.deletion == nil {
+		if !m.sameRecords() {
 			if err := m.urls.addList(s); err != nil {
 				return nil, err
 			}
@@ -194,54 +170,6 @@ func join(all [][]byte) []byte {
 		}
 	}
 	return joined
-}
-
-// keepIndexes are those of a stripe's indexes that stay right in another shard: their positions start at the
-// stripe, and the fields they cover are there. The others are left out and counted. It is nil if none is left.
-func (m *merger) keepIndexes(st *stripe, c *metapb.IndexCollection) *metapb.IndexCollection {
-	if c == nil || m.deletion != nil { // no record changes its position
-		return c
-	}
-	kept := c.IndexDescriptors[:0]
-	for _, d := range c.IndexDescriptors {
-		base, _ := meta.Properties(d.Properties).Text("position_base")
-		if base != "stripe" || !m.renumber(st, d) {
-			m.droppedIndexes++
-			continue
-		}
-		kept = append(kept, d)
-	}
-	if c.IndexDescriptors = kept; len(kept) == 0 {
-		return nil
-	}
-	return c
-}
-
-// renumber gives the fields of an index their numbers in the target; false if the target lacks one.
-func (m *merger) renumber(st *stripe, d *metapb.IndexDescriptor) bool {
-	if st.from.identical {
-		return true
-	}
-	for _, f := range d.IndexedFields {
-		for i, old := range f.SchemaIds {
-			id, ok := st.from.mapping.reverse(old)
-			if !ok {
-				return false
-			}
-			f.SchemaIds[i] = id
-		}
-	}
-	return true
-}
-
-// reverse is the node of the target that node old of the input became.
-func (m mapping) reverse(old uint32) (uint32, bool) {
-	for id, from := range m {
-		if from == old {
-			return uint32(id), true
-		}
-	}
-	return 0, false
 }
 
 // result tells what was written.

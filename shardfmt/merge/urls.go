@@ -21,6 +21,8 @@ type urls struct {
 	// stored are the references in the order they were met, objects what they name.
 	stored, objects []string
 	known           map[string]bool
+	// left are objects that lists name and nothing refers to any more.
+	left map[string]bool
 	// rewritten remembers by the place and text of a reference.
 	rewritten map[reference]string
 }
@@ -30,7 +32,7 @@ type reference struct{ root, anchor, ref string }
 func newURLs(out string, o Options) *urls {
 	return &urls{
 		out: out, external: o.AllowExternal, most: o.Limits.Objects,
-		known: map[string]bool{}, rewritten: map[reference]string{},
+		known: map[string]bool{}, left: map[string]bool{}, rewritten: map[reference]string{},
 	}
 }
 
@@ -122,11 +124,21 @@ func (u *urls) addList(s *shard) error {
 		if ref == "" {
 			continue
 		}
+		if object, err := s.root.Resolve(s.root.URL(), ref); err == nil && u.left[object] {
+			continue
+		}
 		if _, err := u.rewrite(s, s.root.URL(), ref); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// leaveOut keeps an object, which ref in anchor names, out of the list unless something else refers to it.
+func (u *urls) leaveOut(s *shard, anchor, ref string) {
+	if object, err := s.root.Resolve(anchor, ref); err == nil {
+		u.left[object] = true
+	}
 }
 
 // list is the UrlList of the new root.

@@ -1,0 +1,319 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// JobIndex is the kind of jobs that give shards indexes or take them away.
+const JobIndex = "index"
+
+// IndexOptions of AddIndex, DropIndex and BuildIndexes. The zero value is valid.
+type IndexOptions struct {
+	// NewShardsOnly leaves the shards that are there as they are.
+	NewShardsOnly bool
+	// Progress, if not nil, is told how many shards were looked at.
+	Progress func(shards int)
+}
+
+// Indexed is what AddIndex, DropIndex or BuildIndexes did to the shards that were there.
+type Indexed struct {
+	// Shards got a new root, by which Built indexes of stripes came and Dropped ones went.
+	Shards  int `json:"shards"`
+	Built   int `json:"built"`
+	Dropped int `json:"dropped"`
+	// BytesRead of columns are not counted; BytesWritten are those of indexes and roots.
+	BytesWritten int64 `json:"bytes_written"`
+}
+
+// AddIndex makes an index one of the table's: every new shard gets it, and every stripe that is there. An index of the same
+// columns with another tokenizer is replaced.
+func (t *Table) AddIndex(ctx context.Context, s shardfmt.IndexSpec, o IndexOptions) (*Indexed, error) {
+	if err := shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard); err != nil {
+		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)
+	}
+	specs, err := t.Indexes()
+	if err != nil {
+		return nil, err
+	}
+	specs = append(slices.DeleteFunc(specs, indexNamed(s.Name())), s)
+	if err := t.setIndexes(ctx, specs); err != nil || o.NewShardsOnly {
+		return &Indexed{}, err
+	}
+	return t.BuildIndexes(ctx, o)
+}
+
+// DropIndex takes an index away by its name, text:COL or hash:COL: from the table's, and from every shard.
+// ErrNotFound: neither has it.
+func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*Indexed, error) {
+	specs, err := t.Indexes()
+	if err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(slices.Clone(specs), indexNamed(name))
+	if len(left) < len(specs) {
+		if err := t.setIndexes(ctx, left); err != nil {
+			return nil, err
+		}
+	}
+	done := &Indexed{}
+	if !o.NewShardsOnly {
+		if done, err = t.applyIndexes(ctx, name, o); err != nil {
+			return nil, err
+		}
+	}
+	if len(left) == len(specs) && done.Dropped == 0 {
+		return nil, fmt.Errorf("%w: table %s has no index %s", ErrNotFound, t.name, name)
+	}
+	return done, nil
+}
+
+// BuildIndexes gives every stripe the indexes of the table that it lacks. The data stays where it is: a shard gets a new root.
+// Shards are done in groups, each in one snapshot; those that another writer replaces meanwhile are done anew.
+func (t *Table) BuildIndexes(ctx context.Context, o IndexOptions) (*Indexed, error) {
+	return t.applyIndexes(ctx, "", o)
+}
+
+func indexNamed(name string) func(shardfmt.IndexSpec) bool {
+	return func(s shardfmt.IndexSpec) bool { return s.Name() == name }
+}
+
+// setIndexes sets the table's indexes.
+func (t *Table) setIndexes(ctx context.Context, specs []shardfmt.IndexSpec) error {
+	if len(specs) == 0 {
+		return t.SetProperties(ctx, nil, []string{IndexesProperty})
+	}
+	return t.SetProperties(ctx, map[string]string{IndexesProperty: shardfmt.FormatIndexSpecs(specs)}, nil)
+}
+
+const (
+	// indexedTogether is how many shards get their indexes in one snapshot: few snapshots, and little lost in a race.
+	indexedTogether = 64
+	// maxIndexRaces bounds how often in a row a lost race is tried again.
+	maxIndexRaces = 3
+)
+
+// applyIndexes brings all live shards to the table's indexes, and takes the one named drop from them.
+func (t *Table) applyIndexes(ctx context.Context, drop string, o IndexOptions) (*Indexed, error) {
+	specs, err := t.Indexes()
+	if err != nil {
+		return nil, err
+	}
+	x := &indexing{table: t, specs: specs, drop: drop, o: o, seen: map[string]bool{}, done: &Indexed{}}
+	for races := 0; ; {
+		more, err := x.group(ctx)
+		switch {
+		case err == nil && !more:
+			return x.done, nil
+		case err == nil:
+			races = 0
+		case errors.Is(err, ErrConflict) && races < maxIndexRaces:
+			races++
+			if err := t.Refresh(ctx); err != nil {
+				return x.done, err
+			}
+		default:
+			return x.done, err
+		}
+	}
+}
+
+// indexing brings shards to the indexes that a table has.
+type indexing struct {
+	table *Table
+	specs []shardfmt.IndexSpec
+	drop  string
+	o     IndexOptions
+	// seen are shards that are as they ought to be.
+	seen map[string]bool
+	done *Indexed
+}
+
+// group does the next shards in one snapshot; more tells whether there may be others.
+func (x *indexing) group(ctx context.Context) (more bool, err error) {
+	var works []*indexWork
+	for e, err := range x.table.Entries(ctx, At{}) {
+		if err != nil {
+			return false, err
+		}
+		if x.seen[e.Path] || !e.IsShard() {
+			continue
+		}
+		if len(works) == indexedTogether {
+			more = true
+			break
+		}
+		w, err := x.plan(ctx, e)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", e.Path, err)
+		}
+		if w == nil {
+			x.see(e.Path)
+		} else {
+			works = append(works, w)
+		}
+	}
+	if len(works) == 0 {
+		return false, nil
+	}
+	return more, x.commit(ctx, works)
+}
+
+func (x *indexing) see(shard string) {
+	if x.seen[shard] = true; x.o.Progress != nil {
+		x.o.Progress(len(x.seen))
+	}
+}
+
+// commit builds and commits the indexes of some shards.
+func (x *indexing) commit(ctx context.Context, works []*indexWork) error {
+	var inputs, objects []string
+	for _, w := range works {
+		inputs = append(inputs, w.entry.Path)
+	}
+	j, _, err := x.table.BeginJob(ctx, JobIndex, "", inputs, x.table.Outputs)
+	if err != nil {
+		return err
+	}
+	done, entries, changed := *x.done, []*manifest.Entry{}, []string{}
+	for i, w := range works {
+		e, err := w.build(ctx, fmt.Sprintf("%s-%04d", j.Attempt(), i+1), &done)
+		objects = append(objects, w.objects...)
+		if err != nil {
+			j.Fail(ctx, objects)
+			return fmt.Errorf("%s: %w", w.entry.Path, err)
+		}
+		if e != nil {
+			entries, changed = append(entries, e), append(changed, w.entry.Path)
+		}
+	}
+	if len(entries) == 0 {
+		err = j.end(ctx, OutcomeCommitted, x.table.Head())
+	} else if _, err = j.Replace(ctx, changed, entries); err != nil {
+		j.Fail(ctx, objects)
+	}
+	if err != nil {
+		return err
+	}
+	*x.done = done
+	for _, w := range works {
+		x.see(w.entry.Path)
+	}
+	for _, e := range entries {
+		x.seen[e.Path] = true
+	}
+	return nil
+}
+
+// indexWork is what is to be done to one shard.
+type indexWork struct {
+	*indexing
+	entry *manifest.Entry
+	shard *shardfmt.Shard
+	ids   []int
+	// lacking are the indexes to build, by the number of the stripe and the names that the shard has for their columns.
+	lacking map[int][]shardfmt.IndexSpec
+	// drops: some stripe has an index that is to go.
+	drops   bool
+	objects []string
+}
+
+// plan finds what is to be done to a shard, nil for nothing.
+func (x *indexing) plan(ctx context.Context, e *manifest.Entry) (*indexWork, error) {
+	shard, err := x.table.openShard(ctx, x.table.cat.client, e.Path, e.RootBytes, false)
+	if err != nil {
+		return nil, err
+	}
+	w := &indexWork{indexing: x, entry: e, shard: shard, lacking: map[int][]shardfmt.IndexSpec{}}
+	if w.ids, err = x.table.schema.MapShard(ctx, shard.Root()); err != nil {
+		return nil, err
+	}
+	types, err := shard.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range shard.Stripes() {
+		has, err := shard.Root().StripeIndexes(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range has.GetIndexDescriptors() {
+			w.drops = w.drops || w.goes(d)
+		}
+		for _, s := range x.specs {
+			there := slices.ContainsFunc(has.GetIndexDescriptors(), func(d *metapb.IndexDescriptor) bool {
+				now, ok := x.table.indexNow(d, w.ids)
+				return ok && now.String() == s.String()
+			})
+			if own, ok := x.table.indexOf(s, types, w.ids); ok && !there {
+				w.lacking[i] = append(w.lacking[i], own)
+			}
+		}
+	}
+	if len(w.lacking) == 0 && !w.drops {
+		return nil, nil
+	}
+	return w, nil
+}
+
+// goes reports whether an index of the shard is dropped, or replaced by one with another tokenizer.
+func (w *indexWork) goes(d *metapb.IndexDescriptor) bool {
+	s, ok := w.table.indexNow(d, w.ids)
+	if !ok {
+		return false
+	}
+	i := slices.IndexFunc(w.specs, indexNamed(s.Name()))
+	return s.Name() == w.drop || i >= 0 && w.specs[i].String() != s.String()
+}
+
+// build writes the indexes of a shard and its new root, both under a name, and gives its entry; nil if nothing came of it.
+func (w *indexWork) build(ctx context.Context, name string, done *Indexed) (*manifest.Entry, error) {
+	t := w.table
+	root := t.VaultFolder() + name + ".amudai.shard"
+	change := merge.IndexChange{Drop: w.goes, Add: map[int][]*metapb.IndexDescriptor{}}
+	built := 0
+	for i, specs := range w.lacking {
+		prefix := fmt.Sprintf("%sdata/%s/%d.", t.VaultFolder(), name, i)
+		made, written, err := w.shard.BuildIndexes(ctx, t.cat.client, root, prefix, i, specs)
+		for _, o := range written {
+			w.objects = append(w.objects, o.URL)
+			done.BytesWritten += o.Size
+		}
+		if err != nil {
+			return nil, err
+		}
+		change.Add[i] = made
+		built += len(made)
+	}
+	if built == 0 && !w.drops {
+		return nil, nil
+	}
+	input, o, err := t.succession(ctx, w.entry)
+	if err != nil {
+		return nil, err
+	}
+	w.objects = append(w.objects, root)
+	merged, err := merge.ReplaceIndexes(ctx, t.cat.client, root, input, change, o)
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.successor(ctx, w.entry, merged)
+	if err != nil {
+		return nil, err
+	}
+	if e.Records != w.entry.Records {
+		return nil, fmt.Errorf("%d records became %d", w.entry.Records, e.Records)
+	}
+	done.Shards++
+	done.Built += built
+	done.Dropped += merged.DroppedIndexes
+	done.BytesWritten += merged.Size
+	return e, nil
+}

@@ -1,0 +1,88 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// IndexState is an index of a table, or of some of its shards.
+type IndexState struct {
+	// Name is what it is dropped by; Spec says all that AddIndex was told.
+	Name string `json:"name"`
+	Spec string `json:"spec"`
+	// Default: new shards get it.
+	Default bool `json:"default"`
+	// Stripes have it, of StripesTotal; one of which no value has a term has none. Bytes are those of its objects.
+	Stripes      int    `json:"stripes"`
+	StripesTotal int    `json:"stripes_total"`
+	Bytes        uint64 `json:"bytes"`
+}
+
+// IndexStates tells of the table's indexes and of those of its live shards that a scan may use. Every live shard is opened: one
+// GET each.
+func (t *Table) IndexStates(ctx context.Context) ([]IndexState, error) {
+	specs, err := t.Indexes()
+	if err != nil {
+		return nil, err
+	}
+	l := indexList{table: t, states: map[string]*IndexState{}}
+	for _, s := range specs {
+		l.states[s.String()] = &IndexState{Name: s.Name(), Spec: s.String(), Default: true}
+	}
+	for e, err := range t.Entries(ctx, At{}) {
+		if err == nil && e.IsShard() {
+			err = l.shard(ctx, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := []IndexState{}
+	for _, s := range l.states {
+		s.StripesTotal = l.stripes
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(a, b IndexState) int { return cmp.Compare(a.Spec, b.Spec) })
+	return out, nil
+}
+
+// indexList counts indexes by what they were asked for by.
+type indexList struct {
+	table   *Table
+	stripes int
+	states  map[string]*IndexState
+}
+
+func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
+	shard, err := l.table.openShard(ctx, l.table.cat.client, e.Path, e.RootBytes, false)
+	if err != nil {
+		return err
+	}
+	ids, err := l.table.schema.MapShard(ctx, shard.Root())
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Path, err)
+	}
+	l.stripes += len(shard.Stripes())
+	for i := range shard.Stripes() {
+		has, err := shard.Root().StripeIndexes(ctx, i)
+		if err != nil {
+			return err
+		}
+		for _, d := range has.GetIndexDescriptors() {
+			s, ok := l.table.indexNow(d, ids)
+			if !ok {
+				continue
+			}
+			if l.states[s.String()] == nil {
+				l.states[s.String()] = &IndexState{Name: s.Name(), Spec: s.String()}
+			}
+			l.states[s.String()].Stripes++
+			l.states[s.String()].Bytes += d.GetIndexSize()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt"
+)
+
+func (a *app) tableIndexCommand() *cobra.Command {
+	var o catalog.IndexOptions
+	cmd := &cobra.Command{
+		Use:   "index T add SPEC | drop NAME | build | list",
+		Short: "Give a table indexes, take them away, and list them",
+		Long: `Give a table indexes, take them away, and list them. New shards get the table's indexes as they are written; add builds them for the
+shards that are there too, whose data stays where it is: each gets a new root, 64 of them in one snapshot.
+
+    add text:COL[:TOKENIZER]  for HAS, HASPREFIX, = and IN; unicode-word (default), unicode-log, ipv4 or trivial
+    add hash:COL              for = and IN on any type but floats and decimals
+    drop NAME                 text:COL or hash:COL
+    build                     only what is missing: after --no-build, or for shards of other writers
+    list                      the table's indexes, and how many stripes have each
+
+COL may be a member of a struct (a.b) or a list; COL,COL are columns that share one index.`,
+		Example: `  shardcat table index logs add text:message:unicode-log
+  shardcat table index logs drop text:message`,
+		Args: atLeast(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, rest := args[1], args[2:]
+			want := map[string]int{"add": 1, "drop": 1, "build": 0, "list": 0}
+			if n, ok := want[verb]; !ok {
+				return usagef("unknown action %q: add, drop, build or list", verb)
+			} else if len(rest) != n {
+				return usagef("table index T %s takes other arguments; see table index --help", verb)
+			}
+			if verb == "list" {
+				return a.listIndexes(cmd.Context(), args[0])
+			}
+			return a.changeIndexes(cmd.Context(), args[0], verb, rest, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.NewShardsOnly, "no-build", false, "leave the shards that are there as they are (default: add and drop change them too)")
+	return cmd
+}
+
+// changeIndexes adds, drops or builds, and prints what became of the shards.
+func (a *app) changeIndexes(ctx context.Context, name, verb string, args []string, o catalog.IndexOptions) error {
+	t, err := a.loadTable(ctx, name)
+	if err != nil {
+		return err
+	}
+	bar, before := a.bar("index", "shards", t.Describe().Shards), 0
+	o.Progress = func(shards int) {
+		bar.Add(int64(shards - before))
+		before = shards
+	}
+	done, err := applyIndexVerb(ctx, t, verb, args, o)
+	if err != nil {
+		return err
+	}
+	bar.Finish()
+	if a.json {
+		return a.printJSON(done)
+	}
+	a.printf("%s: %d indexes of stripes built, %d dropped, in %d shards; %d bytes written\n", t.Name(), done.Built, done.Dropped, done.Shards, done.BytesWritten)
+	return nil
+}
+
+func applyIndexVerb(ctx context.Context, t *catalog.Table, verb string, args []string, o catalog.IndexOptions) (*catalog.Indexed, error) {
+	switch verb {
+	case "drop":
+		return t.DropIndex(ctx, args[0], o)
+	case "build":
+		return t.BuildIndexes(ctx, o)
+	}
+	if strings.HasPrefix(args[0], "layer:") {
+		return nil, usagef("%s: layer indexes are not built by this version; text: and hash: are", args[0])
+	}
+	s, err := shardfmt.ParseIndexSpec(args[0])
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return t.AddIndex(ctx, s, o)
+}
+
+func (a *app) listIndexes(ctx context.Context, name string) error {
+	t, err := a.readTable(ctx, name)
+	if err != nil {
+		return err
+	}
+	states, err := t.IndexStates(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(states)
+	}
+	for _, s := range states {
+		kind := "some shards"
+		if s.Default {
+			kind = "default"
+		}
+		a.printf("%-40s %-11s %d of %d stripes, %d bytes\n", s.Spec, kind, s.Stripes, s.StripesTotal, s.Bytes)
+	}
+	return nil
+}
