@@ -14,6 +14,9 @@ const (
 	dictionaryBatch = 1
 	batchNodes      = 1
 	batchBuffers    = 2
+	batchPacked     = 3
+	packedCodec     = 0
+	codecZstd       = 1
 	batchVariadic   = 4
 	nodeSize        = 16
 	bufferSize      = 16
@@ -33,18 +36,8 @@ func CheckBatchMessage(metadata []byte) (body int64, err error) {
 		body = c.i64(at)
 	}
 	c.count(root, messageMetadata)
-	batch, present := c.table(root, messageHeader)
-	kind, known := c.slot(root, messageKind)
-	if !present || !known || kind >= len(c.b) || body < 0 {
-		return 0, ErrBatch
-	}
-	switch c.b[kind] {
-	case kindDictionary:
-		if batch, present = c.table(batch, dictionaryBatch); !present {
-			return 0, ErrBatch
-		}
-	case kindRecordBatch:
-	default:
+	batch, ok := c.batch(root)
+	if !ok || body < 0 {
 		return 0, ErrBatch
 	}
 	c.sized(batch, batchNodes, nodeSize)
@@ -59,6 +52,46 @@ func CheckBatchMessage(metadata []byte) (body int64, err error) {
 		return 0, ErrBatch
 	}
 	return body, nil
+}
+
+// batch is the table of the record batch that a message holds, by itself or as a dictionary.
+func (c *flatCheck) batch(root int) (at int, ok bool) {
+	at, ok = c.table(root, messageHeader)
+	kind, known := c.slot(root, messageKind)
+	if !ok || !known || kind >= len(c.b) {
+		return 0, false
+	}
+	switch c.b[kind] {
+	case kindDictionary:
+		return c.table(at, dictionaryBatch)
+	case kindRecordBatch:
+		return at, true
+	}
+	return 0, false
+}
+
+// ZstdBuffers gives where the buffers lie in the body, as [start, end) in bytes, that a batch message says to be compressed by
+// zstd; none if they are not. The message is one that CheckBatchMessage takes; what it says of the body may be untrue.
+func ZstdBuffers(metadata []byte) (ranges [][2]int64) {
+	c := flatCheck{b: metadata}
+	root, _ := c.follow(0)
+	batch, ok := c.batch(root)
+	if !ok {
+		return nil
+	}
+	packed, ok := c.table(batch, batchPacked)
+	if !ok {
+		return nil
+	}
+	if codec, present := c.slot(packed, packedCodec); !present || codec >= len(c.b) || c.b[codec] != codecZstd {
+		return nil
+	}
+	first, n := c.sized(batch, batchBuffers, bufferSize)
+	for i := range n {
+		start := c.i64(first + bufferSize*i)
+		ranges = append(ranges, [2]int64{start, start + c.i64(first+bufferSize*i+8)})
+	}
+	return ranges
 }
 
 // i64 is the 64-bit number at a position.

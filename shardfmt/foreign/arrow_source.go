@@ -178,6 +178,9 @@ func (m *arrowMessages) next() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkWindows(metadata, data); err != nil {
+		return nil, err
+	}
 	m.unpacked = body
 	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(data)), nil
 }

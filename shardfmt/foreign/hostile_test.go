@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -135,6 +136,34 @@ func TestArrowAmplification(t *testing.T) {
 	batch, err := src.Next(context.Background())
 	if err != nil || batch.NumRows() > 64 {
 		t.Errorf("%d rows of a megabyte at once, %v", batch.NumRows(), err)
+	}
+}
+
+// A zstd frame of some bytes may claim half a GiB for its window, which is refused before memory is taken for it; one of
+// 128 MiB is read.
+func TestArrowWindows(t *testing.T) {
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	b.AppendValues([]int64{1 << 60, 7, 1 << 41, -5, 99 << 30}, nil)
+	s := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	packed := stream(t, array.NewRecordBatch(s, []arrow.Array{b.NewArray()}, 5), ipc.WithZstd())
+	frame := bytes.Index(packed, []byte{0x28, 0xB5, 0x2F, 0xFD})
+	const oneSegment, fromLog29, fromLog27 = 0x20, 19 << 3, 17 << 3
+	if frame < 0 || packed[frame+4]&oneSegment != 0 {
+		t.Fatalf("not the frame that was expected: % x", packed[max(frame, 0):])
+	}
+	for window, readable := range map[byte]bool{fromLog27: true, fromLog29: false} {
+		packed[frame+5] = window // behind the magic and a byte of flags
+		_, paths := write(t, "window.arrows", string(packed))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rows, err := readAll(t, paths[0])
+		runtime.ReadMemStats(&after)
+		if readable && (rows != 5 || err != nil) {
+			t.Errorf("window %#x: %d rows, %v", window, rows, err)
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; !readable && (!errors.Is(err, corrupt.ErrCorrupt) || !strings.Contains(err.Error(), "window") || taken > 64<<20) {
+			t.Errorf("window %#x: %d bytes were taken, %v", window, taken, err)
+		}
 	}
 }
 
