@@ -3,6 +3,7 @@ package foreign
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -19,8 +20,9 @@ const parquetGroup = 1 << 20
 
 // arrowSink writes Parquet and Arrow IPC by Arrow's own writers.
 type arrowSink struct {
-	write func(arrow.RecordBatch) error
-	close func() error
+	write  func(arrow.RecordBatch) error
+	close  func() error
+	report *arrowtype.Report
 }
 
 func newArrowSink(f Format, w io.Writer, s *arrow.Schema) (fileformat.Sink, error) {
@@ -30,20 +32,25 @@ func newArrowSink(f Format, w io.Writer, s *arrow.Schema) (fileformat.Sink, erro
 		props := parquet.NewWriterProperties(
 			parquet.WithVersion(parquet.V2_LATEST), parquet.WithCompression(compress.Codecs.Zstd),
 			parquet.WithMaxRowGroupLength(parquetGroup))
-		f, err := pqarrow.NewFileWriter(s, w, props, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+		arrowProps := pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())
+		report, err := parquetReport(s, props, arrowProps)
 		if err != nil {
 			return nil, err
 		}
-		return arrowSink{f.WriteBuffered, f.Close}, nil
+		f, err := pqarrow.NewFileWriter(s, w, props, arrowProps)
+		if err != nil {
+			return nil, err
+		}
+		return arrowSink{f.WriteBuffered, f.Close, report}, nil
 	case ArrowStream:
 		f := ipc.NewWriter(w, ipc.WithSchema(s))
-		return arrowSink{f.Write, f.Close}, nil
+		return arrowSink{f.Write, f.Close, &arrowtype.Report{}}, nil
 	case Arrow:
 		f, err := ipc.NewFileWriter(w, ipc.WithSchema(s))
 		if err != nil {
 			return nil, err
 		}
-		return arrowSink{f.Write, f.Close}, nil
+		return arrowSink{f.Write, f.Close, &arrowtype.Report{}}, nil
 	}
 	return nil, fmt.Errorf("format %q is not written from batches", f)
 }
@@ -54,5 +61,27 @@ func (s arrowSink) Write(batch arrow.RecordBatch) error { return s.write(batch) 
 // Close implements fileformat.Sink.
 func (s arrowSink) Close() error { return s.close() }
 
-// Report implements fileformat.Sink: Arrow's writers hold what they take, or refuse it.
-func (s arrowSink) Report() *arrowtype.Report { return &arrowtype.Report{} }
+// Report implements fileformat.Sink: Arrow's writers hold what they take, or refuse it, but for units of time.
+func (s arrowSink) Report() *arrowtype.Report { return s.report }
+
+// parquetReport refuses types that Parquet does not have, by the name of their field, and tells what others become.
+func parquetReport(s *arrow.Schema, props *parquet.WriterProperties, arrowProps pqarrow.ArrowWriterProperties) (*arrowtype.Report, error) {
+	r := &arrowtype.Report{}
+	for _, f := range s.Fields() {
+		if _, err := pqarrow.ToParquet(arrow.NewSchema([]arrow.Field{f}, nil), props, arrowProps); err != nil {
+			return nil, fmt.Errorf("field %q: Parquet has nothing for the type %s: %w", f.Name, f.Type, err)
+		}
+		if hasSeconds(f.Type) {
+			r.Add(f.Name, "seconds of the day become milliseconds", 0)
+		}
+	}
+	return r, nil
+}
+
+// hasSeconds reports whether a type is, or holds, times of the day in seconds.
+func hasSeconds(t arrow.DataType) bool {
+	if nested, ok := t.(arrow.NestedType); ok {
+		return slices.ContainsFunc(nested.Fields(), func(f arrow.Field) bool { return hasSeconds(f.Type) })
+	}
+	return arrow.TypeEqual(t, arrow.FixedWidthTypes.Time32s)
+}
