@@ -168,6 +168,11 @@ func TestDeletedRecords(t *testing.T) {
 	if sh.Deleted() != 20 || sh.Stripes()[0].Deleted != 0 || sh.Stripes()[1].Deleted != 10 {
 		t.Errorf("%+v", sh.Stripes())
 	}
+	// Statistics count what is marked too: record 50, the least of its stripe, is.
+	d, _, err := sh.Root().StripeField(ctx, 1, 0)
+	if err != nil || d.Field.PositionCount != 50 || d.Field.RangeStats.MinValue.GetI64Value() != 50 {
+		t.Errorf("statistics of a stripe with deleted records: %v, %v", d, err)
+	}
 	for _, c := range []struct {
 		o    ScanOptions
 		want int

@@ -113,7 +113,7 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 	f.StringVar(&a.warehouse, "warehouse", "", "folder or URL that holds the tables (env SHARDCAT_WAREHOUSE; default ./shardcat/warehouse)")
 	f.StringVar(&a.vault, "vault", "", "folder or URL that holds the shards (env SHARDCAT_VAULT; default WAREHOUSE/vault)")
 	f.StringVar(&a.configFile, "config", "", "YAML file with the same keys and per-table policies")
-	f.BoolVar(&a.json, "json", false, "machine output: one JSON document, or NDJSON where rows stream")
+	f.BoolVar(&a.json, "json", false, "machine output: one JSON document, or NDJSON where rows stream (default: text for people)")
 	f.StringVar(&a.progressMode, "progress", "auto", "progress bar: auto, always or never")
 	f.BoolVar(&a.unsafeWrites, "unsafe-no-conditional-writes", false, "write to a store that overwrites what it is told to create; safe with one single writer only (default: refused)")
 	a.stores.add(root)

@@ -51,9 +51,9 @@ _commit_snapshot_id says which one it was, the table's columns follow. What comp
 	}
 	values.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&from, "from", "", "the snapshot after which changes begin")
+	flags.StringVar(&from, "from", "", "the snapshot after which changes begin (needed)")
 	flags.StringVar(&to, "to", "", "the snapshot with which they end (default: the head of main)")
-	flags.Int64Var(&limit, "limit", -1, "at most this many rows")
+	flags.Int64Var(&limit, "limit", -1, "at most this many rows (default: all)")
 	flags.StringVar(&format, "format", "", "table, ndjson, csv, arrow or parquet (default: table on a terminal, else ndjson)")
 	return cmd
 }

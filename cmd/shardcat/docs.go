@@ -88,6 +88,9 @@ func writeFlags(w io.Writer, flags *pflag.FlagSet) {
 			return
 		}
 		value, usage := pflag.UnquoteUsage(f)
+		if !saysDefault(f) {
+			usage += " (default " + f.DefValue + ")"
+		}
 		if value != "" {
 			value = " " + strings.ToUpper(value)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // TestEveryHelpHasExamples: two at least, which name flags that are there.
@@ -51,6 +52,33 @@ func checkExample(t *testing.T, root *cobra.Command, where string, words []strin
 			t.Errorf("%s: an example names --%s, which is no flag", where, name)
 		}
 	}
+}
+
+// TestEveryFlagSaysWhatItIs: its help says what it means, and what holds without it.
+func TestEveryFlagSaysWhatItIs(t *testing.T) {
+	a := newApp(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, child := range c.Commands() {
+			visit(child)
+		}
+		if c.Short == "" {
+			t.Errorf("%s says nothing", c.CommandPath())
+		}
+		help := c.LocalFlags().FlagUsages()
+		check := func(f *pflag.Flag) {
+			if f.Hidden || f.Name == "help" || f.Name == "version" {
+				return
+			}
+			_, line, _ := strings.Cut(help, "--"+f.Name+" ")
+			line, _, _ = strings.Cut(line, "\n")
+			if len(strings.Fields(f.Usage)) < 3 || !strings.Contains(line, "default") && !strings.Contains(line, "(needed)") {
+				t.Errorf("%s --%s: %q", c.CommandPath(), f.Name, line)
+			}
+		}
+		c.LocalFlags().VisitAll(check)
+	}
+	visit(a.rootCommand())
 }
 
 // TestManPages: a page for each command, the same every time.

@@ -51,8 +51,8 @@ func (a *app) ingestCommand() *cobra.Command {
 	flush.add(cmd)
 	cmd.Flags().BoolVar(&create, "create", false, "create the table (and its namespace) if it is not there")
 	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
-	cmd.Flags().StringVar(&o.Ref, "ref", "", "append to this branch instead of main (see table branch)")
-	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once")
+	cmd.Flags().StringVar(&o.Ref, "ref", "", "append to this branch, see table branch (default: main)")
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
 	return cmd
 }
 

@@ -29,6 +29,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		a.expireCommand(), a.gcCommand(), a.whyCommand(), a.jobsCommand(),
 		a.verifyCommand(), a.repairCommand(), a.exportCommand(),
 	)
+	a.addCompletion(root)
+	stateDefaults(root)
 	return root
 }
 

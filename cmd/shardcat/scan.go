@@ -64,11 +64,11 @@ func (a *app) scanCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.values.add(cmd)
-	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true")
-	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted")
+	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true (default: all)")
+	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
 	flags.Int64Var(&f.limit, "limit", -1, "at most `N` rows (default: all)")
 	flags.Int64Var(&f.offset, "offset", 0, "leave out the first `N` rows")
-	flags.Int64Var(&f.head, "head", -1, "the first `N` rows in the order of their commits (10 if no number is given, as --head=N)")
+	flags.Int64Var(&f.head, "head", -1, "the first `N` rows in the order of their commits (10 if no number is given, as --head=N; default: all)")
 	flags.Lookup("head").NoOptDefVal = "10"
 	flags.StringVar(&f.orderBy, "order-by", "", "order by `columns`: a, b.c desc, d nulls first; nulls come last by default. Large results go through temporary files")
 	flags.Int64Var(&f.sample, "sample", 0, "`N` rows drawn at random, each with the same chance (default: all rows)")
