@@ -40,8 +40,8 @@ func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
 		{"plan", "flights"},
 	}
 	wanted := []string{
-		"{58 1 59 0 0 {1 0 3 0 0}}", // 28 shards of two objects; roots and the job's records are read back
-		"{30 1 3 0 0 {5 0 4 0 0}}",  // 28 roots in, one out, which is read back; the record of the job
+		"{60 1 59 0 0 {4 0 3 0 0}}", // 28 shards of two objects; roots, records and all metadata are read back
+		"{31 1 3 0 0 {9 0 4 0 0}}",  // 28 roots in, one out, which is read back; the record of the job
 		"{0 0 0 0 0 {4 0 0 0 0}}",   // the number stands in the manifest
 		"{29 0 0 0 0 {4 0 0 0 0}}",  // one root, 28 stripes
 		"{4 0 0 0 0 {4 0 0 0 0}}",   // the end of the root, two stripes' parts of it, two stripes
