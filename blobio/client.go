@@ -49,6 +49,7 @@ type mount struct {
 	bucket Bucket
 	limits []string       // of the driver
 	prober ChecksumProber // the driver, nil if it is none
+	linked Linked         // the driver, nil if it is none
 	local  bool
 }
 
@@ -203,6 +204,30 @@ func (c *Client) ProbeChecksum(ctx context.Context, url string) (checked, known 
 	return checked, true, wrap("create", url, err)
 }
 
+// Linked is a Bucket in which a name may be a symbolic link.
+type Linked interface {
+	// LeadsOut reports whether there is an object at a key that, seen through links, lies in none of the folders.
+	LeadsOut(key string, folders []string) bool
+}
+
+// LeadsOut reports whether the object of a URL, seen through symbolic links, lies in none of some folders, whose URLs have
+// the same scheme and bucket. It is false where there are no links.
+func (c *Client) LeadsOut(ctx context.Context, url string, folders []string) (bool, error) {
+	m, key, err := c.find(ctx, url)
+	if err != nil || m.linked == nil {
+		return false, err
+	}
+	keys := make([]string, len(folders))
+	for i, folder := range folders {
+		at, err := urlresolve.Parse(folder)
+		if err != nil {
+			return false, err
+		}
+		keys[i] = at.Key()
+	}
+	return m.linked.LeadsOut(key, keys), nil
+}
+
 // MountBucket adds a bucket that the caller opened or made, under the URL of its root ("mem://name/").
 func (c *Client) MountBucket(rootURL string, bucket Bucket) error {
 	at, err := urlresolve.Parse(rootURL)
@@ -239,6 +264,7 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 	local := ok && l.Local()
 	m := &mount{root: root, local: local, bucket: &counted{bucket: bucket, core: c.core, local: local}}
 	m.prober, _ = bucket.(ChecksumProber)
+	m.linked, _ = bucket.(Linked)
 	if l, ok := bucket.(Limited); ok {
 		m.limits = l.Limits()
 	}

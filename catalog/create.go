@@ -54,6 +54,9 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 	if err := errors.Join(name.check(), o.ofArrow()); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
+	if err := c.besideTheVault(name.namespace()); err != nil {
+		return nil, err
+	}
 	ice, spec, properties, err := c.parts(name, &o)
 	if err != nil {
 		return nil, err

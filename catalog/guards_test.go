@@ -483,3 +483,21 @@ func TestRemoteWarehouseNeedsACatalog(t *testing.T) {
 		t.Errorf("a remote warehouse with the catalog left out: %v", err)
 	}
 }
+
+// TestNamespacesStayOutOfTheVault: no table's metadata may lie among the shards.
+func TestNamespacesStayOutOfTheVault(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	for _, namespace := range []string{"vault", "vault.deeper"} {
+		if err := c.CreateNamespace(ctx, namespace); !errors.Is(err, ErrInvalid) {
+			t.Errorf("namespace %s: %v", namespace, err)
+		}
+		_, err := c.Create(ctx, Name{Namespace: namespace, Table: "t"}, CreateOptions{Schema: people(), CreateNamespace: true})
+		if !errors.Is(err, ErrInvalid) {
+			t.Errorf("a table in %s: %v", namespace, err)
+		}
+	}
+	if err := c.CreateNamespace(ctx, "vaults"); err != nil {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/apache/iceberg-go"
 )
@@ -19,6 +20,15 @@ func namespaceOf(namespace string) ([]string, error) {
 		}
 	}
 	return ident, nil
+}
+
+// besideTheVault refuses a namespace whose folder would be the vault or lie in it: its tables' metadata would stand among
+// the shards of others.
+func (c *Catalog) besideTheVault(ident []string) error {
+	if folder := c.warehouse + "/" + strings.Join(ident, "/"); c.warehouse != "" && strings.HasPrefix(folder+"/", c.vault+"/") {
+		return fmt.Errorf("%w: namespace %s: its tables would lie among the shards in %s; take another name", ErrInvalid, join(ident), c.vault)
+	}
+	return nil
 }
 
 // missingNamespace says which namespaces there are, where one is not.

@@ -144,6 +144,9 @@ func (c *Catalog) Tables(ctx context.Context, namespace string) ([]Name, error) 
 // CreateNamespace makes a namespace; that it exists is no error.
 func (c *Catalog) CreateNamespace(ctx context.Context, namespace string) error {
 	ident, err := namespaceOf(namespace)
+	if err == nil {
+		err = c.besideTheVault(ident)
+	}
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,24 @@ func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, b
 	return f, info, nil
 }
 
+// LeadsOut implements blobio.Linked.
+func (b *Bucket) LeadsOut(key string, folders []string) bool {
+	at, err := filepath.EvalSymlinks(filepath.Join(b.dir, filepath.FromSlash(key)))
+	if err != nil {
+		return false // opening it will say why
+	}
+	for _, folder := range folders {
+		within, err := filepath.EvalSymlinks(filepath.Join(b.dir, filepath.FromSlash(folder)))
+		if err != nil {
+			continue
+		}
+		if out, err := filepath.Rel(within, at); err == nil && filepath.IsLocal(out) {
+			return false
+		}
+	}
+	return true
+}
+
 // openFile opens a file for reading without waiting: a FIFO would wait for somebody to write into it.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -3,6 +3,7 @@ package meta
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -41,6 +42,8 @@ type Root struct {
 	ahead   map[place][]byte
 	rows    []row
 	columns map[uint32]*column
+	// followed are the files that were seen not to lead elsewhere.
+	followed sync.Map
 }
 
 // Options of OpenRoot. The zero value opens an object of unknown size, whose references may name objects in
@@ -91,7 +94,45 @@ func (r *Root) Resolve(anchor, ref string) (string, error) {
 	if ref == "" {
 		return anchor, nil
 	}
-	return urlresolve.Resolve(r.url, ref, r.policy)
+	url, err := urlresolve.Resolve(r.url, ref, r.policy)
+	if err == nil && strings.HasPrefix(url, "file:") {
+		err = r.follow(url)
+	}
+	return url, err
+}
+
+// linked is a store on which names may be symbolic links; a *blobio.Client is one.
+type linked interface {
+	LeadsOut(ctx context.Context, url string, folders []string) (bool, error)
+}
+
+// follow refuses a file that is a symbolic link to something outside of the shard's folder and of what is allowed.
+func (r *Root) follow(url string) error {
+	st, ok := r.store.(linked)
+	if !ok {
+		return nil
+	}
+	if _, known := r.followed.Load(url); known {
+		return nil
+	}
+	folder, err := urlresolve.Base(r.url)
+	if err != nil {
+		return err
+	}
+	folders := []string{folder}
+	for _, p := range r.policy.Allow {
+		if p.Scheme == "file" {
+			folders = append(folders, "file:///"+p.PathPrefix)
+		}
+	}
+	out, err := st.LeadsOut(context.Background(), url, folders)
+	if err == nil && out {
+		err = &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a symbolic link that leads out of the shard's folder"}
+	}
+	if err == nil {
+		r.followed.Store(url, true)
+	}
+	return err
 }
 
 // Message reads the message that ref refers to, when ref stands in a message of the object anchor, and
