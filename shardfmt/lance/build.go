@@ -104,7 +104,8 @@ func (b *builder) decoder(e *encoding, t arrow.DataType, n uint64) (decoder, err
 	case listKind:
 		return b.lists(e, t, n)
 	case structKind:
-		if t.ID() != arrow.STRUCT || b.fields == nil {
+		of, ok := t.(*arrow.StructType)
+		if !ok || of.NumFields() != len(b.fields) {
 			return nil, mismatch(e, t)
 		}
 		return &structs{t, b.fields}, nil

@@ -109,6 +109,9 @@ func TestContradictionsAreRefused(t *testing.T) {
 		{"is item 2 of a dictionary of 1", of(dictionary, words(1), []byte("x"), []byte{2}).file(t, text, 1)},
 		{"has 2 values for 1 rows", handmade{2, flatOf(64, 0), [][]byte{words(1, 2)}}.file(t, number, 1)},
 		{"2 columns, where the schema has 1", of(flatOf(64, 0), words(1)).file(t, number, 1, items)},
+		{"encoding SimpleStruct of values of type struct", of(arrayEncoding(structKind, nil)).file(t, []Field{
+			{Name: "c", ID: 0, Parent: NoParent, LogicalType: "struct", Metadata: map[string]string{packedKey: "true"}},
+			{Name: "x", ID: 1, Parent: 0, LogicalType: "int64"}}, 1)},
 		{"encoding List of values of type int64", of(listOf(4, 3), words(3)).file(t, number, 1)},
 	} {
 		if err := readAll(c.data); !isTyped(err) || !strings.Contains(err.Error(), c.what) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -41,8 +42,8 @@ func TestFlippedBits(t *testing.T) {
 	for _, name := range vectorNames(t) {
 		data, _ := readVector(t, name)
 		step := 1
-		if testing.Short() || len(data) > 600 {
-			step = 1 + len(data)/100
+		if testing.Short() || len(data) > 300 {
+			step = 1 + len(data)/40
 		}
 		for at := 0; at < len(data); at += step {
 			damaged := append([]byte(nil), data...)
@@ -50,6 +51,34 @@ func TestFlippedBits(t *testing.T) {
 			if err := readAll(damaged); err != nil && !isTyped(err) {
 				t.Fatalf("%s with byte %d flipped: %v", name, at, err)
 			}
+		}
+	}
+}
+
+// Counts that lie take no memory: what is read takes a small multiple of what there is.
+func TestLyingCountsTakeNoMemory(t *testing.T) {
+	number := []Field{{Name: "c", ID: 0, Parent: NoParent, LogicalType: "int64"}}
+	compressed := func(scheme string, b []byte) []byte {
+		e := appendMessage(appendMessage(appendNumber(nil, 1, 64), 2, bufferAt(0)), 3, appendMessage(nil, 1, []byte(scheme)))
+		return handmade{1 << 26, arrayEncoding(flatKind, e), [][]byte{b}}.file(t, number, 1<<26)
+	}
+	blob := []Field{{Name: "c", ID: 0, Parent: NoParent, LogicalType: "large_binary"}}
+	footer := handmade{1, flatOf(64, 0), [][]byte{words(1)}}.file(t, number, 1)
+	binary.LittleEndian.PutUint32(footer[len(footer)-12:], 1<<31)
+	for name, data := range map[string][]byte{
+		"zstd":    compressed(schemeZstd, append(words(1<<29), 0x28, 0xB5, 0x2F, 0xFD, 0x20, 0x01, 0x01, 0x00, 0x00)),
+		"lz4":     compressed(schemeLz4, []byte{0, 0, 0, 0x20, 0x11, 0x22}),
+		"values":  handmade{1 << 50, flatOf(64, 0), [][]byte{words(1)}}.file(t, number, 1<<50),
+		"columns": footer,
+		"offsets": handmade{1, arrayEncoding(binaryKind, appendNumber(appendMessage(appendMessage(nil, 1, flatOf(64, 0)), 2, flatOf(8, 1)), 3, 1<<62)),
+			[][]byte{words(1 << 40), []byte("ab")}}.file(t, blob, 1),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := readAll(data)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; !isTyped(err) || took > 16<<20 {
+			t.Errorf("%s: %d bytes, %v", name, took, err)
 		}
 	}
 }

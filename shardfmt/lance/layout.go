@@ -141,9 +141,7 @@ func (l *layout) decoder(ctx context.Context, f *File) (decoder, error) {
 	}
 	switch {
 	case storage.ID() == arrow.STRUCT:
-		if b.fields = fields; fields == nil {
-			b.fields = []decoder{}
-		}
+		b.fields = fields
 		if len(l.column.pages) != 1 && !l.isPacked() {
 			return nil, corrupt.At(f.c.columns[l.column.index].at, "field %q: a struct has one page, this one has %d", l.node.Name, len(l.column.pages))
 		}

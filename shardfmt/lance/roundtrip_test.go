@@ -149,6 +149,7 @@ func TestTypesWithoutAName(t *testing.T) {
 		values, note string
 	}{
 		{arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int32), `[[{"key": "a", "value": 1}], null, []]`, "a map becomes a list of structs"},
+		{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String, Ordered: true}, `["b", null, "a"]`, "the order of a dictionary is not kept"},
 		{arrow.BinaryTypes.StringView, `["a string that is too long to be inline", null, "b"]`, "a string view becomes a string"},
 		{arrow.BinaryTypes.BinaryView, `["AAEC", null]`, "a binary view becomes binary"},
 		{arrow.ListViewOf(arrow.PrimitiveTypes.Int32), `[[1, 2], null, []]`, "a list view becomes a list"},

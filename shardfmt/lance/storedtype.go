@@ -39,6 +39,9 @@ func (w *Writer) storedType(t arrow.DataType, n *Node, path string) (arrow.DataT
 		note("a list of %d items each becomes a list of any number", t.Len())
 		return arrow.ListOfField(t.ElemField()), nil
 	case *arrow.DictionaryType:
+		if t.Ordered {
+			note("the order of a dictionary is not kept")
+		}
 		if isFixedNumber(t.ValueType) || arrow.IsBaseBinary(t.ValueType.ID()) {
 			return &arrow.DictionaryType{IndexType: t.IndexType, ValueType: t.ValueType}, nil
 		}
