@@ -2,26 +2,37 @@ package artifact
 
 import (
 	"context"
+	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
-// held is a store that answers from the end of one object, which was read before, and asks another for the rest.
+const (
+	// againBytes and againRanges bound what is kept besides the end: ranges that every record needs, as of columns of one
+	// block, are asked for again and again.
+	againBytes, againRanges = 64 << 10, 16
+)
+
+// held is a store that answers from the end of one object, which was read before, and from ranges that were read before;
+// it asks another for the rest. Safe for concurrent use.
 type held struct {
 	meta.Store
 	url   string
 	start int64 // of tail in the object
 	tail  []byte
+
+	mu    sync.Mutex
+	again map[blobio.Range][]byte
 }
 
 // hold reads the last n bytes of an object, all of it if it is smaller.
-func hold(ctx context.Context, st meta.Store, url string, n int64) (*held, int64, error) {
+func hold(ctx context.Context, st meta.Store, url string, n int64) (*held, error) {
 	tail, info, err := st.ReadSuffix(ctx, url, n)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return &held{st, url, info.Size - int64(len(tail)), tail}, info.Size, nil
+	return &held{Store: st, url: url, start: info.Size - int64(len(tail)), tail: tail, again: map[blobio.Range][]byte{}}, nil
 }
 
 // has reports whether [start, end) of an object is kept.
@@ -57,9 +68,7 @@ func (h *held) ReadRanges(ctx context.Context, url string, ranges []blobio.Range
 	var missing []blobio.Range
 	var at []int
 	for i, r := range ranges {
-		if h.has(url, r.Start, r.End) {
-			out[i] = h.slice(r.Start, r.End)
-		} else {
+		if out[i] = h.known(url, r); out[i] == nil {
 			missing, at = append(missing, r), append(at, i)
 		}
 	}
@@ -72,6 +81,32 @@ func (h *held) ReadRanges(ctx context.Context, url string, ranges []blobio.Range
 	}
 	for k, i := range at {
 		out[i] = got[k]
+		h.keep(url, missing[k], got[k])
 	}
 	return out, nil
+}
+
+// known is a range that is kept, nil if it is not.
+func (h *held) known(url string, r blobio.Range) []byte {
+	if h.has(url, r.Start, r.End) {
+		return h.slice(r.Start, r.End)
+	}
+	if url != h.url {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.again[r]
+}
+
+// keep keeps a range, if there is room.
+func (h *held) keep(url string, r blobio.Range, data []byte) {
+	if url != h.url || len(data) > againBytes {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.again) < againRanges {
+		h.again[r] = data
+	}
 }

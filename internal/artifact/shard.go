@@ -5,7 +5,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -35,10 +37,46 @@ type Shard struct {
 
 // Open opens the artifact at url, a canonical URL.
 func Open(ctx context.Context, st meta.Store, url string, p urlresolve.Policy) (*Shard, error) {
-	kept, _, err := hold(ctx, st, url, keptBytes)
+	all, err := OpenAll(ctx, st, []string{url}, p)
 	if err != nil {
-		return nil, meta.Missing(err, url)
+		return nil, err
 	}
+	return all[0], nil
+}
+
+// branching is a store that tells requests which wait for one another from those that don't; a *blobio.Client is one.
+type branching interface {
+	Each(ctx context.Context, n int, do func(ctx context.Context, c *blobio.Client, i int) error) error
+}
+
+// OpenAll opens several artifacts at the same time.
+func OpenAll(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy) ([]*Shard, error) {
+	kept := make([]*held, len(urls))
+	read := func(ctx context.Context, st meta.Store, i int) (err error) {
+		kept[i], err = hold(ctx, st, urls[i], keptBytes)
+		return meta.Missing(err, urls[i])
+	}
+	var err error
+	if b, ok := st.(branching); ok {
+		err = b.Each(ctx, len(urls), func(ctx context.Context, c *blobio.Client, i int) error { return read(ctx, c, i) })
+	} else {
+		err = parallel.Each(ctx, len(urls), len(urls), func(i int) error { return read(ctx, st, i) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Shard, len(urls))
+	for i, url := range urls {
+		kept[i].Store = st // what comes later waits for what the caller waits for
+		if out[i], err = open(ctx, kept[i], url, p); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// open opens an artifact of which the end is there.
+func open(ctx context.Context, kept *held, url string, p urlresolve.Policy) (*Shard, error) {
 	root, err := meta.OpenRoot(ctx, kept, url, meta.Options{Policy: p})
 	if err != nil {
 		return nil, err

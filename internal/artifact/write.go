@@ -22,7 +22,7 @@ type Written struct {
 // what became of it.
 func Create(ctx context.Context, st write.Store, url string, s *schema.Schema, p encode.Profile) (*write.Writer, error) {
 	return write.New(ctx, st, url, s, write.Options{
-		Profile: p, Layout: write.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1,
+		Profile: p, Layout: write.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1, SmallLast: true,
 	})
 }
 

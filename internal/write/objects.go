@@ -2,11 +2,13 @@ package write
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -32,6 +34,27 @@ type stripe struct {
 	sum              *meta.ObjectSum  // of the bytes that hold its buffers, nil if there are none
 	descriptors      []*metapb.StripeFieldDescriptor
 	indexes          *metapb.IndexCollection // nil if it has none
+}
+
+// smallField is the size of fields that come last when they are placed by size.
+const smallField = 32 << 10
+
+// sortBySize puts the fields in the order in which they are placed: the large ones by size, then the small ones, so that the
+// end of the largest lies near the end of the object, too.
+func (s *stripe) sortBySize() {
+	size := func(f *field.Encoded) (n int) {
+		for _, b := range f.Buffers {
+			n += len(b.Bytes)
+		}
+		return n
+	}
+	slices.SortStableFunc(s.fields, func(a, b *field.Encoded) int {
+		x, y := size(a), size(b)
+		if (x < smallField) != (y < smallField) {
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(x, y)
+	})
 }
 
 // size is the number of bytes of its buffers, without padding.

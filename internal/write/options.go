@@ -49,6 +49,9 @@ type Options struct {
 	Workers                        int
 	// Indexes are built beside the stripes.
 	Indexes []Index
+	// SmallLast places the fields of a stripe by size, small ones last: where data and metadata share an object, they lie
+	// beside the metadata, and one request reads both.
+	SmallLast bool
 
 	bloom map[uint32]float64 // Bloom by node number
 }

@@ -191,6 +191,9 @@ func (w *Writer) endStripe(ctx context.Context) error {
 		return err
 	}
 	s := &stripe{records: uint64(w.rows), deleted: w.deleted, fields: slices.Concat(finished...)}
+	if w.o.SmallLast {
+		s.sortBySize()
+	}
 	w.columns, w.rows, w.deleted = nil, 0, 0
 	if s.indexes, err = w.out.finishIndexes(ctx, w.stripes); err != nil {
 		return err

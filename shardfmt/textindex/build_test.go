@@ -217,7 +217,7 @@ func someTerms(tokenizers []Tokenizer, records []record) (out []string) {
 }
 
 // A tree of many pages has the shape that the format note computes: 391 terms of five bytes on a leaf, 142 separators
-// on a page above.
+// on a page above; these come behind all leaves.
 func TestPageArithmetic(t *testing.T) {
 	const terms = 391*142 + 391 + 1
 	records := make([]record, 0, terms)
@@ -233,7 +233,7 @@ func TestPageArithmetic(t *testing.T) {
 	for n, want := range map[uint64]struct {
 		level   uint8
 		entries int
-	}{0: {0, 391}, 142: {1, 142}, 143: {0, 391}, 144: {0, 1}, 145: {1, 2}, 146: {2, 2}} {
+	}{0: {0, 391}, 142: {0, 391}, 143: {0, 1}, 144: {1, 142}, 145: {1, 2}, 146: {2, 2}} {
 		p, err := x.page(ctx, n)
 		if err != nil || p.level != want.level || len(p.entries) != want.entries {
 			t.Errorf("page %d: level %d, %d entries, %v", n, p.level, len(p.entries), err)

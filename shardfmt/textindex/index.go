@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/shardcat/shardcat/internal/artifact"
-	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -32,14 +31,13 @@ func Open(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescri
 		return nil, corrupt.Locate(err, base, 0)
 	}
 	x := &Index{collation: desc.Collation, pages: make(map[uint64]*page)}
-	var shards [2]*artifact.Shard
-	err = parallel.Each(ctx, len(shards), len(shards), func(i int) error {
-		url, err := urlresolve.Resolve(base, d.Artifacts[i].DataRef.GetUrl(), p)
-		if err == nil {
-			shards[i], err = artifact.Open(ctx, st, url, p)
+	urls := make([]string, 2)
+	for i := range urls {
+		if urls[i], err = urlresolve.Resolve(base, d.Artifacts[i].DataRef.GetUrl(), p); err != nil {
+			return nil, err
 		}
-		return err
-	})
+	}
+	shards, err := artifact.OpenAll(ctx, st, urls, p)
 	if err != nil {
 		return nil, err
 	}

@@ -24,28 +24,30 @@ const (
 	batchPages = 64
 )
 
-// tree builds the pages from the leaves up: a page that is full is written, and its greatest term goes to the page
-// above. So the root comes last.
+// tree builds the pages: the leaves as they fill up, and behind them level by level the pages above, so that those lie
+// together at the end of the artifact, where a reader begins, and the root comes last.
 type tree struct {
-	out    *write.Writer
-	rows   *array.RecordBuilder
-	pages  uint64 // written
-	levels []*openPage
+	out   *write.Writer
+	rows  *array.RecordBuilder
+	pages uint64 // written
+	leaf  openPage
+	// separators are the greatest terms of the leaves, and where these are.
+	separators []pageEntry
 }
 
-// openPage is the page of a level that is being filled.
+// openPage is a page that is being filled.
 type openPage struct {
 	entries []pageEntry
 	bytes   int
 }
 
 func newTree(out *write.Writer, s *arrow.Schema) *tree {
-	return &tree{out: out, rows: array.NewRecordBuilder(memory.DefaultAllocator, s), levels: []*openPage{{}}}
+	return &tree{out: out, rows: array.NewRecordBuilder(memory.DefaultAllocator, s)}
 }
 
 // add appends a list of a term, which is not below those before.
 func (t *tree) add(ctx context.Context, term string, l listAt) error {
-	leaf := t.levels[0]
+	leaf := &t.leaf
 	if n := len(leaf.entries); n == 0 || string(leaf.entries[n-1].term) != term {
 		leaf.entries = append(leaf.entries, pageEntry{term: []byte(term)})
 		leaf.bytes += len(term)
@@ -53,51 +55,58 @@ func (t *tree) add(ctx context.Context, term string, l listAt) error {
 	last := &leaf.entries[len(leaf.entries)-1]
 	last.lists = append(last.lists, l)
 	if leaf.bytes += listBytes; leaf.bytes > leafBytes {
-		return t.overflow(ctx, 0)
+		return t.endLeaf(ctx)
 	}
 	return nil
 }
 
-// overflow writes the page of a level and tells the level above.
-func (t *tree) overflow(ctx context.Context, level int) error {
-	p := t.levels[level]
-	separator := pageEntry{term: p.entries[len(p.entries)-1].term, child: t.pages}
-	if err := t.write(ctx, level, p); err != nil {
-		return err
-	}
-	if level+1 == len(t.levels) {
-		t.levels = append(t.levels, &openPage{})
-	}
-	above := t.levels[level+1]
-	above.entries = append(above.entries, separator)
-	if above.bytes += separatorBytes + len(separator.term); above.bytes > innerBytes {
-		return t.overflow(ctx, level+1)
-	}
-	return nil
+// endLeaf writes the leaf and notes its separator.
+func (t *tree) endLeaf(ctx context.Context) error {
+	t.separators = append(t.separators, t.leaf.separator(t.pages))
+	return t.write(ctx, 0, &t.leaf)
 }
 
-// finish writes the pages that are not full, the root last.
+// separator leads to the page as number n.
+func (p *openPage) separator(n uint64) pageEntry {
+	return pageEntry{term: p.entries[len(p.entries)-1].term, child: n}
+}
+
+// finish writes the last leaf and the pages above, the root last.
 func (t *tree) finish(ctx context.Context) error {
-	if len(t.levels[0].entries) > 0 {
-		if err := t.overflow(ctx, 0); err != nil {
+	if len(t.leaf.entries) > 0 {
+		if err := t.endLeaf(ctx); err != nil {
 			return err
 		}
 	}
-	for level := 1; level < len(t.levels); level++ {
-		p := t.levels[level]
-		switch {
-		case len(p.entries) == 0:
-		case level+1 < len(t.levels):
-			if err := t.overflow(ctx, level); err != nil {
-				return err
-			}
-		default:
-			if err := t.write(ctx, level, p); err != nil {
-				return err
-			}
+	below := t.separators
+	for level := 1; len(below) > 0; level++ {
+		above, err := t.writeLevel(ctx, level, below)
+		if err != nil {
+			return err
 		}
+		if len(above) == 1 {
+			break
+		}
+		below = above
 	}
 	return t.flush(ctx)
+}
+
+// writeLevel writes the pages of a level, and gives their separators.
+func (t *tree) writeLevel(ctx context.Context, level int, entries []pageEntry) (above []pageEntry, err error) {
+	var p openPage
+	for i, e := range entries {
+		p.entries = append(p.entries, e)
+		p.bytes += separatorBytes + len(e.term)
+		if p.bytes <= innerBytes && i < len(entries)-1 {
+			continue
+		}
+		above = append(above, p.separator(t.pages))
+		if err := t.write(ctx, level, &p); err != nil {
+			return nil, err
+		}
+	}
+	return above, nil
 }
 
 // write appends a page and empties it.
