@@ -96,10 +96,17 @@ func (o *CreateOptions) ofArrow() (err error) {
 	if o.Schema, _, err = arrowtype.FromArrow(o.Arrow); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if arrowtype.Restores(o.Arrow) {
+	return o.KeepArrow(o.Arrow)
+}
+
+// KeepArrow notes the Arrow schema that the first records come with, so that theirs are the types that Read and files of Arrow and
+// Parquet give back: the scale of decimals above all, which no row may decide. It does nothing where the table's own schema
+// gives the same types, or s is nil.
+func (o *CreateOptions) KeepArrow(s *arrow.Schema) error {
+	if s == nil || arrowtype.Restores(s) {
 		return nil
 	}
-	b, err := arrowtype.MarshalSchema(o.Arrow)
+	b, err := arrowtype.MarshalSchema(s)
 	if err != nil {
 		return err
 	}
@@ -109,8 +116,8 @@ func (o *CreateOptions) ofArrow() (err error) {
 	return nil
 }
 
-// originalSchema is the Arrow schema that the table was made of, nil if it tells none.
-func (t *Table) originalSchema() *arrow.Schema {
+// OriginalSchema is the Arrow schema that the table was made of, nil if it tells none.
+func (t *Table) OriginalSchema() *arrow.Schema {
 	b, err := base64.StdEncoding.DecodeString(t.Properties()[ArrowSchemaProperty])
 	if err != nil || len(b) == 0 {
 		return nil
@@ -147,7 +154,7 @@ func (t *Table) Read(ctx context.Context, o ReadOptions) (array.RecordReader, er
 	r.refs.Store(1)
 	if !o.Canonical {
 		r.exporter, err = arrowtype.NewExporter(&schema.Schema{Fields: p.Fields()},
-			arrowtype.ExportOptions{TimeUnit: o.TimeUnit, Original: t.originalSchema()})
+			arrowtype.ExportOptions{TimeUnit: o.TimeUnit, Original: t.OriginalSchema()})
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", t.name, err)
 		}

@@ -40,6 +40,9 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 					return usageError{err}
 				}
 			}
+			if !cmd.Flags().Changed("time-unit") {
+				o.Sink.Original = t.OriginalSchema()
+			}
 			o.Select, o.PartitionBy = splitFields(selection), by
 			out, err := a.mount(cmd.Context(), args[1])
 			if err != nil {

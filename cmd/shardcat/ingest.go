@@ -140,7 +140,11 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 	if t != nil {
 		in, err = t.Ingest(ctx, src, o)
 	} else if n, nameErr := catalog.ParseName(name); nameErr == nil {
-		t, in, err = a.tables.IngestNew(ctx, n, src, catalog.CreateOptions{CreateNamespace: true}, o)
+		create := catalog.CreateOptions{CreateNamespace: true}
+		if err := create.KeepArrow(foreign.OriginalSchema(src)); err != nil {
+			return err
+		}
+		t, in, err = a.tables.IngestNew(ctx, n, src, create, o)
 	} else {
 		err = nameErr
 	}

@@ -23,6 +23,8 @@ type scanFlags struct {
 	noIndexes                         bool
 	at                                atFlags
 	values                            rowFlags
+	// original is the Arrow schema of the table, nil if it has none.
+	original *arrow.Schema
 }
 
 func (a *app) scanCommand() *cobra.Command {
@@ -58,6 +60,9 @@ func (a *app) scanCommand() *cobra.Command {
 			p, err := t.Plan(cmd.Context(), o)
 			if err != nil {
 				return asUsage(err, schema.ErrNoField)
+			}
+			if !cmd.Flags().Changed("time-unit") {
+				f.original = t.OriginalSchema()
 			}
 			return a.runScan(cmd.Context(), p, &f)
 		},
@@ -135,6 +140,7 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	var stats catalog.ScanStats
 	if !f.count && !f.explain {
 		s := &schema.Schema{Fields: p.Fields()}
+		sink.Original = f.original
 		bar := a.scanBar(p, f)
 		_, err = a.printRows(ctx, format, s, counted(p.Run(ctx, &stats), bar), 0, f.limit, sink)
 		bar.Finish()

@@ -15,8 +15,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// batchSink writes Arrow IPC and Parquet. Decimals need a type of one scale that all of them fit, which is
-// known only after the last: records with decimals wait in a temporary file.
+// batchSink writes Arrow IPC and Parquet. Decimals need a type of one scale that all of them fit: that of the original
+// schema, or one that is known only after the last, and then records with decimals wait in a temporary file.
 type batchSink struct {
 	format  Format
 	open    func(*arrow.Schema) (fileformat.Sink, error)
@@ -42,7 +42,7 @@ func newBatchSink(f Format, open func(*arrow.Schema) (fileformat.Sink, error), s
 	if err != nil {
 		return nil, err
 	}
-	if scan := newDecimalScan(s); len(scan) > 0 {
+	if scan := newDecimalScan(s); scan.without(out.Schema()) {
 		sink.waiter, err = newWaiter(s, scan)
 		return sink, err
 	}

@@ -215,6 +215,40 @@ func TestDecimalsGetOneScale(t *testing.T) {
 	}
 }
 
+// TestDecimalsKeepTheirScale: where the Arrow schema of the records is known, no row decides the type of a decimal.
+func TestDecimalsKeepTheirScale(t *testing.T) {
+	original := arrow.NewSchema([]arrow.Field{{Name: "d", Type: &arrow.Decimal128Type{Precision: 12, Scale: 3}, Nullable: true}}, nil)
+	for _, row := range []string{`{"d":"1.5"}`, `{"d":"2"}`, `{"d":null}`} {
+		var out bytes.Buffer
+		s := parse(t, "d: Decimal")
+		sink, err := foreign.NewSink(foreign.Arrow, &out, s, foreign.SinkOptions{Original: original})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, paths := write(t, "r.ndjson", row)
+		src, err := open(t, foreign.SourceOptions{Schema: s}, paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := src.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(sink.Write(b), sink.Close()); err != nil {
+			t.Fatal(err)
+		}
+		_, arrows := write(t, "r.arrow", out.String())
+		back, err := open(t, foreign.SourceOptions{}, arrows...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := foreign.OriginalSchema(back).Field(0).Type.String(); got != "decimal(12, 3)" {
+			t.Errorf("%s: %s", row, got)
+		}
+		back.Close()
+	}
+}
+
 func TestWarningsComeOnce(t *testing.T) {
 	var told []string
 	o := foreign.SourceOptions{BatchRows: 1, Warn: func(s string) { told = append(told, s) }}

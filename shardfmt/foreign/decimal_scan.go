@@ -1,6 +1,9 @@
 package foreign
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
@@ -38,6 +41,31 @@ func newDecimalScan(s *schema.Schema) decimalScan {
 		walk(f, f.Name)
 	}
 	return scan
+}
+
+// without leaves out the fields that have a fixed-point type in an Arrow schema, and reports whether any is left.
+func (d decimalScan) without(types *arrow.Schema) bool {
+	for _, f := range types.Fields() {
+		if !holdsDecimals(f.Type) {
+			continue
+		}
+		for path := range d {
+			if path == f.Name || strings.HasPrefix(path, f.Name+".") {
+				delete(d, path)
+			}
+		}
+	}
+	return len(d) > 0
+}
+
+func holdsDecimals(t arrow.DataType) bool {
+	switch t := t.(type) {
+	case arrow.DecimalType:
+		return true
+	case arrow.NestedType:
+		return slices.ContainsFunc(t.Fields(), func(f arrow.Field) bool { return holdsDecimals(f.Type) })
+	}
+	return false
 }
 
 // childName is the name of a child in dotted paths.
