@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/shardcat/shardcat/internal/parallel"
 )
 
 // How depth, the length of the critical path, is counted.
@@ -109,7 +111,7 @@ func (f *Fork) Branch() *Client {
 func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
 
 // Each calls do for 0 … n−1, as many at a time as WithConcurrency says, each with a branch of its own. The first
-// error cancels the context of the others and is returned when all have ended.
+// error cancels the context of the others and is returned when all have ended. A panic of do counts as its error.
 func (c *Client) Each(ctx context.Context, n int, do func(ctx context.Context, branch *Client, i int) error) error {
 	switch n {
 	case 0:
@@ -125,7 +127,9 @@ func (c *Client) Each(ctx context.Context, n int, do func(ctx context.Context, b
 		if inner.Err() != nil {
 			break
 		}
-		group.Go(func() error { return do(inner, fork.Branch(), i) })
+		group.Go(func() error {
+			return parallel.Guarded(func() error { return do(inner, fork.Branch(), i) })
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return err

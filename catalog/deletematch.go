@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -47,7 +48,11 @@ func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done
 	group.SetLimit(scanShards)
 	for i, e := range p.Shards {
 		group.Go(func() error {
-			m, err := p.matchShard(inner, fork.Branch(), e)
+			var m *match
+			err := parallel.Guarded(func() (err error) {
+				m, err = p.matchShard(inner, fork.Branch(), e)
+				return err
+			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", e.Path, err)
 			}

@@ -3,6 +3,8 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"sync"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -249,16 +252,21 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 
 // shard reads one shard into out.
 func (r *reading) shard(ctx context.Context, e *manifest.Entry, out chan<- delivery) {
-	err := r.batches(ctx, e, func(b arrow.RecordBatch) bool {
-		select {
-		case out <- delivery{batch: b}:
-			return true
-		case <-ctx.Done():
-			return false
-		}
+	err := parallel.Guarded(func() error {
+		return r.batches(ctx, e, func(b arrow.RecordBatch) bool {
+			select {
+			case out <- delivery{batch: b}:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
 	})
 	if err == nil {
 		return
+	}
+	if p := (*parallel.Panic)(nil); errors.As(err, &p) {
+		err = fmt.Errorf("%s: %w", e.Path, err)
 	}
 	select {
 	case out <- delivery{err: err}:

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -144,7 +145,9 @@ func eachOf(ctx context.Context, client *blobio.Client, limit, n int, do func(ct
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(limit)
 	for i := range n {
-		group.Go(func() error { return do(inner, fork.Branch(), i) })
+		group.Go(func() error {
+			return parallel.Guarded(func() error { return do(inner, fork.Branch(), i) })
+		})
 	}
 	return group.Wait()
 }

@@ -3,7 +3,6 @@ package parallel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -26,36 +25,45 @@ func Each(ctx context.Context, workers, n int, do func(i int) error) error {
 		return nil
 	}
 	var next atomic.Int64
-	var panicked atomic.Pointer[Panic]
 	g, ctx := errgroup.WithContext(ctx)
 	for range min(workers, n) {
-		g.Go(func() (err error) {
-			defer func() {
-				if v := recover(); v != nil {
-					panicked.CompareAndSwap(nil, &Panic{v, debug.Stack()})
-					err = errPanicked
+		g.Go(func() error {
+			return Guarded(func() error {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+					if err := do(i); err != nil {
+						return err
+					}
 				}
-			}()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := do(i); err != nil {
-					return err
-				}
-			}
-			return nil
+				return nil
+			})
 		})
 	}
 	err := g.Wait()
-	if p := panicked.Load(); p != nil {
+	if p, ok := err.(*Panic); ok { // the first error is not wrapped
 		panic(p)
 	}
 	return err
 }
 
-// Panic is a panic of a call, with which the caller of Each panics in its place: one in a goroutine of its own would
-// end the process, whatever the caller recovers.
+// Guarded calls do and makes an error of its panic, a *Panic: one in a goroutine of its own would end the process,
+// whatever the goroutine's owner recovers.
+func Guarded(do func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p, again := v.(*Panic)
+			if !again {
+				p = &Panic{v, debug.Stack()}
+			}
+			err = p
+		}
+	}()
+	return do()
+}
+
+// Panic is a panic of a call: what the caller of Each panics with in its place, and the error of Guarded.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -64,4 +72,5 @@ type Panic struct {
 // String gives what the call panicked with.
 func (p *Panic) String() string { return fmt.Sprint(p.Value) }
 
-var errPanicked = errors.New("a call panicked")
+// Error implements error.
+func (p *Panic) Error() string { return "internal error: " + p.String() }

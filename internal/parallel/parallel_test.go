@@ -31,3 +31,16 @@ func TestEach(t *testing.T) {
 		return nil
 	})
 }
+
+// A panic in a goroutine of its own is an error for whoever waits for it, however deep it happened.
+func TestGuarded(t *testing.T) {
+	err := Guarded(func() error {
+		return Each(t.Context(), 2, 2, func(int) error { panic("broken") })
+	})
+	if p := (*Panic)(nil); !errors.As(err, &p) || p.Value != "broken" || err.Error() != "internal error: broken" || len(p.Stack) == 0 {
+		t.Error(err)
+	}
+	if err := Guarded(func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+}

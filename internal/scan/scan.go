@@ -3,7 +3,6 @@ package scan
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -131,8 +130,6 @@ type prepared struct {
 	ready  chan struct{} // closed when stripe and failed are set
 	stripe *stripe
 	failed error
-	// panicked is what the preparation panicked with, for whoever waits.
-	panicked *parallel.Panic
 	// run reads the stripe, with the context it was prepared with.
 	run func(*Counts, func(arrow.RecordBatch) bool) error
 }
@@ -145,12 +142,10 @@ func (s *scanner) prepare(ctx context.Context, f *fetcher, i int) *prepared {
 	}
 	go func() {
 		defer close(p.ready)
-		defer func() {
-			if v := recover(); v != nil {
-				p.panicked = &parallel.Panic{Value: v, Stack: debug.Stack()}
-			}
-		}()
-		p.stripe, p.failed = s.open(ctx, f, i)
+		p.failed = parallel.Guarded(func() (err error) {
+			p.stripe, err = s.open(ctx, f, i)
+			return err
+		})
 	}()
 	return p
 }
@@ -169,8 +164,5 @@ func (p *prepared) close() {
 // wait waits until the stripe is ready.
 func (p *prepared) wait() error {
 	<-p.ready
-	if p.panicked != nil {
-		panic(p.panicked)
-	}
 	return p.failed
 }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -42,8 +43,11 @@ func openAll(ctx context.Context, sp *blobio.Client, inputs []Input, o Options) 
 	}
 	group.SetLimit(limit)
 	for i, in := range inputs {
-		group.Go(func() (err error) {
-			shards[i], err = openShard(inner, fork.Branch(), in, o)
+		group.Go(func() error {
+			err := parallel.Guarded(func() (err error) {
+				shards[i], err = openShard(inner, fork.Branch(), in, o)
+				return err
+			})
 			if err != nil {
 				return fmt.Errorf("input %d: %w", i+1, err)
 			}

@@ -1,0 +1,34 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// A panic while a shard is read ends the scan with an error that names the shard, not the process.
+func TestPanicOfOneShard(t *testing.T) {
+	out := make(chan delivery, 1)
+	r := &reading{} // without a plan nothing can be read
+	r.shard(context.Background(), &manifest.Entry{Path: "mem://hostile/s.amudai.shard", Format: manifest.Format}, out)
+	err := (<-out).err
+	if p := (*parallel.Panic)(nil); !errors.As(err, &p) || !strings.HasPrefix(err.Error(), "mem://hostile/s.amudai.shard: internal error") {
+		t.Error(err)
+	}
+}
+
+// So does one in a call that the client made beside others.
+func TestPanicOfOneBranch(t *testing.T) {
+	c := newGround(t).open(nil, nil)
+	broken := func(context.Context, *blobio.Client, int) error { panic("broken") }
+	for _, err := range []error{eachOf(t.Context(), c.Client(), 2, 2, broken), c.Client().Each(t.Context(), 2, broken)} {
+		if p := (*parallel.Panic)(nil); !errors.As(err, &p) {
+			t.Error(err)
+		}
+	}
+}
