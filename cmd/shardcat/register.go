@@ -25,7 +25,7 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata can'
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mode, ok := readModes[read]
 			if !ok {
-				return usagef("invalid argument %q for --read-data: small, all or never", read)
+				return usagef("invalid argument %q for --read-data: small, all or least", read)
 			}
 			o.Read = mode
 			t, err := a.loadTable(cmd.Context(), args[0])
@@ -55,9 +55,9 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata can'
 	}
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
 	allow.add(cmd)
-	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of these shards before they are registered: small (up to 16 MiB), all, or never")
+	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of these shards before they are registered: small (up to 16 MiB), all, or least (nothing but columns whose cost metadata do not tell)")
 	return cmd
 }
 
 // readModes are the values of --read-data.
-var readModes = map[string]verify.ReadData{"small": verify.ReadSmall, "all": verify.ReadAll, "never": verify.ReadNever}
+var readModes = map[string]verify.ReadData{"small": verify.ReadSmall, "all": verify.ReadAll, "least": verify.ReadLeast}

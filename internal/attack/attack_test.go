@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,11 +20,11 @@ func TestMain(m *testing.M) {
 // A few hundred cases of one seed hurt nobody; `go run ./internal/attack` tries more. The shards of the reference are
 // attacked too where they are there.
 func TestAttack(t *testing.T) {
-	cases := int64(300)
+	cases := int64(400)
 	if testing.Short() {
-		cases = 60
+		cases = 80
 	}
-	o := options{seed: 1, corpus: os.Getenv(interop.Variable), memory: 256 << 20, slow: time.Minute}
+	o := options{seed: 1, corpus: os.Getenv(interop.Variable), module: filepath.Join("..", ".."), memory: 256 << 20, slow: time.Minute}
 	a, err := newAttack(context.Background(), o, t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/memblob"  // where what is made of them goes
 	"github.com/shardcat/shardcat/internal/attack/mutant"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
@@ -29,7 +30,39 @@ type input struct {
 	data []byte
 }
 
-// inputs writes the records of a shard in each format that is read.
+// fileCorpus are files of formats that have a package of their own, below the folder of the module.
+var fileCorpus = []string{"shardfmt/lance/testdata/vectors/*.lance", "shardfmt/cole/testdata/*.col", "shardfmt/layer/testdata/*.feldera"}
+
+// settingsOf are the types of a layer file of the corpus, which does not tell them.
+func settingsOf(name string) fileformat.Settings {
+	switch {
+	case !strings.HasSuffix(name, ".feldera"):
+		return nil
+	case strings.HasPrefix(name, "writer1"):
+		return fileformat.Settings{"types": "opaque(80),i64"}
+	}
+	return fileformat.Settings{"types": "i64,()/opaque(80),i64"}
+}
+
+// filesBelow reads them.
+func filesBelow(module string) (out []input, err error) {
+	for _, pattern := range fileCorpus {
+		paths, err := filepath.Glob(filepath.Join(module, pattern))
+		if err != nil || len(paths) == 0 {
+			return nil, fmt.Errorf("no files %s in %s: %w", pattern, module, errors.Join(err, os.ErrNotExist))
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, input{filepath.Base(path), data})
+		}
+	}
+	return out, nil
+}
+
+// inputs writes the records of a shard in each format of records.
 func inputs(s *mutant.Shard) ([]input, error) {
 	out := []input{{"in.ndjson", []byte(mutant.Text(inputRows))}}
 	for _, f := range []struct {
@@ -122,6 +155,7 @@ func (a *attack) judgeInput(name string, data []byte) (v verdict) {
 		made, v.Rows, err = a.ingest(name, data)
 		return err
 	}()
+	v.checkFile(filepath.Join(a.work, name), err)
 	if err != nil || made == nil {
 		return v
 	}
@@ -150,7 +184,7 @@ func (a *attack) ingest(name string, data []byte) (*mutant.Shard, int64, error) 
 	}
 	c := blobio.NewClient()
 	defer c.Close()
-	src, err := foreign.OpenSource(ctx, c, []string{"file://" + path}, foreign.SourceOptions{})
+	src, err := foreign.OpenSource(ctx, c, []string{"file://" + path}, foreign.SourceOptions{Settings: settingsOf(name)})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -172,6 +206,9 @@ func (a *attack) ingest(name string, data []byte) (*mutant.Shard, int64, error) 
 	return s, rows, err
 }
 
+// errTooLong ends the copying of a file that honestly stands for more rows than anyone wants to wait for.
+var errTooLong = errors.New("more rows than a case may have")
+
 func copyRows(ctx context.Context, src foreign.Source, w *shardfmt.Writer) (rows int64, err error) {
 	for {
 		b, err := src.Next(ctx)
@@ -181,10 +218,13 @@ func copyRows(ctx context.Context, src foreign.Source, w *shardfmt.Writer) (rows
 		if err != nil {
 			return rows, err
 		}
-		rows += b.NumRows()
-		if err := w.Write(ctx, b); err != nil {
+		if rows += b.NumRows(); rows > rowLimit {
+			return rows, errTooLong
+		}
+		err = w.Write(ctx, b)
+		b.Release()
+		if err != nil {
 			return rows, err
 		}
-		b.Release()
 	}
 }

@@ -48,6 +48,8 @@ type verdict struct {
 	// Outcome of reading: refused, same rows, other rows.
 	Outcome string `json:"outcome"`
 	Rows    int64  `json:"rows"`
+	// Whole: verify found nothing.
+	Whole bool `json:"whole,omitempty"`
 	// Peak is the most bytes of memory in use, Nanos the time it took.
 	Peak  uint64 `json:"peak"`
 	Nanos int64  `json:"nanos"`
@@ -171,6 +173,7 @@ func (a *attack) judge(r *rand.Rand, m *mutant.Mutant, of *mutant.Shard) (v verd
 		return err
 	})
 	whole := verifyErr == nil && report.OK
+	v.Whole = whole
 	inspectErr := v.guarded("inspect", func() error { return inspectAll(m.Shard) })
 	admitErr := v.guarded("admit", func() error {
 		return verify.Admit(context.Background(), m.Store(), mutant.URL, verify.AdmitOptions{})
@@ -189,7 +192,7 @@ func (a *attack) judge(r *rand.Rand, m *mutant.Mutant, of *mutant.Shard) (v verd
 	}
 	a.compare(&v, m, of, got, whole)
 	if whole && got.sample != nil && !got.capped {
-		err := v.guarded("where", func() error { return a.probe(r, &v, m.Shard, got) })
+		err := v.guarded("where", func() error { return a.probe(r, &v, m, got) })
 		if err != nil {
 			v.fault(faultUnread, "with a filter: %v", err)
 		}

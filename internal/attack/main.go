@@ -29,6 +29,8 @@ type options struct {
 	// first case, and how many: all that the time allows if 0.
 	first, cases int64
 	corpus, out  string
+	// module is the folder of the module, below which files of some formats lie.
+	module string
 	// memory is what a scan may take; guard what the process may; slow what a case may take.
 	memory, guard int64
 	slow          time.Duration
@@ -45,6 +47,7 @@ func main() {
 	flag.Int64Var(&o.cases, "cases", 0, "how many cases at most; 0 is as many as the time allows")
 	flag.StringVar(&o.corpus, "corpus", os.Getenv(interop.Variable), "`folder` of folders with a shard each, besides those of our own (default: $"+interop.Variable+")")
 	flag.StringVar(&o.out, "out", filepath.Join(os.TempDir(), "shardcat-attack"), "`folder` for what is found")
+	flag.StringVar(&o.module, "module", ".", "`folder` of the module, for the files of its tests")
 	flag.Int64Var(&o.memory, "max-memory", 256<<20, "memory of a scan, in bytes")
 	flag.Int64Var(&o.guard, "guard", 2<<30, "memory in use that is a fault, in bytes")
 	flag.DurationVar(&o.slow, "slow", 30*time.Second, "time of a case that is a fault")

@@ -91,7 +91,7 @@ func (w *workerProcess) run(ctx context.Context) (next int64, err error) {
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, self, "-worker", "-seed", strconv.FormatUint(w.seed, 10), "-time", w.length.String(),
-		"-first", strconv.FormatInt(w.first, 10), "-cases", strconv.FormatInt(w.cases, 10), "-corpus", w.corpus, "-max-memory", strconv.FormatInt(w.memory, 10))
+		"-first", strconv.FormatInt(w.first, 10), "-cases", strconv.FormatInt(w.cases, 10), "-corpus", w.corpus, "-module", w.module, "-max-memory", strconv.FormatInt(w.memory, 10))
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
 	out, err := cmd.StdoutPipe()

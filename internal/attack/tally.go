@@ -22,6 +22,8 @@ type tally struct {
 type sum struct {
 	cases    int
 	outcomes map[string]int
+	// whole is how many verify found nothing in.
+	whole int
 }
 
 // fewRows is how many rows a case must have for its time per row to say anything.
@@ -36,6 +38,9 @@ func (t *tally) add(v verdict) {
 		t.kinds[v.Kind] = s
 	}
 	s.cases++
+	if v.Whole {
+		s.whole++
+	}
 	s.outcomes[v.Outcome]++
 	if v.Fault != "" {
 		t.found[v.Fault]++
@@ -51,11 +56,11 @@ func (t *tally) add(v verdict) {
 
 func (t *tally) print(w io.Writer, took time.Duration) {
 	cases := 0
-	fmt.Fprintf(w, "\n%-16s %8s %8s %10s %10s\n", "kind", "cases", refused, sameRows, otherRows)
+	fmt.Fprintf(w, "\n%-16s %8s %8s %10s %10s %8s\n", "kind", "cases", refused, sameRows, otherRows, "whole")
 	for _, k := range slices.Sorted(maps.Keys(t.kinds)) {
 		s := t.kinds[k]
 		cases += s.cases
-		fmt.Fprintf(w, "%-16s %8d %8d %10d %10d\n", k, s.cases, s.outcomes[refused], s.outcomes[sameRows], s.outcomes[otherRows])
+		fmt.Fprintf(w, "%-16s %8d %8d %10d %10d %8d\n", k, s.cases, s.outcomes[refused], s.outcomes[sameRows], s.outcomes[otherRows], s.whole)
 	}
 	fmt.Fprintf(w, "%d cases in %s; most memory %d MiB, longest case %s, most time per row %s (all of reading, verifying, inspecting)\n",
 		cases, took.Round(time.Second), t.peak>>20, t.longest.Round(time.Millisecond), t.perRow)

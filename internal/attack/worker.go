@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -42,6 +43,11 @@ func newAttack(ctx context.Context, o options, work string) (*attack, error) {
 	if a.inputs, err = inputs(own[0]); err != nil {
 		return nil, err
 	}
+	files, err := filesBelow(o.module)
+	if err != nil {
+		return nil, err
+	}
+	a.inputs = append(a.inputs, files...)
 	a.shards = own
 	if o.corpus == "" {
 		return a, nil
@@ -81,7 +87,7 @@ func (a *attack) subject(n int64) (*subject, error) {
 	r := rand.New(rand.NewPCG(a.seed, uint64(n)))
 	s := &subject{r: r}
 	if r.IntN(inputShare) == 0 {
-		in := a.inputs[r.IntN(len(a.inputs))]
+		in := a.anyInput(r)
 		s.name = in.name
 		s.data, s.what = changeInput(r, in)
 		return s, nil
@@ -93,6 +99,17 @@ func (a *attack) subject(n int64) (*subject, error) {
 	var err error
 	s.mutant, err = mutant.New(r, s.of, a.shards)
 	return s, err
+}
+
+// anyInput chooses a file, every format as often as any other.
+func (a *attack) anyInput(r *rand.Rand) input {
+	formats := map[string][]input{}
+	for _, in := range a.inputs {
+		formats[filepath.Ext(in.name)] = append(formats[filepath.Ext(in.name)], in)
+	}
+	names := slices.Sorted(maps.Keys(formats))
+	of := formats[names[r.IntN(len(names))]]
+	return of[r.IntN(len(of))]
 }
 
 // save writes a case to a folder.

@@ -343,11 +343,30 @@ func (s *batchSource) Close() error {
 // openBatches opens an input of a format that holds batches.
 func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (f batchFile, err error) {
 	defer guard(&err, in.name)
-	if f := File(o.Format); f != nil {
-		return openColumnar(ctx, sp, f, in, o)
+	switch file := File(o.Format); {
+	case file != nil:
+		f, err = openColumnar(ctx, sp, file, in, o)
+	case o.Format == Parquet:
+		f, err = openParquet(ctx, sp, in, o)
+	default:
+		f, err = openArrow(ctx, sp, in, o)
 	}
-	if o.Format == Parquet {
-		return openParquet(ctx, sp, in, o)
+	if err != nil {
+		return nil, err
 	}
-	return openArrow(ctx, sp, in, o)
+	if countFields(f.schema().Fields()) > MaxFields {
+		return nil, errors.Join(damaged(ErrTooManyFields), f.close())
+	}
+	return f, nil
+}
+
+// countFields counts fields, nested ones included.
+func countFields(fields []arrow.Field) int {
+	n := len(fields)
+	for _, f := range fields {
+		if nested, ok := f.Type.(arrow.NestedType); ok {
+			n += countFields(nested.Fields())
+		}
+	}
+	return n
 }

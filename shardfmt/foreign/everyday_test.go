@@ -1,6 +1,7 @@
 package foreign_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 )
@@ -208,9 +212,38 @@ func TestManyFields(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+	for _, path := range manyColumns(t) {
+		if _, err := open(t, foreign.SourceOptions{}, path); !errors.Is(err, foreign.ErrTooManyFields) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 	src, err := open(t, foreign.SourceOptions{}, paths[2])
 	if err != nil || fieldNames(src.Schema()) != "id: Int64, by: Dynamic" {
 		t.Fatal(err)
 	}
 	src.Close()
+}
+
+// manyColumns are an Arrow file and an Arrow stream of a column too many.
+func manyColumns(t *testing.T) (paths []string) {
+	t.Helper()
+	fields := make([]arrow.Field, foreign.MaxFields-1)
+	for i := range fields {
+		fields[i] = arrow.Field{Name: fmt.Sprintf("f%d", i), Type: arrow.Null}
+	}
+	fields[0].Type = arrow.StructOf(arrow.Field{Name: "a", Type: arrow.Null}, arrow.Field{Name: "b", Type: arrow.Null})
+	types := ipc.WithSchema(arrow.NewSchema(fields, nil))
+	var stream, whole bytes.Buffer
+	if err := ipc.NewWriter(&stream, types).Close(); err != nil {
+		t.Fatal(err)
+	}
+	w, err := ipc.NewFileWriter(&whole, types)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, paths = write(t, "r.arrows", stream.String(), "r.arrow", whole.String())
+	return paths
 }

@@ -20,8 +20,8 @@ const (
 	ReadSmall ReadData = iota
 	// ReadAll reads all of every shard, as Shard does.
 	ReadAll
-	// ReadNever looks at metadata only.
-	ReadNever
+	// ReadLeast reads, of any shard, those columns only.
+	ReadLeast
 )
 
 // SmallShard is the size up to which ReadSmall reads a shard, in bytes: a few seconds of one processor, and 16 requests
@@ -44,6 +44,7 @@ type AdmitOptions struct {
 // metadata alone, for M bytes of memory and a shard of B bytes, root and data objects up to the last range of a buffer:
 //
 //   - it has at most 65,536 × B records, and no field more positions: the most that known writers make of a byte;
+//   - no field of a struct or union has more positions than its parent;
 //   - one record of its types takes at most M/2 bytes;
 //   - all records of its types take at most M + 512 × B + 1,536 × records × fields bytes, as a scan may (package
 //     internal/budget).
@@ -67,9 +68,7 @@ func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {
 		return err
 	}
 	switch {
-	case o.Read == ReadNever:
-		return nil
-	case o.Read == ReadAll, c.bytes <= SmallShard:
+	case o.Read == ReadAll, o.Read == ReadSmall && c.bytes <= SmallShard:
 		return whole(ctx, st, url, o)
 	case len(c.unbounded) > 0:
 		return readable(ctx, st, root, &schema.Schema{Fields: c.unbounded, Count: c.schema.Count}, o.MaxMemory)

@@ -68,7 +68,7 @@ func costsOf(ctx context.Context, root *meta.Root, maxMemory int64) (*costs, err
 	for i := range c.stripes {
 		constants := uint64(0)
 		for _, n := range c.schema.Fields {
-			more, atOffsets, err := c.field(ctx, i, n)
+			more, atOffsets, err := c.field(ctx, i, n, c.stripes[i].TotalRecordCount)
 			if err != nil {
 				return nil, err
 			}
@@ -106,14 +106,21 @@ func (c *costs) exist(ctx context.Context, st Store) error {
 }
 
 // field takes in the descriptors of a field and of all below it: the bytes of their constants, and whether a union has
-// its values at offsets.
-func (c *costs) field(ctx context.Context, stripe int, n *schema.Node) (constants uint64, atOffsets bool, err error) {
+// its values at offsets. The field may have so many positions at most.
+func (c *costs) field(ctx context.Context, stripe int, n *schema.Node, most uint64) (constants uint64, atOffsets bool, err error) {
 	d, anchor, err := c.root.StripeField(ctx, stripe, n.ID)
 	if err != nil || d.GetField() == nil {
 		return 0, false, err
 	}
-	if p := d.Field.PositionCount; c.most == nil || p > c.positions {
+	p := d.Field.PositionCount
+	if p > most {
+		return 0, false, corrupt.Locate(corrupt.At(-1, "stripe %d, field %q: %d positions, its parent has %d", stripe, n.Name, p, most), anchor, 0)
+	}
+	if c.most == nil || p > c.positions {
 		c.most, c.positions = n, p
+	}
+	if n.Basic != schema.Struct && n.Basic != schema.Union {
+		p = math.MaxUint64 // of elements there may be more
 	}
 	if v := d.Field.GetConstantValue(); v != nil {
 		constants = uint64(len(v.GetStringValue()) + len(v.GetBytesValue()))
@@ -133,7 +140,7 @@ func (c *costs) field(ctx context.Context, stripe int, n *schema.Node) (constant
 		}
 	}
 	for _, child := range n.Children {
-		more, below, err := c.field(ctx, stripe, child)
+		more, below, err := c.field(ctx, stripe, child, p)
 		if err != nil {
 			return 0, false, err
 		}

@@ -1,11 +1,14 @@
 package mutant
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -101,7 +104,7 @@ func TestMutantsComeBack(t *testing.T) {
 	shards := owned(t)
 	kinds := map[string]bool{}
 	for n := range uint64(1000) {
-		s := shards[n%4]
+		s := shards[n%uint64(len(shards))]
 		a, err := New(rand.New(rand.NewPCG(7, n)), s, shards)
 		if err != nil {
 			t.Fatal(err)
@@ -124,4 +127,41 @@ func TestMutantsComeBack(t *testing.T) {
 			t.Errorf("no mutant of kind %q", k)
 		}
 	}
+}
+
+// Whatever else is read before a shard is admitted, columns whose work depends on values are: those with unions at offsets.
+func TestUnionsAreReadBeforeAdmission(t *testing.T) {
+	s := owned(t)[1] // with unions at offsets
+	for path, refused := range map[string]bool{"u": true, "id": false} {
+		err := verify.Admit(t.Context(), garbled(t, s, path).Store(), URL, verify.AdmitOptions{Read: verify.ReadLeast})
+		if (err != nil) != refused || err != nil && !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// garbled is a shard with a flipped byte in the first buffer of a field.
+func garbled(t *testing.T, s *Shard, path string) *Shard {
+	t.Helper()
+	g, err := newGraft(rand.New(rand.NewPCG(1, 1)), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := g.field(0, lookup(t, g.nodes, path).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := d.Encodings[0].GetNative().Buffers[0].Buffer
+	start, _, err := meta.RefRange(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, err := g.root.Resolve(URL, ref.Url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(url, folder)
+	b := bytes.Clone(s.Objects[name])
+	b[start+9] ^= 0x10
+	return s.with(name, b)
 }

@@ -23,12 +23,8 @@ type kind struct {
 	make   func(r *rand.Rand, s *Shard, others []*Shard) (*Shard, string, error)
 }
 
-// kinds of mutants; those that keep checksums right are where readers are wrong, and so more of them are made.
-var kinds = []kind{
-	{"flip", false, 2, flip},
-	{"cut", false, 1, cut},
-	{"swap", false, 1, swap},
-	{"exchange", false, 4, exchange},
+// mendedKinds keep checksums right: these are where readers are wrong, and so more of them are made.
+var mendedKinds = []kind{
 	{"message", true, 10, onGraft((*graft).message)},
 	{"schema", true, 3, onGraft((*graft).schema)},
 	{"promise", true, 2, onGraft((*graft).promise)},
@@ -39,6 +35,15 @@ var kinds = []kind{
 	{"dictionary", true, 3, onBuffer(changeDictionary)},
 	{"range index", true, 3, onBuffer(changeRangeIndex)},
 }
+
+// kinds of mutants.
+var kinds = append([]kind{
+	{"flip", false, 2, flip},
+	{"cut", false, 1, cut},
+	{"swap", false, 1, swap},
+	{"exchange", false, 4, exchange},
+	{KindArtifact, true, 4, changeArtifact},
+}, mendedKinds...)
 
 // errNothing is a shard that has nothing a kind of mutation could change.
 var errNothing = errors.New("nothing there to change")
@@ -52,8 +57,8 @@ func Kinds() []string {
 	return out
 }
 
-// pick chooses a kind by its weight.
-func pick(r *rand.Rand) kind {
+// pick chooses one of some kinds by its weight.
+func pick(r *rand.Rand, kinds []kind) kind {
 	sum := 0
 	for _, k := range kinds {
 		sum += k.weight
@@ -73,7 +78,7 @@ const tries = 50
 // New changes a shard, which must be whole; others lend their objects.
 func New(r *rand.Rand, s *Shard, others []*Shard) (*Mutant, error) {
 	for range tries {
-		k := pick(r)
+		k := pick(r, kinds)
 		changed, what, err := k.make(r, s, others)
 		if errors.Is(err, errNothing) {
 			continue

@@ -25,20 +25,26 @@ const ownSchema = `id: Int64, u8: UInt8, i16: Int16, u32: UInt32, f32: Float32, 
 const creation = 638_000_000_000_000_000
 
 // Own writes shards with every type, in both layouts and several profiles, some with more than one stripe.
-func Own(ctx context.Context) ([]*Shard, error) {
-	var out []*Shard
+func Own(ctx context.Context) (out []*Shard, err error) {
 	for _, c := range []struct {
-		name string
-		rows int
-		o    shardfmt.WriterOptions
+		name    string
+		rows    int
+		indexed bool
+		o       shardfmt.WriterOptions
 	}{
-		{"own-single-700", 700, shardfmt.WriterOptions{Layout: shardfmt.Single, StripeRows: 300}},
-		{"own-two-level-1100", 1100, shardfmt.WriterOptions{StripeRows: 600, SparseUnions: true}},
-		{"own-small-300", 300, shardfmt.WriterOptions{Profile: shardfmt.MinimalSize}},
-		{"own-plain-40", 40, shardfmt.WriterOptions{Profile: shardfmt.Plain, Layout: shardfmt.Single}},
-		{"own-empty", 0, shardfmt.WriterOptions{}},
+		{"own-single-700", 700, false, shardfmt.WriterOptions{Layout: shardfmt.Single, StripeRows: 300}},
+		{"own-two-level-1100", 1100, false, shardfmt.WriterOptions{StripeRows: 600, SparseUnions: true}},
+		{"own-small-300", 300, false, shardfmt.WriterOptions{Profile: shardfmt.MinimalSize}},
+		{"own-plain-40", 40, false, shardfmt.WriterOptions{Profile: shardfmt.Plain, Layout: shardfmt.Single}},
+		{"own-empty", 0, false, shardfmt.WriterOptions{}},
+		{"own-indexed-400", 400, true, shardfmt.WriterOptions{StripeRows: 250}},
 	} {
 		c.o.CreationMin, c.o.CreationMax = creation, creation
+		if c.indexed {
+			if c.o.Indexes, err = shardfmt.ParseIndexSpecs("text:name,city hash:id"); err != nil {
+				return nil, err
+			}
+		}
 		c.o.Bloom = map[string]float64{"id": 0, "name": 0.01, "f64": 0}
 		s, err := write(ctx, c.name, c.rows, c.o)
 		if err != nil {
