@@ -159,9 +159,6 @@ func (o SourceOptions) withDefaults() SourceOptions {
 	if o.MaxMemory <= 0 {
 		o.MaxMemory = DefaultMaxMemory
 	}
-	if o.MaxMemory <= 0 {
-		o.MaxMemory = DefaultMaxMemory
-	}
 	if o.UnknownFields == "" {
 		o.UnknownFields = ErrorOnUnknown
 	}
