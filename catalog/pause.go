@@ -9,8 +9,8 @@ import (
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
-	// patience is how many rejections make a change an old one; see rejectedPause.
-	patience = 6
+	// oldAfter is how many rejections make a change an old one; see rejectedPause.
+	oldAfter = 6
 )
 
 // unknownPause is the pause after the n-th try of something that may work by itself later: it doubles up to a
@@ -23,8 +23,8 @@ func unknownPause(n int) time.Duration {
 // double at first. Who has been rejected often then comes sooner and sooner: among writers that spread out more with
 // every rejection the one with the most would be the one that hardly ever tries, and it would starve.
 func rejectedPause(n int) time.Duration {
-	up := min(n-1, patience)
-	down := max(0, n-1-patience)
+	up := min(n-1, oldAfter)
+	down := max(0, n-1-oldAfter)
 	return rand.N(max(firstPause/2, firstPause<<up>>min(down, 16)))
 }
 

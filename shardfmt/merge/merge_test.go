@@ -446,7 +446,9 @@ func TestIndexes(t *testing.T) {
 			Artifacts:     []*metapb.IndexArtifact{{Name: "terms", DataRef: meta.NewRef("i/terms.shard", 0, 9)}}}
 	}
 	in := spec{schema: "a: Int64, b: String", ids: []int{1, 2}, stripes: []uint64{5}, change: func(p *parts) {
-		p.indexes = []*metapb.IndexCollection{{IndexDescriptors: []*metapb.IndexDescriptor{index("stripe"), index("shard")}}}
+		ofA := index("stripe")
+		ofA.IndexedFields[0].SchemaIds = []uint32{0}
+		p.indexes = []*metapb.IndexCollection{{IndexDescriptors: []*metapb.IndexDescriptor{index("stripe"), index("shard"), ofA}}}
 		p.fields[0][0].Field.Indexes = &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{index("shard")}}
 		p.bags = []*metapb.StripeProperties{{CustomProperties: []*metapb.NameValuePair{meta.Pair("v", &metapb.AnyValue{
 			Kind: &metapb.AnyValue_DataRef{DataRef: meta.SelfRef(1, 2)}, Annotation: proto.String("why")})}}}
@@ -458,9 +460,10 @@ func TestIndexes(t *testing.T) {
 	r := open(t, sp, res.URL)
 	c, err := r.StripeIndexes(ctx, 0)
 	require.NoError(t, err)
-	require.Len(t, c.IndexDescriptors, 1)
+	require.Len(t, c.IndexDescriptors, 2)
 	require.Equal(t, "x/i/terms.shard", c.IndexDescriptors[0].Artifacts[0].DataRef.Url)
-	require.Equal(t, []uint32{1}, c.IndexDescriptors[0].IndexedFields[0].SchemaIds)
+	require.Equal(t, []uint32{1}, c.IndexDescriptors[0].IndexedFields[0].SchemaIds, "b is the second field as before")
+	require.Equal(t, []uint32{2}, c.IndexDescriptors[1].IndexedFields[0].SchemaIds, "a is the third field now")
 	require.Contains(t, res.Objects, at+"x/i/terms.shard")
 	require.Contains(t, res.Objects, at+"x/a.amudai.shard", "a value of a property stays in the old root")
 	bag, err := r.StripeProperties(ctx, 0)
