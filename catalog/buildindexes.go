@@ -281,7 +281,8 @@ func (w *indexWork) build(ctx context.Context, name string, done *Indexed) (*man
 	built := 0
 	for i, specs := range w.lacking {
 		prefix := fmt.Sprintf("%sdata/%s/%d.", t.VaultFolder(), name, i)
-		made, written, err := w.shard.BuildIndexes(ctx, t.cat.client, root, prefix, i, specs)
+		made, written, err := w.shard.BuildIndexes(ctx, t.cat.client, i, specs,
+			shardfmt.IndexBuild{Root: root, Prefix: prefix, MaxMemory: t.cat.opts.MaxMemory})
 		for _, o := range written {
 			w.objects = append(w.objects, o.URL)
 			done.BytesWritten += o.Size

@@ -210,7 +210,7 @@ func indexLater(t *testing.T, client *blobio.Client, in, out string) {
 	}
 	change := merge.IndexChange{Add: map[int][]*metapb.IndexDescriptor{}}
 	for i := range s.Stripes() {
-		if change.Add[i], _, err = s.BuildIndexes(ctx, client, out, fmt.Sprintf("%s.%d-", out, i), i, indexedSpecs(t)); err != nil {
+		if change.Add[i], _, err = s.BuildIndexes(ctx, client, i, indexedSpecs(t), IndexBuild{Root: out, Prefix: fmt.Sprintf("%s.%d-", out, i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

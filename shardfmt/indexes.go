@@ -55,10 +55,18 @@ func (s *Shard) candidates(f *filter.Bound) func(ctx context.Context, st meta.St
 	}
 }
 
-// BuildIndexes builds indexes of a stripe that is there, from its records, deleted ones included. Their objects' URLs
-// start with prefix, and root is the URL of the root that is to describe them, see merge.ReplaceIndexes. An index
-// without any term has no description. After an error the objects are those that were written all the same.
-func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, root, prefix string, stripe int, specs []IndexSpec) (out []*metapb.IndexDescriptor, objects []Object, err error) {
+// IndexBuild says where BuildIndexes puts what it builds.
+type IndexBuild struct {
+	// Root is the URL of the root that is to describe the indexes, see merge.ReplaceIndexes; the URLs of their objects start
+	// with Prefix.
+	Root, Prefix string
+	// MaxMemory bounds what reading the records may take in bytes, DefaultMaxMemory if 0.
+	MaxMemory int64
+}
+
+// BuildIndexes builds indexes of a stripe that is there, from its records, deleted ones included. An index without any
+// term has no description. After an error the objects are those that were written all the same.
+func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, specs []IndexSpec, o IndexBuild) (out []*metapb.IndexDescriptor, objects []Object, err error) {
 	if isNil(st) || stripe < 0 || stripe >= len(s.stripes) {
 		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
 	}
@@ -75,7 +83,8 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, root, prefix st
 		return nil, nil, err
 	}
 	at := s.stripes[stripe]
-	for b, err := range s.Scan(ctx, ScanOptions{Columns: columns, IncludeDeleted: true, Start: at.Position, End: at.Position + at.Records}) {
+	for b, err := range s.Scan(ctx, ScanOptions{Columns: columns, IncludeDeleted: true, Start: at.Position, End: at.Position + at.Records,
+		MaxMemory: o.MaxMemory}) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -86,7 +95,7 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, root, prefix st
 		}
 	}
 	for i, x := range builders {
-		d, written, err := x.Finish(ctx, st, root, fmt.Sprintf("%s%s%d-", prefix, x.Kind(), i))
+		d, written, err := x.Finish(ctx, st, o.Root, fmt.Sprintf("%s%s%d-", o.Prefix, x.Kind(), i))
 		for _, o := range written {
 			objects = append(objects, Object(o))
 		}

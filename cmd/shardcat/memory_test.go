@@ -45,6 +45,7 @@ var decoding = [][]string{
 	{"shard", "write", "out.amudai.shard", "wide.arrow"},
 	{"stats", "gone"},
 	{"table", "alter", "gone", "require", "s"},
+	{"table", "index", "t", "add", "hash:s"},
 	{"verify", "t"},
 }
 
