@@ -62,6 +62,13 @@ func TestTablesKeepTheirArrowTypes(t *testing.T) {
 	for _, where := range []string{"id >= 1", "id = 1", "id = 2", "id = 3"} {
 		check(where, run("scan", "t", "--where", where, "--format", "arrows"))
 	}
+	shard := filepath.Join(dir, "r.amudai.shard")
+	run("shard", "write", shard, name)
+	for table, like := range map[string]string{"file": name, "shard": shard} {
+		run("table", "create", table, "--like", like)
+		run("ingest", table, more)
+		check("like a "+table, run("scan", table, "--format", "arrows"))
+	}
 	out := filepath.Join(dir, "out.arrows")
 	run("export", "t", out, "--format", "arrows")
 	exported, err := os.ReadFile(out)

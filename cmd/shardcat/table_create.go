@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -29,10 +31,10 @@ func (a *app) tableCreateCommand() *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			if o.Schema, err = a.schemaOf(cmd, text, like); err != nil {
+			if o.Properties, err = pairs(props); err != nil {
 				return err
 			}
-			if o.Properties, err = pairs(props); err != nil {
+			if err := a.takeSchema(cmd.Context(), &o, text, like); err != nil {
 				return err
 			}
 			if err := defaultIndexes(o.Properties, textIndex, hash, o.Schema); err != nil {
@@ -61,35 +63,47 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// schemaOf is the schema that --schema or --like gives.
-func (a *app) schemaOf(cmd *cobra.Command, text, like string) (*schema.Schema, error) {
+// takeSchema gives a new table the schema of --schema or --like, and the Arrow types that a file or shard came with.
+func (a *app) takeSchema(ctx context.Context, o *catalog.CreateOptions, text, like string) (err error) {
 	switch {
 	case (text == "") == (like == ""):
-		return nil, usagef("one of --schema and --like is needed")
+		return usagef("one of --schema and --like is needed")
 	case text != "":
-		return readSchema(text)
+		o.Schema, err = readSchema(text)
+		return err
 	}
+	var types *arrow.Schema
 	if _, ok := foreign.FormatOf(like); ok {
-		return a.inferredSchema(cmd.Context(), like)
+		o.Schema, types, err = a.schemaOfFile(ctx, like)
+	} else {
+		o.Schema, types, err = a.schemaOfShard(ctx, like)
 	}
-	url, err := a.mount(cmd.Context(), like)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	shard, err := shardfmt.Open(cmd.Context(), a.client, url, shardfmt.OpenOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return shard.Schema(cmd.Context())
+	return o.KeepArrow(types)
 }
 
-// inferredSchema is the schema that ingesting a file would infer.
-func (a *app) inferredSchema(ctx context.Context, file string) (*schema.Schema, error) {
+func (a *app) schemaOfShard(ctx context.Context, name string) (*schema.Schema, *arrow.Schema, error) {
+	url, err := a.mount(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	shard, err := shardfmt.Open(ctx, a.client, url, shardfmt.OpenOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := shard.Schema(ctx)
+	return s, convert.OriginalSchema(ctx, shard), err
+}
+
+// schemaOfFile is the schema that ingesting a file would infer.
+func (a *app) schemaOfFile(ctx context.Context, file string) (*schema.Schema, *arrow.Schema, error) {
 	src, err := foreign.OpenSource(ctx, a.client, []string{file}, foreign.SourceOptions{MaxMemory: a.maxMemory, Warn: a.warn})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return src.Schema(), src.Close()
+	return src.Schema(), foreign.OriginalSchema(src), src.Close()
 }
 
 // pairs reads the --property flags of a table.
