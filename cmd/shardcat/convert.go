@@ -20,10 +20,12 @@ func (a *app) convertCommand() *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Turn a file of one format into one of another, and tell what that loses",
 		Long: `Turn a file of one format into one of another, and tell what that loses. The formats are ` + formatNames() + `.
+A name OUT that ends in .lance/ becomes a Lance dataset, a folder, which must not be there yet.
 A value that the other format can't hold exactly is refused with its record; --allow-lossy changes and counts it. What is lost of a
 column's type is printed; --strict refuses that too.`,
 		Example: `  shardcat convert sales.parquet sales.col
-  shardcat convert events.ndjson s3://bucket/events.amudai.shard --strict`,
+  shardcat convert events.ndjson s3://bucket/events.amudai.shard --strict
+  shardcat convert sales.parquet s3://bucket/sales.lance/`,
 		Args: exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -133,7 +134,18 @@ func (j *job) locate(ctx context.Context, in, out string) (err error) {
 		}
 	}
 	j.o.Source.Format = j.from
+	if f := foreign.File(j.to); f != nil && f.CreateFolder != nil && namesFolder(out) {
+		j.out += "/"
+	}
 	return nil
+}
+
+// namesFolder reports whether a path or URL ends in a slash.
+func namesFolder(arg string) bool {
+	if strings.Contains(arg, "://") {
+		arg, _, _ = strings.Cut(arg, "?")
+	}
+	return strings.HasSuffix(filepath.ToSlash(arg), "/")
 }
 
 // check is nil for formats that this version can read and write.

@@ -57,7 +57,8 @@ type Format struct {
 	Folders bool
 	// NewSink starts a file of one object.
 	NewSink func(w io.Writer, s *arrow.Schema, o SinkOptions) (Sink, error)
-	// CreateFolder starts a file of several objects below url. Close of the sink makes it visible as a whole.
+	// CreateFolder starts a file of several objects below url. Close of the sink makes it visible as a whole. A format
+	// that has NewSink too writes a folder where the URL ends in a slash.
 	CreateFolder func(ctx context.Context, st Creator, url string, s *arrow.Schema, o SinkOptions) (Output, error)
 	// Missing says why a format that is known by name can't be used by this version, or is empty.
 	Missing string
@@ -194,8 +195,8 @@ func (f *Format) Create(ctx context.Context, st Creator, url string, s *arrow.Sc
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	if f.CreateFolder != nil {
-		return f.CreateFolder(ctx, st, url, s, o)
+	if f.CreateFolder != nil && (f.NewSink == nil || strings.HasSuffix(url, "/")) {
+		return f.CreateFolder(ctx, st, strings.TrimSuffix(url, "/"), s, o)
 	}
 	w, err := NewObject(ctx, st, url)
 	if err != nil {

@@ -41,8 +41,8 @@ const (
 	pushDown          = "push-down"
 )
 
-// writeSettings turns settings into options.
-func writeSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
+// WriteSettings turns settings into options.
+func WriteSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
 	s := o.Settings
 	bytes, err := s.Int(optionPageBytes, DefaultPageBytes, 64, math.MaxInt32)
 	if err != nil {

@@ -43,6 +43,7 @@ type Writer struct {
 	out    output
 	nodes  []*Node
 	fields []fieldWriter
+	ids    []int32 // of the fields, by column
 	nextID int32
 	meta   map[string]string
 	rows   uint64
@@ -81,6 +82,13 @@ func mapOf(m arrow.Metadata) map[string]string {
 	return out
 }
 
+// Fields are those of the file, as its schema lists them.
+func (w *Writer) Fields() []Field { return Flatten(w.nodes) }
+
+// Columns are the ids of the fields that the columns of the file belong to, in their order. Members of a packed struct have
+// no column of their own.
+func (w *Writer) Columns() []int32 { return w.ids }
+
 // Report implements fileformat.Sink.
 func (w *Writer) Report() *arrowtype.Report { return &w.report }
 
@@ -100,7 +108,7 @@ func (w *Writer) Close() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	d := descriptor{fields: Flatten(w.nodes), metadata: w.meta, rows: w.rows}
+	d := descriptor{fields: w.Fields(), metadata: w.meta, rows: w.rows}
 	return w.out.finish(d.append(nil))
 }
 
@@ -125,6 +133,7 @@ func (w *Writer) field(f arrow.Field, parent int32, path string) (*Node, fieldWr
 		return nil, nil, fmt.Errorf("column %q: %w", path, err)
 	}
 	column := len(w.out.columns)
+	w.ids = append(w.ids, n.ID)
 	w.out.columns = append(w.out.columns, &columnOutput{})
 	switch t := t.(type) {
 	case *arrow.StructType:
@@ -184,7 +193,7 @@ func (n *Node) packed() bool {
 }
 
 func newSink(w io.Writer, s *arrow.Schema, o fileformat.SinkOptions) (fileformat.Sink, error) {
-	write, err := writeSettings(o)
+	write, err := WriteSettings(o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package dataset reads Lance datasets: folders of Lance files of version 2.0 in any store.
+// Package dataset reads and writes Lance datasets: folders of Lance files of version 2.0 in any store.
 //
 //	_versions/N.manifest        one version each; N is the version, or in 20 digits 2^64-1 less the version, so that the
 //	                            newest comes first
@@ -14,6 +14,9 @@
 //
 // Opening reads the list of versions and one manifest. Reading opens only the data files that hold a wanted column of a
 // wanted row, and of those reads the ranges that package lance needs. Indices are not read, and not needed.
+//
+// Writing makes the first version of a new dataset: data files of names that nobody else has, one a fragment, and then the
+// manifest, which is put only where there is none. Nothing is a dataset before that.
 //
 // Source: the Lance table format, protos/table.proto.
 package dataset

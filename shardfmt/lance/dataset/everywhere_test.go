@@ -60,11 +60,17 @@ func TestDatasetsAreFiles(t *testing.T) {
 	if n, names := rows(t, c, old, url); n != 54 || strings.Join(names, " ") != "id name at tags" {
 		t.Errorf("a tag: %d rows of %v", n, names)
 	}
-	for _, out := range []string{"a.ndjson", "a.parquet", "a.amudai.shard"} {
+	for _, out := range []string{"a.ndjson", "a.parquet", "a.amudai.shard", "b.lance", "c.lance/"} {
 		r, err := convert.File(ctx, c, url+"/", parent+out, convert.Options{Source: old})
 		if err != nil || r.Rows != 54 {
 			t.Errorf("%s: %+v, %v", out, r, err)
 		}
+	}
+	if made, err := dataset.Open(ctx, c, parent+"c.lance", ""); err != nil || made.Rows() != 54 {
+		t.Errorf("a dataset that was written: %v", err)
+	}
+	if _, err := dataset.Open(ctx, c, parent+"b.lance", ""); !errors.Is(err, dataset.ErrNoDataset) {
+		t.Errorf("a file that was written: %v", err)
 	}
 	x, err := foreign.Inspect(ctx, c, url, "lance", 1, old.Settings)
 	if err != nil || x.Records != 54 || x.Format != "lance" {

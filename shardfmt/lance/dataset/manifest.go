@@ -51,7 +51,8 @@ type dataFile struct {
 	path         string
 	fields       []int32
 	major, minor uint64
-	base         bool // it lies elsewhere
+	size         uint64 // in bytes, 0 where the manifest does not say
+	base         bool   // it lies elsewhere
 }
 
 // deletionFile is where the deleted rows of a fragment are listed.
@@ -210,6 +211,8 @@ func parseDataFile(b []byte) (d dataFile, err error) {
 			d.major = v
 		case 5:
 			d.minor = v
+		case 6:
+			d.size = v
 		case 7:
 			d.base = true
 		}

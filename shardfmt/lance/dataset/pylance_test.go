@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
 )
 
 // Datasets that pylance writes here and now are read as pylance reads them, in every version: dense deletions, thousands of
@@ -55,5 +59,55 @@ func TestPylanceDatasets(t *testing.T) {
 		if _, err := Open(ctx, c, url, ""); !errors.Is(err, corrupt.ErrUnsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Datasets that we write are read by pylance as the same rows, in several fragments and without any; and go on there: what it
+// appends to and deletes from them we read.
+func TestPylanceReadsOurs(t *testing.T) {
+	python := os.Getenv("SHARDCAT_PYLANCE")
+	if python == "" {
+		t.Skip("SHARDCAT_PYLANCE does not name a Python with pylance: datasets are not checked against it")
+	}
+	ctx, dir := context.Background(), t.TempDir()
+	c := blobio.NewClient()
+	defer c.Close()
+	for rows, fragments := range map[int]int{0: 0, 1: 1, 2500: 3} {
+		name := filepath.Join(dir, fmt.Sprintf("rows-%d.%d", rows, fragments))
+		url, err := c.Mount(ctx, name+".lance")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := sample(t, max(rows, 1)).NewSlice(0, int64(rows))
+		w, err := NewWriter(ctx, c, url, want.Schema(), WriteOptions{FragmentRows: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, w, want, 700)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		out, err := ipc.NewFileWriter(&file, ipc.WithSchema(want.Schema()))
+		if err == nil {
+			err = errors.Join(out.Write(want), out.Close(), os.WriteFile(name+".arrow", file.Bytes(), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command(python, "testdata/ours.py", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	url, err := c.Mount(ctx, filepath.Join(dir, "rows-2500.3.lance"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(ctx, c, url, "")
+	if err != nil || d.Version() != 3 || d.Rows() != 2*2500-2 {
+		t.Fatalf("after an append and a deletion: %+v, %v", d, err)
+	}
+	if r, err := d.Verify(ctx, fileformat.VerifyOptions{}); err != nil || !r.OK {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
