@@ -16,7 +16,7 @@ func (w *Writer) builder(t arrow.DataType, n *Node) (pageBuilder, error) {
 		items, err := w.builder(t.Elem(), &Node{})
 		return &fixedLists{dimension: int(t.Len()), items: items}, err
 	case *arrow.DictionaryType:
-		return w.dictionary(t)
+		return w.dictionary(t), nil
 	case *arrow.StructType:
 		return newPackedRows(t)
 	case arrow.BinaryDataType:
@@ -24,7 +24,7 @@ func (w *Writer) builder(t arrow.DataType, n *Node) (pageBuilder, error) {
 			w.blobColumn()
 			return &blobRows{out: &w.out}, nil
 		}
-		return &texts{scheme: w.scheme(n), dictionary: t.ID() == arrow.STRING && !w.o.PlainStrings, most: w.o.PageBytes}, nil
+		return &texts{scheme: w.scheme(n), dictionary: t.ID() == arrow.STRING && !w.o.PlainStrings, most: w.o.PageBytes, shares: w.o.SharedDictionary}, nil
 	case arrow.FixedWidthDataType:
 		return &fixedValues{bits: t.BitWidth()}, nil
 	}
@@ -50,17 +50,18 @@ func (w *Writer) blobColumn() {
 	w.out.columns[len(w.out.columns)-1].encoding = appendMessage(nil, 3, appendMessage(nil, 1, valuesEncoding))
 }
 
-func (w *Writer) dictionary(t *arrow.DictionaryType) (pageBuilder, error) {
-	items, err := w.builder(t.ValueType, &Node{})
-	if text, ok := items.(*texts); ok {
-		text.dictionary, text.scheme, text.most = false, "", 0
-	}
+func (w *Writer) dictionary(t *arrow.DictionaryType) pageBuilder {
 	width := t.IndexType.(arrow.FixedWidthDataType).BitWidth() / 8
 	most := uint64(1)<<(8*width-1) - 1
 	if arrow.IsUnsignedInteger(t.IndexType.ID()) {
 		most = most*2 + 1
 	}
-	return &dictionaries{width: width, most: min(most, math.MaxUint32-1), items: items, known: map[string]uint64{}}, err
+	d := &dictionaries{width: width, most: min(most, math.MaxUint32-1), of: t.ValueType, limit: w.o.PageBytes}
+	if w.o.SharedDictionary {
+		d.shared = &sharedItems{}
+	}
+	d.begin()
+	return d
 }
 
 func newPackedRows(t *arrow.StructType) (pageBuilder, error) {

@@ -13,11 +13,27 @@ import (
 type dictionaries struct {
 	width  int    // of an index, in bytes
 	most   uint64 // index
+	of     arrow.DataType
 	items  pageBuilder
 	known  map[string]uint64
 	null   bool
 	nullAt uint64
 	bytes  []byte
+	shared *sharedItems // that pages have in common, or nil
+	before int          // bytes of the items of the pages before
+	limit  int          // of the items that pages have in common, in bytes
+}
+
+// begin forgets all items.
+func (d *dictionaries) begin() {
+	d.items = &texts{}
+	if fixed, ok := d.of.(arrow.FixedWidthDataType); ok {
+		d.items = &fixedValues{bits: fixed.BitWidth()}
+	}
+	d.known, d.null, d.before = map[string]uint64{}, false, 0
+	if d.shared != nil {
+		d.shared = &sharedItems{values: d.items}
+	}
 }
 
 // errFull is the reason to end a page before its time.
@@ -40,6 +56,12 @@ func (d *dictionaries) add(a arrow.Array, from, to int) (int, error) {
 				found[at] = index
 			}
 		}
+		if errors.Is(err, errFull) && d.shared != nil && len(d.bytes) == 0 { // of items of the pages before
+			d.begin()
+			clear(found)
+			i--
+			continue
+		}
 		if errors.Is(err, errFull) {
 			return i - from, nil
 		}
@@ -61,7 +83,7 @@ func (d *dictionaries) count() uint64 {
 	return n
 }
 
-// index finds a value among those of the page, or adds it.
+// index finds a value among those gathered, or adds it.
 func (d *dictionaries) index(values arrow.Array, at int) (uint64, error) {
 	key := keyOf(values, at)
 	if index, ok := d.known[key]; ok {
@@ -104,12 +126,20 @@ func keyOf(a arrow.Array, i int) string {
 	return a.ValueStr(i)
 }
 
-func (d *dictionaries) size() int { return len(d.bytes) + d.items.size() }
+func (d *dictionaries) size() int { return len(d.bytes) + d.items.size() - d.before }
 
 func (d *dictionaries) encode(p *pageEncoder) ([]byte, error) {
 	indices := noNulls(p.flat(uint64(8*d.width), d.bytes, ""))
 	count := d.count()
-	items, err := d.items.encode(p)
-	d.known, d.null, d.bytes = map[string]uint64{}, false, d.bytes[:0]
-	return arrayEncoding(dictionaryKind, appendNumber(appendMessage(appendMessage(nil, 1, indices), 2, items), 3, count)), err
+	d.bytes = d.bytes[:0]
+	if d.shared == nil {
+		items, err := d.items.encode(p)
+		d.begin()
+		return dictionaryOf(indices, items, count), err
+	}
+	p.items, d.shared.count = d.shared, count
+	if d.before = d.items.size(); d.before >= d.limit {
+		d.begin()
+	}
+	return indices, nil
 }

@@ -62,7 +62,7 @@ func (f *leafField) page() error {
 	}
 	n := f.rows
 	f.rows = 0
-	return f.w.out.page(f.column, n, encoding, p.buffers)
+	return f.w.out.page(f.column, n, encoding, &p)
 }
 
 func (f *leafField) flush() error {
@@ -71,8 +71,8 @@ func (f *leafField) flush() error {
 			return err
 		}
 	}
-	if f.zones == nil {
-		return nil
+	if err := f.w.out.share(f.w.out.columns[f.column]); err != nil || f.zones == nil {
+		return err
 	}
 	return f.zones.finish(f.w, f.column)
 }
@@ -170,7 +170,7 @@ func (f *structField) flush() error {
 			return err
 		}
 	}
-	return f.w.out.page(f.column, f.rows, arrayEncoding(structKind, nil), nil)
+	return f.w.out.page(f.column, f.rows, arrayEncoding(structKind, nil), &pageEncoder{})
 }
 
 // listField writes lists: a column of where they end, and their items. Items of null lists are left out.
@@ -249,7 +249,7 @@ func (f *listField) page() error {
 	encoding := appendNumber(appendNumber(appendMessage(nil, 1, offsets), 2, adjustment), 3, f.count)
 	n := uint64(len(f.ends))
 	f.ends, f.count = f.ends[:0], 0
-	return f.w.out.page(f.column, n, arrayEncoding(listKind, encoding), p.buffers)
+	return f.w.out.page(f.column, n, arrayEncoding(listKind, encoding), &p)
 }
 
 func (f *listField) flush() error {

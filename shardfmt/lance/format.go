@@ -16,6 +16,7 @@ var Format = &fileformat.Format{
 		{Name: optionPageBytes, Write: true, Doc: "Lance: bytes at which a page of a column ends (default 8388608)"},
 		{Name: optionCompression, Write: true, Doc: "Lance: compression of strings and binary values, none, zstd or lz4 (default none)"},
 		{Name: optionPlain, Write: true, Doc: "Lance: true stores strings as they come, also where few differ (default false)"},
+		{Name: optionShared, Write: true, Doc: "Lance: true stores the items of dictionaries once for the pages of a column (default false: once a page)"},
 		{Name: optionNullStructs, Write: true, Doc: "Lance: null structs, refuse or push-down (default refuse; --allow-lossy pushes down and counts)"},
 		{Name: optionZones, Write: true, Doc: "Lance: columns of numbers, separated by commas, that get a zone map, by which --where leaves rows out; other readers refuse these columns (default none)"},
 		{Name: optionZoneRows, Write: true, Doc: "Lance: rows of a zone of --zone-index (default 8192)"},
@@ -34,6 +35,7 @@ const (
 	optionPageBytes   = "page-bytes"
 	optionCompression = "lance-compression"
 	optionPlain       = "plain-strings"
+	optionShared      = "shared-dictionary"
 	optionNullStructs = "null-structs"
 	optionZones       = "zone-index"
 	optionZoneRows    = "zone-rows"
@@ -56,6 +58,9 @@ func WriteSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
 		out.Compression = ""
 	}
 	if out.PlainStrings, err = s.Bool(optionPlain); err != nil {
+		return out, err
+	}
+	if out.SharedDictionary, err = s.Bool(optionShared); err != nil {
 		return out, err
 	}
 	nulls, err := s.OneOf(optionNullStructs, refuse, pushDown)

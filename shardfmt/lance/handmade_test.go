@@ -29,7 +29,7 @@ func (h handmade) file(t testing.TB, fields []Field, rows uint64, columns ...[]h
 	for i, pages := range append([][]handmade{{h}}, columns...) {
 		out.columns = append(out.columns, &columnOutput{})
 		for _, p := range pages {
-			if err := out.page(i, p.n, p.encoding, p.buffers); err != nil {
+			if err := out.page(i, p.n, p.encoding, &pageEncoder{buffers: p.buffers}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestStructsHaveOnePage(t *testing.T) {
 	var b bytes.Buffer
 	out := output{w: &b, columns: []*columnOutput{{}, {}}}
 	for i, p := range []handmade{page, page, x[0]} {
-		if err := out.page(i/2, p.n, p.encoding, p.buffers); err != nil {
+		if err := out.page(i/2, p.n, p.encoding, &pageEncoder{buffers: p.buffers}); err != nil {
 			t.Fatal(err)
 		}
 	}

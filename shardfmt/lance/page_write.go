@@ -24,9 +24,17 @@ type output struct {
 
 // columnOutput is the metadata of a column, as far as it is known.
 type columnOutput struct {
-	pages    []byte // Page messages
+	pages    []pageOutput
 	encoding []byte // ColumnEncoding
 	buffers  []extent
+	items    *sharedItems // of pages that were written; more may come
+}
+
+// pageOutput is the metadata of a page, as far as it is known.
+type pageOutput struct {
+	head     []byte       // Page without its encoding
+	encoding []byte       // ArrayEncoding, or that of indices
+	items    *sharedItems // what the indices stand for, or nil
 }
 
 // padding behind a buffer.
@@ -50,10 +58,18 @@ func (o *output) raw(b []byte) error {
 	return err
 }
 
-// page writes a page of n values: its buffers, by their indices in the encoding.
-func (o *output) page(column int, n uint64, encoding []byte, buffers [][]byte) error {
+// page writes a page of n values: its buffers, by their indices in the encoding. If it has items in common with other pages,
+// the encoding is that of its indices.
+func (o *output) page(column int, n uint64, encoding []byte, encoder *pageEncoder) error {
+	c := o.columns[column]
+	if encoder.items != nil && encoder.items != c.items {
+		if err := o.share(c); err != nil {
+			return err
+		}
+		c.items = encoder.items
+	}
 	var offsets, sizes []uint64
-	for _, b := range buffers {
+	for _, b := range encoder.buffers {
 		x, err := o.put(b)
 		if err != nil {
 			return err
@@ -62,11 +78,17 @@ func (o *output) page(column int, n uint64, encoding []byte, buffers [][]byte) e
 	}
 	p := appendNumbers(nil, 1, offsets)
 	p = appendNumbers(p, 2, sizes)
-	p = appendNumber(p, 3, n)
-	p = appendMessage(p, 4, directEncoding(arrayEncodingURL, encoding))
-	c := o.columns[column]
-	c.pages = appendMessage(c.pages, 2, p)
+	c.pages = append(c.pages, pageOutput{appendNumber(p, 3, n), encoding, encoder.items})
 	return nil
+}
+
+// message is the Page.
+func (p *pageOutput) message() []byte {
+	encoding := p.encoding
+	if p.items != nil {
+		encoding = dictionaryOf(encoding, p.items.encoding, p.items.count)
+	}
+	return appendMessage(p.head, 4, directEncoding(arrayEncodingURL, encoding))
 }
 
 // finish writes what follows the buffers. A file inside another goes without the descriptor.
@@ -113,7 +135,9 @@ func (c *columnOutput) message() []byte {
 		encoding = valuesEncoding
 	}
 	out := appendMessage(nil, 1, directEncoding(columnEncodingURL, encoding))
-	out = append(out, c.pages...)
+	for i := range c.pages {
+		out = appendMessage(out, 2, c.pages[i].message())
+	}
 	var offsets, sizes []uint64
 	for _, b := range c.buffers {
 		offsets, sizes = append(offsets, uint64(b.at)), append(sizes, uint64(b.size))
@@ -131,11 +155,16 @@ func directEncoding(url string, encoding []byte) []byte {
 }
 
 // pageEncoder gathers the buffers of a page while its tree of encodings is made.
-type pageEncoder struct{ buffers [][]byte }
+type pageEncoder struct {
+	buffers [][]byte
+	place   place        // where they will be
+	first   int          // index there
+	items   *sharedItems // that the page has in common with others, set by what encodes its indices
+}
 
 // flat adds a buffer of values.
 func (p *pageEncoder) flat(bits uint64, b []byte, scheme string) []byte {
-	ref := appendNumber(nil, 1, uint64(len(p.buffers)))
+	ref := appendNumber(appendNumber(nil, 1, uint64(p.first+len(p.buffers))), 2, uint64(p.place))
 	p.buffers = append(p.buffers, b)
 	out := appendMessage(appendNumber(nil, 1, bits), 2, ref)
 	if scheme != "" {

@@ -134,7 +134,7 @@ func TestPylanceBothWays(t *testing.T) {
 		}
 		checkFile(t, name, schema, batches)
 		// What we write: small pages, and pages of the usual size.
-		for i, o := range []WriteOptions{{PageBytes: 2000, Compression: schemeZstd}, {}, {PageBytes: 700, PlainStrings: true}} {
+		for i, o := range []WriteOptions{{PageBytes: 2000, Compression: schemeZstd}, {}, {PageBytes: 700, PlainStrings: true}, {PageBytes: 700, SharedDictionary: true}} {
 			base := filepath.Join(ours, fmt.Sprintf("%d-%s", i, filepath.Base(name)))
 			copyOf(t, strings.TrimSuffix(name, "lance")+"arrow", strings.TrimSuffix(base, "lance")+"arrow")
 			if err := os.WriteFile(base, written(t, schema, batches, o), 0o600); err != nil {
@@ -144,6 +144,21 @@ func TestPylanceBothWays(t *testing.T) {
 		}
 	}
 	t.Log(len(names), "files each way", pylance(t, "read", ours))
+}
+
+// Items of dictionaries that pages have in common, and such that begin anew as others come, are what pylance reads: the same rows
+// as with items of each page.
+func TestPylanceReadsSharedDictionaries(t *testing.T) {
+	schema, batches := repetitive(t, 6000)
+	dir := t.TempDir()
+	for i, o := range []WriteOptions{{}, {PageBytes: 2000, SharedDictionary: true}, {SharedDictionary: true}} {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.lance", i)), written(t, schema, batches, o), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := pylance(t, "alike", dir); !strings.HasPrefix(out, "3 files of 6000 rows") {
+		t.Error(out)
+	}
 }
 
 // checkFile compares a file with what it should hold, read whole and in odd steps.

@@ -18,6 +18,9 @@ type texts struct {
 	dictionary bool
 	// most bytes before the page is full, or 0: values may be large.
 	most int
+	// shares: pages have the strings that they store once in common; common are those at hand.
+	shares bool
+	common *commonTexts
 }
 
 // bytesOf gives the bytes of values of any array of strings or binary values.
@@ -73,6 +76,9 @@ func (t *texts) encode(p *pageEncoder) ([]byte, error) {
 	defer t.reset()
 	if t.dictionary && len(t.ends) >= dictionaryRows {
 		if indices, items, ok := t.distinct(); ok {
+			if t.shares {
+				return t.shared(p, indices, items), nil
+			}
 			return items.indexed(p, indices)
 		}
 	}
@@ -131,5 +137,5 @@ func (t *texts) distinct() (indices []byte, items *texts, ok bool) {
 func (t *texts) indexed(p *pageEncoder, indices []byte) ([]byte, error) {
 	first := noNulls(p.flat(8, indices, ""))
 	items, err := t.binary(p)
-	return arrayEncoding(dictionaryKind, appendNumber(appendMessage(appendMessage(nil, 1, first), 2, items), 3, uint64(len(t.ends)))), err
+	return dictionaryOf(first, items, uint64(len(t.ends))), err
 }

@@ -19,6 +19,9 @@ type WriteOptions struct {
 	Compression string
 	// PlainStrings stores strings as they come, also where few of them differ.
 	PlainStrings bool
+	// SharedDictionary stores the items of dictionaries once for as many pages of a column as have use for them, in buffers of
+	// the column; without it each page has its own.
+	SharedDictionary bool
 	// PushDownNulls makes structs of nulls of null structs, which version 2.0 can't hold; without it they are refused.
 	PushDownNulls bool
 	// AllowLossy does so too, and counts them in the report.

@@ -197,5 +197,14 @@ def read(folder):
     sys.exit(1 if bad else 0)
 
 
+def alike(folder):
+    """The files of a folder hold the same table."""
+    paths = sorted(glob.glob(os.path.join(folder, "*.lance")))
+    first, *others = [LanceFileReader(path).read_all(batch_size=1024).to_table() for path in paths]
+    differences = [what for what in (same(other, first) for other in others) if what]
+    print(len(paths), "files of", first.num_rows, "rows", *differences)
+    sys.exit(1 if differences or not others or not first.num_rows else 0)
+
+
 if __name__ == "__main__":
-    {"write": write, "read": read}[sys.argv[1]](sys.argv[2])
+    {"write": write, "read": read, "alike": alike}[sys.argv[1]](sys.argv[2])
