@@ -24,7 +24,11 @@ func (w *Writer) builder(t arrow.DataType, n *Node) (pageBuilder, error) {
 			w.blobColumn()
 			return &blobRows{out: &w.out}, nil
 		}
-		return &texts{scheme: w.scheme(n), dictionary: t.ID() == arrow.STRING && !w.o.PlainStrings, most: w.o.PageBytes, shares: w.o.SharedDictionary}, nil
+		out := &texts{scheme: w.scheme(n), dictionary: t.ID() == arrow.STRING && !w.o.PlainStrings, most: w.o.PageBytes, shares: w.o.SharedDictionary}
+		if out.scheme == schemeZstd {
+			out.level = w.o.CompressionLevel
+		}
+		return out, nil
 	case arrow.FixedWidthDataType:
 		return &fixedValues{bits: t.BitWidth()}, nil
 	}

@@ -91,5 +91,5 @@ func (t *texts) shared(p *pageEncoder, indices []byte, items *texts) []byte {
 	for i, index := range indices {
 		indices[i] = among[index]
 	}
-	return noNulls(p.flat(8, indices, ""))
+	return noNulls(p.flat(8, indices))
 }

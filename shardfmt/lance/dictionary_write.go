@@ -129,7 +129,7 @@ func keyOf(a arrow.Array, i int) string {
 func (d *dictionaries) size() int { return len(d.bytes) + d.items.size() - d.before }
 
 func (d *dictionaries) encode(p *pageEncoder) ([]byte, error) {
-	indices := noNulls(p.flat(uint64(8*d.width), d.bytes, ""))
+	indices := noNulls(p.flat(uint64(8*d.width), d.bytes))
 	count := d.count()
 	d.bytes = d.bytes[:0]
 	if d.shared == nil {

@@ -245,7 +245,7 @@ func (f *listField) page() error {
 		stored = binary.LittleEndian.AppendUint64(stored, end)
 	}
 	var p pageEncoder
-	offsets := noNulls(p.flat(64, stored, ""))
+	offsets := noNulls(p.flat(64, stored))
 	encoding := appendNumber(appendNumber(appendMessage(nil, 1, offsets), 2, adjustment), 3, f.count)
 	n := uint64(len(f.ends))
 	f.ends, f.count = f.ends[:0], 0

@@ -15,6 +15,7 @@ var Format = &fileformat.Format{
 	Options: []fileformat.Option{
 		{Name: optionPageBytes, Write: true, Doc: "Lance: bytes at which a page of a column ends (default 8388608)"},
 		{Name: optionCompression, Write: true, Doc: "Lance: compression of strings and binary values, none, zstd or lz4 (default none)"},
+		{Name: optionLevel, Write: true, Doc: "Lance: level of --lance-compression zstd, 1 to 22, stored with the data (default: the fastest, not stored)"},
 		{Name: optionPlain, Write: true, Doc: "Lance: true stores strings as they come, also where few differ (default false)"},
 		{Name: optionShared, Write: true, Doc: "Lance: true stores the items of dictionaries once for the pages of a column (default false: once a page)"},
 		{Name: optionNullStructs, Write: true, Doc: "Lance: null structs, refuse or push-down (default refuse; --allow-lossy pushes down and counts)"},
@@ -34,6 +35,7 @@ var Format = &fileformat.Format{
 const (
 	optionPageBytes   = "page-bytes"
 	optionCompression = "lance-compression"
+	optionLevel       = "lance-compression-level"
 	optionPlain       = "plain-strings"
 	optionShared      = "shared-dictionary"
 	optionNullStructs = "null-structs"
@@ -57,6 +59,14 @@ func WriteSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
 	if out.Compression == "none" {
 		out.Compression = ""
 	}
+	if text, given := s[optionLevel]; given && out.Compression != schemeZstd {
+		return out, &fileformat.OptionError{Name: optionLevel, Value: text, What: "it goes with --" + optionCompression + " " + schemeZstd}
+	}
+	level, err := s.Int(optionLevel, 0, 1, 22)
+	if err != nil {
+		return out, err
+	}
+	out.CompressionLevel = int(level)
 	if out.PlainStrings, err = s.Bool(optionPlain); err != nil {
 		return out, err
 	}

@@ -163,14 +163,25 @@ type pageEncoder struct {
 }
 
 // flat adds a buffer of values.
-func (p *pageEncoder) flat(bits uint64, b []byte, scheme string) []byte {
-	ref := appendNumber(appendNumber(nil, 1, uint64(p.first+len(p.buffers))), 2, uint64(p.place))
-	p.buffers = append(p.buffers, b)
-	out := appendMessage(appendNumber(nil, 1, bits), 2, ref)
+func (p *pageEncoder) flat(bits uint64, b []byte) []byte {
+	return arrayEncoding(flatKind, p.buffer(bits, b))
+}
+
+// compressed adds a buffer of bytes that are compressed by a scheme, if one is named.
+func (p *pageEncoder) compressed(b []byte, scheme string, level int) []byte {
+	out := p.buffer(8, b)
 	if scheme != "" {
-		out = appendMessage(out, 3, appendMessage(nil, 1, []byte(scheme)))
+		how := appendNumber(appendMessage(nil, 1, []byte(scheme)), 2, uint64(level))
+		out = appendMessage(out, 3, how)
 	}
 	return arrayEncoding(flatKind, out)
+}
+
+// buffer adds a buffer, and gives the Flat that names it.
+func (p *pageEncoder) buffer(bits uint64, b []byte) []byte {
+	ref := appendNumber(appendNumber(nil, 1, uint64(p.first+len(p.buffers))), 2, uint64(p.place))
+	p.buffers = append(p.buffers, b)
+	return appendMessage(appendNumber(nil, 1, bits), 2, ref)
 }
 
 // arrayEncoding is an ArrayEncoding of a kind.
@@ -189,11 +200,15 @@ func someNulls(validity, values []byte) []byte {
 
 func allNulls() []byte { return arrayEncoding(nullableKind, appendMessage(nil, 3, nil)) }
 
-// compress makes a compressed buffer, and tells its scheme.
-func compress(scheme string, b []byte) ([]byte, error) {
+// compress makes a compressed buffer.
+func compress(scheme string, level int, b []byte) ([]byte, error) {
 	switch scheme {
 	case schemeZstd:
-		w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		speed := zstd.SpeedFastest
+		if level > 0 {
+			speed = zstd.EncoderLevelFromZstd(level)
+		}
+		w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(speed))
 		if err != nil {
 			return nil, err
 		}

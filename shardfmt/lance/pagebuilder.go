@@ -87,7 +87,7 @@ func (f *fixedValues) encode(p *pageEncoder) ([]byte, error) {
 	case v.n > 0 && v.ones == 0:
 		return allNulls(), nil
 	case v.ones < v.n:
-		bits := p.flat(1, v.bits, "")
+		bits := p.flat(1, v.bits)
 		return someNulls(bits, f.flat(p)), nil
 	}
 	return noNulls(f.flat(p)), nil
@@ -95,9 +95,9 @@ func (f *fixedValues) encode(p *pageEncoder) ([]byte, error) {
 
 func (f *fixedValues) flat(p *pageEncoder) []byte {
 	if f.bits == 1 {
-		return p.flat(1, f.ones.bits, "")
+		return p.flat(1, f.ones.bits)
 	}
-	return p.flat(uint64(f.bits), f.bytes, "")
+	return p.flat(uint64(f.bits), f.bytes)
 }
 
 // fixedLists gathers lists of one length, null ones with items.
@@ -122,7 +122,7 @@ func (f *fixedLists) encode(p *pageEncoder) ([]byte, error) {
 	some := f.validity.ones < f.validity.n
 	var bits []byte
 	if some {
-		bits = p.flat(1, f.validity.bits, "")
+		bits = p.flat(1, f.validity.bits)
 	}
 	items, err := f.items.encode(p)
 	lists := arrayEncoding(fixedListKind, appendMessage(appendNumber(nil, 1, uint64(f.dimension)), 2, items))

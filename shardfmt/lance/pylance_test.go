@@ -146,17 +146,18 @@ func TestPylanceBothWays(t *testing.T) {
 	t.Log(len(names), "files each way", pylance(t, "read", ours))
 }
 
-// Items of dictionaries that pages have in common, and such that begin anew as others come, are what pylance reads: the same rows
+// Items of dictionaries that pages have in common, such that begin anew, and levels of zstd are what pylance reads: the same rows
 // as with items of each page.
 func TestPylanceReadsSharedDictionaries(t *testing.T) {
 	schema, batches := repetitive(t, 6000)
 	dir := t.TempDir()
-	for i, o := range []WriteOptions{{}, {PageBytes: 2000, SharedDictionary: true}, {SharedDictionary: true}} {
+	for i, o := range []WriteOptions{{}, {PageBytes: 2000, SharedDictionary: true}, {SharedDictionary: true},
+		{Compression: schemeZstd, CompressionLevel: 19, PlainStrings: true}} {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.lance", i)), written(t, schema, batches, o), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out := pylance(t, "alike", dir); !strings.HasPrefix(out, "3 files of 6000 rows") {
+	if out := pylance(t, "alike", dir); !strings.HasPrefix(out, "4 files of 6000 rows") {
 		t.Error(out)
 	}
 }

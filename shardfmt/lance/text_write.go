@@ -14,6 +14,7 @@ type texts struct {
 	ends   []uint64 // where each ends; a null as its complement
 	bytes  []byte
 	scheme string
+	level  int // of the scheme, 0 if none is named
 	// dictionary: strings that are few in a page are stored once.
 	dictionary bool
 	// most bytes before the page is full, or 0: values may be large.
@@ -97,12 +98,12 @@ func (t *texts) binary(p *pageEncoder) ([]byte, error) {
 		}
 		stored = binary.LittleEndian.AppendUint64(stored, end)
 	}
-	indices := noNulls(p.flat(64, stored, ""))
-	content, err := compress(t.scheme, t.bytes)
+	indices := noNulls(p.flat(64, stored))
+	content, err := compress(t.scheme, t.level, t.bytes)
 	if err != nil {
 		return nil, err
 	}
-	bytes := p.flat(8, content, t.scheme)
+	bytes := p.compressed(content, t.scheme, t.level)
 	return arrayEncoding(binaryKind, appendNumber(appendMessage(appendMessage(nil, 1, indices), 2, bytes), 3, adjustment)), nil
 }
 
@@ -135,7 +136,7 @@ func (t *texts) distinct() (indices []byte, items *texts, ok bool) {
 
 // indexed encodes indices of one byte, and these values as what they stand for.
 func (t *texts) indexed(p *pageEncoder, indices []byte) ([]byte, error) {
-	first := noNulls(p.flat(8, indices, ""))
+	first := noNulls(p.flat(8, indices))
 	items, err := t.binary(p)
 	return dictionaryOf(first, items, uint64(len(t.ends))), err
 }

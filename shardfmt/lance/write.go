@@ -17,6 +17,9 @@ type WriteOptions struct {
 	// Compression of the bytes of strings and binary values: zstd, lz4, or none if empty. A column's own metadata
 	// (lance-encoding:compression) win over it.
 	Compression string
+	// CompressionLevel of what zstd compresses, 1 to 22 as zstd counts them, of which the encoder knows four steps; 0 is the
+	// fastest, and names no level in the file.
+	CompressionLevel int
 	// PlainStrings stores strings as they come, also where few of them differ.
 	PlainStrings bool
 	// SharedDictionary stores the items of dictionaries once for as many pages of a column as have use for them, in buffers of
