@@ -76,7 +76,8 @@ func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*In
 }
 
 // BuildIndexes gives every stripe the indexes of the table that it lacks. The data stays where it is: a shard gets a new root.
-// Shards are done in groups, each in one snapshot; those that another writer replaces meanwhile are done anew.
+// Shards are done in groups, each in one snapshot; those that another writer replaces meanwhile are done anew. After an error the
+// result, which is never nil, tells what was done before it.
 func (t *Table) BuildIndexes(ctx context.Context, o IndexOptions) (*Indexed, error) {
 	return t.applyIndexes(ctx, "", o)
 }
@@ -104,7 +105,7 @@ const (
 func (t *Table) applyIndexes(ctx context.Context, drop string, o IndexOptions) (*Indexed, error) {
 	specs, err := t.Indexes()
 	if err != nil {
-		return nil, err
+		return &Indexed{}, err
 	}
 	x := &indexing{table: t, specs: specs, drop: drop, o: o, seen: map[string]bool{}, done: &Indexed{}}
 	for races := 0; ; {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/parallel"
 )
 
 // ServiceOptions of NewService. The zero value is valid.
@@ -199,7 +200,11 @@ const minBackoff, maxBackoff = time.Minute, time.Hour
 // tend runs over one table and plans its next run.
 func (s *Service) tend(ctx context.Context, name catalog.Name) {
 	run := Run{Table: name, Started: s.o.Now()}
-	look, err := s.work(ctx, name, &run)
+	var look looked
+	err := parallel.Guarded(func() (err error) { // one table's data must not end the service for all
+		look, err = s.work(ctx, name, &run)
+		return err
+	})
 	run.Seconds = s.o.Now().Sub(run.Started).Seconds()
 	if err != nil {
 		run.Error = err.Error()

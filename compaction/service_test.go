@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 )
 
@@ -263,5 +269,33 @@ func TestServiceBuildsIndexes(t *testing.T) {
 	states, err := g.load(nil).IndexStates(ctx)
 	if err != nil || len(states) != 1 || states[0].Stripes != 3 || states[0].StripesTotal != 3 || states[0].Bytes == 0 {
 		t.Errorf("%+v, %v", states, err)
+	}
+}
+
+// A property that another client has set to what can't be read fails the table's run, and not the service.
+func TestServiceOutlivesUnreadableIndexes(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 2)
+	var other icecatalog.Catalog
+	c, err := catalog.Open(ctx, catalog.Options{
+		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(),
+		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { other = c; return c },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	unreadable := iceberg.Properties{catalog.IndexesProperty: "phonebook:name"}
+	if _, _, err := other.CommitTable(ctx, []string{name.Namespace, name.Table}, nil, []table.Update{table.NewSetPropertiesUpdate(unreadable)}); err != nil {
+		t.Fatal(err)
+	}
+	s, runs, stop := serve(t, g.open(nil), ServiceOptions{})
+	defer stop()
+	if run := await(t, runs, 1)[0]; !strings.Contains(run.Error, catalog.IndexesProperty) || run.IndexesBuilt != 0 {
+		t.Errorf("%+v", run)
+	}
+	if st := statusOf(t, s, name); st.State != Failing || st.Shards != 1 {
+		t.Errorf("%+v", st)
 	}
 }
