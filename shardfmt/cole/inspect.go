@@ -2,7 +2,6 @@ package cole
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -110,7 +109,7 @@ func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt
 			for i := range f.meta.groups[g].chunks[c].pages {
 				p := &f.meta.groups[g].chunks[c].pages[i]
 				err := f.verifyPage(ctx, c, p)
-				if err = judge(r, corrupt.Locate(err, f.url, 0)); err != nil {
+				if err = r.Judge(corrupt.Locate(err, f.url, 0)); err != nil {
 					return nil, err
 				}
 				if o.Progress != nil {
@@ -121,16 +120,6 @@ func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt
 	}
 	r.OK = len(r.Errors) == 0
 	return r, nil
-}
-
-// judge makes a finding of an error of stored data, and gives back any other.
-func judge(r *corrupt.Report, err error) error {
-	var damage *corrupt.Error
-	if !errors.As(err, &damage) {
-		return err
-	}
-	r.Errors = append(r.Errors, corrupt.Finding{Object: damage.Object, Offset: damage.Offset, What: damage.What})
-	return nil
 }
 
 // verifyPage decodes a page alone.

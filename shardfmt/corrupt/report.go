@@ -1,5 +1,7 @@
 package corrupt
 
+import "errors"
+
 // Finding is one thing that is wrong with stored data.
 type Finding struct {
 	// Object is the canonical URL of the object; Offset is in bytes from its start, -1 where none applies.
@@ -19,4 +21,14 @@ type Report struct {
 	Errors           []Finding `json:"errors"`
 	// Warnings are no damage: an object that the URL list lacks, an unusual name.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Judge makes a finding of an error of stored data, and gives back any other.
+func (r *Report) Judge(err error) error {
+	var damage *Error
+	if !errors.As(err, &damage) {
+		return err
+	}
+	r.Errors = append(r.Errors, Finding{Object: damage.Object, Offset: damage.Offset, What: damage.What})
+	return nil
 }

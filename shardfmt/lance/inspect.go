@@ -2,7 +2,6 @@ package lance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -92,7 +91,7 @@ func describePage(i int, p *page, e *encoding, detail int) fileformat.Part {
 func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt.Report, error) {
 	r := &corrupt.Report{Objects: 1, Bytes: f.c.size, UnprotectedBytes: f.c.size, Errors: []corrupt.Finding{}}
 	for i, l := range f.top {
-		if err := judge(r, f.verifyColumn(ctx, i)); err != nil {
+		if err := r.Judge(f.verifyColumn(ctx, i)); err != nil {
 			return nil, err
 		}
 		if o.Progress != nil {
@@ -126,15 +125,5 @@ func (f *File) verifyColumn(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// judge makes a finding of an error of stored data, and gives back any other.
-func judge(r *corrupt.Report, err error) error {
-	var damage *corrupt.Error
-	if !errors.As(err, &damage) {
-		return err
-	}
-	r.Errors = append(r.Errors, corrupt.Finding{Object: damage.Object, Offset: damage.Offset, What: damage.What})
 	return nil
 }

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -267,7 +266,7 @@ func (w *walker) describe() (out []fileformat.Part) {
 func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt.Report, error) {
 	r := &corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}, Bytes: trailerSize}
 	keys, err := f.verifyFilters(ctx, r)
-	if err := judge(r, err); err != nil {
+	if err := r.Judge(err); err != nil {
 		return nil, err
 	}
 	r.Bytes += f.t.filter.size + f.recordBytes
@@ -286,7 +285,7 @@ func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt
 		if err == nil && i < len(f.t.columns)-1 && w.nextGroup != f.Rows(i+1) {
 			err = corrupt.Locate(corrupt.At(f.size-trailerSize, "column %d owns %d rows of the %d of the next one", i, w.nextGroup, f.Rows(i+1)), f.url, 0)
 		}
-		if err := judge(r, err); err != nil {
+		if err := r.Judge(err); err != nil {
 			return nil, err
 		}
 		for _, e := range w.extents {
@@ -366,14 +365,4 @@ func (f *File) verifyPartitions(ctx context.Context, r *corrupt.Report) (func(ro
 		}
 		return f.denied(at.offset)
 	}, nil
-}
-
-// judge makes a finding of an error of stored data, and gives back any other.
-func judge(r *corrupt.Report, err error) error {
-	var damage *corrupt.Error
-	if !errors.As(err, &damage) {
-		return err
-	}
-	r.Errors = append(r.Errors, corrupt.Finding{Object: damage.Object, Offset: damage.Offset, What: damage.What})
-	return nil
 }

@@ -94,7 +94,7 @@ func (d *Dataset) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corr
 		}
 	}
 	if len(total.Errors) == 0 {
-		if err := judge(total, d.readAll(ctx)); err != nil {
+		if err := total.Judge(d.readAll(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (d *Dataset) verifyFragment(ctx context.Context, f *fragment, o fileformat.
 	if f.deleted != nil {
 		total.Objects++
 		if _, err := d.deletions(ctx, f); err != nil {
-			if err := judge(total, err); err != nil {
+			if err := total.Judge(err); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func (d *Dataset) verifyFragment(ctx context.Context, f *fragment, o fileformat.
 		total.Objects++
 		file, err := d.file(ctx, f, i)
 		if err != nil {
-			if err := judge(total, err); err != nil {
+			if err := total.Judge(err); err != nil {
 				return err
 			}
 			continue
@@ -150,14 +150,4 @@ func (d *Dataset) readAll(ctx context.Context) error {
 		}
 		rows += uint64(b.NumRows())
 	}
-}
-
-// judge makes a finding of an error of stored data, and gives back any other.
-func judge(r *corrupt.Report, err error) error {
-	var damage *corrupt.Error
-	if !errors.As(err, &damage) {
-		return err
-	}
-	r.Errors = append(r.Errors, corrupt.Finding{Object: damage.Object, Offset: damage.Offset, What: damage.What})
-	return nil
 }
