@@ -49,7 +49,7 @@ func (x *RangeIndex) Blocks() int { return len(x.Min) / x.Width }
 // Range gives the positions of block i.
 func (x *RangeIndex) Range(i int) Range {
 	start := uint64(i) * x.BlockSize
-	return Range{start, min(start+x.BlockSize, x.Span)}
+	return Range{Start: start, End: min(start+x.BlockSize, x.Span)}
 }
 
 // Bounds gives minimum and maximum of block i, false if it holds no value that has an order.

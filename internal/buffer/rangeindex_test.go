@@ -31,7 +31,7 @@ func TestRangeIndexBytes(t *testing.T) {
 		t.Fatalf("%v, got\n%x\nwant\n%x", err, got, want)
 	}
 	r, err := ParseRangeIndex(want, schema.Int32, 4, 600, true)
-	if err != nil || r.Blocks() != 3 || r.Range(2) != (Range{512, 600}) {
+	if err != nil || r.Blocks() != 3 || r.Range(2) != (Range{Start: 512, End: 600}) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	least, greatest, ok := r.Bounds(1)

@@ -5,14 +5,12 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // Range is a run [Start, End) of logical positions, or of bytes.
-type Range struct{ Start, End uint64 }
-
-// Len is the length of r.
-func (r Range) Len() uint64 { return r.End - r.Start }
+type Range = ranges.Range
 
 // Request asks for the bytes [Start, End) of an object. Whoever reads them calls Fill with exactly these
 // bytes, which the receiver keeps.
@@ -95,7 +93,7 @@ func (s *Stream) missing(ranges []Range) []Range {
 			if n := len(out); n > 0 && out[n-1].End == start {
 				out[n-1].End = end
 			} else {
-				out = append(out, Range{start, end})
+				out = append(out, Range{Start: start, End: end})
 			}
 		}
 	}
@@ -106,7 +104,7 @@ func (s *Stream) fillWhole(b []byte) error {
 	if err := s.setMap(b[s.MapStart-s.Start:]); err != nil {
 		return err
 	}
-	s.hold(Range{0, s.m.Bytes()}, b[:s.m.Bytes()])
+	s.hold(Range{Start: 0, End: s.m.Bytes()}, b[:s.m.Bytes()])
 	return nil
 }
 

@@ -45,19 +45,3 @@ func wholeBlocks(rows []filter.Range, records uint64) (out []buffer.Range) {
 	}
 	return out
 }
-
-// intersect is the rows that are in both of two lists of ascending, disjoint ranges.
-func intersect(a, b []buffer.Range) (out []buffer.Range) {
-	for len(a) > 0 && len(b) > 0 {
-		r := buffer.Range{Start: max(a[0].Start, b[0].Start), End: min(a[0].End, b[0].End)}
-		if r.Start < r.End {
-			out = append(out, r)
-		}
-		if a[0].End < b[0].End {
-			a = a[1:]
-		} else {
-			b = b[1:]
-		}
-	}
-	return out
-}

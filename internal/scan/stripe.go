@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -137,7 +138,7 @@ func (s *stripe) findRows(ctx context.Context) error {
 		}
 		s.left = s.plan.prune(s.rows, indexes)
 		if indexed {
-			s.left = intersect(s.left, candidates)
+			s.left = ranges.Intersect(s.left, candidates)
 		}
 	}
 	s.counts.BlocksPruned += all - blocksOf(s.left)

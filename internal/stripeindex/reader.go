@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
@@ -105,9 +106,6 @@ func texts(v *metapb.AnyValue) (out []string) {
 	return out
 }
 
-// Any reports whether there is an index to ask.
-func (r *Reader) Any() bool { return len(r.usable) > 0 }
-
 // Rows answers a question of a filter with the rows of the stripe that may match, by ascending ranges; known is false
 // if no index can tell.
 func (r *Reader) Rows(ctx context.Context, q filter.Question) (rows []filter.Range, known bool, err error) {
@@ -156,19 +154,19 @@ func (r *Reader) ask(ctx context.Context, u *usable, x *indexed, q filter.Questi
 			return nil, false, err
 		}
 	}
-	var any []filter.Range
+	var any [][]filter.Range
 	for _, all := range plan {
 		rows, err := u.allOf(ctx, x, all)
 		if err != nil {
 			return nil, false, err
 		}
-		any = filter.Union(any, rows)
+		any = append(any, rows)
 	}
-	return any, true, nil
+	return ranges.Union(any...), true, nil
 }
 
 // askHash answers which rows equal one of some values.
-func (r *Reader) askHash(ctx context.Context, u *usable, x *indexed, q filter.Question) (any []filter.Range, known bool, err error) {
+func (r *Reader) askHash(ctx context.Context, u *usable, x *indexed, q filter.Question) (rows []filter.Range, known bool, err error) {
 	if q.Kind != filter.Equal {
 		return nil, false, nil
 	}
@@ -183,13 +181,11 @@ func (r *Reader) askHash(ctx context.Context, u *usable, x *indexed, q filter.Qu
 		if err != nil {
 			return nil, false, err
 		}
-		rows := make([]filter.Range, len(found))
-		for i, p := range found {
-			rows[i] = filter.Range{Start: p, End: p + 1}
+		for _, p := range found {
+			rows = append(rows, filter.Range{Start: p, End: p + 1})
 		}
-		any = filter.Union(any, rows)
 	}
-	return any, true, nil
+	return ranges.Union(rows), true, nil
 }
 
 // keyOf is the bytes of a value of a node in its keys.
@@ -222,7 +218,7 @@ func (u *usable) allOf(ctx context.Context, x *indexed, terms []asked) (rows []f
 		}
 		found := rowsOf(entries, x.built)
 		if i > 0 {
-			found = filter.Intersect(rows, found)
+			found = ranges.Intersect(rows, found)
 		}
 		if rows = found; len(rows) == 0 {
 			return nil, nil
@@ -237,13 +233,9 @@ func rowsOf(entries []textindex.Entry, field uint32) []filter.Range {
 	for _, e := range entries {
 		for i := range e.Postings {
 			if p := &e.Postings[i]; p.Field == field {
-				var rows []filter.Range
-				for _, r := range p.Ranges() {
-					rows = append(rows, filter.Range(r))
-				}
-				lists = append(lists, rows)
+				lists = append(lists, p.Ranges())
 			}
 		}
 	}
-	return filter.Union(lists...)
+	return ranges.Union(lists...)
 }

@@ -1,9 +1,7 @@
 package filter
 
 import (
-	"cmp"
-	"slices"
-
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -30,7 +28,7 @@ type Question struct {
 }
 
 // Range is the rows from Start to before End.
-type Range struct{ Start, End uint64 }
+type Range = ranges.Range
 
 // Candidates asks an index about the tests of the expression, and puts the answers together: rows, by ascending and
 // disjoint ranges, outside of which the expression is true for none. known is false if the answers leave all rows
@@ -59,7 +57,7 @@ func candidates(p predicate, ask func(Question) ([]Range, bool, error)) (rows []
 			return nil, false, err
 		}
 		right, known, err := candidates(p.right, ask)
-		return Union(left, right), known, err
+		return ranges.Union(left, right), known, err
 	case leafPredicate:
 		if q, ok := p.question(); ok {
 			return ask(q)
@@ -81,7 +79,7 @@ func bothCandidates(p andPredicate, ask func(Question) ([]Range, bool, error)) (
 	case !known:
 		return right, true, nil
 	}
-	return Intersect(left, right), true, nil
+	return ranges.Intersect(left, right), true, nil
 }
 
 // question is what an index may be asked for a test.
@@ -119,35 +117,4 @@ func (q *Question) addValue(o *operand) {
 	if !o.null && !o.fraction && o.beyond == 0 {
 		q.Values = append(q.Values, o.Value)
 	}
-}
-
-// Union is the rows that are in any of some lists, each of ascending ranges.
-func Union(lists ...[]Range) []Range {
-	all := slices.Concat(lists...)
-	slices.SortFunc(all, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
-	out := all[:0]
-	for _, r := range all {
-		if n := len(out); n > 0 && r.Start <= out[n-1].End {
-			out[n-1].End = max(out[n-1].End, r.End)
-		} else if r.Start < r.End {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// Intersect is the rows that are in both of two lists of ascending, disjoint ranges.
-func Intersect(a, b []Range) (out []Range) {
-	for len(a) > 0 && len(b) > 0 {
-		r := Range{max(a[0].Start, b[0].Start), min(a[0].End, b[0].End)}
-		if r.Start < r.End {
-			out = append(out, r)
-		}
-		if a[0].End < b[0].End {
-			a = a[1:]
-		} else {
-			b = b[1:]
-		}
-	}
-	return out
 }

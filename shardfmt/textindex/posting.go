@@ -3,6 +3,7 @@ package textindex
 import (
 	"fmt"
 
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/internal/term"
 )
 
@@ -30,7 +31,7 @@ func (k Kind) String() string {
 var kindNames = [...]string{"positions", "exact_ranges", "approximate_ranges"}
 
 // Range is the records from Start to before End.
-type Range struct{ Start, End uint64 }
+type Range = ranges.Range
 
 // Posting is the list of one term in one field of one stripe.
 type Posting struct {
@@ -46,13 +47,13 @@ func (p *Posting) Ranges() []Range {
 	if p.Kind == Positions {
 		out := make([]Range, len(p.Values))
 		for i, v := range p.Values {
-			out[i] = Range{v, v + 1}
+			out[i] = Range{Start: v, End: v + 1}
 		}
 		return out
 	}
 	out := make([]Range, len(p.Values)/2)
 	for i := range out {
-		out[i] = Range{p.Values[2*i], p.Values[2*i+1]}
+		out[i] = Range{Start: p.Values[2*i], End: p.Values[2*i+1]}
 	}
 	return out
 }
