@@ -113,16 +113,21 @@ func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
 // Each calls do for 0 … n−1, as many at a time as WithConcurrency says, each with a branch of its own. The first
 // error cancels the context of the others and is returned when all have ended. A panic of do counts as its error.
 func (c *Client) Each(ctx context.Context, n int, do func(ctx context.Context, branch *Client, i int) error) error {
+	return c.EachUpTo(ctx, c.opts.concurrency, n, do)
+}
+
+// EachUpTo is Each with at most limit calls at a time.
+func (c *Client) EachUpTo(ctx context.Context, limit, n int, do func(ctx context.Context, branch *Client, i int) error) error {
 	switch n {
 	case 0:
 		return nil
 	case 1:
-		return do(ctx, c, 0)
+		return parallel.Guarded(func() error { return do(ctx, c, 0) })
 	}
 	fork := c.Fork()
 	defer fork.Join()
 	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(c.opts.concurrency)
+	group.SetLimit(limit)
 	for i := range n {
 		if inner.Err() != nil {
 			break

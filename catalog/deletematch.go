@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
@@ -42,30 +40,25 @@ func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done
 	found := make([]match, len(p.Shards))
 	var mu sync.Mutex
 	done := 0
-	fork := t.cat.client.Fork()
-	defer fork.Join()
-	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(scanShards)
-	for i, e := range p.Shards {
-		group.Go(func() error {
-			var m *match
-			err := parallel.Guarded(func() (err error) {
-				m, err = p.matchShard(inner, fork.Branch(), e)
-				return err
-			})
-			if err != nil {
-				return fmt.Errorf("%s: %w", e.Path, err)
-			}
-			found[i] = *m
-			mu.Lock()
-			defer mu.Unlock()
-			if done++; progress != nil {
-				progress(done, len(found))
-			}
-			return nil
+	err = t.cat.client.EachUpTo(ctx, scanShards, len(p.Shards), func(ctx context.Context, branch *blobio.Client, i int) error {
+		e := p.Shards[i]
+		var m *match
+		err := parallel.Guarded(func() (err error) { // so that a panic names the shard
+			m, err = p.matchShard(ctx, branch, e)
+			return err
 		})
-	}
-	if err := group.Wait(); err != nil {
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Path, err)
+		}
+		found[i] = *m
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; progress != nil {
+			progress(done, len(found))
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(found, func(m match) bool { return m.rows == 0 && !m.whole }), nil

@@ -26,7 +26,7 @@ func TestPanicOfOneShard(t *testing.T) {
 func TestPanicOfOneBranch(t *testing.T) {
 	c := newGround(t).open(nil, nil)
 	broken := func(context.Context, *blobio.Client, int) error { panic("broken") }
-	for _, err := range []error{eachOf(t.Context(), c.Client(), 2, 2, broken), c.Client().Each(t.Context(), 2, broken)} {
+	for _, err := range []error{c.Client().EachUpTo(t.Context(), 2, 2, broken), c.Client().Each(t.Context(), 2, broken)} {
 		if p := (*parallel.Panic)(nil); !errors.As(err, &p) {
 			t.Error(err)
 		}

@@ -310,7 +310,7 @@ func (v *tableVerifier) allShards(ctx context.Context) error {
 	slices.Sort(paths)
 	v.choose(paths)
 	objects := &objectSizes{known: map[string]int64{}}
-	return eachOf(ctx, v.table.cat.client, verifyShards, len(paths), func(ctx context.Context, client *blobio.Client, i int) error {
+	return v.table.cat.client.EachUpTo(ctx, verifyShards, len(paths), func(ctx context.Context, client *blobio.Client, i int) error {
 		return v.shard(ctx, client, v.shards[paths[i]], objects)
 	})
 }

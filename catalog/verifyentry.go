@@ -9,10 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -136,18 +133,4 @@ func columnDifferences(id int, entry, shard manifest.Column) (out []string) {
 		out = append(out, fmt.Sprintf("field %d: its entry has the upper bound %x, the shard %x", id, entry.Upper, shard.Upper))
 	}
 	return out
-}
-
-// eachOf calls do for 0 … n−1, at most limit at a time, each with a branch of the client.
-func eachOf(ctx context.Context, client *blobio.Client, limit, n int, do func(ctx context.Context, branch *blobio.Client, i int) error) error {
-	fork := client.Fork()
-	defer fork.Join()
-	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(limit)
-	for i := range n {
-		group.Go(func() error {
-			return parallel.Guarded(func() error { return do(inner, fork.Branch(), i) })
-		})
-	}
-	return group.Wait()
 }
