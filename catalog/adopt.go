@@ -247,8 +247,8 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	if err != nil {
 		return nil, err
 	}
-	admit := verify.AdmitOptions{Size: e.RootBytes, Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
-	if err := verify.Admit(ctx, client, path, admit); err != nil {
+	admit := verify.AdmitOptions{Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
+	if err := verify.AdmitRoot(ctx, client, shard.Root(), admit); err != nil {
 		return nil, err
 	}
 	if folder != "" {

@@ -57,6 +57,12 @@ func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {
 	if err != nil {
 		return err
 	}
+	return AdmitRoot(ctx, st, root, o)
+}
+
+// AdmitRoot is Admit of a shard whose root is open: what was read of it is not read again, unless all of the shard is.
+func AdmitRoot(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error {
+	url, size := root.URL(), root.Size()
 	c, err := costsOf(ctx, root, o.MaxMemory)
 	if err != nil {
 		return err
@@ -69,6 +75,7 @@ func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {
 	}
 	switch {
 	case o.Read == ReadAll, o.Read == ReadSmall && c.bytes <= SmallShard:
+		o.Size = size
 		return whole(ctx, st, url, o)
 	case len(c.unbounded) > 0:
 		return readable(ctx, st, root, &schema.Schema{Fields: c.unbounded, Count: c.schema.Count}, o.MaxMemory)

@@ -88,19 +88,30 @@ func costsOf(ctx context.Context, root *meta.Root, maxMemory int64) (*costs, err
 
 // exist makes sure that the objects are there, and long enough: one HEAD each.
 func (c *costs) exist(ctx context.Context, st Store) error {
-	for _, url := range slices.Sorted(maps.Keys(c.objects)) {
-		if url == c.root.URL() {
-			continue
-		}
-		info, err := st.Stat(ctx, url)
-		switch {
-		case errors.Is(err, blobio.ErrNotFound):
-			return corrupt.Locate(corrupt.At(-1, "an object that the shard refers to is missing"), url, 0)
-		case err != nil:
+	urls := slices.DeleteFunc(slices.Sorted(maps.Keys(c.objects)), func(url string) bool { return url == c.root.URL() })
+	if client, ok := st.(*blobio.Client); ok {
+		return client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) error {
+			return c.holds(ctx, branch, urls[i])
+		})
+	}
+	for _, url := range urls {
+		if err := c.holds(ctx, st, url); err != nil {
 			return err
-		case info.Size < c.objects[url]:
-			return corrupt.Locate(corrupt.At(info.Size, "the object ends here, the shard refers to bytes up to %d", c.objects[url]), url, 0)
 		}
+	}
+	return nil
+}
+
+// holds makes sure that an object is as long as it has to be.
+func (c *costs) holds(ctx context.Context, st Store, url string) error {
+	info, err := st.Stat(ctx, url)
+	switch {
+	case errors.Is(err, blobio.ErrNotFound):
+		return corrupt.Locate(corrupt.At(-1, "an object that the shard refers to is missing"), url, 0)
+	case err != nil:
+		return err
+	case info.Size < c.objects[url]:
+		return corrupt.Locate(corrupt.At(info.Size, "the object ends here, the shard refers to bytes up to %d", c.objects[url]), url, 0)
 	}
 	return nil
 }
