@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -108,19 +109,15 @@ func (t *Table) applyIndexes(ctx context.Context, drop string, o IndexOptions) (
 		return &Indexed{}, err
 	}
 	x := &indexing{table: t, specs: specs, drop: drop, o: o, seen: map[string]bool{}, done: &Indexed{}}
-	for races := 0; ; {
-		more, err := x.group(ctx)
-		switch {
-		case err == nil && !more:
-			return x.done, nil
-		case err == nil:
+	for races := 0; ; races++ {
+		committed, err := x.pass(ctx)
+		if committed {
 			races = 0
-		case errors.Is(err, ErrConflict) && races < maxIndexRaces:
-			races++
-			if err := t.Refresh(ctx); err != nil {
-				return x.done, err
-			}
-		default:
+		}
+		if !errors.Is(err, ErrConflict) || races == maxIndexRaces {
+			return x.done, err
+		}
+		if err := t.Refresh(ctx); err != nil {
 			return x.done, err
 		}
 	}
@@ -132,44 +129,72 @@ type indexing struct {
 	specs []shardfmt.IndexSpec
 	drop  string
 	o     IndexOptions
-	// seen are shards that are as they ought to be.
-	seen map[string]bool
-	done *Indexed
+	// seen are shards that are as they ought to be: shards that were looked at, and what was made of them.
+	seen   map[string]bool
+	shards int
+	done   *Indexed
 }
 
-// group does the next shards in one snapshot; more tells whether there may be others.
-func (x *indexing) group(ctx context.Context) (more bool, err error) {
+// pass goes over the shards of the snapshot that is current when it begins, and commits what it did after each group of
+// them; committed tells whether it did so at all.
+func (x *indexing) pass(ctx context.Context) (committed bool, err error) {
+	var looked []*manifest.Entry
 	var works []*indexWork
 	for e, err := range x.table.Entries(ctx, At{}) {
 		if err != nil {
-			return false, err
+			return committed, err
 		}
 		if x.seen[e.Path] || !e.IsShard() {
 			continue
 		}
-		if len(works) == indexedTogether {
-			more = true
-			break
+		if looked = append(looked, e); len(looked) < indexedTogether {
+			continue
 		}
-		w, err := x.plan(ctx, e)
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", e.Path, err)
+		if works, err = x.plans(ctx, works, looked); err != nil {
+			return committed, err
 		}
+		looked = looked[:0]
+		for len(works) >= indexedTogether {
+			if err := x.commit(ctx, works[:indexedTogether]); err != nil {
+				return committed, err
+			}
+			works, committed = works[indexedTogether:], true
+		}
+	}
+	works, err = x.plans(ctx, works, looked)
+	if err != nil || len(works) == 0 {
+		return committed, err
+	}
+	err = x.commit(ctx, works)
+	return committed || err == nil, err
+}
+
+// plans appends to works what is to be done to some shards.
+func (x *indexing) plans(ctx context.Context, works []*indexWork, entries []*manifest.Entry) ([]*indexWork, error) {
+	found := make([]*indexWork, len(entries))
+	err := x.table.cat.client.Each(ctx, len(entries), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
+		if found[i], err = x.plan(ctx, branch, entries[i]); err != nil {
+			return fmt.Errorf("%s: %w", entries[i].Path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range found {
 		if w == nil {
-			x.see(e.Path)
+			x.see(entries[i].Path)
 		} else {
 			works = append(works, w)
 		}
 	}
-	if len(works) == 0 {
-		return false, nil
-	}
-	return more, x.commit(ctx, works)
+	return works, nil
 }
 
 func (x *indexing) see(shard string) {
-	if x.seen[shard] = true; x.o.Progress != nil {
-		x.o.Progress(len(x.seen))
+	x.seen[shard] = true
+	if x.shards++; x.o.Progress != nil {
+		x.o.Progress(x.shards)
 	}
 }
 
@@ -227,8 +252,8 @@ type indexWork struct {
 }
 
 // plan finds what is to be done to a shard, nil for nothing.
-func (x *indexing) plan(ctx context.Context, e *manifest.Entry) (*indexWork, error) {
-	shard, err := x.table.openShard(ctx, x.table.cat.client, e.Path, e.RootBytes, false)
+func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*indexWork, error) {
+	shard, err := x.table.openShard(ctx, client, e.Path, e.RootBytes, false)
 	if err != nil {
 		return nil, err
 	}

@@ -195,3 +195,25 @@ func (x *indexedTable) verified() error {
 	}
 	return err
 }
+
+// Many shards get their indexes in few snapshots, each shard once.
+func TestIndexesComeInGroups(t *testing.T) {
+	const shards = 130
+	g := newGround(t)
+	tbl := g.create()
+	if _, err := tbl.Ingest(ctx, rows(0, shards), catalog.IngestOptions{ShardRows: 1, StripeRows: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var seen []int
+	got, err := tbl.AddIndex(ctx, shardfmt.IndexSpec{Kind: shardfmt.TextIndex, Columns: []string{"name"}},
+		catalog.IndexOptions{Progress: func(n int) { seen = append(seen, n) }})
+	if err != nil || got.Shards != shards || got.Built != shards || len(tbl.History()) != 1+3 {
+		t.Errorf("%+v, %d snapshots, %v", got, len(tbl.History()), err)
+	}
+	if len(seen) != shards || !slices.IsSorted(seen) || seen[shards-1] != shards {
+		t.Errorf("told of %v", seen)
+	}
+	if got, err = tbl.BuildIndexes(ctx, catalog.IndexOptions{}); err != nil || *got != (catalog.Indexed{}) {
+		t.Errorf("again: %+v, %v", got, err)
+	}
+}
