@@ -45,20 +45,12 @@ type Deletion struct {
 // kept, since no record changes its position. What is asked of the store is one GET for a root of at most 1 MiB,
 // one PUT of the markers, and one PUT and one GET of the new root.
 func DeleteRecords(ctx context.Context, sp *blobio.Client, out string, in Input, d Deletion, o Options) (*Result, error) {
-	o.Limits, o.AllowStandard = o.Limits.withDefaults(), true
-	if o.Attempt == "" {
-		o.Attempt = newAttempt()
-	}
-	shards, err := openAll(ctx, sp, []Input{in}, o)
+	s, o, err := openOne(ctx, sp, in, o)
 	if err != nil {
 		return nil, err
 	}
-	s := shards[0]
-	if err := s.refuseUnknown(ctx); err != nil {
-		return nil, err
-	}
 	t, marker := markerTarget(s)
-	m := &merger{out: out, options: o, target: t, shards: shards, urls: newURLs(out, o)}
+	m := &merger{out: out, options: o, target: t, shards: []*shard{s}, urls: newURLs(out, o)}
 	m.deletion = &deletion{node: marker, bitmaps: d.Stripes, object: d.Object, made: map[int]*madeMarker{}}
 	if err := m.deletion.encode(s); err != nil {
 		return nil, err

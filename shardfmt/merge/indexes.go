@@ -21,16 +21,8 @@ type IndexChange struct {
 // ReplaceIndexes writes the shard out: the stripes of in with their data where it is, and other indexes. What a dropped
 // index consists of is no longer referred to. No data is read; the requests are those of DeleteRecords without markers.
 func ReplaceIndexes(ctx context.Context, sp *blobio.Client, out string, in Input, c IndexChange, o Options) (*Result, error) {
-	o.Limits, o.AllowStandard = o.Limits.withDefaults(), true
-	if o.Attempt == "" {
-		o.Attempt = newAttempt()
-	}
-	shards, err := openAll(ctx, sp, []Input{in}, o)
+	s, o, err := openOne(ctx, sp, in, o)
 	if err != nil {
-		return nil, err
-	}
-	s := shards[0]
-	if err := s.refuseUnknown(ctx); err != nil {
 		return nil, err
 	}
 	for i := range c.Add {
@@ -39,7 +31,7 @@ func ReplaceIndexes(ctx context.Context, sp *blobio.Client, out string, in Input
 		}
 	}
 	s.mapping, s.identical = identityMapping(s.schema.Count), true
-	m := &merger{out: out, options: o, target: newSchemaTarget(s.schema, s.schemaWire, s.ids), shards: shards, urls: newURLs(out, o), indexChange: &c}
+	m := &merger{out: out, options: o, target: newSchemaTarget(s.schema, s.schemaWire, s.ids), shards: []*shard{s}, urls: newURLs(out, o), indexChange: &c}
 	root, err := m.build(ctx)
 	if err != nil {
 		return nil, err

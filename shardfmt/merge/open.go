@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -34,30 +32,36 @@ type shard struct {
 // openAll opens the inputs, many at a time, and reads all metadata of each.
 func openAll(ctx context.Context, sp *blobio.Client, inputs []Input, o Options) ([]*shard, error) {
 	shards := make([]*shard, len(inputs))
-	fork := sp.Fork()
-	defer fork.Join()
-	group, inner := errgroup.WithContext(ctx)
 	limit := o.Concurrency
 	if limit <= 0 {
 		limit = 64
 	}
-	group.SetLimit(limit)
-	for i, in := range inputs {
-		group.Go(func() error {
-			err := parallel.Guarded(func() (err error) {
-				shards[i], err = openShard(inner, fork.Branch(), in, o)
-				return err
-			})
-			if err != nil {
-				return fmt.Errorf("input %d: %w", i+1, err)
-			}
-			if o.Progress != nil {
-				o.Progress()
-			}
-			return nil
+	return shards, sp.EachUpTo(ctx, limit, len(inputs), func(ctx context.Context, branch *blobio.Client, i int) error {
+		err := parallel.Guarded(func() (err error) { // so that a panic names the input
+			shards[i], err = openShard(ctx, branch, inputs[i], o)
+			return err
 		})
+		if err != nil {
+			return fmt.Errorf("input %d: %w", i+1, err)
+		}
+		if o.Progress != nil {
+			o.Progress()
+		}
+		return nil
+	})
+}
+
+// openOne opens the input of a root that has the same records as one shard; o has its defaults then.
+func openOne(ctx context.Context, sp *blobio.Client, in Input, o Options) (*shard, Options, error) {
+	o.Limits, o.AllowStandard = o.Limits.withDefaults(), true
+	if o.Attempt == "" {
+		o.Attempt = newAttempt()
 	}
-	return shards, group.Wait()
+	shards, err := openAll(ctx, sp, []Input{in}, o)
+	if err != nil {
+		return nil, o, err
+	}
+	return shards[0], o, shards[0].refuseUnknown(ctx)
 }
 
 func openShard(ctx context.Context, sp *blobio.Client, in Input, o Options) (*shard, error) {
