@@ -78,7 +78,7 @@ func TestProgressKnowsTheWhole(t *testing.T) {
 		{"write", "shard", "write", file("a.amudai.shard"), flights, "--property", "x=y"},
 		{"verify", "shard", "verify", file("a.amudai.shard")},
 		{"merge", "shard", "merge", file("m.amudai.shard"), file("a.amudai.shard"), file("a.amudai.shard")},
-		{"ingest", "ingest", "flights", flights, "--create", "--shard-rows", "9000"},
+		{"ingest", "ingest", "flights", flights, "--create", "--shard-rows", "1500"},
 		{"register", "register", "flights", file("a.amudai.shard")},
 		{"verify", "verify", "flights"},
 		{"verify", "verify", "flights", "--read-data-subset", "50%"},
