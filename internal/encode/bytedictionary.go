@@ -17,6 +17,17 @@ func (e *Encoder) planByteDictionary(s *byteValues, valid []byte) *plan {
 	if entries == nil {
 		return nil
 	}
+	p := e.dictionaryOf(s, entries)
+	lengths := stream[uint32](p, 1)
+	within := scope{}.in(e.rules)
+	within.banned |= setOf(block.BlockDictionary)
+	p.size = headerOf(13) + align8(nest(p, 0, codes, planWords(e, codes, unsigned, nil, within)))
+	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, scope{})) + len(p.payload)
+	return p
+}
+
+// dictionaryOf is a plan with the entries, by where in s they occur: their bytes, and their lengths as stream 1.
+func (e *Encoder) dictionaryOf(s *byteValues, entries []uint32) *plan {
 	lengths, size := take[uint32](&e.arena, len(entries)), 0
 	for i, at := range entries {
 		lengths[i] = uint32(s.offsets[at+1] - s.offsets[at])
@@ -28,10 +39,7 @@ func (e *Encoder) planByteDictionary(s *byteValues, valid []byte) *plan {
 	}
 	p := e.newPlan(block.BlockDictionary, 0)
 	p.payload = text
-	within := scope{}.in(e.rules)
-	within.banned |= setOf(block.BlockDictionary)
-	p.size = headerOf(13) + align8(nest(p, 0, codes, planWords(e, codes, unsigned, nil, within)))
-	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, scope{})) + size
+	nest(p, 1, lengths, nil)
 	return p
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/shardcat/shardcat/internal/block"
@@ -81,14 +80,14 @@ func forcedTree[U word](t *testing.T, demanded string, k kind) {
 				vals[i] = vals[max(0, i-1)]
 			}
 		}
-		o := Options{Profile: Balanced} // whose compressor is LZ4
-		if strings.Contains(demanded, "Zstd") {
-			o.Profile = HighCompression
+		e, parsed, err := encoderAs(demanded)
+		if err != nil {
+			t.Fatal(err)
 		}
-		e := NewEncoder(o)
-		e.borrow()
-		parsed, _ := parseTree(demanded)
-		sub := appendTree(nil, vals, forced(e, vals, k, parsed))
+		sub, err := appendAs(nil, e, vals, nil, k, parsed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		got := make([]U, n)
 		if err := decodeWords(got, sub, k); err != nil {
 			t.Fatalf("%d values: %v", n, err)

@@ -21,13 +21,40 @@ func fromHex(t *testing.T, s string) []byte {
 	return b
 }
 
-// carryOut writes the plan that the tree demands.
-func carryOut[T kernel.Number, U word](vals []T, demanded string) []byte {
-	e := NewEncoder(Options{})
-	e.borrow()
-	t, _ := parseTree(demanded)
-	words := kernel.Cast[U](vals)
-	return appendTree(nil, words, forced(e, words, kindOf[T](), t))
+// carryOut writes vals as the tree says.
+func carryOut[T kernel.Number](vals []T, tree string) []byte {
+	sub, err := NumbersAs(nil, vals, nil, tree)
+	if err != nil {
+		panic(err)
+	}
+	return sub
+}
+
+// forcedAlp is ALP with a given exponent and factor.
+func forcedAlp[U word](e *Encoder, vals []U, exponent, factor uint8, kid string) *plan {
+	p := e.newPlan(block.Alp, 0)
+	p.exponent, p.factor = exponent, factor
+	if err := nestAs(e, p, 0, toIntegers(e, p, decimalsOf[U](), vals), signed, mustParse("Alp["+kid+"]")); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// forcedAlpRd is ALP-RD with a given cut and dictionary.
+func forcedAlpRd[U word](e *Encoder, vals []U, right uint8, lefts []uint16, left, rights string) *plan {
+	p := e.newPlan(block.AlpRd, 0)
+	if err := cutAs(e, p, vals, right, lefts, mustParse("AlpRd["+left+", "+rights+"]")); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func mustParse(s string) *tree {
+	t, _, err := parseTree(s)
+	if err != nil {
+		panic(err)
+	}
+	return t
 }
 
 func upTo[T kernel.Number](from, n int) []T {
@@ -50,37 +77,37 @@ func TestReferenceVectors(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		{"Plain i32", carryOut[int32, uint32]([]int32{1, -2, 3}, "Plain"), "01 00 01 00 00 00 fe ff ff ff 03 00 00 00"},
-		{"Plain f64", carryOut[float64, uint64]([]float64{1.5}, "Plain"), "01 00 00 00 00 00 00 00 f8 3f"},
-		{"SingleValue u16", carryOut[uint16, uint16]([]uint16{0x1234}, "SingleValue"), "07 00 34 12"},
-		{"SingleValue i64", carryOut[int64, uint64]([]int64{-2}, "SingleValue"), "07 00 fe ff ff ff ff ff ff ff"},
-		{"SingleValue f64", carryOut[float64, uint64]([]float64{1.5}, "SingleValue"), "07 00 00 00 00 00 00 00 f8 3f"},
-		{"FOR[Plain]", carryOut[int64, uint64]([]int64{10, 12, 11}, "FrameOfReference[Plain]"),
+		{"Plain i32", carryOut[int32]([]int32{1, -2, 3}, "Plain"), "01 00 01 00 00 00 fe ff ff ff 03 00 00 00"},
+		{"Plain f64", carryOut[float64]([]float64{1.5}, "Plain"), "01 00 00 00 00 00 00 00 f8 3f"},
+		{"SingleValue u16", carryOut[uint16]([]uint16{0x1234}, "SingleValue"), "07 00 34 12"},
+		{"SingleValue i64", carryOut[int64]([]int64{-2}, "SingleValue"), "07 00 fe ff ff ff ff ff ff ff"},
+		{"SingleValue f64", carryOut[float64]([]float64{1.5}, "SingleValue"), "07 00 00 00 00 00 00 00 f8 3f"},
+		{"FOR[Plain]", carryOut[int64]([]int64{10, 12, 11}, "FrameOfReference[Plain]"),
 			"03 00 0a 00 00 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00"},
-		{"Delta[SingleValue]", carryOut[int64, uint64](steps, "Delta[SingleValue]"),
+		{"Delta[SingleValue]", carryOut[int64](steps, "Delta[SingleValue]"),
 			"05 00 e8 03 00 00 00 00 00 00 00 00 00 00 00 00 07 00 05 00 00 00 00 00 00 00"},
-		{"Delta[Plain]", carryOut[int16, uint16](minI16, "Delta[Plain]"),
+		{"Delta[Plain]", carryOut[int16](minI16, "Delta[Plain]"),
 			"05 00 01 00 00 00 00 00 01 00 01 00 02 00 04 00 08 00 10 00 20 00 40 00 7f ff"},
-		{"RunLength, two runs", carryOut[int32, uint32]([]int32{7, 7, 7, 9, 9}, "RunLength[raw, raw]"),
+		{"RunLength, two runs", carryOut[int32]([]int32{7, 7, 7, 9, 9}, "RunLength[raw, raw]"),
 			"06 00 08 00 00 00 02 00 00 00 00 00 00 00 00 00 07 00 00 00 09 00 00 00 03 00 00 00 02 00 00 00"},
-		{"RunLength, padded", carryOut[int32, uint32]([]int32{7, 7, 9, 9, 8, 8}, "RunLength[raw, raw]"),
+		{"RunLength, padded", carryOut[int32]([]int32{7, 7, 9, 9, 8, 8}, "RunLength[raw, raw]"),
 			"06 00 0c 00 00 00 03 00 00 00 00 00 00 00 00 00 07 00 00 00 09 00 00 00 08 00 00 00 00 00 00 00 02 00 00 00 02 00 00 00 02 00 00 00"},
-		{"RunLength, lengths nested", carryOut[uint8, uint8]([]uint8{1, 1, 1, 2, 2, 2}, "RunLength[raw, SingleValue]"),
+		{"RunLength, lengths nested", carryOut[uint8]([]uint8{1, 1, 1, 2, 2, 2}, "RunLength[raw, SingleValue]"),
 			"06 00 02 00 00 00 02 00 00 00 00 01 00 00 00 00 01 02 00 00 00 00 00 00 07 00 03 00 00 00"},
-		{"TruncateU8", carryOut[int64, uint64]([]int64{1, -1, 127, -128}, "TruncateU8[raw]"), "08 00 00 00 00 00 00 00 01 ff 7f 80"},
-		{"TruncateU16", carryOut[int64, uint64]([]int64{1, -1, 300}, "TruncateU16[raw]"), "09 00 00 00 00 00 00 00 01 00 ff ff 2c 01"},
-		{"TruncateU32[Delta[SingleValue]]", carryOut[int64, uint64](upTo[int64](100000, 9), "TruncateU32[Delta[SingleValue]]"),
+		{"TruncateU8", carryOut[int64]([]int64{1, -1, 127, -128}, "TruncateU8[raw]"), "08 00 00 00 00 00 00 00 01 ff 7f 80"},
+		{"TruncateU16", carryOut[int64]([]int64{1, -1, 300}, "TruncateU16[raw]"), "09 00 00 00 00 00 00 00 01 00 ff ff 2c 01"},
+		{"TruncateU32[Delta[SingleValue]]", carryOut[int64](upTo[int64](100000, 9), "TruncateU32[Delta[SingleValue]]"),
 			"0a 00 01 00 00 00 00 00 05 00 a0 86 01 00 00 00 07 00 01 00 00 00"},
-		{"ZigZag[Plain]", carryOut[int32, uint32]([]int32{0, -1, 1, -2, 2}, "ZigZag[Plain]"),
+		{"ZigZag[Plain]", carryOut[int32]([]int32{0, -1, 1, -2, 2}, "ZigZag[Plain]"),
 			"12 00 01 00 00 00 00 00 01 00 00 00 00 00 01 00 00 00 02 00 00 00 03 00 00 00 04 00 00 00"},
-		{"Sparse", carryOut[int32, uint32]([]int32{0, 0, 0, 11, 0, 0, 0, -5, 12, 0}, "Sparse[raw, raw]"),
+		{"Sparse", carryOut[int32]([]int32{0, 0, 0, 11, 0, 0, 0, -5, 12, 0}, "Sparse[raw, raw]"),
 			"13 00 03 00 00 00 0c 00 00 00 00 00 00 00 00 00 03 00 00 00 07 00 00 00 08 00 00 00 00 00 00 00 0b 00 00 00 fb ff ff ff 0c 00 00 00"},
-		{"Sparse, nested", carryOut[int32, uint32]([]int32{0, 0, 0, 11, 0, 0, 0, -5, 12, 0}, "Sparse[Plain, TruncateU8[raw]]"),
+		{"Sparse, nested", carryOut[int32]([]int32{0, 0, 0, 11, 0, 0, 0, -5, 12, 0}, "Sparse[Plain, TruncateU8[raw]]"),
 			"13 00 03 00 00 00 0e 00 00 00 01 01 00 00 00 00 01 00 03 00 00 00 07 00 00 00 08 00 00 00 00 00 08 00 00 00 00 00 00 00 0b fb 0c"},
-		{"Sparse, nothing", carryOut[int32, uint32](make([]int32, 5), "Sparse[raw, raw]"), "13 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"},
-		{"BlockDictionary", carryOut[int32, uint32]([]int32{7, 9, 7, 7, 9, 5}, "BlockDictionary[Plain, raw]"),
+		{"Sparse, nothing", carryOut[int32](make([]int32, 5), "Sparse[raw, raw]"), "13 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"},
+		{"BlockDictionary", carryOut[int32]([]int32{7, 9, 7, 7, 9, 5}, "BlockDictionary[Plain, raw]"),
 			"0e 00 1a 00 00 00 03 00 00 00 00 00 00 00 00 00 01 00 01 00 00 00 02 00 00 00 01 00 00 00 01 00 00 00 02 00 00 00 03 00 00 00 07 00 00 00 09 00 00 00 05 00 00 00"},
-		{"RunLength[raw, FLBitPack], start", carryOut[uint32, uint32]([]uint32{5, 5, 5, 6, 6}, "RunLength[raw, FLBitPack]")[:40],
+		{"RunLength[raw, FLBitPack], start", carryOut[uint32]([]uint32{5, 5, 5, 6, 6}, "RunLength[raw, FLBitPack]")[:40],
 			"06 00 08 00 00 00 02 00 00 00 00 01 00 00 00 00 05 00 00 00 06 00 00 00 02 00 02 00 00 00 00 00 03 00 00 00 02 00 00 00"},
 	} {
 		if want := fromHex(t, c.want); !bytes.Equal(c.got, want) {
@@ -97,16 +124,16 @@ func TestReferenceChecksums(t *testing.T) {
 		size int
 		sum  uint32
 	}{
-		{"FLBitPack u32 1", carryOut[uint32, uint32](upTo[uint32](1, 1), "FLBitPack"), 136, 0xc05c6137},
-		{"FLBitPack u32 0..9", carryOut[uint32, uint32](upTo[uint32](0, 10), "FLBitPack"), 520, 0x2734a3bf},
-		{"FLBitPack u32 0..100", carryOut[uint32, uint32](upTo[uint32](0, 101), "FLBitPack"), 904, 0x54cb6d37},
-		{"FLBitPack u32 0..1023", carryOut[uint32, uint32](upTo[uint32](0, 1024), "FLBitPack"), 1288, 0xc50cfb42},
-		{"FLBitPack u32 0..12344", carryOut[uint32, uint32](upTo[uint32](0, 12345), "FLBitPack"), 23304, 0x46c53df4},
-		{"FFOR u16", carryOut[uint16, uint16]([]uint16{1000, 1003, 1001}, "FusedFrameOfReference"), 264, 0xed6d5821},
-		{"FFOR i32", carryOut[int32, uint32](upTo[int32](100, 8), "FusedFrameOfReference"), 392, 0xcdc25d93},
-		{"FFOR i64", carryOut[int64, uint64](upTo[int64](1000000, 10), "FusedFrameOfReference"), 528, 0xc5c90d77},
-		{"FFOR i8", carryOut[int8, uint8]([]int8{-128, 127, 0}, "FusedFrameOfReference"), 1032, 0x79a9fec6},
-		{"FFOR i64, all bits", carryOut[int64, uint64]([]int64{math.MinInt64, math.MaxInt64, 0}, "FusedFrameOfReference"), 8208, 0x5dc1bcf5},
+		{"FLBitPack u32 1", carryOut[uint32](upTo[uint32](1, 1), "FLBitPack"), 136, 0xc05c6137},
+		{"FLBitPack u32 0..9", carryOut[uint32](upTo[uint32](0, 10), "FLBitPack"), 520, 0x2734a3bf},
+		{"FLBitPack u32 0..100", carryOut[uint32](upTo[uint32](0, 101), "FLBitPack"), 904, 0x54cb6d37},
+		{"FLBitPack u32 0..1023", carryOut[uint32](upTo[uint32](0, 1024), "FLBitPack"), 1288, 0xc50cfb42},
+		{"FLBitPack u32 0..12344", carryOut[uint32](upTo[uint32](0, 12345), "FLBitPack"), 23304, 0x46c53df4},
+		{"FFOR u16", carryOut[uint16]([]uint16{1000, 1003, 1001}, "FusedFrameOfReference"), 264, 0xed6d5821},
+		{"FFOR i32", carryOut[int32](upTo[int32](100, 8), "FusedFrameOfReference"), 392, 0xcdc25d93},
+		{"FFOR i64", carryOut[int64](upTo[int64](1000000, 10), "FusedFrameOfReference"), 528, 0xc5c90d77},
+		{"FFOR i8", carryOut[int8]([]int8{-128, 127, 0}, "FusedFrameOfReference"), 1032, 0x79a9fec6},
+		{"FFOR i64, all bits", carryOut[int64]([]int64{math.MinInt64, math.MaxInt64, 0}, "FusedFrameOfReference"), 8208, 0x5dc1bcf5},
 	} {
 		if sum := crc32.ChecksumIEEE(c.got); len(c.got) != c.size || sum != c.sum {
 			t.Errorf("%s: %d bytes, CRC %08x, want %d, %08x", c.what, len(c.got), sum, c.size, c.sum)
@@ -214,7 +241,9 @@ func TestReferenceByteTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := e.planByteDictionary(&s, nil)
-	demand(e, p, 0, stream[uint32](p, 0), unsigned, &tree{kids: []*tree{{code: block.Plain}}})
+	if err := nestAs(e, p, 0, stream[uint32](p, 0), unsigned, mustParse("BlockDictionary[Plain, raw]")); err != nil {
+		t.Fatal(err)
+	}
 	p.kids[1] = nil
 	if got, want := appendByteTree(nil, &s, p), fromHex(t, "0e 00 1a 00 00 00 0c 00 00 00 03 00 00 00 00 00 "+
 		"01 00 01 00 00 00 02 00 00 00 01 00 00 00 03 00 00 00 01 00 00 00 02 00 00 00 00 00 00 00 00 00 "+

@@ -81,7 +81,7 @@ def test_escape_of_fsst():
 def test_a_dictionary_of_byte_strings():
     codes = struct.pack("<H4I", 1, 2, 0, 1, 2)
     sub = struct.pack("<HIIIBx", 14, len(codes), 8, 2, 0) + codes
-    sub += bytes(-len(sub) % 8) + struct.pack("<II", 3, 1) + b"abcd"
+    sub += bytes(-len(sub) % 8) + struct.pack("<II", 3, 1) + b"abcd"  # codes are padded, lengths are not
     v = blocks.strings(sub, 0, 4)
     assert [v.data[s:s + n] for s, n in zip(v.starts, v.lens)] == [b"d", b"", b"abc", b"d"]
 

@@ -258,7 +258,7 @@ def numbers(b, w, n, is_float=False, depth=1):
     if code == 14:
         size, entries, nested = struct.unpack_from("<IIB", b, 2)
         codes = _codes(b, size, entries, n, depth)
-        at = up8(16 + size)
+        at = 16 + size
         values = np.zeros(entries + 1, t)
         if nested:
             values[1:] = numbers(b[at:], w, entries, is_float, depth + 1)
@@ -333,11 +333,11 @@ def _alp_rd(b, w, n, depth):
         raise Bad(f"ALP-RD: {bits} right bits")
     t = np.dtype(f"<u{w}")
     words = np.frombuffer(_take(b, 16, 2 * entries, "ALP-RD"), "<u2")
-    at = up8(16 + 2 * entries)
+    at = 16 + 2 * entries
     codes = numbers(_take(b, at, left, "ALP-RD"), 2, n, False, depth + 1)
     if n and codes.max() >= entries:
         raise Bad("ALP-RD: a code beyond the dictionary")
-    at = up8(at + left)
+    at += left
     low = numbers(_take(b, at, right, "ALP-RD"), w, n, False, depth + 1)
     at += right
     high = words[codes] if n else np.zeros(0, "<u2")
@@ -388,7 +388,7 @@ def strings(b, fixed, n, depth=1):
         else:
             lens = _stream(_take(b, at, lsize, "BlockDictionary"), 4, entries, nested, depth, "BlockDictionary", True)
             lens = lens.astype(np.int64)
-            data = bytes(b[up8(at + lsize):])
+            data = bytes(b[at + lsize:])
         ends = np.cumsum(lens)
         if int(lens.sum()) != len(data):
             raise Bad(f"BlockDictionary: {len(data)} bytes for entries of {int(lens.sum())}")

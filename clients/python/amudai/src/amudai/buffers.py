@@ -4,10 +4,12 @@ from collections import OrderedDict
 
 import numpy as np
 
+from . import blocks
 from .errors import Bad, ShardError
 from .wire import checksum
 
 MAX_BLOCK_VALUES = 4_194_304
+RANGE_WIDTHS = {2: 1, 3: 2, 4: 4, 5: 8, 6: 4, 7: 8, 9: 16, 12: 8}  # by code of the basic type; 9 stands for decimals
 
 
 def _deltas(b, at, width, n, least):
@@ -52,6 +54,31 @@ def block_map(b):
         raise Bad("block map: sums disagree", lists)
     none = np.zeros(0, np.int64)
     return np.concatenate(all_v or [none]), np.concatenate(all_s or [none])
+
+
+def range_index(b, positions):
+    """(minima, maxima, invalid) of a range index: lists of bytes, and how many values of each block are null or NaN."""
+    if len(b) < 40:
+        raise Bad("range index: too small")
+    version, basic, sums, n, size_min, size_max, size_inv, per, zero = struct.unpack_from("<HBBQQQQHH", b)
+    if version != 1 or n != positions or per == 0 or zero or basic not in RANGE_WIDTHS:
+        raise Bad(f"range index: version {version}, type {basic}, {n} positions")
+    w, count, at, out = RANGE_WIDTHS[basic], -(-n // per), 40, []
+    for size, width in ((size_min, w), (size_max, w), (size_inv, 2)):
+        if size == 0 and width == 2:
+            out.append(np.zeros(count, "<u2"))
+            continue
+        part = b[at:at + size]
+        if len(part) != size or size < 12:
+            raise Bad("range index: cut off", at)
+        if sums:
+            if struct.unpack("<I", part[-4:])[0] != checksum(part[:-4]):
+                raise Bad("range index: wrong checksum", at)
+            part = part[:-4]
+        raw = blocks.numbers(blocks.split(part, count * width)[1], 1, count * width).tobytes()
+        out.append(np.frombuffer(raw, "<u2") if width == 2 and len(out) == 2 else [raw[i:i + w] for i in range(0, len(raw), w)])
+        at += size
+    return tuple(out)
 
 
 class BlockStream:
