@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
@@ -43,8 +45,8 @@ func (a *app) outputFormat(name string) (foreign.Format, error) {
 
 // rowFlags are the flags of how values are written.
 type rowFlags struct {
-	timeUnit, guidAs, guidOrder, dynamicAs string
-	all                                    bool
+	timeUnit, guidAs, guidOrder, dynamicAs, decimalAs string
+	all                                               bool
 }
 
 const (
@@ -64,6 +66,7 @@ func (f *rowFlags) addTypes(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.timeUnit, "time-unit", "ns", "unit of times in arrow and parquet: ns, us, ms or s")
 	cmd.Flags().StringVar(&f.guidAs, "guid-as", "uuid", "guids in arrow and parquet: uuid or string")
 	cmd.Flags().StringVar(&f.dynamicAs, "dynamic-as", "json", "dynamic values in arrow and parquet: json (text) or variant (Parquet's variant)")
+	cmd.Flags().StringVar(&f.decimalAs, "decimal-as", "text", "decimals in arrow and parquet whose scale no schema says: text, or digits and scale of a decimal128, as in 18,2")
 	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(foreign.RFCOrder), "byte order that the text of a guid stands for: rfc or microsoft")
 }
 
@@ -81,8 +84,27 @@ func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
 		return o, usagef("invalid argument %q for --dynamic-as: json or variant", f.dynamicAs)
 	}
 	o.Variants = f.dynamicAs == "variant"
+	if o.Decimal, err = decimalType(f.decimalAs); err != nil {
+		return o, err
+	}
 	o.GuidOrder, err = guidOrder(f.guidOrder)
 	return o, err
+}
+
+// decimalType reads --decimal-as; text is nil.
+func decimalType(as string) (*arrow.Decimal128Type, error) {
+	if as == "text" {
+		return nil, nil
+	}
+	t := &arrow.Decimal128Type{}
+	digits, scale, ok := strings.Cut(as, ",")
+	precision, err := strconv.ParseInt(digits, 10, 32)
+	behind, scaleErr := strconv.ParseInt(scale, 10, 32)
+	t.Precision, t.Scale = int32(precision), int32(behind)
+	if !ok || err != nil || scaleErr != nil || precision < 1 || precision > 38 || behind < 0 || behind > precision {
+		return nil, usagef("invalid argument %q for --decimal-as: text, or digits (1 to 38) and how many of them are behind the point, as in 18,2", as)
+	}
+	return t, nil
 }
 
 // printRows writes batches to stdout, after leaving out the first offset rows and at most limit of them (negative:

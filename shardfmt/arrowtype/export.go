@@ -17,9 +17,9 @@ type ExportOptions struct {
 	TimeUnit string
 	// GuidAsString makes text of guids; without it they are arrow.uuid.
 	GuidAsString bool
-	// Decimal gives the fixed-point type for the decimals of a field, by its dotted path, or nil for
-	// text. All are text if it is nil.
-	Decimal func(path string) *arrow.Decimal128Type
+	// Decimal is the type of decimals whose fixed-point type is not known from the original schema; nil makes
+	// text of them, which holds them all. No choice depends on the values.
+	Decimal *arrow.Decimal128Type
 	// Original is the Arrow schema that the records came with (property arrow.schema): fields are given
 	// their original types again, as far as they still fit. Dictionaries, runs and views come back plain.
 	Original *arrow.Schema
@@ -60,11 +60,10 @@ func NewExporter(s *schema.Schema, o ExportOptions) (*Exporter, error) {
 	e := &Exporter{nodes: s.Fields, out: exporting{o, unit, &Report{}}}
 	fields := make([]arrow.Field, len(s.Fields))
 	for i, n := range s.Fields {
-		f, err := e.out.field(n, n.Name)
-		if err != nil {
+		var err error
+		if fields[i], err = e.out.topField(n); err != nil {
 			return nil, err
 		}
-		fields[i] = e.out.original(n, f)
 	}
 	e.schema = arrow.NewSchema(fields, nil)
 	return e, nil
@@ -95,6 +94,22 @@ func (e *Exporter) Export(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 		}
 	}
 	return array.NewRecordBatch(e.schema, columns, batch.NumRows()), nil
+}
+
+// topField gives the field of a top-level node; what is reported is what becomes of the type that it gets.
+func (x *exporting) topField(n *schema.Node) (arrow.Field, error) {
+	all := x.report
+	defer func() { x.report = all }()
+	x.report = &Report{}
+	byDefault, err := x.field(n, n.Name)
+	if err != nil {
+		return byDefault, err
+	}
+	f := x.original(n, byDefault)
+	if arrow.TypeEqual(f.Type, byDefault.Type) {
+		all.Merge(x.report)
+	}
+	return f, nil
 }
 
 // original gives a top-level field the type it came with, where that maps to the node's type.
@@ -182,11 +197,9 @@ func (x *exporting) typeFor(n *schema.Node, path string) (arrow.DataType, error)
 		return &arrow.DurationType{Unit: x.unit}, nil
 	case n.IsDecimal():
 		if x.Decimal != nil {
-			if t := x.Decimal(path); t != nil {
-				return t, nil
-			}
+			return x.Decimal, nil
 		}
-		x.report.Add(path, "decimals become text", 0)
+		x.report.Add(path, "decimals become text (--decimal-as gives them a scale)", 0)
 		return arrow.BinaryTypes.String, nil
 	case n.IsDynamic() && x.Variants:
 		return extensions.NewDefaultVariantType(), nil

@@ -135,7 +135,7 @@ func TestEveryArrowTypeThereAndBack(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", c.typ, back, b)
 		}
 		// By the default mapping everything has some type too, and comes in again as the same values.
-		e, err = NewExporter(s, ExportOptions{TimeUnit: "us", Decimal: func(string) *arrow.Decimal128Type { return &arrow.Decimal128Type{Precision: 38, Scale: 3} }})
+		e, err = NewExporter(s, ExportOptions{TimeUnit: "us", Decimal: &arrow.Decimal128Type{Precision: 38, Scale: 3}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -131,16 +131,3 @@ func (p *parts) strip() int {
 	}
 	return exponent
 }
-
-// Need is how many digits v has before and behind the point when written without exponent; ok is false for ±∞ and NaN. Either
-// may be negative: 1E+3 needs 4 digits before the point and −3 behind it. A zero needs none before it.
-func (v Value) Need() (whole, fraction int, ok bool) {
-	p := v.parts()
-	if p.kind != finite {
-		return 0, 0, false
-	}
-	if p.hi|p.lo == 0 {
-		return 0, -p.exponent, true
-	}
-	return p.len() + p.exponent, -p.exponent, true
-}

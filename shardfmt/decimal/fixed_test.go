@@ -111,19 +111,6 @@ func TestShortIsOneSpellingOfACohort(t *testing.T) {
 	}
 }
 
-func TestNeed(t *testing.T) {
-	for in, want := range map[string][2]int{"123.45": {3, 2}, "0.001": {-2, 3}, "1E+3": {4, -3}, "0.00": {0, 2}, "-7": {1, 0},
-		"1234567890123456789012345678901234": {34, 0}} {
-		whole, fraction, ok := must(in).Need()
-		if !ok || whole != want[0] || fraction != want[1] {
-			t.Errorf("%s: %d before, %d behind the point (%v), want %v", in, whole, fraction, ok, want)
-		}
-	}
-	if _, _, ok := NaN.Need(); ok {
-		t.Error("NaN needs no digits")
-	}
-}
-
 func TestParseBytesAgreesWithParse(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 50_000 {

@@ -130,6 +130,17 @@ func textForNulls(s *schema.Schema, r *arrowtype.Report) *schema.Schema {
 	return s
 }
 
+// childName is the name of a child in dotted paths.
+func childName(n *schema.Node, i int) string {
+	switch n.Basic {
+	case schema.List, schema.FixedSizeList:
+		return "item"
+	case schema.Map:
+		return [2]string{"key", "value"}[i]
+	}
+	return n.Children[i].Name
+}
+
 // extendBy adds the fields of another input.
 func (s *batchSource) extendBy(ctx context.Context, in input) error {
 	f, err := openBatches(ctx, s.sp, in, s.options)

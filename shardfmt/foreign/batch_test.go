@@ -191,61 +191,72 @@ func TestPackedParquetAndArrowFromStdin(t *testing.T) {
 	}
 }
 
+// No row decides the type of a decimal that has no scale of its own: it is text, or what the options say, and what does
+// not fit that is refused with its record.
 func TestDecimalsGetOneScale(t *testing.T) {
-	for rows, want := range map[string]string{
-		`{"d":"1.5"}|{"d":"-20.25"}|{"d":null}`: "decimal(38, 2)",
-		`{"d":"1E+3"}`:                          "decimal(38, 0)",
-		`{"d":"1E+30"}|{"d":"1E-30"}`:           "utf8",
-		`{"d":"NaN"}`:                           "utf8",
+	two := &arrow.Decimal128Type{Precision: 12, Scale: 2}
+	for _, c := range []struct {
+		row  string
+		as   *arrow.Decimal128Type
+		want string
+	}{
+		{`{"d":"1.5"}`, nil, "utf8"}, {`{"d":"1E+3"}`, nil, "utf8"}, {`{"d":"NaN"}`, nil, "utf8"}, {`{"d":null}`, nil, "utf8"},
+		{`{"d":"1.5"}`, two, "decimal(12, 2)"}, {`{"d":"1E+3"}`, two, "decimal(12, 2)"}, {`{"d":null}`, two, "decimal(12, 2)"},
+		{`{"d":"1.505"}`, two, ""}, {`{"d":"1E+11"}`, two, ""}, {`{"d":"NaN"}`, two, ""},
 	} {
-		_, paths := write(t, "r.ndjson", strings.ReplaceAll(rows, "|", "\n"))
-		packed, _, err := convert(t, foreign.SourceOptions{Schema: parse(t, "d: Decimal")}, foreign.Arrow, paths...)
-		if err != nil {
-			t.Fatal(err)
+		for _, format := range []foreign.Format{foreign.Arrow, foreign.Parquet} {
+			got, err := typeOfDecimal(t, c.row, format, foreign.SinkOptions{Decimal: c.as})
+			var at *foreign.RecordError
+			if c.want == "" && (!errors.As(err, &at) || at.Row != 1 || at.Field != "d") {
+				t.Errorf("%s as %v in %s: %v", c.row, c.as, format, err)
+			}
+			if c.want != "" && (err != nil || got != c.want) {
+				t.Errorf("%s as %v in %s: got %s, %v, want %s", c.row, c.as, format, got, err, c.want)
+			}
 		}
-		_, arrows := write(t, "r.arrow", packed)
-		src, err := open(t, foreign.SourceOptions{}, arrows...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := foreign.OriginalSchema(src).Field(0).Type.String(); got != want {
-			t.Errorf("%s: got %s, want %s", rows, got, want)
-		}
-		src.Close()
 	}
+}
+
+// typeOfDecimal writes one record with a decimal d, and tells the Arrow type that a reader finds.
+func typeOfDecimal(t *testing.T, row string, format foreign.Format, o foreign.SinkOptions) (string, error) {
+	t.Helper()
+	s := parse(t, "d: Decimal")
+	_, paths := write(t, "r.ndjson", row)
+	src, err := open(t, foreign.SourceOptions{Schema: s}, paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	b, err := src.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	sink, err := foreign.NewSink(format, &out, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sink.Write(b), sink.Close()); err != nil {
+		return "", err
+	}
+	_, written := write(t, "r."+string(format), out.String())
+	back, err := open(t, foreign.SourceOptions{}, written...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	return foreign.OriginalSchema(back).Field(0).Type.String(), nil
 }
 
 // TestDecimalsKeepTheirScale: where the Arrow schema of the records is known, no row decides the type of a decimal.
 func TestDecimalsKeepTheirScale(t *testing.T) {
 	original := arrow.NewSchema([]arrow.Field{{Name: "d", Type: &arrow.Decimal128Type{Precision: 12, Scale: 3}, Nullable: true}}, nil)
 	for _, row := range []string{`{"d":"1.5"}`, `{"d":"2"}`, `{"d":null}`} {
-		var out bytes.Buffer
-		s := parse(t, "d: Decimal")
-		sink, err := foreign.NewSink(foreign.Arrow, &out, s, foreign.SinkOptions{Original: original})
-		if err != nil {
-			t.Fatal(err)
+		var told []string
+		got, err := typeOfDecimal(t, row, foreign.Arrow, foreign.SinkOptions{Original: original, Warn: func(s string) { told = append(told, s) }})
+		if err != nil || got != "decimal(12, 3)" || len(told) > 0 {
+			t.Errorf("%s: %s, %v; told %q", row, got, err, told)
 		}
-		_, paths := write(t, "r.ndjson", row)
-		src, err := open(t, foreign.SourceOptions{Schema: s}, paths...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := src.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(sink.Write(b), sink.Close()); err != nil {
-			t.Fatal(err)
-		}
-		_, arrows := write(t, "r.arrow", out.String())
-		back, err := open(t, foreign.SourceOptions{}, arrows...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := foreign.OriginalSchema(back).Field(0).Type.String(); got != "decimal(12, 3)" {
-			t.Errorf("%s: %s", row, got)
-		}
-		back.Close()
 	}
 }
 

@@ -24,6 +24,9 @@ type SinkOptions struct {
 	Whole           bool
 	// TimeUnit of timestamps and durations in Arrow and Parquet: ns (also if empty), us, ms or s.
 	TimeUnit string
+	// Decimal is the type in Arrow and Parquet of decimals that Original gives no type; text if nil. A value that it
+	// can't hold is refused with its record.
+	Decimal *arrow.Decimal128Type
 	// GuidAsString makes text of guids in Arrow and Parquet.
 	GuidAsString bool
 	// Original is the Arrow schema that the records once came with (arrowtype.PropertySchema), or nil.
