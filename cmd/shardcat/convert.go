@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -46,8 +47,13 @@ column's type is printed; --strict refuses that too.`,
 				return err
 			}
 			o.MaxMemory, o.Source.MaxMemory = a.maxMemory, a.maxMemory
-			bar := a.bar("convert", "rows", 0)
-			o.Progress = bar.Add
+			if o.From == "" {
+				if o.From, err = a.formatOf(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+			}
+			bar, told := a.inputBar("convert", inputUnit(o.From))
+			o.Progress = told
 			r, err := convert.File(cmd.Context(), a.client, args[0], args[1], o)
 			bar.Finish()
 			if err != nil {
@@ -74,6 +80,23 @@ func formatNames() string {
 		names = append(names, string(f))
 	}
 	return strings.Join(names, ", ")
+}
+
+// formatOf tells the format of a file by its name or its bytes.
+func (a *app) formatOf(ctx context.Context, file string) (foreign.Format, error) {
+	url, err := a.mount(ctx, file)
+	if err != nil {
+		return "", err
+	}
+	return convert.Detect(ctx, a.client, strings.TrimSuffix(url, "/"))
+}
+
+// inputUnit is what the progress of reading a file counts.
+func inputUnit(f foreign.Format) string {
+	if f == convert.Amudai {
+		return "rows"
+	}
+	return "B"
 }
 
 func conversionFormat(flag, name string) (foreign.Format, error) {

@@ -125,7 +125,7 @@ func (a *app) ingestTarget(ctx context.Context, name string, create bool) (*cata
 
 // landIn ingests into a table, or into one that comes into being with the rows if t is nil.
 func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files []string, source foreign.SourceOptions, o catalog.IngestOptions) error {
-	bar, told := a.inputBar("ingest")
+	bar, told := a.inputBar("ingest", "B")
 	source.Progress = told
 	src, err := a.openFor(ctx, t, files, source)
 	if err != nil {

@@ -10,9 +10,9 @@ func (a *app) checkProgress() error {
 	return nil
 }
 
-// inputBar is a bar of the bytes that are read of inputs.
-func (a *app) inputBar(what string) (*progress.Bar, func(read, total int64)) {
-	bar := a.bar(what, "B", 0)
+// inputBar is a bar of what is read of inputs.
+func (a *app) inputBar(what, unit string) (*progress.Bar, func(read, total int64)) {
+	bar := a.bar(what, unit, 0)
 	if bar == nil {
 		return nil, nil
 	}

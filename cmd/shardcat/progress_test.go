@@ -86,6 +86,16 @@ func TestProgressKnowsTheWhole(t *testing.T) {
 		{"scan", "scan", "flights", "--select", "origin", "--limit", "30000"},
 		{"export", "export", "flights", file("o.ndjson")},
 		{"compact", "compact", "flights"},
+		{"convert", "convert", flights, file("a.parquet")},
+		{"convert", "convert", file("a.parquet"), file("a.arrow")},
+		{"convert", "convert", file("a.arrow"), file("a.lance/")},
+		{"convert", "convert", file("a.lance"), file("b.amudai.shard")},
+		{"convert", "convert", file("b.amudai.shard"), file("b.lance")},
+		{"convert", "convert", file("b.lance"), file("b.csv")},
+		{"verify", "shard", "verify", file("a.parquet")},
+		{"verify", "shard", "verify", file("a.lance")},
+		{"verify", "shard", "verify", file("b.lance")},
+		{"verify", "shard", "verify", file("b.csv")},
 	} {
 		text := run(c[1:]...)
 		last := regexp.MustCompile(fmt.Sprintf(`%s \[=+ *\] +(\d+)%% [^,]*/s, 0s left\n`, c[0])).FindStringSubmatch(text)

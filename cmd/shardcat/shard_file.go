@@ -77,8 +77,8 @@ func (a *app) verifyFile(cmd *cobra.Command, url string, kind foreign.Format, f 
 	if err != nil {
 		return err
 	}
-	bar := a.bar("verify", "B", 0)
-	r, err := foreign.Verify(cmd.Context(), a.client, url, kind, settings, fileformat.VerifyOptions{Progress: bar.Add})
+	bar, told := a.inputBar("verify", "B")
+	r, err := foreign.Verify(cmd.Context(), a.client, url, kind, settings, told)
 	bar.Finish()
 	if err != nil {
 		return err

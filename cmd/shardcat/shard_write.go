@@ -163,7 +163,7 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 	if err != nil {
 		return err
 	}
-	bar, told := a.inputBar("write")
+	bar, told := a.inputBar("write", "B")
 	in.Progress = told
 	src, err := a.openSource(ctx, files, in)
 	if err != nil {

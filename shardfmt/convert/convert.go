@@ -37,8 +37,9 @@ type Options struct {
 	Strict, AllowLossy bool
 	// MaxMemory bounds the memory of reading a shard as shardfmt.ScanOptions has it; Source has a bound of its own.
 	MaxMemory int64
-	// Progress, if not nil, is called with the number of rows that were written since its last call.
-	Progress func(rows int64)
+	// Progress, if not nil, is told how much of the input was read and how much there is: rows of a shard, bytes of any
+	// other file (foreign.SourceOptions).
+	Progress func(done, total int64)
 }
 
 // Result is a finished conversion.
@@ -133,7 +134,7 @@ func (j *job) locate(ctx context.Context, in, out string) (err error) {
 			return err
 		}
 	}
-	j.o.Source.Format = j.from
+	j.o.Source.Format, j.o.Source.Progress = j.from, j.o.Progress
 	if f := foreign.File(j.to); f != nil && f.CreateFolder != nil && namesFolder(out) {
 		j.out += "/"
 	}
@@ -226,9 +227,6 @@ func (j *job) copy(ctx context.Context, next func(context.Context) (arrow.Record
 			return nil, err
 		}
 		j.rows += batch.NumRows()
-		if j.o.Progress != nil {
-			j.o.Progress(batch.NumRows())
-		}
 	}
 	if err := j.permit(losses()); err != nil {
 		out.Abort()

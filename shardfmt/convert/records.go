@@ -67,7 +67,7 @@ func (j *job) kept(r *arrowtype.Report) *arrowtype.Report {
 // openRecords opens the input as records of a shard's types, with the Arrow schema they came with, if any.
 func (j *job) openRecords(ctx context.Context) (foreign.Source, *arrow.Schema, error) {
 	if j.from == Amudai {
-		return openShard(ctx, j.c, j.in, j.o.MaxMemory)
+		return openShard(ctx, j.c, j.in, j.o)
 	}
 	src, err := foreign.OpenSource(ctx, j.c, []string{j.in}, j.o.Source)
 	if err != nil {
@@ -120,12 +120,14 @@ func (s *shardOutput) Report() *arrowtype.Report { return &arrowtype.Report{} }
 
 // shardSource reads a shard.
 type shardSource struct {
-	schema *schema.Schema
-	next   func() (arrow.RecordBatch, error, bool)
-	stop   func()
+	schema     *schema.Schema
+	next       func() (arrow.RecordBatch, error, bool)
+	stop       func()
+	rows, read int64
+	progress   func(done, total int64)
 }
 
-func openShard(ctx context.Context, c *blobio.Client, url string, maxMemory int64) (foreign.Source, *arrow.Schema, error) {
+func openShard(ctx context.Context, c *blobio.Client, url string, o Options) (foreign.Source, *arrow.Schema, error) {
 	shard, err := shardfmt.Open(ctx, c, url, shardfmt.OpenOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -134,8 +136,8 @@ func openShard(ctx context.Context, c *blobio.Client, url string, maxMemory int6
 	if err != nil {
 		return nil, nil, err
 	}
-	src := &shardSource{schema: s}
-	src.next, src.stop = iter.Pull2(shard.Scan(ctx, shardfmt.ScanOptions{MaxMemory: maxMemory}))
+	src := &shardSource{schema: s, rows: int64(shard.Records() - shard.Deleted()), progress: o.Progress}
+	src.next, src.stop = iter.Pull2(shard.Scan(ctx, shardfmt.ScanOptions{MaxMemory: o.MaxMemory}))
 	return src, OriginalSchema(ctx, shard), nil
 }
 
@@ -164,6 +166,10 @@ func (s *shardSource) Next(context.Context) (arrow.RecordBatch, error) {
 	}
 	if err == nil {
 		batch.Retain()
+		s.read += batch.NumRows()
+		if s.progress != nil {
+			s.progress(s.read, s.rows)
+		}
 	}
 	return batch, err
 }

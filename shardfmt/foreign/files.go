@@ -98,7 +98,7 @@ func openColumnar(ctx context.Context, sp *blobio.Client, f *fileformat.Format, 
 	if in.url == "" {
 		return nil, fmt.Errorf("%s is read from its end: it can't come from standard input", f.Name)
 	}
-	file, err := f.Open(ctx, sp, in.url, fileformat.OpenOptions{Settings: o.Settings})
+	file, err := f.Open(ctx, in.meter.store(sp), in.url, fileformat.OpenOptions{Settings: o.Settings})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,11 @@ func mayMatch(s *arrow.Schema, o SourceOptions) func(func(int) *filter.Stats) bo
 func OpenBatches(ctx context.Context, sp *blobio.Client, url string, o SourceOptions) (fileformat.Source, error) {
 	o = o.withDefaults()
 	name := path.Base(url)
-	f, err := openBatches(ctx, sp, input{name: name, url: url}, o)
+	in := []input{{name: name, url: url}}
+	if err := metered(ctx, sp, in, o); err != nil {
+		return nil, err
+	}
+	f, err := openBatches(ctx, sp, in[0], o)
 	if err != nil {
 		return nil, corrupt.Locate(err, name, 0)
 	}

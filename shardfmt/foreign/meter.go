@@ -1,8 +1,13 @@
 package foreign
 
 import (
+	"context"
+	"errors"
 	"io"
 	"sync/atomic"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
 )
 
 // meter counts what is read of the inputs of a source. Nil counts nothing.
@@ -12,9 +17,9 @@ type meter struct {
 }
 
 // metered gives the inputs one meter, if o asks for it.
-func metered(inputs []input, o SourceOptions) {
+func metered(ctx context.Context, st fileformat.Store, inputs []input, o SourceOptions) error {
 	if o.Progress == nil {
-		return
+		return nil
 	}
 	m := &meter{tell: o.Progress}
 	text := o.Format == NDJSON || o.Format == CSV
@@ -24,13 +29,21 @@ func metered(inputs []input, o SourceOptions) {
 	}
 	total := int64(0)
 	for i := range inputs {
-		inputs[i].meter = m
-		if inputs[i].size == 0 {
-			passes = 0 // a pipe, or a folder that one input is
+		in := &inputs[i]
+		in.meter = m
+		if in.size == 0 && in.stream == nil {
+			var err error
+			if in.size, err = storedSize(ctx, st, in.url); err != nil {
+				return err
+			}
 		}
-		total += inputs[i].size
+		if in.size == 0 {
+			passes = 0 // a pipe
+		}
+		total += in.size
 	}
 	m.total.Store(passes * total)
+	return nil
 }
 
 func (m *meter) add(n int) {
@@ -57,4 +70,56 @@ func (r *meteredReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.meter.add(n)
 	return n, err
+}
+
+// store counts what is read of the objects of st.
+func (m *meter) store(st fileformat.Store) fileformat.Store {
+	if m == nil {
+		return st
+	}
+	return meteredStore{st, m}
+}
+
+type meteredStore struct {
+	fileformat.Store
+	meter *meter
+}
+
+// ReadRange implements fileformat.Store.
+func (s meteredStore) ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
+	info, err := s.Store.ReadRange(ctx, url, off, dst)
+	s.meter.add(len(dst))
+	return info, err
+}
+
+// ReadSuffix implements fileformat.Store.
+func (s meteredStore) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blobio.Info, error) {
+	data, info, err := s.Store.ReadSuffix(ctx, url, n)
+	s.meter.add(len(data))
+	return data, info, err
+}
+
+// ReadRanges implements fileformat.Store.
+func (s meteredStore) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
+	parts, err := s.Store.ReadRanges(ctx, url, ranges)
+	for _, p := range parts {
+		s.meter.add(len(p))
+	}
+	return parts, err
+}
+
+// storedSize is how many bytes a file has, or all objects of one that is a folder.
+func storedSize(ctx context.Context, st fileformat.Store, url string) (int64, error) {
+	info, err := st.Stat(ctx, url)
+	if !errors.Is(err, blobio.ErrNotFound) {
+		return info.Size, err
+	}
+	total := int64(0)
+	for info, err := range st.List(ctx, url+"/") {
+		if err != nil {
+			return 0, err
+		}
+		total += info.Size
+	}
+	return total, nil
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path"
 	"slices"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -224,13 +225,14 @@ func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detai
 	return x, err
 }
 
-// Verify reads all of a file that is no shard and checks what its format lets it check.
-func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settings fileformat.Settings, o fileformat.VerifyOptions) (*corrupt.Report, error) {
+// Verify reads all of a file that is no shard and checks what its format lets it check. progress, if not nil, is told how
+// many bytes were read or checked, and how many there are.
+func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settings fileformat.Settings, progress func(done, total int64)) (*corrupt.Report, error) {
 	if format := File(f); format != nil {
 		file, err := openFile(ctx, sp, url, format, settings)
 		if err == nil {
 			defer file.Close()
-			return file.Verify(ctx, o)
+			return verifyFile(ctx, sp, url, file, progress)
 		}
 		return judged(&corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}}, url, err)
 	}
@@ -239,7 +241,7 @@ func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settin
 		return nil, err
 	}
 	r := &corrupt.Report{Objects: 1, Bytes: info.Size, UnprotectedBytes: info.Size, Errors: []corrupt.Finding{}}
-	rows, err := OpenRows(ctx, sp, url, nil, nil, SourceOptions{Format: f})
+	rows, err := OpenRows(ctx, sp, url, nil, nil, SourceOptions{Format: f, Progress: progress})
 	if err != nil {
 		return judged(r, url, err)
 	}
@@ -250,6 +252,23 @@ func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settin
 		}
 	}
 	return judged(r, url, nil)
+}
+
+// verifyFile lets the format of a file check it; the bytes that it does not count, of heads and footers, are done at the end.
+func verifyFile(ctx context.Context, st fileformat.Store, url string, file fileformat.File, progress func(done, total int64)) (*corrupt.Report, error) {
+	if progress == nil {
+		return file.Verify(ctx, fileformat.VerifyOptions{})
+	}
+	total, err := storedSize(ctx, st, url)
+	if err != nil {
+		return nil, err
+	}
+	var done atomic.Int64
+	r, err := file.Verify(ctx, fileformat.VerifyOptions{Progress: func(n int64) { progress(min(done.Add(n), total), total) }})
+	if err == nil {
+		progress(total, total)
+	}
+	return r, err
 }
 
 // judged makes a finding of an error of stored data, and gives back any other.

@@ -24,7 +24,9 @@ func OpenSource(ctx context.Context, sp *blobio.Client, urls []string, o SourceO
 			return nil, err
 		}
 	}
-	metered(inputs, o)
+	if err := metered(ctx, sp, inputs, o); err != nil {
+		return nil, err
+	}
 	open := func() *texts { return &texts{sp: sp, inputs: inputs} }
 	switch o.Format {
 	case NDJSON:

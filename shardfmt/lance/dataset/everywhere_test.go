@@ -76,7 +76,7 @@ func TestDatasetsAreFiles(t *testing.T) {
 	if err != nil || x.Records != 54 || x.Format != "lance" {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if r, err := foreign.Verify(ctx, c, url, "lance", nil, fileformat.VerifyOptions{}); err != nil || !r.OK || r.Objects < 5 {
+	if r, err := foreign.Verify(ctx, c, url, "lance", nil, nil); err != nil || !r.OK || r.Objects < 5 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -88,13 +88,17 @@ func (d *Dataset) describe(ctx context.Context, f *fragment, detail int) (p file
 // what the manifest says of both; then all rows are read as a reader would.
 func (d *Dataset) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt.Report, error) {
 	total := &corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}}
+	files := fileformat.VerifyOptions{}
+	if o.Progress != nil {
+		files.Progress = func(bytes int64) { o.Progress(bytes / 2) } // the other half is reading the rows
+	}
 	for i := range d.m.fragments {
-		if err := d.verifyFragment(ctx, &d.m.fragments[i], o, total); err != nil {
+		if err := d.verifyFragment(ctx, &d.m.fragments[i], files, total); err != nil {
 			return nil, err
 		}
 	}
 	if len(total.Errors) == 0 {
-		if err := total.Judge(d.readAll(ctx)); err != nil {
+		if err := total.Judge(d.readAll(ctx, o.Progress, total.Bytes/2)); err != nil {
 			return nil, err
 		}
 	}
@@ -132,8 +136,8 @@ func (d *Dataset) verifyFragment(ctx context.Context, f *fragment, o fileformat.
 	return nil
 }
 
-// readAll reads all rows.
-func (d *Dataset) readAll(ctx context.Context) error {
+// readAll reads all rows, and tells progress, if not nil, of bytes in proportion to them.
+func (d *Dataset) readAll(ctx context.Context, progress func(bytes int64), bytes int64) error {
 	s, err := d.NewSource(ReadOptions{})
 	if err != nil {
 		return err
@@ -147,6 +151,9 @@ func (d *Dataset) readAll(ctx context.Context) error {
 		}
 		if err != nil {
 			return unexpected(d.url, err)
+		}
+		if progress != nil {
+			progress(bytes * b.NumRows() / max(int64(d.Rows()), 1))
 		}
 		rows += uint64(b.NumRows())
 	}
