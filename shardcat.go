@@ -104,15 +104,15 @@ func ParseName(text string) (Name, error) { return catalog.ParseName(text) }
 // Where reads a filter for ScanOptions: `n >= 3 AND city LIKE 'B%'`; docs/library.md says where the grammar is.
 func Where(text string) (filter.Expr, error) { return filter.Parse(text) }
 
-// Compact merges the small shards of a table by the policy that its properties state. No data moves but that of
+// Compact merges the small shards of a table by the policy that its properties and those of its namespace state. No data moves but that of
 // shards that can't be concatenated. See compaction.Compact for a policy of one's own.
 func Compact(ctx context.Context, t *Table) (*compaction.Report, error) {
 	if t == nil {
 		return nil, fmt.Errorf("%w: nil table", ErrInvalid)
 	}
-	policy, err := compaction.PolicyOf(t.Properties())
+	in, err := compaction.EffectiveOf(ctx, t, nil)
 	if err != nil {
 		return nil, err
 	}
-	return compaction.Compact(ctx, t, policy, compaction.Options{})
+	return compaction.Compact(ctx, t, in.Policy, compaction.Options{})
 }

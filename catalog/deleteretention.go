@@ -58,7 +58,15 @@ func (t *Table) ApplyRetention(ctx context.Context, o DeleteOptions) (*Deleted, 
 	if keep == 0 {
 		return nil, fmt.Errorf("%w: table %s has no retention; set its property %s, to 30d for instance", ErrInvalid, t.name, RetentionProperty)
 	}
-	cutoff := int64(Ticks(t.cat.opts.Now().Add(-keep)))
+	return t.DropOlder(ctx, keep, o)
+}
+
+// DropOlder is ApplyRetention with another age than the table's property says.
+func (t *Table) DropOlder(ctx context.Context, age time.Duration, o DeleteOptions) (*Deleted, error) {
+	if age <= 0 {
+		return nil, fmt.Errorf("%w: an age of %s would drop every row", ErrInvalid, age)
+	}
+	cutoff := int64(Ticks(t.cat.opts.Now().Add(-age)))
 	return t.takeAway(ctx, JobRetention, o, func(ctx context.Context) ([]match, error) {
 		return t.wholeShards(ctx, func(e *manifest.Entry) bool { return e.Created.Known() && e.Created.Last < cutoff })
 	})

@@ -242,5 +242,8 @@ func (c *Catalog) Vault() string { return c.vault }
 // Client reads and writes the shards of this catalog's tables.
 func (c *Catalog) Client() *blobio.Client { return c.client }
 
+// Now is the time by the catalog's clock.
+func (c *Catalog) Now() time.Time { return c.opts.Now() }
+
 // MetadataCounters are the requests made for Iceberg's metadata.
 func (c *Catalog) MetadataCounters() blobio.Counters { return c.metadata.Counters() }

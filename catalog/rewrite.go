@@ -17,6 +17,8 @@ type RewriteOptions struct {
 	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
 	ShardRows  int64
 	StripeRows int
+	// OrderBy, if not empty, is how all rows together are sorted; they stay in the order of the shards otherwise.
+	OrderBy []OrderKey
 	// Profile of the blocks.
 	Profile shardfmt.Profile
 	// Progress, if not nil, is told how many rows were written so far.
@@ -48,7 +50,7 @@ func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOp
 	if err != nil {
 		return done, err
 	}
-	plan, err := t.PlanOf(shards, ScanOptions{Ordered: true})
+	plan, err := t.PlanOf(shards, ScanOptions{Ordered: true, OrderBy: o.OrderBy})
 	if err != nil {
 		return done, err
 	}

@@ -14,8 +14,8 @@ type Outcome struct {
 	Err    error
 }
 
-// PolicyFor chooses the policy of a table; PolicyOf over its properties is the simplest.
-type PolicyFor func(*catalog.Table) (Policy, error)
+// PolicyFor chooses the policy of a table; EffectiveOf is the simplest.
+type PolicyFor func(context.Context, *catalog.Table) (Policy, error)
 
 // CompactAll compacts the tables of a catalog one after the other, in the order of their names. A table that fails is
 // an outcome with an error, and the next one follows. The error beside an outcome ends the sequence: the tables can't be
@@ -45,7 +45,7 @@ func compactNamed(ctx context.Context, c *catalog.Catalog, name catalog.Name, po
 	if err != nil {
 		return nil, err
 	}
-	p, err := policy(t)
+	p, err := policy(ctx, t)
 	if err != nil {
 		return nil, err
 	}

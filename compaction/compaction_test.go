@@ -133,7 +133,7 @@ func rows(first, n int) *source {
 func fill(t *testing.T, tbl *catalog.Table, n int) {
 	t.Helper()
 	for i := range n {
-		when := time.Date(2024, 1, 1+i, 0, 0, 0, 0, time.UTC)
+		when := time.Date(2024, 1, 1, 0, i, 0, 0, time.UTC)
 		if _, err := tbl.Ingest(ctx, rows(10*i, 10), catalog.IngestOptions{CreationTime: when}); err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +298,7 @@ func TestAdoptedShards(t *testing.T) {
 	if err != nil || len(report.Results) != 0 || report.Plan.Left["adopted"] != 3 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	report, err = Compact(ctx, tbl, Policy{External: true}, Options{Check: true})
+	report, err = Compact(ctx, tbl, Policy{External: true, MaxCreationRange: -1}, Options{Check: true})
 	if err != nil || report.ShardsAfter != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -446,7 +446,7 @@ func TestEvolvedSchema(t *testing.T) {
 	if err := tbl.AddColumns(ctx, wide); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tbl.Ingest(ctx, &source{wide, `[{"id":99,"name":"x","tags":null,"extra":1.5}]`}, catalog.IngestOptions{}); err != nil {
+	if _, err := tbl.Ingest(ctx, &source{wide, `[{"id":99,"name":"x","tags":null,"extra":1.5}]`}, catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1, 1, 0, 0, 0, time.UTC)}); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, tbl)
@@ -519,7 +519,11 @@ func TestPolicies(t *testing.T) {
 			if i < 3 {
 				e.Created = manifest.CreationRange{}
 			}
-		}), Policy{MaxCreationRange: 1000 * time.Hour}, []int{3}, "no more neighbours", map[string]int{"unknown creation time": 3}},
+		}), Policy{MaxCreationRange: 1000 * time.Hour}, []int{3, 3}, "no more neighbours", nil},
+		"a day by default": {many(6), Policy{}, nil, "", map[string]int{"fewer than 2 neighbours": 6}},
+		"min-size-ratio":   {with(func(i int, e *manifest.Entry) { e.Records = int64(100 * (i + 1)) }), Policy{TargetRecords: 1000, MinSizeRatio: 0.5, MaxCreationRange: -1}, []int{4}, "no more neighbours", map[string]int{"has the target records": 2}},
+		"max-size-ratio":   {many(6), Policy{TargetSize: 250, MaxSizeRatio: 1.8, MaxCreationRange: -1}, []int{3, 3}, "target-size", nil},
+		"lookback":         {many(6), Policy{Lookback: 48 * time.Hour, MaxCreationRange: -1}, nil, "", map[string]int{"older than lookback": 6}},
 		"large enough": {with(func(i int, e *manifest.Entry) {
 			if i == 2 {
 				e.Records = 1000
@@ -541,6 +545,9 @@ func TestPolicies(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			tbl := newGround(t).create()
 			fakes(t, tbl, c.entries...)
+			if c.policy.MaxCreationRange == 0 && label != "a day by default" {
+				c.policy.MaxCreationRange = -1
+			}
 			plan, err := NewPlan(ctx, tbl, c.policy)
 			if err != nil {
 				t.Fatal(err)

@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -212,27 +216,72 @@ func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*
 	}
 }
 
+// execute does the groups of a plan, as many at a time as the policy says.
 func (r *Report) execute(ctx context.Context, t *catalog.Table, plan *Plan, policy Policy, o Options) error {
-	var failed error
-	for i := range plan.Groups {
-		one := o
-		if o.JobID != "" {
-			one.JobID = fmt.Sprintf("%s-%d", o.JobID, len(r.Results))
+	x := &execution{report: r, policy: policy, o: o, first: len(r.Results), total: len(plan.Groups)}
+	workers := min(policy.withDefaults().Concurrency, len(plan.Groups))
+	if workers <= 1 {
+		for i := range plan.Groups {
+			if err := x.group(ctx, t, &plan.Groups[i], i); err != nil {
+				return err
+			}
 		}
-		result, err := Execute(ctx, t, &plan.Groups[i], policy, one)
-		if errors.Is(err, catalog.ErrConflict) || err != nil && ctx.Err() != nil {
-			return err
-		}
-		if err != nil {
-			r.Failed = append(r.Failed, Failure{Inputs: plan.Groups[i].Inputs, Error: err.Error()})
-			failed = cmp.Or(failed, fmt.Errorf("%w: %w", ErrGroups, err))
-			continue
-		}
-		r.Results = append(r.Results, *result)
-		r.BytesMoved += result.BytesMoved
-		if o.Progress != nil {
-			o.Progress(i+1, len(plan.Groups))
-		}
+		return x.failed
 	}
-	return failed
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i := range plan.Groups {
+		group.Go(func() error {
+			return parallel.Guarded(func() error {
+				own, err := t.Catalog().Load(inner, t.Name()) // a table is for one goroutine
+				if err != nil {
+					return err
+				}
+				return x.group(inner, own, &plan.Groups[i], i)
+			})
+		})
+	}
+	err := group.Wait()
+	if refreshed := t.Refresh(ctx); err == nil {
+		err = refreshed
+	}
+	return cmp.Or(err, x.failed)
+}
+
+// execution is a plan at work.
+type execution struct {
+	policy       Policy
+	o            Options
+	first, total int
+
+	mu     sync.Mutex
+	report *Report
+	done   int
+	// failed is why the first group failed of those that did.
+	failed error
+}
+
+// group does one group and books what came of it. Its error is one that ends the plan: a lost race, or the context's.
+func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, number int) error {
+	one := x.o
+	if one.JobID != "" {
+		one.JobID = fmt.Sprintf("%s-%d", x.o.JobID, x.first+number)
+	}
+	result, err := Execute(ctx, t, g, x.policy, one)
+	if errors.Is(err, catalog.ErrConflict) || err != nil && ctx.Err() != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err != nil {
+		x.report.Failed = append(x.report.Failed, Failure{Inputs: g.Inputs, Error: err.Error()})
+		x.failed = cmp.Or(x.failed, fmt.Errorf("%w: %w", ErrGroups, err))
+		return nil
+	}
+	x.report.Results = append(x.report.Results, *result)
+	x.report.BytesMoved += result.BytesMoved
+	if x.done++; x.o.Progress != nil {
+		x.o.Progress(x.done, x.total)
+	}
+	return nil
 }

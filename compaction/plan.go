@@ -58,6 +58,8 @@ type Plan struct {
 	// Shards is the number of live shards, Left those that no group takes, by the reason why.
 	Shards int            `json:"shards"`
 	Left   map[string]int `json:"left"`
+	// Unmet says what the policy asks for and can't have, and why.
+	Unmet []string `json:"unmet,omitempty"`
 }
 
 // Requests of one concat besides the roots of its inputs: the new root is read back, and written between the
@@ -78,15 +80,21 @@ func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error
 	if err := policy.Validate(); err != nil {
 		return nil, err
 	}
+	retention, err := t.Retention()
+	if err != nil {
+		return nil, err
+	}
 	p := planner{
-		policy: policy.withDefaults(), vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{},
+		policy: policy.forTable(retention), capped: map[string]int{}, vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{},
 		plan: &Plan{SnapshotID: t.Head(), Groups: []Group{}, Left: map[string]int{}}, fields: len(t.Schema().Fields),
 	}
-	var err error
 	if p.unmergeable, err = unmergeable(t); err != nil {
 		return nil, err
 	}
-	for e, err := range t.BriefEntries(ctx, catalog.At{}, watchedIDs(p.columns)) {
+	if p.selection, err = newSelection(t, p.policy); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPolicy, err)
+	}
+	for e, err := range t.BriefEntries(ctx, catalog.At{}, append(watchedIDs(p.columns), p.selection.columns...)) {
 		if err != nil {
 			return nil, err
 		}
@@ -95,6 +103,8 @@ func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error
 	for _, key := range slices.Sorted(maps.Keys(p.classes)) {
 		p.group(p.classes[key])
 	}
+	p.limitBytes()
+	p.explain()
 	return p.plan, nil
 }
 
@@ -108,7 +118,10 @@ type planner struct {
 	// unmergeable are the shapes that no concatenation brings to the table's schema.
 	unmergeable map[int64]bool
 	// fields of the table at the top level.
-	fields int
+	fields    int
+	selection *selection
+	// capped counts groups that end below half of their targets, by the limit that ends them.
+	capped map[string]int
 }
 
 // sort puts an entry into its class, or counts why it is left alone.
@@ -120,6 +133,9 @@ func (p *planner) sort(e *manifest.Entry) {
 		return
 	}
 	key := classKey(e, need)
+	if p.policy.MaxCreationRange > 0 && !e.Created.Known() {
+		key += "/unknown time" // retention never drops these; the others must not wait for them
+	}
 	c := p.classes[key]
 	if c == nil {
 		c = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0, need: need}
@@ -135,6 +151,8 @@ func (p *planner) unfit(e *manifest.Entry, need need) string {
 		return "no shard, but " + strings.ToLower(e.Format)
 	case e.Flags.Has(manifest.DraftWire):
 		return "draft wire"
+	case p.selection.leaves(e) != "":
+		return p.selection.leaves(e)
 	case e.Flags.Has(manifest.StandardProperties) && !p.policy.Tagged:
 		return "tagged"
 	case e.Flags.Has(manifest.Adopted) && !p.policy.External:
@@ -147,16 +165,19 @@ func (p *planner) unfit(e *manifest.Entry, need need) string {
 		return "needs a rebuild (" + need.String() + "), and its creation time is unknown"
 	case need == deletedRecords || need == smallStripes:
 		return ""
-	case e.Records >= p.policy.TargetRecords || e.Records+e.Deleted > p.policy.MaxRows:
+	case p.reaches(e.Records, p.policy.TargetRecords) || e.Records+e.Deleted > p.policy.MaxRows:
 		return "has the target records"
-	case e.StoredBytes >= p.policy.TargetSize:
+	case p.reaches(e.StoredBytes, p.policy.TargetSize):
 		return "has the target size"
 	case e.Stripes > p.policy.MaxStripes || e.Objects > p.policy.MaxObjects || e.MetadataBytes > p.policy.MaxMetadataBytes:
 		return "above a cap"
-	case p.policy.MaxCreationRange > 0 && !e.Created.Known():
-		return "unknown creation time"
 	}
 	return ""
+}
+
+// reaches reports whether a shard has so much of a target that it is left alone.
+func (p *planner) reaches(has, target int64) bool {
+	return float64(has) >= p.policy.MinSizeRatio*float64(target)
 }
 
 // group cuts the candidates of one class into runs of neighbours.
@@ -167,7 +188,9 @@ func (p *planner) group(c *class) {
 	for i := range c.candidates {
 		next := &c.candidates[i]
 		if why := r.refuses(next); why != "" {
-			p.close(c, &r, why)
+			if p.close(c, &r, why); c.need == noNeed && r.half() && strings.HasPrefix(why, "max-") && why != "max-inputs" {
+				p.capped[why]++
+			}
 			r.start(c.candidates[i:])
 		}
 		r.add(next)

@@ -1,15 +1,13 @@
 package compaction
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
 // Policy says when shards should be merged and what a merged shard may look like. The zero value is valid: each
@@ -20,11 +18,25 @@ type Policy struct {
 	TargetRecords, TargetSize int64
 	// MaxRows is the most records of a merged shard, deleted ones included.
 	MaxRows int64
+	// MinSizeRatio is the share of a target from which on a shard is large enough and left alone, up to 1. MaxSizeRatio is how
+	// many times a target a merged shard may be, 1 or more: a group ends once it has reached the target.
+	MinSizeRatio, MaxSizeRatio float64
 	// MinInputs is the least number of shards that are worth a merge, MaxInputs the most of one merge.
 	MinInputs, MaxInputs int
-	// MaxCreationRange is the longest time between the first and the last record of a merged shard. Shards that
-	// do not say when their records were created are not merged under such a limit. 0 is no limit.
+	// MaxCreationRange is the longest time between the first and the last record of a merged shard, negative for no limit. 0 is
+	// CreationShare of the table's retention, so that retention by whole shards comes no later than that, and
+	// DefaultCreationRange for a table without one. Shards that do not say when their records were created are merged only with each other.
 	MaxCreationRange time.Duration
+	// Lookback is the age of the youngest record from which on a shard is left alone; 0 is no such age.
+	Lookback time.Duration
+	// Where, if not empty, is a filter that all rows of a shard must match, as its bounds prove.
+	Where string
+	// Order, if not empty, is how the rows of a rebuild are sorted: columns as catalog.ParseOrder reads them.
+	Order string
+	// MaxBytesPerRun is the most data that one plan moves, 0 for no limit.
+	MaxBytesPerRun int64
+	// Concurrency is how many groups of a table are worked on at the same time.
+	Concurrency int
 	// MaxStripes, MaxMetadataBytes and MaxObjects cap a merged root.
 	MaxStripes, MaxMetadataBytes, MaxObjects int64
 	// NoConcat and NoRebuild forbid a kind of work.
@@ -53,6 +65,13 @@ const (
 	// DefaultMaxObjects: readers of the reference implementation keep each object open, and 1,024 open files
 	// are a usual limit.
 	DefaultMaxObjects = 900
+	// DefaultMinSizeRatio: a shard that lacks less than a quarter is not worth a new root for each small neighbour.
+	DefaultMinSizeRatio = 0.75
+	DefaultMaxSizeRatio = 1.0
+	// CreationShare of the retention is how much longer than asked for a row may stay because of its neighbours.
+	CreationShare        = 0.03
+	DefaultCreationRange = 24 * time.Hour
+	DefaultConcurrency   = 1
 	// DefaultRebuildDeletedRatio: reading past a tenth of the rows costs less than writing the other nine.
 	DefaultRebuildDeletedRatio = 0.1
 	// DefaultRebuildStripes: so many small stripes cost a scan of one column as many requests.
@@ -62,28 +81,33 @@ const (
 	StripeGrowth = 8
 )
 
-// withDefaults fills in what is zero.
+// withDefaults fills in what is zero, except for a creation range that depends on the table.
 func (p Policy) withDefaults() Policy {
-	fill := func(v *int64, d int64) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	fill(&p.TargetRecords, DefaultTargetRecords)
-	fill(&p.TargetSize, DefaultTargetSize)
-	fill(&p.MaxRows, DefaultMaxRows)
-	fill(&p.MaxStripes, DefaultMaxStripes)
-	fill(&p.MaxMetadataBytes, DefaultMaxMetadataBytes)
-	fill(&p.MaxObjects, DefaultMaxObjects)
-	fill(&p.RebuildStripes, DefaultRebuildStripes)
-	if p.RebuildDeletedRatio == 0 {
-		p.RebuildDeletedRatio = DefaultRebuildDeletedRatio
-	}
-	if p.MinInputs == 0 {
-		p.MinInputs = DefaultMinInputs
-	}
-	if p.MaxInputs == 0 {
-		p.MaxInputs = DefaultMaxInputs
+	p.TargetRecords = cmp.Or(p.TargetRecords, DefaultTargetRecords)
+	p.TargetSize = cmp.Or(p.TargetSize, DefaultTargetSize)
+	p.MaxRows = cmp.Or(p.MaxRows, DefaultMaxRows)
+	p.MinSizeRatio = cmp.Or(p.MinSizeRatio, DefaultMinSizeRatio)
+	p.MaxSizeRatio = cmp.Or(p.MaxSizeRatio, DefaultMaxSizeRatio)
+	p.MinInputs = cmp.Or(p.MinInputs, DefaultMinInputs)
+	p.MaxInputs = cmp.Or(p.MaxInputs, DefaultMaxInputs)
+	p.MaxStripes = cmp.Or(p.MaxStripes, DefaultMaxStripes)
+	p.MaxMetadataBytes = cmp.Or(p.MaxMetadataBytes, DefaultMaxMetadataBytes)
+	p.MaxObjects = cmp.Or(p.MaxObjects, DefaultMaxObjects)
+	p.RebuildStripes = cmp.Or(p.RebuildStripes, DefaultRebuildStripes)
+	p.RebuildDeletedRatio = cmp.Or(p.RebuildDeletedRatio, DefaultRebuildDeletedRatio)
+	p.Concurrency = cmp.Or(p.Concurrency, DefaultConcurrency)
+	return p
+}
+
+// forTable also settles the creation range, by the table's retention.
+func (p Policy) forTable(retention time.Duration) Policy {
+	p = p.withDefaults()
+	switch {
+	case p.MaxCreationRange != 0:
+	case retention > 0:
+		p.MaxCreationRange = max(time.Duration(CreationShare*float64(retention)), time.Second)
+	default:
+		p.MaxCreationRange = DefaultCreationRange
 	}
 	return p
 }
@@ -95,116 +119,42 @@ var ErrPolicy = errors.New("invalid compaction policy")
 func (p Policy) Validate() error {
 	d := p.withDefaults()
 	switch {
-	case d.TargetRecords < 0 || d.TargetSize < 0 || d.MaxRows < 0 || d.MaxStripes < 0 || d.MaxMetadataBytes < 0 ||
-		d.MaxObjects < 0 || d.MaxCreationRange < 0 || d.RebuildStripes < 0:
+	case min(d.TargetRecords, d.TargetSize, d.MaxRows, d.MaxStripes, d.MaxMetadataBytes, d.MaxObjects, d.RebuildStripes, d.MaxBytesPerRun) < 0 || d.Lookback < 0:
 		return fmt.Errorf("%w: a limit is negative", ErrPolicy)
+	case !(d.MinSizeRatio > 0 && d.MinSizeRatio <= 1):
+		return fmt.Errorf("%w: min-size-ratio is %v; it is a share of the target above 0 and up to 1", ErrPolicy, d.MinSizeRatio)
+	case !(d.MaxSizeRatio >= 1 && d.MaxSizeRatio <= 100):
+		return fmt.Errorf("%w: max-size-ratio is %v; a merged shard may be 1 to 100 times the target", ErrPolicy, d.MaxSizeRatio)
 	case d.MinInputs < 2:
 		return fmt.Errorf("%w: min-inputs is %d; a merge has 2 inputs at least", ErrPolicy, d.MinInputs)
 	case !(d.RebuildDeletedRatio > 0 && d.RebuildDeletedRatio <= 1):
 		return fmt.Errorf("%w: rebuild-deleted-ratio is %v; it is a share above 0 and up to 1", ErrPolicy, d.RebuildDeletedRatio)
 	case d.MaxInputs < d.MinInputs:
 		return fmt.Errorf("%w: max-inputs %d is less than min-inputs %d", ErrPolicy, d.MaxInputs, d.MinInputs)
+	case d.Concurrency < 1 || d.Concurrency > 64:
+		return fmt.Errorf("%w: concurrency is %d; 1 to 64 groups at a time", ErrPolicy, d.Concurrency)
+	}
+	if _, err := d.where(); err != nil {
+		return fmt.Errorf("%w: where: %w", ErrPolicy, err)
+	}
+	if _, err := d.order(); err != nil {
+		return fmt.Errorf("%w: %w", ErrPolicy, err)
 	}
 	return nil
 }
 
-// PropertyPrefix is put before a setting's name where it stands in a table's properties.
-const PropertyPrefix = "shardcat.compaction."
-
-// Settings are the names under which a policy is written in table properties and configuration.
-var Settings = []string{
-	"target-records", "target-size", "max-rows", "min-inputs", "max-inputs", "max-creation-range",
-	"max-stripes", "max-metadata-bytes", "max-objects", "allow-concat", "allow-rebuild", "rebuild-deleted-ratio", "rebuild-stripes",
-	"tagged", "external",
+// where is the filter for shards, nil if there is none.
+func (p Policy) where() (filter.Expr, error) {
+	if p.Where == "" {
+		return nil, nil
+	}
+	return filter.Parse(p.Where)
 }
 
-// PolicyOf reads the policy of a table from its properties.
-func PolicyOf(properties map[string]string) (Policy, error) {
-	var p Policy
-	for key, text := range properties {
-		name, ok := strings.CutPrefix(key, PropertyPrefix)
-		if !ok || slices.Contains(ServiceSettings, name) {
-			continue
-		}
-		if err := p.Set(name, text); err != nil {
-			return Policy{}, err
-		}
+// order is how rebuilt rows are sorted, nil if they stay as they are.
+func (p Policy) order() ([]catalog.OrderKey, error) {
+	if p.Order == "" {
+		return nil, nil
 	}
-	return p, p.Validate()
-}
-
-// Set sets one setting by name. Sizes take units ("512MiB"), times Go's ("36h") and days ("7d").
-func (p *Policy) Set(name, text string) error {
-	var err error
-	switch name {
-	case "target-records":
-		p.TargetRecords, err = ParseSize(text)
-	case "target-size":
-		p.TargetSize, err = ParseSize(text)
-	case "max-rows":
-		p.MaxRows, err = ParseSize(text)
-	case "min-inputs":
-		p.MinInputs, err = strconv.Atoi(text)
-	case "max-inputs":
-		p.MaxInputs, err = strconv.Atoi(text)
-	case "max-creation-range":
-		p.MaxCreationRange, err = catalog.ParseAge(text)
-	case "max-stripes":
-		p.MaxStripes, err = ParseSize(text)
-	case "max-metadata-bytes":
-		p.MaxMetadataBytes, err = ParseSize(text)
-	case "max-objects":
-		p.MaxObjects, err = ParseSize(text)
-	case "allow-concat":
-		p.NoConcat, err = parseForbidden(text)
-	case "allow-rebuild":
-		p.NoRebuild, err = parseForbidden(text)
-	case "rebuild-deleted-ratio":
-		p.RebuildDeletedRatio, err = strconv.ParseFloat(text, 64)
-	case "rebuild-stripes":
-		p.RebuildStripes, err = ParseSize(text)
-	case "tagged":
-		p.Tagged, err = strconv.ParseBool(text)
-	case "external":
-		p.External, err = strconv.ParseBool(text)
-	default:
-		return fmt.Errorf("%w: no setting %q; there are %s", ErrPolicy, name, strings.Join(Settings, ", "))
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s %q: %w", ErrPolicy, name, text, err)
-	}
-	return nil
-}
-
-// parseForbidden reads whether something is allowed and gives the opposite.
-func parseForbidden(text string) (bool, error) {
-	allowed, err := strconv.ParseBool(text)
-	return !allowed && err == nil, err
-}
-
-var units = []struct {
-	suffix string
-	factor int64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1},
-}
-
-// ParseSize reads a number with an optional unit: "512MiB", "4k".
-func ParseSize(text string) (int64, error) {
-	factor := int64(1)
-	for _, u := range units {
-		if digits, ok := strings.CutSuffix(text, u.suffix); ok {
-			text, factor = strings.TrimSpace(digits), u.factor
-			break
-		}
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, errors.New("want a number, with a unit like MiB if it is a size")
-	}
-	if n < 0 || n > math.MaxInt64/factor {
-		return 0, errors.New("out of range")
-	}
-	return n * factor, nil
+	return catalog.ParseOrder(p.Order)
 }

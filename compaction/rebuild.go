@@ -10,6 +10,10 @@ import (
 
 // rebuild writes the live rows of a group's inputs as new shards by the table's schema, and commits them in the inputs' place.
 func rebuild(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
+	order, err := policy.order()
+	if err != nil {
+		return nil, err
+	}
 	j, before, err := t.BeginJob(ctx, catalog.JobCompact, o.JobID, g.Inputs, t.Outputs)
 	if err != nil {
 		return nil, err
@@ -17,7 +21,7 @@ func rebuild(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o O
 	if before != nil {
 		return &Result{Mode: Rebuild, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
 	}
-	written, err := j.Rewrite(ctx, g.entries(), catalog.RewriteOptions{ShardRows: policy.TargetRecords})
+	written, err := j.Rewrite(ctx, g.entries(), catalog.RewriteOptions{ShardRows: policy.TargetRecords, OrderBy: order})
 	var committed *catalog.Committed
 	if err == nil {
 		committed, err = commitRebuilt(ctx, t, j, g, written, o.Check)

@@ -53,7 +53,7 @@ func TestAddedListIsPlannedAsRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		if _, err := tbl.Ingest(ctx, widerRows(100+10*i, 10), catalog.IngestOptions{CreationTime: time.Date(2024, 2, 1+i, 0, 0, 0, 0, time.UTC)}); err != nil {
+		if _, err := tbl.Ingest(ctx, widerRows(100+10*i, 10), catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1, 12, i, 0, 0, time.UTC)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,11 +45,11 @@ func (r *run) refuses(c *candidate) string {
 	switch {
 	case len(r.inputs) >= p.MaxInputs:
 		return "max-inputs"
-	case r.records-r.deleted+c.records > p.TargetRecords:
+	case r.over(r.records-r.deleted, c.records, p.TargetRecords):
 		return "target-records"
 	case r.records+c.records+c.deleted > p.MaxRows:
 		return "max-rows"
-	case r.bytes+c.stored > p.TargetSize:
+	case r.over(r.bytes, c.stored, p.TargetSize):
 		return "target-size"
 	case r.stripes+int64(c.stripes) > p.MaxStripes:
 		return "max-stripes"
@@ -61,6 +61,16 @@ func (r *run) refuses(c *candidate) string {
 		return "max-creation-range"
 	}
 	return ""
+}
+
+// over reports whether the run has a target, or would be too far beyond it with more.
+func (r *run) over(has, more, target int64) bool {
+	return has >= target || float64(has)+float64(more) > r.policy.MaxSizeRatio*float64(target)
+}
+
+// half reports whether the run has less than half of both targets.
+func (r *run) half() bool {
+	return r.records-r.deleted < r.policy.TargetRecords/2 && r.bytes < r.policy.TargetSize/2
 }
 
 // ticksPerSecond: creation times count 100 ns.

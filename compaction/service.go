@@ -19,8 +19,8 @@ type ServiceOptions struct {
 	Workers int
 	// Discover is how often the catalog is asked for its tables, a minute if 0.
 	Discover time.Duration
-	// Settings, if not nil, gives settings that go over those in a table's properties, by name.
-	Settings func(catalog.Name) map[string]string
+	// Overrides are settings of a file; Reload changes them.
+	Overrides Overrides
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
 	// Log gets what happened, slog.Default if nil.
@@ -53,8 +53,8 @@ type tended struct {
 	seen     bool
 	// held: paused by hand. A pause that the table's settings ask for is looked at again by the schedule, for it may end.
 	held bool
-	// collected is when what nothing reaches was last deleted.
-	collected time.Time
+	// done is when each chore was last done.
+	done map[chore]time.Time
 	// indexed is the property whose indexes the table's shards have.
 	indexed string
 }
@@ -103,6 +103,30 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		next = s.dispatch(ctx, jobs)
 	}
+}
+
+// Reload puts other overrides in force, and makes every table due whose work is not held up.
+func (s *Service) Reload(o Overrides) {
+	s.mu.Lock()
+	s.o.Overrides = o
+	for _, t := range s.tables {
+		if t.status.State == Waiting || t.status.State == Failing {
+			t.status.NextRun = s.o.Now()
+		}
+	}
+	s.mu.Unlock()
+	s.poke()
+}
+
+func (s *Service) overrides() Overrides {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.o.Overrides
+}
+
+// Effective are the settings that are in force for a table.
+func (s *Service) Effective(ctx context.Context, t *catalog.Table) (*Effective, error) {
+	return EffectiveOf(ctx, t, s.overrides())
 }
 
 func (s *Service) poke() {

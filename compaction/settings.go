@@ -1,133 +1,205 @@
 package compaction
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// SettingValue is one setting of a table's policy as it is in force.
-type SettingValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	// Source is "default" or "table".
-	Source string `json:"source"`
+// PropertyPrefix is put before a setting's name where it stands in the properties of a table or a namespace.
+const PropertyPrefix = "shardcat.compaction."
+
+// rules are all that settings say: the policy, and what only a service reads.
+type rules struct {
+	Policy
+	upkeep
 }
 
-// CheckProperties checks all settings among a table's properties, those that only a service reads included: ErrPolicy.
-func CheckProperties(properties map[string]string) error {
-	if _, err := PolicyOf(properties); err != nil {
-		return err
-	}
-	_, err := upkeepOf(properties)
-	return err
+// setting is one name that users write.
+type setting struct {
+	name string
+	// means is what the setting says, for the help of its flag.
+	means string
+	set   func(*rules, string) error
+	// text is the value as set reads it.
+	text func(*rules) string
 }
 
-// CheckSettings checks settings by their names, those that only a service reads included: ErrPolicy.
-func CheckSettings(settings map[string]string) error {
-	properties := map[string]string{}
-	for name, value := range settings {
-		properties[PropertyPrefix+name] = value
-	}
-	return CheckProperties(properties)
+// policySettings make up a Policy.
+var policySettings = []setting{
+	numberOf("target-records", "live records that a merged shard should reach", func(p *Policy) *int64 { return &p.TargetRecords }),
+	numberOf("target-size", "stored bytes that a merged shard should reach", func(p *Policy) *int64 { return &p.TargetSize }),
+	shareOf("min-size-ratio", "share of a target from which on a shard is left alone", func(p *Policy) *float64 { return &p.MinSizeRatio }),
+	shareOf("max-size-ratio", "how many times a target a merged shard may be", func(p *Policy) *float64 { return &p.MaxSizeRatio }),
+	numberOf("max-rows", "most records of a merged shard, deleted ones included", func(p *Policy) *int64 { return &p.MaxRows }),
+	countOf("min-inputs", "least shards of one merge", func(p *Policy) *int { return &p.MinInputs }),
+	countOf("max-inputs", "most shards of one merge", func(p *Policy) *int { return &p.MaxInputs }),
+	{"max-creation-range", "longest time between the first and last record of a merged shard, auto or none",
+		func(r *rules, text string) (err error) { r.MaxCreationRange, err = parseRange(text); return err },
+		func(r *rules) string { return rangeText(r.MaxCreationRange) }},
+	{"lookback", "age from which on shards are left alone, or never",
+		func(r *rules, text string) (err error) { r.Lookback, err = parseLookback(text); return err },
+		func(r *rules) string { return lookbackText(r.Lookback) }},
+	textOf("where", "filter that all rows of a shard must match, as its bounds prove", func(p *Policy) *string { return &p.Where }),
+	numberOf("max-stripes", "most stripes of a merged shard", func(p *Policy) *int64 { return &p.MaxStripes }),
+	numberOf("max-metadata-bytes", "most bytes of metadata of a merged shard", func(p *Policy) *int64 { return &p.MaxMetadataBytes }),
+	numberOf("max-objects", "most objects that a merged shard consists of", func(p *Policy) *int64 { return &p.MaxObjects }),
+	allowedUnless("allow-concat", "whether shards may be concatenated", func(p *Policy) *bool { return &p.NoConcat }),
+	allowedUnless("allow-rebuild", "whether shards may be written anew", func(p *Policy) *bool { return &p.NoRebuild }),
+	shareOf("rebuild-deleted-ratio", "share of deleted records from which on a shard is written anew", func(p *Policy) *float64 { return &p.RebuildDeletedRatio }),
+	numberOf("rebuild-stripes", "number of small stripes from which on a shard is written anew", func(p *Policy) *int64 { return &p.RebuildStripes }),
+	textOf("order", "columns that a rebuild sorts by, as in \"ts desc, id\"", func(p *Policy) *string { return &p.Order }),
+	numberOf("max-bytes-per-run", "most bytes of data that one plan moves, 0 for no limit", func(p *Policy) *int64 { return &p.MaxBytesPerRun }),
+	countOf("concurrency", "groups of a table that are worked on at the same time", func(p *Policy) *int { return &p.Concurrency }),
+	whether("tagged", "whether shards with standard properties are merged", func(p *Policy) *bool { return &p.Tagged }),
+	whether("external", "whether adopted shards are merged", func(p *Policy) *bool { return &p.External }),
 }
 
-// Values are all settings of a table's policy in the order of Settings and ServiceSettings: what its properties say, and the defaults.
-func Values(properties map[string]string) ([]SettingValue, error) {
-	if err := CheckProperties(properties); err != nil {
-		return nil, err
-	}
-	defaults, names := Policy{}.withDefaults(), slices.Concat(Settings, ServiceSettings)
-	out := make([]SettingValue, len(names))
-	for i, name := range names {
-		out[i] = SettingValue{Name: name, Value: defaults.text(name), Source: "default"}
-		if text, ok := properties[PropertyPrefix+name]; ok {
-			out[i].Value, out[i].Source = text, "table"
-		}
-	}
-	return out, nil
+// refused are names that users may know from elsewhere, and why nothing goes by them here.
+var refused = map[string]string{
+	"max-overlap-depth": "shards are not yet rebuilt for the overlap of their bounds; order sorts what a rebuild writes",
 }
 
-// text is the value of a setting as Set reads it.
-func (p Policy) text(name string) string {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	switch name {
-	case "target-records":
-		return number(p.TargetRecords)
-	case "target-size":
-		return number(p.TargetSize)
-	case "max-rows":
-		return number(p.MaxRows)
-	case "min-inputs":
-		return strconv.Itoa(p.MinInputs)
-	case "max-inputs":
-		return strconv.Itoa(p.MaxInputs)
-	case "max-creation-range":
-		return p.MaxCreationRange.String()
-	case "max-stripes":
-		return number(p.MaxStripes)
-	case "max-metadata-bytes":
-		return number(p.MaxMetadataBytes)
-	case "max-objects":
-		return number(p.MaxObjects)
-	case "allow-concat":
-		return strconv.FormatBool(!p.NoConcat)
-	case "allow-rebuild":
-		return strconv.FormatBool(!p.NoRebuild)
-	case "rebuild-deleted-ratio":
-		return strconv.FormatFloat(p.RebuildDeletedRatio, 'g', -1, 64)
-	case "rebuild-stripes":
-		return number(p.RebuildStripes)
-	case "tagged":
-		return strconv.FormatBool(p.Tagged)
-	case "external":
-		return strconv.FormatBool(p.External)
-	case "schedule":
-		return DefaultEvery.String()
-	case "jitter":
-		return strconv.FormatFloat(DefaultJitter, 'g', -1, 64)
-	case "pause":
-		return "false"
-	case "expire":
-		return catalog.DefaultExpireAge.String()
-	case "collect":
+func numberOf(name, means string, at func(*Policy) *int64) setting {
+	return setting{name, means,
+		func(r *rules, text string) (err error) { *at(&r.Policy), err = ParseSize(text); return err },
+		func(r *rules) string { return strconv.FormatInt(*at(&r.Policy), 10) }}
+}
+
+func countOf(name, means string, at func(*Policy) *int) setting {
+	return setting{name, means,
+		func(r *rules, text string) (err error) {
+			if *at(&r.Policy), err = strconv.Atoi(text); err == nil && *at(&r.Policy) == 0 {
+				err = errors.New("want more than 0")
+			}
+			return err
+		},
+		func(r *rules) string { return strconv.Itoa(*at(&r.Policy)) }}
+}
+
+func shareOf(name, means string, at func(*Policy) *float64) setting {
+	return setting{name, means,
+		func(r *rules, text string) (err error) {
+			if *at(&r.Policy), err = strconv.ParseFloat(text, 64); err == nil && *at(&r.Policy) == 0 {
+				err = errors.New("want more than 0")
+			}
+			return err
+		},
+		func(r *rules) string { return strconv.FormatFloat(*at(&r.Policy), 'g', -1, 64) }}
+}
+
+func textOf(name, means string, at func(*Policy) *string) setting {
+	return setting{name, means,
+		func(r *rules, text string) error { *at(&r.Policy) = text; return nil },
+		func(r *rules) string { return *at(&r.Policy) }}
+}
+
+func whether(name, means string, at func(*Policy) *bool) setting {
+	return setting{name, means,
+		func(r *rules, text string) (err error) { *at(&r.Policy), err = strconv.ParseBool(text); return err },
+		func(r *rules) string { return strconv.FormatBool(*at(&r.Policy)) }}
+}
+
+// allowedUnless is a setting that says the opposite of its member.
+func allowedUnless(name, means string, at func(*Policy) *bool) setting {
+	return setting{name, means,
+		func(r *rules, text string) error {
+			allowed, err := strconv.ParseBool(text)
+			*at(&r.Policy) = !allowed && err == nil
+			return err
+		},
+		func(r *rules) string { return strconv.FormatBool(!*at(&r.Policy)) }}
+}
+
+// parseRange reads a creation range: a duration, "auto" (0) or "none" (negative).
+func parseRange(text string) (time.Duration, error) {
+	switch text {
+	case "auto":
+		return 0, nil
+	case "none":
+		return -1, nil
+	}
+	d, err := catalog.ParseAge(text)
+	if err == nil && d == 0 {
+		err = errors.New("want more than nothing, auto or none")
+	}
+	return d, err
+}
+
+func rangeText(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "auto"
+	case d < 0:
+		return "none"
+	}
+	return d.String()
+}
+
+// parseLookback reads an age; "never" is 0.
+func parseLookback(text string) (time.Duration, error) {
+	if text == "never" {
+		return 0, nil
+	}
+	return catalog.ParseAge(text)
+}
+
+func lookbackText(d time.Duration) string {
+	if d == 0 {
 		return "never"
 	}
-	return ""
+	return d.String()
 }
 
-// SetPolicy changes settings of a table's policy, by name; an empty value goes back to the default. The policy that results is
-// checked as a whole before anything is written: ErrPolicy.
-func SetPolicy(ctx context.Context, t *catalog.Table, settings map[string]string) error {
-	properties := maps.Clone(t.Properties())
-	set, remove := map[string]string{}, []string(nil)
-	for name, value := range settings {
-		key := PropertyPrefix + name
-		if value == "" {
-			if err := new(Policy).known(name); err != nil {
-				return err
-			}
-			remove = append(remove, key)
-			delete(properties, key)
-			continue
+var units = []struct {
+	suffix string
+	factor int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1},
+}
+
+// ParseSize reads a number with an optional unit: "512MiB", "4k".
+func ParseSize(text string) (int64, error) {
+	factor := int64(1)
+	for _, u := range units {
+		if digits, ok := strings.CutSuffix(text, u.suffix); ok {
+			text, factor = strings.TrimSpace(digits), u.factor
+			break
 		}
-		set[key], properties[key] = value, value
 	}
-	if err := CheckProperties(properties); err != nil {
-		return err
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, errors.New("want a number, with a unit like MiB if it is a size")
 	}
-	return t.SetProperties(ctx, set, remove)
+	if n < 0 || n > math.MaxInt64/factor {
+		return 0, errors.New("out of range")
+	}
+	return n * factor, nil
 }
 
-// known refuses a name that is no setting.
-func (p *Policy) known(name string) error {
-	if p.withDefaults().text(name) == "" {
-		return fmt.Errorf("%w: no setting %q; there are %s", ErrPolicy, name, strings.Join(slices.Concat(Settings, ServiceSettings), ", "))
+// settingNamed finds a setting among all, ErrPolicy if there is none or nothing goes by it.
+func settingNamed(name string) (*setting, error) {
+	if why := refused[name]; why != "" {
+		return nil, fmt.Errorf("%w: %s is not built: %s", ErrPolicy, name, why)
 	}
-	return nil
+	for _, s := range allSettings {
+		if s.name == name {
+			return &s, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no setting %q; there are %s", ErrPolicy, name, strings.Join(names(allSettings), ", "))
+}
+
+func names(settings []setting) []string {
+	out := make([]string, len(settings))
+	for i, s := range settings {
+		out[i] = s.name
+	}
+	return out
 }

@@ -1,62 +1,64 @@
 package compaction
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// ServiceSettings are the settings that only a service reads; they stand beside those of the policy.
-var ServiceSettings = []string{"schedule", "jitter", "pause", "expire", "collect"}
-
 // upkeep is what the service settings of a table say.
 type upkeep struct {
 	schedule Schedule
 	jitter   float64
 	paused   bool
+	// retention is the age from which on rows are dropped; 0 if the table's own property tells.
+	retention time.Duration
 	// expire is the age from which on snapshots expire, negative for never.
 	expire time.Duration
-	// collect is the time between two collections, negative for none.
-	collect time.Duration
+	// retain, expiry and collect say when these are done: the zero value with every run, nil never.
+	retain, expiry, collect *Schedule
 }
 
 // DefaultJitter is the share by which the time between two runs varies.
 const DefaultJitter = 0.1
 
-func upkeepOf(properties map[string]string) (u upkeep, err error) {
-	u = upkeep{jitter: DefaultJitter, expire: catalog.DefaultExpireAge, collect: -1}
-	if u.schedule, err = ParseSchedule(properties[PropertyPrefix+"schedule"]); err != nil {
-		return u, err
-	}
-	for _, name := range ServiceSettings[1:] {
-		text, ok := properties[PropertyPrefix+name]
-		if !ok {
-			continue
-		}
-		if err := u.set(name, text); err != nil {
-			return u, fmt.Errorf("%w: %s %q: %w", ErrPolicy, name, text, err)
-		}
-	}
-	return u, nil
+var defaultUpkeep = upkeep{
+	schedule: Schedule{every: DefaultEvery, text: DefaultEvery.String()}, jitter: DefaultJitter,
+	expire: catalog.DefaultExpireAge, retain: new(Schedule), expiry: new(Schedule),
 }
 
-func (u *upkeep) set(name, text string) (err error) {
-	switch name {
-	case "jitter":
-		if u.jitter, err = strconv.ParseFloat(text, 64); err == nil && !(u.jitter >= 0 && u.jitter <= 1) {
-			err = errors.New("want a share from 0 to 1")
-		}
-	case "pause":
-		u.paused, err = strconv.ParseBool(text)
-	case "expire":
-		u.expire, err = parseAgeOrNever(text)
-	case "collect":
-		u.collect, err = parseAgeOrNever(text)
+// serviceSettings make up an upkeep.
+var serviceSettings = []setting{
+	{"schedule", "time between two looks at a table, or five fields of cron",
+		func(r *rules, text string) (err error) { r.schedule, err = ParseSchedule(text); return err },
+		func(r *rules) string { return r.schedule.String() }},
+	{"jitter", "share of that time that is added at random", (*rules).setJitter,
+		func(r *rules) string { return strconv.FormatFloat(r.jitter, 'g', -1, 64) }},
+	{"pause", "look at the table, and do nothing",
+		func(r *rules, text string) (err error) { r.paused, err = strconv.ParseBool(text); return err },
+		func(r *rules) string { return strconv.FormatBool(r.paused) }},
+	{"retention", "age from which on rows are dropped by whole shards, or table for what its property " + catalog.RetentionProperty + " says",
+		func(r *rules, text string) (err error) { r.retention, err = parseRetention(text); return err },
+		func(*rules) string { return "table" }},
+	{"retention-schedule", "when that is done: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.retain }),
+		func(*rules) string { return "always" }},
+	{"expire", "age from which on snapshots expire, or never",
+		func(r *rules, text string) (err error) { r.expire, err = parseAgeOrNever(text); return err },
+		func(r *rules) string { return r.expire.String() }},
+	{"expire-schedule", "when that is done: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.expiry }),
+		func(*rules) string { return "always" }},
+	{"collect", "when what nothing reaches is collected: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.collect }),
+		func(*rules) string { return "never" }},
+}
+
+func (r *rules) setJitter(text string) (err error) {
+	if r.jitter, err = strconv.ParseFloat(text, 64); err == nil && !(r.jitter >= 0 && r.jitter <= 1) {
+		err = errors.New("want a share from 0 to 1")
 	}
 	return err
 }
@@ -69,6 +71,72 @@ func parseAgeOrNever(text string) (time.Duration, error) {
 	return catalog.ParseAge(text)
 }
 
+// parseRetention reads an age above nothing; "table" is 0.
+func parseRetention(text string) (time.Duration, error) {
+	if text == "table" {
+		return 0, nil
+	}
+	d, err := catalog.ParseAge(text)
+	if err == nil && d == 0 {
+		err = errors.New("want more than nothing")
+	}
+	return d, err
+}
+
+// scheduleAt reads when one kind of work is done.
+func scheduleAt(at func(*rules) **Schedule) func(*rules, string) error {
+	return func(r *rules, text string) error {
+		switch text {
+		case "never":
+			*at(r) = nil
+			return nil
+		case "always":
+			*at(r) = new(Schedule)
+			return nil
+		}
+		s, err := ParseSchedule(text)
+		*at(r) = &s
+		return err
+	}
+}
+
+// chore is a kind of work that has a schedule of its own besides the table's.
+type chore string
+
+const (
+	retaining  chore = "retention"
+	expiring   chore = "expire"
+	collecting chore = "collect"
+)
+
+// isDue reports whether a chore is to be done in this run. What was never done by this process is: it may have been missed while
+// none was running.
+func (s *Service) isDue(name catalog.Name, c chore, when *Schedule) bool {
+	if when == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[name]
+	if t == nil || t.done[c].IsZero() || *when == (Schedule{}) {
+		return true
+	}
+	now := s.o.Now()
+	return now.Before(t.done[c]) || !when.Next(t.done[c]).After(now) // a clock that was set back has not done it yet
+}
+
+// did books that a chore was done.
+func (s *Service) did(name catalog.Name, c chore) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tables[name]; t != nil {
+		if t.done == nil {
+			t.done = map[chore]time.Time{}
+		}
+		t.done[c] = s.o.Now()
+	}
+}
+
 // looked is what a run found.
 type looked struct {
 	upkeep
@@ -79,63 +147,77 @@ type looked struct {
 
 // work does everything that is due for a table.
 func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look looked, err error) {
+	look.upkeep = defaultUpkeep
 	t, err := s.cat.Load(ctx, name)
 	if err != nil {
 		return look, err
 	}
-	properties := maps.Clone(t.Properties())
-	if s.o.Settings != nil {
-		for setting, value := range s.o.Settings(name) {
-			properties[PropertyPrefix+setting] = value
-		}
-	}
-	if look.upkeep, err = upkeepOf(properties); err != nil {
-		return look, err
-	}
-	policy, err := PolicyOf(properties)
+	in, err := EffectiveOf(ctx, t, s.overrides())
 	if err != nil {
 		return look, err
 	}
+	look.upkeep = in.upkeep
 	var left *Plan
 	if !look.paused {
-		if left, err = keep(ctx, t, policy, look.upkeep, s.o.Now(), run); err == nil {
-			err = errors.Join(s.index(ctx, t, run), s.collect(ctx, t, look.upkeep, run))
+		if left, err = s.keep(ctx, t, in, run); err == nil {
+			err = errors.Join(s.index(ctx, t, run), s.collect(ctx, t, in.upkeep, run))
 		}
 	}
-	return look, errors.Join(err, look.measure(ctx, t, policy, left))
+	return look, errors.Join(err, look.measure(ctx, t, in.Policy, left))
 }
 
 // keep drops what retention says, compacts and expires. left is the plan of what is still to do, nil if only a new one tells: a
 // table at rest, as most are, is planned once.
-func keep(ctx context.Context, t *catalog.Table, policy Policy, u upkeep, now time.Time, run *Run) (left *Plan, err error) {
-	age, err := t.Retention()
-	if err != nil {
-		return nil, err
+func (s *Service) keep(ctx context.Context, t *catalog.Table, in *Effective, run *Run) (left *Plan, err error) {
+	if err := s.retain(ctx, t, in.upkeep, run); err != nil {
+		return nil, fmt.Errorf("retention: %w", err)
 	}
-	if age > 0 {
-		dropped, err := t.ApplyRetention(ctx, catalog.DeleteOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("retention: %w", err)
-		}
-		run.RowsExpired = dropped.Rows
-	}
-	report, err := Compact(ctx, t, policy, Options{})
+	report, err := Compact(ctx, t, in.Policy, Options{})
 	run.Results, run.BytesMoved, run.Conflicts = report.Results, report.BytesMoved, report.Lost
 	if len(report.Results) == 0 && report.Lost == 0 {
 		left = report.Plan
 	}
-	if err != nil || u.expire < 0 {
+	if err != nil {
 		return left, err
 	}
-	plan, err := t.PlanExpire(catalog.ExpireOptions{OlderThan: now.Add(-u.expire)})
-	if err != nil || len(plan.Snapshots) == 0 {
-		return left, err
-	}
-	if err := plan.Execute(ctx); err != nil {
+	if err := s.expire(ctx, t, in.upkeep, run); err != nil {
 		return left, fmt.Errorf("expire: %w", err)
 	}
-	run.SnapshotsExpired = len(plan.Snapshots)
 	return left, nil
+}
+
+// retain drops the shards that are older than the table's retention, or than what its settings say.
+func (s *Service) retain(ctx context.Context, t *catalog.Table, u upkeep, run *Run) error {
+	age, err := t.Retention()
+	if age = cmp.Or(u.retention, age); err != nil || age == 0 || !s.isDue(t.Name(), retaining, u.retain) {
+		return err
+	}
+	dropped, err := t.DropOlder(ctx, age, catalog.DeleteOptions{})
+	if err != nil {
+		return err
+	}
+	run.RowsExpired = dropped.Rows
+	s.did(t.Name(), retaining)
+	return nil
+}
+
+// expire takes old snapshots out of the table's metadata.
+func (s *Service) expire(ctx context.Context, t *catalog.Table, u upkeep, run *Run) error {
+	if u.expire < 0 || !s.isDue(t.Name(), expiring, u.expiry) {
+		return nil
+	}
+	plan, err := t.PlanExpire(catalog.ExpireOptions{OlderThan: s.o.Now().Add(-u.expire)})
+	if err != nil {
+		return err
+	}
+	if len(plan.Snapshots) > 0 {
+		if err := plan.Execute(ctx); err != nil {
+			return err
+		}
+	}
+	run.SnapshotsExpired = len(plan.Snapshots)
+	s.did(t.Name(), expiring)
+	return nil
 }
 
 // index builds the indexes that the table's property asks for where shards lack them, once for each of its values: new
@@ -165,13 +247,7 @@ func (s *Service) index(ctx context.Context, t *catalog.Table, run *Run) error {
 
 // collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure.
 func (s *Service) collect(ctx context.Context, t *catalog.Table, u upkeep, run *Run) error {
-	s.mu.Lock()
-	last := time.Time{}
-	if known := s.tables[t.Name()]; known != nil {
-		last = known.collected
-	}
-	s.mu.Unlock()
-	if u.collect < 0 || s.o.Now().Sub(last) < u.collect {
+	if !s.isDue(t.Name(), collecting, u.collect) {
 		return nil
 	}
 	done, err := t.Collect(ctx, catalog.CollectOptions{Execute: true})
@@ -181,11 +257,7 @@ func (s *Service) collect(ctx context.Context, t *catalog.Table, u upkeep, run *
 	if err == nil {
 		run.ObjectsMarked, run.ObjectsDeleted = len(done.Mark), done.Deleted
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known := s.tables[t.Name()]; known != nil {
-		known.collected = s.o.Now()
-	}
+	s.did(t.Name(), collecting)
 	return nil
 }
 

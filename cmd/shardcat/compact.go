@@ -60,9 +60,9 @@ type compactRun struct {
 }
 
 // policyFor is asked for each table before it is compacted, which starts its bar.
-func (c *compactRun) policyFor(t *catalog.Table) (compaction.Policy, error) {
+func (c *compactRun) policyFor(ctx context.Context, t *catalog.Table) (compaction.Policy, error) {
 	c.bar = c.app.bar("compact", "groups", 0)
-	return c.policy.policy(c.config, t)
+	return c.policy.policy(ctx, c.config, t)
 }
 
 func (c *compactRun) step(groups, all int) { c.bar.At(int64(groups), int64(all)) }
@@ -73,7 +73,7 @@ func (c *compactRun) one(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	policy, err := c.policyFor(t)
+	policy, err := c.policyFor(ctx, t)
 	if err != nil {
 		return err
 	}

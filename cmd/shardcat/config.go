@@ -20,8 +20,8 @@ import (
 
 // config is the file given by --config: the global flags by their names, and policies by table.
 type config struct {
-	// tables are settings of policies, by the full name of a table.
-	tables map[string]map[string]string
+	// tables are settings of policies by table, namespace and for the whole catalog.
+	tables compaction.Overrides
 }
 
 // tablesKey holds the policies; every other key is the name of a global flag.
@@ -89,6 +89,17 @@ func readConfig(file string, flags *pflag.FlagSet) (*config, error) {
 	return c, nil
 }
 
+// readPolicies reads what the file says of tables, and nothing else of it: the flags of a running program stay.
+func readPolicies(file string) (compaction.Overrides, error) {
+	flags := &cobra.Command{}
+	new(app).addGlobalFlags(flags)
+	c, err := readConfig(file, flags.PersistentFlags())
+	if err != nil {
+		return nil, err
+	}
+	return c.tables, nil
+}
+
 // set takes over one key of the file.
 func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 	f := flags.Lookup(key)
@@ -125,31 +136,32 @@ func (c *config) setTables(value *yaml.Node) error {
 	if err := value.Decode(&byName); err != nil {
 		return fmt.Errorf("%s: want settings by the name of a table: %w", tablesKey, err)
 	}
-	c.tables = map[string]map[string]string{}
+	c.tables = compaction.Overrides{}
 	for text, settings := range byName {
-		name, err := catalog.ParseName(text)
+		key, err := tablesKeyOf(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", tablesKey, err)
 		}
-		if err := compaction.CheckSettings(settings); err != nil {
-			return fmt.Errorf("%s: %s: %w", tablesKey, text, err)
-		}
-		c.tables[name.String()] = settings
+		c.tables[key] = settings
+	}
+	if err := c.tables.Check(); err != nil {
+		return fmt.Errorf("%s: %w", tablesKey, err)
 	}
 	return nil
 }
 
-// policyOf puts the settings of the file over a table's policy.
-func (c *config) policyOf(name catalog.Name, p *compaction.Policy) error {
-	for setting, value := range c.tables[name.String()] {
-		if slices.Contains(compaction.ServiceSettings, setting) {
-			continue // serve reads these
-		}
-		if err := p.Set(setting, value); err != nil {
-			return err
-		}
+// tablesKeyOf is the full name of a table; a namespace ("web.*") and all tables ("*") stay as they are typed.
+func tablesKeyOf(text string) (string, error) {
+	if text == "*" {
+		return text, nil
 	}
-	return nil
+	namespace, ok := strings.CutSuffix(text, ".*")
+	if ok {
+		_, err := catalog.ParseName(namespace + ".t") // the rules of names, with any table
+		return text, err
+	}
+	name, err := catalog.ParseName(text)
+	return name.String(), err
 }
 
 // first is the first text that is not empty.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
-// policyFlags override the policy in a table's properties.
+// policyFlags override the policy that a table has.
 type policyFlags struct {
 	mode  string
 	flags map[string]*string
@@ -20,27 +21,37 @@ type policyFlags struct {
 func (f *policyFlags) add(cmd *cobra.Command) {
 	f.flags = map[string]*string{}
 	for _, name := range compaction.Settings {
-		f.flags[name] = cmd.Flags().String(name, "", "policy for this run (default: property "+compaction.PropertyPrefix+name+" of the table)")
+		f.flags[name] = cmd.Flags().String(name, "", compaction.Meaning(name)+"; for this run (default: what policy show says)")
 	}
 	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat or rebuild: auto rebuilds what can't be concatenated, rebuild writes every shard below the target anew")
 }
 
-// policy is the table's policy with the file's settings and then the flags put over it.
-func (f *policyFlags) policy(c *config, t *catalog.Table) (compaction.Policy, error) {
-	p, err := compaction.PolicyOf(t.Properties())
+// levels are all places where settings of a table stand, the flags of this run the strongest.
+func (f *policyFlags) levels(ctx context.Context, c *config, t *catalog.Table) ([]compaction.Level, error) {
+	levels, err := compaction.Levels(ctx, t, c.tables)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	if err := c.policyOf(t.Name(), &p); err != nil {
-		return p, err
-	}
-	for _, name := range compaction.Settings {
-		if text := *f.flags[name]; text != "" {
-			if err := p.Set(name, text); err != nil {
-				return p, usageError{err}
-			}
+	given := map[string]string{}
+	for name, text := range f.flags {
+		if *text != "" {
+			given[name] = *text
 		}
 	}
+	return append(levels, compaction.Level{Source: "flag", Settings: given}), asUsage(compaction.CheckSettings(given), compaction.ErrPolicy)
+}
+
+// policy is what the levels come to, by the mode that was asked for.
+func (f *policyFlags) policy(ctx context.Context, c *config, t *catalog.Table) (compaction.Policy, error) {
+	levels, err := f.levels(ctx, c, t)
+	if err != nil {
+		return compaction.Policy{}, err
+	}
+	in, err := compaction.Resolve(levels)
+	if err != nil {
+		return compaction.Policy{}, asUsage(err, compaction.ErrPolicy)
+	}
+	p := in.Policy
 	switch compaction.Mode(f.mode) {
 	case "auto":
 	case compaction.Concat:
@@ -52,7 +63,7 @@ func (f *policyFlags) policy(c *config, t *catalog.Table) (compaction.Policy, er
 	default:
 		return p, usagef("invalid argument %q for --mode: auto, concat or rebuild", f.mode)
 	}
-	return p, asUsage(p.Validate(), compaction.ErrPolicy)
+	return p, nil
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -68,13 +79,13 @@ func (a *app) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := policy.policy(a.config, t)
+			p, err := policy.policy(cmd.Context(), a.config, t)
 			if err != nil {
 				return err
 			}
 			plan, err := compaction.NewPlan(cmd.Context(), t, p)
 			if err != nil {
-				return err
+				return asUsage(err, compaction.ErrPolicy)
 			}
 			return a.printPlan(plan)
 		},
@@ -95,6 +106,9 @@ func (a *app) printPlan(p *compaction.Plan) error {
 }
 
 func (a *app) printGroups(p *compaction.Plan) {
+	for _, why := range p.Unmet {
+		a.printf("can't be met: %s\n", why)
+	}
 	for i, g := range p.Groups {
 		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, len(g.Inputs), g.Outputs, g.Records, progress.Bytes(g.Bytes))
 		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)

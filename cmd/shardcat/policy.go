@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 )
 
@@ -17,23 +19,23 @@ func (a *app) policyCommand() *cobra.Command {
 
 func (a *app) policyShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "show T",
-		Short:   "Show the compaction policy of a table and where each setting comes from",
-		Example: "  shardcat policy show logs\n  shardcat policy show web.requests --json",
+		Use:     "show T|NAMESPACE.*",
+		Short:   "Show the compaction policy of a table or a namespace, and where each setting comes from",
+		Example: "  shardcat policy show logs\n  shardcat policy show 'web.*' --json",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.loadTable(cmd.Context(), args[0])
+			levels, err := a.policyLevels(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			values, err := compaction.Values(t.Properties())
+			in, err := compaction.Resolve(levels)
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(values)
+				return a.printJSON(in.Values)
 			}
-			for _, v := range values {
+			for _, v := range in.Values {
 				a.printf("%-22s %-14s %s\n", v.Name, v.Value, v.Source)
 			}
 			return nil
@@ -41,13 +43,30 @@ func (a *app) policyShowCommand() *cobra.Command {
 	}
 }
 
+// policyLevels are the places where settings of a table, or of "NAMESPACE.*", stand.
+func (a *app) policyLevels(ctx context.Context, name string) ([]compaction.Level, error) {
+	if namespace, ok := strings.CutSuffix(name, ".*"); ok {
+		tables, err := a.openCatalog(ctx, catalog.ReadOnly)
+		if err != nil {
+			return nil, err
+		}
+		return compaction.NamespaceLevels(ctx, tables, namespace, a.config.tables)
+	}
+	t, err := a.readTable(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return compaction.Levels(ctx, t, a.config.tables)
+}
+
 func (a *app) policySetCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "set T SETTING=VALUE...",
-		Short: "Change settings of a table's compaction policy",
-		Long: "Change settings of a table's compaction policy. The policy that results is checked before anything is written; an empty value goes " +
-			"back to the default. Settings are kept as table properties " + compaction.PropertyPrefix + "SETTING.",
-		Example: "  shardcat policy set logs target-size=512MiB max-creation-range=24h\n  shardcat policy set logs target-size=",
+		Use:   "set T|NAMESPACE.* SETTING=VALUE...",
+		Short: "Change settings of the compaction policy of a table, or of all tables in a namespace",
+		Long: "Change settings of the compaction policy of a table, or of all tables in a namespace that don't say otherwise. The policy that results " +
+			"is checked before anything is written; an empty value goes back to what is inherited. Settings are kept as properties " +
+			compaction.PropertyPrefix + "SETTING. Those of the whole catalog stand in the file given by --config, below tables: \"*\".",
+		Example: "  shardcat policy set logs target-size=512MiB max-creation-range=24h\n  shardcat policy set 'web.*' target-size=",
 		Args:    atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			settings := map[string]string{}
@@ -58,13 +77,27 @@ func (a *app) policySetCommand() *cobra.Command {
 				}
 				settings[name] = value
 			}
-			t, err := a.loadTable(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return asUsage(compaction.SetPolicy(cmd.Context(), t, settings), compaction.ErrPolicy)
+			return asUsage(a.setPolicy(cmd.Context(), args[0], settings), compaction.ErrPolicy)
 		},
 	}
+}
+
+func (a *app) setPolicy(ctx context.Context, name string, settings map[string]string) error {
+	if name == "*" {
+		return usagef("a catalog keeps no settings for all its tables: write them into the file given by --config, below tables: \"*\"")
+	}
+	if namespace, ok := strings.CutSuffix(name, ".*"); ok {
+		tables, err := a.openTables(ctx)
+		if err != nil {
+			return err
+		}
+		return compaction.SetNamespacePolicy(ctx, tables, namespace, settings)
+	}
+	t, err := a.loadTable(ctx, name)
+	if err != nil {
+		return err
+	}
+	return compaction.SetPolicy(ctx, t, settings)
 }
 
 // policyReason is why a table is compacted as it is.
@@ -75,6 +108,8 @@ type policyReason struct {
 	Groups   []compaction.Group        `json:"groups"`
 	// Left are the shards that no group takes, by the reason why.
 	Left map[string]int `json:"left"`
+	// Unmet is what the policy asks for and the table can't have.
+	Unmet []string `json:"unmet,omitempty"`
 }
 
 func (a *app) policyExplainCommand() *cobra.Command {
@@ -84,23 +119,20 @@ func (a *app) policyExplainCommand() *cobra.Command {
 		Example: "  shardcat policy explain logs\n  shardcat policy explain logs --json",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.loadTable(cmd.Context(), args[0])
+			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			e := policyReason{Table: t.Name().String()}
-			if e.Settings, err = compaction.Values(t.Properties()); err != nil {
-				return err
-			}
-			policy, err := compaction.PolicyOf(t.Properties())
+			in, err := compaction.EffectiveOf(cmd.Context(), t, a.config.tables)
 			if err != nil {
 				return err
 			}
-			plan, err := compaction.NewPlan(cmd.Context(), t, policy)
+			plan, err := compaction.NewPlan(cmd.Context(), t, in.Policy)
 			if err != nil {
 				return err
 			}
-			e.Shards, e.Groups, e.Left = plan.Shards, plan.Groups, plan.Left
+			e.Settings, e.Shards, e.Groups, e.Left, e.Unmet = in.Values, plan.Shards, plan.Groups, plan.Left, plan.Unmet
 			if a.json {
 				e.Groups = slices.Concat([]compaction.Group{}, e.Groups)
 				return a.printJSON(e)

@@ -8,12 +8,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/console"
 )
@@ -33,7 +34,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Keep all tables in shape by their schedules, with a page, metrics and probes",
 		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
 			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
-			serveTokenEnv + "; without one it is read-only. Ends on SIGTERM with every table in order.",
+			serveTokenEnv + "; without one it is read-only. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
 		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4",
 		Args:    exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,7 +63,7 @@ func (a *app) serve(ctx context.Context, listen string, workers int, profile boo
 	metrics := console.NewMetrics()
 	service := compaction.NewService(tables, compaction.ServiceOptions{
 		Workers: workers, Log: log, Finished: metrics.Finished,
-		Settings: func(name catalog.Name) map[string]string { return a.config.tables[name.String()] },
+		Overrides: a.config.tables,
 	})
 	server := &http.Server{
 		Handler:           console.New(tables, service, metrics, console.Options{Token: os.Getenv(serveTokenEnv), Profile: profile, Log: log}),
@@ -75,6 +76,7 @@ func (a *app) serve(ctx context.Context, listen string, workers int, profile boo
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return service.Run(ctx) })
+	group.Go(func() error { a.reloadOnHangup(ctx, service, log); return nil })
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -88,6 +90,27 @@ func (a *app) serve(ctx context.Context, listen string, workers int, profile boo
 		return server.Shutdown(grace)
 	})
 	return group.Wait()
+}
+
+// reloadOnHangup reads the policies of the file anew at each SIGHUP. A file that can't be read changes nothing.
+func (a *app) reloadOnHangup(ctx context.Context, service *compaction.Service, log *slog.Logger) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+		}
+		tables, err := readPolicies(a.configFile)
+		if err != nil {
+			log.Error("the file was not read; the settings before it stay in force", "config", a.configFile, "error", err)
+			continue
+		}
+		service.Reload(tables)
+		log.Info("settings of the file are in force", "config", a.configFile, "entries", len(tables))
+	}
 }
 
 // shutdownGrace is how long answers that are under way may take once the server is told to end.

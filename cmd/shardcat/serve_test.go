@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -46,13 +47,39 @@ func TestServe(t *testing.T) {
 	if err := json.Unmarshal(line, &at1); err != nil || at1.Address == "" {
 		t.Fatalf("%s: %v", line, err)
 	}
-	compacted := false
-	for range 600 {
-		var tables []struct {
-			Table, State, Schedule string
-			Shards                 int
+	awaitTable(t, at1.URL, func(st servedTable) bool { return st.State == "waiting" && st.Shards == 1 && st.Schedule == "1s" })
+	// The file is read anew at SIGHUP; what can't be meant changes nothing.
+	for _, text := range []string{"tables:\n  t: {schedule: 2h}\n", "tables:\n  t: {schedule: never}\n"} {
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		answer, err := http.Get(at1.URL + "api/tables")
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := self.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		awaitTable(t, at1.URL, func(st servedTable) bool { return st.State == "waiting" && st.Schedule == "2h" })
+	}
+	stop()
+	if code := <-done; code != exitDone {
+		t.Errorf("ended with %d", code)
+	}
+}
+
+// servedTable is a table as the service tells of it.
+type servedTable struct {
+	Table, State, Schedule string
+	Shards                 int
+}
+
+// awaitTable asks the service until its only table is as wanted.
+func awaitTable(t *testing.T, url string, wanted func(servedTable) bool) {
+	t.Helper()
+	var tables []servedTable
+	for range 600 {
+		answer, err := http.Get(url + "api/tables")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,16 +88,10 @@ func TestServe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if compacted = len(tables) == 1 && tables[0].State == "waiting" && tables[0].Shards == 1 && tables[0].Schedule == "1s"; compacted {
-			break
+		if len(tables) == 1 && wanted(tables[0]) {
+			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if !compacted {
-		t.Error("the table was not compacted within 30 s")
-	}
-	stop()
-	if code := <-done; code != exitDone {
-		t.Errorf("ended with %d", code)
-	}
+	t.Errorf("not within 30 s: %+v", tables)
 }

@@ -70,7 +70,7 @@ func newGround(t *testing.T, o Options) *ground {
 	}
 	for i := range 3 {
 		src := &source{s, fmt.Sprintf(`[{"id":%d,"<b>":"<script>alert(1)</script>"}]`, i)}
-		if _, err := tbl.Ingest(ctx, src, catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1+i, 0, 0, 0, 0, time.UTC)}); err != nil {
+		if _, err := tbl.Ingest(ctx, src, catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1, i, 0, 0, 0, time.UTC)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestPagesShowWhatIs(t *testing.T) {
 		t.Errorf("content security policy %q", csp)
 	}
 	code, text, _ = g.ask(t, "GET", "/tables/default.t?where="+url.QueryEscape("id = 1"), nil, nil)
-	for _, want := range []string{"<rect class=\"s1\"", "concat", "bounds 2; 1 are left", "2024-01-03 00:00:00", "min-inputs", "Read-only"} {
+	for _, want := range []string{"<rect class=\"s1\"", "concat", "bounds 2; 1 are left", "2024-01-01 02:00:00", "min-inputs", "Read-only"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page of the table (%d) lacks %q", code, want)
 		}

@@ -150,10 +150,7 @@ func (h *Console) table(w http.ResponseWriter, r *http.Request) {
 		d.Page = max(1, min(number(r.FormValue("page")), d.Pages))
 		from := min(len(lines), (d.Page-1)*shardsPerPage)
 		d.Shards = lines[from:min(len(lines), from+shardsPerPage)]
-		d.Policy, err = compaction.Values(t.Properties())
-	}
-	if err == nil {
-		d.Plan, err = h.plan(r.Context(), t)
+		d.Plan, d.Policy, err = h.plan(r.Context(), t)
 	}
 	if err == nil && d.Where != "" {
 		d.Try = try(r.Context(), t, d.Where)
@@ -170,12 +167,14 @@ func number(text string) int {
 	return n
 }
 
-func (h *Console) plan(ctx context.Context, t *catalog.Table) (*compaction.Plan, error) {
-	policy, err := compaction.PolicyOf(t.Properties())
+// plan is what the next run would do, with the settings that it goes by.
+func (h *Console) plan(ctx context.Context, t *catalog.Table) (*compaction.Plan, []compaction.SettingValue, error) {
+	in, err := h.service.Effective(ctx, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return compaction.NewPlan(ctx, t, policy)
+	plan, err := compaction.NewPlan(ctx, t, in.Policy)
+	return plan, in.Values, err
 }
 
 // shardLines are the live shards, the youngest first.

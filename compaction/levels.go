@@ -1,0 +1,254 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// Level is one of the places where settings of a table stand.
+type Level struct {
+	// Source is the place as people name it: "table", "namespace default", "catalog (file)".
+	Source string
+	// Settings by their names.
+	Settings map[string]string
+}
+
+// Overrides are settings that stand outside the catalog, in a file say: by the full name of a table, by a namespace
+// ("web.*"), or for the whole catalog ("*").
+type Overrides map[string]map[string]string
+
+// Check checks all names and values: ErrPolicy.
+func (o Overrides) Check() error {
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		if err := CheckSettings(o[key]); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// Levels are all places where settings of a table stand, the weakest first: the catalog, the namespaces from the outermost on, the
+// table. In each of them an override goes over what the catalog keeps as properties.
+func Levels(ctx context.Context, t *catalog.Table, o Overrides) ([]Level, error) {
+	levels, err := namespaceLevels(ctx, t.Catalog(), t.Name().Namespace, o)
+	if err != nil {
+		return nil, err
+	}
+	levels = append(levels, Level{"table", settingsOf(t.Properties())})
+	return appendOverride(levels, o, t.Name().String(), "table (file)"), nil
+}
+
+// NamespaceLevels are the places that a table in the namespace inherits from.
+func NamespaceLevels(ctx context.Context, c *catalog.Catalog, namespace string, o Overrides) ([]Level, error) {
+	if _, err := c.NamespaceProperties(ctx, namespace); err != nil {
+		return nil, err
+	}
+	return namespaceLevels(ctx, c, namespace, o)
+}
+
+func namespaceLevels(ctx context.Context, c *catalog.Catalog, namespace string, o Overrides) ([]Level, error) {
+	levels := appendOverride(nil, o, "*", "catalog (file)")
+	if namespace == "" {
+		namespace = catalog.DefaultNamespace
+	}
+	for end := range len(namespace) + 1 {
+		if end < len(namespace) && namespace[end] != '.' {
+			continue
+		}
+		outer := namespace[:end]
+		properties, err := c.NamespaceProperties(ctx, outer)
+		if err != nil && !errors.Is(err, catalog.ErrNotFound) { // a part of a name need not be a namespace of its own
+			return nil, err
+		}
+		if settings := settingsOf(properties); len(settings) > 0 {
+			levels = append(levels, Level{"namespace " + outer, settings})
+		}
+		levels = appendOverride(levels, o, outer+".*", "namespace "+outer+" (file)")
+	}
+	return levels, nil
+}
+
+func appendOverride(levels []Level, o Overrides, key, source string) []Level {
+	if len(o[key]) > 0 {
+		levels = append(levels, Level{source, o[key]})
+	}
+	return levels
+}
+
+// settingsOf are the settings among properties.
+func settingsOf(properties map[string]string) map[string]string {
+	settings := map[string]string{}
+	for key, value := range properties {
+		if name, ok := strings.CutPrefix(key, PropertyPrefix); ok {
+			settings[name] = value
+		}
+	}
+	return settings
+}
+
+// SettingValue is one setting of a table's policy as it is in force.
+type SettingValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Source is the Level's, "default" for none.
+	Source string `json:"source"`
+}
+
+// Effective is what several levels come to.
+type Effective struct {
+	Policy Policy
+	// Values are all settings, those of the policy first.
+	Values []SettingValue
+	upkeep upkeep
+}
+
+// Resolve puts levels over one another, the weakest first, and checks what comes of it: ErrPolicy.
+func Resolve(levels []Level) (*Effective, error) {
+	r, source := rules{upkeep: defaultUpkeep}, map[string]int{}
+	for i, level := range levels {
+		for _, name := range slices.Sorted(maps.Keys(level.Settings)) {
+			if err := r.set(name, level.Settings[name]); err != nil {
+				return nil, fmt.Errorf("%s: %w", level.Source, err)
+			}
+			source[name] = i + 1
+		}
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	e := &Effective{Policy: r.Policy, upkeep: r.upkeep}
+	defaults := rules{Policy{}.withDefaults(), defaultUpkeep}
+	for _, s := range allSettings {
+		v := SettingValue{s.name, s.text(&defaults), "default"}
+		if i := source[s.name]; i > 0 {
+			v.Value, v.Source = levels[i-1].Settings[s.name], levels[i-1].Source
+		}
+		e.Values = append(e.Values, v)
+	}
+	return e, nil
+}
+
+// EffectiveOf resolves all levels of a table.
+func EffectiveOf(ctx context.Context, t *catalog.Table, o Overrides) (*Effective, error) {
+	levels, err := Levels(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	e, err := Resolve(levels)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Name(), err)
+	}
+	return e, nil
+}
+
+func (r *rules) set(name, text string) error {
+	s, err := settingNamed(name)
+	if err != nil {
+		return err
+	}
+	if err := s.set(r, text); err != nil {
+		return fmt.Errorf("%w: %s %q: %w", ErrPolicy, name, text, err)
+	}
+	return nil
+}
+
+// Settings are the names of what makes up a Policy, ServiceSettings of what only a service reads; both stand side by side in
+// properties and files.
+var (
+	Settings        = names(policySettings)
+	ServiceSettings = names(serviceSettings)
+	allSettings     = slices.Concat(policySettings, serviceSettings)
+)
+
+// Meaning says in a few words what a setting means, "" for a name that is none.
+func Meaning(name string) string {
+	if s, err := settingNamed(name); err == nil {
+		return s.means
+	}
+	return ""
+}
+
+// PolicyOf reads the policy that a table's own properties give.
+func PolicyOf(properties map[string]string) (Policy, error) {
+	e, err := Resolve([]Level{{"table", settingsOf(properties)}})
+	if err != nil {
+		return Policy{}, err
+	}
+	return e.Policy, nil
+}
+
+// CheckProperties checks all settings among the properties of a table or a namespace: ErrPolicy.
+func CheckProperties(properties map[string]string) error {
+	return CheckSettings(settingsOf(properties))
+}
+
+// CheckSettings checks settings by their names: ErrPolicy.
+func CheckSettings(settings map[string]string) error {
+	_, err := Resolve([]Level{{"settings", settings}})
+	return err
+}
+
+// SetPolicy changes settings of a table's policy, by name; an empty value goes back to what the table inherits. The settings that result
+// are checked together before anything is written: ErrPolicy.
+func SetPolicy(ctx context.Context, t *catalog.Table, settings map[string]string) error {
+	set, remove, err := changed(t.Properties(), settings)
+	if err != nil {
+		return err
+	}
+	if err := checkWhere(t, settings); err != nil {
+		return err
+	}
+	return t.SetProperties(ctx, set, remove)
+}
+
+// SetNamespacePolicy is SetPolicy for all tables of a namespace and those below it.
+func SetNamespacePolicy(ctx context.Context, c *catalog.Catalog, namespace string, settings map[string]string) error {
+	properties, err := c.NamespaceProperties(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	set, remove, err := changed(properties, settings)
+	if err != nil {
+		return err
+	}
+	return c.SetNamespaceProperties(ctx, namespace, set, remove)
+}
+
+// changed are the properties to set and to remove for a change of settings that may be made.
+func changed(is, settings map[string]string) (set map[string]string, remove []string, err error) {
+	properties := maps.Clone(is)
+	if properties == nil {
+		properties = map[string]string{}
+	}
+	set = map[string]string{}
+	for name, value := range settings {
+		key := PropertyPrefix + name
+		if _, err := settingNamed(name); err != nil {
+			return nil, nil, err
+		}
+		if value != "" {
+			set[key], properties[key] = value, value
+			continue
+		}
+		if _, ok := properties[key]; ok {
+			remove = append(remove, key)
+		}
+		delete(properties, key)
+	}
+	return set, remove, CheckProperties(properties)
+}
+
+// checkWhere holds a filter and an order against the columns that the table has.
+func checkWhere(t *catalog.Table, settings map[string]string) error {
+	p := Policy{Where: settings["where"], Order: settings["order"]}
+	if _, err := newSelection(t, p); err != nil {
+		return fmt.Errorf("%w: %w", ErrPolicy, err)
+	}
+	return nil
+}
