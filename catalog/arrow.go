@@ -150,19 +150,48 @@ func (t *Table) Read(ctx context.Context, o ReadOptions) (array.RecordReader, er
 	if err != nil {
 		return nil, err
 	}
+	return p.Reader(ctx, o)
+}
+
+// Reader gives the rows of a plan as an Arrow reader, as Read does; of the options only those of records count, for the
+// plan was made with a scan's. The types depend on the table and the columns alone, so that the tasks of a plan have
+// the same.
+func (p *Plan) Reader(ctx context.Context, o ReadOptions) (array.RecordReader, error) {
 	r := &planReader{schema: p.Schema()}
 	r.refs.Store(1)
 	if !o.Canonical {
-		r.exporter, err = arrowtype.NewExporter(&schema.Schema{Fields: p.Fields()},
-			arrowtype.ExportOptions{TimeUnit: o.TimeUnit, Original: t.OriginalSchema()})
-		if err != nil {
-			return nil, fmt.Errorf("table %s: %w", t.name, err)
+		var err error
+		if r.exporter, err = p.table.exporter(p.Fields(), o.TimeUnit); err != nil {
+			return nil, err
 		}
 		r.schema = r.exporter.Schema()
 	}
 	r.next, r.stop = iter.Pull2(p.Run(ctx, o.Stats))
 	return r, nil
 }
+
+// ArrowSchema is the schema of the records that Read gives of all columns, with times in the given unit where nothing else
+// gives one (ReadOptions.TimeUnit).
+func (t *Table) ArrowSchema(timeUnit string) (*arrow.Schema, error) {
+	e, err := t.exporter(t.schema.Shard.Fields, timeUnit)
+	if err != nil {
+		return nil, err
+	}
+	return e.Schema(), nil
+}
+
+// exporter gives columns the types that every Arrow program knows.
+func (t *Table) exporter(fields []*schema.Node, timeUnit string) (*arrowtype.Exporter, error) {
+	e, err := arrowtype.NewExporter(&schema.Schema{Fields: fields}, arrowtype.ExportOptions{TimeUnit: timeUnit, Original: t.OriginalSchema()})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.name, err)
+	}
+	return e, nil
+}
+
+// LimitMemory sets the most bytes of memory that the values of the plan's scan may take, as ScanOptions.MaxMemory does
+// where a plan is made of options.
+func (p *Plan) LimitMemory(bytes int64) { p.options.MaxMemory = bytes }
 
 // planReader is a running plan as an Arrow reader.
 type planReader struct {

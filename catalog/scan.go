@@ -143,6 +143,9 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 					yield(nil, b.err)
 					return
 				}
+				if b.batch == nil {
+					continue // the shard's end
+				}
 				batch, last := b.batch, false
 				if limit >= 0 && batch.NumRows() >= left {
 					batch, last = batch.NewSlice(0, left), true
@@ -242,6 +245,12 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 			}
 			defer close(outs[i])
 			r.shard(ctx, e, outs[i])
+			// The place among those that are read is kept until the last batch was taken: a caller that takes its time would
+			// else have all shards of one batch each in memory.
+			select {
+			case outs[i] <- delivery{}:
+			case <-ctx.Done():
+			}
 		}()
 	}
 	begun.Wait()

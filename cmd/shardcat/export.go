@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 func (a *app) exportCommand() *cobra.Command {
@@ -43,7 +44,7 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 			if !cmd.Flags().Changed("time-unit") {
 				o.Sink.Original = t.OriginalSchema()
 			}
-			o.Select, o.PartitionBy = splitFields(selection), by
+			o.Select, o.PartitionBy = schema.ParsePaths(selection), by
 			out, err := a.mount(cmd.Context(), args[1])
 			if err != nil {
 				return err

@@ -100,7 +100,7 @@ func (f *scanFlags) options(cmd *cobra.Command) (o catalog.ScanOptions, err erro
 		f.limit = f.head
 	}
 	o = catalog.ScanOptions{
-		Select: splitFields(f.selection), Ordered: f.ordered, Offset: f.offset, Sample: f.sample, Seed: f.seed,
+		Select: schema.ParsePaths(f.selection), Ordered: f.ordered, Offset: f.offset, Sample: f.sample, Seed: f.seed,
 		IgnoreIndexes: f.noIndexes,
 	}
 	if f.limit >= 0 {

@@ -15,60 +15,82 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/console"
 )
 
-// serveTokenEnv names the variable that holds the token for actions.
-const serveTokenEnv = "SHARDCAT_SERVE_TOKEN"
+// serveTokenEnv names the variable that holds the token for actions and appends, readTokenEnv that for reading rows.
+const (
+	serveTokenEnv = "SHARDCAT_SERVE_TOKEN"
+	readTokenEnv  = "SHARDCAT_READ_TOKEN"
+)
 
 // defaultListen is loopback: who may connect may look.
 const defaultListen = "127.0.0.1:8099"
 
 func (a *app) serveCommand() *cobra.Command {
-	var listen string
-	var workers int
-	var profile bool
+	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Keep all tables in shape by their schedules, with a page, metrics and probes",
+		Short: "Keep all tables in shape by their schedules, with a page, metrics and probes, and give their rows over HTTP",
 		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
 			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
-			serveTokenEnv + "; without one it is read-only. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
-		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4",
-		Args:    exactly(0),
+			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md), for who has the token in " +
+			readTokenEnv + ", or, if that is not set, for this machine. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
+		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4\n" +
+			"  " + readTokenEnv + "=secret shardcat serve --listen 0.0.0.0:8099 --answers 32",
+		Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if workers < 1 {
-				return usagef("invalid argument %d for --workers: 1 or more", workers)
+			switch {
+			case o.workers < 1:
+				return usagef("invalid argument %d for --workers: 1 or more", o.workers)
+			case o.answers < 1:
+				return usagef("invalid argument %d for --answers: 1 or more", o.answers)
 			}
-			return a.serve(cmd.Context(), listen, workers, profile)
+			return a.serve(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "address of the page; port 0 takes any that is free")
-	cmd.Flags().IntVar(&workers, "workers", 1, "tables that are worked on at the same time")
-	cmd.Flags().BoolVar(&profile, "pprof", false, "serve net/http/pprof below /debug/pprof/")
+	cmd.Flags().StringVar(&o.listen, "listen", defaultListen, "address of the page; port 0 takes any that is free")
+	cmd.Flags().IntVar(&o.workers, "workers", 1, "tables that are worked on at the same time")
+	cmd.Flags().IntVar(&o.answers, "answers", arrowhttp.DefaultAnswers, "answers with rows at the same time; each may take its share of --max-memory, and others wait in line")
+	cmd.Flags().BoolVar(&o.profile, "pprof", false, "serve net/http/pprof below /debug/pprof/")
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, listen string, workers int, profile bool) error {
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	listen           string
+	workers, answers int
+	profile          bool
+}
+
+func (a *app) serve(ctx context.Context, o serveOptions) error {
 	tables, err := a.openTables(ctx)
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
 	if err != nil {
-		return fmt.Errorf("--listen %s: %w", listen, err)
+		return fmt.Errorf("--listen %s: %w", o.listen, err)
 	}
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
 	metrics := console.NewMetrics()
 	service := compaction.NewService(tables, compaction.ServiceOptions{
-		Workers: workers, Log: log, Finished: metrics.Finished,
+		Workers: o.workers, Log: log, Finished: metrics.Finished,
 		Overrides: a.config.tables,
 	})
+	rows := arrowhttp.New(tables, arrowhttp.Options{
+		ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", rows)
+	mux.Handle("/", console.New(tables, service, metrics, console.Options{
+		Token: os.Getenv(serveTokenEnv), Profile: o.profile, Log: log, Reads: rows.Stats,
+	}))
 	server := &http.Server{
-		Handler:           console.New(tables, service, metrics, console.Options{Token: os.Getenv(serveTokenEnv), Profile: profile, Log: log}),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	if err := a.printServing(listener.Addr().String()); err != nil {
 		listener.Close()
@@ -112,6 +134,9 @@ func (a *app) reloadOnHangup(ctx context.Context, service *compaction.Service, l
 		log.Info("settings of the file are in force", "config", a.configFile, "entries", len(tables))
 	}
 }
+
+// writeTimeout is how long a page may take; answers with rows have a deadline for each piece instead.
+const writeTimeout = 2 * time.Minute
 
 // shutdownGrace is how long answers that are under way may take once the server is told to end.
 const shutdownGrace = 10 * time.Second

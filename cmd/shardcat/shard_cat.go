@@ -46,7 +46,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.catFile(ctx, url, fileRows{kind, f, splitFields(selection), where, offset, limit, settings, sink})
+				return a.catFile(ctx, url, fileRows{kind, f, schema.ParsePaths(selection), where, offset, limit, settings, sink})
 			}
 			prefixes, err := allow.prefixes(ctx, a)
 			if err != nil {
@@ -60,7 +60,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := shardfmt.ScanOptions{Columns: splitFields(selection), MaxMemory: a.maxMemory}
+			o := shardfmt.ScanOptions{Columns: schema.ParsePaths(selection), MaxMemory: a.maxMemory}
 			if o.Filter, err = bindFilter(where, s); err != nil {
 				return err
 			}

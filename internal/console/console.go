@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	Token string
 	// Profile serves net/http/pprof below /debug/pprof/.
 	Profile bool
+	// Reads, if not nil, tells what became of answers with rows, for the metrics.
+	Reads func() arrowhttp.Stats
 	// Log gets what went wrong, slog.Default if nil.
 	Log *slog.Logger
 }
@@ -49,7 +52,7 @@ func New(c *catalog.Catalog, s *compaction.Service, metrics *Metrics, o Options)
 		o.Log = slog.Default()
 	}
 	h := &Console{cat: c, service: s, metrics: metrics, o: o}
-	metrics.observe(c, s)
+	metrics.observe(c, s, o.Reads)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", h.tables)
 	mux.HandleFunc("GET /tables/{name}", h.table)

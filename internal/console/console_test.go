@@ -21,6 +21,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -212,9 +213,10 @@ func TestReadOnlyWithoutToken(t *testing.T) {
 }
 
 func TestMetricsAreThoseOfTheDocs(t *testing.T) {
-	g := newGround(t, Options{})
+	g := newGround(t, Options{Reads: func() arrowhttp.Stats { return arrowhttp.Stats{Shed: 7} }})
 	_, text, _ := g.ask(t, "GET", "/metrics", nil, nil)
-	if !strings.Contains(text, `shardcat_backlog_shards{table="default.t"} 3`) || !strings.Contains(text, `shardcat_runs_total{result="ok",table="default.t"} 1`) {
+	if !strings.Contains(text, `shardcat_backlog_shards{table="default.t"} 3`) || !strings.Contains(text, `shardcat_runs_total{result="ok",table="default.t"} 1`) ||
+		!strings.Contains(text, `shardcat_answers_total{result="shed"} 7`) {
 		t.Errorf("metrics:\n%s", text)
 	}
 	docs, err := os.ReadFile("../../docs/operations.md")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
 )
 
@@ -60,13 +61,14 @@ func (m *Metrics) Finished(r compaction.Run) {
 }
 
 // observe adds what is read off the service and the stores when somebody asks.
-func (m *Metrics) observe(c *catalog.Catalog, s *compaction.Service) {
-	m.registry.MustRegister(&observed{cat: c, service: s})
+func (m *Metrics) observe(c *catalog.Catalog, s *compaction.Service, reads func() arrowhttp.Stats) {
+	m.registry.MustRegister(&observed{cat: c, service: s, reads: reads})
 }
 
 type observed struct {
 	cat     *catalog.Catalog
 	service *compaction.Service
+	reads   func() arrowhttp.Stats
 }
 
 var (
@@ -78,10 +80,12 @@ var (
 	failingDesc  = prometheus.NewDesc("shardcat_failing", "1 while the last run over a table failed.", []string{"table"}, nil)
 	requestsDesc = prometheus.NewDesc("shardcat_requests_total", "Requests to object stores, by class and by what they were for: data or catalog.", []string{"class", "for"}, nil)
 	trafficDesc  = prometheus.NewDesc("shardcat_transferred_bytes_total", "Bytes to and from object stores, by direction and by what they were for.", []string{"direction", "for"}, nil)
+	answersDesc  = prometheus.NewDesc("shardcat_answers", "Answers with rows that are under way, and requests that wait for a turn.", []string{"state"}, nil)
+	endedDesc    = prometheus.NewDesc("shardcat_answers_total", "Answers with rows, by how they ended.", []string{"result"}, nil)
 )
 
 func (o *observed) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{shardsDesc, bytesDesc, backlogDesc, backlogBDesc, haltedDesc, failingDesc, requestsDesc, trafficDesc} {
+	for _, d := range []*prometheus.Desc{shardsDesc, bytesDesc, backlogDesc, backlogBDesc, haltedDesc, failingDesc, requestsDesc, trafficDesc, answersDesc, endedDesc} {
 		ch <- d
 	}
 }
@@ -101,6 +105,18 @@ func (o *observed) Collect(ch chan<- prometheus.Metric) {
 	}
 	o.requests(ch, o.cat.Client().Counters(), "data")
 	o.requests(ch, o.cat.MetadataCounters(), "catalog")
+	if o.reads != nil {
+		answers(ch, o.reads())
+	}
+}
+
+func answers(ch chan<- prometheus.Metric, s arrowhttp.Stats) {
+	for state, n := range map[string]int64{"active": s.Active, "waiting": s.Waiting} {
+		ch <- prometheus.MustNewConstMetric(answersDesc, prometheus.GaugeValue, float64(n), state)
+	}
+	for result, n := range map[string]int64{"whole": s.Whole, "shed": s.Shed, "gone": s.Gone, "failed": s.Failed, "refused": s.Refused} {
+		ch <- prometheus.MustNewConstMetric(endedDesc, prometheus.CounterValue, float64(n), result)
+	}
 }
 
 func (o *observed) requests(ch chan<- prometheus.Metric, c blobio.Counters, what string) {
