@@ -53,6 +53,9 @@ func (a *alteration) update() (*metaUpdate, error) {
 	u := &metaUpdate{requirements: append(a.requirements,
 		table.AssertCurrentSchemaID(was.ID), table.AssertLastAssignedFieldID(meta.LastColumnID()))}
 	if !next.Equals(was) {
+		if err := manifest.CheckSize(next); err != nil {
+			return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, a.table.name, err)
+		}
 		u.updates = schemaUpdates(meta, next)
 	}
 	text := a.notes.Encode()

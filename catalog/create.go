@@ -38,6 +38,9 @@ func (c *Catalog) parts(name Name, o *CreateOptions) (*iceberg.Schema, *iceberg.
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
 	}
+	if err := manifest.CheckSize(ice); err != nil {
+		return nil, nil, nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
+	}
 	spec, err := parsePartition(o.Partition, ice)
 	if err != nil {
 		return nil, nil, nil, err

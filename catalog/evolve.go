@@ -69,6 +69,9 @@ func (t *Table) addColumns(fields []*schema.Node) ([]table.Update, error) {
 	}
 	next := iceberg.NewSchemaWithIdentifiers(t.ice.Schema().ID+1, t.ice.Schema().IdentifierFieldIDs,
 		append(t.ice.Schema().Fields(), more...)...)
+	if err := manifest.CheckSize(next); err != nil {
+		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)
+	}
 	updates := []table.Update{table.NewAddSchemaUpdate(next), table.NewSetCurrentSchemaUpdate(-1)}
 	if len(notes) > 0 {
 		all, err := manifest.ParseTypeNotes(t.Properties()[manifest.TypesProperty])

@@ -28,8 +28,14 @@ type projection struct {
 func (p *projection) apply(b arrow.RecordBatch, to *arrow.Schema) (arrow.RecordBatch, error) {
 	rows := int(b.NumRows())
 	columns := make([]arrow.Array, len(p.target))
+	fields := make(map[int]*schema.Node, len(p.shard.Fields))
+	for _, f := range p.shard.Fields {
+		if id := p.shardIDs[f.ID]; id != 0 && fields[id] == nil {
+			fields[id] = f
+		}
+	}
 	for i, n := range p.target {
-		source := p.source(n, p.shard.Fields)
+		source := fields[p.ids[n.ID]]
 		at := -1
 		if source != nil {
 			at = columnIndex(b, source.Name)
@@ -48,10 +54,8 @@ func (p *projection) apply(b arrow.RecordBatch, to *arrow.Schema) (arrow.RecordB
 }
 
 func columnIndex(b arrow.RecordBatch, name string) int {
-	for i, f := range b.Schema().Fields() {
-		if f.Name == name {
-			return i
-		}
+	if at := b.Schema().FieldIndices(name); len(at) > 0 {
+		return at[0]
 	}
 	return -1
 }
