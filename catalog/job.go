@@ -125,6 +125,9 @@ func (j *Job) at(suffix string) string { return j.table.VaultFolder() + "_jobs/"
 // ID of the job; Attempt is random and names this run of it.
 func (j *Job) ID() string { return j.record.ID }
 
+// Outputs are the objects that the job said it writes, as its record names them.
+func (j *Job) Outputs() []string { return slices.Clone(j.record.Outputs) }
+
 // Attempt: see ID.
 func (j *Job) Attempt() string { return j.record.Attempt }
 

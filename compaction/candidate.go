@@ -153,8 +153,11 @@ type class struct {
 // classKey names what must be equal among the inputs of a group.
 func classKey(e *manifest.Entry, need need) string {
 	key := fmt.Sprintf("%d/%s", e.SpecID, partitionText(e.Partition))
-	if need != noNeed {
+	if need.rebuilds() {
 		return fmt.Sprintf("%s/rebuild/%d", key, need)
+	}
+	if need.packs() {
+		key += "/pack"
 	}
 	if e.Deleted > 0 {
 		key += "/deleted"

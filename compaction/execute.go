@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
@@ -68,9 +69,12 @@ func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o O
 }
 
 func concatenate(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
-	var out string
+	var out, packed string
 	j, before, err := t.BeginJob(ctx, catalog.JobCompact, o.JobID, g.Inputs, func(attempt string) []string {
-		out = t.VaultFolder() + attempt + ".amudai.shard"
+		out, packed = t.VaultFolder()+attempt+".amudai.shard", t.VaultFolder()+"data/"+attempt+"/packed.amudai.stripe"
+		if g.Mode == Pack {
+			return []string{out, packed}
+		}
 		return []string{out}
 	})
 	if err != nil {
@@ -80,23 +84,40 @@ func concatenate(ctx context.Context, t *catalog.Table, g *Group, policy Policy,
 	if before != nil {
 		return &Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
 	}
-	committed, err := concat(ctx, t, j, g, policy, o.Check, result)
+	committed, err := concat(ctx, t, j, g, policy, joiner(g, packed, policy.PackAll), o.Check, result)
 	if err != nil {
-		j.Fail(ctx, []string{out})
+		j.Fail(ctx, j.Outputs())
 		return nil, err
 	}
 	result.SnapshotID, result.JobID, result.Before = committed.SnapshotID, j.ID(), committed.Before
 	return result, nil
 }
 
+// join makes one shard of inputs; its URL is out.
+type join func(ctx context.Context, client *blobio.Client, out string, inputs []merge.Input, o merge.Options) (*merge.Result, error)
+
+// joiner is how a group's shards become one, with what is copied in the object packed.
+func joiner(g *Group, packed string, all bool) join {
+	if g.Mode != Pack {
+		return merge.Concat
+	}
+	return func(ctx context.Context, client *blobio.Client, out string, inputs []merge.Input, o merge.Options) (*merge.Result, error) {
+		r, err := merge.Pack(ctx, client, out, packed, inputs, merge.PackOptions{Options: o, All: all})
+		if errors.Is(err, merge.ErrNothingToPack) { // the entries promised more than the sizes of the objects keep
+			r, err = merge.Pack(ctx, client, out, packed, inputs, merge.PackOptions{Options: o, All: true})
+		}
+		return r, err
+	}
+}
+
 // concat writes the merged root, out of result, and commits it.
-func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p Policy, check bool, result *Result) (*catalog.Committed, error) {
+func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p Policy, how join, check bool, result *Result) (*catalog.Committed, error) {
 	out := result.Output
-	merged, err := mergeRoots(ctx, t, g, out, p)
+	merged, err := mergeRoots(ctx, t, g, out, p, how)
 	if err != nil {
 		return nil, err
 	}
-	result.DroppedIndexes = merged.DroppedIndexes
+	result.DroppedIndexes, result.BytesMoved = merged.DroppedIndexes, merged.BytesMoved
 	e, err := t.DescribeRoot(ctx, out, merged.Root)
 	if err != nil {
 		return nil, err
@@ -118,7 +139,7 @@ func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p P
 }
 
 // mergeRoots concatenates by the schema that the inputs have in common, else by the table's.
-func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p Policy) (*merge.Result, error) {
+func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p Policy, how join) (*merge.Result, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
@@ -132,11 +153,11 @@ func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p P
 		return nil, err
 	}
 	client := t.Catalog().Client()
-	merged, err := merge.Concat(ctx, client, out, inputs, o)
+	merged, err := how(ctx, client, out, inputs, o)
 	if errors.Is(err, merge.ErrSchema) && !g.class.deleted {
 		// No input has all columns. With deleted records the table's schema will not do: it lacks the marker.
 		o.Schema, o.FieldIDs = t.Schema(), t.FieldIDs()
-		merged, err = merge.Concat(ctx, client, out, inputs, o)
+		merged, err = how(ctx, client, out, inputs, o)
 	}
 	if errors.Is(err, merge.ErrSchema) {
 		return nil, fmt.Errorf("%w: %w", ErrNeedsRebuild, err)

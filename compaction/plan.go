@@ -18,6 +18,8 @@ type Mode string
 const (
 	// Concat copies metadata and moves no data.
 	Concat Mode = "concat"
+	// Pack copies the bytes of small objects into one and decodes nothing.
+	Pack Mode = "pack"
 	// Rebuild reads the live rows by the table's schema and writes them anew.
 	Rebuild Mode = "rebuild"
 )
@@ -32,7 +34,7 @@ type Group struct {
 	// Records are live records, Bytes what the inputs store.
 	Records int64 `json:"records"`
 	Bytes   int64 `json:"bytes"`
-	// BytesMoved are bytes of data to be read and written again: none for Concat, what the inputs store for Rebuild.
+	// BytesMoved are bytes of data to be read and written again: none for Concat, at most what the inputs store for Pack and Rebuild.
 	BytesMoved int64 `json:"bytes_moved"`
 	// MetadataBytes will be copied.
 	MetadataBytes int64 `json:"metadata_bytes"`
@@ -43,8 +45,9 @@ type Group struct {
 	Reason string `json:"reason"`
 	// Partition of the shards, as text, empty if the table has none.
 	Partition string `json:"partition,omitempty"`
-	// Loss is what the merge costs later scans.
+	// Loss is what the merge costs scans that prune, Scan what all of them gain.
 	Loss *PruningLoss `json:"pruning_loss,omitempty"`
+	Scan *ScanCost    `json:"scan,omitempty"`
 
 	class  *class
 	inputs []candidate
@@ -159,11 +162,11 @@ func (p *planner) unfit(e *manifest.Entry, need need) string {
 		return "adopted"
 	case need == noNeed && p.policy.NoConcat:
 		return "concat is not allowed"
-	case need != noNeed && p.policy.NoRebuild:
+	case need.rebuilds() && p.policy.NoRebuild:
 		return "needs a rebuild (" + need.String() + "), which is not allowed"
-	case need != noNeed && !e.Created.Known():
+	case need.rebuilds() && !e.Created.Known():
 		return "needs a rebuild (" + need.String() + "), and its creation time is unknown"
-	case need == deletedRecords || need == smallStripes:
+	case need == deletedRecords || need == smallStripes || need == manyObjects:
 		return ""
 	case p.reaches(e.Records, p.policy.TargetRecords) || e.Records+e.Deleted > p.policy.MaxRows:
 		return "has the target records"
@@ -183,7 +186,7 @@ func (p *planner) reaches(has, target int64) bool {
 // group cuts the candidates of one class into runs of neighbours.
 func (p *planner) group(c *class) {
 	slices.SortFunc(c.candidates, func(a, b candidate) int { return neighbours(&a, &b) })
-	r := run{policy: &p.policy}
+	r := run{policy: &p.policy, packs: c.need.packs()}
 	r.start(c.candidates)
 	for i := range c.candidates {
 		next := &c.candidates[i]
@@ -203,8 +206,11 @@ func (p *planner) close(c *class, r *run, why string) {
 	switch n := len(r.inputs); {
 	case n == 0:
 		return
-	case c.need != noNeed:
+	case c.need.rebuilds():
 		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, why))
+		return
+	case c.need.packs() && r.objects > 1:
+		p.plan.Groups = append(p.plan.Groups, p.pack(c, r, why))
 		return
 	case n < p.policy.MinInputs:
 		p.plan.Left[fmt.Sprintf("fewer than %d neighbours", p.policy.MinInputs)] += n
@@ -214,7 +220,7 @@ func (p *planner) close(c *class, r *run, why string) {
 		Mode: Concat, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, inputs: r.inputs,
 		Reason: fmt.Sprintf("%d shards below the target; ends because of %s", len(r.inputs), why),
-		Loss:   pruningLoss(p.columns, r.inputs),
+		Loss:   pruningLoss(p.columns, r.inputs), Scan: r.scan(r.stripes, r.bytes),
 	}
 	p.plan.Groups = append(p.plan.Groups, p.named(g))
 }

@@ -39,8 +39,12 @@ type Policy struct {
 	Concurrency int
 	// MaxStripes, MaxMetadataBytes and MaxObjects cap a merged root.
 	MaxStripes, MaxMetadataBytes, MaxObjects int64
-	// NoConcat and NoRebuild forbid a kind of work.
-	NoConcat, NoRebuild bool
+	// NoConcat, NoPack and NoRebuild forbid a kind of work.
+	NoConcat, NoPack, NoRebuild bool
+	// PackObjects is the number of objects from which on a shard of small ones, below merge.PackBelow on average, is packed. PackAll
+	// packs every shard below the target.
+	PackObjects int64
+	PackAll     bool
 	// RebuildAll plans every shard below the target as a rebuild, whether or not it needs one.
 	RebuildAll bool
 	// RebuildDeletedRatio is the share of deleted records from which on a shard is rebuilt.
@@ -74,6 +78,8 @@ const (
 	DefaultConcurrency   = 1
 	// DefaultRebuildDeletedRatio: reading past a tenth of the rows costs less than writing the other nine.
 	DefaultRebuildDeletedRatio = 0.1
+	// DefaultPackObjects is half of DefaultMaxObjects: objects become fewer before their number keeps shards from being merged.
+	DefaultPackObjects = 450
 	// DefaultRebuildStripes: so many small stripes cost a scan of one column as many requests.
 	DefaultRebuildStripes = 64
 	// StripeGrowth bounds how often a record is rewritten: stripes become at least so many times as large each time, so a
@@ -93,6 +99,7 @@ func (p Policy) withDefaults() Policy {
 	p.MaxStripes = cmp.Or(p.MaxStripes, DefaultMaxStripes)
 	p.MaxMetadataBytes = cmp.Or(p.MaxMetadataBytes, DefaultMaxMetadataBytes)
 	p.MaxObjects = cmp.Or(p.MaxObjects, DefaultMaxObjects)
+	p.PackObjects = cmp.Or(p.PackObjects, DefaultPackObjects)
 	p.RebuildStripes = cmp.Or(p.RebuildStripes, DefaultRebuildStripes)
 	p.RebuildDeletedRatio = cmp.Or(p.RebuildDeletedRatio, DefaultRebuildDeletedRatio)
 	p.Concurrency = cmp.Or(p.Concurrency, DefaultConcurrency)
@@ -119,7 +126,7 @@ var ErrPolicy = errors.New("invalid compaction policy")
 func (p Policy) Validate() error {
 	d := p.withDefaults()
 	switch {
-	case min(d.TargetRecords, d.TargetSize, d.MaxRows, d.MaxStripes, d.MaxMetadataBytes, d.MaxObjects, d.RebuildStripes, d.MaxBytesPerRun) < 0 || d.Lookback < 0:
+	case min(d.TargetRecords, d.TargetSize, d.MaxRows, d.MaxStripes, d.MaxMetadataBytes, d.MaxObjects, d.RebuildStripes, d.PackObjects, d.MaxBytesPerRun) < 0 || d.Lookback < 0:
 		return fmt.Errorf("%w: a limit is negative", ErrPolicy)
 	case !(d.MinSizeRatio > 0 && d.MinSizeRatio <= 1):
 		return fmt.Errorf("%w: min-size-ratio is %v; it is a share of the target above 0 and up to 1", ErrPolicy, d.MinSizeRatio)

@@ -13,10 +13,12 @@ type run struct {
 	records, deleted, bytes, metadata int64
 	stripes, objects, gets            int64
 	created                           manifest.CreationRange
+	// packs: the objects become one, so that their number is no limit.
+	packs bool
 }
 
 // start empties the run; inputs are taken from the class's slice, whose neighbours follow one another.
-func (r *run) start(at []candidate) { *r = run{policy: r.policy, inputs: at[:0]} }
+func (r *run) start(at []candidate) { *r = run{policy: r.policy, packs: r.packs, inputs: at[:0]} }
 
 func (r *run) add(c *candidate) {
 	if len(r.inputs) == 0 {
@@ -55,7 +57,7 @@ func (r *run) refuses(c *candidate) string {
 		return "max-stripes"
 	case r.metadata+c.metadata > p.MaxMetadataBytes:
 		return "max-metadata-bytes"
-	case r.objects+int64(c.objects)-1 > p.MaxObjects:
+	case !r.packs && r.objects+int64(c.objects)-1 > p.MaxObjects:
 		return "max-objects"
 	case p.MaxCreationRange > 0 && span(r.created.Union(c.created)) > p.MaxCreationRange:
 		return "max-creation-range"

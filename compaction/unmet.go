@@ -34,8 +34,8 @@ func (p *planner) explain() {
 	for _, limit := range slices.Sorted(maps.Keys(p.capped)) {
 		p.unmet("%d groups end below half of target-records and target-size because of %s", p.capped[limit], limit)
 	}
-	if p.policy.NoConcat && p.policy.NoRebuild {
-		p.unmet("allow-concat and allow-rebuild are false: nothing is ever done")
+	if p.policy.NoConcat && p.policy.NoPack && p.policy.NoRebuild {
+		p.unmet("allow-concat, allow-pack and allow-rebuild are false: nothing is ever done")
 	}
 	if p.policy.MaxRows < p.policy.TargetRecords {
 		p.unmet("target-records %d is never reached: max-rows allows %d", p.policy.TargetRecords, p.policy.MaxRows)

@@ -23,7 +23,7 @@ func (f *policyFlags) add(cmd *cobra.Command) {
 	for _, name := range compaction.Settings {
 		f.flags[name] = cmd.Flags().String(name, "", compaction.Meaning(name)+"; for this run (default: what policy show says)")
 	}
-	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat or rebuild: auto rebuilds what can't be concatenated, rebuild writes every shard below the target anew")
+	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat, pack or rebuild: auto takes the cheapest that helps, pack copies the data of every shard below the target, rebuild writes every such shard anew")
 }
 
 // levels are all places where settings of a table stand, the flags of this run the strongest.
@@ -55,13 +55,13 @@ func (f *policyFlags) policy(ctx context.Context, c *config, t *catalog.Table) (
 	switch compaction.Mode(f.mode) {
 	case "auto":
 	case compaction.Concat:
-		p.NoRebuild = true
+		p.NoRebuild, p.NoPack = true, true
+	case compaction.Pack:
+		p.NoRebuild, p.PackAll = true, true
 	case compaction.Rebuild:
 		p.RebuildAll = true
-	case "pack":
-		return p, usagef("--mode pack is not built yet: auto, concat or rebuild")
 	default:
-		return p, usagef("invalid argument %q for --mode: auto, concat or rebuild", f.mode)
+		return p, usagef("invalid argument %q for --mode: auto, concat, pack or rebuild", f.mode)
 	}
 	return p, nil
 }
@@ -112,6 +112,9 @@ func (a *app) printGroups(p *compaction.Plan) {
 	for i, g := range p.Groups {
 		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, len(g.Inputs), g.Outputs, g.Records, progress.Bytes(g.Bytes))
 		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)
+		if c := g.Scan; c != nil {
+			a.printf("  scan      %d GETs → %d, %s → %s\n", c.GetsBefore, c.GetsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))
+		}
 		a.printf("  why       %s\n", g.Reason)
 		if g.Loss != nil {
 			a.printf("  pruning   %s\n", lossText(g.Loss))

@@ -387,7 +387,11 @@ func (s *simulation) resolve(err error, added, removed []int64) error {
 }
 
 func (s *simulation) compact(t *catalog.Table) error {
-	_, err := compaction.Compact(context.Background(), t, compaction.Policy{MaxInputs: 2 + s.r.IntN(6)}, compaction.Options{Check: s.r.IntN(4) == 0})
+	policy := compaction.Policy{MaxInputs: 2 + s.r.IntN(6)}
+	if s.r.IntN(3) == 0 {
+		policy.NoRebuild, policy.PackAll = true, true
+	}
+	_, err := compaction.Compact(context.Background(), t, policy, compaction.Options{Check: s.r.IntN(4) == 0})
 	return settled(err)
 }
 

@@ -97,7 +97,7 @@ func (m *merger) checkInputs(context.Context) error {
 
 // checkExternal refuses an input outside the folder of the new root, also one that refers to nothing.
 func (m *merger) checkExternal(s *shard) error {
-	if m.options.AllowExternal {
+	if m.options.AllowExternal || m.urls.places != nil { // a packed shard is joined under its own name
 		return nil
 	}
 	probe := newURLs(m.out, m.options)

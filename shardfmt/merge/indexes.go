@@ -44,7 +44,9 @@ func ReplaceIndexes(ctx context.Context, sp *blobio.Client, out string, in Input
 
 // sameRecords reports whether the new root has one shard's records, each at its position: only then do shard-wide
 // indexes and descriptors stay true.
-func (m *merger) sameRecords() bool { return m.deletion != nil || m.indexChange != nil }
+func (m *merger) sameRecords() bool {
+	return m.deletion != nil || m.indexChange != nil || m.urls.places != nil
+}
 
 // addStripeIndexes adds the indexes of a stripe that stay, and those that it gets.
 func (m *merger) addStripeIndexes(ctx context.Context, st *stripe) error {

@@ -142,6 +142,9 @@ type Result struct {
 	Root []byte
 	// DroppedIndexes counts the indexes that hold positions of their old shard and were left out.
 	DroppedIndexes int
+	// Packed counts the objects whose data Pack copied into one, and BytesMoved the bytes of them.
+	Packed     int
+	BytesMoved int64
 	// MarkerBytes is the size of the object of markers that DeleteRecords wrote, 0 if none was needed.
 	MarkerBytes int64
 }
@@ -150,23 +153,7 @@ type Result struct {
 // canonical. If out exists, the error is blobio.ErrExists and nothing was changed; after any other error out
 // may have been written whole, or not at all.
 func Concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, o Options) (*Result, error) {
-	if sp == nil || len(inputs) == 0 {
-		return nil, errors.New("merge: no client, or no inputs")
-	}
-	o.Limits = o.Limits.withDefaults()
-	if o.Attempt == "" {
-		o.Attempt = newAttempt()
-	}
-	shards, err := openAll(ctx, sp, inputs, o)
-	if err != nil {
-		return nil, err
-	}
-	t, err := newTarget(shards, o)
-	if err != nil {
-		return nil, err
-	}
-	m := &merger{out: out, options: o, target: t, shards: shards, urls: newURLs(out, o)}
-	root, err := m.build(ctx)
+	m, root, err := concat(ctx, sp, out, inputs, o)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +161,28 @@ func Concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, 
 		return nil, err
 	}
 	return m.result(root), nil
+}
+
+// concat makes the root of Concat and writes nothing.
+func concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, o Options) (*merger, []byte, error) {
+	if sp == nil || len(inputs) == 0 {
+		return nil, nil, errors.New("merge: no client, or no inputs")
+	}
+	o.Limits = o.Limits.withDefaults()
+	if o.Attempt == "" {
+		o.Attempt = newAttempt()
+	}
+	shards, err := openAll(ctx, sp, inputs, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := newTarget(shards, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &merger{out: out, options: o, target: t, shards: shards, urls: newURLs(out, o)}
+	root, err := m.build(ctx)
+	return m, root, err
 }
 
 func newAttempt() string {

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type urls struct {
 	left map[string]bool
 	// rewritten remembers by the place and text of a reference.
 	rewritten map[reference]string
+	// places, if not nil, are where data moves to.
+	places *places
 }
 
 type reference struct{ root, anchor, ref string }
@@ -42,14 +45,38 @@ func (u *urls) move(s *shard, anchor string, m proto.Message) error {
 		nameBlockMaps(d)
 	}
 	var failed error
-	meta.RewriteURLs(m, func(ref string) string {
+	url := func(ref string) string {
 		stored, err := u.rewrite(s, anchor, ref)
-		if err != nil && failed == nil {
-			failed = err
-		}
+		failed = cmp.Or(failed, err)
 		return stored
+	}
+	if u.places == nil {
+		meta.RewriteURLs(m, url)
+		return failed
+	}
+	u.places.noteSums(s, anchor, m)
+	meta.VisitRefs(m, func(ref *metapb.DataRef) { failed = cmp.Or(failed, u.place(s, anchor, ref)) }, func(ref string) string {
+		u.places.leave(s, anchor, ref)
+		return url(ref)
 	})
 	return failed
+}
+
+// place rewrites a reference to data that may have moved.
+func (u *urls) place(s *shard, anchor string, ref *metapb.DataRef) error {
+	object, err := s.root.Resolve(anchor, ref.Url)
+	if err != nil {
+		return err
+	}
+	start, end, err := meta.RefRange(ref)
+	if err != nil {
+		return err
+	}
+	object, by := u.places.of(object, start, end)
+	if ref.Url, err = u.store(object); err == nil {
+		ref.Range = &metapb.UInt64Range{Start: uint64(start + by), End: uint64(end + by)}
+	}
+	return err
 }
 
 // nameBlockMaps gives block maps the URL of their buffer, whose object they lie in whatever their own URL

@@ -11,18 +11,28 @@ import (
 // constant or a bound holds them. Fields that m does not know are left as they are, and so is what f does
 // not change.
 func RewriteURLs(m proto.Message, f func(url string) string) {
-	rewriter(f).message(m)
+	rewriter{url: f}.message(m)
+}
+
+// VisitRefs calls ref with every reference in m that names a byte range, so that it may change both URL and range, and gives every
+// URL that stands without one what url returns for it.
+func VisitRefs(m proto.Message, ref func(*metapb.DataRef), url func(url string) string) {
+	rewriter{url: url, visit: ref}.message(m)
 }
 
 // eachURL calls f with the URL of every reference in m, "" among them.
 func eachURL(m proto.Message, f func(url string)) {
-	rewriter(func(url string) string {
+	rewriter{url: func(url string) string {
 		f(url)
 		return url
-	}).message(m)
+	}}.message(m)
 }
 
-type rewriter func(url string) string
+type rewriter struct {
+	url func(url string) string
+	// visit, if not nil, gets references with ranges in url's place.
+	visit func(*metapb.DataRef)
+}
 
 func (f rewriter) message(m proto.Message) {
 	switch m := m.(type) {
@@ -53,7 +63,7 @@ func (f rewriter) message(m proto.Message) {
 		}
 	case *metapb.DataRefArray:
 		for i, u := range m.Url {
-			if v := f(u); v != u {
+			if v := f.url(u); v != u {
 				m.Url[i] = v
 			}
 		}
@@ -70,7 +80,11 @@ func (f rewriter) ref(r *metapb.DataRef) {
 	if r == nil {
 		return
 	}
-	if u := f(r.Url); u != r.Url {
+	if f.visit != nil && r.Range != nil {
+		f.visit(r)
+		return
+	}
+	if u := f.url(r.Url); u != r.Url {
 		r.Url = u
 	}
 }
@@ -96,7 +110,7 @@ func (f rewriter) encoding(e *metapb.DataEncoding) {
 		f.ref(c.FileRef)
 		for _, k := range c.ColumnChunks {
 			if k.FileUrl != nil {
-				if u := f(*k.FileUrl); u != *k.FileUrl {
+				if u := f.url(*k.FileUrl); u != *k.FileUrl {
 					k.FileUrl = &u
 				}
 			}

@@ -1,0 +1,271 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+)
+
+// PackOptions of Pack. The zero value is valid.
+type PackOptions struct {
+	Options
+	// All copies the data of every object, whatever its size, and not only where that pays; see PackCount.
+	All bool
+}
+
+// ErrNothingToPack: the inputs' data lies in too few small objects for a copy to pay.
+var ErrNothingToPack = errors.New("no objects are worth to be packed")
+
+// Pack is Concat with the data of small objects copied into one new object: bytes move as they are, nothing is decoded, and the
+// references of the new root are those of Concat, shifted. Bytes whose checksum the inputs tell are held to it on the way. Both out and object
+// must not exist. After an error either may have been written; nothing refers to object then but out.
+//
+// Of each copied object one range is read, from the first to the last byte that the inputs refer to, in requests of up to 8 MiB.
+// Objects that something names without a range, as Parquet files, stay where they are. A shard with protobuf fields that this program
+// does not know is refused, ErrUnknownFields: they may refer to data.
+func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []Input, o PackOptions) (*Result, error) {
+	wide := o.Options
+	wide.Limits.Objects = -1 // most of them will be gone
+	_, joined, err := concat(ctx, sp, out, inputs, wide)
+	if err != nil {
+		return nil, err
+	}
+	o.Limits = o.Limits.withDefaults()
+	if o.Attempt == "" {
+		o.Attempt = newAttempt()
+	}
+	p := &packing{out: out, joined: joined, o: o.Options, places: &places{spans: map[string]*span{}, stays: map[string]bool{}}}
+	p.o.Limits.Objects = -1
+	if _, _, err := p.build(ctx); err != nil {
+		return nil, err
+	}
+	moving, size := p.places.settle(object, o.All)
+	if len(moving) == 0 {
+		return nil, ErrNothingToPack
+	}
+	p.o.Limits = o.Limits
+	m, root, err := p.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	moved, err := p.copy(ctx, sp, object, moving, size)
+	if err != nil {
+		return nil, err
+	}
+	if err := write(ctx, sp, out, root); err != nil {
+		return nil, err
+	}
+	r := m.result(root)
+	r.Inputs, r.Packed, r.BytesMoved = len(inputs), len(moving), moved
+	return r, nil
+}
+
+// packing moves the data of a root that was joined in memory.
+type packing struct {
+	out    string
+	joined []byte
+	o      Options
+	places *places
+}
+
+// build goes through the joined root, to learn its references or to make the root with moved ones.
+func (p *packing) build(ctx context.Context) (*merger, []byte, error) {
+	r, err := meta.OpenRoot(ctx, joinedRoot(p.joined), p.out, meta.Options{Size: int64(len(p.joined)), Policy: p.o.Policy})
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &shard{root: r}
+	if err := s.readShard(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := s.readStripes(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := s.refuseUnknown(ctx); err != nil {
+		return nil, nil, err
+	}
+	s.mapping, s.identical = identityMapping(s.schema.Count), true
+	o := p.o
+	o.AllowStandard = true // the inputs were asked
+	m := &merger{out: p.out, options: o, target: newSchemaTarget(s.schema, s.schemaWire, s.ids), shards: []*shard{s}, urls: newURLs(p.out, o)}
+	m.urls.places = p.places
+	root, err := m.build(ctx)
+	return m, root, err
+}
+
+// joinedRoot is a root that is not written yet, as the only object of a store.
+type joinedRoot []byte
+
+// ReadRange implements meta.Store.
+func (r joinedRoot) ReadRange(_ context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
+	if off < 0 || off+int64(len(dst)) > int64(len(r)) {
+		return blobio.Info{}, fmt.Errorf("%s: %w", url, io.ErrUnexpectedEOF)
+	}
+	copy(dst, r[off:])
+	return blobio.Info{URL: url, Size: int64(len(r))}, nil
+}
+
+// ReadSuffix implements meta.Store.
+func (r joinedRoot) ReadSuffix(_ context.Context, url string, n int64) ([]byte, blobio.Info, error) {
+	return bytes.Clone(r[len(r)-int(min(n, int64(len(r)))):]), blobio.Info{URL: url, Size: int64(len(r))}, nil
+}
+
+// ReadRanges implements meta.Store.
+func (r joinedRoot) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
+	out := make([][]byte, len(ranges))
+	for i, at := range ranges {
+		out[i] = make([]byte, at.Len())
+		if _, err := r.ReadRange(ctx, url, at.Start, out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+const (
+	// pieceSize is how much one request reads, piecesAhead how many are under way: 32 MiB of memory.
+	pieceSize   = 8 << 20
+	piecesAhead = 4
+	// smallAhead is how many requests for small spans may be under way, of up to pieceSize bytes together.
+	smallAhead = 64
+	// mostHint bounds what is believed of a size before anything was read.
+	mostHint = 64 << 30
+)
+
+// copy writes the new object of the spans that move to it, and tells how many bytes those have.
+func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, moving []*span, size int64) (moved int64, err error) {
+	w, err := sp.Create(ctx, object, blobio.CreateOptions{SizeHint: min(size, mostHint)})
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			w.Abort()
+		}
+	}()
+	written := int64(0)
+	put := func(b []byte) error {
+		n, err := w.Write(b)
+		written += int64(n)
+		return err
+	}
+	if err := put(meta.Magic[:]); err != nil {
+		return 0, err
+	}
+	check := newSumCheck(p.places.sums)
+	for batch := range batches(moving) {
+		read, err := readPieces(ctx, sp, batch)
+		if err != nil {
+			return 0, err
+		}
+		for i, piece := range batch {
+			if err := check.add(piece.object, piece.from, read[i]); err != nil {
+				return 0, err
+			}
+			if err := put(make([]byte, piece.to-written)); err != nil {
+				return 0, err
+			}
+			if err := put(read[i]); err != nil {
+				return 0, err
+			}
+			moved += int64(len(read[i]))
+		}
+	}
+	if err := put(meta.Magic[:]); err != nil {
+		return 0, err
+	}
+	if written != size {
+		return 0, fmt.Errorf("merge: %d bytes were packed, %d planned", written, size)
+	}
+	return moved, w.Close()
+}
+
+// piece is a part of a span that one request reads: size bytes from from on, which go to to.
+type piece struct {
+	object         string
+	from, to, size int64
+}
+
+// batches yields the pieces of spans, in order, some at a time.
+func batches(moving []*span) func(yield func([]piece) bool) {
+	return func(yield func([]piece) bool) {
+		var batch []piece
+		held := int64(0)
+		for _, s := range moving {
+			for at := s.start; at < s.end; {
+				next := piece{s.object, at, s.to + at - s.start, min(pieceSize, s.end-at)}
+				if len(batch) == smallAhead || held+next.size > piecesAhead*pieceSize {
+					if !yield(batch) {
+						return
+					}
+					batch, held = nil, 0
+				}
+				batch, held = append(batch, next), held+next.size
+				at += next.size
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch)
+		}
+	}
+}
+
+// readPieces reads a batch, all of it at the same time.
+func readPieces(ctx context.Context, sp *blobio.Client, batch []piece) ([][]byte, error) {
+	out := make([][]byte, len(batch))
+	fork := sp.Fork()
+	defer fork.Join()
+	group, inner := errgroup.WithContext(ctx)
+	for i, one := range batch {
+		group.Go(func() error {
+			return parallel.Guarded(func() error {
+				out[i] = make([]byte, one.size)
+				_, err := fork.Branch().ReadRange(inner, one.object, one.from, out[i])
+				return err
+			})
+		})
+	}
+	return out, group.Wait()
+}
+
+// sumCheck holds bytes on their way to the checksums that are known of them.
+type sumCheck map[string][]*sumUnderWay
+
+type sumUnderWay struct {
+	summed
+	at   int64
+	hash *xxh3.Hasher
+}
+
+func newSumCheck(sums []summed) sumCheck {
+	c := sumCheck{}
+	for _, s := range sums {
+		c[s.object] = append(c[s.object], &sumUnderWay{s, s.start, xxh3.New()})
+	}
+	return c
+}
+
+// add takes the next bytes of an object. Those of an object come in order.
+func (c sumCheck) add(object string, from int64, data []byte) error {
+	for _, s := range c[object] {
+		low, high := max(s.at, from), min(s.end, from+int64(len(data)))
+		if s.at != low || low >= high {
+			continue
+		}
+		s.hash.Write(data[low-from : high-from])
+		if s.at = high; s.at == s.end && s.hash.Sum64() != s.sum {
+			return corrupt.Locate(corrupt.At(s.start, "the bytes up to %d are not those that were written", s.end), object, 0)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package merge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+// packedCase uploads the inputs of a golden merge.
+func packedCase(t *testing.T, sp *blobio.Client, folder, at string) (in []merge.Input, cases []*interop.Case) {
+	var c struct {
+		MergedFrom []struct{ Case string } `json:"merged_from"`
+	}
+	b, err := os.ReadFile(filepath.Join(folder, "case.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &c))
+	seen := map[string]bool{}
+	for _, from := range c.MergedFrom {
+		if !seen[from.Case] {
+			upload(t, sp, filepath.Join(interop.Dir(t), from.Case), at+from.Case+"/")
+			seen[from.Case] = true
+		}
+		in = append(in, merge.Input{URL: at + from.Case + "/shard.amudai.shard"})
+		cases = append(cases, &interop.Case{Name: from.Case, Dir: filepath.Join(interop.Dir(t), from.Case)})
+	}
+	return in, cases
+}
+
+// TestPackGoldenRows packs golden shards: their rows are there in order, every byte is right, and nothing but the two new objects is
+// needed, once the inputs are gone.
+func TestPackGoldenRows(t *testing.T) {
+	ctx := context.Background()
+	roots, err := filepath.Glob(filepath.Join(interop.Dir(t), "merged", "*", "case.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, roots)
+	packed := 0
+	for _, root := range roots {
+		folder := filepath.Dir(root)
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			sp := blobio.NewClient()
+			defer sp.Close()
+			at := "mem://pack-" + filepath.Base(folder) + "/"
+			in, cases := packedCase(t, sp, folder, at)
+			start := sp.Counters()
+			res, err := merge.Pack(ctx, sp, at+"out.amudai.shard", at+"data/p/0.amudai.stripe", in, merge.PackOptions{All: true})
+			if errors.Is(err, merge.ErrNothingToPack) { // of one object
+				return
+			}
+			require.NoError(t, err)
+			packed++
+			used := sp.Counters().Sub(start)
+			require.Equal(t, int64(2), used.Puts)
+			require.Equal(t, []string{at + "data/p/0.amudai.stripe"}, res.Objects)
+			require.Positive(t, res.BytesMoved)
+			for info, err := range sp.List(ctx, at) {
+				require.NoError(t, err)
+				if info.URL != res.URL && info.URL != res.Objects[0] {
+					require.NoError(t, sp.Delete(ctx, info.URL, ""))
+				}
+			}
+			sch, batches := scan(t, sp, res.URL)
+			compareRows(t, sch, batches, cases...)
+			report, err := verify.Shard(ctx, sp, res.URL, verify.Options{})
+			require.NoError(t, err)
+			require.Empty(t, report.Errors)
+		})
+	}
+	require.Positive(t, packed)
+}
+
+// TestPackHoldsBytesToTheirChecksums: what was damaged at rest is not copied as if it were right.
+func TestPackHoldsBytesToTheirChecksums(t *testing.T) {
+	ctx := context.Background()
+	sp := blobio.NewClient()
+	defer sp.Close()
+	const at = "mem://pack-damage/"
+	var in []merge.Input
+	for _, name := range []string{"a", "b", "c"} {
+		in = append(in, writeNumbers(t, sp, at+name+".amudai.shard", "a: Int64, s: String", []int{1, 2}, 100, shardfmt.TwoLevel))
+	}
+	var victim string
+	for info, err := range sp.List(ctx, at) {
+		require.NoError(t, err)
+		if filepath.Ext(info.URL) == ".stripe" {
+			victim = info.URL
+		}
+	}
+	data, _, err := sp.ReadAll(ctx, victim, 1<<20)
+	require.NoError(t, err)
+	data[len(data)/2] ^= 1
+	require.NoError(t, sp.Delete(ctx, victim, ""))
+	require.NoError(t, sp.Put(ctx, victim, data))
+	_, err = merge.Pack(ctx, sp, at+"out.amudai.shard", at+"data/p/0.amudai.stripe", in, merge.PackOptions{All: true})
+	require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	for info, err := range memblob.Open("pack-damage").List(ctx, "", blobio.ListOptions{}) {
+		require.NoError(t, err)
+		require.NotContains(t, info.Key, "out.")
+		require.NotContains(t, info.Key, "/p/")
+	}
+}
+
+// TestPackCountBoundsCopies simulates years of appends: objects of any sizes come in, and are packed whenever there are many. No byte is
+// copied more often than its object can grow eightfold before it is large.
+func TestPackCountBoundsCopies(t *testing.T) {
+	type object struct{ size, first, copies int64 }
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var objects []object
+		most := 0
+		for range 20_000 {
+			size := int64(1 + r.ExpFloat64()*float64(int64(1)<<(4+seed)))
+			objects = append(objects, object{size: size, first: size})
+			if len(objects) < 64 {
+				continue
+			}
+			slices.SortFunc(objects, func(a, b object) int { return int(a.size - b.size) })
+			sizes := make([]int64, len(objects))
+			for i, o := range objects {
+				sizes[i] = o.size
+			}
+			n := merge.PackCount(sizes)
+			if n == 0 {
+				most = max(most, len(objects))
+				large := slices.IndexFunc(objects, func(o object) bool { return o.size >= merge.PackBelow })
+				if large >= 0 {
+					objects = objects[:large] // they are at rest
+				}
+				continue
+			}
+			sum := object{first: merge.PackBelow}
+			for _, o := range objects[:n] {
+				sum.size += o.size
+				sum.first, sum.copies = min(sum.first, o.first), max(sum.copies, o.copies+1)
+			}
+			grown := int64(1)
+			for at := sum.first; at < merge.PackBelow; at *= merge.PackGrowth {
+				grown++
+			}
+			if sum.copies > grown {
+				t.Fatalf("seed %d: a byte of an object of %d was copied %d times, more than %d", seed, sum.first, sum.copies, grown)
+			}
+			objects = append(objects[n:], sum)
+		}
+		if most > 128 {
+			t.Errorf("seed %d: %d objects, and nothing to pack", seed, most)
+		}
+	}
+}
