@@ -106,7 +106,8 @@ func (a *app) readTasks(path string) ([]catalog.Task, error) {
 }
 
 // scanTasks prints the rows of tasks.
-func (a *app) scanTasks(ctx context.Context, path string, f *scanFlags) error {
+func (a *app) scanTasks(cmd *cobra.Command, path string, f *scanFlags) error {
+	ctx := cmd.Context()
 	tasks, err := a.readTasks(path)
 	if err != nil || len(tasks) == 0 {
 		return err
@@ -126,6 +127,9 @@ func (a *app) scanTasks(ctx context.Context, path string, f *scanFlags) error {
 	sink, err := f.values.options(a)
 	if err != nil {
 		return err
+	}
+	if !cmd.Flags().Changed("time-unit") {
+		sink.Original = t.OriginalSchema()
 	}
 	s := &schema.Schema{Fields: first.Fields()}
 	_, err = a.printRows(ctx, format, s, rowsOfTasks(ctx, t, tasks), 0, -1, sink)

@@ -44,7 +44,7 @@ func (a *app) scanCommand() *cobra.Command {
 				return usagef("one table, or a task of plan-scan, is needed")
 			}
 			if task != "" {
-				return a.scanTasks(cmd.Context(), task, &f)
+				return a.scanTasks(cmd, task, &f)
 			}
 			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {

@@ -1,0 +1,161 @@
+"""Connections and tables."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Union
+
+import pyarrow as pa
+
+from .errors import ShardcatError
+from .program import Program, find
+from .request import Scan
+from .server import Server
+from .tasks import Plan, Task
+
+Source = Union[Server, Program]
+
+
+def connect(
+    url: Optional[str] = None,
+    *,
+    token: Optional[str] = None,
+    warehouse: Optional[str] = None,
+    catalog: Optional[str] = None,
+    vault: Optional[str] = None,
+    config: Optional[str] = None,
+    binary: Optional[str] = None,
+    timeout: float = 60.0,
+) -> Connection:
+    """Connect to a server by its URL, or, with no server, to a warehouse and catalog through the program.
+
+    warehouse, catalog, vault and config are the flags of the program; what is left out is taken from its environment
+    variables and defaults. binary is the program's path, else $SHARDCAT_BINARY, else what PATH has. timeout: seconds
+    that a server may take over the next bytes.
+    """
+    if url is None:
+        if token is not None:
+            raise ShardcatError("a token is for a server: connect(url, token=...)", "usage")
+        return Connection(Program(find(binary), catalog, warehouse, vault, config))
+    if any(given is not None for given in (warehouse, catalog, vault, config, binary)):
+        raise ShardcatError("a server has its own catalog: give a URL, or warehouse and catalog", "usage")
+    if not url.startswith(("http://", "https://")):
+        raise ShardcatError(f"{url!r} is no http URL; for a folder say connect(warehouse=..., catalog=...)", "usage")
+    return Connection(Server(url, token, timeout))
+
+
+class Connection:
+    """Where tables are. It holds nothing open, can be pickled, and be used by many threads."""
+
+    def __init__(self, source: Source):
+        self.source = source
+
+    def __repr__(self) -> str:
+        return f"Connection({self.source!r})"
+
+    def tables(self, namespace: Optional[str] = None) -> list[str]:
+        """Names of the tables, of one namespace or of all."""
+        return self.source.tables(namespace)
+
+    def table(self, name: str) -> Table:
+        """A table by name. Whether it exists shows when it is asked for something."""
+        return Table(self.source, name)
+
+
+class Table:
+    """A table: scan, to_arrow, to_pandas, to_polars, to_duckdb, plan, append."""
+
+    def __init__(self, source: Source, name: str):
+        self.source, self.name = source, name
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, {self.source!r})"
+
+    def describe(self) -> dict[str, Any]:
+        """table, table_uuid, snapshot_id, rows, bytes, shards, partition, columns."""
+        return self.source.describe(self.name)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of scan() without columns."""
+        return self.source.schema(self.name, Scan())
+
+    def scan(
+        self,
+        where: Optional[str] = None,
+        columns: Optional[Sequence[str]] = None,
+        snapshot: Optional[int] = None,
+        limit: Optional[int] = None,
+        *,
+        as_of: Optional[str] = None,
+        ref: Optional[str] = None,
+        time_unit: Optional[str] = None,
+    ) -> pa.RecordBatchReader:
+        """Rows as they are read, in the order of their commits.
+
+        where is a filter in the language of shardcat; columns are dotted paths. Of snapshot, as_of (RFC 3339) and ref
+        one may be given. time_unit (ns, us, ms, s) is for times outside of 1677 to 2262, which nanoseconds can't hold.
+        Rows that can't be read raise ShardcatError; a reader that ends without one has given all of them.
+        """
+        return self.source.rows(self.name, Scan(where, columns, snapshot, as_of, ref, limit, time_unit))
+
+    def to_arrow(self, *args: Any, **kwargs: Any) -> pa.Table:
+        """The rows of scan(...) as a pyarrow.Table."""
+        return self.scan(*args, **kwargs).read_all()
+
+    def to_pandas(self, *args: Any, **kwargs: Any) -> Any:
+        """The rows of scan(...) as a pandas.DataFrame."""
+        return self.to_arrow(*args, **kwargs).to_pandas()
+
+    def to_polars(self, *args: Any, **kwargs: Any) -> Any:
+        """The rows of scan(...) as a polars.DataFrame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow(*args, **kwargs))
+
+    def to_duckdb(self, *args: Any, connection: Any = None, **kwargs: Any) -> Any:
+        """The rows of scan(...) as a relation of DuckDB, which reads them once, as it goes. connection is one of DuckDB's."""
+        import duckdb
+
+        return (connection or duckdb).from_arrow(self.scan(*args, **kwargs))
+
+    def plan(
+        self,
+        where: Optional[str] = None,
+        columns: Optional[Sequence[str]] = None,
+        snapshot: Optional[int] = None,
+        *,
+        as_of: Optional[str] = None,
+        ref: Optional[str] = None,
+        split_size: Optional[int] = None,
+        time_unit: Optional[str] = None,
+    ) -> Plan:
+        """Cut a scan into tasks that any process reads, of about split_size stored bytes (128 MiB if left out).
+
+        Every row is in exactly one task, whatever happens to the table, as long as its objects are kept for readers of
+        old snapshots (48 h unless the table says otherwise).
+        """
+        scan = Scan(where, columns, snapshot, as_of, ref, None, time_unit)
+        document = self.source.plan(self.name, scan, split_size)
+        tasks = [Task(self.source, t, time_unit) for t in document["tasks"]]
+        return Plan(self.source, document, tasks, self.source.schema(self.name, scan))
+
+    def append(self, data: Any, *, job_id: Optional[str] = None, create: bool = False) -> dict[str, Any]:
+        """Append rows in one snapshot: a pyarrow Table, RecordBatch or RecordBatchReader, or anything that exports an Arrow
+        stream (a polars or pandas frame).
+
+        job_id names the delivery: the same one appended twice is committed once. create makes a table that is not there,
+        without a server only. Returns rows, shards, bytes and snapshot_id.
+        """
+        return self.source.append(self.name, _reader(data), job_id, create)
+
+
+def _reader(data: Any) -> pa.RecordBatchReader:
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    if isinstance(data, pa.Table):
+        return data.to_reader()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    raise ShardcatError(f"{type(data).__name__} is no Arrow data: give a pyarrow Table, RecordBatch, RecordBatchReader, or a frame", "usage")
