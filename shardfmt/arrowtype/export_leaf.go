@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -51,6 +52,9 @@ func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array
 	case *DecimalArray:
 		return x.decimals(a, t, p)
 	case *DynamicArray:
+		if everyJSON(a) {
+			return byteStringsAs(a.Storage(), t, p, a.Value)
+		}
 		return appendBytes(a, t, p, func(i int) []byte { return x.jsonText(a.Value(i), p) })
 	case *extensions.UUIDArray:
 		storage := a.Storage().(*array.FixedSizeBinary)
@@ -60,9 +64,9 @@ func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array
 		}
 		return appendBytes(a, t, p, func(i int) []byte { return valuetext.AppendGuid(nil, storage.Value(i)) })
 	case *array.LargeString:
-		return appendBytes(a, t, p, func(i int) []byte { return []byte(a.Value(i)) })
+		return byteStringsAs(a, t, p, func(i int) []byte { return []byte(a.Value(i)) })
 	case *array.LargeBinary:
-		return appendBytes(a, t, p, a.Value)
+		return byteStringsAs(a, t, p, a.Value)
 	case *array.Float32:
 		return x.halves(a, t, p)
 	case *array.Boolean:
@@ -80,6 +84,16 @@ func noWay(a arrow.Array, t arrow.DataType, p place) error {
 	return fmt.Errorf("field %q: no way from %s to %s", p.path, a.DataType(), t)
 }
 
+// everyJSON reports whether all dynamic values are JSON text.
+func everyJSON(a *DynamicArray) bool {
+	for i := range a.Len() {
+		if a.IsValid(i) && !json.Valid(a.Value(i)) {
+			return false
+		}
+	}
+	return true
+}
+
 // jsonText is a dynamic value as JSON: what is none becomes a string of its base64.
 func (x *exporting) jsonText(value []byte, p place) []byte {
 	if json.Valid(value) {
@@ -88,6 +102,37 @@ func (x *exporting) jsonText(value []byte, p place) []byte {
 	x.report.Add(p.path, "dynamic values that are no JSON text become base64 in a JSON string", 1)
 	return append(base64.StdEncoding.AppendEncode([]byte{'"'}, value), '"')
 }
+
+// byteStringsAs gives an array with offsets another layout. The bytes are shared where that has offsets, too.
+func byteStringsAs(a arrow.Array, t arrow.DataType, p place, value func(i int) []byte) (arrow.Array, error) {
+	wide := false
+	switch t.ID() {
+	case arrow.LARGE_STRING, arrow.LARGE_BINARY:
+		wide = true
+	case arrow.STRING, arrow.BINARY:
+	default:
+		return appendBytes(a, t, p, value)
+	}
+	offsets := make([]int64, a.Len()+1)
+	values, shared := sharedBytes(a, offsets)
+	if !shared {
+		return appendBytes(a, t, p, value)
+	}
+	first := offsets[0]
+	for i := range offsets {
+		if offsets[i] -= first; offsets[i] >= 1<<31 {
+			return nil, p.refuse(i-1, tooMuchText)
+		}
+	}
+	starts := memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(offsets))
+	if !wide {
+		starts = smallOffsets(offsets)
+	}
+	return assemble(t, a, []*memory.Buffer{starts, memory.NewBufferBytes(values[first:][:offsets[a.Len()]])}), nil
+}
+
+// tooMuchText is why an array of 32-bit offsets can't be made; batches that others read have no longer ones either.
+const tooMuchText = "a batch of more than 2 GiB of text"
 
 // appendBytes makes an array of strings or byte strings of any layout.
 func appendBytes(a arrow.Array, t arrow.DataType, p place, value func(i int) []byte) (arrow.Array, error) {
@@ -116,7 +161,7 @@ func appendBytes(a arrow.Array, t arrow.DataType, p place, value func(i int) []b
 		}
 		v := value(i)
 		if size += int64(len(v)); size >= 1<<31 {
-			return nil, p.refuse(i, "a batch of more than 2 GiB of text")
+			return nil, p.refuse(i, tooMuchText)
 		}
 		put(v)
 	}
@@ -147,26 +192,37 @@ func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p plac
 	default:
 		return nil, noWay(a, t, p)
 	}
-	cuts := int64(0)
-	value := func(i int) (int64, error) {
+	out, cuts := make([]int64, a.Len()), int64(0)
+	most := math.MaxInt64 / perTick
+	hasNulls := a.NullN() > 0
+	for i := range out {
+		if hasNulls && a.IsNull(i) {
+			continue
+		}
 		v := ticks[i] - epoch
-		if v%perUnit != 0 {
-			cuts++
-			if x.Strict {
-				return 0, p.refuse(i, "%s has digits that %s lacks", timeText(a, ticks[i]), t)
+		q := v / perUnit
+		if q*perUnit != v {
+			if cuts++; x.Strict {
+				return nil, p.refuse(i, "%s has digits that %s lacks", timeText(a, ticks[i]), t)
 			}
 		}
-		w := v / perUnit * perTick
-		if w/perTick != v/perUnit {
-			return 0, p.refuse(i, "%s %w", timeText(a, ticks[i]), ErrUnit)
+		if q > most || q < -most {
+			return nil, p.refuse(i, "%s %w", timeText(a, ticks[i]), ErrUnit)
 		}
-		return w, nil
+		out[i] = q * perTick
 	}
-	out, err := x.ticksAs(t, a, p, value)
 	if cuts > 0 {
 		x.report.Add(p.path, fmt.Sprintf("digits that %s doesn't have are cut", t), cuts)
 	}
-	return out, err
+	if t.(arrow.FixedWidthDataType).BitWidth() == 64 {
+		return assemble(t, a, []*memory.Buffer{memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(out))}), nil
+	}
+	return fill(t, a, arrow.Int32Traits.CastToBytes, func(i int) (int32, error) {
+		if int64(int32(out[i])) != out[i] {
+			return 0, p.refuse(i, "%d %w", out[i], ErrUnit)
+		}
+		return int32(out[i]), nil
+	})
 }
 
 func timeText(a arrow.Array, ticks int64) string {
@@ -174,20 +230,6 @@ func timeText(a arrow.Array, ticks int64) string {
 		return string(valuetext.AppendDateTime(nil, ticks))
 	}
 	return string(valuetext.AppendTimeSpan(nil, ticks))
-}
-
-// ticksAs stores times in the width of their type.
-func (x *exporting) ticksAs(t arrow.DataType, a arrow.Array, p place, value func(i int) (int64, error)) (arrow.Array, error) {
-	if t.(arrow.FixedWidthDataType).BitWidth() == 64 {
-		return fill(t, a, arrow.Int64Traits.CastToBytes, value)
-	}
-	return fill(t, a, arrow.Int32Traits.CastToBytes, func(i int) (int32, error) {
-		v, err := value(i)
-		if err == nil && int64(int32(v)) != v {
-			err = p.refuse(i, "%d %w", v, ErrUnit)
-		}
-		return int32(v), err
-	})
 }
 
 // decimals converts to fixed-point numbers, or text.

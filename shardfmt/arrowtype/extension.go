@@ -6,6 +6,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 )
 
 // Names of the extension types of this package, as they stand in Arrow field metadata.
@@ -66,6 +69,34 @@ func (a *DecimalArray) Value(i int) []byte { return a.Storage().(*array.FixedSiz
 
 // Value is the bytes of dynamic value i.
 func (a *DynamicArray) Value(i int) []byte { return a.Storage().(*array.LargeBinary).Value(i) }
+
+// ValueStr is time i in ISO 8601.
+func (a *DateTimeArray) ValueStr(i int) string {
+	return valueText(a, i, func() []byte { return valuetext.AppendDateTime(nil, a.Ticks()[i]) })
+}
+
+// ValueStr is duration i as [-][days.]hh:mm:ss[.fffffff].
+func (a *TimeSpanArray) ValueStr(i int) string {
+	return valueText(a, i, func() []byte { return valuetext.AppendTimeSpan(nil, a.Ticks()[i]) })
+}
+
+// ValueStr is decimal i in digits.
+func (a *DecimalArray) ValueStr(i int) string {
+	return valueText(a, i, func() []byte { return decimal.From(a.Value(i)).Append(nil) })
+}
+
+// ValueStr is the text of dynamic value i, as it is stored.
+func (a *DynamicArray) ValueStr(i int) string {
+	return valueText(a, i, func() []byte { return a.Value(i) })
+}
+
+// valueText is what a value looks like, or what Arrow shows for null.
+func valueText(a arrow.Array, i int, text func() []byte) string {
+	if a.IsNull(i) {
+		return array.NullValueStr
+	}
+	return string(text())
+}
 
 // ArrayType implements arrow.ExtensionType.
 func (*DateTimeType) ArrayType() reflect.Type { return reflect.TypeFor[DateTimeArray]() }
