@@ -3,8 +3,11 @@ package catalog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -41,6 +44,9 @@ func TestOrderOffsetAndSample(t *testing.T) {
 	} {
 		if got, _ := scanIDs(t, tbl, tc.o); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v", name, got)
+		}
+		if n, err := planCount(tbl, tc.o); n != int64(len(tc.want)) || err != nil {
+			t.Errorf("%s: counted %d, %v", name, n, err)
 		}
 	}
 	for name, o := range map[string]ScanOptions{
@@ -130,3 +136,31 @@ func TestShardsAndStatistics(t *testing.T) {
 }
 
 func rowCount(n int64) *int64 { return &n }
+
+func planCount(tbl *Table, o ScanOptions) (int64, error) {
+	p, err := tbl.Plan(context.Background(), o)
+	if err != nil {
+		return 0, err
+	}
+	return p.Count(context.Background(), nil)
+}
+
+// Rows are counted by the columns of the filter, whatever else they have.
+func TestCountReadsTheFilterOnly(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create(g.open(nil, nil))
+	random := rand.New(rand.NewPCG(1, 2))
+	var wide []string
+	for i := range 4000 {
+		wide = append(wide, fmt.Sprintf(`{"id":%d,"tags":["%x%x%x%x"]}`, i, random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64()))
+	}
+	ingest(t, tbl, IngestOptions{}, "["+strings.Join(wide, ",")+"]")
+	client := tbl.cat.client
+	before := client.Counters().GetBytes
+	if n, err := planCount(tbl, ScanOptions{Where: where(t, "id >= 1000 AND id < 3000")}); n != 2000 || err != nil {
+		t.Fatal(n, err)
+	}
+	if read := client.Counters().GetBytes - before; read > 64<<10 {
+		t.Errorf("read %d bytes to count by numbers beside %d of text", read, 4000*64)
+	}
+}

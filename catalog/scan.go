@@ -57,7 +57,8 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.
 }
 
 // Count is the number of rows that Run gives. Where nothing but the shards says which rows those are, the entries of the
-// catalog tell their number, deleted ones left out, and nothing is read. stats may be nil.
+// catalog tell their number, deleted ones left out, and nothing is read; else the columns of the filter are. stats may be
+// nil.
 func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err error) {
 	if o := &p.options; p.bound == nil && p.window == nil && o.Limit == nil && o.Offset == 0 && o.Sample == 0 {
 		for _, shard := range p.Shards {
@@ -65,7 +66,11 @@ func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err err
 		}
 		return rows, nil
 	}
-	for batch, err := range p.Run(ctx, stats) {
+	bare := *p // of any columns, in any order
+	if p.options.Sample == 0 {
+		bare.options.Select, bare.options.OrderBy, bare.columns = []string{}, nil, nil
+	}
+	for batch, err := range bare.Run(ctx, stats) {
 		if err != nil {
 			return rows, err
 		}

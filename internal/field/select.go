@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/internal/buffer"
 )
 
-// Select gives the slots of a canonical array that are set in a bitmap, which starts at bit 0.
+// Select gives the slots of a canonical array, or of one that ReadCoded made, that are set in a bitmap, which starts at bit 0.
 func Select(d arrow.ArrayData, bitmap []byte) arrow.ArrayData {
 	runs := runsOf(bitmap, d.Len())
 	if len(runs) == 1 && runs[0].Len() == uint64(d.Len()) {
@@ -52,6 +52,10 @@ func selectRuns(d arrow.ArrayData, runs []buffer.Range) arrow.ArrayData {
 		physical = x.StorageType()
 	}
 	switch t := physical.(type) {
+	case *arrow.DictionaryType:
+		bitmap, nulls := v.buffer()
+		codes := memory.NewBufferBytes(copyRuns(d.Buffers()[1].Bytes()[d.Offset()*t.Bytes():], runs, t.Bytes()))
+		return array.NewDataWithDictionary(typ, n, []*memory.Buffer{bitmap, codes}, nulls, 0, d.Dictionary().(*array.Data))
 	case *arrow.NullType:
 		return array.NewData(typ, n, []*memory.Buffer{nil}, nil, n, 0)
 	case *arrow.StructType:

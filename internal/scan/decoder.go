@@ -31,20 +31,30 @@ func newDecoder(q *Request) *decoder {
 	return d
 }
 
-// read decodes columns, several at a time.
-func (d *decoder) read(ctx context.Context, columns []field.Column, r buffer.Range) ([]arrow.ArrayData, error) {
+// each does something for every column, several at a time.
+func (d *decoder) each(ctx context.Context, columns []field.Column, do func(c field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error) {
 	out := make([]arrow.ArrayData, len(columns))
 	err := parallel.Each(ctx, d.workers, len(columns), func(i int) (err error) {
-		out[i], err = columns[i].Read(r)
+		out[i], err = do(columns[i])
 		return err
 	})
 	return out, err
 }
 
+// read decodes columns.
+func (d *decoder) read(ctx context.Context, columns []field.Column, r buffer.Range) ([]arrow.ArrayData, error) {
+	return d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) { return c.Read(r) })
+}
+
 // selected applies the filter to the rows of r, and the marker of deleted records, whose column is then the last.
 // It gives a bitmap of the rows that are left.
 func (d *decoder) selected(ctx context.Context, columns []field.Column, r buffer.Range) ([]byte, error) {
-	data, err := d.read(ctx, columns, r)
+	data, err := d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) {
+		if coded, ok := c.(field.Coded); ok {
+			return coded.ReadCoded(r) // the filter looks at each entry once
+		}
+		return c.Read(r)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +63,7 @@ func (d *decoder) selected(ctx context.Context, columns []field.Column, r buffer
 	bitutil.SetBitsTo(bitmap, 0, int64(n), true)
 	if d.needed != nil {
 		k := d.needed.NumFields()
-		selected, _, err := d.filter.Select(record(d.needed, data[:k], n))
+		selected, _, err := d.filter.Select(record(coded(d.needed, data), data[:k], n))
 		if err != nil {
 			return nil, err
 		}
@@ -64,6 +74,15 @@ func (d *decoder) selected(ctx context.Context, columns []field.Column, r buffer
 		hideDeleted(bitmap, array.NewBooleanData(data[0]))
 	}
 	return bitmap, nil
+}
+
+// coded gives the fields of a schema the types of their columns, which may be dictionary-encoded.
+func coded(s *arrow.Schema, columns []arrow.ArrayData) *arrow.Schema {
+	fields := s.Fields()
+	for i := range fields {
+		fields[i].Type = columns[i].DataType()
+	}
+	return arrow.NewSchema(fields, nil)
 }
 
 // hideDeleted clears the bits of rows that are marked deleted.
@@ -86,20 +105,35 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, me
 			return nil, nil
 		}
 	}
-	data, err := d.read(ctx, columns, m.span)
+	data, err := d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) {
+		if some == n {
+			return c.Read(m.span)
+		}
+		return d.survivors(c, m.span, mine, some, mem)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if some == n {
-		return record(d.types, data, n), nil
-	}
-	for i, c := range data {
-		if err := mem.Take(field.SizeOf(c) / uint64(n) * uint64(some)); err != nil {
+	return record(d.types, data, some), nil
+}
+
+// survivors decodes the rows of r that are set in a bitmap, some of them.
+func (d *decoder) survivors(c field.Column, r buffer.Range, set []byte, some int, mem *budget.Account) (arrow.ArrayData, error) {
+	if coded, ok := c.(field.Coded); ok {
+		data, err := coded.ReadCoded(r)
+		if err != nil {
 			return nil, err
 		}
-		data[i] = field.Select(c, mine)
+		return coded.Expand(field.Select(data, set))
 	}
-	return record(d.types, data, some), nil
+	data, err := c.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := mem.Take(field.SizeOf(data) / r.Len() * uint64(some)); err != nil {
+		return nil, err
+	}
+	return field.Select(data, set), nil
 }
 
 // record makes a record batch of columns of n rows.

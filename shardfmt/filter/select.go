@@ -2,13 +2,15 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
 // Select tells which rows of a batch the expression selects: those for which it is true. The batch holds the
-// expression's top-level fields by name, in the canonical types of package arrowtype. The answer is a bitmap,
+// expression's top-level fields by name, in the canonical types of package arrowtype, or as dictionary-encoded arrays
+// of them, of which each entry is judged once. The answer is a bitmap,
 // least significant bit first, of ceil(rows/8) bytes, and the number of bits set.
 func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, err error) {
 	n := int(batch.NumRows())
@@ -32,7 +34,8 @@ type rows struct {
 	n     int
 }
 
-// column finds a field's values: the leaf array and, for every row, whether it or one of its parents is null.
+// column finds a field's values: the leaf array and, for every row, whether it or one of its parents is null; null is
+// nil if no row is.
 func (r *rows) column(f *boundField) (leaf arrow.Array, null func(int) bool, err error) {
 	at := r.batch.Schema().FieldIndices(f.nodes[0].Name)
 	if len(at) == 0 {
@@ -54,13 +57,21 @@ func (r *rows) column(f *boundField) (leaf arrow.Array, null func(int) bool, err
 	if leaf.DataType().ID() == arrow.NULL {
 		return leaf, func(int) bool { return true }, nil
 	}
+	chain = slices.DeleteFunc(chain, func(a arrow.Array) bool { return a.NullN() == 0 })
+	coded, ok := leaf.(*array.Dictionary)
+	if !ok || coded.Dictionary().NullN() == 0 {
+		coded = nil
+	}
+	if len(chain) == 0 && coded == nil {
+		return leaf, nil, nil
+	}
 	return leaf, func(row int) bool {
 		for _, a := range chain {
 			if a.IsNull(row) {
 				return true
 			}
 		}
-		return false
+		return coded != nil && coded.Dictionary().IsNull(coded.GetValueIndex(row))
 	}, nil
 }
 
@@ -103,7 +114,7 @@ func (p nullPredicate) eval(r *rows, out []truth) error {
 	}
 	for i := range out {
 		out[i] = isFalse
-		if null(i) {
+		if null != nil && null(i) {
 			out[i] = isTrue
 		}
 	}
@@ -115,9 +126,36 @@ func (p leafPredicate) eval(r *rows, out []truth) error {
 	if err != nil {
 		return err
 	}
-	load, err := loader(leaf)
-	if err != nil {
+	if err := p.judge(leaf, out); err != nil {
 		return fmt.Errorf("filter: field %s: %w", p.field.path, err)
+	}
+	if null == nil {
+		return nil
+	}
+	for i := range out {
+		if null(i) {
+			out[i] = isUnknown
+		}
+	}
+	return nil
+}
+
+// judge writes the truth of each value of an array; those of null slots mean nothing.
+func (p leafPredicate) judge(a arrow.Array, out []truth) error {
+	if d, ok := a.(*array.Dictionary); ok {
+		return p.judgeEntries(d, out)
+	}
+	if c, ok := p.test.(*compareTest); ok && c.judge(a, out) {
+		return nil
+	}
+	return p.judgeEach(a, func(i int) int { return i }, out)
+}
+
+// judgeEach judges a value for each row, by its place among the values. Rows whose value is null are null.
+func (p leafPredicate) judgeEach(values arrow.Array, place func(row int) int, out []truth) error {
+	load, err := loader(values)
+	if err != nil {
+		return err
 	}
 	otherwise := isFalse
 	if p.test.unknown() {
@@ -125,14 +163,44 @@ func (p leafPredicate) eval(r *rows, out []truth) error {
 	}
 	var v Value
 	for i := range out {
-		if null(i) {
-			out[i] = isUnknown
+		at := place(i)
+		if values.IsNull(at) {
 			continue
 		}
-		load(i, &v)
+		load(at, &v)
 		out[i] = otherwise
 		if p.test.holds(&v) {
 			out[i] = isTrue
+		}
+	}
+	return nil
+}
+
+// judgeEntries judges the entries of a dictionary, each once, unless it has more than there are rows. Rows whose entries are
+// null are null.
+func (p leafPredicate) judgeEntries(d *array.Dictionary, out []truth) error {
+	entries := d.Dictionary()
+	if entries.Len() > len(out) {
+		return p.judgeEach(entries, func(row int) int {
+			if d.IsNull(row) {
+				return 0 // the index may be anything
+			}
+			return d.GetValueIndex(row)
+		}, out)
+	}
+	verdicts := make([]truth, entries.Len())
+	if err := p.judge(entries, verdicts); err != nil {
+		return err
+	}
+	if codes, ok := d.Indices().(*array.Uint32); ok && d.NullN() == 0 {
+		for i, c := range codes.Uint32Values() {
+			out[i] = verdicts[c]
+		}
+		return nil
+	}
+	for i := range out {
+		if d.IsValid(i) {
+			out[i] = verdicts[d.GetValueIndex(i)]
 		}
 	}
 	return nil
