@@ -14,14 +14,24 @@ import (
 )
 
 // A lease saves work: it keeps two runs from doing the same at the same time. Nothing is safe because of it, for
-// no catalog checks its token when something is committed; deletions are safe by two marks and a delay.
+// no catalog checks its token when something is committed; deletions are safe by two marks and a delay, commits by what
+// they assert of the table.
 //
 // It is an object _gc/<kind>-<token>.json, created if absent. Tokens grow; the largest one is the holder's,
-// unless it was released (<token>.released.json) or is older than leaseTime.
+// unless it was released (<token>.released.json) or is older than its kind's time. A holder that works for long writes
+// <token>.renewed-<n>.json from time to time, whose age counts then.
 const (
 	collectLease = "lease-collect"
-	leaseTime    = time.Hour
+	// leaseTime is how long a collection may take.
+	leaseTime = time.Hour
+
+	compactLease = "lease-compact"
+	// CompactLeaseTime is how long after its last sign of life a compactor's lease ends.
+	CompactLeaseTime = 5 * time.Minute
 )
+
+// ErrLeaseLost: another process has taken over what this one held a lease for. Nothing was committed by this one.
+var ErrLeaseLost = errors.New("the lease was taken over")
 
 // leaseRecord is the content of a lease.
 type leaseRecord struct {
@@ -37,10 +47,18 @@ type lease struct {
 	at    string
 	// token grows with every lease of its kind.
 	token string
+	// number is the token's.
+	number int
+	kind   string
 	// taken is the store's clock at that moment.
 	taken time.Time
 	old   []string
+	// renewals counts signs of life.
+	renewals int
 }
+
+// leaseTimes are how long leases of a kind last.
+var leaseTimes = map[string]time.Duration{collectLease: leaseTime, compactLease: CompactLeaseTime}
 
 // takeLease takes the lease of a kind, or is ErrConflict while another process holds it.
 func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
@@ -48,11 +66,11 @@ func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last.number > 0 && !released && t.cat.opts.Now().Sub(last.since) < leaseTime {
+	if last.number > 0 && !released && t.cat.opts.Now().Sub(last.since) < leaseTimes[kind] {
 		return nil, fmt.Errorf("%w: another run holds the lease %s since %s; wait for it, or %s if it is dead",
-			ErrConflict, last.url, last.since.UTC().Format(time.RFC3339), leaseTime)
+			ErrConflict, last.url, last.since.UTC().Format(time.RFC3339), leaseTimes[kind])
 	}
-	l := &lease{table: t, token: fmt.Sprintf("%08d", last.number+1), old: old}
+	l := &lease{table: t, kind: kind, number: last.number + 1, token: fmt.Sprintf("%08d", last.number+1), old: old}
 	l.at = t.gcFolder() + kind + "-" + l.token
 	host, err := os.Hostname()
 	if err != nil {
@@ -97,6 +115,8 @@ func (t *Table) leases(ctx context.Context, kind string) (last lastLease, releas
 			done[n] = true
 		} else if n > last.number {
 			last = lastLease{number: n, url: info.URL, since: info.ModTime}
+		} else if n == last.number && info.ModTime.After(last.since) {
+			last.since = info.ModTime
 		}
 	}
 	return last, done[last.number], all, nil
@@ -110,9 +130,29 @@ func (l *lease) release(ctx context.Context) {
 		c.opts.Log.Warn("a lease is not released; it ends by itself", "lease", l.at, "error", err)
 		return
 	}
+	for n := range l.renewals {
+		l.old = append(l.old, l.renewal(n+1))
+	}
 	for _, url := range l.old {
 		if err := c.client.Delete(ctx, url, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			c.opts.Log.Debug("an old lease stays", "lease", url, "error", err)
 		}
 	}
+}
+
+// renew gives a sign of life.
+func (l *lease) renew(ctx context.Context) error {
+	l.renewals++
+	return l.table.cat.putNote(ctx, l.renewal(l.renewals), leaseRecord{Version: recordVersion, Taken: l.table.cat.opts.Now().UTC()})
+}
+
+func (l *lease) renewal(n int) string { return fmt.Sprintf("%s.renewed-%d.json", l.at, n) }
+
+// check is ErrLeaseLost if another process has taken the lease since.
+func (l *lease) check(ctx context.Context) error {
+	last, _, _, err := l.table.leases(ctx, l.kind)
+	if err == nil && last.number != l.number {
+		err = fmt.Errorf("%w: of table %s by %s, while this process, with token %s, gave no sign of life", ErrLeaseLost, l.table.name, last.url, l.token)
+	}
+	return err
 }

@@ -49,13 +49,17 @@ func newGround(t *testing.T) *ground {
 	return &ground{t: t, dir: t.TempDir(), bucket: fmt.Sprintf("compaction-%d", grounds.n)}
 }
 
-// open opens the catalog anew, behind a killer if there is one.
-func (g *ground) open(killer *crash.Killer) *catalog.Catalog {
-	g.t.Helper()
-	o := catalog.Options{
+func (g *ground) options() catalog.Options {
+	return catalog.Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
 	}
+}
+
+// open opens the catalog anew, behind a killer if there is one.
+func (g *ground) open(killer *crash.Killer) *catalog.Catalog {
+	g.t.Helper()
+	o := g.options()
 	if killer != nil {
 		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
 			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {

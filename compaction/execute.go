@@ -29,6 +29,9 @@ type Options struct {
 	Check bool
 	// Progress, if not nil, is told after each group how many are done, and of how many.
 	Progress func(done, total int)
+	// Fence, if not nil, is asked before each commit; its error keeps the commit from being sent and ends the run. It is how the
+	// holder of a lease finds out that it has lost it, see catalog.CompactLease.
+	Fence func(context.Context) error
 	// DryRun makes Compact plan only: its report has the plan, no results and as many shards after as before.
 	DryRun bool
 }
@@ -84,7 +87,7 @@ func concatenate(ctx context.Context, t *catalog.Table, g *Group, policy Policy,
 	if before != nil {
 		return &Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
 	}
-	committed, err := concat(ctx, t, j, g, policy, joiner(g, packed, policy.PackAll), o.Check, result)
+	committed, err := concat(ctx, t, j, g, policy, joiner(g, packed, policy.PackAll), o, result)
 	if err != nil {
 		j.Fail(ctx, j.Outputs())
 		return nil, err
@@ -111,7 +114,7 @@ func joiner(g *Group, packed string, all bool) join {
 }
 
 // concat writes the merged root, out of result, and commits it.
-func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p Policy, how join, check bool, result *Result) (*catalog.Committed, error) {
+func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p Policy, how join, o Options, result *Result) (*catalog.Committed, error) {
 	out := result.Output
 	merged, err := mergeRoots(ctx, t, g, out, p, how)
 	if err != nil {
@@ -130,12 +133,22 @@ func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p P
 	if e.Records != g.Records {
 		return nil, fmt.Errorf("%s: %d live records were merged into %d", out, g.Records, e.Records)
 	}
-	if check {
+	if o.Check {
 		if err := checkContent(ctx, t, g, []*manifest.Entry{e}); err != nil {
 			return nil, err
 		}
 	}
+	if err := o.passFence(ctx); err != nil {
+		return nil, err
+	}
 	return j.Replace(ctx, g.Inputs, []*manifest.Entry{e})
+}
+
+func (o Options) passFence(ctx context.Context) error {
+	if o.Fence == nil {
+		return nil
+	}
+	return o.Fence(ctx)
 }
 
 // mergeRoots concatenates by the schema that the inputs have in common, else by the table's.
@@ -289,7 +302,7 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 		one.JobID = fmt.Sprintf("%s-%d", x.o.JobID, x.first+number)
 	}
 	result, err := Execute(ctx, t, g, x.policy, one)
-	if errors.Is(err, catalog.ErrConflict) || err != nil && ctx.Err() != nil {
+	if errors.Is(err, catalog.ErrConflict) || errors.Is(err, catalog.ErrLeaseLost) || err != nil && ctx.Err() != nil {
 		return err
 	}
 	x.mu.Lock()

@@ -24,7 +24,7 @@ func rebuild(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o O
 	written, err := j.Rewrite(ctx, g.entries(), catalog.RewriteOptions{ShardRows: policy.TargetRecords, OrderBy: order})
 	var committed *catalog.Committed
 	if err == nil {
-		committed, err = commitRebuilt(ctx, t, j, g, written, o.Check)
+		committed, err = commitRebuilt(ctx, t, j, g, written, o)
 	}
 	if err != nil {
 		j.Fail(ctx, written.Objects)
@@ -40,14 +40,17 @@ func rebuild(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o O
 	return result, nil
 }
 
-func commitRebuilt(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, w *catalog.Rewritten, check bool) (*catalog.Committed, error) {
+func commitRebuilt(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, w *catalog.Rewritten, o Options) (*catalog.Committed, error) {
 	if w.Rows != g.Records {
 		return nil, fmt.Errorf("%w: %d live records were rebuilt into %d", ErrContent, g.Records, w.Rows)
 	}
-	if check {
+	if o.Check {
 		if err := checkContent(ctx, t, g, w.Entries); err != nil {
 			return nil, err
 		}
+	}
+	if err := o.passFence(ctx); err != nil {
+		return nil, err
 	}
 	return j.Replace(ctx, g.Inputs, w.Entries)
 }

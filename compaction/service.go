@@ -27,6 +27,8 @@ type ServiceOptions struct {
 	Log *slog.Logger
 	// Finished, if not nil, is told of every run.
 	Finished func(Run)
+	// Failed, if not nil, is told when a table begins to fail, and when it halts; not again for each run that fails after that.
+	Failed func(TableStatus)
 }
 
 // Service keeps the tables of a catalog in shape: it looks at each by its own schedule, drops what its retention says, compacts
@@ -165,6 +167,9 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 		if t.status.State == Running || t.held || t.status.State == Halted {
 			continue
 		}
+		if latest := t.latest(now); t.status.NextRun.After(latest) { // the clock was set back
+			t.status.NextRun = latest
+		}
 		if left := t.status.NextRun.Sub(now); left > 0 {
 			wait = min(wait, left)
 		} else if first == nil || t.urgency(now) > first.urgency(now) {
@@ -176,6 +181,14 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 	}
 	first.status.State = Running
 	return first.status.Table, 0
+}
+
+// latest is the time by which a table will be looked at in any case.
+func (t *tended) latest(now time.Time) time.Time {
+	if t.status.State == Failing {
+		return now.Add(maxBackoff)
+	}
+	return now.Add(2 * t.schedule.Next(now).Sub(now))
 }
 
 // urgency is the wait in seconds, times one more than the number of shards in the backlog in hundreds.
@@ -229,7 +242,7 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 		look, err = s.work(ctx, name, &run)
 		return err
 	})
-	run.Seconds = s.o.Now().Sub(run.Started).Seconds()
+	run.Seconds = max(0, s.o.Now().Sub(run.Started).Seconds()) // the clock may have been set back
 	if err != nil {
 		run.Error = err.Error()
 	}
@@ -237,16 +250,23 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 		s.o.Finished(run)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	t := s.tables[name]
 	if t == nil {
+		s.mu.Unlock()
 		return
 	}
+	was := t.failures
 	t.finish(look, run, err, s.o.Now())
+	now := t.status
+	s.mu.Unlock()
+	if s.o.Failed != nil && ctx.Err() == nil && err != nil && (was == 0 || now.State == Halted) {
+		now.History = nil
+		s.o.Failed(now)
+	}
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		s.o.Log.Error("compaction failed", "table", name, "state", t.status.State, "error", err, "next", t.status.NextRun)
+		s.o.Log.Error("compaction failed", "table", name, "state", now.State, "error", err, "next", now.NextRun)
 	case len(run.Results) > 0 || run.RowsExpired > 0 || run.SnapshotsExpired > 0:
 		s.o.Log.Info("compacted", "table", name, "groups", len(run.Results), "bytes_moved", run.BytesMoved,
 			"shards", look.shards, "snapshots_expired", run.SnapshotsExpired, "seconds", run.Seconds)

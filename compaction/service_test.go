@@ -290,12 +290,21 @@ func TestServiceOutlivesUnreadableIndexes(t *testing.T) {
 	if _, _, err := other.CommitTable(ctx, []string{name.Namespace, name.Table}, nil, []table.Update{table.NewSetPropertiesUpdate(unreadable)}); err != nil {
 		t.Fatal(err)
 	}
-	s, runs, stop := serve(t, g.open(nil), ServiceOptions{})
-	defer stop()
+	told := make(chan TableStatus, 10)
+	s, runs, stop := serve(t, g.open(nil), ServiceOptions{Failed: func(st TableStatus) { told <- st }})
 	if run := await(t, runs, 1)[0]; !strings.Contains(run.Error, catalog.IndexesProperty) || run.IndexesBuilt != 0 {
 		t.Errorf("%+v", run)
 	}
 	if st := statusOf(t, s, name); st.State != Failing || st.Shards != 1 {
 		t.Errorf("%+v", st)
+	}
+	// Somebody is told when it begins, and not of every run after that.
+	if err := s.RunNow(name); err != nil {
+		t.Fatal(err)
+	}
+	await(t, runs, 1)
+	stop()
+	if st := <-told; len(told) != 0 || st.Table != name || st.State != Failing || st.Problem == "" || st.Remedy == "" {
+		t.Errorf("%+v, and %d more", st, len(told))
 	}
 }

@@ -62,10 +62,24 @@ type Run struct {
 	// ObjectsMarked will be deleted after a delay, ObjectsDeleted were marked in earlier runs.
 	ObjectsMarked  int `json:"objects_marked,omitempty"`
 	ObjectsDeleted int `json:"objects_deleted,omitempty"`
+	// Lease is what became of the table's lease, empty if there was nothing to do.
+	Lease LeaseState `json:"lease,omitempty"`
 	// IndexesBuilt counts indexes of stripes that the table's property asked for.
 	IndexesBuilt int    `json:"indexes_built,omitempty"`
 	Error        string `json:"error,omitempty"`
 }
+
+// LeaseState is what became of a lease in a run.
+type LeaseState string
+
+// The states.
+const (
+	LeaseHeld LeaseState = "held"
+	// LeaseBusy: another process held it and does the work.
+	LeaseBusy LeaseState = "busy"
+	// LeaseLost: another process took it over in the middle of the run; nothing was committed after that.
+	LeaseLost LeaseState = "lost"
+)
 
 // Status of all tables, by name.
 func (s *Service) Status() []TableStatus {

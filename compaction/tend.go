@@ -172,18 +172,41 @@ func (s *Service) keep(ctx context.Context, t *catalog.Table, in *Effective, run
 	if err := s.retain(ctx, t, in.upkeep, run); err != nil {
 		return nil, fmt.Errorf("retention: %w", err)
 	}
-	report, err := Compact(ctx, t, in.Policy, Options{})
-	run.Results, run.BytesMoved, run.Conflicts = report.Results, report.BytesMoved, report.Lost
-	if len(report.Results) == 0 && report.Lost == 0 {
-		left = report.Plan
-	}
-	if err != nil {
+	if left, err = s.compact(ctx, t, in.Policy, run); err != nil {
 		return left, err
 	}
 	if err := s.expire(ctx, t, in.upkeep, run); err != nil {
 		return left, fmt.Errorf("expire: %w", err)
 	}
 	return left, nil
+}
+
+// compact does what a plan says under the table's lease; a table at rest needs none. Where another process holds it, or takes it over,
+// that one does the work: no failure. left is as keep's.
+func (s *Service) compact(ctx context.Context, t *catalog.Table, policy Policy, run *Run) (left *Plan, err error) {
+	if left, err = NewPlan(ctx, t, policy); err != nil || len(left.Groups) == 0 {
+		return left, err
+	}
+	lease, err := t.LeaseForCompaction(ctx)
+	if errors.Is(err, catalog.ErrConflict) {
+		run.Lease = LeaseBusy
+		return left, nil
+	}
+	if err != nil {
+		return left, err
+	}
+	defer lease.Release(ctx)
+	run.Lease = LeaseHeld
+	if err := t.Refresh(ctx); err != nil { // who held the lease before may have done it all
+		return left, err
+	}
+	report, err := Compact(ctx, t, policy, Options{Fence: lease.Check})
+	run.Results, run.BytesMoved, run.Conflicts = report.Results, report.BytesMoved, report.Lost
+	if errors.Is(err, catalog.ErrLeaseLost) {
+		s.o.Log.Warn("another process has taken over", "table", t.Name(), "error", err)
+		run.Lease, err = LeaseLost, nil
+	}
+	return nil, err
 }
 
 // retain drops the shards that are older than the table's retention, or than what its settings say.
