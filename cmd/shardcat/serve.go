@@ -18,6 +18,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/console"
+	"github.com/shardcat/shardcat/internal/notify"
 )
 
 // serveTokenEnv names the variable that holds the token for actions and appends, readTokenEnv that for reading rows.
@@ -25,6 +26,9 @@ const (
 	serveTokenEnv = "SHARDCAT_SERVE_TOKEN"
 	readTokenEnv  = "SHARDCAT_READ_TOKEN"
 )
+
+// serveWebhookEnv names the variable that holds the URL that is told of failures; such URLs are secrets.
+const serveWebhookEnv = "SHARDCAT_SERVE_WEBHOOK"
 
 // defaultListen is loopback: who may connect may look.
 const defaultListen = "127.0.0.1:8099"
@@ -37,7 +41,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
 			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
 			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md), for who has the token in " +
-			readTokenEnv + ", or, if that is not set, for this machine. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
+			readTokenEnv + ", or, if that is not set, for this machine. When a table begins to fail, or halts, the URL in " + serveWebhookEnv +
+			" gets its state as JSON, and so does the program of --on-failure. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
 		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4\n" +
 			"  " + readTokenEnv + "=secret shardcat serve --listen 0.0.0.0:8099 --answers 32",
 		Args: exactly(0),
@@ -54,6 +59,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.listen, "listen", defaultListen, "address of the page; port 0 takes any that is free")
 	cmd.Flags().IntVar(&o.workers, "workers", 1, "tables that are worked on at the same time")
 	cmd.Flags().IntVar(&o.answers, "answers", arrowhttp.DefaultAnswers, "answers with rows at the same time; each may take its share of --max-memory, and others wait in line")
+	cmd.Flags().StringVar(&o.onFailure, "on-failure", "", "program that is run when a table begins to fail or halts, with its state as JSON on standard input")
 	cmd.Flags().BoolVar(&o.profile, "pprof", false, "serve net/http/pprof below /debug/pprof/")
 	return cmd
 }
@@ -63,6 +69,7 @@ type serveOptions struct {
 	listen           string
 	workers, answers int
 	profile          bool
+	onFailure        string
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
@@ -78,7 +85,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	metrics := console.NewMetrics()
 	service := compaction.NewService(tables, compaction.ServiceOptions{
 		Workers: o.workers, Log: log, Finished: metrics.Finished,
-		Overrides: a.config.tables,
+		Overrides: a.config.tables, Failed: failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log),
 	})
 	rows := arrowhttp.New(tables, arrowhttp.Options{
 		ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
@@ -92,13 +99,16 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // before anybody knows that there is something to reload
+	defer signal.Stop(hangup)
 	if err := a.printServing(listener.Addr().String()); err != nil {
 		listener.Close()
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return service.Run(ctx) })
-	group.Go(func() error { a.reloadOnHangup(ctx, service, log); return nil })
+	group.Go(func() error { a.reloadOn(ctx, hangup, service, log); return nil })
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -114,11 +124,25 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	return group.Wait()
 }
 
-// reloadOnHangup reads the policies of the file anew at each SIGHUP. A file that can't be read changes nothing.
-func (a *app) reloadOnHangup(ctx context.Context, service *compaction.Service, log *slog.Logger) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+// failedTable is what is told of a table that fails.
+type failedTable struct {
+	Table string `json:"table"`
+	compaction.TableStatus
+}
+
+// failureTeller tells of tables that fail, in the background: whoever is told may be slow.
+func failureTeller(ctx context.Context, n *notify.Notifier, log *slog.Logger) func(compaction.TableStatus) {
+	return func(st compaction.TableStatus) {
+		go func() {
+			if err := n.Tell(ctx, failedTable{st.Table.String(), st}); err != nil {
+				log.Error("nobody could be told of a failure", "table", st.Table, "error", err)
+			}
+		}()
+	}
+}
+
+// reloadOn reads the policies of the file anew at each signal. A file that can't be read changes nothing.
+func (a *app) reloadOn(ctx context.Context, hangup <-chan os.Signal, service *compaction.Service, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():

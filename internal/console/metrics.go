@@ -19,6 +19,8 @@ type Metrics struct {
 	groups    *prometheus.CounterVec
 	conflicts prometheus.Counter
 	expired   *prometheus.CounterVec
+	leases    *prometheus.CounterVec
+	objects   *prometheus.CounterVec
 }
 
 // NewMetrics makes metrics; give their Finished to the service.
@@ -37,9 +39,21 @@ func NewMetrics() *Metrics {
 			Help: "Plans that another writer's commit made void."}),
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_expired_total",
 			Help: "What retention and expiry took away, by kind: rows or snapshots."}, []string{"kind"}),
+		leases: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_leases_total",
+			Help: "Runs with something to compact, by what became of the table's lease: held, busy or lost."}, []string{"state"}),
+		objects: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_collected_objects_total",
+			Help: "Objects that nothing reaches, by what was done to them: marked or deleted."}, []string{"done"}),
 	}
-	m.registry.MustRegister(m.runs, m.seconds, m.moved, m.groups, m.conflicts, m.expired,
+	m.registry.MustRegister(m.runs, m.seconds, m.moved, m.groups, m.conflicts, m.expired, m.leases, m.objects,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for vec, labels := range map[*prometheus.CounterVec][]string{
+		m.groups: {string(compaction.Concat), string(compaction.Pack), string(compaction.Rebuild)}, m.expired: {"rows", "snapshots"}, m.objects: {"marked", "deleted"},
+		m.leases: {string(compaction.LeaseHeld), string(compaction.LeaseBusy), string(compaction.LeaseLost)},
+	} {
+		for _, label := range labels {
+			vec.WithLabelValues(label) // served from the start, so that its first event is an increase
+		}
+	}
 	return m
 }
 
@@ -56,6 +70,11 @@ func (m *Metrics) Finished(r compaction.Run) {
 		m.groups.WithLabelValues(string(g.Mode)).Inc()
 	}
 	m.conflicts.Add(float64(r.Conflicts))
+	if r.Lease != "" {
+		m.leases.WithLabelValues(string(r.Lease)).Inc()
+	}
+	m.objects.WithLabelValues("marked").Add(float64(r.ObjectsMarked))
+	m.objects.WithLabelValues("deleted").Add(float64(r.ObjectsDeleted))
 	m.expired.WithLabelValues("rows").Add(float64(r.RowsExpired))
 	m.expired.WithLabelValues("snapshots").Add(float64(r.SnapshotsExpired))
 }

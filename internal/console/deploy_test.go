@@ -1,0 +1,93 @@
+package console
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// metricNames are those of this program, with the suffixes of histograms.
+var metricNames = regexp.MustCompile(`shardcat_[a-z_]+`)
+
+// TestDeployedRulesAskForWhatIsServed: every metric that the alert rules and the dashboard ask for is served.
+func TestDeployedRulesAskForWhatIsServed(t *testing.T) {
+	g := newGround(t, Options{})
+	_, text, _ := g.ask(t, "GET", "/metrics", nil, nil)
+	served := metricNames.FindAllString(text, -1)
+	for place, exprs := range map[string][]string{"alerts": alertExprs(t), "dashboard": panelExprs(t)} {
+		if len(exprs) < 5 {
+			t.Errorf("%s: only %d expressions", place, len(exprs))
+		}
+		for _, expr := range exprs {
+			for _, name := range metricNames.FindAllString(expr, -1) {
+				if !slices.Contains(served, name) {
+					t.Errorf("%s: %q asks for %s, which nobody serves", place, expr, name)
+				}
+			}
+			if strings.Count(expr, "(") != strings.Count(expr, ")") || strings.Count(expr, "[") != strings.Count(expr, "]") {
+				t.Errorf("%s: unbalanced: %q", place, expr)
+			}
+		}
+	}
+}
+
+func alertExprs(t *testing.T) (out []string) {
+	var rules struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(read(t, "../../deploy/prometheus/alerts.yml")))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&rules); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range rules.Groups {
+		for _, r := range group.Rules {
+			if r.Alert == "" || r.Labels["severity"] == "" || r.Annotations["summary"] == "" {
+				t.Errorf("%+v lacks a name, a severity or a summary", r)
+			}
+			out = append(out, r.Expr)
+		}
+	}
+	return out
+}
+
+func panelExprs(t *testing.T) (out []string) {
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, "../../deploy/grafana/shardcat.json")), &board); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range board.Panels {
+		if len(p.Targets) == 0 {
+			t.Errorf("panel %q shows nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			out = append(out, target.Expr)
+		}
+	}
+	return out
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
