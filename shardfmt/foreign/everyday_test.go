@@ -127,7 +127,7 @@ func TestInferenceIsTold(t *testing.T) {
 	if s := in.Fields[1]; s.Type != "String" || s.Nulls != 1 || s.Example != "x" {
 		t.Errorf("%+v", s)
 	}
-	if got := in.Lines(1); len(got) != 3 || !strings.Contains(got[0], "3 rows of csv, fields parted by ;") || !strings.Contains(got[2], "1 more") {
+	if got := in.Lines(1); len(got) != 3 || !strings.Contains(got[0], "3 rows of csv, fields parted by ';'") || !strings.Contains(got[2], "1 more") {
 		t.Errorf("%q", got)
 	}
 	given, err := open(t, foreign.SourceOptions{Schema: src.Schema()}, paths...)
@@ -246,4 +246,17 @@ func manyColumns(t *testing.T) (paths []string) {
 	}
 	_, paths = write(t, "r.arrows", stream.String(), "r.arrow", whole.String())
 	return paths
+}
+
+// TestNamesThatLookLikePatterns: a file that is there is read by its name, whatever is in it; a pattern is what names none.
+func TestNamesThatLookLikePatterns(t *testing.T) {
+	dir, paths := write(t, "sales [1].csv", "a\n1\n", "what?.csv", "a\n2\n", "x[31m.csv", "a\n3\n", "sales 1.csv", "a\n4\n")
+	for i, want := range []string{"a\n1\n", "a\n2\n", "a\n3\n", "a\n4\n"} {
+		if got, _, err := convert(t, foreign.SourceOptions{}, foreign.CSV, paths[i]); err != nil || got != want {
+			t.Errorf("%s: %q, %v", filepath.Base(paths[i]), got, err)
+		}
+	}
+	if got, _, err := convert(t, foreign.SourceOptions{}, foreign.CSV, filepath.Join(dir, "sales*.csv")); err != nil || got != "a\n1\n4\n" {
+		t.Errorf("the pattern: %q, %v", got, err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func resolveOne(ctx context.Context, sp *blobio.Client, arg string, stdin io.Rea
 	if s := streamAt(arg); s != nil {
 		return []input{{name: arg, stream: s}}, nil
 	}
-	if base, pattern := splitPattern(arg); pattern != "" {
+	if base, pattern := splitPattern(arg); pattern != "" && !isFile(arg) {
 		return matching(ctx, sp, arg, base, pattern)
 	}
 	url, err := sp.Mount(ctx, arg)
@@ -80,6 +81,12 @@ func resolveOne(ctx context.Context, sp *blobio.Client, arg string, stdin io.Rea
 		}
 	}
 	return below(ctx, sp, arg, url)
+}
+
+// isFile reports whether a path, as it is written, is that of something in the file system: then it is no pattern.
+func isFile(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil
 }
 
 // isFolderFormat reports whether a name is that of a format whose files may be folders.
