@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -311,6 +312,31 @@ func TestFollow(t *testing.T) {
 	require.ErrorIs(t, err, corrupt.ErrCorrupt)
 	_, _, err = r.Follow(ctx, r.URL(), ref(NewRef("../x", 0, 8)))
 	require.ErrorContains(t, err, "refused")
+}
+
+// TestFollowIntoOtherObjects: a value may lie in another object, and refer onwards from there; every name is relative to the root
+// that was opened, wherever it stands.
+func TestFollowIntoOtherObjects(t *testing.T) {
+	ctx := context.Background()
+	ref := func(r *metapb.DataRef) *metapb.AnyValue {
+		return &metapb.AnyValue{Kind: &metapb.AnyValue_DataRef{DataRef: r}}
+	}
+	far := NewRootBuilder()
+	text := far.Add(Text("far")).GetRange()
+	near := NewRootBuilder()
+	onwards := near.Add(ref(NewRef("d/far", text.Start, text.End))).GetRange()
+	root := smallest(t)
+	st := &mapStore{objects: map[string][]byte{testURL: root,
+		"mem://b/t/d/near": near.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 0), FieldListRef: SelfRef(0, 0), StripeListRef: SelfRef(0, 0), UrlListRef: SelfRef(0, 0)}),
+		"mem://b/t/d/far":  far.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 0), FieldListRef: SelfRef(0, 0), StripeListRef: SelfRef(0, 0), UrlListRef: SelfRef(0, 0)})}}
+	r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(root))})
+	require.NoError(t, err)
+	got, anchor, err := r.Follow(ctx, r.URL(), ref(NewRef("d/near", onwards.Start, onwards.End)))
+	require.NoError(t, err)
+	require.Equal(t, "far", got.GetStringValue())
+	require.Equal(t, "mem://b/t/d/far", anchor)
+	_, _, err = r.Follow(ctx, r.URL(), ref(NewRef("d/nothing", onwards.Start, onwards.End)))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // TestOtherObjects: directory elements may lie in other objects; those that are missing or too short are told

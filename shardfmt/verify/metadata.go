@@ -3,6 +3,8 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -70,10 +72,7 @@ func (w *walk) reach(anchor string, ref *metapb.DataRef) (*object, int64, int64,
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	if w.reached == nil {
-		w.reached = map[string]bool{}
-	}
-	w.reached[url] = true
+	w.mark(url)
 	return w.v.object(url), start, end, nil
 }
 
@@ -288,10 +287,34 @@ func (w *walk) urlList() error {
 		}
 		listed[url] = true
 	}
-	for url := range w.reached {
+	if err := w.reachDirectory(); err != nil {
+		return err
+	}
+	for _, url := range slices.Sorted(maps.Keys(w.reached)) {
 		if !listed[url] {
 			w.v.report.Warnings = append(w.v.report.Warnings, url+": not in the shard's URL list")
 		}
+	}
+	return nil
+}
+
+// mark notes that something refers to an object.
+func (w *walk) mark(url string) {
+	if w.reached == nil {
+		w.reached = map[string]bool{}
+	}
+	w.reached[url] = true
+}
+
+// reachDirectory marks the objects that the parts of the root itself lie in.
+func (w *walk) reachDirectory() error {
+	d := w.r.Directory()
+	for _, ref := range []*metapb.DataRef{d.GetSchemaRef(), d.GetPropertiesRef(), d.GetFieldListRef(), d.GetStripeListRef(), d.GetUrlListRef(), d.GetIndexesRef()} {
+		url, err := w.r.Resolve(w.r.URL(), ref.GetUrl())
+		if err != nil {
+			return err
+		}
+		w.mark(url)
 	}
 	return nil
 }
