@@ -3,6 +3,7 @@ package encode
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shardcat/shardcat/internal/block"
@@ -32,6 +33,19 @@ func NumbersAs[T kernel.Number](dst []byte, vals []T, valid []byte, tree string)
 	default:
 		return appendAs(dst, e, kernel.Cast[uint64](vals), valid, k, t)
 	}
+}
+
+// numbersAsAsked is NumbersAs of values whose null slots hold anything.
+func numbersAsAsked[T kernel.Number](dst []byte, vals []T, valid []byte, tree string) ([]byte, error) {
+	if valid != nil {
+		vals = slices.Clone(vals)
+		for i := range vals {
+			if valid[i/8]>>(i%8)&1 == 0 {
+				vals[i] = 0
+			}
+		}
+	}
+	return NumbersAs(dst, vals, valid, tree)
 }
 
 // BytesAs is NumbersAs for byte strings: value i is data[offsets[i]:offsets[i+1]], or, when fixed is positive,

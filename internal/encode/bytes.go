@@ -16,6 +16,9 @@ type byteValues struct {
 
 // AppendBytes is Bytes with the memory of an encoder.
 func (e *Encoder) AppendBytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte) ([]byte, error) {
+	if e.o.Tree != "" {
+		return BytesAs(dst, data, offsets, fixed, valid, e.o.Tree)
+	}
 	e.borrow()
 	s, err := e.gather(data, offsets, fixed, valid)
 	if err != nil {

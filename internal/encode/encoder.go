@@ -87,6 +87,9 @@ func appendNumbers[T kernel.Number](e *Encoder, dst []byte, vals []T, valid []by
 	if err := checkValid(len(vals), valid); err != nil {
 		return dst, err
 	}
+	if e.o.Tree != "" {
+		return numbersAsAsked(dst, vals, valid, e.o.Tree)
+	}
 	e.borrow()
 	e.chosen = planNumbers(e, vals, valid)
 	switch kernel.SizeOf[T]() {

@@ -54,6 +54,8 @@ type Options struct {
 	Profile Profile
 	// Seed of the samples. The same values, profile and seed give the same bytes.
 	Seed uint64
+	// Tree asks for one tree of encodings for every block, as NumbersAs does; empty leaves the choice to the planner.
+	Tree string
 	// NoPresence leaves the presence section out of every block (OFFSETS, dictionary codes, bit buffers).
 	NoPresence bool
 }

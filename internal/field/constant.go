@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -71,7 +72,7 @@ func (f *stored) rawConstant(v *metapb.AnyValue) ([]byte, error) {
 		raw = f.rawBytes(k.DecimalValue)
 	}
 	if raw == nil {
-		return nil, f.corrupt("constant value of kind %T does not fit type %d", v.Kind, f.node.Basic)
+		return nil, f.corrupt("constant value of kind %s does not fit type %s", meta.Kind(v), f.node.TypeName())
 	}
 	return raw, nil
 }

@@ -21,6 +21,8 @@ type Options struct {
 	Stats func(node *schema.Node) stats.Options
 	// SparseUnions stores the values of each variant of a union without gaps, found by OFFSETS.
 	SparseUnions bool
+	// Trees asks for the encodings of the DATA blocks of nodes by their number, see encode.Options.
+	Trees map[uint32]string
 }
 
 // Encoder takes the values of one field, and of all below it, for one stripe. Not for concurrent use.
@@ -102,7 +104,11 @@ func newBase(node *schema.Node, o *Options) base {
 
 // encoder makes a block encoder with the stripe's profile.
 func (b *base) encoder(noPresence bool) *encode.Encoder {
-	return encode.NewEncoder(encode.Options{Profile: b.o.Profile, NoPresence: noPresence})
+	o := encode.Options{Profile: b.o.Profile, NoPresence: noPresence}
+	if !noPresence {
+		o.Tree = b.o.Trees[b.node.ID]
+	}
+	return encode.NewEncoder(o)
 }
 
 // encoded starts the result.

@@ -74,10 +74,18 @@ func refusal(e *metapb.DataEncoding) string {
 	return ""
 }
 
-// checkBuffers refuses two buffers with one id. (The reference gives every range index the id 0.)
+// checkBuffers refuses two buffers with one id, and two streams of one kind, of which nothing says which one holds. (The
+// reference gives every range index the id 0.)
 func (f *stored) checkBuffers(n *metapb.NativeDataEncoding) error {
-	seen := make(map[uint32]bool)
+	seen, kinds := make(map[uint32]bool), make(map[metapb.BufferKind]bool)
 	for _, b := range n.Buffers {
+		switch b.Kind {
+		case metapb.BufferKind_DATA, metapb.BufferKind_PRESENCE, metapb.BufferKind_OFFSETS:
+			if kinds[b.Kind] {
+				return f.unsupported(fmt.Sprintf("two buffers of kind %v", b.Kind))
+			}
+			kinds[b.Kind] = true
+		}
 		if b.BufferId == nil || b.Kind == metapb.BufferKind_RANGE_INDEX {
 			continue
 		}

@@ -47,6 +47,8 @@ type Options struct {
 	Bloom                          map[string]float64
 	SparseUnions                   bool
 	Workers                        int
+	// Trees asks for the encodings of the DATA blocks of fields by dotted path, see encode.Options.
+	Trees map[string]string
 	// Indexes are built beside the stripes.
 	Indexes []Index
 	// SmallLast places the fields of a stripe by size, small ones last: where data and metadata share an object, they lie
@@ -54,6 +56,7 @@ type Options struct {
 	SmallLast bool
 
 	bloom map[uint32]float64 // Bloom by node number
+	trees map[uint32]string  // Trees by node number
 }
 
 // complete fills in the defaults.
@@ -80,11 +83,11 @@ func (o *Options) complete(s *schema.Schema) error {
 	if o.CreationMin > o.CreationMax {
 		return fmt.Errorf("creation times %d to %d", o.CreationMin, o.CreationMax)
 	}
-	return o.findBloom(s)
+	return o.findFields(s)
 }
 
-// findBloom finds the fields that are to get a Bloom filter.
-func (o *Options) findBloom(s *schema.Schema) error {
+// findFields finds the fields that are to get a Bloom filter, and those whose encodings are asked for.
+func (o *Options) findFields(s *schema.Schema) error {
 	o.bloom = make(map[uint32]float64)
 	for path, fpp := range o.Bloom {
 		n, err := s.Lookup(path)
@@ -92,6 +95,14 @@ func (o *Options) findBloom(s *schema.Schema) error {
 			return err
 		}
 		o.bloom[n.ID] = fpp
+	}
+	o.trees = make(map[uint32]string)
+	for path, tree := range o.Trees {
+		n, err := s.Lookup(path)
+		if err != nil {
+			return err
+		}
+		o.trees[n.ID] = tree
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ from .errors import Bad, ShardError, TooMany
 from .meta import Directory
 
 BATCH = 4096
+DELETED = "Kusto.Amudai.DeletedRecord"  # the internal field that marks deleted records
 HEAVY = 64 << 20  # batches get fewer records where values are larger than this together
 
 
@@ -39,14 +40,13 @@ class Shard:
         return out
 
     def batches(self, columns=None, size=BATCH):
-        """(fields, vectors) of at most ``size`` records."""
+        """(fields with vectors, their number, which are deleted or None) of at most ``size`` records."""
         want = self.select(columns)
         for st in self._dir.stripes:
             if st.deleted == st.records:
                 continue
-            if st.deleted:
-                raise ShardError(st.obj.name, 0, "deleted records in a stripe", "unsupported")
             cols = [fields.column(st, f, st.records) for f in want]
+            gone = self._deleted(st)
             a, step = 0, size
             while a < st.records:
                 b = min(a + step, st.records)
@@ -60,17 +60,32 @@ class Shard:
                 if heavy and b - a > 1:
                     step = (b - a) // 2
                     continue
-                yield vecs, b - a
+                yield vecs, b - a, None if gone is None else gone[a:b]
                 a, step = b, min(size, 2 * step)
 
+    def _deleted(self, stripe):
+        """Which records of a stripe are marked as deleted: a list of bool, or None if none is."""
+        if not stripe.deleted:
+            return None
+        marker = next((f for f in self._dir.schema if f.internal == DELETED and f.basic == "Boolean"), None)
+        if marker is None:
+            raise ShardError(stripe.obj.name, 0, f"{stripe.deleted} deleted records, and no field that says which")
+        marks = [m is True for m in fields.column(stripe, marker, stripe.records).read(0, stripe.records).to_py()]
+        if sum(marks) != stripe.deleted:
+            raise ShardError(stripe.obj.name, 0, f"{sum(marks)} records are marked as deleted, {stripe.deleted} counted")
+        return marks
+
     def _lists(self, columns):
-        for vecs, n in self.batches(columns):
+        for vecs, n, gone in self.batches(columns):
             out = []
             for col, v in vecs:
                 try:
                     out.append(v.to_py())
                 except Bad as e:
                     col.fail(e.reason, e.kind)
+            if gone is not None:
+                out = [[v for v, g in zip(values_, gone) if not g] for values_ in out]
+                n = gone.count(False)
             yield out, n
 
     def rows(self, columns=None):

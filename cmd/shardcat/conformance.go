@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/shardfmt/conformance"
+)
+
+func (a *app) conformanceCommand() *cobra.Command {
+	var run, levels string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "conformance DIR",
+		Short: "Write shards with their records to test any reader of the format by, or test one",
+		Long: `Write shards with their records to a new folder: plain values (l1), every encoding (l2), nested types and unions (l3), indexes and deleted records (l4), forms that the book of the format knows (l5), and damaged shards that a reader must refuse (refuse). docs/format/conformance.md says what is expected.
+
+With --run, the shards in DIR are given to a reader: a command that prints every record of the shard {} as a line of JSON, and ends with another code than 0 if it refuses it. The exit code is 1 if a case of the levels asked for is not passed.`,
+		Example: `  shardcat conformance kit
+  shardcat conformance kit --run 'python3 -m amudai cat {}' --levels l1,l2,l3,l4`,
+		Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("run") {
+				return a.runReader(cmd, args[0], run, conformance.RunOptions{Levels: splitFields(levels), Timeout: timeout})
+			}
+			if cmd.Flags().Changed("levels") || cmd.Flags().Changed("timeout") {
+				return usagef("--levels and --timeout go with --run")
+			}
+			return a.writeKit(cmd, args[0])
+		},
+	}
+	cmd.Flags().StringVar(&run, "run", "", "test the reader that this `command` starts, with the shards in DIR; it is split at spaces, and {} stands for the path of a shard")
+	cmd.Flags().StringVar(&levels, "levels", "", "only these, separated by commas: "+strings.Join(conformance.Levels, ", ")+" (default: all)")
+	cmd.Flags().DurationVar(&timeout, "timeout", conformance.DefaultTimeout, "time that the reader has for a shard")
+	return cmd
+}
+
+// writeKit writes the kit.
+func (a *app) writeKit(cmd *cobra.Command, dir string) error {
+	url, err := a.mount(cmd.Context(), dir)
+	if err != nil {
+		return err
+	}
+	kit, err := conformance.Write(cmd.Context(), a.client, strings.TrimSuffix(url, "/")+"/")
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(kit)
+	}
+	for _, level := range conformance.Levels {
+		n := 0
+		for _, c := range kit.Cases {
+			if c.Level == level {
+				n++
+			}
+		}
+		a.printf("%-6s  %d shards\n", level, n)
+	}
+	return nil
+}
+
+// runReader tests a reader and prints what became of every case.
+func (a *app) runReader(cmd *cobra.Command, dir, command string, o conformance.RunOptions) error {
+	for _, level := range o.Levels {
+		if !slices.Contains(conformance.Levels, level) {
+			return usagef("no level %q: %s", level, strings.Join(conformance.Levels, ", "))
+		}
+	}
+	if !strings.Contains(command, conformance.Placeholder) {
+		return usagef("--run lacks %s, which stands for the path of a shard", conformance.Placeholder)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	outcomes, err := conformance.Run(cmd.Context(), dir, command, o)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, r := range outcomes {
+		if r.Outcome != conformance.Passed {
+			failed++
+		}
+	}
+	if a.json {
+		err = a.printJSON(outcomes)
+	} else {
+		a.printOutcomes(outcomes)
+	}
+	if err == nil && failed > 0 {
+		err = silently(exitFailed)
+	}
+	return err
+}
+
+// printOutcomes prints a line for every case, and the sums by level.
+func (a *app) printOutcomes(outcomes []conformance.Outcome) {
+	passed, all := map[string]int{}, map[string]int{}
+	for _, r := range outcomes {
+		all[r.Level]++
+		if r.Outcome == conformance.Passed {
+			passed[r.Level]++
+		}
+		line := fmt.Sprintf("%-6s  %-22s  %-8s  %s", r.Level, r.Name, r.Outcome, r.Detail)
+		a.printf("%s\n", strings.TrimRight(line, " "))
+	}
+	for _, level := range conformance.Levels {
+		if all[level] > 0 {
+			a.printf("%s: %d of %d passed\n", level, passed[level], all[level])
+		}
+	}
+}

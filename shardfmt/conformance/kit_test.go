@@ -1,0 +1,142 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/shardfmt"
+	corrupted "github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+const base = "mem://kit/"
+
+// written is the kit of all tests: it takes a second or two to write.
+var written = sync.OnceValues(func() (*Kit, error) { return Write(context.Background(), client, base) })
+
+var client = blobio.NewClient()
+
+func kit(t *testing.T) *Kit {
+	t.Helper()
+	k, err := written()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func rowsOf(ctx context.Context, url string) ([]byte, error) {
+	shard, err := shardfmt.Open(ctx, client, url, shardfmt.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := shard.Project(ctx, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	sink, err := foreign.NewSink(foreign.NDJSON, &out, s, foreign.SinkOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for b, err := range shard.Scan(ctx, shardfmt.ScanOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		if err := sink.Write(b); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), sink.Close()
+}
+
+// Our own reader gives the records of every case of every level, and every shard is whole; the levels hold what they say.
+func TestLevels(t *testing.T) {
+	k := kit(t)
+	levels, encodings := map[string]int{}, map[string]bool{}
+	for _, c := range k.Cases {
+		levels[c.Level]++
+		if c.Level == Refuse {
+			continue
+		}
+		got, err := rowsOf(t.Context(), base+c.Shard)
+		if err != nil {
+			t.Errorf("%s/%s: %v", c.Level, c.Name, err)
+			continue
+		}
+		want, _, err := client.ReadAll(t.Context(), base+c.Rows, 1<<26)
+		if err != nil || !bytes.Equal(got, want) || bytes.Count(got, []byte("\n")) != c.Records {
+			t.Errorf("%s/%s: rows differ (%v)", c.Level, c.Name, err)
+		}
+		r, err := verify.Shard(t.Context(), client, base+c.Shard, verify.Options{})
+		if err != nil || !r.OK {
+			t.Errorf("%s/%s: %v %+v", c.Level, c.Name, err, r)
+		}
+		if c.Level == "l2" {
+			noteEncodings(t, base+c.Shard, encodings)
+		}
+	}
+	for _, level := range Levels {
+		if levels[level] == 0 {
+			t.Errorf("%s has no case", level)
+		}
+	}
+	for c := block.Plain; c <= block.Sparse; c++ {
+		if !encodings[c.String()] {
+			t.Errorf("no block of l2 has %v", c)
+		}
+	}
+}
+
+// noteEncodings notes the encodings of all blocks of a shard.
+func noteEncodings(t *testing.T, url string, seen map[string]bool) {
+	t.Helper()
+	i, err := inspect.Shard(t.Context(), client, url, inspect.Options{Detail: inspect.Blocks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := block.Plain; c <= block.Sparse; c++ {
+		if bytes.Contains(b, []byte(c.String())) {
+			seen[c.String()] = true
+		}
+	}
+}
+
+// Our own reader refuses every damaged shard by the class that the kit says, and so does verify.
+func TestDamagedShardsAreRefused(t *testing.T) {
+	k := kit(t)
+	classes := map[string]func(error) bool{
+		corrupt:     func(err error) bool { return errors.Is(err, corrupted.ErrCorrupt) },
+		unsupported: func(err error) bool { return errors.Is(err, corrupted.ErrUnsupported) },
+		missing:     func(err error) bool { return errors.Is(err, blobio.ErrNotFound) },
+		unsafe:      func(err error) bool { return errors.Is(err, urlresolve.ErrRefused) },
+	}
+	n := 0
+	for _, c := range k.Cases {
+		if c.Level != Refuse {
+			continue
+		}
+		n++
+		_, err := rowsOf(t.Context(), base+c.Shard)
+		if err == nil || !classes[c.Answer](err) {
+			t.Errorf("%s (%s): %v, want %s", c.Name, c.What, err, c.Answer)
+		}
+	}
+	if n != len(damages()) || n < 40 {
+		t.Errorf("%d damaged shards", n)
+	}
+}

@@ -1,0 +1,49 @@
+package conformance
+
+import (
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// offsets makes the lists of the damaged shard hold one item each, but for the offset at, which is off.
+func (g *graft) offsets(at int, off uint64) {
+	ends := make([]uint64, 601)
+	for i := range ends {
+		ends[i] = uint64(i)
+	}
+	ends[at] = off
+	setBlocks(g, g.buffer(nodeList, metapb.BufferKind_OFFSETS), ends)
+}
+
+// fill is a value n times.
+func fill[T kernel.Number](v T, n int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+// setBlocks gives a buffer one block of values, behind what is there.
+func setBlocks[T kernel.Number](g *graft, b *metapb.EncodedBuffer, vals []T) {
+	sub, err := encode.NumbersAs(nil, vals, nil, "Plain")
+	if err != nil {
+		panic(err) // Plain takes all
+	}
+	var w buffer.StreamWriter
+	if err := w.Add(encode.Block{Values: len(vals), Sub: sub}); err != nil {
+		panic(err)
+	}
+	e := w.Finish()
+	for len(g.body)%buffer.Alignment != 0 {
+		g.body = append(g.body, 0)
+	}
+	start := uint64(len(g.body))
+	g.body = append(g.body, e.Bytes...)
+	b.Buffer.Range = &metapb.UInt64Range{Start: start, End: uint64(len(g.body))}
+	b.BlockMap.Range = &metapb.UInt64Range{Start: start + uint64(e.MapStart), End: uint64(len(g.body))}
+	n := uint64(e.Blocks)
+	b.BlockCount = &n
+}

@@ -1,0 +1,173 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Placeholder stands for the path of a shard in the command line of a reader.
+const Placeholder = "{}"
+
+// Outcomes of a case.
+const (
+	// Passed: the records are right, or the damaged shard was refused.
+	Passed = "passed"
+	// Wrong: other records than the kit's. Accepted: a damaged shard was read as if it were whole.
+	Wrong    = "wrong"
+	Accepted = "accepted"
+	// Failed: the command failed on a whole shard. Crashed: a signal ended it, Late: it took too long.
+	Failed  = "failed"
+	Crashed = "crashed"
+	Late    = "late"
+)
+
+// Outcome is what became of a case.
+type Outcome struct {
+	Case
+	Outcome string `json:"outcome"`
+	// Detail is the first difference, or what the command said last.
+	Detail string `json:"detail,omitempty"`
+}
+
+// RunOptions of Run. The zero value is valid.
+type RunOptions struct {
+	// Levels to run, all if empty.
+	Levels []string
+	// Timeout of each command, DefaultTimeout if 0.
+	Timeout time.Duration
+}
+
+// DefaultTimeout is the time that a reader has for a shard. The largest has 20,000 records.
+const DefaultTimeout = time.Minute
+
+// maxOutput is what a reader may print: more than the largest case's records.
+const maxOutput = 64 << 20
+
+// Run asks a reader for every case of the kit in a folder. command is a command line that is split at spaces, without a
+// shell; Placeholder in it stands for the path of the shard. It prints every record as a line of JSON and ends with 0, or
+// ends with another code for a shard that it refuses.
+func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, error) {
+	words := strings.Fields(command)
+	if len(words) == 0 || !strings.Contains(command, Placeholder) {
+		return nil, fmt.Errorf("the command of a reader names the shard by %s: %q", Placeholder, command)
+	}
+	k, err := readKit(dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	var out []Outcome
+	for _, c := range k.Cases {
+		if len(o.Levels) > 0 && !slices.Contains(o.Levels, c.Level) {
+			continue
+		}
+		r, err := runCase(ctx, dir, words, c, o.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// readKit reads the list of cases in a folder.
+func readKit(dir string) (*Kit, error) {
+	b, err := os.ReadFile(filepath.Join(dir, kitName))
+	if err != nil {
+		return nil, fmt.Errorf("no kit in %s, write one first: %w", dir, err)
+	}
+	k := new(Kit)
+	if err := json.Unmarshal(b, k); err != nil {
+		return nil, fmt.Errorf("%s in %s: %w", kitName, dir, err)
+	}
+	if k.Version != Version {
+		return nil, fmt.Errorf("the kit in %s has version %d, this program's is %d: write it anew", dir, k.Version, Version)
+	}
+	for _, c := range k.Cases {
+		if !filepath.IsLocal(c.Shard) || !filepath.IsLocal(c.Rows) && c.Rows != "" {
+			return nil, fmt.Errorf("case %s/%s of the kit in %s lies outside of it", c.Level, c.Name, dir)
+		}
+	}
+	return k, nil
+}
+
+// capped keeps what a command prints, up to a limit; what is more fails.
+type capped struct {
+	bytes.Buffer
+	limit int
+}
+
+func (w *capped) Write(b []byte) (int, error) {
+	if w.Len()+len(b) > w.limit {
+		return 0, errors.New("too much output")
+	}
+	return w.Buffer.Write(b)
+}
+
+// runCase runs the command for one case. An error is one of the driver, not of the reader.
+func runCase(ctx context.Context, dir string, words []string, c Case, timeout time.Duration) (Outcome, error) {
+	path := filepath.Join(dir, filepath.FromSlash(c.Shard))
+	args := make([]string, len(words))
+	for i, w := range words {
+		args[i] = strings.ReplaceAll(w, Placeholder, path)
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cmd := exec.CommandContext(limited, args[0], args[1:]...)
+	rows, said := &capped{limit: maxOutput}, &capped{limit: 1 << 20}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = rows, said, time.Second
+	err := cmd.Run()
+	r := Outcome{Case: c}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return r, ctx.Err()
+	case limited.Err() != nil:
+		r.Outcome, r.Detail = Late, fmt.Sprintf("no end within %v", timeout)
+	case err == nil:
+		return r, r.judge(dir, rows.Bytes())
+	case !errors.As(err, &exit):
+		return r, fmt.Errorf("%s: %w", args[0], err)
+	case exit.ExitCode() < 0 || exit.ExitCode() >= 128:
+		r.Outcome, r.Detail = Crashed, lastLine(said.String())
+	case c.Level == Refuse:
+		r.Outcome, r.Detail = Passed, lastLine(said.String())
+	default:
+		r.Outcome, r.Detail = Failed, lastLine(said.String())
+	}
+	return r, nil
+}
+
+// judge compares the records that a command printed with the kit's.
+func (r *Outcome) judge(dir string, rows []byte) error {
+	if r.Level == Refuse {
+		r.Outcome, r.Detail = Accepted, "should be "+r.Answer
+		return nil
+	}
+	want, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(r.Rows)))
+	if err != nil {
+		return err
+	}
+	r.Outcome = Passed
+	if r.Detail = difference(rows, want); r.Detail != "" {
+		r.Outcome = Wrong
+	}
+	return nil
+}
+
+// lastLine is the end of what a command said.
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,165 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// creation of all shards, in ticks, so that they are the same every time.
+const creation = 638_000_000_000_000_000
+
+// column is a field with its values as JSON.
+type column struct {
+	name, typ string
+	value     func(i int) string
+	// tree are the encodings of its blocks, empty for the writer's choice.
+	tree string
+}
+
+// table is a shard to be written.
+type table struct {
+	level, name, what string
+	rows              int
+	columns           []column
+	o                 write.Options
+	// indexes as on the command line.
+	indexes string
+	// deleted says which records are marked as deleted, nil for none.
+	deleted func(i int) bool
+}
+
+// marker is the field of deleted records in the text of a table: an internal one, without a name, that comes first.
+const marker = `{"name":"","type":"Boolean","internal":"Kusto.Amudai.DeletedRecord"}`
+
+// schema of the table, as text.
+func (t *table) schema() string {
+	var fields []string
+	if t.deleted != nil {
+		fields = append(fields, marker)
+	}
+	for _, c := range t.columns {
+		fields = append(fields, fmt.Sprintf(`{"name":%q,"type":%q}`, c.name, c.typ))
+	}
+	return `{"fields":[` + strings.Join(fields, ",") + "]}"
+}
+
+// text is the records of the table as NDJSON.
+func (t *table) text() string {
+	var b strings.Builder
+	for i := range t.rows {
+		sep := "{"
+		if t.deleted != nil {
+			fmt.Fprintf(&b, `{"":%v`, t.deleted(i))
+			sep = ","
+		}
+		for _, c := range t.columns {
+			fmt.Fprintf(&b, "%s%q:%s", sep, c.name, c.value(i))
+			sep = ","
+		}
+		b.WriteString("}\n")
+	}
+	return b.String()
+}
+
+// write writes the shard and its records.
+func (t *table) write(ctx context.Context, client *blobio.Client, base string) (Case, error) {
+	path := t.level + "/" + t.name + "/"
+	c := Case{Level: t.level, Name: t.name, Shard: path + RootName, Rows: path + RowsName, What: t.what}
+	s, err := schema.Parse(t.schema())
+	if err != nil {
+		return c, err
+	}
+	src, err := foreign.OpenSource(ctx, client, []string{foreign.Stdin}, foreign.SourceOptions{
+		Format: foreign.NDJSON, Schema: s, Stdin: strings.NewReader(t.text()), BatchRows: 1000,
+	})
+	if err != nil {
+		return c, err
+	}
+	defer src.Close()
+	var rows bytes.Buffer
+	sink, err := foreign.NewSink(foreign.NDJSON, &rows, src.Schema(), foreign.SinkOptions{})
+	if err != nil {
+		return c, err
+	}
+	w, err := t.writer(ctx, client, base+c.Shard, src.Schema())
+	if err != nil {
+		return c, err
+	}
+	if err := copyRows(ctx, src, w, sink); err != nil {
+		w.Abort(ctx)
+		return c, err
+	}
+	kept := keep(rows.Bytes(), t.deleted != nil)
+	c.Records = bytes.Count(kept, []byte("\n"))
+	return c, client.Put(ctx, base+c.Rows, kept)
+}
+
+// writer starts the shard.
+func (t *table) writer(ctx context.Context, client *blobio.Client, url string, s *schema.Schema) (*write.Writer, error) {
+	o := t.o
+	o.CreationMin, o.CreationMax, o.Trees = creation, creation, map[string]string{}
+	for _, c := range t.columns {
+		if c.tree != "" {
+			o.Trees[c.name] = c.tree
+		}
+	}
+	if t.indexes != "" {
+		specs, err := stripeindex.ParseSpecs(t.indexes)
+		if err != nil {
+			return nil, err
+		}
+		s.Number()
+		if o.Indexes, err = stripeindex.NewBuilders(specs, s); err != nil {
+			return nil, err
+		}
+	}
+	return write.New(ctx, client, url, s, o)
+}
+
+// copyRows gives the records of a source to a shard and to a sink.
+func copyRows(ctx context.Context, src foreign.Source, w *write.Writer, sink foreign.Sink) error {
+	for {
+		b, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = sink.Write(b)
+		}
+		if err == nil {
+			err = w.Write(ctx, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := sink.Close(); err != nil {
+		return err
+	}
+	_, err := w.Close(ctx)
+	return err
+}
+
+// keep gives the lines of records that are not deleted, without the marker that each begins with.
+func keep(lines []byte, marked bool) []byte {
+	if !marked {
+		return lines
+	}
+	var out []byte
+	for line := range bytes.Lines(lines) {
+		if rest, ok := bytes.CutPrefix(line, []byte(`{"":false,`)); ok {
+			out = append(append(out, '{'), rest...)
+		}
+	}
+	return out
+}
