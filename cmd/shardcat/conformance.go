@@ -13,7 +13,8 @@ import (
 )
 
 func (a *app) conformanceCommand() *cobra.Command {
-	var run, levels string
+	var run string
+	var levels []string
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "conformance DIR",
@@ -26,7 +27,7 @@ With --run, the shards in DIR are given to a reader: a command that prints every
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("run") {
-				return a.runReader(cmd, args[0], run, conformance.RunOptions{Levels: splitFields(levels), Timeout: timeout})
+				return a.runReader(cmd, args[0], run, conformance.RunOptions{Levels: levels, Timeout: timeout})
 			}
 			if cmd.Flags().Changed("levels") || cmd.Flags().Changed("timeout") {
 				return usagef("--levels and --timeout go with --run")
@@ -35,7 +36,7 @@ With --run, the shards in DIR are given to a reader: a command that prints every
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "test the reader that this `command` starts, with the shards in DIR; it is split at spaces, and {} stands for the path of a shard")
-	cmd.Flags().StringVar(&levels, "levels", "", "only these, separated by commas: "+strings.Join(conformance.Levels, ", ")+" (default: all)")
+	cmd.Flags().StringSliceVar(&levels, "levels", nil, "only these `LEVELS`, separated by commas: "+strings.Join(conformance.Levels, ", ")+" (default: all)")
 	cmd.Flags().DurationVar(&timeout, "timeout", conformance.DefaultTimeout, "time that the reader has for a shard")
 	return cmd
 }
