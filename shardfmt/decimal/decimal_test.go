@@ -1,10 +1,12 @@
 package decimal
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -126,6 +128,15 @@ func TestCompare(t *testing.T) {
 			}
 		}
 	}
+	for j, b := range ordered {
+		threshold := NewThreshold(must(b))
+		for i, a := range ordered {
+			got, ok := threshold.Compare(must(a))
+			if nan := a == "NaN" || b == "NaN"; ok == nan || ok && got != cmp.Compare(i, j) {
+				t.Errorf("threshold %s: %s gives %d, %v", b, a, got, ok)
+			}
+		}
+	}
 	for _, cohort := range [][2]string{{"1", "1.00"}, {"0", "-0.0"}, {"1E+2", "100"}, {"12E+20", "1200000000000000000000"}} {
 		if Compare(must(cohort[0]), must(cohort[1])) != 0 || must(cohort[0]) == must(cohort[1]) {
 			t.Errorf("%v: one cohort, two spellings", cohort)
@@ -222,4 +233,41 @@ func FuzzBytes(f *testing.F) {
 			t.Fatalf("%x prints as %s, which reads as %x (%v)", raw[:Size], text, again, err)
 		}
 	})
+}
+
+// A threshold gives what Compare gives, whatever exponents come after one another.
+func TestThreshold(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	random := func() Value {
+		p := parts{negative: r.IntN(2) == 0, exponent: r.IntN(40) - 20, lo: r.Uint64N(tens[r.IntN(19)])}
+		if r.IntN(3) == 0 {
+			p.hi = r.Uint64N(tens[r.IntN(17)])
+		}
+		return pack(p)
+	}
+	equal := 0
+	for range 300 {
+		with := random()
+		threshold := NewThreshold(with)
+		for range 100 {
+			v := random()
+			if r.IntN(4) == 0 { // another of its cohort, or near to it
+				p := with.parts()
+				if n := r.IntN(MaxDigits + 1); p.len()+n <= MaxDigits {
+					wide := p.shifted(n)
+					v = pack(parts{negative: p.negative, exponent: p.exponent - n, hi: wide.hi, lo: wide.lo})
+				}
+			}
+			want := Compare(v, with)
+			if got, ok := threshold.Compare(v); !ok || got != want {
+				t.Fatalf("%s against %s: %d, want %d", v, with, got, want)
+			}
+			if want == 0 {
+				equal++
+			}
+		}
+	}
+	if equal < 1000 {
+		t.Errorf("only %d equal pairs", equal)
+	}
 }

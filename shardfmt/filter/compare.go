@@ -3,6 +3,8 @@ package filter
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 )
 
 // judge writes the truth of all values of an array of numbers at once, and reports whether it could. What it writes for null
@@ -35,8 +37,23 @@ func (t *compareTest) judge(a arrow.Array, out []truth) bool {
 		compareAll(a.Float32Values(), t.lit.Float, t.op, out)
 	case *array.Float64:
 		compareAll(a.Float64Values(), t.lit.Float, t.op, out)
+	case *array.FixedSizeBinary:
+		return t.c == decimalClass && t.judgeDecimals(a, out)
 	default:
 		return false
+	}
+	return true
+}
+
+// judgeDecimals is judge for decimals.
+func (t *compareTest) judgeDecimals(a *array.FixedSizeBinary, out []truth) bool {
+	if a.DataType().(*arrow.FixedSizeBinaryType).ByteWidth != decimal.Size {
+		return false
+	}
+	with := decimal.NewThreshold(decimal.From(t.lit.Bytes))
+	for i := range out {
+		c, ordered := with.Compare(decimal.From(a.Value(i)))
+		out[i] = truthOf(ordered && t.op.holds(c) || !ordered && t.op == Ne)
 	}
 	return true
 }
