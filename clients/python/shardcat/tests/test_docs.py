@@ -22,7 +22,8 @@ def test_line(language, text, served, lake, binary, tmp_path):
     if "spark" in text and not os.environ.get("SHARDCAT_FULL"):
         pytest.skip("Spark takes minutes: set SHARDCAT_FULL")
     text = text.replace("http://127.0.0.1:8099", served)
-    env = {**os.environ, "SHARDCAT_BINARY": binary, "SHARDCAT_CATALOG": lake["catalog"], "SHARDCAT_WAREHOUSE": lake["warehouse"]}
+    env = {**os.environ, "SHARDCAT_BINARY": binary, "SHARDCAT_CATALOG": lake["catalog"], "SHARDCAT_WAREHOUSE": lake["warehouse"],
+           "PYSPARK_PYTHON": sys.executable}
     command = ["bash", "-euo", "pipefail", "-c", text] if language == "sh" else [sys.executable, "-c", text]
     run = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path)
     assert run.returncode == 0, run.stderr

@@ -46,7 +46,7 @@ def test_rows_and_partitions(flights, served):
     assert [(r.carrier, r.n, r.s) for r in got] == [(w["carrier"], w["count_all"], w["dep_delay_sum"]) for w in want]
 
 
-def test_filters_are_pushed_down(flights):
+def test_filters_are_pushed_down(flights, served):
     df = flights.load().where("origin = 'JFK' AND dep_delay > 1000 AND carrier LIKE 'H%' AND tailnum IS NOT NULL")
     plan = df._jdf.queryExecution().executedPlan().toString()
     assert "Filter (" not in plan, plan  # Spark has none of them left to look at
@@ -55,7 +55,8 @@ def test_filters_are_pushed_down(flights):
     hour = datetime.datetime(2013, 1, 9, 14, tzinfo=datetime.timezone.utc)
     at = flights.load().where(F.col("time_hour") == F.lit(hour)).where("carrier = 'HA'")
     assert [(r.dep_delay, r.dest) for r in at.collect()] == [(1301, "HNL")]
-    assert flights.load().where("dep_delay > 1000 OR carrier = 'OO'").count() == 2
+    either = "dep_delay > 1000 OR carrier = 'OO'"
+    assert flights.load().where(either).count() == shardcat.connect(served).table("flights").to_arrow(where=either).num_rows > 1
 
 
 def test_types(spark, served, lake, binary):

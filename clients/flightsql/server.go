@@ -1,0 +1,129 @@
+package flightsql
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/semaphore"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// CatalogName is the one catalog that drivers see; its schemas are the namespaces.
+const CatalogName = catalog.CatalogName
+
+// Options of New. The zero value is valid.
+type Options struct {
+	// Token is the bearer token without which nothing is answered. If it is empty, only this machine is answered.
+	Token string
+	// SplitSize is how many stored bytes an endpoint covers, catalog.DefaultSplitSize if 0.
+	SplitSize int64
+	// TimeUnit of times that no Arrow schema of the table gives a unit: ns (also if empty), us, ms or s.
+	TimeUnit string
+	// Answers is how many streams of rows are given at a time, DefaultAnswers if 0. Others wait in line, the first to come
+	// first, for Patience (DefaultPatience if 0), and are then RESOURCE_EXHAUSTED.
+	Answers  int
+	Patience time.Duration
+	// MaxMemory is what the values of all streams together may take, in bytes, shardfmt.DefaultMaxMemory if 0.
+	MaxMemory int64
+}
+
+// What Options are if they are left out.
+const (
+	DefaultAnswers  = 16
+	DefaultPatience = 5 * time.Second
+)
+
+// server answers the calls of Flight SQL.
+type server struct {
+	flightsql.BaseServer
+	cat   *catalog.Catalog
+	o     Options
+	slots *semaphore.Weighted
+}
+
+// New makes a gRPC server over a catalog; options say how it is reached, by TLS for one.
+func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Server, error) {
+	o.Answers = cmp.Or(o.Answers, DefaultAnswers)
+	o.Patience = cmp.Or(o.Patience, DefaultPatience)
+	o.MaxMemory = cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory)
+	s := &server{cat: c, o: o, slots: semaphore.NewWeighted(int64(o.Answers))}
+	s.Alloc = memory.DefaultAllocator
+	for id, value := range map[flightsql.SqlInfo]any{
+		flightsql.SqlInfoFlightSqlServerName:     "shardcat",
+		flightsql.SqlInfoFlightSqlServerReadOnly: true,
+		flightsql.SqlInfoFlightSqlServerSql:      true,
+		flightsql.SqlInfoIdentifierQuoteChar:     `"`,
+	} {
+		if err := s.RegisterSqlInfo(id, value); err != nil {
+			return nil, err
+		}
+	}
+	guard := guard{token: o.Token}
+	options = append(options, grpc.UnaryInterceptor(guard.unary), grpc.StreamInterceptor(guard.stream))
+	out := grpc.NewServer(options...)
+	flight.RegisterFlightServiceServer(out, flightsql.NewFlightServer(s))
+	return out, nil
+}
+
+// slot waits for a turn to give rows.
+func (s *server) slot(ctx context.Context) (release func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, s.o.Patience)
+	defer cancel()
+	if err := s.slots.Acquire(waiting, 1); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, status.Error(codes.ResourceExhausted, "as many answers are under way as this server gives at a time; come back later")
+	}
+	return func() { s.slots.Release(1) }, nil
+}
+
+// classes are the codes of errors, the first that fits.
+var classes = []struct {
+	err  error
+	code codes.Code
+}{
+	{context.Canceled, codes.Canceled},
+	{context.DeadlineExceeded, codes.DeadlineExceeded},
+	{catalog.ErrInvalid, codes.InvalidArgument},
+	{urlresolve.ErrRefused, codes.PermissionDenied},
+	{catalog.ErrConflict, codes.FailedPrecondition},
+	{catalog.ErrNotFound, codes.NotFound},
+	{blobio.ErrNotFound, codes.NotFound},
+	{corrupt.ErrUnsupported, codes.Unimplemented},
+	{corrupt.ErrCorrupt, codes.DataLoss},
+	{blobio.ErrDamaged, codes.DataLoss},
+}
+
+// told gives an error the code that drivers act on.
+func told(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	for _, c := range classes {
+		if errors.Is(err, c.err) {
+			return status.Error(c.code, err.Error())
+		}
+	}
+	if errors.As(err, new(*arrowtype.RowError)) {
+		return status.Error(codes.OutOfRange, err.Error())
+	}
+	return status.Error(codes.Internal, err.Error())
+}
