@@ -510,12 +510,13 @@ func TestReplaceIndexes(t *testing.T) {
 	// A merge leaves out what counts over a shard, also from the list of an input that names it.
 	listed := spec{schema: "a: Int64", ids: []int{1}, stripes: []uint64{5}, change: func(p *parts) {
 		p.indexes = []*metapb.IndexCollection{{IndexDescriptors: []*metapb.IndexDescriptor{index("whole", "shard")}}}
-		p.urls = append(p.urls, "i/whole.shard")
+		p.urls = append(p.urls, "", "i/whole.shard", "i/other.bin")
 	}}.make(t, sp, at+"listed.amudai.shard")
 	res, err = Concat(ctx, sp, at+"merged.amudai.shard", []Input{listed}, Options{})
 	require.NoError(t, err)
 	require.Equal(t, 1, res.DroppedIndexes)
 	require.NotContains(t, res.Objects, at+"i/whole.shard")
+	require.Contains(t, res.Objects, at+"i/other.bin", "what stands behind one that is left out stays")
 }
 
 // TestSchemaEvolution: fields are added, dropped and moved by their ids.

@@ -430,6 +430,8 @@ func TestLargeNumbers(t *testing.T) {
 			{Kind: &metapb.DataEncoding_Native{Native: &metapb.NativeDataEncoding{Buffers: []*metapb.EncodedBuffer{{Buffer: NewRef("s", i<<39, (i+1)<<39)}}}}}}})
 		list.Stripes = append(list.Stripes, &metapb.StripeDirectory{TotalRecordCount: 5e9, ShardPosition: i * 5e9, FieldListRef: b.Add(RefsOf([]*metapb.DataRef{d}))})
 	}
+	list.Stripes[1].PropertiesRef = b.Add(&metapb.StripeProperties{CustomProperties: []*metapb.NameValuePair{Pair("of", Text("the second"))}})
+	list.Stripes[1].IndexesRef = b.Add(&metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{{IndexType: "t"}}})
 	var bag Properties
 	for i := range 60_000 {
 		bag = append(bag, Pair(fmt.Sprint("property ", i), Text(strings.Repeat("v", 60))))
@@ -448,6 +450,14 @@ func TestLargeNumbers(t *testing.T) {
 	p, err := r.Properties(ctx)
 	require.NoError(t, err)
 	require.Len(t, p.CustomProperties, 60_000)
+	for i, has := range []int{0, 1} {
+		own, err := r.StripeProperties(ctx, i)
+		require.NoError(t, err)
+		require.Len(t, own.CustomProperties, has)
+		indexes, err := r.StripeIndexes(ctx, i)
+		require.NoError(t, err)
+		require.Len(t, indexes.IndexDescriptors, has)
+	}
 }
 
 // TestDraftIsRefusedByName: a shard on the draft wire is told apart from a damaged one.
