@@ -97,7 +97,10 @@ func run(ctx context.Context, s *settings) error {
 		defer timer.Stop()
 		server.GracefulStop()
 	}()
-	return server.Serve(listener)
+	if err := server.Serve(listener); !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil // told to end before it began
 }
 
 // shutdownGrace is how long streams that are under way may take once the server is told to end.
