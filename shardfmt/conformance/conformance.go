@@ -20,7 +20,7 @@ import (
 )
 
 // Version of the kit: it grows with every change of its cases.
-const Version = 1
+const Version = 2
 
 // The names of objects in the folder of a case.
 const (
@@ -66,6 +66,11 @@ func Write(ctx context.Context, client *blobio.Client, base string) (*Kit, error
 		}
 		k.Cases = append(k.Cases, c)
 	}
+	forms, err := writeForms(ctx, client, base)
+	if err != nil {
+		return nil, err
+	}
+	k.Cases = append(k.Cases, forms...)
 	damaged, err := writeDamaged(ctx, client, base)
 	if err != nil {
 		return nil, err

@@ -65,11 +65,7 @@ func (g *graft) add(payload []byte) *metapb.DataRef {
 
 // together gives the object: new descriptors, a new stripe list, a new directory behind what was there.
 func (g *graft) together() []byte {
-	refs := make([]*metapb.DataRef, len(g.fields))
-	for i, f := range g.fields {
-		refs[i] = g.add(meta.Marshal(f))
-	}
-	g.stripes.Stripes[0].FieldListRef = g.add(meta.Marshal(meta.RefsOf(refs)))
+	g.stripes.Stripes[0].FieldListRef = g.add(meta.Marshal(meta.RefsOf(g.refs())))
 	g.dir.StripeListRef = g.add(meta.Marshal(g.stripes))
 	return g.close()
 }

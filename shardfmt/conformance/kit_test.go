@@ -15,6 +15,8 @@ import (
 	corrupted "github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -138,5 +140,45 @@ func TestDamagedShardsAreRefused(t *testing.T) {
 	}
 	if n != len(damages()) || n < 40 {
 		t.Errorf("%d damaged shards", n)
+	}
+}
+
+// The shards of other forms have them.
+func TestFormsAreThere(t *testing.T) {
+	k := kit(t)
+	seen := 0
+	for _, c := range k.Cases {
+		is := map[string]func(list *meta.RefArray, id *metapb.StripeFieldDescriptor) bool{
+			"alternative-encodings": func(_ *meta.RefArray, id *metapb.StripeFieldDescriptor) bool {
+				return len(id.Encodings) == 3 && id.Encodings[0].GetNative() == nil && id.Encodings[2].GetNative() != nil
+			},
+			"no-block-checksums": func(_ *meta.RefArray, id *metapb.StripeFieldDescriptor) bool {
+				return !id.Encodings[0].GetNative().Buffers[0].BlockChecksums
+			},
+			"short-field-list": func(list *meta.RefArray, _ *metapb.StripeFieldDescriptor) bool { return list.Len() == formNone },
+			"no-descriptor": func(list *meta.RefArray, _ *metapb.StripeFieldDescriptor) bool {
+				_, start, end, err := list.At(formNone)
+				return err == nil && start == end
+			},
+		}[c.Name]
+		if is == nil {
+			continue
+		}
+		seen++
+		r, err := meta.OpenRoot(t.Context(), client, base+c.Shard, meta.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := r.StripeFieldList(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, _, err := r.StripeField(t.Context(), 0, formID)
+		if err != nil || !is(list, id) {
+			t.Errorf("%s has not its form: %v, %v", c.Name, id, err)
+		}
+	}
+	if seen != len(bookForms) {
+		t.Errorf("%d forms, want %d", seen, len(bookForms))
 	}
 }

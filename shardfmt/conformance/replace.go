@@ -36,7 +36,11 @@ func setBlocks[T kernel.Number](g *graft, b *metapb.EncodedBuffer, vals []T) {
 	if err := w.Add(encode.Block{Values: len(vals), Sub: sub}); err != nil {
 		panic(err)
 	}
-	e := w.Finish()
+	g.place(b, w.Finish())
+}
+
+// place puts a buffer behind what is there.
+func (g *graft) place(b *metapb.EncodedBuffer, e buffer.Encoded) {
 	for len(g.body)%buffer.Alignment != 0 {
 		g.body = append(g.body, 0)
 	}
