@@ -26,6 +26,8 @@ type app struct {
 	progressMode                             string
 	stores                                   storeFlags
 	maxMemory                                int64
+	// given are the global flags of the command line, not those of the environment or the file.
+	given []string
 
 	at string // the last location that was named, for what is said after a panic
 

@@ -34,6 +34,7 @@ var noSetting = []string{"config", "help", "version"}
 // over the file, the file over the default.
 func (a *app) loadConfig(root *cobra.Command) error {
 	flags := root.PersistentFlags()
+	flags.Visit(func(f *pflag.Flag) { a.given = append(a.given, f.Name) })
 	if err := fromEnvironment(flags); err != nil {
 		return err
 	}

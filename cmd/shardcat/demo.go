@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +24,10 @@ func (a *app) demoCommand() *cobra.Command {
 				out = io.Discard
 			}
 			o := demo.Options{Dir: dir, Client: a.client, Out: out}
-			if cmd.Flags().Changed("warehouse") {
+			if slices.Contains(a.given, "warehouse") {
 				o.Warehouse = a.warehouse
 			}
-			if cmd.Flags().Changed("catalog") {
+			if slices.Contains(a.given, "catalog") {
 				o.Catalog = a.catalogURI
 			}
 			r, err := demo.Run(cmd.Context(), o)
