@@ -52,6 +52,8 @@ func TestParseErrorsNameTheOffset(t *testing.T) {
 		`a ! 1`:           `unexpected '!' at offset 2`,
 		`(a = 1`:          ") was expected",
 		`a IN ()`:         "a literal",
+		`1.2.3 = a`:       "no number",
+		`a BETWEEN AND 2`: "a literal",
 		`a = 1.2.3`:       "no number",
 		`a NOT 1`:         "IN, BETWEEN",
 		`a LIKE 3`:        "single quotes",
