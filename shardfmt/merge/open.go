@@ -65,15 +65,19 @@ func openOne(ctx context.Context, sp *blobio.Client, in Input, o Options) (*shar
 }
 
 func openShard(ctx context.Context, sp *blobio.Client, in Input, o Options) (*shard, error) {
-	size := in.Size
-	if size <= 0 {
+	if in.Size <= 0 {
 		info, err := sp.Stat(ctx, in.URL)
 		if err != nil {
 			return nil, err
 		}
-		size = info.Size
+		in.Size = info.Size
 	}
-	r, err := meta.OpenRoot(ctx, sp, in.URL, meta.Options{Size: size, Policy: o.Policy})
+	return readRoot(ctx, sp, in, o)
+}
+
+// readRoot reads all metadata of a shard whose root has in.Size bytes.
+func readRoot(ctx context.Context, st meta.Store, in Input, o Options) (*shard, error) {
+	r, err := meta.OpenRoot(ctx, st, in.URL, meta.Options{Size: in.Size, Policy: o.Policy})
 	if err != nil {
 		return nil, err
 	}

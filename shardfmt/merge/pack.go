@@ -8,10 +8,8 @@ import (
 	"io"
 
 	"github.com/zeebo/xxh3"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
@@ -80,15 +78,8 @@ type packing struct {
 
 // build goes through the joined root, to learn its references or to make the root with moved ones.
 func (p *packing) build(ctx context.Context) (*merger, []byte, error) {
-	r, err := meta.OpenRoot(ctx, joinedRoot(p.joined), p.out, meta.Options{Size: int64(len(p.joined)), Policy: p.o.Policy})
+	s, err := readRoot(ctx, joinedRoot(p.joined), Input{URL: p.out, Size: int64(len(p.joined))}, p.o)
 	if err != nil {
-		return nil, nil, err
-	}
-	s := &shard{root: r}
-	if err := s.readShard(ctx); err != nil {
-		return nil, nil, err
-	}
-	if err := s.readStripes(ctx); err != nil {
 		return nil, nil, err
 	}
 	if err := s.refuseUnknown(ctx); err != nil {
@@ -223,19 +214,11 @@ func batches(moving []*span) func(yield func([]piece) bool) {
 // readPieces reads a batch, all of it at the same time.
 func readPieces(ctx context.Context, sp *blobio.Client, batch []piece) ([][]byte, error) {
 	out := make([][]byte, len(batch))
-	fork := sp.Fork()
-	defer fork.Join()
-	group, inner := errgroup.WithContext(ctx)
-	for i, one := range batch {
-		group.Go(func() error {
-			return parallel.Guarded(func() error {
-				out[i] = make([]byte, one.size)
-				_, err := fork.Branch().ReadRange(inner, one.object, one.from, out[i])
-				return err
-			})
-		})
-	}
-	return out, group.Wait()
+	return out, sp.EachUpTo(ctx, len(batch), len(batch), func(ctx context.Context, branch *blobio.Client, i int) error {
+		out[i] = make([]byte, batch[i].size)
+		_, err := branch.ReadRange(ctx, batch[i].object, batch[i].from, out[i])
+		return err
+	})
 }
 
 // sumCheck holds bytes on their way to the checksums that are known of them.
