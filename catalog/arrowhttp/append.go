@@ -26,15 +26,11 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	release, err := s.slot(r)
-	if err != nil {
-		return err
-	}
-	defer release()
-	t, err := s.load(r)
-	if err != nil {
-		return err
-	}
+	return s.inTurn(r, func(t *catalog.Table) error { return s.addTo(t, w, r, format, q.Get("job-id")) })
+}
+
+// addTo appends the rows of the body.
+func (s *Server) addTo(t *catalog.Table, w http.ResponseWriter, r *http.Request, format foreign.Format, job string) error {
 	body := &arriving{from: r.Body, control: http.NewResponseController(w), stall: s.o.Stall}
 	src, err := foreign.OpenSource(r.Context(), s.cat.Client(), []string{foreign.Stdin}, foreign.SourceOptions{
 		Format: format, Schema: t.Schema(), Stdin: body, NullsAsText: true, MaxMemory: s.o.MaxMemory / int64(s.o.Answers),
@@ -44,7 +40,7 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer src.Close()
 	rows := &given{Source: src}
-	in, err := t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: q.Get("job-id")})
+	in, err := t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: job})
 	if rows.err != nil {
 		return unread(rows.err)
 	}

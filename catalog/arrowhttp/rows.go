@@ -44,20 +44,13 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	release, err := s.slot(r)
-	if err != nil {
-		return err
-	}
-	defer release()
-	t, err := s.load(r)
-	if err != nil {
-		return err
-	}
-	p, err := t.Plan(r.Context(), o)
-	if err != nil {
-		return err
-	}
-	return s.answer(w, r, p, f)
+	return s.inTurn(r, func(t *catalog.Table) error {
+		p, err := t.Plan(r.Context(), o)
+		if err != nil {
+			return err
+		}
+		return s.answer(w, r, p, f)
+	})
 }
 
 // task answers POST /v1/tables/{table}/task.
@@ -85,7 +78,21 @@ func (s *Server) readTask(w http.ResponseWriter, r *http.Request, text []byte) e
 	if err := json.Unmarshal(text, &task); err != nil {
 		return fmt.Errorf("%w: no element of the tasks of a plan: %w", catalog.ErrInvalid, err)
 	}
-	release, err := s.slot(r)
+	return s.inTurn(r, func(t *catalog.Table) error {
+		p, err := t.PlanTask(&task)
+		if err != nil {
+			return err
+		}
+		return s.answer(w, r, p, f)
+	})
+}
+
+// inTurn waits for a turn, loads the table of a path, and does something with it.
+func (s *Server) inTurn(r *http.Request, do func(*catalog.Table) error) error {
+	release, err := s.slots.take(r.Context())
+	if p := (*problem)(nil); errors.As(err, &p) {
+		s.stats.refused.Add(1)
+	}
 	if err != nil {
 		return err
 	}
@@ -94,18 +101,5 @@ func (s *Server) readTask(w http.ResponseWriter, r *http.Request, text []byte) e
 	if err != nil {
 		return err
 	}
-	p, err := t.PlanTask(&task)
-	if err != nil {
-		return err
-	}
-	return s.answer(w, r, p, f)
-}
-
-// slot waits for a turn.
-func (s *Server) slot(r *http.Request) (release func(), err error) {
-	release, err = s.slots.take(r.Context())
-	if p := (*problem)(nil); errors.As(err, &p) {
-		s.stats.refused.Add(1)
-	}
-	return release, err
+	return do(t)
 }

@@ -89,24 +89,17 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	release, err := s.slot(r)
-	if err != nil {
-		return err
-	}
-	defer release()
-	t, err := s.load(r)
-	if err != nil {
-		return err
-	}
-	p, err := t.Plan(r.Context(), o)
-	if err != nil {
-		return err
-	}
-	tasks, err := p.Tasks(r.Context(), size)
-	if err != nil {
-		return err
-	}
-	return s.writeJSON(w, r, tasks)
+	return s.inTurn(r, func(t *catalog.Table) error {
+		p, err := t.Plan(r.Context(), o)
+		if err != nil {
+			return err
+		}
+		tasks, err := p.Tasks(r.Context(), size)
+		if err != nil {
+			return err
+		}
+		return s.writeJSON(w, r, tasks)
+	})
 }
 
 // writeJSON writes one document, compressed if the client takes that.
