@@ -78,16 +78,14 @@ func TestStoppedCompactor(t *testing.T) {
 	}
 }
 
-// overtake is the other process: it takes the lease an hour later, compacts, and takes rows away and adds some. It gives the ledger.
-func overtake(t *testing.T, dir string) []string {
+// leased opens the table, whose lease it takes.
+func leased(t *testing.T, o catalog.Options) (*catalog.Table, *catalog.CompactLease) {
 	t.Helper()
-	o := stoppedOptions(dir)
-	o.Now = virtualtime.New(time.Now().Add(time.Hour)).Now
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { c.Close() })
 	tbl, err := c.Load(ctx, name)
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +94,15 @@ func overtake(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tbl, lease
+}
+
+// overtake is the other process: it takes the lease an hour later, compacts, and takes rows away and adds some. It gives the ledger.
+func overtake(t *testing.T, dir string) []string {
+	t.Helper()
+	o := stoppedOptions(dir)
+	o.Now = virtualtime.New(time.Now().Add(time.Hour)).Now
+	tbl, lease := leased(t, o)
 	defer lease.Release(ctx)
 	if report, err := Compact(ctx, tbl, Policy{}, Options{Fence: lease.Check}); err != nil || report.ShardsAfter != 1 {
 		t.Fatalf("%+v, %v", report, err)
@@ -119,19 +126,7 @@ func overtake(t *testing.T, dir string) []string {
 
 // stoppedCompactor compacts, and stops itself where it is told to.
 func stoppedCompactor(t *testing.T, dir, when string) {
-	c, err := catalog.Open(ctx, stoppedOptions(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	tbl, err := c.Load(ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease, err := tbl.LeaseForCompaction(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tbl, lease := leased(t, stoppedOptions(dir))
 	stopped := false
 	stop := func() error {
 		if stopped {
