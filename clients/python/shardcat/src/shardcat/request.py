@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional, Sequence
 
 from .errors import ShardcatError
@@ -32,6 +32,17 @@ class Scan:
             "time-unit": self.time_unit,
         }
         return {name: str(value) for name, value in values.items() if value is not None}
+
+    def plan_parameters(self, split_size: Optional[int]) -> dict[str, str]:
+        """The parameters of a plan, which has no types of its own."""
+        q = replace(self, time_unit=None).parameters()
+        if split_size is not None:
+            q["split-size"] = str(split_size)
+        return q
+
+    def without_rows(self) -> Scan:
+        """The scan that gives its schema alone."""
+        return replace(self, limit=0)
 
 
 def selection(columns: Sequence[str]) -> str:

@@ -40,15 +40,11 @@ class Server:
         return self._json(self._path(table), {})
 
     def schema(self, table: str, scan: Scan) -> pa.Schema:
-        with self.rows(table, Scan(**{**scan.__dict__, "limit": 0})) as reader:
+        with self.rows(table, scan.without_rows()) as reader:
             return reader.schema
 
     def plan(self, table: str, scan: Scan, split_size: Optional[int]) -> dict[str, Any]:
-        q = scan.parameters()
-        q.pop("time-unit", None)
-        if split_size is not None:
-            q["split-size"] = str(split_size)
-        return self._json(self._path(table) + "/plan", q)
+        return self._json(self._path(table) + "/plan", scan.plan_parameters(split_size))
 
     def rows(self, table: str, scan: Scan) -> pa.RecordBatchReader:
         return self._stream(self._path(table) + "/rows", scan.parameters(), None)
