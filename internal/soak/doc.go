@@ -1,11 +1,23 @@
-// Package soak holds a test that keeps tables busy while services are killed; it has no code of its own.
+// Package soak holds a test that keeps tables busy while everybody is killed; it has no code of its own.
 //
-// Two services, each a process of its own, compact a few tables by a schedule of a second. One of them has a clock that is an hour ahead, so that
-// it takes every lease for dead. Meanwhile rows are added and deleted and columns are added, and one service or the other is killed
-// by SIGKILL, stopped by SIGSTOP for a while, or ended by SIGTERM, also in its first second. The test keeps a ledger of the
-// rows. At the end every table holds exactly those, its shards verify, they are few, leases can be taken, and collection finds
-// nothing live to take.
+// Writers, two to a table, add rows, delete their own and add columns. Three services compact the tables by a schedule of a second,
+// expire and collect. Each is a process of its own whose clock jumps by an hour in either direction, whose requests to the store fail,
+// get lost or hang, and whose commits to the catalog lose their way there or back. Writers and two of the services are killed
+// by SIGKILL, stopped by SIGSTOP for a while, or ended by SIGTERM, also in their first second; the third service lives to the end, so that
+// its memory can be watched. Meanwhile another process's worth of collections deletes what nothing reaches.
 //
-// It runs for six seconds; SHARDCAT_SOAK says how long instead (.ci/full: an hour). A failure prints its seed, SHARDCAT_SEED takes it, as
-// far as the moments of a kill can be repeated.
+// A writer says what it is about to do before it does it. The test keeps the ledger: what a killed writer had begun is looked
+// up in the table, and must have been done whole or not at all.
+//
+// What is asserted, while it runs and at the end:
+//
+//   - every table holds exactly the rows of the ledger, and its shards verify to the last byte
+//   - a table has no more shards than its policy leaves, and those that were added since the last few compactions
+//   - every lease can be taken
+//   - nothing is in the store that the table does not reach, once it is older than the delays
+//   - no table is halted, and services fail only by faults that were injected, or by races
+//   - the live heap of a service is the same at the end as it was early on
+//
+// It runs for six seconds; SHARDCAT_SOAK says how long instead (.ci/run: two minutes, beside other steps; .ci/full: an hour). A
+// failure prints its seed, SHARDCAT_SEED takes it, as far as the moments of a kill can be repeated.
 package soak
