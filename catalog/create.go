@@ -64,10 +64,8 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 	if err != nil {
 		return nil, err
 	}
-	if o.CreateNamespace {
-		if err := c.CreateNamespace(ctx, join(name.namespace())); err != nil {
-			return nil, err
-		}
+	if err := c.namespaceFor(ctx, name, o.CreateNamespace); err != nil {
+		return nil, err
 	}
 	opts := []icecatalog.CreateTableOpt{icecatalog.WithPartitionSpec(spec), icecatalog.WithProperties(properties)}
 	location := ""
@@ -89,6 +87,18 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 		return nil, err
 	}
 	return t, t.claimNew(ctx)
+}
+
+// namespaceFor makes the namespace of a new table, or asks whether it is there: not every REST catalog does by itself,
+// and some let nobody ask.
+func (c *Catalog) namespaceFor(ctx context.Context, name Name, create bool) error {
+	if create {
+		return c.CreateNamespace(ctx, join(name.namespace()))
+	}
+	if _, err := c.existingNamespace(ctx, join(name.namespace())); errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // settleCreate finds out what became of a creation that ended with an error: the answer may have been lost after

@@ -21,9 +21,10 @@ type registrar interface {
 }
 
 // Recover makes a table of a metadata file: one that was dropped, or whose catalog is lost. Its snapshots, shards and
-// UUID are the ones that the file names; the record of its drop is withdrawn. A name that is taken is ErrExists.
+// UUID are the ones that the file names; the record of its drop is withdrawn. A name that is taken is ErrExists. The file
+// may be named as other engines do: file:/x, /x.
 func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions) (*Table, error) {
-	at, err := c.metadata.Mount(ctx, metadata)
+	at, err := c.metadata.Mount(ctx, canonical(metadata))
 	if err != nil {
 		return nil, err
 	}

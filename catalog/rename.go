@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -13,11 +14,15 @@ func (c *Catalog) Rename(ctx context.Context, from, to Name) (*Table, error) {
 		return nil, err
 	}
 	if _, err := c.ice.RenameTable(ctx, from.identifier(), to.identifier()); err != nil {
-		// The answer may have been lost after the work was done.
-		if there, loadErr := c.Load(context.WithoutCancel(ctx), to); loadErr == nil && there.UUID() == t.UUID() {
+		// The answer may have been lost after the work was done; and not every catalog says of a name that it is taken.
+		err = translate(err)
+		switch there, loadErr := c.Load(context.WithoutCancel(ctx), to); {
+		case loadErr == nil && there.UUID() == t.UUID():
 			return there, nil
+		case loadErr == nil && !errors.Is(err, ErrExists):
+			err = fmt.Errorf("%w: %w", ErrExists, err)
 		}
-		return nil, fmt.Errorf("table %s as %s: %w", from, to, translate(err))
+		return nil, fmt.Errorf("table %s as %s: %w", from, to, err)
 	}
 	return c.Load(ctx, to)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -231,33 +230,5 @@ func TestREST(t *testing.T) {
 	}
 	if _, err := c.Load(ctx, tableName); !errors.Is(err, ErrNotFound) {
 		t.Errorf("after the drop: %v", err)
-	}
-}
-
-// TestPostgres runs the same over a database. SHARDCAT_POSTGRES is its URI; the catalog's tables are left there.
-func TestPostgres(t *testing.T) {
-	uri := os.Getenv("SHARDCAT_POSTGRES")
-	if uri == "" {
-		t.Skip("SHARDCAT_POSTGRES names no database: the catalog is not tried on PostgreSQL")
-	}
-	g, ctx := newGround(t), context.Background()
-	open := func() *Catalog {
-		c, err := Open(ctx, Options{URI: uri, Warehouse: "mem://" + g.bucket + "/wh"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	c := open()
-	if err := c.Drop(ctx, tableName); err != nil && !errors.Is(err, ErrNotFound) {
-		t.Fatal(err)
-	}
-	tbl := g.create(c)
-	other := g.load(open())
-	ingest(t, tbl, IngestOptions{}, rows(0, 10))
-	ingest(t, other, IngestOptions{}, rows(10, 10))
-	if ids, _ := scanIDs(t, g.load(open()), ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 20)) {
-		t.Errorf("rows %v", ids)
 	}
 }
