@@ -75,7 +75,8 @@ func (t *Table) DropColumn(ctx context.Context, path string) error {
 	})
 }
 
-// checkUnpartitioned refuses a change of columns that partitions, now or in older specs, are made of.
+// checkUnpartitioned refuses a change of columns that partitions, now or in older specs, are made of, and to drop one that the
+// sort order names.
 func (a *alteration) checkUnpartitioned(n *schema.Node, verb string) error {
 	var below []int
 	var visit func(*schema.Node)
@@ -91,6 +92,12 @@ func (a *alteration) checkUnpartitioned(n *schema.Node, verb string) error {
 			if slices.Contains(below, f.SourceID()) {
 				return fmt.Errorf("%w: column %q can't be %s: partition field %q is made of it", ErrInvalid, n.Name, verb, f.Name)
 			}
+		}
+	}
+	order := a.table.ice.Metadata().SortOrder()
+	for _, f := range order.Fields() {
+		if verb == "dropped" && slices.Contains(below, f.SourceID()) {
+			return fmt.Errorf("%w: column %q can't be dropped: the table is sorted by it; declare another order first", ErrInvalid, n.Name)
 		}
 	}
 	return nil

@@ -26,30 +26,42 @@ type CreateOptions struct {
 	// Partition fields, each a column or a transform of one: "day(ts)", "bucket(16, id)", "truncate(4, name)",
 	// "region".
 	Partition []string
+	// SortOrder of the rows of new shards, see Table.SortBy.
+	SortOrder []OrderKey
 	// Properties to set besides the ones that every table of shards has.
 	Properties map[string]string
 	// CreateNamespace makes a missing namespace.
 	CreateNamespace bool
 }
 
-// parts are what a table is made of in Iceberg's terms.
-func (c *Catalog) parts(name Name, o *CreateOptions) (*iceberg.Schema, *iceberg.PartitionSpec, iceberg.Properties, error) {
+// tableParts are what a table is made of in Iceberg's terms.
+type tableParts struct {
+	schema     *iceberg.Schema
+	spec       *iceberg.PartitionSpec
+	order      table.SortOrder
+	properties iceberg.Properties
+}
+
+func (c *Catalog) parts(name Name, o *CreateOptions) (*tableParts, error) {
 	ice, notes, err := manifest.ToIceberg(o.Schema)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
+		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
 	}
 	if err := manifest.CheckSize(ice); err != nil {
-		return nil, nil, nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
+		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
 	}
-	spec, err := parsePartition(o.Partition, ice)
-	if err != nil {
-		return nil, nil, nil, err
+	p := &tableParts{schema: ice}
+	if p.spec, err = parsePartition(o.Partition, ice); err != nil {
+		return nil, err
+	}
+	if p.order, err = firstOrder(o, ice); err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	if err := checkIndexes(o.Properties, o.Schema); err != nil {
-		return nil, nil, nil, fmt.Errorf("table %s: %w", name, err)
+		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
-	properties, err := c.tableProperties(o.Properties, notes)
-	return ice, spec, properties, err
+	p.properties, err = c.tableProperties(o.Properties, notes)
+	return p, err
 }
 
 // Create makes an empty table and its vault folder. A table of that name is ErrExists.
@@ -60,20 +72,20 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 	if err := c.besideTheVault(name.namespace()); err != nil {
 		return nil, err
 	}
-	ice, spec, properties, err := c.parts(name, &o)
+	p, err := c.parts(name, &o)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.namespaceFor(ctx, name, o.CreateNamespace); err != nil {
 		return nil, err
 	}
-	opts := []icecatalog.CreateTableOpt{icecatalog.WithPartitionSpec(spec), icecatalog.WithProperties(properties)}
+	opts := []icecatalog.CreateTableOpt{icecatalog.WithPartitionSpec(p.spec), icecatalog.WithSortOrder(p.order), icecatalog.WithProperties(p.properties)}
 	location := ""
 	if c.warehouse != "" {
 		location = c.newLocation(name)
 		opts = append(opts, icecatalog.WithLocation(location))
 	}
-	created, err := c.ice.CreateTable(ctx, name.identifier(), ice, opts...)
+	created, err := c.ice.CreateTable(ctx, name.identifier(), p.schema, opts...)
 	if err != nil {
 		if created, err = c.settleCreate(ctx, name, location, err); err != nil {
 			return nil, fmt.Errorf("table %s: %w", name, translate(err))

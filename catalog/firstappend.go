@@ -82,12 +82,12 @@ func (c *Catalog) plannedTable(ctx context.Context, name Name, o CreateOptions) 
 	} else if err = translate(err); !errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
-	ice, spec, properties, err := c.parts(name, &o)
+	parts, err := c.parts(name, &o)
 	if err != nil {
 		return nil, err
 	}
 	made := &creation{createNamespace: o.CreateNamespace, location: c.newLocation(name)}
-	meta, err := made.metadata(ice, spec, properties, isREST(c.opts.URI))
+	meta, err := made.metadata(parts, isREST(c.opts.URI))
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
@@ -97,16 +97,15 @@ func (c *Catalog) plannedTable(ctx context.Context, name Name, o CreateOptions) 
 
 // metadata are what the table's metadata will be before its first snapshot. Catalogs that keep metadata themselves
 // begin with an empty schema, which is taken out again; REST servers begin with nothing.
-func (c *creation) metadata(sc *iceberg.Schema, spec *iceberg.PartitionSpec, properties iceberg.Properties, rest bool) (table.Metadata, error) {
-	delete(properties, "format-version")
-	order := table.UnsortedSortOrder
+func (c *creation) metadata(p *tableParts, rest bool) (table.Metadata, error) {
+	delete(p.properties, "format-version")
 	c.updates = []table.Update{
 		table.NewAssignUUIDUpdate(uuid.New()), table.NewUpgradeFormatVersionUpdate(manifest.FormatVersion),
 		table.NewSetLocationUpdate(c.location),
-		table.NewAddSchemaUpdate(sc), table.NewSetCurrentSchemaUpdate(-1),
-		table.NewAddPartitionSpecUpdate(spec, true), table.NewSetDefaultSpecUpdate(-1),
-		table.NewAddSortOrderUpdate(&order), table.NewSetDefaultSortOrderUpdate(-1),
-		table.NewSetPropertiesUpdate(properties),
+		table.NewAddSchemaUpdate(p.schema), table.NewSetCurrentSchemaUpdate(-1),
+		table.NewAddPartitionSpecUpdate(p.spec, true), table.NewSetDefaultSpecUpdate(-1),
+		table.NewAddSortOrderUpdate(&p.order), table.NewSetDefaultSortOrderUpdate(-1),
+		table.NewSetPropertiesUpdate(p.properties),
 	}
 	if !rest {
 		c.updates = append(c.updates, table.NewRemoveSchemasUpdate([]int{0}))
@@ -237,7 +236,7 @@ func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*Ingested,
 			j.Fail(ctx, copied)
 			return nil, err
 		}
-		moved.SpecID, moved.Partition = e.SpecID, e.Partition
+		moved.SpecID, moved.Partition, moved.SortOrderID = e.SpecID, e.Partition, winner.orderID(mine.SortOrder())
 		entries = append(entries, moved)
 		out.Shards, out.Bytes, out.Rows = append(out.Shards, moved.Path), out.Bytes+moved.StoredBytes, out.Rows+moved.Records
 	}

@@ -76,6 +76,7 @@ type Description struct {
 	FormatVersion    int               `json:"format_version"`
 	Columns          []ColumnInfo      `json:"columns"`
 	Partition        []string          `json:"partition,omitempty"`
+	SortOrder        string            `json:"sort_order,omitempty"`
 	Properties       map[string]string `json:"properties"`
 	SnapshotID       int64             `json:"snapshot_id,omitempty"`
 	Snapshots        int               `json:"snapshots"`
@@ -118,6 +119,7 @@ func (t *Table) Describe() Description {
 		name, _ := t.schema.Iceberg.FindColumnName(f.SourceID())
 		d.Partition = append(d.Partition, partitionText(f.Transform.String(), name))
 	}
+	d.SortOrder = formatOrder(t.SortOrder())
 	if s := t.branch(""); s != nil {
 		current := snapshotOf(s, nil, true)
 		d.Shards, d.Records = current.Number("total-data-files"), current.Number("total-records")

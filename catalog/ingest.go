@@ -68,7 +68,8 @@ type Ingested struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// Ingest writes the records of a source as shards of the table and commits them in one snapshot. Columns are
+// Ingest writes the records of a source as shards of the table and commits them in one snapshot. A table with a sort
+// order (SortBy) gets them sorted, all together, by way of temporary files where they are many. Columns are
 // matched by name; columns that the source lacks are null, fields that the table lacks are manifest.ErrSchema
 // (see AddColumns). If anything fails, nothing is registered and what was written is deleted again.
 func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (*Ingested, error) {
@@ -180,6 +181,8 @@ type shardWriters struct {
 	adder    *internalfield.Adder
 	schema   *schema.Schema
 	fieldIDs []int
+	// order is the number of the sort order that the rows come in, 0 for none.
+	order int
 }
 
 // openShard is a shard being written.
@@ -204,7 +207,7 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 	}
 	w := &shardWriters{
 		table: t, job: j, options: o, split: newSplitter(t), created: Ticks(created), createdLast: Ticks(created),
-		open: map[string]*openShard{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs,
+		open: map[string]*openShard{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs, order: t.orderID(t.SortOrder()),
 	}
 	if o.IngestionTime || o.RecordID {
 		w.adder = internalfield.New(t.schema.Shard, internalfield.Options{
@@ -227,10 +230,10 @@ func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 // Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
 func Ticks(t time.Time) uint64 { return uint64(valuetext.Ticks(t)) }
 
-// records yields the records of a source as rows of the table.
+// records yields the records of a source as rows of the table, in its declared order.
 func (t *Table) records(ctx context.Context, src RecordSource, project *projection) iter.Seq2[arrow.RecordBatch, error] {
 	types := arrowtype.Schema(t.schema.Shard)
-	return func(yield func(arrow.RecordBatch, error) bool) {
+	return t.inOrder(ctx, func(yield func(arrow.RecordBatch, error) bool) {
 		for {
 			b, err := src.Next(ctx)
 			if errors.Is(err, io.EOF) {
@@ -243,7 +246,7 @@ func (t *Table) records(ctx context.Context, src RecordSource, project *projecti
 				return
 			}
 		}
-	}
+	})
 }
 
 // writeAll writes batches and counts their rows.
@@ -346,7 +349,7 @@ func (w *shardWriters) end(ctx context.Context, key string) error {
 	if e.Records != s.rows {
 		return fmt.Errorf("%s: %d records were written, %d came back", written.URL, s.rows, e.Records)
 	}
-	e.SpecID, e.Partition = w.split.spec.ID(), s.partition
+	e.SpecID, e.Partition, e.SortOrderID = w.split.spec.ID(), s.partition, w.order
 	w.entries = append(w.entries, e)
 	return nil
 }

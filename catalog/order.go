@@ -77,7 +77,7 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 			yield(nil, fmt.Errorf("%w: %w", ErrInvalid, err))
 			return
 		}
-		p.drain(ctx, s, wide.read(ctx, stats, -1), nil, yield)
+		p.table.drain(ctx, s, wide.read(ctx, stats, -1), nil, p.own(), yield)
 	}
 }
 
@@ -109,7 +109,7 @@ func (p *Plan) sampled(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Re
 			seed = rand.Uint64()
 		}
 		source := rand.NewPCG(seed, 0)
-		p.drain(ctx, s, p.read(ctx, stats, -1), func(b arrow.RecordBatch) arrow.RecordBatch {
+		p.table.drain(ctx, s, p.read(ctx, stats, -1), func(b arrow.RecordBatch) arrow.RecordBatch {
 			numbers := make([]uint64, b.NumRows())
 			for i := range numbers {
 				numbers[i] = source.Uint64()
@@ -117,17 +117,17 @@ func (p *Plan) sampled(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Re
 			column := array.NewUint64Data(array.NewData(arrow.PrimitiveTypes.Uint64, len(numbers),
 				[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Uint64Traits.CastToBytes(numbers))}, nil, 0, 0))
 			return array.NewRecordBatch(numbered, append(b.Columns()[:b.NumCols():b.NumCols()], column), b.NumRows())
-		}, yield)
+		}, p.own(), yield)
 	}
 }
 
-// drain feeds a sort and passes on what it gives, in the plan's own columns.
-func (p *Plan) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arrow.RecordBatch, error],
-	each func(arrow.RecordBatch) arrow.RecordBatch, yield func(arrow.RecordBatch, error) bool) {
+// drain feeds a sort, with what before makes of each batch, and passes on what it gives, as after makes it; nil passes.
+func (t *Table) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arrow.RecordBatch, error],
+	before, after func(arrow.RecordBatch) arrow.RecordBatch, yield func(arrow.RecordBatch, error) bool) {
 	err := func() error {
 		for b, err := range rows {
-			if err == nil && each != nil {
-				b = each(b)
+			if err == nil && before != nil {
+				b = before(b)
 			}
 			if err == nil {
 				err = s.Add(ctx, b)
@@ -142,18 +142,23 @@ func (p *Plan) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arro
 		yield(nil, errors.Join(err, s.Close()))
 		return
 	}
-	types := p.Schema()
 	for b, err := range s.Sorted(ctx) {
-		if err == nil {
-			b = withoutKeys(b, p.output(), types)
+		if err == nil && after != nil {
+			b = after(b)
 		}
 		if !yield(b, err) || err != nil {
 			break
 		}
 	}
 	if err := s.Close(); err != nil {
-		p.table.cat.opts.Log.Warn("a temporary file of a sort is left", "error", err)
+		t.cat.opts.Log.Warn("a temporary file of a sort is left", "error", err)
 	}
+}
+
+// own leaves of a batch what the plan asks for.
+func (p *Plan) own() func(arrow.RecordBatch) arrow.RecordBatch {
+	types := p.Schema()
+	return func(b arrow.RecordBatch) arrow.RecordBatch { return withoutKeys(b, p.output(), types) }
 }
 
 // withoutKeys leaves out the columns, and members of structs, that only the order needed.

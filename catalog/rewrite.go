@@ -17,7 +17,8 @@ type RewriteOptions struct {
 	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
 	ShardRows  int64
 	StripeRows int
-	// OrderBy, if not empty, is how all rows together are sorted; they stay in the order of the shards otherwise.
+	// OrderBy is how all rows together are sorted: by the table's sort order if empty. Where it has none either, they stay
+	// in the order of the shards.
 	OrderBy []OrderKey
 	// Profile of the blocks.
 	Profile shardfmt.Profile
@@ -50,12 +51,15 @@ func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOp
 	if err != nil {
 		return done, err
 	}
+	if len(o.OrderBy) == 0 {
+		o.OrderBy = t.SortOrder()
+	}
 	plan, err := t.PlanOf(shards, ScanOptions{Ordered: true, OrderBy: o.OrderBy})
 	if err != nil {
 		return done, err
 	}
 	w := newShardWriters(t, j, &ingest)
-	w.created, w.createdLast = uint64(created.First), uint64(created.Last)
+	w.created, w.createdLast, w.order = uint64(created.First), uint64(created.Last), t.orderID(o.OrderBy)
 	if done.Rows, err = w.writeAll(ctx, plan.Run(ctx, nil)); err == nil {
 		done.Entries, err = w.close(ctx)
 	}

@@ -57,13 +57,20 @@ var alterVerbs = map[string]struct {
 		return t.SetProperties(ctx, set, nil)
 	}},
 	"partition": {0, -1, func(ctx context.Context, t *catalog.Table, args []string) error { return t.Repartition(ctx, args) }},
+	"order": {1, 1, func(ctx context.Context, t *catalog.Table, args []string) error {
+		keys, err := sortOrder(args[0])
+		if err != nil {
+			return err
+		}
+		return t.SortBy(ctx, keys)
+	}},
 }
 
 func (a *app) tableAlterCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "alter T add|drop|rename|widen|move|comment|require|optional|property|partition ...",
-		Short: "Change a table's columns, properties and partitions without touching its shards",
-		Long: `Change a table's columns, properties and partitions. Shards are not touched: columns are told apart by field id, so that scans over
+		Use:   "alter T add|drop|rename|widen|move|comment|require|optional|property|partition|order ...",
+		Short: "Change a table's columns, properties, partitions and order without touching its shards",
+		Long: `Change a table's columns, properties, partitions and order. Shards are not touched: columns are told apart by field id, so that scans over
 shards of all ages give the current columns, and scan --snapshot gives those of its time. Members of structs are named by dotted
 paths, list elements by "item", map values by "value".
 
@@ -75,17 +82,19 @@ paths, list elements by "item", map values by "value".
     comment COL TEXT           what the column means
     require COL | optional COL forbid or allow nulls; require refuses while a row has one
     property K=V...            properties of the table
-    partition FIELD...         partition fields from now on; none: no partitions. Older shards keep theirs`,
+    partition FIELD...         partition fields from now on; none: no partitions. Older shards keep theirs
+    order 'COL desc, …'|none   the order of rows in shards from now on; older shards get it when they are rebuilt`,
 		Example: `  shardcat table alter flights add origin.runway String
   shardcat table alter flights widen delay Int64
-  shardcat table alter flights partition 'month(time_hour)' origin`,
+  shardcat table alter flights partition 'month(time_hour)' origin
+  shardcat table alter flights order 'time_hour desc, origin'`,
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verb, ok := alterVerbs[args[1]]
 			rest := args[2:]
 			switch {
 			case !ok:
-				return usagef("unknown change %q: add, drop, rename, widen, move, comment, require, optional, property or partition", args[1])
+				return usagef("unknown change %q: add, drop, rename, widen, move, comment, require, optional, property, partition or order", args[1])
 			case len(rest) < verb.least || verb.most >= 0 && len(rest) > verb.most:
 				return usagef("table alter T %s takes other arguments; see table alter --help", args[1])
 			}
@@ -99,6 +108,18 @@ paths, list elements by "item", map values by "value".
 			return a.printDescription(t)
 		},
 	}
+}
+
+// sortOrder reads the order of a table's rows; "none" is no order.
+func sortOrder(text string) ([]catalog.OrderKey, error) {
+	if text == "none" || text == "" {
+		return nil, nil
+	}
+	keys, err := catalog.ParseOrder(text)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return keys, nil
 }
 
 // columnType reads the type of a column, as schemas are written.

@@ -15,13 +15,13 @@ import (
 )
 
 func (a *app) tableCreateCommand() *cobra.Command {
-	var text, like string
+	var text, like, order string
 	var o catalog.CreateOptions
 	var props, textIndex, hash []string
 	cmd := &cobra.Command{
 		Use:   "create T",
 		Short: "Create a table",
-		Example: `  shardcat table create logs --schema "t: DateTime, host: String, message: String" --partition "day(t)"
+		Example: `  shardcat table create logs --schema "t: DateTime, host: String, message: String" --partition "day(t)" --order "host, t"
   shardcat table create logs --schema "t: DateTime, message: String" --text-index message:unicode-log
   shardcat table create logs --like logs.parquet --property shardcat.compaction.target-size=256MiB`,
 		Long: "Create a table from a schema (a file, or the text itself) or with the schema of an existing shard or file.",
@@ -32,6 +32,9 @@ func (a *app) tableCreateCommand() *cobra.Command {
 				return usageError{err}
 			}
 			if o.Properties, err = pairs(props); err != nil {
+				return err
+			}
+			if o.SortOrder, err = sortOrder(order); err != nil {
 				return err
 			}
 			if err := a.takeSchema(cmd.Context(), &o, text, like); err != nil {
@@ -58,6 +61,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&text, "schema", "", "schema: a file (JSON or YAML) or the text itself")
 	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard, or of this file of records")
 	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
+	cmd.Flags().StringVar(&order, "order", "", "order of the rows in shards, as in \"t desc, host\" (default: as they come)")
 	addIndexFlags(cmd.Flags(), &textIndex, &hash, "every stripe of new shards")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the table: NAME=VALUE (repeatable)")
 	return cmd

@@ -39,6 +39,9 @@ func (a *app) printDescription(t *catalog.Table) error {
 	for _, p := range d.Partition {
 		a.printf("partition   %s\n", p)
 	}
+	if d.SortOrder != "" {
+		a.printf("order       %s\n", d.SortOrder)
+	}
 	for _, c := range d.Columns {
 		a.printf("column      %-4d %s: %s\n", c.FieldID, c.Name, c.Type)
 	}
