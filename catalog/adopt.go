@@ -80,6 +80,9 @@ type RegisterOptions struct {
 	// Allow are folders besides the shards' own that they refer to, as after a merge that allowed it. They become adopted
 	// with them.
 	Allow []urlresolve.Prefix
+	// Copy takes copies into the table's vault folder, which belong to the table as what it wrote itself; no folder is
+	// adopted.
+	Copy bool
 	// Progress, if not nil, is called after each shard that was looked at. Calls may be concurrent.
 	Progress func()
 }
@@ -96,6 +99,9 @@ type Registered struct {
 // in its root's folder or in an adopted one. A shard that could not be read, or only at a cost out of proportion, is refused
 // (verify.Admit). All shards come in one snapshot, or none.
 func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
+	if o.Copy {
+		return t.registerCopies(ctx, urls, o)
+	}
 	entries, folders, err := t.adoptAll(ctx, urls, o)
 	if err != nil {
 		return nil, err
@@ -214,42 +220,42 @@ func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, o 
 		}
 		folder = ""
 	case strings.HasPrefix(path, t.cat.vault+"/"):
-		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder", ErrUnsafe, path)
+		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder; a copy of it can be registered", ErrUnsafe, path)
 	}
-	e, err := t.describe(ctx, client, path, folder, o)
+	e, _, err := t.describe(ctx, client, path, folder, o)
 	return e, folder, err
 }
 
 // describe opens a shard, refuses it if it would poison the table, and makes its entry, partition included. folder, if not
-// empty, is about to be adopted, as are those that o allows.
-func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, o RegisterOptions) (*manifest.Entry, error) {
+// empty, is about to be adopted, as are those that o allows. ids are the field ids of the shard's nodes.
+func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, o RegisterOptions) (e *manifest.Entry, ids []int, err error) {
 	allow, err := t.Allowed()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	allow = append(allow, o.Allow...)
 	if folder != "" {
 		more, err := prefixes([]string{folder})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		allow = append(allow, more...)
 	}
 	shard, err := shardfmt.Open(ctx, client, path, shardfmt.OpenOptions{Allow: allow})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ids, err := t.schema.MapShard(ctx, shard.Root())
+	ids, err = t.schema.MapShard(ctx, shard.Root())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	e, err := manifest.Describe(ctx, shard.Root(), ids)
+	e, err = manifest.Describe(ctx, shard.Root(), ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	admit := verify.AdmitOptions{Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
 	if err := verify.AdmitRoot(ctx, client, shard.Root(), admit); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if folder != "" {
 		e.Flags |= manifest.Adopted
@@ -257,7 +263,7 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	spec := t.ice.Spec()
 	e.SpecID = spec.ID()
 	e.Partition, err = manifest.PartitionOf(e, spec, t.schema.Iceberg)
-	return e, err
+	return e, ids, err
 }
 
 // checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it

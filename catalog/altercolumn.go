@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
-	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -243,13 +241,8 @@ func (t *Table) RequireColumn(ctx context.Context, path string) error {
 	})
 }
 
-// checkNoNulls looks for a null of a column: in the entries, and in shards whose entries don't tell.
+// checkNoNulls looks for a null of a column: in the entries, and in shards whose entries don't tell. It names the first row.
 func (t *Table) checkNoNulls(ctx context.Context, branch string, n *schema.Node, id int) error {
-	one := int64(1)
-	where, err := filter.Parse(`"` + strings.ReplaceAll(n.Name, `"`, `""`) + `" IS NULL`)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
 	for e, err := range t.Entries(ctx, At{Ref: branch}) {
 		if err != nil {
 			return err
@@ -258,18 +251,22 @@ func (t *Table) checkNoNulls(ctx context.Context, branch string, n *schema.Node,
 		if e.Records == 0 || has && c.Nulls == 0 {
 			continue
 		}
-		p, err := t.PlanOf([]*manifest.Entry{e}, ScanOptions{Select: []string{schema.JoinPath(n.Name)}, Where: where, Limit: &one})
+		p, err := t.PlanOf([]*manifest.Entry{e}, ScanOptions{Ordered: true, Select: []string{schema.JoinPath(n.Name)}})
 		if err != nil {
 			return err
 		}
+		before := int64(0)
 		for b, err := range p.Run(ctx, nil) {
 			if err != nil {
 				return err
 			}
-			if b.NumRows() > 0 {
-				return fmt.Errorf("%w: column %q can't be required: rows of %s are null; find them with --where '%s IS NULL'",
-					ErrInvalid, n.Name, e.Path, n.Name)
+			for i := 0; b.Column(0).NullN() > 0; i++ {
+				if b.Column(0).IsNull(i) {
+					return fmt.Errorf("%w: column %q can't be required: row %d of %s is null there (rows count from 0); find them all with --where '%s IS NULL'",
+						ErrInvalid, n.Name, before+int64(i), e.Path, n.Name)
+				}
 			}
+			before += b.NumRows()
 		}
 	}
 	return nil

@@ -2,14 +2,18 @@ package catalog
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/zeebo/xxh3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/internal/internalfield"
 	"github.com/shardcat/shardcat/internal/valuetext"
@@ -30,7 +34,8 @@ type RecordSource interface {
 
 // IngestOptions of Ingest. The zero value is valid.
 type IngestOptions struct {
-	// JobID names the delivery: the same one delivered twice is committed once. Random if empty.
+	// JobID names the delivery: the same one delivered twice is committed once. If empty it is made of the tags IngestBy among
+	// StandardProperties; random without them.
 	JobID string
 	// Ref is the branch to append to, main if empty.
 	Ref string
@@ -55,6 +60,26 @@ type IngestOptions struct {
 	Progress func(rows int64)
 }
 
+// IngestBy is the standard property by which Kusto makes an ingestion idempotent: the same tags are committed once.
+const IngestBy = "ingest-by"
+
+// named gives a delivery that has tags and no job id one made of the tags.
+func (o *IngestOptions) named() {
+	var tags []string
+	for _, p := range o.StandardProperties {
+		if p.GetName() == IngestBy {
+			wire, _ := proto.MarshalOptions{Deterministic: true}.Marshal(p.GetValue()) // what can't be written is refused when it is
+			tags = append(tags, string(wire))
+		}
+	}
+	if o.JobID != "" || len(tags) == 0 {
+		return
+	}
+	slices.Sort(tags)
+	sum := xxh3.Hash128([]byte(strings.Join(tags, "\n"))).Bytes()
+	o.JobID = IngestBy + "-" + hex.EncodeToString(sum[:])
+}
+
 // DefaultShardRows makes shards of four full stripes.
 const DefaultShardRows = 4 << 20
 
@@ -76,6 +101,7 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	if src == nil || src.Schema() == nil {
 		return nil, fmt.Errorf("%w: no source, or one without a schema", ErrInvalid)
 	}
+	o.named()
 	project, err := t.projectSource(src.Schema())
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -373,6 +374,81 @@ func TestRegister(t *testing.T) {
 }
 
 // TestRegisterDamaged: a shard that is cut, flipped, or lacks an object is not registered.
+// TestIngestBy: tags stand on the shards, and what has the same ones is committed once.
+func TestIngestBy(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	tbl := g.create(g.open(nil, nil))
+	tagged := func(tags ...string) (o IngestOptions) {
+		for _, tag := range tags {
+			o.StandardProperties = append(o.StandardProperties, meta.Pair(IngestBy, meta.Text(tag)))
+		}
+		return o
+	}
+	first := ingest(t, tbl, tagged("monday", "b"), rows(0, 5))
+	if again := ingest(t, tbl, tagged("b", "monday"), rows(0, 5)); !again.Before || again.SnapshotID != first.SnapshotID {
+		t.Errorf("the same tags: %+v", again)
+	}
+	ingest(t, tbl, tagged("monday"), rows(5, 5))
+	ids, _ := scanIDs(t, tbl, ScanOptions{})
+	if slices.Sort(ids); !slices.Equal(ids, between(0, 10)) {
+		t.Errorf("rows %v", ids)
+	}
+	for e, err := range tbl.Entries(ctx, At{}) {
+		if err != nil || !e.Flags.Has(manifest.StandardProperties) {
+			t.Errorf("flags %b, %v", e.Flags, err)
+		}
+	}
+	if _, err := tbl.NewWriter(ctx, people(), WriterOptions{Ingest: tagged("monday")}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a stream of one tag: %v", err)
+	}
+}
+
+// TestRegisterCopy: copies live on without the originals, another table's shards may be copied, and a failure leaves nothing.
+func TestRegisterCopy(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	outside := "mem://" + g.bucket + "/elsewhere/"
+	writeShard(t, c, outside+"a.amudai.shard", people(), shardfmt.WriterOptions{Layout: shardfmt.TwoLevel}, rows(0, 20))
+	writeShard(t, c, outside+"b.amudai.shard", people(), shardfmt.WriterOptions{Layout: shardfmt.Single}, rows(20, 20))
+	writeShard(t, c, outside+"none.amudai.shard", people(), shardfmt.WriterOptions{}, "[]")
+	other, err := c.Create(ctx, Name{"default", "other"}, CreateOptions{Schema: people()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := ingest(t, other, IngestOptions{}, rows(40, 5)).Shards[0]
+	urls := []string{outside + "a.amudai.shard", outside + "b.amudai.shard", outside + "none.amudai.shard", theirs}
+	if _, err := tbl.Register(ctx, append(urls, outside+"gone.amudai.shard"), RegisterOptions{Copy: true}); !errors.Is(err, blobio.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	for _, object := range objectsOf(t, tbl) {
+		if strings.Contains(object, ".amudai.") {
+			t.Errorf("%s is left of a failure", object)
+		}
+	}
+	out, err := tbl.Register(ctx, urls, RegisterOptions{Copy: true})
+	if err != nil || out.Records != 45 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	for info, err := range c.Client().List(ctx, outside) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Client().Delete(ctx, info.URL, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tbl = g.load(c)
+	if folders, err := tbl.Adopted(); err != nil || len(folders) > 0 {
+		t.Errorf("adopted %v, %v", folders, err)
+	}
+	ids, _ := scanIDs(t, tbl, ScanOptions{})
+	if slices.Sort(ids); !slices.Equal(ids, between(0, 45)) {
+		t.Errorf("rows %v", ids)
+	}
+	verifyAll(t, tbl)
+}
+
 func TestRegisterDamaged(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	c := g.open(nil, nil)

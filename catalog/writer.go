@@ -84,8 +84,8 @@ func (t *Table) NewWriter(ctx context.Context, s *schema.Schema, o WriterOptions
 		return nil, err
 	}
 	o.fill()
-	if o.Ingest.JobID != "" {
-		return nil, fmt.Errorf("%w: a stream has no job id, since what a flush holds depends on time", ErrInvalid)
+	if o.Ingest.named(); o.Ingest.JobID != "" {
+		return nil, fmt.Errorf("%w: a stream has no job id and no tag ingest-by, since what a flush holds depends on time", ErrInvalid)
 	}
 	if o.FlushRows < 0 || o.FlushBytes < 0 || o.MaxBytes < o.FlushBytes {
 		return nil, fmt.Errorf("%w: flush at %d rows or %d bytes, at most %d bytes waiting", ErrInvalid, o.FlushRows, o.FlushBytes, o.MaxBytes)

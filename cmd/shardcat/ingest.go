@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
 func (a *app) ingestCommand() *cobra.Command {
@@ -19,11 +20,13 @@ func (a *app) ingestCommand() *cobra.Command {
 	var create bool
 	var flush streamFlags
 	var o catalog.IngestOptions
+	var tags []string
 	cmd := &cobra.Command{
 		Use:   "ingest T FILE...|-",
 		Short: "Land files as shards of a table, in one snapshot",
 		Example: `  shardcat ingest flights flights.csv --create
-  shardcat ingest logs s3://bucket/landing/2024-01-31/ --unknown-fields extend --job-id logs-2024-01-31`,
+  shardcat ingest logs s3://bucket/landing/2024-01-31/ --unknown-fields extend --job-id logs-2024-01-31
+  shardcat ingest logs 2024-01-31.ndjson --ingest-by 2024-01-31`,
 		Long: "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,6 +35,9 @@ func (a *app) ingestCommand() *cobra.Command {
 			}
 			if err := out.ingestOptions(&o); err != nil {
 				return err
+			}
+			for _, tag := range tags {
+				o.StandardProperties = append(o.StandardProperties, meta.Pair(catalog.IngestBy, meta.Text(tag)))
 			}
 			read, err := in.options(a)
 			if err != nil {
@@ -50,6 +56,7 @@ func (a *app) ingestCommand() *cobra.Command {
 	out.add(cmd)
 	flush.add(cmd)
 	cmd.Flags().BoolVar(&create, "create", false, "create the table (and its namespace) if it is not there")
+	cmd.Flags().StringArrayVar(&tags, "ingest-by", nil, "tag of the shards, the standard property ingest-by; what has the same tags is committed once, as under one --job-id (repeatable)")
 	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
 	cmd.Flags().StringVar(&o.Ref, "ref", "", "append to this branch, see table branch (default: main)")
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")

@@ -13,13 +13,14 @@ func (a *app) registerCommand() *cobra.Command {
 	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "register T SHARD...",
-		Short: "Adopt existing shards where they lie, without copying them",
-		Long: `Make existing shards part of a table where they lie. What could poison it is refused with exit code 3: a shard whose
+		Short: "Adopt existing shards where they lie, or copies of them",
+		Long: `Make existing shards part of a table where they lie, or with --copy copies of them in the table's vault. What could poison it is refused with exit code 3: a shard whose
 metadata promises more records or memory than its bytes bear, whose objects are missing, or whose data can't be read. Data of
 shards up to 16 MiB is read and verified; of larger ones only what metadata can't bound, unless --read-data says otherwise.`,
 		Example: `  shardcat register logs s3://bucket/export/a.amudai.shard
   shardcat register logs s3://bucket/export/b.amudai.shard --read-data all
   shardcat register logs ./a.amudai.shard ./b.amudai.shard --job-id export-7
+  shardcat register logs s3://elsewhere/c.amudai.shard --copy
   shardcat register logs ./merged.amudai.shard --allow /data/parts`,
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,6 +55,7 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata can'
 		},
 	}
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
+	cmd.Flags().BoolVar(&o.Copy, "copy", false, "copy the shards into the table's vault, each into one object; the originals are not needed afterwards")
 	allow.add(cmd)
 	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of these shards before they are registered: small (up to 16 MiB), all, or least (nothing but columns whose cost metadata do not tell)")
 	return cmd

@@ -19,6 +19,8 @@ type PackOptions struct {
 	Options
 	// All copies the data of every object, whatever its size, and not only where that pays; see PackCount.
 	All bool
+	// Copy is All for data in one object too, which packing would leave there: nothing of the inputs is needed afterwards.
+	Copy bool
 }
 
 // ErrNothingToPack: the inputs' data lies in too few small objects for a copy to pay.
@@ -47,7 +49,7 @@ func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []I
 	if _, _, err := p.build(ctx); err != nil {
 		return nil, err
 	}
-	moving, size := p.places.settle(object, o.All)
+	moving, size := p.places.settle(object, o)
 	if len(moving) == 0 {
 		return nil, ErrNothingToPack
 	}

@@ -86,23 +86,23 @@ const (
 	PackGrowth = 8
 )
 
-// settle chooses the spans that move and lays them out; size is that of the new object, 0 if none moves. With all, every object
-// moves that can; else those that PackBelow and PackGrowth say.
-func (p *places) settle(into string, all bool) (moving []*span, size int64) {
+// settle chooses the spans that move and lays them out; size is that of the new object, 0 if none moves. Every object
+// moves that can, or those that PackBelow and PackGrowth say.
+func (p *places) settle(into string, o PackOptions) (moving []*span, size int64) {
 	for _, s := range p.spans {
 		if !p.stays[s.object] && s.size() > 0 {
 			moving = append(moving, s)
 		}
 	}
 	slices.SortFunc(moving, func(a, b *span) int { return cmp.Or(cmp.Compare(a.size(), b.size()), cmp.Compare(a.object, b.object)) })
-	if !all {
+	if !o.All && !o.Copy {
 		sizes := make([]int64, len(moving))
 		for i, s := range moving {
 			sizes[i] = s.size()
 		}
 		moving = moving[:PackCount(sizes)]
 	}
-	if p.into = into; len(moving) < 2 {
+	if p.into = into; len(moving) < 2 && !o.Copy || len(moving) == 0 {
 		return nil, 0
 	}
 	size = int64(len(meta.Magic))
