@@ -54,6 +54,8 @@ type IngestOptions struct {
 	IngestionTime, RecordID bool
 	// Bloom asks for Bloom filters, by column and target rate of false positives (0: the default).
 	Bloom map[string]float64
+	// Pack stores structs as packed groups, by dotted path, see shardfmt.WriterOptions.Pack.
+	Pack map[string][]string
 	// Indexes of every stripe, besides those that the table asks for (IndexesProperty).
 	Indexes []shardfmt.IndexSpec
 	// Progress, if not nil, is told how many rows were read so far.
@@ -337,7 +339,7 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
 			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
 			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
-			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom, Indexes: w.options.Indexes,
+			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom, Pack: w.options.Pack, Indexes: w.options.Indexes,
 		})
 	if err != nil {
 		return nil, err

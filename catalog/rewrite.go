@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/shardcat/shardcat/manifest"
@@ -89,9 +91,10 @@ func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
 	return created, nil
 }
 
-// carryOver takes from the shards what their rows don't tell: properties, and which columns have Bloom filters and indexes.
+// carryOver takes from the shards what their rows don't tell: properties, which columns have Bloom filters and indexes, and which
+// structs are packed groups.
 func (t *Table) carryOver(ctx context.Context, shards []*manifest.Entry, o *IngestOptions) error {
-	o.Bloom = map[string]float64{}
+	o.Bloom, o.Pack = map[string]float64{}, map[string][]string{}
 	c := carrying{table: t, options: o, seen: map[string]bool{}, shape: manifest.Shape(t.schema.Shard, t.schema.IDs)}
 	for _, e := range shards {
 		if err := c.shard(ctx, e); err != nil {
@@ -143,7 +146,7 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 	if err := c.indexes(ctx, shard); err != nil {
 		return err
 	}
-	return c.blooms(ctx, shard)
+	return c.forms(ctx, shard)
 }
 
 // fresh are the pairs of a bag that no earlier shard had.
@@ -157,8 +160,8 @@ func (c *carrying) fresh(bag string, pairs []*metapb.NameValuePair) (out []*meta
 	return out
 }
 
-// blooms asks for filters of the columns that have one in the first stripe of the shard.
-func (c *carrying) blooms(ctx context.Context, shard *shardfmt.Shard) error {
+// forms asks for filters of the columns that have one in the first stripe of the shard, and for packed groups where it has them.
+func (c *carrying) forms(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
 	}
@@ -174,14 +177,52 @@ func (c *carrying) blooms(ctx context.Context, shard *shardfmt.Shard) error {
 	}
 	c.table.schema.Shard.Walk(func(path string, n *schema.Node) bool {
 		node, ok := nodes[c.table.schema.IDs[n.ID]]
-		if _, known := c.options.Bloom[path]; !ok || known || err != nil || len(n.Children) > 0 {
+		if !ok || err != nil {
 			return err == nil
 		}
-		d, readErr := shard.FieldStats(ctx, 0, node)
-		if err = readErr; d.GetMembershipFilters().GetSbbf() != nil {
-			c.options.Bloom[path] = 0
+		if n.Basic == schema.Struct {
+			err = c.pack(ctx, shard, path, n, nodes)
+		} else if len(n.Children) == 0 {
+			err = c.bloom(ctx, shard, path, node)
 		}
 		return err == nil
 	})
 	return err
+}
+
+// bloom asks for a filter of a column if it has one.
+func (c *carrying) bloom(ctx context.Context, shard *shardfmt.Shard, path string, node uint32) error {
+	if _, known := c.options.Bloom[path]; known {
+		return nil
+	}
+	d, err := shard.FieldStats(ctx, 0, node)
+	if d.GetMembershipFilters().GetSbbf() != nil {
+		c.options.Bloom[path] = 0
+	}
+	return err
+}
+
+// pack asks for a packed group of the fields of a struct that are members of one.
+func (c *carrying) pack(ctx context.Context, shard *shardfmt.Shard, path string, n *schema.Node, nodes map[int]uint32) error {
+	if _, known := c.options.Pack[path]; known {
+		return nil
+	}
+	members := map[uint32]string{}
+	for _, child := range n.Children {
+		node, ok := nodes[c.table.schema.IDs[child.ID]]
+		if !ok {
+			continue
+		}
+		d, _, err := shard.Root().StripeField(ctx, 0, node)
+		if err != nil {
+			return err
+		}
+		if i, ok := meta.PackedMember(d); ok {
+			members[i] = child.Name
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(members)) {
+		c.options.Pack[path] = append(c.options.Pack[path], members[i])
+	}
+	return nil
 }

@@ -37,6 +37,9 @@ func (d *describer) storedBytes(n *schema.Node) (int64, error) {
 }
 
 func (d *describer) buffer(anchor string, b *metapb.EncodedBuffer) (int64, error) {
+	if b.Buffer == nil {
+		return 0, nil // in the packed group of the parent
+	}
 	object, err := d.refer(anchor, b.Buffer, b.Buffer.GetUrl())
 	if err != nil {
 		return 0, err

@@ -79,6 +79,10 @@ type WriterOptions struct {
 	// Bloom asks for Bloom filters of fields by dotted path, with their target rate of false positives (0:
 	// the default).
 	Bloom map[string]float64
+	// Pack stores structs, by dotted path, as packed groups: blocks of the named fields lie side by side, so that a record of all
+	// of them is one request. No names mean all fields that can be members: those without children. Readers that don't know
+	// packed groups refuse such a struct.
+	Pack map[string][]string
 	// SparseUnions stores unions in the sparse form, which fewer readers know.
 	SparseUnions bool
 	// Indexes are built for every stripe, in objects of their own.
@@ -93,6 +97,6 @@ func (o *WriterOptions) room() write.Options {
 		Profile: encode.Profile(o.Profile), Layout: write.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
 		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
 		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,
-		Bloom: o.Bloom, SparseUnions: o.SparseUnions, Workers: o.Workers,
+		Bloom: o.Bloom, Pack: o.Pack, SparseUnions: o.SparseUnions, Workers: o.Workers,
 	}
 }

@@ -69,7 +69,7 @@ func (f *shardFlags) ingestOptions(o *catalog.IngestOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Profile, o.Layout, o.StripeRows, o.Bloom, o.Indexes = w.Profile, w.Layout, w.StripeRows, w.Bloom, w.Indexes
+	o.Profile, o.Layout, o.StripeRows, o.Bloom, o.Indexes, o.Pack = w.Profile, w.Layout, w.StripeRows, w.Bloom, w.Indexes, w.Pack
 	o.Properties, o.StandardProperties = w.Properties, w.StandardProperties
 	o.IngestionTime, o.RecordID = f.internal.IngestionTime, f.internal.RecordID
 	if f.creationTime != "" {
@@ -139,6 +139,9 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 		return err
 	}
 	defer src.Close()
+	if src, err = gatherGroups(src, o.Pack); err != nil {
+		return err
+	}
 	if err := keepArrowSchema(src, &o.Properties); err != nil {
 		return err
 	}

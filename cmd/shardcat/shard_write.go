@@ -18,6 +18,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // shardFlags say how shards are written; shard write and ingest share them.
@@ -25,7 +26,7 @@ type shardFlags struct {
 	profile, creationTime, layout string
 	stripeRows                    int
 	bloom, props, standard        []string
-	textIndex, hashIndex          []string
+	textIndex, hashIndex, pack    []string
 	// internal are the internal fields to add.
 	internal internalfield.Options
 }
@@ -37,6 +38,7 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
 	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
 	addIndexFlags(flags, &f.textIndex, &f.hashIndex, "every stripe")
+	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together side by side, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers that don't know packed groups refuse such a field")
 	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
 	flags.StringArrayVar(&f.props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
 	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable); compaction leaves such shards alone unless the policy says otherwise")
@@ -75,8 +77,45 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	if o.Indexes, err = indexSpecs(f.textIndex, f.hashIndex); err != nil {
 		return o, err
 	}
+	if o.Pack, err = packedGroups(f.pack); err != nil {
+		return o, err
+	}
 	o.Bloom, err = bloomFields(f.bloom)
 	return o, err
+}
+
+// packedGroups reads GROUP[=a,b,c].
+func packedGroups(flags []string) (map[string][]string, error) {
+	if len(flags) == 0 {
+		return nil, nil
+	}
+	out := map[string][]string{}
+	for _, flag := range flags {
+		name, list, named := strings.Cut(flag, "=")
+		if _, twice := out[name]; twice || name == "" || named && list == "" {
+			return nil, usagef("--pack %s: GROUP or GROUP=a,b,c was expected, every group once", flag)
+		}
+		out[name] = nil
+		if named {
+			out[name] = strings.Split(list, ",")
+		}
+	}
+	return out, nil
+}
+
+// gatherGroups gathers the columns of packed groups that are no structs yet.
+func gatherGroups(src foreign.Source, groups map[string][]string) (foreign.Source, error) {
+	names := map[string][]string{}
+	for path, members := range groups {
+		if parts := schema.SplitPath(path); len(parts) == 1 {
+			names[parts[0]] = members
+		}
+	}
+	g, err := foreign.Group(src, names)
+	if err != nil {
+		return src, usagef("--pack: %w", err)
+	}
+	return g, nil
 }
 
 // bloomFields reads COL[:FPP].
@@ -130,6 +169,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 		Short: "Write files as one shard",
 		Example: `  shardcat shard write a.amudai.shard a.ndjson
   shardcat shard write logs.amudai.shard logs.ndjson --text-index message --hash-index trace_id
+  shardcat shard write a.amudai.shard a.csv --pack pos=x,y,z
   shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression`,
 		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
 		Args: atLeast(2),
@@ -170,6 +210,9 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 		return err
 	}
 	defer src.Close()
+	if src, err = gatherGroups(src, o.Pack); err != nil {
+		return err
+	}
 	if err := keepArrowSchema(src, &o.Properties); err != nil {
 		return err
 	}

@@ -43,6 +43,12 @@ type Stream struct {
 
 	m    *Map
 	held []span
+	// Of a member of a packed group: the group, and which member.
+	group  *Stream
+	member int
+	// Of a packed group: where the members lie in super-block split-1.
+	parts []Range
+	split int
 }
 
 // span is a run of whole blocks in memory.
@@ -52,14 +58,27 @@ type span struct {
 }
 
 // Map is the block map, nil before it was fetched.
-func (s *Stream) Map() *Map { return s.m }
+func (s *Stream) Map() *Map {
+	if s.group != nil {
+		return s.group.m
+	}
+	return s.m
+}
 
-// Size of the buffer in bytes.
-func (s *Stream) Size() uint64 { return s.End - s.Start }
+// Size of the buffer in bytes, 0 for a member of a packed group.
+func (s *Stream) Size() uint64 {
+	if s.group != nil {
+		return 0
+	}
+	return s.End - s.Start
+}
 
 // Need gives the requests that are still to be made before the blocks of the positions in ranges (ascending,
 // disjoint) can be read; none means that they can. whole says that ranges are all positions there are.
 func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
+	if s.group != nil {
+		return nil, nil
+	}
 	if s.m == nil {
 		if whole || s.Size() <= wholeLimit {
 			return []Request{{s.URL, s.Start, s.End, s.fillWhole}}, nil
@@ -173,13 +192,31 @@ func (s *Stream) Release(pos uint64) {
 
 // Block gives block i, which must have been fetched, as its frame.
 func (s *Stream) Block(i int) (block.Frame, error) {
+	b, err := s.bytes(i)
+	if err != nil {
+		return block.Frame{}, err
+	}
+	f, err := block.ParseFrame(b, s.Checksums)
+	return f, s.Locate(err, i, 0)
+}
+
+// bytes gives the bytes of block i.
+func (s *Stream) bytes(i int) ([]byte, error) {
+	if s.group == nil {
+		return s.raw(i)
+	}
+	b, _, err := s.group.part(i, s.member)
+	return b, err
+}
+
+// raw gives the bytes of block i of a stream that is no member.
+func (s *Stream) raw(i int) ([]byte, error) {
 	start, end := s.m.Range(i)
 	h := s.find(start)
 	if h == nil || end > h.End {
-		return block.Frame{}, corrupt.Locate(corrupt.At(int64(start), "block %d was not fetched", i), s.URL, int64(s.Start))
+		return nil, corrupt.Locate(corrupt.At(int64(start), "block %d was not fetched", i), s.URL, int64(s.Start))
 	}
-	f, err := block.ParseFrame(h.b[start-h.Start:end-h.Start], s.Checksums)
-	return f, s.Locate(err, i, 0)
+	return h.b[start-h.Start : end-h.Start], nil
 }
 
 // Locate adds to an error of block i where that block lies; at is the offset inside the block.
@@ -187,6 +224,9 @@ func (s *Stream) Locate(err error, i int, at int64) error {
 	if err == nil {
 		return nil
 	}
-	start, _ := s.m.Range(i)
+	start, _ := s.Map().Range(i)
+	if s.group != nil {
+		at += s.group.partStart(i, s.member)
+	}
 	return corrupt.Locate(err, s.URL, int64(s.Start+start)+at)
 }

@@ -19,11 +19,22 @@ type StreamWriter struct {
 func (w *StreamWriter) Add(b encode.Block) error {
 	start := len(w.data)
 	w.data = block.AppendFrame(w.data, b.Presence, b.Sub, true)
-	size := len(w.data) - start
-	if b.Values <= 0 || uint64(b.Values) >= math.MaxUint32 || uint64(size) >= math.MaxUint32 {
-		return fmt.Errorf("a block of %d values and %d bytes is outside the format's limits", b.Values, size)
+	return w.note(b.Values, len(w.data)-start)
+}
+
+// AddSuper appends a super-block of a packed group, see AppendSuper: that many positions of every member.
+func (w *StreamWriter) AddSuper(positions int, sizes []int, blocks []byte) error {
+	start := len(w.data)
+	w.data = AppendSuper(w.data, sizes, blocks)
+	return w.note(positions, len(w.data)-start)
+}
+
+// note adds a block to the map.
+func (w *StreamWriter) note(values, size int) error {
+	if values <= 0 || uint64(values) >= math.MaxUint32 || uint64(size) >= math.MaxUint32 {
+		return fmt.Errorf("a block of %d values and %d bytes is outside the format's limits", values, size)
 	}
-	w.m.Add(uint32(b.Values), uint32(size))
+	w.m.Add(uint32(values), uint32(size))
 	return nil
 }
 

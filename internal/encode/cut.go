@@ -121,6 +121,29 @@ func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte
 	return taken, nil
 }
 
+// BlockOfNumbers encodes vals as one block, whatever their number, and hands it to emit. valid is as for Numbers.
+func BlockOfNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, emit func(Block) error) error {
+	if err := checkValid(len(vals), valid); err != nil {
+		return err
+	}
+	defer e.giveBack()
+	return cutNumbers(e, vals, valid, emit)
+}
+
+// BlockOfBytes is BlockOfNumbers for byte values, given as for Bytes.
+func (e *Encoder) BlockOfBytes(data []byte, offsets []int64, fixed int, valid []byte, emit func(Block) error) error {
+	n := max(0, len(offsets)-1)
+	if fixed > 0 {
+		n = len(data) / fixed
+	}
+	if err := checkValid(n, valid); err != nil {
+		return err
+	}
+	defer e.giveBack()
+	e.borrow()
+	return e.cutBytes(data, offsets, fixed, valid, 0, n, emit)
+}
+
 // blockEnd finds how many values from taken on make a block, and whether the block is full.
 func (e *Encoder) blockEnd(offsets []int64, fixed, taken, n int) (size int, whole bool) {
 	values, limit := bytesBlockValues, int64(bytesBlockSize)

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -98,6 +99,9 @@ type boolColumn struct {
 }
 
 func (f *stored) boolColumn() (Column, error) {
+	if meta.IsPackedMember(f.buffer(metapb.BufferKind_DATA)) {
+		return f.packedBools()
+	}
 	d, err := f.bitBuffer(metapb.BufferKind_DATA)
 	if err != nil {
 		return nil, err

@@ -62,6 +62,11 @@ type opener struct {
 
 // open opens a node that must have count positions.
 func (o *opener) open(node *schema.Node, count uint64) (Column, error) {
+	return o.openIn(nil, node, count)
+}
+
+// openIn is open for a child of a struct that is stored as a packed group.
+func (o *opener) openIn(g *group, node *schema.Node, count uint64) (Column, error) {
 	d, anchor, err := o.src.StripeField(o.ctx, o.stripe, node.ID)
 	if err != nil {
 		return nil, err
@@ -69,7 +74,7 @@ func (o *opener) open(node *schema.Node, count uint64) (Column, error) {
 	if d.GetField() == nil && len(d.GetEncodings()) == 0 {
 		return &nullColumn{arrowtype.Type(node), o.mem}, nil
 	}
-	f := &stored{o: o, node: node, desc: d.GetField(), anchor: anchor, typ: arrowtype.Type(node), scratch: new(block.Scratch)}
+	f := &stored{o: o, group: g, node: node, desc: d.GetField(), anchor: anchor, typ: arrowtype.Type(node), scratch: new(block.Scratch)}
 	f.count = f.desc.GetPositionCount()
 	if count != unknown && f.count != count && !f.short(count) {
 		return nil, f.corrupt("%d positions, %d expected", f.count, count)

@@ -21,6 +21,9 @@ type Options struct {
 	Stats func(node *schema.Node) stats.Options
 	// SparseUnions stores the values of each variant of a union without gaps, found by OFFSETS.
 	SparseUnions bool
+	// Pack gives the children of a Struct that are stored as a packed group, by the struct's number, in the order of their
+	// blocks. See Packable for those that can be.
+	Pack map[uint32][]int
 	// Trees asks for the encodings of the DATA blocks of nodes by their number, see encode.Options.
 	Trees map[uint32]string
 }
@@ -42,13 +45,16 @@ type Encoded struct {
 	// Descriptor says everything but where the buffers are.
 	Descriptor *metapb.FieldDescriptor
 	Buffers    []Buffer
+	// Packed: the one buffer holds the super-blocks of a packed group.
+	Packed bool
 }
 
 // Buffer is a buffer of a node, to be placed at a multiple of buffer.Alignment.
 type Buffer struct {
 	// Kind, flags and counts of the buffer; its references are still to be filled in.
 	Meta *metapb.EncodedBuffer
-	// Bytes of the buffer; MapStart is where its block map starts, 0 if it has none.
+	// Bytes of the buffer, nil where it lies in the packed group of the parent; MapStart is where its block map starts, 0 if it
+	// has none.
 	Bytes    []byte
 	MapStart int
 }
@@ -65,6 +71,9 @@ func NewEncoder(node *schema.Node, o *Options) (Encoder, error) {
 		return numberEncoderOf(b), nil
 	case schema.String, schema.Binary, schema.FixedSizeBinary, schema.Guid:
 		return newBytesEncoder(b), nil
+	}
+	if members := o.Pack[node.ID]; len(members) > 0 {
+		return newPackedEncoder(b, members)
 	}
 	children := make([]Encoder, len(node.Children))
 	for i, n := range node.Children {

@@ -7,6 +7,7 @@ import (
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -19,7 +20,7 @@ func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node
 		return nil, err
 	}
 	width := indexWidth(node)
-	if width == 0 || d.Field.ConstantValue != nil {
+	if _, packed := meta.PackedMember(d); packed || width == 0 || d.Field.ConstantValue != nil {
 		return nil, nil
 	}
 	f := &stored{o: &opener{ctx: ctx, src: src, stripe: stripe}, node: node, desc: d.Field, anchor: anchor}

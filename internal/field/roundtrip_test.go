@@ -32,8 +32,12 @@ func (o *object) Resolve(anchor, ref string) (string, error) { return anchor, ni
 
 // add places a finished node.
 func (o *object) add(e *Encoded) error {
-	native := new(metapb.NativeDataEncoding)
+	native := &metapb.NativeDataEncoding{PackedGroup: e.Packed}
 	for _, b := range e.Buffers {
+		if b.Bytes == nil {
+			native.Buffers = append(native.Buffers, b.Meta)
+			continue
+		}
 		for len(o.bytes)%buffer.Alignment != 0 {
 			o.bytes = append(o.bytes, 0)
 		}

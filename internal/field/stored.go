@@ -17,6 +17,7 @@ import (
 // stored is a field as a stripe describes it.
 type stored struct {
 	o        *opener
+	group    *group // of the parent, nil if it is stored as others are
 	node     *schema.Node
 	typ      arrow.DataType
 	desc     *metapb.FieldDescriptor
@@ -43,7 +44,7 @@ func (f *stored) choose(encodings []*metapb.DataEncoding) (*metapb.NativeDataEnc
 	}
 	var refused []string
 	for _, e := range encodings {
-		why := refusal(e)
+		why := f.refusal(e)
 		if why == "" {
 			return e.GetNative(), f.checkBuffers(e.GetNative())
 		}
@@ -53,20 +54,20 @@ func (f *stored) choose(encodings []*metapb.DataEncoding) (*metapb.NativeDataEnc
 }
 
 // refusal names what in an encoding can't be read, "" if nothing.
-func refusal(e *metapb.DataEncoding) string {
+func (f *stored) refusal(e *metapb.DataEncoding) string {
 	n := e.GetNative()
 	switch {
 	case e.GetParquet() != nil:
 		return "external Parquet encoding"
 	case n == nil:
 		return "unknown data encoding"
-	case n.PackedGroup:
-		return "packed group"
+	case n.PackedGroup && f.node.Basic != schema.Struct:
+		return "packed group of something else than a struct"
 	}
 	for _, b := range n.Buffers {
 		switch {
-		case b.PackedGroupIndex != nil && b.Kind != metapb.BufferKind_RANGE_INDEX:
-			return "packed group"
+		case meta.IsPackedMember(b) && f.group == nil:
+			return "member of a packed group whose struct is stored otherwise"
 		case b.Kind == metapb.BufferKind_OPAQUE_DICTIONARY:
 			return "opaque dictionary"
 		}
@@ -112,6 +113,9 @@ func (f *stored) stream(kind metapb.BufferKind, values uint64) (*buffer.Stream, 
 	b := f.buffer(kind)
 	if b == nil {
 		return nil, f.corrupt("no buffer of kind %v", kind)
+	}
+	if meta.IsPackedMember(b) {
+		return f.member(b)
 	}
 	url, start, end, err := f.locate(b.Buffer)
 	if err != nil {

@@ -14,6 +14,9 @@ type structColumn struct {
 }
 
 func (f *stored) structColumn() (Column, error) {
+	if f.encoding.GetPackedGroup() {
+		return f.packedColumn()
+	}
 	p, err := f.presence()
 	if err != nil {
 		return nil, err

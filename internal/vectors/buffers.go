@@ -2,13 +2,15 @@ package vectors
 
 import (
 	"encoding/binary"
+	"slices"
 
+	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-const buffersAbout = "Pieces of buffers other than single blocks. What they hold stands under `holds`, by kind: a block map has the values and bytes of each block; a stream a whole buffer of blocks and where its block map starts, its values as in the vectors of blocks; a value dictionary its entries by id (null is the null entry) and the sorted ids; a range index minimum and maximum of every block of positions as hexadecimal little-endian bytes and how many are null or NaN."
+const buffersAbout = "Pieces of buffers other than single blocks. What they hold stands under `holds`, by kind: a block map has the values and bytes of each block; a stream a whole buffer of blocks and where its block map starts, its values as in the vectors of blocks; a value dictionary its entries by id (null is the null entry) and the sorted ids; a range index minimum and maximum of every block of positions as hexadecimal little-endian bytes and how many are null or NaN; a super-block of a packed group where the blocks of its members start and end."
 
 // The kinds of pieces, under Holds.
 const (
@@ -16,6 +18,7 @@ const (
 	kindStream     = "stream"
 	kindDictionary = "value dictionary"
 	kindRangeIndex = "range index"
+	kindSuperBlock = "super-block"
 )
 
 func bufferFile() (*File, error) {
@@ -27,6 +30,7 @@ func bufferFile() (*File, error) {
 	}
 	f.Vectors = append(f.Vectors, streams...)
 	f.Vectors = append(f.Vectors, dictionaries()...)
+	f.Vectors = append(f.Vectors, superBlocks()...)
 	indexes, err := rangeIndexes()
 	f.Vectors = append(f.Vectors, indexes...)
 	return f, err
@@ -122,6 +126,33 @@ func dictionary(name, typ string, d buffer.Dictionary, sorted []uint32) Vector {
 	}
 	return Vector{Name: name, Type: typ, Count: d.Count, Bytes: hexLines(d.Append(nil)), Values: byteTexts(entries, valid),
 		Holds: map[string]any{"kind": kindDictionary, "sorted": sorted, "fixed_size": d.Fixed}}
+}
+
+// superBlocks are of members of five positions: numbers, text, booleans; the last one is the presence of the struct.
+func superBlocks() []Vector {
+	number := block.AppendFrame(nil, nil, subBlock([]uint16{7, 8, 9, 10, 11}), true)
+	flags := block.AppendFrame(nil, encode.Presence(nil, bitmap(5, 4), 5, true), subBlock([]uint8{1, 0, 1, 1, 0}), true)
+	none := block.AppendFrame(nil, nil, nil, true)
+	some := block.AppendFrame(nil, encode.Presence(nil, bitmap(5, 2), 5, true), nil, true)
+	return []Vector{
+		superBlock("one member, no struct null", number, none),
+		superBlock("two members, one of them booleans with a null, no struct null", number, flags, none),
+		superBlock("three members, the third struct null", number, flags, number, some),
+	}
+}
+
+func superBlock(name string, blocks ...[]byte) Vector {
+	sizes := make([]int, len(blocks))
+	for i, b := range blocks {
+		sizes[i] = len(b)
+	}
+	all := buffer.AppendSuper(nil, sizes, slices.Concat(blocks...))
+	members, at := [][2]int{}, len(all)-len(slices.Concat(blocks...))
+	for _, n := range sizes {
+		members = append(members, [2]int{at, at + n})
+		at += n
+	}
+	return Vector{Name: name, Count: 5, Bytes: hexLines(all), Holds: map[string]any{"kind": kindSuperBlock, "members": members}}
 }
 
 func rangeIndexes() ([]Vector, error) {

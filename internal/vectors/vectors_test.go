@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -272,9 +273,11 @@ func TestPiecesDecode(t *testing.T) {
 			checkDictionary(t, &v, b)
 		case kindRangeIndex:
 			checkRangeIndex(t, &v, b)
+		case kindSuperBlock:
+			checkSuperBlock(t, &v, b)
 		}
 	}
-	if len(kinds) != 4 || slices.Min([]int{kinds[kindMap], kinds[kindStream], kinds[kindDictionary], kinds[kindRangeIndex]}) < 3 {
+	if len(kinds) != 5 || slices.Min(slices.Collect(maps.Values(kinds))) < 3 {
 		t.Errorf("pieces %v", kinds)
 	}
 }
@@ -302,6 +305,21 @@ func checkMap(t *testing.T, v *Vector, b []byte) {
 	}
 	same(t, v, "values", values)
 	same(t, v, "bytes", sizes)
+}
+
+func checkSuperBlock(t *testing.T, v *Vector, b []byte) {
+	parts, err := buffer.SplitSuper(b, true)
+	if err != nil {
+		t.Fatalf("%s: %v", v.Name, err)
+	}
+	members := [][2]uint64{}
+	for _, p := range parts {
+		members = append(members, [2]uint64{p.Start, p.End})
+		if _, err := block.ParseFrame(b[p.Start:p.End], true); err != nil {
+			t.Errorf("%s: %v", v.Name, err)
+		}
+	}
+	same(t, v, "members", members)
 }
 
 func checkStream(t *testing.T, v *Vector, b []byte) {

@@ -189,8 +189,12 @@ func (s *stripe) place(img *image, ref string) error {
 	start := img.size
 	img.sum.Reset()
 	for _, f := range s.fields {
-		native := new(metapb.NativeDataEncoding)
+		native := &metapb.NativeDataEncoding{PackedGroup: f.Packed}
 		for _, b := range f.Buffers {
+			if b.Bytes == nil {
+				native.Buffers = append(native.Buffers, b.Meta)
+				continue
+			}
 			if err := img.align(); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -45,6 +46,7 @@ type Options struct {
 	Properties, StandardProperties []*metapb.NameValuePair
 	FieldIDs                       []int
 	Bloom                          map[string]float64
+	Pack                           map[string][]string
 	SparseUnions                   bool
 	Workers                        int
 	// Trees asks for the encodings of the DATA blocks of fields by dotted path, see encode.Options.
@@ -57,6 +59,7 @@ type Options struct {
 
 	bloom map[uint32]float64 // Bloom by node number
 	trees map[uint32]string  // Trees by node number
+	pack  map[uint32][]int   // Pack by node number: indexes of children
 }
 
 // complete fills in the defaults.
@@ -104,7 +107,52 @@ func (o *Options) findFields(s *schema.Schema) error {
 		}
 		o.trees[n.ID] = tree
 	}
+	return o.findGroups(s)
+}
+
+// findGroups finds the structs that are stored as packed groups, and their members: all children that can be one if none is
+// named.
+func (o *Options) findGroups(s *schema.Schema) error {
+	o.pack = make(map[uint32][]int)
+	for path, names := range o.Pack {
+		n, err := s.Lookup(path)
+		if err != nil {
+			return err
+		}
+		if n.Basic != schema.Struct {
+			return fmt.Errorf("packed group %s: a Struct was expected, not %s", path, n.TypeName())
+		}
+		if o.pack[n.ID], err = members(n, names); err != nil {
+			return fmt.Errorf("packed group %s: %w", path, err)
+		}
+	}
 	return nil
+}
+
+// members gives the children of a struct that are named, all that can be in a packed group if none is.
+func members(n *schema.Node, names []string) ([]int, error) {
+	var out []int
+	for i, c := range n.Children {
+		if len(names) == 0 && field.Packable(c) {
+			out = append(out, i)
+		}
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(n.Children, func(c *schema.Node) bool { return c.Name == name })
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("the struct has no field %q", name)
+		case !field.Packable(n.Children[i]):
+			return nil, fmt.Errorf("field %q: a %s has no place in a packed group", name, n.Children[i].TypeName())
+		case slices.Contains(out, i):
+			return nil, fmt.Errorf("field %q is named twice", name)
+		}
+		out = append(out, i)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no field of the struct can be a member")
+	}
+	return out, nil
 }
 
 // stats gives the statistics options of a node.

@@ -64,7 +64,7 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 		return nil, err
 	}
 	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out}
-	w.field = field.Options{Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees}
+	w.field = field.Options{Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack}
 	return w, nil
 }
 

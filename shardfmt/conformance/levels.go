@@ -192,5 +192,39 @@ func bookTables() []*table {
 		{level: "l5", name: "sparse-unions", what: "unions whose variants have no gaps: OFFSETS beside DATA", rows: 700,
 			columns: []column{{name: "u", typ: "Union<Int64, String, Boolean>", value: union}, {name: "id", typ: "Int32", value: steps(0, 1)}},
 			o:       write.Options{Layout: write.Single, SparseUnions: true}},
+		packedTable("packed-group", "a struct of every type without children as a packed group", 2100, func(int) bool { return false }, func(int) bool { return false }),
+		packedTable("packed-group-nulls", "a packed group of a struct that may be null, with fields that may be null", 2500,
+			func(i int) bool { return i%5 == 1 }, func(i int) bool { return noise(i)%6 == 2 }),
+		packedTable("packed-group-null", "a packed group of which most super-blocks have nulls only", 3000,
+			func(i int) bool { return i > 20 }, func(i int) bool { return i > 9 }),
 	}
+}
+
+// packedTable has a packed group of all its fields but one, which is a list; none and null say where the struct and its fields are
+// null.
+func packedTable(name, what string, rows int, none, null func(i int) bool) *table {
+	var fields []string
+	members := flat()
+	members = members[:len(members)-1] // Unit stores nothing
+	for _, c := range members {
+		fields = append(fields, c.name+": "+c.typ)
+	}
+	value := func(i int) string {
+		if none(i) {
+			return "null"
+		}
+		var text []string
+		for k, c := range members {
+			v := c.value(i)
+			if null(i + 7*k) {
+				v = "null"
+			}
+			text = append(text, fmt.Sprintf("%q:%s", c.name, v))
+		}
+		return "{" + strings.Join(append(text, fmt.Sprintf(`"list":[%d,null]`, i)), ",") + "}"
+	}
+	return &table{level: "l5", name: name, what: what, rows: rows,
+		columns: []column{{name: "id", typ: "Int32", value: steps(0, 1)},
+			{name: "g", typ: "Struct<" + strings.Join(fields, ", ") + ", list: List<Int64>>", value: value}},
+		o: write.Options{Layout: write.Single, StripeRows: 2048, Pack: map[string][]string{"g": nil}}}
 }

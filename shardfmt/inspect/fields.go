@@ -38,6 +38,10 @@ type Buffer struct {
 	Start  int64  `json:"start"`
 	Size   int64  `json:"size"`
 	Blocks *int   `json:"blocks,omitempty"`
+	// Packed: the blocks are the super-blocks of a packed group. Member is the place of a buffer in the group of its parent, where
+	// it lies; it has no bytes of its own then.
+	Packed bool    `json:"packed,omitempty"`
+	Member *uint32 `json:"packed_group_index,omitempty"`
 	// Plans counts the blocks by the tree of encodings that was chosen for them; Trees holds every block's.
 	Plans map[string]int `json:"plans,omitempty"`
 	Trees []Block        `json:"block_plans,omitempty"`
@@ -126,6 +130,9 @@ func (v *inspector) stripeField(i int, n *schema.Node, name string) (*StripeFiel
 }
 
 func (v *inspector) buffer(b *metapb.EncodedBuffer, anchor string, n *schema.Node, e *metapb.NativeDataEncoding) (Buffer, error) {
+	if b.PackedGroupIndex != nil && b.Buffer == nil {
+		return Buffer{Kind: b.Kind.String(), Member: b.PackedGroupIndex}, nil
+	}
 	url, err := v.r.Resolve(anchor, b.GetBuffer().GetUrl())
 	if err != nil {
 		return Buffer{}, err
@@ -139,6 +146,9 @@ func (v *inspector) buffer(b *metapb.EncodedBuffer, anchor string, n *schema.Nod
 	if b.BlockCount != nil && b.GetBlockMap() != nil {
 		count := int(min(*b.BlockCount, 1<<31-1))
 		out.Blocks = &count
+	}
+	if out.Packed = e.GetPackedGroup(); out.Packed {
+		return out, nil
 	}
 	if v.o.Detail >= Blocks && b.GetBlockMap() != nil && hasBlocks(b.Kind) {
 		err = v.blocks(&out, b, url, elementOf(n, b.Kind, e))

@@ -91,11 +91,18 @@ func (f *Field) print(w io.Writer, name string) {
 }
 
 func (b *Buffer) print(w io.Writer) {
+	if b.Member != nil {
+		fmt.Fprintf(w, "    %-16s member %d of the packed group\n", b.Kind, *b.Member)
+		return
+	}
 	fmt.Fprintf(w, "    %-16s %s at %d", b.Kind, progress.Bytes(b.Size), b.Start)
 	if b.URL != "" {
 		fmt.Fprintf(w, " of %s", b.URL)
 	}
-	if b.Blocks != nil {
+	switch {
+	case b.Packed && b.Blocks != nil:
+		fmt.Fprintf(w, ", packed group of %d super-blocks", *b.Blocks)
+	case b.Blocks != nil:
 		fmt.Fprintf(w, ", %d blocks", *b.Blocks)
 	}
 	fmt.Fprintln(w)

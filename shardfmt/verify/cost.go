@@ -138,6 +138,9 @@ func (c *costs) field(ctx context.Context, stripe int, n *schema.Node, most uint
 	}
 	for _, e := range d.Encodings {
 		for _, b := range e.GetNative().GetBuffers() {
+			if b.Buffer == nil {
+				continue // in a packed group
+			}
 			url, err := c.root.Resolve(anchor, b.GetBuffer().GetUrl())
 			if err != nil {
 				return 0, false, err

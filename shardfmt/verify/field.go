@@ -45,7 +45,10 @@ func (f *fieldWalk) check(name string) error {
 			f.dictionary = f.dictionary || b.Kind == metapb.BufferKind_VALUE_DICTIONARY
 		}
 		for _, b := range e.GetNative().GetBuffers() {
-			if err := f.v.judge(f.buffer(name, b), f.anchor, 0); err != nil {
+			if b.PackedGroupIndex != nil && b.Buffer == nil {
+				continue // in the buffer of the parent
+			}
+			if err := f.v.judge(f.buffer(name, b, e.GetNative().GetPackedGroup()), f.anchor, 0); err != nil {
 				return err
 			}
 		}
@@ -75,8 +78,8 @@ func (f *fieldWalk) childPositions() int64 {
 	return -1
 }
 
-// buffer adds one encoded buffer to its object.
-func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer) error {
+// buffer adds one encoded buffer to its object; packed says that it is that of a packed group.
+func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) error {
 	o, start, end, err := f.reach(f.anchor, b.GetBuffer())
 	if err != nil {
 		return err
@@ -104,6 +107,7 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer) error {
 		if err != nil {
 			return err
 		}
+		s.packed = packed
 		o.add(piece{start: start, end: end, check: s.check})
 	default:
 		o.add(piece{start: start, end: end, unprotected: true})

@@ -19,6 +19,8 @@ type streamCheck struct {
 	// embedded: blocks may carry presence sections, which must have nulls together.
 	embedded bool
 	decode   decode
+	// packed: blocks are super-blocks. What their members hold, a scan of the fields tells.
+	packed bool
 }
 
 // check takes the whole buffer. Its errors are relative to the buffer.
@@ -37,7 +39,11 @@ func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
 		if last-first > maxBlockValues {
 			return 0, corrupt.At(int64(start), "a block of %d values", last-first)
 		}
-		n, err := s.block(data[start:end], int(last-first), scratch)
+		check := s.block
+		if s.packed {
+			check = s.super
+		}
+		n, err := check(data[start:end], int(last-first), scratch)
 		if err != nil {
 			return 0, shift(err, int64(start))
 		}
@@ -98,6 +104,26 @@ func (s *streamCheck) block(data []byte, n int, scratch *block.Scratch) (nulls i
 		ones += bits.OnesCount8(b)
 	}
 	return int64(n - ones), nil
+}
+
+// super checks one super-block and counts the structs that are null.
+func (s *streamCheck) super(data []byte, n int, scratch *block.Scratch) (nulls int64, err error) {
+	members, err := buffer.SplitSuper(data, s.checksums)
+	if err != nil {
+		return 0, err
+	}
+	one := *s
+	one.decode = func([]byte, int, []byte, *block.Scratch) error { return nil }
+	for i, r := range members {
+		own, err := one.block(data[r.Start:r.End], n, scratch)
+		if err != nil {
+			return 0, shift(err, int64(r.Start))
+		}
+		if s.embedded && i == len(members)-1 {
+			nulls = own
+		}
+	}
+	return nulls, nil
 }
 
 // shift moves the offset of an error of stored data by base; others, and those that name an object, stay.

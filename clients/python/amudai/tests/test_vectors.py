@@ -87,6 +87,11 @@ def test_piece(v):
         d = fields.Dictionary({"object": Object(b), "start": 0, "end": len(b)}, f)
         got = [bytes(d.views.data[s:s + n]).hex() for s, n in zip(d.views.starts.tolist(), d.views.lens.tolist())]
         assert [None if i == d.null else t for i, t in enumerate(got)] == v["values"]
+    elif h["kind"] == "super-block":
+        parts = buffers.super_block(b, True)
+        assert [[at, at + len(p)] for at, p in parts] == h["members"]
+        for _, p in parts:
+            blocks.split(unframed(p), v["count"])
     else:
         assert h["kind"] == "range index"
         least, greatest, invalid = buffers.range_index(b, v["count"])

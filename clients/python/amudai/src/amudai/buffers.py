@@ -106,12 +106,16 @@ class BlockStream:
         self.length = int(self.first[-1])
         self._cache = OrderedDict()
 
+    def raw(self, k):
+        """Where block k lies, and its bytes."""
+        at = self.start + int(self.offsets[k])
+        return at, self.obj.read(at, at + int(self.sizes[k]), "block")
+
     def block(self, k):
         if k in self._cache:
             self._cache.move_to_end(k)
             return self._cache[k]
-        at = self.start + int(self.offsets[k])
-        b = self.obj.read(at, at + int(self.sizes[k]), "block")
+        at, b = self.raw(k)
         try:
             if self.checksums:
                 if len(b) < 4 or struct.unpack_from("<I", b, len(b) - 4)[0] != checksum(b[:-4]):
@@ -140,3 +144,67 @@ class BlockStream:
                 yield self.block(k), a - f, min(b, e) - f
                 a = min(b, e)
             k += 1
+
+
+class SuperBlocks(BlockStream):
+    """The buffer of a packed group: each block holds a block of every member."""
+
+    def __init__(self, obj, buf):
+        super().__init__(obj, buf, None)
+        self.presence = buf["presence"]
+        self.taken = set()
+        self._at = None
+
+    def parts(self, k):
+        """Where the blocks of the members lie in super-block k, and their bytes."""
+        if self._at != k:
+            at, b = self.raw(k)
+            try:
+                self._parts = super_block(b, self.checksums)
+            except (Bad, struct.error) as e:
+                raise ShardError(self.obj.name, at + getattr(e, "at", 0), str(getattr(e, "reason", e))) from e
+            self._at = k
+        return self._parts
+
+    def member(self, i, decode):
+        """The stream of member i, -1 for the last one of each super-block."""
+        if i in self.taken or i >= 0 and i >= 1 << 31:
+            raise ShardError(self.obj.name, self.start, f"member {i} of a packed group, a second time or out of range")
+        self.taken.add(i)
+        return Member(self, i, decode)
+
+
+class Member(BlockStream):
+    """A member of a packed group, read as a stream of its own."""
+
+    def __init__(self, group, index, decode):
+        self.__dict__.update(obj=group.obj, start=group.start, values=group.values, sizes=group.sizes, first=group.first,
+                             offsets=group.offsets, length=group.length, checksums=group.checksums)
+        self.group, self.index, self.decode, self._cache = group, index, decode, OrderedDict()
+
+    def raw(self, k):
+        parts = self.group.parts(k)
+        at = self.start + int(self.offsets[k])
+        if not -len(parts) <= self.index < len(parts) - self.group.presence * (self.index >= 0):
+            raise ShardError(self.obj.name, at, f"a super-block of {len(parts)} members has no member {self.index}")
+        off, b = parts[self.index]
+        return at + off, b
+
+
+def super_block(b, checksums):
+    """[(offset, bytes)] of the members of a super-block."""
+    m = struct.unpack_from("<I", b)[0]
+    at = -(-(4 + 4 * m + 4 * checksums) // 8) * 8
+    if at > len(b):
+        raise Bad(f"super-block: {m} members in {len(b)} bytes")
+    if checksums and struct.unpack_from("<I", b, at - 4)[0] != checksum(b[:at - 4]):
+        raise Bad("super-block: wrong checksum of its header", at - 4)
+    out = []
+    for size in struct.unpack_from(f"<{m}I", b, 4):
+        if size % 8 or at + size > len(b):
+            raise Bad("super-block: a member outside of it", at)
+        out.append((at, b[at:at + size]))
+        at += size
+    if at != len(b):
+        raise Bad("super-block: bytes behind its members", at)
+    return out

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import blocks, values
-from .buffers import BlockStream
+from .buffers import BlockStream, SuperBlocks
 from .errors import Bad, ShardError, TooMany
 from .meta import Located
 from .schema import INTS
@@ -230,6 +230,41 @@ def both(x, y):
     return y if x is None else x if y is None else x & y
 
 
+def stream(col, buf, decode, group):
+    """The blocks of a buffer, or of a member of the packed group of the parent."""
+    if "member" not in buf:
+        return BlockStream(buf["object"], buf, decode)
+    if group is None:
+        col.fail("a member of a packed group whose struct is stored otherwise", "unsupported")
+    return group.member(buf["member"], decode)
+
+
+class PackedBoolColumn(Column):
+    """Booleans in a packed group: a byte each."""
+
+    def __init__(self, field, fd, group):
+        super().__init__(field, fd.positions, fd.obj, fd.at)
+
+        def decode(b, n):
+            p, v = blocks.split(b, n)
+            v = blocks.numbers(v, 1, n)
+            if np.any(v > 1):
+                raise Bad("a boolean that is neither 0 nor 1")
+            return v != 0, blocks.presence(p, n)
+
+        self.data = stream(self, fd.buffers["DATA"], decode, group)
+        if self.data.length != self.length:
+            self.fail(f"blocks of {self.data.length} values, descriptor: {self.length}")
+
+    def _read(self, a, b):
+        parts = [(v[i:j], np.ones(j - i, bool) if p is None else p[i:j]) for (v, p), i, j in self.data.range(a, b)]
+        none = np.zeros(0, bool)
+        return NumVec(self.field, b - a, np.concatenate([v for v, _ in parts] or [none]), np.concatenate([p for _, p in parts] or [none]))
+
+    def streams(self):
+        return [self.data]
+
+
 class BoolColumn(Column):
     def __init__(self, field, fd):
         super().__init__(field, fd.positions, fd.obj, fd.at)
@@ -246,7 +281,7 @@ class BoolColumn(Column):
 class DataColumn(Column):
     """Numbers and byte strings: a stream of blocks with the nulls inside, or of codes into a dictionary."""
 
-    def __init__(self, field, fd):
+    def __init__(self, field, fd, group=None):
         super().__init__(field, fd.positions, fd.obj, fd.at)
         buf = fd.buffers["DATA"]
         self.dtype = dtype(field)
@@ -267,7 +302,7 @@ class DataColumn(Column):
                 raise Bad(f"a null code for a value that is present, or one that is not of {field.fixed_size} bytes")
             return v, valid
 
-        self.data = BlockStream(buf["object"], buf, decode)
+        self.data = stream(self, buf, decode, group)
         if self.data.length != self.length:
             self.fail(f"blocks of {self.data.length} values, descriptor: {self.length}")
         self.present = Present(self, fd)
@@ -371,18 +406,19 @@ def offsets_stream(col, fd, n):
     return s
 
 
-def column(stripe, field, length):
-    """The column of a node, which has ``length`` positions, or as many as its descriptor says if that is None."""
+def column(stripe, field, length, group=None):
+    """The column of a node, which has ``length`` positions, or as many as its descriptor says if that is None. group is the
+    packed group of its parent."""
     fd = stripe.field(field.id)
     if fd is None:
         return ConstColumn(field, length if length is not None else 1 << 62, stripe.obj, 0, None)
-    col = _column(stripe, field, fd)
+    col = _column(stripe, field, fd, group)
     if length is not None and col.length != length:
         col.fail(f"{col.length} positions, not {length}")
     return col
 
 
-def _column(stripe, field, fd):
+def _column(stripe, field, fd, group):
     n, basic = fd.positions, field.basic
     if basic == "Unit":
         return ConstColumn(field, n, fd.obj, fd.at, None)
@@ -395,13 +431,17 @@ def _column(stripe, field, fd):
         if "OFFSETS" in fd.buffers:
             return ListColumn(stripe, field, fd)
     elif basic == "Struct":
-        return StructColumn(stripe, field, fd)
+        return PackedColumn(stripe, field, fd) if fd.packed else StructColumn(stripe, field, fd)
     elif basic == "FixedSizeList":
         return FixedListColumn(stripe, field, fd)
     elif "DATA" in fd.buffers:
-        if basic == "Union":
+        member = "member" in fd.buffers["DATA"]
+        if basic == "Union" and not member:
             return UnionColumn(stripe, field, fd)
-        return BoolColumn(field, fd) if basic == "Boolean" else DataColumn(field, fd)
+        if basic == "Boolean":
+            return PackedBoolColumn(field, fd, group) if member else BoolColumn(field, fd)
+        if basic != "Union":
+            return DataColumn(field, fd, group)
     raise ShardError(fd.obj.name, fd.at, f"field {field.id} ({field.name}) lacks its buffers")
 
 
@@ -472,6 +512,41 @@ class StructColumn(Column):
 
     def streams(self):
         return self.present.streams()
+
+    def children(self):
+        return self.members
+
+
+class PackedColumn(Column):
+    """A struct whose members' blocks lie side by side in super-blocks."""
+
+    def __init__(self, stripe, field, fd):
+        super().__init__(field, fd.positions, fd.obj, fd.at)
+        buf = fd.buffers.get("DATA")
+        if buf is None or "member" in buf or len(fd.buffers) != 1:
+            self.fail("a packed group has one buffer, DATA")
+        self.group = SuperBlocks(buf["object"], buf)
+        if self.group.length != self.length:
+            self.fail(f"super-blocks of {self.group.length} positions, descriptor: {self.length}")
+        self.present = self.group.member(-1, self._presence) if buf["presence"] else None
+        self.members = [column(stripe, c, self.length, self.group) for c in field.children]
+
+    @staticmethod
+    def _presence(b, n):
+        p, v = blocks.split(b, n)
+        if v:
+            raise Bad("values in the presence of a packed group")
+        p = blocks.presence(p, n)
+        return np.ones(n, bool) if p is None else p
+
+    def _read(self, a, b):
+        valid = None
+        if self.present:
+            valid = np.concatenate([v[i:j] for v, i, j in self.present.range(a, b)] or [np.zeros(0, bool)])
+        return StructVec(self.field, b - a, [c.read(a, b) for c in self.members], valid)
+
+    def streams(self):
+        return [self.present] if self.present else []
 
     def children(self):
         return self.members

@@ -141,6 +141,7 @@ class FieldDescriptor:
         self.nulls = d.u64(2, None)
         self.constant = d.msg(3)
         self.buffers = {}
+        self.packed = False  # DATA holds super-blocks
         if self.positions >= 1 << 63:
             raise Bad(f"{self.positions} positions")
         encodings = [Msg(e) for e in m.all(2)]
@@ -149,10 +150,14 @@ class FieldDescriptor:
             if encodings:
                 raise Bad("no native encoding of this field", 0, "unsupported")
             return
+        self.packed = bool(native.msg(1).u64(10))
         for b in native.msg(1).all(1):
             b = Msg(b)
             kind = KINDS.get(b.u64(1), b.u64(1))
             ref = data_ref(b.msg(2))
+            if ref is None and kind == "DATA" and b.u64(21, None) is not None and len(native.msg(1).all(1)) == 1:
+                self.buffers[kind] = {"member": b.u64(21)}
+                return
             if ref is None:
                 raise Bad(f"{kind} buffer without bytes")
             if kind in self.buffers:
