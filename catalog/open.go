@@ -200,7 +200,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 	if c.warehouse != "" {
 		props["warehouse"] = c.warehouse
 	}
-	ice, identity, closeIce, err := openIceberg(ctx, c.opts, props)
+	ice, identity, closeIce, keys, err := openIceberg(ctx, c.opts, props)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,13 @@ func (c *Catalog) connect(ctx context.Context) error {
 			c.line = &sqlLine{tables: tables}
 		}
 	} else {
-		ice = &servedTables{Catalog: ice, fs: store.fs}
+		served := &servedTables{Catalog: ice, fs: store.fs}
+		if keys != nil && c.warehouse == "" {
+			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) error {
+				return keys.mount(ctx, c.metadata, t, load)
+			}
+		}
+		ice = served
 	}
 	c.ice, c.identity = ice, identity
 	if c.opts.Wrap != nil {

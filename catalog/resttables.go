@@ -13,9 +13,18 @@ import (
 type servedTables struct {
 	icecatalog.Catalog
 	fs table.FSysF
+	// vended opens the bucket of a table's metadata by keys that came with it, nil where the warehouse is known: its
+	// credentials are the environment's.
+	vended func(ctx context.Context, t *table.Table, load func(context.Context) error) error
 }
 
-func (c *servedTables) withIO(t *table.Table, err error) (*table.Table, error) {
+func (c *servedTables) withIO(ctx context.Context, t *table.Table, err error) (*table.Table, error) {
+	if err == nil && c.vended != nil {
+		err = c.vended(ctx, t, func(ctx context.Context) error {
+			_, err := c.Catalog.LoadTable(ctx, t.Identifier())
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -24,15 +33,18 @@ func (c *servedTables) withIO(t *table.Table, err error) (*table.Table, error) {
 
 // LoadTable implements icecatalog.Catalog.
 func (c *servedTables) LoadTable(ctx context.Context, ident table.Identifier) (*table.Table, error) {
-	return c.withIO(c.Catalog.LoadTable(ctx, ident))
+	t, err := c.Catalog.LoadTable(ctx, ident)
+	return c.withIO(ctx, t, err)
 }
 
 // CreateTable implements icecatalog.Catalog.
 func (c *servedTables) CreateTable(ctx context.Context, ident table.Identifier, sc *iceberg.Schema, opts ...icecatalog.CreateTableOpt) (*table.Table, error) {
-	return c.withIO(c.Catalog.CreateTable(ctx, ident, sc, opts...))
+	t, err := c.Catalog.CreateTable(ctx, ident, sc, opts...)
+	return c.withIO(ctx, t, err)
 }
 
 // RenameTable implements icecatalog.Catalog.
 func (c *servedTables) RenameTable(ctx context.Context, from, to table.Identifier) (*table.Table, error) {
-	return c.withIO(c.Catalog.RenameTable(ctx, from, to))
+	t, err := c.Catalog.RenameTable(ctx, from, to)
+	return c.withIO(ctx, t, err)
 }

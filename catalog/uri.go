@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go"
@@ -23,20 +25,23 @@ import (
 	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
-// openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders.
+// openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders; keys are the storage
+// credentials that it hands out, nil for one that hands out none.
 func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
-	ice icecatalog.Catalog, identity string, closer func() error, err error,
+	ice icecatalog.Catalog, identity string, closer func() error, keys *vendedKeys, err error,
 ) {
 	uri := o.URI
 	switch scheme, rest, _ := strings.Cut(uri, ":"); {
 	case scheme == "sqlite":
-		return openSQLite(ctx, rest, o.Access, props)
+		ice, identity, closer, err = openSQLite(ctx, rest, o.Access, props)
+		return ice, identity, closer, nil, err
 	case scheme == "postgres" || scheme == "postgresql":
-		return openPostgres(ctx, uri, o.Access, props)
+		ice, identity, closer, err = openPostgres(ctx, uri, o.Access, props)
+		return ice, identity, closer, nil, err
 	case isREST(uri):
 		return openREST(ctx, uri, o.Warehouse, props)
 	}
-	return nil, "", nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH, postgres://… or rest+http(s)://…",
+	return nil, "", nil, nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH, postgres://… or rest+http(s)://…",
 		ErrInvalid, redactURI(uri))
 }
 
@@ -184,13 +189,50 @@ func notACatalog(identity string, err error) error {
 	return fmt.Errorf("catalog %s: %w", identity, err)
 }
 
-// openREST takes credentials from the environment: SHARDCAT_REST_TOKEN (a bearer token) or
-// SHARDCAT_REST_CREDENTIAL (client id and secret, "id:secret").
-func openREST(ctx context.Context, uri, warehouse string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
+// restSettings are the settings of a REST catalog that its URI may name, as ?NAME=VALUE, by the names that other Iceberg clients
+// have for them. None is a secret.
+var restSettings = []string{
+	"prefix", "oauth2-server-uri", "scope", "audience", "resource",
+	"rest.sigv4-enabled", "rest.signing-region", "rest.signing-name",
+}
+
+// takeRESTSettings cuts the settings off a URI and adds them to props.
+func takeRESTSettings(uri string, props iceberg.Properties) (string, error) {
+	base, query, _ := strings.Cut(uri, "?")
+	settings, err := url.ParseQuery(query)
+	if err != nil {
+		return "", fmt.Errorf("%w: catalog %s: its settings are no NAME=VALUE&…", ErrInvalid, redactURI(base))
+	}
+	for name, values := range settings {
+		switch {
+		case !slices.Contains(restSettings, name):
+			return "", fmt.Errorf("%w: catalog %s: setting %q is not known; there is %s. Tokens and credentials come from SHARDCAT_REST_TOKEN and "+
+				"SHARDCAT_REST_CREDENTIAL", ErrInvalid, redactURI(base), name, strings.Join(restSettings, ", "))
+		case len(values) > 1:
+			return "", fmt.Errorf("%w: catalog %s: setting %s twice", ErrInvalid, redactURI(base), name)
+		}
+		props[name] = values[0]
+	}
+	return base, nil
+}
+
+// openREST takes credentials from the environment: SHARDCAT_REST_TOKEN (a bearer token), SHARDCAT_REST_CREDENTIAL (client id and
+// secret, "id:secret", for OAuth2), and with rest.sigv4-enabled=true what the AWS SDK finds.
+func openREST(ctx context.Context, uri, warehouse string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, *vendedKeys, error) {
 	identity := redactURI(uri)
+	props = maps.Clone(props)
+	base, err := takeRESTSettings(uri, props)
+	if err != nil {
+		return nil, "", nil, nil, err
+	}
 	// A redirect to another host would take the token along.
-	transport := &storehttp.Transport{Base: http.DefaultTransport.(*http.Transport).Clone()}
-	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(transport)}
+	keys := newVendedKeys(&storehttp.Transport{Base: http.DefaultTransport.(*http.Transport).Clone()})
+	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(keys)}
+	more, err := signing(props)
+	if err != nil {
+		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
+	}
+	opts = append(opts, more...)
 	if warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(warehouse))
 	}
@@ -200,9 +242,42 @@ func openREST(ctx context.Context, uri, warehouse string, props iceberg.Properti
 	if credential := os.Getenv("SHARDCAT_REST_CREDENTIAL"); credential != "" {
 		opts = append(opts, rest.WithCredential(credential))
 	}
-	ice, err := rest.NewCatalog(ctx, CatalogName, strings.TrimPrefix(uri, "rest+"), opts...)
+	ice, err := rest.NewCatalog(ctx, CatalogName, strings.TrimPrefix(base, "rest+"), opts...)
 	if err != nil {
-		return nil, "", nil, fmt.Errorf("catalog %s: %w", identity, err)
+		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
 	}
-	return ice, identity, ice.Close, nil
+	return ice, identity, ice.Close, keys, nil
+}
+
+// signing turns settings into options of the client, which takes none of them from its properties.
+func signing(props iceberg.Properties) (opts []rest.Option, err error) {
+	take := func(name string, option func(string) rest.Option) {
+		if v := props[name]; v != "" {
+			opts = append(opts, option(v))
+		}
+		delete(props, name)
+	}
+	take("prefix", rest.WithPrefix)
+	take("scope", rest.WithScope)
+	take("audience", rest.WithAudience)
+	take("resource", rest.WithResource)
+	take("oauth2-server-uri", func(v string) rest.Option {
+		at, parseErr := url.Parse(v)
+		if parseErr != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+			err = fmt.Errorf("%w: oauth2-server-uri %q is no http(s) URL", ErrInvalid, v)
+		}
+		return rest.WithAuthURI(at)
+	})
+	enabled, region, service := props["rest.sigv4-enabled"], props["rest.signing-region"], cmp.Or(props["rest.signing-name"], "execute-api")
+	for _, name := range []string{"rest.sigv4-enabled", "rest.signing-region", "rest.signing-name"} {
+		delete(props, name)
+	}
+	switch strings.ToLower(enabled) {
+	case "true":
+		opts = append(opts, rest.WithSigV4RegionSvc(region, service))
+	case "", "false":
+	default:
+		err = fmt.Errorf("%w: rest.sigv4-enabled is true or false, not %q", ErrInvalid, enabled)
+	}
+	return opts, err
 }

@@ -43,6 +43,9 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ask := blobio.CredentialsOf(ctx); ask != nil {
+		opts.Credentials = handedOut{ask}
+	}
 	return Open(ctx, u.Host, opts)
 }
 

@@ -53,6 +53,9 @@ type Options struct {
 	StorageClass  types.StorageClass         // ?storage_class=
 	RequesterPays bool                       // ?requester_pays=true
 
+	// Credentials sign the requests instead of the SDK's chain, nil for the chain.
+	Credentials aws.CredentialsProvider
+
 	// RequestChecksums is ?request_checksum_calculation=when_supported|when_required. Stores that reject
 	// trailing checksums need when_required, which is the default with an endpoint of one's own.
 	RequestChecksums  aws.RequestChecksumCalculation
@@ -181,6 +184,9 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 		transport = storehttp.Pooled(built.GetTransport())
 	}
 	cfg.HTTPClient = storehttp.TokenClient(transport)
+	if o.Credentials != nil {
+		cfg.Credentials = aws.NewCredentialsCache(o.Credentials)
+	}
 	o.assumeRole(&cfg)
 	cfg.HTTPClient = storehttp.Client(transport)
 	if !o.Anonymous {
