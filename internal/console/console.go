@@ -8,8 +8,10 @@ import (
 	"errors"
 	"html/template"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -39,6 +41,8 @@ type Console struct {
 	metrics *Metrics
 	o       Options
 	handler http.Handler
+	// overviews of the tables that were looked at last.
+	overviews overviews
 }
 
 //go:embed assets
@@ -88,10 +92,35 @@ func guard(next http.Handler) http.Handler {
 		header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
+		if rebound(r) {
+			http.Error(w, "this server listens on loopback, and the request names another host; a proxy before it must send Host: localhost", http.StatusMisdirectedRequest)
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		crossOrigin.Handler(next).ServeHTTP(w, r)
 	})
+}
+
+// rebound reports whether a request came to a loopback address under a name that is not loopback's: a page of elsewhere whose name
+// was made to stand for 127.0.0.1, so that a browser lets it read the answer.
+func rebound(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	if err != nil || !at.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host != "localhost" && (err != nil || !ip.Unmap().IsLoopback())
 }
 
 // cookie holds the hash of the token, so that who reads a browser's files does not learn it.
@@ -136,7 +165,7 @@ func (h *Console) login(w http.ResponseWriter, r *http.Request) {
 // loginDelay makes guessing slow.
 const loginDelay = 300 * time.Millisecond
 
-// act runs, pauses or resumes a table.
+// act runs, pauses or resumes a table, or shows what a run would do.
 func (h *Console) act(w http.ResponseWriter, r *http.Request) {
 	if !h.allowed(r) {
 		h.fail(w, http.StatusForbidden, "this needs the token: log in, or send it as a bearer")
@@ -151,8 +180,11 @@ func (h *Console) act(w http.ResponseWriter, r *http.Request) {
 			err = h.service.Pause(name)
 		case "resume":
 			err = h.service.Resume(name)
+		case "dry-run":
+			h.dryRun(w, r)
+			return
 		default:
-			h.fail(w, http.StatusNotFound, "there is run, pause and resume")
+			h.fail(w, http.StatusNotFound, "there is run, dry-run, pause and resume")
 			return
 		}
 	}

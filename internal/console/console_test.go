@@ -179,6 +179,12 @@ func TestActionsNeedTheToken(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, code, c.want)
 		}
 	}
+	if code, text, _ := g.ask(t, "POST", "/tables/default.t/dry-run", bearer, nil); code != 200 || !strings.Contains(text, "nothing was changed") {
+		t.Errorf("a dry run: %d\n%s", code, text)
+	}
+	if code, _, _ := g.ask(t, "POST", "/tables/default.t/dry-run", nil, nil); code != 403 {
+		t.Errorf("a dry run without the token: %d", code)
+	}
 	if code, _, _ := g.ask(t, "POST", "/tables/default.t/burn", bearer, nil); code != 404 {
 		t.Errorf("an action that there is not: %d", code)
 	}
@@ -237,6 +243,52 @@ func TestMetricsAreThoseOfTheDocs(t *testing.T) {
 	}
 }
 
+// A page of elsewhere whose name was made to stand for 127.0.0.1 must not read tables.
+func TestNamesThatWereRebound(t *testing.T) {
+	g := newGround(t, Options{})
+	for host, want := range map[string]int{"evil.example": 421, "evil.example:8099": 421, "localhost:8099": 200, "[::1]:8099": 200, "127.0.0.9": 200} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", g.URL+"/api/tables", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Body.Close(); answer.StatusCode != want {
+			t.Errorf("Host %s: %d, want %d", host, answer.StatusCode, want)
+		}
+	}
+}
+
+// An overview is made once for a state of a table, and anew for another.
+func TestOverviewsAreKept(t *testing.T) {
+	g := newGround(t, Options{})
+	in, err := g.service.Effective(t.Context(), g.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o overviews
+	first, err := o.of(t.Context(), g.table, in)
+	if err != nil || len(first.lines) != 3 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if again, err := o.of(t.Context(), g.table, in); err != nil || again != first {
+		t.Errorf("made anew: %v", err)
+	}
+	src := &source{g.table.Schema(), `[{"id":9}]`}
+	if _, err := g.table.Ingest(t.Context(), src, catalog.IngestOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if other, err := o.of(t.Context(), g.table, in); err != nil || len(other.lines) != 4 {
+		t.Errorf("a table that has grown: %+v, %v", other, err)
+	}
+	if o.keep(&overview{lines: make([]shardLine, keptShards), made: time.Now()}); len(o.last) != 1 {
+		t.Errorf("%d are kept", len(o.last))
+	}
+}
+
 func TestExactNumbers(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -123456: "-123,456", 1234567: "1,234,567"} {
 		if got := exact(n); got != want {
@@ -253,15 +305,17 @@ func TestPictureOfManyShards(t *testing.T) {
 	}
 	lines = append(lines, shardLine{})
 	p := newPicture(lines)
-	total := 0
 	for _, b := range p.Bars {
-		if b.Height < 2 || b.Y+b.Height != barHeight {
+		if n := len(b.Parts); n == 0 || b.Parts[0].Y+b.Parts[0].Height != barHeight || b.Parts[n-1].Y < 0 {
 			t.Errorf("bar %+v", b)
 		}
-		total++
 	}
-	if total == 0 || total > bars || p.Unknown != 1 || p.Most < len(lines)/bars {
-		t.Errorf("%d bars, %d unknown, %d at most", total, p.Unknown, p.Most)
+	total := 0
+	for _, c := range p.Classes {
+		total += c.Shards
+	}
+	if len(p.Bars) == 0 || len(p.Bars) > bars || p.Unknown != 1 || p.Most < (len(lines)-1)/bars || total != len(lines) {
+		t.Errorf("%d bars of %d shards, %d unknown, %d at most", len(p.Bars), total, p.Unknown, p.Most)
 	}
 	if empty := newPicture(nil); len(empty.Bars) != 0 {
 		t.Error("bars of nothing")

@@ -2,9 +2,9 @@
 // restarts it.
 //
 //	GET  /                              tables: backlog, shards, sizes, last and next run, problems
-//	GET  /tables/NAME                   one table: its shards over creation time, the next plan and why, past runs
-//	GET  /tables/NAME/shard?root=URL    one shard: stripes, fields, where the bytes are, first rows
-//	POST /tables/NAME/{run,pause,resume}
+//	GET  /tables/NAME                   one table: its shards over creation time, the next plan and why, jobs, past runs, a filter to try
+//	GET  /tables/NAME/shard?root=URL    one shard: stripes, fields, encodings, where the bytes are, first rows
+//	POST /tables/NAME/{run,dry-run,pause,resume}
 //	GET  /api/tables                    what / shows, as JSON
 //	GET  /metrics /healthz /readyz
 //
