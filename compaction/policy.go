@@ -82,8 +82,9 @@ const (
 	DefaultPackObjects = 450
 	// DefaultRebuildStripes: so many small stripes cost a scan of one column as many requests.
 	DefaultRebuildStripes = 64
-	// StripeGrowth bounds how often a record is rewritten: stripes become at least so many times as large each time, so a
-	// record is rewritten at most log₈(records of a full stripe) times, 7 times, over its life.
+	// StripeGrowth is how many times as large a rebuild makes the stripes of a shard, on average, or there is none. A shard that goes on
+	// taking in small neighbours is written anew each time it has RebuildStripes stripes: a record as often as RebuildStripes − 1
+	// shards were added to its own, within max-creation-range.
 	StripeGrowth = 8
 )
 
