@@ -73,7 +73,8 @@ func (t *Table) wholeShards(ctx context.Context, goes func(*manifest.Entry) bool
 			return nil, err
 		}
 		if goes(e) {
-			out = append(out, match{entry: e, rows: e.Records, whole: true})
+			kept := *e
+			out = append(out, match{entry: &kept, rows: e.Records, whole: true})
 		}
 	}
 	return out, nil

@@ -97,20 +97,16 @@ func refNames(meta table.Metadata) (names []refName) {
 // Entries yields the live entries of a state of the table, in the order of its manifests. It stops at the first
 // error, which it yields.
 func (t *Table) Entries(ctx context.Context, at At) iter.Seq2[*manifest.Entry, error] {
-	return t.entriesAt(ctx, at, manifest.EntryOfManifest)
+	return t.entriesAt(ctx, at, nil)
 }
 
-// BriefEntries is Entries with the named columns only, by field id; see manifest.BriefEntryOf.
+// BriefEntries is Entries with the named columns only, by field id. Each entry is valid until the next one is asked for: a
+// million of them need the memory of one.
 func (t *Table) BriefEntries(ctx context.Context, at At, columns []int) iter.Seq2[*manifest.Entry, error] {
-	return t.entriesAt(ctx, at, func(m iceberg.ManifestEntry) *manifest.Entry {
-		return manifest.BriefEntryOf(m, columns)
-	})
+	return t.entriesAt(ctx, at, &manifest.Projection{Columns: columns})
 }
 
-// entryReader makes an entry of what a manifest holds.
-type entryReader func(iceberg.ManifestEntry) *manifest.Entry
-
-func (t *Table) entriesAt(ctx context.Context, at At, read entryReader) iter.Seq2[*manifest.Entry, error] {
+func (t *Table) entriesAt(ctx context.Context, at At, p *manifest.Projection) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
 		s, err := t.snapshot(at)
 		if err != nil || s == nil {
@@ -119,7 +115,7 @@ func (t *Table) entriesAt(ctx context.Context, at At, read entryReader) iter.Seq
 			}
 			return
 		}
-		for e, err := range t.entriesOf(ctx, s, read, nil) {
+		for e, err := range t.entriesOf(ctx, s, p, nil) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -127,9 +123,9 @@ func (t *Table) entriesAt(ctx context.Context, at At, read entryReader) iter.Seq
 	}
 }
 
-// entriesOf yields the live entries of a snapshot. skip, if not nil, is asked about each manifest and says
+// entriesOf yields the live entries of a snapshot, as much of them as p says. skip, if not nil, is asked about each manifest and says
 // whether its entries need not be read.
-func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, read entryReader, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
+func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Projection, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
 		manifests, err := s.Manifests(t.fs)
 		if err != nil {
@@ -148,13 +144,11 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, read entryRead
 			if skip != nil && skip(m) {
 				continue
 			}
-			entries, err := manifest.Entries(t.fs, m)
-			if err != nil {
-				yield(nil, fmt.Errorf("table %s: %w", t.name, err))
-				return
-			}
-			for _, e := range entries {
-				if e.Status() != iceberg.EntryStatusDELETED && !yield(read(e), nil) {
+			for e, err := range manifest.LiveEntries(t.fs, m, p) {
+				if err != nil {
+					err = fmt.Errorf("table %s: %w", t.name, err)
+				}
+				if !yield(e, err) || err != nil {
 					return
 				}
 			}

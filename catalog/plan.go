@@ -54,11 +54,15 @@ type Plan struct {
 	// Total counts the live shards of the state; PrunedPartition those that partition values rule out, and
 	// PrunedBounds those that other counts and bounds of their entries rule out. Each shard counts once.
 	Total, PrunedPartition, PrunedBounds int
+	// Manifests counts those that were read, ManifestsPruned those that their partition summaries rule out.
+	Manifests, ManifestsPruned int
 
 	table   *Table
 	schema  *manifest.TableSchema
 	options ScanOptions
 	bound   *filter.Bound
+	// asked are the fields that the filter asked an entry for.
+	asked []fieldStats
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window
 	// columns are the selected nodes of the schema.
@@ -85,17 +89,20 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 		return p, nil
 	}
 	skipped := 0
-	for e, err := range t.entriesOf(ctx, s, manifest.EntryOfManifest, func(m iceberg.ManifestFile) bool {
+	for e, err := range t.entriesOf(ctx, s, p.projection(), func(m iceberg.ManifestFile) bool {
 		skip := p.skipsManifest(m)
 		if skip {
 			skipped += int(m.AddedDataFiles() + m.ExistingDataFiles())
+			p.ManifestsPruned++
+		} else {
+			p.Manifests++
 		}
 		return skip
 	}) {
 		if err != nil {
 			return nil, err
 		}
-		p.consider(e)
+		p.Shards = append(p.Shards, e)
 	}
 	p.Total += skipped
 	p.PrunedPartition += skipped
@@ -208,18 +215,51 @@ func (p *Plan) skipsManifest(m iceberg.ManifestFile) bool {
 	})
 }
 
-// consider counts an entry where it is ruled out, or takes it.
-func (p *Plan) consider(e *manifest.Entry) {
+// projection reads of each entry what the filter asks for, and all of those that it does not rule out.
+func (p *Plan) projection() *manifest.Projection {
+	keep := &manifest.Projection{Keep: p.keeps}
+	if p.bound != nil {
+		for _, node := range p.bound.Nodes() {
+			keep.Columns = append(keep.Columns, p.schema.IDs[node])
+		}
+	}
+	return keep
+}
+
+// keeps counts an entry, and reports whether nothing rules it out.
+func (p *Plan) keeps(e *manifest.Entry) bool {
 	p.Total++
 	switch {
 	case p.bound == nil:
-		p.Shards = append(p.Shards, e)
+		return true
 	case p.prunedByPartition(e):
 		p.PrunedPartition++
-	case !p.bound.MayMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }):
+		return false
+	case !p.bound.MayMatch(p.statsOf(e)):
 		p.PrunedBounds++
-	default:
-		p.Shards = append(p.Shards, e)
+		return false
+	}
+	return true
+}
+
+// fieldStats are what an entry says of a field.
+type fieldStats struct {
+	id    uint32
+	stats *filter.Stats
+}
+
+// statsOf gives what an entry says of fields, made once each however often the filter asks.
+func (p *Plan) statsOf(e *manifest.Entry) func(id uint32) *filter.Stats {
+	p.asked = p.asked[:0]
+	return func(id uint32) *filter.Stats {
+		for _, f := range p.asked {
+			if f.id == id {
+				return f.stats
+			}
+		}
+		s := p.schema.Stats(e, id)
+		p.asked = append(p.asked, fieldStats{id, s})
+		return s
 	}
 }
 

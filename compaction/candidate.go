@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -15,7 +16,7 @@ import (
 // lossColumns is how many columns a plan watches the bounds of: the first times and numbers of the schema.
 const lossColumns = 2
 
-// candidate is an entry as the planner keeps it: 200 bytes and the name, so that a million of them take less than
+// candidate is an entry as the planner keeps it: some 170 bytes and the name, so that a million of them take less than
 // 256 MiB.
 type candidate struct {
 	// name is the path, without the vault folder if it lies there.
@@ -83,10 +84,28 @@ func watchedIDs(columns []watch) []int {
 	return ids
 }
 
-func newCandidate(e *manifest.Entry, vault string, columns []watch) candidate {
+// candidates makes candidates, many at a time: a slice of them that grows would for a moment take twice its memory, and a name
+// of its own for each would leave gaps.
+type candidates struct {
+	free  []candidate
+	names strings.Builder
+}
+
+const (
+	// candidatesAtOnce and namesAtOnce are how much is taken at a time: some hundred kilobytes.
+	candidatesAtOnce = 1 << 10
+	namesAtOnce      = 64 << 10
+)
+
+func (s *candidates) add(e *manifest.Entry, vault string, columns []watch) *candidate {
+	if len(s.free) == 0 {
+		s.free = make([]candidate, candidatesAtOnce)
+	}
+	c := &s.free[0]
+	s.free = s.free[1:]
 	name, inVault := strings.CutPrefix(e.Path, vault)
-	c := candidate{
-		name: strings.Clone(name), inVault: inVault,
+	*c = candidate{
+		name: s.name(name), inVault: inVault,
 		stripes: int32(e.Stripes), objects: int32(e.Objects), root: e.RootBytes, records: e.Records,
 		deleted: e.Deleted, stored: e.StoredBytes, metadata: e.MetadataBytes, sequence: e.Sequence,
 		shape: e.Shape, created: e.Created, flags: e.Flags,
@@ -140,6 +159,17 @@ func neighbours(a, b *candidate) int {
 		cmp.Compare(a.sequence, b.sequence), strings.Compare(a.name, b.name))
 }
 
+// name keeps a name among others.
+func (s *candidates) name(name string) string {
+	if s.names.Len()+len(name) > s.names.Cap() {
+		s.names = strings.Builder{}
+		s.names.Grow(max(namesAtOnce, len(name)))
+	}
+	from := s.names.Len()
+	s.names.WriteString(name)
+	return s.names.String()[from:]
+}
+
 // class is a set of candidates that may be merged with each other.
 type class struct {
 	specID     int
@@ -147,12 +177,12 @@ type class struct {
 	text       string
 	deleted    bool
 	need       need
-	candidates []candidate
+	candidates []*candidate
 }
 
 // classKey names what must be equal among the inputs of a group.
 func classKey(e *manifest.Entry, need need) string {
-	key := fmt.Sprintf("%d/%s", e.SpecID, partitionText(e.Partition))
+	key := strconv.Itoa(e.SpecID) + "/" + partitionText(e.Partition)
 	if need.rebuilds() {
 		return fmt.Sprintf("%s/rebuild/%d", key, need)
 	}

@@ -559,7 +559,7 @@ func TestPolicies(t *testing.T) {
 			var sizes []int
 			for _, g := range plan.Groups {
 				sizes = append(sizes, len(g.Inputs))
-				if !slices.IsSortedFunc(g.inputs, func(a, b candidate) int { return neighbours(&a, &b) }) {
+				if !slices.IsSortedFunc(g.inputs, neighbours) {
 					t.Error("inputs are not in the order of their time")
 				}
 			}

@@ -12,7 +12,7 @@ type PruningLoss struct {
 }
 
 // pruningLoss finds the watched column whose bounds widen most; nil if none widens.
-func pruningLoss(columns []watch, inputs []candidate) *PruningLoss {
+func pruningLoss(columns []watch, inputs []*candidate) *PruningLoss {
 	var worst *PruningLoss
 	for i, w := range columns {
 		f := widening(i, inputs)
@@ -24,7 +24,7 @@ func pruningLoss(columns []watch, inputs []candidate) *PruningLoss {
 }
 
 // widening is the factor of one column, 0 where it can't be told.
-func widening(column int, inputs []candidate) float64 {
+func widening(column int, inputs []*candidate) float64 {
 	low, high, sum := math.Inf(1), math.Inf(-1), 0.0
 	count := 0
 	for i := range inputs {

@@ -50,7 +50,7 @@ type Group struct {
 	Scan *ScanCost    `json:"scan,omitempty"`
 
 	class  *class
-	inputs []candidate
+	inputs []*candidate
 }
 
 // Plan is what a policy proposes for a state of a table.
@@ -118,6 +118,8 @@ type planner struct {
 	columns []watch
 	plan    *Plan
 	classes map[string]*class
+	// candidates of all classes.
+	candidates candidates
 	// unmergeable are the shapes that no concatenation brings to the table's schema.
 	unmergeable map[int64]bool
 	// fields of the table at the top level.
@@ -144,7 +146,7 @@ func (p *planner) sort(e *manifest.Entry) {
 		c = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0, need: need}
 		p.classes[key] = c
 	}
-	c.candidates = append(c.candidates, newCandidate(e, p.vault, p.columns))
+	c.candidates = append(c.candidates, p.candidates.add(e, p.vault, p.columns))
 }
 
 // unfit says why an entry is no candidate, "" if it is one.
@@ -185,11 +187,10 @@ func (p *planner) reaches(has, target int64) bool {
 
 // group cuts the candidates of one class into runs of neighbours.
 func (p *planner) group(c *class) {
-	slices.SortFunc(c.candidates, func(a, b candidate) int { return neighbours(&a, &b) })
+	slices.SortFunc(c.candidates, neighbours)
 	r := run{policy: &p.policy, packs: c.need.packs()}
 	r.start(c.candidates)
-	for i := range c.candidates {
-		next := &c.candidates[i]
+	for i, next := range c.candidates {
 		if why := r.refuses(next); why != "" {
 			if p.close(c, &r, why); c.need == noNeed && r.half() && strings.HasPrefix(why, "max-") && why != "max-inputs" {
 				p.capped[why]++
@@ -227,8 +228,9 @@ func (p *planner) close(c *class, r *run, why string) {
 
 // named fills in the paths of a group's inputs.
 func (p *planner) named(g Group) Group {
-	for i := range g.inputs {
-		g.Inputs = append(g.Inputs, p.path(&g.inputs[i]))
+	g.Inputs = make([]string, len(g.inputs))
+	for i, in := range g.inputs {
+		g.Inputs[i] = p.path(in)
 	}
 	return g
 }

@@ -58,8 +58,7 @@ func commitRebuilt(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Gro
 // entries are the inputs as far as reading them needs.
 func (g *Group) entries() []*manifest.Entry {
 	out := make([]*manifest.Entry, len(g.inputs))
-	for i := range g.inputs {
-		in := &g.inputs[i]
+	for i, in := range g.inputs {
 		out[i] = &manifest.Entry{Path: g.Inputs[i], Format: manifest.Format, RootBytes: in.root, Records: in.records}
 		out[i].Private = manifest.Private{
 			Created: in.created, Stripes: int64(in.stripes), Deleted: in.deleted, StoredBytes: in.stored, Flags: in.flags, Shape: in.shape,

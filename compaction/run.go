@@ -9,7 +9,7 @@ import (
 // run is a group in the making.
 type run struct {
 	policy                            *Policy
-	inputs                            []candidate
+	inputs                            []*candidate
 	records, deleted, bytes, metadata int64
 	stripes, objects, gets            int64
 	created                           manifest.CreationRange
@@ -18,7 +18,7 @@ type run struct {
 }
 
 // start empties the run; inputs are taken from the class's slice, whose neighbours follow one another.
-func (r *run) start(at []candidate) { *r = run{policy: r.policy, packs: r.packs, inputs: at[:0]} }
+func (r *run) start(at []*candidate) { *r = run{policy: r.policy, packs: r.packs, inputs: at[:0]} }
 
 func (r *run) add(c *candidate) {
 	if len(r.inputs) == 0 {

@@ -58,27 +58,19 @@ func EntryOf(f iceberg.DataFile) *Entry {
 	return e
 }
 
-// BriefEntryOf reads an entry of a manifest with some of its columns only, and of these the counts and bounds:
-// who looks at a million entries needs no more.
-func BriefEntryOf(m iceberg.ManifestEntry, columns []int) *Entry {
-	f := m.DataFile()
-	lower, upper := f.LowerBoundValues(), f.UpperBoundValues()
-	e := entryOf(f, lower, upper)
-	e.Sequence, e.SnapshotID = m.SequenceNum(), m.SnapshotID()
-	if len(columns) == 0 {
-		return e
-	}
-	values, nulls, nans := f.ValueCounts(), f.NullValueCounts(), f.NaNValueCounts()
-	e.Columns = make(map[int]Column, len(columns))
+// brief is the entry with some of its columns only.
+func (e *Entry) brief(columns []int) *Entry {
+	out := *e
+	out.Columns = nil
 	for _, id := range columns {
-		if _, ok := values[id]; ok {
-			e.Columns[id] = Column{
-				Values: countOf(values, id), Nulls: countOf(nulls, id), NaNs: countOf(nans, id),
-				Lower: lower[id], Upper: upper[id],
+		if c, ok := e.Columns[id]; ok {
+			if out.Columns == nil {
+				out.Columns = map[int]Column{}
 			}
+			out.Columns[id] = c
 		}
 	}
-	return e
+	return &out
 }
 
 func entryOf(f iceberg.DataFile, lower, upper map[int][]byte) *Entry {

@@ -91,16 +91,32 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 // privateOf reads the private block of an entry's bounds. What is missing or malformed is zero: an entry that
 // another engine wrote has no such block.
 func privateOf(lower, upper map[int][]byte) Private {
-	low := func(id int) int64 { return long(lower[id]) }
-	return Private{
-		Created:       CreationRange{low(fieldCreation), long(upper[fieldCreation])},
-		Stripes:       low(fieldStripes),
-		Deleted:       low(fieldDeleted),
-		MetadataBytes: low(fieldMetadataBytes),
-		StoredBytes:   low(fieldStoredBytes),
-		Objects:       low(fieldObjects),
-		Shape:         low(fieldShape),
-		Flags:         Flags(low(fieldFlags)),
+	p := Private{Created: CreationRange{Last: long(upper[fieldCreation])}}
+	for id := firstPrivateField; id <= fieldShape; id++ {
+		p.setLower(id, long(lower[id]))
+	}
+	return p
+}
+
+// setLower takes a number of the private block from an entry's lower bounds.
+func (p *Private) setLower(id int, v int64) {
+	switch id {
+	case fieldCreation:
+		p.Created.First = v
+	case fieldStripes:
+		p.Stripes = v
+	case fieldDeleted:
+		p.Deleted = v
+	case fieldMetadataBytes:
+		p.MetadataBytes = v
+	case fieldFlags:
+		p.Flags = Flags(v)
+	case fieldStoredBytes:
+		p.StoredBytes = v
+	case fieldObjects:
+		p.Objects = v
+	case fieldShape:
+		p.Shape = v
 	}
 }
 

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,11 +11,13 @@ import (
 	"github.com/apache/iceberg-go/io"
 )
 
+// When so many manifests of one spec are small, they are merged: Iceberg's properties of a table and their defaults. Small is
+// what has less than half of the target size; so what a merge has filled is left alone by the next one.
 const (
-	// mergeCount and mergeBytes: when so many manifests of one spec are smaller than so many bytes, they become
-	// one. The numbers are Iceberg's defaults.
-	mergeCount = 100
-	mergeBytes = 8 << 20
+	mergeCountProperty = "commit.manifest.min-count-to-merge"
+	mergeBytesProperty = "commit.manifest.target-size-bytes"
+	mergeCount         = 100
+	mergeBytes         = 8 << 20
 )
 
 // Entries reads all entries of a manifest, deleted ones included.
@@ -84,29 +87,34 @@ func (s *stager) keep(m iceberg.ManifestFile) {
 
 // withoutRemoved carries a manifest over, rewritten if it holds entries to remove, which leave the set.
 func (s *stager) withoutRemoved(m iceberg.ManifestFile, left, added map[string]bool) error {
+	hit := false
+	for e, err := range LiveEntries(s.FS, m, &Projection{}) {
+		switch {
+		case err != nil:
+			return err
+		case added[e.Path]:
+			return fmt.Errorf("%w: %s", ErrDuplicate, e.Path)
+		}
+		hit = hit || left[e.Path]
+	}
+	if !hit {
+		s.keep(m)
+		return nil
+	}
 	entries, err := Entries(s.FS, m)
 	if err != nil {
 		return err
 	}
-	hit := false
 	gone := make([]bool, len(entries))
 	for i, e := range entries {
 		if e.Status() == iceberg.EntryStatusDELETED {
 			continue
 		}
-		path := e.DataFile().FilePath()
-		if added[path] {
-			return fmt.Errorf("%w: %s", ErrDuplicate, path)
-		}
-		if left[path] {
+		if path := e.DataFile().FilePath(); left[path] {
 			delete(left, path)
-			gone[i], hit = true, true
+			gone[i] = true
 			s.totals.remove(EntryOf(e.DataFile()))
 		}
-	}
-	if !hit {
-		s.keep(m)
-		return nil
 	}
 	return s.rewriteManifest(m, entries, gone)
 }
@@ -195,42 +203,85 @@ func (s *stager) addEntries() error {
 
 // compactManifests merges the small manifests of earlier snapshots when there are too many of them.
 func (s *stager) compactManifests() error {
+	properties := s.Metadata.Properties()
+	target := int64(max(1, properties.GetInt(mergeBytesProperty, mergeBytes)))
 	small := map[int32][]iceberg.ManifestFile{}
 	for _, m := range s.manifests {
-		if m.SnapshotID() != s.snapshot.SnapshotID && m.Length() < mergeBytes {
+		if m.SnapshotID() != s.snapshot.SnapshotID && m.Length() < target/2 {
 			small[m.PartitionSpecID()] = append(small[m.PartitionSpecID()], m)
 		}
 	}
 	for spec, group := range small {
-		if len(group) < mergeCount {
+		if len(group) < max(2, properties.GetInt(mergeCountProperty, mergeCount)) {
 			continue
 		}
 		s.manifests = slices.DeleteFunc(s.manifests, func(m iceberg.ManifestFile) bool {
 			return slices.ContainsFunc(group, func(g iceberg.ManifestFile) bool { return g.FilePath() == m.FilePath() })
 		})
-		if err := s.mergeManifests(int(spec), group); err != nil {
+		if err := s.mergeManifests(int(spec), group, target); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *stager) mergeManifests(specID int, group []iceberg.ManifestFile) error {
-	return s.writeManifest(specID, func(w *iceberg.ManifestWriter) error {
-		for _, m := range group {
-			entries, err := Entries(s.FS, m)
-			if err != nil {
-				return err
-			}
-			for _, e := range entries {
-				if e.Status() == iceberg.EntryStatusDELETED {
-					continue
-				}
-				if err := w.Existing(e); err != nil {
+// mergeManifests writes the live entries of a group in the order in which their records were created, to as many manifests
+// as they fill: each then covers a time of its own, and a plan that looks for some time skips the others.
+func (s *stager) mergeManifests(specID int, group []iceberg.ManifestFile, target int64) error {
+	entries, stored, err := s.entriesByTime(group)
+	if err != nil {
+		return err
+	}
+	for n := max(1, int(stored/target)); n > 0; n-- {
+		part := entries[:len(entries)/n]
+		entries = entries[len(part):]
+		if len(part) == 0 {
+			continue
+		}
+		err := s.writeManifest(specID, func(w *iceberg.ManifestWriter) error {
+			for _, e := range part {
+				if err := w.Existing(e.ManifestEntry); err != nil {
 					return err
 				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
+	}
+	return nil
+}
+
+// timedEntry is an entry with the time of its records.
+type timedEntry struct {
+	iceberg.ManifestEntry
+	created CreationRange
+}
+
+// entriesByTime reads the live entries of manifests, and how many bytes they are stored in. Those of unknown time come last.
+func (s *stager) entriesByTime(group []iceberg.ManifestFile) (out []timedEntry, stored int64, err error) {
+	for _, m := range group {
+		entries, err := Entries(s.FS, m)
+		if err != nil {
+			return nil, 0, err
+		}
+		stored += m.Length()
+		for _, e := range entries {
+			if e.Status() != iceberg.EntryStatusDELETED {
+				f := e.DataFile()
+				out = append(out, timedEntry{e, privateOf(f.LowerBoundValues(), f.UpperBoundValues()).Created})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b timedEntry) int {
+		if a.created.Known() != b.created.Known() {
+			if a.created.Known() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.created.First, b.created.First), cmp.Compare(a.created.Last, b.created.Last))
 	})
+	return out, stored, nil
 }
