@@ -90,6 +90,9 @@ func (p *ExpirePlan) Execute(ctx context.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(p.Snapshots, func(id int64) bool { return t.ice.Metadata().SnapshotByID(id) != nil }) {
+		if errors.Is(sendErr, table.ErrInvalidMetadata) {
+			return fmt.Errorf("table %s: %w", t.name, t.refused(sendErr))
+		}
 		return fmt.Errorf("%w: table %s moved while snapshots were expired: %w", ErrConflict, t.name, orNothing(sendErr))
 	}
 	return nil

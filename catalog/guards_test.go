@@ -122,6 +122,37 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+// TestClockAhead: a commit by a process whose clock is ahead keeps others from changes of metadata alone until then; they are
+// refused plainly, for nothing was sent. Rows are taken all the same.
+func TestClockAhead(t *testing.T) {
+	ctx := context.Background()
+	g := newGround(t)
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	now := c.opts.Now
+	c.opts.Now = func() time.Time { return now().Add(time.Hour) }
+	for i := range 2 {
+		if _, err := appendFake(tbl, "", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.opts.Now = now
+	p, err := tbl.PlanExpire(ExpireOptions{OlderThan: now().Add(2 * time.Hour)})
+	if err != nil || len(p.Snapshots) != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for what, err := range map[string]error{
+		"property": tbl.SetProperties(ctx, map[string]string{"a": "b"}, nil), "expiry": p.Execute(ctx),
+	} {
+		if !errors.Is(err, ErrConflict) || errors.Is(err, ErrUnknownOutcome) || !strings.Contains(err.Error(), "ahead of this computer's clock") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := appendFake(tbl, "", 2); err != nil {
+		t.Errorf("append: %v", err)
+	}
+}
+
 // TestRecordsOfLaterVersions: what a later version wrote may say things that matter, so it is not passed over.
 func TestRecordsOfLaterVersions(t *testing.T) {
 	ctx := context.Background()

@@ -45,6 +45,9 @@ type JobRecord struct {
 	// Ref is the branch that the job writes to, main if empty.
 	Ref     string    `json:"ref,omitempty"`
 	Started time.Time `json:"started"`
+	// Files are those of a job of kind JobFiles, PartFiles how many of them one commit has.
+	Files     []InputFile `json:"files,omitempty"`
+	PartFiles int         `json:"part_files,omitempty"`
 }
 
 // JobEnd is the content of _jobs/<id>.closed.json.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 )
@@ -53,6 +54,8 @@ func (t *Table) tryUpdate(ctx context.Context, u *metaUpdate) (rejected, err err
 		switch {
 		case sendErr == nil || u.done(t.ice.Metadata()):
 			return nil, nil
+		case errors.Is(sendErr, table.ErrInvalidMetadata):
+			return nil, t.refused(sendErr)
 		case authoritative(sendErr) || t.outdated(u.requirements):
 			return sendErr, nil
 		case send >= maxSends:
@@ -62,4 +65,15 @@ func (t *Table) tryUpdate(ctx context.Context, u *metaUpdate) (rejected, err err
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
 		}
 	}
+}
+
+// refused is a change that iceberg-go did not send, because the metadata would not be valid. A table that was changed by
+// somebody whose clock is ahead takes no other change than a commit of rows until that time has come.
+func (t *Table) refused(why error) error {
+	stamped := time.UnixMilli(t.ice.Metadata().LastUpdatedMillis())
+	if ahead := time.Until(stamped); ahead > 0 {
+		return fmt.Errorf("%w: nothing was changed: the table's last change is stamped %s, %s ahead of this computer's clock; mend the clock that is wrong, or try again then: %w",
+			ErrConflict, stamped.UTC().Format(time.RFC3339), ahead.Round(time.Second), why)
+	}
+	return fmt.Errorf("%w: nothing was changed: %w", ErrInvalid, why)
 }

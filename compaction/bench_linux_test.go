@@ -144,7 +144,7 @@ func benchAppend(b *testing.B, t *catalog.Table, from, to int) {
 	}
 	var entries []*manifest.Entry
 	for i := from; i < to; i++ {
-		e := fake(10, 100, int64(i))
+		e := fake(10, 100, int64(i%700_000)) // days of the past
 		e.Path, e.Format = fmt.Sprintf("%sfake-%032d.amudai.shard", t.VaultFolder(), i), manifest.Format
 		id := binary.LittleEndian.AppendUint64(nil, uint64(i))
 		e.Columns = map[int]manifest.Column{

@@ -18,6 +18,7 @@ func (a *app) ingestCommand() *cobra.Command {
 	var in sourceFlags
 	var out shardFlags
 	var create bool
+	var commitFiles int
 	var flush streamFlags
 	var o catalog.IngestOptions
 	var tags []string
@@ -26,12 +27,18 @@ func (a *app) ingestCommand() *cobra.Command {
 		Short: "Land files as shards of a table, in one snapshot",
 		Example: `  shardcat ingest flights flights.csv --create
   shardcat ingest logs s3://bucket/landing/2024-01-31/ --unknown-fields extend --job-id logs-2024-01-31
-  shardcat ingest logs 2024-01-31.ndjson --ingest-by 2024-01-31`,
-		Long: "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
+  shardcat ingest logs 2024-01-31.ndjson --ingest-by 2024-01-31
+  shardcat ingest logs s3://bucket/years/ --commit-files 500 --job-id logs-years`,
+		Long: "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.\n\n" +
+			"More than 1,000 files are landed in parts, several at the same time, each part in a snapshot of its own. If that ends early, the same " +
+			"command with the same --job-id goes on: files that were committed are not landed again.",
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.ShardRows < 0 {
 				return usagef("invalid argument %d for --shard-rows", o.ShardRows)
+			}
+			if commitFiles < 0 {
+				return usagef("invalid argument %d for --commit-files", commitFiles)
 			}
 			if err := out.ingestOptions(&o); err != nil {
 				return err
@@ -49,6 +56,9 @@ func (a *app) ingestCommand() *cobra.Command {
 			if flush.wanted() {
 				return a.stream(cmd.Context(), args[0], args[1:], read, &flush, o)
 			}
+			if parts, err := a.landParts(cmd.Context(), args[0], args[1:], read, create, o, commitFiles); parts || err != nil {
+				return err
+			}
 			return a.land(cmd.Context(), args[0], args[1:], read, create, o)
 		},
 	}
@@ -57,6 +67,7 @@ func (a *app) ingestCommand() *cobra.Command {
 	flush.add(cmd)
 	cmd.Flags().BoolVar(&create, "create", false, "create the table (and its namespace) if it is not there")
 	cmd.Flags().StringArrayVar(&tags, "ingest-by", nil, "tag of the shards, the standard property ingest-by; what has the same tags is committed once, as under one --job-id (repeatable)")
+	cmd.Flags().IntVar(&commitFiles, "commit-files", 0, "commit whenever so many files are landed, parts of so many at the same time (default: all in one commit, 200 where there are more than 1,000)")
 	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
 	cmd.Flags().StringVar(&o.Ref, "ref", "", "append to this branch, see table branch (default: main)")
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")

@@ -14,11 +14,54 @@ func OpenSource(ctx context.Context, sp *blobio.Client, urls []string, o SourceO
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
 	inputs, err := resolve(ctx, sp, urls, o.Stdin)
 	if err != nil {
 		return nil, err
 	}
+	return openInputs(ctx, sp, inputs, o)
+}
+
+// Input is a file, or a folder that is one, as FindInputs found it.
+type Input struct {
+	// Name is what errors call it; URL is canonical; Size is in bytes.
+	Name, URL string
+	Size      int64
+}
+
+// FindInputs finds what OpenSource would open. ok is false if something of it can be read once only, such as a pipe.
+func FindInputs(ctx context.Context, sp *blobio.Client, urls []string) (found []Input, ok bool, err error) {
+	inputs, err := resolve(ctx, sp, urls, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, in := range inputs {
+		if in.stream != nil {
+			return nil, false, nil
+		}
+		if in.size == 0 {
+			if in.size, err = storedSize(ctx, sp, in.url); err != nil {
+				return nil, false, err
+			}
+		}
+		found = append(found, Input{in.name, in.url, in.size})
+	}
+	return found, true, nil
+}
+
+// OpenInputs is OpenSource for what FindInputs found.
+func OpenInputs(ctx context.Context, sp *blobio.Client, found []Input, o SourceOptions) (Source, error) {
+	inputs := make([]input, len(found))
+	for i, f := range found {
+		inputs[i] = input{name: f.Name, url: f.URL, size: f.Size}
+	}
+	return openInputs(ctx, sp, inputs, o)
+}
+
+func openInputs(ctx context.Context, sp *blobio.Client, inputs []input, o SourceOptions) (_ Source, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
 	if o.Format == "" {
 		if o.Format, err = commonFormat(ctx, sp, inputs); err != nil {
 			return nil, err

@@ -1,0 +1,256 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
+)
+
+// JobFiles is the kind of the record that lists the files of IngestFiles.
+const JobFiles = "ingest-files"
+
+// InputFile is a file to be landed. Its URL tells it from others.
+type InputFile struct {
+	URL  string `json:"url"`
+	Size int64  `json:"size"`
+}
+
+// FileSource is the records of some files.
+type FileSource interface {
+	RecordSource
+	io.Closer
+}
+
+// FilesOptions of IngestFiles.
+type FilesOptions struct {
+	// Ingest are the options of each part. Its JobID names the whole; a random one is made if it is empty.
+	Ingest IngestOptions
+	// PartFiles is how many files are committed together, DefaultPartFiles if 0.
+	PartFiles int
+	// Workers land parts at the same time, as many as there are processors if 0. Each has memory for itself.
+	Workers int
+	// Open opens the files of a part. It is called by several workers at the same time.
+	Open func(context.Context, []InputFile) (FileSource, error)
+	// Begun, if not nil, is told under which job id the files are landed before the first one is, and how many bytes of
+	// them are left.
+	Begun func(jobID string, bytes int64)
+}
+
+// DefaultPartFiles are few enough that a part is landed soon, and so many that snapshots stay rare.
+const DefaultPartFiles = 200
+
+// IngestedFiles is what IngestFiles added.
+type IngestedFiles struct {
+	JobID string `json:"job_id"`
+	// Files of the job; Before of them had been committed by an earlier run of it.
+	Files  int `json:"files"`
+	Before int `json:"files_before"`
+	// Snapshots, Shards, Rows and Bytes were added now.
+	Snapshots int   `json:"snapshots"`
+	Shards    int   `json:"shards"`
+	Rows      int64 `json:"rows"`
+	Bytes     int64 `json:"bytes"`
+	// Unlisted counts files that came after the job was begun: they are none of it.
+	Unlisted int `json:"unlisted,omitempty"`
+}
+
+// IngestFiles lands many files in parts, several at a time, each part in a snapshot of its own. The files are recorded
+// before the first part is landed, so that the same job, run again after a crash, lands the parts that are missing and no
+// other: what was committed stays as it is. A listed file that is gone, or has another size now, is ErrInvalid. See
+// docs/design/ingest-files.md.
+func (t *Table) IngestFiles(ctx context.Context, files []InputFile, o FilesOptions) (*IngestedFiles, error) {
+	id := o.Ingest.JobID
+	if id == "" {
+		id = uuid.NewString()
+	}
+	if o.PartFiles == 0 {
+		o.PartFiles = DefaultPartFiles
+	}
+	if o.Open == nil || o.PartFiles < 0 || !validPart(id) || len(id) > maxJobID-len(partSuffix(0)) {
+		return nil, fmt.Errorf("%w: job id %q, %d files a part", ErrInvalid, id, o.PartFiles)
+	}
+	branch, err := t.writableBranch(o.Ingest.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := t.alreadyCommitted(ctx, branch, id); done != nil || err != nil { // in one commit, when there were fewer files
+		return &IngestedFiles{JobID: id, Files: len(files), Before: len(files)}, err
+	}
+	record, err := t.listFiles(ctx, id, branch, files, o.PartFiles)
+	if err != nil {
+		return nil, err
+	}
+	r := &filesRun{table: t, branch: branch, options: o, record: record,
+		out: &IngestedFiles{JobID: id, Files: len(record.Files)}}
+	if r.out.Unlisted, err = record.compare(files); err != nil {
+		return nil, err
+	}
+	return r.out, r.run(ctx)
+}
+
+// HasFiles reports whether a job of that id was begun by IngestFiles.
+func (t *Table) HasFiles(ctx context.Context, id string) (bool, error) {
+	if !validPart(id) {
+		return false, nil
+	}
+	_, err := t.cat.client.Stat(ctx, t.filesRecord(id)+".json")
+	if errors.Is(err, blobio.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (t *Table) filesRecord(id string) string { return t.VaultFolder() + "_jobs/" + id + ".files" }
+
+// listFiles records the files of a job, or reads what an earlier run of it recorded.
+func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputFile, part int) (*JobRecord, error) {
+	if err := t.checkWritable(); err != nil {
+		return nil, err
+	}
+	if err := t.claimVault(ctx); err != nil {
+		return nil, err
+	}
+	r := &JobRecord{
+		Version: recordVersion, ID: id, Attempt: uuid.NewString(), Kind: JobFiles, Outputs: []string{}, Base: t.head(branch),
+		Ref: branch, Started: t.cat.opts.Now().UTC(), Files: files, PartFiles: part,
+	}
+	if text, err := recordText(r); err != nil || len(text) > controlLimit {
+		return nil, fmt.Errorf("%w: the list of %d files is %d bytes long, %d are allowed: land them in several jobs", ErrInvalid, len(files), len(text), controlLimit)
+	}
+	err := t.cat.putRecord(ctx, t.filesRecord(id)+".json", r)
+	if errors.Is(err, blobio.ErrExists) {
+		*r = JobRecord{}
+		err = t.cat.readRecord(ctx, t.filesRecord(id)+".json", r)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("job %s: %w", id, err)
+	case r.Ref != branch || r.PartFiles <= 0:
+		return nil, fmt.Errorf("%w: job %s was begun on branch %q", ErrInvalid, id, r.Ref)
+	}
+	return r, nil
+}
+
+// compare finds the files of the record among those that are there, and counts the others.
+func (r *JobRecord) compare(files []InputFile) (unlisted int, err error) {
+	there := make(map[string]int64, len(files))
+	for _, f := range files {
+		there[f.URL] = f.Size
+	}
+	for _, f := range r.Files {
+		size, ok := there[f.URL]
+		switch {
+		case !ok:
+			return 0, fmt.Errorf("%w: job %s lists %s, which is not among the files any more; land them under another job id", ErrInvalid, r.ID, f.URL)
+		case size != f.Size:
+			return 0, fmt.Errorf("%w: %s had %d bytes when job %s listed it, and has %d now; land the files under another job id", ErrInvalid, f.URL, f.Size, r.ID, size)
+		}
+		delete(there, f.URL)
+	}
+	return len(there), nil
+}
+
+// partSuffix tells the jobs of parts apart.
+func partSuffix(n int) string { return fmt.Sprintf("-%05d", n) }
+
+// filesRun lands the parts of a record.
+type filesRun struct {
+	table   *Table
+	branch  string
+	options FilesOptions
+	record  *JobRecord
+
+	mu  sync.Mutex
+	out *IngestedFiles
+}
+
+func (r *filesRun) run(ctx context.Context) error {
+	left, bytes, err := r.missing(ctx)
+	if err != nil {
+		return err
+	}
+	if r.options.Begun != nil {
+		r.options.Begun(r.record.ID, bytes)
+	}
+	workers := r.options.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	err = parallel.Each(ctx, workers, len(left), func(i int) error {
+		err := r.land(ctx, left[i])
+		if err != nil {
+			return fmt.Errorf("part %d of job %s: %w", left[i], r.record.ID, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t := r.table
+	end := JobEnd{Version: recordVersion, ID: r.record.ID, Attempt: r.record.Attempt, Outcome: OutcomeCommitted, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
+	if err := t.cat.putNote(context.WithoutCancel(ctx), t.filesRecord(r.record.ID)+".closed.json", end); err != nil && !errors.Is(err, blobio.ErrExists) {
+		t.cat.opts.Log.Warn("the files are landed, but their job's record stays open", "error", err)
+	}
+	return t.Refresh(ctx)
+}
+
+// part gives the files of a part.
+func (r *filesRun) part(n int) []InputFile {
+	from := n * r.record.PartFiles
+	return r.record.Files[from:min(len(r.record.Files), from+r.record.PartFiles)]
+}
+
+// missing finds the parts that no run has committed, and how many bytes they have.
+func (r *filesRun) missing(ctx context.Context) (left []int, bytes int64, err error) {
+	for n := 0; n*r.record.PartFiles < len(r.record.Files); n++ {
+		done, err := r.table.alreadyCommitted(ctx, r.branch, r.record.ID+partSuffix(n))
+		if err != nil {
+			return nil, 0, err
+		}
+		if done != nil {
+			r.out.Before += len(r.part(n))
+			continue
+		}
+		left = append(left, n)
+		for _, f := range r.part(n) {
+			bytes += f.Size
+		}
+	}
+	return left, bytes, nil
+}
+
+// land lands one part, by a table of its own.
+func (r *filesRun) land(ctx context.Context, n int) (err error) {
+	t, err := r.table.cat.Load(ctx, r.table.name)
+	if err != nil {
+		return err
+	}
+	src, err := r.options.Open(ctx, r.part(n))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	o := r.options.Ingest
+	o.JobID = r.record.ID + partSuffix(n)
+	in, err := t.Ingest(ctx, src, o)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if in.Committed.Before {
+		r.out.Before += len(r.part(n))
+		return nil
+	}
+	r.out.Snapshots, r.out.Shards = r.out.Snapshots+1, r.out.Shards+len(in.Shards)
+	r.out.Rows, r.out.Bytes = r.out.Rows+in.Rows, r.out.Bytes+in.Bytes
+	return nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+)
+
+const (
+	// oneCommitFiles is the most files that ingest lands in one commit unless it is told otherwise.
+	oneCommitFiles = 1000
+	// workerMemory is what landing a part takes at most: two stripes and what reading holds.
+	workerMemory = 256 << 20
+)
+
+// landParts lands many files in parts and reports whether it did: without --commit-files few files, and what can be read
+// once only, are landed in one commit.
+func (a *app) landParts(ctx context.Context, name string, args []string, source foreign.SourceOptions, create bool, o catalog.IngestOptions, part int) (bool, error) {
+	if slices.Contains(args, foreign.Stdin) {
+		if part > 0 {
+			return true, usagef("--commit-files goes with files, not with standard input: see the --flush flags")
+		}
+		return false, nil
+	}
+	inputs, ok, err := foreign.FindInputs(ctx, a.client, args)
+	if err != nil || !ok {
+		return false, nil // said by the reading of them
+	}
+	t, err := a.ingestTarget(ctx, name, create)
+	if err != nil {
+		return true, err
+	}
+	begun := false
+	if t != nil && o.JobID != "" {
+		if begun, err = t.HasFiles(ctx, o.JobID); err != nil {
+			return true, err
+		}
+	}
+	if part == 0 && len(inputs) <= oneCommitFiles && !begun {
+		return false, nil
+	}
+	if t, err = a.partsTarget(ctx, t, name, inputs, source); err != nil {
+		return true, err
+	}
+	return true, a.landFiles(ctx, t, inputs, source, o, part)
+}
+
+// partsTarget makes the table, or adds columns to it, as all files together ask for.
+func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, inputs []foreign.Input, source foreign.SourceOptions) (*catalog.Table, error) {
+	extend := source.UnknownFields == foreign.ExtendByUnknown
+	if t != nil && !extend {
+		return t, nil
+	}
+	source.NullsAsText = true
+	src, err := foreign.OpenInputs(ctx, a.client, inputs, source)
+	if err != nil {
+		return nil, asUsage(err, foreign.ErrColumn)
+	}
+	defer src.Close()
+	if t != nil {
+		return t, t.AddColumns(ctx, src.Schema())
+	}
+	n, err := catalog.ParseName(name)
+	if err != nil {
+		return nil, err
+	}
+	o := catalog.CreateOptions{Schema: src.Schema(), CreateNamespace: true}
+	if err := o.KeepArrow(foreign.OriginalSchema(src)); err != nil {
+		return nil, err
+	}
+	return a.tables.Create(ctx, n, o)
+}
+
+// landFiles lands the files of a table that is there.
+func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []foreign.Input, source foreign.SourceOptions, o catalog.IngestOptions, part int) error {
+	files, byURL := make([]catalog.InputFile, len(inputs)), make(map[string]foreign.Input, len(inputs))
+	for i, in := range inputs {
+		files[i] = catalog.InputFile{URL: in.URL, Size: in.Size}
+		byURL[in.URL] = in
+	}
+	workers := int(min(int64(runtime.GOMAXPROCS(0)), max(1, a.maxMemory/workerMemory)))
+	source.MaxMemory = a.maxMemory / int64(workers)
+	source.NullsAsText = true
+	if source.Schema == nil || source.UnknownFields == foreign.ExtendByUnknown {
+		source.Schema, source.Types = t.Schema(), nil
+	}
+	if source.UnknownFields == foreign.ExtendByUnknown {
+		source.UnknownFields = foreign.ErrorOnUnknown // the columns are there
+	}
+	bar := a.bar("ingest", "B", 0)
+	started := time.Now()
+	done, err := t.IngestFiles(ctx, files, catalog.FilesOptions{
+		Ingest: o, PartFiles: part, Workers: workers,
+		Begun: func(id string, bytes int64) {
+			bar.Expect(bytes)
+			if o.JobID == "" {
+				a.warn("landing " + progress.Count(int64(len(files))) + " files in parts; after a crash go on with --job-id " + id)
+			}
+		},
+		Open: func(ctx context.Context, part []catalog.InputFile) (catalog.FileSource, error) {
+			found := make([]foreign.Input, len(part))
+			for i, f := range part {
+				found[i] = byURL[f.URL]
+			}
+			mine, read := source, int64(0)
+			mine.Progress = func(now, _ int64) { // by one goroutine for each part
+				bar.Add(now - read)
+				read = now
+			}
+			return foreign.OpenInputs(ctx, a.client, found, mine)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	bar.Finish()
+	return a.printFiles(t, done, time.Since(started))
+}
+
+// printFiles says what was added.
+func (a *app) printFiles(t *catalog.Table, in *catalog.IngestedFiles, took time.Duration) error {
+	if a.json {
+		return a.printJSON(in)
+	}
+	a.printf("%s: %d rows of %d files in %d shards and %d snapshots, %s stored, job %s, %s\n", t.Name(), in.Rows, in.Files-in.Before,
+		in.Shards, in.Snapshots, progress.Bytes(in.Bytes), in.JobID, took.Round(time.Millisecond))
+	if in.Before > 0 {
+		a.printf("%d files had been committed before\n", in.Before)
+	}
+	if in.Unlisted > 0 {
+		a.printf("%d files are new since the job was begun: land them under another --job-id\n", in.Unlisted)
+	}
+	return nil
+}
