@@ -89,7 +89,7 @@ func (s *Server) readTask(w http.ResponseWriter, r *http.Request, text []byte) e
 
 // inTurn waits for a turn, loads the table of a path, and does something with it.
 func (s *Server) inTurn(r *http.Request, do func(*catalog.Table) error) error {
-	release, err := s.slots.take(r.Context())
+	release, err := s.slots.take(r)
 	if p := (*problem)(nil); errors.As(err, &p) {
 		s.stats.refused.Add(1)
 	}

@@ -40,7 +40,7 @@ func (c *counters) end(err, client error) {
 func (s *Server) Stats() Stats {
 	c := &s.stats
 	return Stats{
-		Active: c.active.Load(), Waiting: s.slots.waiting.Load(), Whole: c.whole.Load(), Shed: c.shed.Load(),
+		Active: c.active.Load(), Waiting: int64(s.slots.places.Waiting()), Whole: c.whole.Load(), Shed: c.shed.Load(),
 		Gone: c.gone.Load(), Failed: c.failed.Load(), Refused: c.refused.Load(),
 	}
 }

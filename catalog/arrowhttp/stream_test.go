@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -180,28 +183,95 @@ func TestBusyServerSaysSo(t *testing.T) {
 	}
 }
 
-// Many clients share few slots, and all get everything.
+// A hundred clients at once share few slots, from few addresses: all get everything, and what served them is gone then.
 func TestManyClients(t *testing.T) {
-	t.Parallel()
-	g := newGround(t, arrowhttp.Options{Answers: 2, Patience: time.Minute, MaxMemory: 64 << 20})
+	g := newGround(t, arrowhttp.Options{Answers: 4, Patience: time.Minute, MaxMemory: 64 << 20})
 	g.table("t", shardOf(0, 500), shardOf(500, 1000))
+	g.ask("GET", "/v1/tables", nil, nil)
+	resting, files := runtime.NumGoroutine(), openFiles(t)
+	const clients = 100
 	var all sync.WaitGroup
-	for range 16 {
+	var whole, busy atomic.Int64
+	for i := range clients {
 		all.Go(func() {
-			answer, err := g.client.Get(g.URL + rowsPath("t", "format", "arrow"))
-			if err != nil {
-				t.Error(err)
+			client := clientAt(i % 8)
+			defer client.CloseIdleConnections()
+			for {
+				answer, err := client.Get(g.URL + rowsPath("t", "format", "arrow"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if answer.StatusCode == http.StatusServiceUnavailable {
+					busy.Add(1)
+					answer.Body.Close()
+					time.Sleep(10 * time.Millisecond)
+					continue
+				}
+				if ids := idsOf(t, answer.Body); len(ids) != 1000 {
+					t.Errorf("%d rows", len(ids))
+				}
+				answer.Body.Close()
+				whole.Add(1)
 				return
-			}
-			defer answer.Body.Close()
-			if ids := idsOf(t, answer.Body); len(ids) != 1000 {
-				t.Errorf("%d rows", len(ids))
 			}
 		})
 	}
 	all.Wait()
-	if s := g.rows.Stats(); s.Whole != 16 || s.Active != 0 || s.Refused != 0 {
-		t.Errorf("%+v", s)
+	eventually(t, "all answers end", func() bool { s := g.rows.Stats(); return s.Active == 0 && s.Whole == clients })
+	if s := g.rows.Stats(); s.Refused != busy.Load() || busy.Load() == 0 || whole.Load() != clients {
+		t.Errorf("%+v; %d were told to come back", s, busy.Load())
+	}
+	g.client.CloseIdleConnections()
+	eventually(t, "goroutines and files are given back", func() bool { return runtime.NumGoroutine() <= resting && openFiles(t) <= files })
+}
+
+// clientAt is a client with an address of its own on this machine.
+func clientAt(i int) *http.Client {
+	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i))}}
+	return &http.Client{Transport: &http.Transport{DialContext: from.DialContext}}
+}
+
+// openFiles counts the descriptors of this process.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc here:", err)
+	}
+	return len(entries)
+}
+
+// A client that asks for much does not keep another, who asks once, behind all of it.
+func TestClientsTakeTurns(t *testing.T) {
+	t.Parallel()
+	g := newGround(t, arrowhttp.Options{Answers: 1, Patience: time.Minute})
+	g.large(12)
+	ctx, leave := context.WithCancel(t.Context())
+	first := g.begun(ctx)
+	var order []int
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for i, address := range []int{0, 0, 0, 1} {
+		all.Go(func() {
+			answer, err := clientAt(address).Get(g.URL + rowsPath("large", "limit", "3"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			order = append(order, address)
+			mu.Unlock()
+			io.Copy(io.Discard, answer.Body)
+			answer.Body.Close()
+		})
+		eventually(t, "a request waits", func() bool { return g.rows.Stats().Waiting == int64(i+1) })
+	}
+	leave()
+	first.Body.Close()
+	all.Wait()
+	if at := slices.Index(order, 1); at > 2 {
+		t.Errorf("the other client was served in place %d of %v", at, order)
 	}
 }
 

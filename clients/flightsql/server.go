@@ -4,18 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/turns"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -33,8 +35,8 @@ type Options struct {
 	SplitSize int64
 	// TimeUnit of times that no Arrow schema of the table gives a unit: ns (also if empty), us, ms or s.
 	TimeUnit string
-	// Answers is how many streams of rows are given at a time, DefaultAnswers if 0. Others wait in line, the first to come
-	// first, for Patience (DefaultPatience if 0), and are then RESOURCE_EXHAUSTED.
+	// Answers is how many streams of rows are given at a time, DefaultAnswers if 0. Others wait in line, where
+	// clients take turns, for Patience (DefaultPatience if 0), and are then RESOURCE_EXHAUSTED.
 	Answers  int
 	Patience time.Duration
 	// MaxMemory is what the values of all streams together may take, in bytes, shardfmt.DefaultMaxMemory if 0.
@@ -52,7 +54,7 @@ type server struct {
 	flightsql.BaseServer
 	cat   *catalog.Catalog
 	o     Options
-	slots *semaphore.Weighted
+	slots *turns.Places
 }
 
 // New makes a gRPC server over a catalog; options say how it is reached, by TLS for one.
@@ -60,7 +62,7 @@ func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Ser
 	o.Answers = cmp.Or(o.Answers, DefaultAnswers)
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	o.MaxMemory = cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory)
-	s := &server{cat: c, o: o, slots: semaphore.NewWeighted(int64(o.Answers))}
+	s := &server{cat: c, o: o, slots: turns.New(o.Answers, o.Answers*lineFactor, o.Patience)}
 	s.Alloc = memory.DefaultAllocator
 	for id, value := range map[flightsql.SqlInfo]any{
 		flightsql.SqlInfoFlightSqlServerName:     "shardcat",
@@ -79,17 +81,20 @@ func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Ser
 	return out, nil
 }
 
-// slot waits for a turn to give rows.
+// lineFactor bounds the line of those who wait: more than that many answers ahead of one would take longer than anybody waits.
+const lineFactor = 8
+
+// slot waits for a turn to give rows; clients, by their addresses, take turns.
 func (s *server) slot(ctx context.Context) (release func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, s.o.Patience)
-	defer cancel()
-	if err := s.slots.Acquire(waiting, 1); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	client := ""
+	if p, ok := peer.FromContext(ctx); ok {
+		client, _, _ = net.SplitHostPort(p.Addr.String())
+	}
+	release, err = s.slots.Take(ctx, client)
+	if errors.Is(err, turns.ErrBusy) {
 		return nil, status.Error(codes.ResourceExhausted, "as many answers are under way as this server gives at a time; come back later")
 	}
-	return func() { s.slots.Release(1) }, nil
+	return release, err
 }
 
 // classes are the codes of errors, the first that fits.

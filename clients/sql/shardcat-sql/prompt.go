@@ -14,7 +14,7 @@ import (
 	shardsql "github.com/shardcat/shardcat/clients/sql"
 )
 
-const commands = `SQL up to a semicolon, on as many lines as it takes; Ctrl-C ends a query that runs, Ctrl-D the program.
+const commands = `SQL up to a semicolon, on as many lines as it takes; Ctrl-C ends a query that runs and takes back a line, Ctrl-D ends the program.
   .tables         names of the tables
   .schema TABLE   columns and their types
   .format FORMAT  table, ndjson or csv
@@ -32,10 +32,25 @@ type screen struct {
 	io.Writer
 }
 
+// keys are those of a person, of whom Ctrl-C takes back the line: to the terminal it would be the end.
+type keys struct{ io.Reader }
+
+// Read implements io.Reader.
+func (k keys) Read(p []byte) (int, error) {
+	const ctrlC, ctrlU = 3, 21
+	n, err := k.Reader.Read(p)
+	for i := range p[:n] {
+		if p[i] == ctrlC {
+			p[i] = ctrlU
+		}
+	}
+	return n, err
+}
+
 // prompt asks a person, whose lines can be edited and called back, until the input ends.
 func (s *session) prompt(ctx context.Context, in io.Reader) error {
 	keyboard := int(in.(*os.File).Fd())
-	lines := term.NewTerminal(screen{in, s.out}, prompt)
+	lines := term.NewTerminal(screen{keys{in}, s.out}, prompt)
 	fmt.Fprintln(s.out, "shardcat-sql; .help tells what there is")
 	for pending := ""; ; {
 		if pending == "" {

@@ -1,6 +1,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import json
 
 import pytest
@@ -52,3 +53,21 @@ def connection(request, lake, served, binary):
     if request.param == "server":
         return shardcat.connect(served, token="append")
     return shardcat.connect(binary=binary, **lake)
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One session for all tests, for it takes longer than they."""
+    pytest.importorskip("pyspark")
+    from pyspark.sql import SparkSession
+
+    import shardcat.spark
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[4]").appName("shardcat").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.session.timeZone", "UTC").config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    )
+    shardcat.spark.register(session)
+    yield session
+    session.stop()

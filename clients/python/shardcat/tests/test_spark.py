@@ -2,8 +2,6 @@
 
 import datetime
 import decimal
-import os
-import sys
 
 import pyarrow as pa
 import pytest
@@ -11,22 +9,7 @@ import pytest
 import shardcat
 
 pyspark = pytest.importorskip("pyspark")
-from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
-
-import shardcat.spark  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def spark():
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[4]").appName("shardcat").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "4")
-        .config("spark.sql.session.timeZone", "UTC").config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
-    )
-    shardcat.spark.register(session)
-    yield session
-    session.stop()
 
 
 @pytest.fixture(params=["server", "program"])

@@ -1,0 +1,61 @@
+// Command adbc prints the rows of a query, as an Arrow stream, that ADBC's driver for Go gets of a server of Flight SQL:
+// adbc URI TOKEN QUERY. It is for tests.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/apache/arrow-adbc/go/adbc"
+	"github.com/apache/arrow-adbc/go/adbc/driver/flightsql"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+func main() {
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "adbc URI TOKEN QUERY")
+		os.Exit(2)
+	}
+	if err := ask(context.Background(), os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		fmt.Fprintln(os.Stderr, "adbc:", err)
+		os.Exit(1)
+	}
+}
+
+func ask(ctx context.Context, uri, token, query string) (err error) {
+	database, err := flightsql.NewDriver(memory.DefaultAllocator).NewDatabase(map[string]string{
+		adbc.OptionKeyURI: uri, flightsql.OptionAuthorizationHeader: "Bearer " + token,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, database.Close()) }()
+	connection, err := database.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, connection.Close()) }()
+	statement, err := connection.NewStatement()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, statement.Close()) }()
+	if err := statement.SetSqlQuery(query); err != nil {
+		return err
+	}
+	r, _, err := statement.ExecuteQuery(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Release()
+	w := ipc.NewWriter(os.Stdout, ipc.WithSchema(r.Schema()))
+	for r.Next() {
+		if err := w.Write(r.Record()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(r.Err(), w.Close())
+}
