@@ -81,20 +81,22 @@ class Lake:
         return f"{self.url}/v1/tables/{table}/rows?" + urllib.parse.urlencode(q)
 
 
+@pytest.fixture(scope="module")
+def tpch(binary, tmp_path_factory):
+    lake = Lake(binary, tmp_path_factory.mktemp("tpch"))
+    lake.serve()
+    yield lake
+    lake.stop()
+
+
 @pytest.fixture(scope="module", params=["as ingested", "compacted"])
-def lake(request, binary, tmp_path_factory):
-    global _lake
-    if request.param == "as ingested":
-        _lake = Lake(binary, tmp_path_factory.mktemp("tpch"))
-        _lake.serve()
-    else:
-        for table in "lineitem", "orders":
-            _lake.run("compact", table)
-    shards = shardcat.connect(binary=binary, **_lake.at).table("lineitem").describe()["shards"]
-    assert (shards == 1) == (request.param == "compacted")
-    yield _lake
+def lake(request, tpch):
     if request.param == "compacted":
-        _lake.stop()
+        for table in "lineitem", "orders":
+            tpch.run("compact", table)
+    shards = shardcat.connect(binary=tpch.binary, **tpch.at).table("lineitem").describe()["shards"]
+    assert (shards == 1) == (request.param == "compacted")
+    return tpch
 
 
 def text(value):

@@ -29,7 +29,14 @@ def test_rows_and_partitions(flights, served):
     assert [(r.carrier, r.n, r.s) for r in got] == [(w["carrier"], w["count_all"], w["dep_delay_sum"]) for w in want]
 
 
+def test_one_source_answers_many_questions(flights):
+    """Spark keeps what it once pushed down, so nothing is by default."""
+    df = flights.load()
+    assert df.where("carrier = 'HA'").count() == 31 and df.count() == 27004
+
+
 def test_filters_are_pushed_down(flights, served):
+    flights = flights.option("pushdown", "true")
     df = flights.load().where("origin = 'JFK' AND dep_delay > 1000 AND carrier LIKE 'H%' AND tailnum IS NOT NULL")
     plan = df._jdf.queryExecution().executedPlan().toString()
     assert "Filter (" not in plan, plan  # Spark has none of them left to look at
@@ -51,7 +58,7 @@ def test_types(spark, served, lake, binary):
         "span": pa.array([datetime.timedelta(seconds=1), None]), "a.b": ["dot", "dot"],
     })
     shardcat.connect(binary=binary, **lake).table("types").append(rows, create=True)
-    load = spark.read.format("shardcat").option("url", served)
+    load = spark.read.format("shardcat").option("url", served).option("pushdown", "true")
     r = load.load("types").where("`a.b` = 'dot'").orderBy(F.col("u").desc_nulls_last()).collect()
     assert (r[0].u, r[0].d, r[0].l, r[0].s.a, r[0].m, bytes(r[0].b), r[0].o, r[0].span) == (
         2**64 - 1, decimal.Decimal("1.50"), [1, None], 1, {"k": 1}, b"x", True, datetime.timedelta(seconds=1))

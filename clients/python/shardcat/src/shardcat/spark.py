@@ -6,8 +6,12 @@
 
 Options: `table` (or the path of load); `url` and `token`, or `warehouse`, `catalog`, `vault`, `config` and `binary` for
 the program, which must then be where the executors are; `snapshot`, `asOf` or `ref`; `where`, a filter in the language of
-shardcat besides those that Spark pushes down; `splitSize`, stored bytes of a partition; `pushdown`, false to push no filters
-down.
+shardcat, which is pushed down; `splitSize`, stored bytes of a partition; `pushdown`, true to let Spark push its own filters
+down as well.
+
+With pushdown, ask each DataFrame one question, and load anew for the next: Spark keeps a source with the filters that it once
+pushed, so that a second question of the same DataFrame or view that has no filters would get the rows of the first (seen
+with 4.3).
 
 Spark tells Python data sources no columns. Which are read is said by a schema: spark.read.schema("carrier string, dep_delay
 bigint"), or by the option `columns`, separated by commas.
@@ -79,7 +83,7 @@ class ShardcatDataSource(DataSource):
             return from_arrow_schema(spark_schema(reader.schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        cls = _Reader if self.options.get("pushdown", "true").lower() == "false" else _PushingReader
+        cls = _Reader if self.options.get("pushdown", "false").lower() != "true" else _PushingReader
         return cls(self, schema)
 
 
