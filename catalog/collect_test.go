@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
@@ -9,12 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/internal/crash"
 	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
 // timed is a ground with a clock that the test moves.
@@ -377,5 +384,52 @@ func TestKilledCollections(t *testing.T) {
 	})
 	if err != nil || kills < 6 {
 		t.Errorf("%d kills in %d steps: %v", kills, steps, err)
+	}
+}
+
+// A shard over Parquet files does not own them: while it is in the table they are live, and once it is gone they stay, whatever
+// their names, even in the table's own folder.
+func TestCollectionLeavesForeignFiles(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	client := tbl.cat.client
+	var file bytes.Buffer
+	types := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types)
+	b.Field(0).(*array.Int64Builder).AppendValues([]int64{1, 2, 3}, nil)
+	w, err := pqarrow.NewFileWriter(types, &file, nil, pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(b.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	theirs, root := tbl.VaultFolder()+"data/part.parquet", tbl.VaultFolder()+"over.amudai.shard"
+	if err := client.Put(ctx, theirs, file.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shardfmt.WriteExternalParquet(ctx, client, root, []string{theirs}, shardfmt.ExternalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := meta.OpenRoot(ctx, client, root, meta.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects, _, err := r.Reach(ctx); err != nil || !slices.Contains(objects, theirs) {
+		t.Errorf("%v %v", objects, err)
+	}
+	g.clock.Advance(30 * day)
+	collect(t, tbl, CollectOptions{Execute: true})
+	g.clock.Advance(3 * day)
+	done := collect(t, tbl, CollectOptions{Execute: true}) // of the root, which no table has
+	if !slices.ContainsFunc(done.Delete, func(x Garbage) bool { return x.URL == root }) {
+		t.Errorf("the root was not collected: %+v", done)
+	}
+	if _, err := client.Stat(ctx, theirs); err != nil {
+		t.Errorf("a file of others is gone: %v", err)
 	}
 }

@@ -85,6 +85,12 @@ type WriterOptions struct {
 	Pack map[string][]string
 	// SparseUnions stores unions in the sparse form, which fewer readers know.
 	SparseUnions bool
+	// OpaqueDictionaries are the fields of byte strings, by dotted path, whose blocks are compressed by Zstd with a
+	// dictionary that they share. It pays where values are alike but rarely equal, and read one at a time.
+	OpaqueDictionaries []string
+	// Encodings are further encodings of fields, by dotted path: the values are stored once more for each profile, behind
+	// the shard's own, and read there if the first is damaged or not known to a reader.
+	Encodings map[string][]Profile
 	// Indexes are built for every stripe, in objects of their own.
 	Indexes []IndexSpec
 	// Workers is how many fields are encoded at the same time, the number of processors if 0.
@@ -93,7 +99,14 @@ type WriterOptions struct {
 
 // room gives the options in the terms of the package that writes.
 func (o *WriterOptions) room() write.Options {
+	encodings := make(map[string][]encode.Profile)
+	for path, profiles := range o.Encodings {
+		for _, p := range profiles {
+			encodings[path] = append(encodings[path], encode.Profile(p))
+		}
+	}
 	return write.Options{
+		Opaque: o.OpaqueDictionaries, Encodings: encodings,
 		Profile: encode.Profile(o.Profile), Layout: write.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
 		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
 		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,

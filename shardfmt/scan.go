@@ -56,6 +56,9 @@ type ScanStats struct {
 	StripesIndexed, StripesUnindexed int
 	// RowsMatched are the records that came out.
 	RowsMatched int64
+	// EncodingsSkipped are encodings that were passed over because they are unknown or damaged, where a field has an
+	// alternative, which was read instead; one for each column and stripe.
+	EncodingsSkipped int64
 }
 
 // DefaultBatchRows is a multiple of the usual block sizes, so that most blocks are decoded in place.
@@ -98,6 +101,7 @@ func (s *ScanStats) add(c *scan.Counts) {
 	s.BlocksRead += c.BlocksRead
 	s.BlocksPruned += c.BlocksPruned
 	s.RowsMatched += c.RowsMatched
+	s.EncodingsSkipped += c.EncodingsSkipped
 	s.StripesIndexed += c.StripesIndexed
 	s.StripesUnindexed += c.StripesUnindexed
 }

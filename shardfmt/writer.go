@@ -65,11 +65,16 @@ func (w *Writer) Close(ctx context.Context) (*Written, error) {
 	if err != nil {
 		return nil, err
 	}
-	written := &Written{URL: out.URL, Size: out.Size, Records: out.Records, Deleted: out.Deleted}
-	for _, o := range out.Objects {
-		written.Objects = append(written.Objects, Object(o))
+	return written(out), nil
+}
+
+// written is a finished shard in the terms of this package.
+func written(w *write.Written) *Written {
+	out := &Written{URL: w.URL, Size: w.Size, Records: w.Records, Deleted: w.Deleted}
+	for _, o := range w.Objects {
+		out.Objects = append(out.Objects, Object(o))
 	}
-	return written, nil
+	return out
 }
 
 // Abort gives the shard up and removes what was written of it, also when ctx has ended. After Close succeeded it

@@ -27,6 +27,7 @@ type shardFlags struct {
 	stripeRows                    int
 	bloom, props, standard        []string
 	textIndex, hashIndex, pack    []string
+	opaque, encodings             []string
 	// internal are the internal fields to add.
 	internal internalfield.Options
 }
@@ -39,6 +40,10 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
 	addIndexFlags(flags, &f.textIndex, &f.hashIndex, "every stripe")
 	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together side by side, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers that don't know packed groups refuse such a field")
+	flags.StringSliceVar(&f.opaque, "opaque-dictionary", nil,
+		"field of byte strings whose blocks Zstd compresses with a dictionary that they share; readers may refuse it (repeatable; default: none)")
+	flags.StringArrayVar(&f.encodings, "also-encode", nil,
+		"store a field once more, as a profile would, for readers that can't read the first encoding or find it damaged: COL=PROFILE (repeatable, in order of priority)")
 	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
 	flags.StringArrayVar(&f.props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
 	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable); compaction leaves such shards alone unless the policy says otherwise")
@@ -77,11 +82,32 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	if o.Indexes, err = indexSpecs(f.textIndex, f.hashIndex); err != nil {
 		return o, err
 	}
+	o.OpaqueDictionaries = f.opaque
+	if o.Encodings, err = furtherEncodings(f.encodings); err != nil {
+		return o, err
+	}
 	if o.Pack, err = packedGroups(f.pack); err != nil {
 		return o, err
 	}
 	o.Bloom, err = bloomFields(f.bloom)
 	return o, err
+}
+
+// furtherEncodings reads COL=PROFILE.
+func furtherEncodings(flags []string) (map[string][]shardfmt.Profile, error) {
+	out := map[string][]shardfmt.Profile{}
+	for _, flag := range flags {
+		i := strings.LastIndexByte(flag, '=')
+		if i <= 0 {
+			return nil, usagef("--also-encode %s: COL=PROFILE was expected", flag)
+		}
+		p, err := shardfmt.ParseProfile(flag[i+1:])
+		if err != nil {
+			return nil, usagef("--also-encode %s: %w", flag, err)
+		}
+		out[flag[:i]] = append(out[flag[:i]], p)
+	}
+	return out, nil
 }
 
 // packedGroups reads GROUP[=a,b,c].
@@ -164,13 +190,15 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	var in sourceFlags
 	var out shardFlags
 	var wire string
+	var over externalFlags
 	cmd := &cobra.Command{
 		Use:   "write OUT.amudai.shard FILE...",
 		Short: "Write files as one shard",
 		Example: `  shardcat shard write a.amudai.shard a.ndjson
   shardcat shard write logs.amudai.shard logs.ndjson --text-index message --hash-index trace_id
   shardcat shard write a.amudai.shard a.csv --pack pos=x,y,z
-  shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression`,
+  shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression
+  shardcat shard write lake.amudai.shard year=2024/*.parquet --external-parquet --bloom trace_id`,
 		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -180,6 +208,12 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			}
 			if wire != "current" {
 				return usagef("invalid argument %q for --wire: current is what this version writes", wire)
+			}
+			if over.parquet {
+				return a.writeExternal(cmd, args[0], args[1:], o, over)
+			}
+			if err := over.unused(); err != nil {
+				return err
 			}
 			read, err := in.options(a)
 			if err != nil {
@@ -193,6 +227,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	}
 	in.add(cmd)
 	out.add(cmd)
+	over.add(cmd)
 	cmd.Flags().StringVar(&wire, "wire", "current", "form of the metadata: current")
 	return cmd
 }

@@ -29,11 +29,11 @@ const (
 )
 
 // decompressNumbers decompresses exactly len(dst) numbers.
-func decompressNumbers[U kernel.Unsigned](dst []U, sub []byte, code Code) error {
+func decompressNumbers[U kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratch) error {
 	if err := checkHeader(sub, code, compressedHeader); err != nil {
 		return err
 	}
-	if err := decompress(kernel.AsBytes(dst), sub[compressedHeader:], code); err != nil {
+	if err := s.decompress(kernel.AsBytes(dst), sub[compressedHeader:], code); err != nil {
 		return corrupt.Locate(err, "", compressedHeader)
 	}
 	kernel.FromFile(dst)
@@ -41,16 +41,16 @@ func decompressNumbers[U kernel.Unsigned](dst []U, sub []byte, code Code) error 
 }
 
 // decompress fills dst, exactly, from the Lz4 or Zstd payload src.
-func decompress(dst, src []byte, code Code) error {
+func (s *Scratch) decompress(dst, src []byte, code Code) error {
 	if code == Zstd {
-		return unzstd(dst, src)
+		return s.Opaque.unzstd(dst, src)
 	}
-	return unlz4(dst, src)
+	return s.Opaque.lz4(dst, src)
 }
 
-// unlz4 fills dst, exactly, from an uncompressed size and a raw LZ4 block.
-func unlz4(dst, src []byte) error {
-	size, err := lz4Size(src)
+// lz4 fills dst, exactly, from an uncompressed size and a raw LZ4 block, which may name a dictionary.
+func (o *Opaque) lz4(dst, src []byte) error {
+	size, named, err := lz4Size(src)
 	if err != nil {
 		return err
 	}
@@ -60,9 +60,14 @@ func unlz4(dst, src []byte) error {
 	if size == 0 {
 		return nil
 	}
-	n, err := lz4.UncompressBlock(src[4:], dst)
+	n, err := 0, error(nil)
+	if named {
+		n, err = o.unlz4(dst, src[4:])
+	} else {
+		n, err = unlz4(dst, src[4:])
+	}
 	if err != nil {
-		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 4, What: "LZ4 block", Err: err}
+		return corrupt.Locate(err, "", 4)
 	}
 	if n != len(dst) {
 		return corrupt.At(4, "LZ4 block of %d bytes where %d are due", n, len(dst))
@@ -71,16 +76,26 @@ func unlz4(dst, src []byte) error {
 }
 
 // lz4Size is the uncompressed size that an Lz4 payload declares, refused if no LZ4 block of that length can
-// hold it.
-func lz4Size(src []byte) (int, error) {
+// hold it, and whether it names a dictionary.
+func lz4Size(src []byte) (size int, named bool, err error) {
 	if len(src) < 4 {
-		return 0, corrupt.At(0, "Lz4: payload of %d bytes has no size", len(src))
+		return 0, false, corrupt.At(0, "Lz4: payload of %d bytes has no size", len(src))
 	}
-	size := u32(src, 0)
+	declared := u32(src, 0)
+	size, named = declared&^lz4Dictionary, declared&lz4Dictionary != 0
 	if size > maxExpanded || int64(size) > lz4Expansion*int64(len(src)-4) {
-		return 0, corrupt.At(0, "Lz4: %d bytes declared in %d compressed ones", size, len(src)-4)
+		return 0, false, corrupt.At(0, "Lz4: %d bytes declared in %d compressed ones", size, len(src)-4)
 	}
-	return size, nil
+	return size, named, nil
+}
+
+// unlz4 decodes one raw LZ4 block.
+func unlz4(dst, src []byte) (int, error) {
+	n, err := lz4.UncompressBlock(src, dst)
+	if err != nil {
+		return n, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "LZ4 block", Err: err}
+	}
+	return n, nil
 }
 
 // zstdMax is the most that a Zstd payload of n bytes may become.
@@ -89,24 +104,26 @@ func zstdMax(n int) int { return int(min((int64(n)/zstdBlockMin+1)*zstdBlock, ma
 // zstdDecoders hands out decoders that never grow the slice they are given: output past its capacity is an
 // error, so a bomb can't be set off. Windows up to 128 MiB are honoured (zstd's level 22).
 var zstdDecoders = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxWindow(128<<20))
+	d, err := zstd.NewReader(nil, zstdOptions()...)
 	if err != nil {
 		panic(err) // only wrong options
 	}
 	return d
 }}
 
+func zstdOptions() []zstd.DOption {
+	return []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderMaxWindow(128 << 20)}
+}
+
 // unzstd fills dst, exactly, from zstd frames.
-func unzstd(dst, src []byte) error {
+func unzstd(d *zstd.Decoder, dst, src []byte) error {
 	if len(dst) > zstdMax(len(src)) {
 		return corrupt.At(0, "Zstd: %d bytes due from %d compressed ones", len(dst), len(src))
 	}
-	d := zstdDecoders.Get().(*zstd.Decoder)
-	defer zstdDecoders.Put(d)
 	out, err := d.DecodeAll(src, dst[:0:len(dst)])
 	if err != nil {
-		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "zstd frame", Err: err}
+		return unknownDictionary(err)
 	}
 	if len(out) != len(dst) {
 		return corrupt.At(0, "zstd frame of %d bytes where %d are due", len(out), len(dst))

@@ -50,7 +50,7 @@ func decodeBytesCompressed(dst *Bytes, sub []byte, code Code, n, fixed int, s *S
 	if err != nil {
 		return err
 	}
-	if err := decompress(room, c.data, code); err != nil {
+	if err := s.decompress(room, c.data, code); err != nil {
 		return corrupt.Locate(err, "", compressedHeader)
 	}
 	shift(ends, base)
@@ -61,7 +61,7 @@ func decodeBytesCompressed(dst *Bytes, sub []byte, code Code, n, fixed int, s *S
 func checkExpansion(packed []byte, total int, code Code) error {
 	limit := zstdMax(len(packed))
 	if code == Lz4 {
-		size, err := lz4Size(packed)
+		size, _, err := lz4Size(packed)
 		if err != nil {
 			return err
 		}

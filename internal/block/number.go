@@ -90,7 +90,7 @@ func decode[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) error {
 	case Sparse:
 		return decodeSparse(dst, sub, k, s)
 	}
-	return decompressNumbers(dst, sub, code) // Lz4, Zstd
+	return decompressNumbers(dst, sub, code, s) // Lz4, Zstd
 }
 
 // decodePlain reads an array of exactly len(dst) numbers.

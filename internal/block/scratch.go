@@ -13,6 +13,9 @@ const maxDepth = 16
 // Scratch is the working memory of decoders: give the same one to every call of a column, and after the
 // first blocks nothing is allocated any more. The zero value is ready. Not for concurrent use.
 type Scratch struct {
+	// Opaque are the dictionaries that compressed blocks may name, nil if there are none.
+	Opaque *Opaque
+
 	slab  []uint64 // what take hands out
 	used  int      // words of slab in use
 	depth int      // sub-blocks entered

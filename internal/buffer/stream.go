@@ -36,6 +36,8 @@ type Stream struct {
 	Start, MapStart, End uint64
 	// Checksums tells that every block ends with its checksum.
 	Checksums bool
+	// NoPresence tells that no block has nulls inside.
+	NoPresence bool
 	// Blocks is the number of blocks by the descriptor, negative if it does not say.
 	Blocks int64
 	// Values is the number of values that the block map must have, negative if that is not known.
@@ -55,6 +57,37 @@ type Stream struct {
 type span struct {
 	Range // bytes of the buffer
 	b     []byte
+}
+
+// NewStream is a stream of the bytes [start, end) of an object whose block map is known already.
+func NewStream(url string, start, end uint64, m *Map) *Stream {
+	return &Stream{URL: url, Start: start, MapStart: end, End: end, Blocks: -1, Values: -1, m: m}
+}
+
+// Fill takes all bytes of a stream whose map is known.
+func (s *Stream) Fill(b []byte) error {
+	if uint64(len(b)) != s.m.Bytes() {
+		return corrupt.At(0, "%d bytes of blocks, %d are there", s.m.Bytes(), len(b))
+	}
+	s.hold(Range{Start: 0, End: s.m.Bytes()}, b)
+	return nil
+}
+
+// Bytes gives the bytes of the blocks from first to before end, which must have been fetched.
+func (s *Stream) Bytes(first, end int) ([]byte, error) {
+	var out []byte
+	for i := first; i < end; i++ {
+		from, to := s.m.Range(i)
+		h := s.find(from)
+		if h == nil || to > h.End {
+			return nil, corrupt.Locate(corrupt.At(int64(from), "block %d was not fetched", i), s.URL, int64(s.Start))
+		}
+		if _, last := s.m.Range(end - 1); i == first && last <= h.End {
+			return h.b[from-h.Start : last-h.Start], nil // all in one piece
+		}
+		out = append(out, h.b[from-h.Start:to-h.Start]...)
+	}
+	return out, nil
 }
 
 // Map is the block map, nil before it was fetched.
@@ -197,6 +230,9 @@ func (s *Stream) Block(i int) (block.Frame, error) {
 		return block.Frame{}, err
 	}
 	f, err := block.ParseFrame(b, s.Checksums)
+	if err == nil && s.NoPresence && len(f.Presence) > 0 {
+		err = corrupt.At(0, "nulls inside a block of a buffer that says it has none there")
+	}
 	return f, s.Locate(err, i, 0)
 }
 

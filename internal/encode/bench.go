@@ -48,11 +48,15 @@ func (e *Encoder) giveBack() {
 	}
 }
 
+func zstdOptions(level zstd.EncoderLevel) []zstd.EOption {
+	return []zstd.EOption{zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithAllLitEntropyCompression(true)}
+}
+
 // zstdAt is the Zstd encoder of a level.
 func (b *bench) zstdAt(level zstd.EncoderLevel) *zstd.Encoder {
 	if b.zstd[level] == nil {
-		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithAllLitEntropyCompression(true))
+		z, err := zstd.NewWriter(nil, zstdOptions(level)...)
 		if err != nil {
 			panic(err) // the options are constants
 		}

@@ -12,6 +12,9 @@ import (
 // BlockDictionary: the reference misreads those.
 func (e *Encoder) planBytes(s *byteValues, valid []byte) *plan {
 	best := e.newPlan(block.Plain, 3+8*len(s.offsets)+len(s.data))
+	if e.o.Dictionary != nil {
+		return better(best, e.planByteGeneral(s, e.planOffsets(s)))
+	}
 	if s.n == 0 || e.rules.tries == 0 {
 		return best
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/kernel"
 )
 
@@ -41,6 +42,9 @@ func NewEncoder(o Options) *Encoder {
 // Reset forgets what earlier blocks have taught: the encoder is as new, for another buffer.
 func (e *Encoder) Reset(o Options) {
 	*e = Encoder{o: o, rules: &profileRules[o.Profile], bench: e.bench}
+	if o.Dictionary != nil && e.rules.general != block.Zstd {
+		e.rules = &profileRules[HighCompression]
+	}
 }
 
 // Chosen is the tree of encodings of the last block, as "Delta[FLBitPack]". After CutNumbers and CutBytes

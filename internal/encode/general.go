@@ -77,7 +77,11 @@ func (e *Encoder) compress(text []byte, numbers bool) []byte {
 	var best []byte
 	for _, level := range levels {
 		room := take[uint8](&e.arena, len(text)+len(text)/64+128)
-		if made := e.zstdAt(level).EncodeAll(text, room[:0]); best == nil || len(made) < len(best) {
+		z := e.zstdAt(level)
+		if e.o.Dictionary != nil {
+			z = e.o.Dictionary.at(level)
+		}
+		if made := z.EncodeAll(text, room[:0]); best == nil || len(made) < len(best) {
 			best = made
 		}
 	}

@@ -56,6 +56,8 @@ type Options struct {
 	Seed uint64
 	// Tree asks for one tree of encodings for every block, as NumbersAs does; empty leaves the choice to the planner.
 	Tree string
+	// Dictionary, if not nil, has blocks of byte strings compressed by Zstd with it, whatever the profile.
+	Dictionary *Dictionary
 	// NoPresence leaves the presence section out of every block (OFFSETS, dictionary codes, bit buffers).
 	NoPresence bool
 }

@@ -203,6 +203,9 @@ func (f *stored) bytesColumn() (Column, error) {
 	if err != nil {
 		return nil, err
 	}
+	if data := f.buffer(metapb.BufferKind_DATA); fixed == 0 && data != nil && !data.EmbeddedOffsets {
+		return nil, f.unsupported("delimited strings, which have no layout: their lengths are neither in OFFSETS nor inside the blocks")
+	}
 	s, err := f.stream(metapb.BufferKind_DATA, f.count)
 	if err != nil {
 		return nil, err

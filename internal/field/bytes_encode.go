@@ -5,6 +5,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -17,6 +18,8 @@ type bytesEncoder struct {
 	enc   *encode.Encoder
 	dict  *dictionaryBuilder // nil once given up
 	index *decimalIndexBuilder
+	// opaque is the opaque dictionary, empty until the first values are there, nil if there is none.
+	opaque *encode.Dictionary
 
 	data    []byte
 	offsets []int64 // nil for values of one size
@@ -33,6 +36,8 @@ func newBytesEncoder(b base) *bytesEncoder {
 		e.offsets = []int64{0}
 	}
 	switch {
+	case b.o.Opaque[b.node.ID]:
+		e.opaque = new(encode.Dictionary)
 	case b.o.Profile == encode.Plain:
 	case b.node.IsDecimal():
 		e.index = new(decimalIndexBuilder)
@@ -118,8 +123,22 @@ func (e *bytesEncoder) stage(v []byte) error {
 	return e.flush(false)
 }
 
+// learn makes the opaque dictionary of the first values, if they have enough in common to say.
+func (e *bytesEncoder) learn() {
+	if e.opaque = encode.SampleDictionary(opaqueID, e.data, e.offsets, e.fixed); e.opaque != nil {
+		o := encode.Options{Profile: e.o.Profile, Dictionary: e.opaque}
+		e.enc = encode.NewEncoder(o)
+	}
+}
+
+// opaqueID is the buffer id of the opaque dictionary that a field is written with.
+const opaqueID = 1
+
 // flush cuts blocks from what is staged.
 func (e *bytesEncoder) flush(final bool) error {
+	if e.opaque != nil && e.opaque.ID == 0 {
+		e.learn()
+	}
 	taken, err := e.enc.CutBytes(e.data, e.offsets, e.fixed, e.valid.bytes(), final, e.out.Add)
 	if err != nil {
 		return err
@@ -159,6 +178,11 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 		return err
 	}
 	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_DATA, EmbeddedPresence: true, EmbeddedOffsets: true}, e.out.Finish())
+	if e.opaque != nil {
+		id := uint32(opaqueID)
+		m := &metapb.EncodedBuffer{Kind: metapb.BufferKind_OPAQUE_DICTIONARY, BufferId: &id}
+		out.Buffers = append(out.Buffers, Buffer{Meta: m, Bytes: meta.AppendFrame(nil, e.opaque.Content)})
+	}
 	if e.index != nil {
 		if err := out.addIndex(e.index.finish(), e.o.Profile); err != nil {
 			return err

@@ -49,24 +49,37 @@ const unknown = ^uint64(0)
 // of structs left out; records is the number of records of the stripe. What the column decodes is charged to mem, before
 // memory is taken for it; a nil one charges nothing.
 func Open(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, mem *budget.Account) (Column, error) {
-	o := &opener{ctx: ctx, src: src, stripe: stripe, mem: mem}
-	return o.open(node, records)
+	return OpenChoosing(ctx, src, stripe, node, records, mem, Choice{})
+}
+
+// OpenChoosing is Open with a choice among the encodings of node itself; fields below it are read in the first that can be.
+func OpenChoosing(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, mem *budget.Account, c Choice) (Column, error) {
+	o := &opener{ctx: ctx, src: src, stripe: stripe, mem: mem, skipped: c.Skipped}
+	return o.open(node, records, c.Only)
 }
 
 type opener struct {
-	ctx    context.Context
-	src    Source
-	stripe int
-	mem    *budget.Account
+	ctx     context.Context
+	src     Source
+	stripe  int
+	mem     *budget.Account
+	skipped func(error)
 }
 
-// open opens a node that must have count positions.
-func (o *opener) open(node *schema.Node, count uint64) (Column, error) {
-	return o.openIn(nil, node, count)
+// skip tells of an encoding that is passed over.
+func (o *opener) skip(why error) {
+	if o.skipped != nil {
+		o.skipped(why)
+	}
+}
+
+// open opens a node that must have count positions, in the one encoding of the number only, or in any if that is 0.
+func (o *opener) open(node *schema.Node, count uint64, only int) (Column, error) {
+	return o.openIn(nil, node, count, only)
 }
 
 // openIn is open for a child of a struct that is stored as a packed group.
-func (o *opener) openIn(g *group, node *schema.Node, count uint64) (Column, error) {
+func (o *opener) openIn(g *group, node *schema.Node, count uint64, only int) (Column, error) {
 	d, anchor, err := o.src.StripeField(o.ctx, o.stripe, node.ID)
 	if err != nil {
 		return nil, err
@@ -74,15 +87,12 @@ func (o *opener) openIn(g *group, node *schema.Node, count uint64) (Column, erro
 	if d.GetField() == nil && len(d.GetEncodings()) == 0 {
 		return &nullColumn{arrowtype.Type(node), o.mem}, nil
 	}
-	f := &stored{o: o, group: g, node: node, desc: d.GetField(), anchor: anchor, typ: arrowtype.Type(node), scratch: new(block.Scratch)}
+	f := &stored{o: o, group: g, node: node, desc: d.GetField(), anchor: anchor, typ: arrowtype.Type(node)}
 	f.count = f.desc.GetPositionCount()
 	if count != unknown && f.count != count && !f.short(count) {
 		return nil, f.corrupt("%d positions, %d expected", f.count, count)
 	}
-	if f.encoding, err = f.choose(d.GetEncodings()); err != nil {
-		return nil, err
-	}
-	c, err := f.column()
+	c, err := f.choose(d.GetEncodings(), only)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +112,9 @@ func (f *stored) short(count uint64) bool {
 func (f *stored) column() (Column, error) {
 	if c, ok, err := f.constant(); ok || err != nil {
 		return c, err
+	}
+	if f.parquet != nil {
+		return f.parquetColumn()
 	}
 	if f.buffer(metapb.BufferKind_VALUE_DICTIONARY) != nil {
 		return f.dictionaryColumn()

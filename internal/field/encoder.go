@@ -24,6 +24,10 @@ type Options struct {
 	// Pack gives the children of a Struct that are stored as a packed group, by the struct's number, in the order of their
 	// blocks. See Packable for those that can be.
 	Pack map[uint32][]int
+	// Opaque are the nodes of byte strings whose blocks are compressed with an opaque dictionary, by their number.
+	Opaque map[uint32]bool
+	// Encodings are the profiles of each further encoding of nodes without children, by their number.
+	Encodings map[uint32][]encode.Profile
 	// Trees asks for the encodings of the DATA blocks of nodes by their number, see encode.Options.
 	Trees map[uint32]string
 }
@@ -47,6 +51,17 @@ type Encoded struct {
 	Buffers    []Buffer
 	// Packed: the one buffer holds the super-blocks of a packed group.
 	Packed bool
+	// Alternatives are the buffers of further encodings of the same values, in the order in which they are to be tried.
+	Alternatives [][]Buffer
+	// External, if not nil, refers to the values instead of Buffers; Maps are the page maps of its chunks.
+	External *metapb.ExternalParquetDataEncoding
+	Maps     []PageMap
+}
+
+// PageMap is the page map of a column chunk, to be placed as a buffer is.
+type PageMap struct {
+	Chunk *metapb.ParquetColumnChunkRef
+	Bytes []byte
 }
 
 // Buffer is a buffer of a node, to be placed at a multiple of buffer.Alignment.
@@ -61,6 +76,9 @@ type Buffer struct {
 
 // NewEncoder makes the encoder of a node.
 func NewEncoder(node *schema.Node, o *Options) (Encoder, error) {
+	if profiles := o.Encodings[node.ID]; len(profiles) > 0 {
+		return newAlternativesEncoder(node, o, profiles)
+	}
 	b := newBase(node, o)
 	switch node.Basic {
 	case schema.Unit:

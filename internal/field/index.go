@@ -24,9 +24,7 @@ func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node
 		return nil, nil
 	}
 	f := &stored{o: &opener{ctx: ctx, src: src, stripe: stripe}, node: node, desc: d.Field, anchor: anchor}
-	if f.encoding, err = f.choose(d.Encodings); err != nil {
-		return nil, err
-	}
+	f.encoding = f.native(d.Encodings)
 	b := f.buffer(metapb.BufferKind_RANGE_INDEX)
 	if b == nil {
 		return nil, nil

@@ -133,7 +133,7 @@ func (f *stored) listColumn() (Column, error) {
 // openChild opens a child of a list, of which only its own descriptor knows how many positions it has; one
 // without descriptor has as many as are asked for.
 func (o *opener) openChild(n *schema.Node) (Column, uint64, error) {
-	c, err := o.open(n, unknown)
+	c, err := o.open(n, unknown, 0)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -54,7 +54,7 @@ func (f *stored) packedColumn() (Column, error) {
 		c.presence = &packedPresence{n: openNumbers[uint8](s.Member(buffer.LastMember), f)}
 	}
 	for _, n := range f.node.Children {
-		child, err := f.o.openIn(c.group, n, f.count)
+		child, err := f.o.openIn(c.group, n, f.count, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -32,26 +32,30 @@ func (o *object) Resolve(anchor, ref string) (string, error) { return anchor, ni
 
 // add places a finished node.
 func (o *object) add(e *Encoded) error {
-	native := &metapb.NativeDataEncoding{PackedGroup: e.Packed}
-	for _, b := range e.Buffers {
-		if b.Bytes == nil {
+	d := &metapb.StripeFieldDescriptor{Field: e.Descriptor}
+	for _, buffers := range append([][]Buffer{e.Buffers}, e.Alternatives...) {
+		native := &metapb.NativeDataEncoding{PackedGroup: e.Packed}
+		for _, b := range buffers {
+			if b.Bytes == nil {
+				native.Buffers = append(native.Buffers, b.Meta)
+				continue
+			}
+			for len(o.bytes)%buffer.Alignment != 0 {
+				o.bytes = append(o.bytes, 0)
+			}
+			start := uint64(len(o.bytes))
+			o.bytes = append(o.bytes, b.Bytes...)
+			end := uint64(len(o.bytes))
+			b.Meta.Buffer = meta.SelfRef(start, end)
+			switch b.Meta.Kind {
+			case metapb.BufferKind_DATA, metapb.BufferKind_PRESENCE, metapb.BufferKind_OFFSETS:
+				b.Meta.BlockMap = meta.SelfRef(start+uint64(b.MapStart), end)
+			}
 			native.Buffers = append(native.Buffers, b.Meta)
-			continue
 		}
-		for len(o.bytes)%buffer.Alignment != 0 {
-			o.bytes = append(o.bytes, 0)
-		}
-		start := uint64(len(o.bytes))
-		o.bytes = append(o.bytes, b.Bytes...)
-		end := uint64(len(o.bytes))
-		b.Meta.Buffer = meta.SelfRef(start, end)
-		if b.MapStart > 0 || b.Meta.Kind != metapb.BufferKind_VALUE_DICTIONARY && b.Meta.Kind != metapb.BufferKind_RANGE_INDEX {
-			b.Meta.BlockMap = meta.SelfRef(start+uint64(b.MapStart), end)
-		}
-		native.Buffers = append(native.Buffers, b.Meta)
+		d.Encodings = append(d.Encodings, &metapb.DataEncoding{Kind: &metapb.DataEncoding_Native{Native: native}})
 	}
-	o.fields[e.Node.ID] = &metapb.StripeFieldDescriptor{Field: e.Descriptor,
-		Encodings: []*metapb.DataEncoding{{Kind: &metapb.DataEncoding_Native{Native: native}}}}
+	o.fields[e.Node.ID] = d
 	return nil
 }
 

@@ -22,6 +22,7 @@ type stored struct {
 	typ      arrow.DataType
 	desc     *metapb.FieldDescriptor
 	encoding *metapb.NativeDataEncoding
+	parquet  *metapb.ExternalParquetDataEncoding
 	anchor   string
 	count    uint64
 	scratch  *block.Scratch
@@ -37,20 +38,64 @@ func (f *stored) unsupported(what string) error {
 	return corrupt.Locate(corrupt.Unsupported(-1, "field %q (%d): %s", f.node.Name, f.node.ID, what), f.anchor, 0)
 }
 
-// choose takes the first encoding that can be read: later ones say the same in other forms.
-func (f *stored) choose(encodings []*metapb.DataEncoding) (*metapb.NativeDataEncoding, error) {
+// choose opens the first encoding that can be read: later ones say the same in other forms, and are read where the first
+// turns out to be damaged. A number other than 0 opens that encoding alone.
+func (f *stored) choose(encodings []*metapb.DataEncoding, only int) (Column, error) {
 	if len(encodings) == 0 {
 		return nil, f.corrupt("no data encoding")
 	}
+	if only > 0 {
+		return f.as(encodings[only-1])
+	}
+	var open []func() (Column, error)
 	var refused []string
 	for _, e := range encodings {
-		why := f.refusal(e)
-		if why == "" {
-			return e.GetNative(), f.checkBuffers(e.GetNative())
+		if why := f.refusal(e); why != "" {
+			refused = append(refused, why)
+			continue
 		}
-		refused = append(refused, why)
+		open = append(open, func() (Column, error) { return f.as(e) })
 	}
-	return nil, f.unsupported(strings.Join(refused, "; "))
+	if len(open) == 0 {
+		return nil, f.unsupported(strings.Join(refused, "; "))
+	}
+	for _, why := range refused {
+		f.o.skip(f.unsupported(why))
+	}
+	return newAlternatives(open, f.o.skip)
+}
+
+// as opens the field in one of its encodings.
+func (f *stored) as(e *metapb.DataEncoding) (Column, error) {
+	one := *f
+	one.scratch = new(block.Scratch)
+	if err := one.take(e); err != nil {
+		return nil, err
+	}
+	c, err := one.column()
+	if err != nil || c.Size() == 0 {
+		return c, err
+	}
+	return one.withDictionaries(c)
+}
+
+// take makes an encoding the one that is read.
+func (f *stored) take(e *metapb.DataEncoding) error {
+	if why := f.refusal(e); why != "" {
+		return f.unsupported(why)
+	}
+	f.parquet, f.encoding = e.GetParquet(), e.GetNative()
+	return f.checkBuffers(f.encoding)
+}
+
+// native gives the first native encoding that can be read, nil if there is none.
+func (f *stored) native(encodings []*metapb.DataEncoding) *metapb.NativeDataEncoding {
+	for _, e := range encodings {
+		if e.GetNative() != nil && f.refusal(e) == "" {
+			return e.GetNative()
+		}
+	}
+	return nil
 }
 
 // refusal names what in an encoding can't be read, "" if nothing.
@@ -58,18 +103,15 @@ func (f *stored) refusal(e *metapb.DataEncoding) string {
 	n := e.GetNative()
 	switch {
 	case e.GetParquet() != nil:
-		return "external Parquet encoding"
+		return ""
 	case n == nil:
 		return "unknown data encoding"
 	case n.PackedGroup && f.node.Basic != schema.Struct:
 		return "packed group of something else than a struct"
 	}
 	for _, b := range n.Buffers {
-		switch {
-		case meta.IsPackedMember(b) && f.group == nil:
+		if meta.IsPackedMember(b) && f.group == nil {
 			return "member of a packed group whose struct is stored otherwise"
-		case b.Kind == metapb.BufferKind_OPAQUE_DICTIONARY:
-			return "opaque dictionary"
 		}
 	}
 	return ""
@@ -79,7 +121,7 @@ func (f *stored) refusal(e *metapb.DataEncoding) string {
 // reference gives every range index the id 0.)
 func (f *stored) checkBuffers(n *metapb.NativeDataEncoding) error {
 	seen, kinds := make(map[uint32]bool), make(map[metapb.BufferKind]bool)
-	for _, b := range n.Buffers {
+	for _, b := range n.GetBuffers() {
 		switch b.Kind {
 		case metapb.BufferKind_DATA, metapb.BufferKind_PRESENCE, metapb.BufferKind_OFFSETS:
 			if kinds[b.Kind] {
@@ -133,7 +175,7 @@ func (f *stored) stream(kind metapb.BufferKind, values uint64) (*buffer.Stream, 
 	}
 	s := &buffer.Stream{
 		URL: url, Start: uint64(start), MapStart: uint64(mapStart), End: uint64(end),
-		Checksums: b.BlockChecksums, Blocks: -1, Values: -1,
+		Checksums: b.BlockChecksums, NoPresence: !b.EmbeddedPresence && !f.encoding.PackedGroup, Blocks: -1, Values: -1,
 	}
 	if b.BlockCount != nil && *b.BlockCount <= 1<<62 {
 		s.Blocks = int64(*b.BlockCount)

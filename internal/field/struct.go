@@ -30,7 +30,7 @@ func (f *stored) structColumn() (Column, error) {
 func (f *stored) children(count uint64) ([]Column, error) {
 	var out []Column
 	for _, n := range f.node.Children {
-		c, err := f.o.open(n, count)
+		c, err := f.o.open(n, count, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (f *stored) fixedListColumn() (Column, error) {
 	if !ok || total >= unknown {
 		return nil, f.corrupt("%d lists of %d elements", f.count, f.node.FixedSize)
 	}
-	child, err := f.o.open(f.node.Children[0], total)
+	child, err := f.o.open(f.node.Children[0], total, 0)
 	return &fixedListColumn{f.typ, f.node.FixedSize, p, child}, err
 }
 

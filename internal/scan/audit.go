@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -29,7 +31,7 @@ func Audit(ctx context.Context, store Store, q *Request, found func(error) error
 	shard := newShardClaims(s.plan)
 	for i := range q.Stripes {
 		for _, n := range q.Project.Fields {
-			if err := found(s.audit(ctx, i, n, q.Stripes[i].Records, shard)); err != nil {
+			if err := s.auditEncodings(ctx, i, n, shard, found); err != nil {
 				return err
 			}
 		}
@@ -37,15 +39,39 @@ func Audit(ctx context.Context, store Store, q *Request, found func(error) error
 	return found(shard.check(ctx))
 }
 
-// audit checks one column of one stripe, which must have so many positions, and all below it. The variants of unions are
+// auditEncodings checks a column in each of its encodings that can be read, which must all hold the same values.
+func (s *scanner) auditEncodings(ctx context.Context, i int, n *schema.Node, shard *shardClaims, found func(error) error) error {
+	d, _, err := s.plan.q.Root.StripeField(ctx, i, n.ID)
+	if err != nil {
+		return found(err)
+	}
+	encodings, read, unread := len(d.GetEncodings()), false, error(nil)
+	for only := min(1, encodings); only <= encodings; only++ {
+		err := s.audit(ctx, i, n, s.plan.q.Stripes[i].Records, shard, only)
+		if encodings > 1 && errors.Is(err, corrupt.ErrUnsupported) && !errors.Is(err, budget.ErrExceeded) {
+			unread = err
+			continue
+		}
+		if err := found(err); err != nil {
+			return err
+		}
+		read, shard = true, newShardClaims(s.plan) // the shard's own count each column once
+	}
+	if read {
+		return nil
+	}
+	return found(unread)
+}
+
+// audit checks one column of one stripe in one encoding, which must have so many positions, and all below it. The variants of unions are
 // columns of their own here: read with their union, each has nulls where another variant is.
-func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions uint64, shard *shardClaims) error {
+func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions uint64, shard *shardClaims, only int) error {
 	if positions == 0 {
 		return nil
 	}
 	of := s.plan.q.Stripes[i]
 	of.Records = positions
-	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account()}
+	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account(), only: only}
 	defer st.mem.Close()
 	st.fetch.mem = st.mem
 	columns, err := st.columns(ctx, []*schema.Node{n})
@@ -72,7 +98,7 @@ func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions ui
 			if err != nil {
 				return err
 			}
-			if err := s.audit(ctx, i, variant, d.GetPositionCount(), shard); err != nil {
+			if err := s.audit(ctx, i, variant, d.GetPositionCount(), shard, 0); err != nil {
 				return err
 			}
 		}
@@ -91,7 +117,11 @@ func (s *stripe) auditRows(ctx context.Context, columns []field.Column, rows buf
 			return s.outOfBudget(err, window[0].Start)
 		}
 		err := s.eachBatch(window, func(r buffer.Range) error {
-			data, err := s.decode.read(ctx, columns, r)
+			var data []arrow.ArrayData
+			err := s.inAnyEncoding(ctx, columns, r, func() (err error) {
+				data, err = s.decode.read(ctx, columns, r)
+				return err
+			})
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -31,13 +32,20 @@ func Deleted(ctx context.Context, store Store, root *meta.Root, stripe int, mark
 	if err != nil {
 		return nil, err
 	}
-	f := &fetcher{store: store}
-	if err := f.columns(ctx, []field.Column{c}, []buffer.Range{{Start: 0, End: records}}, true); err != nil {
+	f, all := &fetcher{store: store}, []buffer.Range{{Start: 0, End: records}}
+	fetch := func() error { return f.columns(ctx, []field.Column{c}, all, true) }
+	if err := fetch(); err != nil {
 		return nil, err
 	}
 	bitmap := make([]byte, (records+7)/8)
 	for at := uint64(0); at < records; at += markerRows {
 		data, err := c.Read(buffer.Range{Start: at, End: min(at+markerRows, records)})
+		if errors.Is(err, field.ErrOtherEncoding) {
+			if err = fetch(); err == nil {
+				at -= markerRows // the same rows again
+				continue
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

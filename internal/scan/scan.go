@@ -56,6 +56,8 @@ type Counts struct {
 	StripesIndexed, StripesUnindexed int
 	BlocksRead, BlocksPruned         int64
 	RowsMatched                      int64
+	// EncodingsSkipped are encodings of fields that could not be read, where the field has another one.
+	EncodingsSkipped int64
 }
 
 // ErrStopped is the error of Run whose yield returned false.

@@ -33,6 +33,7 @@ type stripe struct {
 	shared map[field.Column]bool // that are in both
 	batch  int                   // rows of a batch, now
 	usual  int                   // rows of a batch of average size
+	only   int                   // of the encodings of each column, see field.Choice
 	counts Counts
 }
 
@@ -97,7 +98,8 @@ func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]field.Col
 	out := make([]field.Column, len(nodes))
 	for i, n := range nodes {
 		var err error
-		if out[i], err = field.Open(ctx, s.plan.q.Root, s.index, n, s.of.Records, s.mem); err != nil {
+		choice := field.Choice{Only: s.only, Skipped: func(error) { s.counts.EncodingsSkipped++ }}
+		if out[i], err = field.OpenChoosing(ctx, s.plan.q.Root, s.index, n, s.of.Records, s.mem, choice); err != nil {
 			return nil, err
 		}
 	}
@@ -249,6 +251,7 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 		counts.RowsMatched += s.counts.RowsMatched
 		counts.StripesIndexed += s.counts.StripesIndexed
 		counts.StripesUnindexed += s.counts.StripesUnindexed
+		counts.EncodingsSkipped += s.counts.EncodingsSkipped
 	}()
 	for len(s.left) > 0 {
 		var window []buffer.Range
@@ -338,6 +341,20 @@ func (s *stripe) outOfBudget(err error, row uint64) error {
 			s.of.Position+row, s.plan.q.Budget.Limit())}
 }
 
+// inAnyEncoding reads rows of columns, again where an encoding of one turned out to be damaged and there is another, whose
+// bytes are fetched first.
+func (s *stripe) inAnyEncoding(ctx context.Context, columns []field.Column, r buffer.Range, read func() error) error {
+	for {
+		err := read()
+		if !errors.Is(err, field.ErrOtherEncoding) {
+			return err
+		}
+		if err := s.get(ctx, columns, []buffer.Range{r}); err != nil {
+			return err
+		}
+	}
+}
+
 // match is rows of which some are selected: those set in a bitmap that starts at rows.Start, all if it is nil. span
 // is from the first selected row to the last.
 type match struct {
@@ -351,7 +368,11 @@ func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match
 		if err := s.mem.Work(skipBytes * r.Len()); err != nil {
 			return err
 		}
-		bitmap, err := s.decode.selected(ctx, s.filter, r)
+		var bitmap []byte
+		err := s.inAnyEncoding(ctx, s.filter, r, func() (err error) {
+			bitmap, err = s.decode.selected(ctx, s.filter, r)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -386,7 +407,11 @@ func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch
 	if m.selected != nil {
 		s.mem.NextBatch(m.span.Len() == 1)
 	}
-	b, err := s.decode.batch(ctx, s.output, m, s.mem)
+	var b arrow.RecordBatch
+	err := s.inAnyEncoding(ctx, s.output, m.span, func() (err error) {
+		b, err = s.decode.batch(ctx, s.output, m, s.mem)
+		return err
+	})
 	if errors.Is(err, field.ErrTooLarge) && m.selected != nil && m.span.Len() > 1 {
 		half := m.span.Start + m.span.Len()/2
 		left, right := m, m

@@ -42,14 +42,8 @@ const smallField = 32 << 10
 // sortBySize puts the fields in the order in which they are placed: the large ones by size, then the small ones, so that the
 // end of the largest lies near the end of the object, too.
 func (s *stripe) sortBySize() {
-	size := func(f *field.Encoded) (n int) {
-		for _, b := range f.Buffers {
-			n += len(b.Bytes)
-		}
-		return n
-	}
 	slices.SortStableFunc(s.fields, func(a, b *field.Encoded) int {
-		x, y := size(a), size(b)
+		x, y := sizeOf(a), sizeOf(b)
 		if (x < smallField) != (y < smallField) {
 			return cmp.Compare(y, x)
 		}
@@ -60,9 +54,20 @@ func (s *stripe) sortBySize() {
 // size is the number of bytes of its buffers, without padding.
 func (s *stripe) size() (n int) {
 	for _, f := range s.fields {
-		for _, b := range f.Buffers {
+		n += sizeOf(f)
+	}
+	return n
+}
+
+// sizeOf is the number of bytes that a field is to write, without padding.
+func sizeOf(f *field.Encoded) (n int) {
+	for _, buffers := range append([][]field.Buffer{f.Buffers}, f.Alternatives...) {
+		for _, b := range buffers {
 			n += len(b.Bytes)
 		}
+	}
+	for _, m := range f.Maps {
+		n += len(m.Bytes)
 	}
 	return n
 }
@@ -189,31 +194,11 @@ func (s *stripe) place(img *image, ref string) error {
 	start := img.size
 	img.sum.Reset()
 	for _, f := range s.fields {
-		native := &metapb.NativeDataEncoding{PackedGroup: f.Packed}
-		for _, b := range f.Buffers {
-			if b.Bytes == nil {
-				native.Buffers = append(native.Buffers, b.Meta)
-				continue
-			}
-			if err := img.align(); err != nil {
-				return err
-			}
-			at := uint64(img.size)
-			if err := img.write(b.Bytes); err != nil {
-				return err
-			}
-			end := at + uint64(len(b.Bytes))
-			b.Meta.Buffer = meta.NewRef(ref, at, end)
-			if hasMap(b.Meta.Kind) {
-				b.Meta.BlockMap = meta.NewRef(ref, at+uint64(b.MapStart), end)
-			}
-			native.Buffers = append(native.Buffers, b.Meta)
+		encodings, err := placeField(img, ref, f)
+		if err != nil {
+			return err
 		}
-		f.Buffers = nil
-		s.descriptors = append(s.descriptors, &metapb.StripeFieldDescriptor{
-			Field:     f.Descriptor,
-			Encodings: []*metapb.DataEncoding{{Kind: &metapb.DataEncoding_Native{Native: native}}},
-		})
+		s.descriptors = append(s.descriptors, &metapb.StripeFieldDescriptor{Field: f.Descriptor, Encodings: encodings})
 	}
 	if img.size > start {
 		s.sum = &meta.ObjectSum{Ref: meta.NewRef(ref, uint64(start), uint64(img.size)), Sum: img.sum.Sum64()}
@@ -221,9 +206,59 @@ func (s *stripe) place(img *image, ref string) error {
 	return nil
 }
 
+// placeField writes the buffers of a field, which it lets go of, and gives its encodings.
+func placeField(img *image, ref string, f *field.Encoded) ([]*metapb.DataEncoding, error) {
+	if f.External != nil {
+		for _, m := range f.Maps {
+			at, end, err := img.place(m.Bytes)
+			if err != nil {
+				return nil, err
+			}
+			m.Chunk.DataPageMap = meta.NewRef(ref, at, end)
+		}
+		f.Maps = nil
+		return []*metapb.DataEncoding{{Kind: &metapb.DataEncoding_Parquet{Parquet: f.External}}}, nil
+	}
+	var out []*metapb.DataEncoding
+	for _, buffers := range append([][]field.Buffer{f.Buffers}, f.Alternatives...) {
+		native, err := placeBuffers(img, ref, buffers, f.Packed)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, native)
+	}
+	f.Buffers, f.Alternatives = nil, nil
+	return out, nil
+}
+
+// placeBuffers writes the buffers of one encoding.
+func placeBuffers(img *image, ref string, buffers []field.Buffer, packed bool) (*metapb.DataEncoding, error) {
+	native := &metapb.NativeDataEncoding{PackedGroup: packed}
+	for _, b := range buffers {
+		if b.Bytes == nil { // a member of a packed group
+			native.Buffers = append(native.Buffers, b.Meta)
+			continue
+		}
+		at, end, err := img.place(b.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		b.Meta.Buffer = meta.NewRef(ref, at, end)
+		if hasMap(b.Meta.Kind) {
+			b.Meta.BlockMap = meta.NewRef(ref, at+uint64(b.MapStart), end)
+		}
+		native.Buffers = append(native.Buffers, b.Meta)
+	}
+	return &metapb.DataEncoding{Kind: &metapb.DataEncoding_Native{Native: native}}, nil
+}
+
 // hasMap reports whether a buffer is a block stream.
 func hasMap(kind metapb.BufferKind) bool {
-	return kind != metapb.BufferKind_VALUE_DICTIONARY && kind != metapb.BufferKind_RANGE_INDEX
+	switch kind {
+	case metapb.BufferKind_DATA, metapb.BufferKind_PRESENCE, metapb.BufferKind_OFFSETS:
+		return true
+	}
+	return false
 }
 
 // image is an object on its way up.
@@ -262,6 +297,15 @@ func (i *image) align() error {
 		return i.write(zeros[:pad])
 	}
 	return nil
+}
+
+// place writes a buffer where one may start, and tells where that was.
+func (i *image) place(b []byte) (at, end uint64, err error) {
+	if err := i.align(); err != nil {
+		return 0, 0, err
+	}
+	at = uint64(i.size)
+	return at, at + uint64(len(b)), i.write(b)
 }
 
 // close appends the last bytes and commits the object.
@@ -416,7 +460,30 @@ func (w *objects) urls() *metapb.UrlList {
 			list.Urls = append(list.Urls, urlresolve.Relative(w.url, o.URL))
 		}
 	}
+	for _, s := range w.stripes {
+		list.Urls = append(list.Urls, s.adopted(list.Urls)...)
+	}
 	return list
+}
+
+// adopted are the objects that the stripe refers to and did not write, without those known already.
+func (s *stripe) adopted(known []string) (more []string) {
+	add := func(url string) {
+		if url != "" && !slices.Contains(known, url) && !slices.Contains(more, url) {
+			more = append(more, url)
+		}
+	}
+	for _, d := range s.descriptors {
+		for _, e := range d.Encodings {
+			for _, file := range e.GetParquet().GetFileColumnRefs() {
+				add(file.FileRef.GetUrl())
+				for _, chunk := range file.ColumnChunks {
+					add(chunk.GetFileUrl())
+				}
+			}
+		}
+	}
+	return more
 }
 
 func (w *objects) properties() *metapb.ShardProperties {

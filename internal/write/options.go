@@ -51,6 +51,10 @@ type Options struct {
 	Workers                        int
 	// Trees asks for the encodings of the DATA blocks of fields by dotted path, see encode.Options.
 	Trees map[string]string
+	// Opaque are the fields of byte strings to compress with an opaque dictionary, Encodings the profiles of each further
+	// encoding of fields, both by dotted path.
+	Opaque    []string
+	Encodings map[string][]encode.Profile
 	// Indexes are built beside the stripes.
 	Indexes []Index
 	// SmallLast places the fields of a stripe by size, small ones last: where data and metadata share an object, they lie
@@ -60,6 +64,9 @@ type Options struct {
 	bloom map[uint32]float64 // Bloom by node number
 	trees map[uint32]string  // Trees by node number
 	pack  map[uint32][]int   // Pack by node number: indexes of children
+
+	opaque    map[uint32]bool             // Opaque by node number
+	encodings map[uint32][]encode.Profile // Encodings by node number
 }
 
 // complete fills in the defaults.
@@ -107,7 +114,37 @@ func (o *Options) findFields(s *schema.Schema) error {
 		}
 		o.trees[n.ID] = tree
 	}
-	return o.findGroups(s)
+	if err := o.findGroups(s); err != nil {
+		return err
+	}
+	return o.findForms(s)
+}
+
+// findForms finds the fields that are to be stored in forms that they do not have by themselves.
+func (o *Options) findForms(s *schema.Schema) error {
+	o.opaque = make(map[uint32]bool)
+	for _, path := range o.Opaque {
+		n, err := s.Lookup(path)
+		if err != nil {
+			return err
+		}
+		if !field.IsBytes(n) {
+			return fmt.Errorf("field %q of type %s: opaque dictionaries are for byte strings", path, n.TypeName())
+		}
+		o.opaque[n.ID] = true
+	}
+	o.encodings = make(map[uint32][]encode.Profile)
+	for path, profiles := range o.Encodings {
+		n, err := s.Lookup(path)
+		if err != nil {
+			return err
+		}
+		if len(n.Children) > 0 || n.Basic == schema.Unit {
+			return fmt.Errorf("field %q of type %s: alternative encodings are for values without children", path, n.TypeName())
+		}
+		o.encodings[n.ID] = profiles
+	}
+	return nil
 }
 
 // findGroups finds the structs that are stored as packed groups, and their members: all children that can be one if none is

@@ -64,7 +64,9 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 		return nil, err
 	}
 	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out}
-	w.field = field.Options{Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack}
+	w.field = field.Options{
+		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings,
+	}
 	return w, nil
 }
 
@@ -200,6 +202,15 @@ func (w *Writer) endStripe(ctx context.Context) error {
 	}
 	w.stripes++
 	return w.out.add(ctx, s)
+}
+
+// AddStripe adds a stripe whose fields were made elsewhere: every field of the schema, children before their parents.
+func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field.Encoded) error {
+	if err := w.EndStripe(ctx); err != nil {
+		return err
+	}
+	w.err = w.out.add(ctx, &stripe{records: records, fields: fields})
+	return w.err
 }
 
 // Close ends the last stripe, writes the root and reads it back. After an error the objects written so far

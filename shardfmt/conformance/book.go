@@ -1,15 +1,22 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/external"
 	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // form is a form that no writer here makes: a shard is written, changed and put in its place, with the same records.
@@ -65,7 +72,79 @@ func writeForms(ctx context.Context, client *blobio.Client, base string) ([]Case
 		}
 		cases = append(cases, c)
 	}
-	return cases, nil
+	c, err := writeExternal(ctx, client, base)
+	return append(cases, c), err
+}
+
+// writeExternal writes a shard over Parquet files of its records: two files.
+func writeExternal(ctx context.Context, client *blobio.Client, base string) (Case, error) {
+	t := &table{level: "l5", name: "external-parquet", what: "fields whose values are in column chunks of two Parquet files", rows: 700, columns: []column{
+		{name: "id", typ: "Int64", value: steps(0, 1)}, {name: "word", typ: "String", value: sometimes(5, few(`"red"`, `"green"`))},
+		{name: "text", typ: "String", value: sometimes(4, words)}, {name: "f", typ: "Float64", value: sometimes(6, float(64))},
+		{name: "yes", typ: "Boolean", value: sometimes(3, boolean)}, {name: "b", typ: "Binary", value: blob(sized(3))},
+	}}
+	folder, text := t.level+"/"+t.name+"/", []byte(t.text())
+	c := Case{Level: t.level, Name: t.name, Shard: folder + RootName, Rows: folder + RowsName, What: t.what, Records: t.rows}
+	var files []string
+	var rows bytes.Buffer
+	for i, lines := range [][]byte{text[:half(text)], text[half(text):]} {
+		url := fmt.Sprintf("%s%spart-%d.parquet", base, folder, i)
+		if err := t.parquet(ctx, client, url, lines, &rows); err != nil {
+			return c, err
+		}
+		files = append(files, url)
+	}
+	if err := client.Put(ctx, base+c.Rows, rows.Bytes()); err != nil {
+		return c, err
+	}
+	_, err := external.Parquet(ctx, client, base+c.Shard, files, external.Options{Write: write.Options{CreationMin: creation, CreationMax: creation}})
+	return c, err
+}
+
+// half is where the line begins that holds the middle of lines.
+func half(lines []byte) int { return bytes.LastIndexByte(lines[:len(lines)/2], '\n') + 1 }
+
+// parquet writes lines as a Parquet file, and their records as every case has them.
+func (t *table) parquet(ctx context.Context, client *blobio.Client, url string, lines []byte, rows io.Writer) error {
+	s, err := schema.Parse(t.schema())
+	if err != nil {
+		return err
+	}
+	src, err := foreign.OpenSource(ctx, client, []string{foreign.Stdin}, foreign.SourceOptions{
+		Format: foreign.NDJSON, Schema: s, Stdin: bytes.NewReader(lines), BatchRows: 200,
+	})
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	var out bytes.Buffer
+	sink, err := foreign.NewSink(foreign.Parquet, &out, src.Schema(), foreign.SinkOptions{})
+	if err != nil {
+		return err
+	}
+	kept, err := foreign.NewSink(foreign.NDJSON, rows, src.Schema(), foreign.SinkOptions{})
+	if err != nil {
+		return err
+	}
+	for {
+		b, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = sink.Write(b)
+		}
+		if err == nil {
+			err = kept.Write(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(sink.Close(), kept.Close()); err != nil {
+		return err
+	}
+	return client.Put(ctx, url, out.Bytes())
 }
 
 // withoutChecksums gives a buffer one block of the numbers 0 … n-1, without a checksum.

@@ -197,6 +197,13 @@ func bookTables() []*table {
 			func(i int) bool { return i%5 == 1 }, func(i int) bool { return noise(i)%6 == 2 }),
 		packedTable("packed-group-null", "a packed group of which most super-blocks have nulls only", 3000,
 			func(i int) bool { return i > 20 }, func(i int) bool { return i > 9 }),
+		{level: "l5", name: "opaque-dictionaries", what: "text whose blocks Zstd compressed with a dictionary that they share", rows: 700,
+			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "id", typ: "Int32", value: steps(0, 1)}},
+			o:       write.Options{Layout: write.Single, Opaque: []string{"log"}}},
+		{level: "l5", name: "several-encodings", what: "fields that are stored three times, the first time with an opaque dictionary", rows: 500,
+			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "n", typ: "Int64", value: sometimes(5, around(1000))}},
+			o: write.Options{Layout: write.Single, Opaque: []string{"log"}, Encodings: map[string][]encode.Profile{
+				"log": {encode.Balanced, encode.Plain}, "n": {encode.HighCompression, encode.Plain}}}},
 	}
 }
 

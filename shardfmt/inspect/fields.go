@@ -29,6 +29,43 @@ type StripeField struct {
 type Encoding struct {
 	Kind    string   `json:"kind"` // native or parquet
 	Buffers []Buffer `json:"buffers,omitempty"`
+	// Chunks are the column chunks of Parquet files, in the order of their values.
+	Chunks []Chunk `json:"chunks,omitempty"`
+}
+
+// Chunk is one column chunk of a Parquet file.
+type Chunk struct {
+	// URL of the file, and of the file with the pages if that is another one.
+	URL   string `json:"url"`
+	Pages string `json:"pages_url,omitempty"`
+	// RowGroup and Column are ordinals in the file, Storage its physical type.
+	RowGroup uint32 `json:"row_group"`
+	Column   uint32 `json:"column"`
+	Storage  string `json:"storage"`
+	// Start and Size are the bytes of the data pages, PageCount their number.
+	Start     uint64 `json:"start"`
+	Size      uint64 `json:"size"`
+	PageCount uint64 `json:"page_count"`
+	// Mapped tells that the shard says where each page is.
+	Mapped bool `json:"mapped"`
+}
+
+// chunksOf lists the column chunks of an external encoding.
+func (v *inspector) chunksOf(e *metapb.ExternalParquetDataEncoding, anchor string) (out []Chunk, err error) {
+	for _, file := range e.GetFileColumnRefs() {
+		url, err := v.r.Resolve(anchor, file.GetFileRef().GetUrl())
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range file.ColumnChunks {
+			pages := c.GetDataPagesRange()
+			out = append(out, Chunk{
+				URL: url, Pages: c.GetFileUrl(), RowGroup: c.RowGroupId, Column: c.ColumnChunkId, Storage: c.StorageType.String(),
+				Start: pages.GetStart(), Size: pages.GetEnd() - pages.GetStart(), PageCount: c.DataPageCount, Mapped: c.DataPageMap != nil,
+			})
+		}
+	}
+	return out, nil
 }
 
 // Buffer is one encoded buffer.
@@ -114,6 +151,9 @@ func (v *inspector) stripeField(i int, n *schema.Node, name string) (*StripeFiel
 		enc := Encoding{Kind: "parquet"}
 		if e.GetNative() != nil {
 			enc.Kind = "native"
+		}
+		if enc.Chunks, err = v.chunksOf(e.GetParquet(), anchor); err != nil {
+			return nil, err
 		}
 		for _, b := range e.GetNative().GetBuffers() {
 			buf, err := v.buffer(b, anchor, n, e.GetNative())

@@ -14,7 +14,7 @@ func RewriteURLs(m proto.Message, f func(url string) string) {
 	rewriter{url: f}.message(m)
 }
 
-// VisitRefs calls ref with every reference in m that names a byte range, so that it may change both URL and range, and gives every
+// VisitRefs calls ref with every reference in m that names a byte range and not an external file, so that it may change both URL and range, and gives every
 // URL that stands without one what url returns for it.
 func VisitRefs(m proto.Message, ref func(*metapb.DataRef), url func(url string) string) {
 	rewriter{url: url, visit: ref}.message(m)
@@ -107,7 +107,7 @@ func (f rewriter) encoding(e *metapb.DataEncoding) {
 		f.ref(b.BlockMap)
 	}
 	for _, c := range e.GetParquet().GetFileColumnRefs() {
-		f.ref(c.FileRef)
+		rewriter{url: f.url}.ref(c.FileRef) // a file as a whole, whose bytes are not ours to move
 		for _, k := range c.ColumnChunks {
 			if k.FileUrl != nil {
 				if u := f.url(*k.FileUrl); u != *k.FileUrl {

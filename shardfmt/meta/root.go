@@ -44,6 +44,8 @@ type Root struct {
 	columns map[uint32]*column
 	// followed are the files that were seen not to lead elsewhere.
 	followed sync.Map
+	// footers are those of Parquet files that fields refer to.
+	footers sync.Map
 }
 
 // Options of OpenRoot. The zero value opens an object of unknown size, whose references may name objects in
@@ -88,6 +90,9 @@ func (r *Root) Size() int64 { return r.size }
 
 // Directory is the table of contents.
 func (r *Root) Directory() *metapb.ShardDirectory { return r.dir }
+
+// Footers is where readers of fields keep the footers of Parquet files, by canonical URL.
+func (r *Root) Footers() *sync.Map { return &r.footers }
 
 // Resolve gives the object that ref names when it stands in a message of the object anchor.
 func (r *Root) Resolve(anchor, ref string) (string, error) {

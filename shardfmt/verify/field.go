@@ -21,6 +21,8 @@ type fieldWalk struct {
 	positions int64
 	// dictionary is set once the field's value dictionary was seen.
 	dictionary bool
+	// opaques are the opaque dictionaries of the encoding at hand, nil if it has none.
+	opaques *block.Opaque
 }
 
 // check collects the buffers of the field's native encodings.
@@ -41,6 +43,15 @@ func (f *fieldWalk) check(name string) error {
 	f.values(f.anchor, d)
 	f.indexArtifacts(f.anchor, d.GetIndexes())
 	for _, e := range f.descriptor.GetEncodings() {
+		if err := f.v.judge(f.external(e.GetParquet()), f.anchor, 0); err != nil {
+			return err
+		}
+		f.dictionary = false
+		opaque, err := f.opaque(e.GetNative())
+		if err := f.v.judge(err, f.anchor, 0); err != nil {
+			return err
+		}
+		f.opaques = opaque
 		for _, b := range e.GetNative().GetBuffers() {
 			f.dictionary = f.dictionary || b.Kind == metapb.BufferKind_VALUE_DICTIONARY
 		}
@@ -54,6 +65,84 @@ func (f *fieldWalk) check(name string) error {
 		}
 	}
 	return nil
+}
+
+// opaque reads the opaque dictionaries of an encoding, which its blocks can't be decoded without.
+func (f *fieldWalk) opaque(n *metapb.NativeDataEncoding) (*block.Opaque, error) {
+	var out *block.Opaque
+	for _, b := range n.GetBuffers() {
+		if b.Kind != metapb.BufferKind_OPAQUE_DICTIONARY {
+			continue
+		}
+		o, start, end, err := f.reach(f.anchor, b.GetBuffer())
+		if err != nil {
+			return nil, err
+		}
+		if end-start > maxRead {
+			return nil, corrupt.Unsupported(start, "an opaque dictionary of %d bytes", end-start)
+		}
+		data := make([]byte, end-start)
+		if _, err := f.v.st.ReadRange(f.v.ctx, o.url, start, data); err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = new(block.Opaque)
+		}
+		content, err := meta.Unframe(data)
+		if err == nil {
+			err = out.Add(b.GetBufferId(), content)
+		}
+		if err != nil {
+			return nil, corrupt.Locate(err, o.url, start)
+		}
+	}
+	return out, nil
+}
+
+// checkFrame checks the frame of an opaque dictionary.
+func checkFrame(data []byte) (unprotected int64, err error) {
+	content, err := meta.Unframe(data)
+	if err == nil && len(content)+meta.FrameOverhead != len(data) {
+		err = corrupt.At(0, "bytes behind an opaque dictionary")
+	}
+	return 0, err
+}
+
+// external notes the Parquet files that hold the field, and checks the page maps. The pages are read with the values, which
+// are held to the statistics.
+func (f *fieldWalk) external(e *metapb.ExternalParquetDataEncoding) error {
+	for _, file := range e.GetFileColumnRefs() {
+		o, start, end, err := f.reach(f.anchor, file.GetFileRef())
+		if err != nil {
+			return err
+		}
+		o.add(piece{start: start, end: start})
+		o.whole = max(o.whole, end)
+		for _, chunk := range file.ColumnChunks {
+			if chunk.FileUrl != nil {
+				if _, _, _, err := f.reach(f.anchor, meta.NewRef(*chunk.FileUrl, 0, 0)); err != nil {
+					return err
+				}
+			}
+			if chunk.DataPageMap == nil {
+				continue
+			}
+			if o, start, end, err = f.reach(f.anchor, chunk.DataPageMap); err != nil {
+				return err
+			}
+			o.add(piece{start: start, end: end, check: checkPageMap})
+		}
+	}
+	return nil
+}
+
+// checkPageMap checks a page map by itself.
+func checkPageMap(data []byte) (unprotected int64, err error) {
+	m, err := buffer.ParseMap(data)
+	if err == nil && !m.Canonical(data) {
+		err = corrupt.At(0, "the page map is not in the form that writers give it")
+	}
+	return int64(len(data)), err
 }
 
 // mayFallShort: a reference-written child of a fixed-size list can lack its last nulls.
@@ -102,6 +191,8 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 			}
 			return rangeIndexHeader, err
 		}})
+	case metapb.BufferKind_OPAQUE_DICTIONARY:
+		o.add(piece{start: start, end: end, check: checkFrame})
 	case metapb.BufferKind_DATA, metapb.BufferKind_PRESENCE, metapb.BufferKind_OFFSETS:
 		s, err := f.stream(b, start, end)
 		if err != nil {
@@ -129,7 +220,7 @@ func (f *fieldWalk) stream(b *metapb.EncodedBuffer, start, end int64) (*streamCh
 		return nil, corrupt.At(-1, "a block map [%d, %d) that is not the end of its buffer [%d, %d)", mapStart, mapEnd, start, end)
 	}
 	d := f.descriptor.GetField()
-	s := &streamCheck{mapAt: mapStart - start, checksums: b.BlockChecksums, blocks: -1, nulls: -1}
+	s := &streamCheck{mapAt: mapStart - start, checksums: b.BlockChecksums, blocks: -1, nulls: -1, opaque: f.opaques}
 	if b.BlockCount != nil {
 		s.blocks = int64(*b.BlockCount)
 	}

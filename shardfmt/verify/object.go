@@ -16,6 +16,8 @@ type object struct {
 	isRoot bool
 	pieces []piece
 	sums   []*sum
+	// whole is the size that something says of the object as a whole, 0 if nothing does.
+	whole int64
 }
 
 // piece is a byte range with the check of its bytes.
@@ -103,6 +105,9 @@ func (v *verifier) readObject(o *object) error {
 	info, err := v.st.Stat(v.ctx, o.url)
 	if err != nil {
 		return err
+	}
+	if o.whole > 0 && o.whole != info.Size {
+		v.found(o.url, -1, "the object has %d bytes, its references say %d", info.Size, o.whole)
 	}
 	rd := &reader{v: v, o: o, size: info.Size}
 	if err := rd.frame(); err != nil {

@@ -21,6 +21,7 @@ type streamCheck struct {
 	decode   decode
 	// packed: blocks are super-blocks. What their members hold, a scan of the fields tells.
 	packed bool
+	opaque *block.Opaque
 }
 
 // check takes the whole buffer. Its errors are relative to the buffer.
@@ -32,7 +33,7 @@ func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
 	if err := s.checkMap(m, data); err != nil {
 		return 0, err
 	}
-	scratch, nulls := new(block.Scratch), int64(0)
+	scratch, nulls := &block.Scratch{Opaque: s.opaque}, int64(0)
 	for i := range m.Blocks() {
 		start, end := m.Range(i)
 		first, last := m.Span(i)
