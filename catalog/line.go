@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 
 // commitLine keeps the numbers of the writers that wait for a table, in the catalog's database.
 type commitLine interface {
-	// front is the smallest number that waits.
-	front(ctx context.Context, table uuid.UUID) (placed, error)
+	// waiting are the numbers in the line, the smallest first.
+	waiting(ctx context.Context, table uuid.UUID) ([]placed, error)
 	// take takes the next number.
 	take(ctx context.Context, table uuid.UUID) (number int64, err error)
 	// beat shows that the holder of a number lives; false says that the number was taken away.
@@ -29,7 +30,7 @@ type commitLine interface {
 	leave(ctx context.Context, table uuid.UUID, number, beats int64) error
 }
 
-// placed is a number in the line and how often its holder has beaten. The zero value is an empty line.
+// placed is a number in the line and how often its holder has beaten. The zero value is nobody.
 type placed struct{ number, beats int64 }
 
 const (
@@ -90,9 +91,13 @@ func (q *turn) await(ctx context.Context, n int) error {
 // stand waits until nobody is before this change, and reports whether somebody was.
 func (q *turn) stand(ctx context.Context, line commitLine, rejected bool) (waited bool, err error) {
 	id, began := q.table.ice.Metadata().TableUUID(), time.Now()
-	var seen sighting
+	seen := sightings{}
 	for look := 0; ; look++ {
-		first, err := line.front(ctx, id)
+		ahead, err := line.waiting(ctx, id)
+		var first placed
+		if len(ahead) > 0 {
+			first = ahead[0]
+		}
 		if err == nil && q.takesPart(first, rejected, time.Since(began)) {
 			err = q.hold(ctx, line, id)
 		}
@@ -100,8 +105,11 @@ func (q *turn) stand(ctx context.Context, line commitLine, rejected bool) (waite
 			return waited, err
 		}
 		waited = true
-		if seen.lifeless(first, q.deadAfter) {
-			if err := line.leave(ctx, id, first.number, first.beats); err != nil {
+		for _, dead := range seen.lifeless(ahead, q.deadAfter) {
+			if dead.number == q.number {
+				continue
+			}
+			if err := line.leave(ctx, id, dead.number, dead.beats); err != nil {
 				return waited, err
 			}
 		}
@@ -159,18 +167,28 @@ func lookPause(look int) time.Duration {
 	return lookFirst + rand.N(min(lookLast, lookFirst<<min(look, 8)))
 }
 
-// sighting remembers who was seen at the front, and since when in the same state: by the watcher's own clock, so that
-// clocks need not agree.
+// sightings remember, by number, who was seen in the line and since when in the same state: by the watcher's own clock, so that
+// clocks need not agree. All are watched at once: many may have died, and the line must not stand still for each of them.
+type sightings map[int64]sighting
+
 type sighting struct {
-	placed
+	beats int64
 	since time.Time
 }
 
-// lifeless reports whether the front has shown no life for so long.
-func (s *sighting) lifeless(now placed, limit time.Duration) bool {
-	if s.placed != now || s.since.IsZero() {
-		s.placed, s.since = now, time.Now()
-		return false
+// lifeless are those that have shown no life for so long.
+func (s sightings) lifeless(now []placed, limit time.Duration) (dead []placed) {
+	there := make(map[int64]bool, len(now))
+	for _, p := range now {
+		there[p.number] = true
+		last, known := s[p.number]
+		switch {
+		case !known || last.beats != p.beats:
+			s[p.number] = sighting{p.beats, time.Now()}
+		case time.Since(last.since) > limit:
+			dead = append(dead, p)
+		}
 	}
-	return time.Since(s.since) > limit
+	maps.DeleteFunc(s, func(number int64, _ sighting) bool { return !there[number] })
+	return dead
 }

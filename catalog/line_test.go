@@ -211,8 +211,8 @@ func TestLineWithoutItsHolder(t *testing.T) {
 	if err := next.await(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	if first, err := line.front(ctx, id); err != nil || first.number != next.number || next.number <= dead.number {
-		t.Errorf("%+v is at the front, %v; the dead one had %d, the next %d", first, err, dead.number, next.number)
+	if all, err := line.waiting(ctx, id); err != nil || len(all) != 1 || all[0].number != next.number || next.number <= dead.number {
+		t.Errorf("%+v wait, %v; the dead one had %d, the next %d", all, err, dead.number, next.number)
 	}
 	was := dead.number
 	dead.beaten = time.Time{}
@@ -221,8 +221,24 @@ func TestLineWithoutItsHolder(t *testing.T) {
 	}
 	dead.leave(ctx)
 	next.leave(ctx)
-	if first, err := line.front(ctx, id); err != nil || first != (placed{}) {
-		t.Errorf("%+v is left, %v", first, err)
+	if all, err := line.waiting(ctx, id); err != nil || len(all) != 0 {
+		t.Errorf("%+v are left, %v", all, err)
+	}
+}
+
+// TestManyDeadWriters: all that show no life are found at once, however many stand in the line; a time-out for each would hold it
+// up for as long as there are dead ones.
+func TestManyDeadWriters(t *testing.T) {
+	seen, line := sightings{}, []placed{{1, 0}, {2, 4}, {3, 9}, {4, 0}}
+	if dead := seen.lifeless(line, 0); len(dead) != 0 {
+		t.Errorf("%v are dead at first sight", dead)
+	}
+	line[1].beats++
+	if dead := seen.lifeless(line, -1); !slices.Equal(dead, []placed{{1, 0}, {3, 9}, {4, 0}}) {
+		t.Errorf("%v are dead", dead)
+	}
+	if seen.lifeless(line[1:2], -1); len(seen) != 1 {
+		t.Errorf("%v are remembered", seen)
 	}
 }
 

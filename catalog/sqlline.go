@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,8 +22,9 @@ const (
 	lineThere = "SELECT number FROM shardcat_line WHERE 1 = 0"
 	lineMake  = "CREATE TABLE IF NOT EXISTS shardcat_line (table_uuid VARCHAR(36) NOT NULL, number BIGINT NOT NULL," +
 		" beats BIGINT NOT NULL, PRIMARY KEY (table_uuid, number))"
-	lineFront = "SELECT number, beats FROM shardcat_line WHERE table_uuid = $1 ORDER BY number LIMIT 1"
-	lineTake  = "INSERT INTO shardcat_line (table_uuid, number, beats) SELECT CAST($1 AS VARCHAR), COALESCE(MAX(number), 0) + 1, 0" +
+	// Of a line that is longer than any crowd, the first will do.
+	lineWaiting = "SELECT number, beats FROM shardcat_line WHERE table_uuid = $1 ORDER BY number LIMIT 1000"
+	lineTake    = "INSERT INTO shardcat_line (table_uuid, number, beats) SELECT CAST($1 AS VARCHAR), COALESCE(MAX(number), 0) + 1, 0" +
 		" FROM shardcat_line WHERE table_uuid = $1 RETURNING number"
 	lineBeat  = "UPDATE shardcat_line SET beats = beats + 1 WHERE table_uuid = $1 AND number = $2"
 	lineLeave = "DELETE FROM shardcat_line WHERE table_uuid = $1 AND number = $2"
@@ -50,16 +50,23 @@ func (l *sqlLine) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (l *sqlLine) front(ctx context.Context, table uuid.UUID) (placed, error) {
+func (l *sqlLine) waiting(ctx context.Context, table uuid.UUID) (out []placed, err error) {
 	if err := l.prepare(ctx); err != nil {
-		return placed{}, err
+		return nil, err
 	}
-	var at placed
-	err := l.tables.db.QueryRowContext(ctx, l.tables.spelled(lineFront), table.String()).Scan(&at.number, &at.beats)
-	if errors.Is(err, sql.ErrNoRows) {
-		return placed{}, nil
+	rows, err := l.tables.db.QueryContext(ctx, l.tables.spelled(lineWaiting), table.String())
+	if err != nil {
+		return nil, err
 	}
-	return at, err
+	defer rows.Close()
+	for rows.Next() {
+		var p placed
+		if err := rows.Scan(&p.number, &p.beats); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
 }
 
 func (l *sqlLine) take(ctx context.Context, table uuid.UUID) (number int64, err error) {
