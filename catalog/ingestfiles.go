@@ -31,7 +31,8 @@ type FileSource interface {
 
 // FilesOptions of IngestFiles.
 type FilesOptions struct {
-	// Ingest are the options of each part. Its JobID names the whole; a random one is made if it is empty.
+	// Ingest are the options of each part. Its JobID names the whole; if it is empty one is made of the
+	// tags IngestBy, or at random.
 	Ingest IngestOptions
 	// PartFiles is how many files are committed together, DefaultPartFiles if 0.
 	PartFiles int
@@ -67,6 +68,7 @@ type IngestedFiles struct {
 // other: what was committed stays as it is. A listed file that is gone, or has another size now, is ErrInvalid. See
 // docs/design/ingest-files.md.
 func (t *Table) IngestFiles(ctx context.Context, files []InputFile, o FilesOptions) (*IngestedFiles, error) {
+	o.Ingest.named()
 	id := o.Ingest.JobID
 	if id == "" {
 		id = uuid.NewString()
