@@ -61,6 +61,14 @@ func works() []work {
 			_, err := t.Overwrite(ctx, where, newSource([]int64{100, 101}), catalog.IngestOptions{JobID: "overwrite"})
 			return err
 		}, func(ids map[int64]bool) { gone(ids); ids[100], ids[101] = true, true }},
+		{"alter", func(t *catalog.Table) error {
+			for range 4 { // a column comes, gets another name, is widened, and goes
+				if err := alterColumn(ctx, t, "v"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, same},
 		{"expire", func(t *catalog.Table) error {
 			p, err := t.PlanExpire(catalog.ExpireOptions{Age: 1})
 			if err != nil {

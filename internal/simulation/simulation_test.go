@@ -64,7 +64,7 @@ func TestSeeds(t *testing.T) {
 	begun := runSeeds(t, first, n)
 	t.Logf("%d seeds: %v", n, begun)
 	if n >= shortSeeds {
-		for _, what := range []string{"append", "delete", "overwrite", "compact", "expire", "collect", "killed", "lost", "nested", "deleted objects", "read"} {
+		for _, what := range []string{"append", "delete", "overwrite", "compact", "expire", "collect", "killed", "lost", "nested", "deleted objects", "read", "alter"} {
 			if begun[what] == 0 {
 				t.Errorf("%d seeds, and never: %s", n, what)
 			}
@@ -240,7 +240,7 @@ func init() {
 	actions = []action{
 		{"append", 8, (*simulation).append}, {"delete", 4, (*simulation).delete}, {"overwrite", 2, (*simulation).overwrite},
 		{"compact", 4, (*simulation).compact}, {"expire", 3, (*simulation).expire}, {"collect", 4, (*simulation).collect},
-		{"read", 3, (*simulation).read},
+		{"read", 3, (*simulation).read}, {"alter", 2, (*simulation).alter},
 	}
 }
 
@@ -409,6 +409,32 @@ func (s *simulation) collect(t *catalog.Table) error {
 		s.done["deleted objects"] += c.Deleted
 	}
 	return settled(err)
+}
+
+// alter takes a column one step on. That others changed it meanwhile is no failure.
+func (s *simulation) alter(t *catalog.Table) error {
+	err := alterColumn(context.Background(), t, fmt.Sprintf("v%d", s.r.IntN(2)))
+	for _, changed := range []error{catalog.ErrInvalid, catalog.ErrNotFound, catalog.ErrExists} {
+		if errors.Is(err, changed) {
+			return nil
+		}
+	}
+	return settled(err)
+}
+
+// alterColumn does to a column what comes next: it is added as an Int32, renamed, widened to an Int64, and dropped.
+func alterColumn(ctx context.Context, t *catalog.Table, name string) error {
+	if n, err := t.Schema().Lookup(name); err == nil && n != nil {
+		return t.RenameColumn(ctx, name, name+"_renamed")
+	}
+	n, err := t.Schema().Lookup(name + "_renamed")
+	switch {
+	case err != nil || n == nil:
+		return t.AddColumn(ctx, name, &schema.Node{Name: name, Basic: schema.Int32, Signed: true, Nullable: true})
+	case n.Basic == schema.Int32:
+		return t.WidenColumn(ctx, name+"_renamed", &schema.Node{Name: name + "_renamed", Basic: schema.Int64, Signed: true, Nullable: true})
+	}
+	return t.DropColumn(ctx, name+"_renamed")
 }
 
 // read plans now and reads later, within the delay.
