@@ -47,6 +47,27 @@ func ParseLayout(name string) (Layout, error) {
 	return 0, fmt.Errorf("unknown layout %q: two-level, single or auto", name)
 }
 
+// Wire is the form of a shard's metadata; buffers are the same in both.
+type Wire uint8
+
+const (
+	// CurrentWire is what the reference implementation reads and writes.
+	CurrentWire Wire = iota
+	// DraftWire are the messages as the format's book prints them. Whoever reads shards here reads both.
+	DraftWire
+)
+
+// ParseWire reads the name of a wire; the empty string is CurrentWire.
+func ParseWire(name string) (Wire, error) {
+	switch name {
+	case "", "current":
+		return CurrentWire, nil
+	case "draft":
+		return DraftWire, nil
+	}
+	return 0, fmt.Errorf("unknown wire %q: current or draft", name)
+}
+
 const (
 	// DefaultStripeRows is how many records a stripe gets at most.
 	DefaultStripeRows = write.DefaultStripeRows
@@ -83,6 +104,8 @@ type WriterOptions struct {
 	// of them is one request. No names mean all fields that can be members: those without children. Readers that don't know
 	// packed groups refuse such a struct.
 	Pack map[string][]string
+	// Wire is the form of the metadata.
+	Wire Wire
 	// SparseUnions stores unions in the sparse form, which fewer readers know.
 	SparseUnions bool
 	// OpaqueDictionaries are the fields of byte strings, by dotted path, whose blocks are compressed by Zstd with a
@@ -110,6 +133,6 @@ func (o *WriterOptions) room() write.Options {
 		Profile: encode.Profile(o.Profile), Layout: write.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
 		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
 		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,
-		Bloom: o.Bloom, Pack: o.Pack, SparseUnions: o.SparseUnions, Workers: o.Workers,
+		Bloom: o.Bloom, Pack: o.Pack, Draft: o.Wire == DraftWire, SparseUnions: o.SparseUnions, Workers: o.Workers,
 	}
 }

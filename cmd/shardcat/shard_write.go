@@ -196,6 +196,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 		Short: "Write files as one shard",
 		Example: `  shardcat shard write a.amudai.shard a.ndjson
   shardcat shard write logs.amudai.shard logs.ndjson --text-index message --hash-index trace_id
+  shardcat shard write a.amudai.shard a.ndjson --wire draft
   shardcat shard write a.amudai.shard a.csv --pack pos=x,y,z
   shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression
   shardcat shard write lake.amudai.shard year=2024/*.parquet --external-parquet --bloom trace_id`,
@@ -206,8 +207,11 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if wire != "current" {
-				return usagef("invalid argument %q for --wire: current is what this version writes", wire)
+			if o.Wire, err = shardfmt.ParseWire(wire); err != nil {
+				return usageError{err}
+			}
+			if over.parquet && o.Wire != shardfmt.CurrentWire {
+				return usagef("--wire %s can't be used with --external-parquet: such roots are written on the current wire", wire)
 			}
 			if over.parquet {
 				return a.writeExternal(cmd, args[0], args[1:], o, over)
@@ -228,7 +232,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	in.add(cmd)
 	out.add(cmd)
 	over.add(cmd)
-	cmd.Flags().StringVar(&wire, "wire", "current", "form of the metadata: current")
+	cmd.Flags().StringVar(&wire, "wire", "current", "form of the metadata: current, which the reference implementation reads too, or draft, as the format's book prints it")
 	return cmd
 }
 

@@ -11,7 +11,7 @@
 //   - fixed-size byte values use Plain, LZ4, Zstd and FSST only; ZigZag always has a nested stream; ALP-RD
 //     has a dictionary of four or eight entries; Delta has eight values or more.
 //
-// The layouts are in docs/format/encoders.md; package block reads them. A value is measured twice here:
+// The layouts are in docs/format/blocks.md; package block reads them. A value is measured twice here:
 // first a plan is made (what would this block cost as …), from the statistics of the whole block where they
 // are cheap and from a sample where they are not, then the plan is carried out. The same values, profile and
 // seed give the same bytes.

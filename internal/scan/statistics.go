@@ -157,20 +157,20 @@ func mayContain(n *schema.Node, f *metapb.SplitBlockBloomFilter, v filter.Value)
 			return true
 		}
 		b := stats.DecimalBytes(decimal.From(v.Bytes))
-		return stats.BloomMayContain(f, b[:])
+		return stats.BloomMayContain(n, f, b[:])
 	case isSigned(n):
 		b := stats.IntegerBytes(uint64(v.Int))
-		return stats.BloomMayContain(f, b[:])
+		return stats.BloomMayContain(n, f, b[:])
 	case n.Basic.IsInteger():
 		b := stats.IntegerBytes(v.Uint)
-		return stats.BloomMayContain(f, b[:])
+		return stats.BloomMayContain(n, f, b[:])
 	case isFloating(n):
 		b := stats.FloatBytes(v.Float)
-		return stats.BloomMayContain(f, b[:])
+		return stats.BloomMayContain(n, f, b[:])
 	case n.Basic == schema.Boolean:
 		return true
 	}
-	return stats.BloomMayContain(f, v.Bytes)
+	return stats.BloomMayContain(n, f, v.Bytes)
 }
 
 // indexedStats is what a range index says of one of its blocks.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/splitblock"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Parameters of the Bloom filters that are written.
@@ -25,11 +26,29 @@ func insertHash(data []byte, h uint64) {
 	splitblock.Insert(data[splitblock.Block(h, len(data)/blockSize)*blockSize:], h)
 }
 
-// BloomMayContain reports whether a filter admits a value, given by the bytes that are hashed (see the package
-// comment). A filter of an unknown kind or shape admits everything.
-func BloomMayContain(f *metapb.SplitBlockBloomFilter, value []byte) bool {
-	data := f.GetData()
-	if f.GetHashAlgorithm() != hashAlgorithm || len(data) == 0 || len(data)%blockSize != 0 {
+// widenedAlgorithm marks a filter whose values were hashed in another form than they are stored in: XXH3-64 all the same, but a
+// reader that would ask with the stored bytes must not ask at all, and takes the name for one that it does not know.
+const widenedAlgorithm = "xxh3_64_widened"
+
+// Widened reports whether the values of a node are hashed in another form than they are stored in: numbers that are narrower than
+// 64 bits, floats, decimals.
+func Widened(n *schema.Node) bool {
+	switch n.Basic {
+	case schema.Int8, schema.Int16, schema.Int32, schema.Float32, schema.Float64:
+		return true
+	}
+	return n.IsDecimal()
+}
+
+// BloomMayContain reports whether the filter of a node admits a value, given by the bytes that are hashed (see the package
+// comment). A filter of an unknown kind or shape admits everything, and so does one that does not say in which form its values were
+// hashed where that is not the stored one.
+func BloomMayContain(n *schema.Node, f *metapb.SplitBlockBloomFilter, value []byte) bool {
+	data, algorithm := f.GetData(), hashAlgorithm
+	if Widened(n) {
+		algorithm = widenedAlgorithm
+	}
+	if f.GetHashAlgorithm() != algorithm || len(data) == 0 || len(data)%blockSize != 0 {
 		return true
 	}
 	h := xxh3.HashSeed(value, f.HashSeed)
@@ -44,15 +63,18 @@ type hashSet struct {
 	slots   []uint64
 	hasZero bool
 	full    bool
+	seed    uint64
 }
 
-func newHashSet(limit int) *hashSet { return &hashSet{limit: limit, slots: make([]uint64, 64)} }
+func newHashSet(limit int, seed uint64) *hashSet {
+	return &hashSet{limit: limit, slots: make([]uint64, 64), seed: seed}
+}
 
 func (s *hashSet) add(value []byte) {
 	if s == nil || s.full {
 		return
 	}
-	h := xxh3.HashSeed(value, filterSeed)
+	h := xxh3.HashSeed(value, s.seed)
 	if h == 0 {
 		if !s.hasZero {
 			s.hasZero = true
@@ -116,7 +138,7 @@ func (s *hashSet) filter(fpp float64, size func(n int, fpp float64) int) *metapb
 	}
 	return &metapb.MembershipFilters{Sbbf: &metapb.SplitBlockBloomFilter{
 		NumBlocks: uint64(n / blockSize), TargetFpp: fpp, NumValues: uint64(s.count),
-		HashAlgorithm: hashAlgorithm, HashSeed: filterSeed, Data: data,
+		HashAlgorithm: hashAlgorithm, HashSeed: s.seed, Data: data,
 	}}
 }
 

@@ -6,11 +6,41 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
+
+// text is a node whose values are hashed as they are stored.
+var text = &schema.Node{Basic: schema.String}
+
+// A filter of values that were widened says so in its algorithm: who asks with the stored bytes does not know it, and asks nothing.
+func TestWidenedFiltersAreMarked(t *testing.T) {
+	narrow, wide := &schema.Node{Basic: schema.Int32, Signed: true}, &schema.Node{Basic: schema.Int64, Signed: true}
+	for _, n := range []*schema.Node{narrow, {Basic: schema.Int8}, {Basic: schema.Float32}, {Basic: schema.Float64},
+		{Basic: schema.FixedSizeBinary, FixedSize: 16, Ext: &schema.Extension{Label: schema.LabelDecimal}}} {
+		s := newHashSet(filterValues, filterSeed)
+		b := IntegerBytes(7)
+		s.add(b[:])
+		f := (&Collector{node: n}).filter(s).Sbbf
+		if f.HashAlgorithm != "xxh3_64_widened" || !BloomMayContain(n, f, b[:]) || BloomMayContain(n, f, []byte("absent")) {
+			t.Errorf("%s: %s", n.TypeName(), f.HashAlgorithm)
+		}
+		if !BloomMayContain(text, f, []byte("absent")) {
+			t.Errorf("%s: the filter answers who does not know its form", n.TypeName())
+		}
+		if f.HashAlgorithm = hashAlgorithm; !BloomMayContain(n, f, []byte("absent")) {
+			t.Errorf("%s: a filter that is not marked may be one of the stored bytes", n.TypeName())
+		}
+	}
+	s := newHashSet(filterValues, filterSeed)
+	s.add([]byte("12345678"))
+	if f := (&Collector{node: wide}).filter(s).Sbbf; f.HashAlgorithm != hashAlgorithm {
+		t.Errorf("64 bits: %s", f.HashAlgorithm)
+	}
+}
 
 // The vector of format note 03 §13.
 func TestFilterVector(t *testing.T) {
-	s := newHashSet(filterValues)
+	s := newHashSet(filterValues, filterSeed)
 	for _, v := range []string{"hello", "world", "hello"} {
 		s.add([]byte(v))
 	}
@@ -19,7 +49,7 @@ func TestFilterVector(t *testing.T) {
 	if got := hex.EncodeToString(f.Data); got != want || f.NumValues != 2 || f.NumBlocks != 1 {
 		t.Errorf("got %s, %d values", got, f.NumValues)
 	}
-	if !BloomMayContain(f, []byte("hello")) || !BloomMayContain(f, []byte("world")) {
+	if !BloomMayContain(text, f, []byte("hello")) || !BloomMayContain(text, f, []byte("world")) {
 		t.Error("a value that was added is denied")
 	}
 }
@@ -38,7 +68,7 @@ func TestFilterSizes(t *testing.T) {
 }
 
 func TestFilterFallsAwayBeyondItsLimit(t *testing.T) {
-	s := newHashSet(filterValues)
+	s := newHashSet(filterValues, filterSeed)
 	for i := range filterValues {
 		s.add(fmt.Append(nil, i))
 	}
@@ -48,10 +78,10 @@ func TestFilterFallsAwayBeyondItsLimit(t *testing.T) {
 	}
 	denied := 0
 	for i := range 10_000 {
-		if i < filterValues && !BloomMayContain(f.Sbbf, fmt.Append(nil, i)) {
+		if i < filterValues && !BloomMayContain(text, f.Sbbf, fmt.Append(nil, i)) {
 			t.Fatalf("%d is denied", i)
 		}
-		if !BloomMayContain(f.Sbbf, fmt.Append(nil, "absent", i)) {
+		if !BloomMayContain(text, f.Sbbf, fmt.Append(nil, "absent", i)) {
 			denied++
 		}
 	}
@@ -72,12 +102,12 @@ func TestUnknownFiltersAdmitEverything(t *testing.T) {
 		"other hash":   {HashAlgorithm: "murmur3", Data: make([]byte, 32)},
 		"broken block": {HashAlgorithm: hashAlgorithm, Data: make([]byte, 33)},
 	} {
-		if !BloomMayContain(f, []byte("x")) {
+		if !BloomMayContain(text, f, []byte("x")) {
 			t.Errorf("%s denies", name)
 		}
 	}
 	odd := &metapb.SplitBlockBloomFilter{HashAlgorithm: hashAlgorithm, Data: make([]byte, 96)}
-	if BloomMayContain(odd, []byte("x")) {
+	if BloomMayContain(text, odd, []byte("x")) {
 		t.Error("three empty blocks hold nothing")
 	}
 }

@@ -15,11 +15,21 @@ type Options struct {
 	Plain bool
 	// Reference leaves out what the reference doesn't write.
 	Reference bool
+	// NoSeed makes Bloom filters that are hashed with the seed 0 and have a power of two of blocks, as the draft wire has them.
+	NoSeed bool
 	// Bloom asks for a filter, or for none.
 	Bloom Bloom
 	// FPP is the target rate of false positives of a filter that is asked for, between 0 and 1;
 	// defaultFPP if 0.
 	FPP float64
+}
+
+// seed of the Bloom filters.
+func (o *Options) seed() uint64 {
+	if o.NoSeed {
+		return 0
+	}
+	return filterSeed
 }
 
 // Bloom reports whether a field gets a Bloom filter.
@@ -175,21 +185,25 @@ func (c *Collector) constant(d *metapb.FieldDescriptor, v *metapb.AnyValue) {
 func (c *Collector) filterFor(byDefault bool) *hashSet {
 	switch {
 	case c.options.Bloom == BloomAlways:
-		return newHashSet(filterSize)
+		return newHashSet(filterSize, c.options.seed())
 	case c.options.Bloom == BloomNever || !byDefault:
 		return nil
 	}
-	return newHashSet(filterValues)
+	return newHashSet(filterValues, c.options.seed())
 }
 
 // filter is the finished Bloom filter, or nil.
 func (c *Collector) filter(s *hashSet) *metapb.MembershipFilters {
-	if c.options.Bloom != BloomAlways {
-		return s.filter(defaultFPP, referenceFilterSize)
+	size, fpp := referenceFilterSize, defaultFPP
+	if c.options.Bloom == BloomAlways || c.options.NoSeed {
+		size = bookFilterSize
 	}
-	fpp := c.options.FPP
-	if fpp <= 0 || fpp >= 1 {
-		fpp = defaultFPP
+	if c.options.Bloom == BloomAlways && c.options.FPP > 0 && c.options.FPP < 1 {
+		fpp = c.options.FPP
 	}
-	return s.filter(fpp, bookFilterSize)
+	f := s.filter(fpp, size)
+	if f != nil && Widened(c.node) {
+		f.Sbbf.HashAlgorithm = widenedAlgorithm
+	}
+	return f
 }

@@ -281,7 +281,7 @@ func TestWhoGetsAFilter(t *testing.T) {
 	}
 	f := describe(signed(schema.Int64), Options{Bloom: BloomAlways, FPP: 0.001}, scattered...).MembershipFilters.Sbbf
 	for _, v := range scattered {
-		if b := IntegerBytes(uint64(v.(int))); !BloomMayContain(f, b[:]) {
+		if b := IntegerBytes(uint64(v.(int))); !BloomMayContain(signed(schema.Int64), f, b[:]) {
 			t.Fatalf("%d is denied", v)
 		}
 	}

@@ -392,6 +392,9 @@ func (w *objects) readBack(ctx context.Context, root Object, tail []byte) error 
 
 // metadata lays out everything but the buffers.
 func (w *objects) metadata(b *meta.RootBuilder) []byte {
+	if w.o.Draft {
+		b.Draft()
+	}
 	dir := &metapb.ShardDirectory{StripeCount: uint64(len(w.stripes))}
 	list := new(metapb.StripeList)
 	shard := make([]*metapb.FieldDescriptor, w.schema.Count)
@@ -413,7 +416,7 @@ func (w *objects) metadata(b *meta.RootBuilder) []byte {
 	}
 	dir.FieldListRef = b.Add(meta.RefsOf(refs))
 	dir.PropertiesRef = b.Add(w.properties())
-	dir.SchemaRef = b.AddPayload(schema.Marshal(w.schema))
+	dir.SchemaRef = b.AddSchema(w.schema)
 	return b.Finish(dir)
 }
 

@@ -47,7 +47,7 @@ type Options struct {
 	FieldIDs                       []int
 	Bloom                          map[string]float64
 	Pack                           map[string][]string
-	SparseUnions                   bool
+	SparseUnions, Draft            bool
 	Workers                        int
 	// Trees asks for the encodings of the DATA blocks of fields by dotted path, see encode.Options.
 	Trees map[string]string
@@ -194,7 +194,7 @@ func members(n *schema.Node, names []string) ([]int, error) {
 
 // stats gives the statistics options of a node.
 func (o *Options) stats(n *schema.Node) stats.Options {
-	so := stats.Options{Plain: o.Profile == encode.Plain}
+	so := stats.Options{Plain: o.Profile == encode.Plain, NoSeed: o.Draft}
 	if fpp, ok := o.bloom[n.ID]; ok {
 		so.Bloom, so.FPP = stats.BloomAlways, fpp
 	}

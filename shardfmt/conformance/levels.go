@@ -192,6 +192,9 @@ func bookTables() []*table {
 		{level: "l5", name: "sparse-unions", what: "unions whose variants have no gaps: OFFSETS beside DATA", rows: 700,
 			columns: []column{{name: "u", typ: "Union<Int64, String, Boolean>", value: union}, {name: "id", typ: "Int32", value: steps(0, 1)}},
 			o:       write.Options{Layout: write.Single, SparseUnions: true}},
+		draftTable("draft-wire", "messages as the format's book prints them, in one object", write.Options{Layout: write.Single, Draft: true}),
+		draftTable("draft-wire-stripes", "messages as the book prints them, stripes in objects of their own",
+			write.Options{Layout: write.TwoLevel, StripeRows: 300, Draft: true}),
 		packedTable("packed-group", "a struct of every type without children as a packed group", 2100, func(int) bool { return false }, func(int) bool { return false }),
 		packedTable("packed-group-nulls", "a packed group of a struct that may be null, with fields that may be null", 2500,
 			func(i int) bool { return i%5 == 1 }, func(i int) bool { return noise(i)%6 == 2 }),
@@ -205,6 +208,15 @@ func bookTables() []*table {
 			o: write.Options{Layout: write.Single, Opaque: []string{"log"}, Encodings: map[string][]encode.Profile{
 				"log": {encode.Balanced, encode.Plain}, "n": {encode.HighCompression, encode.Plain}}}},
 	}
+}
+
+// draftTable has every type without children, some constants and nested types.
+func draftTable(name, what string, o write.Options) *table {
+	columns := withNulls(flat(), sometimes, 8)
+	columns = append(columns, column{name: "same", typ: "Decimal", value: few(`"1.50"`)}, column{name: "nothing", typ: "String", value: few("null")},
+		column{name: "tags", typ: "List<String>", value: func(i int) string { return fmt.Sprintf(`["a","b%d"]`, i%9) }},
+		column{name: "m", typ: "Map<String, Struct<a: Int32>>", value: func(i int) string { return fmt.Sprintf(`[{"key":"k","value":{"a":%d}}]`, i) }})
+	return &table{level: "l5", name: name, what: what, rows: 700, columns: columns, o: o}
 }
 
 // packedTable has a packed group of all its fields but one, which is a list; none and null say where the struct and its fields are

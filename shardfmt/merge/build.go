@@ -206,6 +206,9 @@ func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb
 			if m.keepIndexes(st, anchor, d.Field.Indexes); len(d.Field.Indexes.GetIndexDescriptors()) == 0 {
 				d.Field.Indexes = nil
 			}
+			if st.from.root.Draft() {
+				d.Field.MembershipFilters = nil // whose seed the draft does not say
+			}
 			return d, m.urls.move(st.from, anchor, d)
 		}
 	}

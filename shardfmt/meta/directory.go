@@ -89,12 +89,21 @@ func ParseTail(suffix []byte, objectSize int64) (*metapb.ShardDirectory, int64, 
 	return dir, start, end, nil
 }
 
+// tailIsDraft reports whether the directory at the end of suffix, which ParseTail has accepted, is on the draft wire.
+func tailIsDraft(suffix []byte, objectSize int64) bool {
+	size, err := TailSize(suffix, objectSize)
+	return err == nil && isDraft(suffix[int64(len(suffix))-size+4:len(suffix)-tailFixed])
+}
+
 // parseDirectory decodes the directory of a root of size bytes and checks what it says of itself.
 func parseDirectory(payload []byte, size int64) (*metapb.ShardDirectory, error) {
-	if err := refuseDraft(payload); err != nil {
-		return nil, err
-	}
 	dir := new(metapb.ShardDirectory)
+	if isDraft(payload) {
+		var err error
+		if payload, err = toCurrent.message(payload, dir.ProtoReflect().Descriptor(), 0); err != nil {
+			return nil, err
+		}
+	}
 	if err := unmarshal(payload, dir); err != nil {
 		return nil, err
 	}

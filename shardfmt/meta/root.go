@@ -22,7 +22,8 @@ type Root struct {
 	store  Store
 	policy urlresolve.Policy
 	url    string
-	size   int64
+	// size is up to where references to the root may lead; draft is the size of the object if it is on the draft wire, see undraft.
+	size, draft int64
 	// tail is the end of the object, from tailStart on.
 	tail      []byte
 	tailStart int64
@@ -76,6 +77,9 @@ func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, erro
 		store: st, policy: o.Policy, url: url, size: size,
 		tail: tail, tailStart: size - int64(len(tail)), dir: dir,
 	}
+	if tailIsDraft(tail, size) {
+		return r, r.undraft(ctx)
+	}
 	if o.Parts && size <= wholeRoot && r.tailStart > 0 {
 		err = r.completeUnlessByStripes(ctx)
 	}
@@ -86,7 +90,12 @@ func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, erro
 func (r *Root) URL() string { return r.url }
 
 // Size of the root object in bytes.
-func (r *Root) Size() int64 { return r.size }
+func (r *Root) Size() int64 {
+	if r.draft > 0 {
+		return r.draft
+	}
+	return r.size
+}
 
 // Directory is the table of contents.
 func (r *Root) Directory() *metapb.ShardDirectory { return r.dir }

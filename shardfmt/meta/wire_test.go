@@ -459,17 +459,3 @@ func TestLargeNumbers(t *testing.T) {
 		require.Len(t, indexes.IndexDescriptors, has)
 	}
 }
-
-// TestDraftIsRefusedByName: a shard on the draft wire is told apart from a damaged one.
-func TestDraftIsRefusedByName(t *testing.T) {
-	ref := unhex(t, "1A 12 09 0800000000000000 11 1000000000000000")
-	var payload []byte
-	for _, num := range []protowire.Number{1, 3, 4, 5} {
-		payload = protowire.AppendBytes(protowire.AppendTag(payload, num, protowire.BytesType), ref)
-	}
-	root := append(append(Magic[:len(Magic):len(Magic)], AppendFrame(nil, nil)...), AppendFrame(nil, payload)...)
-	root = append(binary.LittleEndian.AppendUint32(root, uint32(len(payload))), Magic[:]...)
-	_, _, _, err := ParseTail(root, int64(len(root)))
-	require.ErrorIs(t, err, corrupt.ErrUnsupported)
-	require.ErrorContains(t, err, "draft")
-}

@@ -30,8 +30,10 @@ func Marshal(s *Schema) []byte {
 // reference that is left out.
 type writer struct{ b *flatbuffers.Builder }
 
-func (w writer) field(n *Node) flatbuffers.UOffsetT {
-	typ := w.node(n)
+func (w writer) field(n *Node) flatbuffers.UOffsetT { return w.fieldOf(n, w.node(n)) }
+
+// fieldOf is the field whose type was written.
+func (w writer) fieldOf(n *Node, typ flatbuffers.UOffsetT) flatbuffers.UOffsetT {
 	var internal flatbuffers.UOffsetT
 	if n.Internal != "" {
 		kind := w.b.CreateSharedString(n.Internal)

@@ -30,7 +30,7 @@ func (v *verifier) root(url string, size int64, depth int) error {
 		v.top = r
 	}
 	top := v.object(r.URL())
-	top.isRoot = true
+	top.isRoot, top.draft = true, r.Draft()
 	if !strings.HasSuffix(r.URL(), ".amudai.shard") {
 		v.report.Warnings = append(v.report.Warnings, r.URL()+": the name does not end in .amudai.shard")
 	}

@@ -12,11 +12,12 @@ def data_ref(m):
     """(url, start, end) of a DataRef message, or None if it is absent or empty."""
     if m is None:
         return None
-    r = m.msg(2)
+    draft = 3 in m.f  # the draft wire has url = 2, range = 3
+    r = m.msg(2 + draft)
     start, end = (r.u64(1), r.u64(2)) if r else (0, 0)
     if start > end:
         raise Bad(f"a range from {start} to {end}")
-    return None if start == end else (m.text(1), start, end)
+    return None if start == end else (m.text(1 + draft), start, end)
 
 
 class Directory:
@@ -46,6 +47,7 @@ class Directory:
             self.deleted = d.u64(8)
             stripes = d.u64(9)
             refs = {k: data_ref(d.msg(k)) for k in (1, 3, 4, 5)}
+            draft = any(3 in d.msg(k).f for k in (1, 3, 4, 5) if d.msg(k))
             if None in refs.values():
                 raise Bad("the directory lacks schema, field list, stripe list or URL list")
         if self.records >= 1 << 63 or self.deleted > self.records:
@@ -54,7 +56,7 @@ class Directory:
         obj = self.store.resolve(url, root)
         b = obj.frame(s, e, "schema")
         with Located(obj, s):
-            self.schema = schema.decode(b)
+            self.schema = schema.decode(b, draft)
         url, s, e = refs[4]
         obj = self.store.resolve(url, root)
         m = self.message(obj, s, e, "stripe list")

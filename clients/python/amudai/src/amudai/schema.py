@@ -46,7 +46,12 @@ class Field:
         return f"{self.name}: {self.type}"
 
 
-def _node(t, parent, seen, depth):
+# slots of a node: number, name, aliases, children, signed, fixed size, extension; the draft wire has no parent before the name
+CURRENT, DRAFT = (1, 3, 4, 5, 6, 7, 8), (1, 2, 3, 4, 5, 6, 7)
+
+
+def _node(t, parent, seen, depth, slots):
+    number, name, aliases, children, signed, size, extension = slots
     if depth > 100:
         raise Bad("schema: more than 100 levels", t.pos)
     f = Field()
@@ -54,20 +59,20 @@ def _node(t, parent, seen, depth):
     if code >= len(BASIC):
         raise Bad(f"schema: basic type {code}", t.pos, "unsupported")
     f.basic = BASIC[code]
-    f.id = t.scalar(1, "<I")
+    f.id = t.scalar(number, "<I")
     if f.id in seen or len(seen) >= len(t.b) // 4:
         raise Bad(f"schema: number {f.id} twice", t.pos)
     seen.add(f.id)
-    if t.scalar(2, "<I") != parent:
+    if slots is CURRENT and t.scalar(2, "<I") != parent:
         raise Bad(f"schema: wrong parent of node {f.id}", t.pos)
-    f.name = t.text(3)
-    f.aliases = t.texts(4)
-    f.signed = bool(t.scalar(6, "<B"))
-    f.fixed_size = t.scalar(7, "<Q")
-    ext = t.table(8)
+    f.name = t.text(name)
+    f.aliases = t.texts(aliases)
+    f.signed = bool(t.scalar(signed, "<B"))
+    f.fixed_size = t.scalar(size, "<Q")
+    ext = t.table(extension)
     if ext is not None:
         f.extension = ext.text(0)
-    f.children = [_node(c, f.id, seen, depth + 1) for c in t.tables(5)]
+    f.children = [_node(c, f.id, seen, depth + 1, slots) for c in t.tables(children)]
     want = CHILDREN.get(f.basic, 0)
     if want is not None and len(f.children) != want:
         raise Bad(f"schema: {f.basic} with {len(f.children)} children", t.pos)
@@ -78,19 +83,19 @@ def _node(t, parent, seen, depth):
     return f
 
 
-def decode(b):
+def decode(b, draft=False):
     root = Table.root(b)
     seen, out = set(), []
     for t in root.tables(0):
         dt = t.table(0)
         if dt is None:
             raise Bad("schema: a field without a type", t.pos)
-        f = _node(dt, NO_PARENT, seen, 0)
+        f = _node(dt, NO_PARENT, seen, 0, DRAFT if draft else CURRENT)
         note = t.table(1)
         if note is not None:
             f.internal = note.text(0)
         out.append(f)
-    count = root.scalar(1, "<I")
+    count = len(seen) if draft else root.scalar(1, "<I")
     if seen and max(seen) >= count:
         raise Bad(f"schema: node {max(seen)} of {count}")
     return out
