@@ -38,8 +38,13 @@ func (t *Table) Jobs(ctx context.Context, all bool) ([]*JobState, error) {
 
 // jobStates reads the records of the open jobs, and if asked those of the closed ones.
 func (t *Table) jobStates(ctx context.Context, all bool) ([]*JobState, error) {
+	return t.jobStatesAt(ctx, "", all)
+}
+
+// jobStatesAt is jobStates of the records whose names begin so.
+func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*JobState, error) {
 	const closedSuffix = ".closed.json"
-	folder := t.VaultFolder() + "_jobs/"
+	folder := t.VaultFolder() + "_jobs/" + prefix
 	begun, closed := []blobio.Info{}, map[string]bool{}
 	for info, err := range t.cat.client.List(ctx, folder) {
 		if err != nil {
@@ -47,6 +52,8 @@ func (t *Table) jobStates(ctx context.Context, all bool) ([]*JobState, error) {
 		}
 		if at, ok := strings.CutSuffix(info.URL, closedSuffix); ok {
 			closed[at] = true
+		} else if strings.HasSuffix(info.URL, claimSuffix) {
+			continue // it tells what may become of the objects of a run, see ResumeJob
 		} else if strings.HasSuffix(info.URL, ".json") {
 			begun = append(begun, info)
 		}

@@ -8,7 +8,7 @@ type objectKind int
 const (
 	// unknownObject is never deleted.
 	unknownObject objectKind = iota
-	// controlObject is a record of owner, jobs, drop or collection.
+	// controlObject is a record of owner, jobs, drop, collection or compaction.
 	controlObject
 	// rootObject is the root of a shard; dataObject a stripe or a part of an index.
 	rootObject
@@ -31,7 +31,7 @@ func (t *Table) kindOf(url string) objectKind {
 
 func vaultKind(name string) objectKind {
 	switch folder, _, nested := strings.Cut(name, "/"); {
-	case nested && (folder == "_jobs" || folder == "_gc") && strings.HasSuffix(name, ".json"),
+	case nested && (folder == "_jobs" || folder == "_gc" || folder == "_compaction") && strings.HasSuffix(name, ".json"),
 		name == "_owner.json", name == "_dropped.json":
 		return controlObject
 	case nested && folder == "data" && strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ".amudai."):

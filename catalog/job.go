@@ -198,12 +198,19 @@ func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 }
 
 // Fail ends a job that will commit nothing and deletes what it wrote, as far as that is certain to be nobody
-// else's: objects are the ones it created. After a commit whose outcome is unknown it does nothing.
+// else's: objects are the ones it created. After a commit whose outcome is unknown, and where another process has taken up
+// the run, it does nothing.
 func (j *Job) Fail(ctx context.Context, objects []string) {
 	if j.committing {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
+	if len(objects) > 0 && j.record.Kind == JobCompact {
+		if err := j.claim(ctx, claimDelete); err != nil {
+			j.table.cat.opts.Log.Info("what a failed job wrote is left to who has taken it up, or to collection", "job", j.record.ID, "reason", err)
+			return
+		}
+	}
 	for _, object := range objects {
 		if err := j.table.cat.client.Delete(ctx, object, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			j.table.cat.opts.Log.Warn("an object of a failed job stays until collection", "object", object, "error", err)

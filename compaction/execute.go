@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -27,13 +30,19 @@ type Options struct {
 	// Check reads the rows of inputs and output and compares them before the commit; it is the only part of a
 	// concat that reads data.
 	Check bool
-	// Progress, if not nil, is told after each group how many are done, and of how many.
-	Progress func(done, total int)
+	// Progress, if not nil, is told at each step, and while records are rewritten; several groups at a time call it one after the other.
+	Progress func(Progress)
 	// Fence, if not nil, is asked before each commit; its error keeps the commit from being sent and ends the run. It is how the
 	// holder of a lease finds out that it has lost it, see catalog.CompactLease.
 	Fence func(context.Context) error
 	// DryRun makes Compact plan only: its report has the plan, no results and as many shards after as before.
 	DryRun bool
+	// Quarantine, if not nil, keeps Compact away from the shards of groups that failed before, and gets those that fail now.
+	Quarantine *Quarantine
+	// Log, if not nil, is told of each step of a job.
+	Log *slog.Logger
+	// Tracer, if not nil, gets a span for each step of a job.
+	Tracer trace.Tracer
 }
 
 // Result is a group that was merged.
@@ -51,49 +60,23 @@ type Result struct {
 	Before bool `json:"before,omitempty"`
 }
 
-// Execute does the work of one group: a job, new objects, one snapshot. A concatenation that the inputs' schemas don't allow becomes
+// Execute does the work of one group, all steps of a Job: a record, new objects, one snapshot. A concatenation that the inputs' schemas don't allow becomes
 // a rebuild, if the policy allows one. If an input is no longer live when the snapshot is
 // committed the error is catalog.ErrConflict, the table is as the other writer left it, and the new root is
 // deleted again.
-func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
-	policy = policy.withDefaults()
-	if g.Mode == Rebuild {
-		return rebuild(ctx, t, g, policy, o)
-	}
-	result, err := concatenate(ctx, t, g, policy, o)
-	if errors.Is(err, ErrNeedsRebuild) && !policy.NoRebuild {
-		g.Mode, g.BytesMoved = Rebuild, g.Bytes
-		if o.JobID != "" {
-			o.JobID += "-rebuild" // the first attempt has used up the id
-		}
-		return rebuild(ctx, t, g, policy, o)
-	}
-	return result, err
-}
-
-func concatenate(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
-	var out, packed string
-	j, before, err := t.BeginJob(ctx, catalog.JobCompact, o.JobID, g.Inputs, func(attempt string) []string {
-		out, packed = t.VaultFolder()+attempt+".amudai.shard", t.VaultFolder()+"data/"+attempt+"/packed.amudai.stripe"
-		if g.Mode == Pack {
-			return []string{out, packed}
-		}
-		return []string{out}
-	})
+func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (result *Result, err error) {
+	ctx, end := o.span(ctx, "compact group", g.attributes()...)
+	defer func() { end(err) }()
+	j, err := Begin(ctx, t, g, policy, o)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Mode: g.Mode, Inputs: len(g.Inputs), Output: out, Records: g.Records}
-	if before != nil {
-		return &Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: o.JobID, Before: true}, nil
+	for _, step := range []func(context.Context) error{j.Write, j.ReadBack} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
 	}
-	committed, err := concat(ctx, t, j, g, policy, joiner(g, packed, policy.PackAll), o, result)
-	if err != nil {
-		j.Fail(ctx, j.Outputs())
-		return nil, err
-	}
-	result.SnapshotID, result.JobID, result.Before = committed.SnapshotID, j.ID(), committed.Before
-	return result, nil
+	return j.Commit(ctx)
 }
 
 // join makes one shard of inputs; its URL is out.
@@ -113,10 +96,9 @@ func joiner(g *Group, packed string, all bool) join {
 	}
 }
 
-// concat writes the merged root, out of result, and commits it.
-func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p Policy, how join, o Options, result *Result) (*catalog.Committed, error) {
-	out := result.Output
-	merged, err := mergeRoots(ctx, t, g, out, p, how)
+// concatenated writes the merged root and gives its entry.
+func concatenated(ctx context.Context, t *catalog.Table, g *Group, p Policy, out, packed string, result *Result) (*manifest.Entry, error) {
+	merged, err := mergeRoots(ctx, t, g, out, p, joiner(g, packed, p.PackAll))
 	if err != nil {
 		return nil, err
 	}
@@ -125,30 +107,16 @@ func concat(ctx context.Context, t *catalog.Table, j *catalog.Job, g *Group, p P
 	if err != nil {
 		return nil, err
 	}
-	// A concatenation of sorted runs is not sorted: the entry has no sort order.
+	g.place(e)
+	return e, nil
+}
+
+// place puts the entry of a merged root where its inputs are. A concatenation of sorted runs is not sorted: the entry has no sort order.
+func (g *Group) place(e *manifest.Entry) {
 	e.SpecID, e.Partition = g.class.specID, g.class.partition
 	for _, in := range g.inputs {
 		e.Flags |= in.flags & (manifest.Adopted | manifest.StandardProperties)
 	}
-	if e.Records != g.Records {
-		return nil, fmt.Errorf("%s: %d live records were merged into %d", out, g.Records, e.Records)
-	}
-	if o.Check {
-		if err := checkContent(ctx, t, g, []*manifest.Entry{e}); err != nil {
-			return nil, err
-		}
-	}
-	if err := o.passFence(ctx); err != nil {
-		return nil, err
-	}
-	return j.Replace(ctx, g.Inputs, []*manifest.Entry{e})
-}
-
-func (o Options) passFence(ctx context.Context) error {
-	if o.Fence == nil {
-		return nil
-	}
-	return o.Fence(ctx)
 }
 
 // mergeRoots concatenates by the schema that the inputs have in common, else by the table's.
@@ -213,6 +181,10 @@ type Report struct {
 type Failure struct {
 	Inputs []string `json:"inputs"`
 	Error  string   `json:"error"`
+	// Halts: going on could do harm, see Halts.
+	Halts bool `json:"halts,omitempty"`
+	// Times that shards of it have failed in a row, if there is a quarantine.
+	Times int `json:"times,omitempty"`
 }
 
 // ErrGroups: some groups could not be done, see Report.Failed.
@@ -227,7 +199,7 @@ const maxReplans = 3
 func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*Report, error) {
 	report := &Report{Results: []Result{}}
 	for n := 0; ; n++ {
-		plan, err := NewPlan(ctx, t, policy)
+		plan, err := tracedPlan(ctx, t, policy, o)
 		if err != nil {
 			return report, err
 		}
@@ -250,9 +222,18 @@ func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*
 	}
 }
 
+func tracedPlan(ctx context.Context, t *catalog.Table, policy Policy, o Options) (plan *Plan, err error) {
+	ctx, end := o.span(ctx, "plan", attribute.String("shardcat.table", t.Name().String()))
+	defer func() { end(err) }()
+	return newPlan(ctx, t, policy, o.Quarantine)
+}
+
 // execute does the groups of a plan, as many at a time as the policy says.
 func (r *Report) execute(ctx context.Context, t *catalog.Table, plan *Plan, policy Policy, o Options) error {
 	x := &execution{report: r, policy: policy, o: o, first: len(r.Results), total: len(plan.Groups)}
+	for i := range plan.Groups {
+		x.totalRecords += plan.Groups[i].Records
+	}
 	workers := min(policy.withDefaults().Concurrency, len(plan.Groups))
 	if workers <= 1 {
 		for i := range plan.Groups {
@@ -287,17 +268,21 @@ type execution struct {
 	policy       Policy
 	o            Options
 	first, total int
+	totalRecords int64
 
 	mu     sync.Mutex
 	report *Report
-	done   int
-	// failed is why the first group failed of those that did.
+	// done groups, and records of groups that are done or at work.
+	done    int
+	records int64
+	// failed is why the first group failed of those that did, or the first one that halts.
 	failed error
 }
 
 // group does one group and books what came of it. Its error is one that ends the plan: a lost race, or the context's.
 func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, number int) error {
 	one := x.o
+	one.Progress = x.progressOf()
 	if one.JobID != "" {
 		one.JobID = fmt.Sprintf("%s-%d", x.o.JobID, x.first+number)
 	}
@@ -308,14 +293,37 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err != nil {
-		x.report.Failed = append(x.report.Failed, Failure{Inputs: g.Inputs, Error: err.Error()})
-		x.failed = cmp.Or(x.failed, fmt.Errorf("%w: %w", ErrGroups, err))
+		failure := Failure{Inputs: g.Inputs, Error: err.Error(), Halts: Halts(err)}
+		if x.o.Quarantine != nil && !errors.Is(err, catalog.ErrUnsafe) { // the folder of another table is not to be written to
+			err = errors.Join(err, x.o.Quarantine.add(ctx, &failure))
+		}
+		x.report.Failed = append(x.report.Failed, failure)
+		if x.failed == nil || Halts(err) && !Halts(x.failed) {
+			x.failed = fmt.Errorf("%w: %w", ErrGroups, err)
+		}
 		return nil
 	}
 	x.report.Results = append(x.report.Results, *result)
 	x.report.BytesMoved += result.BytesMoved
-	if x.done++; x.o.Progress != nil {
-		x.o.Progress(x.done, x.total)
+	return x.o.Quarantine.settle(ctx, g.Inputs)
+}
+
+// progressOf adds up what jobs tell; each job has one of its own.
+func (x *execution) progressOf() func(Progress) {
+	if x.o.Progress == nil {
+		return nil
 	}
-	return nil
+	var before int64
+	return func(p Progress) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if p.RecordsDone > before {
+			x.records, before = x.records+p.RecordsDone-before, p.RecordsDone
+		}
+		if p.Step == StepDone {
+			x.done++
+		}
+		p.Groups, p.GroupsDone, p.Records, p.RecordsDone = x.total, x.done, x.totalRecords, x.records
+		x.o.Progress(p)
+	}
 }

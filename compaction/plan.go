@@ -77,6 +77,11 @@ const (
 // NewPlan looks at the live shards of the table as it was loaded and groups them by the policy. It opens no
 // shard.
 func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error) {
+	return newPlan(ctx, t, policy, nil)
+}
+
+// newPlan is NewPlan without the shards that are held in quarantine.
+func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarantine) (*Plan, error) {
 	if t == nil {
 		return nil, fmt.Errorf("%w: no table", catalog.ErrInvalid)
 	}
@@ -88,7 +93,7 @@ func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error
 		return nil, err
 	}
 	p := planner{
-		policy: policy.forTable(retention), capped: map[string]int{}, vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{},
+		policy: policy.forTable(retention), capped: map[string]int{}, vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{}, held: held,
 		plan: &Plan{SnapshotID: t.Head(), Groups: []Group{}, Left: map[string]int{}}, fields: len(t.Schema().Fields),
 	}
 	if p.unmergeable, err = unmergeable(t); err != nil {
@@ -125,6 +130,7 @@ type planner struct {
 	// fields of the table at the top level.
 	fields    int
 	selection *selection
+	held      *Quarantine
 	// capped counts groups that end below half of their targets, by the limit that ends them.
 	capped map[string]int
 }
@@ -132,6 +138,10 @@ type planner struct {
 // sort puts an entry into its class, or counts why it is left alone.
 func (p *planner) sort(e *manifest.Entry) {
 	p.plan.Shards++
+	if p.held.Holds(e.Path) {
+		p.plan.Left[inQuarantine]++
+		return
+	}
 	need := p.needOf(e)
 	if why := p.unfit(e, need); why != "" {
 		p.plan.Left[why]++

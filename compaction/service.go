@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
@@ -27,8 +30,11 @@ type ServiceOptions struct {
 	Log *slog.Logger
 	// Finished, if not nil, is told of every run.
 	Finished func(Run)
-	// Failed, if not nil, is told when a table begins to fail, and when it halts; not again for each run that fails after that.
+	// Failed, if not nil, is told when a table begins to fail, when it halts, and when groups go into quarantine that were not there; not
+	// again for each run that fails after that.
 	Failed func(TableStatus)
+	// Tracer, if not nil, gets a span for each run over a table, each group and each step.
+	Tracer trace.Tracer
 }
 
 // Service keeps the tables of a catalog in shape: it looks at each by its own schedule, drops what its retention says, compacts
@@ -59,6 +65,11 @@ type tended struct {
 	done map[chore]time.Time
 	// indexed is the property whose indexes the table's shards have.
 	indexed string
+	// retry: somebody asked for the next run, which is not kept back by a quarantine.
+	retry bool
+	// began is when the run under way did, progress how far it is, nil before it tells.
+	began    time.Time
+	progress *Progress
 }
 
 // NewService makes a service; Run starts it.
@@ -179,7 +190,7 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 	if first == nil {
 		return catalog.Name{}, max(wait, time.Millisecond)
 	}
-	first.status.State = Running
+	first.status.State, first.began, first.progress = Running, now, nil
 	return first.status.Table, 0
 }
 
@@ -238,10 +249,12 @@ const minBackoff, maxBackoff = time.Minute, time.Hour
 func (s *Service) tend(ctx context.Context, name catalog.Name) {
 	run := Run{Table: name, Started: s.o.Now()}
 	var look looked
+	ctx, end := (&Options{Tracer: s.o.Tracer}).span(ctx, "run", attribute.String("shardcat.table", name.String()))
 	err := parallel.Guarded(func() (err error) { // one table's data must not end the service for all
 		look, err = s.work(ctx, name, &run)
 		return err
 	})
+	end(err)
 	run.Seconds = max(0, s.o.Now().Sub(run.Started).Seconds()) // the clock may have been set back
 	if err != nil {
 		run.Error = err.Error()
@@ -259,7 +272,8 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 	t.finish(look, run, err, s.o.Now())
 	now := t.status
 	s.mu.Unlock()
-	if s.o.Failed != nil && ctx.Err() == nil && err != nil && (was == 0 || now.State == Halted) {
+	begins := err != nil && (was == 0 || now.State == Halted) || err == nil && run.quarantines()
+	if s.o.Failed != nil && ctx.Err() == nil && begins {
 		now.History = nil
 		s.o.Failed(now)
 	}
@@ -277,6 +291,7 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 	st := &t.status
 	st.Shards, st.Records, st.Bytes = look.shards, look.records, look.bytes
+	st.Quarantined, st.QuarantinedShards = look.quarantined, look.quarantinedShards
 	st.BacklogShards, st.BacklogBytes, st.Groups, st.Schedule = look.backlogShards, look.backlogBytes, look.groups, look.schedule.String()
 	t.schedule = look.schedule
 	st.History = append(st.History, run)
@@ -287,6 +302,9 @@ func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 	if err == nil {
 		t.failures = 0
 		st.State = Waiting
+		if st.Problem = look.problem; st.Problem != "" {
+			st.Remedy = "shardcat verify " + st.Table.String()
+		}
 		st.NextRun = jittered(t.schedule.Next(now), now, look.jitter)
 		if look.paused {
 			st.State = Paused
@@ -296,7 +314,7 @@ func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 	t.failures++
 	st.Problem, st.Remedy = err.Error(), remedyOf(st.Table, err)
 	st.State, st.NextRun = Failing, now.Add(min(minBackoff<<min(t.failures-1, 10), maxBackoff))
-	if halts(err) {
+	if Halts(err) {
 		st.State = Halted
 	}
 }
@@ -306,10 +324,10 @@ func jittered(next, now time.Time, share float64) time.Time {
 	return next.Add(time.Duration(rand.Float64() * share * float64(next.Sub(now))))
 }
 
-// RunNow makes a table due, whatever its schedule, a pause or a halt say.
+// RunNow makes a table due, whatever its schedule, a pause, a halt or a quarantine say.
 func (s *Service) RunNow(name catalog.Name) error {
 	return s.change(name, func(t *tended) {
-		t.status.State, t.status.NextRun, t.held = Waiting, s.o.Now(), false
+		t.status.State, t.status.NextRun, t.held, t.retry = Waiting, s.o.Now(), false, true
 	})
 }
 

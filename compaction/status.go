@@ -38,7 +38,12 @@ type TableStatus struct {
 	BacklogBytes  int64     `json:"backlog_bytes"`
 	Schedule      string    `json:"schedule"`
 	NextRun       time.Time `json:"next_run"`
-	// Problem is why the last run failed, Remedy the command that helps; both empty if it did not.
+	// Quarantined are groups that failed and are left alone for a while, QuarantinedShards what they consist of.
+	Quarantined       int `json:"quarantined,omitempty"`
+	QuarantinedShards int `json:"quarantined_shards,omitempty"`
+	// Progress of the run that is under way, nil if there is none.
+	Progress *Pace `json:"progress,omitempty"`
+	// Problem is why the last run failed, or why groups are in quarantine, Remedy the command that helps; both empty if all is well.
 	Problem string `json:"problem,omitempty"`
 	Remedy  string `json:"remedy,omitempty"`
 	// History are the last runs, the latest last.
@@ -56,9 +61,12 @@ type Run struct {
 	Results    []Result     `json:"results"`
 	BytesMoved int64        `json:"bytes_moved"`
 	// Conflicts counts plans that another writer's commit made void.
-	Conflicts        int   `json:"conflicts,omitempty"`
-	RowsExpired      int64 `json:"rows_expired,omitempty"`
-	SnapshotsExpired int   `json:"snapshots_expired,omitempty"`
+	Conflicts int `json:"conflicts,omitempty"`
+	// Resumed counts jobs of processes that had died, which this run finished; Failed groups that went into quarantine.
+	Resumed          int       `json:"resumed,omitempty"`
+	Failed           []Failure `json:"failed,omitempty"`
+	RowsExpired      int64     `json:"rows_expired,omitempty"`
+	SnapshotsExpired int       `json:"snapshots_expired,omitempty"`
 	// ObjectsMarked will be deleted after a delay, ObjectsDeleted were marked in earlier runs.
 	ObjectsMarked  int `json:"objects_marked,omitempty"`
 	ObjectsDeleted int `json:"objects_deleted,omitempty"`
@@ -89,6 +97,9 @@ func (s *Service) Status() []TableStatus {
 	for _, t := range s.tables {
 		st := t.status
 		st.History = slices.Clone(st.History)
+		if st.State == Running && t.progress != nil {
+			st.Progress = paceOf(*t.progress, t.began, s.o.Now())
+		}
 		out = append(out, st)
 	}
 	slices.SortFunc(out, func(a, b TableStatus) int { return cmp.Compare(a.Table.String(), b.Table.String()) })
@@ -107,10 +118,10 @@ func (s *Service) Halted() bool {
 	return false
 }
 
-// halts reports whether an error means that going on could do harm: rows that a merge changed, a vault that is another
+// Halts reports whether an error means that going on could do harm: rows that a merge changed, a vault that is another
 // table's, an input that can't be read.
-func halts(err error) bool {
-	return errors.Is(err, ErrContent) || errors.Is(err, catalog.ErrUnsafe) || errors.Is(err, corrupt.ErrCorrupt)
+func Halts(err error) bool {
+	return errors.Is(err, ErrHalted) || errors.Is(err, ErrContent) || errors.Is(err, catalog.ErrUnsafe) || errors.Is(err, corrupt.ErrCorrupt)
 }
 
 // remedyOf is the command that helps against an error.
@@ -118,7 +129,7 @@ func remedyOf(name catalog.Name, err error) string {
 	switch {
 	case errors.Is(err, ErrPolicy):
 		return "shardcat policy show " + name.String()
-	case halts(err):
+	case Halts(err):
 		return "shardcat verify " + name.String()
 	}
 	return "shardcat compact " + name.String() + " --dry-run"

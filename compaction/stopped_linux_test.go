@@ -21,6 +21,9 @@ import (
 // stoppedEnv makes the test binary the compactor that is stopped; its value is the folder and where it stops.
 const stoppedEnv = "SHARDCAT_TEST_STOPPED"
 
+// overtaken is a file that is there once the other process is done.
+const overtaken = "overtaken"
+
 func stoppedOptions(dir string) catalog.Options {
 	return catalog.Options{
 		URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "wh"),
@@ -61,6 +64,9 @@ func TestStoppedCompactor(t *testing.T) {
 				t.Fatalf("the compactor did not stop: %v, %v\n%s", status, err, said.String())
 			}
 			want := append([]string{want}, overtake(t, dir)...)
+			if err := os.WriteFile(filepath.Join(dir, overtaken), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			if err := child.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +139,15 @@ func stoppedCompactor(t *testing.T, dir, when string) {
 			return nil
 		}
 		stopped = true
-		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+			return err
+		}
+		for { // the signal may reach this thread a little later
+			if _, err := os.Stat(filepath.Join(dir, overtaken)); err == nil {
+				return nil
+			}
+			time.Sleep(time.Millisecond)
+		}
 	}
 	fence := func(ctx context.Context) error {
 		if when == "before" {

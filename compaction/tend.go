@@ -1,10 +1,8 @@
 package compaction
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -143,6 +141,10 @@ type looked struct {
 	shards, records, bytes      int64
 	groups                      int
 	backlogShards, backlogBytes int64
+
+	quarantined, quarantinedShards int
+	// problem is why, in one line.
+	problem string
 }
 
 // work does everything that is due for a table.
@@ -157,145 +159,34 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 		return look, err
 	}
 	look.upkeep = in.upkeep
-	var left *Plan
+	v := &visit{service: s, table: t, in: in, run: run}
+	defer v.leave(ctx)
 	if !look.paused {
-		if left, err = s.keep(ctx, t, in, run); err == nil {
-			err = errors.Join(s.index(ctx, t, run), s.collect(ctx, t, in.upkeep, run))
+		err = v.keep(ctx)
+		if errors.Is(err, catalog.ErrLeaseLost) {
+			s.o.Log.Warn("another process has taken over", "table", name, "error", err)
+			run.Lease, err = LeaseLost, nil
 		}
 	}
-	return look, errors.Join(err, look.measure(ctx, t, in.Policy, left))
+	look.hold(v.held)
+	return look, errors.Join(err, look.measure(ctx, t, in.Policy, v.left, v.held))
 }
 
-// keep drops what retention says, compacts and expires. left is the plan of what is still to do, nil if only a new one tells: a
-// table at rest, as most are, is planned once.
-func (s *Service) keep(ctx context.Context, t *catalog.Table, in *Effective, run *Run) (left *Plan, err error) {
-	if err := s.retain(ctx, t, in.upkeep, run); err != nil {
-		return nil, fmt.Errorf("retention: %w", err)
+// hold takes down what is in quarantine.
+func (l *looked) hold(q *Quarantine) {
+	groups := q.Groups()
+	l.quarantined, l.problem = len(groups), q.problem()
+	for _, g := range groups {
+		l.quarantinedShards += len(g.Inputs)
 	}
-	if left, err = s.compact(ctx, t, in.Policy, run); err != nil {
-		return left, err
-	}
-	if err := s.expire(ctx, t, in.upkeep, run); err != nil {
-		return left, fmt.Errorf("expire: %w", err)
-	}
-	return left, nil
-}
-
-// compact does what a plan says under the table's lease; a table at rest needs none. Where another process holds it, or takes it over,
-// that one does the work: no failure. left is as keep's.
-func (s *Service) compact(ctx context.Context, t *catalog.Table, policy Policy, run *Run) (left *Plan, err error) {
-	if left, err = NewPlan(ctx, t, policy); err != nil || len(left.Groups) == 0 {
-		return left, err
-	}
-	lease, err := t.LeaseForCompaction(ctx)
-	if errors.Is(err, catalog.ErrConflict) {
-		run.Lease = LeaseBusy
-		return left, nil
-	}
-	if err != nil {
-		return left, err
-	}
-	defer lease.Release(ctx)
-	run.Lease = LeaseHeld
-	if err := t.Refresh(ctx); err != nil { // who held the lease before may have done it all
-		return left, err
-	}
-	report, err := Compact(ctx, t, policy, Options{Fence: lease.Check})
-	run.Results, run.BytesMoved, run.Conflicts = report.Results, report.BytesMoved, report.Lost
-	if errors.Is(err, catalog.ErrLeaseLost) {
-		s.o.Log.Warn("another process has taken over", "table", t.Name(), "error", err)
-		run.Lease, err = LeaseLost, nil
-	}
-	return nil, err
-}
-
-// retain drops the shards that are older than the table's retention, or than what its settings say.
-func (s *Service) retain(ctx context.Context, t *catalog.Table, u upkeep, run *Run) error {
-	age, err := t.Retention()
-	if age = cmp.Or(u.retention, age); err != nil || age == 0 || !s.isDue(t.Name(), retaining, u.retain) {
-		return err
-	}
-	dropped, err := t.DropOlder(ctx, age, catalog.DeleteOptions{})
-	if err != nil {
-		return err
-	}
-	run.RowsExpired = dropped.Rows
-	s.did(t.Name(), retaining)
-	return nil
-}
-
-// expire takes old snapshots out of the table's metadata. On a table that others write to all the time a race may be lost: no failure,
-// the next run goes on.
-func (s *Service) expire(ctx context.Context, t *catalog.Table, u upkeep, run *Run) error {
-	if u.expire < 0 || !s.isDue(t.Name(), expiring, u.expiry) {
-		return nil
-	}
-	plan, err := t.PlanExpire(catalog.ExpireOptions{OlderThan: s.o.Now().Add(-u.expire)})
-	if err != nil {
-		return err
-	}
-	if len(plan.Snapshots) > 0 {
-		err := plan.Execute(ctx)
-		if errors.Is(err, catalog.ErrConflict) {
-			s.o.Log.Info("snapshots expire later", "table", t.Name(), "reason", err)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	run.SnapshotsExpired = len(plan.Snapshots)
-	s.did(t.Name(), expiring)
-	return nil
-}
-
-// index builds the indexes that the table's property asks for where shards lack them, once for each of its values: new
-// shards get theirs as they are written. A lost race is no failure; the next run goes on.
-func (s *Service) index(ctx context.Context, t *catalog.Table, run *Run) error {
-	want := t.Properties()[catalog.IndexesProperty]
-	s.mu.Lock()
-	known := s.tables[t.Name()]
-	done := known == nil || known.indexed == want
-	s.mu.Unlock()
-	if done {
-		return nil
-	}
-	built, err := t.BuildIndexes(ctx, catalog.IndexOptions{})
-	run.IndexesBuilt = built.Built
-	if errors.Is(err, catalog.ErrConflict) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("indexes: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known.indexed = want
-	return nil
-}
-
-// collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure.
-func (s *Service) collect(ctx context.Context, t *catalog.Table, u upkeep, run *Run) error {
-	if !s.isDue(t.Name(), collecting, u.collect) {
-		return nil
-	}
-	done, err := t.Collect(ctx, catalog.CollectOptions{Execute: true})
-	if err != nil && !errors.Is(err, catalog.ErrConflict) {
-		return fmt.Errorf("collect: %w", err)
-	}
-	if err == nil {
-		run.ObjectsMarked, run.ObjectsDeleted = len(done.Mark), done.Deleted
-	}
-	s.did(t.Name(), collecting)
-	return nil
 }
 
 // measure takes down the table's size and what is still to do: what a plan says, or a new one if it is nil.
-func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy, plan *Plan) (err error) {
+func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy, plan *Plan, held *Quarantine) (err error) {
 	d := t.Describe()
 	l.shards, l.records, l.bytes = d.Shards, d.Records, d.DataBytes
 	if plan == nil {
-		if plan, err = NewPlan(ctx, t, policy); err != nil {
+		if plan, err = newPlan(ctx, t, policy, held); err != nil {
 			return err
 		}
 	}

@@ -61,11 +61,11 @@ type compactRun struct {
 
 // policyFor is asked for each table before it is compacted, which starts its bar.
 func (c *compactRun) policyFor(ctx context.Context, t *catalog.Table) (compaction.Policy, error) {
-	c.bar = c.app.bar("compact", "groups", 0)
+	c.bar = c.app.bar("compact", "records", 0)
 	return c.policy.policy(ctx, c.config, t)
 }
 
-func (c *compactRun) step(groups, all int) { c.bar.At(int64(groups), int64(all)) }
+func (c *compactRun) step(p compaction.Progress) { c.bar.At(p.RecordsDone, p.Records) }
 
 // one compacts one table and prints what was done.
 func (c *compactRun) one(ctx context.Context, name string) error {

@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// A run of a compaction whose process was killed may have written all its objects. Another process may commit them, for a commit
+// asserts its inputs whoever sends it. What must not happen is that the first process, stopped and not killed, wakes up, finds that
+// it has lost its lease, and deletes what is live by then. So who wants to delete objects of such a run, and who wants to commit those of
+// another's, first creates _jobs/<name>.claim.json if absent: objects that were claimed once are deleted by collection only.
+
+// claimSuffix ends the name of a claim.
+const claimSuffix = ".claim.json"
+
+// claimRecord is the content of a claim. Claims of one purpose are equal, so that any number of processes may take up a run.
+type claimRecord struct {
+	Version int `json:"version"`
+	// Purpose is claimCommit or claimDelete.
+	Purpose string `json:"purpose"`
+	// Attempt of the run.
+	Attempt string `json:"attempt"`
+}
+
+const (
+	claimCommit = "commit"
+	claimDelete = "delete"
+)
+
+// claim decides what may become of the objects of a run; ErrConflict if the opposite was decided before.
+func (j *Job) claim(ctx context.Context, purpose string) error {
+	err := j.table.cat.putRecord(ctx, j.at(claimSuffix), claimRecord{recordVersion, purpose, j.record.Attempt})
+	if errors.Is(err, blobio.ErrExists) {
+		return fmt.Errorf("%w: what job %s wrote was claimed by another process", ErrConflict, j.record.ID)
+	}
+	return err
+}
+
+// ErrNotWritten: a job is open, and not all of what it was to write is there.
+var ErrNotWritten = errors.New("the job has not written all its objects")
+
+// Name of the run's record, for ResumeJob: its id, with the attempt behind it if the id had been used before.
+func (j *Job) Name() string { return j.name }
+
+// Name of the run's record, for ResumeJob.
+func (j *JobState) Name() string { return j.at[strings.LastIndexByte(j.at, '/')+1:] }
+
+// OpenRuns lists the runs of a job that are open.
+func (t *Table) OpenRuns(ctx context.Context, id string) ([]*JobState, error) {
+	open, err := t.jobStatesAt(ctx, id, false)
+	own := open[:0]
+	for _, j := range open {
+		if j.ID == id {
+			own = append(own, j)
+		}
+	}
+	return own, err
+}
+
+// ResumeJob takes up an open run of a compaction that another process began. From then on nobody but a collection deletes what the run wrote.
+// If it turns out that the run was committed it is closed, and the result is that commit. A run that is closed is ErrNotFound, one whose process is deleting what it wrote ErrConflict.
+func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *Committed, error) {
+	j, err := t.openRun(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s := t.findJob(j.branch, j.record.ID); s != nil {
+		done := &Committed{SnapshotID: s.SnapshotID, Before: true}
+		return nil, done, j.end(ctx, OutcomeCommitted, s.SnapshotID)
+	}
+	if err := j.claim(ctx, claimCommit); err != nil {
+		return nil, nil, err
+	}
+	return j, nil, nil
+}
+
+// DiscardJob ends an open run whose process is known to have ended, and deletes what it wrote, unless another process has taken it up:
+// ErrConflict. A run that is closed is ErrNotFound.
+func (t *Table) DiscardJob(ctx context.Context, name string) error {
+	j, err := t.openRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s := t.findJob(j.branch, j.record.ID); s != nil {
+		return j.end(ctx, OutcomeCommitted, s.SnapshotID)
+	}
+	objects, err := j.written(ctx)
+	if err != nil {
+		return err
+	}
+	if err := j.claim(ctx, claimDelete); err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if err := t.cat.client.Delete(ctx, object.URL, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			return err
+		}
+	}
+	return j.end(ctx, OutcomeFailed, 0)
+}
+
+func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
+	if !validPart(strings.ReplaceAll(name, ".", "-")) {
+		return nil, fmt.Errorf("%w: %q names no run of a job", ErrInvalid, name)
+	}
+	j := &Job{table: t, name: name}
+	if _, err := t.cat.client.Stat(ctx, j.at(".closed.json")); err == nil {
+		return nil, fmt.Errorf("job %s: %w: it has ended", name, ErrNotFound)
+	} else if !errors.Is(err, blobio.ErrNotFound) {
+		return nil, err
+	}
+	if err := t.cat.readRecord(ctx, j.at(".json"), &j.record); errors.Is(err, blobio.ErrNotFound) {
+		return nil, fmt.Errorf("job %s: %w", name, ErrNotFound)
+	} else if err != nil {
+		return nil, err
+	}
+	if j.record.Kind != JobCompact {
+		return nil, fmt.Errorf("%w: job %s is of kind %s; only a compaction can be taken up by another process", ErrInvalid, name, j.record.Kind)
+	}
+	j.branch = j.record.Ref
+	return j, nil
+}
+
+// Inputs are the roots that the job replaces.
+func (j *Job) Inputs() []string { return j.record.Inputs }
+
+// written lists what exists of the job's outputs.
+func (j *Job) written(ctx context.Context) (out []blobio.Info, err error) {
+	for _, output := range j.record.Outputs {
+		if !j.table.owns(output) {
+			return nil, fmt.Errorf("%w: job %s names the output %s, which lies outside of the table's folder", ErrUnsafe, j.name, output)
+		}
+		prefix, many := strings.CutSuffix(output, "*")
+		for info, err := range j.table.cat.client.List(ctx, prefix) {
+			if err != nil {
+				return nil, err
+			}
+			if many || info.URL == output {
+				out = append(out, info)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Written reads back the roots that the job wrote and describes them, as far as they are there. Partition and spec are the caller's to set.
+// A root of which a part is missing is ErrNotWritten.
+func (j *Job) Written(ctx context.Context) (entries []*manifest.Entry, err error) {
+	objects, err := j.written(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range objects {
+		if j.table.kindOf(info.URL) != rootObject {
+			continue
+		}
+		e, err := j.table.describeOwn(ctx, info.URL, info.Size)
+		if errors.Is(err, blobio.ErrNotFound) && !errors.Is(err, corrupt.ErrCorrupt) {
+			return nil, fmt.Errorf("%w: %w", ErrNotWritten, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// PlacePartition sets spec and partition of the entry of a shard that was written anew of rows that all lie in the partition tuple of the spec specID:
+// those, if it is the table's current spec, else what the bounds prove of the current one; manifest.ErrPartition if they don't.
+func (t *Table) PlacePartition(e *manifest.Entry, specID int, tuple map[int]any) (err error) {
+	meta := t.ice.Metadata()
+	spec := meta.PartitionSpec()
+	if e.SpecID, e.Partition = specID, tuple; spec.ID() != specID {
+		e.SpecID = spec.ID()
+		e.Partition, err = manifest.PartitionOf(e, spec, meta.CurrentSchema())
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package compaction
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/virtualtime"
+)
+
+// twoGroups is a table of two groups, by their months. The root of one shard of the first is gone or damaged.
+func twoGroups(t *testing.T, g *ground, damage func(root []byte) []byte) *catalog.Table {
+	t.Helper()
+	tbl := g.create()
+	for i := range 4 {
+		when := time.Date(2024, time.Month(1+i/2), 1, 0, i, 0, 0, time.UTC)
+		if _, err := tbl.Ingest(ctx, rows(10*i, 10), catalog.IngestOptions{CreationTime: when}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, err := NewPlan(ctx, tbl, Policy{})
+	if err != nil || len(plan.Groups) != 2 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	victim := plan.Groups[0].Inputs[0]
+	text, _, err := tbl.Catalog().Client().ReadAll(ctx, victim, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tbl.Catalog().Client().Delete(ctx, victim, ""); err != nil {
+		t.Fatal(err)
+	}
+	if damaged := damage(text); damaged != nil {
+		if err := tbl.Catalog().Client().Put(ctx, victim, damaged); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tbl
+}
+
+// A group that fails is left alone for a delay that doubles, which a restarted service knows; the other groups and the table go on.
+func TestFailingGroupIsQuarantined(t *testing.T) {
+	g := newGround(t)
+	var victim []byte
+	tbl := twoGroups(t, g, func(root []byte) []byte { victim = root; return nil })
+	clock := virtualtime.New(time.Now())
+	var mu sync.Mutex
+	told := 0
+	once := func() (Run, TableStatus) {
+		s, runs, stop := serve(t, g.open(nil), ServiceOptions{Now: clock.Now, Failed: func(TableStatus) { mu.Lock(); told++; mu.Unlock() }})
+		run := await(t, runs, 1)[0]
+		st := statusOf(t, s, name)
+		stop()
+		return run, st
+	}
+	run, st := once()
+	if run.Error != "" || len(run.Results) != 1 || len(run.Failed) != 1 || run.Failed[0].Times != 1 || run.Failed[0].Halts {
+		t.Fatalf("%+v", run)
+	}
+	if st.State != Waiting || st.Quarantined != 1 || st.QuarantinedShards != 2 || st.BacklogShards != 0 || st.Problem == "" || st.Remedy == "" || st.Shards != 3 {
+		t.Errorf("%+v", st)
+	}
+	if run, st = once(); len(run.Failed) != 0 || st.Quarantined != 1 || told != 1 {
+		t.Errorf("within the delay: %+v, %+v, told %d times", run, st, told)
+	}
+	var delays []time.Duration
+	for range 3 {
+		q, err := LoadQuarantine(ctx, tbl, clock.Now)
+		if err != nil || len(q.Groups()) != 1 {
+			t.Fatalf("%+v, %v", q, err)
+		}
+		until := q.Groups()[0].Until
+		delays = append(delays, until.Sub(clock.Now()).Round(time.Minute))
+		clock.Advance(until.Sub(clock.Now()) + time.Second)
+		if run, _ = once(); len(run.Failed) != 1 || told != 1 {
+			t.Errorf("after the delay: %+v, told %d times", run, told)
+		}
+	}
+	if !slices.Equal(delays, []time.Duration{minQuarantine, 2 * minQuarantine, 4 * minQuarantine}) {
+		t.Errorf("delays %v", delays)
+	}
+	// Mended, and after its delay, it is compacted, and nothing of the quarantine is left.
+	if err := tbl.Catalog().Client().Put(ctx, run.Failed[0].Inputs[0], victim); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(maxQuarantine)
+	if run, st = once(); len(run.Results) != 1 || st.Quarantined != 0 || st.Problem != "" || st.Shards != 2 {
+		t.Errorf("%+v, %+v", run, st)
+	}
+	if got := contents(t, g.load(nil)); len(got) != 40 {
+		t.Errorf("%d rows", len(got))
+	}
+}
+
+// An input that can't be read halts the table, loudly and for the next process too, until somebody has looked; the other group is
+// done all the same.
+func TestCorruptInputHalts(t *testing.T) {
+	g := newGround(t)
+	twoGroups(t, g, func(root []byte) []byte {
+		root = slices.Clone(root)
+		root[len(root)/2] ^= 0x40
+		return root
+	})
+	for i := range 2 {
+		told := make(chan TableStatus, 9)
+		s, runs, stop := serve(t, g.open(nil), ServiceOptions{Failed: func(st TableStatus) { told <- st }})
+		run := await(t, runs, 1)[0]
+		st := statusOf(t, s, name)
+		if st.State != Halted || !s.Halted() || !strings.HasPrefix(st.Remedy, "shardcat verify") || len(run.Results) != 1-i || len(run.Failed) != 1-i {
+			t.Fatalf("process %d: %+v, %+v", i, st, run)
+		}
+		if got := <-told; got.State != Halted {
+			t.Errorf("told of %+v", got)
+		}
+		if i == 1 { // who resumes it has it tried at once
+			if err := s.Resume(name); err != nil {
+				t.Fatal(err)
+			}
+			if run := await(t, runs, 1)[0]; len(run.Failed) == 0 || !run.Failed[0].Halts {
+				t.Errorf("%+v", run)
+			}
+		}
+		stop()
+	}
+}

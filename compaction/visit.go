@@ -1,0 +1,241 @@
+package compaction
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// visit is one run of a service over one table. Whatever changes the table is done under its lease, which is taken when the first work is
+// found and kept to the end: a table at rest costs no lease. Collection has a lease of its own, which `shardcat gc` takes too.
+type visit struct {
+	service *Service
+	table   *catalog.Table
+	in      *Effective
+	run     *Run
+
+	lease *catalog.CompactLease
+	// held is the table's quarantine, nil as long as nothing was to be compacted.
+	held *Quarantine
+	// left is the plan of what is still to do, nil if only a new one tells: a table at rest, as most are, is planned once.
+	left *Plan
+}
+
+// take takes the lease, or reports that another process has it, which does the work then: no failure.
+func (v *visit) take(ctx context.Context) (bool, error) {
+	if v.lease != nil || v.run.Lease == LeaseBusy {
+		return v.lease != nil, nil
+	}
+	lease, err := v.table.LeaseForCompaction(ctx)
+	if errors.Is(err, catalog.ErrConflict) {
+		v.run.Lease = LeaseBusy
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	v.lease, v.run.Lease = lease, LeaseHeld
+	return true, v.table.Refresh(ctx) // who held the lease before may have done it all
+}
+
+// check is asked before each commit.
+func (v *visit) check(ctx context.Context) error { return v.lease.Check(ctx) }
+
+func (v *visit) leave(ctx context.Context) {
+	if v.lease != nil {
+		v.lease.Release(ctx)
+	}
+}
+
+// keep drops what retention says, compacts, expires, builds indexes and collects.
+func (v *visit) keep(ctx context.Context) error {
+	if err := v.retain(ctx); err != nil {
+		return fmt.Errorf("retention: %w", err)
+	}
+	if err := v.compact(ctx); err != nil {
+		return err
+	}
+	if err := v.expire(ctx); err != nil {
+		return fmt.Errorf("expire: %w", err)
+	}
+	return errors.Join(v.index(ctx), v.collect(ctx))
+}
+
+// options are those of compaction in this run.
+func (v *visit) options() Options {
+	s := v.service
+	return Options{Fence: v.check, Quarantine: v.held, Log: s.o.Log, Tracer: s.o.Tracer, Progress: func(p Progress) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if t := s.tables[v.table.Name()]; t != nil {
+			t.progress = &p
+		}
+	}}
+}
+
+// compact does what a plan says, and finishes what processes that died have left.
+func (v *visit) compact(ctx context.Context) (err error) {
+	policy := v.in.Policy
+	if v.left, err = NewPlan(ctx, v.table, policy); err != nil || len(v.left.Groups) == 0 {
+		return err
+	}
+	if err := v.quarantine(ctx); err != nil {
+		return err
+	}
+	if v.left, err = newPlan(ctx, v.table, policy, v.held); err != nil || len(v.left.Groups) == 0 {
+		return err
+	}
+	if ok, err := v.take(ctx); !ok || err != nil {
+		return err
+	}
+	resumed, err := ResumeAll(ctx, v.table, policy, v.options())
+	v.run.Results, v.run.Resumed = resumed, len(resumed)
+	if err != nil {
+		return err
+	}
+	v.left = nil
+	report, err := Compact(ctx, v.table, policy, v.options())
+	v.run.Results = append(v.run.Results, report.Results...)
+	v.run.BytesMoved, v.run.Conflicts, v.run.Failed = report.BytesMoved, report.Lost, report.Failed
+	if errors.Is(err, ErrGroups) && !Halts(err) && len(v.held.Groups()) > 0 {
+		err = nil // the groups are in quarantine; the table goes on
+	}
+	return errors.Join(err, v.held.forget(ctx, v.table))
+}
+
+// quarantine reads the table's, which stops the run if a group has halted it and nobody has looked since.
+func (v *visit) quarantine(ctx context.Context) (err error) {
+	s := v.service
+	if v.held, err = LoadQuarantine(ctx, v.table, s.o.Now); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	t := s.tables[v.table.Name()]
+	retry := t != nil && t.retry
+	if retry {
+		t.retry = false
+	}
+	s.mu.Unlock()
+	if retry {
+		v.held.Retry()
+		return nil
+	}
+	return v.held.halted()
+}
+
+// retain drops the shards that are older than the table's retention, or than what its settings say.
+func (v *visit) retain(ctx context.Context) error {
+	s, t, u := v.service, v.table, v.in.upkeep
+	age, err := t.Retention()
+	if age = cmp.Or(u.retention, age); err != nil || age == 0 || !s.isDue(t.Name(), retaining, u.retain) {
+		return err
+	}
+	old, err := t.DropOlder(ctx, age, catalog.DeleteOptions{DryRun: true})
+	if err != nil {
+		return err
+	}
+	if old.ShardsRemoved > 0 {
+		if ok, err := v.take(ctx); !ok || err != nil {
+			return err
+		}
+		if err := v.check(ctx); err != nil {
+			return err
+		}
+		if old, err = t.DropOlder(ctx, age, catalog.DeleteOptions{}); err != nil {
+			return err
+		}
+		v.run.RowsExpired = old.Rows
+	}
+	s.did(t.Name(), retaining)
+	return nil
+}
+
+// expire takes old snapshots out of the table's metadata. On a table that others write to all the time a race may be lost: no failure,
+// the next run goes on.
+func (v *visit) expire(ctx context.Context) error {
+	s, t, u := v.service, v.table, v.in.upkeep
+	if u.expire < 0 || !s.isDue(t.Name(), expiring, u.expiry) {
+		return nil
+	}
+	options := catalog.ExpireOptions{OlderThan: s.o.Now().Add(-u.expire)}
+	plan, err := t.PlanExpire(options)
+	if err != nil {
+		return err
+	}
+	if len(plan.Snapshots) > 0 {
+		if ok, err := v.take(ctx); !ok || err != nil {
+			return err
+		}
+		if err := v.check(ctx); err != nil {
+			return err
+		}
+		if plan, err = t.PlanExpire(options); err != nil { // of the table as it is under the lease
+			return err
+		}
+		if err = plan.Execute(ctx); errors.Is(err, catalog.ErrConflict) {
+			s.o.Log.Info("snapshots expire later", "table", t.Name(), "reason", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	v.run.SnapshotsExpired = len(plan.Snapshots)
+	s.did(t.Name(), expiring)
+	return nil
+}
+
+// index builds the indexes that the table's property asks for where shards lack them, once for each of its values: new
+// shards get theirs as they are written. A lost race is no failure; the next run goes on.
+func (v *visit) index(ctx context.Context) error {
+	s, t := v.service, v.table
+	want := t.Properties()[catalog.IndexesProperty]
+	s.mu.Lock()
+	known := s.tables[t.Name()]
+	done := known == nil || known.indexed == want
+	s.mu.Unlock()
+	if done {
+		return nil
+	}
+	if ok, err := v.take(ctx); !ok || err != nil {
+		return err
+	}
+	built, err := t.BuildIndexes(ctx, catalog.IndexOptions{})
+	v.run.IndexesBuilt = built.Built
+	if errors.Is(err, catalog.ErrConflict) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("indexes: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known.indexed = want
+	return nil
+}
+
+// collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure.
+func (v *visit) collect(ctx context.Context) error {
+	s, t := v.service, v.table
+	if !s.isDue(t.Name(), collecting, v.in.upkeep.collect) {
+		return nil
+	}
+	done, err := t.Collect(ctx, catalog.CollectOptions{Execute: true})
+	if err != nil && !errors.Is(err, catalog.ErrConflict) {
+		return fmt.Errorf("collect: %w", err)
+	}
+	if err == nil {
+		v.run.ObjectsMarked, v.run.ObjectsDeleted = len(done.Mark), done.Deleted
+	}
+	s.did(t.Name(), collecting)
+	return nil
+}
+
+// quarantines reports whether the run put groups into quarantine that were not there.
+func (r *Run) quarantines() bool {
+	return slices.ContainsFunc(r.Failed, func(f Failure) bool { return f.Times == 1 })
+}
