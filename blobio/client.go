@@ -51,6 +51,7 @@ type mount struct {
 	prober ChecksumProber // the driver, nil if it is none
 	linked Linked         // the driver, nil if it is none
 	local  bool
+	tally  *tally
 }
 
 // NewClient makes a Client without buckets.
@@ -262,7 +263,8 @@ func (c *Client) add(root string, bucket Bucket, query string) error {
 func (c *Client) layer(root string, bucket Bucket) *mount {
 	l, ok := bucket.(interface{ Local() bool })
 	local := ok && l.Local()
-	m := &mount{root: root, local: local, bucket: &counted{bucket: bucket, core: c.core, local: local}}
+	store := new(tally)
+	m := &mount{root: root, local: local, tally: store, bucket: &counted{bucket: bucket, core: c.core, store: store, local: local}}
 	m.prober, _ = bucket.(ChecksumProber)
 	m.linked, _ = bucket.(Linked)
 	if l, ok := bucket.(Limited); ok {
@@ -276,7 +278,9 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 	if c.opts.hedging {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
 	}
-	m.bucket = &retrying{Bucket: m.bucket, policy: c.opts.retry}
+	policy := c.opts.retry
+	policy.retried = func() { both{&c.tally, store}.add(Counters{Retries: 1}) }
+	m.bucket = &retrying{Bucket: m.bucket, policy: policy}
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 type counted struct {
 	bucket Bucket
 	core   *core
+	store  *tally
 	local  bool // the driver makes no requests
 }
 
@@ -29,6 +30,7 @@ func (b *counted) begin(t *Trace) call {
 	if t.made == nil && !b.local {
 		t.made = new(made)
 	}
+	t.store = b.store
 	return t.begin()
 }
 
@@ -48,7 +50,7 @@ func (c call) end(one Counters) {
 		waited, told = m.waited.Swap(0), m.requests.Load() > c.before
 	}
 	if !told {
-		c.trace.core.tally.add(one)
+		c.trace.tallies().add(one)
 		waited += one.Depth
 	}
 	if waited > 0 {
@@ -65,11 +67,13 @@ var (
 	oneDelete = Counters{Deletes: 1, Depth: 1}
 )
 
+func (b *counted) tallies() both { return both{&b.core.tally, b.store} }
+
 func (b *counted) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
 	call := b.begin(&opts.Trace)
 	n, info, err := b.bucket.ReadRange(ctx, key, off, dst, opts)
 	call.end(oneGet)
-	b.core.tally.getBytes.Add(int64(n))
+	b.tallies().got(int64(n))
 	return n, info, err
 }
 
@@ -77,7 +81,7 @@ func (b *counted) ReadSuffix(ctx context.Context, key string, n int64, opts Read
 	call := b.begin(&opts.Trace)
 	data, info, err := b.bucket.ReadSuffix(ctx, key, n, opts)
 	call.end(oneGet)
-	b.core.tally.getBytes.Add(int64(len(data)))
+	b.tallies().got(int64(len(data)))
 	return data, info, err
 }
 
@@ -88,7 +92,7 @@ func (b *counted) Open(ctx context.Context, key string, off int64, opts ReadOpti
 	if err != nil {
 		return nil, info, err
 	}
-	return &countedReader{ReadCloser: r, tally: &b.core.tally}, info, nil
+	return &countedReader{ReadCloser: r, tally: b.tallies()}, info, nil
 }
 
 func (b *counted) Stat(ctx context.Context, key string, opts ReadOptions) (Info, error) {
@@ -119,7 +123,7 @@ func (b *counted) Create(ctx context.Context, key string, opts CreateOptions) (W
 		return nil, err
 	}
 	call.end(Counters{})
-	return &countedWriter{Writer: w, tally: &b.core.tally, trace: opts.Trace}, nil
+	return &countedWriter{Writer: w, tally: b.tallies(), trace: opts.Trace}, nil
 }
 
 func (b *counted) Delete(ctx context.Context, key string, opts DeleteOptions) error {
@@ -131,19 +135,19 @@ func (b *counted) Close() error { return b.bucket.Close() }
 
 type countedReader struct {
 	io.ReadCloser
-	tally *tally
+	tally both
 }
 
 func (r *countedReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	r.tally.getBytes.Add(int64(n))
+	r.tally.got(int64(n))
 	return n, err
 }
 
 // countedWriter counts an object whose driver tells no requests as one PUT, made when it is committed.
 type countedWriter struct {
 	Writer
-	tally *tally
+	tally both
 	trace Trace
 	done  bool
 }
@@ -151,7 +155,7 @@ type countedWriter struct {
 func (w *countedWriter) Write(p []byte) (int, error) {
 	defer w.trace.begin().end(Counters{})
 	n, err := w.Writer.Write(p)
-	w.tally.putBytes.Add(int64(n))
+	w.tally.gave(int64(n))
 	return n, err
 }
 

@@ -16,6 +16,8 @@ type Counters struct {
 	Depth int64 `json:"depth"`
 	// CacheHits are reads that needed no request.
 	CacheHits int64 `json:"cache_hits"`
+	// Retries are requests that were made again because of a fault that may pass; they count among the others too.
+	Retries int64 `json:"retries"`
 }
 
 // Sub is what was asked between before and c.
@@ -24,13 +26,14 @@ func (c Counters) Sub(before Counters) Counters {
 		Gets: c.Gets - before.Gets, GetBytes: c.GetBytes - before.GetBytes, Heads: c.Heads - before.Heads,
 		Puts: c.Puts - before.Puts, PutBytes: c.PutBytes - before.PutBytes, Lists: c.Lists - before.Lists,
 		Deletes: c.Deletes - before.Deletes, Depth: c.Depth - before.Depth, CacheHits: c.CacheHits - before.CacheHits,
+		Retries: c.Retries - before.Retries,
 	}
 }
 
 // tally is Counters while they count.
 type tally struct {
-	gets, getBytes, heads, puts, putBytes, lists, deletes, cacheHits atomic.Int64
-	depth                                                            atomic.Int64
+	gets, getBytes, heads, puts, putBytes, lists, deletes, cacheHits, retries atomic.Int64
+	depth                                                                     atomic.Int64
 }
 
 func (t *tally) read() Counters {
@@ -38,6 +41,7 @@ func (t *tally) read() Counters {
 		Gets: t.gets.Load(), GetBytes: t.getBytes.Load(), Heads: t.heads.Load(),
 		Puts: t.puts.Load(), PutBytes: t.putBytes.Load(), Lists: t.lists.Load(),
 		Deletes: t.deletes.Load(), Depth: t.depth.Load(), CacheHits: t.cacheHits.Load(),
+		Retries: t.retries.Load(),
 	}
 }
 
@@ -49,4 +53,34 @@ func (t *tally) add(c Counters) {
 	t.putBytes.Add(c.PutBytes)
 	t.lists.Add(c.Lists)
 	t.deletes.Add(c.Deletes)
+	t.retries.Add(c.Retries)
+}
+
+// both are what is asked of all stores together, and of one of them.
+type both struct{ all, one *tally }
+
+func (b both) add(c Counters) {
+	b.all.add(c)
+	b.one.add(c)
+}
+
+func (b both) got(bytes int64) {
+	b.all.getBytes.Add(bytes)
+	b.one.getBytes.Add(bytes)
+}
+
+func (b both) gave(bytes int64) {
+	b.all.putBytes.Add(bytes)
+	b.one.putBytes.Add(bytes)
+}
+
+// CountersByStore are the counters of each bucket that the Client has opened, by its canonical URL. Depth and cache hits are of no one store and 0.
+func (c *Client) CountersByStore() map[string]Counters {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := make(map[string]Counters, len(c.mounts))
+	for root, m := range c.mounts {
+		out[root] = m.tally.read()
+	}
+	return out
 }

@@ -51,6 +51,8 @@ func raise(a *atomic.Int64, n int64) {
 type Trace struct {
 	core  *core
 	chain *chain
+	// store counts for the bucket that is asked.
+	store *tally
 	// made is what the driver tells of the call's requests; nil where it is local and makes none.
 	made *made
 }
@@ -60,6 +62,8 @@ type made struct {
 	requests atomic.Int64
 	waited   atomic.Int64 // of those, how many waited for one another and are not yet in the chain
 }
+
+func (t Trace) tallies() both { return both{&t.core.tally, t.store} }
 
 // request marks the begin of a request; the function it returns marks its end.
 func (t Trace) request() (answered func()) {
@@ -74,7 +78,7 @@ func (t Trace) Count(request Counters) {
 	if t.core == nil {
 		return
 	}
-	t.core.tally.add(request)
+	t.tallies().add(request)
 	if t.made == nil {
 		t.core.reach(t.chain, t.chain.depth.Load()+request.Depth)
 		return

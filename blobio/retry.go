@@ -23,6 +23,8 @@ type RetryPolicy struct {
 	// Stall is how long an attempt may take, and a stream from one read to the next. Ranged reads and writes
 	// get a second more for each SlowestRate of their bytes.
 	Stall time.Duration
+	// retried, if not nil, is called before each attempt but the first.
+	retried func()
 }
 
 // DefaultRetry rides out a restart of a server, and gives up within two minutes.
@@ -77,6 +79,9 @@ func (t *tries) again(ctx context.Context, err error) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		if t.policy.retried != nil {
+			t.policy.retried()
+		}
 		return nil
 	case <-ctx.Done():
 		return errors.Join(&Error{Op: "wait", URL: urlOf(err), Class: ErrCanceled, Err: context.Cause(ctx)}, err)

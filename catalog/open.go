@@ -253,3 +253,8 @@ func (c *Catalog) Now() time.Time { return c.opts.Now() }
 
 // MetadataCounters are the requests made for Iceberg's metadata.
 func (c *Catalog) MetadataCounters() blobio.Counters { return c.metadata.Counters() }
+
+// MetadataCountersByStore are those requests by the bucket that was asked.
+func (c *Catalog) MetadataCountersByStore() map[string]blobio.Counters {
+	return c.metadata.CountersByStore()
+}

@@ -64,9 +64,17 @@ func (t *Table) OpenRuns(ctx context.Context, id string) ([]*JobState, error) {
 }
 
 // ResumeJob takes up an open run of a compaction that another process began. From then on nobody but a collection deletes what the run wrote.
-// If it turns out that the run was committed it is closed, and the result is that commit. A run that is closed is ErrNotFound, one whose process is deleting what it wrote ErrConflict.
+// If it was committed it is closed, and the result is that commit. A run that was closed without one is ErrNotFound, one whose process is deleting what it
+// wrote ErrConflict.
 func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *Committed, error) {
 	j, err := t.openRun(ctx, name)
+	if errors.Is(err, ErrNotFound) {
+		var end JobEnd
+		ended := t.cat.readRecord(ctx, (&Job{table: t, name: name}).at(".closed.json"), &end)
+		if ended == nil && (end.Outcome == OutcomeCommitted || end.Outcome == OutcomeDuplicate) {
+			return nil, &Committed{SnapshotID: end.Snapshot, Before: true}, nil
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

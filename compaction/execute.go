@@ -295,7 +295,7 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 	if err != nil {
 		failure := Failure{Inputs: g.Inputs, Error: err.Error(), Halts: Halts(err)}
 		if x.o.Quarantine != nil && !errors.Is(err, catalog.ErrUnsafe) { // the folder of another table is not to be written to
-			err = errors.Join(err, x.o.Quarantine.add(ctx, &failure))
+			err = errors.Join(err, x.o.Quarantine.Add(ctx, &failure))
 		}
 		x.report.Failed = append(x.report.Failed, failure)
 		if x.failed == nil || Halts(err) && !Halts(x.failed) {
@@ -305,7 +305,7 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 	}
 	x.report.Results = append(x.report.Results, *result)
 	x.report.BytesMoved += result.BytesMoved
-	return x.o.Quarantine.settle(ctx, g.Inputs)
+	return x.o.Quarantine.Settle(ctx, g.Inputs)
 }
 
 // progressOf adds up what jobs tell; each job has one of its own.

@@ -214,10 +214,12 @@ func (j *Job) next(ctx context.Context, to Step, err error) error {
 		j.Cancel(ctx)
 		return err
 	}
-	log.Debug("a job has done a step", "job", j.result.JobID, "table", j.table.Name(), "step", j.step, "mode", j.group.Mode, "inputs", len(j.group.Inputs))
 	if j.step = to; to != StepDone {
 		j.tell(0)
+		return nil
 	}
+	log.Info("a job is done", "job", j.result.JobID, "table", j.table.Name(), "mode", j.group.Mode, "inputs", len(j.group.Inputs),
+		"bytes_moved", j.result.BytesMoved, "snapshot", j.result.SnapshotID, "resumed", j.taken)
 	return nil
 }
 

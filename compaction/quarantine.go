@@ -130,8 +130,8 @@ func (q *Quarantine) Retry() {
 	q.retry = true
 }
 
-// add books a failure, with a longer delay if some of the shards were there before.
-func (q *Quarantine) add(ctx context.Context, f *Failure) error {
+// Add books a failure, with a longer delay if some of the shards were there before; it sets f.Times.
+func (q *Quarantine) Add(ctx context.Context, f *Failure) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now().UTC()
@@ -158,8 +158,16 @@ func (q *Quarantine) add(ctx context.Context, f *Failure) error {
 	return q.drop(ctx, before)
 }
 
-// settle forgets the groups that had some of these shards: they are compacted.
-func (q *Quarantine) settle(ctx context.Context, inputs []string) error {
+// Plan is NewPlan without the shards that are held. ErrHalted, if a group has halted the table and nobody has looked since.
+func (q *Quarantine) Plan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error) {
+	if err := q.halted(); err != nil {
+		return nil, err
+	}
+	return newPlan(ctx, t, policy, q)
+}
+
+// Settle forgets the groups that had some of these shards: they are compacted.
+func (q *Quarantine) Settle(ctx context.Context, inputs []string) error {
 	if q == nil {
 		return nil
 	}
@@ -210,6 +218,9 @@ func (q *Quarantine) drop(ctx context.Context, groups []QuarantinedGroup) error 
 
 // halted is the error of the groups because of which the table waits for somebody to look; nil if there are none.
 func (q *Quarantine) halted() error {
+	if q == nil || q.retry {
+		return nil
+	}
 	for _, g := range q.Groups() {
 		if g.Halts {
 			return fmt.Errorf("%w since %s: %s", ErrHalted, g.Since.Format(time.RFC3339), g.Reason)

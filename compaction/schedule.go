@@ -62,3 +62,11 @@ func (s Schedule) Next(t time.Time) time.Time {
 
 // String is the text that ParseSchedule reads.
 func (s Schedule) String() string { return s.text }
+
+// Cron is the expression with its time zone, as "CRON_TZ=UTC 0 3 * * *"; empty for an interval.
+func (s Schedule) Cron() string {
+	if s.cron == nil {
+		return ""
+	}
+	return inUTC(s.text)
+}

@@ -86,7 +86,7 @@ func (v *visit) compact(ctx context.Context) (err error) {
 	if err := v.quarantine(ctx); err != nil {
 		return err
 	}
-	if v.left, err = newPlan(ctx, v.table, policy, v.held); err != nil || len(v.left.Groups) == 0 {
+	if v.left, err = v.held.Plan(ctx, v.table, policy); err != nil || len(v.left.Groups) == 0 {
 		return err
 	}
 	if ok, err := v.take(ctx); !ok || err != nil {
@@ -107,7 +107,7 @@ func (v *visit) compact(ctx context.Context) (err error) {
 	return errors.Join(err, v.held.forget(ctx, v.table))
 }
 
-// quarantine reads the table's, which stops the run if a group has halted it and nobody has looked since.
+// quarantine reads the table's, which holds nothing back if somebody asked for the run.
 func (v *visit) quarantine(ctx context.Context) (err error) {
 	s := v.service
 	if v.held, err = LoadQuarantine(ctx, v.table, s.o.Now); err != nil {
@@ -122,9 +122,8 @@ func (v *visit) quarantine(ctx context.Context) (err error) {
 	s.mu.Unlock()
 	if retry {
 		v.held.Retry()
-		return nil
 	}
-	return v.held.halted()
+	return nil
 }
 
 // retain drops the shards that are older than the table's retention, or than what its settings say.

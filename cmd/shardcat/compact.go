@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/internal/tracing"
 )
 
 // compacted is what compaction did to a table, or would do; its JSON form is part of the command line's contract.
@@ -35,7 +36,12 @@ func (a *app) compactCommand() *cobra.Command {
 			if (len(args) == 1) == all {
 				return usagef("one table or --all is needed")
 			}
-			c := &compactRun{app: a, policy: &policy, options: compaction.Options{Check: check, DryRun: dryRun}}
+			tracer, endTraces, err := tracing.FromEnvironment(cmd.Context(), version())
+			if err != nil {
+				return err
+			}
+			defer endTraces(context.WithoutCancel(cmd.Context())) // what the collector does not take is lost, and nothing else
+			c := &compactRun{app: a, policy: &policy, options: compaction.Options{Check: check, DryRun: dryRun, Tracer: tracer}}
 			c.options.Progress = c.step
 			if all {
 				return c.all(cmd.Context())
@@ -90,20 +96,25 @@ func (c *compactRun) one(ctx context.Context, name string) error {
 	return nil
 }
 
-// all goes on after a failure, prints one result per table and exits 1 if any failed.
+// all goes on after a failure, prints one result per table and exits 1 if any failed, or with the code of the first one that halts.
 func (c *compactRun) all(ctx context.Context) error {
 	tables, err := c.openTables(ctx)
 	if err != nil {
 		return err
 	}
-	results, failed := []*compacted{}, false
+	results, code := []*compacted{}, exitDone
 	for table, err := range compaction.CompactAll(ctx, tables, c.policyFor, c.options) {
 		if err != nil {
 			return err
 		}
 		done := &compacted{Table: table.Table.String(), Report: table.Report, DryRun: c.options.DryRun}
 		if table.Err != nil {
-			done, failed = &compacted{Table: done.Table, Error: oneLine(fmt.Errorf("compact %s: %w", done.Table, table.Err))}, true
+			done = &compacted{Table: done.Table, Error: oneLine(fmt.Errorf("compact %s: %w", done.Table, table.Err))}
+			if code == exitDone || code == exitFailed {
+				if code = exitFailed; compaction.Halts(table.Err) {
+					code = exitCode(ctx, table.Err)
+				}
+			}
 		} else {
 			c.bar.Finish()
 		}
@@ -118,8 +129,8 @@ func (c *compactRun) all(ctx context.Context) error {
 			c.printCompacted(r)
 		}
 	}
-	if failed {
-		return silently(exitFailed)
+	if code != exitDone {
+		return silently(code)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/console"
 	"github.com/shardcat/shardcat/internal/notify"
+	"github.com/shardcat/shardcat/internal/tracing"
 )
 
 // serveTokenEnv names the variable that holds the token for actions and appends, readTokenEnv that for reading rows.
@@ -82,9 +83,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return fmt.Errorf("--listen %s: %w", o.listen, err)
 	}
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	tracer, endTraces, err := tracing.FromEnvironment(ctx, version())
+	if err != nil {
+		return err
+	}
+	defer endTraces(context.WithoutCancel(ctx)) // what the collector does not take is lost, and nothing else
 	metrics := console.NewMetrics()
 	service := compaction.NewService(tables, compaction.ServiceOptions{
-		Workers: o.workers, Log: log, Finished: metrics.Finished,
+		Workers: o.workers, Log: log, Finished: metrics.Finished, Tracer: tracer,
 		Overrides: a.config.tables, Failed: failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log),
 	})
 	rows := arrowhttp.New(tables, arrowhttp.Options{

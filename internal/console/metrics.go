@@ -21,6 +21,8 @@ type Metrics struct {
 	expired   *prometheus.CounterVec
 	leases    *prometheus.CounterVec
 	objects   *prometheus.CounterVec
+	failed    prometheus.Counter
+	resumed   prometheus.Counter
 }
 
 // NewMetrics makes metrics; give their Finished to the service.
@@ -43,8 +45,12 @@ func NewMetrics() *Metrics {
 			Help: "Runs with something to compact, by what became of the table's lease: held, busy or lost."}, []string{"state"}),
 		objects: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_collected_objects_total",
 			Help: "Objects that nothing reaches, by what was done to them: marked or deleted."}, []string{"done"}),
+		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "shardcat_failed_groups_total",
+			Help: "Groups of shards that failed and went into quarantine."}),
+		resumed: prometheus.NewCounter(prometheus.CounterOpts{Name: "shardcat_resumed_jobs_total",
+			Help: "Jobs of processes that had died, which were committed."}),
 	}
-	m.registry.MustRegister(m.runs, m.seconds, m.moved, m.groups, m.conflicts, m.expired, m.leases, m.objects,
+	m.registry.MustRegister(m.runs, m.seconds, m.moved, m.groups, m.conflicts, m.expired, m.leases, m.objects, m.failed, m.resumed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for vec, labels := range map[*prometheus.CounterVec][]string{
 		m.groups: {string(compaction.Concat), string(compaction.Pack), string(compaction.Rebuild)}, m.expired: {"rows", "snapshots"}, m.objects: {"marked", "deleted"},
@@ -70,6 +76,8 @@ func (m *Metrics) Finished(r compaction.Run) {
 		m.groups.WithLabelValues(string(g.Mode)).Inc()
 	}
 	m.conflicts.Add(float64(r.Conflicts))
+	m.failed.Add(float64(len(r.Failed)))
+	m.resumed.Add(float64(r.Resumed))
 	if r.Lease != "" {
 		m.leases.WithLabelValues(string(r.Lease)).Inc()
 	}
@@ -97,14 +105,19 @@ var (
 	backlogBDesc = prometheus.NewDesc("shardcat_backlog_bytes", "Stored bytes of those shards.", []string{"table"}, nil)
 	haltedDesc   = prometheus.NewDesc("shardcat_halted", "1 while a table is halted and waits for somebody to look.", []string{"table"}, nil)
 	failingDesc  = prometheus.NewDesc("shardcat_failing", "1 while the last run over a table failed.", []string{"table"}, nil)
-	requestsDesc = prometheus.NewDesc("shardcat_requests_total", "Requests to object stores, by class and by what they were for: data or catalog.", []string{"class", "for"}, nil)
-	trafficDesc  = prometheus.NewDesc("shardcat_transferred_bytes_total", "Bytes to and from object stores, by direction and by what they were for.", []string{"direction", "for"}, nil)
+	heldDesc     = prometheus.NewDesc("shardcat_quarantined_groups", "Groups that failed and are left alone for a while.", []string{"table"}, nil)
+	heldSDesc    = prometheus.NewDesc("shardcat_quarantined_shards", "Shards of those groups.", []string{"table"}, nil)
+	requestsDesc = prometheus.NewDesc("shardcat_requests_total", "Requests to object stores, by class, by what they were for (data or catalog), and by bucket.", []string{"class", "for", "store"}, nil)
+	trafficDesc  = prometheus.NewDesc("shardcat_transferred_bytes_total", "Bytes to and from object stores, by direction, by what they were for, and by bucket.", []string{"direction", "for", "store"}, nil)
+	retriesDesc  = prometheus.NewDesc("shardcat_retries_total", "Requests that were made again because of a fault that may pass, by what they were for and by bucket.", []string{"for", "store"}, nil)
+	cacheDesc    = prometheus.NewDesc("shardcat_cache_hits_total", "Reads of shards that the cache answered, so that no request was made.", nil, nil)
 	answersDesc  = prometheus.NewDesc("shardcat_answers", "Answers with rows that are under way, and requests that wait for a turn.", []string{"state"}, nil)
 	endedDesc    = prometheus.NewDesc("shardcat_answers_total", "Answers with rows, by how they ended.", []string{"result"}, nil)
 )
 
 func (o *observed) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{shardsDesc, bytesDesc, backlogDesc, backlogBDesc, haltedDesc, failingDesc, requestsDesc, trafficDesc, answersDesc, endedDesc} {
+	for _, d := range []*prometheus.Desc{shardsDesc, bytesDesc, backlogDesc, backlogBDesc, haltedDesc, failingDesc, heldDesc, heldSDesc,
+		requestsDesc, trafficDesc, retriesDesc, cacheDesc, answersDesc, endedDesc} {
 		ch <- d
 	}
 }
@@ -121,9 +134,15 @@ func (o *observed) Collect(ch chan<- prometheus.Metric) {
 		gauge(backlogBDesc, float64(st.BacklogBytes))
 		gauge(haltedDesc, truth(st.State == compaction.Halted))
 		gauge(failingDesc, truth(st.State == compaction.Failing))
+		gauge(heldDesc, float64(st.Quarantined))
+		gauge(heldSDesc, float64(st.QuarantinedShards))
 	}
-	o.requests(ch, o.cat.Client().Counters(), "data")
-	o.requests(ch, o.cat.MetadataCounters(), "catalog")
+	for what, stores := range map[string]map[string]blobio.Counters{"data": o.cat.Client().CountersByStore(), "catalog": o.cat.MetadataCountersByStore()} {
+		for store, c := range stores {
+			requests(ch, c, what, store)
+		}
+	}
+	ch <- prometheus.MustNewConstMetric(cacheDesc, prometheus.CounterValue, float64(o.cat.Client().Counters().CacheHits))
 	if o.reads != nil {
 		answers(ch, o.reads())
 	}
@@ -138,12 +157,16 @@ func answers(ch chan<- prometheus.Metric, s arrowhttp.Stats) {
 	}
 }
 
-func (o *observed) requests(ch chan<- prometheus.Metric, c blobio.Counters, what string) {
-	for class, n := range map[string]int64{"get": c.Gets, "head": c.Heads, "put": c.Puts, "list": c.Lists, "delete": c.Deletes} {
-		ch <- prometheus.MustNewConstMetric(requestsDesc, prometheus.CounterValue, float64(n), class, what)
+func requests(ch chan<- prometheus.Metric, c blobio.Counters, what, store string) {
+	counter := func(d *prometheus.Desc, n int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), append(labels, what, store)...)
 	}
-	ch <- prometheus.MustNewConstMetric(trafficDesc, prometheus.CounterValue, float64(c.GetBytes), "in", what)
-	ch <- prometheus.MustNewConstMetric(trafficDesc, prometheus.CounterValue, float64(c.PutBytes), "out", what)
+	for class, n := range map[string]int64{"get": c.Gets, "head": c.Heads, "put": c.Puts, "list": c.Lists, "delete": c.Deletes} {
+		counter(requestsDesc, n, class)
+	}
+	counter(trafficDesc, c.GetBytes, "in")
+	counter(trafficDesc, c.PutBytes, "out")
+	counter(retriesDesc, c.Retries)
 }
 
 func truth(b bool) float64 {
