@@ -279,7 +279,7 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
 	}
 	policy := c.opts.retry
-	policy.retried = func() { both{&c.tally, store}.add(Counters{Retries: 1}) }
+	policy.retried = &both{&c.tally, store}
 	m.bucket = &retrying{Bucket: m.bucket, policy: policy}
 	return m
 }

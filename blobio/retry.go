@@ -23,8 +23,8 @@ type RetryPolicy struct {
 	// Stall is how long an attempt may take, and a stream from one read to the next. Ranged reads and writes
 	// get a second more for each SlowestRate of their bytes.
 	Stall time.Duration
-	// retried, if not nil, is called before each attempt but the first.
-	retried func()
+	// retried, if not nil, counts each attempt but the first.
+	retried *both
 }
 
 // DefaultRetry rides out a restart of a server, and gives up within two minutes.
@@ -80,7 +80,7 @@ func (t *tries) again(ctx context.Context, err error) error {
 	select {
 	case <-timer.C:
 		if t.policy.retried != nil {
-			t.policy.retried()
+			t.policy.retried.add(Counters{Retries: 1})
 		}
 		return nil
 	case <-ctx.Done():

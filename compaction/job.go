@@ -279,6 +279,9 @@ func Resume(ctx context.Context, t *catalog.Table, name string, policy Policy, o
 	}
 	j := &Job{table: t, group: g, policy: policy.withDefaults(), o: o, run: run, step: StepReadBack, taken: true}
 	j.result = Result{Mode: g.Mode, Inputs: len(g.Inputs), Records: g.Records, JobID: run.ID()}
+	if g.Mode != Concat {
+		j.result.BytesMoved = g.Bytes // at most: what a pack left where it was is not known any more
+	}
 	return j, j.findWritten(ctx)
 }
 
