@@ -433,3 +433,29 @@ func TestPutReadBack(t *testing.T) {
 		})
 	}
 }
+
+// TestCountersByStore: what is asked of each bucket is counted for it and for all together, what was asked again apart.
+func TestCountersByStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sp, _, _, _ := faulty(t, "get 1-2: fail throttled")
+		if err := sp.MountBucket("mem://other/", memblob.New()); err != nil {
+			t.Fatal(err)
+		}
+		for _, url := range []string{"mem://faulty/p", "mem://other/p"} {
+			if err := sp.Put(t.Context(), url, []byte("four")); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := sp.ReadAll(t.Context(), url, 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all, stores := sp.Counters(), sp.CountersByStore()
+		broken, whole := stores["mem://faulty/"], stores["mem://other/"]
+		if broken.Retries != 2 || broken.Gets != whole.Gets+2 || broken.PutBytes != 4 || whole.Retries != 0 || whole.Puts != 1 || whole.GetBytes != 4 {
+			t.Errorf("%+v, %+v", broken, whole)
+		}
+		if all.Gets != broken.Gets+whole.Gets || all.Puts != broken.Puts+whole.Puts || all.Retries != 2 || all.GetBytes != broken.GetBytes+whole.GetBytes {
+			t.Errorf("%+v of all, %+v and %+v", all, broken, whole)
+		}
+	})
+}

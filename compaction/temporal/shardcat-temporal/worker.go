@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/compaction/temporal"
+)
+
+func (s *settings) workerCommand() *cobra.Command {
+	var o temporal.WorkerOptions
+	var classes []string
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Do the steps of compactions until SIGTERM",
+		Long: "Plan tables, and write, read back and commit their groups. Any number of workers share the work; one that dies loses its step to another after the " +
+			"heartbeat's time. With --classes a machine takes only groups of its size: small moves up to 64 MiB, medium up to 1 GiB, large more.",
+		Example: "  shardcat-temporal worker --address temporal:7233\n  shardcat-temporal worker --classes large --slots 1",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Classes, err = parseClasses(classes); err != nil {
+				return err
+			}
+			c, tables, closeAll, err := s.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer closeAll()
+			o.Queue, o.Log = s.queue, s.log
+			w := temporal.NewWorker(c, tables, o)
+			if err := w.Start(); err != nil {
+				return err
+			}
+			defer w.Stop()
+			<-cmd.Context().Done()
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&classes, "classes", nil, "size classes of groups to work on: small, medium, large (default all)")
+	cmd.Flags().IntVar(&o.Slots, "slots", 2, "steps of each class at the same time; each takes the memory of a compaction")
+	cmd.Flags().BoolVar(&o.Check, "check", false, "read the rows of inputs and outputs, and commit only if they are equal")
+	return cmd
+}
+
+func parseClasses(names []string) (out []compaction.SizeClass, err error) {
+	for _, name := range names {
+		class := compaction.Small
+		for ; class < compaction.SizeClasses && class.String() != name; class++ {
+		}
+		if class == compaction.SizeClasses {
+			return nil, fmt.Errorf("--classes: %q is not small, medium or large", name)
+		}
+		out = append(out, class)
+	}
+	return out, nil
+}
