@@ -310,8 +310,9 @@ func liveGroup(ctx context.Context, t *catalog.Table, inputs []string) (*Group, 
 	for i, input := range inputs {
 		at[input] = i
 	}
-	g := &Group{Inputs: inputs, Outputs: 1, inputs: make([]candidate, len(inputs))}
+	g := &Group{Inputs: inputs, Outputs: 1, inputs: make([]*candidate, len(inputs))}
 	columns, left := watched(t), len(at)
+	var all candidates
 	for e, err := range t.BriefEntries(ctx, catalog.At{}, watchedIDs(columns)) {
 		if err != nil {
 			return nil, err
@@ -320,7 +321,7 @@ func liveGroup(ctx context.Context, t *catalog.Table, inputs []string) (*Group, 
 		if !ok {
 			continue
 		}
-		g.inputs[i] = newCandidate(e, t.VaultFolder(), columns)
+		g.inputs[i] = all.add(e, t.VaultFolder(), columns)
 		g.Records, g.Bytes = g.Records+e.Records, g.Bytes+e.StoredBytes
 		if g.class == nil {
 			g.class = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0}
