@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -27,6 +28,9 @@ func (a *app) landParts(ctx context.Context, name string, args []string, source 
 		}
 		return false, nil
 	}
+	if part == 0 && o.JobID == "" && len(o.StandardProperties) == 0 && len(args) <= oneCommitFiles && !slices.ContainsFunc(args, mayBeMany) {
+		return false, nil // nothing is to be looked for
+	}
 	inputs, ok, err := foreign.FindInputs(ctx, a.client, args)
 	if err != nil || !ok {
 		return false, nil // said by the reading of them
@@ -48,6 +52,12 @@ func (a *app) landParts(ctx context.Context, name string, args []string, source 
 		return true, err
 	}
 	return true, a.landFiles(ctx, t, inputs, source, o, part)
+}
+
+// mayBeMany tells folders and patterns from files, by their names alone.
+func mayBeMany(arg string) bool {
+	_, named := foreign.FormatOf(arg)
+	return !named || strings.HasSuffix(arg, "/") || strings.ContainsAny(arg, "*?[")
 }
 
 // partsTarget makes the table, or adds columns to it, as all files together ask for.
