@@ -41,8 +41,8 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 					return usageError{err}
 				}
 			}
-			if !cmd.Flags().Changed("time-unit") {
-				o.Sink.Original = t.OriginalSchema()
+			if o.Sink.Original, err = values.original(cmd, t.OriginalSchema()); err != nil {
+				return err
 			}
 			o.Select, o.PartitionBy = schema.ParsePaths(selection), by
 			out, err := a.mount(cmd.Context(), args[1])

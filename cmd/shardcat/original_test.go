@@ -64,6 +64,16 @@ func TestTablesKeepTheirArrowTypes(t *testing.T) {
 	}
 	shard := filepath.Join(dir, "r.amudai.shard")
 	run("shard", "write", shard, name)
+	// Another unit is all that --time-unit changes.
+	for _, command := range [][]string{{"scan", "t"}, {"shard", "cat", shard}} {
+		r, err := ipc.NewReader(bytes.NewReader(run(append(command, "--format", "arrows", "--time-unit", "ms")...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if price, at := r.Schema().Field(1).Type, r.Schema().Field(2).Type; price.String() != "decimal(12, 3)" || at.String() != "timestamp[ms, tz=UTC]" {
+			t.Errorf("%v in ms: %v, %v", command, price, at)
+		}
+	}
 	for table, like := range map[string]string{"file": name, "shard": shard} {
 		run("table", "create", table, "--like", like)
 		run("ingest", table, more)

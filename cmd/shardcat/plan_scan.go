@@ -128,8 +128,8 @@ func (a *app) scanTasks(cmd *cobra.Command, path string, f *scanFlags) error {
 	if err != nil {
 		return err
 	}
-	if !cmd.Flags().Changed("time-unit") {
-		sink.Original = t.OriginalSchema()
+	if sink.Original, err = f.values.original(cmd, t.OriginalSchema()); err != nil {
+		return err
 	}
 	s := &schema.Schema{Fields: first.Fields()}
 	_, err = a.printRows(ctx, format, s, rowsOfTasks(ctx, t, tasks), 0, -1, sink)

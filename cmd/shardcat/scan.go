@@ -61,8 +61,8 @@ func (a *app) scanCommand() *cobra.Command {
 			if err != nil {
 				return asUsage(err, schema.ErrNoField)
 			}
-			if !cmd.Flags().Changed("time-unit") {
-				f.original = t.OriginalSchema()
+			if f.original, err = f.values.original(cmd, t.OriginalSchema()); err != nil {
+				return err
 			}
 			return a.runScan(cmd.Context(), p, &f)
 		},

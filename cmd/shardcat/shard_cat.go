@@ -74,7 +74,9 @@ func (a *app) shardCatCommand() *cobra.Command {
 					limit = 0
 				}
 			}
-			sink.Original = convert.OriginalSchema(ctx, shard)
+			if sink.Original, err = values.original(cmd, convert.OriginalSchema(ctx, shard)); err != nil {
+				return err
+			}
 			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit, sink)
 			return err
 		},

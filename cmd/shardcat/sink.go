@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -89,6 +90,14 @@ func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
 	}
 	o.GuidOrder, err = guidOrder(f.guidOrder)
 	return o, err
+}
+
+// original is the Arrow schema that what is printed came with, with times in the unit that was asked for, if one was.
+func (f *rowFlags) original(cmd *cobra.Command, s *arrow.Schema) (*arrow.Schema, error) {
+	if !cmd.Flags().Changed("time-unit") {
+		return s, nil
+	}
+	return arrowtype.InUnit(s, f.timeUnit)
 }
 
 // decimalType reads --decimal-as; text is nil.

@@ -48,11 +48,9 @@ type exporting struct {
 
 // NewExporter chooses the types.
 func NewExporter(s *schema.Schema, o ExportOptions) (*Exporter, error) {
-	unit, ok := map[string]arrow.TimeUnit{
-		"": arrow.Nanosecond, "ns": arrow.Nanosecond, "us": arrow.Microsecond, "ms": arrow.Millisecond, "s": arrow.Second,
-	}[o.TimeUnit]
-	if !ok {
-		return nil, fmt.Errorf("time unit %q is none of ns, us, ms, s", o.TimeUnit)
+	unit, err := timeUnit(o.TimeUnit)
+	if err != nil {
+		return nil, err
 	}
 	if err := Check(s); err != nil {
 		return nil, err
