@@ -215,7 +215,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 		}
 	} else {
 		served := &servedTables{Catalog: ice, fs: store.fs}
-		if keys != nil && c.warehouse == "" {
+		if keys != nil {
 			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) error {
 				return keys.mount(ctx, c.metadata, t, load)
 			}

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -196,43 +195,44 @@ var restSettings = []string{
 	"rest.sigv4-enabled", "rest.signing-region", "rest.signing-name",
 }
 
-// takeRESTSettings cuts the settings off a URI and adds them to props.
-func takeRESTSettings(uri string, props iceberg.Properties) (string, error) {
+// restURI cuts the settings off a URI.
+func restURI(uri string) (base string, settings url.Values, err error) {
 	base, query, _ := strings.Cut(uri, "?")
-	settings, err := url.ParseQuery(query)
-	if err != nil {
-		return "", fmt.Errorf("%w: catalog %s: its settings are no NAME=VALUE&…", ErrInvalid, redactURI(base))
+	if settings, err = url.ParseQuery(query); err != nil {
+		return "", nil, fmt.Errorf("%w: catalog %s: its settings are no NAME=VALUE&…", ErrInvalid, redactURI(base))
 	}
 	for name, values := range settings {
 		switch {
 		case !slices.Contains(restSettings, name):
-			return "", fmt.Errorf("%w: catalog %s: setting %q is not known; there is %s. Tokens and credentials come from SHARDCAT_REST_TOKEN and "+
+			return "", nil, fmt.Errorf("%w: catalog %s: setting %q is not known; there is %s. Tokens and credentials come from SHARDCAT_REST_TOKEN and "+
 				"SHARDCAT_REST_CREDENTIAL", ErrInvalid, redactURI(base), name, strings.Join(restSettings, ", "))
 		case len(values) > 1:
-			return "", fmt.Errorf("%w: catalog %s: setting %s twice", ErrInvalid, redactURI(base), name)
+			return "", nil, fmt.Errorf("%w: catalog %s: setting %s twice", ErrInvalid, redactURI(base), name)
 		}
-		props[name] = values[0]
 	}
-	return base, nil
+	return base, settings, nil
 }
 
 // openREST takes credentials from the environment: SHARDCAT_REST_TOKEN (a bearer token), SHARDCAT_REST_CREDENTIAL (client id and
 // secret, "id:secret", for OAuth2), and with rest.sigv4-enabled=true what the AWS SDK finds.
 func openREST(ctx context.Context, uri, warehouse string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, *vendedKeys, error) {
 	identity := redactURI(uri)
-	props = maps.Clone(props)
-	base, err := takeRESTSettings(uri, props)
+	base, settings, err := restURI(uri)
 	if err != nil {
 		return nil, "", nil, nil, err
 	}
-	// A redirect to another host would take the token along.
-	keys := newVendedKeys(&storehttp.Transport{Base: http.DefaultTransport.(*http.Transport).Clone()})
-	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(keys)}
-	more, err := signing(props)
+	opts, err := restOptions(settings)
 	if err != nil {
 		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
 	}
-	opts = append(opts, more...)
+	// A redirect to another host would take the token along.
+	var transport http.RoundTripper = &storehttp.Transport{Base: http.DefaultTransport.(*http.Transport).Clone()}
+	var keys *vendedKeys
+	if isBareName(warehouse) { // where the place is known, it is opened by the environment's credentials
+		keys = newVendedKeys(transport)
+		transport = keys
+	}
+	opts = append(opts, rest.WithAdditionalProps(props), rest.WithCustomTransport(transport))
 	if warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(warehouse))
 	}
@@ -249,35 +249,28 @@ func openREST(ctx context.Context, uri, warehouse string, props iceberg.Properti
 	return ice, identity, ice.Close, keys, nil
 }
 
-// signing turns settings into options of the client, which takes none of them from its properties.
-func signing(props iceberg.Properties) (opts []rest.Option, err error) {
-	take := func(name string, option func(string) rest.Option) {
-		if v := props[name]; v != "" {
+// restOptions turns settings into options of the client.
+func restOptions(settings url.Values) (opts []rest.Option, err error) {
+	for name, option := range map[string]func(string) rest.Option{
+		"prefix": rest.WithPrefix, "scope": rest.WithScope, "audience": rest.WithAudience, "resource": rest.WithResource,
+	} {
+		if v := settings.Get(name); v != "" {
 			opts = append(opts, option(v))
 		}
-		delete(props, name)
 	}
-	take("prefix", rest.WithPrefix)
-	take("scope", rest.WithScope)
-	take("audience", rest.WithAudience)
-	take("resource", rest.WithResource)
-	take("oauth2-server-uri", func(v string) rest.Option {
-		at, parseErr := url.Parse(v)
-		if parseErr != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
-			err = fmt.Errorf("%w: oauth2-server-uri %q is no http(s) URL", ErrInvalid, v)
+	if v := settings.Get("oauth2-server-uri"); v != "" {
+		at, err := url.Parse(v)
+		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+			return nil, fmt.Errorf("%w: oauth2-server-uri %q is no http(s) URL", ErrInvalid, v)
 		}
-		return rest.WithAuthURI(at)
-	})
-	enabled, region, service := props["rest.sigv4-enabled"], props["rest.signing-region"], cmp.Or(props["rest.signing-name"], "execute-api")
-	for _, name := range []string{"rest.sigv4-enabled", "rest.signing-region", "rest.signing-name"} {
-		delete(props, name)
+		opts = append(opts, rest.WithAuthURI(at))
 	}
-	switch strings.ToLower(enabled) {
+	switch enabled := settings.Get("rest.sigv4-enabled"); strings.ToLower(enabled) {
 	case "true":
-		opts = append(opts, rest.WithSigV4RegionSvc(region, service))
+		opts = append(opts, rest.WithSigV4RegionSvc(settings.Get("rest.signing-region"), settings.Get("rest.signing-name")))
 	case "", "false":
 	default:
-		err = fmt.Errorf("%w: rest.sigv4-enabled is true or false, not %q", ErrInvalid, enabled)
+		return nil, fmt.Errorf("%w: rest.sigv4-enabled is true or false, not %q", ErrInvalid, enabled)
 	}
-	return opts, err
+	return opts, nil
 }

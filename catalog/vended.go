@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -47,22 +48,15 @@ func (v *vendedKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, metadataLimit+1))
-	if err != nil || len(text) > metadataLimit {
-		return nil, fmt.Errorf("%s: the answer broke off, or has more than %d bytes: %w", r.URL.Path, metadataLimit, errorOr(err, resp.Body.Close()))
+	if err = errors.Join(err, resp.Body.Close()); err == nil && len(text) > metadataLimit {
+		err = fmt.Errorf("the answer has more than %d bytes", metadataLimit)
 	}
-	if err := resp.Body.Close(); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.URL.Path, err)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	v.note(text)
 	return resp, nil
-}
-
-func errorOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // note learns from an answer that has a table; of others it learns nothing.
