@@ -126,20 +126,8 @@ func (t *table) parquet(ctx context.Context, client *blobio.Client, url string, 
 	if err != nil {
 		return err
 	}
-	for {
-		b, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = sink.Write(b)
-		}
-		if err == nil {
-			err = kept.Write(b)
-		}
-		if err != nil {
-			return err
-		}
+	if err := copyBatches(ctx, src, sink.Write, kept.Write); err != nil {
+		return err
 	}
 	if err := errors.Join(sink.Close(), kept.Close()); err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/internal/write"
@@ -128,20 +130,9 @@ func (t *table) writer(ctx context.Context, client *blobio.Client, url string, s
 
 // copyRows gives the records of a source to a shard and to a sink.
 func copyRows(ctx context.Context, src foreign.Source, w *write.Writer, sink foreign.Sink) error {
-	for {
-		b, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = sink.Write(b)
-		}
-		if err == nil {
-			err = w.Write(ctx, b)
-		}
-		if err != nil {
-			return err
-		}
+	toShard := func(b arrow.RecordBatch) error { return w.Write(ctx, b) }
+	if err := copyBatches(ctx, src, sink.Write, toShard); err != nil {
+		return err
 	}
 	if err := sink.Close(); err != nil {
 		return err
@@ -162,4 +153,22 @@ func keep(lines []byte, marked bool) []byte {
 		}
 	}
 	return out
+}
+
+// copyBatches gives each batch of a source to all that write.
+func copyBatches(ctx context.Context, src foreign.Source, write ...func(arrow.RecordBatch) error) error {
+	for {
+		b, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		for _, to := range write {
+			if err == nil {
+				err = to(b)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

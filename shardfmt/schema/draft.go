@@ -44,7 +44,7 @@ func UnmarshalDraft(payload []byte) (*Schema, error) {
 	s := &Schema{}
 	ids := make(map[*Node]uint32)
 	for i := range root.FieldsLength() {
-		n, err := r.draftField(root, i, ids)
+		n, err := r.fieldBy(root, i, func(t *schemafb.DataType) (*Node, error) { return r.draftNode(t.Table(), ids, 1) })
 		if err != nil {
 			return nil, err
 		}
@@ -59,32 +59,6 @@ func UnmarshalDraft(payload []byte) (*Schema, error) {
 		return failed == nil
 	})
 	return s, failed
-}
-
-func (r *reader) draftField(root *schemafb.Schema, i int, ids map[*Node]uint32) (*Node, error) {
-	var f schemafb.Field
-	root.Fields(&f, i)
-	if err := check(f.Table(), fieldTypeSlot); err != nil {
-		return nil, err
-	}
-	if err := check(f.Table(), fieldInternalSlot); err != nil {
-		return nil, err
-	}
-	var t schemafb.DataType
-	f.DataType(&t)
-	n, err := r.draftNode(t.Table(), ids, 1)
-	if err != nil {
-		return nil, err
-	}
-	internal := f.InternalFieldAnnotation(nil)
-	if internal == nil {
-		return n, nil
-	}
-	if err := check(internal.Table(), internalSlots); err != nil {
-		return nil, err
-	}
-	n.Internal, err = r.text(internal.Kind(), internal.Table())
-	return n, err
 }
 
 func (r *reader) draftNode(t flatbuffers.Table, ids map[*Node]uint32, depth int) (n *Node, err error) {

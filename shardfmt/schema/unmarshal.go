@@ -65,6 +65,11 @@ func (r *reader) spend(n int, t flatbuffers.Table) error {
 
 // field decodes field i of the schema.
 func (r *reader) field(root *schemafb.Schema, i int) (*Node, error) {
+	return r.fieldBy(root, i, func(t *schemafb.DataType) (*Node, error) { return r.node(t, NoParent, 1) })
+}
+
+// fieldBy decodes field i with what decodes its type.
+func (r *reader) fieldBy(root *schemafb.Schema, i int, node func(*schemafb.DataType) (*Node, error)) (*Node, error) {
 	var f schemafb.Field
 	root.Fields(&f, i)
 	if err := check(f.Table(), fieldTypeSlot); err != nil {
@@ -75,7 +80,7 @@ func (r *reader) field(root *schemafb.Schema, i int) (*Node, error) {
 	}
 	var t schemafb.DataType
 	f.DataType(&t)
-	n, err := r.node(&t, NoParent, 1)
+	n, err := node(&t)
 	if err != nil {
 		return nil, err
 	}
