@@ -132,7 +132,8 @@ func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
 		return nil, fmt.Errorf("%w: job %s is of kind %s; only a compaction can be taken up by another process", ErrInvalid, name, j.record.Kind)
 	}
 	j.branch = j.record.Ref
-	return j, nil
+	// Whether it was committed is asked of the table as it is now: what an old state does not know of may be live.
+	return j, t.Refresh(ctx)
 }
 
 // Inputs are the roots that the job replaces.

@@ -12,8 +12,8 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// rebuildAll writes the rows of all shards anew.
-func rebuildAll(t *testing.T, tbl *Table) {
+// rebuildAll writes the rows of all shards anew, and gives the job that did.
+func rebuildAll(t *testing.T, tbl *Table) *Job {
 	t.Helper()
 	ctx := context.Background()
 	var shards []*manifest.Entry
@@ -35,6 +35,7 @@ func rebuildAll(t *testing.T, tbl *Table) {
 	if _, err := j.Replace(ctx, inputs, written.Entries); err != nil {
 		t.Fatal(err)
 	}
+	return j
 }
 
 // TestSortOrder: rows come sorted within each shard, however many batches, shards and partitions there are, and entries say so.

@@ -1,0 +1,25 @@
+package catalog
+
+import (
+	"context"
+	"testing"
+)
+
+// TestDiscardOfWhatWasCommitted: a run whose process ended behind its commit is not discarded, even by who has loaded the table before.
+func TestDiscardOfWhatWasCommitted(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	tbl := g.create(g.open(nil, nil))
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	old := g.load(g.open(nil, nil))
+	j := rebuildAll(t, tbl)
+	// Killed between the commit and the end of the record.
+	if err := tbl.cat.client.Delete(ctx, j.at(".closed.json"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.DiscardJob(ctx, j.Name()); err != nil {
+		t.Error(err)
+	}
+	if n := counted(t, g.load(g.open(nil, nil))); n != 10 {
+		t.Errorf("%d rows are left", n)
+	}
+}
