@@ -3,9 +3,12 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -22,6 +25,8 @@ type RewriteOptions struct {
 	// OrderBy is how all rows together are sorted: by the table's sort order if empty. Where it has none either, they stay
 	// in the order of the shards.
 	OrderBy []OrderKey
+	// Stripes, by path, are the numbers of the stripes to write, rising, for shards of which not all are.
+	Stripes map[string][]int
 	// Profile of the blocks.
 	Profile shardfmt.Profile
 	// Progress, if not nil, is told how many rows were written so far.
@@ -56,13 +61,13 @@ func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOp
 	if len(o.OrderBy) == 0 {
 		o.OrderBy = t.SortOrder()
 	}
-	plan, err := t.PlanOf(shards, ScanOptions{Ordered: true, OrderBy: o.OrderBy})
+	rows, err := t.rowsOf(ctx, shards, &o)
 	if err != nil {
 		return done, err
 	}
 	w := newShardWriters(t, j, &ingest)
 	w.created, w.createdLast, w.order = uint64(created.First), uint64(created.Last), t.orderID(o.OrderBy)
-	if done.Rows, err = w.writeAll(ctx, plan.Run(ctx, nil)); err == nil {
+	if done.Rows, err = w.writeAll(ctx, rows); err == nil {
 		done.Entries, err = w.close(ctx)
 	}
 	if err != nil {
@@ -70,6 +75,75 @@ func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOp
 	}
 	done.Objects = w.objects
 	return done, err
+}
+
+// rowsOf are the rows to write.
+func (t *Table) rowsOf(ctx context.Context, shards []*manifest.Entry, o *RewriteOptions) (iter.Seq2[arrow.RecordBatch, error], error) {
+	if len(o.Stripes) == 0 {
+		plan, err := t.PlanOf(shards, ScanOptions{Ordered: true, OrderBy: o.OrderBy})
+		if err != nil {
+			return nil, err
+		}
+		return plan.Run(ctx, nil), nil
+	}
+	var plans []*Plan
+	for _, e := range shards {
+		own, err := t.plansOfStripes(ctx, e, o.Stripes)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, own...)
+	}
+	return t.sorted(ctx, o.OrderBy, func(yield func(arrow.RecordBatch, error) bool) {
+		for _, p := range plans {
+			for b, err := range p.Run(ctx, nil) {
+				if !yield(b, err) || err != nil {
+					return
+				}
+			}
+		}
+	}), nil
+}
+
+// plansOfStripes plan to read those stripes of a shard that are named, one for each run of them; or all of it.
+func (t *Table) plansOfStripes(ctx context.Context, e *manifest.Entry, stripes map[string][]int) (plans []*Plan, err error) {
+	whole, err := t.PlanOf([]*manifest.Entry{e}, ScanOptions{Ordered: true})
+	numbers, some := stripes[e.Path]
+	if err != nil || !some {
+		return []*Plan{whole}, err
+	}
+	shard, err := t.openShard(ctx, t.cat.client, e.Path, e.RootBytes, false)
+	if err != nil {
+		return nil, err
+	}
+	for i, number := range numbers {
+		all := shard.Stripes()
+		if number < 0 || number >= len(all) {
+			return nil, fmt.Errorf("%w: stripe %d of %s, which has %d", ErrInvalid, number, e.Path, len(all))
+		}
+		s := all[number]
+		if i > 0 && numbers[i-1] == number-1 {
+			plans[len(plans)-1].window.end = s.Position + s.Records
+			continue
+		}
+		part := *whole
+		part.window = &window{s.Position, s.Position + s.Records}
+		plans = append(plans, &part)
+	}
+	return plans, nil
+}
+
+// StripeRecords opens a shard of the table, whose root has size bytes, and gives the records of its stripes, deleted ones included.
+func (t *Table) StripeRecords(ctx context.Context, root string, size int64) ([]int64, error) {
+	shard, err := t.openShard(ctx, t.cat.client, root, size, false)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]int64, len(shard.Stripes()))
+	for i, s := range shard.Stripes() {
+		records[i] = int64(s.Records)
+	}
+	return records, nil
 }
 
 // createdOf is the creation range of shards together.

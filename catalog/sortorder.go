@@ -170,7 +170,11 @@ func formatOrder(keys []OrderKey) string {
 
 // inOrder sorts rows by the table's declared order, with bounded memory and temporary files; without one they pass.
 func (t *Table) inOrder(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
-	order := t.SortOrder()
+	return t.sorted(ctx, t.SortOrder(), rows)
+}
+
+// sorted is inOrder for an order of the caller's; with an empty one rows pass.
+func (t *Table) sorted(ctx context.Context, order []OrderKey, rows iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	if len(order) == 0 {
 		return rows
 	}

@@ -131,6 +131,11 @@ func rangeOf(n *schema.Node, c manifest.Column, id int, e *manifest.Entry) value
 	return valueRange{low, high, knownRange}
 }
 
+// onLine reports whether values of a type have places on a line.
+func onLine(n *schema.Node) bool {
+	return n.Basic == schema.DateTime || n.Basic.IsInteger() || n.Basic == schema.Float32 || n.Basic == schema.Float64
+}
+
 // position places a value on a line.
 func position(n *schema.Node, v *filter.Value) (float64, bool) {
 	switch {

@@ -3,11 +3,13 @@ package compaction
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"testing"
 
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // history is a table that gets a shard a minute and is compacted from time to time, as far as entries tell: what a plan says is
@@ -25,6 +27,12 @@ type history struct {
 // aged is a shard whose oldest record was rewritten so often.
 type aged struct {
 	*manifest.Entry
+	stripes []agedStripe
+}
+
+// agedStripe has records of which one was rewritten so often.
+type agedStripe struct {
+	records   int64
 	rewritten int
 }
 
@@ -32,18 +40,23 @@ func newHistory(p Policy) *history {
 	return &history{policy: p, live: map[string]*aged{}, groups: map[Mode]int{}}
 }
 
-func (h *history) add(e *manifest.Entry, rewritten int) {
+// add adds a shard with its stripes, created at a time, of so many bytes a record.
+func (h *history) add(stripes []agedStripe, created manifest.CreationRange, bytes int64) {
 	h.made++
-	e.Path, e.Format, e.Sequence = fmt.Sprintf("vault/%08d", h.made), manifest.Format, int64(h.made)
-	h.live[e.Path] = &aged{e, rewritten}
+	e := &manifest.Entry{Path: fmt.Sprintf("vault/%08d", h.made), Format: manifest.Format, Sequence: int64(h.made)}
+	for _, s := range stripes {
+		e.Records += s.records
+	}
+	n := int64(len(stripes))
+	e.Private = manifest.Private{Created: created, Stripes: n, MetadataBytes: 1500 * n, StoredBytes: bytes * e.Records, Objects: n + 1}
+	e.RootBytes = e.MetadataBytes + 500
+	h.live[e.Path] = &aged{e, stripes}
 }
 
 // append adds what arrived in a minute.
 func (h *history) append(minute int64, records, bytes int64) {
 	const length = 60 * ticksPerSecond
-	h.add(&manifest.Entry{Records: records, RootBytes: 2000, Private: manifest.Private{
-		Created: manifest.CreationRange{First: minute * length, Last: (minute+1)*length - 1}, Stripes: 1, MetadataBytes: 1500, StoredBytes: bytes, Objects: 2,
-	}}, 0)
+	h.add([]agedStripe{{records: records}}, manifest.CreationRange{First: minute * length, Last: (minute+1)*length - 1}, bytes/records)
 	h.written += bytes
 }
 
@@ -65,42 +78,49 @@ func (h *history) compact() {
 	}
 }
 
-// do puts a group's output in the place of its inputs.
+// do puts a group's outputs in the place of its inputs.
 func (h *history) do(g *Group) {
 	h.groups[g.Mode]++
-	h.moved += g.BytesMoved
 	h.metadata += g.MetadataBytes
-	out, rewritten := &manifest.Entry{Records: g.Records}, 0
-	for i, path := range g.Inputs {
+	var stripes []agedStripe
+	created := h.live[g.Inputs[0]].Created
+	for _, path := range g.Inputs {
 		in := h.live[path]
 		delete(h.live, path)
-		rewritten = max(rewritten, in.rewritten)
-		if i == 0 {
-			out.Created = in.Created
-		}
-		out.Created = out.Created.Union(in.Created)
-		out.Stripes += in.Stripes
-		out.Objects += in.Objects - 1
-		out.StoredBytes += in.StoredBytes
-		out.MetadataBytes += in.MetadataBytes
+		created, stripes = created.Union(in.Created), append(stripes, in.stripes...)
 	}
-	switch g.Mode {
-	case Concat:
-		out.Objects++
-	case Pack:
-		out.Objects, rewritten = 2, rewritten+1
-	default:
-		out.Stripes = stripesOf(out.Records)
-		out.Objects, out.MetadataBytes, rewritten = out.Stripes+1, 1500*out.Stripes, rewritten+1
+	bytes := g.Bytes / g.Records
+	if g.Mode != Rebuild {
+		h.add(stripes, created, bytes)
+		return
 	}
-	out.RootBytes = out.MetadataBytes + 500
-	h.add(out, rewritten)
+	slices.SortFunc(stripes, func(a, b agedStripe) int { return int(a.records - b.records) })
+	sizes := make([]int64, len(stripes))
+	for i, s := range stripes {
+		sizes[i] = s.records
+	}
+	count := smallest(sizes)
+	if count < len(stripes) {
+		h.add(stripes[count:], created, bytes)
+	}
+	records, rewritten := int64(0), 0
+	for _, s := range stripes[:count] {
+		records, rewritten = records+s.records, max(rewritten, s.rewritten)
+	}
+	h.moved += records * bytes
+	var made []agedStripe
+	for ; records > 0; records -= made[len(made)-1].records {
+		made = append(made, agedStripe{min(records, shardfmt.DefaultStripeRows), rewritten + 1})
+	}
+	h.add(made, created, bytes)
 }
 
 // mostRewritten is how often the record was rewritten that was most often.
 func (h *history) mostRewritten() (n int) {
-	for _, s := range h.live {
-		n = max(n, s.rewritten)
+	for _, shard := range h.live {
+		for _, s := range shard.stripes {
+			n = max(n, s.rewritten)
+		}
 	}
 	return n
 }
@@ -115,8 +135,13 @@ func TestHistoryOfMinutes(t *testing.T) {
 	case testing.Short():
 		days = 7
 	}
-	for _, load := range []struct{ records, bytes int64 }{{100, 10_000}, {10_000, 1_000_000}, {200_000, 20_000_000}} {
-		h := newHistory(Policy{})
+	for _, load := range []struct {
+		records, bytes int64
+		policy         Policy
+	}{
+		{100, 10_000, Policy{}}, {10_000, 1_000_000, Policy{}}, {200_000, 20_000_000, Policy{}}, {100, 10_000, Policy{MaxCreationRange: -1}},
+	} {
+		h := newHistory(load.policy)
 		for minute := range days * 24 * 60 {
 			h.append(minute, load.records, load.bytes)
 			if minute%10 == 9 {
@@ -128,8 +153,9 @@ func TestHistoryOfMinutes(t *testing.T) {
 		perDay := 1 + int(day/DefaultTargetSize) + int(load.records*24*60/DefaultTargetRecords)
 		t.Logf("%d appends of %d records: %d shards, %d at most; every record rewritten %d times at most, %.2f bytes written for each, and %.3f of metadata; %v",
 			days*24*60, load.records, len(h.live), h.most, h.mostRewritten(), float64(h.written+h.moved)/float64(h.written), float64(h.metadata)/float64(h.written), h.groups)
-		// A shard takes in what is new by concatenation, and is written anew each time it has RebuildStripes stripes.
-		if n, most := h.mostRewritten(), 24*60/(DefaultRebuildStripes-1)+1; n > most {
+		// A stripe is written anew into one StripeGrowth times as large, up to a full one.
+		promised := 1 + int(math.Log(float64(min(load.records*24*60*days, shardfmt.DefaultStripeRows))/float64(load.records))/math.Log(StripeGrowth))
+		if n, most := h.mostRewritten(), promised; n > most {
 			t.Errorf("a record was rewritten %d times, %d at most are promised", n, most)
 		}
 		if bound := int(days+1)*2*perDay + 10; h.most > bound {

@@ -122,14 +122,25 @@ func (j *Job) Write(ctx context.Context) error {
 
 func (j *Job) write(ctx context.Context) error {
 	g := j.group
-	if g.Mode == Rebuild {
-		written, err := rebuilt(ctx, j.run, g, j.policy, j.tell)
-		j.objects, j.entries, j.result.BytesMoved = written.Objects, written.Entries, g.BytesMoved
-		return err
+	switch {
+	case g.Mode == Rebuild && g.SmallStripes:
+		return j.writeStripes(ctx)
+	case g.Mode == Rebuild:
+		return j.writeRows(ctx, nil)
 	}
 	out, packed := j.objects[0], j.objects[len(j.objects)-1]
 	e, err := concatenated(ctx, j.table, g, j.policy, out, packed, &j.result)
 	j.entries = []*manifest.Entry{e}
+	return err
+}
+
+// writeRows writes rows of the inputs anew: those of some stripes, or all.
+func (j *Job) writeRows(ctx context.Context, stripes map[string][]int) error {
+	written, err := rebuilt(ctx, j, stripes)
+	j.objects, j.entries, j.result.BytesMoved = written.Objects, written.Entries, j.group.BytesMoved
+	if all := j.group.Records; stripes != nil && all > 0 {
+		j.result.BytesMoved = int64(float64(j.group.Bytes) * float64(written.Rows) / float64(all))
+	}
 	return err
 }
 
@@ -292,7 +303,7 @@ func (j *Job) findWritten(ctx context.Context) (err error) {
 	}
 	var records int64
 	for _, e := range j.entries {
-		if records += e.Records; j.group.Mode != Rebuild {
+		if records += e.Records; j.group.Mode != Rebuild || isKept(e) {
 			j.group.place(e)
 		} else if err := j.table.PlacePartition(e, j.group.class.specID, j.group.class.partition); err != nil {
 			return err

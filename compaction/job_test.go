@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shardcat/shardcat/catalog"
 )
@@ -165,4 +166,46 @@ func TestDeliveredAgain(t *testing.T) {
 			t.Errorf("%d rows became %d in %d shards", len(before), len(got), after.Describe().Shards)
 		}
 	})
+}
+
+// A rebuild of which some stripes stay is a job like the others: cancelled it leaves nothing, killed it is taken up.
+func TestJobOfSmallStripes(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 9)
+	if _, err := tbl.Ingest(ctx, rows(1000, 1000), catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1, 1, 0, 0, 0, time.UTC)}); err != nil {
+		t.Fatal(err)
+	}
+	policy := Policy{RebuildStripes: 10}
+	if _, err := Compact(ctx, tbl, policy, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() *Job {
+		plan, err := NewPlan(ctx, tbl, policy)
+		if err != nil || len(plan.Groups) != 1 || !plan.Groups[0].SmallStripes {
+			t.Fatalf("%+v, %v", plan, err)
+		}
+		j, err := Begin(ctx, tbl, &plan.Groups[0], policy, Options{})
+		if err == nil {
+			err = j.Write(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	rows, objects := contents(t, tbl), objectsOf(t, tbl)
+	begin().Cancel(ctx)
+	if got := objectsOf(t, tbl); !slices.Equal(got, objects) {
+		t.Errorf("%v became %v", objects, got)
+	}
+	begin()
+	tbl = g.load(nil)
+	done, err := ResumeAll(ctx, tbl, policy, Options{Check: true})
+	if err != nil || len(done) != 1 || done[0].Records != 1090 || tbl.Describe().Shards != 2 {
+		t.Errorf("%+v, %v: %d shards", done, err, tbl.Describe().Shards)
+	}
+	if got := contents(t, g.load(nil)); !slices.Equal(got, rows) {
+		t.Errorf("%d rows became %d others", len(rows), len(got))
+	}
 }

@@ -66,7 +66,7 @@ func TestEverySetting(t *testing.T) {
 	bad := map[string][]string{
 		"min-size-ratio": {"0", "1.5", "x"}, "max-size-ratio": {"0.5", "NaN"}, "lookback": {"-1h"}, "where": {"a ="}, "order": {"a sideways", ","},
 		"max-bytes-per-run": {"much"}, "concurrency": {"0", "65"}, "max-creation-range": {"0s", "often"}, "retention": {"0s"}, "retention-schedule": {"x"},
-		"expire-schedule": {"61 * * * *"}, "collect": {"10ms"}, "jitter": {"2"}, "max-overlap-depth": {"4"}, "pause": {"perhaps"}, "schedule": {"0"},
+		"expire-schedule": {"61 * * * *"}, "collect": {"10ms"}, "jitter": {"2"}, "max-overlap-depth": {"0", "-1", "deep"}, "pause": {"perhaps"}, "schedule": {"0"},
 	}
 	for _, name := range slices.Sorted(slices.Values(slices.Concat(Settings, ServiceSettings))) {
 		if Meaning(name) == "" {

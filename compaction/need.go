@@ -15,6 +15,7 @@ const (
 	otherSchema
 	deletedRecords
 	smallStripes
+	overlapping
 	asked
 	manyObjects
 	askedPack
@@ -26,6 +27,7 @@ func (n need) String() string {
 		otherSchema:    "a schema that can't be concatenated with the table's",
 		deletedRecords: "many deleted records",
 		smallStripes:   "many small stripes",
+		overlapping:    "many shards with the same values",
 		asked:          "a rebuild was asked for",
 		manyObjects:    "many small objects",
 		askedPack:      "packing was asked for",
@@ -91,7 +93,7 @@ func (p *planner) rebuild(c *class, r *run, why string) Group {
 	stripes := stripesOf(live)
 	return p.named(Group{
 		Scan: r.scan(stripes, r.bytes/max(1, r.records)*live),
-		Mode: Rebuild, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
+		Mode: Rebuild, SmallStripes: c.need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + r.bytes/readSize + r.stripes*int64(p.fields) + readBacks, Puts: stripes + concatPuts,
 		Partition: c.text, class: c, inputs: r.inputs,
 		Reason: c.need.String() + "; the group ends because of " + why,

@@ -29,6 +29,11 @@ type Group struct {
 	Mode Mode `json:"mode"`
 	// Inputs are the roots to merge, in order.
 	Inputs []string `json:"inputs"`
+	// SmallStripes says of a rebuild that it is because of many small stripes: larger ones among them may stay where they are, under a
+	// root of their own.
+	SmallStripes bool `json:"small_stripes,omitempty"`
+	// ShardRows ends each of several outputs; 0 where the policy's targets do.
+	ShardRows int64 `json:"shard_rows,omitempty"`
 	// Outputs is the number of shards afterwards.
 	Outputs int `json:"outputs"`
 	// Records are live records, Bytes what the inputs store.
@@ -102,6 +107,9 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 	if p.selection, err = newSelection(t, p.policy); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPolicy, err)
 	}
+	if err := p.newOverlap(t); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPolicy, err)
+	}
 	for e, err := range t.BriefEntries(ctx, catalog.At{}, append(watchedIDs(p.columns), p.selection.columns...)) {
 		if err != nil {
 			return nil, err
@@ -109,7 +117,11 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 		p.sort(e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.classes)) {
-		p.group(p.classes[key])
+		if c := p.classes[key]; c.need == overlapping {
+			p.groupOverlaps(c)
+		} else {
+			p.group(c)
+		}
 	}
 	p.limitBytes()
 	p.explain()
@@ -131,6 +143,8 @@ type planner struct {
 	fields    int
 	selection *selection
 	held      *Quarantine
+	// overlap: the first of columns is that whose bounds must not overlap more often than the policy says.
+	overlap bool
 	// capped counts groups that end below half of their targets, by the limit that ends them.
 	capped map[string]int
 }
@@ -143,7 +157,10 @@ func (p *planner) sort(e *manifest.Entry) {
 		return
 	}
 	need := p.needOf(e)
-	if why := p.unfit(e, need); why != "" {
+	switch why := p.unfit(e, need); {
+	case p.mayOverlap(e, need, why):
+		need = overlapping
+	case why != "":
 		p.plan.Left[why]++
 		return
 	}
@@ -158,6 +175,12 @@ func (p *planner) sort(e *manifest.Entry) {
 	}
 	c.candidates = append(c.candidates, p.candidates.add(e, p.vault, p.columns))
 }
+
+// What an entry is left alone for that needs no merge.
+const (
+	hasRecords = "has the target records"
+	hasSize    = "has the target size"
+)
 
 // unfit says why an entry is no candidate, "" if it is one.
 func (p *planner) unfit(e *manifest.Entry, need need) string {
@@ -181,9 +204,9 @@ func (p *planner) unfit(e *manifest.Entry, need need) string {
 	case need == deletedRecords || need == smallStripes || need == manyObjects:
 		return ""
 	case p.reaches(e.Records, p.policy.TargetRecords) || e.Records+e.Deleted > p.policy.MaxRows:
-		return "has the target records"
+		return hasRecords
 	case p.reaches(e.StoredBytes, p.policy.TargetSize):
-		return "has the target size"
+		return hasSize
 	case e.Stripes > p.policy.MaxStripes || e.Objects > p.policy.MaxObjects || e.MetadataBytes > p.policy.MaxMetadataBytes:
 		return "above a cap"
 	}

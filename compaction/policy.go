@@ -33,6 +33,9 @@ type Policy struct {
 	Where string
 	// Order, if not empty, is how the rows of a rebuild are sorted: columns as catalog.ParseOrder reads them.
 	Order string
+	// MaxOverlapDepth is the most shards at the target that may hold the same values of the first column of the order, 0 for no limit. Beyond it
+	// they are rebuilt together, as shards that follow one another.
+	MaxOverlapDepth int
 	// MaxBytesPerRun is the most data that one plan moves, 0 for no limit.
 	MaxBytesPerRun int64
 	// Concurrency is how many groups of a table are worked on at the same time.
@@ -82,9 +85,8 @@ const (
 	DefaultPackObjects = 450
 	// DefaultRebuildStripes: so many small stripes cost a scan of one column as many requests.
 	DefaultRebuildStripes = 64
-	// StripeGrowth is how many times as large a rebuild makes the stripes of a shard, on average, or there is none. A shard that goes on
-	// taking in small neighbours is written anew each time it has RebuildStripes stripes: a record as often as RebuildStripes − 1
-	// shards were added to its own, within max-creation-range.
+	// StripeGrowth is how many times as large a rebuild makes the stripes of a shard, on average, or there is none. Stripes that
+	// would not grow so much stay where they are, so that a record is rewritten a logarithm of times.
 	StripeGrowth = 8
 )
 
@@ -133,6 +135,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("%w: min-size-ratio is %v; it is a share of the target above 0 and up to 1", ErrPolicy, d.MinSizeRatio)
 	case !(d.MaxSizeRatio >= 1 && d.MaxSizeRatio <= 100):
 		return fmt.Errorf("%w: max-size-ratio is %v; a merged shard may be 1 to 100 times the target", ErrPolicy, d.MaxSizeRatio)
+	case d.MaxOverlapDepth < 0:
+		return fmt.Errorf("%w: max-overlap-depth is %d; it is the number of shards that may hold the same values", ErrPolicy, d.MaxOverlapDepth)
 	case d.MinInputs < 2:
 		return fmt.Errorf("%w: min-inputs is %d; a merge has 2 inputs at least", ErrPolicy, d.MinInputs)
 	case !(d.RebuildDeletedRatio > 0 && d.RebuildDeletedRatio <= 1):

@@ -1,19 +1,22 @@
 package compaction
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// rebuilt writes the live rows of a group's inputs as new shards by the table's schema.
-func rebuilt(ctx context.Context, run *catalog.Job, g *Group, policy Policy, progress func(rows int64)) (*catalog.Rewritten, error) {
-	order, err := policy.order()
+// rebuilt writes the live rows of a group's inputs as new shards by the table's schema: those of some stripes, by path, or all.
+func rebuilt(ctx context.Context, j *Job, stripes map[string][]int) (*catalog.Rewritten, error) {
+	order, err := j.policy.order()
 	if err != nil {
 		return &catalog.Rewritten{}, err
 	}
-	return run.Rewrite(ctx, g.entries(), catalog.RewriteOptions{ShardRows: policy.TargetRecords, OrderBy: order, Progress: progress})
+	return j.run.Rewrite(ctx, j.group.entries(), catalog.RewriteOptions{
+		ShardRows: cmp.Or(j.group.ShardRows, j.policy.TargetRecords), OrderBy: order, Stripes: stripes, Progress: func(rows int64) { j.tell(rows) },
+	})
 }
 
 // entries are the inputs as far as reading them needs.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -134,6 +135,65 @@ func TestSmallStripesAreRebuilt(t *testing.T) {
 	}
 	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
 		t.Errorf("%d rows became %d others", len(before), len(got))
+	}
+}
+
+// What is small is written anew, what is not stays where it is: so a record is not rewritten whenever its shard takes in small ones.
+func TestLargeStripesStayWhereTheyAre(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 9)
+	late := time.Date(2024, 1, 1, 1, 0, 0, 0, time.UTC)
+	if _, err := tbl.Ingest(ctx, rows(1000, 1000), catalog.IngestOptions{CreationTime: late}); err != nil {
+		t.Fatal(err)
+	}
+	before, policy := contents(t, tbl), Policy{RebuildStripes: 10}
+	for i, want := range []struct {
+		mode    Mode
+		stripes []int64
+	}{{Concat, []int64{10}}, {Rebuild, []int64{1, 1}}, {Concat, []int64{2}}} {
+		report, err := Compact(ctx, tbl, policy, Options{Check: true})
+		if err != nil || len(report.Results) != 1 || report.Results[0].Mode != want.mode {
+			t.Fatalf("run %d: %+v, %v", i, report, err)
+		}
+		if want.mode == Rebuild && (!report.Plan.Groups[0].SmallStripes || report.BytesMoved <= 0 || report.BytesMoved > report.Plan.Groups[0].Bytes/4) {
+			t.Errorf("%d bytes moved, of %d", report.BytesMoved, report.Plan.Groups[0].Bytes)
+		}
+		var stripes []int64
+		for _, e := range entriesOf(t, tbl) {
+			stripes = append(stripes, e.Stripes)
+			if e.Created.Last != int64(catalog.Ticks(late)) {
+				t.Errorf("run %d: %s was created up to %d", i, e.Path, e.Created.Last)
+			}
+		}
+		if !slices.Equal(stripes, want.stripes) {
+			t.Errorf("run %d: shards of %v stripes, want %v", i, stripes, want.stripes)
+		}
+	}
+	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
+		t.Errorf("%d rows became %d others", len(before), len(got))
+	}
+	if report, err := Compact(ctx, tbl, policy, Options{}); err != nil || len(report.Results) != 0 {
+		t.Errorf("not left alone: %+v, %v", report, err)
+	}
+}
+
+// Which stripes are written anew: at least half of them, into one that is as many times as large as that allows.
+func TestSmallest(t *testing.T) {
+	full := int64(shardfmt.DefaultStripeRows)
+	for _, c := range []struct {
+		records []int64
+		want    int
+	}{
+		{[]int64{1, 1, 1, 1, 1, 1, 1, 1, 100}, 8},
+		{[]int64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 10},
+		{[]int64{1, 2, 4, 8, 16, 32, 64, 128}, 8}, // nothing doubles: all
+		{[]int64{5, 5, 5, 5, full / 4, full / 4, full / 4, full}, 4},
+		{slices.Repeat([]int64{full / 8}, 64), 64},
+	} {
+		if got := smallest(c.records); got != c.want {
+			t.Errorf("%v: %d, want %d", c.records, got, c.want)
+		}
 	}
 }
 

@@ -78,6 +78,9 @@ type savedGroup struct {
 	Mode    Mode     `json:"mode"`
 	Inputs  []string `json:"inputs"`
 	Policy  Policy   `json:"policy"`
+	// SmallStripes and ShardRows are the Group's.
+	SmallStripes bool  `json:"small_stripes,omitempty"`
+	ShardRows    int64 `json:"shard_rows,omitempty"`
 }
 
 // SavePlan writes the groups of a plan, 1,000 at most.
@@ -96,7 +99,7 @@ func SavePlan(ctx context.Context, t *catalog.Table, p *Plan, policy Policy) (*S
 		}
 	}
 	return s, t.Catalog().Client().Each(ctx, len(groups), func(ctx context.Context, client *blobio.Client, i int) error {
-		text, err := json.Marshal(savedGroup{savedGroupVersion, groups[i].Mode, groups[i].Inputs, policy})
+		text, err := json.Marshal(savedGroup{savedGroupVersion, groups[i].Mode, groups[i].Inputs, policy, groups[i].SmallStripes, groups[i].ShardRows})
 		if err != nil {
 			return err
 		}
@@ -129,6 +132,7 @@ func (s *SavedPlan) Group(ctx context.Context, t *catalog.Table, number int) (*G
 	if err != nil {
 		return nil, Policy{}, err
 	}
+	g.SmallStripes, g.ShardRows = saved.SmallStripes, saved.ShardRows
 	if g.Mode = saved.Mode; g.Mode != Concat {
 		g.BytesMoved = g.Bytes
 	}

@@ -56,15 +56,13 @@ var policySettings = []setting{
 	shareOf("rebuild-deleted-ratio", "share of deleted records from which on a shard is written anew", func(p *Policy) *float64 { return &p.RebuildDeletedRatio }),
 	numberOf("rebuild-stripes", "number of small stripes from which on a shard is written anew", func(p *Policy) *int64 { return &p.RebuildStripes }),
 	textOf("order", "columns that a rebuild sorts by, as in \"ts desc, id\"", func(p *Policy) *string { return &p.Order }),
+	{"max-overlap-depth", "most shards at the target that may hold the same values of the order's first column, or none",
+		func(r *rules, text string) (err error) { r.MaxOverlapDepth, err = parseDepth(text); return err },
+		func(r *rules) string { return depthText(r.MaxOverlapDepth) }},
 	numberOf("max-bytes-per-run", "most bytes of data that one plan moves, 0 for no limit", func(p *Policy) *int64 { return &p.MaxBytesPerRun }),
 	countOf("concurrency", "groups of a table that are worked on at the same time", func(p *Policy) *int { return &p.Concurrency }),
 	whether("tagged", "whether shards with standard properties are merged", func(p *Policy) *bool { return &p.Tagged }),
 	whether("external", "whether adopted shards are merged", func(p *Policy) *bool { return &p.External }),
-}
-
-// refused are names that users may know from elsewhere, and why nothing goes by them here.
-var refused = map[string]string{
-	"max-overlap-depth": "shards are not yet rebuilt for the overlap of their bounds; order sorts what a rebuild writes",
 }
 
 func numberOf(name, means string, at func(*Policy) *int64) setting {
@@ -158,6 +156,25 @@ func lookbackText(d time.Duration) string {
 	return d.String()
 }
 
+// parseDepth reads a number of shards; "none" is 0.
+func parseDepth(text string) (int, error) {
+	if text == "none" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err == nil && n == 0 {
+		err = errors.New("want more than 0, or none")
+	}
+	return n, err
+}
+
+func depthText(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return strconv.Itoa(n)
+}
+
 var units = []struct {
 	suffix string
 	factor int64
@@ -185,11 +202,8 @@ func ParseSize(text string) (int64, error) {
 	return n * factor, nil
 }
 
-// settingNamed finds a setting among all, ErrPolicy if there is none or nothing goes by it.
+// settingNamed finds a setting among all, ErrPolicy if there is none.
 func settingNamed(name string) (*setting, error) {
-	if why := refused[name]; why != "" {
-		return nil, fmt.Errorf("%w: %s is not built: %s", ErrPolicy, name, why)
-	}
 	for _, s := range allSettings {
 		if s.name == name {
 			return &s, nil

@@ -115,7 +115,8 @@ func (m *merger) listStripes(context.Context) error {
 	}
 	position := uint64(0)
 	for _, s := range m.shards {
-		for i, dir := range s.stripes {
+		for _, i := range s.taken {
+			dir := s.stripes[i]
 			copied := proto.CloneOf(dir)
 			copied.ShardPosition = position
 			if position+dir.TotalRecordCount > math.MaxInt64 || position+dir.TotalRecordCount < position {
@@ -136,7 +137,7 @@ func (m *merger) listStripes(context.Context) error {
 func (m *merger) checkSize() error {
 	stripes := 0
 	for _, s := range m.shards {
-		stripes += len(s.stripes)
+		stripes += len(s.taken)
 	}
 	if most := m.options.Limits.Stripes; most > 0 && stripes > most {
 		return limit("stripes", int64(stripes), int64(most))

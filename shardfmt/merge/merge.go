@@ -70,6 +70,8 @@ type Input struct {
 	// FieldIDs are the Iceberg field ids of the shard's nodes in the order of their numbers, for a shard that
 	// doesn't carry them as a property; nil otherwise.
 	FieldIDs []int
+	// Stripes are the numbers of those to take, rising; nil is all of them. Concat and Pack follow it.
+	Stripes []int
 }
 
 // Limits of a merged root; zero means the default, a negative number no limit.

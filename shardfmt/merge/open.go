@@ -22,7 +22,9 @@ type shard struct {
 	// propertyAnchor and stripeAnchor are the objects that hold the properties and the list of stripes.
 	propertyAnchor, stripeAnchor string
 	stripes                      []*metapb.StripeDirectory
-	urls                         *metapb.UrlList
+	// taken are the numbers of the stripes that go into the new root.
+	taken []int
+	urls  *metapb.UrlList
 	// mapping gives for each node of the target the node of this shard; identical: all have the same number
 	// there as here. Both are set by newTarget.
 	mapping   mapping
@@ -81,7 +83,7 @@ func readRoot(ctx context.Context, st meta.Store, in Input, o Options) (*shard, 
 	if err != nil {
 		return nil, err
 	}
-	s := &shard{root: r, ids: in.FieldIDs}
+	s := &shard{root: r, ids: in.FieldIDs, taken: in.Stripes}
 	if err := s.readShard(ctx); err != nil {
 		return nil, err
 	}
@@ -125,13 +127,29 @@ func (s *shard) readStripes(ctx context.Context) (err error) {
 	if s.stripeAnchor, err = s.root.StripeAnchor(ctx); err != nil {
 		return err
 	}
-	all := make([]int, len(s.stripes))
-	for i := range all {
-		all[i] = i
+	if err := s.take(); err != nil {
+		return err
 	}
 	ids := make([]uint32, s.schema.Count)
 	for i := range ids {
 		ids[i] = uint32(i)
 	}
-	return s.root.LoadFields(ctx, all, ids)
+	return s.root.LoadFields(ctx, s.taken, ids)
+}
+
+// take checks which stripes are asked for; it is all of them if none is named.
+func (s *shard) take() error {
+	if s.taken == nil {
+		s.taken = make([]int, len(s.stripes))
+		for i := range s.taken {
+			s.taken[i] = i
+		}
+		return nil
+	}
+	for i, n := range s.taken {
+		if n < 0 || n >= len(s.stripes) || i > 0 && n <= s.taken[i-1] {
+			return fmt.Errorf("%s: stripe %d is asked for, of %d, rising", s.root.URL(), n, len(s.stripes))
+		}
+	}
+	return nil
 }
