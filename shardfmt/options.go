@@ -111,6 +111,10 @@ type WriterOptions struct {
 	// OpaqueDictionaries are the fields of byte strings, by dotted path, whose blocks are compressed by Zstd with a
 	// dictionary that they share. It pays where values are alike but rarely equal, and read one at a time.
 	OpaqueDictionaries []string
+	// DictionaryEntries are fields of byte strings, by dotted path, with the number of distinct values that a value dictionary
+	// of theirs has at most: where there are more, and dictionaries pay, the field has several in a stripe. A lookup reads
+	// the one that its block names. Readers that know one dictionary a field refuse such a field.
+	DictionaryEntries map[string]int
 	// Encodings are further encodings of fields, by dotted path: the values are stored once more for each profile, behind
 	// the shard's own, and read there if the first is damaged or not known to a reader.
 	Encodings map[string][]Profile
@@ -129,7 +133,7 @@ func (o *WriterOptions) room() write.Options {
 		}
 	}
 	return write.Options{
-		Opaque: o.OpaqueDictionaries, Encodings: encodings,
+		Opaque: o.OpaqueDictionaries, DictionaryEntries: o.DictionaryEntries, Encodings: encodings,
 		Profile: encode.Profile(o.Profile), Layout: write.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
 		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
 		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,

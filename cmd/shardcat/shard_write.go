@@ -27,7 +27,7 @@ type shardFlags struct {
 	stripeRows                    int
 	bloom, props, standard        []string
 	textIndex, hashIndex, pack    []string
-	opaque, encodings             []string
+	opaque, encodings, entries    []string
 	// internal are the internal fields to add.
 	internal internalfield.Options
 }
@@ -42,6 +42,8 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together side by side, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers that don't know packed groups refuse such a field")
 	flags.StringSliceVar(&f.opaque, "opaque-dictionary", nil,
 		"field of byte strings whose blocks Zstd compresses with a dictionary that they share; readers may refuse it (repeatable; default: none)")
+	flags.StringArrayVar(&f.entries, "dictionary-entries", nil,
+		"field of byte strings that gets a further value dictionary whenever one has N distinct values, so that a lookup reads a small one: COL=N (repeatable; default: one dictionary a stripe). Readers that know one dictionary a field refuse it")
 	flags.StringArrayVar(&f.encodings, "also-encode", nil,
 		"store a field once more, as a profile would, for readers that can't read the first encoding or find it damaged: COL=PROFILE (repeatable, in order of priority)")
 	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
@@ -83,6 +85,9 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 		return o, err
 	}
 	o.OpaqueDictionaries = f.opaque
+	if o.DictionaryEntries, err = dictionaryEntries(f.entries); err != nil {
+		return o, err
+	}
 	if o.Encodings, err = furtherEncodings(f.encodings); err != nil {
 		return o, err
 	}
@@ -91,6 +96,20 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	}
 	o.Bloom, err = bloomFields(f.bloom)
 	return o, err
+}
+
+// dictionaryEntries reads COL=N.
+func dictionaryEntries(flags []string) (map[string]int, error) {
+	out := map[string]int{}
+	for _, flag := range flags {
+		i := strings.LastIndexByte(flag, '=')
+		n, err := strconv.Atoi(flag[i+1:])
+		if i <= 0 || err != nil || n < 1 {
+			return nil, usagef("--dictionary-entries %s: COL=N was expected, N at least 1", flag)
+		}
+		out[flag[:i]] = n
+	}
+	return out, nil
 }
 
 // furtherEncodings reads COL=PROFILE.
@@ -198,6 +217,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
   shardcat shard write logs.amudai.shard logs.ndjson --text-index message --hash-index trace_id
   shardcat shard write a.amudai.shard a.ndjson --wire draft
   shardcat shard write a.amudai.shard a.csv --pack pos=x,y,z
+  shardcat shard write a.amudai.shard a.csv --dictionary-entries host=4096
   shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression
   shardcat shard write lake.amudai.shard year=2024/*.parquet --external-parquet --bloom trace_id`,
 		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",

@@ -5,7 +5,7 @@ import "fmt"
 // Code is the encoding of a sub-block, its first two bytes (format note 02 §4.1).
 type Code uint16
 
-// The encodings. There is none beyond Sparse.
+// The encodings. There is none beyond Sparse; Named is what may stand before one.
 const (
 	Plain            Code = 1
 	FLBitPack        Code = 2
@@ -40,8 +40,11 @@ var codeNames = [...]string{
 
 // String is the encoding's name as the reference prints it, or "Code(n)".
 func (c Code) String() string {
-	if c.known() {
+	switch {
+	case c.known():
 		return codeNames[c]
+	case c == Named:
+		return "Named"
 	}
 	return fmt.Sprintf("Code(%d)", uint16(c))
 }

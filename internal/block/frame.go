@@ -20,10 +20,12 @@ type Frame struct {
 	Presence []byte
 	// Values is the value sub-block, exactly: several encodings live by its length.
 	Values []byte
+	// skipped is how many bytes before Values belong to its sub-block, and are taken apart already.
+	skipped int
 }
 
 // ValuesOffset is where Values starts in the block, to place the offset of a decoder's error.
-func (f Frame) ValuesOffset() int64 { return int64(frameHeader + align8(len(f.Presence))) }
+func (f Frame) ValuesOffset() int64 { return int64(frameHeader + align8(len(f.Presence)) + f.skipped) }
 
 // ParseFrame takes a block apart. With checksum, the last four bytes are the block's checksum and are
 // checked first. Bytes between the values and the checksum are ignored.

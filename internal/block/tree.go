@@ -1,6 +1,7 @@
 package block
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -56,9 +57,13 @@ func (t *Tree) Walk(visit func(*Tree)) {
 func Describe(sub []byte, elem Elem, n, fixed int) (*Tree, error) {
 	t := &Tree{Elem: elem, Values: n, Size: len(sub)}
 	var err error
-	if elem == Binary || elem == FixedBinary {
+	switch {
+	case elem == Binary || elem == FixedBinary:
 		err = t.bytes(sub, fixed)
-	} else {
+	case elem == Uint32 && isNamed(sub):
+		t.set(Named, "dictionary %d", binary.LittleEndian.Uint32(sub[4:]))
+		err = t.add("codes", part{b: sub[namedHeader:], at: namedHeader, nested: true, elem: Uint32, count: n}, 1)
+	default:
 		err = t.numbers(sub, 0)
 	}
 	if err != nil {

@@ -38,6 +38,8 @@ type Stream struct {
 	Checksums bool
 	// NoPresence tells that no block has nulls inside.
 	NoPresence bool
+	// Named tells that every block says which of several value dictionaries its codes are of, see NameOf.
+	Named bool
 	// Blocks is the number of blocks by the descriptor, negative if it does not say.
 	Blocks int64
 	// Values is the number of values that the block map must have, negative if that is not known.
@@ -223,8 +225,28 @@ func (s *Stream) Release(pos uint64) {
 	s.held = slices.Delete(s.held, 0, n)
 }
 
-// Block gives block i, which must have been fetched, as its frame.
+// Block gives block i, which must have been fetched, as its frame; of a named one that of its codes.
 func (s *Stream) Block(i int) (block.Frame, error) {
+	f, err := s.frame(i)
+	if err == nil && s.Named {
+		_, f, err = f.Named()
+		err = s.Locate(err, i, 0)
+	}
+	return f, err
+}
+
+// NameOf gives the id of the value dictionary that block i, which must have been fetched, says its codes are of.
+func (s *Stream) NameOf(i int) (uint32, error) {
+	f, err := s.frame(i)
+	if err != nil {
+		return 0, err
+	}
+	id, _, err := f.Named()
+	return id, s.Locate(err, i, 0)
+}
+
+// frame takes block i apart.
+func (s *Stream) frame(i int) (block.Frame, error) {
 	b, err := s.bytes(i)
 	if err != nil {
 		return block.Frame{}, err

@@ -11,12 +11,14 @@ import (
 )
 
 // bytesEncoder is a field of byte strings. It tries a value dictionary first, and stores the values themselves
-// as soon as the dictionary does not pay.
+// as soon as the dictionary does not pay. With a bound on its entries, one dictionary that pays follows the other.
 type bytesEncoder struct {
 	base
 	fixed int
 	enc   *encode.Encoder
 	dict  *dictionaryBuilder // nil once given up
+	limit int                // entries of a dictionary, 0 if there is no bound
+	full  *dictionaries      // those before dict, nil if there are none
 	index *decimalIndexBuilder
 	// opaque is the opaque dictionary, empty until the first values are there, nil if there is none.
 	opaque *encode.Dictionary
@@ -35,9 +37,12 @@ func newBytesEncoder(b base) *bytesEncoder {
 	} else {
 		e.offsets = []int64{0}
 	}
+	e.limit = b.o.DictionaryEntries[b.node.ID]
 	switch {
 	case b.o.Opaque[b.node.ID]:
 		e.opaque = new(encode.Dictionary)
+	case e.limit > 0:
+		e.dict = newDictionaryBuilder(e.fixed)
 	case b.o.Profile == encode.Plain:
 	case b.node.IsDecimal():
 		e.index = new(decimalIndexBuilder)
@@ -73,9 +78,14 @@ func (e *bytesEncoder) Add(a arrow.Array) error {
 		if e.index != nil {
 			e.index.add(v)
 		}
+		if e.dict != nil && e.limit > 0 && e.dict.full(v, e.limit) {
+			if err := e.nextDictionary(); err != nil {
+				return err
+			}
+		}
 		if e.dict != nil {
 			e.dict.add(v)
-			if i%dictionaryTrial != dictionaryTrial-1 || e.dict.pays(false) {
+			if i%dictionaryTrial != dictionaryTrial-1 || e.pays(false) {
 				continue
 			}
 			if err := e.giveUp(); err != nil {
@@ -87,10 +97,26 @@ func (e *bytesEncoder) Add(a arrow.Array) error {
 			return err
 		}
 	}
-	if e.dict != nil && !e.dict.pays(false) {
+	if e.dict != nil && !e.pays(false) {
 		return e.giveUp()
 	}
 	return nil
+}
+
+// pays reports whether the field is stored with dictionaries; once one is full, it is.
+func (e *bytesEncoder) pays(end bool) bool { return e.full != nil || e.dict.pays(end) }
+
+// nextDictionary begins another dictionary, if the one that is full pays.
+func (e *bytesEncoder) nextDictionary() error {
+	if !e.pays(false) {
+		return e.giveUp()
+	}
+	if e.full == nil {
+		e.full = new(dictionaries)
+	}
+	err := e.full.add(e.dict, e.node.Basic, e.encoder(true))
+	e.dict = newDictionaryBuilder(e.fixed)
+	return err
 }
 
 // giveUp moves what the dictionary holds to where values are stored as they are.
@@ -163,6 +189,13 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 	if out.Descriptor.ConstantValue != nil {
 		return yield(out)
 	}
+	if e.full != nil {
+		if err := e.full.add(e.dict, e.node.Basic, e.encoder(true)); err != nil {
+			return err
+		}
+		e.full.finish(out)
+		return yield(out)
+	}
 	if e.dict != nil && e.dict.pays(true) {
 		if err := e.dict.finish(out, e.encoder(true)); err != nil {
 			return err
@@ -195,6 +228,9 @@ func (e *bytesEncoder) Size() int {
 	n := e.out.Len() + cap(e.data) + 8*cap(e.offsets)
 	if e.dict != nil {
 		n += e.dict.size()
+	}
+	if e.full != nil {
+		n += e.full.size()
 	}
 	return n
 }

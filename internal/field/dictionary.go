@@ -1,6 +1,8 @@
 package field
 
 import (
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -20,17 +22,24 @@ type Coded interface {
 	Expand(d arrow.ArrayData) (arrow.ArrayData, error)
 }
 
-// dictionaryColumn is a field whose DATA holds ids of the entries of a value dictionary. Numbers may be stored
-// so, too: their entries are little-endian bytes.
+// dictionaryColumn is a field whose DATA holds ids of the entries of a value dictionary, or of several: then each block
+// says which one. Numbers may be stored so, too: their entries are little-endian bytes.
 type dictionaryColumn struct {
 	typ      arrow.DataType
 	basic    schema.Basic
 	fixed    int
-	where    opaque
-	dict     *buffer.Dictionary
-	values   *array.Data // those of dict, as an array
+	all      []*valueDictionary
+	of       map[int]*valueDictionary // by block, for those seen; of several dictionaries only
 	codes    *numbers[uint32]
 	presence *bitReader
+}
+
+// valueDictionary is one of a field's value dictionaries.
+type valueDictionary struct {
+	opaque
+	id     uint32
+	dict   *buffer.Dictionary // nil before it was fetched
+	values *array.Data        // those of dict, as an array
 }
 
 func (f *stored) dictionaryColumn() (Column, error) {
@@ -44,7 +53,7 @@ func (f *stored) dictionaryColumn() (Column, error) {
 	if fixed == 0 {
 		fixed = numberWidth(f.node.Basic)
 	}
-	url, start, end, err := f.locate(f.buffer(metapb.BufferKind_VALUE_DICTIONARY).Buffer)
+	all, err := f.valueDictionaries()
 	if err != nil {
 		return nil, err
 	}
@@ -52,32 +61,123 @@ func (f *stored) dictionaryColumn() (Column, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Named = len(all) > 1
 	p, err := f.presence()
 	return &dictionaryColumn{
-		typ: f.typ, basic: f.node.Basic, fixed: fixed,
-		where: opaque{url: url, start: uint64(start), end: uint64(end)},
+		typ: f.typ, basic: f.node.Basic, fixed: fixed, all: all, of: make(map[int]*valueDictionary),
 		codes: openNumbers[uint32](s, f), presence: p,
 	}, err
 }
 
-func (c *dictionaryColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
-	out, err := needAll(ranges, whole, c.codes, c.presence)
-	return append(out, c.where.need(c.parse)...), err
+// valueDictionaries are those of the encoding. Of several each has an id, by which blocks name it.
+func (f *stored) valueDictionaries() (all []*valueDictionary, err error) {
+	named := true
+	for _, b := range f.encoding.GetBuffers() {
+		if b.Kind != metapb.BufferKind_VALUE_DICTIONARY {
+			continue
+		}
+		url, start, end, err := f.locate(b.Buffer)
+		if err != nil {
+			return nil, err
+		}
+		named = named && b.GetBufferId() != 0
+		all = append(all, &valueDictionary{id: b.GetBufferId(), opaque: opaque{url: url, start: uint64(start), end: uint64(end)}})
+	}
+	if len(all) > 1 && !named {
+		return nil, f.corrupt("several value dictionaries, one of them without an id, which no block can name")
+	}
+	return all, nil
 }
 
-func (c *dictionaryColumn) parse(b []byte) (err error) {
-	if c.dict, err = buffer.ParseDictionary(b, c.basic, c.fixed, false); err != nil {
+// Need asks for all dictionaries if all positions are to be read, else for those that the blocks name, once these are there.
+func (c *dictionaryColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
+	out, err := needAll(ranges, whole, c.codes, c.presence)
+	if err != nil {
+		return nil, err
+	}
+	if !c.codes.Named || whole {
+		for _, d := range c.all {
+			out = append(out, c.need(d)...)
+		}
+		return out, nil
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	var named []*valueDictionary
+	for _, r := range ranges {
+		err := c.eachBlock(r, func(d *valueDictionary, _ uint64) error {
+			if !slices.Contains(named, d) {
+				named = append(named, d)
+				out = append(out, c.need(d)...)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (c *dictionaryColumn) need(d *valueDictionary) []buffer.Request {
+	return d.opaque.need(func(b []byte) error { return c.parse(d, b) })
+}
+
+// eachBlock calls f with the dictionary of every block of a range, and the number of positions of the range that lie in it.
+func (c *dictionaryColumn) eachBlock(r buffer.Range, f func(d *valueDictionary, n uint64) error) error {
+	if !c.codes.Named {
+		return f(c.all[0], r.Len())
+	}
+	if r.Len() == 0 || r.End > c.codes.Map().Values() { // which reading the codes answers
+		return nil
+	}
+	for i := c.codes.Map().Find(r.Start); r.Start < r.End; i++ {
+		_, end := c.codes.Map().Span(i)
+		end = min(end, r.End)
+		d, err := c.dictionaryOf(i)
+		if err == nil {
+			err = f(d, end-r.Start)
+		}
+		if err != nil {
+			return err
+		}
+		r.Start = end
+	}
+	return nil
+}
+
+// dictionaryOf gives the dictionary that a block names.
+func (c *dictionaryColumn) dictionaryOf(i int) (*valueDictionary, error) {
+	if d := c.of[i]; d != nil {
+		return d, nil
+	}
+	id, err := c.codes.NameOf(i)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range c.all {
+		if d.id == id {
+			c.of[i] = d
+			return d, nil
+		}
+	}
+	return nil, c.codes.Locate(corrupt.At(0, "a block of codes of value dictionary %d, which the field does not have", id), i, 0)
+}
+
+func (c *dictionaryColumn) parse(d *valueDictionary, b []byte) (err error) {
+	if d.dict, err = buffer.ParseDictionary(b, c.basic, c.fixed, false); err != nil {
 		return err
 	}
-	data := memory.NewBufferBytes(c.dict.Data)
+	data := memory.NewBufferBytes(d.dict.Data)
 	if numberWidth(c.basic) > 0 {
-		data = memory.NewBufferBytes(append([]byte(nil), c.dict.Data...)) // which begins where a number may
+		data = memory.NewBufferBytes(append([]byte(nil), d.dict.Data...)) // which begins where a number may
 	}
 	buffers := []*memory.Buffer{nil, data}
 	if c.fixed == 0 {
-		buffers = []*memory.Buffer{nil, bufferOf(c.dict.Offsets), data}
+		buffers = []*memory.Buffer{nil, bufferOf(d.dict.Offsets), data}
 	}
-	c.values = array.NewData(c.typ, c.dict.Count, buffers, nil, 0, 0)
+	d.values = array.NewData(c.typ, d.dict.Count, buffers, nil, 0, 0)
 	return nil
 }
 
@@ -98,77 +198,81 @@ func (c *dictionaryColumn) ReadCoded(r buffer.Range) (arrow.ArrayData, error) {
 	if err := c.codes.read(codes, r.Start, v, 0); err != nil {
 		return nil, err
 	}
-	for i, id := range codes {
-		if int64(id) >= int64(c.dict.Count) {
-			return nil, corrupt.Locate(corrupt.At(-1, "id %d at position %d, the dictionary has %d entries",
-				id, r.Start+uint64(i), c.dict.Count), c.codes.URL, 0)
-		}
-		if int64(id) == c.dict.Null {
-			v.clear(i)
-		}
+	values, err := c.entries(codes, r, v)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.presence.and(v, r); err != nil {
 		return nil, err
 	}
 	bitmap, nulls := v.buffer()
 	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: c.typ}
-	return array.NewDataWithDictionary(typ, len(codes), []*memory.Buffer{bitmap, bufferOf(codes)}, nulls, 0, c.values), nil
+	return array.NewDataWithDictionary(typ, len(codes), []*memory.Buffer{bitmap, bufferOf(codes)}, nulls, 0, values), nil
 }
 
-func (c *dictionaryColumn) Expand(d arrow.ArrayData) (arrow.ArrayData, error) {
-	codes, v := codesOf(d), &validity{n: d.Len()}
-	if b := d.Buffers()[0]; b != nil {
-		v.bits = b.Bytes()
-	}
-	if c.fixed > 0 {
-		if err := c.codes.mem.Take(uint64(len(codes)) * uint64(c.fixed)); err != nil {
-			return nil, err
+// entries gives the entries of the codes of a range: those of the one dictionary that its blocks name, or of all that they
+// name, one after the other, to which the codes are shifted then. The codes are checked, and nulls noted.
+func (c *dictionaryColumn) entries(codes []uint32, r buffer.Range, v *validity) (*array.Data, error) {
+	var used []*valueDictionary
+	base := make(map[*valueDictionary]uint32)
+	next, at := uint32(0), 0
+	err := c.eachBlock(r, func(d *valueDictionary, n uint64) error {
+		if d.dict == nil {
+			return corrupt.Locate(corrupt.At(-1, "value dictionary %d was not fetched", d.id), d.url, int64(d.start))
 		}
-		return newData(c.typ, v, []*memory.Buffer{memory.NewBufferBytes(c.gather(codes))}), nil
+		if _, known := base[d]; !known {
+			base[d] = next
+			next += uint32(d.dict.Count)
+			used = append(used, d)
+		}
+		err := c.shift(codes[at:at+int(n)], d.dict, base[d], v, at, r.Start)
+		at += int(n)
+		return err
+	})
+	if err != nil || len(used) == 0 {
+		return c.none(), err
 	}
-	size := 0
-	for _, id := range codes {
-		size += c.length(id)
+	if len(used) == 1 {
+		return used[0].values, nil
 	}
-	if err := c.codes.mem.Take(8*uint64(len(codes)) + uint64(size)); err != nil {
+	return c.join(used)
+}
+
+// none is the dictionary of no codes at all.
+func (c *dictionaryColumn) none() *array.Data {
+	return nulls(c.typ, 0).(*array.Data)
+}
+
+// shift checks codes of one dictionary, which are those from slot at on, notes which are null, and adds base to them.
+func (c *dictionaryColumn) shift(codes []uint32, dict *buffer.Dictionary, base uint32, v *validity, at int, start uint64) error {
+	for i, id := range codes {
+		if int64(id) >= int64(dict.Count) {
+			return corrupt.Locate(corrupt.At(-1, "id %d at position %d, the dictionary has %d entries",
+				id, start+uint64(at+i), dict.Count), c.codes.URL, 0)
+		}
+		if int64(id) == dict.Null {
+			v.clear(at + i)
+		}
+		codes[i] = id + base
+	}
+	return nil
+}
+
+// join makes one array of the entries of several dictionaries.
+func (c *dictionaryColumn) join(used []*valueDictionary) (*array.Data, error) {
+	size, parts := uint64(0), make([]arrow.Array, len(used))
+	for i, d := range used {
+		size += SizeOf(d.values)
+		parts[i] = storage(array.MakeFromData(d.values))
+	}
+	if err := c.codes.mem.Take(size); err != nil {
 		return nil, err
 	}
-	offsets, data := c.gatherText(codes, size)
-	return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets), memory.NewBufferBytes(data)}), nil
-}
-
-// codesOf gives the ids of an array that ReadCoded made, or of a selection of one.
-func codesOf(d arrow.ArrayData) []uint32 {
-	return arrow.Uint32Traits.CastFromBytes(d.Buffers()[1].Bytes())[d.Offset():][:d.Len()]
-}
-
-// length is how many bytes an entry has, none the null one.
-func (c *dictionaryColumn) length(id uint32) int {
-	if int64(id) == c.dict.Null {
-		return 0
+	all, err := array.Concatenate(parts, memory.DefaultAllocator)
+	if err != nil {
+		return nil, err
 	}
-	return int(c.dict.Offsets[id+1] - c.dict.Offsets[id])
-}
-
-// gather copies the values of one size that codes name.
-func (c *dictionaryColumn) gather(codes []uint32) []byte {
-	data := make([]byte, len(codes)*c.fixed)
-	for i, id := range codes {
-		copy(data[i*c.fixed:], c.dict.Value(id))
-	}
-	return data
-}
-
-// gatherText copies the values that codes name, which have size bytes in all.
-func (c *dictionaryColumn) gatherText(codes []uint32, size int) (offsets []int64, data []byte) {
-	data, offsets = make([]byte, 0, size), make([]int64, len(codes)+1)
-	for i, id := range codes {
-		if int64(id) != c.dict.Null {
-			data = append(data, c.dict.Value(id)...)
-		}
-		offsets[i+1] = int64(len(data))
-	}
-	return offsets, data
+	return array.NewData(c.typ, all.Len(), all.Data().Buffers(), nil, 0, 0), nil
 }
 
 func (c *dictionaryColumn) Release(pos uint64) {
@@ -177,5 +281,9 @@ func (c *dictionaryColumn) Release(pos uint64) {
 }
 
 func (c *dictionaryColumn) Size() uint64 {
-	return c.codes.Size() + c.presence.Size() + c.where.end - c.where.start
+	n := c.codes.Size() + c.presence.Size()
+	for _, d := range c.all {
+		n += d.end - d.start
+	}
+	return n
 }

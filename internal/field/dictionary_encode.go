@@ -8,6 +8,7 @@ import (
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // dictionaryTrial is the number of positions up to which only the size of the dictionary decides
@@ -86,15 +87,24 @@ func (d *dictionaryBuilder) pays(end bool) bool {
 	return dict < d.length/10+8*positions
 }
 
-// finish adds the codes and the dictionary to the buffers. Ids go by frequency, so that most codes are small.
-func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
+// full reports whether a value would be one distinct value more than limit.
+func (d *dictionaryBuilder) full(v []byte, limit int) bool {
+	if v == nil || len(d.ids) < limit {
+		return false
+	}
+	_, known := d.ids[string(v)]
+	return !known
+}
+
+// build gives the dictionary, and the codes their ids in it, which go by frequency, so that most codes are small.
+func (d *dictionaryBuilder) build(typ schema.Basic) *buffer.Dictionary {
 	order := make([]uint32, len(d.counts))
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	slices.SortStableFunc(order, func(a, b uint32) int { return int(int64(d.counts[b]) - int64(d.counts[a])) })
 	rank := make([]uint32, len(order))
-	dict := &buffer.Dictionary{Type: out.Node.Basic, Fixed: d.fixed, Count: len(order), Null: -1}
+	dict := &buffer.Dictionary{Type: typ, Fixed: d.fixed, Count: len(order), Null: -1}
 	if d.fixed == 0 {
 		dict.Offsets = []int64{0}
 	}
@@ -111,6 +121,12 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 	for i, id := range d.codes {
 		d.codes[i] = rank[id]
 	}
+	return dict
+}
+
+// finish adds the codes and the dictionary to the buffers.
+func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
+	dict := d.build(out.Node.Basic)
 	var w buffer.StreamWriter
 	if _, err := encode.CutNumbers(enc, d.codes, nil, true, w.Add); err != nil {
 		return err

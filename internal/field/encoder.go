@@ -26,6 +26,9 @@ type Options struct {
 	Pack map[uint32][]int
 	// Opaque are the nodes of byte strings whose blocks are compressed with an opaque dictionary, by their number.
 	Opaque map[uint32]bool
+	// DictionaryEntries bounds the value dictionaries of nodes of byte strings, by their number: how many distinct values
+	// each has at most. Values beyond that are in further ones.
+	DictionaryEntries map[uint32]int
 	// Encodings are the profiles of each further encoding of nodes without children, by their number.
 	Encodings map[uint32][]encode.Profile
 	// Trees asks for the encodings of the DATA blocks of nodes by their number, see encode.Options.

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-const buffersAbout = "Pieces of buffers other than single blocks. What they hold stands under `holds`, by kind: a block map has the values and bytes of each block; a stream a whole buffer of blocks and where its block map starts, its values as in the vectors of blocks; a value dictionary its entries by id (null is the null entry) and the sorted ids; a range index minimum and maximum of every block of positions as hexadecimal little-endian bytes and how many are null or NaN; a super-block of a packed group where the blocks of its members start and end."
+const buffersAbout = "Pieces of buffers other than single blocks. What they hold stands under `holds`, by kind: a block map has the values and bytes of each block; a stream a whole buffer of blocks and where its block map starts, its values as in the vectors of blocks; a value dictionary its entries by id (null is the null entry) and the sorted ids; a range index minimum and maximum of every block of positions as hexadecimal little-endian bytes and how many are null or NaN; a super-block of a packed group where the blocks of its members start and end; a named block the id of the value dictionary that its codes, the values, are of."
 
 // The kinds of pieces, under Holds.
 const (
@@ -19,6 +19,7 @@ const (
 	kindDictionary = "value dictionary"
 	kindRangeIndex = "range index"
 	kindSuperBlock = "super-block"
+	kindNamed      = "named block"
 )
 
 func bufferFile() (*File, error) {
@@ -31,6 +32,11 @@ func bufferFile() (*File, error) {
 	f.Vectors = append(f.Vectors, streams...)
 	f.Vectors = append(f.Vectors, dictionaries()...)
 	f.Vectors = append(f.Vectors, superBlocks()...)
+	named, err := namedBlocks()
+	if err != nil {
+		return nil, err
+	}
+	f.Vectors = append(f.Vectors, named...)
 	indexes, err := rangeIndexes()
 	f.Vectors = append(f.Vectors, indexes...)
 	return f, err
@@ -153,6 +159,32 @@ func superBlock(name string, blocks ...[]byte) Vector {
 		at += n
 	}
 	return Vector{Name: name, Count: 5, Bytes: hexLines(all), Holds: map[string]any{"kind": kindSuperBlock, "members": members}}
+}
+
+// namedBlocks are blocks of codes, each into the one of several value dictionaries that it names.
+func namedBlocks() (out []Vector, err error) {
+	for _, b := range []struct {
+		name, tree string
+		id         uint32
+		codes      []uint32
+	}{
+		{"codes of the dictionary 1, as they are", "Plain", 1, []uint32{2, 0, 1, 1}},
+		{"codes of the dictionary 2, packed: the padding counts from the codes' own sub-block", "FLBitPack", 2, sequence[uint32](0, 1, 12)},
+		{"the same code of the dictionary 4,000,000,000 throughout", "SingleValue", 4_000_000_000, []uint32{5, 5, 5}},
+	} {
+		sub, err := encode.NumbersAs(block.AppendNamed(nil, b.id), b.codes, nil, b.tree)
+		if err != nil {
+			return nil, err
+		}
+		tree, err := block.Describe(sub, block.Uint32, len(b.codes), 0)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Vector{Name: b.name, Type: "UInt32", Count: len(b.codes), Tree: tree.String(),
+			Bytes: hexLines(block.AppendFrame(nil, nil, sub, true)), Values: numberTexts(b.codes, nil),
+			Holds: map[string]any{"kind": kindNamed, "dictionary": b.id}})
+	}
+	return out, nil
 }
 
 func rangeIndexes() ([]Vector, error) {

@@ -275,9 +275,11 @@ func TestPiecesDecode(t *testing.T) {
 			checkRangeIndex(t, &v, b)
 		case kindSuperBlock:
 			checkSuperBlock(t, &v, b)
+		case kindNamed:
+			checkNamed(t, &v, b)
 		}
 	}
-	if len(kinds) != 5 || slices.Min(slices.Collect(maps.Values(kinds))) < 3 {
+	if len(kinds) != 6 || slices.Min(slices.Collect(maps.Values(kinds))) < 3 {
 		t.Errorf("pieces %v", kinds)
 	}
 }
@@ -320,6 +322,25 @@ func checkSuperBlock(t *testing.T, v *Vector, b []byte) {
 		}
 	}
 	same(t, v, "members", members)
+}
+
+func checkNamed(t *testing.T, v *Vector, b []byte) {
+	f, err := block.ParseFrame(b, true)
+	if err != nil {
+		t.Fatalf("%s: %v", v.Name, err)
+	}
+	id, codes, err := f.Named()
+	if err != nil {
+		t.Fatalf("%s: %v", v.Name, err)
+	}
+	same(t, v, "dictionary", id)
+	got, _, err := valuesOf(codes.Values, v, 0, nil)
+	if err != nil || !slices.Equal(got, pointed(v.Values)) {
+		t.Errorf("%s: %v, %v", v.Name, got, err)
+	}
+	if tree, err := block.Describe(f.Values, block.Uint32, v.Count, 0); err != nil || tree.String() != v.Tree {
+		t.Errorf("%s: %v, %v; want %s", v.Name, tree, err, v.Tree)
+	}
 }
 
 func checkStream(t *testing.T, v *Vector, b []byte) {

@@ -51,10 +51,11 @@ type Options struct {
 	Workers                        int
 	// Trees asks for the encodings of the DATA blocks of fields by dotted path, see encode.Options.
 	Trees map[string]string
-	// Opaque are the fields of byte strings to compress with an opaque dictionary, Encodings the profiles of each further
-	// encoding of fields, both by dotted path.
-	Opaque    []string
-	Encodings map[string][]encode.Profile
+	// Opaque are the fields of byte strings to compress with an opaque dictionary, DictionaryEntries those whose value
+	// dictionaries have a bound, Encodings the profiles of each further encoding of fields, all by dotted path.
+	Opaque            []string
+	DictionaryEntries map[string]int
+	Encodings         map[string][]encode.Profile
 	// Indexes are built beside the stripes.
 	Indexes []Index
 	// SmallLast places the fields of a stripe by size, small ones last: where data and metadata share an object, they lie
@@ -66,6 +67,7 @@ type Options struct {
 	pack  map[uint32][]int   // Pack by node number: indexes of children
 
 	opaque    map[uint32]bool             // Opaque by node number
+	entries   map[uint32]int              // DictionaryEntries by node number
 	encodings map[uint32][]encode.Profile // Encodings by node number
 }
 
@@ -133,6 +135,9 @@ func (o *Options) findForms(s *schema.Schema) error {
 		}
 		o.opaque[n.ID] = true
 	}
+	if err := o.findDictionaries(s); err != nil {
+		return err
+	}
 	o.encodings = make(map[uint32][]encode.Profile)
 	for path, profiles := range o.Encodings {
 		n, err := s.Lookup(path)
@@ -143,6 +148,26 @@ func (o *Options) findForms(s *schema.Schema) error {
 			return fmt.Errorf("field %q of type %s: alternative encodings are for values without children", path, n.TypeName())
 		}
 		o.encodings[n.ID] = profiles
+	}
+	return nil
+}
+
+// findDictionaries finds the fields whose value dictionaries have a bound.
+func (o *Options) findDictionaries(s *schema.Schema) error {
+	o.entries = make(map[uint32]int)
+	for path, entries := range o.DictionaryEntries {
+		n, err := s.Lookup(path)
+		switch {
+		case err != nil:
+			return err
+		case !field.IsBytes(n) || n.IsDecimal():
+			return fmt.Errorf("field %q of type %s: value dictionaries are written for byte strings", path, n.TypeName())
+		case o.opaque[n.ID]:
+			return fmt.Errorf("field %q: blocks of codes are not compressed with an opaque dictionary; ask for the one or the other", path)
+		case entries < 1:
+			return fmt.Errorf("field %q: value dictionaries of %d entries", path, entries)
+		}
+		o.entries[n.ID] = entries
 	}
 	return nil
 }

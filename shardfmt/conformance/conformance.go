@@ -20,7 +20,7 @@ import (
 )
 
 // Version of the kit: it grows with every change of its cases.
-const Version = 3
+const Version = 4
 
 // The names of objects in the folder of a case.
 const (

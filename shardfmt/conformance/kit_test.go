@@ -138,7 +138,7 @@ func TestDamagedShardsAreRefused(t *testing.T) {
 			t.Errorf("%s (%s): %v, want %s", c.Name, c.What, err, c.Answer)
 		}
 	}
-	if n != len(damages()) || n < 40 {
+	if n != len(damages())+len(formDamages()) || n < 50 {
 		t.Errorf("%d damaged shards", n)
 	}
 }

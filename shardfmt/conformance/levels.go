@@ -203,6 +203,10 @@ func bookTables() []*table {
 		{level: "l5", name: "opaque-dictionaries", what: "text whose blocks Zstd compressed with a dictionary that they share", rows: 700,
 			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "id", typ: "Int32", value: steps(0, 1)}},
 			o:       write.Options{Layout: write.Single, Opaque: []string{"log"}}},
+		{level: "l5", name: "several-dictionaries", what: "fields of which every block names one of several value dictionaries by its id", rows: 3000,
+			columns: []column{{name: "host", typ: "String", value: sometimes(11, drifting)}, {name: "id", typ: "Int32", value: steps(0, 1)},
+				{name: "code", typ: "FixedSizeBinary(4)", value: driftingCodes}},
+			o: write.Options{Layout: write.Single, StripeRows: 2000, DictionaryEntries: map[string]int{"host": 40, "code": 24}}},
 		{level: "l5", name: "several-encodings", what: "fields that are stored three times, the first time with an opaque dictionary", rows: 500,
 			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "n", typ: "Int64", value: sometimes(5, around(1000))}},
 			o: write.Options{Layout: write.Single, Opaque: []string{"log"}, Encodings: map[string][]encode.Profile{

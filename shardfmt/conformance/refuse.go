@@ -62,7 +62,16 @@ type damage struct {
 
 // writeDamaged writes a shard for every rule.
 func writeDamaged(ctx context.Context, client *blobio.Client, base string) ([]Case, error) {
-	t := sound()
+	plain, err := writeBroken(ctx, client, base, sound(), damages())
+	if err != nil {
+		return nil, err
+	}
+	book, err := writeBroken(ctx, client, base, soundForms(), formDamages())
+	return append(plain, book...), err
+}
+
+// writeBroken writes a sound shard with each of some damages.
+func writeBroken(ctx context.Context, client *blobio.Client, base string, t *table, list []damage) ([]Case, error) {
 	c, err := t.write(ctx, client, base)
 	if err != nil {
 		return nil, err
@@ -72,7 +81,7 @@ func writeDamaged(ctx context.Context, client *blobio.Client, base string) ([]Ca
 		return nil, err
 	}
 	var cases []Case
-	for _, d := range damages() {
+	for _, d := range list {
 		b := append([]byte(nil), whole...)
 		if d.graft != nil {
 			g, err := takeApart(ctx, client, base+c.Shard)

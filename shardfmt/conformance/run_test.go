@@ -77,7 +77,7 @@ func TestRunRefuses(t *testing.T) {
 	if _, err := Run(t.Context(), t.TempDir(), "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "no kit") {
 		t.Errorf("no kit: %v", err)
 	}
-	put(t, filepath.Join(dir, kitName), `{"version":3,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`)
+	put(t, filepath.Join(dir, kitName), `{"version":4,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`)
 	if _, err := Run(t.Context(), dir, "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "outside") {
 		t.Errorf("a case outside of the kit: %v", err)
 	}

@@ -154,3 +154,14 @@ func dynamic(i int) string {
 }
 
 func boolean(i int) string { return strconv.FormatBool(noise(i)%3 == 0) }
+
+// drifting gives texts of which a run of records has few, and the next run others, some of them the same.
+func drifting(i int) string {
+	return fmt.Sprintf(`"host-%04d.example.com"`, uint64(i)/300*12+noise(i)%24)
+}
+
+// driftingCodes are the same as four bytes, in base64.
+func driftingCodes(i int) string {
+	code := fmt.Sprintf("%04d", uint64(i)/300*12+noise(i)%24)
+	return `"` + base64.StdEncoding.EncodeToString([]byte(code)) + `"`
+}

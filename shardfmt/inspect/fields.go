@@ -75,6 +75,8 @@ type Buffer struct {
 	Start  int64  `json:"start"`
 	Size   int64  `json:"size"`
 	Blocks *int   `json:"blocks,omitempty"`
+	// ID is by what blocks name the buffer, 0 if they can't.
+	ID uint32 `json:"buffer_id,omitempty"`
 	// Packed: the blocks are the super-blocks of a packed group. Member is the place of a buffer in the group of its parent, where
 	// it lies; it has no bytes of its own then.
 	Packed bool    `json:"packed,omitempty"`
@@ -182,7 +184,7 @@ func (v *inspector) buffer(b *metapb.EncodedBuffer, anchor string, n *schema.Nod
 		return Buffer{}, err
 	}
 	v.sizes.add(url, start, end)
-	out := Buffer{Kind: b.Kind.String(), URL: b.GetBuffer().GetUrl(), Start: start, Size: end - start}
+	out := Buffer{Kind: b.Kind.String(), URL: b.GetBuffer().GetUrl(), Start: start, Size: end - start, ID: b.GetBufferId()}
 	if b.BlockCount != nil && b.GetBlockMap() != nil {
 		count := int(min(*b.BlockCount, 1<<31-1))
 		out.Blocks = &count

@@ -99,6 +99,9 @@ func (b *Buffer) print(w io.Writer) {
 	if b.URL != "" {
 		fmt.Fprintf(w, " of %s", b.URL)
 	}
+	if b.ID != 0 {
+		fmt.Fprintf(w, ", id %d", b.ID)
+	}
 	switch {
 	case b.Packed && b.Blocks != nil:
 		fmt.Fprintf(w, ", packed group of %d super-blocks", *b.Blocks)

@@ -19,8 +19,8 @@ type fieldWalk struct {
 	descriptor *metapb.StripeFieldDescriptor
 	// positions the field must have, negative if only its parent's values could tell.
 	positions int64
-	// dictionary is set once the field's value dictionary was seen.
-	dictionary bool
+	// dictionaries are the ids of the value dictionaries of the encoding at hand, 0 for one without.
+	dictionaries []uint32
 	// opaques are the opaque dictionaries of the encoding at hand, nil if it has none.
 	opaques *block.Opaque
 }
@@ -46,14 +46,16 @@ func (f *fieldWalk) check(name string) error {
 		if err := f.v.judge(f.external(e.GetParquet()), f.anchor, 0); err != nil {
 			return err
 		}
-		f.dictionary = false
+		f.dictionaries = nil
 		opaque, err := f.opaque(e.GetNative())
 		if err := f.v.judge(err, f.anchor, 0); err != nil {
 			return err
 		}
 		f.opaques = opaque
 		for _, b := range e.GetNative().GetBuffers() {
-			f.dictionary = f.dictionary || b.Kind == metapb.BufferKind_VALUE_DICTIONARY
+			if b.Kind == metapb.BufferKind_VALUE_DICTIONARY {
+				f.dictionaries = append(f.dictionaries, b.GetBufferId())
+			}
 		}
 		for _, b := range e.GetNative().GetBuffers() {
 			if b.PackedGroupIndex != nil && b.Buffer == nil {
@@ -233,8 +235,11 @@ func (f *fieldWalk) stream(b *metapb.EncodedBuffer, start, end int64) (*streamCh
 		s.decode, s.values = decodeOffsets(), n+1
 	case b.Kind == metapb.BufferKind_PRESENCE:
 		s.decode, s.values = decodeNumbers[uint8], bitBytes(n)
-	case f.dictionary:
+	case len(f.dictionaries) > 0:
 		s.decode, s.values = decodeNumbers[uint32], n
+		if len(f.dictionaries) > 1 && b.Kind == metapb.BufferKind_DATA {
+			s.named = f.dictionaries
+		}
 	case f.node.Basic == schema.Boolean:
 		s.decode, s.values = decodeNumbers[uint8], bitBytes(n)
 	default:

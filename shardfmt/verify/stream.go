@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -22,6 +23,8 @@ type streamCheck struct {
 	// packed: blocks are super-blocks. What their members hold, a scan of the fields tells.
 	packed bool
 	opaque *block.Opaque
+	// named are the value dictionaries of which each block must name one, nil if blocks name none.
+	named []uint32
 }
 
 // check takes the whole buffer. Its errors are relative to the buffer.
@@ -86,6 +89,16 @@ func (s *streamCheck) block(data []byte, n int, scratch *block.Scratch) (nulls i
 	f, err := block.ParseFrame(data, s.checksums)
 	if err != nil {
 		return 0, err
+	}
+	if s.named != nil {
+		id, codes, err := f.Named()
+		if err == nil && !slices.Contains(s.named, id) {
+			err = corrupt.At(f.ValuesOffset(), "a block of codes of value dictionary %d, which the field does not have", id)
+		}
+		if err != nil {
+			return 0, err
+		}
+		f = codes
 	}
 	var present []byte
 	if len(f.Presence) > 0 {

@@ -92,6 +92,11 @@ def test_piece(v):
         assert [[at, at + len(p)] for at, p in parts] == h["members"]
         for _, p in parts:
             blocks.split(unframed(p), v["count"])
+    elif h["kind"] == "named block":
+        _, sub = blocks.split(unframed(b), v["count"])
+        known, codes = blocks.named(sub)
+        assert known == h["dictionary"]
+        assert texts(v["type"], codes, v["count"], None) == v["values"]
     else:
         assert h["kind"] == "range index"
         least, greatest, invalid = buffers.range_index(b, v["count"])

@@ -49,6 +49,14 @@ def split(b, n):
     return b[8:8 + ps], b[at:at + vs]
 
 
+def named(v):
+    """(id of the value dictionary, sub-block of the codes) of a value sub-block that names the one of several."""
+    code, zero, known = struct.unpack_from("<HHI", v)
+    if code != 256 or zero:
+        raise Bad(f"encoding {code}, which does not say which of several dictionaries its codes are of")
+    return known, v[8:]
+
+
 # ---- presence
 
 def presence(b, n):

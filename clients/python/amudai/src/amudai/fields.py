@@ -288,13 +288,21 @@ class DataColumn(Column):
         self.dict = None
         if "OFFSETS" in fd.buffers:
             self.fail("OFFSETS beside byte strings", "unsupported")
-        if "VALUE_DICTIONARY" in fd.buffers:
-            self.dict = Dictionary(fd.buffers["VALUE_DICTIONARY"], field)
+        named = {}
+        if len(fd.dictionaries) > 1:
+            named = self._named(fd.dictionaries)
+        elif fd.dictionaries:
+            self.dict = Dictionary(fd.dictionaries[0], field)
         t = np.dtype("<u4") if self.dict else self.dtype
 
         def decode(b, n):
             p, v = blocks.split(b, n)
             valid = blocks.presence(p, n)
+            if named:
+                known, codes = blocks.named(v)
+                if known not in named:
+                    raise Bad(f"codes of dictionary {known}, which the field does not have")
+                return named[known].look(blocks.numbers(codes, 4, n), valid)
             if t is not None:
                 return blocks.numbers(v, t.itemsize, n, t.kind == "f").view(t), valid
             v = blocks.strings(v, field.fixed_size, n)
@@ -306,6 +314,13 @@ class DataColumn(Column):
         if self.data.length != self.length:
             self.fail(f"blocks of {self.data.length} values, descriptor: {self.length}")
         self.present = Present(self, fd)
+
+    def _named(self, buffers):
+        """Several dictionaries by their ids, by which blocks name them."""
+        out = {b["id"]: Dictionary(b, self.field) for b in buffers}
+        if 0 in out or len(out) < len(buffers):
+            self.fail("several value dictionaries that ids do not tell apart")
+        return out
 
     def _read(self, a, b):
         parts, valids, any_null = [], [], False

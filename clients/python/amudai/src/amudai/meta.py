@@ -143,6 +143,7 @@ class FieldDescriptor:
         self.nulls = d.u64(2, None)
         self.constant = d.msg(3)
         self.buffers = {}
+        self.dictionaries = []  # the VALUE_DICTIONARY buffers
         self.packed = False  # DATA holds super-blocks
         if self.positions >= 1 << 63:
             raise Bad(f"{self.positions} positions")
@@ -162,13 +163,16 @@ class FieldDescriptor:
                 return
             if ref is None:
                 raise Bad(f"{kind} buffer without bytes")
-            if kind in self.buffers:
+            if kind in self.buffers and kind != "VALUE_DICTIONARY":
                 raise Bad(f"two {kind} buffers", 0, "unsupported")
             url, start, end = ref
             bm = data_ref(b.msg(3))
             o = stripe.store.resolve(url, obj)
             o.read(start, end, f"{kind} buffer")
-            self.buffers[kind] = {"object": o, "start": start, "end": end, "map": bm and bm[1:], "count": b.u64(4, None),
-                                  "checksums": bool(b.u64(5)), "presence": bool(b.u64(6)), "offsets": bool(b.u64(7))}
+            made = {"id": b.u64(20), "object": o, "start": start, "end": end, "map": bm and bm[1:], "count": b.u64(4, None),
+                    "checksums": bool(b.u64(5)), "presence": bool(b.u64(6)), "offsets": bool(b.u64(7))}
+            if kind == "VALUE_DICTIONARY":
+                self.dictionaries.append(made)
+            self.buffers[kind] = made
             if bm is None and kind in ("DATA", "PRESENCE", "OFFSETS"):
                 raise Bad(f"{kind} buffer without a block map")
