@@ -52,8 +52,8 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 		}
 		if at, ok := strings.CutSuffix(info.URL, closedSuffix); ok {
 			closed[at] = true
-		} else if strings.HasSuffix(info.URL, claimSuffix) {
-			continue // it tells what may become of the objects of a run, see ResumeJob
+		} else if strings.HasSuffix(info.URL, claimSuffix) || strings.HasSuffix(info.URL, writtenSuffix) {
+			continue // they tell what may become of the objects of a run, see ResumeJob and WriteShards
 		} else if strings.HasSuffix(info.URL, ".json") {
 			begun = append(begun, info)
 		}

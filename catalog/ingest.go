@@ -203,7 +203,9 @@ type shardWriters struct {
 	// finished shards, and all objects that exist because of this ingestion.
 	entries []*manifest.Entry
 	objects []string
-	count   int
+	// partitions are the splitter's keys of the finished shards.
+	partitions map[string]string
+	count      int
 	// adder adds the internal fields that were asked for, nil if none; the shards have its schema, or the table's, and the
 	// ids of the columns, 0 for what is no column.
 	adder    *internalfield.Adder
@@ -235,7 +237,7 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 	}
 	w := &shardWriters{
 		table: t, job: j, options: o, split: newSplitter(t), created: Ticks(created), createdLast: Ticks(created),
-		open: map[string]*openShard{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs, order: t.orderID(t.SortOrder()),
+		open: map[string]*openShard{}, partitions: map[string]string{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs, order: t.orderID(t.SortOrder()),
 	}
 	if o.IngestionTime || o.RecordID {
 		w.adder = internalfield.New(t.schema.Shard, internalfield.Options{
@@ -378,7 +380,7 @@ func (w *shardWriters) end(ctx context.Context, key string) error {
 		return fmt.Errorf("%s: %d records were written, %d came back", written.URL, s.rows, e.Records)
 	}
 	e.SpecID, e.Partition, e.SortOrderID = w.split.spec.ID(), s.partition, w.order
-	w.entries = append(w.entries, e)
+	w.entries, w.partitions[e.Path] = append(w.entries, e), key
 	return nil
 }
 

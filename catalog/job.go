@@ -205,7 +205,7 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if len(objects) > 0 && j.record.Kind == JobCompact {
+	if len(objects) > 0 && (j.record.Kind == JobCompact || j.record.Kind == JobWrite) {
 		if err := j.claim(ctx, claimDelete); err != nil {
 			j.table.cat.opts.Log.Info("what a failed job wrote is left to who has taken it up, or to collection", "job", j.record.ID, "reason", err)
 			return

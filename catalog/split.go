@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -114,6 +115,49 @@ func tupleOf(columns []partitionColumn, row int) (key string, tuple map[int]any,
 		key += "=" + hex.EncodeToString(bytes) + "/"
 	}
 	return key, tuple, nil
+}
+
+// partitionOfKey is the tuple that tupleOf made a key of.
+func (t *Table) partitionOfKey(specID int, key string) (map[int]any, error) {
+	meta := t.ice.Metadata()
+	spec := meta.PartitionSpecByID(specID)
+	if spec == nil {
+		return nil, fmt.Errorf("%w: the table has no partition spec %d", ErrConflict, specID)
+	}
+	values := strings.Split(strings.TrimSuffix(key, "/"), "/")
+	if spec.NumFields() == 0 {
+		return nil, nil
+	}
+	if len(values) != spec.NumFields() {
+		return nil, fmt.Errorf("%w: partition %q has not the %d fields of spec %d", ErrConflict, key, spec.NumFields(), specID)
+	}
+	tuple := make(map[int]any, len(values))
+	for i, f := range spec.Fields() {
+		tuple[f.FieldID] = nil
+		text, ok := strings.CutPrefix(values[i], "=")
+		if !ok {
+			continue
+		}
+		v, err := partitionLiteral(meta.CurrentSchema(), f, text)
+		if err != nil {
+			return nil, fmt.Errorf("partition field %q: %w", f.Name, err)
+		}
+		tuple[f.FieldID] = v.Any()
+	}
+	return tuple, nil
+}
+
+// partitionLiteral is a value of a partition field, of its bytes in hexadecimal digits.
+func partitionLiteral(s *iceberg.Schema, f iceberg.PartitionField, text string) (iceberg.Literal, error) {
+	bytes, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	source, ok := s.FindTypeByID(f.SourceID())
+	if !ok {
+		return nil, fmt.Errorf("%w: its column is gone", ErrConflict)
+	}
+	return iceberg.LiteralFromBytes(f.Transform.ResultType(source), bytes)
 }
 
 func (c *partitionColumn) transform(v iceberg.Optional[iceberg.Literal]) iceberg.Optional[iceberg.Literal] {

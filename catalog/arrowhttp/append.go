@@ -26,11 +26,21 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.inTurn(r, func(t *catalog.Table) error { return s.addTo(t, w, r, format, q.Get("job-id")) })
+	return s.inTurn(r, func(t *catalog.Table) error {
+		var in *catalog.Ingested
+		err := s.withBody(t, w, r, format, func(rows foreign.Source) (err error) {
+			in, err = t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: q.Get("job-id")})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return s.writeJSON(w, r, in)
+	})
 }
 
-// addTo appends the rows of the body.
-func (s *Server) addTo(t *catalog.Table, w http.ResponseWriter, r *http.Request, format foreign.Format, job string) error {
+// withBody does something with the rows of the body.
+func (s *Server) withBody(t *catalog.Table, w http.ResponseWriter, r *http.Request, format foreign.Format, do func(foreign.Source) error) error {
 	body := &arriving{from: r.Body, control: http.NewResponseController(w), stall: s.o.Stall}
 	src, err := foreign.OpenSource(r.Context(), s.cat.Client(), []string{foreign.Stdin}, foreign.SourceOptions{
 		Format: format, Schema: t.Schema(), Stdin: body, NullsAsText: true, MaxMemory: s.o.MaxMemory / int64(s.o.Answers),
@@ -40,14 +50,11 @@ func (s *Server) addTo(t *catalog.Table, w http.ResponseWriter, r *http.Request,
 	}
 	defer src.Close()
 	rows := &given{Source: src}
-	in, err := t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: job})
+	err = do(rows)
 	if rows.err != nil {
 		return unread(rows.err)
 	}
-	if err != nil {
-		return err
-	}
-	return s.writeJSON(w, r, in)
+	return err
 }
 
 // bodyFormat is the format of rows that are sent. Compressed ones are recognised by what they begin with.

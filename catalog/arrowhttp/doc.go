@@ -6,6 +6,9 @@
 //	GET  /v1/tables/{table}/rows           the rows of a scan, or of one task
 //	POST /v1/tables/{table}/task           the rows of the task in the body
 //	POST /v1/tables/{table}/rows           append rows, in one snapshot
+//	POST /v1/tables/{table}/jobs/{job}/runs     write rows as shards that a commit of the job makes part of the table
+//	POST /v1/tables/{table}/jobs/{job}/commit   commit runs of a job, in one snapshot
+//	DELETE /v1/tables/{table}/jobs/{job}        discard what is not committed of a job
 //	GET  /v1/openapi.json, /v1/            this, for machines and for people
 //
 // Rows are an Arrow IPC stream, NDJSON or CSV, as Accept asks. They are written as they are read: the answer goes no faster than

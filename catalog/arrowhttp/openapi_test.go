@@ -26,6 +26,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 	takes := map[string][]string{
 		"GET /v1/tables": tablesTakes, "GET /v1/tables/{table}": tableTakes, "GET /v1/tables/{table}/plan": planTakes,
 		"GET /v1/tables/{table}/rows": rowsTakes, "POST /v1/tables/{table}/task": taskTakes, "POST /v1/tables/{table}/rows": appendTakes,
+		"POST /v1/tables/{table}/jobs/{job}/runs": runTakes, "POST /v1/tables/{table}/jobs/{job}/commit": {}, "DELETE /v1/tables/{table}/jobs/{job}": {},
 	}
 	var told []string
 	for path, methods := range document.Paths {
@@ -44,7 +45,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 			if !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(takes[route]))) {
 				t.Errorf("%s takes %q, the document says %q", route, takes[route], names)
 			}
-			row := "<tr><td><code>" + strings.ReplaceAll(route, "{table}", "T") + "</code><td>"
+			row := "<tr><td><code>" + strings.NewReplacer("{table}", "T", "{job}", "J").Replace(route) + "</code><td>"
 			at := strings.Index(string(pageDocument), row)
 			if takes[route] == nil {
 				continue

@@ -25,6 +25,7 @@ var (
 	rowsTakes   = slices.Concat(scanParameters, rowParameters, []string{"limit", "task"})
 	taskTakes   = rowParameters
 	appendTakes = []string{"job-id"}
+	runTakes    = []string{"part"}
 )
 
 // parameters are those of a request, each given once.

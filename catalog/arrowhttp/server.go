@@ -68,14 +68,17 @@ func New(c *catalog.Catalog, o Options) *Server {
 // routes are the patterns of openapi.json.
 func (s *Server) routes() map[string]http.Handler {
 	return map[string]http.Handler{
-		"GET /v1/{$}":                  http.HandlerFunc(page),
-		"GET /v1/openapi.json":         http.HandlerFunc(openAPI),
-		"GET /v1/tables":               s.reading(s.tables),
-		"GET /v1/tables/{table}":       s.reading(s.table),
-		"GET /v1/tables/{table}/plan":  s.reading(s.plan),
-		"GET /v1/tables/{table}/rows":  s.reading(s.rows),
-		"POST /v1/tables/{table}/task": s.reading(s.task),
-		"POST /v1/tables/{table}/rows": s.writing(s.append),
+		"GET /v1/{$}":                               http.HandlerFunc(page),
+		"GET /v1/openapi.json":                      http.HandlerFunc(openAPI),
+		"GET /v1/tables":                            s.reading(s.tables),
+		"GET /v1/tables/{table}":                    s.reading(s.table),
+		"GET /v1/tables/{table}/plan":               s.reading(s.plan),
+		"GET /v1/tables/{table}/rows":               s.reading(s.rows),
+		"POST /v1/tables/{table}/task":              s.reading(s.task),
+		"POST /v1/tables/{table}/rows":              s.writing(s.append),
+		"POST /v1/tables/{table}/jobs/{job}/runs":   s.writing(s.writeRun),
+		"POST /v1/tables/{table}/jobs/{job}/commit": s.writing(s.commitJob),
+		"DELETE /v1/tables/{table}/jobs/{job}":      s.writing(s.discardJob),
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 func (a *app) ingestCommand() *cobra.Command {
 	var in sourceFlags
 	var out shardFlags
-	var create bool
+	var create, uncommitted bool
+	var part string
 	var commitFiles int
 	var flush streamFlags
 	var o catalog.IngestOptions
@@ -28,10 +29,12 @@ func (a *app) ingestCommand() *cobra.Command {
 		Example: `  shardcat ingest flights flights.csv --create
   shardcat ingest logs s3://bucket/landing/2024-01-31/ --unknown-fields extend --job-id logs-2024-01-31
   shardcat ingest logs 2024-01-31.ndjson --ingest-by 2024-01-31
-  shardcat ingest logs s3://bucket/years/ --commit-files 500 --job-id logs-years`,
+  shardcat ingest logs s3://bucket/years/ --commit-files 500 --job-id logs-years
+  shardcat ingest logs part-3.ndjson --uncommitted --job-id logs-7 --part 3 --json`,
 		Long: "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.\n\n" +
 			"More than 1,000 files are landed in parts, several at the same time, each part in a snapshot of its own. If that ends early, the same " +
-			"command with the same --job-id goes on: files that were committed are not landed again.",
+			"command with the same --job-id goes on: files that were committed are not landed again.\n\n" +
+			"With --uncommitted nothing is committed: any number of processes write shards of one job, and job commit makes what they wrote part of the table, in one snapshot.",
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.ShardRows < 0 {
@@ -53,6 +56,12 @@ func (a *app) ingestCommand() *cobra.Command {
 			if in.dryRun {
 				return a.dryIngest(cmd.Context(), args[0], args[1:], read, create)
 			}
+			if part != "" && !uncommitted || uncommitted && (o.JobID == "" || create || flush.wanted() || commitFiles > 0) {
+				return usagef("--uncommitted needs --job-id, and takes --part; it goes with neither --create nor --commit-files nor --flush flags")
+			}
+			if uncommitted {
+				return a.writeUncommitted(cmd.Context(), args[0], args[1:], read, part, o)
+			}
 			if flush.wanted() {
 				return a.stream(cmd.Context(), args[0], args[1:], read, &flush, o)
 			}
@@ -70,6 +79,8 @@ func (a *app) ingestCommand() *cobra.Command {
 	cmd.Flags().IntVar(&commitFiles, "commit-files", 0, "commit whenever so many files are landed, parts of so many at the same time (default: all in one commit, 200 where there are more than 1,000)")
 	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
 	cmd.Flags().StringVar(&o.Ref, "ref", "", "append to this branch, see table branch (default: main)")
+	cmd.Flags().BoolVar(&uncommitted, "uncommitted", false, "write shards for job commit, and commit nothing; prints the run that job commit takes")
+	cmd.Flags().StringVar(&part, "part", "", "with --uncommitted: what is written of the job, a task's number for one; of runs of one part one can be committed (default: none)")
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
 	return cmd
 }

@@ -68,6 +68,8 @@ var elsewhere = map[string]string{
 	"serve":             "reads through the catalog that openCatalog opens for all commands",
 	"retain":            "drops by the entries alone",
 	"table recover":     "reads metadata alone",
+	"job commit":        "commits shards by their roots",
+	"job discard":       "deletes objects by their names",
 	"table cherry-pick": "commits entries that are there",
 	"index lookup":      "reads 256 MiB of an index at most",
 	"index inspect":     "reads 256 MiB of an index at most",

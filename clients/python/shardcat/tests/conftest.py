@@ -28,6 +28,7 @@ def lake(binary, tmp_path_factory):
     source = os.path.join(ROOT, "testdata/flights/2013-01.csv.gz")
     flags = [f"--{k}={v}" for k, v in at.items()]
     subprocess.run([binary, *flags, "ingest", "flights", source, "--create", "--shard-rows", "5000"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([binary, *flags, "table", "create", "late", "--like", source], check=True, stdout=subprocess.DEVNULL)
     # The server would merge the shards while tests count them.
     subprocess.run([binary, *flags, "policy", "set", "flights", "pause=true"], check=True, stdout=subprocess.DEVNULL)
     return at

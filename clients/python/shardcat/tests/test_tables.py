@@ -157,3 +157,33 @@ def _children():
         except OSError:
             pass  # it ended meanwhile
     return sorted(found)
+
+
+def test_a_job_of_many_processes(connection, lake, binary, request):
+    """Rows of several runs come at once, those of a failed and of a second one never."""
+    name = "jobs_" + request.node.callspec.id
+    rows = pa.table({"id": pa.array(range(10))})
+    shardcat.connect(binary=binary, **lake).table(name).append(rows, create=True)
+    table = connection.table(name)
+    job = table.job("delivery-1")
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        runs = list(pool.map(_write, [(job, n) for n in range(3)]))
+    job.write(pa.table({"id": [999]}), "0")
+    with pytest.raises(ZeroDivisionError):
+        job.write(pa.RecordBatchReader.from_batches(rows.schema, _failing(rows)), "3")
+    assert table.describe()["rows"] == 10
+    done = job.commit(runs)
+    assert (done["rows"], done["shards"] and done.get("before")) == (30, None)
+    assert job.write(rows) is None and job.commit(runs)["before"]
+    assert sorted(table.to_arrow().column("id").to_pylist()) == [*range(10), *range(100, 130)]
+    other = table.job("delivery-2")
+    run = other.write(rows)
+    assert other.discard() == 1
+    with pytest.raises(shardcat.ShardcatError) as e:
+        other.commit([run])
+    assert e.value.code in ("conflict", "not_found")
+
+
+def _write(given):
+    job, n = given
+    return job.write(pa.table({"id": range(100 + 10 * n, 110 + 10 * n)}), str(n))

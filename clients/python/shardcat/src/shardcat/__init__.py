@@ -9,7 +9,7 @@
 """
 
 from .errors import ShardcatError
-from .table import Connection, Table, connect
+from .table import Connection, Job, Table, connect
 from .tasks import Plan, Task
 
-__all__ = ["Connection", "Plan", "ShardcatError", "Table", "Task", "connect"]
+__all__ = ["Connection", "Job", "Plan", "ShardcatError", "Table", "Task", "connect"]

@@ -55,7 +55,18 @@ class Program:
         return self._stream(["scan", "--task", "-", "--format", "arrows", *_flags(unit)], json.dumps(task).encode())
 
     def append(self, table: str, reader: pa.RecordBatchReader, job_id: Optional[str], create: bool) -> dict[str, Any]:
-        flags = _flags({"job-id": job_id} if job_id else {}) + (["--create"] if create else [])
+        return self._ingest(table, reader, *_flags({"job-id": job_id} if job_id else {}), *(["--create"] if create else []))
+
+    def write(self, table: str, reader: pa.RecordBatchReader, job_id: str, part: Optional[str]) -> dict[str, Any]:
+        return self._ingest(table, reader, "--uncommitted", *_flags({"job-id": job_id, **({"part": part} if part else {})}))
+
+    def commit(self, table: str, job_id: str, runs: list[str]) -> dict[str, Any]:
+        return self._json("job", "commit", table, job_id, "-", given="".join(r + "\n" for r in runs).encode())
+
+    def discard(self, table: str, job_id: str) -> dict[str, Any]:
+        return self._json("job", "discard", table, job_id)
+
+    def _ingest(self, table: str, reader: pa.RecordBatchReader, *flags: str) -> dict[str, Any]:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             run = subprocess.Popen(self._command("ingest", table, "-", "--format", "arrow", "--json", *flags),
                                    stdin=subprocess.PIPE, stdout=out, stderr=err)
@@ -77,9 +88,9 @@ class Program:
         at = {"catalog": self.catalog, "warehouse": self.warehouse, "vault": self.vault, "config": self.config}
         return [self.path, *_flags({k: v for k, v in at.items() if v}), "--progress", "never", *arguments]
 
-    def _json(self, *arguments: str) -> Any:
+    def _json(self, *arguments: str, given: bytes = b"") -> Any:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            code = subprocess.run(self._command(*arguments, "--json"), stdin=subprocess.DEVNULL, stdout=out, stderr=err).returncode
+            code = subprocess.run(self._command(*arguments, "--json"), input=given, stdout=out, stderr=err).returncode
             return json.loads(_said(code, out, err))
 
     def _stream(self, arguments: list[str], given: Optional[bytes]) -> pa.RecordBatchReader:

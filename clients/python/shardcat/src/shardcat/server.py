@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 import time
 import urllib.error
 import urllib.parse
@@ -62,6 +63,29 @@ class Server:
         with self._open(path, q, body, {"Content-Type": ARROW}, tries=1) as answer:
             return json.load(answer)
 
+    def write(self, table: str, reader: pa.RecordBatchReader, job_id: str, part: Optional[str]) -> dict[str, Any]:
+        # A busy server is asked again, so the rows must be there still: each try is a run of its own, and one of them is committed.
+        with tempfile.TemporaryFile() as rows:
+            for chunk in _chunks(reader):
+                rows.write(chunk)
+            size = rows.tell()
+            q = {"part": part} if part else {}
+            headers = {"Content-Type": ARROW, "Content-Length": str(size)}
+            with self._open(self._job(table, job_id) + "/runs", q, rows, headers) as answer:
+                return json.load(answer)
+
+    def commit(self, table: str, job_id: str, runs: list[str]) -> dict[str, Any]:
+        with self._open(self._job(table, job_id) + "/commit", {}, json.dumps({"runs": runs}).encode(), {"Content-Type": "application/json"}) as answer:
+            return json.load(answer)
+
+    def discard(self, table: str, job_id: str) -> dict[str, Any]:
+        with self._open(self._job(table, job_id), {}, None, {}, method="DELETE") as answer:
+            return json.load(answer)
+
+    @classmethod
+    def _job(cls, table: str, job_id: str) -> str:
+        return cls._path(table) + "/jobs/" + urllib.parse.quote(job_id, safe="")
+
     @staticmethod
     def _path(table: str) -> str:
         return "/v1/tables/" + urllib.parse.quote(table, safe="")
@@ -74,14 +98,16 @@ class Server:
         answer = self._open(path, q, body, {"Accept": ARROW, "Content-Type": "application/json"})
         return streamed(Answer(answer))
 
-    def _open(self, path: str, q: dict[str, str], body: Any, headers: dict[str, str], tries: int = 1000) -> Any:
+    def _open(self, path: str, q: dict[str, str], body: Any, headers: dict[str, str], tries: int = 1000, method: Optional[str] = None) -> Any:
         url = self.url.rstrip("/") + path + ("?" + urllib.parse.urlencode(q) if q else "")
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
         until = time.monotonic() + self.patience
         while True:
             tries -= 1
-            request = urllib.request.Request(url, data=body, headers=headers)
+            if hasattr(body, "seek"):
+                body.seek(0)
+            request = urllib.request.Request(url, data=body, headers=headers, method=method)
             try:
                 return urllib.request.urlopen(request, timeout=self.timeout)
             except urllib.error.HTTPError as e:

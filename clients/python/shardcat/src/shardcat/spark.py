@@ -1,4 +1,4 @@
-"""Spark 4 reads tables of shards: one partition for each task of a plan.
+"""Spark 4 reads tables of shards, one partition for each task of a plan, and appends to them, one commit for all tasks.
 
     import shardcat.spark
     shardcat.spark.register(spark)
@@ -16,6 +16,12 @@ with 4.3).
 Spark tells Python data sources no columns. Which are read is said by a schema: spark.read.schema("carrier string, dep_delay
 bigint"), or by the option `columns`, separated by commas.
 
+    df.write.format("shardcat").option("url", "http://127.0.0.1:8099").option("token", "...").mode("append").save("flights")
+
+Writing: mode append, to a table that is there; each task writes its shards, and the driver commits all of them in one snapshot. If a task
+fails for good nothing is added, and what the others wrote is deleted. With `jobId` the write is a delivery by that name, which is committed
+once however often it is done. Columns are matched by name: those that the DataFrame lacks are null, those that the table lacks are refused.
+
 Types: integers without sign become the next wider ones, uint64 decimal(20, 0); times are microseconds, the seventh digit is
 cut; durations are day-time intervals; guids and dynamic values are text; unions are refused.
 """
@@ -24,13 +30,17 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import itertools
+import uuid
+from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, List, Optional, Sequence
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
-    DataSource, DataSourceReader, EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, InputPartition, IsNotNull, IsNull,
-    LessThan, LessThanOrEqual, Not, StringContains, StringStartsWith,
+    DataSource, DataSourceArrowWriter, DataSourceReader, DataSourceWriter, EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, InputPartition, IsNotNull, IsNull,
+    LessThan, LessThanOrEqual, Not, StringContains, StringStartsWith, WriterCommitMessage,
 )
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
@@ -38,10 +48,10 @@ from pyspark.sql.types import (
 )
 
 from .errors import ShardcatError
-from .table import Table, connect
+from .table import Job, Table, connect
 
 _PLACE = ("token", "warehouse", "catalog", "vault", "config", "binary")
-_OPTIONS = ("url", *_PLACE, "table", "path", "snapshot", "asof", "ref", "where", "columns", "splitsize", "pushdown")
+_OPTIONS = ("url", *_PLACE, "table", "path", "snapshot", "asof", "ref", "where", "columns", "splitsize", "pushdown", "jobid")
 
 
 def register(spark: SparkSession) -> None:
@@ -85,6 +95,40 @@ class ShardcatDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         cls = _Reader if self.options.get("pushdown", "false").lower() != "true" else _PushingReader
         return cls(self, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        if overwrite:
+            raise ShardcatError("mode overwrite is not for this format: use mode append, and `shardcat truncate` or `shardcat overwrite` before it", "usage")
+        table = self._table()
+        missing = sorted(set(schema.fieldNames()) - set(table.schema.names))
+        if missing:
+            raise ShardcatError(f"table {table.name} has no columns {missing}", "usage")
+        return _Writer(table.job(self.options.get("jobId") or f"spark-{uuid.uuid4()}"))
+
+
+class _Writer(DataSourceArrowWriter):
+    """Each task is a run of one job, which the driver commits."""
+
+    def __init__(self, job: Job):
+        self._job = job
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        first = next(iterator, None)
+        if first is None:
+            return _Wrote(None)
+        rows = pa.RecordBatchReader.from_batches(first.schema, itertools.chain([first], iterator))
+        return _Wrote(self._job.write(rows, str(TaskContext.get().partitionId())))
+
+    def commit(self, messages: List[Optional[WriterCommitMessage]]) -> None:
+        self._job.commit([m.run for m in messages if m is not None])
+
+    def abort(self, messages: List[Optional[WriterCommitMessage]]) -> None:
+        self._job.discard()
+
+
+@dataclass
+class _Wrote(WriterCommitMessage):
+    run: Optional[str]
 
 
 class _Partition(InputPartition):

@@ -62,7 +62,7 @@ class Connection:
 
 
 class Table:
-    """A table: scan, to_arrow, to_pandas, to_polars, to_duckdb, plan, append."""
+    """A table: scan, to_arrow, to_pandas, to_polars, to_duckdb, plan, append, job."""
 
     def __init__(self, source: Source, name: str):
         self.source, self.name = source, name
@@ -147,6 +147,40 @@ class Table:
         without a server only. Returns rows, shards, bytes and snapshot_id.
         """
         return self.source.append(self.name, _reader(data), job_id, create)
+
+    def job(self, id: str) -> Job:
+        """A delivery of many processes, committed once under this id: letters, digits, _ and -."""
+        return Job(self.source, self.name, id)
+
+
+class Job:
+    """A delivery that many processes write and one commits, in one snapshot. It can be pickled.
+
+        job = table.job("2024-01-31")
+        runs = [pool.submit(job.write, part, str(n)) for n, part in enumerate(parts)]     # in any processes
+        job.commit([r.result() for r in runs])                                            # or job.discard()
+
+    The same job is committed once, however often it is done. What a process wrote that failed, or whose run is not named, is no
+    part of the table and is deleted by the commit.
+    """
+
+    def __init__(self, source: Source, table: str, id: str):
+        self.source, self.table, self.id = source, table, id
+
+    def write(self, data: Any, part: Optional[str] = None) -> Optional[str]:
+        """Write rows that no reader sees yet, and give the run that commit takes; None if the job was committed before.
+
+        part names what is written of the job, a task's number for one: of two runs of one part, one can be committed.
+        """
+        return self.source.write(self.table, _reader(data), self.id, part)["run"] or None
+
+    def commit(self, runs: Sequence[Optional[str]]) -> dict[str, Any]:
+        """Commit what runs wrote. Returns rows, shards, bytes and snapshot_id; `before` is true if the job was committed before."""
+        return self.source.commit(self.table, self.id, [r for r in runs if r])
+
+    def discard(self) -> int:
+        """Delete what runs of the job wrote, as far as it is not committed, and give the number of runs."""
+        return self.source.discard(self.table, self.id)["discarded_runs"]
 
 
 def _reader(data: Any) -> pa.RecordBatchReader:

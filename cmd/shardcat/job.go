@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+)
+
+func (a *app) jobCommand() *cobra.Command {
+	return group("job", "Commit, or discard, what several processes wrote with ingest --uncommitted", a.jobCommitCommand(), a.jobDiscardCommand())
+}
+
+func (a *app) jobCommitCommand() *cobra.Command {
+	var ref string
+	cmd := &cobra.Command{
+		Use:   "commit T JOB RUN...|-",
+		Short: "Commit what runs of a job wrote, in one snapshot",
+		Long: `Commit what runs of a job wrote with ingest --uncommitted, in one snapshot. A job is committed once, however often this is called. Its
+other runs, of processes that failed or did the same twice, end with it, and what they wrote is deleted. With - the names of the runs are read
+from standard input, one a line.`,
+		Example: `  shardcat job commit flights load-7 load-7 load-7.5b0c1b1e-8f5a-4c52-9c0b-8a7f3d1c2e11
+  jq -r .run results/*.json | shardcat job commit flights load-7 -`,
+		Args: atLeast(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			runs := args[2:]
+			if slices.Equal(runs, []string{"-"}) {
+				runs = nil
+				for lines := bufio.NewScanner(a.stdin); lines.Scan(); {
+					runs = append(runs, lines.Text())
+				}
+			}
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			in, err := t.CommitShards(cmd.Context(), ref, args[1], runs)
+			switch {
+			case err != nil:
+				return err
+			case a.json:
+				return a.printJSON(in)
+			case in.Before:
+				a.printf("%s: this job was committed before, in snapshot %d; nothing was added\n", t.Name(), in.SnapshotID)
+			default:
+				a.printf("%s: %d rows in %d shards, %s stored, snapshot %d\n", t.Name(), in.Rows, len(in.Shards), progress.Bytes(in.Bytes), in.SnapshotID)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&ref, "ref", "", "the branch that the runs wrote for (default: main)")
+	return cmd
+}
+
+func (a *app) jobDiscardCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "discard T JOB",
+		Short: "Delete what runs of a job wrote and nobody commits",
+		Long: `Delete what runs of a job wrote with ingest --uncommitted, as far as it is not committed, and end them: they can't be committed any more. Runs
+that begin later can. A run that nobody discards is given up by gc in time.`,
+		Example: `  shardcat job discard flights load-7
+  shardcat job discard flights load-7 --json`,
+		Args: exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.loadTable(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			n, err := t.DiscardShards(cmd.Context(), args[1])
+			switch {
+			case err != nil:
+				return err
+			case a.json:
+				return a.printJSON(map[string]any{"job_id": args[1], "discarded_runs": n})
+			}
+			a.printf("%s: %d runs discarded\n", t.Name(), n)
+			return nil
+		},
+	}
+}
+
+// writeUncommitted ingests for job commit.
+func (a *app) writeUncommitted(ctx context.Context, name string, files []string, source foreign.SourceOptions, part string, o catalog.IngestOptions) error {
+	t, err := a.loadTable(ctx, name)
+	if err != nil {
+		return err
+	}
+	src, err := a.openFor(ctx, t, files, source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if src, err = gatherGroups(src, o.Pack); err != nil {
+		return err
+	}
+	if err := keepArrowSchema(src, &o.Properties); err != nil {
+		return err
+	}
+	w, err := t.WriteShards(ctx, src, part, o)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(w)
+	case w.Committed != nil:
+		a.printf("%s: this job was committed before, in snapshot %d; nothing was written\n", t.Name(), w.Committed.SnapshotID)
+	default:
+		a.printf("%s: %d rows in %d shards, %s stored; they come with: job commit %s %s %s\n", t.Name(), w.Rows, w.Shards, progress.Bytes(w.Bytes), name, w.JobID, w.Run)
+	}
+	return nil
+}
