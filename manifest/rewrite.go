@@ -60,6 +60,9 @@ func (s *stager) carryOver() error {
 			return err
 		}
 	}
+	if err := s.writeEmptied(); err != nil {
+		return err
+	}
 	return missing(left)
 }
 
@@ -105,7 +108,7 @@ func (s *stager) withoutRemoved(m iceberg.ManifestFile, left, added map[string]b
 	if err != nil {
 		return err
 	}
-	gone := make([]bool, len(entries))
+	gone, stays := make([]bool, len(entries)), false
 	for i, e := range entries {
 		if e.Status() == iceberg.EntryStatusDELETED {
 			continue
@@ -115,8 +118,37 @@ func (s *stager) withoutRemoved(m iceberg.ManifestFile, left, added map[string]b
 			gone[i] = true
 			s.totals.remove(EntryOf(e.DataFile()))
 		}
+		stays = stays || !gone[i]
 	}
-	return s.rewriteManifest(m, entries, gone)
+	if stays {
+		return s.rewriteManifest(m, entries, gone)
+	}
+	for i, e := range entries {
+		if gone[i] {
+			spec := int(m.PartitionSpecID())
+			s.emptied[spec] = append(s.emptied[spec], e)
+		}
+	}
+	return nil
+}
+
+// writeEmptied tells what went of manifests that nothing is left of, all in one manifest of each spec: a compaction takes
+// the entries of many small ones, and the next snapshot needs none of what it writes here.
+func (s *stager) writeEmptied() error {
+	for _, spec := range slices.Sorted(maps.Keys(s.emptied)) {
+		err := s.writeManifest(spec, func(w *iceberg.ManifestWriter) error {
+			for _, e := range s.emptied[spec] {
+				if err := w.Delete(e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *stager) rewriteManifest(m iceberg.ManifestFile, entries []iceberg.ManifestEntry, gone []bool) error {

@@ -90,6 +90,8 @@ type stager struct {
 	totals  totals
 	// manifests of the new snapshot.
 	manifests []iceberg.ManifestFile
+	// emptied are the entries removed from manifests that hold no others, by partition spec.
+	emptied map[int][]iceberg.ManifestEntry
 }
 
 func newStager(base Base, c Change) (*stager, error) {
@@ -105,7 +107,7 @@ func newStager(base Base, c Change) (*stager, error) {
 	}
 	s := &stager{
 		Base: base, change: c, locations: locations, writeID: uuid.NewString(),
-		parent: base.Metadata.SnapshotByName(base.Branch),
+		parent: base.Metadata.SnapshotByName(base.Branch), emptied: map[int][]iceberg.ManifestEntry{},
 	}
 	schemaID := base.Metadata.CurrentSchema().ID
 	s.snapshot = &table.Snapshot{

@@ -182,6 +182,41 @@ func TestReplaceKeepsHistory(t *testing.T) {
 	}
 }
 
+// What is left of manifests that a change empties is told in one, however many they were.
+func TestEmptiedManifestsBecomeOne(t *testing.T) {
+	b := newBench(t, nil)
+	remove := []string{}
+	for i := range 7 {
+		b.commit(Change{Operation: table.OpAppend, Add: []*Entry{fake(i)}})
+		remove = append(remove, fake(i).Path)
+	}
+	s, err := b.stage(Change{Operation: table.OpOverwrite, Add: []*Entry{fake(9)}, Remove: remove})
+	if err != nil || len(s.Files) != 3 { // what goes, what comes, and the list
+		t.Fatalf("%v, %v", s.Files, err)
+	}
+	manifests, err := s.Snapshot.Manifests(io.LocalFS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := map[string]int64{}
+	for _, m := range manifests {
+		entries, err := Entries(io.LocalFS{}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Status() == iceberg.EntryStatusDELETED && e.SnapshotID() == s.Snapshot.SnapshotID {
+				gone[e.DataFile().FilePath()] = e.SequenceNum()
+			}
+		}
+	}
+	for i, path := range remove {
+		if gone[path] != int64(i+1) {
+			t.Errorf("%s goes with the sequence number %d", path, gone[path])
+		}
+	}
+}
+
 func TestRefusedChanges(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit(Change{Operation: table.OpAppend, Add: []*Entry{fake(1), fake(2)}})

@@ -3,6 +3,7 @@ package avrofile
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 )
 
 // Kind of a type.
@@ -84,9 +85,34 @@ type parser struct {
 	named map[string]*Type
 }
 
+// parsed are schemas by their text: thousands of small manifests have the same, and to parse it takes longer than to read their
+// entries. Types are never changed.
+var parsed = struct {
+	sync.Mutex
+	types map[string]*Type
+}{types: map[string]*Type{}}
+
+// maxParsed schemas of up to maxParsedText bytes are remembered, some megabytes in all.
+const maxParsed, maxParsedText = 32, 64 << 10
+
 func parseSchema(text []byte) (*Type, error) {
+	parsed.Lock()
+	t := parsed.types[string(text)]
+	parsed.Unlock()
+	if t != nil {
+		return t, nil
+	}
 	p := parser{named: map[string]*Type{}}
-	return p.parse(text, 0)
+	t, err := p.parse(text, 0)
+	if err == nil && len(text) <= maxParsedText {
+		parsed.Lock()
+		defer parsed.Unlock()
+		if len(parsed.types) >= maxParsed {
+			clear(parsed.types)
+		}
+		parsed.types[string(text)] = t
+	}
+	return t, err
 }
 
 // declared is what a type says of itself.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,6 +31,9 @@ type memoryCatalog struct {
 	heads *heads
 	// base is the table as the embedded catalog knows it, for its IO.
 	base *table.Table
+	// other, if not empty, is a table that the embedded catalog knows all of: all tables have the same IO, and of the one
+	// that heads keeps the file it was made with may be gone.
+	other string
 	// before runs when a commit is about to be sent; an error is a commit that never arrived.
 	before func() error
 	// after may take the answer of a commit away.
@@ -38,8 +42,15 @@ type memoryCatalog struct {
 
 // LoadTable implements catalog.Catalog.
 func (m *memoryCatalog) LoadTable(ctx context.Context, ident table.Identifier) (*table.Table, error) {
+	if m.other == ident[len(ident)-1] {
+		return m.Catalog.LoadTable(ctx, ident)
+	}
 	if m.base == nil {
-		base, err := m.Catalog.LoadTable(ctx, ident)
+		from := ident
+		if m.heads.known() && m.other != "" {
+			from = append(slices.Clone(ident[:len(ident)-1]), m.other)
+		}
+		base, err := m.Catalog.LoadTable(ctx, from)
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +76,13 @@ func (m *memoryCatalog) CommitTable(ctx context.Context, _ table.Identifier, req
 		err = m.after()
 	}
 	return meta, at, err
+}
+
+// known reports whether there is a state of the table.
+func (h *heads) known() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.meta != nil
 }
 
 func (h *heads) commit(ctx context.Context, reqs []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
