@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -204,6 +205,36 @@ func TestCollectKeeps(t *testing.T) {
 	}
 	if _, err := j.Append(ctx, nil); !errors.Is(err, ErrConflict) {
 		t.Errorf("an abandoned job commits: %v", err)
+	}
+}
+
+// Hadoop's checksums beside files of metadata, which Java's servers leave on a local file system, go with the files.
+func TestCollectTakesChecksumsAlong(t *testing.T) {
+	ctx, g := context.Background(), newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	ingest(t, tbl, IngestOptions{}, rows(0, 5))
+	beside := func(url string) string {
+		t.Helper()
+		folder, name := path.Split(strings.TrimPrefix(url, "mem://"))
+		sum := "mem://" + folder + "." + name + ".crc"
+		if err := tbl.cat.metadata.Put(ctx, sum, []byte("crc")); err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	live := beside(tbl.MetadataLocation())
+	gone := beside(tbl.metadataFolder() + "00009-gone.metadata.json")
+	strange := beside(tbl.metadataFolder() + "notes.txt")
+	g.clock.Advance(8 * day)
+	if c := collect(t, tbl, CollectOptions{Execute: true}); len(c.Mark) != 1 || c.Mark[0].URL != gone || !slices.Equal(c.Unknown, []string{strange}) {
+		t.Errorf("%+v", c)
+	}
+	if w, err := tbl.Why(ctx, live, CollectOptions{}); err != nil || w.State != StateLive {
+		t.Errorf("%+v, %v", w, err)
+	}
+	g.clock.Advance(3 * day)
+	if c := collect(t, tbl, CollectOptions{Execute: true}); len(c.Delete) != 1 || c.Delete[0].URL != gone {
+		t.Errorf("%+v", c)
 	}
 }
 

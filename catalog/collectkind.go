@@ -22,11 +22,23 @@ func (t *Table) kindOf(url string) objectKind {
 	if name, ok := strings.CutPrefix(url, t.VaultFolder()); ok {
 		return vaultKind(name)
 	}
+	if of, ok := checksummed(url); ok && strings.HasPrefix(url, t.metadataFolder()) {
+		return t.kindOf(of)
+	}
 	if name, ok := strings.CutPrefix(url, t.metadataFolder()); ok && !strings.Contains(name, "/") &&
 		(strings.HasSuffix(name, ".metadata.json") || strings.HasSuffix(name, ".avro")) {
 		return icebergFile
 	}
 	return unknownObject
+}
+
+// checksummed is the file that a checksum of Hadoop's is for: on a local file system, where Java's clients and servers write
+// through Hadoop, .NAME.crc lies beside every NAME. It lives as long as that file.
+func checksummed(url string) (of string, ok bool) {
+	i := strings.LastIndexByte(url, '/') + 1
+	name, dot := strings.CutPrefix(url[i:], ".")
+	name, crc := strings.CutSuffix(name, ".crc")
+	return url[:i] + name, dot && crc && name != ""
 }
 
 func vaultKind(name string) objectKind {

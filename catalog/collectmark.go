@@ -31,6 +31,9 @@ func (l *liveSet) has(url string) bool { return l.reason(url) != "" }
 
 // reason says why an object is live, "" if it is not.
 func (l *liveSet) reason(url string) string {
+	if of, ok := checksummed(url); ok {
+		url = of
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if why := l.why[canonicalURL(url)]; why != "" {

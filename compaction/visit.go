@@ -217,19 +217,22 @@ func (v *visit) index(ctx context.Context) error {
 	return nil
 }
 
-// collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure.
+// collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure, but it may be a dead one,
+// whose lease has not ended: the next run tries again.
 func (v *visit) collect(ctx context.Context) error {
 	s, t := v.service, v.table
 	if !s.isDue(t.Name(), collecting, v.in.upkeep.collect) {
 		return nil
 	}
 	done, err := t.Collect(ctx, catalog.CollectOptions{Execute: true})
-	if err != nil && !errors.Is(err, catalog.ErrConflict) {
+	if errors.Is(err, catalog.ErrConflict) {
+		s.o.Log.Info("collected later", "table", t.Name(), "reason", err)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("collect: %w", err)
 	}
-	if err == nil {
-		v.run.ObjectsMarked, v.run.ObjectsDeleted = len(done.Mark), done.Deleted
-	}
+	v.run.ObjectsMarked, v.run.ObjectsDeleted = len(done.Mark), done.Deleted
 	s.did(t.Name(), collecting)
 	return nil
 }

@@ -2,29 +2,29 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
-	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/google/uuid"
 
-	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/crash"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// killedChild tells a child of the test what to do: folder, work and step, each on a line.
+// killedChild tells a child of the test what to do: ground, table, work and step, as JSON.
 const killedChild = "SHARDCAT_TEST_KILLED_CHILD"
 
 // work is what a child does until it is killed.
@@ -69,6 +69,10 @@ func works() []work {
 			}
 			return nil
 		}, same},
+		{"compact", func(t *catalog.Table) error {
+			_, err := compaction.Compact(ctx, t, compaction.Policy{}, compaction.Options{})
+			return err
+		}, same},
 		{"expire", func(t *catalog.Table) error {
 			p, err := t.PlanExpire(catalog.ExpireOptions{Age: 1})
 			if err != nil {
@@ -91,26 +95,12 @@ func works() []work {
 	}
 }
 
-// openFiles opens the catalog of a folder, behind a killer.
-func openFiles(dir string, killer *crash.Killer) (*catalog.Catalog, error) {
-	o := catalog.Options{
-		URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: "file://" + dir + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
-		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} },
-	}
-	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := c.MountBucket("file:///", &crash.Bucket{Bucket: fileblob.Open("/"), Killer: killer}); err != nil {
-			return nil, err
-		}
-	}
-	return catalog.Open(context.Background(), o)
-}
-
 // TestKilledProcess kills a real process by SIGKILL at each step of its work, a sample of them unless SHARDCAT_FULL is
-// set. What it leaves is as before or as after; the next run converges, and no garbage stays.
+// set, on every catalog and store there is (see grounds). What it leaves is as before or as after; the next run converges, and
+// no garbage stays.
 func TestKilledProcess(t *testing.T) {
-	if job := os.Getenv(killedChild); job != "" {
-		beKilled(t, strings.Split(job, "\n"))
+	if text := os.Getenv(killedChild); text != "" {
+		beKilled(t, text)
 		return
 	}
 	seed := uint64(1)
@@ -121,48 +111,60 @@ func TestKilledProcess(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 11))
-	for _, w := range works() {
-		t.Run(w.name, func(t *testing.T) {
-			g := newKillGround(t, w)
-			kills := 0
-			for n := 1; ; n++ {
-				if os.Getenv("SHARDCAT_FULL") == "" {
-					if n > 2 || n > 1 && testing.Short() {
-						break
-					}
-					kills += g.kill(t, 1+r.IntN(10))
-					continue
-				}
-				if g.kill(t, n) == 0 {
-					break
-				}
-				kills++
-			}
-			if kills == 0 {
-				t.Log("the work ended before the steps of this seed")
+	for i, at := range grounds(t) {
+		sample := 1
+		if i == 0 && !testing.Short() {
+			sample = 2
+		}
+		t.Run(at.Name, func(t *testing.T) {
+			for _, w := range works() {
+				t.Run(w.name, func(t *testing.T) { walkKills(t, &killGround{ground: at, work: w}, r, sample) })
 			}
 		})
 	}
 }
 
+// walkKills kills at every step of a work, or at so many by chance.
+func walkKills(t *testing.T, g *killGround, r *rand.Rand, sample int) {
+	kills := 0
+	if os.Getenv("SHARDCAT_FULL") == "" {
+		for range sample {
+			kills += g.kill(t, 1+r.IntN(10))
+		}
+	} else {
+		for g.kill(t, kills+1) != 0 {
+			kills++
+		}
+	}
+	t.Logf("killed %d times", kills)
+}
+
+// order is what a child has to do.
+type order struct {
+	Ground *ground
+	Table  catalog.Name
+	Work   string
+	Step   int
+}
+
 // beKilled is the child's part.
-func beKilled(t *testing.T, job []string) {
-	n, err := strconv.Atoi(job[2])
-	if err != nil {
+func beKilled(t *testing.T, text string) {
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
 	}
-	killer := crash.KillAt(n)
+	killer := crash.KillAt(o.Step)
 	killer.Kill = func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
-	c, err := openFiles(job[0], killer)
+	c, err := o.Ground.open(killer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tbl, err := c.Load(context.Background(), name)
+	tbl, err := c.Load(context.Background(), o.Table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range works() {
-		if w.name == job[1] {
+		if w.name == o.Work {
 			if err := w.do(tbl); err != nil {
 				t.Fatal(err)
 			}
@@ -170,20 +172,25 @@ func beKilled(t *testing.T, job []string) {
 	}
 }
 
-// killGround is a folder that every run starts from.
+// killGround is a work on a ground, with a table that each kill makes anew.
 type killGround struct {
+	*ground
 	work
-	dir, kept     string
+	table         catalog.Name
 	before, after map[int64]bool
 }
 
-func newKillGround(t *testing.T, w work) *killGround {
-	g := &killGround{work: w, dir: filepath.Join(t.TempDir(), "run"), kept: filepath.Join(t.TempDir(), "kept"), before: map[int64]bool{}}
+// fresh makes a table that the work has something to do on.
+func (g *killGround) fresh(t *testing.T) {
+	t.Helper()
 	ctx := context.Background()
-	if err := os.MkdirAll(g.dir, 0o777); err != nil {
+	g.table = catalog.Name{Namespace: "killed", Table: "t" + strings.ReplaceAll(uuid.NewString(), "-", "")}
+	c := g.mustOpen(t)
+	defer c.Close()
+	tbl, err := c.Create(ctx, g.table, catalog.CreateOptions{Schema: newSource(nil).Schema(), CreateNamespace: true})
+	if err != nil {
 		t.Fatal(err)
 	}
-	tbl := g.open(t, true)
 	for i := range int64(3) {
 		ids := []int64{10*i + 3, 10*i + 4, 10*i + 5, 10*i + 6, 10*i + 7}
 		if _, err := tbl.Ingest(ctx, newSource(ids), catalog.IngestOptions{}); err != nil {
@@ -197,72 +204,51 @@ func newKillGround(t *testing.T, w work) *killGround {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.name == "collect" {
-		p, err := tbl.PlanExpire(catalog.ExpireOptions{Age: 1})
-		if err == nil {
-			err = p.Execute(ctx)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	if g.name == "collect" {
+		g.expire(t, tbl)
 	}
-	for id := range g.ids(t, tbl) {
-		g.before[id] = true
-	}
-	if w.name == "repair" {
+	g.before = g.ids(t, tbl)
+	if g.name == "repair" {
 		g.lose(t, tbl)
 	}
 	g.after = maps.Clone(g.before)
-	w.after(g.after)
-	tbl.Catalog().Close()
-	if err := os.CopyFS(g.kept, os.DirFS(g.dir)); err != nil {
+	g.work.after(g.after)
+}
+
+func (g *killGround) expire(t *testing.T, tbl *catalog.Table) {
+	t.Helper()
+	p, err := tbl.PlanExpire(catalog.ExpireOptions{Age: 1})
+	if err == nil {
+		err = p.Execute(context.Background())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	return g
 }
 
 // lose deletes the root of a shard, whose rows are lost with it.
 func (g *killGround) lose(t *testing.T, tbl *catalog.Table) {
+	t.Helper()
 	for e, err := range tbl.Entries(context.Background(), catalog.At{}) {
+		if err == nil {
+			err = tbl.Catalog().Client().Delete(context.Background(), e.Path, "")
+		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		if err := os.Remove(strings.TrimPrefix(e.Path, "file://")); err != nil {
-			t.Fatal(err)
-		}
-		break
-	}
-	for e, err := range tbl.Entries(context.Background(), catalog.At{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(strings.TrimPrefix(e.Path, "file://")); err == nil {
-			continue
 		}
 		low, high := e.Columns[1].Lower, e.Columns[1].Upper
 		maps.DeleteFunc(g.before, func(id int64, _ bool) bool { return id >= int64(low[0]) && id <= int64(high[0]) })
+		return
 	}
 }
 
-func (g *killGround) open(t *testing.T, create bool) *catalog.Table {
+func (g *killGround) mustOpen(t *testing.T) *catalog.Catalog {
 	t.Helper()
-	c, err := openFiles(g.dir, crash.KillAt(0))
+	c, err := g.ground.open(crash.KillAt(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := context.Background()
-	if create {
-		tbl, err := c.Create(ctx, name, catalog.CreateOptions{Schema: newSource(nil).Schema(), CreateNamespace: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tbl
-	}
-	tbl, err := c.Load(ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tbl
+	return c
 }
 
 func (g *killGround) ids(t *testing.T, tbl *catalog.Table) map[int64]bool {
@@ -288,11 +274,14 @@ func (g *killGround) ids(t *testing.T, tbl *catalog.Table) map[int64]bool {
 // kill runs the work in a child that dies at step n, and reports 1 if it did.
 func (g *killGround) kill(t *testing.T, n int) (killed int) {
 	t.Helper()
-	if err := errors.Join(os.RemoveAll(g.dir), os.CopyFS(g.dir, os.DirFS(g.kept))); err != nil {
+	g.fresh(t)
+	ctx := context.Background()
+	text, err := json.Marshal(order{g.ground, g.table, g.name, n})
+	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProcess$")
-	cmd.Env = append(os.Environ(), killedChild+"="+strings.Join([]string{g.dir, g.name, fmt.Sprint(n)}, "\n"))
+	cmd.Env = append(os.Environ(), killedChild+"="+string(text))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		var exit *exec.ExitError
@@ -301,9 +290,13 @@ func (g *killGround) kill(t *testing.T, n int) (killed int) {
 		}
 		killed = 1
 	}
-	g.dropLeases(t) // of the child, which is dead; they would end by themselves after an hour
-	tbl := g.open(t, false)
-	defer tbl.Catalog().Close()
+	c := g.mustOpen(t)
+	defer c.Close()
+	tbl, err := c.Load(ctx, g.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.dropLeases(t, tbl) // of the child, which is dead; they would end by themselves after an hour
 	if g.name != "repair" {
 		if ids := g.ids(t, tbl); !maps.Equal(ids, g.before) && !maps.Equal(ids, g.after) {
 			t.Fatalf("killed at step %d: %v", n, slices.Sorted(maps.Keys(ids)))
@@ -320,14 +313,14 @@ func (g *killGround) kill(t *testing.T, n int) (killed int) {
 	return killed
 }
 
-func (g *killGround) dropLeases(t *testing.T) {
+func (g *killGround) dropLeases(t *testing.T, tbl *catalog.Table) {
 	t.Helper()
-	leases, err := filepath.Glob(filepath.Join(g.dir, "wh/vault/*/_gc/lease-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range leases {
-		if err := os.Remove(l); err != nil {
+	client, ctx := tbl.Catalog().Client(), context.Background()
+	for info, err := range client.List(ctx, tbl.VaultFolder()+"_gc/lease-") {
+		if err == nil {
+			err = client.Delete(ctx, tbl.VaultFolder()+"_gc/"+path.Base(info.Key), "")
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -345,21 +338,23 @@ func (g *killGround) whole(t *testing.T, tbl *catalog.Table, n int) {
 func (g *killGround) clean(t *testing.T, tbl *catalog.Table, n int) {
 	t.Helper()
 	ctx := context.Background()
-	p, err := tbl.PlanExpire(catalog.ExpireOptions{Age: 1})
-	if err == nil {
-		err = p.Execute(ctx)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.expire(t, tbl)
 	g.whole(t, tbl, n)
-	for range 3 {
-		if _, err := tbl.Collect(ctx, atOnce); err != nil {
-			t.Fatal(err)
+	var c *catalog.Collection
+	for range 60 { // a store's clock may count whole seconds only, and something must be older than nothing to be marked
+		var err error
+		if c, err = tbl.Collect(ctx, atOnce); err != nil {
+			t.Fatalf("killed at step %d: %v", n, err)
+		}
+		if c.Live == c.Objects {
+			break
+		}
+		if c.Deleted+len(c.Mark) == 0 {
+			time.Sleep(100 * time.Millisecond)
 		}
 	}
-	if c, err := tbl.Collect(ctx, catalog.CollectOptions{MinAge: 1, UnsafeMinAge: true}); err != nil || c.Live != c.Objects {
-		t.Errorf("killed at step %d: garbage stays: %+v, %v", n, c, err)
+	if c.Live != c.Objects {
+		t.Errorf("killed at step %d: garbage stays: %+v", n, c)
 	}
 	g.whole(t, tbl, n)
 }
