@@ -74,6 +74,7 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 	r.stats.BlocksPruned += s.BlocksPruned
 	r.stats.StripesIndexed += s.StripesIndexed
 	r.stats.StripesUnindexed += s.StripesUnindexed
+	r.stats.EncodingsSkipped += s.EncodingsSkipped
 }
 
 // openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has

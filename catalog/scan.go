@@ -33,6 +33,9 @@ type ScanStats struct {
 	StripesIndexed   int   `json:"stripes_indexed"`
 	StripesUnindexed int   `json:"stripes_unindexed"`
 	RowsMatched      int64 `json:"rows_matched"`
+	// EncodingsSkipped are encodings of fields that were damaged or unknown, where another one of the field was read; one
+	// for each column and stripe.
+	EncodingsSkipped int64 `json:"encodings_skipped"`
 }
 
 // scanShards is how many shards are read at a time. Opening one is a round trip; four hide most of it behind

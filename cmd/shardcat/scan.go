@@ -214,6 +214,9 @@ func (a *app) printExplained(x explained) error {
 	if x.StripesUnindexed > 0 {
 		a.printf("scanned     %d stripes for HAS or HASPREFIX without a text index that could tell (table index add)\n", x.StripesUnindexed)
 	}
+	if x.EncodingsSkipped > 0 {
+		a.printf("encodings   %d damaged or unknown, others of their fields were read (verify says which)\n", x.EncodingsSkipped)
+	}
 	a.printf("rows        %d matched\n", x.RowsMatched)
 	a.printf("requests    %d GETs, %d bytes; longest chain %d\n", x.IO.Gets, x.IO.GetBytes, x.IO.Depth)
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +61,8 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := shardfmt.ScanOptions{Columns: schema.ParsePaths(selection), MaxMemory: a.maxMemory}
+			var stats shardfmt.ScanStats
+			o := shardfmt.ScanOptions{Columns: schema.ParsePaths(selection), MaxMemory: a.maxMemory, Stats: &stats}
 			if o.Filter, err = bindFilter(where, s); err != nil {
 				return err
 			}
@@ -78,6 +80,9 @@ func (a *app) shardCatCommand() *cobra.Command {
 				return err
 			}
 			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit, sink)
+			if n := stats.EncodingsSkipped; err == nil && n > 0 {
+				a.warn(fmt.Sprintf("%d encodings are damaged or unknown; others of their fields were read (shard verify says which)", n))
+			}
 			return err
 		},
 	}

@@ -1,10 +1,12 @@
 package faultwalk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
@@ -37,7 +39,10 @@ type command struct {
 var commands = []command{
 	{name: "shard write", either: true, run: func(r *session) error { return writeShard(r, outputs[0], land...) },
 		after: func(s state) state { s.files[outputs[0]] = landed(); return s }, again: []error{blobio.ErrExists}},
-	{name: "shard cat", run: catShard},
+	{name: "shard write --external-parquet", either: true, run: func(r *session) error { return writeOver(r, outputs[0]) },
+		after: func(s state) state { s.files[outputs[0]] = withoutTags(ingested(500)); return s }, again: []error{blobio.ErrExists}},
+	{name: "shard cat", run: func(r *session) error { return catShard(r, "files/one.amudai.shard") }},
+	{name: "shard cat of external Parquet", run: func(r *session) error { return catShard(r, "files/over.amudai.shard") }},
 	{name: "shard inspect", run: inspectShard},
 	{name: "shard verify", run: verifyShard},
 	{name: "shard merge", run: mergeShards, either: true, again: []error{blobio.ErrExists},
@@ -93,6 +98,16 @@ func landed() []string { return append(ingested(300), ingested(400)...) }
 // ingested are the rows of 20 records.
 func ingested(first int) []string { return printed(first, 20) }
 
+// withoutTags are rows without their last column, as the shard over a Parquet file has them.
+func withoutTags(rows []string) []string {
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		before, _, _ := strings.Cut(row, `,"tags"`)
+		out[i] = before + "}"
+	}
+	return out
+}
+
 // printed are the rows of records as the program prints them, sorted.
 func printed(first, n int) []string {
 	s, err := schema.Parse(columns)
@@ -139,9 +154,48 @@ func writeShard(r *session, out string, in ...string) error {
 	return nil
 }
 
-func catShard(r *session) (err error) {
-	r.out, err = r.shard("files/one.amudai.shard")
+func catShard(r *session, name string) (err error) {
+	r.out, err = r.shard(name)
 	return err
+}
+
+// over is the Parquet file of a world, of the records from 500 on.
+const over = "files/over.parquet"
+
+// writeOver writes the root of a shard over a Parquet file, of the columns that are values at the top level.
+func writeOver(r *session, out string) error {
+	_, err := shardfmt.WriteExternalParquet(r.ctx, r.client, r.url(out), []string{r.url(over)},
+		shardfmt.ExternalOptions{Columns: []string{"id", "at", "name", "delay"}})
+	return err
+}
+
+// putParquet puts the Parquet file of a world.
+func putParquet(r *session) error {
+	if err := r.client.Put(r.ctx, r.url("in/over.ndjson"), records(500, 20)); err != nil {
+		return err
+	}
+	src, err := r.source(foreign.SourceOptions{}, "in/over.ndjson")
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	var file bytes.Buffer
+	sink, err := foreign.NewSink(foreign.Parquet, &file, src.Schema(), foreign.SinkOptions{})
+	if err != nil {
+		return err
+	}
+	for b, err := range batches(r.ctx, src) {
+		if err != nil {
+			return err
+		}
+		if err := sink.Write(b); err != nil {
+			return err
+		}
+	}
+	if err := sink.Close(); err != nil {
+		return err
+	}
+	return r.client.Put(r.ctx, r.url(over), file.Bytes())
 }
 
 func inspectShard(r *session) error {

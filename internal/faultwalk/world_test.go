@@ -96,6 +96,9 @@ func newWorld(t *testing.T, at *store) *world {
 			t.Fatal(err)
 		}
 	}
+	if err := errors.Join(putParquet(r), writeOver(r, "files/over.amudai.shard")); err != nil {
+		t.Fatal(err)
+	}
 	w.objects = r.list(t, "")
 	w.state = w.observe(t)
 	return w

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// web serves the files of a folder over TLS, and counts what is asked of it.
+type web struct {
+	*httptest.Server
+	cert string // a file, for SSL_CERT_FILE
+
+	mu          sync.Mutex
+	gets, whole int
+	sent        int64
+}
+
+func newWeb(t *testing.T, folder string) *web {
+	w := new(web)
+	files := http.FileServer(http.Dir(folder))
+	w.Server = httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		counted := &counter{ResponseWriter: out}
+		files.ServeHTTP(counted, r)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if r.Method == http.MethodGet {
+			w.gets++
+			w.sent += counted.n
+			if r.Header.Get("Range") == "" {
+				w.whole++
+			}
+		}
+	}))
+	t.Cleanup(w.Close)
+	w.cert = filepath.Join(t.TempDir(), "cert.pem")
+	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.Certificate().Raw})
+	if err := os.WriteFile(w.cert, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// counter counts the bytes of an answer.
+type counter struct {
+	http.ResponseWriter
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// reset gives what was counted, and begins anew.
+func (w *web) reset() (gets, whole int, sent int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gets, whole, sent = w.gets, w.whole, w.sent
+	w.gets, w.whole, w.sent = 0, 0, 0
+	return gets, whole, sent
+}
+
+// TestExternalParquetOverHTTPS: files of a web server become a shard, are read by ranges, and only with leave.
+func TestExternalParquetOverHTTPS(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	w := newWeb(t, folder)
+	sc := func(args ...string) (string, error) {
+		path, err := exec.LookPath("shardcat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), path, args...)
+		cmd.Dir, cmd.WaitDelay = folder, time.Second
+		cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+w.cert)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		return string(out) + errs.String(), err
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := sc(args...)
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	var rows strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&rows, `{"id":%d,"text":"%x"}`+"\n", i, uint64(i)*0x9E3779B97F4A7C15)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "rows.ndjson"), []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "lake"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run("convert", "rows.ndjson", "lake/data.parquet")
+	info, err := os.Stat(filepath.Join(folder, "lake", "data.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := w.URL + "/lake/data.parquet"
+	if out, err := sc("shard", "write", "over.amudai.shard", url, "--external-parquet"); err == nil || !strings.Contains(out, "--allow-external") {
+		t.Errorf("a file elsewhere, without leave: %v, %s", err, out)
+	}
+	run("shard", "write", "over.amudai.shard", url, "--external-parquet", "--allow-external")
+	if gets, whole, sent := w.reset(); whole > 0 || sent > info.Size()+info.Size()/2 {
+		t.Errorf("writing the root: %d GETs, %d of them without a range, %d bytes of a file of %d", gets, whole, sent, info.Size())
+	}
+	if out, err := sc("shard", "cat", "over.amudai.shard"); err == nil {
+		t.Errorf("read without leave: %.200s", out)
+	}
+	if gets, _, _ := w.reset(); gets > 0 {
+		t.Errorf("%d GETs without leave", gets)
+	}
+	leave := []string{"--allow", w.URL + "/lake/"}
+	if got := run(append(leave, "shard", "cat", "over.amudai.shard", "--format", "ndjson")...); got != rows.String() {
+		t.Errorf("other rows: %.200s", got)
+	}
+	w.reset()
+	got := run(append(leave, "shard", "cat", "over.amudai.shard", "--where", "id = 41234", "--select", "id", "--format", "ndjson")...)
+	if gets, whole, sent := w.reset(); !strings.Contains(got, `"id":41234`) || whole > 0 || gets == 0 || gets > 6 || sent > info.Size()/2 {
+		t.Errorf("a row: %d GETs, %d of them without a range, %d bytes of a file of %d: %s", gets, whole, sent, info.Size(), got)
+	}
+	run(append(leave, "shard", "verify", "over.amudai.shard")...)
+}
