@@ -20,6 +20,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -49,6 +50,11 @@ type IngestOptions struct {
 	CreationTime time.Time
 	// Properties and StandardProperties of each shard.
 	Properties, StandardProperties []*metapb.NameValuePair
+	// StripeProperties of each stripe, FieldProperties of fields by dotted path.
+	StripeProperties meta.Bags
+	FieldProperties  map[string]meta.Bags
+	// SparseUnions stores unions in the sparse form, see shardfmt.WriterOptions.SparseUnions.
+	SparseUnions bool
 	// IngestionTime and RecordID add internal fields, which readers leave out unless asked: the time of this run, and an
 	// identity that no other record has.
 	IngestionTime, RecordID bool
@@ -341,7 +347,9 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
 			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
 			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
-			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom, Pack: w.options.Pack, Indexes: w.options.Indexes,
+			StripeProperties: w.options.StripeProperties, FieldProperties: w.options.FieldProperties,
+			SparseUnions: w.options.SparseUnions,
+			FieldIDs:     w.fieldIDs, Bloom: w.options.Bloom, Pack: w.options.Pack, Indexes: w.options.Indexes,
 		})
 	if err != nil {
 		return nil, err

@@ -263,8 +263,8 @@ func (t *Table) standardProperties(ctx context.Context, e *manifest.Entry) ([]*m
 	if err != nil {
 		return nil, err
 	}
-	p, err := shard.Root().Properties(ctx)
-	return p.GetStandardProperties(), err
+	p, err := shard.Root().ReadProperties(ctx)
+	return p.Standard, err
 }
 
 // rewrite writes the rows of a shard as new ones.

@@ -168,7 +168,7 @@ func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
 // carryOver takes from the shards what their rows don't tell: properties, which columns have Bloom filters and indexes, and which
 // structs are packed groups.
 func (t *Table) carryOver(ctx context.Context, shards []*manifest.Entry, o *IngestOptions) error {
-	o.Bloom, o.Pack = map[string]float64{}, map[string][]string{}
+	o.Bloom, o.Pack, o.FieldProperties = map[string]float64{}, map[string][]string{}, map[string]meta.Bags{}
 	c := carrying{table: t, options: o, seen: map[string]bool{}, shape: manifest.Shape(t.schema.Shard, t.schema.IDs)}
 	for _, e := range shards {
 		if err := c.shard(ctx, e); err != nil {
@@ -199,17 +199,21 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 	if err != nil {
 		return err
 	}
-	properties, err := shard.Root().Properties(ctx)
+	stored, err := shard.Root().Properties(ctx)
 	if err != nil {
 		return err
 	}
-	if meta.HasUnknown(shard.Root().Directory()) || properties != nil && meta.HasUnknown(properties) {
+	properties, err := shard.Root().ReadProperties(ctx)
+	if err != nil {
+		return err
+	}
+	if meta.HasUnknown(shard.Root().Directory()) || stored != nil && meta.HasUnknown(stored) {
 		return fmt.Errorf("%w: %s has metadata of a kind that this version does not know and would lose", ErrUnsafe, e.Path)
 	}
 	c.reshaped = c.reshaped || e.Shape != c.shape
 	o := c.options
-	o.StandardProperties = append(o.StandardProperties, c.fresh("standard", properties.GetStandardProperties())...)
-	for _, p := range c.fresh("custom", properties.GetCustomProperties()) {
+	o.StandardProperties = append(o.StandardProperties, c.fresh("standard", properties.Standard)...)
+	for _, p := range c.fresh("custom", properties.Custom) {
 		switch {
 		case p.GetName() == meta.PropertyArrowSchema:
 			c.arrow = append(c.arrow, p)
@@ -220,7 +224,65 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 	if err := c.indexes(ctx, shard); err != nil {
 		return err
 	}
-	return c.forms(ctx, shard)
+	if err := c.forms(ctx, shard); err != nil {
+		return err
+	}
+	return c.bags(ctx, shard)
+}
+
+// bags takes the properties of stripes and fields over. Rows of several stripes come together in one, so that every new stripe
+// and its fields carry what any of the old ones did.
+func (c *carrying) bags(ctx context.Context, shard *shardfmt.Shard) error {
+	ids, err := c.table.schema.MapShard(ctx, shard.Root())
+	if err != nil {
+		return err
+	}
+	stripes, nodes := make([]int, len(shard.Stripes())), make([]uint32, len(ids))
+	for i := range nodes {
+		nodes[i] = uint32(i)
+	}
+	for i := range stripes {
+		stripes[i] = i
+	}
+	if err := shard.Root().LoadFields(ctx, stripes, nodes); err != nil {
+		return err
+	}
+	paths := map[int]string{}
+	c.table.schema.Shard.Walk(func(path string, n *schema.Node) bool {
+		paths[c.table.schema.IDs[n.ID]] = path
+		return true
+	})
+	for _, i := range stripes {
+		of, err := shard.Root().ReadStripeProperties(ctx, i)
+		if err != nil {
+			return err
+		}
+		c.options.StripeProperties = c.joined("stripe", c.options.StripeProperties, of)
+		for node, id := range ids {
+			path, ok := paths[id]
+			if !ok || id == 0 {
+				continue
+			}
+			if of, err = shard.Root().ReadFieldProperties(ctx, i, uint32(node)); err != nil {
+				return err
+			}
+			if len(of.Standard)+len(of.Custom) > 0 {
+				c.options.FieldProperties[path] = c.joined("field "+path, c.options.FieldProperties[path], of)
+			}
+		}
+	}
+	return nil
+}
+
+// joined adds to the bags of a scope what more has besides, without what writers make themselves.
+func (c *carrying) joined(scope string, all, more meta.Bags) meta.Bags {
+	all.Standard = append(all.Standard, c.fresh(scope+" standard", more.Standard)...)
+	for _, p := range c.fresh(scope+" custom", more.Custom) {
+		if !strings.HasPrefix(p.GetName(), "shardcat.") {
+			all.Custom = append(all.Custom, p)
+		}
+	}
+	return all
 }
 
 // fresh are the pairs of a bag that no earlier shard had.

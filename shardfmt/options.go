@@ -5,6 +5,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -95,6 +96,10 @@ type WriterOptions struct {
 	CreationMin, CreationMax uint64
 	// Properties and StandardProperties of the shard.
 	Properties, StandardProperties []*metapb.NameValuePair
+	// StripeProperties are the properties of every stripe, see also Writer.SetStripeProperties; FieldProperties those of fields by
+	// dotted path, which every stripe and the shard as a whole carry.
+	StripeProperties meta.Bags
+	FieldProperties  map[string]meta.Bags
 	// FieldIDs are the Iceberg field ids of the nodes in the order of their numbers; none are stored if nil.
 	FieldIDs []int
 	// Bloom asks for Bloom filters of fields by dotted path, with their target rate of false positives (0:
@@ -137,6 +142,7 @@ func (o *WriterOptions) room() write.Options {
 		Profile: encode.Profile(o.Profile), Layout: write.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
 		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
 		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,
+		StripeProperties: o.StripeProperties, FieldProperties: o.FieldProperties,
 		Bloom: o.Bloom, Pack: o.Pack, Draft: o.Wire == DraftWire, SparseUnions: o.SparseUnions, Workers: o.Workers,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -57,6 +58,10 @@ func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error { return 
 
 // EndStripe ends the stripe at hand; the next record starts another. Without records it does nothing.
 func (w *Writer) EndStripe(ctx context.Context) error { return w.w.EndStripe(ctx) }
+
+// SetStripeProperties gives the stripe at hand, and those after it, other properties than WriterOptions.StripeProperties. The
+// writer may add one of its own, meta.PropertyObjects.
+func (w *Writer) SetStripeProperties(b meta.Bags) error { return w.w.SetStripeProperties(b) }
 
 // Close ends the last stripe, writes the root and reads it back. After an error the objects written so far
 // are removed, as far as that works.

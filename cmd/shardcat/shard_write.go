@@ -25,7 +25,9 @@ import (
 type shardFlags struct {
 	profile, creationTime, layout string
 	stripeRows                    int
-	bloom, props, standard        []string
+	bloom                         []string
+	bags                          propertyFlags
+	sparseUnions                  bool
 	textIndex, hashIndex, pack    []string
 	opaque, encodings, entries    []string
 	// internal are the internal fields to add.
@@ -47,8 +49,8 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.encodings, "also-encode", nil,
 		"store a field once more, as a profile would, for readers that can't read the first encoding or find it damaged: COL=PROFILE (repeatable, in order of priority)")
 	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
-	flags.StringArrayVar(&f.props, "property", nil, "property of the shard: NAME=VALUE (repeatable)")
-	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable); compaction leaves such shards alone unless the policy says otherwise")
+	f.bags.add(flags)
+	flags.BoolVar(&f.sparseUnions, "sparse-unions", false, "store the values of each variant of a union without gaps, found by offsets: smaller where variants differ, but fewer readers know the form")
 	flags.BoolVar(&f.internal.IngestionTime, "ingestion-time", false, "add an internal field with the time of this run")
 	flags.BoolVar(&f.internal.RecordID, "record-id", false, "add an internal field with a unique identity for every record")
 }
@@ -74,12 +76,10 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	if o.Layout, err = shardfmt.ParseLayout(f.layout); err != nil {
 		return o, usageError{err}
 	}
-	if o.Properties, err = properties(f.props); err != nil {
+	if err = f.bags.set(&o); err != nil {
 		return o, err
 	}
-	if o.StandardProperties, err = properties(f.standard); err != nil {
-		return o, err
-	}
+	o.SparseUnions = f.sparseUnions
 	f.internal.Now = int64(catalog.Ticks(time.Now()))
 	if o.Indexes, err = indexSpecs(f.textIndex, f.hashIndex); err != nil {
 		return o, err
@@ -183,28 +183,6 @@ func bloomFields(flags []string) (map[string]float64, error) {
 	return out, nil
 }
 
-// cutProperty splits the NAME=VALUE of a --property flag.
-func cutProperty(flag string) (name, value string, err error) {
-	name, value, ok := strings.Cut(flag, "=")
-	if !ok || name == "" {
-		return "", "", usagef("property %s: NAME=VALUE was expected", flag)
-	}
-	return name, value, nil
-}
-
-// properties reads the --property flags of a shard.
-func properties(flags []string) ([]*metapb.NameValuePair, error) {
-	var out []*metapb.NameValuePair
-	for _, flag := range flags {
-		name, value, err := cutProperty(flag)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, meta.Pair(name, meta.Text(value)))
-	}
-	return out, nil
-}
-
 func (a *app) shardWriteCommand() *cobra.Command {
 	var in sourceFlags
 	var out shardFlags
@@ -218,6 +196,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
   shardcat shard write a.amudai.shard a.ndjson --wire draft
   shardcat shard write a.amudai.shard a.csv --pack pos=x,y,z
   shardcat shard write a.amudai.shard a.csv --dictionary-entries host=4096
+  shardcat shard write a.amudai.shard a.csv --property origin=web --field-property price:unit=EUR
   shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression
   shardcat shard write lake.amudai.shard year=2024/*.parquet --external-parquet --bloom trace_id`,
 		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",

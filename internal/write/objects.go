@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/zeebo/xxh3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -34,6 +35,7 @@ type stripe struct {
 	sum              *meta.ObjectSum  // of the bytes that hold its buffers, nil if there are none
 	descriptors      []*metapb.StripeFieldDescriptor
 	indexes          *metapb.IndexCollection // nil if it has none
+	bags             meta.Bags
 }
 
 // smallField is the size of fields that come last when they are placed by size.
@@ -408,6 +410,7 @@ func (w *objects) metadata(b *meta.RootBuilder) []byte {
 	}
 	dir.StripeListRef = b.Add(list)
 	dir.UrlListRef = b.Add(w.urls())
+	w.describeEmpty(shard)
 	refs := make([]*metapb.DataRef, w.schema.Count)
 	for id, d := range shard {
 		if d != nil {
@@ -420,12 +423,26 @@ func (w *objects) metadata(b *meta.RootBuilder) []byte {
 	return b.Finish(dir)
 }
 
+// describeEmpty keeps the properties of fields where no stripe has any.
+func (w *objects) describeEmpty(shard []*metapb.FieldDescriptor) {
+	for id, bags := range w.o.bags {
+		if shard[id] == nil {
+			shard[id] = new(metapb.FieldDescriptor)
+		}
+		shard[id].StandardProperties, shard[id].CustomProperties = bags.Standard, bags.Custom
+	}
+}
+
 // stripeMetadata adds the messages of one stripe, and its statistics to those of the shard.
 func (w *objects) stripeMetadata(b *meta.RootBuilder, s *stripe, shard []*metapb.FieldDescriptor) *metapb.StripeDirectory {
 	sd := &metapb.StripeDirectory{TotalRecordCount: s.records, DeletedRecordCount: s.deleted}
 	byID := make([]*metapb.StripeFieldDescriptor, w.schema.Count)
 	for i, f := range s.fields {
 		byID[f.Node.ID] = s.descriptors[i]
+		if bags, ok := w.o.bags[f.Node.ID]; ok {
+			field := s.descriptors[i].Field
+			field.StandardProperties, field.CustomProperties = bags.Standard, bags.Custom
+		}
 	}
 	refs := make([]*metapb.DataRef, len(byID))
 	for id, d := range byID {
@@ -437,11 +454,22 @@ func (w *objects) stripeMetadata(b *meta.RootBuilder, s *stripe, shard []*metapb
 	if s.indexes != nil {
 		sd.IndexesRef = b.Add(s.indexes)
 	}
-	if s.sum != nil {
-		pair := meta.Pair(meta.PropertyObjects, meta.ObjectSumsValue(*s.sum))
-		sd.PropertiesRef = b.Add(&metapb.StripeProperties{CustomProperties: []*metapb.NameValuePair{pair}})
+	if p := s.properties(); p != nil {
+		sd.PropertiesRef = b.Add(p)
 	}
 	return sd
+}
+
+// properties are those of the stripe, with the checksum of its bytes; nil if it has none.
+func (s *stripe) properties() *metapb.StripeProperties {
+	p := &metapb.StripeProperties{StandardProperties: s.bags.Standard, CustomProperties: slices.Clone(s.bags.Custom)}
+	if s.sum != nil {
+		p.CustomProperties = append(p.CustomProperties, meta.Pair(meta.PropertyObjects, meta.ObjectSumsValue(*s.sum)))
+	}
+	if len(p.StandardProperties)+len(p.CustomProperties) == 0 {
+		return nil
+	}
+	return p
 }
 
 // addSize adds sizes of which either may be unknown.
@@ -466,7 +494,29 @@ func (w *objects) urls() *metapb.UrlList {
 	for _, s := range w.stripes {
 		list.Urls = append(list.Urls, s.adopted(list.Urls)...)
 	}
+	w.referred(func(url string) {
+		if url != "" && !slices.Contains(list.Urls, url) {
+			list.Urls = append(list.Urls, url)
+		}
+	})
 	return list
+}
+
+// referred calls add with every URL that a property refers to.
+func (w *objects) referred(add func(url string)) {
+	all := []proto.Message{w.properties()}
+	for _, s := range w.stripes {
+		all = append(all, &metapb.StripeProperties{StandardProperties: s.bags.Standard, CustomProperties: s.bags.Custom})
+	}
+	for _, bags := range w.o.bags {
+		all = append(all, &metapb.FieldDescriptor{StandardProperties: bags.Standard, CustomProperties: bags.Custom})
+	}
+	for _, m := range all {
+		meta.RewriteURLs(m, func(url string) string {
+			add(url)
+			return url
+		})
+	}
 }
 
 // adopted are the objects that the stripe refers to and did not write, without those known already.

@@ -44,11 +44,14 @@ type Options struct {
 	DataPrefix                     string
 	CreationMin, CreationMax       uint64
 	Properties, StandardProperties []*metapb.NameValuePair
-	FieldIDs                       []int
-	Bloom                          map[string]float64
-	Pack                           map[string][]string
-	SparseUnions, Draft            bool
-	Workers                        int
+	// StripeProperties are those of every stripe, FieldProperties those of fields, in every stripe, by dotted path.
+	StripeProperties    meta.Bags
+	FieldProperties     map[string]meta.Bags
+	FieldIDs            []int
+	Bloom               map[string]float64
+	Pack                map[string][]string
+	SparseUnions, Draft bool
+	Workers             int
 	// Trees asks for the encodings of the DATA blocks of fields by dotted path, see encode.Options.
 	Trees map[string]string
 	// Opaque are the fields of byte strings to compress with an opaque dictionary, DictionaryEntries those whose value
@@ -69,6 +72,7 @@ type Options struct {
 	opaque    map[uint32]bool             // Opaque by node number
 	entries   map[uint32]int              // DictionaryEntries by node number
 	encodings map[uint32][]encode.Profile // Encodings by node number
+	bags      map[uint32]meta.Bags        // FieldProperties by node number
 }
 
 // complete fills in the defaults.
@@ -95,7 +99,30 @@ func (o *Options) complete(s *schema.Schema) error {
 	if o.CreationMin > o.CreationMax {
 		return fmt.Errorf("creation times %d to %d", o.CreationMin, o.CreationMax)
 	}
+	if err := o.findBags(s); err != nil {
+		return err
+	}
 	return o.findFields(s)
+}
+
+// findBags finds the fields that are to get properties, and checks all properties.
+func (o *Options) findBags(s *schema.Schema) error {
+	all := []meta.Properties{o.Properties, o.StandardProperties, o.StripeProperties.Standard, o.StripeProperties.Custom}
+	o.bags = make(map[uint32]meta.Bags)
+	for path, bags := range o.FieldProperties {
+		n, err := s.Lookup(path)
+		if err != nil {
+			return err
+		}
+		o.bags[n.ID] = bags
+		all = append(all, bags.Standard, bags.Custom)
+	}
+	for _, bag := range all {
+		if err := bag.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findFields finds the fields that are to get a Bloom filter, and those whose encodings are asked for.

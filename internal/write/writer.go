@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -25,6 +26,7 @@ type Writer struct {
 	columns []field.Encoder // of the stripe at hand, nil between stripes
 	rows    int             // in the stripe at hand
 	deleted uint64          // of them, by the marker field
+	bags    meta.Bags       // of the stripes to come
 	stripes int             // ended
 	out     *objects
 	err     error // the first failure; the writer is of no use then
@@ -63,7 +65,7 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out}
+	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out, bags: o.StripeProperties}
 	w.field = field.Options{
 		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings,
 		DictionaryEntries: o.entries,
@@ -193,7 +195,7 @@ func (w *Writer) endStripe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &stripe{records: uint64(w.rows), deleted: w.deleted, fields: slices.Concat(finished...)}
+	s := &stripe{records: uint64(w.rows), deleted: w.deleted, fields: slices.Concat(finished...), bags: w.bags}
 	if w.o.SmallLast {
 		s.sortBySize()
 	}
@@ -205,12 +207,23 @@ func (w *Writer) endStripe(ctx context.Context) error {
 	return w.out.add(ctx, s)
 }
 
+// SetStripeProperties gives the stripe at hand, and those after it, other properties than the options say.
+func (w *Writer) SetStripeProperties(b meta.Bags) error {
+	for _, bag := range []meta.Properties{b.Standard, b.Custom} {
+		if err := bag.Check(); err != nil {
+			return err
+		}
+	}
+	w.bags = b
+	return nil
+}
+
 // AddStripe adds a stripe whose fields were made elsewhere: every field of the schema, children before their parents.
 func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field.Encoded) error {
 	if err := w.EndStripe(ctx); err != nil {
 		return err
 	}
-	w.err = w.out.add(ctx, &stripe{records: records, fields: fields})
+	w.err = w.out.add(ctx, &stripe{records: records, fields: fields, bags: w.bags})
 	return w.err
 }
 

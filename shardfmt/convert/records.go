@@ -144,11 +144,11 @@ func openShard(ctx context.Context, c *blobio.Client, url string, o Options) (fo
 // OriginalSchema is the Arrow schema that a shard's records came with, or nil. A property that is none is of
 // no more use than none.
 func OriginalSchema(ctx context.Context, shard *shardfmt.Shard) *arrow.Schema {
-	p, err := shard.Root().Properties(ctx)
+	p, err := shard.Root().ReadProperties(ctx)
 	if err != nil {
 		return nil
 	}
-	s, err := arrowtype.UnmarshalSchema(meta.Properties(p.CustomProperties).Get(arrowtype.PropertySchema).GetBytesValue())
+	s, err := arrowtype.UnmarshalSchema(p.Custom.Get(arrowtype.PropertySchema).GetBytesValue())
 	if err != nil {
 		return nil
 	}

@@ -147,7 +147,9 @@ func (v *inspector) stripeField(i int, n *schema.Node, name string) (*StripeFiel
 	if err != nil || d == nil {
 		return nil, err
 	}
-	v.addProperties(fmt.Sprintf("stripe%d/field:%s", i, name), d.GetField())
+	if err := v.addProperties(fmt.Sprintf("stripe%d/field:%s", i, name), anchor, d.GetField()); err != nil {
+		return nil, err
+	}
 	s := &StripeField{Statistics: messageJSON(d.GetField(), n)}
 	for _, e := range d.GetEncodings() {
 		enc := Encoding{Kind: "parquet"}

@@ -5,9 +5,11 @@ package inspect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -79,6 +81,10 @@ type Property struct {
 	Name  string          `json:"name"`
 	Kind  string          `json:"kind"`
 	Value json.RawMessage `json:"value"`
+	// Ref is the place that a value was read from which the property only refers to: url, start and end of a message.
+	Ref json.RawMessage `json:"ref,omitempty"`
+	// Error says why a reference could not be followed; Kind is data_ref then, and Value the reference.
+	Error string `json:"error,omitempty"`
 }
 
 // Shard inspects the shard with the given root.
@@ -140,8 +146,11 @@ func (v *inspector) properties() error {
 	if p.GetCreationMax() != nil {
 		v.out.CreationMax = timeText(p.CreationMax.Ticks)
 	}
-	v.addProperties("shard", p)
-	return nil
+	anchor, err := v.r.PropertiesAnchor()
+	if err != nil {
+		return err
+	}
+	return v.addProperties("shard", anchor, p)
 }
 
 func timeText(ticks uint64) *string {
@@ -155,16 +164,45 @@ type bags interface {
 	GetCustomProperties() []*metapb.NameValuePair
 }
 
-func (v *inspector) addProperties(scope string, p bags) {
-	add := func(bag string, pairs []*metapb.NameValuePair) {
-		for _, pair := range pairs {
-			v.out.Properties = append(v.out.Properties, Property{
-				Scope: scope, Bag: bag, Name: pair.GetName(), Kind: meta.Kind(pair.GetValue()), Value: valueJSON(pair.GetValue(), nil),
-			})
+// addProperties lists the properties of a message of the object anchor.
+func (v *inspector) addProperties(scope, anchor string, p bags) error {
+	for _, bag := range []struct {
+		name  string
+		pairs []*metapb.NameValuePair
+	}{{"standard", p.GetStandardProperties()}, {"custom", p.GetCustomProperties()}} {
+		for _, pair := range bag.pairs {
+			out, err := v.property(anchor, pair)
+			if err != nil {
+				return err
+			}
+			out.Scope, out.Bag = scope, bag.name
+			v.out.Properties = append(v.out.Properties, out)
 		}
 	}
-	add("standard", p.GetStandardProperties())
-	add("custom", p.GetCustomProperties())
+	return nil
+}
+
+// property is a property with the value that it means.
+func (v *inspector) property(anchor string, pair *metapb.NameValuePair) (Property, error) {
+	is := pair.GetValue()
+	out := Property{Name: pair.GetName()}
+	if is.GetDataRef() != nil {
+		out.Ref = valueJSON(is, nil)
+	}
+	if out.Name != meta.PropertyObjects {
+		meant, err := v.r.Follow(v.ctx, anchor, is)
+		var damage *corrupt.Error
+		switch {
+		case errors.As(err, &damage), errors.Is(err, urlresolve.ErrRefused):
+			out.Ref, out.Error = nil, err.Error()
+		case err != nil:
+			return out, err
+		default:
+			is = meant
+		}
+	}
+	out.Kind, out.Value = meta.Kind(is), valueJSON(is, nil)
+	return out, nil
 }
 
 func (v *inspector) stripes() error {
@@ -178,8 +216,12 @@ func (v *inspector) stripes() error {
 		if err != nil {
 			return err
 		}
-		if p != nil {
-			v.addProperties(fmt.Sprintf("stripe%d", i), p)
+		anchor, err := v.r.StripePropertiesAnchor(v.ctx, i)
+		if err != nil {
+			return err
+		}
+		if err := v.addProperties(fmt.Sprintf("stripe%d", i), anchor, p); err != nil {
+			return err
 		}
 		idx, err := v.r.StripeIndexes(v.ctx, i)
 		if err != nil {

@@ -27,7 +27,14 @@ func (x *Inspection) Print(w io.Writer) {
 		fmt.Fprintf(w, "object      %s\n", u)
 	}
 	for _, p := range x.Properties {
-		fmt.Fprintf(w, "property    %s %s %s = %s\n", p.Scope, p.Bag, p.Name, shorten(string(p.Value)))
+		fmt.Fprintf(w, "property    %s %s %s = %s", p.Scope, p.Bag, p.Name, shorten(string(p.Value)))
+		switch {
+		case p.Error != "":
+			fmt.Fprintf(w, " (not followed: %s)", p.Error)
+		case p.Ref != nil:
+			fmt.Fprintf(w, " (from %s)", p.Ref)
+		}
+		fmt.Fprintln(w)
 	}
 	for _, i := range x.Indexes {
 		i.Print(w)

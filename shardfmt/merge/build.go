@@ -210,6 +210,9 @@ func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb
 			if st.from.root.Draft() {
 				d.Field.MembershipFilters = nil // whose seed the draft does not say
 			}
+			if err := st.from.shorten(ctx, anchor, d.Field.StandardProperties, d.Field.CustomProperties); err != nil {
+				return nil, err
+			}
 			return d, m.urls.move(st.from, anchor, d)
 		}
 	}

@@ -81,6 +81,9 @@ func (m *merger) addStripeProperties(ctx context.Context, st *stripe) error {
 	if err != nil {
 		return err
 	}
+	if err := st.from.shorten(ctx, anchor, p.StandardProperties, p.CustomProperties); err != nil {
+		return err
+	}
 	if err := m.urls.move(st.from, anchor, p); err != nil {
 		return err
 	}
@@ -95,7 +98,7 @@ func (m *merger) addShardParts(ctx context.Context) error {
 	if err := m.shardIndexes(ctx); err != nil {
 		return err
 	}
-	if err := m.mergeProperties(); err != nil {
+	if err := m.mergeProperties(ctx); err != nil {
 		return err
 	}
 	list, err := m.urlList()

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"context"
 	"strings"
 
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -8,12 +9,15 @@ import (
 )
 
 // mergeProperties concatenates the properties of the inputs, in order.
-func (m *merger) mergeProperties() error {
+func (m *merger) mergeProperties(ctx context.Context) error {
 	p := new(metapb.ShardProperties)
 	m.properties = p
 	var unknown [][]byte
 	bag := collapsing{seen: map[string]bool{}}
 	for _, s := range m.shards {
+		if err := s.shorten(ctx, s.propertyAnchor, s.properties.StandardProperties, s.properties.CustomProperties); err != nil {
+			return err
+		}
 		if err := m.urls.move(s, s.propertyAnchor, s.properties); err != nil {
 			return err
 		}
@@ -25,6 +29,24 @@ func (m *merger) mergeProperties() error {
 	m.mark()
 	m.mergeCreation()
 	p.ProtoReflect().SetUnknown(join(unknown))
+	return nil
+}
+
+// shorten makes properties, which stand in a message of the object anchor, mean in the new root what they mean in s: what is more
+// than one reference away is copied to where it is meant.
+func (s *shard) shorten(ctx context.Context, anchor string, bags ...[]*metapb.NameValuePair) error {
+	for _, bag := range bags {
+		for _, p := range bag {
+			if p.GetName() == meta.PropertyObjects {
+				continue
+			}
+			v, err := s.root.Shorten(ctx, anchor, p.GetValue())
+			if err != nil {
+				return err
+			}
+			p.Value = v
+		}
+	}
 	return nil
 }
 

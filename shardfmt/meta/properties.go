@@ -46,14 +46,13 @@ func (b *Properties) Set(name string, v *metapb.AnyValue) {
 	*b = kept
 }
 
-// Check checks what a writer must hold to: UTF-8 names, values as in CheckValue, no name twice.
+// Check checks what a writer must hold to: names that are UTF-8 and not empty, values as in CheckValue. A name may occur twice: a
+// bag may be that of a merged shard.
 func (b Properties) Check() error {
-	seen := make(map[string]bool, len(b))
 	for _, p := range b {
-		if !utf8.ValidString(p.GetName()) || p.GetName() == "" || seen[p.GetName()] {
-			return corrupt.At(-1, "property name %q is empty, given twice or no UTF-8", p.GetName())
+		if !utf8.ValidString(p.GetName()) || p.GetName() == "" {
+			return corrupt.At(-1, "property name %q is empty or no UTF-8", p.GetName())
 		}
-		seen[p.GetName()] = true
 		if err := CheckValue(p.GetValue()); err != nil {
 			return err
 		}

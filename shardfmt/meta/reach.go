@@ -2,9 +2,11 @@ package meta
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -53,7 +55,31 @@ func (w *reach) message(anchor string, m proto.Message) (err error) {
 		}
 		w.object(object)
 	})
+	if err != nil {
+		return err
+	}
+	eachBag(m, func(bag Properties) {
+		if err == nil {
+			err = w.follow(anchor, bag)
+		}
+	})
 	return err
+}
+
+// follow notes the objects that references in properties lead to by way of others. What is damaged leads no further: that is
+// for verification to say, and no reason to keep a collector from its work.
+func (w *reach) follow(anchor string, bag Properties) error {
+	for _, p := range bag {
+		if p.GetName() == PropertyObjects {
+			continue
+		}
+		err := w.r.VisitReferences(w.ctx, anchor, p.GetValue(), func(object string, _, _ int64) { w.object(object) })
+		var damage *corrupt.Error
+		if err != nil && !errors.As(err, &damage) {
+			return err
+		}
+	}
+	return nil
 }
 
 // shard goes through what belongs to the shard as a whole.

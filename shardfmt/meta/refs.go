@@ -28,10 +28,17 @@ func eachURL(m proto.Message, f func(url string)) {
 	}}.message(m)
 }
 
+// eachBag calls f with every property bag in m.
+func eachBag(m proto.Message, f func(Properties)) {
+	rewriter{url: func(url string) string { return url }, bag: f}.message(m)
+}
+
 type rewriter struct {
 	url func(url string) string
 	// visit, if not nil, gets references with ranges in url's place.
 	visit func(*metapb.DataRef)
+	// bag, if not nil, gets property bags.
+	bag func(Properties)
 }
 
 func (f rewriter) message(m proto.Message) {
@@ -49,11 +56,11 @@ func (f rewriter) message(m proto.Message) {
 		f.ref(m.FieldListRef)
 		f.ref(m.IndexesRef)
 	case *metapb.ShardProperties:
-		f.pairs(m.StandardProperties)
-		f.pairs(m.CustomProperties)
+		f.properties(m.StandardProperties)
+		f.properties(m.CustomProperties)
 	case *metapb.StripeProperties:
-		f.pairs(m.StandardProperties)
-		f.pairs(m.CustomProperties)
+		f.properties(m.StandardProperties)
+		f.properties(m.CustomProperties)
 	case *metapb.FieldDescriptor:
 		f.field(m)
 	case *metapb.StripeFieldDescriptor:
@@ -97,8 +104,8 @@ func (f rewriter) field(m *metapb.FieldDescriptor) {
 	f.value(m.RangeStats.GetMinValue())
 	f.value(m.RangeStats.GetMaxValue())
 	f.indexes(m.Indexes)
-	f.pairs(m.StandardProperties)
-	f.pairs(m.CustomProperties)
+	f.properties(m.StandardProperties)
+	f.properties(m.CustomProperties)
 }
 
 func (f rewriter) encoding(e *metapb.DataEncoding) {
@@ -121,12 +128,19 @@ func (f rewriter) encoding(e *metapb.DataEncoding) {
 
 func (f rewriter) indexes(c *metapb.IndexCollection) {
 	for _, d := range c.GetIndexDescriptors() {
-		f.pairs(d.Properties)
+		f.properties(d.Properties)
 		for _, a := range d.Artifacts {
-			f.pairs(a.Properties)
+			f.properties(a.Properties)
 			f.ref(a.DataRef)
 		}
 	}
+}
+
+func (f rewriter) properties(bag []*metapb.NameValuePair) {
+	if f.bag != nil {
+		f.bag(bag)
+	}
+	f.pairs(bag)
 }
 
 func (f rewriter) pairs(pairs []*metapb.NameValuePair) {

@@ -269,7 +269,7 @@ func (r *Root) locateSchema(err error) error {
 	return corrupt.Locate(err, r.url, int64(r.dir.SchemaRef.GetRange().GetStart())+4)
 }
 
-// Properties are the shard's properties, empty if it has none.
+// Properties are the shard's properties as they are stored, empty if it has none; see ReadProperties.
 func (r *Root) Properties(ctx context.Context) (*metapb.ShardProperties, error) {
 	return r.properties.get(ctx, func() (*metapb.ShardProperties, error) {
 		m := new(metapb.ShardProperties)

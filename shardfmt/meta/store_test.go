@@ -24,7 +24,7 @@ type mapStore struct {
 func (s *mapStore) ReadRange(_ context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
 	b, ok := s.objects[url]
 	if !ok {
-		return blobio.Info{}, fs.ErrNotExist
+		return blobio.Info{}, blobio.NewError("read", url, blobio.ErrNotFound, fs.ErrNotExist)
 	}
 	if off < 0 || off+int64(len(dst)) > int64(len(b)) {
 		return blobio.Info{}, errRange
@@ -37,7 +37,7 @@ func (s *mapStore) ReadRange(_ context.Context, url string, off int64, dst []byt
 func (s *mapStore) ReadSuffix(_ context.Context, url string, n int64) ([]byte, blobio.Info, error) {
 	b, ok := s.objects[url]
 	if !ok {
-		return nil, blobio.Info{}, fs.ErrNotExist
+		return nil, blobio.Info{}, blobio.NewError("read", url, blobio.ErrNotFound, fs.ErrNotExist)
 	}
 	n = min(n, int64(len(b)))
 	s.gets.Add(1)

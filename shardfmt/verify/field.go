@@ -40,7 +40,9 @@ func (f *fieldWalk) check(name string) error {
 	if d.NullCount != nil && *d.NullCount > d.PositionCount {
 		f.v.found(f.anchor, -1, "%s: %d nulls in %d positions", name, *d.NullCount, d.PositionCount)
 	}
-	f.values(f.anchor, d)
+	if err := f.values(f.anchor, d); err != nil {
+		return err
+	}
 	f.indexArtifacts(f.anchor, d.GetIndexes())
 	for _, e := range f.descriptor.GetEncodings() {
 		if err := f.v.judge(f.external(e.GetParquet()), f.anchor, 0); err != nil {

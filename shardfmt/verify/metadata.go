@@ -85,39 +85,33 @@ func (w *walk) properties() error {
 	if known && lo > hi {
 		w.v.found(w.r.URL(), int64(w.r.Directory().GetPropertiesRef().GetRange().GetStart()), "creation_min lies after creation_max")
 	}
-	w.values(w.r.URL(), p)
-	return nil
+	anchor, err := w.r.PropertiesAnchor()
+	if err != nil {
+		return err
+	}
+	return w.values(anchor, p)
 }
 
-// values reaches the data references among property values; what they point to must exist.
+// values reaches the data references among property values, and follows them: what they point to must exist, and be a value.
 func (w *walk) values(anchor string, p interface {
 	GetStandardProperties() []*metapb.NameValuePair
 	GetCustomProperties() []*metapb.NameValuePair
-}) {
+}) error {
 	for _, bag := range [][]*metapb.NameValuePair{p.GetStandardProperties(), p.GetCustomProperties()} {
 		for _, pair := range bag {
-			if pair.Name != meta.PropertyObjects {
-				w.value(anchor, pair.Value)
+			if pair.Name == meta.PropertyObjects {
+				continue
+			}
+			err := w.r.VisitReferences(w.v.ctx, anchor, pair.Value, func(object string, start, end int64) {
+				w.mark(object)
+				w.v.object(object).add(piece{start: start, end: end, unprotected: true})
+			})
+			if err = w.v.judge(err, anchor, 0); err != nil {
+				return err
 			}
 		}
 	}
-}
-
-func (w *walk) value(anchor string, value *metapb.AnyValue) {
-	if ref := value.GetDataRef(); ref != nil {
-		o, start, end, err := w.reach(anchor, ref)
-		if err != nil {
-			w.v.found(anchor, -1, "a property refers to what can't be resolved: %v", err)
-			return
-		}
-		o.add(piece{start: start, end: end, unprotected: true})
-	}
-	for _, e := range value.GetListValue().GetElements() {
-		w.value(anchor, e)
-	}
-	for _, f := range value.GetStructValue().GetFields() {
-		w.value(anchor, f.GetValue())
-	}
+	return nil
 }
 
 // stripes checks every stripe: properties, sums, field lists and fields.
@@ -153,7 +147,9 @@ func (w *walk) stripeProperties(i int, st *metapb.StripeDirectory) error {
 	if err != nil {
 		return err
 	}
-	w.values(anchor, p)
+	if err := w.values(anchor, p); err != nil {
+		return err
+	}
 	for _, sum := range meta.ObjectSums(meta.Properties(p.GetCustomProperties()).Get(meta.PropertyObjects)) {
 		o, start, end, err := w.reach(anchor, sum.Ref)
 		if err != nil {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+)
+
+// propertyFlags are the properties of a shard, its stripes and its fields.
+type propertyFlags struct {
+	shard, stripe, field                         []string
+	standard, standardForStripe, standardOfField []string
+}
+
+func (f *propertyFlags) add(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.shard, "property", nil, "property of the shard: NAME=VALUE (repeatable; default: none)")
+	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable; default: none); compaction leaves such shards alone unless the policy says otherwise")
+	flags.StringArrayVar(&f.stripe, "stripe-property", nil, "property of every stripe: NAME=VALUE (repeatable; default: none)")
+	flags.StringArrayVar(&f.standardForStripe, "standard-stripe-property", nil, "standard property of every stripe: NAME=VALUE (repeatable; default: none)")
+	flags.StringArrayVar(&f.field, "field-property", nil, "property of a field in every stripe: COL:NAME=VALUE (repeatable; default: none)")
+	flags.StringArrayVar(&f.standardOfField, "standard-field-property", nil, "standard property of a field in every stripe: COL:NAME=VALUE (repeatable; default: none)")
+}
+
+// set turns the flags into options of a shard writer.
+func (f *propertyFlags) set(o *shardfmt.WriterOptions) error {
+	for _, bag := range []struct {
+		flags []string
+		to    *[]*metapb.NameValuePair
+	}{
+		{f.shard, &o.Properties}, {f.standard, &o.StandardProperties},
+		{f.stripe, (*[]*metapb.NameValuePair)(&o.StripeProperties.Custom)},
+		{f.standardForStripe, (*[]*metapb.NameValuePair)(&o.StripeProperties.Standard)},
+	} {
+		for _, flag := range bag.flags {
+			name, value, err := cutProperty(flag)
+			if err != nil {
+				return err
+			}
+			*bag.to = append(*bag.to, meta.Pair(name, meta.Text(value)))
+		}
+	}
+	o.FieldProperties = map[string]meta.Bags{}
+	for _, flag := range f.field {
+		path, pair, err := fieldProperty(flag)
+		if err != nil {
+			return err
+		}
+		bags := o.FieldProperties[path]
+		bags.Custom = append(bags.Custom, pair)
+		o.FieldProperties[path] = bags
+	}
+	for _, flag := range f.standardOfField {
+		path, pair, err := fieldProperty(flag)
+		if err != nil {
+			return err
+		}
+		bags := o.FieldProperties[path]
+		bags.Standard = append(bags.Standard, pair)
+		o.FieldProperties[path] = bags
+	}
+	return nil
+}
+
+// cutProperty splits the NAME=VALUE of a --property flag.
+func cutProperty(flag string) (name, value string, err error) {
+	name, value, ok := strings.Cut(flag, "=")
+	if !ok || name == "" {
+		return "", "", usagef("property %s: NAME=VALUE was expected", flag)
+	}
+	return name, value, nil
+}
+
+// fieldProperty reads COL:NAME=VALUE. A colon in a name of a column has a backslash before it.
+func fieldProperty(flag string) (path string, pair *metapb.NameValuePair, err error) {
+	for i := 1; i < len(flag); i++ {
+		if flag[i] == ':' && flag[i-1] != '\\' {
+			name, value, err := cutProperty(flag[i+1:])
+			return strings.ReplaceAll(flag[:i], `\:`, ":"), meta.Pair(name, meta.Text(value)), err
+		}
+	}
+	return "", nil, usagef("field property %s: COL:NAME=VALUE was expected", flag)
+}

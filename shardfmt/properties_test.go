@@ -1,0 +1,275 @@
+package shardfmt_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+var propertySpaces atomic.Int64
+
+func propertySpace(t *testing.T) (*blobio.Client, string) {
+	sp := blobio.NewClient()
+	t.Cleanup(func() { sp.Close() })
+	return sp, fmt.Sprintf("mem://properties-%d/", propertySpaces.Add(1))
+}
+
+// writeNumbers writes a shard of one column with n numbers in stripes of two.
+func writeNumbers(t *testing.T, sp *blobio.Client, url string, n int, o shardfmt.WriterOptions, each func(w *shardfmt.Writer, row int)) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := schema.Parse("a: Int64, pos: Struct<x: Float64>")
+	require.NoError(t, err)
+	o.StripeRows = 2
+	w, err := shardfmt.NewWriter(ctx, sp, url, s, o)
+	require.NoError(t, err)
+	for i := range n {
+		if each != nil {
+			each(w, i)
+		}
+		b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+		b.Field(0).(*array.Int64Builder).Append(int64(i))
+		b.Field(1).(*array.StructBuilder).Append(true)
+		b.Field(1).(*array.StructBuilder).FieldBuilder(0).(*array.Float64Builder).Append(float64(i) / 2)
+		require.NoError(t, w.Write(ctx, b.NewRecordBatch()))
+	}
+	_, err = w.Close(ctx)
+	require.NoError(t, err)
+}
+
+func text(name, value string) *metapb.NameValuePair { return meta.Pair(name, meta.Text(value)) }
+
+// refTo is a property value that refers to a message.
+func refTo(ref *metapb.DataRef) *metapb.AnyValue {
+	return &metapb.AnyValue{Kind: &metapb.AnyValue_DataRef{DataRef: ref}}
+}
+
+func openProperties(t *testing.T, sp *blobio.Client, url string) *meta.Root {
+	t.Helper()
+	r, err := meta.OpenRoot(context.Background(), sp, url, meta.Options{})
+	require.NoError(t, err)
+	return r
+}
+
+// TestPropertyBagsOfEveryScope: standard and custom bags of shard, stripes and fields are written, read, listed, and kept by a
+// merge: those of stripes and fields where they were, those of shards one behind the other.
+func TestPropertyBagsOfEveryScope(t *testing.T) {
+	ctx := context.Background()
+	sp, at := propertySpace(t)
+	for _, name := range []string{"one", "two"} {
+		o := shardfmt.WriterOptions{
+			Properties: []*metapb.NameValuePair{text("origin", name)}, StandardProperties: []*metapb.NameValuePair{text("drop-by", "2024")},
+			StripeProperties: meta.Bags{Standard: meta.Properties{text("tier", name)}, Custom: meta.Properties{text("batch", "0")}},
+			FieldProperties: map[string]meta.Bags{
+				"a":     {Standard: meta.Properties{text("unit", "m")}, Custom: meta.Properties{text("from", name), text("from", "twice")}},
+				"pos.x": {Custom: meta.Properties{meta.Pair("frame", meta.ListOf(meta.Int(-1), meta.Null()))}},
+			},
+		}
+		writeNumbers(t, sp, at+name+".amudai.shard", 4, o, func(w *shardfmt.Writer, row int) {
+			if row == 2 {
+				require.NoError(t, w.SetStripeProperties(meta.Bags{Custom: meta.Properties{text("batch", "1")}}))
+				require.Error(t, w.SetStripeProperties(meta.Bags{Custom: meta.Properties{text("", "x")}}))
+			}
+		})
+	}
+	_, err := merge.Concat(ctx, sp, at+"both.amudai.shard", []merge.Input{{URL: at + "one.amudai.shard"}, {URL: at + "two.amudai.shard"}}, merge.Options{AllowStandard: true})
+	require.NoError(t, err)
+	r := openProperties(t, sp, at+"both.amudai.shard")
+	shard, err := r.ReadProperties(ctx)
+	require.NoError(t, err)
+	require.Len(t, shard.Standard, 2, "concatenated, duplicates kept")
+	origin, _ := shard.Custom.Text("origin")
+	require.Equal(t, "one", origin, "the first of a name counts")
+	for i, want := range []struct{ tier, batch, from string }{{"one", "0", "one"}, {"", "1", "one"}, {"two", "0", "two"}, {"", "1", "two"}} {
+		stripe, err := r.ReadStripeProperties(ctx, i)
+		require.NoError(t, err)
+		tier, _ := stripe.Standard.Text("tier")
+		batch, _ := stripe.Custom.Text("batch")
+		a, err := r.ReadFieldProperties(ctx, i, 0)
+		require.NoError(t, err)
+		from, _ := a.Custom.Text("from")
+		unit, _ := a.Standard.Text("unit")
+		require.Equal(t, []string{want.tier, want.batch, want.from, "m"}, []string{tier, batch, from, unit}, "stripe %d", i)
+		require.Len(t, a.Custom, 2)
+		x, err := r.ReadFieldProperties(ctx, i, 2)
+		require.NoError(t, err)
+		require.True(t, meta.Equal(meta.ListOf(meta.Int(-1), meta.Null()), x.Custom.Get("frame")))
+	}
+	of, err := r.ShardField(ctx, 0)
+	require.NoError(t, err)
+	require.Len(t, of.StandardProperties, 1, "the shard as a whole carries those of its first stripe")
+	report, err := verify.Shard(ctx, sp, at+"both.amudai.shard", verify.Options{})
+	require.NoError(t, err)
+	require.True(t, report.OK, report.Errors)
+	x, err := inspect.Shard(ctx, sp, at+"both.amudai.shard", inspect.Options{})
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, p := range x.Properties {
+		seen[p.Scope+" "+p.Bag+" "+p.Name+"="+string(p.Value)] = true
+	}
+	for _, want := range []string{`shard standard drop-by="2024"`, `stripe2 standard tier="two"`, `stripe3 custom batch="1"`,
+		`stripe0/field:a standard unit="m"`, `stripe2/field:a custom from="two"`, `stripe1/field:pos.x custom frame=[-1,null]`} {
+		require.True(t, seen[want], "%s among %v", want, seen)
+	}
+}
+
+// TestPropertiesOfAnEmptyShard: a shard without records keeps what is said of its fields.
+func TestPropertiesOfAnEmptyShard(t *testing.T) {
+	ctx := context.Background()
+	sp, at := propertySpace(t)
+	o := shardfmt.WriterOptions{FieldProperties: map[string]meta.Bags{"a": {Custom: meta.Properties{text("unit", "m")}}}}
+	writeNumbers(t, sp, at+"a.amudai.shard", 0, o, nil)
+	d, err := openProperties(t, sp, at+"a.amudai.shard").ShardField(ctx, 0)
+	require.NoError(t, err)
+	unit, _ := meta.Properties(d.GetCustomProperties()).Text("unit")
+	require.Equal(t, "m", unit)
+	o.FieldProperties = map[string]meta.Bags{"nix": {}}
+	_, err = shardfmt.NewWriter(ctx, sp, at+"b.amudai.shard", &schema.Schema{Fields: []*schema.Node{{Name: "a", Basic: schema.Int64, Signed: true}}}, o)
+	require.ErrorIs(t, err, schema.ErrNoField)
+}
+
+// values writes messages to an object of its own, each in a frame, and gives references to them.
+func putValues(t *testing.T, sp *blobio.Client, at, name string, make ...func(at *metapb.DataRef) *metapb.AnyValue) (refs []*metapb.DataRef) {
+	t.Helper()
+	data := append([]byte(nil), meta.Magic[:]...)
+	var last *metapb.DataRef
+	for _, f := range make {
+		start := len(data)
+		data = meta.AppendFrame(data, meta.Marshal(f(last)))
+		last = meta.NewRef(name, uint64(start), uint64(len(data)))
+		refs = append(refs, last)
+	}
+	require.NoError(t, sp.Put(context.Background(), at+name, append(data, meta.Magic[:]...)))
+	return refs
+}
+
+func fixed(v *metapb.AnyValue) func(*metapb.DataRef) *metapb.AnyValue {
+	return func(*metapb.DataRef) *metapb.AnyValue { return v }
+}
+
+func onwards(last *metapb.DataRef) *metapb.AnyValue { return refTo(last) }
+
+// TestPropertiesBehindReferences: a property that refers to a value elsewhere is read as that value, up to four references away
+// and in lists and structs, by every reader; its objects belong to the shard; and a merge in another folder keeps what it means.
+func TestPropertiesBehindReferences(t *testing.T) {
+	ctx := context.Background()
+	sp, at := propertySpace(t)
+	near := putValues(t, sp, at+"in/", "d/near.bin", fixed(meta.Text("near")))
+	far := putValues(t, sp, at+"in/", "d/far.bin", fixed(meta.Int(7)), onwards, onwards, onwards)
+	hidden := putValues(t, sp, at+"in/", "d/hidden.bin", fixed(meta.Text("near")))
+	deep := putValues(t, sp, at+"in/", "d/deep.bin", fixed(meta.ListOf(refTo(hidden[0]), meta.StructOf(meta.Pair("n", refTo(far[1]))))))
+	told := refTo(near[0])
+	told.Annotation = proto.String("name")
+	o := shardfmt.WriterOptions{
+		Properties:       []*metapb.NameValuePair{meta.Pair("near", told), meta.Pair("far", refTo(far[3])), meta.Pair("deep", refTo(deep[0]))},
+		StripeProperties: meta.Bags{Custom: meta.Properties{meta.Pair("near", refTo(near[0]))}},
+		FieldProperties:  map[string]meta.Bags{"a": {Standard: meta.Properties{meta.Pair("far", refTo(far[2]))}}},
+	}
+	writeNumbers(t, sp, at+"in/a.amudai.shard", 2, o, nil)
+	check := func(url string) {
+		r := openProperties(t, sp, url)
+		shard, err := r.ReadProperties(ctx)
+		require.NoError(t, err)
+		text, _ := shard.Custom.Text("near")
+		seven, _ := shard.Custom.Int("far")
+		require.Equal(t, "near", text)
+		require.Equal(t, "name", shard.Custom.Get("near").GetAnnotation())
+		require.Equal(t, int64(7), seven)
+		require.True(t, meta.Equal(meta.ListOf(meta.Text("near"), meta.StructOf(meta.Pair("n", meta.Int(7)))), shard.Custom.Get("deep")))
+		stripe, err := r.ReadStripeProperties(ctx, 0)
+		require.NoError(t, err)
+		text, _ = stripe.Custom.Text("near")
+		require.Equal(t, "near", text)
+		field, err := r.ReadFieldProperties(ctx, 0, 0)
+		require.NoError(t, err)
+		seven, _ = field.Standard.Int("far")
+		require.Equal(t, int64(7), seven)
+		report, err := verify.Shard(ctx, sp, url, verify.Options{})
+		require.NoError(t, err)
+		require.True(t, report.OK, report.Errors)
+	}
+	check(at + "in/a.amudai.shard")
+	urls, err := openProperties(t, sp, at+"in/a.amudai.shard").URLList(ctx)
+	require.NoError(t, err)
+	require.Subset(t, urls.Urls, []string{"d/near.bin", "d/far.bin", "d/deep.bin"}, "the list is complete as far as a writer knows")
+	objects, _, err := openProperties(t, sp, at+"in/a.amudai.shard").Reach(ctx)
+	require.NoError(t, err)
+	require.Subset(t, objects, []string{at + "in/d/near.bin", at + "in/d/far.bin", at + "in/d/deep.bin", at + "in/d/hidden.bin"})
+	x, err := inspect.Shard(ctx, sp, at+"in/a.amudai.shard", inspect.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"string", `"near"`}, []string{x.Properties[0].Kind, string(x.Properties[0].Value)})
+	require.Contains(t, string(x.Properties[0].Ref), "d/near.bin")
+
+	done, err := merge.Concat(ctx, sp, at+"out.amudai.shard", []merge.Input{{URL: at + "in/a.amudai.shard"}}, merge.Options{})
+	require.NoError(t, err)
+	require.Contains(t, done.Objects, at+"in/d/near.bin", "a value without references stays where it is")
+	stored, err := openProperties(t, sp, at+"out.amudai.shard").Properties(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "in/d/near.bin", meta.Properties(stored.CustomProperties).Get("near").GetDataRef().GetUrl())
+	require.Nil(t, meta.Properties(stored.CustomProperties).Get("far").GetDataRef(), "what is further away was copied")
+	require.NotNil(t, meta.Properties(stored.CustomProperties).Get("deep").GetListValue())
+	check(at + "out.amudai.shard")
+	_, err = merge.Pack(ctx, sp, at+"packed.amudai.shard", at+"packed.amudai.stripe", []merge.Input{{URL: at + "in/a.amudai.shard"}}, merge.PackOptions{All: true, Copy: true})
+	require.NoError(t, err)
+	check(at + "packed.amudai.shard")
+}
+
+// TestHostileReferences: circles, ways of more than four references, ranges beyond the object and endless lists of references end in
+// an error that is told, and cost a bounded number of requests.
+func TestHostileReferences(t *testing.T) {
+	ctx := context.Background()
+	sp, at := propertySpace(t)
+	chain := putValues(t, sp, at, "d/chain.bin", fixed(meta.Int(1)), onwards, onwards, onwards, onwards)
+	size := uint64(len(meta.Marshal(refTo(meta.NewRef("d/circle.bin", 8, 99)))) + meta.FrameOverhead)
+	circle := putValues(t, sp, at, "d/circle.bin", fixed(refTo(meta.NewRef("d/circle.bin", 8, 8+size))))
+	many := make([]*metapb.AnyValue, 2000)
+	for i := range many {
+		many[i] = refTo(chain[0])
+	}
+	for name, c := range map[string]struct {
+		value *metapb.AnyValue
+		what  string
+	}{
+		"far":    {refTo(chain[4]), "more than 4 references away"},
+		"circle": {refTo(circle[0]), "circle"},
+		"beyond": {refTo(meta.NewRef("d/chain.bin", 8, 1<<20)), "ends before"},
+		"gone":   {refTo(meta.NewRef("d/none.bin", 8, 99)), "missing"},
+		"many":   {meta.ListOf(many...), "more than 1024 references"},
+		"large":  {refTo(meta.NewRef("d/chain.bin", 8, 64<<20)), "more than 16777216 bytes"},
+	} {
+		url := at + name + ".amudai.shard"
+		writeNumbers(t, sp, url, 2, shardfmt.WriterOptions{Properties: []*metapb.NameValuePair{meta.Pair("p", c.value)}}, nil)
+		r := openProperties(t, sp, url)
+		before := sp.Counters().Gets
+		_, err := r.ReadProperties(ctx)
+		require.ErrorContains(t, err, c.what, name)
+		require.LessOrEqual(t, sp.Counters().Gets-before, int64(1026), name)
+		report, err := verify.Shard(ctx, sp, url, verify.Options{})
+		require.NoError(t, err, name)
+		require.False(t, report.OK, name)
+		x, err := inspect.Shard(ctx, sp, url, inspect.Options{})
+		require.NoError(t, err, name)
+		require.Contains(t, x.Properties[0].Error, c.what, name)
+		if name == "far" {
+			require.True(t, strings.Contains(report.Errors[0].What, c.what), report.Errors)
+		}
+	}
+}
