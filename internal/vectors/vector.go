@@ -101,7 +101,7 @@ func compact(v any) []byte {
 // Files makes all vectors.
 func Files() ([]*File, error) {
 	var files []*File
-	for _, make := range []func() (*File, error){numberFile, floatFile, textFile, presenceFile, bufferFile} {
+	for _, make := range []func() (*File, error){numberFile, floatFile, textFile, presenceFile, bufferFile, shardFile} {
 		f, err := make()
 		if err != nil {
 			return nil, err

@@ -284,6 +284,31 @@ func TestPiecesDecode(t *testing.T) {
 	}
 }
 
+// Every committed shard verifies and reads as it says; there are three at least of each kind.
+func TestShardsRead(t *testing.T) {
+	kinds := map[string]int{}
+	for _, v := range read(t, filepath.Join(folder, "shards.json")) {
+		for _, kind := range []string{"union", "deleted", "nothing is left", "marks nothing", "terms of a text index", "positions of a text index", "hash index"} {
+			if strings.Contains(v.Name, kind) {
+				kinds[kind]++
+			}
+		}
+		b, err := v.Data()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := rowsOf(t.Context(), b)
+		if err != nil || len(lines) != v.Count {
+			t.Errorf("%s: %d records, %v", v.Name, len(lines), err)
+		}
+		same(t, &v, "rows", lines)
+	}
+	if kinds["union"] < 3 || kinds["deleted"]+kinds["nothing is left"]+kinds["marks nothing"] < 3 || kinds["terms of a text index"] < 3 ||
+		kinds["positions of a text index"] < 3 || kinds["hash index"] < 3 {
+		t.Errorf("%v", kinds)
+	}
+}
+
 // same compares what was read with what JSON says.
 func same(t *testing.T, v *Vector, name string, got any) {
 	t.Helper()

@@ -105,6 +105,16 @@ def test_piece(v):
         assert invalid.tolist() == h["invalid"]
 
 
+@pytest.mark.parametrize("v", cases("shards"))
+def test_shard(v, tmp_path):
+    path = tmp_path / "shard.amudai.shard"
+    path.write_bytes(data(v))
+    s = amudai.open(path)
+    s.verify()
+    assert [json.loads(x) for x in s.ndjson()] == [json.loads(x) for x in v["holds"]["rows"]]
+    assert len(v["holds"]["rows"]) == v["count"]
+
+
 def test_annotated_shard(tmp_path):
     page = (FOLDER / "shard.md").read_text(encoding="utf-8")
     b = b""
@@ -121,4 +131,4 @@ def test_annotated_shard(tmp_path):
 
 def test_there_are_vectors():
     assert FOLDER, "the vectors lie in the tree: run from a checkout"
-    assert len(cases("integers", "floats", "bytes", "presence", "buffers")) > 100
+    assert len(cases("integers", "floats", "bytes", "presence", "buffers", "shards")) > 150
