@@ -54,6 +54,25 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	return nil
 }
 
+// Version names the state of a table in the catalog: it is another one after each commit. Where the catalog can tell it without the table's
+// metadata, as SQL catalogs can, nothing else is read.
+func (c *Catalog) Version(ctx context.Context, name Name) (string, error) {
+	if l, ok := c.ice.(interface {
+		location(context.Context, table.Identifier) (string, error)
+	}); ok {
+		at, err := l.location(ctx, name.identifier())
+		return at, translate(err)
+	}
+	t, err := c.Load(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return t.Version(), nil
+}
+
+// Version names the table's state as it was loaded, see Catalog.Version.
+func (t *Table) Version() string { return t.ice.MetadataLocation() }
+
 // Refresh loads the table's current state. A table that was dropped and made anew under its name is
 // ErrConflict.
 func (t *Table) Refresh(ctx context.Context) error {

@@ -40,8 +40,13 @@ func Levels(ctx context.Context, t *catalog.Table, o Overrides) ([]Level, error)
 	if err != nil {
 		return nil, err
 	}
-	levels = append(levels, Level{"table", settingsOf(t.Properties())})
-	return appendOverride(levels, o, t.Name().String(), "table (file)"), nil
+	return levelsBelow(t, levels, o), nil
+}
+
+// levelsBelow adds those of a table to those above it.
+func levelsBelow(t *catalog.Table, above []Level, o Overrides) []Level {
+	levels := append(slices.Clip(above), Level{"table", settingsOf(t.Properties())})
+	return appendOverride(levels, o, t.Name().String(), "table (file)")
 }
 
 // NamespaceLevels are the places that a table in the namespace inherits from.
@@ -136,11 +141,16 @@ func Resolve(levels []Level) (*Effective, error) {
 
 // EffectiveOf resolves all levels of a table.
 func EffectiveOf(ctx context.Context, t *catalog.Table, o Overrides) (*Effective, error) {
-	levels, err := Levels(ctx, t, o)
+	above, err := namespaceLevels(ctx, t.Catalog(), t.Name().Namespace, o)
 	if err != nil {
 		return nil, err
 	}
-	e, err := Resolve(levels)
+	return effectiveBelow(t, above, o)
+}
+
+// effectiveBelow is EffectiveOf with the levels above the table.
+func effectiveBelow(t *catalog.Table, above []Level, o Overrides) (*Effective, error) {
+	e, err := Resolve(levelsBelow(t, above, o))
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Name(), err)
 	}

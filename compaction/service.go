@@ -48,6 +48,8 @@ type Service struct {
 	tables map[catalog.Name]*tended
 	// wake is written to when a worker may have something to do.
 	wake chan struct{}
+	// namespaces are the settings around the tables.
+	namespaces map[string]namespaceSettings
 	// discovered is when the catalog was last asked for its tables.
 	discovered time.Time
 }
@@ -67,6 +69,8 @@ type tended struct {
 	indexed string
 	// retry: somebody asked for the next run, which is not kept back by a quarantine.
 	retry bool
+	// rest is what a run that found nothing to do knows of the table, nil if the next one must look.
+	rest *rest
 	// began is when the run under way did, progress how far it is, nil before it tells.
 	began    time.Time
 	progress *Progress
@@ -86,7 +90,7 @@ func NewService(c *catalog.Catalog, o ServiceOptions) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Service{cat: c, o: o, tables: map[catalog.Name]*tended{}, wake: make(chan struct{}, 1)}
+	return &Service{cat: c, o: o, tables: map[catalog.Name]*tended{}, namespaces: map[string]namespaceSettings{}, wake: make(chan struct{}, 1)}
 }
 
 // Run works until ctx is done, and returns when every table that was being worked on is left in order: a run under way is
@@ -122,6 +126,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) Reload(o Overrides) {
 	s.mu.Lock()
 	s.o.Overrides = o
+	clear(s.namespaces)
 	for _, t := range s.tables {
 		if t.status.State == Waiting || t.status.State == Failing {
 			t.status.NextRun = s.o.Now()
@@ -294,7 +299,11 @@ func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 	st.Quarantined, st.QuarantinedShards = look.quarantined, look.quarantinedShards
 	st.BacklogShards, st.BacklogBytes, st.Groups, st.Schedule = look.backlogShards, look.backlogBytes, look.groups, look.schedule.String()
 	t.schedule = look.schedule
-	st.History = append(st.History, run)
+	if n := len(st.History); n > 0 && run.idle() && st.History[n-1].idle() {
+		st.History[n-1] = run // of a table at rest the latest look is enough
+	} else {
+		st.History = append(st.History, run)
+	}
 	if n := len(st.History) - keptRuns; n > 0 {
 		st.History = append([]Run(nil), st.History[n:]...)
 	}

@@ -150,11 +150,18 @@ type looked struct {
 // work does everything that is due for a table.
 func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look looked, err error) {
 	look.upkeep = defaultUpkeep
+	above, err := s.levelsAbove(ctx, name.Namespace)
+	if err != nil {
+		return look, err
+	}
+	if r := s.atRest(ctx, name, above); r != nil {
+		return r.look, nil
+	}
 	t, err := s.cat.Load(ctx, name)
 	if err != nil {
 		return look, err
 	}
-	in, err := EffectiveOf(ctx, t, s.overrides())
+	in, err := effectiveBelow(t, above, s.overrides())
 	if err != nil {
 		return look, err
 	}
@@ -169,7 +176,16 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 		}
 	}
 	look.hold(v.held)
-	return look, errors.Join(err, look.measure(ctx, t, in.Policy, v.left, v.held))
+	err = errors.Join(err, look.measure(ctx, t, in.Policy, v.left, v.held))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.tables[name]; known != nil {
+		known.retry = false
+		if known.rest = nil; err == nil {
+			known.rest = v.restOf(look, above, s.o.Now())
+		}
+	}
+	return look, err
 }
 
 // hold takes down what is in quarantine.
