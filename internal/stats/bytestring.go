@@ -33,13 +33,13 @@ func newByteStrings(c *Collector) *byteStrings {
 
 func (s *byteStrings) add(a arrow.Array) {
 	value := valueBytes(a)
-	s.hasLast = false
 	nullable := a.NullN() > 0
 	for i := range a.Len() {
 		if !nullable || a.IsValid(i) {
 			s.one(value(i))
 		}
 	}
+	s.last, s.hasLast = nil, false // or the collector of each stripe would keep an array alive
 }
 
 // valueBytes gives the bytes of each value of an array without copying them.
