@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"net"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -19,7 +20,10 @@ import (
 
 // guard lets those through who have the token; where there is none, this machine, and who has shown a certificate that
 // the server asked for and found good. What panics behind it ends its own call alone.
-type guard struct{ token string }
+type guard struct {
+	token string
+	stall time.Duration
+}
 
 func (g guard) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if err := g.check(ctx); err != nil {
@@ -37,7 +41,7 @@ func (g guard) stream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInf
 	if err := g.check(stream.Context()); err != nil {
 		return err
 	}
-	return told(parallel.Guarded(func() error { return next(srv, stream) }))
+	return told(parallel.Guarded(func() error { return next(srv, &steady{stream, g.stall}) }))
 }
 
 func (g guard) check(ctx context.Context) error {

@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,9 @@ func parse(text string) (*query, error) {
 	tokens, err := scan(text)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(tokens, func(t token) bool { return t.kind == symbol && t.text == "?" }) {
+		return nil, errSyntax("a parameter without a value: prepare the query and bind it")
 	}
 	p := &parser{text: text, tokens: tokens}
 	q := &query{}

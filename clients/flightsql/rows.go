@@ -17,7 +17,7 @@ const messageBytes = 2 << 20
 
 // rows reads a plan into a channel, as fast as the client takes them. It ends with the call.
 func (s *server) rows(ctx context.Context, p *catalog.Plan) (*arrow.Schema, <-chan flight.StreamChunk, error) {
-	release, err := s.slot(ctx)
+	release, err := s.take(ctx, s.slots)
 	if err != nil {
 		return nil, nil, err
 	}

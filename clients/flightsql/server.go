@@ -41,20 +41,25 @@ type Options struct {
 	Patience time.Duration
 	// MaxMemory is what the values of all streams together may take, in bytes, shardfmt.DefaultMaxMemory if 0.
 	MaxMemory int64
+	// Stall is the longest time that a client may take over a message of some 2 MiB, DefaultStall if 0. One that takes longer is shed: its
+	// stream ends with DEADLINE_EXCEEDED.
+	Stall time.Duration
 }
 
 // What Options are if they are left out.
 const (
 	DefaultAnswers  = 16
 	DefaultPatience = 5 * time.Second
+	DefaultStall    = 30 * time.Second
 )
 
 // server answers the calls of Flight SQL.
 type server struct {
 	flightsql.BaseServer
-	cat   *catalog.Catalog
-	o     Options
-	slots *turns.Places
+	cat *catalog.Catalog
+	o   Options
+	// slots are those of streams, plans those of queries being planned, which need not wait for streams.
+	slots, plans *turns.Places
 }
 
 // New makes a gRPC server over a catalog; options say how it is reached, by TLS for one.
@@ -62,7 +67,9 @@ func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Ser
 	o.Answers = cmp.Or(o.Answers, DefaultAnswers)
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	o.MaxMemory = cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory)
-	s := &server{cat: c, o: o, slots: turns.New(o.Answers, o.Answers*lineFactor, o.Patience)}
+	o.Stall = cmp.Or(o.Stall, DefaultStall)
+	places := func() *turns.Places { return turns.New(o.Answers, o.Answers*lineFactor, o.Patience) }
+	s := &server{cat: c, o: o, slots: places(), plans: places()}
 	s.Alloc = memory.DefaultAllocator
 	for id, value := range map[flightsql.SqlInfo]any{
 		flightsql.SqlInfoFlightSqlServerName:     "shardcat",
@@ -74,23 +81,26 @@ func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Ser
 			return nil, err
 		}
 	}
-	guard := guard{token: o.Token}
-	options = append(options, grpc.UnaryInterceptor(guard.unary), grpc.StreamInterceptor(guard.stream))
+	guard := guard{token: o.Token, stall: o.Stall}
+	options = append(options, grpc.MaxConcurrentStreams(streamsOfConnection), grpc.UnaryInterceptor(guard.unary), grpc.StreamInterceptor(guard.stream))
 	out := grpc.NewServer(options...)
 	flight.RegisterFlightServiceServer(out, flightsql.NewFlightServer(s))
 	return out, nil
 }
 
+// streamsOfConnection bounds what one connection can ask for at a time; clients wait with the rest.
+const streamsOfConnection = 100
+
 // lineFactor bounds the line of those who wait: more than that many answers ahead of one would take longer than anybody waits.
 const lineFactor = 8
 
-// slot waits for a turn to give rows; clients, by their addresses, take turns.
-func (s *server) slot(ctx context.Context) (release func(), err error) {
+// take waits for a turn to give rows, or to plan; clients, by their addresses, take turns.
+func (s *server) take(ctx context.Context, places *turns.Places) (release func(), err error) {
 	client := ""
 	if p, ok := peer.FromContext(ctx); ok {
 		client, _, _ = net.SplitHostPort(p.Addr.String())
 	}
-	release, err = s.slots.Take(ctx, client)
+	release, err = places.Take(ctx, client)
 	if errors.Is(err, turns.ErrBusy) {
 		return nil, status.Error(codes.ResourceExhausted, "as many answers are under way as this server gives at a time; come back later")
 	}

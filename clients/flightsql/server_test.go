@@ -201,7 +201,7 @@ func TestRefused(t *testing.T) {
 		"SELECT id FROM t WHERE id > 1 GROUP BY id": "GROUP",
 		"SELECT id FROM t LIMIT x":                  `LIMIT "x"`,
 		"SELECT id FROM t LIMIT 3 OFFSET 1":         `"OFFSET"`,
-		"SELECT id FROM t WHERE id = ?":             "WHERE",
+		"SELECT id FROM t WHERE id = ?":             "prepare",
 		"SELECT id FROM t WHERE name = 'x":          "does not end",
 		"DROP TABLE t":                              "no SELECT",
 		"SELECT id FROM t; SELECT id FROM t":        `"SELECT"`,

@@ -29,6 +29,7 @@ type ticket struct {
 // planned is a query with its plan.
 type planned struct {
 	query  *query
+	table  *catalog.Table
 	plan   *catalog.Plan
 	schema *arrow.Schema
 }
@@ -39,6 +40,11 @@ func (s *server) planOf(ctx context.Context, text string, snapshot int64, limite
 	if err != nil {
 		return nil, err
 	}
+	return s.planQuery(ctx, q, snapshot, limited)
+}
+
+// planQuery is planOf for a query that was read.
+func (s *server) planQuery(ctx context.Context, q *query, snapshot int64, limited bool) (_ *planned, err error) {
 	o := catalog.ScanOptions{Select: q.columns, Ordered: true}
 	o.SnapshotID = snapshot
 	if limited {
@@ -58,7 +64,7 @@ func (s *server) planOf(ctx context.Context, text string, snapshot int64, limite
 		return nil, err
 	}
 	types, err := s.types(ctx, p)
-	return &planned{q, p, types}, err
+	return &planned{q, t, p, types}, err
 }
 
 // types is the schema of a plan's rows, of which none is read for it.
@@ -73,6 +79,11 @@ func (s *server) types(ctx context.Context, p *catalog.Plan) (*arrow.Schema, err
 
 // info plans a query and gives an endpoint for each task; a limit holds for all rows together and makes one endpoint.
 func (s *server) info(ctx context.Context, text string, descriptor *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	release, err := s.take(ctx, s.plans)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	p, err := s.planOf(ctx, text, 0, false)
 	if err != nil {
 		return nil, err
@@ -154,34 +165,4 @@ func (s *server) planOfTicket(ctx context.Context, text []byte) (*catalog.Plan, 
 		return nil, err
 	}
 	return table.PlanTask(t.Task)
-}
-
-// CreatePreparedStatement implements flightsql.Server. The handle is the query, so that nothing is kept, and any server
-// knows it.
-func (s *server) CreatePreparedStatement(ctx context.Context, r flightsql.ActionCreatePreparedStatementRequest) (out flightsql.ActionCreatePreparedStatementResult, err error) {
-	p, err := s.planOf(ctx, r.GetQuery(), 0, false)
-	if err != nil {
-		return out, told(err)
-	}
-	return flightsql.ActionCreatePreparedStatementResult{Handle: []byte(r.GetQuery()), DatasetSchema: p.schema, IsUpdate: new(bool)}, nil
-}
-
-// ClosePreparedStatement implements flightsql.Server.
-func (s *server) ClosePreparedStatement(context.Context, flightsql.ActionClosePreparedStatementRequest) error {
-	return nil
-}
-
-// GetFlightInfoPreparedStatement implements flightsql.Server.
-func (s *server) GetFlightInfoPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, d *flight.FlightDescriptor) (*flight.FlightInfo, error) {
-	out, err := s.info(ctx, string(q.GetPreparedStatementHandle()), d)
-	return out, told(err)
-}
-
-// GetSchemaPreparedStatement implements flightsql.Server.
-func (s *server) GetSchemaPreparedStatement(ctx context.Context, q flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
-	p, err := s.planOf(ctx, string(q.GetPreparedStatementHandle()), 0, false)
-	if err != nil {
-		return nil, told(err)
-	}
-	return &flight.SchemaResult{Schema: flight.SerializeSchema(p.schema, s.Alloc)}, nil
 }

@@ -63,6 +63,7 @@ func flags() *settings {
 	flag.Int64Var(&s.rows.SplitSize, "split-size", catalog.DefaultSplitSize, "stored bytes of an endpoint, about")
 	flag.StringVar(&s.rows.TimeUnit, "time-unit", "ns", "unit of times that the table gives none: ns, us, ms or s")
 	flag.IntVar(&s.rows.Answers, "answers", flightsql.DefaultAnswers, "streams of rows at the same time; others wait in line")
+	flag.DurationVar(&s.rows.Stall, "stall", flightsql.DefaultStall, "longest time that a client may take over a message of some 2 MiB; one that takes longer is shed")
 	flag.Int64Var(&s.rows.MaxMemory, "max-memory", 1<<30, "most bytes of memory that the values of all streams together may take")
 	flag.Parse()
 	s.catalog.Access = catalog.ReadOnly

@@ -187,6 +187,25 @@ def test_adbc_go(lake):
         assert grouped(question, pa.ipc.open_stream(run.stdout).read_all()) == want(lake, question), question
 
 
+PARAMETERS = "SELECT l_orderkey, l_linenumber, l_extendedprice, l_shipdate FROM lineitem WHERE l_shipdate >= ? AND l_shipdate < ?"
+
+
+def test_parameters_by_adbc_python(lake):
+    import adbc_driver_flightsql.dbapi as adbc
+
+    with adbc.connect("grpc://" + lake.address, {"adbc.flight.sql.authorization_header": "Bearer " + TOKEN}, autocommit=True) as c, c.cursor() as cursor:
+        cursor.execute("SELECT * FROM lineitem WHERE l_orderkey = ? AND l_linenumber = ?", (4801, 2))
+        assert told(of_arrow(cursor.fetch_arrow_table())) == want(lake, "needle")
+        cursor.execute(PARAMETERS, (datetime.date(1994, 1, 1), datetime.date(1994, 2, 1)))
+        assert told(of_arrow(cursor.fetch_arrow_table())) == want(lake, "filter")
+
+
+@pytest.mark.skipif("SHARDCAT_ADBC_GO" not in os.environ, reason="SHARDCAT_ADBC_GO names no program that asks by ADBC's driver for Go")
+def test_parameters_by_adbc_go(lake):
+    run = subprocess.run([os.environ["SHARDCAT_ADBC_GO"], "grpc://" + lake.address, TOKEN, PARAMETERS, "1994-01-01T00:00:00Z", "1994-02-01T00:00:00Z"], check=True, stdout=subprocess.PIPE)
+    assert told(of_arrow(pa.ipc.open_stream(run.stdout).read_all())) == want(lake, "filter")
+
+
 @pytest.mark.skipif("SHARDCAT_JDBC" not in os.environ, reason="SHARDCAT_JDBC names no JDBC driver of Flight SQL")
 def test_jdbc(lake):
     host, port = lake.address.rsplit(":", 1)

@@ -58,3 +58,9 @@ class Plan:
         from ._ray import Tasks
 
         return ray.data.read_datasource(Tasks(self), override_num_blocks=max(1, len(self.tasks)))
+
+    def to_daft(self) -> Any:
+        """The rows as a daft.DataFrame, read by a task of Daft for each task of the plan."""
+        from ._daft import Tasks
+
+        return Tasks(self).read()
