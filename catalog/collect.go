@@ -82,6 +82,8 @@ type Collection struct {
 	Unknown []string `json:"unknown,omitempty"`
 	// ClosedJobs were open for longer than MinAge and are given up.
 	ClosedJobs []string `json:"closed_jobs,omitempty"`
+	// ForgottenJobs counts the runs of jobs whose records go: they ended longer ago than the table remembers, see JobMemory.
+	ForgottenJobs int `json:"forgotten_jobs,omitempty"`
 	// Deleted counts the objects that were really deleted.
 	Deleted int `json:"deleted"`
 }
@@ -152,6 +154,7 @@ type collector struct {
 	listed []blobio.Info
 	live   *liveSet
 	jobs   *openJobs
+	old    []*jobRecords
 	// marked are the objects that earlier runs have marked, by URL.
 	marked map[string]*tombstone
 	files  []*tombstoneFile
@@ -174,6 +177,11 @@ func (c *collector) collect(ctx context.Context) (*Collection, error) {
 		return nil, err
 	}
 	c.judgeAll()
+	var err error
+	if c.old, err = c.oldJobs(); err != nil {
+		return nil, err
+	}
+	c.plan.ForgottenJobs = len(c.old)
 	if err := c.checkRatio(); err != nil {
 		return c.plan, err
 	}

@@ -238,6 +238,47 @@ func TestCollectTakesChecksumsAlong(t *testing.T) {
 	}
 }
 
+// The records of a job go when it ended longer ago than the table remembers; until then its delivery is committed once, though its
+// snapshot has expired.
+func TestCollectForgetsJobs(t *testing.T) {
+	ctx, g := context.Background(), newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	kept, err := tbl.Catalog().Create(ctx, Name{"default", "kept"}, CreateOptions{Schema: people(), Properties: map[string]string{JobMemoryProperty: "forever"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ingest(t, kept, IngestOptions{}, rows(0, 5))
+	ingest(t, tbl, IngestOptions{JobID: "first"}, rows(0, 5))
+	ingest(t, tbl, IngestOptions{}, rows(5, 5))
+	expireAll(t, tbl, g.clock.Now().Add(time.Minute))
+	g.clock.Advance(DefaultJobMemory - day)
+	if _, _, err := tbl.BeginJob(ctx, JobAppend, "open", nil, tbl.Outputs); err != nil {
+		t.Fatal(err)
+	}
+	execute := CollectOptions{Execute: true, MinAge: 100 * day}
+	holds := func(forgotten, stay int) {
+		t.Helper()
+		c := collect(t, tbl, execute)
+		if jobs, err := tbl.Jobs(ctx, true); err != nil || c.ForgottenJobs != forgotten || len(jobs) != stay {
+			t.Errorf("%d forgotten, %d stay, not %d and %d: %v", c.ForgottenJobs, len(jobs), forgotten, stay, err)
+		}
+	}
+	holds(0, 3)
+	if again := ingest(t, tbl, IngestOptions{JobID: "first"}, rows(0, 5)); !again.Before {
+		t.Error("committed twice within the memory")
+	}
+	g.clock.Advance(2 * day)
+	holds(0, 3) // they are younger than what may be deleted
+	execute.MinAge = 30 * day
+	holds(2, 1)
+	if states, err := tbl.Jobs(ctx, false); err != nil || len(states) != 1 || states[0].ID != "open" {
+		t.Errorf("the open job: %+v, %v", states, err)
+	}
+	if c := collect(t, kept, execute); c.ForgottenJobs != 0 {
+		t.Errorf("%d forgotten, though for ever was asked", c.ForgottenJobs)
+	}
+}
+
 // TestCollectRefuses: a foreign folder, a young age, too much at once, a run beside another, and anything that
 // can't be read end a collection before it deletes.
 func TestCollectRefuses(t *testing.T) {

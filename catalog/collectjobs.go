@@ -26,6 +26,9 @@ type JobState struct {
 	at string
 }
 
+// closedSuffix ends the name of the record of how a run ended.
+const closedSuffix = ".closed.json"
+
 // openJobs are the jobs that may still commit, and those that were given up.
 type openJobs struct{ open, given []*JobState }
 
@@ -43,7 +46,6 @@ func (t *Table) jobStates(ctx context.Context, all bool) ([]*JobState, error) {
 
 // jobStatesAt is jobStates of the records whose names begin so.
 func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*JobState, error) {
-	const closedSuffix = ".closed.json"
 	folder := t.VaultFolder() + "_jobs/" + prefix
 	begun, closed := []blobio.Info{}, map[string]bool{}
 	for info, err := range t.cat.client.List(ctx, folder) {

@@ -97,7 +97,10 @@ func (c *collector) execute(ctx context.Context) error {
 			return fmt.Errorf("collect table %s: %w", t.name, err)
 		}
 	}
-	return c.dropRecords(ctx)
+	if err := c.dropRecords(ctx); err != nil {
+		return err
+	}
+	return c.forgetJobs(ctx)
 }
 
 // clientOf is the client that reads and writes an object: the vault's, or the metadata's.

@@ -159,6 +159,9 @@ func (a *app) printCollected(c *collected) error {
 	for _, url := range c.Unknown {
 		a.printf("  unknown kind: %s\n", url)
 	}
+	if c.ForgottenJobs > 0 {
+		a.printf("  %d runs of jobs ended longer ago than the table remembers (%s)\n", c.ForgottenJobs, catalog.JobMemoryProperty)
+	}
 	if len(c.ClosedJobs) > 0 {
 		a.printf("  gave up jobs that were open for too long: %s\n", strings.Join(c.ClosedJobs, ", "))
 	}

@@ -1,0 +1,115 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// JobMemoryProperty is the table property that says how long after its end a job is remembered where its snapshot has expired: an age
+// (see ParseAge), or "forever".
+const JobMemoryProperty = "shardcat.job-memory"
+
+// DefaultJobMemory: a job that is delivered again later than that, and whose snapshot has expired, is committed again. Records that
+// nobody removes would be a million in a year of one-minute appends, and each collection would list them.
+const DefaultJobMemory = 90 * 24 * time.Hour
+
+// JobMemory reads the table's job memory; negative for ever.
+func (t *Table) JobMemory() (time.Duration, error) {
+	switch text := t.Properties()[JobMemoryProperty]; text {
+	case "":
+		return DefaultJobMemory, nil
+	case "forever":
+		return -1, nil
+	default:
+		d, err := ParseAge(text)
+		if err != nil {
+			return 0, fmt.Errorf("%w: table %s: property %s %q: %w, and not forever", ErrInvalid, t.name, JobMemoryProperty, text, err)
+		}
+		return d, nil
+	}
+}
+
+// jobRecords are the records of a run of a job that lie in the vault folder.
+type jobRecords struct {
+	// begun is nil if the job's own record is gone already, closed if it is open.
+	begun, closed *blobio.Info
+	notes         []*blobio.Info
+}
+
+// recordsOfJobs sorts the listed records by the runs that they are of.
+func (c *collector) recordsOfJobs() map[string]*jobRecords {
+	folder := c.table.VaultFolder() + "_jobs/"
+	runs := map[string]*jobRecords{}
+	for i := range c.listed {
+		info := &c.listed[i]
+		if !strings.HasPrefix(info.URL, folder) || !strings.HasSuffix(info.URL, ".json") {
+			continue
+		}
+		at, suffix := strings.TrimSuffix(info.URL, ".json"), ""
+		for _, s := range []string{closedSuffix, claimSuffix, writtenSuffix} {
+			if rest, ok := strings.CutSuffix(info.URL, s); ok {
+				at, suffix = rest, s
+			}
+		}
+		r := runs[at]
+		if r == nil {
+			r = &jobRecords{}
+			runs[at] = r
+		}
+		switch suffix {
+		case "":
+			r.begun = info
+		case closedSuffix:
+			r.closed = info
+		default:
+			r.notes = append(r.notes, info)
+		}
+	}
+	return runs
+}
+
+// oldJobs finds the runs that ended longer ago than the table remembers.
+func (c *collector) oldJobs() ([]*jobRecords, error) {
+	memory, err := c.table.JobMemory()
+	if err != nil || memory < 0 {
+		return nil, err
+	}
+	memory = max(memory, c.o.MinAge)
+	var old []*jobRecords
+	runs := c.recordsOfJobs()
+	for _, at := range slices.Sorted(maps.Keys(runs)) {
+		if r := runs[at]; r.closed != nil && c.now.Sub(r.closed.ModTime) >= memory {
+			old = append(old, r)
+		}
+	}
+	return old, nil
+}
+
+// forgetJobs deletes the records of old jobs: the one that says that the job was begun first, for without its end it would be open, and
+// only if it is the one that was listed, for the job may have begun anew.
+func (c *collector) forgetJobs(ctx context.Context) error {
+	client := c.table.cat.client
+	return client.Each(ctx, len(c.old), func(ctx context.Context, branch *blobio.Client, i int) error {
+		r := c.old[i]
+		for _, info := range append(append([]*blobio.Info{r.begun}, r.notes...), r.closed) {
+			if info == nil {
+				continue
+			}
+			err := branch.Delete(ctx, info.URL, info.ETag)
+			if errors.Is(err, blobio.ErrChanged) || errors.Is(err, blobio.ErrConflict) {
+				return nil
+			}
+			if err != nil && !errors.Is(err, blobio.ErrNotFound) {
+				return fmt.Errorf("collect table %s: %w", c.table.name, err)
+			}
+		}
+		return nil
+	})
+}
