@@ -217,7 +217,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 		served := &servedTables{Catalog: ice, fs: store.fs}
 		if keys != nil {
 			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) error {
-				return keys.mount(ctx, c.metadata, t, load)
+				return keys.mount(ctx, c.metadata, t, c.opts.Log, load)
 			}
 		}
 		ice = served

@@ -21,6 +21,9 @@ import (
 
 // ScanStats are what a scan did, for --explain. They may be read when the scan has ended.
 type ScanStats struct {
+	// ManifestsRead and ManifestsPruned are Iceberg's files of entries: those that were read, and those that their partitions rule out.
+	ManifestsRead         int   `json:"manifests_read"`
+	ManifestsPruned       int   `json:"manifests_pruned"`
 	ShardsTotal           int   `json:"shards_total"`
 	ShardsPrunedPartition int   `json:"shards_pruned_partition"`
 	ShardsPrunedBounds    int   `json:"shards_pruned_bounds"`
@@ -132,6 +135,7 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 			yield(nil, err)
 			return
 		}
+		stats.ManifestsRead, stats.ManifestsPruned = p.Manifests, p.ManifestsPruned
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
 			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}

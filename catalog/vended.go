@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,12 +76,22 @@ func (v *vendedKeys) note(text []byte) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if at, err := urlresolve.Parse(canonical(answer.Location)); err == nil && answer.Config["s3.access-key-id"] != "" {
+	if at, err := urlresolve.Parse(canonical(answer.Location)); err == nil && hasKeys(answer.Config) {
 		v.byPrefix[at.Root()] = vendedOf(answer.Config)
 	}
 	for _, k := range answer.Keys {
 		v.byPrefix[k.Prefix] = vendedOf(k.Config)
 	}
+}
+
+// hasKeys reports whether a table's configuration holds credentials.
+func hasKeys(config map[string]string) bool {
+	for key := range config {
+		if key == "s3.access-key-id" || slices.ContainsFunc(unusedKeys, func(unused string) bool { return strings.HasPrefix(key, unused) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func vendedOf(keys map[string]string) vended {
@@ -105,15 +117,43 @@ func (v *vendedKeys) of(location string) (found vended, ok bool) {
 	return found, longest >= 0
 }
 
+// unusedKeys begin the names of credentials that iceberg-go knows and this package does not use: those of Azure and of Google.
+var unusedKeys = []string{"adls.sas-token.", "gcs.oauth2.token"}
+
+// nameUnused says once for a bucket that the keys which came for it are not used. The bucket is opened with the environment's, if
+// there are any: a catalog may hand out keys to clients that have some of their own.
+func (v *vendedKeys) nameUnused(root, location string, log *slog.Logger) {
+	found, ok := v.of(location)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !ok || v.mounted[root] {
+		return
+	}
+	for key := range found.keys {
+		for _, unused := range unusedKeys {
+			if strings.HasPrefix(key, unused) {
+				log.Warn("the catalog hands out credentials of a kind that is not used; requests go with those of the environment",
+					"credentials", strings.TrimSuffix(unused, "."), "bucket", root)
+				v.mounted[root] = true
+				return
+			}
+		}
+	}
+}
+
 // expiresSoon is how long before their end keys are asked for anew.
 const expiresSoon = time.Minute
 
 // mount opens the bucket of a table's metadata with the keys that came with the table, if any did. load asks for the table again.
-func (v *vendedKeys) mount(ctx context.Context, client *blobio.Client, t *table.Table, load func(context.Context) error) error {
+func (v *vendedKeys) mount(ctx context.Context, client *blobio.Client, t *table.Table, log *slog.Logger, load func(context.Context) error) error {
 	location := canonical(t.MetadataLocation())
 	at, err := urlresolve.Parse(location)
-	if err != nil || at.Scheme != "s3" {
+	if err != nil {
 		return err
+	}
+	if at.Scheme != "s3" {
+		v.nameUnused(at.Root(), location, log)
+		return nil
 	}
 	first, ok := v.of(location)
 	v.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -83,6 +84,42 @@ func TestVendedKeys(t *testing.T) {
 		if s != "KEY2 token2" {
 			t.Errorf("a request is signed by %q", s)
 		}
+	}
+}
+
+// Credentials of a kind that is not used are named, once, and never printed.
+func TestVendedKeysOfOthersAreNamed(t *testing.T) {
+	for key, location := range map[string]string{
+		"adls.sas-token.acct.dfs.core.windows.net": "abfss://lake@acct.dfs.core.windows.net", "gcs.oauth2.token": "gs://lake",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/tables/t") {
+				fmt.Fprint(w, `{"defaults":{},"overrides":{}}`)
+				return
+			}
+			fmt.Fprintf(w, `{"metadata-location":"%s/t/v1.metadata.json","metadata":%s,"config":{},"storage-credentials":[{"prefix":%q,"config":{%q:"SECRET"}}]}`,
+				location, strings.ReplaceAll(tableMetadata, "s3://lake", location), location, key)
+		}))
+		var said strings.Builder
+		ctx := context.Background()
+		c, err := Open(ctx, Options{
+			URI: "rest+" + server.URL, Warehouse: "lake", Vault: "mem://vended/vault", Log: slog.New(slog.NewTextHandler(&said, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := c.Load(ctx, Name{"default", "t"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := said.String()
+		name := strings.TrimSuffix(strings.SplitAfterN(key, "token", 2)[0], ".")
+		if strings.Count(text, "credentials="+name) != 1 || !strings.Contains(text, location) || strings.Contains(text, "SECRET") {
+			t.Errorf("%s: %s", key, text)
+		}
+		c.Close()
+		server.Close()
 	}
 }
 

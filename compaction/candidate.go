@@ -9,7 +9,6 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
-	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -123,8 +122,8 @@ func rangeOf(n *schema.Node, c manifest.Column, id int, e *manifest.Entry) value
 	if c.Nulls != manifest.Unknown && c.Nulls == c.Values {
 		return valueRange{state: noValues}
 	}
-	low, okLow := position(n, manifest.BoundValue(n, c.Lower))
-	high, okHigh := position(n, manifest.BoundValue(n, c.Upper))
+	low, okLow := position(n, c.Lower)
+	high, okHigh := position(n, c.Upper)
 	if !okLow || !okHigh {
 		return valueRange{}
 	}
@@ -136,10 +135,11 @@ func onLine(n *schema.Node) bool {
 	return n.Basic == schema.DateTime || n.Basic.IsInteger() || n.Basic == schema.Float32 || n.Basic == schema.Float64
 }
 
-// position places a value on a line.
-func position(n *schema.Node, v *filter.Value) (float64, bool) {
+// position places a bound on a line.
+func position(n *schema.Node, bound []byte) (float64, bool) {
+	v, ok := manifest.Bound(n, bound)
 	switch {
-	case v == nil:
+	case !ok:
 		return 0, false
 	case n.Basic == schema.Float32 || n.Basic == schema.Float64:
 		return v.Float, true
@@ -198,6 +198,13 @@ func classKey(e *manifest.Entry, need need) string {
 		key += "/deleted"
 	}
 	return key
+}
+
+// plainKey is classKey for entries without a partition, which have few classes and may be a million.
+type plainKey struct {
+	spec          int
+	need          need
+	deleted, late bool
 }
 
 func partitionText(tuple map[int]any) string {

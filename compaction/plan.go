@@ -135,6 +135,8 @@ type planner struct {
 	columns []watch
 	plan    *Plan
 	classes map[string]*class
+	// plain are those of entries without a partition.
+	plain map[plainKey]*class
 	// candidates of all classes.
 	candidates candidates
 	// unmergeable are the shapes that no concatenation brings to the table's schema.
@@ -164,16 +166,34 @@ func (p *planner) sort(e *manifest.Entry) {
 		p.plan.Left[why]++
 		return
 	}
+	c := p.classOf(e, need)
+	c.candidates = append(c.candidates, p.candidates.add(e, p.vault, p.columns))
+}
+
+// classOf is the class of an entry.
+func (p *planner) classOf(e *manifest.Entry, need need) *class {
+	// Retention never drops what is of unknown time; the others must not wait for it.
+	late := p.policy.MaxCreationRange > 0 && !e.Created.Known()
+	plain := plainKey{e.SpecID, need, e.Deleted > 0, late}
+	if c := p.plain[plain]; c != nil && len(e.Partition) == 0 {
+		return c
+	}
 	key := classKey(e, need)
-	if p.policy.MaxCreationRange > 0 && !e.Created.Known() {
-		key += "/unknown time" // retention never drops these; the others must not wait for them
+	if late {
+		key += "/unknown time"
 	}
 	c := p.classes[key]
 	if c == nil {
 		c = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0, need: need}
 		p.classes[key] = c
 	}
-	c.candidates = append(c.candidates, p.candidates.add(e, p.vault, p.columns))
+	if len(e.Partition) == 0 {
+		if p.plain == nil {
+			p.plain = map[plainKey]*class{}
+		}
+		p.plain[plain] = c
+	}
+	return c
 }
 
 // What an entry is left alone for that needs no merge.
@@ -259,19 +279,23 @@ func (p *planner) close(c *class, r *run, why string) {
 	p.plan.Groups = append(p.plan.Groups, p.named(g))
 }
 
-// named fills in the paths of a group's inputs.
+// named fills in the paths of a group's inputs: parts of one text, which hold the names of the candidates from then on.
 func (p *planner) named(g Group) Group {
+	size := 0
+	for _, in := range g.inputs {
+		size += len(p.vault) + len(in.name)
+	}
+	var text strings.Builder
+	text.Grow(size)
 	g.Inputs = make([]string, len(g.inputs))
 	for i, in := range g.inputs {
-		g.Inputs[i] = p.path(in)
+		from := text.Len()
+		if in.inVault {
+			text.WriteString(p.vault)
+		}
+		text.WriteString(in.name)
+		g.Inputs[i] = text.String()[from:]
+		in.name = g.Inputs[i][len(g.Inputs[i])-len(in.name):]
 	}
 	return g
-}
-
-// path is the root of a candidate.
-func (p *planner) path(c *candidate) string {
-	if c.inVault {
-		return p.vault + c.name
-	}
-	return c.name
 }

@@ -205,6 +205,7 @@ func (a *app) printExplained(x explained) error {
 		return a.printJSON(x)
 	}
 	read := x.ShardsTotal - x.ShardsPrunedPartition - x.ShardsPrunedBounds - x.ShardsPrunedStats
+	a.printf("manifests   %d read, %d pruned\n", x.ManifestsRead, x.ManifestsPruned)
 	a.printf("shards      %d of %d read; pruned: %d by partition, %d by bounds, %d by their statistics\n",
 		read, x.ShardsTotal, x.ShardsPrunedPartition, x.ShardsPrunedBounds, x.ShardsPrunedStats)
 	a.printf("stripes     %d pruned\nblocks      %d read, %d pruned\n", x.StripesPruned, x.BlocksRead, x.BlocksPruned)
