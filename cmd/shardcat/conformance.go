@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) conformanceCommand() *cobra.Command {
-	var run string
+	var run, lookup string
 	var levels []string
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -23,19 +23,21 @@ func (a *app) conformanceCommand() *cobra.Command {
 
 With --run, the shards in DIR are given to a reader: a command that prints every record of the shard {} as a line of JSON, and ends with another code than 0 if it refuses it. The exit code is 1 if a case of the levels asked for is not passed.`,
 		Example: `  shardcat conformance kit
-  shardcat conformance kit --run 'python3 -m amudai cat {}' --levels l1,l2,l3,l4`,
+  shardcat conformance kit --run 'python3 -m amudai cat {}' --levels l1,l2,l3,l4
+  shardcat conformance kit --run 'my-reader {}' --lookup 'my-reader lookup {index} {keys}' --levels l4`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("run") {
-				return a.runReader(cmd, args[0], run, conformance.RunOptions{Levels: levels, Timeout: timeout})
+				return a.runReader(cmd, args[0], run, conformance.RunOptions{Levels: levels, Lookup: lookup, Timeout: timeout})
 			}
-			if cmd.Flags().Changed("levels") || cmd.Flags().Changed("timeout") {
-				return usagef("--levels and --timeout go with --run")
+			if cmd.Flags().Changed("levels") || cmd.Flags().Changed("timeout") || lookup != "" {
+				return usagef("--levels, --lookup and --timeout go with --run")
 			}
 			return a.writeKit(cmd, args[0])
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "test the reader that this `command` starts, with the shards in DIR; it is split at spaces, and {} stands for the path of a shard")
+	cmd.Flags().StringVar(&lookup, "lookup", "", "with --run, also ask the indexes of l4 by this `command`: {index} stands for the path of a bare IndexDescriptor, {keys} for that of questions, of which each is answered by a line of JSON as index lookup does (default: indexes are not asked)")
 	cmd.Flags().StringSliceVar(&levels, "levels", nil, "only these `LEVELS`, separated by commas: "+strings.Join(conformance.Levels, ", ")+" (default: all)")
 	cmd.Flags().DurationVar(&timeout, "timeout", conformance.DefaultTimeout, "time that the reader has for a shard")
 	return cmd
@@ -75,6 +77,9 @@ func (a *app) runReader(cmd *cobra.Command, dir, command string, o conformance.R
 	}
 	if !strings.Contains(command, conformance.Placeholder) {
 		return usagef("--run lacks %s, which stands for the path of a shard", conformance.Placeholder)
+	}
+	if o.Lookup != "" && (!strings.Contains(o.Lookup, conformance.IndexPlaceholder) || !strings.Contains(o.Lookup, conformance.KeysPlaceholder)) {
+		return usagef("--lookup lacks %s or %s, which stand for the paths of an index and of questions", conformance.IndexPlaceholder, conformance.KeysPlaceholder)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

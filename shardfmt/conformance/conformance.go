@@ -20,7 +20,7 @@ import (
 )
 
 // Version of the kit: it grows with every change of its cases.
-const Version = 4
+const Version = 5
 
 // The names of objects in the folder of a case.
 const (
@@ -48,6 +48,8 @@ type Case struct {
 	// What says what is special, or damaged; Answer what a reader should call it: corrupt, unsupported, missing or unsafe.
 	What   string `json:"what"`
 	Answer string `json:"answer,omitempty"`
+	// Lookups are the indexes of the shard, with what they are asked.
+	Lookups []Lookup `json:"lookups,omitempty"`
 }
 
 // Kit is a list of cases.
@@ -61,6 +63,9 @@ func Write(ctx context.Context, client *blobio.Client, base string) (*Kit, error
 	k := &Kit{Version: Version}
 	for _, t := range tables() {
 		c, err := t.write(ctx, client, base)
+		if err == nil {
+			err = t.writeLookups(ctx, client, base, &c)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("case %s/%s: %w", t.level, t.name, err)
 		}

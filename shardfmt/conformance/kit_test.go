@@ -118,6 +118,33 @@ func noteEncodings(t *testing.T, url string, seen map[string]bool) {
 	}
 }
 
+// Every index of the kit is asked, and most questions have an answer.
+func TestLookupsAreThere(t *testing.T) {
+	k, indexes := kit(t), 0
+	for _, c := range k.Cases {
+		for _, l := range c.Lookups {
+			indexes++
+			keys, _, err := client.ReadAll(t.Context(), base+l.Keys, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers, _, err := client.ReadAll(t.Context(), base+l.Answers, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(keys, []byte("\n")); n < 100 || bytes.Count(answers, []byte("\n")) != n || bytes.Count(answers, []byte("[]")) != 1 {
+				t.Errorf("%s: %d questions", l.Keys, n)
+			}
+			if _, _, err := client.ReadAll(t.Context(), base+l.Index, 1<<20); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if indexes != 4 {
+		t.Errorf("%d indexes, want one of text and one of hashes for each of two stripes", indexes)
+	}
+}
+
 // Our own reader refuses every damaged shard by the class that the kit says, and so does verify.
 func TestDamagedShardsAreRefused(t *testing.T) {
 	k := kit(t)

@@ -14,8 +14,13 @@ import (
 	"time"
 )
 
-// Placeholder stands for the path of a shard in the command line of a reader.
-const Placeholder = "{}"
+// Placeholder stands for the path of a shard in the command line of a reader; IndexPlaceholder and KeysPlaceholder for those of
+// an index and of questions to it.
+const (
+	Placeholder      = "{}"
+	IndexPlaceholder = "{index}"
+	KeysPlaceholder  = "{keys}"
+)
 
 // Outcomes of a case.
 const (
@@ -42,6 +47,9 @@ type Outcome struct {
 type RunOptions struct {
 	// Levels to run, all if empty.
 	Levels []string
+	// Lookup, if not empty, is a command line that is asked for what the indexes of l4 say: IndexPlaceholder and KeysPlaceholder in
+	// it stand for the paths of a Lookup. It prints an answer to each question as a line of JSON.
+	Lookup string
 	// Timeout of each command, DefaultTimeout if 0.
 	Timeout time.Duration
 }
@@ -60,6 +68,10 @@ func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, err
 	if len(words) == 0 || !strings.Contains(command, Placeholder) {
 		return nil, fmt.Errorf("the command of a reader names the shard by %s: %q", Placeholder, command)
 	}
+	lookup := strings.Fields(o.Lookup)
+	if o.Lookup != "" && (!strings.Contains(o.Lookup, IndexPlaceholder) || !strings.Contains(o.Lookup, KeysPlaceholder)) {
+		return nil, fmt.Errorf("the command of a lookup names index and questions by %s and %s: %q", IndexPlaceholder, KeysPlaceholder, o.Lookup)
+	}
 	k, err := readKit(dir)
 	if err != nil {
 		return nil, err
@@ -77,6 +89,15 @@ func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, err
 			return nil, err
 		}
 		out = append(out, r)
+		for i := range c.Lookups {
+			if len(lookup) == 0 {
+				break
+			}
+			if r, err = runLookup(ctx, dir, lookup, c, i, o.Timeout); err != nil {
+				return nil, err
+			}
+			out = append(out, r)
+		}
 	}
 	return out, nil
 }
@@ -98,6 +119,11 @@ func readKit(dir string) (*Kit, error) {
 		if !filepath.IsLocal(c.Shard) || !filepath.IsLocal(c.Rows) && c.Rows != "" {
 			return nil, fmt.Errorf("case %s/%s of the kit in %s lies outside of it", c.Level, c.Name, dir)
 		}
+		for _, l := range c.Lookups {
+			if !filepath.IsLocal(l.Index) || !filepath.IsLocal(l.Keys) || !filepath.IsLocal(l.Answers) {
+				return nil, fmt.Errorf("an index of case %s/%s of the kit in %s lies outside of it", c.Level, c.Name, dir)
+			}
+		}
 	}
 	return k, nil
 }
@@ -117,36 +143,62 @@ func (w *capped) Write(b []byte) (int, error) {
 
 // runCase runs the command for one case. An error is one of the driver, not of the reader.
 func runCase(ctx context.Context, dir string, words []string, c Case, timeout time.Duration) (Outcome, error) {
-	path := filepath.Join(dir, filepath.FromSlash(c.Shard))
-	args := make([]string, len(words))
-	for i, w := range words {
-		args[i] = strings.ReplaceAll(w, Placeholder, path)
+	r := Outcome{Case: c}
+	err := r.run(ctx, dir, words, map[string]string{Placeholder: c.Shard}, timeout, r.judge)
+	return r, err
+}
+
+// runLookup runs the command for one index of a case.
+func runLookup(ctx context.Context, dir string, words []string, c Case, i int, timeout time.Duration) (Outcome, error) {
+	l := c.Lookups[i]
+	r := Outcome{Case: c}
+	r.Name = fmt.Sprintf("%s, index %d", c.Name, i)
+	err := r.run(ctx, dir, words, map[string]string{IndexPlaceholder: l.Index, KeysPlaceholder: l.Keys}, timeout, func(dir string, said []byte) error {
+		want, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(l.Answers)))
+		if err != nil {
+			return err
+		}
+		r.Outcome = Passed
+		if r.Detail = answered(said, want); r.Detail != "" {
+			r.Outcome = Wrong
+		}
+		return nil
+	})
+	return r, err
+}
+
+// run runs a command, with paths of the kit in the place of names, and judges what it printed.
+func (r *Outcome) run(ctx context.Context, dir string, words []string, paths map[string]string, timeout time.Duration, judge func(dir string, printed []byte) error) error {
+	args := slices.Clone(words)
+	for i := range args {
+		for name, path := range paths {
+			args[i] = strings.ReplaceAll(args[i], name, filepath.Join(dir, filepath.FromSlash(path)))
+		}
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, args[0], args[1:]...)
-	rows, said := &capped{limit: maxOutput}, &capped{limit: 1 << 20}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = rows, said, time.Second
+	printed, said := &capped{limit: maxOutput}, &capped{limit: 1 << 20}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = printed, said, time.Second
 	err := cmd.Run()
-	r := Outcome{Case: c}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return r, ctx.Err()
+		return ctx.Err()
 	case limited.Err() != nil:
 		r.Outcome, r.Detail = Late, fmt.Sprintf("no end within %v", timeout)
 	case err == nil:
-		return r, r.judge(dir, rows.Bytes())
+		return judge(dir, printed.Bytes())
 	case !errors.As(err, &exit):
-		return r, fmt.Errorf("%s: %w", args[0], err)
+		return fmt.Errorf("%s: %w", args[0], err)
 	case exit.ExitCode() < 0 || exit.ExitCode() >= 128:
 		r.Outcome, r.Detail = Crashed, lastLine(said.String())
-	case c.Level == Refuse:
+	case r.Level == Refuse:
 		r.Outcome, r.Detail = Passed, lastLine(said.String())
 	default:
 		r.Outcome, r.Detail = Failed, lastLine(said.String())
 	}
-	return r, nil
+	return nil
 }
 
 // judge compares the records that a command printed with the kit's.

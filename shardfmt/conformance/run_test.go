@@ -77,7 +77,7 @@ func TestRunRefuses(t *testing.T) {
 	if _, err := Run(t.Context(), t.TempDir(), "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "no kit") {
 		t.Errorf("no kit: %v", err)
 	}
-	put(t, filepath.Join(dir, kitName), `{"version":4,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`)
+	put(t, filepath.Join(dir, kitName), `{"version":5,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`)
 	if _, err := Run(t.Context(), dir, "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "outside") {
 		t.Errorf("a case outside of the kit: %v", err)
 	}
@@ -98,6 +98,29 @@ func TestDifference(t *testing.T) {
 	} {
 		if got := difference([]byte(c.got), []byte(c.want)); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s and %s: %q, want %q", c.got, c.want, got, c.says)
+		}
+	}
+}
+
+// Answers of lookups are held to the records that match: none may lack, and only approximate ranges may name others.
+func TestAnswers(t *testing.T) {
+	const want = `{"rows":[1,2,5]}` + "\n" + `{"rows":[]}` + "\n"
+	const none = "\n" + `{"postings":[]}` + "\n"
+	for said, right := range map[string]bool{
+		`{"postings":[{"repr":"positions","positions":[1,2,5]}]}` + none:                                      true,
+		`{"postings":[{"repr":"exact_ranges","ranges":[[1,3]]},{"repr":"positions","positions":[5]}]}` + none: true,
+		`{"postings":[{"repr":"approximate_ranges","ranges":[[0,7]]}]}` + none:                                true,
+		`{"positions":[5,1,2]}` + "\n" + `{"positions":[]}`:                                                   true,
+		`{"postings":[{"repr":"exact_ranges","ranges":[[0,7]]}]}` + none:                                      false,
+		`{"postings":[{"repr":"approximate_ranges","ranges":[[2,7]]}]}` + none:                                false,
+		`{"postings":[{"repr":"positions","positions":[1,2]}]}` + none:                                        false,
+		`{"postings":[{"repr":"positions","positions":[1,2,5]}]}` + "\n":                                      false,
+		`{"postings":[{"repr":"exact_ranges","ranges":[[9,3]]}]}` + none:                                      false,
+		`{"positions":[1,2,5]}` + "\n" + `{"positions":[4]}` + "\n":                                           false,
+		"no JSON" + none: false,
+	} {
+		if got := answered([]byte(said), []byte(want)); (got == "") != right {
+			t.Errorf("%s: %q", said, got)
 		}
 	}
 }
