@@ -21,7 +21,11 @@ type history struct {
 	// written are bytes of data as appended, moved those read and written again, metadata those of roots copied.
 	written, moved, metadata int64
 	most, plans              int
-	groups                   map[Mode]int
+	// closed counts shards, of so many records, that no plan will take again: they have their target.
+	closed        int
+	closedRecords int64
+	rewritten     int // the most in them
+	groups        map[Mode]int
 }
 
 // aged is a shard whose oldest record was rewritten so often.
@@ -68,7 +72,14 @@ func (h *history) compact() {
 	}
 	h.plans++
 	for _, path := range slices.Sorted(maps.Keys(h.live)) {
-		p.sort(h.live[path].Entry)
+		e := h.live[path].Entry
+		if why := p.unfit(e, p.needOf(e)); why == hasRecords || why == hasSize {
+			h.closed, h.closedRecords = h.closed+1, h.closedRecords+e.Records
+			h.rewritten = max(h.rewritten, h.live[path].rewritten())
+			delete(h.live, path)
+			continue
+		}
+		p.sort(e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.classes)) {
 		p.group(p.classes[key])
@@ -117,10 +128,16 @@ func (h *history) do(g *Group) {
 
 // mostRewritten is how often the record was rewritten that was most often.
 func (h *history) mostRewritten() (n int) {
+	n = h.rewritten
 	for _, shard := range h.live {
-		for _, s := range shard.stripes {
-			n = max(n, s.rewritten)
-		}
+		n = max(n, shard.rewritten())
+	}
+	return n
+}
+
+func (s *aged) rewritten() (n int) {
+	for _, stripe := range s.stripes {
+		n = max(n, stripe.rewritten)
 	}
 	return n
 }
@@ -146,13 +163,13 @@ func TestHistoryOfMinutes(t *testing.T) {
 			h.append(minute, load.records, load.bytes)
 			if minute%10 == 9 {
 				h.compact()
-				h.most = max(h.most, len(h.live)) // by day a shard of 24 hours, and what the open one consists of
+				h.most = max(h.most, h.closed+len(h.live)) // by day a shard of 24 hours, and what the open one consists of
 			}
 		}
 		day := load.bytes * 24 * 60
 		perDay := 1 + int(day/DefaultTargetSize) + int(load.records*24*60/DefaultTargetRecords)
 		t.Logf("%d appends of %d records: %d shards, %d at most; every record rewritten %d times at most, %.2f bytes written for each, and %.3f of metadata; %v",
-			days*24*60, load.records, len(h.live), h.most, h.mostRewritten(), float64(h.written+h.moved)/float64(h.written), float64(h.metadata)/float64(h.written), h.groups)
+			days*24*60, load.records, h.closed+len(h.live), h.most, h.mostRewritten(), float64(h.written+h.moved)/float64(h.written), float64(h.metadata)/float64(h.written), h.groups)
 		// A stripe is written anew into one StripeGrowth times as large, up to a full one.
 		promised := 1 + int(math.Log(float64(min(load.records*24*60*days, shardfmt.DefaultStripeRows))/float64(load.records))/math.Log(StripeGrowth))
 		if n, most := h.mostRewritten(), promised; n > most {
@@ -171,6 +188,7 @@ func TestHistoryOfMinutes(t *testing.T) {
 }
 
 func (h *history) records() (n int64) {
+	n = h.closedRecords
 	for _, s := range h.live {
 		n += s.Records
 	}

@@ -41,6 +41,9 @@ type Group struct {
 	Bytes   int64 `json:"bytes"`
 	// BytesMoved are bytes of data to be read and written again: none for Concat, at most what the inputs store for Pack and Rebuild.
 	BytesMoved int64 `json:"bytes_moved"`
+	// HeldBytes are those of the inputs' objects that stay because of the merged root alone: old roots too, where they hold data, though
+	// nothing reads their metadata any more. None for Pack and Rebuild, as far as these move everything.
+	HeldBytes int64 `json:"held_bytes,omitempty"`
 	// MetadataBytes will be copied.
 	MetadataBytes int64 `json:"metadata_bytes"`
 	// Gets and Puts are requests for the merge, the job's records included and Iceberg's own left out.
@@ -271,7 +274,7 @@ func (p *planner) close(c *class, r *run, why string) {
 		return
 	}
 	g := Group{
-		Mode: Concat, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
+		Mode: Concat, HeldBytes: r.held, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, inputs: r.inputs,
 		Reason: fmt.Sprintf("%d shards below the target; ends because of %s", len(r.inputs), why),
 		Loss:   pruningLoss(p.columns, r.inputs), Scan: r.scan(r.stripes, r.bytes),

@@ -11,7 +11,7 @@ type run struct {
 	policy                            *Policy
 	inputs                            []*candidate
 	records, deleted, bytes, metadata int64
-	stripes, objects, gets            int64
+	stripes, objects, gets, held      int64
 	created                           manifest.CreationRange
 	// packs: the objects become one, so that their number is no limit.
 	packs bool
@@ -29,6 +29,9 @@ func (r *run) add(c *candidate) {
 	r.records += c.records + c.deleted
 	r.deleted += c.deleted
 	r.bytes += c.stored
+	if r.held += c.stored; c.objects > 1 {
+		r.held -= c.root
+	}
 	r.metadata += c.metadata
 	r.stripes += int64(c.stripes)
 	r.objects += int64(c.objects) - 1 // its root is copied, not kept

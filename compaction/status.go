@@ -95,15 +95,31 @@ func (s *Service) Status() []TableStatus {
 	defer s.mu.Unlock()
 	out := make([]TableStatus, 0, len(s.tables))
 	for _, t := range s.tables {
-		st := t.status
-		st.History = slices.Clone(st.History)
-		if st.State == Running && t.progress != nil {
-			st.Progress = paceOf(*t.progress, t.began, s.o.Now())
-		}
-		out = append(out, st)
+		out = append(out, t.statusAt(s.o.Now()))
 	}
 	slices.SortFunc(out, func(a, b TableStatus) int { return cmp.Compare(a.Table.String(), b.Table.String()) })
 	return out
+}
+
+// StatusOf is the status of one table; false if the service does not know it.
+func (s *Service) StatusOf(name catalog.Name) (TableStatus, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[name]
+	if t == nil {
+		return TableStatus{}, false
+	}
+	return t.statusAt(s.o.Now()), true
+}
+
+// statusAt is a copy of the status, with how fast a run under way is.
+func (t *tended) statusAt(now time.Time) TableStatus {
+	st := t.status
+	st.History = slices.Clone(st.History)
+	if st.State == Running && t.progress != nil {
+		st.Progress = paceOf(*t.progress, t.began, now)
+	}
+	return st
 }
 
 // Halted reports whether any table is halted.

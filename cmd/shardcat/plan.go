@@ -112,6 +112,9 @@ func (a *app) printGroups(p *compaction.Plan) {
 	for i, g := range p.Groups {
 		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, len(g.Inputs), g.Outputs, g.Records, progress.Bytes(g.Bytes))
 		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)
+		if g.HeldBytes > 0 {
+			a.printf("  held      %s of the inputs stay, by the merged root alone\n", progress.Bytes(g.HeldBytes))
+		}
 		if c := g.Scan; c != nil {
 			a.printf("  scan      %d GETs → %d, %s → %s\n", c.GetsBefore, c.GetsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))
 		}

@@ -321,3 +321,26 @@ func TestPictureOfManyShards(t *testing.T) {
 		t.Error("bars of nothing")
 	}
 }
+
+// A run under way has a bar, how far it is in words, and how long it will take: among all tables, and on the page of its own.
+func TestRunUnderWayHasABar(t *testing.T) {
+	pace := &compaction.Pace{
+		Progress:         compaction.Progress{Step: compaction.StepWrite, Groups: 4, GroupsDone: 1, Records: 200_000, RecordsDone: 50_000},
+		RecordsPerSecond: 1666.6, SecondsLeft: 90,
+	}
+	status := compaction.TableStatus{Table: catalog.Name{Namespace: "default", Table: "t"}, State: compaction.Running, Progress: pace}
+	for name, data := range map[string]any{
+		"tables.html": tablesData{All: 1, Tables: []compaction.TableStatus{status}},
+		"table.html":  tableData{Status: status},
+	} {
+		var b strings.Builder
+		if err := pages.ExecuteTemplate(&b, name, page{Data: data}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`<progress max="200000" value="50000"`, "25 %, 1 of 4 groups, about 1m30s left"} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s lacks %q", name, want)
+			}
+		}
+	}
+}

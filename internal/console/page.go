@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"path"
@@ -39,7 +40,15 @@ var functions = template.FuncMap{
 	"plural":  plural,
 	"add":     func(a, b int) int { return a + b },
 	"last":    func(runs []compaction.Run) compaction.Run { return runs[len(runs)-1] },
-	"percent": func(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) },
+	"done": func(n, of int64) int64 {
+		if of == 0 {
+			return 0
+		}
+		return 100 * n / of
+	},
+	"rounded":  func(f float64) int64 { return int64(math.Round(f)) },
+	"duration": func(seconds float64) string { return (time.Duration(math.Round(seconds)) * time.Second).String() },
+	"percent":  func(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) },
 }
 
 // exact is a number with its thousands apart.
@@ -99,11 +108,7 @@ func (h *Console) load(w http.ResponseWriter, r *http.Request) (*catalog.Table, 
 		h.fail(w, code, err.Error())
 		return nil, status, false
 	}
-	for _, st := range h.service.Status() {
-		if st.Table == name {
-			status = st
-		}
-	}
+	status, _ = h.service.StatusOf(name)
 	slices.Reverse(status.History)
 	return t, status, true
 }

@@ -75,6 +75,10 @@ var commands = []command{
 	{name: "register", run: register, after: grown(2, append(ingested(0), ingested(0)...))},
 	{name: "scan", run: func(r *session) error { return scan(r, catalog.ScanOptions{}) }},
 	{name: "plan", run: plan},
+	{name: "compact --mode pack", run: func(r *session) error { return compactBy(r, compaction.Policy{PackAll: true}) },
+		after: func(s state) state { s.shards[flights.String()] = 1; return s }},
+	{name: "compact --mode rebuild", run: func(r *session) error { return compactBy(r, compaction.Policy{RebuildAll: true}) },
+		after: func(s state) state { s.shards[flights.String()] = 1; return s }},
 	{name: "compact", run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
 }
 
@@ -326,11 +330,13 @@ func plan(r *session) error {
 	return nil
 }
 
-func compact(r *session) error {
+func compact(r *session) error { return compactBy(r, compaction.Policy{}) }
+
+func compactBy(r *session, p compaction.Policy) error {
 	t, err := r.tables.Load(r.ctx, flights)
 	if err != nil {
 		return err
 	}
-	_, err = compaction.Compact(r.ctx, t, compaction.Policy{}, compaction.Options{})
+	_, err = compaction.Compact(r.ctx, t, p, compaction.Options{})
 	return err
 }
