@@ -41,7 +41,7 @@ func NewEncoder(o Options) *Encoder {
 
 // Reset forgets what earlier blocks have taught: the encoder is as new, for another buffer.
 func (e *Encoder) Reset(o Options) {
-	*e = Encoder{o: o, rules: &profileRules[o.Profile], bench: e.bench}
+	*e = Encoder{o: o, rules: hinted(&profileRules[o.Profile], o.Hint), bench: e.bench}
 	if o.Dictionary != nil && e.rules.general != block.Zstd {
 		e.rules = &profileRules[HighCompression]
 	}

@@ -58,6 +58,8 @@ type Options struct {
 	Tree string
 	// Dictionary, if not nil, has blocks of byte strings compressed by Zstd with it, whatever the profile.
 	Dictionary *Dictionary
+	// Hint is what is known of the values.
+	Hint Hint
 	// NoPresence leaves the presence section out of every block (OFFSETS, dictionary codes, bit buffers).
 	NoPresence bool
 }

@@ -33,7 +33,7 @@ func newAlternativesEncoder(node *schema.Node, o *Options, profiles []encode.Pro
 		if err != nil {
 			return nil, err
 		}
-		other := Options{Profile: p, SparseUnions: o.SparseUnions, Stats: func(*schema.Node) stats.Options {
+		other := Options{Profile: p, SparseUnions: o.SparseUnions, Hints: o.Hints, Stats: func(*schema.Node) stats.Options {
 			return stats.Options{Plain: true, Bloom: stats.BloomNever}
 		}}
 		var x Encoder

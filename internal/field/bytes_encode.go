@@ -43,7 +43,7 @@ func newBytesEncoder(b base) *bytesEncoder {
 		e.opaque = new(encode.Dictionary)
 	case e.limit > 0:
 		e.dict = newDictionaryBuilder(e.fixed)
-	case b.o.Profile == encode.Plain:
+	case b.o.Profile == encode.Plain, b.o.Hints[b.node.ID] == encode.Sketch: // sketches do not repeat
 	case b.node.IsDecimal():
 		e.index = new(decimalIndexBuilder)
 	default:

@@ -31,6 +31,8 @@ type Options struct {
 	DictionaryEntries map[uint32]int
 	// Encodings are the profiles of each further encoding of nodes without children, by their number.
 	Encodings map[uint32][]encode.Profile
+	// Hints are what is known of the values of nodes, by their number.
+	Hints map[uint32]encode.Hint
 	// Trees asks for the encodings of the DATA blocks of nodes by their number, see encode.Options.
 	Trees map[uint32]string
 }
@@ -136,7 +138,7 @@ func newBase(node *schema.Node, o *Options) base {
 func (b *base) encoder(noPresence bool) *encode.Encoder {
 	o := encode.Options{Profile: b.o.Profile, NoPresence: noPresence}
 	if !noPresence {
-		o.Tree = b.o.Trees[b.node.ID]
+		o.Tree, o.Hint = b.o.Trees[b.node.ID], b.o.Hints[b.node.ID]
 	}
 	return encode.NewEncoder(o)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -209,17 +210,17 @@ func newUnionEncoder(n nest) (*unionEncoder, error) {
 }
 
 func (e *unionEncoder) Add(a arrow.Array) error {
-	u, ok := a.(*array.SparseUnion)
-	if !ok || u.NumFields() != len(e.children) {
+	u, ok := arrowtype.UnionOf(a, len(e.children))
+	if !ok {
 		return fmt.Errorf("field %q: unions of type %v", e.node.Name, a.DataType())
 	}
 	e.stats.Add(a)
 	for i := range a.Len() {
-		child := u.ChildID(i)
+		child := u.Variant(i)
 		if child < 0 || child >= len(e.children) {
 			return fmt.Errorf("field %q: variant %d of %d", e.node.Name, child, len(e.children))
 		}
-		e.variants.valid.set(!u.Field(child).IsNull(i), len(e.variants.vals))
+		e.variants.valid.set(!arrowtype.IsNull(u.Fields[child], i), len(e.variants.vals))
 		e.variants.vals = append(e.variants.vals, uint8(child))
 		if err := e.addOffset(child); err != nil {
 			return err
@@ -230,10 +231,10 @@ func (e *unionEncoder) Add(a arrow.Array) error {
 	}
 	e.n += a.Len()
 	if e.offsets != nil {
-		return e.addRuns(u)
+		return e.addRuns(u, a.Len())
 	}
 	for i, c := range e.children {
-		if err := c.Add(u.Field(i)); err != nil {
+		if err := c.Add(u.Fields[i]); err != nil {
 			return err
 		}
 	}
@@ -251,13 +252,13 @@ func (e *unionEncoder) addOffset(child int) error {
 }
 
 // addRuns gives each variant its own values only.
-func (e *unionEncoder) addRuns(u *array.SparseUnion) error {
-	for i := 0; i < u.Len(); {
-		child, j := u.ChildID(i), i+1
-		for j < u.Len() && u.ChildID(j) == child {
+func (e *unionEncoder) addRuns(u arrowtype.Union, n int) error {
+	for i := 0; i < n; {
+		child, j := u.Variant(i), i+1
+		for j < n && u.Variant(j) == child {
 			j++
 		}
-		if err := addSlice(e.children[child], u.Field(child), int64(i), int64(j)); err != nil {
+		if err := addSlice(e.children[child], u.Fields[child], int64(i), int64(j)); err != nil {
 			return err
 		}
 		i = j

@@ -1,7 +1,9 @@
 package field
 
 import (
+	"bytes"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -9,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -18,6 +21,7 @@ import (
 // sequence of its variant.
 type unionColumn struct {
 	typ      *arrow.SparseUnionType
+	fields   []arrow.Field // the variants
 	variants *numbers[uint8]
 	offsets  *numbers[uint64]
 	presence *bitReader
@@ -34,7 +38,7 @@ func (f *stored) unionColumn() (Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &unionColumn{typ: typ, variants: openNumbers[uint8](s, f)}
+	c := &unionColumn{typ: typ, fields: arrowtype.VariantsOf(typ, len(f.node.Children)), variants: openNumbers[uint8](s, f)}
 	if c.presence, err = f.presence(); err != nil {
 		return nil, err
 	}
@@ -104,8 +108,7 @@ func (c *unionColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	hideNulls(children, v)
-	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(codes)}
-	return array.NewData(c.typ, len(codes), buffers, children, 0, 0), nil
+	return arrowtype.NewUnion(c.typ, codes, children), nil
 }
 
 func (c *unionColumn) readChildren(r buffer.Range, codes []uint8, v *validity) ([]arrow.ArrayData, error) {
@@ -131,7 +134,7 @@ func (c *unionColumn) spread(variant int, codes []uint8, offsets []uint64, v *va
 	has := func(i int) bool {
 		return int(codes[i]) == variant && (v.bits == nil || bitutil.BitIsSet(v.bits, i))
 	}
-	typ := c.typ.Fields()[variant].Type
+	typ := c.fields[variant].Type
 	var runs []arrow.Array
 	for i := 0; i < len(codes); {
 		j := i + 1
@@ -169,11 +172,7 @@ func (c *unionColumn) spread(variant int, codes []uint8, offsets []uint64, v *va
 	if err := c.variants.mem.Take(size); err != nil {
 		return nil, err
 	}
-	all, err := array.Concatenate(runs, memory.DefaultAllocator)
-	if err != nil {
-		return nil, err
-	}
-	return all.Data(), nil
+	return concatenate(runs)
 }
 
 // runBytes is about what one run costs besides its values.
@@ -196,10 +195,22 @@ func hideNulls(children []arrow.ArrayData, v *validity) {
 	children[0] = masked(children[0], &validity{n: v.n, bits: v.bits})
 }
 
-// masked gives data, which starts at its buffers' start, with more nulls. A union in a union can't be null.
+// masked gives data, which starts at its buffers' start, with more nulls. A union becomes null by choosing its first variant, made
+// null there.
 func masked(data arrow.ArrayData, mask *validity) arrow.ArrayData {
-	if id := data.DataType().ID(); id == arrow.NULL || id == arrow.SPARSE_UNION {
+	switch data.DataType().ID() {
+	case arrow.NULL:
 		return data
+	case arrow.SPARSE_UNION:
+		codes := bytes.Clone(data.Buffers()[1].Bytes()[:mask.n])
+		for i := range codes {
+			if !bitutil.BitIsSet(mask.bits, i) {
+				codes[i] = 0
+			}
+		}
+		children := slices.Clone(data.Children())
+		children[0] = masked(children[0], &validity{n: mask.n, bits: bytes.Clone(mask.bits)})
+		return array.NewData(data.DataType(), mask.n, []*memory.Buffer{nil, memory.NewBufferBytes(codes)}, children, 0, 0)
 	}
 	buffers := append([]*memory.Buffer{}, data.Buffers()...)
 	if buffers[0] != nil {

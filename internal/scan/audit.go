@@ -141,14 +141,6 @@ func (s *stripe) auditRows(ctx context.Context, columns []field.Column, rows buf
 	return nil
 }
 
-// isNull reports whether value i is null. Arrow's unions have no nulls of their own: a null one chooses a variant whose value is null.
-func isNull(a arrow.Array, i int) bool {
-	if u, ok := a.(*array.SparseUnion); ok {
-		return isNull(u.Field(u.ChildID(i)), i+u.Data().Offset())
-	}
-	return a.IsNull(i)
-}
-
 // lie is the error of statistics that contradict the data.
 func (s *stripe) lie(n *schema.Node, format string, args ...any) error {
 	err := corrupt.At(-1, "stripe %d, field %q: "+format, append([]any{s.index, n.Name}, args...)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -139,7 +140,7 @@ func (c *claims) values(x *claim, a arrow.Array) error {
 	x.seen.Add(a)
 	get := valuesOf(a)
 	for i := range a.Len() {
-		valid := !isNull(a, i)
+		valid := !arrowtype.IsNull(a, i)
 		var v filter.Value
 		if valid && get != nil {
 			v = get(i)

@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -125,13 +126,12 @@ func storage(a arrow.Array) arrow.Array {
 
 // nullCount counts the null slots: those of a union are the slots whose variant is null.
 func nullCount(a arrow.Array) int {
-	u, ok := a.(*array.SparseUnion)
-	if !ok {
+	if a.DataType().ID() != arrow.SPARSE_UNION {
 		return a.NullN()
 	}
 	nulls := 0
-	for i := range u.Len() {
-		if u.Field(u.ChildID(i)).IsNull(i) {
+	for i := range a.Len() {
+		if arrowtype.IsNull(a, i) {
 			nulls++
 		}
 	}

@@ -249,6 +249,8 @@ func (o *Options) stats(n *schema.Node) stats.Options {
 	so := stats.Options{Plain: o.Profile == encode.Plain, NoSeed: o.Draft}
 	if fpp, ok := o.bloom[n.ID]; ok {
 		so.Bloom, so.FPP = stats.BloomAlways, fpp
+	} else {
+		hintedStats(n, &so)
 	}
 	return so
 }

@@ -67,7 +67,7 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 	}
 	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out, bags: o.StripeProperties}
 	w.field = field.Options{
-		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings,
+		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings, Hints: hints(s),
 		DictionaryEntries: o.entries,
 	}
 	return w, nil

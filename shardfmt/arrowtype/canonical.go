@@ -13,9 +13,6 @@ import (
 // MaxDepth is how deep types may nest: as many levels as a list of a list of … may have.
 const MaxDepth = 64
 
-// MaxVariants is how many variants a union may have: Arrow's type codes are 0 to 127.
-const MaxVariants = 128
-
 // Check tells why a schema can't be held in canonical types, or nil. It refuses, by name, types that nest
 // deeper than MaxDepth, unions of more than MaxVariants variants, sizes beyond 2^31−1, fixed-size lists of
 // zero elements, and nodes with the wrong number of children.
@@ -167,11 +164,7 @@ func nested(n *schema.Node, depth int) arrow.DataType {
 		fields[0].Nullable = false
 		return arrow.MapOfFields(fields[0], fields[1])
 	case schema.Union:
-		codes := make([]arrow.UnionTypeCode, len(fields))
-		for i := range codes {
-			codes[i] = arrow.UnionTypeCode(i)
-		}
-		return arrow.SparseUnionOf(fields, codes)
+		return unionOf(fields)
 	}
 	return arrow.StructOf(fields...)
 }

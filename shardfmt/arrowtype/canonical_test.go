@@ -67,7 +67,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 	for want, n := range map[string]*schema.Node{
 		"nest deeper":        deep,
-		"129 variants":       node(schema.Union, 0, make([]*schema.Node, 129)...),
+		"257 variants":       node(schema.Union, 0, make([]*schema.Node, 257)...),
 		"one child":          node(schema.List, 0),
 		"two children":       node(schema.Map, 0, node(schema.String, 0)),
 		"no elements":        node(schema.FixedSizeList, 0, node(schema.String, 0)),

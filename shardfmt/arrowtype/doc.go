@@ -20,7 +20,8 @@
 //	FSB(16) + KustoDecimal extension shardcat.decimal over fixed_size_binary[16]: decimal128, DPD, little-endian
 //	Binary + KustoDynamic  extension shardcat.dynamic over large_binary
 //
-// A null union is a slot whose chosen variant is null, for Arrow's unions carry no validity of their own.
+// A null union is a slot whose chosen variant is null, for Arrow's unions carry no validity of their own. A union of more than 128
+// variants is a union of two unions, of the first 128 variants and of the rest.
 // Any other extension label leaves the type of its basic type.
 //
 // What comes from elsewhere becomes canonical by FromArrow and Import; what goes elsewhere leaves by

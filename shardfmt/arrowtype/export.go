@@ -216,6 +216,9 @@ func (x *exporting) nestedType(n *schema.Node, path string) (arrow.DataType, err
 	if len(n.Children) == 0 && n.Basic == schema.Struct && x.Parquet {
 		return nil, fmt.Errorf("field %q: Parquet has no structs without fields", path)
 	}
+	if n.Basic == schema.Union && len(n.Children) > directVariants {
+		return nil, fmt.Errorf("field %q: a union of %d variants, Arrow has at most %d: write it as NDJSON, or leave it out", path, len(n.Children), directVariants)
+	}
 	fields := make([]arrow.Field, len(n.Children))
 	for i, c := range n.Children {
 		name := (place{n: n, path: path}).child(i, sameRow).path
@@ -240,11 +243,7 @@ func (x *exporting) nestedType(n *schema.Node, path string) (arrow.DataType, err
 		fields[0].Nullable = false
 		return arrow.MapOfFields(fields[0], fields[1]), nil
 	case schema.Union:
-		codes := make([]arrow.UnionTypeCode, len(fields))
-		for i := range codes {
-			codes[i] = arrow.UnionTypeCode(i)
-		}
-		return arrow.SparseUnionOf(fields, codes), nil
+		return sparseUnion(fields), nil
 	}
 	return arrow.StructOf(fields...), nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
@@ -237,15 +236,15 @@ func newBuilder(n *schema.Node) array.Builder {
 // unionColumn holds, for each value, the first variant that holds it exactly.
 type unionColumn struct {
 	nullable
-	ub       *array.SparseUnionBuilder
+	ub       *arrowtype.UnionBuilder
 	variants []column
 	state    *readState
 }
 
 func newUnionColumn(base nullable, s *readState) *unionColumn {
-	c := &unionColumn{nullable: base, ub: base.b.(*array.SparseUnionBuilder), state: s}
+	c := &unionColumn{nullable: base, ub: arrowtype.UnionBuilderOf(base.b.(*array.SparseUnionBuilder), len(base.n.Children)), state: s}
 	for i, v := range base.n.Children {
-		c.variants = append(c.variants, newColumn(v, base.path+"."+v.Name, c.ub.Child(i), s))
+		c.variants = append(c.variants, newColumn(v, base.path+"."+v.Name, c.ub.Variants[i], s))
 	}
 	return c
 }
@@ -266,12 +265,7 @@ func (c *unionColumn) value(cur *cursor) error {
 		if !c.holds(c.n.Children[i], raw) {
 			continue
 		}
-		c.ub.Append(arrow.UnionTypeCode(i))
-		for j := range c.variants {
-			if j != i {
-				c.ub.Child(j).AppendEmptyValue()
-			}
-		}
+		c.ub.Append(i)
 		return v.value(&cursor{b: raw})
 	}
 	return inField(c.path, "no variant of the union holds %.60s", raw)

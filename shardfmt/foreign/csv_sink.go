@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -66,7 +67,7 @@ func (s *csvSink) Write(batch arrow.RecordBatch) error {
 	for row := range int(batch.NumRows()) {
 		for i, text := range plain {
 			s.separate(i)
-			if !isNull(batch.Column(i), row) {
+			if !arrowtype.IsNull(batch.Column(i), row) {
 				s.cell = text(s.cell[:0], row)
 				s.put(s.cell)
 			}
@@ -89,14 +90,6 @@ func (s *csvSink) flush() error {
 
 // Close implements Sink: a header is written even if no record came.
 func (s *csvSink) Close() error { return s.flush() }
-
-// isNull tells a null, in a union too.
-func isNull(a arrow.Array, i int) bool {
-	if u, ok := a.(*array.SparseUnion); ok {
-		return isNull(u.Field(u.ChildID(i)), i)
-	}
-	return a.IsNull(i)
-}
 
 // plain renders values without the quotes of JSON, for fields that hold one value each.
 func (r *renderer) plain(a arrow.Array) render {

@@ -9,6 +9,7 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/shardcat/shardcat/internal/termtext"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -75,7 +76,7 @@ func (t *tableSink) Write(batch arrow.RecordBatch) error {
 		cells := make([]string, len(plain))
 		for i := range plain {
 			cells[i] = "null"
-			if !isNull(batch.Column(i), row) {
+			if !arrowtype.IsNull(batch.Column(i), row) {
 				text = plain[i](text[:0], row)
 				cells[i] = termtext.Line(string(text))
 			}

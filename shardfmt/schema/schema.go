@@ -34,6 +34,13 @@ const (
 	LabelTimeSpan = "KustoTimeSpan" // Int64 signed, 100 ns ticks
 	LabelDecimal  = "KustoDecimal"  // FixedSizeBinary(16), IEEE 754 decimal128 (DPD), little-endian
 	LabelDynamic  = "KustoDynamic"  // Binary
+
+	// These say how values are best stored and looked up, and change nothing else: embedding vectors (floats, or what holds them), addresses
+	// (any type without children), sketches (Binary).
+	LabelEmbedding = "EmbeddingVec"
+	LabelIP        = "IP"
+	LabelHLL       = "HLL"
+	LabelTDigest   = "TDigest"
 )
 
 // Kinds of internal fields, recognised by annotation and never by name.
