@@ -55,6 +55,10 @@ type IngestOptions struct {
 	FieldProperties  map[string]meta.Bags
 	// SparseUnions stores unions in the sparse form, see shardfmt.WriterOptions.SparseUnions.
 	SparseUnions bool
+	// OpaqueDictionaries, DictionaryEntries and Encodings are forms of fields by dotted path, see shardfmt.WriterOptions.
+	OpaqueDictionaries []string
+	DictionaryEntries  map[string]int
+	Encodings          map[string][]shardfmt.Profile
 	// IngestionTime and RecordID add internal fields, which readers leave out unless asked: the time of this run, and an
 	// identity that no other record has.
 	IngestionTime, RecordID bool
@@ -348,8 +352,9 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
 			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
 			StripeProperties: w.options.StripeProperties, FieldProperties: w.options.FieldProperties,
-			SparseUnions: w.options.SparseUnions,
-			FieldIDs:     w.fieldIDs, Bloom: w.options.Bloom, Pack: w.options.Pack, Indexes: w.options.Indexes,
+			SparseUnions: w.options.SparseUnions, OpaqueDictionaries: w.options.OpaqueDictionaries,
+			DictionaryEntries: w.options.DictionaryEntries, Encodings: w.options.Encodings,
+			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom, Pack: w.options.Pack, Indexes: w.options.Indexes,
 		})
 	if err != nil {
 		return nil, err

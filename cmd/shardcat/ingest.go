@@ -94,6 +94,7 @@ func (f *shardFlags) ingestOptions(o *catalog.IngestOptions) error {
 	o.Profile, o.Layout, o.StripeRows, o.Bloom, o.Indexes, o.Pack = w.Profile, w.Layout, w.StripeRows, w.Bloom, w.Indexes, w.Pack
 	o.Properties, o.StandardProperties = w.Properties, w.StandardProperties
 	o.StripeProperties, o.FieldProperties, o.SparseUnions = w.StripeProperties, w.FieldProperties, w.SparseUnions
+	o.OpaqueDictionaries, o.DictionaryEntries, o.Encodings = w.OpaqueDictionaries, w.DictionaryEntries, w.Encodings
 	o.IngestionTime, o.RecordID = f.internal.IngestionTime, f.internal.RecordID
 	if f.creationTime != "" {
 		o.CreationTime, err = parseTime(f.creationTime)
