@@ -65,12 +65,13 @@ def test_a_failed_task_leaves_nothing(spark, target, lake):
     boom = F.udf(lambda i: 1 // (777 - i), "bigint")
     with pytest.raises(Exception, match="ZeroDivisionError"):
         write(frame(spark, 1000, 4).withColumn("id", boom("id")), options, jobId="boom")
-    # Spark does not wait for the other tasks before it gives up; one that began later still is discarded like all.
-    for _ in range(100):
-        if not objects(table, lake):
+    # Spark does not wait for the other tasks before it gives up. What they write then is discarded like all, once they have ended.
+    executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos
+    for _ in range(300):
+        if sum(e.numRunningTasks() for e in executors()) == 0:
             break
-        time.sleep(0.3)
-        table.job("boom").discard()
+        time.sleep(0.2)
+    table.job("boom").discard()
     assert table.describe()["rows"] == 0 and objects(table, lake) == []
 
 
