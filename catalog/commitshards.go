@@ -16,9 +16,10 @@ type writtenRun struct {
 	record writtenRecord
 }
 
-// CommitShards commits what runs of WriteShards wrote, in one snapshot of a branch (main if empty) and in the order given, and ends all other runs of the job. The same
-// job is committed once: Before tells that it had been, and nothing was added. A run of another job, or one that has ended, is ErrNotFound;
-// two runs of one part are ErrInvalid; a run that is being discarded is ErrConflict. Whatever fails, nothing is added.
+// CommitShards commits what runs of WriteShards wrote, in one snapshot of a branch (main if empty), and ends all other runs of the job. Shards of one
+// snapshot are read by the order of their paths, which says nothing of the order of runs. The same job is committed once: Before tells that it
+// had been, and nothing was added. A run of another job, or one that has ended, is ErrNotFound; two runs of one part are ErrInvalid; a run that
+// is being discarded is ErrConflict. Whatever fails, nothing is added.
 func (t *Table) CommitShards(ctx context.Context, branch, jobID string, runs []string) (*Ingested, error) {
 	if jobID == "" {
 		return nil, fmt.Errorf("%w: which job?", ErrInvalid)
