@@ -45,6 +45,9 @@ const (
 	leastBatch = 256
 	// fetchBytes is about how many encoded bytes are held for a scan.
 	fetchBytes = 64 << 20
+	// windowShare is the part of a scan's memory that one window may take: three are held at times, the first of a stripe, the one at
+	// hand, and the first of the next stripe, beside what is decoded.
+	windowShare = 8
 	// lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
 	// at 50 MiB/s a round trip of 30 ms costs 1.5 MiB.
 	lateBytes = 1 << 20
@@ -193,11 +196,11 @@ func (s *stripe) batchRows(ctx context.Context) (int, error) {
 
 // windowRows is how many rows of average size are fetched at once.
 func (s *stripe) windowRows() uint64 {
-	n := stored(s.filter) + stored(s.output)
-	if n <= fetchBytes {
+	n, most := stored(s.filter)+stored(s.output), min(fetchBytes, s.plan.q.Budget.Limit()/windowShare)
+	if n <= most {
 		return s.of.Records
 	}
-	return max(uint64(s.batch), uint64(float64(s.of.Records)*fetchBytes/float64(n)))
+	return max(uint64(s.batch), uint64(float64(s.of.Records)*float64(most)/float64(n)))
 }
 
 // cutWindow takes the first n rows from ranges.
