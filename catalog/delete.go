@@ -61,20 +61,34 @@ func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) 
 
 // Truncate takes away all rows, in one snapshot. No shard is opened.
 func (t *Table) Truncate(ctx context.Context, o DeleteOptions) (*Deleted, error) {
-	return t.takeAway(ctx, JobTruncate, o, func(ctx context.Context) ([]match, error) {
-		return t.wholeShards(ctx, func(*manifest.Entry) bool { return true })
-	})
+	return t.takeWhole(ctx, JobTruncate, o, func(*manifest.Entry) bool { return true })
 }
 
-// wholeShards matches live shards by their entries alone.
+// takeWhole takes away the live shards that go by their entries alone. A dry run keeps nothing of them.
+func (t *Table) takeWhole(ctx context.Context, kind string, o DeleteOptions, goes func(*manifest.Entry) bool) (*Deleted, error) {
+	if !o.DryRun {
+		return t.takeAway(ctx, kind, o, func(ctx context.Context) ([]match, error) { return t.wholeShards(ctx, goes) })
+	}
+	out := &Deleted{Committed: &Committed{SnapshotID: t.Head()}, DryRun: true}
+	for e, err := range t.BriefEntries(ctx, At{}, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if goes(e) {
+			out.count(&match{rows: e.Records, whole: true})
+		}
+	}
+	return out, nil
+}
+
+// wholeShards matches live shards by their entries alone, and keeps their paths.
 func (t *Table) wholeShards(ctx context.Context, goes func(*manifest.Entry) bool) (out []match, err error) {
 	for e, err := range t.BriefEntries(ctx, At{}, nil) {
 		if err != nil {
 			return nil, err
 		}
 		if goes(e) {
-			kept := *e
-			out = append(out, match{entry: &kept, rows: e.Records, whole: true})
+			out = append(out, match{path: e.Path, rows: e.Records, whole: true})
 		}
 	}
 	return out, nil
@@ -88,7 +102,7 @@ func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find
 			return nil, err
 		}
 		out := &Deleted{Committed: &Committed{SnapshotID: t.Head()}, DryRun: true}
-		out.count(found)
+		out.countAll(found)
 		return out, nil
 	}
 	j, before, err := t.BeginJob(ctx, kind, o.JobID, nil, t.Outputs)
@@ -143,17 +157,17 @@ func (r *removal) run(ctx context.Context) (*Deleted, error) {
 // commit marks the shards that go in part and commits.
 func (r *removal) commit(ctx context.Context, found []match) (*Deleted, error) {
 	out := &Deleted{}
-	out.count(found)
+	out.countAll(found)
 	j := r.job
 	if len(found) == 0 && len(r.add) == 0 {
 		out.Committed = &Committed{SnapshotID: j.table.Head()}
 		return out, j.end(ctx, OutcomeCommitted, j.table.Head())
 	}
 	add := r.add
-	var remove []string
+	remove := make([]string, 0, len(found))
 	for i := range found {
 		m := &found[i]
-		remove = append(remove, m.entry.Path)
+		remove = append(remove, m.path)
 		if m.whole {
 			continue
 		}
@@ -175,18 +189,21 @@ func (r *removal) commit(ctx context.Context, found []match) (*Deleted, error) {
 	return out, err
 }
 
-func (d *Deleted) count(found []match) {
+func (d *Deleted) countAll(found []match) {
 	for i := range found {
-		m := &found[i]
-		d.Rows += m.rows
-		if m.whole {
-			d.ShardsRemoved++
-		} else {
-			d.ShardsMarked++
-		}
-		if m.opened {
-			d.ShardsOpened++
-		}
+		d.count(&found[i])
+	}
+}
+
+func (d *Deleted) count(m *match) {
+	d.Rows += m.rows
+	if m.whole {
+		d.ShardsRemoved++
+	} else {
+		d.ShardsMarked++
+	}
+	if m.opened {
+		d.ShardsOpened++
 	}
 }
 

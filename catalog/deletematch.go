@@ -19,6 +19,8 @@ import (
 
 // match is a live shard with rows that a filter selects.
 type match struct {
+	path string
+	// entry of a shard that was looked into, or might have been; nil where only whole shards go.
 	entry *manifest.Entry
 	// rows that are selected and live.
 	rows int64
@@ -66,7 +68,7 @@ func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done
 
 // matchShard judges one shard: by its entry, where that is proof, else by its records.
 func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*match, error) {
-	m := &match{entry: e}
+	m := &match{path: e.Path, entry: e}
 	if p.bound.MustMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
 		m.whole, m.rows = true, e.Records
 		return m, nil

@@ -61,8 +61,8 @@ type Plan struct {
 	schema  *manifest.TableSchema
 	options ScanOptions
 	bound   *filter.Bound
-	// asked are the fields that the filter asked an entry for.
-	asked []fieldStats
+	// stats are what the entry that is looked at says of the filter's fields.
+	stats *entryStats
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window
 	// columns are the selected nodes of the schema.
@@ -229,46 +229,20 @@ func (p *Plan) projection() *manifest.Projection {
 // keeps counts an entry, and reports whether nothing rules it out.
 func (p *Plan) keeps(e *manifest.Entry) bool {
 	p.Total++
-	switch {
-	case p.bound == nil:
+	if p.bound == nil {
 		return true
-	case p.prunedByPartition(e):
+	}
+	if p.stats == nil {
+		p.stats = newEntryStats(p.table, p.schema, p.bound)
+	}
+	p.stats.look(e)
+	switch {
+	case p.stats.partitionRulesOut():
 		p.PrunedPartition++
 		return false
-	case !p.bound.MayMatch(p.statsOf(e)):
+	case p.stats.rulesOut():
 		p.PrunedBounds++
 		return false
 	}
 	return true
-}
-
-// fieldStats are what an entry says of a field.
-type fieldStats struct {
-	id    uint32
-	stats *filter.Stats
-}
-
-// statsOf gives what an entry says of fields, made once each however often the filter asks.
-func (p *Plan) statsOf(e *manifest.Entry) func(id uint32) *filter.Stats {
-	p.asked = p.asked[:0]
-	return func(id uint32) *filter.Stats {
-		for _, f := range p.asked {
-			if f.id == id {
-				return f.stats
-			}
-		}
-		s := p.schema.Stats(e, id)
-		p.asked = append(p.asked, fieldStats{id, s})
-		return s
-	}
-}
-
-func (p *Plan) prunedByPartition(e *manifest.Entry) bool {
-	spec := p.table.ice.Metadata().PartitionSpecByID(e.SpecID)
-	if spec == nil || spec.NumFields() == 0 {
-		return false
-	}
-	return !p.bound.MayMatch(func(id uint32) *filter.Stats {
-		return p.schema.PartitionStats(*spec, e.Partition, id)
-	})
 }

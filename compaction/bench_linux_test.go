@@ -2,7 +2,6 @@ package compaction
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -134,27 +132,4 @@ func benchTable(b *testing.B, shards int) *catalog.Table {
 		benchAppend(b, t, from, min(shards, from+benchCommit))
 	}
 	return t
-}
-
-func benchAppend(b *testing.B, t *catalog.Table, from, to int) {
-	b.Helper()
-	j, _, err := t.BeginJob(ctx, catalog.JobAppend, "", nil, func(string) []string { return []string{t.VaultFolder() + "*"} })
-	if err != nil {
-		b.Fatal(err)
-	}
-	var entries []*manifest.Entry
-	for i := from; i < to; i++ {
-		e := fake(10, 100, int64(i%700_000)) // days of the past
-		e.Path, e.Format = fmt.Sprintf("%sfake-%032d.amudai.shard", t.VaultFolder(), i), manifest.Format
-		id := binary.LittleEndian.AppendUint64(nil, uint64(i))
-		e.Columns = map[int]manifest.Column{
-			1: {Bytes: 80, Values: 10, Nulls: 0, NaNs: manifest.Unknown, Lower: id, Upper: id},
-			2: {Bytes: 90, Values: 10, Nulls: 1, NaNs: manifest.Unknown, Lower: []byte("aaaaaaaaaaaaaaaa"), Upper: []byte("aaaaaaaaaaaaaaab")},
-			3: {Bytes: 70, Values: 10, Nulls: 0, NaNs: manifest.Unknown},
-		}
-		entries = append(entries, e)
-	}
-	if _, err := j.Append(ctx, entries); err != nil {
-		b.Fatal(err)
-	}
 }

@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -15,25 +16,31 @@ import (
 // lossColumns is how many columns a plan watches the bounds of: the first times and numbers of the schema.
 const lossColumns = 2
 
-// candidate is an entry as the planner keeps it: some 170 bytes and the name, so that a million of them take less than
-// 256 MiB.
+// candidate is what a plan needs of an entry.
 type candidate struct {
-	// name is the path, without the vault folder if it lies there.
-	name     string
-	inVault  bool
-	stripes  int32
-	objects  int32
+	place
+	// name is the path, without the vault's folder if inVault, and without rootEnding if cut.
+	name         []byte
+	inVault, cut bool
+
 	root     int64
 	records  int64 // live
 	deleted  int64
 	stored   int64
 	metadata int64
-	sequence int64
+	stripes  int64
+	objects  int64
 	shape    int64
-	created  manifest.CreationRange
 	flags    manifest.Flags
 	// ranges of the watched columns.
 	ranges [lossColumns]valueRange
+}
+
+// place is where candidates keeps one, and what they are ordered by, so that to sort a million of them is to move numbers.
+type place struct {
+	created  manifest.CreationRange
+	sequence int64
+	at       int64
 }
 
 // valueRange places a column's bounds on a line.
@@ -83,40 +90,9 @@ func watchedIDs(columns []watch) []int {
 	return ids
 }
 
-// candidates makes candidates, many at a time: a slice of them that grows would for a moment take twice its memory, and a name
-// of its own for each would leave gaps.
-type candidates struct {
-	free  []candidate
-	names strings.Builder
-}
-
-const (
-	// candidatesAtOnce and namesAtOnce are how much is taken at a time: some hundred kilobytes.
-	candidatesAtOnce = 1 << 10
-	namesAtOnce      = 64 << 10
-)
-
-func (s *candidates) add(e *manifest.Entry, vault string, columns []watch) *candidate {
-	if len(s.free) == 0 {
-		s.free = make([]candidate, candidatesAtOnce)
-	}
-	c := &s.free[0]
-	s.free = s.free[1:]
-	name, inVault := strings.CutPrefix(e.Path, vault)
-	*c = candidate{
-		name: s.name(name), inVault: inVault,
-		stripes: int32(e.Stripes), objects: int32(e.Objects), root: e.RootBytes, records: e.Records,
-		deleted: e.Deleted, stored: e.StoredBytes, metadata: e.MetadataBytes, sequence: e.Sequence,
-		shape: e.Shape, created: e.Created, flags: e.Flags,
-	}
-	for i, w := range columns {
-		c.ranges[i] = rangeOf(w.node, e.Columns[w.id], w.id, e)
-	}
-	return c
-}
-
-func rangeOf(n *schema.Node, c manifest.Column, id int, e *manifest.Entry) valueRange {
-	if _, ok := e.Columns[id]; !ok {
+func rangeOf(n *schema.Node, id int, e *manifest.Entry) valueRange {
+	c, ok := e.Columns[id]
+	if !ok {
 		return valueRange{}
 	}
 	if c.Nulls != manifest.Unknown && c.Nulls == c.Values {
@@ -151,28 +127,18 @@ func position(n *schema.Node, bound []byte) (float64, bool) {
 	return 0, false
 }
 
-// neighbours orders by the time of the records, then by the order of the commits. Shards of unknown time come
-// last.
-func neighbours(a, b *candidate) int {
+// neighbours orders by the time of the records, then by the order of the commits, then by name. Shards of unknown time come last.
+func (s *candidates) neighbours(a, b place) int {
 	if a.created.Known() != b.created.Known() {
 		if a.created.Known() {
 			return -1
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(a.created.First, b.created.First), cmp.Compare(a.created.Last, b.created.Last),
-		cmp.Compare(a.sequence, b.sequence), strings.Compare(a.name, b.name))
-}
-
-// name keeps a name among others.
-func (s *candidates) name(name string) string {
-	if s.names.Len()+len(name) > s.names.Cap() {
-		s.names = strings.Builder{}
-		s.names.Grow(max(namesAtOnce, len(name)))
+	if c := cmp.Or(cmp.Compare(a.created.First, b.created.First), cmp.Compare(a.created.Last, b.created.Last), cmp.Compare(a.sequence, b.sequence)); c != 0 {
+		return c
 	}
-	from := s.names.Len()
-	s.names.WriteString(name)
-	return s.names.String()[from:]
+	return bytes.Compare(s.name(a), s.name(b))
 }
 
 // class is a set of candidates that may be merged with each other.
@@ -182,7 +148,7 @@ type class struct {
 	text       string
 	deleted    bool
 	need       need
-	candidates []*candidate
+	candidates []place
 }
 
 // classKey names what must be equal among the inputs of a group.

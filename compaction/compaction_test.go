@@ -221,9 +221,9 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	swapped := plan.Groups[0]
-	other := &manifest.Entry{Path: swapped.Inputs[1], Format: manifest.Format, RootBytes: swapped.inputs[1].root, Records: 10}
+	other := swapped.entries()[1]
 	one := swapped
-	one.Inputs, one.inputs = swapped.Inputs[:1], swapped.inputs[:1]
+	one.Inputs.places = swapped.Inputs.places[:1]
 	if err := checkContent(ctx, tbl, &one, []*manifest.Entry{other}); !errors.Is(err, ErrContent) {
 		t.Errorf("other rows pass for the same: %v", err)
 	}
@@ -558,8 +558,8 @@ func TestPolicies(t *testing.T) {
 			}
 			var sizes []int
 			for _, g := range plan.Groups {
-				sizes = append(sizes, len(g.Inputs))
-				if !slices.IsSortedFunc(g.inputs, neighbours) {
+				sizes = append(sizes, g.Inputs.Len())
+				if !slices.IsSortedFunc(g.Inputs.places, g.Inputs.kept.neighbours) {
 					t.Error("inputs are not in the order of their time")
 				}
 			}

@@ -114,7 +114,7 @@ func concatenated(ctx context.Context, t *catalog.Table, g *Group, p Policy, out
 // place puts the entry of a merged root where its inputs are. A concatenation of sorted runs is not sorted: the entry has no sort order.
 func (g *Group) place(e *manifest.Entry) {
 	e.SpecID, e.Partition = g.class.specID, g.class.partition
-	for _, in := range g.inputs {
+	for _, in := range g.Inputs.all() {
 		e.Flags |= in.flags & (manifest.Adopted | manifest.StandardProperties)
 	}
 }
@@ -148,13 +148,13 @@ func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p P
 
 // mergeInputs names the roots; those of other writers carry no field ids and get the table's.
 func mergeInputs(ctx context.Context, t *catalog.Table, g *Group) ([]merge.Input, error) {
-	inputs := make([]merge.Input, len(g.inputs))
-	for i, in := range g.inputs {
-		inputs[i] = merge.Input{URL: g.Inputs[i], Size: in.root}
+	inputs := make([]merge.Input, g.Inputs.Len())
+	for i, in := range g.Inputs.all() {
+		inputs[i] = merge.Input{URL: g.Inputs.kept.path(in), Size: in.root}
 		if !in.flags.Has(manifest.Foreign) {
 			continue
 		}
-		ids, err := t.ShardFieldIDs(ctx, g.Inputs[i], in.root)
+		ids, err := t.ShardFieldIDs(ctx, inputs[i].URL, in.root)
 		if err != nil {
 			return nil, err
 		}
@@ -293,7 +293,7 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err != nil {
-		failure := Failure{Inputs: g.Inputs, Error: err.Error(), Halts: Halts(err)}
+		failure := Failure{Inputs: g.Inputs.Paths(), Error: err.Error(), Halts: Halts(err)}
 		if x.o.Quarantine != nil && !errors.Is(err, catalog.ErrUnsafe) { // the folder of another table is not to be written to
 			err = errors.Join(err, x.o.Quarantine.Add(ctx, &failure))
 		}
@@ -305,7 +305,7 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 	}
 	x.report.Results = append(x.report.Results, *result)
 	x.report.BytesMoved += result.BytesMoved
-	return x.o.Quarantine.Settle(ctx, g.Inputs)
+	return x.o.Quarantine.Settle(ctx, g.Inputs.Paths())
 }
 
 // progressOf adds up what jobs tell; each job has one of its own.

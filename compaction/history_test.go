@@ -67,7 +67,7 @@ func (h *history) append(minute int64, records, bytes int64) {
 // compact plans and does what the plan says.
 func (h *history) compact() {
 	p := planner{
-		policy: h.policy.forTable(0), capped: map[string]int{}, vault: "vault/", classes: map[string]*class{}, selection: &selection{},
+		policy: h.policy.forTable(0), capped: map[string]int{}, kept: &candidates{vault: "vault/"}, classes: map[string]*class{}, selection: &selection{},
 		plan: &Plan{Left: map[string]int{}}, fields: 10,
 	}
 	h.plans++
@@ -94,8 +94,9 @@ func (h *history) do(g *Group) {
 	h.groups[g.Mode]++
 	h.metadata += g.MetadataBytes
 	var stripes []agedStripe
-	created := h.live[g.Inputs[0]].Created
-	for _, path := range g.Inputs {
+	paths := g.Inputs.Paths()
+	created := h.live[paths[0]].Created
+	for _, path := range paths {
 		in := h.live[path]
 		delete(h.live, path)
 		created, stripes = created.Union(in.Created), append(stripes, in.stripes...)

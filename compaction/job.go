@@ -61,7 +61,7 @@ func (j *Job) begin(ctx context.Context) (err error) {
 		}
 	}
 	t, g := j.table, j.group
-	run, before, err := t.BeginJob(ctx, catalog.JobCompact, j.o.JobID, g.Inputs, func(attempt string) []string {
+	run, before, err := t.BeginJob(ctx, catalog.JobCompact, j.o.JobID, g.Inputs.Paths(), func(attempt string) []string {
 		root := t.VaultFolder() + attempt + ".amudai.shard"
 		switch g.Mode {
 		case Rebuild:
@@ -79,7 +79,7 @@ func (j *Job) begin(ctx context.Context) (err error) {
 		return nil
 	}
 	j.run, j.step = run, StepWrite
-	j.result = Result{Mode: g.Mode, Inputs: len(g.Inputs), Records: g.Records, JobID: run.ID()}
+	j.result = Result{Mode: g.Mode, Inputs: g.Inputs.Len(), Records: g.Records, JobID: run.ID()}
 	if g.Mode != Rebuild {
 		j.objects = run.Outputs()
 	}
@@ -164,7 +164,7 @@ func (j *Job) compare(ctx context.Context) error {
 	}
 	if records != j.group.Records {
 		return fmt.Errorf("%w: %s and %d others have %d live records, what was written of them (%s) has %d",
-			ErrContent, j.group.Inputs[0], len(j.group.Inputs)-1, j.group.Records, j.result.Output, records)
+			ErrContent, j.group.Inputs.Paths()[0], j.group.Inputs.Len()-1, j.group.Records, j.result.Output, records)
 	}
 	if j.o.Check {
 		return checkContent(ctx, j.table, j.group, j.entries)
@@ -196,7 +196,7 @@ func (j *Job) commit(ctx context.Context) error {
 			return err
 		}
 	}
-	committed, err := j.run.Replace(ctx, j.group.Inputs, j.entries)
+	committed, err := j.run.Replace(ctx, j.group.Inputs.Paths(), j.entries)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (j *Job) next(ctx context.Context, to Step, err error) error {
 		j.tell(0)
 		return nil
 	}
-	log.Info("a job is done", "job", j.result.JobID, "table", j.table.Name(), "mode", j.group.Mode, "inputs", len(j.group.Inputs),
+	log.Info("a job is done", "job", j.result.JobID, "table", j.table.Name(), "mode", j.group.Mode, "inputs", j.group.Inputs.Len(),
 		"bytes_moved", j.result.BytesMoved, "snapshot", j.result.SnapshotID, "resumed", j.taken)
 	return nil
 }
@@ -247,8 +247,9 @@ func (j *Job) takeUp(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	inputs := j.group.Inputs.Paths()
 	for _, run := range runs {
-		if !slices.Equal(run.Inputs, j.group.Inputs) {
+		if !slices.Equal(run.Inputs, inputs) {
 			continue
 		}
 		resumed, err := Resume(ctx, j.table, run.Name(), j.policy, j.o)
@@ -289,7 +290,7 @@ func Resume(ctx context.Context, t *catalog.Table, name string, policy Policy, o
 		g.Mode = Pack
 	}
 	j := &Job{table: t, group: g, policy: policy.withDefaults(), o: o, run: run, step: StepReadBack, taken: true}
-	j.result = Result{Mode: g.Mode, Inputs: len(g.Inputs), Records: g.Records, JobID: run.ID()}
+	j.result = Result{Mode: g.Mode, Inputs: g.Inputs.Len(), Records: g.Records, JobID: run.ID()}
 	if g.Mode != Concat {
 		j.result.BytesMoved = g.Bytes // at most: what a pack left where it was is not known any more
 	}
@@ -321,10 +322,9 @@ func liveGroup(ctx context.Context, t *catalog.Table, inputs []string) (*Group, 
 	for i, input := range inputs {
 		at[input] = i
 	}
-	g := &Group{Inputs: inputs, Outputs: 1, inputs: make([]*candidate, len(inputs))}
-	columns, left := watched(t), len(at)
-	var all candidates
-	for e, err := range t.BriefEntries(ctx, catalog.At{}, watchedIDs(columns)) {
+	g := &Group{Inputs: Inputs{&candidates{vault: t.VaultFolder()}, make([]place, len(inputs))}, Outputs: 1}
+	left := len(at)
+	for e, err := range t.BriefEntries(ctx, catalog.At{}, nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -332,7 +332,7 @@ func liveGroup(ctx context.Context, t *catalog.Table, inputs []string) (*Group, 
 		if !ok {
 			continue
 		}
-		g.inputs[i] = all.add(e, t.VaultFolder(), columns)
+		g.Inputs.places[i] = g.Inputs.kept.add(e)
 		g.Records, g.Bytes = g.Records+e.Records, g.Bytes+e.StoredBytes
 		if g.class == nil {
 			g.class = &class{specID: e.SpecID, partition: e.Partition, text: partitionText(e.Partition), deleted: e.Deleted > 0}

@@ -119,7 +119,7 @@ func TestCreationRangeOfRetention(t *testing.T) {
 		}
 		first := 0
 		if len(plan.Groups) > 0 {
-			first = len(plan.Groups[0].Inputs)
+			first = plan.Groups[0].Inputs.Len()
 		}
 		if first != want {
 			t.Errorf("retention %q: a first group of %d, want %d", retention, first, want)
@@ -132,7 +132,7 @@ func TestWhere(t *testing.T) {
 	tbl := newGround(t).create()
 	fill(t, tbl, 6)
 	plan, err := NewPlan(ctx, tbl, Policy{Where: "id >= 25"})
-	if err != nil || len(plan.Groups) != 1 || len(plan.Groups[0].Inputs) != 3 || plan.Left["not known to match where"] != 3 {
+	if err != nil || len(plan.Groups) != 1 || plan.Groups[0].Inputs.Len() != 3 || plan.Left["not known to match where"] != 3 {
 		t.Errorf("%+v, %v", plan, err)
 	}
 	if _, err := NewPlan(ctx, tbl, Policy{Where: "nobody = 1"}); !errors.Is(err, ErrPolicy) {

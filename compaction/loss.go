@@ -12,10 +12,10 @@ type PruningLoss struct {
 }
 
 // pruningLoss finds the watched column whose bounds widen most; nil if none widens.
-func pruningLoss(columns []watch, inputs []*candidate) *PruningLoss {
+func pruningLoss(columns []watch, r *run) *PruningLoss {
 	var worst *PruningLoss
 	for i, w := range columns {
-		f := widening(i, inputs)
+		f := r.spreads[i].widening()
 		if f > 1 && (worst == nil || f > worst.Factor) {
 			worst = &PruningLoss{Column: w.node.Name, Factor: math.Round(f*100) / 100}
 		}
@@ -23,21 +23,29 @@ func pruningLoss(columns []watch, inputs []*candidate) *PruningLoss {
 	return worst
 }
 
-// widening is the factor of one column, 0 where it can't be told.
-func widening(column int, inputs []*candidate) float64 {
-	low, high, sum := math.Inf(1), math.Inf(-1), 0.0
-	count := 0
-	for i := range inputs {
-		switch r := inputs[i].ranges[column]; r.state {
-		case unknownRange:
-			return 0
-		case knownRange:
-			low, high, sum = min(low, r.low), max(high, r.high), sum+(r.high-r.low)
-			count++
+// spread follows the ranges of a watched column over the shards of a group.
+type spread struct {
+	low, high, sum float64
+	count          int
+	unknown        bool
+}
+
+func (s *spread) add(r valueRange) {
+	switch r.state {
+	case unknownRange:
+		s.unknown = true
+	case knownRange:
+		if s.count++; s.count == 1 {
+			s.low, s.high = r.low, r.high
 		}
+		s.low, s.high, s.sum = min(s.low, r.low), max(s.high, r.high), s.sum+(r.high-r.low)
 	}
-	if count < 2 || sum <= 0 || math.IsInf(sum, 1) {
+}
+
+// widening is the factor, 0 where it can't be told.
+func (s *spread) widening() float64 {
+	if s.unknown || s.count < 2 || s.sum <= 0 || math.IsInf(s.sum, 1) {
 		return 0
 	}
-	return (high - low) / (sum / float64(count))
+	return (s.high - s.low) / (s.sum / float64(s.count))
 }

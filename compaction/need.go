@@ -91,26 +91,26 @@ const readSize = 8 << 20
 func (p *planner) rebuild(c *class, r *run, why string) Group {
 	live := r.records - r.deleted
 	stripes := stripesOf(live)
-	return p.named(Group{
+	return Group{
 		Scan: r.scan(stripes, r.bytes/max(1, r.records)*live),
 		Mode: Rebuild, SmallStripes: c.need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + r.bytes/readSize + r.stripes*int64(p.fields) + readBacks, Puts: stripes + concatPuts,
-		Partition: c.text, class: c, inputs: r.inputs,
+		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: c.need.String() + "; the group ends because of " + why,
-		Loss:   pruningLoss(p.columns, r.inputs),
-	})
+		Loss:   pruningLoss(p.columns, r),
+	}
 }
 
 // pack makes a group whose data is copied into one object.
 func (p *planner) pack(c *class, r *run, why string) Group {
 	parts := (r.bytes + readSize - 1) / readSize
-	return p.named(Group{
+	return Group{
 		Mode: Pack, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + r.objects + parts + readBacks, Puts: concatPuts + max(1, parts),
-		Partition: c.text, class: c, inputs: r.inputs,
+		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: c.need.String() + "; the group ends because of " + why,
-		Loss:   pruningLoss(p.columns, r.inputs), Scan: r.scan(r.stripes, r.bytes),
-	})
+		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.stripes, r.bytes),
+	}
 }
 
 // ScanCost is what a scan of all columns costs before and after a group is done, as far as entries tell: requests and bytes.

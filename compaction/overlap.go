@@ -52,7 +52,7 @@ func (p *planner) mayOverlap(e *manifest.Entry, n need, why string) bool {
 
 // groupOverlaps looks for depths among the shards of one class that lie within max-creation-range.
 func (p *planner) groupOverlaps(c *class) {
-	slices.SortFunc(c.candidates, neighbours)
+	slices.SortFunc(c.candidates, p.kept.neighbours)
 	for rest := c.candidates; len(rest) > 0; {
 		near, created := 1, rest[0].created
 		for ; near < len(rest); near++ {
@@ -69,37 +69,48 @@ func (p *planner) groupOverlaps(c *class) {
 	}
 }
 
+// spanning is a shard by the range of its values.
+type spanning struct {
+	place
+	valueRange
+	taken bool
+}
+
 // depths are the sets of shards that overlap more often than they may, in the order of their lower bounds; all others are left.
-func (p *planner) depths(window []*candidate) (out [][]*candidate) {
-	byLow := slices.Clone(window)
-	slices.SortStableFunc(byLow, func(a, b *candidate) int { return cmp.Compare(a.ranges[0].low, b.ranges[0].low) })
-	taken := map[*candidate]bool{}
-	var active, deep []*candidate
-	for _, c := range byLow {
-		r := c.ranges[0]
-		if r.state != knownRange || r.low == r.high { // one value can't be parted
+func (p *planner) depths(window []place) (out [][]place) {
+	shards := make([]*spanning, len(window))
+	for i, c := range (Inputs{p.kept, window}).all() {
+		shards[i] = &spanning{place: c.place, valueRange: c.ranges[0]}
+	}
+	slices.SortStableFunc(shards, func(a, b *spanning) int { return cmp.Compare(a.low, b.low) })
+	var active []*spanning
+	var deep []place
+	for _, s := range shards {
+		if s.state != knownRange || s.low == s.high { // one value can't be parted
 			continue
 		}
-		active = slices.DeleteFunc(active, func(a *candidate) bool { return a.ranges[0].high <= r.low })
-		if !slices.ContainsFunc(active, func(a *candidate) bool { return taken[a] }) && len(deep) > 0 {
+		active = slices.DeleteFunc(active, func(a *spanning) bool { return a.high <= s.low })
+		if !slices.ContainsFunc(active, func(a *spanning) bool { return a.taken }) && len(deep) > 0 {
 			out, deep = append(out, deep), nil
 		}
-		if active = append(active, c); len(active) <= p.policy.MaxOverlapDepth {
+		if active = append(active, s); len(active) <= p.policy.MaxOverlapDepth {
 			continue
 		}
 		for _, a := range active {
-			if !taken[a] {
-				taken[a] = true
-				deep = append(deep, a)
+			if !a.taken {
+				a.taken = true
+				deep = append(deep, a.place)
 			}
 		}
 	}
 	if len(deep) > 0 {
 		out = append(out, deep)
 	}
-	for _, c := range window {
-		if !taken[c] {
-			p.leaveAtTarget(c)
+	var c candidate
+	for _, s := range shards {
+		if !s.taken {
+			p.kept.read(s.place, &c)
+			p.leaveAtTarget(&c)
 		}
 	}
 	return out
@@ -114,10 +125,10 @@ func (p *planner) leaveAtTarget(c *candidate) {
 }
 
 // separate makes groups of shards that overlap, of up to overlapTargets each.
-func (p *planner) separate(c *class, deep []*candidate) {
+func (p *planner) separate(c *class, deep []place) {
 	r := run{policy: &p.policy}
 	r.start(deep)
-	for i, next := range deep {
+	for i, next := range (Inputs{p.kept, deep}).all() {
 		if len(r.inputs) >= p.policy.MaxInputs || max(p.targets(&r), 1) >= overlapTargets {
 			p.separated(c, &r, len(deep))
 			r.start(deep[i:])
@@ -135,7 +146,7 @@ func (p *planner) targets(r *run) int64 {
 // separated makes a group whose outputs have at least a target each, so that no concatenation ever joins them again.
 func (p *planner) separated(c *class, r *run, depth int) {
 	if len(r.inputs) < 2 {
-		for _, in := range r.inputs {
+		for _, in := range p.inputs(r).all() {
 			p.leaveAtTarget(in)
 		}
 		return

@@ -28,7 +28,7 @@ const (
 type Group struct {
 	Mode Mode `json:"mode"`
 	// Inputs are the roots to merge, in order.
-	Inputs []string `json:"inputs"`
+	Inputs Inputs `json:"inputs"`
 	// SmallStripes says of a rebuild that it is because of many small stripes: larger ones among them may stay where they are, under a
 	// root of their own.
 	SmallStripes bool `json:"small_stripes,omitempty"`
@@ -57,8 +57,7 @@ type Group struct {
 	Loss *PruningLoss `json:"pruning_loss,omitempty"`
 	Scan *ScanCost    `json:"scan,omitempty"`
 
-	class  *class
-	inputs []*candidate
+	class *class
 }
 
 // Plan is what a policy proposes for a state of a table.
@@ -101,7 +100,7 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 		return nil, err
 	}
 	p := planner{
-		policy: policy.forTable(retention), capped: map[string]int{}, vault: t.VaultFolder(), columns: watched(t), classes: map[string]*class{}, held: held,
+		policy: policy.forTable(retention), capped: map[string]int{}, columns: watched(t), classes: map[string]*class{}, held: held,
 		plan: &Plan{SnapshotID: t.Head(), Groups: []Group{}, Left: map[string]int{}}, fields: len(t.Schema().Fields),
 	}
 	if p.unmergeable, err = unmergeable(t); err != nil {
@@ -113,6 +112,7 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 	if err := p.newOverlap(t); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPolicy, err)
 	}
+	p.kept = &candidates{vault: t.VaultFolder(), columns: p.columns}
 	for e, err := range t.BriefEntries(ctx, catalog.At{}, append(watchedIDs(p.columns), p.selection.columns...)) {
 		if err != nil {
 			return nil, err
@@ -126,6 +126,9 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 			p.group(c)
 		}
 	}
+	if p.few > 0 {
+		p.plan.Left[fmt.Sprintf("fewer than %d neighbours", p.policy.MinInputs)] = p.few
+	}
 	p.limitBytes()
 	p.explain()
 	return p.plan, nil
@@ -134,14 +137,13 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 // planner collects candidates by class.
 type planner struct {
 	policy  Policy
-	vault   string
 	columns []watch
 	plan    *Plan
 	classes map[string]*class
 	// plain are those of entries without a partition.
 	plain map[plainKey]*class
-	// candidates of all classes.
-	candidates candidates
+	// kept are the candidates of all classes.
+	kept *candidates
 	// unmergeable are the shapes that no concatenation brings to the table's schema.
 	unmergeable map[int64]bool
 	// fields of the table at the top level.
@@ -150,6 +152,8 @@ type planner struct {
 	held      *Quarantine
 	// overlap: the first of columns is that whose bounds must not overlap more often than the policy says.
 	overlap bool
+	// few counts shards that have too few neighbours.
+	few int
 	// capped counts groups that end below half of their targets, by the limit that ends them.
 	capped map[string]int
 }
@@ -170,7 +174,7 @@ func (p *planner) sort(e *manifest.Entry) {
 		return
 	}
 	c := p.classOf(e, need)
-	c.candidates = append(c.candidates, p.candidates.add(e, p.vault, p.columns))
+	c.candidates = append(c.candidates, p.kept.add(e))
 }
 
 // classOf is the class of an entry.
@@ -243,10 +247,10 @@ func (p *planner) reaches(has, target int64) bool {
 
 // group cuts the candidates of one class into runs of neighbours.
 func (p *planner) group(c *class) {
-	slices.SortFunc(c.candidates, neighbours)
+	slices.SortFunc(c.candidates, p.kept.neighbours)
 	r := run{policy: &p.policy, packs: c.need.packs()}
 	r.start(c.candidates)
-	for i, next := range c.candidates {
+	for i, next := range (Inputs{p.kept, c.candidates}).all() {
 		if why := r.refuses(next); why != "" {
 			if p.close(c, &r, why); c.need == noNeed && r.half() && strings.HasPrefix(why, "max-") && why != "max-inputs" {
 				p.capped[why]++
@@ -270,35 +274,17 @@ func (p *planner) close(c *class, r *run, why string) {
 		p.plan.Groups = append(p.plan.Groups, p.pack(c, r, why))
 		return
 	case n < p.policy.MinInputs:
-		p.plan.Left[fmt.Sprintf("fewer than %d neighbours", p.policy.MinInputs)] += n
+		p.few += n
 		return
 	}
 	g := Group{
 		Mode: Concat, HeldBytes: r.held, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
-		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, inputs: r.inputs,
+		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: fmt.Sprintf("%d shards below the target; ends because of %s", len(r.inputs), why),
-		Loss:   pruningLoss(p.columns, r.inputs), Scan: r.scan(r.stripes, r.bytes),
+		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.stripes, r.bytes),
 	}
-	p.plan.Groups = append(p.plan.Groups, p.named(g))
+	p.plan.Groups = append(p.plan.Groups, g)
 }
 
-// named fills in the paths of a group's inputs: parts of one text, which hold the names of the candidates from then on.
-func (p *planner) named(g Group) Group {
-	size := 0
-	for _, in := range g.inputs {
-		size += len(p.vault) + len(in.name)
-	}
-	var text strings.Builder
-	text.Grow(size)
-	g.Inputs = make([]string, len(g.inputs))
-	for i, in := range g.inputs {
-		from := text.Len()
-		if in.inVault {
-			text.WriteString(p.vault)
-		}
-		text.WriteString(in.name)
-		g.Inputs[i] = text.String()[from:]
-		in.name = g.Inputs[i][len(g.Inputs[i])-len(in.name):]
-	}
-	return g
-}
+// inputs are the shards of a run; the class has them side by side.
+func (p *planner) inputs(r *run) Inputs { return Inputs{p.kept, slices.Clip(r.inputs)} }

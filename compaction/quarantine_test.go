@@ -25,7 +25,7 @@ func twoGroups(t *testing.T, g *ground, damage func(root []byte) []byte) *catalo
 	if err != nil || len(plan.Groups) != 2 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	victim := plan.Groups[0].Inputs[0]
+	victim := plan.Groups[0].Inputs.Paths()[0]
 	text, _, err := tbl.Catalog().Client().ReadAll(ctx, victim, 1<<20)
 	if err != nil {
 		t.Fatal(err)

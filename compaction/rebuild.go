@@ -21,11 +21,11 @@ func rebuilt(ctx context.Context, j *Job, stripes map[string][]int) (*catalog.Re
 
 // entries are the inputs as far as reading them needs.
 func (g *Group) entries() []*manifest.Entry {
-	out := make([]*manifest.Entry, len(g.inputs))
-	for i, in := range g.inputs {
-		out[i] = &manifest.Entry{Path: g.Inputs[i], Format: manifest.Format, RootBytes: in.root, Records: in.records}
+	out := make([]*manifest.Entry, g.Inputs.Len())
+	for i, in := range g.Inputs.all() {
+		out[i] = &manifest.Entry{Path: g.Inputs.kept.path(in), Format: manifest.Format, RootBytes: in.root, Records: in.records}
 		out[i].Private = manifest.Private{
-			Created: in.created, Stripes: int64(in.stripes), Deleted: in.deleted, StoredBytes: in.stored, Flags: in.flags, Shape: in.shape,
+			Created: in.created, Stripes: in.stripes, Deleted: in.deleted, StoredBytes: in.stored, Flags: in.flags, Shape: in.shape,
 		}
 	}
 	return out

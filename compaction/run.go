@@ -9,16 +9,17 @@ import (
 // run is a group in the making.
 type run struct {
 	policy                            *Policy
-	inputs                            []*candidate
+	inputs                            []place
 	records, deleted, bytes, metadata int64
 	stripes, objects, gets, held      int64
 	created                           manifest.CreationRange
+	spreads                           [lossColumns]spread
 	// packs: the objects become one, so that their number is no limit.
 	packs bool
 }
 
 // start empties the run; inputs are taken from the class's slice, whose neighbours follow one another.
-func (r *run) start(at []*candidate) { *r = run{policy: r.policy, packs: r.packs, inputs: at[:0]} }
+func (r *run) start(at []place) { *r = run{policy: r.policy, packs: r.packs, inputs: at[:0]} }
 
 func (r *run) add(c *candidate) {
 	if len(r.inputs) == 0 {
@@ -33,8 +34,11 @@ func (r *run) add(c *candidate) {
 		r.held -= c.root
 	}
 	r.metadata += c.metadata
-	r.stripes += int64(c.stripes)
-	r.objects += int64(c.objects) - 1 // its root is copied, not kept
+	r.stripes += c.stripes
+	r.objects += c.objects - 1 // its root is copied, not kept
+	for i := range r.spreads {
+		r.spreads[i].add(c.ranges[i])
+	}
 	r.gets++
 	if c.root > wholeRoot {
 		r.gets++
@@ -56,11 +60,11 @@ func (r *run) refuses(c *candidate) string {
 		return "max-rows"
 	case r.over(r.bytes, c.stored, p.TargetSize):
 		return "target-size"
-	case r.stripes+int64(c.stripes) > p.MaxStripes:
+	case r.stripes+c.stripes > p.MaxStripes:
 		return "max-stripes"
 	case r.metadata+c.metadata > p.MaxMetadataBytes:
 		return "max-metadata-bytes"
-	case !r.packs && r.objects+int64(c.objects)-1 > p.MaxObjects:
+	case !r.packs && r.objects+c.objects-1 > p.MaxObjects:
 		return "max-objects"
 	case p.MaxCreationRange > 0 && span(r.created.Union(c.created)) > p.MaxCreationRange:
 		return "max-creation-range"

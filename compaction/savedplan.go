@@ -99,7 +99,7 @@ func SavePlan(ctx context.Context, t *catalog.Table, p *Plan, policy Policy) (*S
 		}
 	}
 	return s, t.Catalog().Client().Each(ctx, len(groups), func(ctx context.Context, client *blobio.Client, i int) error {
-		text, err := json.Marshal(savedGroup{savedGroupVersion, groups[i].Mode, groups[i].Inputs, policy, groups[i].SmallStripes, groups[i].ShardRows})
+		text, err := json.Marshal(savedGroup{savedGroupVersion, groups[i].Mode, groups[i].Inputs.Paths(), policy, groups[i].SmallStripes, groups[i].ShardRows})
 		if err != nil {
 			return err
 		}

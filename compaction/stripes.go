@@ -50,13 +50,14 @@ func (g *Group) part(ctx context.Context, t *catalog.Table) (*parted, error) {
 		records int64
 	}
 	var all []stripe
-	for i, in := range g.inputs {
-		records, err := t.StripeRecords(ctx, g.Inputs[i], in.root)
+	paths := g.Inputs.Paths()
+	for i, in := range g.Inputs.all() {
+		records, err := t.StripeRecords(ctx, paths[i], in.root)
 		if err != nil {
 			return nil, err
 		}
 		for number, n := range records {
-			all = append(all, stripe{g.Inputs[i], number, n})
+			all = append(all, stripe{paths[i], number, n})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b stripe) int { return int(a.records - b.records) })
@@ -65,7 +66,7 @@ func (g *Group) part(ctx context.Context, t *catalog.Table) (*parted, error) {
 		sizes[i] = s.records
 	}
 	p, count := &parted{small: map[string][]int{}, kept: map[string][]int{}}, smallest(sizes)
-	for _, path := range g.Inputs {
+	for _, path := range paths {
 		p.small[path], p.kept[path] = []int{}, []int{}
 	}
 	for i, s := range all {
@@ -75,7 +76,7 @@ func (g *Group) part(ctx context.Context, t *catalog.Table) (*parted, error) {
 			p.kept[s.path] = append(p.kept[s.path], s.number)
 		}
 	}
-	for _, path := range g.Inputs {
+	for _, path := range paths {
 		slices.Sort(p.small[path])
 		slices.Sort(p.kept[path])
 	}

@@ -208,7 +208,7 @@ func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy, p
 	}
 	l.groups = len(plan.Groups)
 	for i := range plan.Groups {
-		l.backlogShards += int64(len(plan.Groups[i].Inputs))
+		l.backlogShards += int64(plan.Groups[i].Inputs.Len())
 		l.backlogBytes += plan.Groups[i].Bytes
 	}
 	return nil

@@ -133,7 +133,7 @@ func TestRebuildHoldsTwoStripes(t *testing.T) {
 	if err != nil || len(plan.Groups) != 1 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	run, _, err := tbl.BeginJob(ctx, catalog.JobCompact, "", plan.Groups[0].Inputs, tbl.Outputs)
+	run, _, err := tbl.BeginJob(ctx, catalog.JobCompact, "", plan.Groups[0].Inputs.Paths(), tbl.Outputs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (o *Options) span(ctx context.Context, name string, attributes ...attribute
 // attributes tell spans what a group is.
 func (g *Group) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
-		attribute.String("shardcat.mode", string(g.Mode)), attribute.Int("shardcat.inputs", len(g.Inputs)),
+		attribute.String("shardcat.mode", string(g.Mode)), attribute.Int("shardcat.inputs", g.Inputs.Len()),
 		attribute.Int64("shardcat.records", g.Records), attribute.Int64("shardcat.bytes_moved", g.BytesMoved),
 	}
 }

@@ -21,7 +21,7 @@ func (p *planner) limitBytes() {
 		if g.BytesMoved > most {
 			alone++
 		}
-		p.plan.Left["max-bytes-per-run is reached"] += len(g.inputs)
+		p.plan.Left["max-bytes-per-run is reached"] += g.Inputs.Len()
 		return true
 	})
 	if alone > 0 {

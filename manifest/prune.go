@@ -14,15 +14,27 @@ import (
 // Stats are what an entry says of a field of the table, as filters take it; nil if it says nothing. A field that
 // the shard lacks is null in all its rows.
 func (t *TableSchema) Stats(e *Entry, node uint32) *filter.Stats {
+	return t.StatsInto(e, node, &FieldStats{})
+}
+
+// FieldStats is memory for what an entry says of a field.
+type FieldStats struct {
+	stats     filter.Stats
+	low, high filter.Value
+}
+
+// StatsInto is Stats in memory of the caller's, which is used again for the next entry.
+func (t *TableSchema) StatsInto(e *Entry, node uint32, into *FieldStats) *filter.Stats {
 	id := t.IDs[node]
 	c, ok := e.Columns[id]
 	if !ok {
 		if !e.IsShard() || !t.topLevel(id) {
 			return nil
 		}
-		return &filter.Stats{Positions: uint64(e.Records), Nulls: uint64(e.Records), NullsKnown: true}
+		into.stats = filter.Stats{Positions: uint64(e.Records), Nulls: uint64(e.Records), NullsKnown: true}
+		return &into.stats
 	}
-	return t.stats(id, c)
+	return t.stats(id, c, into)
 }
 
 func (t *TableSchema) topLevel(id int) bool {
@@ -34,9 +46,17 @@ func (t *TableSchema) topLevel(id int) bool {
 	return false
 }
 
-func (t *TableSchema) stats(id int, c Column) *filter.Stats {
+func (t *TableSchema) stats(id int, c Column, into *FieldStats) *filter.Stats {
 	n := t.nodes[id]
-	s := &filter.Stats{NoNaNs: c.NaNs == 0, Min: BoundValue(n, c.Lower), Max: BoundValue(n, c.Upper)}
+	s := &into.stats
+	*s = filter.Stats{NoNaNs: c.NaNs == 0}
+	var ok bool
+	if into.low, ok = Bound(n, c.Lower); ok {
+		s.Min = &into.low
+	}
+	if into.high, ok = Bound(n, c.Upper); ok {
+		s.Max = &into.high
+	}
 	if c.Values >= 0 && c.Nulls >= 0 {
 		s.Positions, s.Nulls, s.NullsKnown = uint64(c.Values), uint64(c.Nulls), true
 	}

@@ -110,7 +110,7 @@ func (a *app) printGroups(p *compaction.Plan) {
 		a.printf("can't be met: %s\n", why)
 	}
 	for i, g := range p.Groups {
-		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, len(g.Inputs), g.Outputs, g.Records, progress.Bytes(g.Bytes))
+		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, g.Inputs.Len(), g.Outputs, g.Records, progress.Bytes(g.Bytes))
 		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)
 		if g.HeldBytes > 0 {
 			a.printf("  held      %s of the inputs stay, by the merged root alone\n", progress.Bytes(g.HeldBytes))
@@ -122,7 +122,7 @@ func (a *app) printGroups(p *compaction.Plan) {
 		if g.Loss != nil {
 			a.printf("  pruning   %s\n", lossText(g.Loss))
 		}
-		for _, in := range g.Inputs {
+		for _, in := range g.Inputs.Paths() {
 			a.printf("  input     %s\n", in[strings.LastIndexByte(in, '/')+1:])
 		}
 	}

@@ -118,7 +118,7 @@ func (a *Activities) Quarantine(ctx context.Context, f failedGroup) error {
 		if err != nil {
 			return err
 		}
-		return held.Add(ctx, &compaction.Failure{Inputs: g.Inputs, Error: f.Reason, Halts: f.Halts})
+		return held.Add(ctx, &compaction.Failure{Inputs: g.Inputs.Paths(), Error: f.Reason, Halts: f.Halts})
 	})
 }
 

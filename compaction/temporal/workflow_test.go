@@ -183,7 +183,7 @@ func TestHalt(t *testing.T) {
 	if err != nil || len(plan.Groups) != 2 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	victim, store := plan.Groups[0].Inputs[0], tbl.Catalog().Client()
+	victim, store := plan.Groups[0].Inputs.Paths()[0], tbl.Catalog().Client()
 	root, _, err := store.ReadAll(ctx, victim, 1<<20)
 	if err != nil {
 		t.Fatal(err)

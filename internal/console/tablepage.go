@@ -131,7 +131,7 @@ func (h *Console) dryRun(w http.ResponseWriter, r *http.Request) {
 	d := dryRunData{Name: t.Name().String(), Plan: plan}
 	for i := range plan.Groups {
 		g := &plan.Groups[i]
-		d.Inputs += len(g.Inputs)
+		d.Inputs += g.Inputs.Len()
 		d.BytesMoved += g.BytesMoved
 		d.Gets += g.Gets
 		d.Puts += g.Puts

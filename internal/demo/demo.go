@@ -222,7 +222,7 @@ func (r *run) compact() error {
 		return err
 	}
 	for _, g := range report.Plan.Groups {
-		r.say("   %s: %d shards → %d, %d records, %d bytes of data to move, %d GETs, %d PUTs", g.Mode, len(g.Inputs), g.Outputs,
+		r.say("   %s: %d shards → %d, %d records, %d bytes of data to move, %d GETs, %d PUTs", g.Mode, g.Inputs.Len(), g.Outputs,
 			g.Records, g.BytesMoved, g.Gets, g.Puts)
 	}
 	r.result.ShardsAfter, r.result.BytesMoved = report.ShardsAfter, report.BytesMoved

@@ -325,7 +325,7 @@ func plan(r *session) error {
 		return err
 	}
 	for _, g := range p.Groups {
-		r.out = append(r.out, fmt.Sprint(g.Mode, g.Inputs, g.Records))
+		r.out = append(r.out, fmt.Sprint(g.Mode, g.Inputs.Paths(), g.Records))
 	}
 	return nil
 }
