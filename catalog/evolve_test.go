@@ -177,3 +177,43 @@ func TestRefs(t *testing.T) {
 		t.Errorf("refs %v", h[0].Refs)
 	}
 }
+
+// TestRenamedColumnsPrune: shards that were written under a column's old name are pruned by its new one as before, also where another
+// column has the old name now.
+func TestRenamedColumnsPrune(t *testing.T) {
+	ctx := context.Background()
+	g := newGround(t)
+	tbl := g.create(g.open(nil, nil))
+	ingest(t, tbl, IngestOptions{StripeRows: 10}, rows(0, 40))
+	asked := func(expr string) (int64, ScanStats) {
+		t.Helper()
+		var stats ScanStats
+		before := tbl.cat.client.Counters()
+		for _, err := range tbl.Scan(ctx, ScanOptions{Where: where(t, expr)}, &stats) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return tbl.cat.client.Counters().Sub(before).Gets, stats
+	}
+	asked("id >= 35") // what is cached is there
+	wantGets, want := asked("id >= 35")
+	if want.StripesPruned != 3 || want.RowsMatched != 5 {
+		t.Fatalf("%+v", want)
+	}
+	if err := tbl.RenameColumn(ctx, "id", "number"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tbl.AddColumn(ctx, "id", typed(t, "Int64")); err != nil {
+		t.Fatal(err)
+	}
+	if n, got := asked("number >= 35"); n != wantGets || got != want {
+		t.Errorf("after the renaming: %d GETs, %+v; before: %d, %+v", n, got, wantGets, want)
+	}
+	if _, got := asked("id IS NULL AND NOT (number < 5 OR number IN (9))"); got.RowsMatched != 34 {
+		t.Errorf("with the column that has the old name: %+v", got)
+	}
+	if d := remove(t, tbl, "number BETWEEN 30 AND 34"); d.Rows != 5 {
+		t.Errorf("%d rows deleted", d.Rows)
+	}
+}

@@ -101,7 +101,7 @@ type shardQuery struct {
 	output []*schema.Node
 }
 
-// shardQuery translates the plan. Where the filter's fields have the same names and types in the shard, the
+// shardQuery translates the plan. Where the filter's fields have the same types in the shard, under whatever names, the
 // shard's scan filters, with all its pruning; else the rows are filtered after they were projected.
 func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQuery, error) {
 	s, ids, err := p.fieldsOf(ctx, shard)
@@ -140,33 +140,40 @@ func (p *Plan) filterNodes() []*schema.Node {
 	return out
 }
 
-// pushDown binds the filter to the shard's schema, nil if that would mean anything else there.
+// pushDown binds the filter to the shard's schema, by the names that its fields have there; nil if that would mean anything else.
 func (p *Plan) pushDown(s *schema.Schema, ids []int) *filter.Bound {
+	names, there := shardPaths(s, ids), map[string]filter.Path{}
 	for i, path := range p.bound.Paths() {
-		n, err := s.Lookup(schema.JoinPath(path...))
-		if err != nil || ids[n.ID] != p.schema.IDs[p.bound.Nodes()[i]] {
+		id := p.schema.IDs[p.bound.Nodes()[i]]
+		name, ok := names[id]
+		if !ok {
 			return nil
 		}
-		column := p.schema.Node(ids[n.ID])
+		there[path.String()] = name
+		n, err := s.Lookup(schema.JoinPath(name...))
+		if err != nil || ids[n.ID] != id {
+			return nil
+		}
+		column := p.schema.Node(id)
 		if n.Basic != column.Basic || n.Signed != column.Signed || n.Label() != column.Label() {
 			return nil
 		}
 	}
-	bound, err := filter.Bind(p.options.Where, s)
+	bound, err := filter.Bind(filter.Rename(p.options.Where, func(path filter.Path) filter.Path { return there[path.String()] }), s)
 	if err != nil {
 		return nil
 	}
 	return bound
 }
 
-// paths are the shard's names of the fields needed; fields it lacks are left out.
-func (q *shardQuery) paths(table *schema.Schema) []string {
+// shardPaths are the paths of a shard's fields by the table's field ids, those of lists and maps and of members of structs.
+func shardPaths(s *schema.Schema, ids []int) map[int][]string {
 	byID := map[int][]string{}
 	var visit func(nodes []*schema.Node, prefix []string)
 	visit = func(nodes []*schema.Node, prefix []string) {
 		for _, n := range nodes {
 			path := append(prefix[:len(prefix):len(prefix)], n.Name)
-			if id := q.project.shardIDs[n.ID]; id != 0 {
+			if id := ids[n.ID]; id != 0 {
 				byID[id] = path
 			}
 			if n.Basic == schema.Struct {
@@ -174,7 +181,13 @@ func (q *shardQuery) paths(table *schema.Schema) []string {
 			}
 		}
 	}
-	visit(q.project.shard.Fields, nil)
+	visit(s.Fields, nil)
+	return byID
+}
+
+// paths are the shard's names of the fields needed; fields it lacks are left out.
+func (q *shardQuery) paths(table *schema.Schema) []string {
+	byID := shardPaths(q.project.shard, q.project.shardIDs)
 	paths := []string{}
 	for _, n := range leaves(table, q.needed) {
 		if path, ok := byID[q.project.ids[n.ID]]; ok {
