@@ -185,13 +185,13 @@ func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
 	return ends, nil
 }
 
-// end closes the job. A job whose outcome is unknown stays open.
+// end closes the job, unless another process has: the record tells how it ended, and decides nothing. A job whose outcome is unknown stays open.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 	err := j.table.cat.putNote(ctx, j.at(".closed.json"), JobEnd{
 		Version: recordVersion, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
 		Ref: j.branch, Closed: j.table.cat.opts.Now().UTC(),
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, blobio.ErrExists) {
 		return fmt.Errorf("job %s: %w", j.record.ID, err)
 	}
 	return nil

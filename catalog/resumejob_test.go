@@ -23,3 +23,14 @@ func TestDiscardOfWhatWasCommitted(t *testing.T) {
 		t.Errorf("%d rows are left", n)
 	}
 }
+
+// TestClosedByAnother: of several processes that find a run committed and open, all but one find it closed when they close it: that is no failure.
+func TestClosedByAnother(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	tbl := g.create(g.open(nil, nil))
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	j := rebuildAll(t, tbl)
+	if err := j.end(ctx, OutcomeCommitted, tbl.Head()); err != nil {
+		t.Error(err)
+	}
+}

@@ -23,6 +23,8 @@ type ledger struct {
 	// added counts shards that may have been added so far, compacted is that number at each compaction of the table.
 	added     int64
 	compacted []int64
+	// last is when the table was last compacted, or made.
+	last time.Time
 }
 
 // change is something that a writer does to the rows from low to high.
@@ -189,7 +191,14 @@ func (l *ledger) begin() {
 func (l *ledger) wasCompacted() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.compacted = append(l.compacted, l.added)
+	l.compacted, l.last = append(l.compacted, l.added), time.Now()
+}
+
+// idle is how long ago the table was last compacted.
+func (l *ledger) idle() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.last)
 }
 
 // bound is how many shards the table may have by now: those that a compaction leaves, and those added since the last few, of which

@@ -79,8 +79,9 @@ type soak struct {
 	tables map[catalog.Name]*ledger
 
 	appends, deletions, columns, unknown         atomic.Int64
-	compactions, lost, deleted, mostSeen         atomic.Int64
+	compactions, lost, deleted, sweeps, mostSeen atomic.Int64
 	kills, stops, ends, writersKilled, faultRuns atomic.Int64
+	longestIdle, mostHeld                        atomic.Int64 // nanoseconds without a compaction, shards in quarantine
 
 	mu    sync.Mutex
 	heaps []int64 // live heap of the service that lives to the end, in order
@@ -88,9 +89,9 @@ type soak struct {
 
 func (s *soak) summary() string {
 	return fmt.Sprintf("%d appends, %d deletions, %d columns, %d of unknown outcome looked up; %d runs that compacted, %d that failed by a fault, %d leases lost, "+
-		"at most %d shards, %d objects collected; services killed %d times, stopped %d times, ended %d times, writers killed %d times",
+		"at most %d shards, %d of them in quarantine, at most %s without a compaction, %d objects collected in %d sweeps; services killed %d times, stopped %d times, ended %d times, writers killed %d times",
 		s.appends.Load(), s.deletions.Load(), s.columns.Load(), s.unknown.Load(), s.compactions.Load(), s.faultRuns.Load(), s.lost.Load(),
-		s.mostSeen.Load(), s.deleted.Load(), s.kills.Load(), s.stops.Load(), s.ends.Load(), s.writersKilled.Load())
+		s.mostSeen.Load(), s.mostHeld.Load(), time.Duration(s.longestIdle.Load()).Round(time.Second), s.deleted.Load(), s.sweeps.Load(), s.kills.Load(), s.stops.Load(), s.ends.Load(), s.writersKilled.Load())
 }
 
 func seedOf(t *testing.T) uint64 {
@@ -161,7 +162,7 @@ func (s *soak) create(name catalog.Name) {
 	if _, err := c.Create(context.Background(), name, catalog.CreateOptions{Schema: columns, CreateNamespace: true}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.tables[name] = &ledger{rows: map[int64]bool{}}
+	s.tables[name] = &ledger{rows: map[int64]bool{}, last: time.Now()}
 }
 
 func pause(ctx context.Context, d time.Duration) {
