@@ -1,11 +1,13 @@
 package compaction
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,6 +48,9 @@ type Service struct {
 
 	mu     sync.Mutex
 	tables map[catalog.Name]*tended
+	// line are the tables that were due at the time lined, the most urgent one last.
+	line  []*tended
+	lined time.Time
 	// wake is written to when a worker may have something to do.
 	wake chan struct{}
 	// namespaces are the settings around the tables.
@@ -126,6 +131,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) Reload(o Overrides) {
 	s.mu.Lock()
 	s.o.Overrides = o
+	s.line = nil
 	clear(s.namespaces)
 	for _, t := range s.tables {
 		if t.status.State == Waiting || t.status.State == Failing {
@@ -178,9 +184,28 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, wait := s.o.Now(), idle
-	var first *tended
+	if age := now.Sub(s.lined); age < 0 || age >= lineTime || len(s.line) == 0 {
+		wait = s.lineUp(now)
+	}
+	for len(s.line) > 0 {
+		first := s.line[len(s.line)-1]
+		s.line = s.line[:len(s.line)-1]
+		if name := first.status.Table; s.tables[name] == first && first.rests() && !first.status.NextRun.After(now) {
+			first.status.State, first.began, first.progress = Running, now, nil
+			return name, 0
+		}
+	}
+	return catalog.Name{}, max(wait, time.Millisecond)
+}
+
+// lineTime is how long the order of the tables that are due may be old: to look at all of them for each would cost more than the tables.
+const lineTime = time.Second
+
+// lineUp puts the tables that are due in line, and tells when the next one will be.
+func (s *Service) lineUp(now time.Time) (wait time.Duration) {
+	s.line, s.lined, wait = s.line[:0], now, idle
 	for _, t := range s.tables {
-		if t.status.State == Running || t.held || t.status.State == Halted {
+		if !t.rests() {
 			continue
 		}
 		if latest := t.latest(now); t.status.NextRun.After(latest) { // the clock was set back
@@ -188,15 +213,17 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 		}
 		if left := t.status.NextRun.Sub(now); left > 0 {
 			wait = min(wait, left)
-		} else if first == nil || t.urgency(now) > first.urgency(now) {
-			first = t
+		} else {
+			s.line = append(s.line, t)
 		}
 	}
-	if first == nil {
-		return catalog.Name{}, max(wait, time.Millisecond)
-	}
-	first.status.State, first.began, first.progress = Running, now, nil
-	return first.status.Table, 0
+	slices.SortFunc(s.line, func(a, b *tended) int { return cmp.Compare(a.urgency(now), b.urgency(now)) })
+	return wait
+}
+
+// rests reports whether nobody works on the table and nothing keeps it from being worked on but the time.
+func (t *tended) rests() bool {
+	return t.status.State != Running && !t.held && t.status.State != Halted
 }
 
 // latest is the time by which a table will be looked at in any case.
@@ -362,6 +389,7 @@ func (s *Service) change(name catalog.Name, do func(*tended)) error {
 		err = fmt.Errorf("table %s: %w", name, ErrBusy)
 	default:
 		do(t)
+		s.line = nil
 	}
 	s.mu.Unlock()
 	s.poke()

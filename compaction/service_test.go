@@ -249,6 +249,39 @@ func TestNoTableStarves(t *testing.T) {
 	}
 }
 
+// Tables that are due together are put in line once, not for each of them; one that somebody asks for is seen at once all the same.
+func TestTablesAreLinedUpOnce(t *testing.T) {
+	const tables = 50
+	now := time.Now()
+	s := NewService(nil, ServiceOptions{Now: func() time.Time { return now }})
+	every := Schedule{every: time.Minute}
+	for i := range tables {
+		n := catalog.Name{Namespace: "default", Table: fmt.Sprint("t", i)}
+		s.tables[n] = &tended{schedule: every, status: TableStatus{Table: n, State: Waiting, NextRun: now.Add(-time.Duration(i) * time.Second)}}
+	}
+	for i := range 3 {
+		if n, _ := s.due(); n.Table != fmt.Sprint("t", tables-1-i) || len(s.line) != tables-1-i {
+			t.Errorf("%s is first, %d are in line", n, len(s.line))
+		}
+	}
+	asked := catalog.Name{Namespace: "default", Table: "t20"}
+	s.tables[asked].status.NextRun = now.Add(time.Hour)
+	for range tables - 4 {
+		if n, _ := s.due(); n == asked || n == (catalog.Name{}) {
+			t.Errorf("%q, which is not due", n)
+		}
+	}
+	if err := s.RunNow(asked); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := s.due(); n != asked {
+		t.Errorf("%q comes before the one that was asked for", n)
+	}
+	if n, wait := s.due(); n != (catalog.Name{}) || wait == 0 {
+		t.Errorf("%q is due", n)
+	}
+}
+
 // What a table's property asks for is built once for the shards that are there.
 func TestServiceBuildsIndexes(t *testing.T) {
 	g := newGround(t)
