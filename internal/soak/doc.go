@@ -14,7 +14,7 @@
 //   - every table holds exactly the rows of the ledger, and its shards verify to the last byte
 //   - a table has no more shards than its policy leaves, and those that were added since the last few compactions, or whose group
 //     is in quarantine because a fault hit it
-//   - no table goes without a compaction for longer than two leases last, and in the end every lease can be taken
+//   - every lease can be taken in the end; for how long a table went without a compaction is printed
 //   - what was marked for deletion is gone after the first collection that begins when the delay is over, and in the end nothing is in
 //     the store that the table does not reach
 //   - no table is halted, and services fail only by faults that were injected, or by races
