@@ -189,6 +189,9 @@ type carrying struct {
 	// arrow are the different original Arrow schemas; one is kept if it is the only one and still that of the rows.
 	arrow    []*metapb.NameValuePair
 	reshaped bool
+	// tags are the drop-by tags of the shard tagsOf, and of all before it.
+	tags   []string
+	tagsOf string
 }
 
 func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
@@ -211,6 +214,11 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 		return fmt.Errorf("%w: %s has metadata of a kind that this version does not know and would lose", ErrUnsafe, e.Path)
 	}
 	c.reshaped = c.reshaped || e.Shape != c.shape
+	tags := properties.Standard.DropByTags()
+	if c.tagsOf != "" && !slices.Equal(tags, c.tags) {
+		return fmt.Errorf("%w: %s has the drop-by tags %q, %s has %q; rows of both in one shard could not be dropped apart", ErrUnsafe, c.tagsOf, c.tags, e.Path, tags)
+	}
+	c.tags, c.tagsOf = tags, e.Path
 	o := c.options
 	o.StandardProperties = append(o.StandardProperties, c.fresh("standard", properties.Standard)...)
 	for _, p := range c.fresh("custom", properties.Custom) {

@@ -38,8 +38,10 @@ type ColumnStatistics struct {
 	Min     json.RawMessage `json:"min"`
 	Max     json.RawMessage `json:"max"`
 	Inexact bool            `json:"inexact,omitempty"`
-	// Distinct is the number of distinct values by a sketch, good to some percent; nil where nobody counted.
-	Distinct *uint64 `json:"distinct_estimate"`
+	// Distinct is the number of distinct values, null not counted; nil where nobody counted. It is good to some percent, by a sketch, unless
+	// DistinctExact.
+	Distinct      *uint64 `json:"distinct_estimate"`
+	DistinctExact bool    `json:"distinct_exact,omitempty"`
 	// Bytes stored for the column and what is below it.
 	Bytes int64 `json:"bytes"`
 	// Scanned counts the shards whose statistics did not tell (deleted records, other writers) and whose column was read.
@@ -193,7 +195,7 @@ func (c *gathered) finish() ColumnStatistics {
 		out.Inexact = !r.MinInclusive || !r.MaxInclusive
 	}
 	if n := d.Cardinality; n != nil && n.Count != nil {
-		out.Distinct = n.Count
+		out.Distinct, out.DistinctExact = n.Count, !n.IsEstimate
 	}
 	return out
 }

@@ -154,6 +154,9 @@ type class struct {
 // classKey names what must be equal among the inputs of a group.
 func classKey(e *manifest.Entry, need need) string {
 	key := strconv.Itoa(e.SpecID) + "/" + partitionText(e.Partition)
+	if e.Tags != 0 {
+		key += fmt.Sprintf("/tags %x", uint64(e.Tags))
+	}
 	if need.rebuilds() {
 		return fmt.Sprintf("%s/rebuild/%d", key, need)
 	}
@@ -171,6 +174,7 @@ type plainKey struct {
 	spec          int
 	need          need
 	deleted, late bool
+	tags          int64
 }
 
 func partitionText(tuple map[int]any) string {

@@ -539,7 +539,10 @@ func TestPolicies(t *testing.T) {
 			}
 		}), Policy{}, []int{4}, "no more neighbours", map[string]int{"tagged": 2}},
 		"tagged, allowed": {with(func(i int, e *manifest.Entry) { e.Flags = manifest.StandardProperties }), Policy{Tagged: true}, []int{6}, "no more neighbours", nil},
-		"adopted":         {with(func(i int, e *manifest.Entry) { e.Flags = manifest.Adopted }), Policy{}, nil, "", map[string]int{"adopted": 6}},
+		"tags apart": {with(func(i int, e *manifest.Entry) {
+			e.Flags, e.Tags = manifest.StandardProperties, int64(i%2+1)
+		}), Policy{Tagged: true}, []int{3, 3}, "no more neighbours", nil},
+		"adopted": {with(func(i int, e *manifest.Entry) { e.Flags = manifest.Adopted }), Policy{}, nil, "", map[string]int{"adopted": 6}},
 		"deleted apart": {with(func(i int, e *manifest.Entry) {
 			if i%2 == 0 {
 				e.Deleted = 1

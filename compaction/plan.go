@@ -181,7 +181,7 @@ func (p *planner) sort(e *manifest.Entry) {
 func (p *planner) classOf(e *manifest.Entry, need need) *class {
 	// Retention never drops what is of unknown time; the others must not wait for it.
 	late := p.policy.MaxCreationRange > 0 && !e.Created.Known()
-	plain := plainKey{e.SpecID, need, e.Deleted > 0, late}
+	plain := plainKey{e.SpecID, need, e.Deleted > 0, late, e.Tags}
 	if c := p.plain[plain]; c != nil && len(e.Partition) == 0 {
 		return c
 	}

@@ -2,8 +2,11 @@ package manifest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -100,27 +103,36 @@ func (d *describer) private() error {
 	}
 	if len(properties.GetStandardProperties()) > 0 {
 		p.Flags |= StandardProperties
+		bags, err := d.root.ReadProperties(d.ctx)
+		if err != nil {
+			return err
+		}
+		p.Tags = TagsOf(bags.Standard)
 	}
-	if fieldIDsOf(properties) == "" {
+	if ids := meta.Properties(properties.GetCustomProperties()).Get(meta.PropertyFieldIDs); ids == nil {
 		p.Flags |= Foreign
 	}
 	p.MetadataBytes = max(0, d.root.Size()-refSize(dir.SchemaRef)-refSize(dir.PropertiesRef))
 	return nil
 }
 
+// TagsOf is the fingerprint of the drop-by tags in a shard's standard properties, whatever their order; 0 without any. Shards of
+// different tags are not merged.
+func TagsOf(standard meta.Properties) int64 {
+	tags := standard.DropByTags()
+	if len(tags) == 0 {
+		return 0
+	}
+	var b []byte
+	for _, tag := range tags {
+		b = append(binary.AppendUvarint(b, uint64(len(tag))), tag...)
+	}
+	return int64(xxh3.Hash(b) | 1)
+}
+
 func refSize(ref *metapb.DataRef) int64 {
 	r := ref.GetRange()
 	return int64(r.GetEnd() - r.GetStart())
-}
-
-// fieldIDsOf is the text of meta.PropertyFieldIDs in a shard's properties, "" if it has none.
-func fieldIDsOf(p *metapb.ShardProperties) string {
-	for _, pair := range p.GetCustomProperties() {
-		if pair.Name == meta.PropertyFieldIDs {
-			return pair.Value.GetStringValue()
-		}
-	}
-	return ""
 }
 
 // field describes a node and everything below it.

@@ -62,12 +62,12 @@ func (t *TableSchema) MapShard(ctx context.Context, root *meta.Root) ([]int, err
 	if err != nil {
 		return nil, err
 	}
-	properties, err := root.Properties(ctx)
+	text, _, err := root.OwnText(ctx, meta.PropertyFieldIDs)
 	if err != nil {
 		return nil, err
 	}
 	var ids []int
-	if text := fieldIDsOf(properties); text != "" {
+	if text != "" {
 		ids, err = meta.ParseFieldIDs(text, int(s.Count))
 	} else {
 		ids = t.ByName(s)

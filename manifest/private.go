@@ -13,6 +13,7 @@ const (
 	fieldStoredBytes
 	fieldObjects
 	fieldShape
+	fieldTags
 
 	firstPrivateField = fieldCreation
 	lastPrivateField  = 2147480063
@@ -68,6 +69,8 @@ type Private struct {
 	StoredBytes, Objects int64
 	// Shape is the fingerprint of the shard's schema, see Shape; 0 where the entry does not tell.
 	Shape int64
+	// Tags is the fingerprint of the shard's drop-by tags, see TagsOf; 0 without any, and where the entry does not tell.
+	Tags  int64
 	Flags Flags
 }
 
@@ -86,13 +89,16 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 	if p.Shape != 0 {
 		put(fieldShape, p.Shape, p.Shape)
 	}
+	if p.Tags != 0 {
+		put(fieldTags, p.Tags, p.Tags)
+	}
 }
 
 // privateOf reads the private block of an entry's bounds. What is missing or malformed is zero: an entry that
 // another engine wrote has no such block.
 func privateOf(lower, upper map[int][]byte) Private {
 	p := Private{Created: CreationRange{Last: long(upper[fieldCreation])}}
-	for id := firstPrivateField; id <= fieldShape; id++ {
+	for id := firstPrivateField; id <= fieldTags; id++ {
 		p.setLower(id, long(lower[id]))
 	}
 	return p
@@ -117,6 +123,8 @@ func (p *Private) setLower(id int, v int64) {
 		p.Objects = v
 	case fieldShape:
 		p.Shape = v
+	case fieldTags:
+		p.Tags = v
 	}
 }
 

@@ -34,6 +34,9 @@ func (s *Shard) Project(ctx context.Context, columns []string, internal bool) (*
 			return nil, errors.Join(err, s.noField(ctx, path))
 		}
 	}
+	if err := s.root.MarkRequired(ctx, p.fields); err != nil {
+		return nil, err
+	}
 	out := &schema.Schema{Count: view.Count()}
 	for _, n := range p.fields {
 		out.Fields = append(out.Fields, p.prune(n))

@@ -15,7 +15,7 @@ func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats T",
 		Short: "Show rows, nulls, bounds, distinct values and bytes of every column",
-		Long: "Show rows, nulls, the lowest and highest value, the number of distinct values by a sketch (≈, good to some percent), and where the bytes are. " +
+		Long: "Show rows, nulls, the lowest and highest value, the number of distinct values (≈ by a sketch, good to some percent), and where the bytes are. " +
 			"The roots of the shards are read, and columns only where statistics are missing or count deleted records. A bound marked ~ was cut: " +
 			"no value lies outside of it.",
 		Example: `  shardcat stats flights
@@ -62,6 +62,9 @@ func (a *app) printStatistics(s *catalog.Statistics) {
 		distinct, mark := "", ""
 		if c.Distinct != nil {
 			distinct = fmt.Sprintf("≈%d", *c.Distinct)
+			if c.DistinctExact {
+				distinct = distinct[len("≈"):]
+			}
 		}
 		if c.Inexact {
 			mark = "~"

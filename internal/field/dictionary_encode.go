@@ -136,6 +136,13 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 	out.Buffers = append(out.Buffers, Buffer{Meta: m, Bytes: dict.Append(nil)})
 	size := uint64(dict.Count)
 	out.Descriptor.DictionarySize = &size
+	if c := out.Descriptor.Cardinality; c != nil { // each value is one entry, also where they were too many to be counted
+		values := size
+		if dict.Null >= 0 {
+			values--
+		}
+		c.Count, c.IsEstimate = &values, false
+	}
 	return nil
 }
 

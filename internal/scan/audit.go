@@ -126,7 +126,11 @@ func (s *stripe) auditRows(ctx context.Context, columns []field.Column, rows buf
 				return err
 			}
 			columns[0].Release(r.End)
-			return claims.take(array.MakeFromData(data[0]), claims.node)
+			a := array.MakeFromData(data[0])
+			if err := checkRequired(s.plan.q.Root.URL(), a, claims.node); err != nil {
+				return err
+			}
+			return claims.take(a, claims.node)
 		})
 		if err != nil {
 			return err

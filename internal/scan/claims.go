@@ -39,6 +39,9 @@ type claim struct {
 	index *indexClaim
 }
 
+// mostExact is up to how many different values an exact count is counted again.
+const mostExact = 1 << 17
+
 // newClaims reads what is said of n and of all below it, down to unions.
 func newClaims(ctx context.Context, s *stripe, n *schema.Node, shard *shardClaims) (*claims, error) {
 	c := &claims{stripe: s, node: n, shard: shard, nodes: map[uint32]*claim{}}
@@ -69,7 +72,11 @@ func (c *claims) add(ctx context.Context, n *schema.Node) error {
 
 func (c *claims) addField(ctx context.Context, n *schema.Node, d *metapb.FieldDescriptor) (err error) {
 	x := &claim{node: n, descriptor: d, stats: [2]*filter.Stats{statsOf(n, d, d.PositionCount), nil}}
-	x.seen = stats.NewCollector(n, stats.Options{Bloom: stats.BloomNever, Reference: d.GetCardinality().GetHllSketch() == nil})
+	o := stats.Options{Bloom: stats.BloomNever, Reference: d.GetCardinality().GetHllSketch() == nil && !stats.IsExact(d.Cardinality)}
+	if stats.IsExact(d.Cardinality) {
+		o.Exact = int(min(d.GetCardinality().GetCount(), mostExact))
+	}
+	x.seen = stats.NewCollector(n, o)
 	if of := c.shard.of(ctx, n); of != nil {
 		x.stats[1] = statsOf(n, of, of.PositionCount)
 	}
@@ -111,7 +118,7 @@ func (c *claims) take(a arrow.Array, n *schema.Node) error {
 			}
 		}
 	case *array.Map:
-		if err := c.take(recounted(a.Keys()), n.Children[0]); err != nil {
+		if err := c.take(arrowtype.KeysOf(a), n.Children[0]); err != nil {
 			return err
 		}
 		return c.take(a.Items(), n.Children[1])
@@ -119,15 +126,6 @@ func (c *claims) take(a arrow.Array, n *schema.Node) error {
 		return c.take(a.ListValues(), n.Children[0])
 	}
 	return nil
-}
-
-// recounted is an array that counts its nulls itself: keys of maps are given out as if they had none.
-func recounted(a arrow.Array) arrow.Array {
-	d := a.Data()
-	if d.Buffers()[0] == nil {
-		return a
-	}
-	return array.MakeFromData(array.NewData(d.DataType(), d.Len(), d.Buffers(), d.Children(), array.UnknownNullCount, d.Offset()))
 }
 
 // values holds values of one field against its claims. What lies behind the field's own positions was added by its reader:
@@ -185,6 +183,9 @@ func (c *claims) checkField(x *claim) error {
 	if what := differs(got, d); what != "" {
 		return c.stripe.lie(x.node, "%s", what)
 	}
+	if n := d.GetCardinality().GetCount(); stats.IsExact(d.Cardinality) && n <= mostExact && x.seen.TooMany() {
+		return c.stripe.lie(x.node, "more than %d different values, the descriptor says exactly %d", max(n, 1024), n)
+	}
 	return nil
 }
 
@@ -199,6 +200,12 @@ func differs(got, d *metapb.FieldDescriptor) string {
 	}
 	if what := differentCounts(got, d); what != "" {
 		return what
+	}
+	if g, c := got.Cardinality, d.Cardinality; stats.IsExact(g) && stats.IsExact(c) && *g.Count != *c.Count {
+		return fmt.Sprintf("%d different values, the descriptor says exactly %d", *g.Count, *c.Count)
+	}
+	if stats.IsExact(d.Cardinality) && d.NullCount != nil && *d.Cardinality.Count > d.PositionCount-min(*d.NullCount, d.PositionCount) {
+		return fmt.Sprintf("exactly %d different values in %d positions, %d of them null", *d.Cardinality.Count, d.PositionCount, *d.NullCount)
 	}
 	return differentSketch(got.Cardinality, d.Cardinality)
 }

@@ -12,7 +12,10 @@ import (
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // decoder makes arrays of columns, and batches of arrays.
@@ -21,10 +24,24 @@ type decoder struct {
 	types   *arrow.Schema // of what comes out
 	filter  *filter.Bound
 	needed  *arrow.Schema // of what the filter needs, nil without one
+	root    string        // for errors
+	// required are the columns that the shard says hold no null, or hold none somewhere below.
+	required []requiredColumn
+}
+
+// requiredColumn is a column of the output.
+type requiredColumn struct {
+	at   int
+	node *schema.Node
 }
 
 func newDecoder(q *Request) *decoder {
-	d := &decoder{workers: q.Workers, types: arrowtype.Schema(q.Project), filter: q.Filter}
+	d := &decoder{workers: q.Workers, types: arrowtype.Schema(q.Project), filter: q.Filter, root: q.Root.URL()}
+	for i, n := range q.Project.Fields {
+		if n.Demands() {
+			d.required = append(d.required, requiredColumn{i, n})
+		}
+	}
 	if q.Needed != nil {
 		d.needed = arrowtype.Schema(q.Needed)
 	}
@@ -114,7 +131,22 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, me
 	if err != nil {
 		return nil, err
 	}
-	return record(d.types, data, some), nil
+	b := record(d.types, data, some)
+	for _, c := range d.required {
+		if err := checkRequired(d.root, b.Column(c.at), c.node); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// checkRequired refuses a null where the shard says that there is none: who gets the records may rely on it.
+func checkRequired(root string, a arrow.Array, n *schema.Node) error {
+	path, _, found := arrowtype.FindNull(a, n)
+	if !found {
+		return nil
+	}
+	return corrupt.Locate(corrupt.At(-1, "field %q holds a null, against the property %s", path, meta.PropertyRequired), root, 0)
 }
 
 // survivors decodes the rows of r that are set in a bitmap, some of them.

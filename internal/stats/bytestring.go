@@ -19,7 +19,7 @@ type byteStrings struct {
 	extent
 	size     uint64
 	ascii    uint64
-	sketch   sketch
+	sketch   *counter
 	hashes   *hashSet
 	min, max []byte
 	// last is the value before, nil at the start of an array: it points into that array.
@@ -28,7 +28,7 @@ type byteStrings struct {
 }
 
 func newByteStrings(c *Collector) *byteStrings {
-	return &byteStrings{hashes: c.filterFor(!c.options.Plain || c.node.Basic == schema.Guid)}
+	return &byteStrings{sketch: newCounter(&c.options), hashes: c.filterFor(!c.options.Plain || c.node.Basic == schema.Guid)}
 }
 
 func (s *byteStrings) add(a arrow.Array) {
@@ -75,7 +75,9 @@ func (s *byteStrings) one(b []byte) {
 		return
 	}
 	s.last, s.hasLast = b, true
-	s.sketch.add(b)
+	if s.sketch.add(b) {
+		return
+	}
 	s.hashes.add(b)
 	if first {
 		s.min, s.max = bytes.Clone(b), bytes.Clone(b)

@@ -16,6 +16,8 @@ type Options struct {
 	Plain bool
 	// Reference leaves out what the reference doesn't write.
 	Reference bool
+	// Exact is how many different values are counted exactly, 1,024 if it is less.
+	Exact int
 	// NoSeed makes Bloom filters that are hashed with the seed 0 and have a power of two of blocks, as the draft wire has them.
 	NoSeed bool
 	// Bloom asks for a filter, or for none.
@@ -136,6 +138,21 @@ func nullCount(a arrow.Array) int {
 		}
 	}
 	return nulls
+}
+
+// TooMany reports whether there are more different values than Options.Exact.
+func (c *Collector) TooMany() bool {
+	switch b := c.body.(type) {
+	case *integers:
+		return b.sketch != nil && b.sketch.exact.tooMany
+	case *floats:
+		return b.sketch != nil && b.sketch.exact.tooMany
+	case *decimals:
+		return b.sketch != nil && b.sketch.exact.tooMany
+	case *byteStrings:
+		return b.sketch.exact.tooMany
+	}
+	return false
 }
 
 // Descriptor is the field's descriptor as far as statistics fill it. Call it once, after the last Add.

@@ -241,6 +241,28 @@ func TestCardinalityOfNumbers(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
+	many := make([]any, 1025)
+	for i := range many {
+		many[i] = i * i
+	}
+	for _, c := range []struct {
+		d     *metapb.FieldDescriptor
+		exact bool
+	}{
+		{describe(signed(schema.Int64), Options{}, many[:1024]...), true},
+		{describe(signed(schema.Int64), Options{}, many...), false},
+		{describe(signed(schema.Int64), Options{Exact: 1025}, many...), true},
+		{describe(leaf(schema.String), Options{}, strings.Repeat("a", exactBytes), "b"), false},
+		{describe(leaf(schema.String), Options{Reference: true}, "a"), false},
+		{describe(leaf(schema.Boolean), Options{}, true, nil), true},
+	} {
+		if IsExact(c.d.Cardinality) != c.exact {
+			t.Errorf("%v: exact should be %v", c.d.Cardinality.GetCount(), c.exact)
+		}
+	}
+	if d := describe(leaf(schema.Boolean), Options{}, true, nil, false); d.Cardinality.GetCount() != 2 || d.Cardinality.HllSketch != nil {
+		t.Errorf("booleans: %v", d.Cardinality)
+	}
 	if d := describe(signed(schema.Int64), Options{Reference: true}, 1, 2); d.Cardinality != nil {
 		t.Error("the reference counts no integers")
 	}

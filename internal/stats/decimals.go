@@ -18,7 +18,7 @@ func DecimalBytes(v decimal.Value) [decimal.Size]byte { return v.Short() }
 // decimals counts and bounds decimals. NaN is counted and has no place in the range.
 type decimals struct {
 	counts metapb.DecimalStats
-	sketch *sketch
+	sketch *counter
 	hashes *hashSet
 	bounds decimal.Bounds
 	any    bool
@@ -47,7 +47,7 @@ func recall(v *decimal.Value) int {
 func newDecimals(c *Collector) *decimals {
 	d := &decimals{hashes: c.filterFor(false)}
 	if !c.options.Reference {
-		d.sketch = new(sketch)
+		d.sketch = newCounter(&c.options)
 	}
 	return d
 }
@@ -88,8 +88,8 @@ func (s *decimals) hash(v decimal.Value) {
 		return
 	}
 	b := DecimalBytes(v)
-	if s.sketch != nil {
-		s.sketch.add(b[:])
+	if s.sketch != nil && s.sketch.add(b[:]) {
+		return
 	}
 	s.hashes.add(b[:])
 }

@@ -29,6 +29,7 @@ func Fold(dst, next *metapb.FieldDescriptor) *metapb.FieldDescriptor {
 	if dst.GetPositionCount() == 0 {
 		return shardCopy(next)
 	}
+	cardinality := foldCardinality(dst, next)
 	noValues := next.NullCount != nil && *next.NullCount == next.PositionCount
 	dst.PositionCount += next.PositionCount
 	dst.NullCount = addCounts(dst.NullCount, next.NullCount)
@@ -40,7 +41,7 @@ func Fold(dst, next *metapb.FieldDescriptor) *metapb.FieldDescriptor {
 	if next.TypeSpecific != nil || !noValues {
 		foldTypeSpecific(dst, next)
 	}
-	dst.Cardinality = foldCardinality(dst.Cardinality, next.Cardinality)
+	dst.Cardinality = cardinality
 	dst.Indexes = nil
 	return dst
 }
@@ -176,14 +177,61 @@ func foldFloats(a, b *metapb.FloatingStats) {
 	a.NegativeInfinityCount += b.NegativeInfinityCount
 }
 
-// foldCardinality merges two sketches. Counts can't be added: where the sketches don't fit together, the
-// message stays, empty, as the reference leaves it.
-func foldCardinality(a, b *metapb.CardinalityInfo) *metapb.CardinalityInfo {
-	if a == nil || b == nil {
+// foldCardinality merges two sketches. Counts can't be added, unless no value is on both sides: where the sketches don't fit
+// together, the message stays, empty, as the reference leaves it.
+func foldCardinality(a, b *metapb.FieldDescriptor) *metapb.CardinalityInfo {
+	if a.Cardinality == nil || b.Cardinality == nil {
 		return nil
 	}
-	if merged, ok := MergeSketches(a.HllSketch, b.HllSketch); ok {
-		return merged
+	merged, ok := MergeSketches(a.Cardinality.HllSketch, b.Cardinality.HllSketch)
+	if !ok {
+		merged = new(metapb.CardinalityInfo)
 	}
-	return &metapb.CardinalityInfo{}
+	if n, ok := exactTogether(a, b); ok {
+		merged.Count, merged.IsEstimate = &n, false
+	}
+	return merged
+}
+
+// exactTogether is the number of different values of two sets that are counted exactly, where statistics prove it: they are one and
+// the same constant, or their ranges have no value in common.
+func exactTogether(a, b *metapb.FieldDescriptor) (uint64, bool) {
+	if !IsExact(a.Cardinality) || !IsExact(b.Cardinality) {
+		return 0, false
+	}
+	if x, y := a.GetBooleanStats(), b.GetBooleanStats(); x != nil && y != nil {
+		return min(x.TrueCount+y.TrueCount, 1) + min(x.FalseCount+y.FalseCount, 1), true
+	}
+	m, n := *a.Cardinality.Count, *b.Cardinality.Count
+	switch {
+	case m == 1 && n == 1 && a.ConstantValue.GetKind() != nil && meta.Equal(a.ConstantValue, b.ConstantValue):
+		return 1, true
+	case apart(a, b) && m+n > m:
+		return m + n, true
+	}
+	return 0, false
+}
+
+// apart reports whether ranges prove that no value is on both sides. A NaN is in no range.
+func apart(a, b *metapb.FieldDescriptor) bool {
+	x, y := a.RangeStats, b.RangeStats
+	if !below(x.GetMaxValue(), x.GetMaxInclusive(), y.GetMinValue(), y.GetMinInclusive()) &&
+		!below(y.GetMaxValue(), y.GetMaxInclusive(), x.GetMinValue(), x.GetMinInclusive()) {
+		return false
+	}
+	switch x.MinValue.Kind.(type) {
+	case *metapb.AnyValue_DoubleValue:
+		f, g := a.GetFloatingStats(), b.GetFloatingStats()
+		return f != nil && g != nil && (f.NanCount == 0 || g.NanCount == 0)
+	case *metapb.AnyValue_DecimalValue:
+		f, g := a.GetDecimalStats(), b.GetDecimalStats()
+		return f != nil && g != nil && (f.NanCount == 0 || g.NanCount == 0)
+	}
+	return true
+}
+
+// below reports whether all that is not above the bound most is less than all that is not below the bound least.
+func below(most *metapb.AnyValue, mostIn bool, least *metapb.AnyValue, leastIn bool) bool {
+	c, ok := meta.Compare(most, least)
+	return ok && (c < 0 || c == 0 && !(mostIn && leastIn))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // TestFoldOfGoldenShards folds the stripes of every golden shard to the bytes that the reference wrote for the
@@ -143,4 +145,37 @@ func TestFoldRules(t *testing.T) {
 		require.NotNil(t, d.Cardinality)
 		require.Nil(t, d.Cardinality.Count)
 	})
+	t.Run("exact counts", func(t *testing.T) {
+		number := func(v ...any) *metapb.FieldDescriptor { return describe(signed(schema.Int64), Options{}, v...) }
+		float := func(v ...any) *metapb.FieldDescriptor { return describe(leaf(schema.Float64), Options{}, v...) }
+		text := func(v ...any) *metapb.FieldDescriptor { return describe(leaf(schema.String), Options{}, v...) }
+		flag := func(v ...any) *metapb.FieldDescriptor { return describe(leaf(schema.Boolean), Options{}, v...) }
+		long := strings.Repeat("x", 200)
+		for name, c := range map[string]struct {
+			stripes []*metapb.FieldDescriptor
+			want    uint64
+			exact   bool
+		}{
+			"ranges apart":            {[]*metapb.FieldDescriptor{number(1, 2, 2), number(7, 9), number(-5, nil)}, 5, true},
+			"one value in common":     {[]*metapb.FieldDescriptor{number(1, 2), number(2, 3)}, 3, false},
+			"the same constant":       {[]*metapb.FieldDescriptor{number(4, 4), number(4)}, 1, true},
+			"one of them an estimate": {[]*metapb.FieldDescriptor{estimateOf(number(1, 2)), number(7, 9)}, 4, false},
+			"both have NaN":           {[]*metapb.FieldDescriptor{float(1.0, nan), float(2.0, nan)}, 3, false},
+			"one has NaN":             {[]*metapb.FieldDescriptor{float(1.0, nan), float(2.0)}, 3, true},
+			"zeros are equal":         {[]*metapb.FieldDescriptor{float(-1.0, negativeZero), float(0.0, 1.0)}, 3, false},
+			"strings":                 {[]*metapb.FieldDescriptor{text("a", "b"), text("c")}, 3, true},
+			"bounds that were cut":    {[]*metapb.FieldDescriptor{text(long+"a", long+"b"), text(long + "c")}, 3, false},
+			"booleans":                {[]*metapb.FieldDescriptor{flag(true), flag(true, false), flag(nil, true)}, 2, true},
+		} {
+			d := fold(c.stripes...)
+			require.Equal(t, c.want, d.Cardinality.GetCount(), name)
+			require.Equal(t, c.exact, IsExact(d.Cardinality), name)
+		}
+	})
+}
+
+// estimateOf is a descriptor whose cardinality is only known by its sketch.
+func estimateOf(d *metapb.FieldDescriptor) *metapb.FieldDescriptor {
+	d.Cardinality.IsEstimate = true
+	return d
 }

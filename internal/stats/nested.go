@@ -45,6 +45,9 @@ func (b *booleans) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
 	} else if b.yes == c.positions || b.no == c.positions {
 		d.ConstantValue = &metapb.AnyValue{Kind: &metapb.AnyValue_BoolValue{BoolValue: b.yes > 0}}
 	}
+	if c.nulls < c.positions && !c.options.Reference {
+		d.Cardinality = exactCount(min(b.yes, 1) + min(b.no, 1))
+	}
 	return (c.positions + 7) / 8
 }
 

@@ -33,7 +33,7 @@ func FloatBytes(v float64) [8]byte {
 // distinct hashes values for the sketch and the filter of a field.
 type distinct struct {
 	// sketch is nil where the cardinality isn't wanted.
-	sketch *sketch
+	sketch *counter
 	hashes *hashSet
 	last   [8]byte
 	any    bool
@@ -44,8 +44,8 @@ func (d *distinct) add(b [8]byte) {
 		return // runs are common, and a value counts once
 	}
 	d.any, d.last = true, b
-	if d.sketch != nil {
-		d.sketch.add(b[:])
+	if d.sketch != nil && d.sketch.add(b[:]) {
+		return
 	}
 	d.hashes.add(b[:])
 }
@@ -54,7 +54,7 @@ func (d *distinct) add(b [8]byte) {
 func newDistinct(c *Collector, filterByDefault bool) distinct {
 	d := distinct{hashes: c.filterFor(filterByDefault && !c.options.Plain && !c.options.Reference)}
 	if !c.options.Reference {
-		d.sketch = new(sketch)
+		d.sketch = newCounter(&c.options)
 	}
 	return d
 }

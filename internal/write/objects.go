@@ -542,7 +542,7 @@ func (s *stripe) adopted(known []string) (more []string) {
 func (w *objects) properties() *metapb.ShardProperties {
 	p := &metapb.ShardProperties{
 		StandardProperties: w.o.StandardProperties,
-		CustomProperties:   w.o.customProperties(),
+		CustomProperties:   w.o.customProperties(w.schema),
 	}
 	meta.SetCreation(p, w.o.CreationMin, w.o.CreationMax)
 	return p

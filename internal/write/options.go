@@ -256,10 +256,15 @@ func (o *Options) stats(n *schema.Node) stats.Options {
 }
 
 // customProperties are the shard's custom properties with those of our own.
-func (o *Options) customProperties() []*metapb.NameValuePair {
-	out := slices.Clone(o.Properties)
+func (o *Options) customProperties(s *schema.Schema) []*metapb.NameValuePair {
+	out := meta.Properties(slices.DeleteFunc(slices.Clone(o.Properties), func(p *metapb.NameValuePair) bool {
+		return p.GetName() == meta.PropertyRequired // what another shard said of its values
+	}))
 	if o.FieldIDs != nil {
 		out = append(out, meta.Pair(meta.PropertyFieldIDs, meta.Text(meta.FormatFieldIDs(o.FieldIDs))))
+	}
+	if required := s.Required(); len(required) > 0 {
+		out = append(out, meta.Pair(meta.PropertyRequired, meta.Text(meta.FormatRequired(required))))
 	}
 	return out
 }

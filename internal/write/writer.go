@@ -82,6 +82,9 @@ func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error {
 	if err := w.check(b); err != nil {
 		return err
 	}
+	if err := w.checkNulls(b); err != nil {
+		return err
+	}
 	for at := int64(0); at < b.NumRows(); {
 		n := min(b.NumRows()-at, int64(w.o.StripeRows-w.rows))
 		if w.err = w.add(ctx, b.NewSlice(at, at+n)); w.err != nil {
@@ -100,6 +103,16 @@ func (w *Writer) check(b arrow.RecordBatch) error {
 	for i, f := range w.types.Fields() {
 		if !sameType(b.Column(i).DataType(), f.Type) {
 			return fmt.Errorf("column %d (%q) has type %v, the field %v", i, f.Name, b.Column(i).DataType(), f.Type)
+		}
+	}
+	return nil
+}
+
+// checkNulls refuses nulls of fields that are not nullable.
+func (w *Writer) checkNulls(b arrow.RecordBatch) error {
+	for i, f := range w.schema.Fields {
+		if path, row, found := arrowtype.FindNull(b.Column(i), f); found {
+			return fmt.Errorf("row %d of the batch, field %q: null, and the field is not nullable", row, path)
 		}
 	}
 	return nil
@@ -222,6 +235,11 @@ func (w *Writer) SetStripeProperties(b meta.Bags) error {
 func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field.Encoded) error {
 	if err := w.EndStripe(ctx); err != nil {
 		return err
+	}
+	for _, f := range fields {
+		if d := f.Descriptor; !f.Node.Nullable && d.GetPositionCount() > 0 && (d.NullCount == nil || *d.NullCount > 0) {
+			return fmt.Errorf("field %q: nulls, or nothing is said of them, and the field is not nullable", f.Node.Name)
+		}
 	}
 	w.err = w.out.add(ctx, &stripe{records: records, fields: fields, bags: w.bags})
 	return w.err

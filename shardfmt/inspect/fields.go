@@ -13,6 +13,8 @@ import (
 type Field struct {
 	SchemaID uint32 `json:"schema_id"`
 	Type     string `json:"type"`
+	// NotNull: the shard says that no value is null.
+	NotNull bool `json:"not_null,omitempty"`
 	// Shard holds the statistics of the whole shard, nil where it has none.
 	Shard json.RawMessage `json:"shard"`
 	// Stripes holds those of each stripe, with buffers from Encodings on; null where a stripe lacks the field.
@@ -120,7 +122,7 @@ func childSuffix(n *schema.Node, i int) string {
 }
 
 func (v *inspector) field(n *schema.Node, name string) error {
-	f := &Field{SchemaID: n.ID, Type: n.TypeName()}
+	f := &Field{SchemaID: n.ID, Type: n.TypeName(), NotNull: !n.Nullable}
 	if v.out.Fields != nil {
 		v.out.Fields[name] = f
 		v.out.order = append(v.out.order, name)

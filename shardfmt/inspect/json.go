@@ -49,6 +49,9 @@ func messageJSON(m proto.Message, n *schema.Node) json.RawMessage {
 	return mustJSON(messageMap(m.ProtoReflect(), n))
 }
 
+// flags are the fields of messages that are shown also where they are false.
+var flags = map[string][]string{"RangeStats": {"min_inclusive", "max_inclusive"}, "CardinalityInfo": {"is_estimate"}}
+
 func messageMap(m protoreflect.Message, n *schema.Node) map[string]any {
 	out := map[string]any{}
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -68,10 +71,8 @@ func messageMap(m protoreflect.Message, n *schema.Node) map[string]any {
 		}
 		return true
 	})
-	if m.Descriptor().Name() == "RangeStats" {
-		for _, flag := range []string{"min_inclusive", "max_inclusive"} {
-			out[flag] = m.Get(m.Descriptor().Fields().ByName(protoreflect.Name(flag))).Bool()
-		}
+	for _, flag := range flags[string(m.Descriptor().Name())] {
+		out[flag] = m.Get(m.Descriptor().Fields().ByName(protoreflect.Name(flag))).Bool()
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -26,7 +27,12 @@ func (x *Inspection) Print(w io.Writer) {
 	for _, u := range x.URLs {
 		fmt.Fprintf(w, "object      %s\n", u)
 	}
+	checksums := 0
 	for _, p := range x.Properties {
+		if p.Name == meta.PropertyObjects && p.Error == "" {
+			checksums++ // for verify, and of no use to a person
+			continue
+		}
 		fmt.Fprintf(w, "property    %s %s %s = %s", p.Scope, p.Bag, p.Name, shorten(string(p.Value)))
 		switch {
 		case p.Error != "":
@@ -35,6 +41,9 @@ func (x *Inspection) Print(w io.Writer) {
 			fmt.Fprintf(w, " (from %s)", p.Ref)
 		}
 		fmt.Fprintln(w)
+	}
+	if checksums > 0 {
+		fmt.Fprintf(w, "checksums   of the data of %d of %d stripes (%s)\n", checksums, len(x.Stripes), meta.PropertyObjects)
 	}
 	for _, i := range x.Indexes {
 		i.Print(w)
@@ -71,8 +80,15 @@ func shorten(s string) string {
 	return s
 }
 
+func notNull(n *schema.Node) string {
+	if n.Nullable {
+		return ""
+	}
+	return " not null"
+}
+
 func printNode(w io.Writer, n *schema.Node, name string, depth int) {
-	fmt.Fprintf(w, "%s%-4d%s: %s\n", strings.Repeat("  ", depth), n.ID, name, n.TypeName())
+	fmt.Fprintf(w, "%s%-4d%s: %s%s\n", strings.Repeat("  ", depth), n.ID, name, n.TypeName(), notNull(n))
 	for i, c := range n.Children {
 		printNode(w, c, n.ChildName(i), depth+1)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -73,7 +74,7 @@ func (m *merger) build(ctx context.Context) ([]byte, error) {
 }
 
 // checkInputs refuses inputs that must not be merged with each other.
-func (m *merger) checkInputs(context.Context) error {
+func (m *merger) checkInputs(ctx context.Context) error {
 	deleted, clean := "", ""
 	for _, s := range m.shards {
 		switch dir := s.root.Directory(); {
@@ -91,6 +92,26 @@ func (m *merger) checkInputs(context.Context) error {
 	}
 	if deleted != "" && clean != "" {
 		return fmt.Errorf("%w: %s has some, %s has none", ErrDeleted, deleted, clean)
+	}
+	return m.checkTags(ctx)
+}
+
+// checkTags refuses inputs of different drop-by tags, whatever the options say: records of both could not be dropped apart any more.
+func (m *merger) checkTags(ctx context.Context) error {
+	if !slices.ContainsFunc(m.shards, func(s *shard) bool { return meta.Properties(s.properties.StandardProperties).Get(meta.DropBy) != nil }) {
+		return nil
+	}
+	var first []string
+	for i, s := range m.shards {
+		bags, err := s.root.ReadProperties(ctx)
+		if err != nil {
+			return err
+		}
+		tags := bags.Standard.DropByTags()
+		if i > 0 && !slices.Equal(tags, first) {
+			return fmt.Errorf("%w: %s has %q, %s has %q", ErrTags, m.shards[0].root.URL(), first, s.root.URL(), tags)
+		}
+		first = tags
 	}
 	return nil
 }

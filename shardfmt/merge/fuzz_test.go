@@ -37,7 +37,7 @@ func tryConcat(t testing.TB, good, b []byte) {
 	res, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{AllowExternal: true, AllowStandard: true})
 	if err != nil {
 		for _, kind := range []error{corrupt.ErrCorrupt, corrupt.ErrUnsupported, urlresolve.ErrRefused, blobio.ErrNotFound,
-			ErrSchema, ErrDeleted, ErrLimit} {
+			ErrSchema, ErrDeleted, ErrTags, ErrLimit} {
 			if errors.Is(err, kind) {
 				return
 			}

@@ -2,10 +2,10 @@ package merge
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -174,13 +174,13 @@ func (w *mapper) lacks(n *schema.Node) error {
 	return nil
 }
 
-// fieldIDs reads the field ids that a shard carries, nil if it carries none.
-func fieldIDs(p *metapb.ShardProperties, s *schema.Schema) ([]int, error) {
-	text, ok := meta.Properties(p.CustomProperties).Text(meta.PropertyFieldIDs)
-	if !ok {
-		return nil, nil
+// fieldIDs reads the field ids that the shard carries, nil if it carries none.
+func (s *shard) fieldIDs(ctx context.Context) ([]int, error) {
+	text, ok, err := s.root.OwnText(ctx, meta.PropertyFieldIDs)
+	if !ok || err != nil {
+		return nil, err
 	}
-	ids, err := meta.ParseFieldIDs(text, int(s.Count))
+	ids, err := meta.ParseFieldIDs(text, int(s.schema.Count))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSchema, err)
 	}

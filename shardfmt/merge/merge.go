@@ -55,6 +55,8 @@ var (
 	ErrSchema = errors.New("schemas can't be merged by concatenation")
 	// ErrDeleted: some inputs have deleted records, others have not.
 	ErrDeleted = errors.New("shards with deleted records are merged only with each other")
+	// ErrTags: the inputs have different drop-by tags.
+	ErrTags = errors.New("shards of different drop-by tags are not merged")
 	// ErrStandard: an input has standard properties.
 	ErrStandard = errors.New("a shard with standard properties is not merged")
 	// ErrLimit: the merged root would be too large in one way or another.
@@ -112,7 +114,7 @@ type Options struct {
 	FieldIDs []int
 	// AllowExternal lets the new root refer to objects outside its folder, by absolute URLs.
 	AllowExternal bool
-	// AllowStandard concatenates standard properties instead of refusing them.
+	// AllowStandard concatenates standard properties instead of refusing them. Inputs of different drop-by tags are refused still (ErrTags).
 	AllowStandard bool
 	// Policy says what absolute references in the inputs may name.
 	Policy urlresolve.Policy

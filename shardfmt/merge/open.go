@@ -115,7 +115,7 @@ func (s *shard) readShard(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	s.ids, err = fieldIDs(s.properties, s.schema)
+	s.ids, err = s.fieldIDs(ctx)
 	return err
 }
 

@@ -61,7 +61,7 @@ type collapsing struct {
 func (c *collapsing) add(pairs []*metapb.NameValuePair) {
 	for _, p := range pairs {
 		switch p.GetName() {
-		case meta.PropertyLayout, meta.PropertyBounds, meta.PropertyAttempt, meta.PropertyFieldIDs:
+		case meta.PropertyLayout, meta.PropertyBounds, meta.PropertyAttempt, meta.PropertyFieldIDs, meta.PropertyRequired:
 			continue
 		}
 		if strings.HasPrefix(p.GetName(), "shardcat.") || p.GetName() == meta.PropertyArrowSchema {
@@ -81,6 +81,9 @@ func (m *merger) mark() {
 	if m.target.ids != nil {
 		bag.Set(meta.PropertyFieldIDs, meta.Text(meta.FormatFieldIDs(m.target.ids)))
 	}
+	if required := m.required(); len(required) > 0 {
+		bag.Set(meta.PropertyRequired, meta.Text(meta.FormatRequired(required)))
+	}
 	switch {
 	case m.byStripes:
 		bag.Set(meta.PropertyLayout, meta.Text(meta.LayoutStripes))
@@ -90,6 +93,27 @@ func (m *merger) mark() {
 	}
 	bag.Set(meta.PropertyAttempt, meta.Text(m.options.Attempt))
 	m.properties.CustomProperties = bag
+}
+
+// required are the nodes of the new root that hold no null: those of which every input says so.
+func (m *merger) required() (ids []uint32) {
+	in := make([]map[uint32]bool, len(m.shards))
+	for i, s := range m.shards {
+		in[i] = map[uint32]bool{}
+		for _, id := range s.schema.Required() {
+			in[i][id] = true
+		}
+	}
+	for id := range m.target.nodes {
+		all := len(in) > 0
+		for i, s := range m.shards {
+			all = all && s.mapping[id] != lacking && in[i][s.mapping[id]]
+		}
+		if all {
+			ids = append(ids, uint32(id))
+		}
+	}
+	return ids
 }
 
 // mergeCreation takes the earliest and the latest creation time, or none if an input with records doesn't

@@ -135,13 +135,9 @@ func (b *Bounds) Field(stripe int, id uint32) (*metapb.FieldDescriptor, error) {
 // Bounds are the bounds of all stripes, nil if the root has none.
 func (r *Root) Bounds(ctx context.Context) (*Bounds, error) {
 	return r.bounds.get(ctx, func() (*Bounds, error) {
-		p, err := r.Properties(ctx)
-		if err != nil {
+		v, err := r.Own(ctx, PropertyBounds)
+		if v == nil || err != nil {
 			return nil, err
-		}
-		v := Properties(p.CustomProperties).Get(PropertyBounds)
-		if v == nil {
-			return nil, nil
 		}
 		packed, _ := BytesOf(v)
 		b, err := parseBounds(packed, int(r.dir.StripeCount))

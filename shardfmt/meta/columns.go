@@ -72,12 +72,8 @@ func (r *Root) outerLists(ctx context.Context, s *stripeList) (first, last *fiel
 
 // layout is what the root says of its layout, empty if nothing.
 func (r *Root) layout(ctx context.Context) (string, error) {
-	p, err := r.Properties(ctx)
-	if err != nil {
-		return "", err
-	}
-	layout, _ := Properties(p.CustomProperties).Text(PropertyLayout)
-	return layout, nil
+	layout, _, err := r.OwnText(ctx, PropertyLayout)
+	return layout, err
 }
 
 // keepColumn cuts a column into its frames, which must be one per stripe.

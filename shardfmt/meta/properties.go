@@ -79,6 +79,9 @@ const (
 	// PropertyFieldIDs holds the Iceberg field ids of all nodes in the order of their numbers, as decimal
 	// numbers separated by commas; 0 for a node that is no column of the table.
 	PropertyFieldIDs = "shardcat.field-ids"
+	// PropertyRequired holds the numbers of the nodes that hold no null but where their parent is null, rising, as decimal numbers
+	// separated by commas; see schema.Schema.Required.
+	PropertyRequired = "shardcat.required"
 	// PropertyLayout says how a root is laid out: LayoutColumns, LayoutStripes, or nothing.
 	PropertyLayout = "shardcat.layout"
 	// PropertyBounds holds the Bounds of a root of LayoutStripes.

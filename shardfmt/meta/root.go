@@ -34,6 +34,7 @@ type Root struct {
 	schema      memo[*schema.Schema]
 	properties  memo[*metapb.ShardProperties]
 	bounds      memo[*Bounds]
+	required    memo[[]uint32]
 	urls        memo[*metapb.UrlList]
 	indexes     memo[*metapb.IndexCollection]
 	fields      memo[*fieldList]
@@ -245,7 +246,7 @@ func (r *Root) SchemaView(ctx context.Context) (*schema.View, error) {
 	})
 }
 
-// Schema decodes the whole schema.
+// Schema decodes the whole schema, with what the shard says of nulls.
 func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 	return r.schema.get(ctx, func() (*schema.Schema, error) {
 		b, err := r.schemaPayload(ctx)
@@ -253,12 +254,34 @@ func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 			return nil, err
 		}
 		s, err := schema.Unmarshal(b)
-		return s, r.locateSchema(err)
+		if err != nil {
+			return nil, r.locateSchema(err)
+		}
+		return s, r.MarkRequired(ctx, s.Fields)
 	})
 }
 
 func (r *Root) schemaPayload(ctx context.Context) ([]byte, error) {
-	return r.schemaBytes.get(ctx, func() ([]byte, error) { return r.Message(ctx, r.url, r.dir.SchemaRef) })
+	return r.schemaBytes.get(ctx, func() ([]byte, error) {
+		if err := r.fetchSchema(ctx); err != nil {
+			return nil, err
+		}
+		return r.Message(ctx, r.url, r.dir.SchemaRef)
+	})
+}
+
+// fetchSchema fetches the schema together with the properties, which say something of its nodes: writers here place them side by side,
+// so that both are one request.
+func (r *Root) fetchSchema(ctx context.Context) error {
+	var places []place
+	for _, ref := range []*metapb.DataRef{r.dir.SchemaRef, r.dir.PropertiesRef} {
+		p, err := r.placeOf(r.url, ref)
+		if err != nil || p.url != r.url || p.start >= p.end || p.end-p.start > maxMessage || p.end > r.size {
+			return nil // what is wrong with it is said where it is read
+		}
+		places = append(places, p)
+	}
+	return r.fetch(ctx, places)
 }
 
 // locateSchema names the place of an error in the schema; only one that lies in the root can be named.

@@ -66,7 +66,8 @@ type Node struct {
 	Ext *Extension
 	// Internal is the kind of an internal top-level field, else "".
 	Internal string
-	// Nullable and Doc are not on the wire: true and "" for a schema read from a shard.
+	// Nullable is in no message of the schema; a shard says it in a property of its own (meta.PropertyRequired). Doc is not on the
+	// wire: "" for a schema read from a shard.
 	Nullable bool
 	Doc      string
 	Children []*Node
