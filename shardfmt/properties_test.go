@@ -16,11 +16,14 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/textindex"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
@@ -271,5 +274,52 @@ func TestHostileReferences(t *testing.T) {
 		if name == "far" {
 			require.True(t, strings.Contains(report.Errors[0].What, c.what), report.Errors)
 		}
+	}
+}
+
+// TestReferencesElsewhere: where a reference has no meaning it is refused by name, by who would have to know the value, and where one
+// of the program's own properties is a reference it is followed.
+func TestReferencesElsewhere(t *testing.T) {
+	ctx := context.Background()
+	sp, at := propertySpace(t)
+	own := putValues(t, sp, at, "d/own.bin", fixed(meta.Text("1,2,3")))
+	o := shardfmt.WriterOptions{
+		Properties:       []*metapb.NameValuePair{meta.Pair(meta.PropertyFieldIDs, refTo(own[0]))},
+		StripeProperties: meta.Bags{Custom: meta.Properties{meta.Pair(meta.PropertyObjects, refTo(own[0]))}},
+	}
+	writeNumbers(t, sp, at+"a.amudai.shard", 2, o, nil)
+	r := openProperties(t, sp, at+"a.amudai.shard")
+	ids, ok, err := r.OwnText(ctx, meta.PropertyFieldIDs)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "1,2,3", ids)
+	report, err := verify.Shard(ctx, sp, at+"a.amudai.shard", verify.Options{})
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(report.Errors), "property shardcat.objects is a reference")
+	require.ErrorContains(t, meta.NoReferences(meta.Properties{meta.Pair("fields", meta.ListOf(refTo(own[0])))}), "property fields holds a reference")
+	for _, d := range []*metapb.IndexDescriptor{{IndexType: textindex.Type}, {IndexType: hashindex.Type}} {
+		d.Properties = []*metapb.NameValuePair{meta.Pair("collation", refTo(own[0]))}
+		_, err := textindex.Parse(d)
+		if d.IndexType == hashindex.Type {
+			_, err = hashindex.Parse(d)
+		}
+		require.ErrorContains(t, err, "property collation holds a reference")
+		change := merge.IndexChange{Add: map[int][]*metapb.IndexDescriptor{0: {d}}}
+		url := fmt.Sprintf("%s%s.amudai.shard", at, d.IndexType)
+		writeNumbers(t, sp, at+"plain-"+d.IndexType+".amudai.shard", 2, shardfmt.WriterOptions{}, nil)
+		_, err = merge.ReplaceIndexes(ctx, sp, url, merge.Input{URL: at + "plain-" + d.IndexType + ".amudai.shard"}, change, merge.Options{})
+		require.NoError(t, err)
+		shard, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
+		require.NoError(t, err)
+		s, err := shard.Schema(ctx)
+		require.NoError(t, err)
+		where, err := filter.Parse("a = 1")
+		require.NoError(t, err)
+		bound, err := filter.Bind(where, s)
+		require.NoError(t, err)
+		var failed error
+		for _, failed = range shard.Scan(ctx, shardfmt.ScanOptions{Filter: bound}) {
+		}
+		require.ErrorContains(t, failed, "property collation holds a reference")
 	}
 }

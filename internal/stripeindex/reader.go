@@ -53,6 +53,11 @@ func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, 
 	}
 	r := &Reader{store: st, root: root, policy: p}
 	for _, d := range c.GetIndexDescriptors() {
+		if d.IndexType == textindex.Type || d.IndexType == hashindex.Type {
+			if err := meta.NoReferences(d.Properties); err != nil {
+				return nil, corrupt.Locate(err, root.URL(), 0)
+			}
+		}
 		if u := use(d); u != nil {
 			r.usable = append(r.usable, u)
 		}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -20,6 +21,9 @@ const maxPartitions = 1 << 16
 func Parse(d *metapb.IndexDescriptor) (partitionBits int, err error) {
 	if t := d.GetIndexType(); t != Type && t != RawType {
 		return 0, corrupt.Unsupported(-1, "index type %q: %s and %s are read", t, Type, RawType)
+	}
+	if err := meta.NoReferences(d.Properties); err != nil {
+		return 0, err
 	}
 	n := len(d.Artifacts)
 	if n == 0 || n&(n-1) != 0 || n > maxPartitions {

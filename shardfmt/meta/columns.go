@@ -130,5 +130,5 @@ func checkField(m *metapb.StripeFieldDescriptor, url string, at int64, i int, id
 	if m.Field == nil {
 		return corrupt.Locate(corrupt.At(at, "stripe %d, field %d: no field descriptor inside", i, id), url, 0)
 	}
-	return nil
+	return checkStatistics(m.Field, url, at, id)
 }

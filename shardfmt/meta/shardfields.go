@@ -33,8 +33,10 @@ func (r *Root) ShardField(ctx context.Context, id uint32) (*metapb.FieldDescript
 	}
 	m := new(metapb.FieldDescriptor)
 	if list.oneURL && strings.Contains(ref.Url, ":") && r.holdsFrame(ctx, ref) {
-		_, err := r.Decode(ctx, r.url, SelfRef(ref.Range.Start, ref.Range.End), m)
-		return m, err
+		if _, err := r.Decode(ctx, r.url, SelfRef(ref.Range.Start, ref.Range.End), m); err != nil {
+			return nil, err
+		}
+		return m, checkStatistics(m, r.url, -1, id)
 	}
 	if ref.Url != "" {
 		if _, err := r.Resolve(list.anchor, ref.Url); err != nil {
@@ -47,7 +49,7 @@ func (r *Root) ShardField(ctx context.Context, id uint32) (*metapb.FieldDescript
 		}
 		return nil, err
 	}
-	return m, nil
+	return m, checkStatistics(m, r.url, -1, id)
 }
 
 // holdsFrame says that the range of ref in the root is one whole frame with a right checksum.

@@ -95,8 +95,11 @@ func (r *Root) stripe(ctx context.Context, i int) (*stripeList, *metapb.StripeDi
 // StripeProperties are the properties of stripe i, empty if it has none.
 func (r *Root) StripeProperties(ctx context.Context, i int) (*metapb.StripeProperties, error) {
 	m := new(metapb.StripeProperties)
-	_, err := r.stripePart(ctx, i, (*metapb.StripeDirectory).GetPropertiesRef, m)
-	return m, err
+	anchor, err := r.stripePart(ctx, i, (*metapb.StripeDirectory).GetPropertiesRef, m)
+	if err != nil {
+		return nil, err
+	}
+	return m, checkObjects(m.CustomProperties, anchor)
 }
 
 // StripeIndexes are the indexes of stripe i, empty if it has none.

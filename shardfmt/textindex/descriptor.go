@@ -34,6 +34,9 @@ func Parse(d *metapb.IndexDescriptor) (*Descriptor, error) {
 	if d.GetIndexType() != Type {
 		return nil, corrupt.Unsupported(-1, "index type %q: %s is read", d.GetIndexType(), Type)
 	}
+	if err := meta.NoReferences(d.Properties); err != nil {
+		return nil, err
+	}
 	out := &Descriptor{}
 	name, ok := "", false
 	for _, p := range d.Properties {

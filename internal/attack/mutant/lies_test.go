@@ -55,6 +55,8 @@ func TestLiesOfAnyFieldAreFound(t *testing.T) {
 		{"name", "sketch of distinct values", func(d *metapb.FieldDescriptor) { d.Cardinality.Count = nil; d.Cardinality.HllSketch.Counters[5]++ }},
 		{"name", "different values, the descriptor says exactly", func(d *metapb.FieldDescriptor) { *d.Cardinality.Count++ }},
 		{"name", "an estimate of", func(d *metapb.FieldDescriptor) { *d.Cardinality.Count++; d.Cardinality.IsEstimate = true }},
+		{"name", "the constant value is a reference", func(d *metapb.FieldDescriptor) { d.ConstantValue = referring() }},
+		{"pos.y.z", "the least value is a reference", func(d *metapb.FieldDescriptor) { d.RangeStats.MinValue = referring() }},
 		{"name", "bytes of values", func(d *metapb.FieldDescriptor) { *d.RawDataSize = 1 }},
 		{"f64", "nan_count", func(d *metapb.FieldDescriptor) { d.GetFloatingStats().NanCount++ }},
 		{"flag", "true_count", func(d *metapb.FieldDescriptor) { d.GetBooleanStats().TrueCount++ }},
@@ -65,6 +67,11 @@ func TestLiesOfAnyFieldAreFound(t *testing.T) {
 			t.Errorf("%s, %s: %q", c.path, c.want, what)
 		}
 	}
+}
+
+// referring is a value that lies elsewhere.
+func referring() *metapb.AnyValue {
+	return &metapb.AnyValue{Kind: &metapb.AnyValue_DataRef{DataRef: meta.SelfRef(8, 99)}}
 }
 
 // told is a shard whose first stripe says another thing of a field.
