@@ -14,9 +14,9 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -25,6 +25,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/textindex"
 	"github.com/shardcat/shardcat/shardfmt/verify"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 var propertySpaces atomic.Int64
@@ -309,17 +310,7 @@ func TestReferencesElsewhere(t *testing.T) {
 		writeNumbers(t, sp, at+"plain-"+d.IndexType+".amudai.shard", 2, shardfmt.WriterOptions{}, nil)
 		_, err = merge.ReplaceIndexes(ctx, sp, url, merge.Input{URL: at + "plain-" + d.IndexType + ".amudai.shard"}, change, merge.Options{})
 		require.NoError(t, err)
-		shard, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
-		require.NoError(t, err)
-		s, err := shard.Schema(ctx)
-		require.NoError(t, err)
-		where, err := filter.Parse("a = 1")
-		require.NoError(t, err)
-		bound, err := filter.Bind(where, s)
-		require.NoError(t, err)
-		var failed error
-		for _, failed = range shard.Scan(ctx, shardfmt.ScanOptions{Filter: bound}) {
-		}
+		_, failed := stripeindex.NewReader(ctx, sp, openProperties(t, sp, url), 0, urlresolve.Policy{})
 		require.ErrorContains(t, failed, "property collation holds a reference")
 	}
 }
