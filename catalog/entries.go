@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
 // At selects a state of a table. The zero value is the head of main; at most one member may be set.
@@ -104,6 +105,31 @@ func (t *Table) Entries(ctx context.Context, at At) iter.Seq2[*manifest.Entry, e
 // million of them need the memory of one.
 func (t *Table) BriefEntries(ctx context.Context, at At, columns []int) iter.Seq2[*manifest.Entry, error] {
 	return t.entriesAt(ctx, at, &manifest.Projection{Columns: columns})
+}
+
+// BriefEntriesWhere is BriefEntries of the table's head, without the manifests whose partitions prove that a filter selects none of their
+// rows; nil for no filter. told learns of each manifest how many shards it has, and whether it is skipped.
+func (t *Table) BriefEntriesWhere(ctx context.Context, columns []int, where filter.Expr, told func(shards int, skipped bool)) iter.Seq2[*manifest.Entry, error] {
+	return func(yield func(*manifest.Entry, error) bool) {
+		p, err := t.PlanOf(nil, ScanOptions{Where: where})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := t.branch("")
+		if s == nil {
+			return
+		}
+		for e, err := range t.entriesOf(ctx, s, &manifest.Projection{Columns: columns}, func(m iceberg.ManifestFile) bool {
+			skip := p.skipsManifest(m)
+			told(int(m.AddedDataFiles()+m.ExistingDataFiles()), skip)
+			return skip
+		}) {
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func (t *Table) entriesAt(ctx context.Context, at At, p *manifest.Projection) iter.Seq2[*manifest.Entry, error] {

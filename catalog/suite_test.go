@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -342,6 +343,15 @@ func (s *served) engines(t *testing.T) {
 	ingest(t, tbl, IngestOptions{}, rows(0, 30))
 	ingest(t, tbl, IngestOptions{}, rows(30, 10))
 	remove(t, tbl, "id = 3")
+	id, err := schema.Parse("id: Int64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmed, err := s.open(t).Create(context.Background(), s.name("harmed"), CreateOptions{Schema: id, CreateNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	oneShard(t, harmed, "id: Int64", `[{"id":7}]`)
 	check := exec.Command(python, "testdata/engines_check.py", s.kind, s.uri, s.warehouse, s.namespace, s.load(t, "engines").MetadataLocation())
 	var complaints strings.Builder
 	check.Stderr = &complaints
@@ -354,8 +364,10 @@ func (s *served) engines(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for engine, want := range map[string]map[string]string{
-		"pyiceberg": {"snapshots": "append append overwrite", "records": "39", "types": "long timestamptz int list<string>", "refusal": "amudai"},
-		"duckdb":    {"snapshots": "3", "columns": "id small tags ts", "entries": "39", "refusal": "amudai"},
+		"pyiceberg": {"snapshots": "append append overwrite", "records": "39", "types": "long timestamptz int list<string>", "history": "3", "refs": "main",
+			"refusal": "'amudai' is not a valid FileFormat", "refusal of files": "amudai", "refusal of entries": "amudai", "refusal of partitions": "amudai"},
+		"duckdb": {"snapshots": "3", "columns": "id small tags ts", "entries": "39", "refusal": "File format 'amudai' not supported", "pruned": "[]"},
+		"harm":   {"changed": "True", "refusal of add_files": "amudai"},
 	} {
 		for what, value := range want {
 			if !strings.Contains(seen[engine][what], value) {
@@ -366,4 +378,17 @@ func (s *served) engines(t *testing.T) {
 			t.Logf("%s: %s: %s", engine, what, seen[engine][what])
 		}
 	}
+	if seen["harm"]["refusal of append"] != "" {
+		t.Errorf("pyiceberg's append is refused now, docs/iceberg.md is out of date: %s", seen["harm"]["refusal of append"])
+	}
+	for _, err := range s.load(t, "harmed").Scan(context.Background(), ScanOptions{}, nil) {
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, corrupt.ErrUnsupported) || !strings.Contains(err.Error(), "PARQUET") {
+			t.Errorf("the table that Parquet was added to: %v", err)
+		}
+		return
+	}
+	t.Error("the table that Parquet was added to is read as if nothing were")
 }

@@ -53,9 +53,12 @@ type TaskPlan struct {
 	UUID       string `json:"table_uuid"`
 	SnapshotID int64  `json:"snapshot_id"`
 	// ShardsTotal and ShardsPruned count the shards of the snapshot, and those that were ruled out.
-	ShardsTotal  int    `json:"shards_total"`
-	ShardsPruned int    `json:"shards_pruned"`
-	Tasks        []Task `json:"tasks"`
+	ShardsTotal  int `json:"shards_total"`
+	ShardsPruned int `json:"shards_pruned"`
+	// ManifestsRead and ManifestsPruned are as in ScanStats.
+	ManifestsRead   int    `json:"manifests_read"`
+	ManifestsPruned int    `json:"manifests_pruned"`
+	Tasks           []Task `json:"tasks"`
 }
 
 // Tasks cuts the plan into tasks of about splitSize stored bytes (DefaultSplitSize if 0). Shards that are larger are opened, one GET
@@ -76,7 +79,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 	}
 	out := &TaskPlan{
 		Version: TaskVersion, Table: t.name.String(), UUID: t.UUID(), SnapshotID: s,
-		ShardsTotal: p.Total, ShardsPruned: p.PrunedPartition + p.PrunedBounds, Tasks: []Task{},
+		ShardsTotal: p.Total, ShardsPruned: p.PrunedPartition + p.PrunedBounds, ManifestsRead: p.Manifests, ManifestsPruned: p.ManifestsPruned, Tasks: []Task{},
 	}
 	for _, e := range p.Shards {
 		whole := Task{

@@ -135,6 +135,15 @@ func TestWhere(t *testing.T) {
 	if err != nil || len(plan.Groups) != 1 || plan.Groups[0].Inputs.Len() != 3 || plan.Left["not known to match where"] != 3 {
 		t.Errorf("%+v, %v", plan, err)
 	}
+	if plan.Manifests != 6 || plan.ManifestsPruned != 0 {
+		t.Errorf("%d manifests read, %d pruned", plan.Manifests, plan.ManifestsPruned)
+	}
+	parted := newGround(t).create("id")
+	fill(t, parted, 4)
+	plan, err = NewPlan(ctx, parted, Policy{Where: "id >= 25"})
+	if err != nil || plan.Shards != 40 || plan.Left["not known to match where"] != 25 || plan.Manifests != 2 || plan.ManifestsPruned != 2 {
+		t.Errorf("by partition: %+v, %v", plan, err)
+	}
 	if _, err := NewPlan(ctx, tbl, Policy{Where: "nobody = 1"}); !errors.Is(err, ErrPolicy) {
 		t.Errorf("a filter on what the table lacks: %v", err)
 	}

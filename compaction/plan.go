@@ -68,6 +68,9 @@ type Plan struct {
 	// Shards is the number of live shards, Left those that no group takes, by the reason why.
 	Shards int            `json:"shards"`
 	Left   map[string]int `json:"left"`
+	// Manifests counts those that were read, ManifestsPruned those whose partitions prove that the policy's filter selects none of their rows.
+	Manifests       int `json:"manifests_read"`
+	ManifestsPruned int `json:"manifests_pruned"`
 	// Unmet says what the policy asks for and can't have, and why.
 	Unmet []string `json:"unmet,omitempty"`
 }
@@ -113,7 +116,7 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 		return nil, fmt.Errorf("%w: %w", ErrPolicy, err)
 	}
 	p.kept = &candidates{vault: t.VaultFolder(), columns: p.columns}
-	for e, err := range t.BriefEntries(ctx, catalog.At{}, append(watchedIDs(p.columns), p.selection.columns...)) {
+	for e, err := range t.BriefEntriesWhere(ctx, append(watchedIDs(p.columns), p.selection.columns...), p.selection.where, p.manifest) {
 		if err != nil {
 			return nil, err
 		}
@@ -156,6 +159,17 @@ type planner struct {
 	few int
 	// capped counts groups that end below half of their targets, by the limit that ends them.
 	capped map[string]int
+}
+
+// manifest counts a manifest, and the shards of one that is skipped.
+func (p *planner) manifest(shards int, skipped bool) {
+	if !skipped {
+		p.plan.Manifests++
+		return
+	}
+	p.plan.ManifestsPruned++
+	p.plan.Shards += shards
+	p.plan.Left[notWhere] += shards
 }
 
 // sort puts an entry into its class, or counts why it is left alone.

@@ -5,10 +5,13 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
 // selection is which shards of a table a policy is about, besides their sizes.
 type selection struct {
+	// where is the policy's filter, nil for none.
+	where filter.Expr
 	// whole reports whether all rows of a shard match the policy's filter.
 	whole func(*manifest.Entry) bool
 	// columns that whole asks for, by field id.
@@ -20,10 +23,11 @@ type selection struct {
 // newSelection binds a policy to the table's columns.
 func newSelection(t *catalog.Table, p Policy) (*selection, error) {
 	s := &selection{}
-	if where, err := p.where(); err != nil {
+	var err error
+	if s.where, err = p.where(); err != nil {
 		return nil, fmt.Errorf("where: %w", err)
-	} else if where != nil {
-		if s.whole, s.columns, err = t.Matcher(where); err != nil {
+	} else if s.where != nil {
+		if s.whole, s.columns, err = t.Matcher(s.where); err != nil {
 			return nil, fmt.Errorf("where: %w", err)
 		}
 	}
@@ -42,11 +46,14 @@ func newSelection(t *catalog.Table, p Policy) (*selection, error) {
 	return s, nil
 }
 
+// notWhere is why a shard is left alone that may hold rows for which the policy's filter is not true.
+const notWhere = "not known to match where"
+
 // leaves says why a shard is none of the policy's, "" if it is one.
 func (s *selection) leaves(e *manifest.Entry) string {
 	switch {
 	case s.whole != nil && !s.whole(e):
-		return "not known to match where"
+		return notWhere
 	case s.youngest > 0 && e.Created.Known() && e.Created.Last < s.youngest:
 		return "older than lookback"
 	}

@@ -102,6 +102,7 @@ func (a *app) printPlan(p *compaction.Plan) error {
 		a.printf("nothing to do: %d shards\n", p.Shards)
 	}
 	a.printGroups(p)
+	a.printf("manifests   %d read, %d pruned\n", p.Manifests, p.ManifestsPruned)
 	return nil
 }
 

@@ -65,6 +65,7 @@ func (a *app) printTasks(p *catalog.TaskPlan) error {
 		return a.printJSON(p)
 	}
 	a.printf("%s, snapshot %d: %d tasks; %d of %d shards ruled out\n", p.Table, p.SnapshotID, len(p.Tasks), p.ShardsPruned, p.ShardsTotal)
+	a.printf("manifests   %d read, %d pruned\n", p.ManifestsRead, p.ManifestsPruned)
 	for i, t := range p.Tasks {
 		a.printf("task %-5d records %d to %d of %s, %s\n", i, t.Start, t.End, t.Shard, progress.Bytes(t.ExpectedBytes))
 	}
