@@ -45,9 +45,9 @@ const (
 	leastBatch = 256
 	// fetchBytes is about how many encoded bytes are held for a scan.
 	fetchBytes = 64 << 20
-	// windowShare is the part of a scan's memory that one window may take: three are held at times, the first of a stripe, the one at
-	// hand, and the first of the next stripe, beside what is decoded.
-	windowShare = 8
+	// memoryShare is the part of a scan's memory that a window or a batch may take: the first window of a stripe is held at times, the one
+	// at hand, and the first of the next stripe, beside what is decoded.
+	memoryShare = 8
 	// lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
 	// at 50 MiB/s a round trip of 30 ms costs 1.5 MiB.
 	lateBytes = 1 << 20
@@ -191,12 +191,15 @@ func (s *stripe) batchRows(ctx context.Context) (int, error) {
 	if raw/s.of.Records == 0 {
 		return s.plan.q.BatchRows, failed
 	}
-	return min(s.plan.q.BatchRows, max(leastBatch, int(batchBytes/(raw/s.of.Records)))), failed
+	return min(s.plan.q.BatchRows, max(leastBatch, int(s.atMost(batchBytes)/(raw/s.of.Records)))), failed
 }
+
+// atMost is so many bytes of a window or a batch, fewer where the scan may take little.
+func (s *stripe) atMost(bytes uint64) uint64 { return min(bytes, s.plan.q.Budget.Limit()/memoryShare) }
 
 // windowRows is how many rows of average size are fetched at once.
 func (s *stripe) windowRows() uint64 {
-	n, most := stored(s.filter)+stored(s.output), min(fetchBytes, s.plan.q.Budget.Limit()/windowShare)
+	n, most := stored(s.filter)+stored(s.output), s.atMost(fetchBytes)
 	if n <= most {
 		return s.of.Records
 	}
