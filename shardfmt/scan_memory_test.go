@@ -28,7 +28,7 @@ func TestScanOfLargeStripes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWriter(ctx, client, "mem://large/s.amudai.shard", s, WriterOptions{StripeRows: rows})
+	w, err := NewWriter(ctx, client, "file://"+t.TempDir()+"/s.amudai.shard", s, WriterOptions{StripeRows: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
