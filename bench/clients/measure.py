@@ -9,10 +9,12 @@ Parquet files. Every figure is the median, with the lowest and the highest; the 
 """
 
 import argparse
+import getpass
 import json
 import os
 import platform
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -128,9 +130,11 @@ def files(lake, nginx):
     python = Server([sys.executable, "-u", "-m", "http.server", "-b", "127.0.0.1", "-d", folder, "0"])
     servers = {"python -m http.server": (python, f"http://127.0.0.1:{python.said.split()[5]}")}
     if nginx:
-        port = 18911
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
         with open(f"{lake.place}/nginx.conf", "w") as f:
-            f.write(f"daemon off; worker_processes 1; error_log /dev/null; pid {lake.place}/nginx.pid; events {{}}\n"
+            f.write(f"daemon off; user {getpass.getuser()}; worker_processes 1; error_log /dev/null; pid {lake.place}/nginx.pid; events {{}}\n"
                     f"http {{ access_log off; sendfile on; client_body_temp_path {lake.place}/body; proxy_temp_path {lake.place}/proxy; fastcgi_temp_path {lake.place}/fastcgi;\n"
                     f"uwsgi_temp_path {lake.place}/uwsgi; scgi_temp_path {lake.place}/scgi; server {{ listen 127.0.0.1:{port}; root {folder}; }} }}\n")
         servers["nginx"] = (Server([nginx, "-c", f"{lake.place}/nginx.conf", "-p", lake.place], speaks=False), f"http://127.0.0.1:{port}")
@@ -150,15 +154,17 @@ def throughput(lake, nginx, rounds):
             ways[f"{server}, the same Arrow, {name}"] = (run, compression, lambda url=url, c=compression: over_http(f"{url}/{c}"))
     ways["shardcat-flight"] = (lake.flight, "none", lambda: over_flight(lake.address, "SELECT * FROM lineitem"))
     took = {w: ([], []) for w in ways}
-    for n in range(rounds + 1):
-        for way, (server, _, read) in ways.items():
-            before, began = server.seconds(), time.perf_counter()
-            assert read() == lake.rows, way
-            if n:  # the first round is for caches
-                took[way][0].append(time.perf_counter() - began)
-                took[way][1].append(server.seconds() - before)
-    for run, _ in servers.values():
-        run.stop()
+    try:
+        for n in range(rounds + 1):
+            for way, (server, _, read) in ways.items():
+                before, began = server.seconds(), time.perf_counter()
+                assert read() == lake.rows, way
+                if n:  # the first round is for caches
+                    took[way][0].append(time.perf_counter() - began)
+                    took[way][1].append(server.seconds() - before)
+    finally:
+        for run, _ in servers.values():
+            run.stop()
     out = ["| way | MiB sent | seconds | MiB of values a second | seconds of the server's processor |", "| --- | ---: | ---: | ---: | ---: |"]
     for way, (wall, cpu) in took.items():
         sent = size[ways[way][1]] / (1 << 20)
