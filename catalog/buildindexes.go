@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -276,7 +277,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 		for _, s := range x.specs {
 			there := slices.ContainsFunc(has.GetIndexDescriptors(), func(d *metapb.IndexDescriptor) bool {
 				now, ok := x.table.indexNow(d, w.ids)
-				return ok && now.String() == s.String()
+				return ok && now.String() == s.String() && !stripeindex.IsFilter(d)
 			})
 			if own, ok := x.table.indexOf(s, types, w.ids); ok && !there {
 				w.lacking[i] = append(w.lacking[i], own)
@@ -317,7 +318,11 @@ func (w *indexWork) build(ctx context.Context, name string, done *Indexed) (*man
 			return nil, err
 		}
 		change.Add[i] = made
-		built += len(made)
+		for _, d := range made {
+			if !stripeindex.IsFilter(d) {
+				built++
+			}
+		}
 	}
 	if built == 0 && !w.drops {
 		return nil, nil

@@ -126,6 +126,10 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots m
 	if err != nil {
 		return err
 	}
+	allow, err := t.Allowed()
+	if err != nil {
+		return err
+	}
 	for _, m := range manifests {
 		if !l.add(m.FilePath(), why) {
 			continue
@@ -140,6 +144,9 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots m
 			}
 			f := e.DataFile()
 			url := canonicalURL(f.FilePath())
+			for _, object := range manifest.TermObjects(f, urlresolve.Policy{Allow: allow}) {
+				l.add(object, why+", by the term filters of "+url)
+			}
 			if l.add(url, why) && strings.EqualFold(string(f.FileFormat()), manifest.Format) {
 				roots[url] = rootToRead{size: f.FileSizeBytes(), why: why}
 			}

@@ -34,6 +34,7 @@ type change struct {
 // commit commits a job's change and closes the job. The table is at the new state when it returns nil.
 func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
 	c.JobID = j.record.ID
+	j.joinTerms(ctx, c.Add)
 	done, err := j.attempts(ctx, c)
 	if err != nil {
 		if !errors.Is(err, ErrUnknownOutcome) {

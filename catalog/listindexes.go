@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -80,7 +81,9 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 			if l.states[s.String()] == nil {
 				l.states[s.String()] = &IndexState{Name: s.Name(), Spec: s.String()}
 			}
-			l.states[s.String()].Stripes++
+			if !stripeindex.IsFilter(d) {
+				l.states[s.String()].Stripes++
+			}
 			l.states[s.String()].Bytes += d.GetIndexSize()
 		}
 	}

@@ -51,9 +51,10 @@ const DefaultBatchRows = 16 << 10
 type Plan struct {
 	// Shards to read, in the order of their commits.
 	Shards []*manifest.Entry
-	// Total counts the live shards of the state; PrunedPartition those that partition values rule out, and
-	// PrunedBounds those that other counts and bounds of their entries rule out. Each shard counts once.
-	Total, PrunedPartition, PrunedBounds int
+	// Total counts the live shards of the state; PrunedPartition those that partition values rule out,
+	// PrunedBounds those that other counts and bounds of their entries rule out, and PrunedTerms those of which the term filters of
+	// all stripes do. Each shard counts once.
+	Total, PrunedPartition, PrunedBounds, PrunedTerms int
 	// Manifests counts those that were read, ManifestsPruned those that their partition summaries rule out.
 	Manifests, ManifestsPruned int
 
@@ -63,13 +64,16 @@ type Plan struct {
 	bound   *filter.Bound
 	// stats are what the entry that is looked at says of the filter's fields.
 	stats *entryStats
+	// ruledOut are the stripes that term filters rule out, by the shard's path; shards that have no filters have none.
+	ruledOut map[string][]bool
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window
 	// columns are the selected nodes of the schema.
 	columns []*schema.Node
 }
 
-// Plan prunes by what the manifests say. It reads manifests and opens no shard.
+// Plan prunes by what the manifests say, and by the term filters that they lead to. It reads manifests and short pieces of filters, and
+// opens no shard.
 func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	s, err := t.snapshot(o.At)
 	if err != nil {
@@ -107,7 +111,7 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	p.Total += skipped
 	p.PrunedPartition += skipped
 	slices.SortStableFunc(p.Shards, byCommit)
-	return p, nil
+	return p, p.sift(ctx)
 }
 
 // PlanOf plans to read given shards of the table by its current schema, whether or not they are live.

@@ -41,6 +41,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	defer func() { r.count(shard, &stats) }()
 	o := q.options
 	o.Stats, o.BatchRows, o.Budget, o.IgnoreIndexes = &stats, p.options.BatchRows, r.budget, p.options.IgnoreIndexes
+	o.RuledOut = p.ruledOut[e.Path]
 	if w := p.window; w != nil {
 		if w.start == w.end || w.end > shard.Records() {
 			return w.outside(shard)
@@ -70,6 +71,7 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 	} else {
 		r.stats.StripesPruned += s.StripesPruned
 	}
+	r.stats.StripesPrunedTerms += s.StripesPrunedTerms
 	r.stats.BlocksRead += s.BlocksRead
 	r.stats.BlocksPruned += s.BlocksPruned
 	r.stats.StripesIndexed += s.StripesIndexed

@@ -22,15 +22,19 @@ import (
 // ScanStats are what a scan did, for --explain. They may be read when the scan has ended.
 type ScanStats struct {
 	// ManifestsRead and ManifestsPruned are Iceberg's files of entries: those that were read, and those that their partitions rule out.
-	ManifestsRead         int   `json:"manifests_read"`
-	ManifestsPruned       int   `json:"manifests_pruned"`
-	ShardsTotal           int   `json:"shards_total"`
-	ShardsPrunedPartition int   `json:"shards_pruned_partition"`
-	ShardsPrunedBounds    int   `json:"shards_pruned_bounds"`
-	ShardsPrunedStats     int   `json:"shards_pruned_stats"`
-	StripesPruned         int   `json:"stripes_pruned"`
-	BlocksRead            int64 `json:"blocks_read"`
-	BlocksPruned          int64 `json:"blocks_pruned"`
+	ManifestsRead         int `json:"manifests_read"`
+	ManifestsPruned       int `json:"manifests_pruned"`
+	ShardsTotal           int `json:"shards_total"`
+	ShardsPrunedPartition int `json:"shards_pruned_partition"`
+	ShardsPrunedBounds    int `json:"shards_pruned_bounds"`
+	ShardsPrunedStats     int `json:"shards_pruned_stats"`
+	// ShardsPrunedTerms are shards that term filters rule out before anything of them is read, StripesPrunedTerms stripes of other
+	// shards.
+	ShardsPrunedTerms  int   `json:"shards_pruned_terms"`
+	StripesPruned      int   `json:"stripes_pruned"`
+	StripesPrunedTerms int   `json:"stripes_pruned_terms"`
+	BlocksRead         int64 `json:"blocks_read"`
+	BlocksPruned       int64 `json:"blocks_pruned"`
 	// StripesIndexed are stripes whose rows indexes chose; StripesUnindexed were read for HAS or HASPREFIX
 	// without an index that could tell.
 	StripesIndexed   int   `json:"stripes_indexed"`
@@ -137,6 +141,7 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 		}
 		stats.ManifestsRead, stats.ManifestsPruned = p.Manifests, p.ManifestsPruned
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
+		stats.ShardsPrunedTerms = p.PrunedTerms
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
 			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}
 		defer r.wait()

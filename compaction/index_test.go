@@ -25,6 +25,8 @@ type indexedTable struct {
 	next int
 	// names of the columns that are filtered, in the table now: text, tag, number.
 	names [3]string
+	// sifted counts the stripes and shards that term filters ruled out.
+	sifted int
 }
 
 func newIndexedTable(t *testing.T) *indexedTable {
@@ -122,7 +124,11 @@ func (x *indexedTable) compare(filters int) (indexed int) {
 			if ignore && stats.StripesIndexed > 0 {
 				x.t.Fatalf("%s: indexes were to be ignored, and were asked", where)
 			}
-			indexed += stats.StripesIndexed
+			indexed += stats.StripesIndexed + stats.StripesPrunedTerms + stats.ShardsPrunedTerms
+			x.sifted += stats.StripesPrunedTerms + stats.ShardsPrunedTerms
+			if ignore && stats.StripesPrunedTerms+stats.ShardsPrunedTerms > 0 {
+				x.t.Fatalf("%s: term filters were to be ignored, and were asked", where)
+			}
 		}
 		if !slices.Equal(found[0], found[1]) {
 			x.t.Fatalf("%s: with indexes %v, without %v", where, found[0], found[1])
@@ -185,6 +191,88 @@ func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
 	x.check(err)
 	used("rebuilt", 3)
 	x.check(x.verified())
+	if x.sifted < 10 {
+		t.Errorf("term filters ruled out %d stripes and shards only", x.sifted)
+	}
+}
+
+// Without its term filters, or with damaged ones, a table gives the same rows; with them shards that lack a word are ruled out by one short
+// read for all of them, and collection keeps them.
+func TestTermFiltersOfATable(t *testing.T) {
+	g := newGround(t)
+	cat := g.open(nil)
+	s, err := schema.Parse("id: Int64, msg: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tbl, err := cat.Create(ctx, catalog.Name{Table: "words"}, catalog.CreateOptions{
+		Schema: s, CreateNamespace: true, Properties: map[string]string{catalog.IndexesProperty: "text:msg"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const shards, rows = 6, 400
+	var lines []string
+	for i := range shards * rows {
+		lines = append(lines, fmt.Sprintf(`{"id": %d, "msg": "common w%d %s"}`, i, i, strings.Repeat("x", 20)))
+	}
+	if _, err := tbl.Ingest(ctx, &source{tbl.Schema(), "[" + strings.Join(lines, ",") + "]"}, catalog.IngestOptions{ShardRows: rows, StripeRows: rows / 2}); err != nil {
+		t.Fatal(err)
+	}
+	look := func(where string) (ids []int64, p *catalog.Plan, gets int64) {
+		t.Helper()
+		e, err := filter.Parse(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := cat.Client().Counters().Gets
+		if p, err = tbl.Plan(ctx, catalog.ScanOptions{Where: e, Select: []string{"id"}}); err != nil {
+			t.Fatal(err)
+		}
+		gets = cat.Client().Counters().Gets - before
+		for b, err := range p.Run(ctx, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, b.Column(0).(*array.Int64).Int64Values()...)
+		}
+		return ids, p, gets
+	}
+	if ids, p, gets := look("msg HAS 'w1234'"); !slices.Equal(ids, []int64{1234}) || p.PrunedTerms < shards-2 || gets > 1 {
+		t.Errorf("%v, %d shards ruled out by %d GETs", ids, p.PrunedTerms, gets)
+	}
+	if ids, p, gets := look("msg HAS 'nowhere'"); len(ids) > 0 || p.PrunedTerms < shards-1 || gets > 1 {
+		t.Errorf("%v, %d shards ruled out by %d GETs", ids, p.PrunedTerms, gets)
+	}
+	if ids, p, _ := look("msg HASPREFIX 'w123' AND id > 1000"); len(ids) != 10 || p.PrunedTerms != 0 {
+		t.Errorf("%v, %d shards ruled out", ids, p.PrunedTerms)
+	}
+	c, err := tbl.Collect(ctx, catalog.CollectOptions{MinAge: 1, UnsafeMinAge: true})
+	if err != nil || len(c.Mark) > 0 || len(c.Kept) > 0 {
+		t.Errorf("%+v %v", c, err)
+	}
+	if _, err := Compact(ctx, tbl, Policy{}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if ids, p, gets := look("msg HAS 'w1234'"); !slices.Equal(ids, []int64{1234}) || len(p.Shards) != 1 || gets > 1 {
+		t.Errorf("merged: %v, %d GETs", ids, gets)
+	}
+	if ids, p, gets := look("msg HAS 'nowhere'"); len(ids) > 0 || p.PrunedTerms != 1 || gets > 1 {
+		t.Errorf("merged: %v, %d shards ruled out by %d GETs", ids, p.PrunedTerms, gets)
+	}
+	for info, err := range cat.Client().List(ctx, tbl.VaultFolder()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(info.URL, ".amudai.filter") {
+			if err := cat.Client().Delete(ctx, info.URL, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if ids, p, _ := look("msg HAS 'w1234'"); !slices.Equal(ids, []int64{1234}) || p.PrunedTerms != 0 {
+		t.Errorf("without filters: %v", ids)
+	}
 }
 
 // verified reads the whole table, its indexes included.

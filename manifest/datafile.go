@@ -57,6 +57,9 @@ func (e *Entry) build(spec iceberg.PartitionSpec) (iceberg.DataFile, error) {
 		}
 	}
 	e.Private.addTo(lower, upper)
+	if e.Terms != "" && len(e.Terms) <= maxTerms {
+		lower[fieldTerms] = []byte(e.Terms)
+	}
 	b.ColumnSizes(sizes).ValueCounts(values).NullValueCounts(nulls).NaNValueCounts(nans)
 	return b.LowerBoundValues(lower).UpperBoundValues(upper).SortOrderID(e.SortOrderID).Build(), nil
 }

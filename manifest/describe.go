@@ -63,6 +63,11 @@ func describe(ctx context.Context, root *meta.Root, ids []int) (*describer, erro
 	}
 	d.stored = storage{objects: map[string]int64{root.URL(): root.Size()}, bytes: root.Size()}
 	e.Shape = Shape(s, ids)
+	filters, err := termFilters(ctx, root, ids)
+	if err != nil {
+		return nil, err
+	}
+	e.Terms = EncodeTerms(e.Path, filters)
 	for _, f := range s.Fields {
 		if err := d.field(f, scope{expected: dir.TotalRecordCount, whole: true, bounded: true}); err != nil {
 			return nil, err

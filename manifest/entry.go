@@ -31,6 +31,9 @@ type Entry struct {
 	// SortOrderID is the order in which the rows lie, 0 for none.
 	SortOrderID int
 	Private
+	// Terms leads to the term filters of the shard's stripes, see DecodeTerms. Entries that were read with some columns only
+	// have none.
+	Terms string
 	// Sequence is the data sequence number of the snapshot that added the entry, 0 before it is added.
 	Sequence int64
 	// SnapshotID is the snapshot that added the entry, 0 before it is added.
@@ -61,7 +64,7 @@ func EntryOf(f iceberg.DataFile) *Entry {
 // brief is the entry with some of its columns only.
 func (e *Entry) brief(columns []int) *Entry {
 	out := *e
-	out.Columns = nil
+	out.Columns, out.Terms = nil, ""
 	for _, id := range columns {
 		if c, ok := e.Columns[id]; ok {
 			if out.Columns == nil {
@@ -81,7 +84,7 @@ func entryOf(f iceberg.DataFile, lower, upper map[int][]byte) *Entry {
 	if order := f.SortOrderID(); order != nil {
 		e.SortOrderID = *order
 	}
-	e.Private = privateOf(lower, upper)
+	e.Private, e.Terms = privateOf(lower, upper), string(lower[fieldTerms])
 	if !e.IsShard() {
 		e.StoredBytes, e.Objects = e.RootBytes, 1
 	}

@@ -220,7 +220,11 @@ func (b *entryBuilder) kept(p []byte) []byte {
 }
 
 func (b *entryBuilder) lower(id int, bound []byte) {
-	if isPrivateField(id) {
+	if id == fieldTerms {
+		if b.everything != nil {
+			b.entry.Terms = string(bound)
+		}
+	} else if isPrivateField(id) {
 		b.entry.Private.setLower(id, long(bound))
 	} else if c := b.column(id); c != nil {
 		c.Lower = b.kept(bound)

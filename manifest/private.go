@@ -14,6 +14,7 @@ const (
 	fieldObjects
 	fieldShape
 	fieldTags
+	fieldTerms
 
 	firstPrivateField = fieldCreation
 	lastPrivateField  = 2147480063

@@ -55,6 +55,37 @@ func (s *Shard) candidates(f *filter.Bound) func(ctx context.Context, st meta.St
 	}
 }
 
+// sift gives the question that a scan asks of the term filters of stripes.
+func (s *Shard) sift(f *filter.Bound) func(ctx context.Context, st meta.Store, stripes []int) ([]int, error) {
+	return func(ctx context.Context, st meta.Store, stripes []int) ([]int, error) {
+		if err := s.root.LoadIndexes(ctx, stripes); err != nil {
+			return nil, err
+		}
+		units, any := make([][]*stripeindex.Filter, len(stripes)), false
+		for i, stripe := range stripes {
+			var err error
+			if units[i], err = stripeindex.StripeFilters(ctx, s.root, stripe); err != nil {
+				return nil, err
+			}
+			any = any || len(units[i]) > 0
+		}
+		if !any {
+			return stripes, nil
+		}
+		may, err := stripeindex.Sift(ctx, st, f, units)
+		if err != nil {
+			return nil, err
+		}
+		var keep []int
+		for i, stripe := range stripes {
+			if may[i] {
+				keep = append(keep, stripe)
+			}
+		}
+		return keep, nil
+	}
+}
+
 // IndexBuild says where BuildIndexes puts what it builds.
 type IndexBuild struct {
 	// Root is the URL of the root that is to describe the indexes, see merge.ReplaceIndexes; the URLs of their objects start
@@ -102,8 +133,13 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 		if err != nil {
 			return nil, objects, err
 		}
-		if d != nil {
-			out = append(out, d)
+		out = append(out, d...)
+		written, err = x.Close(ctx, st, o.Root)
+		for _, o := range written {
+			objects = append(objects, Object(o))
+		}
+		if err != nil {
+			return nil, objects, err
 		}
 	}
 	return out, objects, nil

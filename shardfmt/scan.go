@@ -31,6 +31,9 @@ type ScanOptions struct {
 	IncludeDeleted bool
 	// IgnoreIndexes reads as if no stripe had an index.
 	IgnoreIndexes bool
+	// RuledOut are stripes that the caller knows to have no record that matches, by their number; nil asks the shard's own term
+	// filters, if it has several stripes.
+	RuledOut []bool
 	// Workers is how many columns are decoded at the same time, the number of processors if 0.
 	Workers int
 	// MaxMemory is the most bytes of memory that the scan may take, DefaultMaxMemory if 0; batches shrink to fit.
@@ -48,6 +51,8 @@ type ScanStats struct {
 	// StripesPruned are stripes in the range of records that statistics or Bloom filters ruled out, all of
 	// them if it was the shard's statistics.
 	StripesPruned int
+	// StripesPrunedTerms are those that term filters ruled out.
+	StripesPrunedTerms int
 	// BlocksRead and BlocksPruned are blocks of 256 records of the other stripes: those that were read, and those
 	// that indexes, the range of records or a column read before ruled out.
 	BlocksRead, BlocksPruned int64
@@ -98,6 +103,7 @@ func (s *Shard) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordB
 
 func (s *ScanStats) add(c *scan.Counts) {
 	s.StripesPruned += c.StripesPruned
+	s.StripesPrunedTerms += c.StripesPrunedTerms
 	s.BlocksRead += c.BlocksRead
 	s.BlocksPruned += c.BlocksPruned
 	s.RowsMatched += c.RowsMatched
@@ -138,6 +144,9 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	}
 	if !o.IgnoreIndexes {
 		q.Candidates = s.candidates(o.Filter)
+		if q.RuledOut = o.RuledOut; q.Candidates != nil && q.RuledOut == nil {
+			q.Sift = s.sift(o.Filter)
+		}
 	}
 	if o.Filter != nil {
 		paths := []string{}

@@ -15,9 +15,11 @@ import (
 // plan says what a scan has to read.
 type plan struct {
 	q *Request
+	// asked are the answers of the indexes of stripes that were asked together, by their number.
+	asked map[int]answer
 }
 
-func newPlan(q *Request) *plan { return &plan{q} }
+func newPlan(q *Request) *plan { return &plan{q: q} }
 
 // nodes are the numbers of all nodes that are read.
 func (p *plan) nodes() []uint32 {
@@ -39,6 +41,10 @@ func (p *plan) stripes(ctx context.Context, counts *Counts) (keep []int, err err
 	for i, st := range p.q.Stripes {
 		if p.q.Marker != nil && st.Deleted == st.Records {
 			continue // nothing of it is left
+		}
+		if i < len(p.q.RuledOut) && p.q.RuledOut[i] {
+			counts.StripesPrunedTerms++
+			continue
 		}
 		if st.Records > 0 && st.Position < p.q.End && st.Position+st.Records > p.q.Start {
 			in = append(in, i)

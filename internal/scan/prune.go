@@ -18,7 +18,7 @@ func (s *stripe) candidates(ctx context.Context) (blocks []buffer.Range, known b
 	if s.plan.q.Candidates == nil || !ok || stored(s.filter) < leastIndexed {
 		return nil, false, nil
 	}
-	c, err := s.plan.q.Candidates(ctx, store, s.index)
+	c, err := s.plan.candidates(ctx, store, s.index)
 	if c.Unindexed {
 		s.counts.StripesUnindexed++
 	}
@@ -27,6 +27,70 @@ func (s *stripe) candidates(ctx context.Context) (blocks []buffer.Range, known b
 	}
 	s.counts.StripesIndexed++
 	return wholeBlocks(c.Rows, s.of.Records), true, nil
+}
+
+// answer is what the indexes of a stripe said.
+type answer struct {
+	Candidates
+	err error
+}
+
+// candidates is the answer of a stripe's indexes, which may have been asked before.
+func (p *plan) candidates(ctx context.Context, store meta.Store, stripe int) (Candidates, error) {
+	if a, ok := p.asked[stripe]; ok {
+		return a.Candidates, a.err
+	}
+	return p.q.Candidates(ctx, store, stripe)
+}
+
+// ask asks the indexes of some stripes at the same time, of those whose columns are worth it. An error is told where its
+// stripe is come to.
+func (s *scanner) ask(ctx context.Context, stripes []int) error {
+	if len(stripes) < 2 {
+		return nil
+	}
+	answers := make([]*answer, len(stripes))
+	err := s.fetch.each(ctx, len(stripes), func(ctx context.Context, st Store, i int) error {
+		store, ok := st.(meta.Store)
+		if !ok || s.plan.filterBytes(ctx, stripes[i]) < leastIndexed {
+			return nil
+		}
+		c, err := s.plan.q.Candidates(ctx, store, stripes[i])
+		answers[i] = &answer{c, err}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	s.plan.asked = map[int]answer{}
+	for i, a := range answers {
+		if a != nil {
+			s.plan.asked[stripes[i]] = *a
+		}
+	}
+	return nil
+}
+
+// filterBytes is the stored size of the filter's columns in a stripe, 0 if they can't be opened.
+func (p *plan) filterBytes(ctx context.Context, i int) uint64 {
+	s := &stripe{plan: p, index: i, of: p.q.Stripes[i], mem: p.q.Budget.Account()}
+	defer s.mem.Close()
+	columns, err := s.columns(ctx, p.q.Needed.Fields)
+	if err != nil {
+		return 0
+	}
+	return stored(columns)
+}
+
+// sift leaves the stripes that term filters don't rule out. One stripe is not worth a request.
+func (p *plan) sift(ctx context.Context, store Store, in []int, counts *Counts) ([]int, error) {
+	st, ok := store.(meta.Store)
+	if p.q.Sift == nil || !ok || len(in) < 2 {
+		return in, nil
+	}
+	keep, err := p.q.Sift(ctx, st, in)
+	counts.StripesPrunedTerms += len(in) - len(keep)
+	return keep, err
 }
 
 // wholeBlocks widens ranges to the blocks of range indexes, and joins those that touch.

@@ -29,6 +29,11 @@ type Request struct {
 	BatchRows, Workers int
 	// Budget bounds memory and work.
 	Budget *budget.Budget
+	// RuledOut are stripes of which it is known that no row matches the filter, by their number; nil for none.
+	RuledOut []bool
+	// Sift, if not nil, asks term filters which of some stripes may have rows that match, and gives those, in order. Its
+	// requests are made through store.
+	Sift func(ctx context.Context, store meta.Store, stripes []int) ([]int, error)
 	// Candidates, if not nil, asks the indexes of a stripe. Its requests are made through store.
 	Candidates func(ctx context.Context, store meta.Store, stripe int) (Candidates, error)
 }
@@ -51,6 +56,8 @@ type Stripe struct {
 // Counts are what a scan left out, and what it found.
 type Counts struct {
 	StripesPruned int
+	// StripesPrunedTerms are those that term filters ruled out.
+	StripesPrunedTerms int
 	// StripesIndexed are those whose rows indexes chose, StripesUnindexed those that were read for terms
 	// without one.
 	StripesIndexed, StripesUnindexed int
@@ -71,6 +78,9 @@ func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield fun
 	if err != nil {
 		return err
 	}
+	if keep, err = p.sift(ctx, store, keep, counts); err != nil {
+		return err
+	}
 	if err := q.Root.LoadFields(ctx, keep, p.nodes()); err != nil {
 		return err
 	}
@@ -87,9 +97,31 @@ type scanner struct {
 	counts *Counts
 }
 
-// run reads stripe after stripe. While the batches of one are used, the first bytes of the next are fetched: not
-// before the caller has asked for a second batch, since many want only a few rows.
+// askTogether is how many stripes' indexes are asked at the same time: few round trips for all, and not too much for who
+// wants only a few rows.
+const askTogether = 16
+
+// run reads the stripes, so many at a time as their indexes are asked together.
 func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
+	for len(keep) > 0 {
+		n := len(keep)
+		if s.plan.q.Candidates != nil {
+			n = min(n, askTogether)
+			if err := s.ask(ctx, keep[:n]); err != nil {
+				return err
+			}
+		}
+		if err := s.stripes(ctx, keep[:n], yield); err != nil {
+			return err
+		}
+		keep = keep[n:]
+	}
+	return nil
+}
+
+// stripes reads stripe after stripe. While the batches of one are used, the first bytes of the next are fetched: not
+// before the caller has asked for a second batch, since many want only a few rows.
+func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	branch, join := s.fetch.branches()
 	defer join()

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/internal/term"
+	"github.com/shardcat/shardcat/internal/termfilter"
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -37,6 +38,7 @@ type Builder struct {
 	hash    *hashindex.Builder
 	// prefixes are what stands before the value in the keys of each column.
 	prefixes []string
+	filters  columnar
 }
 
 // NewBuilders makes a builder for each spec. The schema is numbered.
@@ -155,20 +157,23 @@ func (b *Builder) addHashes(i int, batch arrow.RecordBatch) error {
 	return nil
 }
 
-// Finish implements write.Index.
-func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix string) (*metapb.IndexDescriptor, []write.Object, error) {
+// Finish implements write.Index: the index of a stripe, and its term filter.
+func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix string) ([]*metapb.IndexDescriptor, []write.Object, error) {
 	defer b.begin()
 	var d *metapb.IndexDescriptor
 	var out []write.Object
+	var keys []uint64
 	var err error
 	if b.spec.Kind == Hash {
 		var objects []hashindex.Object
+		keys = b.hash.Hashes()
 		d, objects, err = b.hash.Write(ctx, st, root, prefix, hashindex.Type)
 		for _, o := range objects {
 			out = append(out, write.Object(o))
 		}
 	} else {
 		var objects []textindex.Object
+		keys = b.termKeys()
 		d, objects, err = b.text.Write(ctx, st, root, prefix)
 		for _, o := range objects {
 			out = append(out, write.Object(o))
@@ -178,7 +183,28 @@ func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix strin
 		return nil, out, err
 	}
 	b.describe(d)
-	return d, out, nil
+	f, more, err := b.filters.add(ctx, st, root, prefix, d, keys)
+	out = append(out, more...)
+	if err != nil {
+		return nil, out, err
+	}
+	return []*metapb.IndexDescriptor{d, f}, out, nil
+}
+
+// termKeys are the keys of all terms of the stripe.
+func (b *Builder) termKeys() []uint64 {
+	terms := b.text.Terms()
+	keys := make([]uint64, len(terms))
+	var room []byte
+	for i, t := range terms {
+		keys[i], room = termfilter.TermKey([]byte(t), room)
+	}
+	return keys
+}
+
+// Close implements write.Index: it writes the term filters of the stripes.
+func (b *Builder) Close(ctx context.Context, st write.Store, root string) ([]write.Object, error) {
+	return b.filters.write(ctx, st, root)
 }
 
 // describe adds what a scan must know to rely on the index.

@@ -68,39 +68,45 @@ func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, 
 // use is d if it may be relied on, else nil: an index of another writer, of a later version, or that does not say all
 // that it must.
 func use(d *metapb.IndexDescriptor) *usable {
+	fields, ok := fieldsOf(d)
+	if !ok || !relied(d.IndexType) {
+		return nil
+	}
+	return &usable{d: d, fields: fields}
+}
+
+// fieldsOf are the columns of an index or a term filter of ours; ok is false for one that may not be relied on.
+func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 	bag := meta.Properties(d.Properties)
 	v, _ := meta.Uint64Of(bag.Get(propertyVersion))
 	base, _ := bag.Text(propertyBase)
 	if v != version || base != baseStripe {
-		return nil
+		return nil, false
 	}
 	types, fields := texts(bag.Get(propertyTypes)), bag.Get(propertyFields).GetListValue().GetElements()
 	tokenizers, keys := texts(bag.Get("tokenizers")), texts(bag.Get(propertyKeys))
 	n := len(d.IndexedFields)
-	if len(types) != n || len(fields) != n || d.IndexType == textindex.Type && len(tokenizers) != n || d.IndexType == hashindex.Type && len(keys) != n {
-		return nil
+	ofText, ofHashes := len(tokenizers) == n, len(keys) == n
+	if n == 0 || len(types) != n || len(fields) != n || ofText == ofHashes || d.IndexType == textindex.Type && !ofText || d.IndexType == hashindex.Type && !ofHashes {
+		return nil, false
 	}
-	u := &usable{d: d}
 	for i, f := range d.IndexedFields {
 		built, ok := meta.Uint64Of(fields[i])
 		if !ok || len(f.SchemaIds) != 1 {
-			return nil
+			return nil, false
 		}
 		x := indexed{node: f.SchemaIds[0], typ: types[i], built: uint32(built)}
-		switch d.IndexType {
-		case textindex.Type:
+		if ofHashes {
+			x.prefix = keys[i]
+		} else {
 			var err error
 			if x.tokenizer, err = textindex.ParseTokenizer(tokenizers[i]); err != nil || tokenizers[i] == "" {
-				return nil
+				return nil, false
 			}
-		case hashindex.Type:
-			x.prefix = keys[i]
-		default:
-			return nil
 		}
-		u.fields = append(u.fields, x)
+		out = append(out, x)
 	}
-	return u
+	return out, true
 }
 
 func texts(v *metapb.AnyValue) (out []string) {

@@ -18,9 +18,11 @@ type Index interface {
 	// Size is about how many bytes are held.
 	Size() int
 	// Finish writes the index of the stripe at hand, as objects whose names start with prefix, and describes it in
-	// terms of the shard's root; it is nil if there is nothing to index. Then the next stripe begins. After an error
-	// the objects are those that were written all the same.
-	Finish(ctx context.Context, st Store, root, prefix string) (*metapb.IndexDescriptor, []Object, error)
+	// terms of the shard's root; there are no descriptors if there is nothing to index. Then the next stripe begins. After an
+	// error the objects are those that were written all the same.
+	Finish(ctx context.Context, st Store, root, prefix string) ([]*metapb.IndexDescriptor, []Object, error)
+	// Close writes what the stripes share, and completes their descriptors, which must not be encoded before.
+	Close(ctx context.Context, st Store, root string) ([]Object, error)
 }
 
 // finishIndexes writes the indexes of a stripe, the number-th.
@@ -33,12 +35,22 @@ func (w *objects) finishIndexes(ctx context.Context, number int) (*metapb.IndexC
 		if err != nil {
 			return nil, err
 		}
-		if d != nil {
-			c.IndexDescriptors = append(c.IndexDescriptors, d)
-		}
+		c.IndexDescriptors = append(c.IndexDescriptors, d...)
 	}
 	if len(c.IndexDescriptors) == 0 {
 		return nil, nil
 	}
 	return c, nil
+}
+
+// closeIndexes writes what the indexes of all stripes share.
+func (w *objects) closeIndexes(ctx context.Context) error {
+	for _, x := range w.o.Indexes {
+		objects, err := x.Close(ctx, w.store, w.url)
+		w.written = append(w.written, objects...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

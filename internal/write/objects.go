@@ -333,6 +333,9 @@ func (w *objects) finish(ctx context.Context) (*Written, error) {
 	if err := w.place(ctx); err != nil {
 		return nil, err
 	}
+	if err := w.closeIndexes(ctx); err != nil {
+		return nil, err
+	}
 	out := &Written{URL: w.url}
 	for _, s := range w.stripes {
 		out.Records += s.records

@@ -35,6 +35,25 @@ func (b *Builder) Add(hash, position uint64) { b.pairs = append(b.pairs, pair{ha
 // Size is about how many bytes are held.
 func (b *Builder) Size() int { return 16 * len(b.pairs) }
 
+// Hashes are those that were added so far, each once.
+func (b *Builder) Hashes() (out []uint64) {
+	b.sort()
+	for i, p := range b.pairs {
+		if i == 0 || p.hash != b.pairs[i-1].hash {
+			out = append(out, p.hash)
+		}
+	}
+	return out
+}
+
+// sort orders the pairs by hash and position, each once.
+func (b *Builder) sort() {
+	slices.SortFunc(b.pairs, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(x.hash, y.hash), cmp.Compare(x.position, y.position))
+	})
+	b.pairs = slices.Compact(b.pairs)
+}
+
 // Store is what writing an index needs of an object store; a *blobio.Client is one.
 type Store = write.Store
 
@@ -48,10 +67,7 @@ type Object struct {
 // names are prefix, "part" and a number, and the suffix of shards; typ is the type in the descriptor. After an error
 // the objects are those that were written all the same. The builder is used up.
 func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string) (*metapb.IndexDescriptor, []Object, error) {
-	slices.SortFunc(b.pairs, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(x.hash, y.hash), cmp.Compare(x.position, y.position))
-	})
-	b.pairs = slices.Compact(b.pairs)
+	b.sort()
 	d, size := &metapb.IndexDescriptor{IndexType: typ}, uint64(0)
 	var objects []Object
 	for part, rest := 0, b.pairs; part < 1<<b.bits; part++ {

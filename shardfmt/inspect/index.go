@@ -78,6 +78,9 @@ func fieldName(s *schema.Schema, id uint32) string {
 // references start at.
 func DescribeIndex(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Index, error) {
 	x := describeIndex("", d, nil)
+	if d.GetIndexType() == meta.TermFilterType { // whose artifact is no shard
+		return &x, nil
+	}
 	for i, a := range d.Artifacts {
 		url, err := urlresolve.Resolve(base, a.GetDataRef().GetUrl(), p)
 		if err != nil {

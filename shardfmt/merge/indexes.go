@@ -113,7 +113,9 @@ func (m *merger) keep(s *shard, anchor string, c *metapb.IndexCollection, right 
 			kept = append(kept, d)
 			continue
 		}
-		m.droppedIndexes++
+		if d.GetIndexType() != meta.TermFilterType { // it goes with its index
+			m.droppedIndexes++
+		}
 		for _, a := range d.Artifacts {
 			m.urls.leaveOut(s, anchor, a.GetDataRef().GetUrl())
 		}

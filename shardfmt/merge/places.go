@@ -61,6 +61,27 @@ func (p *places) leave(s *shard, anchor, ref string) {
 	}
 }
 
+// keepArtifacts keeps the artifacts of indexes where they are: each is a shard, which starts and ends with its object. The matrix of a term
+// filter may move.
+func (p *places) keepArtifacts(s *shard, anchor string, m proto.Message) {
+	var c *metapb.IndexCollection
+	switch m := m.(type) {
+	case *metapb.IndexCollection:
+		c = m
+	case *metapb.StripeFieldDescriptor:
+		c = m.GetField().GetIndexes()
+	case *metapb.FieldDescriptor:
+		c = m.Indexes
+	}
+	for _, d := range c.GetIndexDescriptors() {
+		for _, a := range d.Artifacts {
+			if d.GetIndexType() != meta.TermFilterType {
+				p.leave(s, anchor, a.GetDataRef().GetUrl())
+			}
+		}
+	}
+}
+
 // noteSums learns the checksums among a stripe's properties.
 func (p *places) noteSums(s *shard, anchor string, m proto.Message) {
 	properties, ok := m.(*metapb.StripeProperties)

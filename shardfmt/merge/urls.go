@@ -55,6 +55,7 @@ func (u *urls) move(s *shard, anchor string, m proto.Message) error {
 		return failed
 	}
 	u.places.noteSums(s, anchor, m)
+	u.places.keepArtifacts(s, anchor, m)
 	meta.VisitRefs(m, func(ref *metapb.DataRef) { failed = cmp.Or(failed, u.place(s, anchor, ref)) }, func(ref string) string {
 		u.places.leave(s, anchor, ref)
 		return url(ref)

@@ -131,3 +131,27 @@ func (r *Root) fieldPlaces(places []place, list *fieldList, ids []uint32) ([]pla
 	}
 	return places, nil
 }
+
+// LoadIndexes fetches what StripeIndexes needs for the given stripes, in one request where that lies close together.
+func (r *Root) LoadIndexes(ctx context.Context, stripes []int) error {
+	s, err := r.loadStripes(ctx)
+	if err != nil {
+		return err
+	}
+	var places []place
+	for _, i := range stripes {
+		_, dir, err := r.stripe(ctx, i)
+		if err != nil {
+			return err
+		}
+		if dir.IndexesRef == nil {
+			continue
+		}
+		p, err := r.placeOf(s.anchor, dir.IndexesRef)
+		if err != nil {
+			return err
+		}
+		places = append(places, p)
+	}
+	return r.fetch(ctx, places)
+}

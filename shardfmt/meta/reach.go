@@ -28,6 +28,9 @@ func (r *Root) Reach(ctx context.Context) (objects, artifacts []string, err erro
 	return w.objects, w.artifacts, nil
 }
 
+// TermFilterType is the type of indexes whose artifacts are no shards: the term filters of package termfilter.
+const TermFilterType = "shardcat-term-filter-v1"
+
 type reach struct {
 	ctx                context.Context
 	r                  *Root
@@ -252,7 +255,7 @@ func (w *reach) collection(anchor string, c *metapb.IndexCollection) error {
 				return err
 			}
 			w.object(object)
-			if object != w.r.url {
+			if object != w.r.url && d.IndexType != TermFilterType {
 				w.artifacts = append(w.artifacts, object)
 			}
 		}

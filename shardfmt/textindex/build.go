@@ -110,3 +110,6 @@ func (b *Builder) Size() int {
 	}
 	return n
 }
+
+// Terms are those that were added so far, each once. They must not be changed.
+func (b *Builder) Terms() []string { return b.terms }

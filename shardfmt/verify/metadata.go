@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -258,6 +259,10 @@ func (w *walk) indexes() error {
 // indexArtifacts notes the shards that hold an index, to be verified like this one.
 func (w *walk) indexArtifacts(anchor string, c *metapb.IndexCollection) {
 	for _, d := range c.GetIndexDescriptors() {
+		if d.GetIndexType() == meta.TermFilterType {
+			w.termFilter(anchor, d)
+			continue
+		}
 		for _, a := range d.GetArtifacts() {
 			url, err := w.r.Resolve(anchor, a.GetDataRef().GetUrl())
 			if err != nil {
@@ -266,6 +271,23 @@ func (w *walk) indexArtifacts(anchor string, c *metapb.IndexCollection) {
 			}
 			w.artifacts = append(w.artifacts, url)
 		}
+	}
+}
+
+// termFilter notes the matrix of a term filter, which several stripes share.
+func (w *walk) termFilter(anchor string, d *metapb.IndexDescriptor) {
+	f := stripeindex.ParseFilter(w.r, d)
+	if f == nil {
+		w.v.found(anchor, -1, "the description of a term filter is not as it must be")
+		return
+	}
+	o, start, end, err := w.reach(anchor, d.Artifacts[0].DataRef)
+	if err != nil {
+		w.v.found(anchor, -1, "term filter: %v", err)
+		return
+	}
+	if !slices.ContainsFunc(o.pieces, func(p piece) bool { return p.start == start && p.end == end }) {
+		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) { return 0, f.Check(data) }})
 	}
 }
 

@@ -1,0 +1,266 @@
+package manifest
+
+import (
+	"context"
+	"encoding/binary"
+	"path"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/internal/term"
+	"github.com/shardcat/shardcat/internal/termfilter"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// TermFilter is where the filters of some stripes of a shard lie: side by side in a matrix, of one index each. The shard's
+// entry carries it as the lower bound of a private field; what it leads to is asked before anything of the shard is read.
+type TermFilter struct {
+	// Object is relative to the folder of the shard's root; the matrix lies in it from Start on.
+	Object string
+	Start  int64
+	termfilter.Matrix
+	// Column is that of stripe Stripe, and Count stripes from there on have the columns that follow.
+	Column, Stripe, Count int
+	// Hash: of hashed values, else of terms.
+	Hash   bool
+	Fields []TermField
+}
+
+// TermField is a field whose values a filter knows.
+type TermField struct {
+	// ID is its Iceberg field id, Type what its type was when the filter was made.
+	ID        int
+	Type      string
+	Tokenizer string // of terms
+	Prefix    string // before values that are hashed
+}
+
+const (
+	termsVersion = 1
+	// maxTerms bounds what an entry carries of term filters: a manifest of a thousand entries stays below some MiB.
+	maxTerms = 4 << 10
+)
+
+// EncodeTerms is what the entry of a root at url carries of its term filters, "" for none. An entry with more than maxTerms bytes is
+// written without.
+func EncodeTerms(url string, all []TermFilter) string {
+	if len(all) == 0 {
+		return ""
+	}
+	b := []byte{termsVersion}
+	b = binary.LittleEndian.AppendUint64(b, xxh3.HashString(path.Base(url)))
+	number := func(v int) { b = binary.AppendUvarint(b, uint64(v)) }
+	text := func(s string) { number(len(s)); b = append(b, s...) }
+	number(len(all))
+	for _, f := range all {
+		text(f.Object)
+		number(int(f.Start))
+		b = binary.LittleEndian.AppendUint64(b, f.ID)
+		for _, v := range []int{f.Rows, f.Columns, f.Column, f.Stripe, f.Count} {
+			number(v)
+		}
+		hash := 0
+		if f.Hash {
+			hash = 1
+		}
+		number(hash)
+		number(len(f.Fields))
+		for _, x := range f.Fields {
+			number(x.ID)
+			text(x.Type)
+			text(x.Tokenizer)
+			text(x.Prefix)
+		}
+	}
+	return string(b)
+}
+
+// TogetherTerms makes one run of filters that lie one behind the other.
+func TogetherTerms(all []TermFilter) (out []TermFilter) {
+	for _, f := range all {
+		out = appendRun(out, f)
+	}
+	return out
+}
+
+// TermObjects are the objects that hold the term filters which a data file leads to, as far as p allows them.
+func TermObjects(f iceberg.DataFile, p urlresolve.Policy) (out []string) {
+	for _, x := range DecodeTerms(f.FilePath(), string(f.LowerBoundValues()[fieldTerms])) {
+		if object, err := urlresolve.Resolve(f.FilePath(), x.Object, p); err == nil {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// DecodeTerms reads what EncodeTerms made for the same root; nil if it is anything else.
+func DecodeTerms(url, terms string) (out []TermFilter) {
+	d := termsDecoder{rest: []byte(terms)}
+	if d.byte() != termsVersion || d.fixed() != xxh3.HashString(path.Base(url)) {
+		return nil
+	}
+	for range d.count() {
+		f := TermFilter{Object: d.text(), Start: int64(d.number())}
+		f.ID = d.fixed()
+		for _, v := range []*int{&f.Rows, &f.Columns, &f.Column, &f.Stripe, &f.Count} {
+			*v = d.number()
+		}
+		f.Hash = d.number() == 1
+		for range d.count() {
+			f.Fields = append(f.Fields, TermField{ID: d.number(), Type: d.text(), Tokenizer: d.text(), Prefix: d.text()})
+		}
+		if d.bad || !f.Valid() || f.Count < 1 || f.Column > f.Columns-f.Count {
+			return nil
+		}
+		out = append(out, f)
+	}
+	if len(d.rest) > 0 {
+		return nil
+	}
+	return out
+}
+
+// termsDecoder reads the parts of an encoding; bad once one is not there.
+type termsDecoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *termsDecoder) take(n int) []byte {
+	if d.bad || n < 0 || n > len(d.rest) {
+		d.bad, d.rest = true, nil
+		return make([]byte, 8)
+	}
+	out := d.rest[:n]
+	d.rest = d.rest[n:]
+	return out
+}
+
+func (d *termsDecoder) byte() byte    { return d.take(1)[0] }
+func (d *termsDecoder) fixed() uint64 { return binary.LittleEndian.Uint64(d.take(8)) }
+
+// number is at most 2^31-1.
+func (d *termsDecoder) number() int {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 || v > 1<<31-1 {
+		d.take(-1)
+		return 0
+	}
+	d.take(n)
+	return int(v)
+}
+
+// count is a number of things that take a byte each at least.
+func (d *termsDecoder) count() int {
+	n := d.number()
+	if n > len(d.rest) {
+		d.take(-1)
+		return 0
+	}
+	return n
+}
+
+func (d *termsDecoder) text() string {
+	n := d.number()
+	if d.bad || n > len(d.rest) {
+		d.take(-1)
+		return ""
+	}
+	return string(d.take(n))
+}
+
+// termFilters finds the term filters of all stripes of a shard, each with those that follow it in its matrix. ids are the field ids of
+// the shard's nodes.
+func termFilters(ctx context.Context, root *meta.Root, ids []int) ([]TermFilter, error) {
+	var out []TermFilter
+	all := make([]int, root.Directory().StripeCount)
+	for i := range all {
+		all[i] = i
+	}
+	if err := root.LoadIndexes(ctx, all); err != nil {
+		return nil, err
+	}
+	for stripe := range all {
+		filters, err := stripeindex.StripeFilters(ctx, root, stripe)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range filters {
+			if x, ok := termFilterOf(root.URL(), f, stripe, ids); ok {
+				out = appendRun(out, x)
+			}
+		}
+	}
+	return out, nil
+}
+
+func termFilterOf(root string, f *stripeindex.Filter, stripe int, ids []int) (x TermFilter, ok bool) {
+	x = TermFilter{Object: urlresolve.Relative(root, f.Object), Start: f.Start, Matrix: f.Matrix, Column: f.Column, Stripe: stripe, Count: 1, Hash: f.Hash}
+	for _, n := range f.Fields {
+		if int(n.Node) >= len(ids) || ids[n.Node] == 0 {
+			continue
+		}
+		field := TermField{ID: ids[n.Node], Type: n.Type, Prefix: n.Prefix}
+		if !f.Hash {
+			field.Tokenizer = n.Tokenizer.String()
+		}
+		x.Fields = append(x.Fields, field)
+	}
+	return x, len(x.Fields) > 0
+}
+
+// appendRun appends a filter, or lets the run that it goes on with be longer.
+func appendRun(out []TermFilter, x TermFilter) []TermFilter {
+	for i := range out {
+		r := &out[i]
+		if r.Stripe+r.Count == x.Stripe && r.Column+r.Count == x.Column && r.Object == x.Object && r.Start == x.Start &&
+			r.Matrix == x.Matrix && r.Hash == x.Hash && slices.Equal(r.Fields, x.Fields) {
+			r.Count += x.Count
+			return out
+		}
+	}
+	return append(out, x)
+}
+
+// TermFilters are the term filters of an entry's shard, stripe by stripe, in terms of the table's schema: nil if the entry tells of none.
+// Those that p refuses are left out.
+func (t *TableSchema) TermFilters(e *Entry, p urlresolve.Policy) [][]*stripeindex.Filter {
+	runs := DecodeTerms(e.Path, e.Terms)
+	if len(runs) == 0 || e.Stripes < 1 || e.Stripes > maxSiftedStripes {
+		return nil
+	}
+	out := make([][]*stripeindex.Filter, e.Stripes)
+	for i := range runs {
+		r := &runs[i]
+		object, err := urlresolve.Resolve(e.Path, r.Object, p)
+		fields := t.filterFields(r)
+		if err != nil || len(fields) == 0 || int64(r.Stripe)+int64(r.Count) > e.Stripes {
+			continue
+		}
+		for k := range r.Count {
+			out[r.Stripe+k] = append(out[r.Stripe+k], &stripeindex.Filter{Object: object, Start: r.Start, Matrix: r.Matrix, Column: r.Column + k, Hash: r.Hash, Fields: fields})
+		}
+	}
+	return out
+}
+
+// maxSiftedStripes bounds what an entry may claim of its stripes where memory follows it.
+const maxSiftedStripes = 1 << 16
+
+// filterFields are the fields of a filter by the nodes of the table's schema.
+func (t *TableSchema) filterFields(r *TermFilter) (out []stripeindex.FilterField) {
+	for _, x := range r.Fields {
+		n := t.Node(x.ID)
+		z, err := term.ParseTokenizer(x.Tokenizer)
+		if n == nil || err != nil || !r.Hash && n.Basic != schema.String && !n.IsDynamic() {
+			continue
+		}
+		out = append(out, stripeindex.FilterField{Node: n.ID, Type: x.Type, Tokenizer: z, Prefix: x.Prefix})
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package shardfmt
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+// stripedLines writes a shard of log lines in some stripes. One line of the last stripe holds the word needle, one of each stripe
+// the word everywhere.
+func stripedLines(t *testing.T, url string, stripes, lines int) {
+	t.Helper()
+	ctx := context.Background()
+	client := blobio.NewClient()
+	defer client.Close()
+	s, err := schema.Parse("id: Int64, msg: String, host: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs, err := ParseIndexSpecs("text:msg:unicode-log hash:host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(ctx, client, url, s, WriterOptions{Indexes: specs, StripeRows: lines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for stripe := range stripes {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+		for i := range lines {
+			word, host := "", fmt.Sprintf("h%d-%d", stripe, r.IntN(500))
+			if i == lines/2 {
+				word = " everywhere"
+			}
+			if i == lines/3 && stripe == stripes-1 {
+				word, host = " Needle", "alone"
+			}
+			b.Field(0).(*array.Int64Builder).Append(int64(stripe*lines + i))
+			appendText(b.Field(1), fmt.Sprintf("GET /items/%08x took %d ms from 10.0.%d.%d%s", r.Uint32(), r.IntN(400), r.IntN(99), r.IntN(99), word), false)
+			appendText(b.Field(2), host, false)
+		}
+		batch := b.NewRecordBatch()
+		if err := w.Write(ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+		batch.Release()
+	}
+	if _, err := w.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Looking up a word that one stripe has costs what it costs in a shard of one stripe, and one short read, however many stripes
+// there are; what none has costs that read only.
+func TestTermLookupOfManyStripes(t *testing.T) {
+	const lines = 2500
+	folder := "file://" + t.TempDir() + "/"
+	for _, stripes := range []int{1, 4, 16} {
+		url := fmt.Sprintf("%s%d.amudai.shard", folder, stripes)
+		stripedLines(t, url, stripes, lines)
+		checker := blobio.NewClient()
+		report, err := verify.Shard(context.Background(), checker, url, verify.Options{})
+		checker.Close()
+		if err != nil || !report.OK || report.UnprotectedBytes > 0 {
+			t.Fatalf("%+v %v", report, err)
+		}
+		for _, c := range []struct {
+			where       string
+			rows        int
+			gets, depth int64
+			pruned      int
+		}{
+			{"msg HAS 'needle'", 1, 8, 6, stripes - 1},
+			{"msg HAS 'nowhere'", 0, 3, 3, stripes},
+			{"host = 'alone'", 1, 8, 6, stripes - 1},
+			{"host = 'other'", 0, 2, 2, stripes},
+			{"msg HAS 'everywhere'", stripes, int64(8 * stripes), 7, 0},
+			{"msg HAS 'nowhere' OR host = 'alone'", 1, 14, 9, stripes - 1},
+			{"msg HAS 'everywhere' AND host = 'alone'", 0, 9, 7, stripes - 1},
+		} {
+			cold := blobio.NewClient()
+			before := cold.Counters()
+			var stats ScanStats
+			ids := matching(t, cold, url, c.where, ScanOptions{Stats: &stats})
+			n := cold.Counters().Sub(before)
+			cold.Close()
+			t.Logf("%d stripes: %s: %d GETs, %d bytes, depth %d, %d stripes ruled out by terms", stripes, c.where, n.Gets, n.GetBytes, n.Depth, stats.StripesPrunedTerms)
+			if len(ids) != c.rows {
+				t.Errorf("%d stripes: %s: %d rows", stripes, c.where, len(ids))
+			}
+			if stripes == 1 {
+				continue // TestTermLookupRequests
+			}
+			if n.Gets > c.gets || n.Depth > c.depth || stats.StripesPrunedTerms+stats.StripesPruned < c.pruned-1 || c.rows <= 1 && n.GetBytes > 512<<10 {
+				t.Errorf("%d stripes: %s: %+v, %+v", stripes, c.where, n, stats)
+			}
+			if all := matching(t, freshClient(t), url, c.where, ScanOptions{IgnoreIndexes: true}); !slices.Equal(ids, all) {
+				t.Errorf("%d stripes: %s: %d rows, %d without indexes", stripes, c.where, len(ids), len(all))
+			}
+		}
+	}
+}
+
+func freshClient(t *testing.T) *blobio.Client {
+	c := blobio.NewClient()
+	t.Cleanup(func() { c.Close() })
+	return c
+}
