@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -92,14 +93,18 @@ func (t *Table) indexNow(d *metapb.IndexDescriptor, ids []int) (s shardfmt.Index
 	}
 	s.Columns = nil
 	for _, f := range d.IndexedFields {
-		if len(f.SchemaIds) != 1 || int(f.SchemaIds[0]) >= len(ids) || ids[f.SchemaIds[0]] == 0 {
-			return s, false
+		var parts []string
+		for _, node := range f.SchemaIds {
+			if int(node) >= len(ids) || ids[node] == 0 {
+				return s, false
+			}
+			path, ok := columnPath(t.schema.Shard, t.schema.IDs, ids[node])
+			if !ok {
+				return s, false
+			}
+			parts = append(parts, path)
 		}
-		path, ok := columnPath(t.schema.Shard, t.schema.IDs, ids[f.SchemaIds[0]])
-		if !ok {
-			return s, false
-		}
-		s.Columns = append(s.Columns, path)
+		s.Columns = append(s.Columns, strings.Join(parts, "+"))
 	}
 	return s, shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard) == nil
 }
@@ -107,25 +112,23 @@ func (t *Table) indexNow(d *metapb.IndexDescriptor, ids []int) (s shardfmt.Index
 // indexOf is an index of the table by the names that its columns have in a shard; ok is false if the shard lacks one, or
 // has it in another type: then scans don't ask its indexes.
 func (t *Table) indexOf(s shardfmt.IndexSpec, shard *schema.Schema, ids []int) (own shardfmt.IndexSpec, ok bool) {
-	own = s
-	own.Columns = nil
-	for _, path := range s.Columns {
+	own, ok = s.Rename(t.schema.Shard, func(path string) (string, bool) {
 		n, err := t.schema.Shard.Lookup(path)
 		if err != nil {
-			return own, false
+			return "", false
 		}
 		there, ok := columnPath(shard, ids, t.schema.IDs[n.ID])
 		if !ok {
-			return own, false
+			return "", false
 		}
 		m, err := shard.Lookup(there)
 		for err == nil && n.Basic == schema.List && m.Basic == schema.List {
 			n, m = n.Children[0], m.Children[0]
 		}
-		if err != nil || !schema.SameType(n, m) {
-			return own, false
-		}
-		own.Columns = append(own.Columns, there)
+		return there, err == nil && schema.SameType(n, m)
+	})
+	if !ok {
+		return own, false
 	}
 	return own, shardfmt.CheckIndexes([]shardfmt.IndexSpec{own}, shard) == nil
 }

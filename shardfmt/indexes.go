@@ -22,7 +22,8 @@ const (
 	HashIndex = stripeindex.Hash
 )
 
-// ParseIndexSpec reads text:COL[:TOKENIZER] or hash:COL; several columns that share an index are separated by commas.
+// ParseIndexSpec reads text:COL[:TOKENIZER] or hash:COL; several columns that share an index are separated by commas, and
+// columns that are one field of it by +.
 // Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
 func ParseIndexSpec(text string) (IndexSpec, error) { return stripeindex.ParseSpec(text) }
 
@@ -101,9 +102,13 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 	if isNil(st) || stripe < 0 || stripe >= len(s.stripes) {
 		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
 	}
+	own, err := s.Schema(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	columns := []string{}
 	for _, spec := range specs {
-		columns = append(columns, spec.Columns...)
+		columns = append(columns, spec.Paths(own)...)
 	}
 	project, err := s.Project(ctx, columns, false)
 	if err != nil {

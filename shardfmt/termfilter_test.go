@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
@@ -116,4 +118,102 @@ func freshClient(t *testing.T) *blobio.Client {
 	c := blobio.NewClient()
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// An index of a, and of b and c as one field of it, answers for each of them alone: with rows of its partner too many, and none too few. A
+// merge that moves the columns keeps it.
+func TestCompositeIndex(t *testing.T) {
+	ctx := context.Background()
+	client := freshClient(t)
+	folder := "file://" + t.TempDir() + "/"
+	write := func(name, columns, specs string, first int) {
+		t.Helper()
+		s, err := schema.Parse(columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := WriterOptions{StripeRows: 600}
+		if o.Indexes, err = ParseIndexSpecs(specs); err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewWriter(ctx, client, folder+name, s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(uint64(first), 2))
+		b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+		for i := range 1200 {
+			b.Field(0).(*array.Int64Builder).Append(int64(first + i))
+			for k := 1; k < 4; k++ {
+				appendText(b.Field(k), fmt.Sprintf("all w%d w%d", r.IntN(2000), r.IntN(2000)), r.IntN(10) == 0)
+			}
+		}
+		batch := b.NewRecordBatch()
+		defer batch.Release()
+		if err := w.Write(ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("1.amudai.shard", "id: Int64, a: String, b: String, c: String", "text:a,b+c", 0)
+	write("2.amudai.shard", "id: Int64, a: String, b: String, c: String", "text:b+c", 1200)
+	write("3.amudai.shard", "id: Int64, a: String, b: String, c: String", "text:a,b,c,b+c", 2400)
+	one, err := Open(ctx, client, folder+"3.amudai.shard", OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := one.Root().StripeIndexes(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields [][]uint32
+	for _, f := range tree.IndexDescriptors[0].IndexedFields {
+		fields = append(fields, f.SchemaIds)
+	}
+	if want := [][]uint32{{1}, {2}, {3}, {2, 3}}; !reflect.DeepEqual(fields, want) {
+		t.Errorf("one tree over %v", fields)
+	}
+	merged, err := merge.Concat(ctx, client, folder+"m.amudai.shard", []merge.Input{{URL: folder + "1.amudai.shard"}, {URL: folder + "2.amudai.shard"}}, merge.Options{})
+	if err != nil || merged.DroppedIndexes != 0 {
+		t.Fatal(merged, err)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, name := range []string{"1", "2", "3", "m"} {
+		url := folder + name + ".amudai.shard"
+		report, err := verify.Shard(ctx, client, url, verify.Options{})
+		if err != nil || !report.OK {
+			t.Fatalf("%s: %+v %v", name, report, err)
+		}
+		used := map[string]int{}
+		for range 12 {
+			for _, column := range []string{"a", "b", "c"} {
+				where := fmt.Sprintf("%s HAS 'W%d'", column, r.IntN(2000))
+				var stats ScanStats
+				got := matching(t, client, url, where, ScanOptions{Stats: &stats})
+				if want := matching(t, client, url, where, ScanOptions{IgnoreIndexes: true}); !slices.Equal(got, want) {
+					t.Fatalf("%s: %s: %v, without indexes %v", name, where, got, want)
+				}
+				used[column] += stats.StripesIndexed + stats.StripesPrunedTerms
+			}
+		}
+		if used["b"] < 20 || used["c"] < 20 || name == "1" && used["a"] < 20 || name == "2" && used["a"] > 0 {
+			t.Errorf("%s: stripes that the index told of: %v", name, used)
+		}
+	}
+	s, err := schema.Parse("id: Int64, a: String, b: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Number()
+	for _, bad := range []string{"hash:a+b", "text:a+a", "text:a+id", "text:a+z", "text:a+b,a+b"} {
+		spec, err := ParseIndexSpec(bad)
+		if err == nil {
+			err = CheckIndexes([]IndexSpec{spec}, s)
+		}
+		if err == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 
 // addIndexFlags adds the flags that ask for indexes of what.
 func addIndexFlags(flags *pflag.FlagSet, text, hash *[]string, what string) {
-	flags.StringArrayVar(text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index (repeatable)")
+	flags.StringArrayVar(text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL are one field of it (repeatable)")
 	flags.StringArrayVar(hash, "hash-index", nil, "hash index of "+what+", for = and IN: COL; COL,COL share one index (repeatable)")
 }
 

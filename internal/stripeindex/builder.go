@@ -3,6 +3,7 @@ package stripeindex
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -33,6 +34,8 @@ const (
 type Builder struct {
 	spec    Spec
 	columns []column
+	// numbers are those of the columns in the postings: of their nodes, and of composites numbers that no node has.
+	numbers []uint32
 	rows    uint64 // of the stripe at hand
 	text    *textindex.Builder
 	hash    *hashindex.Builder
@@ -63,8 +66,13 @@ func newBuilder(spec Spec, s *schema.Schema) (*Builder, error) {
 		return nil, err
 	}
 	b := &Builder{spec: spec, columns: columns}
-	for _, c := range columns {
+	for i, c := range columns {
 		b.prefixes = append(b.prefixes, hashindex.Prefix(c.names()...))
+		number := c.leaf().ID
+		if len(c.more) > 0 {
+			number = s.Count + uint32(i)
+		}
+		b.numbers = append(b.numbers, number)
 	}
 	b.begin()
 	return b, nil
@@ -78,8 +86,8 @@ func (b *Builder) begin() {
 		return
 	}
 	fields := make([]textindex.Field, len(b.columns))
-	for i, c := range b.columns {
-		fields[i] = textindex.Field{ID: c.leaf().ID, Tokenizer: b.spec.Tokenizer}
+	for i := range b.columns {
+		fields[i] = textindex.Field{ID: b.numbers[i], Tokenizer: b.spec.Tokenizer}
 	}
 	collation := textindex.CaseInsensitive
 	if b.spec.Tokenizer == term.Trivial { // values are asked for as they are
@@ -115,20 +123,27 @@ func (b *Builder) Add(batch arrow.RecordBatch) error {
 }
 
 func (b *Builder) addText(i int, batch arrow.RecordBatch) error {
-	leaf, rows := b.columns[i].leaves(batch)
-	value, err := textOf(leaf)
-	if err != nil {
-		return err
-	}
-	for row := range int(batch.NumRows()) {
-		err := rows(row, func(k int) error {
-			if leaf.IsNull(k) {
-				return nil
-			}
-			return b.text.Add(i, b.rows+uint64(row), value(k))
-		})
+	var add []func(row int) error // of each member
+	for _, m := range b.columns[i].members() {
+		leaf, rows := m.leaves(batch)
+		value, err := textOf(leaf)
 		if err != nil {
 			return err
+		}
+		add = append(add, func(row int) error {
+			return rows(row, func(k int) error {
+				if leaf.IsNull(k) {
+					return nil
+				}
+				return b.text.Add(i, b.rows+uint64(row), value(k))
+			})
+		})
+	}
+	for row := range int(batch.NumRows()) {
+		for _, member := range add {
+			if err := member(row); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -212,9 +227,14 @@ func (b *Builder) describe(d *metapb.IndexDescriptor) {
 	var types, fields, keys []*metapb.AnyValue
 	d.IndexedFields = nil
 	for i, c := range b.columns {
-		d.IndexedFields = append(d.IndexedFields, &metapb.IndexedField{SchemaIds: []uint32{c.leaf().ID}})
-		types = append(types, meta.Text(c.leaf().TypeName()))
-		fields = append(fields, meta.Uint(uint64(c.leaf().ID)))
+		f := &metapb.IndexedField{}
+		var typeNames []string
+		for _, m := range c.members() {
+			f.SchemaIds, typeNames = append(f.SchemaIds, m.leaf().ID), append(typeNames, m.leaf().TypeName())
+		}
+		d.IndexedFields = append(d.IndexedFields, f)
+		types = append(types, meta.Text(strings.Join(typeNames, "+")))
+		fields = append(fields, meta.Uint(uint64(b.numbers[i])))
 		keys = append(keys, meta.Text(b.prefixes[i]))
 	}
 	d.Properties = append(d.Properties,

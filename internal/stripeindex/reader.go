@@ -3,6 +3,7 @@ package stripeindex
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -92,10 +93,11 @@ func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 	}
 	for i, f := range d.IndexedFields {
 		built, ok := meta.Uint64Of(fields[i])
-		if !ok || len(f.SchemaIds) != 1 {
+		parts := strings.Split(types[i], "+")
+		if !ok || len(f.SchemaIds) == 0 || len(parts) != len(f.SchemaIds) {
 			return nil, false
 		}
-		x := indexed{node: f.SchemaIds[0], typ: types[i], built: uint32(built)}
+		x := indexed{built: uint32(built)}
 		if ofHashes {
 			x.prefix = keys[i]
 		} else {
@@ -104,7 +106,13 @@ func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 				return nil, false
 			}
 		}
-		out = append(out, x)
+		if len(parts) > 1 && ofHashes {
+			return nil, false
+		}
+		for k, part := range parts { // any member of a composite is asked by the lists of all
+			x.node, x.typ = f.SchemaIds[k], part
+			out = append(out, x)
+		}
 	}
 	return out, true
 }

@@ -1,6 +1,7 @@
 package stripeindex
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,13 +27,14 @@ var kindNames = [...]string{Text: "text", Hash: "hash"}
 // Spec asks for an index.
 type Spec struct {
 	Kind Kind
-	// Columns are the dotted paths of the indexed fields. Several share one index.
+	// Columns are the dotted paths of the indexed fields. Several share one index; several joined by + are one field of it, which
+	// holds the terms of all of them.
 	Columns []string
 	// Tokenizer of a text index.
 	Tokenizer term.Tokenizer
 }
 
-// ParseSpec reads text:COL[:TOKENIZER] or hash:COL; several columns are separated by commas.
+// ParseSpec reads text:COL[:TOKENIZER] or hash:COL; several columns are separated by commas, those of a composite by +.
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, ok := strings.Cut(s, ":")
 	k := slices.Index(kindNames[:], kind)
@@ -100,6 +102,20 @@ type column struct {
 	// path leads from the top-level field, whose place in a batch is top, to the leaf.
 	top  int
 	path []*schema.Node
+	// more are the further members of a composite.
+	more []column
+}
+
+// members are the columns of a composite, or the column alone.
+func (c *column) members() []column { return append([]column{*c}, c.more...) }
+
+// text is what the columns are called together.
+func (c *column) text() string {
+	var all []string
+	for _, m := range c.members() {
+		all = append(all, strings.Join(m.names(), "."))
+	}
+	return strings.Join(all, "+")
 }
 
 func (c *column) leaf() *schema.Node { return c.path[len(c.path)-1] }
@@ -116,22 +132,84 @@ func (c *column) names() []string {
 	return out
 }
 
-// columns finds the fields of a spec, in ascending order of their numbers.
+// columns finds the fields of a spec, in ascending order of their numbers, composites behind the others.
 func (s *Spec) columns(in *schema.Schema) (out []column, err error) {
 	for _, path := range s.Columns {
-		c, err := s.column(in, path)
+		c, err := s.composite(in, path)
 		if err != nil {
 			return nil, fmt.Errorf("index %s: %w", s.Name(), err)
 		}
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b column) int { return int(a.leaf().ID) - int(b.leaf().ID) })
-	for i := range out[1:] {
-		if out[i].leaf() == out[i+1].leaf() {
-			return nil, fmt.Errorf("index %s: column %s is named twice", s.Name(), strings.Join(out[i].names(), "."))
+	slices.SortStableFunc(out, func(a, b column) int {
+		return cmp.Or(cmp.Compare(min(len(a.more), 1), min(len(b.more), 1)), cmp.Compare(a.leaf().ID, b.leaf().ID))
+	})
+	for i := range out {
+		for k := range out[:i] {
+			if out[i].text() == out[k].text() {
+				return nil, fmt.Errorf("index %s: column %s is named twice", s.Name(), out[i].text())
+			}
 		}
 	}
 	return out, nil
+}
+
+// composite finds a column, or several joined by +.
+func (s *Spec) composite(in *schema.Schema, path string) (c column, err error) {
+	paths := s.parts(in, path)
+	if c, err = s.column(in, paths[0]); err != nil || len(paths) == 1 {
+		return c, err
+	}
+	if s.Kind != Text {
+		return c, fmt.Errorf("%s: a composite is for text indexes", path)
+	}
+	for _, p := range paths[1:] {
+		m, err := s.column(in, p)
+		if err != nil {
+			return c, err
+		}
+		for _, other := range c.members() {
+			if other.leaf() == m.leaf() {
+				return c, fmt.Errorf("%s names column %s twice", path, p)
+			}
+		}
+		c.more = append(c.more, m)
+	}
+	return c, nil
+}
+
+// parts are the paths of a composite; a column whose name holds a + is none.
+func (s *Spec) parts(in *schema.Schema, path string) []string {
+	if _, err := in.Lookup(path); err == nil {
+		return []string{path}
+	}
+	return strings.Split(path, "+")
+}
+
+// Paths are all columns of the index, those of composites one by one.
+func (s *Spec) Paths(in *schema.Schema) (out []string) {
+	for _, path := range s.Columns {
+		out = append(out, s.parts(in, path)...)
+	}
+	return out
+}
+
+// Rename gives the columns other names, members of composites one by one; ok is false if one has none.
+func (s Spec) Rename(in *schema.Schema, name func(path string) (string, bool)) (out Spec, ok bool) {
+	out = s
+	out.Columns = nil
+	for _, path := range s.Columns {
+		var parts []string
+		for _, p := range s.parts(in, path) {
+			now, ok := name(p)
+			if !ok {
+				return out, false
+			}
+			parts = append(parts, now)
+		}
+		out.Columns = append(out.Columns, strings.Join(parts, "+"))
+	}
+	return out, true
 }
 
 func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
