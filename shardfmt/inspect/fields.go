@@ -131,6 +131,7 @@ func (v *inspector) field(n *schema.Node, name string) error {
 			return err
 		}
 		if d != nil {
+			v.indexes("field:"+name, d.Indexes)
 			f.Shard = messageJSON(d, n)
 		}
 	}
@@ -152,6 +153,7 @@ func (v *inspector) stripeField(i int, n *schema.Node, name string) (*StripeFiel
 	if err := v.addProperties(fmt.Sprintf("stripe%d/field:%s", i, name), anchor, d.GetField()); err != nil {
 		return nil, err
 	}
+	v.indexes(fmt.Sprintf("stripe%d/field:%s", i, name), d.GetField().GetIndexes())
 	s := &StripeField{Statistics: messageJSON(d.GetField(), n)}
 	for _, e := range d.GetEncodings() {
 		enc := Encoding{Kind: "parquet"}

@@ -16,8 +16,8 @@ import (
 
 // Index is the description of an index, of a known type or not.
 type Index struct {
-	// Scope is what the index belongs to: "shard", "stripe0", "field:NAME" or "stripe0/field:NAME"; empty for one that
-	// was asked for by itself.
+	// Scope is what the index belongs to: "shard", "stripe0", "field:NAME" (where statistics are shown) or
+	// "stripe0/field:NAME"; empty for one that was asked for by itself.
 	Scope string `json:"scope,omitempty"`
 	Type  string `json:"type"`
 	// Fields are the indexed ones, by dotted name where the schema is known, else by number; a composite key has the

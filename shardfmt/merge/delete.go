@@ -302,6 +302,7 @@ func (m *merger) shardField(ctx context.Context, id uint32) error {
 		return err
 	}
 	f := proto.CloneOf(old)
+	m.keep(s, s.root.URL(), f.Indexes, func(d *metapb.IndexDescriptor) bool { return !m.dropped(d) })
 	if err := m.urls.move(s, s.root.URL(), f); err != nil {
 		return err
 	}

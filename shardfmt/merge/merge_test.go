@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/inspect"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -42,9 +44,11 @@ type parts struct {
 	stripes    []*metapb.StripeDirectory
 	fields     [][]*metapb.StripeFieldDescriptor
 	indexes    []*metapb.IndexCollection
-	bags       []*metapb.StripeProperties
-	directory  *metapb.ShardDirectory
-	urls       []string
+	// ofShard and ofField are the indexes of the shard, and of its first field as a whole.
+	ofShard, ofField *metapb.IndexCollection
+	bags             []*metapb.StripeProperties
+	directory        *metapb.ShardDirectory
+	urls             []string
 }
 
 var spaces atomic.Int64
@@ -135,6 +139,12 @@ func layOut(p *parts, sch *schema.Schema, data int) []byte {
 		}
 		p.directory.TotalRecordCount += dir.TotalRecordCount
 		p.directory.DeletedRecordCount += dir.DeletedRecordCount
+	}
+	if p.ofShard != nil {
+		p.directory.IndexesRef = b.Add(p.ofShard)
+	}
+	if p.ofField != nil {
+		fold[0].Indexes = p.ofField
 	}
 	p.directory.StripeCount = uint64(len(p.stripes))
 	p.directory.StripeListRef = b.Add(&metapb.StripeList{Stripes: p.stripes})
@@ -517,6 +527,66 @@ func TestReplaceIndexes(t *testing.T) {
 	require.Equal(t, 1, res.DroppedIndexes)
 	require.NotContains(t, res.Objects, at+"i/whole.shard")
 	require.Contains(t, res.Objects, at+"i/other.bin", "what stands behind one that is left out stays")
+}
+
+// TestIndexScopes: indexes of a shard, a stripe, a field, and a field of a stripe are shown and reached, whatever their type; who changes no
+// position keeps them, and a merge those whose positions start at their stripe.
+func TestIndexScopes(t *testing.T) {
+	ctx := context.Background()
+	sp, at := newSpace(t)
+	collection := func(scope string, bases ...string) *metapb.IndexCollection {
+		c := new(metapb.IndexCollection)
+		for _, base := range bases {
+			c.IndexDescriptors = append(c.IndexDescriptors, &metapb.IndexDescriptor{
+				IndexType: "of-our-own-" + scope + "-" + base, Properties: []*metapb.NameValuePair{meta.Pair("position_base", meta.Text(base))},
+				IndexedFields: []*metapb.IndexedField{{SchemaIds: []uint32{0}}, {SchemaIds: []uint32{1, 0}}}, IndexSize: proto.Uint64(17),
+				Artifacts: []*metapb.IndexArtifact{{Name: "part", DataRef: meta.NewRef("i/"+scope+base+".bin", 0, 9)}}})
+		}
+		return c
+	}
+	in := spec{schema: "a: Int64, b: Int64", ids: []int{1, 2}, stripes: []uint64{5, 6}, change: func(p *parts) {
+		p.ofShard, p.ofField = collection("shard", "shard"), collection("field", "shard")
+		p.indexes = []*metapb.IndexCollection{nil, collection("stripe", "shard", "stripe")}
+		p.fields[1][0].Field.Indexes = collection("both", "shard", "stripe")
+	}}.make(t, sp, at+"x/a.amudai.shard")
+	shown := func(url string) (out []string) {
+		s, err := inspect.Shard(ctx, sp, url, inspect.Options{Detail: inspect.Statistics})
+		require.NoError(t, err)
+		for _, x := range s.Indexes {
+			out = append(out, x.Scope+" "+strings.TrimPrefix(x.Type, "of-our-own-"))
+			require.Equal(t, []string{"a", "b+a"}, x.Fields)
+			require.EqualValues(t, 17, *x.SizeBytes)
+			require.Contains(t, x.Artifacts[0].URL, "i/")
+		}
+		slices.Sort(out)
+		return out
+	}
+	reached := func(url string) (out []string) {
+		objects, artifacts, err := open(t, sp, url).Reach(ctx)
+		require.NoError(t, err)
+		for _, a := range artifacts {
+			require.Contains(t, objects, a)
+			out = append(out, strings.TrimPrefix(a, at+"x/i/"))
+		}
+		slices.Sort(out)
+		return out
+	}
+	all := []string{"field:a field-shard", "shard shard-shard", "stripe1 stripe-shard", "stripe1 stripe-stripe", "stripe1/field:a both-shard", "stripe1/field:a both-stripe"}
+	objects := []string{"bothshard.bin", "bothstripe.bin", "fieldshard.bin", "shardshard.bin", "stripeshard.bin", "stripestripe.bin"}
+	require.Equal(t, all, shown(in.URL))
+	require.Equal(t, objects, reached(in.URL))
+
+	same, err := ReplaceIndexes(ctx, sp, at+"same.amudai.shard", in, IndexChange{}, Options{})
+	require.NoError(t, err)
+	require.Zero(t, same.DroppedIndexes)
+	require.Equal(t, all, shown(same.URL))
+	require.Equal(t, objects, reached(same.URL))
+
+	merged, err := Concat(ctx, sp, at+"merged.amudai.shard", []Input{in}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, 3, merged.DroppedIndexes, "the shard's, and two that count over it; that of a field as a whole is left out silently")
+	require.Equal(t, []string{"stripe1 stripe-stripe", "stripe1/field:a both-stripe"}, shown(merged.URL))
+	require.Equal(t, []string{"bothstripe.bin", "stripestripe.bin"}, reached(merged.URL))
 }
 
 // TestSchemaEvolution: fields are added, dropped and moved by their ids.
