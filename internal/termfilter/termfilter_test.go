@@ -1,7 +1,6 @@
 package termfilter
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -120,6 +119,6 @@ func TestTermKey(t *testing.T) {
 		}
 	}
 	if key("a") == key("b") {
-		t.Error(fmt.Sprint("a and b"))
+		t.Error("a and b")
 	}
 }
