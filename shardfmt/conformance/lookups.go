@@ -55,6 +55,9 @@ func (t *table) writeLookups(ctx context.Context, client *blobio.Client, base st
 			return err
 		}
 		for k, d := range indexes.GetIndexDescriptors() {
+			if d.GetIndexType() == meta.TermFilterType { // which rules stripes out, and tells no rows
+				continue
+			}
 			path := fmt.Sprintf("%s/%s/index-%d-%d", t.level, t.name, i, k)
 			l := Lookup{Index: path + ".pb", Keys: path + ".keys.ndjson", Answers: path + ".answers.ndjson"}
 			first := int(s.ShardPosition)
