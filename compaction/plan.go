@@ -42,7 +42,7 @@ type Group struct {
 	// BytesMoved are bytes of data to be read and written again: none for Concat, at most what the inputs store for Pack and Rebuild.
 	BytesMoved int64 `json:"bytes_moved"`
 	// HeldBytes are those of the inputs' objects that stay because of the merged root alone: old roots too, where they hold data, though
-	// nothing reads their metadata any more. None for Pack and Rebuild, as far as these move everything.
+	// nothing reads their metadata any more. The frames of objects are not counted. None for Pack and Rebuild, as far as these move everything.
 	HeldBytes int64 `json:"held_bytes,omitempty"`
 	// MetadataBytes will be copied.
 	MetadataBytes int64 `json:"metadata_bytes"`
@@ -71,6 +71,8 @@ type Plan struct {
 	// Manifests counts those that were read, ManifestsPruned those whose partitions prove that the policy's filter selects none of their rows.
 	Manifests       int `json:"manifests_read"`
 	ManifestsPruned int `json:"manifests_pruned"`
+	// Overlap is how deep the bounds of the shards overlap before the plan is done; nil if no column has bounds on a line.
+	Overlap *Overlap `json:"overlap,omitempty"`
 	// Unmet says what the policy asks for and can't have, and why.
 	Unmet []string `json:"unmet,omitempty"`
 }
@@ -134,6 +136,7 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 	}
 	p.limitBytes()
 	p.explain()
+	p.tellOverlap()
 	return p.plan, nil
 }
 
@@ -155,6 +158,8 @@ type planner struct {
 	held      *Quarantine
 	// overlap: the first of columns is that whose bounds must not overlap more often than the policy says.
 	overlap bool
+	// bounds of the first of columns, of all shards.
+	bounds bounds
 	// few counts shards that have too few neighbours.
 	few int
 	// capped counts groups that end below half of their targets, by the limit that ends them.
@@ -175,6 +180,9 @@ func (p *planner) manifest(shards int, skipped bool) {
 // sort puts an entry into its class, or counts why it is left alone.
 func (p *planner) sort(e *manifest.Entry) {
 	p.plan.Shards++
+	if len(p.columns) > 0 {
+		p.bounds.add(rangeOf(p.columns[0].node, p.columns[0].id, e))
+	}
 	if p.held.Holds(e.Path) {
 		p.plan.Left[inQuarantine]++
 		return

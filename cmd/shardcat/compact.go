@@ -146,9 +146,24 @@ func (a *app) printCompacted(c *compacted) {
 		a.printGroups(c.Plan)
 	default:
 		a.printf("%s: %d shards → %d, %d bytes of data moved\n", c.Table, c.ShardsBefore, c.ShardsAfter, c.BytesMoved)
+		a.printMerged(c.Plan)
 		if n := c.droppedIndexes(); n > 0 {
 			a.printf("%s: %d indexes left out, whose positions count over a whole shard (table index add builds them anew)\n", c.Table, n)
 		}
+	}
+}
+
+// printMerged says what a run leaves behind that a list of shards does not show.
+func (a *app) printMerged(p *compaction.Plan) {
+	var held int64
+	for _, g := range p.Groups {
+		held += g.HeldBytes
+	}
+	if held > 0 {
+		a.printf("held        %s of the inputs stay, by merged roots alone\n", progress.Bytes(held))
+	}
+	if o := p.Overlap; o != nil {
+		a.printf("overlap     up to %d of %d shards held the same value of %s\n", o.Depth, o.Shards, o.Column)
 	}
 }
 

@@ -110,6 +110,9 @@ func (a *app) printGroups(p *compaction.Plan) {
 	for _, why := range p.Unmet {
 		a.printf("can't be met: %s\n", why)
 	}
+	if o := p.Overlap; o != nil {
+		a.printf("overlap     up to %d of %d shards hold the same value of %s\n", o.Depth, o.Shards, o.Column)
+	}
 	for i, g := range p.Groups {
 		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, g.Inputs.Len(), g.Outputs, g.Records, progress.Bytes(g.Bytes))
 		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)
