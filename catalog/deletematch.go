@@ -119,10 +119,10 @@ func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, e
 	if err != nil {
 		return nil, err
 	}
-	target := pruneFields(p.schema.Shard, p.filterNodes())
+	target, names := pruneFields(p.schema.Shard, p.filterNodes()), shardPaths(own, ids)
 	q := &shardQuery{needed: target, project: projection{target: target, ids: p.schema.IDs, shard: own, shardIDs: ids}}
 	return &search{
-		plan: p, shard: shard, pushed: p.pushDown(own, ids), columns: q.paths(p.schema.Shard), project: q.project,
+		plan: p, shard: shard, pushed: p.pushDown(own, ids, names), columns: q.paths(p.schema.Shard, names), project: q.project,
 	}, nil
 }
 

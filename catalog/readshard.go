@@ -110,17 +110,18 @@ func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQue
 	if err != nil {
 		return nil, err
 	}
+	names := shardPaths(s, ids)
 	q := &shardQuery{output: p.output()}
 	q.project = projection{ids: p.schema.IDs, shard: s, shardIDs: ids}
 	q.needed = q.output
 	if p.bound != nil {
-		if q.options.Filter = p.pushDown(s, ids); q.options.Filter == nil {
+		if q.options.Filter = p.pushDown(s, ids, names); q.options.Filter == nil {
 			q.filter = p.bound
 			q.needed = pruneFields(p.schema.Shard, slices.Concat(p.columns, p.filterNodes()))
 		}
 	}
 	q.project.target = q.needed
-	q.options.Columns = q.paths(p.schema.Shard)
+	q.options.Columns = q.paths(p.schema.Shard, names)
 	return q, nil
 }
 
@@ -142,9 +143,10 @@ func (p *Plan) filterNodes() []*schema.Node {
 	return out
 }
 
-// pushDown binds the filter to the shard's schema, by the names that its fields have there; nil if that would mean anything else.
-func (p *Plan) pushDown(s *schema.Schema, ids []int) *filter.Bound {
-	names, there := shardPaths(s, ids), map[string]filter.Path{}
+// pushDown binds the filter to the shard's schema, by the names that its fields have there, see shardPaths; nil if that would mean
+// anything else.
+func (p *Plan) pushDown(s *schema.Schema, ids []int, names map[int][]string) *filter.Bound {
+	there := map[string]filter.Path{}
 	for i, path := range p.bound.Paths() {
 		id := p.schema.IDs[p.bound.Nodes()[i]]
 		name, ok := names[id]
@@ -188,11 +190,10 @@ func shardPaths(s *schema.Schema, ids []int) map[int][]string {
 }
 
 // paths are the shard's names of the fields needed; fields it lacks are left out.
-func (q *shardQuery) paths(table *schema.Schema) []string {
-	byID := shardPaths(q.project.shard, q.project.shardIDs)
+func (q *shardQuery) paths(table *schema.Schema, names map[int][]string) []string {
 	paths := []string{}
 	for _, n := range leaves(table, q.needed) {
-		if path, ok := byID[q.project.ids[n.ID]]; ok {
+		if path, ok := names[q.project.ids[n.ID]]; ok {
 			paths = append(paths, schema.JoinPath(path...))
 		}
 	}

@@ -99,8 +99,12 @@ func (m *merger) mark() {
 func (m *merger) required() (ids []uint32) {
 	in := make([]map[uint32]bool, len(m.shards))
 	for i, s := range m.shards {
+		own := s.schema.Required()
+		if len(own) == 0 {
+			return nil
+		}
 		in[i] = map[uint32]bool{}
-		for _, id := range s.schema.Required() {
+		for _, id := range own {
 			in[i][id] = true
 		}
 	}
