@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -16,36 +15,23 @@ import (
 // AddColumns adds the fields of s that the table lacks, by name, as nullable columns at its end. Shards written
 // before have nulls there. That there is nothing to add is no error.
 func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
-	turn := t.turn(false)
-	defer turn.leave(ctx)
-	for n := 1; ; n++ {
-		if err := turn.await(ctx, n); err != nil {
-			return err
-		}
+	return t.update(ctx, func() (*metaUpdate, error) {
 		missing := t.missingFields(s)
 		if len(missing) == 0 {
-			return nil
+			return nil, nil
 		}
 		updates, err := t.addColumns(missing)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), []table.Requirement{
-			table.AssertTableUUID(t.ice.Metadata().TableUUID()),
-			table.AssertCurrentSchemaID(t.ice.Schema().ID),
-			table.AssertLastAssignedFieldID(t.ice.Metadata().LastColumnID()),
-		}, updates)
-		// Lost answer or not: what counts is what the table has now.
-		if err := t.Refresh(ctx); err != nil {
-			return errors.Join(sendErr, err)
-		}
-		if len(t.missingFields(s)) == 0 {
-			return nil
-		}
-		if n >= t.cat.opts.CommitAttempts {
-			return fmt.Errorf("%w: table %s: columns could not be added: %w", ErrConflict, t.name, sendErr)
-		}
-	}
+		return &metaUpdate{
+			requirements: []table.Requirement{
+				table.AssertCurrentSchemaID(t.ice.Schema().ID), table.AssertLastAssignedFieldID(t.ice.Metadata().LastColumnID()),
+			},
+			updates: updates,
+			done:    func(table.Metadata) bool { return len(t.missingFields(s)) == 0 },
+		}, nil
+	})
 }
 
 func (t *Table) missingFields(s *schema.Schema) []*schema.Node {

@@ -84,8 +84,7 @@ func (p *ExpirePlan) Execute(ctx context.Context) error {
 	for name, ref := range t.ice.Metadata().Refs() {
 		requirements = append(requirements, table.AssertRefSnapshotID(name, &ref.SnapshotID))
 	}
-	_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), requirements,
-		[]table.Update{table.NewRemoveSnapshotsUpdate(p.Snapshots, false)})
+	sendErr := t.send(ctx, requirements, []table.Update{table.NewRemoveSnapshotsUpdate(p.Snapshots, false)})
 	if err := t.reload(ctx, sendErr); err != nil {
 		return err
 	}

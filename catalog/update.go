@@ -1,12 +1,17 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // metaUpdate is a change of a table's metadata that adds no snapshot: its schema, its refs, its properties.
@@ -47,7 +52,7 @@ func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) er
 // tryUpdate sends an update until it is known what became of it: committed (both nil), rejected, or neither (err).
 func (t *Table) tryUpdate(ctx context.Context, u *metaUpdate) (rejected, err error) {
 	for send := 1; ; send++ {
-		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), u.requirements, u.updates)
+		sendErr := t.send(ctx, u.requirements, u.updates)
 		if err := t.reload(ctx, sendErr); err != nil {
 			return nil, err
 		}
@@ -67,11 +72,43 @@ func (t *Table) tryUpdate(ctx context.Context, u *metaUpdate) (rejected, err err
 	}
 }
 
-// refused is a change that iceberg-go did not send, because the metadata would not be valid. A table that was changed by
-// somebody whose clock is ahead takes no other change than a commit of rows until that time has come.
+// send sends a change of the table's metadata. Iceberg's library stamps it with this computer's clock, and refuses what would be older than the
+// table's last snapshot: where somebody whose clock is ahead has committed rows, it would take no other change until that time has come. Snapshots
+// carry a time of their own, so the change goes along with one that changes no row.
+func (t *Table) send(ctx context.Context, requirements []table.Requirement, updates []table.Update) error {
+	_, _, err := t.cat.ice.CommitTable(ctx, t.name.identifier(), requirements, updates)
+	if !errors.Is(err, table.ErrInvalidMetadata) || t.ahead() <= 0 || t.Head() == 0 || slices.ContainsFunc(updates, movesMain) {
+		return err
+	}
+	carrier, stageErr := t.stage("", change{Change: manifest.Change{Operation: table.OpReplace}})
+	if stageErr != nil {
+		t.discard(ctx, carrier)
+		return errors.Join(err, stageErr)
+	}
+	_, _, err = t.cat.ice.CommitTable(ctx, t.name.identifier(), slices.Concat(requirements, carrier.Requirements), slices.Concat(updates, carrier.Updates))
+	if errors.Is(err, table.ErrInvalidMetadata) { // nothing was sent
+		t.discard(ctx, carrier)
+	} else {
+		t.discardRejected(ctx, carrier, err)
+	}
+	return err
+}
+
+// movesMain reports whether an update says where main is.
+func movesMain(u table.Update) bool {
+	text, err := json.Marshal(u)
+	return err != nil || u.Action() == table.UpdateSetSnapshotRef && bytes.Contains(text, []byte(`"ref-name":"`+table.MainBranch+`"`))
+}
+
+// ahead is how far in the future the table's last change is stamped; 0 or less if it isn't.
+func (t *Table) ahead() time.Duration {
+	return time.Until(time.UnixMilli(t.ice.Metadata().LastUpdatedMillis()))
+}
+
+// refused is a change that iceberg-go did not send, because the metadata would not be valid.
 func (t *Table) refused(why error) error {
-	stamped := time.UnixMilli(t.ice.Metadata().LastUpdatedMillis())
-	if ahead := time.Until(stamped); ahead > 0 {
+	if ahead := t.ahead(); ahead > 0 {
+		stamped := time.UnixMilli(t.ice.Metadata().LastUpdatedMillis())
 		return fmt.Errorf("%w: nothing was changed: the table's last change is stamped %s, %s ahead of this computer's clock; mend the clock that is wrong, or try again then: %w",
 			ErrConflict, stamped.UTC().Format(time.RFC3339), ahead.Round(time.Second), why)
 	}

@@ -146,15 +146,15 @@ func (a *app) printCompacted(c *compacted) {
 		a.printGroups(c.Plan)
 	default:
 		a.printf("%s: %d shards → %d, %d bytes of data moved\n", c.Table, c.ShardsBefore, c.ShardsAfter, c.BytesMoved)
-		a.printMerged(c.Plan)
+		a.printLeft(c.Plan)
 		if n := c.droppedIndexes(); n > 0 {
 			a.printf("%s: %d indexes left out, whose positions count over a whole shard (table index add builds them anew)\n", c.Table, n)
 		}
 	}
 }
 
-// printMerged says what a run leaves behind that a list of shards does not show.
-func (a *app) printMerged(p *compaction.Plan) {
+// printLeft says what a run leaves behind that a list of shards does not show.
+func (a *app) printLeft(p *compaction.Plan) {
 	var held int64
 	for _, g := range p.Groups {
 		held += g.HeldBytes

@@ -204,7 +204,7 @@ func (l *ledger) idle() time.Duration {
 // bound is how many shards the table may have by now: those that a compaction leaves, and those added since the last few, of which
 // some may have begun before.
 func (l *ledger) bound() int64 {
-	const few = 4
+	const few = 8 // on a busy machine a compaction takes as long as others take for several, and may lose its groups to deletions
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since := int64(0)

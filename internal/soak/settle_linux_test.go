@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -168,21 +169,23 @@ func (s *soak) nothingUnreached(name catalog.Name) (objects int) {
 	return left.Objects
 }
 
-// files counts those of all tables, the records of jobs and leases aside.
-func (s *soak) files() (n int) {
+// files counts those of all tables, the records of jobs, leases and groups in quarantine aside. odd are those whose names say nothing.
+func (s *soak) files() (n int, odd []string) {
 	err := filepath.WalkDir(filepath.Join(s.dir, "warehouse"), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "_jobs" || d.Name() == "_gc"):
+		case d.IsDir() && (d.Name() == "_jobs" || d.Name() == "_gc" || d.Name() == "_compaction"):
 			return fs.SkipDir
 		case !d.IsDir() && d.Name() != "_owner.json":
-			n++
+			if n++; !strings.Contains(path, ".amudai.") && !strings.Contains(path, "/metadata/") {
+				odd = append(odd, path)
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		s.t.Error(err)
 	}
-	return n
+	return n, odd
 }

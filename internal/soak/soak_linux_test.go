@@ -61,13 +61,16 @@ func TestSoak(t *testing.T) {
 		work.Go(func() { objects.Add(int64(s.settle(name))) })
 	}
 	work.Wait()
-	if n := s.files(); int64(n) != objects.Load() {
-		t.Errorf("%d files are in the store, %d objects are known to the collections", n, objects.Load())
+	if n, odd := s.files(); int64(n) != objects.Load() {
+		t.Errorf("%d files are in the store, %d objects are known to the collections; of no known kind: %v", n, objects.Load(), odd)
 	}
 	s.memoryIsFlat()
 	t.Logf("%v: %s", time.Since(began).Round(time.Second), s.summary())
 	if s.appends.Load() < 10 || s.deletions.Load() == 0 || s.kills.Load() == 0 || s.writersKilled.Load() == 0 {
 		t.Error("too little happened to prove anything")
+	}
+	if length >= 10*time.Minute && s.columns.Load() == 0 {
+		t.Error("no writer ever added a column")
 	}
 }
 
