@@ -30,8 +30,17 @@ type bytesEncoder struct {
 	out     buffer.StreamWriter
 }
 
+// newIndex is the builder of a field's range index, nil where it has none: only decimals do, and not those whose
+// dictionaries were asked for, of which there may be several.
+func newIndex(b base) *decimalIndexBuilder {
+	if !b.node.IsDecimal() || b.o.Profile == encode.Plain || b.o.Opaque[b.node.ID] || b.o.DictionaryEntries[b.node.ID] > 0 {
+		return nil
+	}
+	return new(decimalIndexBuilder)
+}
+
 func newBytesEncoder(b base) *bytesEncoder {
-	e := &bytesEncoder{base: b, enc: b.encoder(false)}
+	e := &bytesEncoder{base: b, enc: b.encoder(false), index: newIndex(b)}
 	if b.node.Basic == schema.FixedSizeBinary || b.node.Basic == schema.Guid {
 		e.fixed = int(b.node.FixedSize)
 	} else {
@@ -42,14 +51,21 @@ func newBytesEncoder(b base) *bytesEncoder {
 	case b.o.Opaque[b.node.ID]:
 		e.opaque = new(encode.Dictionary)
 	case e.limit > 0:
-		e.dict = newDictionaryBuilder(e.fixed)
+		e.dict = e.newDictionary()
 	case b.o.Profile == encode.Plain, b.o.Hints[b.node.ID] == encode.Sketch: // sketches do not repeat
-	case b.node.IsDecimal():
-		e.index = new(decimalIndexBuilder)
 	default:
-		e.dict = newDictionaryBuilder(e.fixed)
+		e.dict = e.newDictionary()
 	}
 	return e
+}
+
+// newDictionary begins a value dictionary.
+func (e *bytesEncoder) newDictionary() *dictionaryBuilder {
+	d := newDictionaryBuilder(e.fixed)
+	if e.node.IsDecimal() {
+		d.decimals = new(recentDecimals)
+	}
+	return d
 }
 
 // valueOf gives the accessor of an array of byte strings.
@@ -75,9 +91,6 @@ func (e *bytesEncoder) Add(a arrow.Array) error {
 				v = []byte{}
 			}
 		}
-		if e.index != nil {
-			e.index.add(v)
-		}
 		if e.dict != nil && e.limit > 0 && e.dict.full(v, e.limit) {
 			if err := e.nextDictionary(); err != nil {
 				return err
@@ -95,6 +108,9 @@ func (e *bytesEncoder) Add(a arrow.Array) error {
 		}
 		if err := e.stage(v); err != nil {
 			return err
+		}
+		if e.index != nil {
+			e.index.add(v)
 		}
 	}
 	if e.dict != nil && !e.pays(false) {
@@ -115,7 +131,7 @@ func (e *bytesEncoder) nextDictionary() error {
 		e.full = new(dictionaries)
 	}
 	err := e.full.add(e.dict, e.node.Basic, e.encoder(true))
-	e.dict = newDictionaryBuilder(e.fixed)
+	e.dict = e.newDictionary()
 	return err
 }
 
@@ -124,8 +140,12 @@ func (e *bytesEncoder) giveUp() error {
 	d := e.dict
 	e.dict = nil
 	for _, id := range d.codes {
-		if err := e.stage(d.value(id)); err != nil {
+		v := d.value(id)
+		if err := e.stage(v); err != nil {
 			return err
+		}
+		if e.index != nil {
+			e.index.add(v)
 		}
 	}
 	return nil
@@ -197,10 +217,7 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 		return yield(out)
 	}
 	if e.dict != nil && e.dict.pays(true) {
-		if err := e.dict.finish(out, e.encoder(true)); err != nil {
-			return err
-		}
-		return yield(out)
+		return e.finishDictionary(out, yield)
 	}
 	if e.dict != nil {
 		if err := e.giveUp(); err != nil {
@@ -218,6 +235,23 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 	}
 	if e.index != nil {
 		if err := out.addIndex(e.index.finish(), e.o.Profile); err != nil {
+			return err
+		}
+	}
+	return yield(out)
+}
+
+// finishDictionary stores the field as codes of its one dictionary.
+func (e *bytesEncoder) finishDictionary(out *Encoded, yield func(*Encoded) error) error {
+	var index *buffer.RangeIndex
+	if e.index != nil {
+		index = e.dict.decimalIndex() // by the ids as they are, which finish changes
+	}
+	if err := e.dict.finish(out, e.encoder(true)); err != nil {
+		return err
+	}
+	if e.index != nil {
+		if err := out.addIndex(index, e.o.Profile); err != nil {
 			return err
 		}
 	}

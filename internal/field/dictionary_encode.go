@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -16,6 +17,13 @@ import (
 const (
 	dictionaryTrial = 10240
 	dictionaryLimit = 10 << 20
+)
+
+// decimalBytes is about what LZ4 and Zstd need for a decimal that is one of many: of its 16 bytes those of exponent and
+// leading zeros repeat, three or four others don't. dictionaryFrame is about what a dictionary takes besides its entries.
+const (
+	decimalBytes    = 3
+	dictionaryFrame = 512
 )
 
 // noEntry is the id of nulls before the null entry has one.
@@ -31,6 +39,8 @@ type dictionaryBuilder struct {
 	null    uint32 // id of the null entry, noEntry if there is none
 	codes   []uint32
 	length  uint64 // of all values
+	// decimals, if not nil, says that the values are decimals.
+	decimals *recentDecimals
 }
 
 func newDictionaryBuilder(fixed int) *dictionaryBuilder {
@@ -46,15 +56,30 @@ func (d *dictionaryBuilder) add(v []byte) {
 		}
 		id = d.null
 	} else {
-		var known bool
-		if id, known = d.ids[string(v)]; !known {
-			id = d.entry(v)
-			d.ids[string(v)] = id
-		}
+		id = d.idOf(v)
 		d.length += uint64(len(v))
 	}
 	d.counts[id]++
 	d.codes = append(d.codes, id)
+}
+
+// idOf gives the id of a value, which is a new one at first.
+func (d *dictionaryBuilder) idOf(v []byte) uint32 {
+	var recent *recentDecimal
+	if d.decimals != nil {
+		if recent = d.decimals.at(v); recent.used && recent.value == decimal.Value(v) {
+			return recent.id
+		}
+	}
+	id, known := d.ids[string(v)]
+	if !known {
+		id = d.entry(v)
+		d.ids[string(v)] = id
+	}
+	if recent != nil {
+		*recent = recentDecimal{decimal.Value(v), id, true}
+	}
+	return id
 }
 
 // entry appends a value to the dictionary.
@@ -73,8 +98,9 @@ func (d *dictionaryBuilder) value(id uint32) []byte {
 	return d.data[d.offsets[id]:d.offsets[id+1]:d.offsets[id+1]]
 }
 
-// pays reports whether dictionary and codes are smaller than the values would be, by the rule of the reference.
-// Before the end a short field gets the benefit of the doubt.
+// pays reports whether dictionary and codes are smaller than the values would be, by the rule of the reference; for decimals,
+// which the reference gives none, by what a general compressor makes of them. Before the end a short field gets the benefit
+// of the doubt.
 func (d *dictionaryBuilder) pays(end bool) bool {
 	distinct, positions := uint64(len(d.ids)), uint64(len(d.codes))
 	dict := uint64(len(d.data)) + uint64(bits.Len64(distinct))*positions/8 + 4*distinct
@@ -83,6 +109,9 @@ func (d *dictionaryBuilder) pays(end bool) bool {
 	}
 	if !end && positions < dictionaryTrial {
 		return dict < dictionaryLimit
+	}
+	if d.decimals != nil {
+		return dict+dictionaryFrame < decimalBytes*positions
 	}
 	return dict < d.length/10+8*positions
 }
@@ -136,7 +165,8 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 	out.Buffers = append(out.Buffers, Buffer{Meta: m, Bytes: dict.Append(nil)})
 	size := uint64(dict.Count)
 	out.Descriptor.DictionarySize = &size
-	if c := out.Descriptor.Cardinality; c != nil { // each value is one entry, also where they were too many to be counted
+	// Each value is one entry, also where they were too many to be counted; but of decimals 1.0 and 1.00 are two entries.
+	if c := out.Descriptor.Cardinality; c != nil && d.decimals == nil {
 		values := size
 		if dict.Null >= 0 {
 			values--

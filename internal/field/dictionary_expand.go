@@ -43,6 +43,12 @@ func codesOf(d arrow.ArrayData) []uint32 {
 // gather copies the entries of one size that codes name.
 func gather(codes []uint32, entries []byte, size int) []byte {
 	data := make([]byte, len(codes)*size)
+	if size == 16 { // decimals and guids
+		for i, id := range codes {
+			*(*[16]byte)(data[i*16:]) = [16]byte(entries[int(id)*16:])
+		}
+		return data
+	}
 	for i, id := range codes {
 		copy(data[i*size:], entries[int(id)*size:][:size])
 	}

@@ -1,0 +1,96 @@
+package field
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// recentDecimals are decimals that came lately, each at its place by at: columns of prices, rates and quantities repeat few,
+// which need no look into the map.
+type recentDecimals [1 << recentBits]recentDecimal
+
+type recentDecimal struct {
+	value decimal.Value
+	id    uint32
+	used  bool
+}
+
+// recentBits make 512 places of 24 bytes: a quarter of a first-level cache.
+const recentBits = 9
+
+// at is the place of a value.
+func (r *recentDecimals) at(v []byte) *recentDecimal {
+	low, high := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
+	return &r[(low^high>>46)*0x9E3779B97F4A7C15>>(64-recentBits)] // Fibonacci hashing
+}
+
+// noRank is the rank of what has no place in an order: null and NaN.
+const noRank = ^uint32(0)
+
+// ranks gives the place of each entry among the decimals of the dictionary; equal ones, as 1.0 and 1.00, share one.
+func (d *dictionaryBuilder) ranks() []uint32 {
+	ranks, order := make([]uint32, len(d.counts)), make([]uint32, 0, len(d.counts))
+	for id := range ranks {
+		ranks[id] = noRank
+		if v := d.value(uint32(id)); v != nil && !decimal.From(v).IsNaN() {
+			order = append(order, uint32(id))
+		}
+	}
+	compare := func(a, b uint32) int { return decimal.Compare(decimal.From(d.value(a)), decimal.From(d.value(b))) }
+	slices.SortFunc(order, compare)
+	for i, id := range order {
+		ranks[id] = uint32(i)
+		if i > 0 && compare(order[i-1], id) == 0 {
+			ranks[id] = ranks[order[i-1]]
+		}
+	}
+	return ranks
+}
+
+// decimalIndex is the range index of the values so far, by one comparison of numbers for each; nil if there is nothing to
+// index. Of equal values the first is kept, as by decimalIndexBuilder.
+func (d *dictionaryBuilder) decimalIndex() *buffer.RangeIndex {
+	ranks := d.ranks()
+	x := &buffer.RangeIndex{
+		Type: schema.FixedSizeBinary, Span: uint64(len(d.codes)), BlockSize: buffer.RangeIndexBlock, Width: decimal.Size,
+	}
+	valid := false
+	for codes := range slices.Chunk(d.codes, buffer.RangeIndexBlock) {
+		least, greatest, invalid := d.extremes(codes, ranks)
+		x.Invalid = append(x.Invalid, invalid)
+		if int(invalid) == len(codes) {
+			x.Min, x.Max = append(x.Min, make([]byte, decimal.Size)...), append(x.Max, make([]byte, decimal.Size)...)
+			continue
+		}
+		x.Min, x.Max = append(x.Min, d.value(least)...), append(x.Max, d.value(greatest)...)
+		valid = true
+	}
+	if !valid {
+		return nil
+	}
+	return x
+}
+
+// extremes are the ids of the first least and the first greatest of codes, and how many of them have no rank.
+func (d *dictionaryBuilder) extremes(codes, ranks []uint32) (least, greatest uint32, invalid uint16) {
+	low, high := noRank, noRank
+	for _, id := range codes {
+		r := ranks[id]
+		if r == noRank {
+			invalid++
+			continue
+		}
+		if high == noRank {
+			least, greatest, low, high = id, id, r, r
+		} else if r < low {
+			least, low = id, r
+		} else if r > high {
+			greatest, high = id, r
+		}
+	}
+	return least, greatest, invalid
+}
