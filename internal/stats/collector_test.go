@@ -231,6 +231,9 @@ func TestCardinalityOfNumbers(t *testing.T) {
 		want   uint64
 	}{
 		"integers":       {signed(schema.Int64), []any{1, 2, 1, 3, nil}, 3},
+		"nothing but 0":  {signed(schema.Int64), []any{0, 0}, 1},
+		"0 and 1":        {signed(schema.Int64), []any{0, 1, 0, 1, 0}, 2},
+		"1 and 0":        {signed(schema.Int64), []any{1, 0, 1}, 2},
 		"zeros are one":  {leaf(schema.Float64), []any{0.0, negativeZero, nan, -nan}, 2},
 		"cohort is one":  {decimalNode(), []any{"1", "1.00", "100E-2", "1E+1", "10", "NaN", "0", "-0.0"}, 4},
 		"strings":        {leaf(schema.String), []any{"a", "b", "a", ""}, 3},
@@ -317,6 +320,19 @@ func BenchmarkIntegers(b *testing.B) {
 	values := make([]any, 65536)
 	for i := range values {
 		values[i] = i * 7919
+	}
+	a := build(n, values...)
+	b.SetBytes(8 * int64(len(values)))
+	for b.Loop() {
+		NewCollector(n, Options{}).Add(a)
+	}
+}
+
+func BenchmarkFewIntegers(b *testing.B) {
+	n := signed(schema.Int64)
+	values := make([]any, 65536)
+	for i := range values {
+		values[i] = i * i % 101
 	}
 	a := build(n, values...)
 	b.SetBytes(8 * int64(len(values)))

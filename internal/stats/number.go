@@ -35,15 +35,22 @@ type distinct struct {
 	// sketch is nil where the cardinality isn't wanted.
 	sketch *counter
 	hashes *hashSet
-	last   [8]byte
 	any    bool
+	// known holds values that were hashed lately, each at its place by a multiplication: keys, dates and quantities repeat
+	// few, and a value counts once.
+	known [1 << knownBits]uint64
 }
 
+// knownBits make 256 places of 8 bytes: little beside the values that exactSet holds of a field.
+const knownBits = 8
+
 func (d *distinct) add(b [8]byte) {
-	if d.any && b == d.last {
-		return // runs are common, and a value counts once
+	v := binary.LittleEndian.Uint64(b[:])
+	k := &d.known[v*0x9E3779B97F4A7C15>>(64-knownBits)] // Fibonacci hashing
+	if *k == v {
+		return
 	}
-	d.any, d.last = true, b
+	d.any, *k = true, v
 	if d.sketch != nil && d.sketch.add(b[:]) {
 		return
 	}
@@ -56,6 +63,7 @@ func newDistinct(c *Collector, filterByDefault bool) distinct {
 	if !c.options.Reference {
 		d.sketch = newCounter(&c.options)
 	}
+	d.known[0] = 1 // whose place is another: 0, whose place it is, is not known yet
 	return d
 }
 

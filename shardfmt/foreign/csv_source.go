@@ -465,6 +465,9 @@ func (c *scalarColumn) boolean(text []byte) error {
 
 // number reads what JSON would call a number, or text such as NaN.
 func (c *scalarColumn) number(text []byte) error {
+	if c.scalar.plain != nil && c.scalar.plain(text) {
+		return nil
+	}
 	cur := cursor{b: text}
 	if token, err := cur.number(); err == nil && len(token) == len(text) {
 		return c.scalar.number(token)

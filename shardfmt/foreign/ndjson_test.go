@@ -20,7 +20,7 @@ import (
 )
 
 // write puts files into a folder of the test and gives their paths.
-func write(t *testing.T, files ...string) (dir string, paths []string) {
+func write(t testing.TB, files ...string) (dir string, paths []string) {
 	t.Helper()
 	dir = t.TempDir()
 	for i := 0; i < len(files); i += 2 {
@@ -33,7 +33,7 @@ func write(t *testing.T, files ...string) (dir string, paths []string) {
 	return dir, paths
 }
 
-func open(t *testing.T, o foreign.SourceOptions, urls ...string) (foreign.Source, error) {
+func open(t testing.TB, o foreign.SourceOptions, urls ...string) (foreign.Source, error) {
 	t.Helper()
 	sp := blobio.NewClient()
 	t.Cleanup(func() { sp.Close() })

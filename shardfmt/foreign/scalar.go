@@ -15,6 +15,8 @@ import (
 
 // scalar appends single values, by the form they are written in; a form that the type doesn't have is nil.
 type scalar struct {
+	// plain takes a number written as most are, whole in text; false means that it took nothing. nil if there is no such way.
+	plain   func(text []byte) bool
 	text    func(s []byte) error
 	number  func(token []byte) error
 	boolean func(v bool)
@@ -54,7 +56,7 @@ func newScalar(n *schema.Node, path string, b array.Builder, s *readState) scala
 func integerScalar(n *schema.Node, path string, b array.Builder) scalar {
 	bits := 8 << (n.Basic - schema.Int8)
 	signed, unsigned := integerAppender(b)
-	return scalar{number: func(token []byte) error {
+	return scalar{plain: plainIntegers(b), number: func(token []byte) error {
 		var err error
 		if n.Signed {
 			var v int64
@@ -72,6 +74,28 @@ func integerScalar(n *schema.Node, path string, b array.Builder) scalar {
 		}
 		return nil
 	}}
+}
+
+// plainIntegers appends integers written as most are, of the widths that columns of text are given.
+func plainIntegers(b array.Builder) func(text []byte) bool {
+	var add func(int64)
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	switch b := b.(type) {
+	case *array.Int64Builder:
+		add = b.Append
+	case *array.Int32Builder:
+		add = func(v int64) { b.Append(int32(v)) }
+		low, high = math.MinInt32, math.MaxInt32
+	default:
+		return nil
+	}
+	return func(text []byte) bool {
+		v, ok := plainInteger(text)
+		if ok = ok && v >= low && v <= high; ok {
+			add(v)
+		}
+		return ok
+	}
 }
 
 func integerAppender(b array.Builder) (signed func(int64), unsigned func(uint64)) {
@@ -106,7 +130,18 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 	case *array.Float64Builder:
 		add = b.Append
 	}
+	var plain func(text []byte) bool
+	if bits == 64 { // what is rounded twice may come out wrong
+		plain = func(text []byte) bool {
+			v, ok := plainFloat(text)
+			if ok = ok && !s.exact; ok {
+				add(v)
+			}
+			return ok
+		}
+	}
 	return scalar{
+		plain: plain,
 		number: func(token []byte) error {
 			v, err := strconv.ParseFloat(string(token), bits)
 			if err != nil {
@@ -146,6 +181,7 @@ func heldExactly(token []byte, v float64, bits int) bool {
 }
 
 func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
+	last := valuetext.Zoned // the form told of last
 	return scalar{text: func(t []byte) error {
 		ticks, form, cut, err := s.times.parse(t)
 		if err != nil {
@@ -160,8 +196,9 @@ func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
 		if form != valuetext.Zoned && s.exact {
 			return inField(path, "%.60q names no zone", t)
 		}
-		if form != valuetext.Zoned {
+		if form != valuetext.Zoned && form != last {
 			s.tell(s.times.notes[form], "field %q: %s", path, s.times.notes[form])
+			last = form
 		}
 		b.Append(ticks)
 		return nil
