@@ -29,6 +29,8 @@ type change struct {
 	properties func(current map[string]string) map[string]string
 	// validate looks at each base before the change is staged on it.
 	validate func(t *Table) error
+	// prepare, if not nil, makes the snapshot's change anew for each base, of the table as it is then.
+	prepare func(ctx context.Context) (manifest.Change, error)
 }
 
 // commit commits a job's change and closes the job. The table is at the new state when it returns nil.
@@ -58,6 +60,7 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 	t := j.table
 	turn := t.turn(j.record.Kind == JobCompact)
 	defer turn.leave(ctx)
+	var err error
 	for n := 1; ; n++ {
 		if err := turn.await(ctx, n); err != nil {
 			return nil, err
@@ -67,6 +70,13 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 		}
 		if err := j.checkAbandoned(ctx); err != nil {
 			return nil, err
+		}
+		if c.prepare != nil {
+			job := c.JobID
+			if c.Change, err = c.prepare(ctx); err != nil {
+				return nil, err
+			}
+			c.JobID = job
 		}
 		staged, err := t.stage(j.branch, c)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
@@ -112,6 +114,10 @@ type search struct {
 	// columns of the shard that the filter needs, and how they become those of the table.
 	columns []string
 	project projection
+	// marks sets the bits of the selected rows of a batch whose first row lies at a place of the stripe.
+	marks func(b arrow.RecordBatch, at int, bitmap []byte) error
+	// superset: the filter selects these rows and maybe others.
+	superset bool
 }
 
 func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, error) {
@@ -122,8 +128,22 @@ func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, e
 	target, names := pruneFields(p.schema.Shard, p.filterNodes()), shardPaths(own, ids)
 	q := &shardQuery{needed: target, project: projection{target: target, ids: p.schema.IDs, shard: own, shardIDs: ids}}
 	return &search{
-		plan: p, shard: shard, pushed: p.pushDown(own, ids, names), columns: q.paths(p.schema.Shard, names), project: q.project,
+		plan: p, shard: shard, pushed: p.pushDown(own, ids, names), columns: q.paths(p.schema.Shard, names), project: q.project, marks: p.marks,
 	}, nil
+}
+
+// marks sets the bits of the rows of a batch that the filter selects.
+func (p *Plan) marks(b arrow.RecordBatch, at int, bitmap []byte) error {
+	selected, _, err := p.bound.Select(b)
+	if err != nil {
+		return err
+	}
+	for i := range int(b.NumRows()) {
+		if selected[i/8]>>(i%8)&1 == 1 {
+			bitmap[(at+i)/8] |= 1 << ((at + i) % 8)
+		}
+	}
+	return nil
 }
 
 // stripe finds the selected records of a stripe: n of them are live, deleted marks them and those that were
@@ -138,6 +158,9 @@ func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, er
 	if s.pushed != nil {
 		if want, err = s.countLive(ctx, st); err != nil || want == 0 {
 			return nil, 0, err
+		}
+		if s.superset {
+			want = -1
 		}
 	}
 	if deleted, err = s.shard.DeletedRecords(ctx, i); err != nil {
@@ -159,7 +182,8 @@ func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, er
 	return deleted, n, nil
 }
 
-// countLive counts the selected live records of a stripe by a scan, with all its pruning.
+// countLive counts the selected live records of a stripe by a scan, with all its pruning; it stops at the first ones where the filter tells
+// no more than that there may be some.
 func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64, err error) {
 	o := shardfmt.ScanOptions{Columns: []string{}, Filter: s.pushed, Start: st.Position, End: st.Position + st.Records,
 		MaxMemory: s.plan.table.cat.opts.MaxMemory}
@@ -167,7 +191,9 @@ func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64
 		if err != nil {
 			return 0, err
 		}
-		n += b.NumRows()
+		if n += b.NumRows(); n > 0 && s.superset {
+			break
+		}
 	}
 	return n, nil
 }
@@ -186,14 +212,8 @@ func (s *search) mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte
 		if b, err = s.project.apply(b, types); err != nil {
 			return err
 		}
-		selected, _, err := s.plan.bound.Select(b)
-		if err != nil {
+		if err := s.marks(b, at, bitmap); err != nil {
 			return err
-		}
-		for i := range rows {
-			if selected[i/8]>>(i%8)&1 == 1 {
-				bitmap[(at+i)/8] |= 1 << ((at + i) % 8)
-			}
 		}
 		at += rows
 	}

@@ -46,7 +46,7 @@ func (c *Catalog) IngestNew(ctx context.Context, name Name, src RecordSource, cr
 	if len(create.Schema.Fields) == 0 {
 		return nil, nil, fmt.Errorf("%w: table %s would have no columns: the input is empty; give a schema", ErrInvalid, name)
 	}
-	if c.warehouse == "" {
+	if c.warehouse == "" || o.keyed() {
 		return c.createAndIngest(ctx, name, src, create, o)
 	}
 	t, err := c.plannedTable(ctx, name, create)

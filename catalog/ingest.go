@@ -68,6 +68,11 @@ type IngestOptions struct {
 	Pack map[string][]string
 	// Indexes of every stripe, besides those that the table asks for (IndexesProperty).
 	Indexes []shardfmt.IndexSpec
+	// UpsertBy are columns whose values together are the key of a row: a row takes the place of the table's rows with its key, in the
+	// snapshot that adds it, and of the rows of one delivery with one key the last one counts. Unique are columns of a key too, but a row
+	// whose key the table has, or another row of the delivery, is refused: ErrExists. A row without a key, one of whose columns is null,
+	// is refused by both: manifest.ErrSchema. Writers that name no key are not held to any.
+	UpsertBy, Unique []string
 	// Progress, if not nil, is told how many rows were read so far.
 	Progress func(rows int64)
 }
@@ -103,6 +108,10 @@ type Ingested struct {
 	Rows   int64    `json:"rows"`
 	// Bytes stored, roots included.
 	Bytes int64 `json:"bytes"`
+	// Replaced are rows of the table that went because rows with their keys came, Superseded those of the delivery itself that
+	// did; see IngestOptions.UpsertBy.
+	Replaced   int64 `json:"replaced,omitempty"`
+	Superseded int64 `json:"superseded,omitempty"`
 }
 
 // Ingest writes the records of a source as shards of the table and commits them in one snapshot. A table with a sort
@@ -120,6 +129,9 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	}
 	if err := t.addDefaultIndexes(&o); err != nil {
 		return nil, err
+	}
+	if o.keyed() {
+		return t.ingestKeyed(ctx, src, project, o)
 	}
 	j, before, err := t.beginJobOn(ctx, o.Ref, JobAppend, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {

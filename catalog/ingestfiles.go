@@ -186,6 +186,9 @@ func (r *filesRun) run(ctx context.Context) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	if r.options.Ingest.keyed() {
+		workers = 1 // later files replace rows of earlier ones
+	}
 	err = parallel.Each(ctx, workers, len(left), func(i int) error {
 		err := r.land(ctx, left[i])
 		if err != nil {

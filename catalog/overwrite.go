@@ -23,6 +23,9 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	if where == nil {
 		return nil, fmt.Errorf("%w: to overwrite needs a filter", ErrInvalid)
 	}
+	if err := o.refuseKeyed("an overwrite"); err != nil {
+		return nil, err
+	}
 	project, err := t.projectSource(src.Schema())
 	if err != nil {
 		return nil, err

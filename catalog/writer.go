@@ -83,6 +83,11 @@ func (t *Table) NewWriter(ctx context.Context, s *schema.Schema, o WriterOptions
 	if _, err := t.projectSource(s); err != nil {
 		return nil, err
 	}
+	if o.Ingest.keyed() {
+		if _, err := t.keyOf(&o.Ingest); err != nil {
+			return nil, err
+		}
+	}
 	o.fill()
 	if o.Ingest.named(); o.Ingest.JobID != "" {
 		return nil, fmt.Errorf("%w: a stream has no job id and no tag ingest-by, since what a flush holds depends on time", ErrInvalid)

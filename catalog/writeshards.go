@@ -67,6 +67,9 @@ func (t *Table) WriteShards(ctx context.Context, src RecordSource, part string, 
 	case t.creation != nil:
 		return nil, fmt.Errorf("%w: table %s is not there yet", ErrNotFound, t.name)
 	}
+	if err := o.refuseKeyed("a run whose shards are committed later"); err != nil {
+		return nil, err
+	}
 	project, err := t.projectSource(src.Schema())
 	if err != nil {
 		return nil, err

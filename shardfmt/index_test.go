@@ -3,7 +3,9 @@ package shardfmt
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -21,11 +24,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-const indexedSchema = "id: Int64, msg: String, s: Struct<tag: String, n: Int32>, u: UInt16, ok: Boolean, tags: List<String>, any: Dynamic"
+const indexedSchema = "id: Int64, msg: String, s: Struct<tag: String, n: Int32>, u: UInt16, ok: Boolean, tags: List<String>, any: Dynamic, f: Float64"
 
 // indexedSpecs are indexes over all of it.
 func indexedSpecs(t testing.TB) (out []IndexSpec) {
-	for _, text := range []string{"text:msg:unicode-log", "text:s.tag:trivial", "hash:s.tag,s.n", "hash:u", "hash:ok", "text:tags", "hash:tags", "text:any"} {
+	for _, text := range []string{"text:msg:unicode-log", "text:s.tag:trivial", "hash:s.tag,s.n", "hash:u", "hash:ok", "text:tags", "hash:tags", "text:any", "layer:id", "layer:u", "layer:s.n", "layer:msg", "layer:f", "layer:ok"} {
 		s, err := ParseIndexSpec(text)
 		if err != nil {
 			t.Fatal(err)
@@ -81,6 +84,7 @@ func writeIndexed(t testing.TB, client *blobio.Client, url string, r *rand.Rand,
 			appendText(tags.ValueBuilder(), oddText(r, 4), null())
 		}
 		appendDynamic(b.Field(6), []byte(oddText(r, 6)), null())
+		appendFloat(b.Field(7), oddFloat(r), null())
 	}
 	batch := b.NewRecordBatch()
 	defer batch.Release()
@@ -98,6 +102,45 @@ func appendText(b array.Builder, s string, null bool) {
 	} else {
 		b.(*array.LargeStringBuilder).Append(s)
 	}
+}
+
+func appendFloat(b array.Builder, v float64, null bool) {
+	if null {
+		b.AppendNull()
+	} else {
+		b.(*array.Float64Builder).Append(v)
+	}
+}
+
+func oddFloat(r *rand.Rand) float64 {
+	return []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), r.NormFloat64(), float64(r.IntN(5))}[r.IntN(7)]
+}
+
+// oddRange is a test of a range of a column with a layer index, or of both its ends.
+func oddRange(r *rand.Rand) string {
+	number := func(column string, from, to int) string {
+		low := from + r.IntN(to-from)
+		switch r.IntN(3) {
+		case 0:
+			return fmt.Sprintf("%s BETWEEN %d AND %d", column, low, low+r.IntN(20))
+		case 1:
+			return fmt.Sprintf("%s > %d.5 AND ok = false AND %s <= %d", column, low, column, low+r.IntN(20))
+		}
+		return column + " " + []string{"<", "<=", ">", ">="}[r.IntN(4)] + " " + fmt.Sprint(low)
+	}
+	switch r.IntN(6) {
+	case 0:
+		return number("id", -20, 2500)
+	case 1:
+		return number("u", -5, 70_000)
+	case 2:
+		return number("s.n", -25, 25)
+	case 3:
+		return number("f", -4, 6)
+	case 4:
+		return fmt.Sprintf("f IN (0, %d, -1.5) OR f < -1", r.IntN(5))
+	}
+	return fmt.Sprintf("msg >= '%c' AND msg < '%c'", oddLetters[r.IntN(len(oddLetters))], oddLetters[r.IntN(len(oddLetters))])
 }
 
 func appendDynamic(b array.Builder, value []byte, null bool) {
@@ -127,7 +170,9 @@ func oddFilter(r *rand.Rand, depth int) string {
 		}
 		return quote("k")
 	}
-	switch r.IntN(11) {
+	switch r.IntN(14) {
+	case 11, 12, 13:
+		return oddRange(r)
 	case 10:
 		return "any HAS " + text()
 	case 0, 1, 2:
@@ -363,6 +408,68 @@ func TestTermLookupRequests(t *testing.T) {
 		all, plain, stats := look(where, ScanOptions{IgnoreIndexes: true})
 		if !slices.Equal(ids, all) || plain.GetBytes < 2*c.GetBytes || stats.StripesIndexed != 0 {
 			t.Errorf("%s: %d bytes with an index, %d without", where, c.GetBytes, plain.GetBytes)
+		}
+	}
+}
+
+// keyedRecords writes a shard of one stripe whose ids are all different and in no order.
+func keyedRecords(t *testing.T, client *blobio.Client, url string, records int) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := schema.Parse("id: Int64, msg: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := ParseIndexSpec("layer:id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(ctx, client, url, s, WriterOptions{Indexes: []IndexSpec{spec}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	for i, id := range rand.New(rand.NewPCG(5, 5)).Perm(records) {
+		b.Field(0).(*array.Int64Builder).Append(int64(id) * 3)
+		appendText(b.Field(1), fmt.Sprintf("record %d of many, with a text of its own %x", i, i*i), false)
+	}
+	batch := b.NewRecordBatch()
+	defer batch.Release()
+	if err := w.Write(ctx, batch); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Looking keys up, and short ranges of them, costs a handful of requests and a small part of the bytes; a long range is read as
+// without an index.
+func TestKeyLookupRequests(t *testing.T) {
+	url := "file://" + filepath.ToSlash(t.TempDir()) + "/keys.amudai.shard"
+	client := blobio.NewClient()
+	defer client.Close()
+	keyedRecords(t, client, url, 100_003)
+	look := func(where string, o ScanOptions) (ids []int64, c blobio.Counters, stats ScanStats) {
+		cold := blobio.NewClient()
+		defer cold.Close()
+		o.Stats = &stats
+		ids = matching(t, cold, url, where, o)
+		return ids, cold.Counters(), stats
+	}
+	for where, want := range map[string]struct{ rows, indexed int }{
+		"id = 30003": {1, 1}, "id IN (3, 150000, 150001)": {2, 1}, "id BETWEEN 60000 AND 60006": {3, 1},
+		"id > 30000 AND msg CONTAINS 'many' AND id < 30006": {1, 1}, "id < 0": {0, 0}, "id >= 150000": {50_003, 0},
+	} {
+		where += " AND msg CONTAINS 'record'" // whose column is a wide one
+		ids, c, stats := look(where, ScanOptions{})
+		all, plain, _ := look(where, ScanOptions{IgnoreIndexes: true})
+		t.Logf("%s: %d GETs, %d bytes; %d bytes without the index", where, c.Gets, c.GetBytes, plain.GetBytes)
+		if !slices.Equal(ids, all) || len(ids) != want.rows || stats.StripesIndexed != want.indexed {
+			t.Errorf("%s: %d rows, %d without, %+v", where, len(ids), len(all), stats)
+		}
+		if want.indexed > 0 && (int(c.Gets) > 9+2*want.rows || 3*c.GetBytes > plain.GetBytes) {
+			t.Errorf("%s: %+v; %d bytes without", where, c, plain.GetBytes)
 		}
 	}
 }

@@ -18,12 +18,13 @@ type IndexSpec = stripeindex.Spec
 
 // The kinds of indexes.
 const (
-	TextIndex = stripeindex.Text
-	HashIndex = stripeindex.Hash
+	TextIndex  = stripeindex.Text
+	HashIndex  = stripeindex.Hash
+	LayerIndex = stripeindex.Layer
 )
 
-// ParseIndexSpec reads text:COL[:TOKENIZER] or hash:COL; several columns that share an index are separated by commas, and
-// columns that are one field of it by +.
+// ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index are separated by
+// commas, and columns that are one field of a text index by +.
 // Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
 func ParseIndexSpec(text string) (IndexSpec, error) { return stripeindex.ParseSpec(text) }
 
@@ -118,6 +119,11 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 	if err != nil {
 		return nil, nil, err
 	}
+	defer func() {
+		for _, x := range builders {
+			x.Abort()
+		}
+	}()
 	at := s.stripes[stripe]
 	for b, err := range s.Scan(ctx, ScanOptions{Columns: columns, IncludeDeleted: true, Start: at.Position, End: at.Position + at.Records,
 		MaxMemory: o.MaxMemory}) {

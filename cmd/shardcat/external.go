@@ -33,7 +33,7 @@ func (f *externalFlags) unused() error {
 }
 
 // notExternal are the flags that say how values are read or stored, which a root over files of others leaves as they are.
-var notExternal = []string{"schema", "column", "format", "dry-run", "text-index", "hash-index", "ingestion-time", "record-id", "layout", "opaque-dictionary", "dictionary-entries", "also-encode"}
+var notExternal = []string{"schema", "column", "format", "dry-run", "text-index", "hash-index", "layer-index", "ingestion-time", "record-id", "layout", "opaque-dictionary", "dictionary-entries", "also-encode"}
 
 // writeExternal writes a shard over Parquet files and says what it wrote.
 func (a *app) writeExternal(cmd *cobra.Command, out string, files []string, o shardfmt.WriterOptions, f externalFlags) error {

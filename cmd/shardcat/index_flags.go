@@ -10,18 +10,24 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// addIndexFlags adds the flags that ask for indexes of what.
-func addIndexFlags(flags *pflag.FlagSet, text, hash *[]string, what string) {
-	flags.StringArrayVar(text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL are one field of it (repeatable)")
-	flags.StringArrayVar(hash, "hash-index", nil, "hash index of "+what+", for = and IN: COL; COL,COL share one index (repeatable)")
+// indexFlags ask for indexes.
+type indexFlags struct{ text, hash, layer []string }
+
+// add adds the flags that ask for indexes of what.
+func (f *indexFlags) add(flags *pflag.FlagSet, what string) {
+	flags.StringArrayVar(&f.text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL are one field of it (repeatable)")
+	flags.StringArrayVar(&f.hash, "hash-index", nil, "hash index of "+what+", for = and IN: COL; COL,COL share one index (repeatable)")
+	flags.StringArrayVar(&f.layer, "layer-index", nil, "sorted index of "+what+", for =, IN, ranges and BETWEEN: COL (repeatable)")
 }
 
-// indexSpecs reads the flags.
-func indexSpecs(text, hash []string) (out []shardfmt.IndexSpec, err error) {
-	for _, kind := range []string{"text:", "hash:"} {
-		flags := map[string][]string{"text:": text, "hash:": hash}[kind]
-		for _, f := range flags {
-			s, parseErr := shardfmt.ParseIndexSpec(kind + f)
+// specs reads the flags.
+func (f *indexFlags) specs() (out []shardfmt.IndexSpec, err error) {
+	for _, of := range []struct {
+		kind  string
+		flags []string
+	}{{"text:", f.text}, {"hash:", f.hash}, {"layer:", f.layer}} {
+		for _, flag := range of.flags {
+			s, parseErr := shardfmt.ParseIndexSpec(of.kind + flag)
 			err = errors.Join(err, parseErr)
 			out = append(out, s)
 		}
@@ -32,14 +38,14 @@ func indexSpecs(text, hash []string) (out []shardfmt.IndexSpec, err error) {
 	return out, nil
 }
 
-// defaultIndexes adds the flags to the properties of a new table.
-func defaultIndexes(properties map[string]string, text, hash []string, s *schema.Schema) error {
-	specs, err := indexSpecs(text, hash)
+// defaults adds the flags to the properties of a new table.
+func (f *indexFlags) defaults(properties map[string]string, s *schema.Schema) error {
+	specs, err := f.specs()
 	if err != nil || len(specs) == 0 {
 		return err
 	}
 	if _, also := properties[catalog.IndexesProperty]; also {
-		return usagef("--text-index and --hash-index say what property %s says", catalog.IndexesProperty)
+		return usagef("--text-index, --hash-index and --layer-index say what property %s says", catalog.IndexesProperty)
 	}
 	if err := shardfmt.CheckIndexes(specs, s); err != nil {
 		return usageError{err}

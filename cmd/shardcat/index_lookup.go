@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/textindex"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -30,7 +31,9 @@ JSON object a line, and each is answered by one line in the same order:
 
   {"term":"…"}             the postings of the terms that are equal under the collation of a text index
   {"prefix":"…"}           the records that certainly, and that possibly, hold a term with this prefix
-  {"hash":"16 hex digits"} the positions of a hash index`,
+  {"hash":"16 hex digits"} the positions of a hash index
+  {"key":…}                the positions of a key of a layer index: a number (times as ticks of 100 ns, Booleans as 0 and 1), or a text
+  {"from":…,"to":…}        the positions of the keys from one to another, both included; without one there is no bound`,
 		Args: exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -63,6 +66,10 @@ type indexKey struct {
 	Term   *string `json:"term"`
 	Prefix *string `json:"prefix"`
 	Hash   *string `json:"hash"`
+	// Of a layer index.
+	Key  json.RawMessage `json:"key"`
+	From json.RawMessage `json:"from"`
+	To   json.RawMessage `json:"to"`
 }
 
 // askFunc answers a question by what is to be printed.
@@ -73,6 +80,10 @@ func (a *app) openIndex(ctx context.Context, base string, d *metapb.IndexDescrip
 	if d.IndexType == textindex.Type {
 		x, err := textindex.Open(ctx, a.client, base, d, p)
 		return textAnswers{x}.ask, err
+	}
+	if d.IndexType == layerindex.Type {
+		x, err := layerindex.Open(ctx, a.client, base, d, p)
+		return layerAnswers{x}.ask, err
 	}
 	x, err := hashindex.Open(a.client, base, d, p)
 	return hashAnswers{x}.ask, err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +31,7 @@ func (a *app) ingestCommand() *cobra.Command {
   shardcat ingest logs s3://bucket/landing/2024-01-31/ --unknown-fields extend --job-id logs-2024-01-31
   shardcat ingest logs 2024-01-31.ndjson --ingest-by 2024-01-31
   shardcat ingest logs s3://bucket/years/ --commit-files 500 --job-id logs-years
+  shardcat ingest users changes.ndjson --upsert-by id
   shardcat ingest logs part-3.ndjson --uncommitted --job-id logs-7 --part 3 --json`,
 		Long: "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.\n\n" +
 			"More than 1,000 files are landed in parts, several at the same time, each part in a snapshot of its own. If that ends early, the same " +
@@ -56,6 +58,9 @@ func (a *app) ingestCommand() *cobra.Command {
 			if in.dryRun {
 				return a.dryIngest(cmd.Context(), args[0], args[1:], read, create)
 			}
+			if uncommitted && len(o.UpsertBy)+len(o.Unique) > 0 {
+				return usagef("--uncommitted goes with neither --upsert-by nor --unique: which rows are replaced is known at the commit")
+			}
 			if part != "" && !uncommitted || uncommitted && (o.JobID == "" || create || flush.wanted() || commitFiles > 0) {
 				return usagef("--uncommitted needs --job-id, and takes --part; it goes with neither --create nor --commit-files nor --flush flags")
 			}
@@ -79,6 +84,8 @@ func (a *app) ingestCommand() *cobra.Command {
 	cmd.Flags().IntVar(&commitFiles, "commit-files", 0, "commit whenever so many files are landed, parts of so many at the same time (default: all in one commit, 200 where there are more than 1,000)")
 	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
 	cmd.Flags().StringVar(&o.Ref, "ref", "", "append to this branch, see table branch (default: main)")
+	cmd.Flags().StringSliceVar(&o.UpsertBy, "upsert-by", nil, "COL[,COL]: a row takes the place of the rows of the table with the same values there, in the same snapshot; the last row of a key counts, null is no key (default: rows are added)")
+	cmd.Flags().StringSliceVar(&o.Unique, "unique", nil, "COL[,COL]: refuse the delivery if a row has the values there of another, in the table or among the files; null is no key (default: rows are added)")
 	cmd.Flags().BoolVar(&uncommitted, "uncommitted", false, "write shards for job commit, and commit nothing; prints the run that job commit takes")
 	cmd.Flags().StringVar(&part, "part", "", "with --uncommitted: what is written of the job, a task's number for one; of runs of one part one can be committed (default: none)")
 	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
@@ -217,7 +224,11 @@ func (a *app) printIngested(t *catalog.Table, in *catalog.Ingested, took time.Du
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was added\n", t.Name(), in.SnapshotID)
 		return nil
 	}
-	a.printf("%s: %d rows in %d shards, %s stored, snapshot %d, %s\n", t.Name(), in.Rows, len(in.Shards),
+	replaced := ""
+	if in.Replaced > 0 {
+		replaced = fmt.Sprintf(", of which %d replace rows of the table", in.Replaced)
+	}
+	a.printf("%s: %d rows in %d shards%s, %s stored, snapshot %d, %s\n", t.Name(), in.Rows, len(in.Shards), replaced,
 		progress.Bytes(in.Bytes), in.SnapshotID, took.Round(time.Millisecond))
 	return nil
 }

@@ -15,7 +15,7 @@ func TestIngestTakesEveryFlagOfShards(t *testing.T) {
 	cmd := &cobra.Command{}
 	f.add(cmd)
 	for name, value := range map[string]string{
-		"profile": "minimal-size", "stripe-rows": "7", "creation-time": "2024-01-01T00:00:00Z", "bloom": "a", "text-index": "a", "hash-index": "a", "pack": "g=a,b",
+		"profile": "minimal-size", "stripe-rows": "7", "creation-time": "2024-01-01T00:00:00Z", "bloom": "a", "text-index": "a", "hash-index": "a", "layer-index": "b", "pack": "g=a,b",
 		"opaque-dictionary": "a", "dictionary-entries": "b=3", "also-encode": "a=plain", "layout": "single", "sparse-unions": "true", "ingestion-time": "true",
 		"record-id": "true", "property": "a=b", "standard-property": "drop-by=x", "stripe-property": "a=b", "standard-stripe-property": "a=b",
 		"field-property": "a:b=c", "standard-field-property": "a:b=c",
@@ -24,7 +24,7 @@ func TestIngestTakesEveryFlagOfShards(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := cmd.Flags().NFlag(); n != 20 {
+	if n := cmd.Flags().NFlag(); n != 21 {
 		t.Errorf("%d flags are set", n)
 	}
 	w, err := f.options()

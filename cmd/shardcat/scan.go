@@ -81,7 +81,7 @@ func (a *app) scanCommand() *cobra.Command {
 	f.at.add(cmd)
 	flags.StringVar(&f.format, "format", "", formatUsage)
 	flags.BoolVar(&f.ordered, "ordered", true, "rows in the order in which they were committed; --ordered=false prints them as they are read")
-	flags.BoolVar(&f.noIndexes, "ignore-indexes", false, "read as if no shard had a text or hash index; the rows are the same (default: indexes are used)")
+	flags.BoolVar(&f.noIndexes, "ignore-indexes", false, "read as if no shard had an index; the rows are the same (default: indexes are used)")
 	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
 	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
 	flags.StringVar(&task, "task", "", "read a task, or all tasks, of plan-scan --json from this file, or from standard input (-)")

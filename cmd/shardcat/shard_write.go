@@ -28,7 +28,8 @@ type shardFlags struct {
 	bloom                         []string
 	bags                          propertyFlags
 	sparseUnions                  bool
-	textIndex, hashIndex, pack    []string
+	pack                          []string
+	indexes                       indexFlags
 	opaque, encodings, entries    []string
 	// internal are the internal fields to add.
 	internal internalfield.Options
@@ -40,7 +41,7 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "records of a stripe at most (default 1048576)")
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
 	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
-	addIndexFlags(flags, &f.textIndex, &f.hashIndex, "every stripe")
+	f.indexes.add(flags, "every stripe")
 	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together side by side, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers that don't know packed groups refuse such a field")
 	flags.StringSliceVar(&f.opaque, "opaque-dictionary", nil,
 		"field of byte strings whose blocks Zstd compresses with a dictionary that they share; readers may refuse it (repeatable; default: none)")
@@ -81,7 +82,7 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	}
 	o.SparseUnions = f.sparseUnions
 	f.internal.Now = int64(catalog.Ticks(time.Now()))
-	if o.Indexes, err = indexSpecs(f.textIndex, f.hashIndex); err != nil {
+	if o.Indexes, err = f.indexes.specs(); err != nil {
 		return o, err
 	}
 	o.OpaqueDictionaries = f.opaque

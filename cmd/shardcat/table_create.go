@@ -17,7 +17,8 @@ import (
 func (a *app) tableCreateCommand() *cobra.Command {
 	var text, like, order string
 	var o catalog.CreateOptions
-	var props, textIndex, hash []string
+	var props []string
+	var indexes indexFlags
 	cmd := &cobra.Command{
 		Use:   "create T",
 		Short: "Create a table",
@@ -40,7 +41,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 			if err := a.takeSchema(cmd.Context(), &o, text, like); err != nil {
 				return err
 			}
-			if err := defaultIndexes(o.Properties, textIndex, hash, o.Schema); err != nil {
+			if err := indexes.defaults(o.Properties, o.Schema); err != nil {
 				return err
 			}
 			if err := compaction.CheckProperties(o.Properties); err != nil {
@@ -62,7 +63,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard, or of this file of records")
 	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
 	cmd.Flags().StringVar(&order, "order", "", "order of the rows in shards, as in \"t desc, host\" (default: as they come)")
-	addIndexFlags(cmd.Flags(), &textIndex, &hash, "every stripe of new shards")
+	indexes.add(cmd.Flags(), "every stripe of new shards")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the table: NAME=VALUE (repeatable)")
 	return cmd
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,11 +19,12 @@ shards that are there too, whose data stays where it is: each gets a new root, 6
 
     add text:COL[:TOKENIZER]  for HAS, HASPREFIX, = and IN; unicode-word (default), unicode-log, ipv4 or trivial
     add hash:COL              for = and IN on any type but floats and decimals
-    drop NAME                 text:COL or hash:COL
+    add layer:COL             for =, IN, <, <=, >, >= and BETWEEN on any type but decimals; one column
+    drop NAME                 text:COL, hash:COL or layer:COL
     build                     only what is missing: after --no-build, or for shards of other writers
     list                      the table's indexes, and how many stripes have each
 
-COL may be a member of a struct (a.b) or a list; COL,COL are columns that share one index.`,
+COL may be a member of a struct (a.b) or a list; COL,COL are columns that share one text or hash index.`,
 		Example: `  shardcat table index logs add text:message:unicode-log
   shardcat table index logs drop text:message`,
 		Args: atLeast(2),
@@ -75,9 +75,6 @@ func applyIndexVerb(ctx context.Context, t *catalog.Table, verb string, args []s
 		return t.DropIndex(ctx, args[0], o)
 	case "build":
 		return t.BuildIndexes(ctx, o)
-	}
-	if strings.HasPrefix(args[0], "layer:") {
-		return nil, usagef("%s: layer indexes are not built by this version; text: and hash: are", args[0])
 	}
 	s, err := shardfmt.ParseIndexSpec(args[0])
 	if err != nil {

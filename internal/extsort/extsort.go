@@ -48,6 +48,9 @@ func New(memory int) *Sorter {
 // Spills is how many runs went to files so far.
 func (s *Sorter) Spills() int { return s.spills }
 
+// Held is about how many bytes are held in memory.
+func (s *Sorter) Held() int { return s.held }
+
 // Add takes a record; it keeps copies.
 func (s *Sorter) Add(key, value []byte) error {
 	b := make([]byte, len(key)+len(value))

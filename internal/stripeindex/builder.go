@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/internal/termfilter"
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -39,6 +40,7 @@ type Builder struct {
 	rows    uint64 // of the stripe at hand
 	text    *textindex.Builder
 	hash    *hashindex.Builder
+	layer   *layerindex.Builder
 	// prefixes are what stands before the value in the keys of each column.
 	prefixes []string
 	filters  columnar
@@ -81,8 +83,13 @@ func newBuilder(spec Spec, s *schema.Schema) (*Builder, error) {
 // begin starts a stripe.
 func (b *Builder) begin() {
 	b.rows = 0
-	if b.spec.Kind == Hash {
+	switch b.spec.Kind {
+	case Hash:
 		b.hash = hashindex.NewBuilder(0)
+		return
+	case Layer:
+		form, _ := layerindex.FormOf(b.columns[0].leaf())
+		b.layer = layerindex.NewBuilder(form, 0)
 		return
 	}
 	fields := make([]textindex.Field, len(b.columns))
@@ -101,18 +108,31 @@ func (b *Builder) Kind() string { return kindNames[b.spec.Kind] }
 
 // Size implements write.Index.
 func (b *Builder) Size() int {
-	if b.hash != nil {
+	switch {
+	case b.hash != nil:
 		return b.hash.Size()
+	case b.layer != nil:
+		return b.layer.Size()
 	}
 	return b.text.Size()
+}
+
+// Abort implements write.Index.
+func (b *Builder) Abort() {
+	if b.layer != nil {
+		b.layer.Close() // of temporary files, which nobody will read
+	}
 }
 
 // Add implements write.Index.
 func (b *Builder) Add(batch arrow.RecordBatch) error {
 	for i := range b.columns {
 		add := b.addText
-		if b.spec.Kind == Hash {
+		switch b.spec.Kind {
+		case Hash:
 			add = b.addHashes
+		case Layer:
+			add = b.addKeys
 		}
 		if err := add(i, batch); err != nil {
 			return err
@@ -172,6 +192,31 @@ func (b *Builder) addHashes(i int, batch arrow.RecordBatch) error {
 	return nil
 }
 
+func (b *Builder) addKeys(i int, batch arrow.RecordBatch) error {
+	leaf, rows := b.columns[i].leaves(batch)
+	key, err := orderedKey(leaf, b.columns[i].leaf())
+	if err != nil {
+		return err
+	}
+	room := make([]byte, 0, layerindex.MaxKey)
+	for row := range int(batch.NumRows()) {
+		err := rows(row, func(k int) error {
+			if leaf.IsNull(k) {
+				return nil
+			}
+			bytes, ok := key(room, k)
+			if !ok {
+				return nil
+			}
+			return b.layer.Add(bytes, b.rows+uint64(row))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Finish implements write.Index: the index of a stripe, and its term filter.
 func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix string) ([]*metapb.IndexDescriptor, []write.Object, error) {
 	defer b.begin()
@@ -179,14 +224,21 @@ func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix strin
 	var out []write.Object
 	var keys []uint64
 	var err error
-	if b.spec.Kind == Hash {
+	switch b.spec.Kind {
+	case Hash:
 		var objects []hashindex.Object
 		keys = b.hash.Hashes()
 		d, objects, err = b.hash.Write(ctx, st, root, prefix, hashindex.Type)
 		for _, o := range objects {
 			out = append(out, write.Object(o))
 		}
-	} else {
+	case Layer:
+		var objects []layerindex.Object
+		d, objects, err = b.layer.Write(ctx, st, root, prefix)
+		for _, o := range objects {
+			out = append(out, write.Object(o))
+		}
+	default:
 		var objects []textindex.Object
 		keys = b.termKeys()
 		d, objects, err = b.text.Write(ctx, st, root, prefix)
@@ -198,6 +250,9 @@ func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix strin
 		return nil, out, err
 	}
 	b.describe(d)
+	if b.spec.Kind == Layer { // whose file tells at once what a filter would
+		return []*metapb.IndexDescriptor{d}, out, nil
+	}
 	f, more, err := b.filters.add(ctx, st, root, prefix, d, keys)
 	out = append(out, more...)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -194,5 +195,5 @@ func IsFilter(d *metapb.IndexDescriptor) bool { return d.GetIndexType() == Filte
 
 // relied reports whether a Reader asks indexes of a type.
 func relied(indexType string) bool {
-	return indexType == textindex.Type || indexType == hashindex.Type
+	return indexType == textindex.Type || indexType == hashindex.Type || indexType == layerindex.Type
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -22,6 +23,8 @@ type Reader struct {
 	root   *meta.Root
 	policy urlresolve.Policy
 	usable []*usable
+	// records of the stripe.
+	records uint64
 	// Unindexed counts questions about terms that no index could answer.
 	Unindexed int
 }
@@ -33,6 +36,7 @@ type usable struct {
 	fields []indexed
 	text   *textindex.Index
 	hash   *hashindex.Index
+	layer  *layerindex.Index
 }
 
 // indexed is a column of an index.
@@ -53,8 +57,13 @@ func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, 
 		return nil, err
 	}
 	r := &Reader{store: st, root: root, policy: p}
+	if len(c.GetIndexDescriptors()) > 0 {
+		if r.records, err = recordsOf(ctx, root, stripe); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range c.GetIndexDescriptors() {
-		if d.IndexType == textindex.Type || d.IndexType == hashindex.Type {
+		if d.IndexType == textindex.Type || d.IndexType == hashindex.Type || d.IndexType == layerindex.Type {
 			if err := meta.NoReferences(d.Properties); err != nil {
 				return nil, corrupt.Locate(err, root.URL(), 0)
 			}
@@ -88,7 +97,13 @@ func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 	tokenizers, keys := texts(bag.Get("tokenizers")), texts(bag.Get(propertyKeys))
 	n := len(d.IndexedFields)
 	ofText, ofHashes := len(tokenizers) == n, len(keys) == n
-	if n == 0 || len(types) != n || len(fields) != n || ofText == ofHashes || d.IndexType == textindex.Type && !ofText || d.IndexType == hashindex.Type && !ofHashes {
+	if d.IndexType == layerindex.Type {
+		ofText, ofHashes = false, false
+	} else if ofText == ofHashes {
+		return nil, false
+	}
+	if n == 0 || len(types) != n || len(fields) != n || d.IndexType == textindex.Type && !ofText || d.IndexType == hashindex.Type && !ofHashes ||
+		d.IndexType == layerindex.Type && n != 1 {
 		return nil, false
 	}
 	for i, f := range d.IndexedFields {
@@ -100,13 +115,13 @@ func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 		x := indexed{built: uint32(built)}
 		if ofHashes {
 			x.prefix = keys[i]
-		} else {
+		} else if ofText {
 			var err error
 			if x.tokenizer, err = textindex.ParseTokenizer(tokenizers[i]); err != nil || tokenizers[i] == "" {
 				return nil, false
 			}
 		}
-		if len(parts) > 1 && ofHashes {
+		if len(parts) > 1 && !ofText {
 			return nil, false
 		}
 		for k, part := range parts { // any member of a composite is asked by the lists of all
@@ -128,7 +143,7 @@ func texts(v *metapb.AnyValue) (out []string) {
 // Rows answers a question of a filter with the rows of the stripe that may match, by ascending ranges; known is false
 // if no index can tell.
 func (r *Reader) Rows(ctx context.Context, q filter.Question) (rows []filter.Range, known bool, err error) {
-	for _, kind := range []string{hashindex.Type, textindex.Type} { // a hash is the shorter way
+	for _, kind := range []string{hashindex.Type, layerindex.Type, textindex.Type} { // the shorter way first
 		for _, u := range r.usable {
 			x := u.covers(q.Path[len(q.Path)-1])
 			if u.d.IndexType != kind || x == nil {
@@ -143,7 +158,7 @@ func (r *Reader) Rows(ctx context.Context, q filter.Question) (rows []filter.Ran
 			}
 		}
 	}
-	if q.Kind != filter.Equal {
+	if q.Kind == filter.HasTerm || q.Kind == filter.HasTermPrefix {
 		r.Unindexed++
 	}
 	return nil, false, nil
@@ -160,8 +175,11 @@ func (u *usable) covers(n *schema.Node) *indexed {
 }
 
 func (r *Reader) ask(ctx context.Context, u *usable, x *indexed, q filter.Question) ([]filter.Range, bool, error) {
-	if u.d.IndexType == hashindex.Type {
+	switch u.d.IndexType {
+	case hashindex.Type:
 		return r.askHash(ctx, u, x, q)
+	case layerindex.Type:
+		return r.askLayer(ctx, u, q)
 	}
 	plan := planTerms(x.tokenizer, q)
 	if plan == nil {

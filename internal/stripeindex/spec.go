@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/term"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -20,9 +21,11 @@ const (
 	Text Kind = iota
 	// Hash answers = and IN.
 	Hash
+	// Layer answers =, IN and ranges.
+	Layer
 )
 
-var kindNames = [...]string{Text: "text", Hash: "hash"}
+var kindNames = [...]string{Text: "text", Hash: "hash", Layer: "layer"}
 
 // Spec asks for an index.
 type Spec struct {
@@ -34,12 +37,13 @@ type Spec struct {
 	Tokenizer term.Tokenizer
 }
 
-// ParseSpec reads text:COL[:TOKENIZER] or hash:COL; several columns are separated by commas, those of a composite by +.
+// ParseSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns of a text or hash index are separated by commas, those of a
+// composite by +.
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, ok := strings.Cut(s, ":")
 	k := slices.Index(kindNames[:], kind)
 	if !ok || k < 0 || rest == "" {
-		return Spec{}, fmt.Errorf("index %q: text:COL[:TOKENIZER] or hash:COL was expected", s)
+		return Spec{}, fmt.Errorf("index %q: text:COL[:TOKENIZER], hash:COL or layer:COL was expected", s)
 	}
 	out := Spec{Kind: Kind(k)}
 	if i := strings.LastIndexByte(rest, ':'); i > 0 && out.Kind == Text {
@@ -49,7 +53,9 @@ func ParseSpec(s string) (Spec, error) {
 		}
 		out.Tokenizer, rest = z, rest[:i]
 	}
-	out.Columns = strings.Split(rest, ",")
+	if out.Columns = strings.Split(rest, ","); out.Kind == Layer && len(out.Columns) > 1 {
+		return Spec{}, fmt.Errorf("index %q: a layer index is of one column; ask for one of each", s)
+	}
 	return out, nil
 }
 
@@ -212,6 +218,12 @@ func (s Spec) Rename(in *schema.Schema, name func(path string) (string, bool)) (
 	return out, true
 }
 
+// ordered reports whether values of a node can be keys of a layer index.
+func ordered(n *schema.Node) bool {
+	_, ok := layerindex.FormOf(n)
+	return ok
+}
+
 func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
 	n, err := in.Lookup(path)
 	if err != nil {
@@ -223,6 +235,8 @@ func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
 	switch {
 	case s.Kind == Text && n.Basic != schema.String && !n.IsDynamic():
 		return c, fmt.Errorf("%s is %s; a text index is for String and Dynamic", path, n.TypeName())
+	case s.Kind == Layer && !ordered(n):
+		return c, fmt.Errorf("%s is %s, whose values have no order that keys keep; a layer index is for the other types", path, n.TypeName())
 	case s.Kind == Hash && !hashindex.Hashable(n):
 		return c, fmt.Errorf("%s is %s, of which equal values have different bytes or none; a hash index is for the other types", path, n.TypeName())
 	}

@@ -18,6 +18,9 @@ type asked struct {
 // planTerms says what a text index is asked for a question: for each alternative the terms that all must be there. It
 // is nil where terms can't tell: rows that match might lack them.
 func planTerms(z term.Tokenizer, q filter.Question) (any [][]asked) {
+	if q.Kind == filter.Within {
+		return nil
+	}
 	if q.Kind != filter.Equal {
 		if all := termsOfText(z, q); all != nil {
 			return [][]asked{all}

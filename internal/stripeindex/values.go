@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -115,4 +116,61 @@ func keyBytes(a arrow.Array, basic schema.Basic) (func(dst []byte, i int) []byte
 		return func(dst []byte, i int) []byte { return append(dst, a.Value(i)...) }, nil
 	}
 	return nil, fmt.Errorf("a hash index of %v", a.DataType())
+}
+
+// orderedKey gives the bytes of values as keys of a layer index, appended to a buffer; ok is false for a NaN.
+func orderedKey(a arrow.Array, n *schema.Node) (func(dst []byte, i int) (key []byte, ok bool), error) {
+	signed := func(v func(i int) int64) (func(dst []byte, i int) ([]byte, bool), error) {
+		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendSigned(dst, v(i)), true }, nil
+	}
+	unsigned := func(v func(i int) uint64) (func(dst []byte, i int) ([]byte, bool), error) {
+		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendUnsigned(dst, v(i)), true }, nil
+	}
+	float := func(v func(i int) float64) (func(dst []byte, i int) ([]byte, bool), error) {
+		return func(dst []byte, i int) ([]byte, bool) {
+			f := v(i)
+			return layerindex.AppendFloat(dst, f), f == f
+		}, nil
+	}
+	bytes := func(v func(i int) []byte) (func(dst []byte, i int) ([]byte, bool), error) {
+		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendBytes(dst, v(i)), true }, nil
+	}
+	switch a := a.(type) {
+	case *array.Boolean:
+		return unsigned(func(i int) uint64 { return boolKey(a.Value(i)) })
+	case *array.Int8:
+		return signed(func(i int) int64 { return int64(a.Value(i)) })
+	case *array.Int16:
+		return signed(func(i int) int64 { return int64(a.Value(i)) })
+	case *array.Int32:
+		return signed(func(i int) int64 { return int64(a.Value(i)) })
+	case *array.Int64:
+		return signed(a.Value)
+	case *array.Uint8:
+		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint16:
+		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint32:
+		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint64:
+		return unsigned(a.Value)
+	case *array.Float32:
+		return float(func(i int) float64 { return float64(a.Value(i)) })
+	case *array.Float64:
+		return float(a.Value)
+	case *array.LargeString:
+		return bytes(func(i int) []byte { return []byte(a.Value(i)) })
+	case *array.LargeBinary:
+		return bytes(a.Value)
+	case *array.FixedSizeBinary:
+		return bytes(a.Value)
+	}
+	return nil, fmt.Errorf("a layer index of %v, of a column of type %s", a.DataType(), n.TypeName())
+}
+
+func boolKey(v bool) uint64 {
+	if v {
+		return 1
+	}
+	return 0
 }

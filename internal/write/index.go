@@ -23,6 +23,8 @@ type Index interface {
 	Finish(ctx context.Context, st Store, root, prefix string) ([]*metapb.IndexDescriptor, []Object, error)
 	// Close writes what the stripes share, and completes their descriptors, which must not be encoded before.
 	Close(ctx context.Context, st Store, root string) ([]Object, error)
+	// Abort lets go of what is held for the stripe at hand.
+	Abort()
 }
 
 // finishIndexes writes the indexes of a stripe, the number-th.

@@ -269,6 +269,9 @@ func (w *Writer) Abort(ctx context.Context) {
 		return
 	}
 	w.err, w.columns = errClosed, nil
+	for _, x := range w.o.Indexes {
+		x.Abort()
+	}
 	w.out.abort(ctx)
 }
 

@@ -16,6 +16,8 @@ const (
 	// stands behind one; in any case.
 	HasTerm
 	HasTermPrefix
+	// Within asks for rows whose value lies between Low and High.
+	Within
 )
 
 // Question is a test of one field that an index may answer.
@@ -25,6 +27,9 @@ type Question struct {
 	Kind   QuestionKind
 	Text   []byte
 	Values []Value
+	// Low and High bound the values of Within, nil where there is no bound; a bound that is Out is not itself asked for.
+	Low, High       *Value
+	LowOut, HighOut bool
 }
 
 // Range is the rows from Start to before End.
@@ -47,10 +52,12 @@ func (b *Bound) Asks() bool {
 	return asked
 }
 
-func candidates(p predicate, ask func(Question) ([]Range, bool, error)) (rows []Range, known bool, err error) {
+type askFunc = func(Question) ([]Range, bool, error)
+
+func candidates(p predicate, ask askFunc) (rows []Range, known bool, err error) {
 	switch p := p.(type) {
 	case andPredicate:
-		return bothCandidates(p, ask)
+		return allCandidates(p, ask)
 	case orPredicate:
 		left, known, err := candidates(p.left, ask)
 		if err != nil || !known {
@@ -66,20 +73,72 @@ func candidates(p predicate, ask func(Question) ([]Range, bool, error)) (rows []
 	return nil, false, nil
 }
 
-// bothCandidates are rows that both sides leave possible.
-func bothCandidates(p andPredicate, ask func(Question) ([]Range, bool, error)) (rows []Range, known bool, err error) {
-	left, known, err := candidates(p.left, ask)
-	if err != nil || known && len(left) == 0 {
-		return nil, known, err
+// allCandidates are rows that all sides of a conjunction leave possible. Bounds of one field are one question.
+func allCandidates(p andPredicate, ask askFunc) (rows []Range, known bool, err error) {
+	for _, side := range together(conjuncts(p, nil)) {
+		more, also, err := side(ask)
+		if err != nil {
+			return nil, false, err
+		}
+		switch {
+		case also && known:
+			rows = ranges.Intersect(rows, more)
+		case also:
+			rows, known = more, true
+		}
+		if known && len(rows) == 0 {
+			return nil, true, nil
+		}
 	}
-	right, also, err := candidates(p.right, ask)
-	switch {
-	case err != nil || !also:
-		return left, known, err
-	case !known:
-		return right, true, nil
+	return rows, known, nil
+}
+
+// conjuncts are the sides of a conjunction of conjunctions.
+func conjuncts(p predicate, out []predicate) []predicate {
+	if and, ok := p.(andPredicate); ok {
+		return conjuncts(and.right, conjuncts(and.left, out))
 	}
-	return ranges.Intersect(left, right), true, nil
+	return append(out, p)
+}
+
+// together makes one question of all bounds of a field, in the place of the first one.
+func together(sides []predicate) (out []func(askFunc) ([]Range, bool, error)) {
+	bounds := map[*boundField]*Question{}
+	for _, p := range sides {
+		leaf, ok := p.(leafPredicate)
+		if ok {
+			if q, asks := leaf.question(); asks && q.Kind == Within {
+				if first := bounds[leaf.field]; first != nil {
+					first.narrow(leaf.test.(*compareTest).c, &q)
+					continue
+				}
+				bounds[leaf.field] = &q
+				out = append(out, func(ask askFunc) ([]Range, bool, error) { return ask(q) })
+				continue
+			}
+		}
+		out = append(out, func(ask askFunc) ([]Range, bool, error) { return candidates(p, ask) })
+	}
+	return out
+}
+
+// narrow takes the bounds of another question in, where they are the narrower ones.
+func (q *Question) narrow(c class, more *Question) {
+	if more.Low != nil && (q.Low == nil || compareValues(c, more.Low, q.Low) >= 0) {
+		q.LowOut = more.LowOut || q.LowOut && q.Low != nil && compareValues(c, more.Low, q.Low) == 0
+		q.Low = more.Low
+	}
+	if more.High != nil && (q.High == nil || compareValues(c, more.High, q.High) <= 0) {
+		q.HighOut = more.HighOut || q.HighOut && q.High != nil && compareValues(c, more.High, q.High) == 0
+		q.High = more.High
+	}
+}
+
+// compareValues compares two values that are ordered.
+func compareValues(c class, a, b *Value) int {
+	o := operand{Value: *b}
+	result, _ := o.compare(c, a)
+	return result
 }
 
 // question is what an index may be asked for a test.
@@ -98,11 +157,11 @@ func (p leafPredicate) question() (q Question, ok bool) {
 		}
 		return q, true
 	case *compareTest:
-		if t.op != Eq {
-			return q, false
+		if t.op == Eq {
+			q.addValue(&t.lit)
+			return q, true
 		}
-		q.addValue(&t.lit)
-		return q, true
+		return q, t.bounds(&q)
 	case *inTest:
 		for i := range t.any {
 			q.addValue(&t.any[i])
@@ -110,6 +169,26 @@ func (p leafPredicate) question() (q Question, ok bool) {
 		return q, true
 	}
 	return q, false
+}
+
+// bounds makes a question of <, <=, > and >=; of a literal that no value or any value satisfies, or whose values have no order
+// that an index keeps, it makes none.
+func (t *compareTest) bounds(q *Question) bool {
+	o := &t.lit
+	if t.op == Ne || o.null || o.beyond != 0 || t.c == decimalClass || t.c == floatClass && o.Float != o.Float {
+		return false
+	}
+	q.Kind = Within
+	v := o.Value
+	switch t.op {
+	case Lt: // below 2½ is up to 2
+		q.High, q.HighOut = &v, !o.fraction
+	case Le:
+		q.High = &v
+	default: // above 2½ is above 2
+		q.Low, q.LowOut = &v, t.op == Gt || o.fraction
+	}
+	return true
 }
 
 // addValue adds a literal, unless nothing equals it.

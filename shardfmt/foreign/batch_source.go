@@ -17,6 +17,7 @@ import (
 
 // batchSource reads inputs that hold Arrow batches, or what becomes some: Parquet and Arrow IPC.
 type batchSource struct {
+	origins
 	options  SourceOptions
 	sp       *blobio.Client
 	inputs   []input // those not opened yet
@@ -327,6 +328,7 @@ func (s *batchSource) take(raw arrow.RecordBatch) (err error) {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	s.row += raw.NumRows()
+	s.note(s.name, raw.NumRows())
 	s.batch = batch
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 // csvSource reads CSV.
 type csvSource struct {
+	origins
 	options SourceOptions
 	reader  *csvReader
 	sample  []csvRecord // read for inference, not yet yielded
@@ -290,6 +291,7 @@ func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.note(rec.input, 1)
 		size += len(rec.text) + 4*len(rec.cells)
 		rows++
 	}

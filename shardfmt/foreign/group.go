@@ -81,6 +81,14 @@ type grouped struct {
 
 func (g *grouped) Schema() *schema.Schema { return g.schema }
 
+// RowName names a row as the source does.
+func (g *grouped) RowName(row int64) string {
+	if n, ok := g.Source.(interface{ RowName(row int64) string }); ok {
+		return n.RowName(row)
+	}
+	return ""
+}
+
 func (g *grouped) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	batch, err := g.Source.Next(ctx)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 // ndjsonSource reads JSON objects, one a line or as documents has them.
 type ndjsonSource struct {
+	origins
 	options SourceOptions
 	docs    *documents
 	sample  []document // read for inference, not yet yielded
@@ -146,6 +147,7 @@ func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err := s.record(doc.text); err != nil {
 			return nil, doc.located(advised(err, s.found, s.options))
 		}
+		s.note(doc.input, 1)
 		size += len(doc.text)
 		rows++
 	}

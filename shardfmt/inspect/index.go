@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/artifact"
 	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -81,6 +82,9 @@ func DescribeIndex(ctx context.Context, st meta.Store, base string, d *metapb.In
 	if d.GetIndexType() == meta.TermFilterType { // whose artifact is no shard
 		return &x, nil
 	}
+	if d.IndexType == layerindex.Type {
+		return &x, describeLayer(ctx, st, base, d, p, &x)
+	}
 	for i, a := range d.Artifacts {
 		url, err := urlresolve.Resolve(base, a.GetDataRef().GetUrl(), p)
 		if err != nil {
@@ -94,6 +98,17 @@ func DescribeIndex(ctx context.Context, st meta.Store, base string, d *metapb.In
 		x.Artifacts[i].Records, x.Artifacts[i].Schema = &n, s.Schema().String()
 	}
 	return &x, nil
+}
+
+// describeLayer opens a layer index and tells how many keys it has.
+func describeLayer(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy, x *Index) error {
+	index, err := layerindex.Open(ctx, st, base, d, p)
+	if err != nil {
+		return err
+	}
+	keys, _ := index.Counts()
+	x.Artifacts[0].Records, x.Artifacts[0].Schema = &keys, index.Types()
+	return nil
 }
 
 // Print writes the description for a person to read.

@@ -28,6 +28,31 @@ func (g Group) Subset(start, end uint64) Group {
 	return Group{g.f, g.column, min(g.start+start, end), end}
 }
 
+// Owned is the rows of the next column that the rows of the group own: they lie side by side. It reads the data of the first and of
+// the last row.
+func (g Group) Owned(ctx context.Context) (Group, error) {
+	if g.Len() == 0 {
+		return Group{}, nil
+	}
+	c := g.Cursor()
+	if err := c.First(ctx); err != nil {
+		return Group{}, err
+	}
+	out, err := c.Group()
+	if err != nil {
+		return Group{}, err
+	}
+	if err := c.Last(ctx); err != nil {
+		return Group{}, err
+	}
+	last, err := c.Group()
+	if err == nil && last.end < out.start {
+		err = corrupt.Locate(corrupt.At(-1, "a group of rows from %d, behind one to %d", out.start, last.end), g.f.url, 0)
+	}
+	out.end = last.end
+	return out, err
+}
+
 // Cursor moves over the rows of a group. It stands on a row, before the first, or behind the last one. It remembers the
 // block of its row, so that moving to a row nearby reads nothing. Not for concurrent use.
 type Cursor struct {

@@ -243,7 +243,10 @@ func (w *reach) indexes(anchor string, ref *metapb.DataRef) error {
 	return w.collection(at, c)
 }
 
-// collection notes the artifacts of indexes, which are shards of their own.
+// LayerIndexType is the type of indexes whose artifact is a layer file, and no shard.
+const LayerIndexType = "layer-file-v1"
+
+// collection notes the artifacts of indexes, which are shards of their own but for layer files.
 func (w *reach) collection(anchor string, c *metapb.IndexCollection) error {
 	for _, d := range c.GetIndexDescriptors() {
 		for _, a := range d.Artifacts {
@@ -255,7 +258,7 @@ func (w *reach) collection(anchor string, c *metapb.IndexCollection) error {
 				return err
 			}
 			w.object(object)
-			if object != w.r.url && d.IndexType != TermFilterType {
+			if object != w.r.url && d.IndexType != TermFilterType && d.IndexType != LayerIndexType {
 				w.artifacts = append(w.artifacts, object)
 			}
 		}

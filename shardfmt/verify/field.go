@@ -43,7 +43,7 @@ func (f *fieldWalk) check(name string) error {
 	if err := f.values(f.anchor, d); err != nil {
 		return err
 	}
-	f.indexArtifacts(f.anchor, d.GetIndexes())
+	f.indexArtifacts(f.anchor, d.GetIndexes(), d.GetPositionCount())
 	for _, e := range f.descriptor.GetEncodings() {
 		if err := f.v.judge(f.external(e.GetParquet()), f.anchor, 0); err != nil {
 			return err

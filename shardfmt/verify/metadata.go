@@ -162,7 +162,7 @@ func (w *walk) stripeProperties(i int, st *metapb.StripeDirectory) error {
 	if err != nil {
 		return err
 	}
-	w.indexArtifacts(w.r.URL(), idx)
+	w.indexArtifacts(w.r.URL(), idx, st.GetTotalRecordCount())
 	return nil
 }
 
@@ -204,7 +204,7 @@ func (w *walk) shardFields() error {
 		if err := w.v.judge(err, w.r.URL(), 0); err != nil {
 			return err
 		}
-		w.indexArtifacts(w.r.URL(), d.GetIndexes())
+		w.indexArtifacts(w.r.URL(), d.GetIndexes(), w.r.Directory().GetTotalRecordCount())
 	}
 	return w.movedFields()
 }
@@ -252,12 +252,12 @@ func (w *walk) movedFields() error {
 
 func (w *walk) indexes() error {
 	idx, err := w.r.Indexes(w.v.ctx)
-	w.indexArtifacts(w.r.URL(), idx)
+	w.indexArtifacts(w.r.URL(), idx, w.r.Directory().GetTotalRecordCount())
 	return err
 }
 
-// indexArtifacts notes the shards that hold an index, to be verified like this one.
-func (w *walk) indexArtifacts(anchor string, c *metapb.IndexCollection) {
+// indexArtifacts notes the shards that hold an index of so many records, to be verified like this one, and layer files.
+func (w *walk) indexArtifacts(anchor string, c *metapb.IndexCollection, records uint64) {
 	for _, d := range c.GetIndexDescriptors() {
 		if d.GetIndexType() == meta.TermFilterType {
 			w.termFilter(anchor, d)
@@ -267,6 +267,11 @@ func (w *walk) indexArtifacts(anchor string, c *metapb.IndexCollection) {
 			url, err := w.r.Resolve(anchor, a.GetDataRef().GetUrl())
 			if err != nil {
 				w.v.found(anchor, -1, "index artifact %q: %v", a.GetName(), err)
+				continue
+			}
+			if d.IndexType == meta.LayerIndexType {
+				w.mark(url)
+				w.v.object(url).layer = &layerIndex{d, anchor, records}
 				continue
 			}
 			w.artifacts = append(w.artifacts, url)

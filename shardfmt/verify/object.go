@@ -20,6 +20,8 @@ type object struct {
 	sums   []*sum
 	// whole is the size that something says of the object as a whole, 0 if nothing does.
 	whole int64
+	// layer is the index that the object is the layer file of, nil for shards and their data.
+	layer *layerIndex
 }
 
 // piece is a byte range with the check of its bytes.
@@ -104,6 +106,9 @@ const frameSize = int64(len(meta.Magic))
 
 // readObject reads an object once from front to back and checks its pieces on the way.
 func (v *verifier) readObject(o *object) error {
+	if o.layer != nil {
+		return v.readLayer(o)
+	}
 	info, err := v.st.Stat(v.ctx, o.url)
 	if err != nil {
 		return err

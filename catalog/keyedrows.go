@@ -1,0 +1,180 @@
+package catalog
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/extsort"
+	"github.com/shardcat/shardcat/internal/rowsort"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+)
+
+// RowNamer is a RecordSource that can say where a row comes from.
+type RowNamer interface {
+	// RowName names a row, by its number from 0 on over all that the source has given, by its file and place there.
+	RowName(row int64) string
+}
+
+// keyedRows are the rows of a source, whose keys are looked at before the first of them is written: they are kept in memory as far as
+// there is room, then in temporary files.
+type keyedRows struct {
+	table  *Table
+	key    *rowKey
+	source RecordSource
+	// unique refuses rows of one key; else the last one counts.
+	unique bool
+
+	rows *rowsort.Sorter // without keys: in the order in which they came
+	keys keyList
+	n    int64
+	// superseded are the rows that a later one of their key takes the place of, a bit for each.
+	superseded []byte
+	dropped    int64
+}
+
+// deliveryMemory is how many bytes of keys are held while they are sorted, spoolMemory how many of rows.
+const (
+	deliveryMemory = 64 << 20
+	spoolMemory    = 32 << 20
+)
+
+// gather reads the source to its end.
+func (t *Table) gather(ctx context.Context, src RecordSource, project *projection, key *rowKey, unique bool) (_ *keyedRows, err error) {
+	d := &keyedRows{table: t, key: key, source: src, unique: unique}
+	types := arrowtype.Schema(t.schema.Shard)
+	if d.rows, err = rowsort.New(types, nil, rowsort.Options{Memory: spoolMemory}); err != nil {
+		return nil, err
+	}
+	sorter := extsort.New(deliveryMemory)
+	err = d.read(ctx, project, types, sorter)
+	if err == nil {
+		err = d.distinct(sorter)
+	}
+	if err = errors.Join(err, sorter.Close()); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// close removes temporary files.
+func (d *keyedRows) close() error { return errors.Join(d.rows.Close(), d.keys.close()) }
+
+// read keeps the rows, and sorts their keys.
+func (d *keyedRows) read(ctx context.Context, project *projection, types *arrow.Schema, sorter *extsort.Sorter) error {
+	for {
+		b, err := d.source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if b, err = project.apply(b, types); err != nil {
+			return err
+		}
+		r, err := d.key.reader(b)
+		if err != nil {
+			return err
+		}
+		var key []byte
+		var number [8]byte
+		for i := range int(b.NumRows()) {
+			bytes, null := r.append(key[:0], i)
+			if key = bytes; null != nil {
+				return fmt.Errorf("%w: %s has no key: %s is null", manifest.ErrSchema, d.rowName(d.n), null.Name)
+			}
+			binary.BigEndian.PutUint64(number[:], uint64(d.n))
+			if err := sorter.Add(key, number[:]); err != nil {
+				return err
+			}
+			d.n++
+		}
+		if err := d.rows.Add(ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+// rowName names a row of the delivery.
+func (d *keyedRows) rowName(row int64) string {
+	if n, ok := d.source.(RowNamer); ok {
+		if name := n.RowName(row); name != "" {
+			return name
+		}
+	}
+	return fmt.Sprintf("row %d of the input", row+1)
+}
+
+// distinct lists each key once, by its last row.
+func (d *keyedRows) distinct(sorter *extsort.Sorter) error {
+	d.superseded = make([]byte, (d.n+7)/8)
+	var last []byte
+	row := int64(-1)
+	for r, err := range sorter.Sorted() {
+		if err != nil {
+			return err
+		}
+		n := int64(binary.BigEndian.Uint64(r.Value))
+		switch same := row >= 0 && string(r.Key) == string(last); {
+		case same && d.unique:
+			return fmt.Errorf("%w: %s has the key of %s: %s", ErrExists, d.rowName(n), d.rowName(row), d.key.text(last))
+		case same:
+			d.superseded[row/8] |= 1 << (row % 8)
+			d.dropped++
+		case row >= 0:
+			if err := d.keys.add(last, row); err != nil {
+				return err
+			}
+		}
+		last, row = append(last[:0], r.Key...), n
+	}
+	if row >= 0 {
+		if err := d.keys.add(last, row); err != nil {
+			return err
+		}
+	}
+	return d.keys.finish()
+}
+
+// lasting are the rows that are no other's predecessor, in the order in which they came.
+func (d *keyedRows) lasting(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		at := int64(0)
+		for b, err := range d.rows.Sorted(ctx) {
+			if err == nil && d.dropped > 0 {
+				from := at
+				at += b.NumRows()
+				b, err = d.without(ctx, b, from)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// without leaves out the rows that were superseded of a batch whose first row is row from.
+func (d *keyedRows) without(ctx context.Context, b arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
+	keep, n := make([]byte, (b.NumRows()+7)/8), int64(0)
+	for i := range b.NumRows() {
+		if at := from + i; d.superseded[at/8]>>(at%8)&1 == 0 {
+			keep[i/8] |= 1 << (i % 8)
+			n++
+		}
+	}
+	if n == b.NumRows() {
+		return b, nil
+	}
+	mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(keep), nil, 0)
+	return compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
+}

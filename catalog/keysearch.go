@@ -1,0 +1,201 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+)
+
+// keySearch finds the live rows of a branch that have keys of a list. A shard never changes, so each is looked into once, however often the
+// search runs: after another writer's commit only what that one added is.
+type keySearch struct {
+	table  *Table
+	branch string
+	key    *rowKey
+	keys   *keyList
+	// seen are the shards that were looked into, with what was found in them, nil for nothing.
+	seen map[string]*match
+	// opened counts them; others were ruled out by their entries.
+	opened int
+	// refuse ends the search at the first row that is found.
+	refuse func(row int64, key []byte) error
+
+	mu sync.Mutex
+}
+
+// run looks into the shards of the head that are new to the search, and gives all with rows of the keys.
+func (s *keySearch) run(ctx context.Context) (found []match, err error) {
+	if s.key.schemaID != s.table.ice.Schema().ID {
+		return nil, fmt.Errorf("%w: the table's columns were changed meanwhile; deliver again", ErrConflict)
+	}
+	if len(s.keys.batches) == 0 {
+		return nil, nil
+	}
+	low, high := s.keys.batches[0].low, s.keys.batches[len(s.keys.batches)-1].high
+	p, err := s.table.Plan(ctx, ScanOptions{At: At{Ref: s.branch}, Where: s.key.span(low, high), Select: []string{}})
+	if err != nil {
+		return nil, err
+	}
+	var fresh []*manifest.Entry
+	for _, e := range p.Shards {
+		if _, known := s.seen[e.Path]; !known {
+			fresh = append(fresh, e)
+		}
+	}
+	if err := s.look(ctx, p, fresh); err != nil {
+		return nil, err
+	}
+	for _, e := range p.Shards {
+		if m := s.seen[e.Path]; m != nil {
+			found = append(found, *m)
+		}
+	}
+	return found, nil
+}
+
+// span selects the keys from one to another, and others. It names all columns, so that all their bounds are read.
+func (k *rowKey) span(low, high []byte) filter.Expr {
+	all := k.between(k.columns[0], k.split(low)[0], k.split(high)[0])
+	for _, n := range k.columns[1:] {
+		all = filter.And{Left: all, Right: filter.Not{X: filter.IsNull{Field: filter.Path{n.Name}}}}
+	}
+	return all
+}
+
+// look looks into shards, batch of keys after batch.
+func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry) error {
+	matches := make([]*match, len(shards))
+	for i := range s.keys.batches {
+		if len(shards) == 0 {
+			break
+		}
+		set, err := s.keys.load(&s.keys.batches[i])
+		if err != nil {
+			return err
+		}
+		err = s.table.cat.client.EachUpTo(ctx, scanShards, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
+			err := parallel.Guarded(func() error { return s.shard(ctx, client, p, shards[i], set, &matches[i]) })
+			if err != nil {
+				return fmt.Errorf("%s: %w", shards[i].Path, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i, e := range shards {
+		if m := matches[i]; m != nil {
+			m.whole = m.rows == e.Records
+		}
+		s.seen[e.Path] = matches[i]
+	}
+	return nil
+}
+
+// shard looks for keys of a set in a shard: first by what its entry says, then by what its root, its Bloom filters and indexes say, then
+// in the columns of the key.
+func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan, e *manifest.Entry, set *keySet, m **match) error {
+	keys := s.possible(all, e, set)
+	if len(keys) == 0 {
+		return nil
+	}
+	p, err := s.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Where: s.key.filter(keys), Select: []string{}})
+	if err != nil || !p.bound.MayMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
+		return err
+	}
+	s.mu.Lock()
+	s.opened++
+	s.mu.Unlock()
+	if !e.IsShard() {
+		return corrupt.Unsupported(-1, "rows of an entry of format %q can't be replaced one by one; compact the table first", e.Format)
+	}
+	shard, err := s.table.openShard(ctx, client, e.Path, e.RootBytes, false)
+	if err != nil {
+		return err
+	}
+	in, err := p.newSearch(ctx, shard)
+	if err != nil {
+		return err
+	}
+	in.superset = true
+	in.marks = func(b arrow.RecordBatch, at int, bitmap []byte) error { return s.mark(b, at, bitmap, set) }
+	for i := range shard.Stripes() {
+		deleted, n, err := in.stripe(ctx, i)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			found(m, e).add(i, deleted, n)
+		}
+	}
+	return nil
+}
+
+// possible are the keys of a set that an entry's bounds and partition leave.
+func (s *keySearch) possible(all *Plan, e *manifest.Entry, set *keySet) [][]byte {
+	n := s.key.columns[0]
+	var low, high []byte
+	if stats := all.schema.Stats(e, n.ID); stats != nil {
+		if stats.Min != nil {
+			low = s.key.part(n, stats.Min)
+		}
+		if stats.Max != nil {
+			high = s.key.part(n, stats.Max)
+		}
+	}
+	return set.within(low, high)
+}
+
+// mark sets the bits of the rows of a batch that have a key of the set; at is the place of its first row.
+func (s *keySearch) mark(b arrow.RecordBatch, at int, bitmap []byte, set *keySet) error {
+	r, err := s.key.reader(b)
+	if err != nil {
+		return err
+	}
+	var key []byte
+	for i := range int(b.NumRows()) {
+		bytes, null := r.append(key[:0], i)
+		if key = bytes; null != nil {
+			continue
+		}
+		place, bit := at+i, byte(1)<<((at+i)%8)
+		if bitmap[place/8]&bit != 0 {
+			continue // deleted before
+		}
+		found := set.find(key)
+		if found < 0 {
+			continue
+		}
+		if s.refuse != nil {
+			return s.refuse(set.rows[found], key)
+		}
+		bitmap[place/8] |= bit
+	}
+	return nil
+}
+
+// found is the match of a shard, which is made if it is the first row that was found in it.
+func found(m **match, e *manifest.Entry) *match {
+	if *m == nil {
+		*m = &match{path: e.Path, entry: e, opened: true, stripes: map[int][]byte{}}
+	}
+	return *m
+}
+
+// add adds the rows that were found in a stripe to those that were found there before.
+func (m *match) add(stripe int, deleted []byte, n int64) {
+	m.rows += n
+	for i, b := range m.stripes[stripe] {
+		deleted[i] |= b
+	}
+	m.stripes[stripe] = deleted
+}

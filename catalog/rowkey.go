@@ -1,0 +1,295 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// rowKey is the columns whose values together tell rows apart. A key is the parts of its columns one behind the other, in bytes that sort
+// as the values do; no part is the start of another one of its column:
+//
+//	integers, times    8 bytes, the greatest first; signed ones with their sign flipped
+//	Boolean            1 byte
+//	of a fixed size    the bytes
+//	String, Binary     the bytes, 00 as 00 FF; then 00 00
+type rowKey struct {
+	columns []*schema.Node
+	// schemaID is that of the table's schema that the columns are of.
+	schemaID int
+}
+
+// newRowKey finds the columns of a key.
+func (t *Table) newRowKey(columns []string) (*rowKey, error) {
+	k := &rowKey{schemaID: t.ice.Schema().ID}
+	for i, path := range columns {
+		n, err := t.schema.Shard.Lookup(path)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%w: key: %w", ErrInvalid, err)
+		case n.Parent != schema.NoParent:
+			return nil, fmt.Errorf("%w: key: %s is a member of another column; keys are of columns", ErrInvalid, path)
+		case !hashindex.Hashable(n) || n.IsDynamic():
+			return nil, fmt.Errorf("%w: key: column %s is %s, of which equal values can have different bytes or none", ErrInvalid, path, n.TypeName())
+		}
+		for _, other := range k.columns[:i] {
+			if other == n {
+				return nil, fmt.Errorf("%w: key: column %s is named twice", ErrInvalid, path)
+			}
+		}
+		k.columns = append(k.columns, n)
+	}
+	return k, nil
+}
+
+// keyReader makes the keys of the rows of one batch.
+type keyReader struct {
+	key    *rowKey
+	values []arrow.Array
+	parts  []func(dst []byte, row int) []byte
+}
+
+// reader opens a batch that has the columns of the key by their names.
+func (k *rowKey) reader(b arrow.RecordBatch) (*keyReader, error) {
+	r := &keyReader{key: k}
+	for _, n := range k.columns {
+		i := columnIndex(b, n.Name)
+		if i < 0 {
+			return nil, fmt.Errorf("%w: key: there is no column %s", manifest.ErrSchema, n.Name)
+		}
+		a := b.Column(i)
+		if e, ok := a.(array.ExtensionArray); ok {
+			a = e.Storage()
+		}
+		part, err := keyPart(a)
+		if err != nil {
+			return nil, err
+		}
+		r.values, r.parts = append(r.values, a), append(r.parts, part)
+	}
+	return r, nil
+}
+
+// append appends the key of a row; null is its first column without a value, nil if it has all.
+func (r *keyReader) append(dst []byte, row int) (key []byte, null *schema.Node) {
+	for i, part := range r.parts {
+		if r.values[i].IsNull(row) {
+			return dst, r.key.columns[i]
+		}
+		dst = part(dst, row)
+	}
+	return dst, nil
+}
+
+const signBit = 1 << 63
+
+// keyPart gives the part that a value is of a key.
+func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
+	signed := func(v func(int) int64) (func([]byte, int) []byte, error) {
+		return func(dst []byte, row int) []byte { return binary.BigEndian.AppendUint64(dst, uint64(v(row))^signBit) }, nil
+	}
+	unsigned := func(v func(int) uint64) (func([]byte, int) []byte, error) {
+		return func(dst []byte, row int) []byte { return binary.BigEndian.AppendUint64(dst, v(row)) }, nil
+	}
+	switch a := a.(type) {
+	case *array.Boolean:
+		return func(dst []byte, row int) []byte {
+			if a.Value(row) {
+				return append(dst, 1)
+			}
+			return append(dst, 0)
+		}, nil
+	case *array.Int8:
+		return signed(func(i int) int64 { return int64(a.Value(i)) })
+	case *array.Int16:
+		return signed(func(i int) int64 { return int64(a.Value(i)) })
+	case *array.Int32:
+		return signed(func(i int) int64 { return int64(a.Value(i)) })
+	case *array.Int64:
+		return signed(a.Value)
+	case *array.Uint8:
+		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint16:
+		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint32:
+		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
+	case *array.Uint64:
+		return unsigned(a.Value)
+	case *array.LargeString:
+		return func(dst []byte, row int) []byte { return appendTerminated(dst, a.Value(row)) }, nil
+	case *array.LargeBinary:
+		return func(dst []byte, row int) []byte { return appendTerminated(dst, string(a.Value(row))) }, nil
+	case *array.FixedSizeBinary:
+		return func(dst []byte, row int) []byte { return append(dst, a.Value(row)...) }, nil
+	}
+	return nil, fmt.Errorf("%w: a key of %v", manifest.ErrSchema, a.DataType())
+}
+
+// appendTerminated appends a text so that it sorts before all that it is the start of.
+func appendTerminated(dst []byte, v string) []byte {
+	for i := range len(v) {
+		if dst = append(dst, v[i]); v[i] == 0 {
+			dst = append(dst, 0xFF)
+		}
+	}
+	return append(dst, 0, 0)
+}
+
+// split parts a key by its columns.
+func (k *rowKey) split(key []byte) [][]byte {
+	parts := make([][]byte, len(k.columns))
+	for i, n := range k.columns {
+		size := 8
+		switch n.Basic {
+		case schema.Boolean:
+			size = 1
+		case schema.Guid:
+			size = 16
+		case schema.FixedSizeBinary:
+			size = int(n.FixedSize)
+		case schema.String, schema.Binary:
+			size = 0
+			for key[size] != 0 || key[size+1] != 0 {
+				if size++; key[size-1] == 0 {
+					size++ // the FF behind it
+				}
+			}
+			size += 2
+		}
+		parts[i], key = key[:size], key[size:]
+	}
+	return parts
+}
+
+// part is the part of a key that a bound of a column's values is; it may be no value itself.
+func (k *rowKey) part(n *schema.Node, v *filter.Value) []byte {
+	switch {
+	case n.Basic == schema.Boolean && v.Bool:
+		return []byte{1}
+	case n.Basic == schema.Boolean:
+		return []byte{0}
+	case n.Basic == schema.String, n.Basic == schema.Binary:
+		return appendTerminated(nil, string(v.Bytes))
+	case n.Basic == schema.Guid, n.Basic == schema.FixedSizeBinary:
+		return v.Bytes
+	case n.Basic.IsInteger() && !n.Signed:
+		return binary.BigEndian.AppendUint64(nil, v.Uint)
+	}
+	return binary.BigEndian.AppendUint64(nil, uint64(v.Int)^signBit)
+}
+
+// literal is what a part of a key is in a filter.
+func (k *rowKey) literal(n *schema.Node, part []byte) filter.Literal {
+	switch n.Basic {
+	case schema.Boolean:
+		return filter.Literal{Kind: filter.BoolLiteral, Text: strconv.FormatBool(part[0] == 1)}
+	case schema.Guid:
+		return filter.Literal{Kind: filter.GuidLiteral, Text: string(valuetext.AppendGuid(nil, part))}
+	case schema.FixedSizeBinary:
+		return filter.Literal{Kind: filter.BinaryLiteral, Text: hex.EncodeToString(part)}
+	case schema.String:
+		return filter.Literal{Kind: filter.StringLiteral, Text: string(unterminated(part))}
+	case schema.Binary:
+		return filter.Literal{Kind: filter.BinaryLiteral, Text: hex.EncodeToString(unterminated(part))}
+	}
+	v := binary.BigEndian.Uint64(part)
+	switch ticks := int64(v ^ signBit); {
+	case n.Basic == schema.DateTime:
+		return filter.Literal{Kind: filter.DateTimeLiteral, Text: string(valuetext.AppendDateTime(nil, ticks))}
+	case n.IsTimeSpan():
+		return filter.Literal{Kind: filter.TimeSpanLiteral, Text: string(valuetext.AppendTimeSpan(nil, ticks))}
+	case n.Signed:
+		return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatInt(ticks, 10)}
+	}
+	return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatUint(v, 10)}
+}
+
+// unterminated undoes appendTerminated.
+func unterminated(part []byte) []byte {
+	return bytes.ReplaceAll(part[:len(part)-2], []byte{0, 0xFF}, []byte{0})
+}
+
+// text is a key as people read it.
+func (k *rowKey) text(key []byte) string {
+	text := ""
+	for i, part := range k.split(key) {
+		if i > 0 {
+			text += ", "
+		}
+		text += k.columns[i].Name + " = " + k.literal(k.columns[i], part).String()
+	}
+	return text
+}
+
+// maxListed is up to how many keys are listed in a filter, so that Bloom filters and indexes are asked for them; more are told by their
+// bounds, and their column is read.
+const maxListed = 64
+
+// filter selects the rows of some keys, which are sorted, and others.
+func (k *rowKey) filter(keys [][]byte) filter.Expr {
+	var all filter.Expr
+	for i, n := range k.columns {
+		var one filter.Expr
+		if len(keys) <= maxListed {
+			one = k.listed(i, keys)
+		} else if i == 0 {
+			one = k.between(n, k.split(keys[0])[0], k.split(keys[len(keys)-1])[0])
+		} else {
+			low, high := k.bounds(i, keys)
+			one = k.between(n, low, high)
+		}
+		if all == nil {
+			all = one
+		} else {
+			all = filter.And{Left: all, Right: one}
+		}
+	}
+	return all
+}
+
+// listed selects the different parts of a column of some keys.
+func (k *rowKey) listed(column int, keys [][]byte) filter.Expr {
+	in := filter.In{Field: filter.Path{k.columns[column].Name}}
+	seen := map[string]bool{}
+	for _, key := range keys {
+		part := k.split(key)[column]
+		if !seen[string(part)] {
+			seen[string(part)] = true
+			in.Values = append(in.Values, k.literal(k.columns[column], part))
+		}
+	}
+	return in
+}
+
+func (k *rowKey) between(n *schema.Node, low, high []byte) filter.Expr {
+	field := filter.Path{n.Name}
+	return filter.And{
+		Left:  filter.Compare{Field: field, Op: filter.Ge, Value: k.literal(n, low)},
+		Right: filter.Compare{Field: field, Op: filter.Le, Value: k.literal(n, high)},
+	}
+}
+
+// bounds are the least and the greatest part of a column of some keys.
+func (k *rowKey) bounds(column int, keys [][]byte) (low, high []byte) {
+	for i, key := range keys {
+		part := k.split(key)[column]
+		if i == 0 || bytes.Compare(part, low) < 0 {
+			low = part
+		}
+		if i == 0 || bytes.Compare(part, high) > 0 {
+			high = part
+		}
+	}
+	return low, high
+}

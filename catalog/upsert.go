@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/manifest"
+)
+
+// JobUpsert is the kind of a job that adds rows in the place of those with the same keys, or refuses rows whose keys are there.
+const JobUpsert = "upsert"
+
+// keyed reports whether an ingestion looks at keys.
+func (o *IngestOptions) keyed() bool { return len(o.UpsertBy)+len(o.Unique) > 0 }
+
+// refuseKeyed refuses the options of an upsert where they mean nothing.
+func (o *IngestOptions) refuseKeyed(what string) error {
+	if !o.keyed() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s takes no key to replace rows by, or to hold them to", ErrInvalid, what)
+}
+
+// keyOf is the key that the options name.
+func (t *Table) keyOf(o *IngestOptions) (*rowKey, error) {
+	if len(o.UpsertBy) > 0 && len(o.Unique) > 0 {
+		return nil, fmt.Errorf("%w: rows replace those of their keys, or are refused; not both", ErrInvalid)
+	}
+	return t.newRowKey(append(o.UpsertBy[:len(o.UpsertBy):len(o.UpsertBy)], o.Unique...))
+}
+
+// upsert is a job that adds a delivery whose keys it has looked for.
+type upsert struct {
+	removal
+	search *keySearch
+	// marked are the entries that take the place of shards in which rows were found, by the paths of these.
+	marked map[string]*manifest.Entry
+	done   Deleted
+}
+
+// ingestKeyed is Ingest for a delivery of which each key is in the table once afterwards.
+func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *projection, o IngestOptions) (*Ingested, error) {
+	key, err := t.keyOf(&o)
+	if err != nil {
+		return nil, err
+	}
+	j, before, err := t.beginJobOn(ctx, o.Ref, JobUpsert, o.JobID, nil, t.Outputs)
+	if before != nil || err != nil {
+		return &Ingested{Committed: before, Shards: []string{}}, err
+	}
+	w := newShardWriters(t, j, &o)
+	u := &upsert{removal: removal{job: j}, marked: map[string]*manifest.Entry{}}
+	out, err := u.ingest(ctx, src, project, key, w)
+	if err != nil {
+		w.abort(ctx)
+		j.Fail(ctx, append(w.objects, u.objects...))
+		return nil, err
+	}
+	return out, nil
+}
+
+func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projection, key *rowKey, w *shardWriters) (_ *Ingested, err error) {
+	t := w.table
+	unique := len(w.options.Unique) > 0
+	d, err := t.gather(ctx, src, project, key, unique)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	u.search = &keySearch{table: t, branch: w.job.branch, key: key, keys: &d.keys, seen: map[string]*match{}}
+	if unique {
+		u.search.refuse = func(row int64, key []byte) error {
+			return fmt.Errorf("%w: %s has a key that the table has: %s", ErrExists, d.rowName(row), u.search.key.text(key))
+		}
+		if _, err := u.search.run(ctx); err != nil { // before anything is written
+			return nil, err
+		}
+	}
+	out := &Ingested{Shards: []string{}, Superseded: d.dropped}
+	if out.Rows, err = w.writeAll(ctx, t.inOrder(ctx, d.lasting(ctx))); err != nil {
+		return nil, err
+	}
+	if u.add, err = w.close(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range u.add {
+		out.Shards, out.Bytes = append(out.Shards, e.Path), out.Bytes+e.StoredBytes
+	}
+	if len(u.add) == 0 {
+		out.Committed = &Committed{SnapshotID: t.head(w.job.branch)}
+		return out, w.job.end(ctx, OutcomeCommitted, out.SnapshotID)
+	}
+	out.Committed, err = w.job.commit(ctx, change{prepare: u.prepare})
+	out.Replaced = u.done.Rows
+	return out, err
+}
+
+// prepare makes the change on the head as it is: of shards that are there since the last time the rows are looked for, and all others stay
+// as they were found. So no other writer's row of a key goes unseen, whenever it was committed.
+func (u *upsert) prepare(ctx context.Context) (manifest.Change, error) {
+	c := manifest.Change{Operation: table.OpAppend, Properties: map[string]string{manifest.OperationKey: u.job.record.Kind}}
+	found, err := u.search.run(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.Add = u.add[:len(u.add):len(u.add)]
+	u.done = Deleted{}
+	u.done.countAll(found)
+	for i := range found {
+		m := &found[i]
+		c.Operation, c.Remove = table.OpOverwrite, append(c.Remove, m.path)
+		if m.whole {
+			continue
+		}
+		if u.marked[m.path] == nil {
+			if u.marked[m.path], err = u.mark(ctx, m); err != nil {
+				return c, err
+			}
+		}
+		c.Add = append(c.Add, u.marked[m.path])
+	}
+	return c, u.job.checkEntries(u.job.table, c.Add)
+}
