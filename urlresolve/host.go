@@ -2,13 +2,12 @@ package urlresolve
 
 import (
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 // bucketName holds the names of S3 (old ones too), GCS and mem.
-var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,221}$`)
+var bucketName = pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,221}$`)
 
 func checkBucket(raw, bucket string) error {
 	switch {
@@ -16,15 +15,15 @@ func checkBucket(raw, bucket string) error {
 		return refuse(raw, "no bucket")
 	case strings.IndexByte(bucket, '@') >= 0:
 		return refuse(raw, "a user or a password")
-	case !bucketName.MatchString(bucket) || strings.Contains(bucket, ".."):
+	case !bucketName().MatchString(bucket) || strings.Contains(bucket, ".."):
 		return refuse(raw, "a bucket name that no store has")
 	}
 	return nil
 }
 
 var (
-	hostName   = regexp.MustCompile(`^([a-z0-9_](-*[a-z0-9_])*)(\.[a-z0-9_](-*[a-z0-9_])*)*$`)
-	numberLike = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
+	hostName   = pattern(`^([a-z0-9_](-*[a-z0-9_])*)(\.[a-z0-9_](-*[a-z0-9_])*)*$`)
+	numberLike = pattern(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
 )
 
 // checkHost refuses hosts that aren't in normal form, so that no two spellings name one host, and those of
@@ -37,11 +36,11 @@ func checkHost(raw, scheme, authority string) error {
 	if !ok {
 		return refuse(raw, "a malformed or default port")
 	}
-	if strings.HasPrefix(host, "[") || numberLike.MatchString(host) {
+	if strings.HasPrefix(host, "[") || numberLike().MatchString(host) {
 		return checkAddress(raw, host)
 	}
 	switch {
-	case len(host) > 253 || !hostName.MatchString(host):
+	case len(host) > 253 || !hostName().MatchString(host):
 		return refuse(raw, "a host name that is not in normal form")
 	case isMetadataName(host):
 		return refuse(raw, "a metadata service")

@@ -2,7 +2,6 @@ package urlresolve
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -68,7 +67,7 @@ func canonicalAuthority(raw string, l Location) (Location, error) {
 	case "abfs", "abfss", "wasb", "wasbs":
 		return azureByContainer(raw, l)
 	case "http", "https":
-		if m := azureHost.FindStringSubmatch(l.Bucket); m != nil && l.Scheme == "https" {
+		if m := azureHost().FindStringSubmatch(l.Bucket); m != nil && l.Scheme == "https" {
 			return azureByHost(raw, l, m)
 		}
 		return l, checkHost(raw, l.Scheme, l.Bucket)
@@ -87,23 +86,23 @@ const oneLake = "fabric.microsoft.com"
 // isAzureContainer reports whether a container of an account below a domain may have this name.
 func isAzureContainer(name, domain string) bool {
 	if domain == oneLake {
-		return oneLakeBucket.MatchString(name)
+		return oneLakeBucket().MatchString(name)
 	}
-	return azureBucket.MatchString(name)
+	return azureBucket().MatchString(name)
 }
 
 var (
 	// An account may be followed by its DNS zone ("account.z01"). OneLake is one account, also by region.
-	azureHost = regexp.MustCompile(`^([a-z0-9]{3,24}(?:\.z[0-9]{1,3})?|(?:[a-z0-9-]{1,40}-)?onelake)\.(?:blob|dfs)\.(` +
+	azureHost = pattern(`^([a-z0-9]{3,24}(?:\.z[0-9]{1,3})?|(?:[a-z0-9-]{1,40}-)?onelake)\.(?:blob|dfs)\.(` +
 		strings.ReplaceAll(strings.Join(AzureDomains, "|"), ".", `\.`) + `)$`)
-	azureBucket = regexp.MustCompile(`^(\$web|\$root|\$logs|[a-z0-9](?:-?[a-z0-9]){0,62})$`)
+	azureBucket = pattern(`^(\$web|\$root|\$logs|[a-z0-9](?:-?[a-z0-9]){0,62})$`)
 	// oneLakeBucket is a workspace of OneLake, by its name or its id.
-	oneLakeBucket = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,254}[A-Za-z0-9])?$`)
+	oneLakeBucket = pattern(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,254}[A-Za-z0-9])?$`)
 )
 
 func azureByContainer(raw string, l Location) (Location, error) {
 	container, host, _ := strings.Cut(l.Bucket, "@")
-	m := azureHost.FindStringSubmatch(host)
+	m := azureHost().FindStringSubmatch(host)
 	if m == nil || !isAzureContainer(container, m[2]) {
 		return Location{}, refuse(raw, "not of the form container@account.dfs.core.windows.net")
 	}
@@ -162,15 +161,15 @@ func isUnescaped(c byte) bool {
 // query and fragment. It works on any text and errs on the side of dropping.
 func Redact(raw string) string {
 	if len(raw) > MaxLength { // no reference; where its secrets end is not worth finding out
-		return schemeStart.FindString(raw[:32]) + "…"
+		return schemeStart().FindString(raw[:32]) + "…"
 	}
-	if i := queryStart.FindStringIndex(raw); i != nil {
+	if i := queryStart().FindStringIndex(raw); i != nil {
 		raw = raw[:i[0]] + "?…"
 	}
-	if i := userEnd(raw); i >= 0 && !azureUser.MatchString(raw) {
-		raw = schemeStart.FindString(raw) + "…@" + raw[i:]
+	if i := userEnd(raw); i >= 0 && !azureUser().MatchString(raw) {
+		raw = schemeStart().FindString(raw) + "…@" + raw[i:]
 	}
-	raw = secretWord.ReplaceAllString(raw, "$1=…")
+	raw = secretWord().ReplaceAllString(raw, "$1=…")
 	const most = 200
 	if len(raw) > most {
 		raw = strings.ToValidUTF8(raw[:most], "") + "…"
@@ -179,10 +178,10 @@ func Redact(raw string) string {
 }
 
 var (
-	queryStart  = regexp.MustCompile(`[?#]|(?i)%(3f|23)`)
-	schemeStart = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:[/\\]*`)
-	azureUser   = regexp.MustCompile(`^(abfss?|wasbs?)://[A-Za-z0-9_$-]+@[a-z0-9.]+/[^@]*$`)
-	secretWord  = regexp.MustCompile(`(?i)(sig|signature|token|secret|password|credential|x-amz-[a-z-]+)=[^/]*`)
+	queryStart  = pattern(`[?#]|(?i)%(3f|23)`)
+	schemeStart = pattern(`^[A-Za-z][A-Za-z0-9+.-]*:[/\\]*`)
+	azureUser   = pattern(`^(abfss?|wasbs?)://[A-Za-z0-9_$-]+@[a-z0-9.]+/[^@]*$`)
+	secretWord  = pattern(`(?i)(sig|signature|token|secret|password|credential|x-amz-[a-z-]+)=[^/]*`)
 )
 
 // userEnd is the index after the last '@' of raw, also an escaped one, or -1.

@@ -19,6 +19,9 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/httpsblob"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
+
+	// Starts without what no command needs.
+	_ "github.com/shardcat/shardcat/internal/startup"
 )
 
 func main() {

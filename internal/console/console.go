@@ -13,6 +13,7 @@ import (
 	"net/http/pprof"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -48,7 +49,10 @@ type Console struct {
 //go:embed assets
 var assets embed.FS
 
-var pages = template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/*.html"))
+// pages are parsed when the first one is shown: most commands show none.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/*.html"))
+})
 
 // New makes the handler. metrics are those that the service was made with.
 func New(c *catalog.Catalog, s *compaction.Service, metrics *Metrics, o Options) *Console {

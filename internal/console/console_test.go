@@ -334,7 +334,7 @@ func TestRunUnderWayHasABar(t *testing.T) {
 		"table.html":  tableData{Status: status},
 	} {
 		var b strings.Builder
-		if err := pages.ExecuteTemplate(&b, name, page{Data: data}); err != nil {
+		if err := pages().ExecuteTemplate(&b, name, page{Data: data}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{`<progress max="200000" value="50000"`, "25 %, 1 of 4 groups, about 1m30s left"} {

@@ -81,7 +81,7 @@ func ago(t time.Time) string {
 
 func (h *Console) render(w http.ResponseWriter, code int, name string, p page) {
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, p); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, p); err != nil {
 		h.o.Log.Error("a page can't be made", "page", name, "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return

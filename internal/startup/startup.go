@@ -1,0 +1,36 @@
+// Package startup keeps work out of the start of the command that only other programs need. It is for cmd/shardcat
+// alone: what it changes is global.
+//
+// The scanner of iceberg-go loads, when its package is initialised, the whole of Substrait's catalogue of functions: a
+// megabyte of YAML, 530,000 allocations and 0.1 s of processor time before main begins. The command never scans by it; it
+// links it with the table's metadata. There is no setting, so the first request for the catalogue, which is that of the
+// initialisation, is given an empty one. Whoever asks later, gets the real one.
+//
+// That works because packages are initialised in the order of their paths as soon as their imports are: this one, which
+// imports the catalogue only, before substrait-go/v8/expr, which the scanner waits for. A test of cmd/shardcat counts the
+// allocations of a start, and so notices if this ceases to hold.
+package startup
+
+import (
+	"strings"
+	_ "unsafe" // for go:linkname
+
+	"github.com/substrait-io/substrait-go/v8/extensions"
+)
+
+// catalogue is the variable behind extensions.GetDefaultCollection.
+//
+//go:linkname catalogue github.com/substrait-io/substrait-go/v8/extensions.getDefaultCollectionOnce
+var catalogue func() (*extensions.Collection, error)
+
+// nothing is a catalogue without functions, by its name; a collection is of use only once one is loaded.
+const nothing = "extension:shardcat:nothing"
+
+func init() {
+	load := catalogue
+	catalogue = func() (*extensions.Collection, error) {
+		catalogue = load
+		var empty extensions.Collection
+		return &empty, empty.Load(nothing, strings.NewReader("urn: "+nothing))
+	}
+}
