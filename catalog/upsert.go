@@ -93,7 +93,7 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 		out.Committed = &Committed{SnapshotID: t.head(w.job.branch)}
 		return out, w.job.end(ctx, OutcomeCommitted, out.SnapshotID)
 	}
-	out.Committed, err = w.job.commit(ctx, change{prepare: u.prepare})
+	out.Committed, err = w.job.commit(ctx, change{Change: manifest.Change{Add: u.add}, prepare: u.prepare})
 	out.Replaced = u.done.Rows
 	return out, err
 }
