@@ -30,12 +30,17 @@ type store struct {
 	sync.RWMutex
 	objects map[string]object
 	written int // objects ever, for ETags
+	// sorted and recent hold every key of objects and of gone once, sorted its part in order.
+	sorted, recent []string
+	gone           map[string]bool // keys whose objects were deleted
 }
 
 type object struct {
 	data []byte // never changed
 	info blobio.Info
 }
+
+func newStore() *store { return &store{objects: map[string]object{}, gone: map[string]bool{}} }
 
 var stores = struct {
 	sync.Mutex
@@ -57,14 +62,14 @@ func Open(name string) *Bucket {
 	defer stores.Unlock()
 	s := stores.byName[name]
 	if s == nil {
-		s = &store{objects: map[string]object{}}
+		s = newStore()
 		stores.byName[name] = s
 	}
 	return &Bucket{store: s, name: name}
 }
 
 // New opens a bucket that no URL names, for tests.
-func New() *Bucket { return &Bucket{store: &store{objects: map[string]object{}}} }
+func New() *Bucket { return &Bucket{store: newStore()} }
 
 // Local tells blobio that there is nothing to retry or to limit.
 func (b *Bucket) Local() bool { return true }
@@ -182,16 +187,51 @@ func (b *Bucket) List(ctx context.Context, prefix string, _ blobio.ListOptions) 
 }
 
 func (b *Bucket) listed(prefix string) []blobio.Info {
+	b.tidy()
 	b.RLock()
 	defer b.RUnlock()
+	first, _ := slices.BinarySearch(b.sorted, prefix)
 	var infos []blobio.Info
-	for key, o := range b.objects {
-		if strings.HasPrefix(key, prefix) {
+	for _, key := range b.sorted[first:] {
+		if !strings.HasPrefix(key, prefix) {
+			break
+		}
+		if o, ok := b.objects[key]; ok {
 			infos = append(infos, o.info)
 		}
 	}
-	slices.SortFunc(infos, func(x, y blobio.Info) int { return strings.Compare(x.Key, y.Key) })
+	inOrder := len(infos)
+	for _, key := range b.recent {
+		if strings.HasPrefix(key, prefix) {
+			if o, ok := b.objects[key]; ok {
+				infos = append(infos, o.info)
+			}
+		}
+	}
+	if len(infos) > inOrder {
+		slices.SortFunc(infos, func(x, y blobio.Info) int { return strings.Compare(x.Key, y.Key) })
+	}
 	return infos
+}
+
+// tidy brings recent keys in order once they are many, so that a listing costs what it lists and not what there is.
+func (b *Bucket) tidy() {
+	b.Lock()
+	defer b.Unlock()
+	if len(b.recent)+len(b.gone) <= 64+len(b.sorted)/64 {
+		return
+	}
+	slices.Sort(b.recent)
+	all, recent := make([]string, 0, len(b.objects)), b.recent
+	for _, key := range b.sorted {
+		for len(recent) > 0 && recent[0] < key {
+			all, recent = append(all, recent[0]), recent[1:]
+		}
+		all = append(all, key)
+	}
+	all = append(all, recent...)
+	b.sorted, b.recent = slices.DeleteFunc(all, func(key string) bool { return b.gone[key] }), b.recent[:0]
+	clear(b.gone)
 }
 
 // Create implements blobio.Bucket.
@@ -246,6 +286,13 @@ func (w *writer) Abort() { w.done, w.data = true, nil }
 // put is called with the lock held.
 func (s *store) put(key string, data []byte) {
 	s.written++
+	if _, known := s.objects[key]; !known {
+		if s.gone[key] {
+			delete(s.gone, key)
+		} else {
+			s.recent = append(s.recent, key)
+		}
+	}
 	s.objects[key] = object{data: data, info: blobio.Info{
 		Key: key, Size: int64(len(data)), ETag: strconv.Itoa(s.written), ModTime: time.Now()}}
 }
@@ -272,6 +319,7 @@ func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptio
 		return b.fail("delete", key, blobio.ErrChanged, nil)
 	}
 	delete(b.objects, key)
+	b.gone[key] = true
 	return nil
 }
 

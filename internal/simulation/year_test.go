@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,12 +49,17 @@ func TestYear(t *testing.T) {
 		if err != nil || n < 1 || n > minutesOfAYear {
 			t.Fatalf("SHARDCAT_YEAR=%s: want the number of appends, %d at most", text, minutesOfAYear)
 		}
-		y = &year{appends: n, every: time.Minute, faults: 200, lifetime: 250_000, schedule: time.Hour, inMemory: true}
+		y = &year{appends: n, every: time.Minute, faults: 200, lifetime: 250_000, schedule: time.Hour, inMemory: true, state: os.Getenv("SHARDCAT_YEAR_STATE")}
 	}
-	y.dir, y.bucket = t.TempDir(), t.Name()
+	if y.T, y.dir, y.bucket = t, t.TempDir(), t.Name(); y.state != "" {
+		y.keep()
+	}
+	clock := realClock()
+	y.real = func() time.Duration { return y.before + clock() }
+	asked := askedToEnd()
 	synctest.Test(t, func(t *testing.T) {
-		y.T, y.r = t, rand.New(rand.NewPCG(1, 525_600))
-		y.began, y.real = time.Now(), realClock()
+		y.T, y.began, y.asked = t, time.Now(), asked
+		y.newRandom()
 		y.run()
 	})
 }
@@ -71,11 +77,18 @@ type year struct {
 	schedule    time.Duration
 	dir, bucket string
 	r           *rand.Rand
+	source      *rand.PCG // that of r
 	began       time.Time
 	real        func() time.Duration
 	// inMemory keeps the table's head in memory, for speed, and not in SQLite; heads is that, nil without.
 	inMemory bool
 	heads    *heads
+	// state is the folder that the year is kept in between its parts, or empty; asked says that this part has to end, before is the time that earlier ones
+	// took, and parts how many those are.
+	state  string
+	asked  *atomic.Bool
+	before time.Duration
+	parts  int
 
 	killed, lives, conflicts int
 	// held are plans that are read when their time is nearly over.
@@ -124,27 +137,61 @@ func (y *year) load(c *catalog.Catalog) *catalog.Table {
 }
 
 func (y *year) run() {
-	y.create()
+	plain := blobio.NewClient()
+	y.must(plain.MountBucket("mem://"+y.bucket+"/", memblob.Open(y.bucket)))
+	defer plain.Close()
+	saved := y.saved()
+	if saved == nil {
+		y.create()
+	}
 	if y.inMemory {
-		plain := blobio.NewClient()
-		y.must(plain.MountBucket("mem://"+y.bucket+"/", memblob.Open(y.bucket)))
-		defer plain.Close()
 		y.heads = &heads{client: plain}
+	}
+	first := 0
+	if saved != nil {
+		y.restore(saved)
+		first = saved.Appends
+	}
+	day := int(24 * time.Hour / y.every)
+	for first < y.appends {
+		next := y.appends
+		if y.state != "" {
+			next = min(first+savedEvery*day, next)
+		}
+		if first = y.live(first, next, day); first < y.appends || y.asked.Load() {
+			y.save(first)
+		}
+		if y.asked.Load() {
+			y.Skipf("asked to end after %d appends; SHARDCAT_YEAR_STATE=%s has the state", first, y.state)
+		}
 	}
 	c := y.open(crash.KillAt(0))
 	defer c.Close()
-	t := y.load(c)
+	y.end(c, y.load(c))
+}
 
+// live makes the appends from first to last, beside a service, and returns how many there are then: fewer if it is asked to end.
+func (y *year) live(first, last, day int) int {
+	c := y.open(crash.KillAt(0))
+	defer c.Close()
+	t := y.load(c)
 	stop := y.serve()
-	for n := range y.appends {
+	defer stop()
+	n := first
+	for n < last && (n%day != 0 || y.state == "" || !y.asked.Load()) {
 		time.Sleep(y.every)
 		y.append(c, t, n)
-		if day := int64(24 * time.Hour / y.every); int64(n)%day == day-1 {
-			y.daily(t, n+1, int64(n+1)/day)
+		if n++; n%day == 0 {
+			y.daily(t, n, int64(n/day))
 		}
 	}
-	stop()
-	y.end(c, t)
+	if n < y.appends && y.state != "" {
+		for _, h := range y.held {
+			y.read(h.plan, h.rows)
+		}
+		y.held = nil
+	}
+	return n
 }
 
 // other is a table that stays empty.
@@ -169,20 +216,20 @@ func (y *year) create() {
 func (y *year) serve() (stop func()) {
 	ctx, cancel := context.WithCancel(y.Context())
 	done := make(chan struct{})
-	r := rand.New(rand.NewPCG(2, 525_600))
+	r := rand.New(rand.NewPCG(2, uint64(525_600+y.lives)))
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
 			y.lives++
-			y.live(ctx, crash.KillAt(1+r.IntN(y.lifetime)))
+			y.life(ctx, crash.KillAt(1+r.IntN(y.lifetime)))
 		}
 	}()
 	return func() { cancel(); <-done }
 }
 
-// live lets a service run over the tables time and again until it is killed. In between it does not wait for its next turn by itself:
+// life lets a service run over the tables time and again until it is killed. In between it does not wait for its next turn by itself:
 // it looks at the clock every few seconds, and a year has many of them.
-func (y *year) live(ctx context.Context, killer *crash.Killer) {
+func (y *year) life(ctx context.Context, killer *crash.Killer) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	killer.Kill = cancel
