@@ -77,7 +77,7 @@ type Job struct {
 const maxJobID = 128
 
 // BeginJob records a job before its first object is written. id is the caller's, who uses it again when the job
-// is delivered again; a random one is made if it is empty. If the job was committed before, the result is nil
+// is delivered again; one that no other job has is made if it is empty. If the job was committed before, the result is nil
 // and that commit. outputs may name objects by prefix, see JobRecord.
 func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *Committed, error) {
 	return t.beginJobOn(ctx, "", kind, id, inputs, outputs)
@@ -87,7 +87,9 @@ func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, 
 func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *Committed, error) {
 	named := id != ""
 	if !named {
-		id = uuid.NewString()
+		if id = uuid.NewString(); kind == JobCompact {
+			id = compactionPrefix + id
+		}
 	}
 	if !validPart(id) || len(id) > maxJobID {
 		return nil, nil, fmt.Errorf("%w: job id %q: up to %d letters, digits, '_' and '-'", ErrInvalid, id, maxJobID)

@@ -63,6 +63,16 @@ func (t *Table) OpenRuns(ctx context.Context, id string) ([]*JobState, error) {
 	return own, err
 }
 
+// compactionPrefix begins the ids of compactions that nobody has named, so that they are found among the records of all jobs without
+// listing those: a table that gets a row a minute has a quarter of a million of them (see DefaultJobMemory).
+const compactionPrefix = "compact-"
+
+// OpenCompactions lists the open compactions that were begun without an id. Its cost depends on how many compactions there were, and not on how many
+// jobs; Jobs knows the named ones too.
+func (t *Table) OpenCompactions(ctx context.Context) ([]*JobState, error) {
+	return t.jobStatesAt(ctx, compactionPrefix, false)
+}
+
 // ResumeJob takes up an open run of a compaction that another process began. From then on nobody but a collection deletes what the run wrote.
 // If it was committed it is closed, and the result is that commit. A run that was closed without one is ErrNotFound, one whose process is deleting what it
 // wrote ErrConflict.

@@ -15,6 +15,19 @@ func ResumeAll(ctx context.Context, t *catalog.Table, policy Policy, o Options) 
 	if err != nil {
 		return nil, err
 	}
+	return resumeEach(ctx, t, open, policy, o)
+}
+
+// resumeUnnamed is ResumeAll of the runs that services and others begin without a name. It doesn't list the table's other jobs.
+func resumeUnnamed(ctx context.Context, t *catalog.Table, policy Policy, o Options) ([]Result, error) {
+	open, err := t.OpenCompactions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return resumeEach(ctx, t, open, policy, o)
+}
+
+func resumeEach(ctx context.Context, t *catalog.Table, open []*catalog.JobState, policy Policy, o Options) ([]Result, error) {
 	var done []Result
 	for _, state := range open {
 		if state.Kind != catalog.JobCompact || state.Ref != "" {

@@ -68,6 +68,8 @@ type tended struct {
 	seen     bool
 	// held: paused by hand. A pause that the table's settings ask for is looked at again by the schedule, for it may end.
 	held bool
+	// resumed: this process has looked for runs that others left.
+	resumed bool
 	// done is when each chore was last done.
 	done map[chore]time.Time
 	// indexed is the property whose indexes the table's shards have.

@@ -77,6 +77,26 @@ func (v *visit) options() Options {
 	}}
 }
 
+// resume commits what processes wrote that died. Only until it was done once it looks for named runs too: those are among the records
+// of every job of the last months.
+func (v *visit) resume(ctx context.Context) ([]Result, error) {
+	s := v.service
+	s.mu.Lock()
+	t := s.tables[v.table.Name()]
+	all := t == nil || !t.resumed
+	s.mu.Unlock()
+	if !all {
+		return resumeUnnamed(ctx, v.table, v.in.Policy, v.options())
+	}
+	done, err := ResumeAll(ctx, v.table, v.in.Policy, v.options())
+	if err == nil && t != nil {
+		s.mu.Lock()
+		t.resumed = true
+		s.mu.Unlock()
+	}
+	return done, err
+}
+
 // compact does what a plan says, and finishes what processes that died have left.
 func (v *visit) compact(ctx context.Context) (err error) {
 	policy := v.in.Policy
@@ -92,7 +112,7 @@ func (v *visit) compact(ctx context.Context) (err error) {
 	if ok, err := v.take(ctx); !ok || err != nil {
 		return err
 	}
-	resumed, err := ResumeAll(ctx, v.table, policy, v.options())
+	resumed, err := v.resume(ctx)
 	v.run.Results, v.run.Resumed = resumed, len(resumed)
 	if err != nil {
 		return err
