@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log"
+	"os"
 	"strings"
 
 	"github.com/shardcat/shardcat/bench"
@@ -15,7 +16,7 @@ func tables(cpus int) (string, error) {
 	var b strings.Builder
 	b.WriteString(machine())
 	fmt.Fprintf(&b, "Kernel tier: %s.\n\n", kernel.Tier())
-	for _, part := range []func(*strings.Builder, int) error{kernels, goals, columns, texts, writers} {
+	for _, part := range []func(*strings.Builder, int) error{kernels, goals, fileScans, columns, texts, writers} {
 		if err := part(&b, cpus); err != nil {
 			return "", err
 		}
@@ -74,6 +75,36 @@ func goals(b *strings.Builder, cpus int) error {
 		}
 		fmt.Fprintf(b, "| %s | %s | %.1f | %.2f | %.2f | %.2f |\n", c.Name, reused.Note, gbs(c, one[0]),
 			one[1].Seconds/one[0].Seconds, one[3].Seconds/one[2].Seconds, all[1].Seconds/all[0].Seconds)
+	}
+	b.WriteString("\n")
+	return nil
+}
+
+// fileScans is the table of scans by the public interface against the loop over the same blocks.
+func fileScans(b *strings.Builder, _ int) error {
+	dir, err := os.MkdirTemp("", "shardcat-scans")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	list, err := bench.FileColumns(dir, bench.Values)
+	if err != nil {
+		return err
+	}
+	b.WriteString("### Scan of a column against the bare loop over its blocks\n\n" +
+		"A shard of one column of 2²⁰ values in a file. The bare loop decodes its blocks into the same memory, with checksums; \"read\" reads " +
+		"the file into the same memory before. `Scan` opens the stripe, reads the file and makes Arrow batches, in fresh memory or " +
+		"(`ReuseBatches`) in that of the batch before. Processor time of the whole process, collections of garbage included, one worker.\n\n" +
+		"| column | encoding | bare, ns a value | with read | Scan | Scan, ReuseBatches |\n| --- | --- | ---: | ---: | ---: | ---: |\n")
+	for _, f := range list {
+		log.Print("Scan: ", f.Name)
+		r, err := bench.MeasureProcess(bench.Scans(f))
+		if err != nil {
+			return err
+		}
+		bare := r[0].Seconds
+		fmt.Fprintf(b, "| %s | %s | %.2f | %.2f × | %.2f × | %.2f × |\n", f.Name, f.Kind, 1e9*bare/float64(f.Rows), r[1].Seconds/bare,
+			r[2].Seconds/bare, r[3].Seconds/bare)
 	}
 	b.WriteString("\n")
 	return nil

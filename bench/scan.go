@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+
+	_ "github.com/shardcat/shardcat/blobio/fileblob" // shards lie in files
+)
+
+// FileColumn is a shard of one column in a folder.
+type FileColumn struct {
+	Name string
+	// Rows and Bytes are the column's values, and their size in memory.
+	Rows, Bytes int
+	// Kind is how the column is stored, as the bare loop found it.
+	Kind string
+
+	dir    string
+	client *blobio.Client
+	shard  *shardfmt.Shard
+}
+
+// FileColumns writes the columns of n values into shards below dir: those of Columns, of TextColumns and decimals.
+func FileColumns(dir string, n int) (list []*FileColumn, err error) {
+	for _, c := range append(Columns(n), TextColumns(n)...) {
+		typ, a := c.arrow()
+		if list, err = addFile(list, dir, c.Name, typ, a, c.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	for _, distinct := range []int{100, 1 << 40} {
+		b := array.NewFixedSizeBinaryBuilder(memory.DefaultAllocator, &arrow.FixedSizeBinaryType{ByteWidth: decimal.Size})
+		for i := range n {
+			v, _ := decimal.FromInt64(int64(i)*0x9E3779B97F4A7>>8%int64(distinct), 2)
+			b.Append(v[:])
+		}
+		name := fmt.Sprintf("decimals, %d distinct", min(n, distinct))
+		if list, err = addFile(list, dir, name, "Decimal", b.NewArray(), decimal.Size*n); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// arrow gives the column as an array, and the name of its type.
+func (c *Column) arrow() (string, arrow.Array) {
+	switch {
+	case c.Ints != nil:
+		b := array.NewInt64Builder(memory.DefaultAllocator)
+		b.AppendValues(c.Ints, nil)
+		return "Int64", b.NewArray()
+	case c.Floats != nil:
+		b := array.NewFloat64Builder(memory.DefaultAllocator)
+		b.AppendValues(c.Floats, nil)
+		return "Float64", b.NewArray()
+	}
+	b := array.NewLargeStringBuilder(memory.DefaultAllocator)
+	b.AppendValues(c.Strings, nil)
+	return "String", b.NewArray()
+}
+
+// addFile writes a shard of one column and opens it.
+func addFile(list []*FileColumn, dir, name, typ string, a arrow.Array, size int) ([]*FileColumn, error) {
+	ctx := context.Background()
+	s, err := schema.Parse("v: " + typ)
+	if err != nil {
+		return nil, err
+	}
+	f := &FileColumn{Name: name, Rows: a.Len(), Bytes: size, dir: filepath.Join(dir, fmt.Sprint(len(list))), client: blobio.NewClient()}
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return nil, err
+	}
+	w, err := shardfmt.NewWriter(ctx, f.client, "file://"+f.dir+"/s.amudai.shard", s, shardfmt.WriterOptions{})
+	if err != nil {
+		return nil, err
+	}
+	types := arrowtype.Schema(s)
+	if ext, ok := types.Field(0).Type.(arrow.ExtensionType); ok {
+		a = array.NewExtensionArrayWithStorage(ext, a)
+	}
+	if err := w.Write(ctx, array.NewRecordBatch(types, []arrow.Array{a}, int64(a.Len()))); err != nil {
+		return nil, err
+	}
+	written, err := w.Close(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.shard, err = shardfmt.Open(ctx, f.client, written.URL, shardfmt.OpenOptions{})
+	return append(list, f), err
+}
+
+// Scan is the column through the public interface, with one worker: every scan reads the file anew.
+func (f *FileColumn) Scan(name string, o shardfmt.ScanOptions) Contestant {
+	return Contestant{Name: name, Open: func() (func() error, error) {
+		return func() error {
+			rows := 0
+			for b, err := range f.shard.Scan(context.Background(), o) {
+				if err != nil {
+					return err
+				}
+				rows += int(b.NumRows())
+			}
+			if rows != f.Rows {
+				return fmt.Errorf("%s: %d rows of %d", f.Name, rows, f.Rows)
+			}
+			return nil
+		}, nil
+	}}
+}
+
+// Scans are the ways to read a column whose costs are compared: the bare loop, the same with a read of the file, and scans by
+// the public interface.
+func Scans(f *FileColumn) []Contestant {
+	return []Contestant{
+		f.Bare(false),
+		f.Bare(true),
+		f.Scan("Scan", shardfmt.ScanOptions{Workers: 1}),
+		f.Scan("Scan, ReuseBatches", shardfmt.ScanOptions{Workers: 1, ReuseBatches: true}),
+	}
+}
+
+// Bare is the loop over the blocks of the column's buffers, each decoded into the same memory. With fresh it reads
+// the buffers from the file each time, else they lie in memory.
+func (f *FileColumn) Bare(fresh bool) Contestant {
+	name := "bare loop"
+	if fresh {
+		name = "bare loop and read"
+	}
+	return Contestant{Name: name, Open: func() (func() error, error) {
+		l, err := openLoop(f.shard)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.read(); err != nil {
+			return nil, err
+		}
+		if f.Kind, err = l.kind(); err != nil {
+			return nil, err
+		}
+		return func() error {
+			if fresh {
+				if err := l.read(); err != nil {
+					return err
+				}
+			}
+			return l.run()
+		}, nil
+	}}
+}
+
+// path of an object of a file:// URL.
+func path(url string) string { return strings.TrimPrefix(url, "file://") }
