@@ -36,6 +36,9 @@ type ScanOptions struct {
 	RuledOut []bool
 	// Workers is how many columns are decoded at the same time, the number of processors if 0.
 	Workers int
+	// ReuseBatches lets the memory of a batch's values be used again for the next ones: it is valid only until the next batch is
+	// asked for, and who wants to keep values copies them.
+	ReuseBatches bool
 	// MaxMemory is the most bytes of memory that the scan may take, DefaultMaxMemory if 0; batches shrink to fit.
 	// Its work is bounded too: by MaxMemory, what is fetched and what comes out (see package internal/budget). A
 	// scan that would exceed the one or the other ends in ErrBudget. Budget, if not nil, is used instead, so that
@@ -82,7 +85,7 @@ type Budget struct{ b *budget.Budget }
 func NewBudget(maxMemory int64) *Budget { return &Budget{budget.New(maxMemory)} }
 
 // Scan reads records in order, as batches of the canonical types. It stops at the first error, which it yields.
-// A batch needs no Release.
+// A batch needs no Release, and may be kept unless ReuseBatches says otherwise.
 func (s *Shard) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		q, err := s.request(ctx, &o)
@@ -117,6 +120,7 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	q := &scan.Request{
 		Root: s.root, Stripes: make([]scan.Stripe, len(s.stripes)), Filter: o.Filter,
 		Start: o.Start, End: o.End, BatchRows: o.BatchRows, Workers: o.Workers,
+		ReuseBatches: o.ReuseBatches,
 	}
 	for i, st := range s.stripes {
 		q.Stripes[i] = scan.Stripe{Position: st.Position, Records: st.Records, Deleted: st.Deleted}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -14,12 +15,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
-// A scan of stripes that are each as large as all the memory it may take reads them in smaller pieces, each byte about once.
-func TestScanOfLargeStripes(t *testing.T) {
-	const columns, rows, stripes, limit = 8, 130_000, 2, 8 << 20
+// writeRandom writes a shard of columns c0, c1, … of random numbers, in stripes of so many rows, and gives the sum of all.
+func writeRandom(t *testing.T, client *blobio.Client, columns, rows, stripes int) (shard *Shard, sum int64) {
+	t.Helper()
 	ctx := context.Background()
-	client := blobio.NewClient()
-	defer client.Close()
 	var fields []arrow.Field
 	for i := range columns {
 		fields = append(fields, arrow.Field{Name: fmt.Sprint("c", i), Type: arrow.PrimitiveTypes.Int64})
@@ -32,7 +31,7 @@ func TestScanOfLargeStripes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, sum := rand.New(rand.NewPCG(1, 2)), int64(0)
+	r := rand.New(rand.NewPCG(1, 2))
 	for range stripes {
 		b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
 		for range rows {
@@ -50,11 +49,17 @@ func TestScanOfLargeStripes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return open(t, client, written.URL, 0), sum
+}
+
+// A scan of stripes that are each as large as all the memory it may take reads them in smaller pieces, each byte about once.
+func TestScanOfLargeStripes(t *testing.T) {
+	const columns, rows, stripes, limit = 8, 130_000, 2, 8 << 20
+	ctx := context.Background()
+	client := blobio.NewClient()
+	defer client.Close()
+	shard, sum := writeRandom(t, client, columns, rows, stripes)
 	before := client.Counters()
-	shard, err := Open(ctx, client, written.URL, OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for batch, err := range shard.Scan(ctx, ScanOptions{MaxMemory: limit}) {
 		if err != nil {
 			t.Fatal(err)
@@ -71,4 +76,52 @@ func TestScanOfLargeStripes(t *testing.T) {
 	if got := client.Counters().Sub(before); float64(got.GetBytes) > 1.1*8*columns*rows*stripes {
 		t.Errorf("%d bytes of values: %+v", 8*columns*rows*stripes, got)
 	}
+}
+
+// A scan holds two windows and the batches side by side, whatever the shard, counted by what the scan is charged; and no more than
+// that and a batch that is being made is live while a batch is used.
+func TestScanMemoryIsBounded(t *testing.T) {
+	// Windows and batches have an eighth of the limit each, and by default, where that is more, 32 and 64 MiB.
+	const limit = 16 << 20
+	const window, batches = limit / 8, limit / 8
+	const columns, rows, stripes = 8, 130_000, 4 // of random numbers, which nothing makes smaller: 33 MB
+	client := blobio.NewClient()
+	defer client.Close()
+	shard, _ := writeRandom(t, client, columns, rows, stripes)
+	for _, workers := range []int{1, 2, 4} {
+		for _, expr := range []string{"", "c0 > 0"} {
+			b := NewBudget(limit)
+			o := ScanOptions{Workers: workers, Budget: b}
+			if expr != "" {
+				o.Filter = bind(t, shard, expr)
+			}
+			before, live, n := heapLive(), uint64(0), 0
+			for _, err := range shard.Scan(t.Context(), o) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; n%24 == 0 {
+					live = max(live, heapLive())
+				}
+			}
+			live -= min(live, before)
+			t.Logf("%d workers, filter %q: %d batches, %d bytes charged at most, %d live", workers, expr, n, b.b.Peak(), live)
+			const slack = 1 << 20 // blocks kept, block maps, bitmaps of rows
+			if b.b.Peak() > 2*window+batches+slack {
+				t.Errorf("%d workers, filter %q: charged %d bytes at most, two windows and the batches are %d", workers, expr,
+					b.b.Peak(), 2*window+batches)
+			}
+			if live > 2*window+3*batches+2*slack && !raceDetector {
+				t.Errorf("%d workers, filter %q: %d bytes live", workers, expr, live)
+			}
+		}
+	}
+}
+
+// heapLive is the memory that is in use after a collection.
+func heapLive() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -42,7 +42,7 @@ type Budget struct {
 	limit uint64
 
 	mu            sync.Mutex
-	used          uint64 // by all accounts
+	used, peak    uint64 // by all accounts, now and at most
 	decoded, made meter
 }
 
@@ -75,11 +75,32 @@ func New(limit int64) *Budget {
 // Limit is the most bytes of memory.
 func (b *Budget) Limit() uint64 { return b.limit }
 
+// use notes n bytes more that are in use.
+func (b *Budget) use(n uint64) {
+	b.used += n
+	b.peak = max(b.peak, b.used)
+}
+
+// Peak is the most bytes of memory that were in use at any time.
+func (b *Budget) Peak() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.peak
+}
+
+// Decoded is the work so far: bytes of values that were decoded, or walked over.
+func (b *Budget) Decoded() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.decoded.work
+}
+
 // Account is one reader's part of a Budget: the memory that it uses now. A nil Account charges nothing. Its columns
 // may charge at the same time.
 type Account struct {
 	budget            *Budget
 	held, batch, most uint64 // under budget.mu; most is that of batch
+	lender            lender
 }
 
 // Account opens an account, to be closed when its reader has ended.
@@ -91,6 +112,7 @@ func (a *Account) NextBatch(single bool) {
 	if a == nil {
 		return
 	}
+	a.lender.takeBack()
 	a.budget.mu.Lock()
 	defer a.budget.mu.Unlock()
 	a.budget.used -= a.batch
@@ -112,7 +134,7 @@ func (a *Account) Take(n uint64) error {
 		return ErrBatch
 	}
 	a.batch += n
-	b.used += n
+	b.use(n)
 	return b.made.charge(n)
 }
 
@@ -128,7 +150,7 @@ func (a *Account) Hold(n uint64) error {
 		return fmt.Errorf("%w: %d bytes more to hold, of %d %d are in use", ErrExceeded, n, b.limit, b.used)
 	}
 	a.held += n
-	b.used += n
+	b.use(n)
 	return nil
 }
 

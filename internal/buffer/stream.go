@@ -18,6 +18,8 @@ type Request struct {
 	URL        string
 	Start, End uint64
 	Fill       func([]byte) error
+	// Stays: the receiver keeps the bytes for good, not only until the positions are released that they are asked for.
+	Stays bool
 }
 
 // wholeLimit is the length, in bytes, up to which a stream is fetched whole even for a few positions: one
@@ -100,6 +102,10 @@ func (s *Stream) Map() *Map {
 	return s.m
 }
 
+// Alone reports whether the stream is none of a packed group: then its blocks may be taken apart at the same time, as long as
+// nothing is fetched or released.
+func (s *Stream) Alone() bool { return s.group == nil }
+
 // Size of the buffer in bytes, 0 for a member of a packed group.
 func (s *Stream) Size() uint64 {
 	if s.group != nil {
@@ -116,13 +122,13 @@ func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
 	}
 	if s.m == nil {
 		if whole || s.Size() <= wholeLimit {
-			return []Request{{s.URL, s.Start, s.End, s.fillWhole}}, nil
+			return []Request{{s.URL, s.Start, s.End, s.fillWhole, !whole}}, nil
 		}
-		return []Request{{s.URL, s.MapStart, s.End, s.setMap}}, nil
+		return []Request{{s.URL, s.MapStart, s.End, s.setMap, true}}, nil
 	}
 	var out []Request
 	for _, r := range s.missing(ranges) {
-		out = append(out, Request{s.URL, s.Start + r.Start, s.Start + r.End, func(b []byte) error {
+		out = append(out, Request{URL: s.URL, Start: s.Start + r.Start, End: s.Start + r.End, Fill: func(b []byte) error {
 			s.hold(r, b)
 			return nil
 		}})

@@ -55,14 +55,15 @@ func (b *bitReader) read(r buffer.Range) ([]byte, error) {
 	if err := b.n.mem.Take(2 * in.Len()); err != nil {
 		return nil, err
 	}
-	raw := make([]byte, in.Len())
+	raw := b.n.mem.Lend(in.Len())
 	if err := b.n.read(raw, in.Start, nil, 0); err != nil {
 		return nil, err
 	}
 	if r.Start%8 == 0 {
 		return raw, nil
 	}
-	out := make([]byte, (r.Len()+7)/8)
+	out := b.n.mem.Lend((r.Len() + 7) / 8)
+	clear(out)
 	bitutil.CopyBitmap(raw, int(r.Start%8), int(r.Len()), out, 0)
 	return out, nil
 }

@@ -72,12 +72,9 @@ func (c *byteStrings) part(dst *block.Bytes, i, from, n, size int) error {
 				return err
 			}
 		}
-		c.vals.Reset()
-		c.vals.Charge = c.hold
-		if err := c.decode(&c.vals, i, size); err != nil {
+		if err := c.keep(i, size); err != nil {
 			return err
 		}
-		c.cached = i
 	}
 	return c.copy(dst, from, n)
 }
@@ -229,9 +226,10 @@ func (c *bytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	v := &validity{n: int(r.Len())}
 	// An eighth more than the average, and never much more than what is stored, which a descriptor can't fake.
 	room := min(c.average*r.Len()+c.average*r.Len()/8, 16*c.data.Size(), maxRead)
-	out := block.Bytes{Data: make([]byte, 0, room), Charge: c.data.mem.Take}
+	out := block.Bytes{Data: c.data.mem.Lend(room)[:0], Charge: c.data.mem.Take}
 	if c.data.fixed == 0 {
-		out.Offsets = make([]int64, 1, v.n+1)
+		out.Offsets = budget.LendOf[int64](c.data.mem, r.Len()+1)[:1]
+		out.Offsets[0] = 0
 	}
 	if err := c.data.read(&out, r.Start, v); err != nil {
 		return nil, err

@@ -7,7 +7,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -193,7 +195,7 @@ func (c *dictionaryColumn) ReadCoded(r buffer.Range) (arrow.ArrayData, error) {
 	if err := c.codes.mem.Take(4 * r.Len()); err != nil {
 		return nil, err
 	}
-	codes := make([]uint32, r.Len())
+	codes := budget.LendOf[uint32](c.codes.mem, r.Len())
 	v := &validity{n: len(codes)}
 	if err := c.codes.read(codes, r.Start, v, 0); err != nil {
 		return nil, err
@@ -205,9 +207,7 @@ func (c *dictionaryColumn) ReadCoded(r buffer.Range) (arrow.ArrayData, error) {
 	if err := c.presence.and(v, r); err != nil {
 		return nil, err
 	}
-	bitmap, nulls := v.buffer()
-	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: c.typ}
-	return array.NewDataWithDictionary(typ, len(codes), []*memory.Buffer{bitmap, bufferOf(codes)}, nulls, 0, values), nil
+	return c.coded(codes, v, values), nil
 }
 
 // entries gives the entries of the codes of a range: those of the one dictionary that its blocks name, or of all that they
@@ -245,6 +245,9 @@ func (c *dictionaryColumn) none() *array.Data {
 
 // shift checks codes of one dictionary, which are those from slot at on, notes which are null, and adds base to them.
 func (c *dictionaryColumn) shift(codes []uint32, dict *buffer.Dictionary, base uint32, v *validity, at int, start uint64) error {
+	if dict.Null < 0 && base == 0 && dict.Count > 0 && kernel.AllAtMost(codes, uint32(dict.Count-1)) {
+		return nil // as most are
+	}
 	for i, id := range codes {
 		if int64(id) >= int64(dict.Count) {
 			return corrupt.Locate(corrupt.At(-1, "id %d at position %d, the dictionary has %d entries",

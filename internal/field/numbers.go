@@ -69,17 +69,9 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 		if done, err := c.alone(dst, i, from, size); done || err != nil {
 			return err
 		}
-		if cap(c.vals) < size {
-			if err := c.mem.Hold(uint64(size-cap(c.vals)) * uint64(unsafe.Sizeof(c.vals[0]))); err != nil {
-				return err
-			}
-			c.vals = make([]T, size)
-		}
-		c.vals = c.vals[:size]
-		if err := c.decode(c.vals, i); err != nil {
+		if err := c.keep(i, size); err != nil {
 			return err
 		}
-		c.cached = i
 	}
 	copy(dst, c.vals[from:])
 	return nil
@@ -121,12 +113,17 @@ func (c *numbers[T]) open(i, size int) (f block.Frame, err error) {
 
 // decode decodes block i as a whole.
 func (c *numbers[T]) decode(dst []T, i int) error {
-	if err := c.mem.Work(uint64(len(dst)) * uint64(unsafe.Sizeof(dst[0]))); err != nil {
-		return c.Locate(outOfProportion(err), i, 0)
-	}
 	f, err := c.open(i, len(dst))
 	if err != nil {
 		return err
+	}
+	return c.decodeFrame(dst, f, i)
+}
+
+// decodeFrame decodes block i, which was opened.
+func (c *numbers[T]) decodeFrame(dst []T, f block.Frame, i int) error {
+	if err := c.mem.Work(uint64(len(dst)) * uint64(unsafe.Sizeof(dst[0]))); err != nil {
+		return c.Locate(outOfProportion(err), i, 0)
 	}
 	return c.Locate(block.DecodeNumbers(dst, f.Values, c.scratch), i, f.ValuesOffset())
 }
@@ -170,7 +167,7 @@ func (c *numberColumn[T]) Read(r buffer.Range) (arrow.ArrayData, error) {
 	if err := c.data.mem.Take(r.Len() * uint64(unsafe.Sizeof(zero))); err != nil {
 		return nil, err
 	}
-	vals := make([]T, r.Len())
+	vals := budget.LendOf[T](c.data.mem, r.Len())
 	v := &validity{n: len(vals)}
 	if err := c.data.read(vals, r.Start, v, 0); err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func (c *parquetColumn) know(x *externalChunk) (out []buffer.Request, err error)
 
 func (c *parquetColumn) footerRequest(x *externalChunk) buffer.Request {
 	tail := min(x.size, max(x.tail, parquetchunk.TailGuess))
-	return buffer.Request{URL: x.file, Start: uint64(x.size - tail), End: uint64(x.size), Fill: func(b []byte) error {
+	return buffer.Request{URL: x.file, Start: uint64(x.size - tail), End: uint64(x.size), Stays: true, Fill: func(b []byte) error {
 		if _, known := c.footers.Load(x.file); known { // another column has read it
 			return nil
 		}
@@ -232,7 +232,7 @@ func (x *externalChunk) need(ranges []buffer.Range, mem *budget.Account) (out []
 		return nil, nil
 	}
 	if x.m == nil && x.whole == nil {
-		out = append(out, buffer.Request{URL: x.data, Start: x.chunk.Pages.Start, End: x.chunk.Pages.End, Fill: func(b []byte) error {
+		out = append(out, buffer.Request{URL: x.data, Start: x.chunk.Pages.Start, End: x.chunk.Pages.End, Stays: true, Fill: func(b []byte) error {
 			x.whole = b
 			return corrupt.Locate(x.findPages(mem), x.data, 0)
 		}})
@@ -240,7 +240,7 @@ func (x *externalChunk) need(ranges []buffer.Range, mem *budget.Account) (out []
 		x.pages = buffer.NewStream(x.data, x.chunk.Pages.Start, x.chunk.Pages.End, x.m)
 	}
 	if d := x.chunk.Dictionary; d.Len() > 0 && x.dict == nil {
-		out = append(out, buffer.Request{URL: x.data, Start: d.Start, End: d.End, Fill: func(b []byte) error {
+		out = append(out, buffer.Request{URL: x.data, Start: d.Start, End: d.End, Stays: true, Fill: func(b []byte) error {
 			x.dict = b
 			return nil
 		}})

@@ -1,6 +1,8 @@
 package field
 
 import (
+	"math/bits"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -22,17 +24,28 @@ func Select(d arrow.ArrayData, bitmap []byte) arrow.ArrayData {
 func runsOf(bitmap []byte, n int) []buffer.Range {
 	var out []buffer.Range
 	for i := 0; i < n; {
-		if !bitutil.BitIsSet(bitmap, i) {
-			i++
-			continue
+		start := nextBit(bitmap, i, n, 0)
+		if start == n {
+			break
 		}
-		start := i
-		for i < n && bitutil.BitIsSet(bitmap, i) {
-			i++
-		}
+		i = nextBit(bitmap, start, n, 0xff)
 		out = append(out, buffer.Range{Start: uint64(start), End: uint64(i)})
 	}
 	return out
+}
+
+// nextBit gives the first place from i on, before n, where a bitmap differs from one whose bytes are all other; n if it nowhere
+// does.
+func nextBit(bitmap []byte, i, n int, other byte) int {
+	b := (bitmap[i/8] ^ other) >> (i % 8)
+	for b == 0 {
+		i = i/8*8 + 8
+		if i >= n {
+			return n
+		}
+		b = bitmap[i/8] ^ other
+	}
+	return min(n, i+bits.TrailingZeros8(b))
 }
 
 func lengthOf(runs []buffer.Range) (n int) {

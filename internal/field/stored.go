@@ -210,7 +210,7 @@ func (b *opaque) need(parse func([]byte) error) []buffer.Request {
 	if b.fetched {
 		return nil
 	}
-	return []buffer.Request{{URL: b.url, Start: b.start, End: b.end, Fill: func(p []byte) error {
+	return []buffer.Request{{URL: b.url, Start: b.start, End: b.end, Stays: true, Fill: func(p []byte) error {
 		b.fetched = true
 		return corrupt.Locate(parse(p), b.url, int64(b.start))
 	}}}

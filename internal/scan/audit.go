@@ -112,7 +112,6 @@ func (s *stripe) auditRows(ctx context.Context, columns []field.Column, rows buf
 	s.output = columns
 	for rows.Len() > 0 {
 		window, rest := cutWindow([]buffer.Range{rows}, s.windowRows())
-		before := s.fetch.held
 		if err := s.get(ctx, columns, window); err != nil {
 			return s.outOfBudget(err, window[0].Start)
 		}
@@ -135,8 +134,7 @@ func (s *stripe) auditRows(ctx context.Context, columns []field.Column, rows buf
 		if err != nil {
 			return err
 		}
-		s.mem.Drop(s.fetch.held - before)
-		s.fetch.held = before
+		s.fetch.release()
 		rows.Start = rows.End
 		if len(rest) > 0 {
 			rows = rest[0]

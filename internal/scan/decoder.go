@@ -22,9 +22,10 @@ import (
 type decoder struct {
 	workers int
 	types   *arrow.Schema // of what comes out
-	filter  *filter.Bound
-	needed  *arrow.Schema // of what the filter needs, nil without one
-	root    string        // for errors
+	// conjuncts are the parts of the filter that must all be true, and needed is what they need; nil without one.
+	conjuncts []*filter.Bound
+	needed    *arrow.Schema
+	root      string // for errors
 	// required are the columns that the shard says hold no null, or hold none somewhere below.
 	required []requiredColumn
 }
@@ -36,14 +37,14 @@ type requiredColumn struct {
 }
 
 func newDecoder(q *Request) *decoder {
-	d := &decoder{workers: q.Workers, types: arrowtype.Schema(q.Project), filter: q.Filter, root: q.Root.URL()}
+	d := &decoder{workers: q.Workers, types: arrowtype.Schema(q.Project), root: q.Root.URL()}
 	for i, n := range q.Project.Fields {
 		if n.Demands() {
 			d.required = append(d.required, requiredColumn{i, n})
 		}
 	}
 	if q.Needed != nil {
-		d.needed = arrowtype.Schema(q.Needed)
+		d.needed, d.conjuncts = arrowtype.Schema(q.Needed), q.Filter.Conjuncts()
 	}
 	return d
 }
@@ -63,54 +64,6 @@ func (d *decoder) read(ctx context.Context, columns []field.Column, r buffer.Ran
 	return d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) { return c.Read(r) })
 }
 
-// selected applies the filter to the rows of r, and the marker of deleted records, whose column is then the last.
-// It gives a bitmap of the rows that are left.
-func (d *decoder) selected(ctx context.Context, columns []field.Column, r buffer.Range) ([]byte, error) {
-	data, err := d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) {
-		if coded, ok := c.(field.Coded); ok {
-			return coded.ReadCoded(r) // the filter looks at each entry once
-		}
-		return c.Read(r)
-	})
-	if err != nil {
-		return nil, err
-	}
-	n := int(r.Len())
-	bitmap := make([]byte, (n+7)/8)
-	bitutil.SetBitsTo(bitmap, 0, int64(n), true)
-	if d.needed != nil {
-		k := d.needed.NumFields()
-		selected, _, err := d.filter.Select(record(coded(d.needed, data), data[:k], n))
-		if err != nil {
-			return nil, err
-		}
-		copy(bitmap, selected)
-		data = data[k:]
-	}
-	if len(data) > 0 {
-		hideDeleted(bitmap, array.NewBooleanData(data[0]))
-	}
-	return bitmap, nil
-}
-
-// coded gives the fields of a schema the types of their columns, which may be dictionary-encoded.
-func coded(s *arrow.Schema, columns []arrow.ArrayData) *arrow.Schema {
-	fields := s.Fields()
-	for i := range fields {
-		fields[i].Type = columns[i].DataType()
-	}
-	return arrow.NewSchema(fields, nil)
-}
-
-// hideDeleted clears the bits of rows that are marked deleted.
-func hideDeleted(bitmap []byte, marker *array.Boolean) {
-	for i := range marker.Len() {
-		if marker.IsValid(i) && marker.Value(i) {
-			bitutil.ClearBit(bitmap, i)
-		}
-	}
-}
-
 // batch makes a record batch of the rows of a match that are selected, nil if none is.
 func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, mem *budget.Account) (arrow.RecordBatch, error) {
 	n := int(m.span.Len())
@@ -126,7 +79,7 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, me
 		if some == n {
 			return c.Read(m.span)
 		}
-		return d.survivors(c, m.span, mine, some, mem)
+		return field.Pick(c, m.span, mine, some, mem)
 	})
 	if err != nil {
 		return nil, err
@@ -147,25 +100,6 @@ func checkRequired(root string, a arrow.Array, n *schema.Node) error {
 		return nil
 	}
 	return corrupt.Locate(corrupt.At(-1, "field %q holds a null, against the property %s", path, meta.PropertyRequired), root, 0)
-}
-
-// survivors decodes the rows of r that are set in a bitmap, some of them.
-func (d *decoder) survivors(c field.Column, r buffer.Range, set []byte, some int, mem *budget.Account) (arrow.ArrayData, error) {
-	if coded, ok := c.(field.Coded); ok {
-		data, err := coded.ReadCoded(r)
-		if err != nil {
-			return nil, err
-		}
-		return coded.Expand(field.Select(data, set))
-	}
-	data, err := c.Read(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := mem.Take(field.SizeOf(data) / r.Len() * uint64(some)); err != nil {
-		return nil, err
-	}
-	return field.Select(data, set), nil
 }
 
 // record makes a record batch of columns of n rows.

@@ -30,9 +30,10 @@ type branching interface {
 // fetcher gets the bytes of columns.
 type fetcher struct {
 	store Store
-	// mem is charged for the bytes, held for what has been charged and not given back.
-	mem  *budget.Account
-	held uint64
+	// mem is charged for the bytes: held is what has been charged and not given back, and of that stays what is kept to the
+	// end of the stripe.
+	mem         *budget.Account
+	held, stays uint64
 }
 
 // branches gives fetchers whose requests do not wait for one another. join is called when their work is done.
@@ -107,16 +108,26 @@ func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
 
 // hold charges the bytes of requests.
 func (f *fetcher) hold(round []buffer.Request) error {
-	n := uint64(0)
+	n, stays := uint64(0), uint64(0)
 	for _, q := range round {
 		n += q.End - q.Start
+		if q.Stays {
+			stays += q.End - q.Start
+		}
 	}
 	if err := f.mem.Hold(n); err != nil {
 		return err
 	}
 	f.held += n
+	f.stays += stays
 	f.mem.Fetched(n)
 	return nil
+}
+
+// release gives back what was charged for bytes that don't stay.
+func (f *fetcher) release() {
+	f.mem.Drop(f.held - f.stays)
+	f.held = f.stays
 }
 
 // groupByObject puts requests that lie close together in one object into one group.

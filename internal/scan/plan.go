@@ -17,6 +17,8 @@ type plan struct {
 	q *Request
 	// asked are the answers of the indexes of stripes that were asked together, by their number.
 	asked map[int]answer
+	// yielded: a batch was.
+	yielded bool
 }
 
 func newPlan(q *Request) *plan { return &plan{q: q} }

@@ -27,6 +27,8 @@ type Request struct {
 	Start, End uint64
 	// BatchRows is the most records of a batch, Workers how many columns are decoded at the same time.
 	BatchRows, Workers int
+	// ReuseBatches: the memory of a batch is used again once yield has returned.
+	ReuseBatches bool
 	// Budget bounds memory and work.
 	Budget *budget.Budget
 	// RuledOut are stripes of which it is known that no row matches the filter, by their number; nil for none.
@@ -119,8 +121,8 @@ func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBa
 	return nil
 }
 
-// stripes reads stripe after stripe. While the batches of one are used, the first bytes of the next are fetched: not
-// before the caller has asked for a second batch, since many want only a few rows.
+// stripes reads stripe after stripe. While the batches of one's last window are used, the first bytes of the next are fetched:
+// not before the caller has asked for a second batch, since many want only a few rows.
 func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	branch, join := s.fetch.branches()
@@ -145,7 +147,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		}
 		err := p.run(s.counts, func(b arrow.RecordBatch) bool {
 			more := yield(b)
-			if more {
+			if more && len(p.stripe.left) == 0 {
 				start(k + 1)
 			}
 			return more
@@ -191,7 +193,7 @@ func (p *prepared) close() {
 	}
 	<-p.ready
 	if p.stripe != nil {
-		p.stripe.mem.Close()
+		p.stripe.close()
 	}
 }
 

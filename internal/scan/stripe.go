@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -28,25 +27,32 @@ type stripe struct {
 	rows  buffer.Range   // to be read, of the range of records
 	left  []buffer.Range // of them, those not ruled out and not read yet
 
-	filter []field.Column        // of plan.Needed, and of the marker behind them
-	output []field.Column        // of plan.Project
-	shared map[field.Column]bool // that are in both
-	batch  int                   // rows of a batch, now
-	usual  int                   // rows of a batch of average size
-	only   int                   // of the encodings of each column, see field.Choice
-	counts Counts
+	filter   []field.Column        // of plan.Needed, and of the marker behind them
+	output   []field.Column        // of plan.Project
+	shared   map[field.Column]bool // that are in both
+	batch    int                   // rows of a batch, now
+	usual    int                   // rows of a batch of average size
+	only     int                   // of the encodings of each column, see field.Choice
+	selector *selector             // of find, nil before it
+	counts   Counts
+	// lanes decode batches side by side; alone says that there can be none.
+	lanes []*stripe
+	alone bool
 }
 
 const (
-	// batchBytes is about the most bytes that a batch's values should take.
+	// batchBytes is about the most bytes that the values of batches should take, of those decoded side by side and the one
+	// that is used.
 	batchBytes = 64 << 20
+	// evenBatch is the size of most blocks of numbers, so that larger batches end with a block.
+	evenBatch = 8 << 10
 	// leastBatch is the fewest rows that the descriptors can make of a batch, since they may say anything. Where
 	// values are in truth so large, the budget makes it smaller.
 	leastBatch = 256
-	// fetchBytes is about how many encoded bytes are held for a scan.
-	fetchBytes = 64 << 20
-	// memoryShare is the part of a scan's memory that a window or a batch may take: the first window of a stripe is held at times, the one
-	// at hand, and the first of the next stripe, beside what is decoded.
+	// fetchBytes is about how many encoded bytes a window has. There are two at most: the one at hand and, during the last one
+	// of a stripe, the first of the next stripe. With batchBytes a scan holds 128 MiB, whatever the shard.
+	fetchBytes = 32 << 20
+	// memoryShare is the part of a scan's memory that a window or batches may take, since both are estimated.
 	memoryShare = 8
 	// lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
 	// at 50 MiB/s a round trip of 30 ms costs 1.5 MiB.
@@ -63,6 +69,7 @@ func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error)
 	q := sc.plan.q
 	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i), mem: q.Budget.Account()}
 	f.mem = s.mem
+	s.mem.Reuse(q.ReuseBatches)
 	return s, s.outOfBudget(s.prepare(ctx), s.rows.Start)
 }
 
@@ -191,7 +198,11 @@ func (s *stripe) batchRows(ctx context.Context) (int, error) {
 	if raw/s.of.Records == 0 {
 		return s.plan.q.BatchRows, failed
 	}
-	return min(s.plan.q.BatchRows, max(leastBatch, int(s.atMost(batchBytes)/(raw/s.of.Records)))), failed
+	rows := int(s.atMost(batchBytes) / uint64(s.plan.q.Workers+1) / (raw / s.of.Records))
+	if rows > evenBatch {
+		rows = rows / evenBatch * evenBatch
+	}
+	return min(s.plan.q.BatchRows, max(leastBatch, rows)), failed
 }
 
 // atMost is so many bytes of a window or a batch, fewer where the scan may take little.
@@ -262,12 +273,10 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 	for len(s.left) > 0 {
 		var window []buffer.Range
 		window, s.left = cutWindow(s.left, s.windowRows())
-		before := s.fetch.held
 		if err := s.window(ctx, window, yield); err != nil {
 			return s.outOfBudget(err, window[0].Start)
 		}
-		s.mem.Drop(s.fetch.held - before) // what the first window fetched may be needed to the end
-		s.fetch.held = before
+		s.fetch.release()
 	}
 	return nil
 }
@@ -279,7 +288,7 @@ func (s *stripe) window(ctx context.Context, ranges []buffer.Range, yield func(a
 	}
 	s.counts.BlocksRead += blocksOf(ranges)
 	if len(s.filter) == 0 {
-		return s.eachBatch(ranges, func(r buffer.Range) error { return s.emit(ctx, match{rows: r, span: r}, yield) })
+		return s.emitAll(ctx, s.batches(ranges), yield)
 	}
 	found, err := s.find(ctx, ranges)
 	if err != nil || len(found) == 0 {
@@ -292,12 +301,7 @@ func (s *stripe) window(ctx context.Context, ranges []buffer.Range, yield func(a
 	if err := s.get(ctx, s.output, spans); err != nil {
 		return err
 	}
-	for _, m := range found {
-		if err := s.emit(ctx, m, yield); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.emitAll(ctx, found, yield)
 }
 
 // blocksOf counts the blocks of a range index that ranges touch.
@@ -370,21 +374,61 @@ type match struct {
 
 // find decodes the filter's columns and applies it.
 func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match, err error) {
-	err = s.eachBatch(ranges, func(r buffer.Range) error {
-		if err := s.mem.Work(skipBytes * r.Len()); err != nil {
-			return err
+	s.mem.Reuse(true) // nothing but bitmaps outlasts a batch
+	defer s.mem.Reuse(s.plan.q.ReuseBatches)
+	if s.selector == nil {
+		s.selector = newSelector(s)
+	}
+	batches := s.batches(ranges)
+	done, err := inLanes(s, batches, func(lane *stripe, m match) (bitmap []byte, err error) {
+		lane.mem.Reuse(true)
+		return lane.selected(ctx, m.rows)
+	}, func(m match, bitmap []byte) error {
+		found = appendMatch(found, m.rows, bitmap)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.findAlone(ctx, rangesOf(batches[done:]))
+	for _, c := range s.filter {
+		if !s.shared[c] {
+			c.Release(ranges[len(ranges)-1].End)
 		}
+	}
+	return append(found, more...), err
+}
+
+// appendMatch adds rows, if some of them are selected.
+func appendMatch(found []match, r buffer.Range, bitmap []byte) []match {
+	span, any := spanOf(bitmap)
+	if !any {
+		return found
+	}
+	return append(found, match{r, buffer.Range{Start: r.Start + span.Start, End: r.Start + span.End}, bitmap})
+}
+
+// selected gives a bitmap of the rows of r that the filter selects.
+func (s *stripe) selected(ctx context.Context, r buffer.Range) ([]byte, error) {
+	if err := s.mem.Work(skipBytes * r.Len()); err != nil {
+		return nil, err
+	}
+	bitmap, _, err := s.selector.rows(ctx, r)
+	return bitmap, err
+}
+
+// findAlone is find without lanes.
+func (s *stripe) findAlone(ctx context.Context, ranges []buffer.Range) (found []match, err error) {
+	err = s.eachBatch(ranges, func(r buffer.Range) error {
 		var bitmap []byte
 		err := s.inAnyEncoding(ctx, s.filter, r, func() (err error) {
-			bitmap, err = s.decode.selected(ctx, s.filter, r)
+			bitmap, err = s.selected(ctx, r)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if span, any := spanOf(bitmap, int(r.Len())); any {
-			found = append(found, match{r, buffer.Range{Start: r.Start + span.Start, End: r.Start + span.End}, bitmap})
-		}
+		found = appendMatch(found, r, bitmap)
 		for _, c := range s.filter {
 			if !s.shared[c] {
 				c.Release(r.End)
@@ -393,19 +437,6 @@ func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match
 		return nil
 	})
 	return found, err
-}
-
-// spanOf gives the range from the first set bit to the last.
-func spanOf(bitmap []byte, n int) (span buffer.Range, any bool) {
-	for i := range n {
-		if bitutil.BitIsSet(bitmap, i) {
-			if !any {
-				span.Start, any = uint64(i), true
-			}
-			span.End = uint64(i) + 1
-		}
-	}
-	return span, any
 }
 
 // emit decodes the output columns of a match and yields what is selected, in halves where that is too large.
@@ -433,11 +464,17 @@ func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch
 	for _, c := range s.output {
 		c.Release(m.span.End)
 	}
+	return s.deliver(b, yield)
+}
+
+// deliver yields a batch, if it is one.
+func (s *stripe) deliver(b arrow.RecordBatch, yield func(arrow.RecordBatch) bool) error {
 	if b == nil {
 		return nil
 	}
 	s.counts.RowsMatched += b.NumRows()
 	s.mem.Delivered(uint64(b.NumRows()) * uint64(max(1, len(s.plan.nodes()))))
+	s.plan.yielded = true
 	if !yield(b) {
 		return ErrStopped
 	}

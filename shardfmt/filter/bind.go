@@ -31,13 +31,13 @@ type predicate interface {
 	possible(stats func(id uint32) *Stats) outcomes
 }
 
-// truth is one value of three-valued logic; the order false < unknown < true makes AND a minimum, OR a maximum.
+// truth is one value of three-valued logic. Its two bits are set so that AND is that of the bits and OR theirs.
 type truth uint8
 
 const (
-	isFalse truth = iota
-	isUnknown
-	isTrue
+	isFalse   truth = 0b00
+	isUnknown truth = 0b01
+	isTrue    truth = 0b11
 )
 
 type (

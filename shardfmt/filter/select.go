@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -14,18 +15,19 @@ import (
 // least significant bit first, of ceil(rows/8) bytes, and the number of bits set.
 func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, err error) {
 	n := int(batch.NumRows())
-	out := make([]truth, n)
-	if err := b.root.eval(&rows{batch: batch, n: n}, out); err != nil {
+	out := make([]byte, n)
+	if err := b.Judge(batch, out); err != nil {
 		return nil, 0, err
 	}
 	bitmap = make([]byte, (n+7)/8)
-	for i, t := range out {
-		if t == isTrue {
-			bitmap[i/8] |= 1 << (i % 8)
-			selected++
-		}
-	}
-	return bitmap, selected, nil
+	return bitmap, Pack(bitmap, out), nil
+}
+
+// Judge writes what the expression is for each row of a batch, a byte each, which Pack makes a bitmap of. The batch is as for
+// Select.
+func (b *Bound) Judge(batch arrow.RecordBatch, out []byte) error {
+	truths := unsafe.Slice((*truth)(unsafe.Pointer(unsafe.SliceData(out))), len(out))
+	return b.root.eval(&rows{batch: batch, n: len(out)}, truths)
 }
 
 // rows is the batch at hand.
@@ -34,56 +36,40 @@ type rows struct {
 	n     int
 }
 
-// column finds a field's values: the leaf array and, for every row, whether it or one of its parents is null; null is
-// nil if no row is.
-func (r *rows) column(f *boundField) (leaf arrow.Array, null func(int) bool, err error) {
+// column finds a field's values: the leaf array, and in which rows it or one of its parents is null.
+func (r *rows) column(f *boundField) (leaf arrow.Array, null nulls, err error) {
 	at := r.batch.Schema().FieldIndices(f.nodes[0].Name)
 	if len(at) == 0 {
-		return nil, nil, fmt.Errorf("filter: the batch lacks field %s", f.path)
+		return nil, null, fmt.Errorf("filter: the batch lacks field %s", f.path)
 	}
 	chain := []arrow.Array{r.batch.Column(at[0])}
 	for _, node := range f.nodes[1:] {
 		parent, ok := chain[len(chain)-1].(*array.Struct)
 		if !ok {
-			return nil, nil, fmt.Errorf("filter: field %s is no struct in the batch", f.path)
+			return nil, null, fmt.Errorf("filter: field %s is no struct in the batch", f.path)
 		}
 		i, ok := parent.DataType().(*arrow.StructType).FieldIdx(node.Name)
 		if !ok {
-			return nil, nil, fmt.Errorf("filter: the batch lacks field %s", f.path)
+			return nil, null, fmt.Errorf("filter: the batch lacks field %s", f.path)
 		}
 		chain = append(chain, parent.Field(i))
 	}
 	leaf = chain[len(chain)-1]
 	if leaf.DataType().ID() == arrow.NULL {
-		return leaf, func(int) bool { return true }, nil
+		return leaf, nulls{all: true}, nil
 	}
-	chain = slices.DeleteFunc(chain, func(a arrow.Array) bool { return a.NullN() == 0 })
-	coded, ok := leaf.(*array.Dictionary)
-	if !ok || coded.Dictionary().NullN() == 0 {
-		coded = nil
+	null.of = slices.DeleteFunc(chain, func(a arrow.Array) bool { return a.NullN() == 0 })
+	if coded, ok := leaf.(*array.Dictionary); ok && coded.Dictionary().NullN() > 0 {
+		null.coded = coded
 	}
-	if len(chain) == 0 && coded == nil {
-		return leaf, nil, nil
-	}
-	return leaf, func(row int) bool {
-		for _, a := range chain {
-			if a.IsNull(row) {
-				return true
-			}
-		}
-		return coded != nil && coded.Dictionary().IsNull(coded.GetValueIndex(row))
-	}, nil
+	return leaf, null, nil
 }
 
-func (p andPredicate) eval(r *rows, out []truth) error {
-	return evalPair(r, p.left, p.right, out, func(a, b truth) truth { return min(a, b) })
-}
+func (p andPredicate) eval(r *rows, out []truth) error { return evalPair(r, p.left, p.right, out, and) }
 
-func (p orPredicate) eval(r *rows, out []truth) error {
-	return evalPair(r, p.left, p.right, out, func(a, b truth) truth { return max(a, b) })
-}
+func (p orPredicate) eval(r *rows, out []truth) error { return evalPair(r, p.left, p.right, out, or) }
 
-func evalPair(r *rows, left, right predicate, out []truth, join func(a, b truth) truth) error {
+func evalPair(r *rows, left, right predicate, out []truth, join func(out, other []truth)) error {
 	if err := left.eval(r, out); err != nil {
 		return err
 	}
@@ -91,9 +77,7 @@ func evalPair(r *rows, left, right predicate, out []truth, join func(a, b truth)
 	if err := right.eval(r, other); err != nil {
 		return err
 	}
-	for i, t := range other {
-		out[i] = join(out[i], t)
-	}
+	join(out, other)
 	return nil
 }
 
@@ -101,9 +85,7 @@ func (p notPredicate) eval(r *rows, out []truth) error {
 	if err := p.x.eval(r, out); err != nil {
 		return err
 	}
-	for i, t := range out {
-		out[i] = isTrue - t
-	}
+	not(out)
 	return nil
 }
 
@@ -114,10 +96,8 @@ func (p nullPredicate) eval(r *rows, out []truth) error {
 	}
 	for i := range out {
 		out[i] = isFalse
-		if null != nil && null(i) {
-			out[i] = isTrue
-		}
 	}
+	null.set(out, isTrue)
 	return nil
 }
 
@@ -129,14 +109,7 @@ func (p leafPredicate) eval(r *rows, out []truth) error {
 	if err := p.judge(leaf, out); err != nil {
 		return fmt.Errorf("filter: field %s: %w", p.field.path, err)
 	}
-	if null == nil {
-		return nil
-	}
-	for i := range out {
-		if null(i) {
-			out[i] = isUnknown
-		}
-	}
+	null.set(out, isUnknown)
 	return nil
 }
 

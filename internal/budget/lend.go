@@ -1,0 +1,77 @@
+package budget
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// lender has memory of batches that is used again for later ones.
+type lender struct {
+	mu         sync.Mutex
+	reuse      bool
+	lent, free [][]byte
+}
+
+// Reuse says whether memory that Lend gives from now on is used again after the next NextBatch: nobody may look at the batch
+// then any more.
+func (a *Account) Reuse(on bool) {
+	if a != nil {
+		a.lender.reuse = on
+	}
+}
+
+// Lend gives n bytes for values of the batch at hand, aligned to eight bytes. They are not charged, see Take, and what they
+// hold is anything: whoever asks fills all of them.
+func (a *Account) Lend(n uint64) []byte {
+	if a == nil || !a.lender.reuse || n == 0 {
+		return aligned(n)
+	}
+	l := &a.lender
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.take(n)
+	l.lent = append(l.lent, b)
+	return b[:n]
+}
+
+// LendOf is Lend for n values.
+func LendOf[T any](a *Account, n uint64) []T {
+	var zero T
+	b := a.Lend(n * uint64(unsafe.Sizeof(zero)))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// take gives the smallest free memory of n bytes, or new memory.
+func (l *lender) take(n uint64) []byte {
+	best := -1
+	for i, b := range l.free {
+		if uint64(cap(b)) >= n && (best < 0 || cap(b) < cap(l.free[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return aligned(n)
+	}
+	b := l.free[best]
+	last := len(l.free) - 1
+	l.free[best] = l.free[last]
+	l.free = l.free[:last]
+	return b
+}
+
+// takeBack takes what was lent back. Memory that the batch before had no use for is let go of, so that no more is kept than
+// the largest batch had.
+func (l *lender) takeBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lent != nil {
+		clear(l.free)
+		l.free, l.lent = l.lent, l.free[:0]
+	}
+}
+
+// aligned is new memory of n bytes, aligned to eight.
+func aligned(n uint64) []byte {
+	words := make([]uint64, (n+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n]
+}

@@ -1,0 +1,131 @@
+package field
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+
+	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/encode"
+)
+
+// Rows that are picked are those that Read and Select give, of every type and form, few and many, with blocks kept from before;
+// and a twin reads what its column reads.
+func TestPick(t *testing.T) {
+	const n = 5_000
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, node := range types(t) {
+		for _, profile := range []encode.Profile{encode.Plain, encode.Balanced} {
+			for _, nulls := range []float64{0, 0.02} {
+				g := &generator{rand.New(rand.NewPCG(5, uint64(node.Basic))), nulls}
+				a := g.array(node, n)
+				o := store(t, node, a, &Options{Profile: profile}, 1)
+				mem := budget.New(0).Account()
+				c, err := Open(context.Background(), o, 0, node, n, mem)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := o.fetch(c, []buffer.Range{{Start: 0, End: n}}, true); err != nil {
+					t.Fatal(err)
+				}
+				columns := []Column{c}
+				if twin := Twin(c, mem); twin != nil {
+					columns = append(columns, twin)
+				}
+				for _, share := range []int{3, 400} {
+					rows := buffer.Range{Start: r.Uint64N(n / 2), End: n - r.Uint64N(n/3)}
+					bitmap := make([]byte, (rows.Len()+7)/8)
+					bitutil.SetBit(bitmap, r.IntN(int(rows.Len())))
+					for i := 0; i < int(rows.Len()); i++ {
+						if r.IntN(share) == 0 {
+							bitutil.SetBit(bitmap, i)
+						}
+						if r.IntN(2*share) == 0 { // a run
+							for k := min(int(rows.Len()), i+r.IntN(2500)); i < k; i++ {
+								bitutil.SetBit(bitmap, i)
+							}
+						}
+					}
+					some := bitutil.CountSetBits(bitmap, 0, int(rows.Len()))
+					for _, c := range columns {
+						all, err := c.Read(rows)
+						if err != nil {
+							t.Fatal(err)
+						}
+						want := array.MakeFromData(Select(all, bitmap))
+						for name, pick := range map[string]func(Column, buffer.Range, []byte, int, *budget.Account) (arrow.ArrayData, error){
+							"Pick": Pick, "PickCoded": PickCoded,
+						} {
+							mem.NextBatch(false)
+							d, err := pick(c, rows, bitmap, some, mem)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if coded, ok := c.(Coded); ok && name == "PickCoded" {
+								if d, err = coded.Expand(d); err != nil {
+									t.Fatal(err)
+								}
+							}
+							if got := array.MakeFromData(d); !equal(got, want) {
+								t.Fatalf("%s of %d of %v, %v, nulls %v:\ngot  %.300v\nwant %.300v", name, some, want.DataType(), profile, nulls, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Judging a column is judging the array that it reads.
+func TestJudge(t *testing.T) {
+	const n = 5_000
+	for _, node := range types(t) {
+		for _, profile := range []encode.Profile{encode.Plain, encode.Balanced} {
+			for _, nulls := range []float64{0, 0.02, 1} {
+				g := &generator{rand.New(rand.NewPCG(6, uint64(node.Basic))), nulls}
+				a := g.array(node, n)
+				o := store(t, node, a, &Options{Profile: profile}, 1)
+				c, err := Open(context.Background(), o, 0, node, n, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				judging, ok := c.(Judging)
+				if !ok {
+					continue
+				}
+				if err := o.fetch(c, []buffer.Range{{Start: 0, End: n}}, true); err != nil {
+					t.Fatal(err)
+				}
+				say := func(values arrow.ArrayData, out []byte) error { // by the text of a value
+					for i, a := 0, array.MakeFromData(values); i < a.Len(); i++ {
+						out[i] = 1
+						if a.IsValid(i) {
+							text := a.ValueStr(i)
+							out[i] = text[len(text)-1]
+						}
+					}
+					return nil
+				}
+				for _, rows := range []buffer.Range{{Start: 0, End: n}, {Start: 3000, End: 3001}, {Start: 77, End: 4_500}, {Start: 100, End: 200}} {
+					got, want := make([]byte, rows.Len()), make([]byte, rows.Len())
+					if err := judging.Judge(rows, got, say); err != nil {
+						t.Fatal(err)
+					}
+					d, err := c.Read(rows)
+					if err == nil {
+						err = say(d, want)
+					}
+					if err != nil || string(got) != string(want) {
+						t.Fatalf("%v, %v, nulls %v, rows %v: %v", a.DataType(), profile, nulls, rows, err)
+					}
+				}
+			}
+		}
+	}
+}

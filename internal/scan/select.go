@@ -1,0 +1,228 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+
+	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/ranges"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// selector applies a filter and the marker of deleted records to rows of a stripe. The parts of the filter that must all be true
+// are tested one after the other, those first that rule out most rows for what they cost. Columns of a part are decoded only
+// where a batch has rows left, and where it has few left, only these rows.
+type selector struct {
+	parts []*part
+	// columns are those of the filter, whose types are types, and behind them that of the marker, if there is one.
+	columns []field.Column
+	types   *arrow.Schema
+	mem     *budget.Account
+	each    func(ctx context.Context, columns []field.Column, do func(field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error)
+}
+
+// part is a part of the filter, with the columns it reads.
+type part struct {
+	filter  *filter.Bound
+	columns []int // ascending
+	types   []arrow.Field
+	// stored is the size of the columns in bytes; asked and passed are the rows it was asked of, and those it left.
+	stored, asked, passed float64
+}
+
+// fewShare: a column's rows are read one by one where fewer than one of so many is left.
+const fewShare = 16
+
+func newSelector(s *stripe) *selector {
+	d := s.decode
+	x := &selector{columns: s.filter, types: d.needed, mem: s.mem, each: d.each}
+	if d.needed == nil {
+		return x
+	}
+	for _, f := range d.conjuncts {
+		p := &part{filter: f}
+		for i, field := range d.needed.Fields() {
+			if slices.ContainsFunc(f.Tops(), func(n *schema.Node) bool { return n.Name == field.Name }) {
+				p.columns = append(p.columns, i)
+				p.types = append(p.types, field)
+				p.stored += float64(s.filter[i].Size())
+			}
+		}
+		x.parts = append(x.parts, p)
+	}
+	return x
+}
+
+// marker is the column that marks deleted records, nil if there is none.
+func (x *selector) marker() field.Column {
+	n := 0
+	if x.types != nil {
+		n = x.types.NumFields()
+	}
+	if n == len(x.columns) {
+		return nil
+	}
+	return x.columns[n]
+}
+
+// rank is what it costs to rule out a row by the part: it is asked before those of higher ranks. One that was not asked yet is
+// taken to leave half.
+func (p *part) rank() float64 {
+	const rows, half = 1024, 512 // as if it had been asked of so many rows, and left so many
+	return (1 + p.stored) / (1 - (half+p.passed)/(rows+p.asked) + 1e-3)
+}
+
+// rows gives a bitmap of the rows of r that are left, and how many they are.
+func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, left int, err error) {
+	n := int(r.Len())
+	bitmap, left = make([]byte, (n+7)/8), n
+	bitutil.SetBitsTo(bitmap, 0, int64(n), true)
+	slices.SortStableFunc(x.parts, func(a, b *part) int { return cmp.Compare(a.rank(), b.rank()) })
+	decoded := make([]arrow.ArrayData, len(x.columns)) // those decoded whole
+	for _, p := range x.parts {
+		if left == 0 {
+			return bitmap, 0, nil
+		}
+		before := left
+		if left, err = x.apply(ctx, p, r, bitmap, left, decoded); err != nil {
+			return nil, 0, err
+		}
+		p.asked += float64(before)
+		p.passed += float64(left)
+	}
+	if m := x.marker(); m != nil && left > 0 {
+		data, err := m.Read(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		hideDeleted(bitmap, array.NewBooleanData(data))
+		left = bitutil.CountSetBits(bitmap, 0, n)
+	}
+	return bitmap, left, nil
+}
+
+// apply clears the bits of rows that a part of the filter rules out, and tells how many are left.
+func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []byte, left int, decoded []arrow.ArrayData) (int, error) {
+	few := left < int(r.Len())/fewShare
+	if len(p.columns) == 1 && !few {
+		if c, ok := x.columns[p.columns[0]].(field.Judging); ok {
+			return x.judge(p, c, r, bitmap)
+		}
+	}
+	var missing []field.Column
+	for _, i := range p.columns {
+		if decoded[i] == nil {
+			missing = append(missing, x.columns[i])
+		} else {
+			few = false // it is there already, or all are read alike
+		}
+	}
+	got, err := x.each(ctx, missing, func(c field.Column) (arrow.ArrayData, error) {
+		if few {
+			return field.PickCoded(c, r, bitmap, left, x.mem)
+		}
+		if coded, ok := c.(field.Coded); ok {
+			return coded.ReadCoded(r) // the filter looks at each entry once
+		}
+		return c.Read(r)
+	})
+	if err != nil {
+		return 0, err
+	}
+	data, fields := make([]arrow.ArrayData, len(p.columns)), slices.Clone(p.types)
+	for k, i := range p.columns {
+		if data[k] = decoded[i]; data[k] == nil {
+			data[k], got = got[0], got[1:]
+			if !few {
+				decoded[i] = data[k]
+			}
+		}
+		fields[k].Type = data[k].DataType() // which may be dictionary-encoded
+	}
+	n := int(r.Len())
+	if few {
+		n = left
+	}
+	selected, some, err := p.filter.Select(record(arrow.NewSchema(fields, nil), data, n))
+	if err != nil {
+		return 0, err
+	}
+	if few {
+		keep(bitmap, selected)
+		return some, nil
+	}
+	for i := range bitmap {
+		bitmap[i] &= selected[i]
+	}
+	return bitutil.CountSetBits(bitmap, 0, n), nil
+}
+
+// judge is apply for a part that reads one column, which it judges block by block.
+func (x *selector) judge(p *part, c field.Judging, r buffer.Range, bitmap []byte) (int, error) {
+	n := int(r.Len())
+	if err := x.mem.Take(uint64(n)); err != nil {
+		return 0, err
+	}
+	out := x.mem.Lend(uint64(n))
+	types := arrow.NewSchema(p.types, nil)
+	err := c.Judge(r, out, func(values arrow.ArrayData, out []byte) error {
+		return p.filter.Judge(record(types, []arrow.ArrayData{values}, values.Len()), out)
+	})
+	if err != nil {
+		return 0, err
+	}
+	selected := x.mem.Lend(uint64(n+7) / 8)
+	clear(selected)
+	filter.Pack(selected, out)
+	for i := range bitmap {
+		bitmap[i] &= selected[i]
+	}
+	return bitutil.CountSetBits(bitmap, 0, n), nil
+}
+
+// keep clears those bits that are set in a bitmap for which selected has none, which has a bit for each of them.
+func keep(bitmap, selected []byte) {
+	k := 0
+	for i, b := range bitmap {
+		for rest := b; rest != 0; rest &= rest - 1 {
+			if selected[k/8]>>(k%8)&1 == 0 {
+				bitmap[i] &^= rest & -rest
+			}
+			k++
+		}
+	}
+}
+
+// hideDeleted clears the bits of rows that are marked deleted.
+func hideDeleted(bitmap []byte, marker *array.Boolean) {
+	for i := range marker.Len() {
+		if marker.IsValid(i) && marker.Value(i) {
+			bitutil.ClearBit(bitmap, i)
+		}
+	}
+}
+
+// spanOf gives the range from the first set bit to the last; any is false if none is set.
+func spanOf(bitmap []byte) (span ranges.Range, any bool) {
+	first := slices.IndexFunc(bitmap, func(b byte) bool { return b != 0 })
+	if first < 0 {
+		return span, false
+	}
+	last := len(bitmap) - 1
+	for bitmap[last] == 0 {
+		last--
+	}
+	return ranges.Range{
+		Start: uint64(8*first + bits.TrailingZeros8(bitmap[first])),
+		End:   uint64(8*last + bits.Len8(bitmap[last])),
+	}, true
+}

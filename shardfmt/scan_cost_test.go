@@ -1,0 +1,177 @@
+package shardfmt
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// costRows are sixteen batches.
+const costRows = 16 * DefaultBatchRows
+
+// costColumns are the kinds of columns whose scans are counted, with what a value takes in a batch.
+var costColumns = []struct {
+	name, typ string
+	size      float64
+	append    func(r *rand.Rand, row int, b array.Builder)
+}{
+	{"ids", "Int64", 8, func(_ *rand.Rand, row int, b array.Builder) { b.(*array.Int64Builder).Append(int64(row)) }},
+	{"times", "Int64", 8, func(r *rand.Rand, row int, b array.Builder) {
+		b.(*array.Int64Builder).Append(int64(row)*10_000 + r.Int64N(2000))
+	}},
+	{"small", "Int64", 8, func(r *rand.Rand, _ int, b array.Builder) { b.(*array.Int64Builder).Append(r.Int64N(1000)) }},
+	{"doubles", "Float64", 8, func(r *rand.Rand, _ int, b array.Builder) { b.(*array.Float64Builder).Append(r.NormFloat64()) }},
+	{"few strings", "String", 8 + 7, func(r *rand.Rand, _ int, b array.Builder) {
+		b.(*array.LargeStringBuilder).Append(fmt.Sprint("level ", r.IntN(5)))
+	}},
+	{"strings", "String", 8 + 16, func(r *rand.Rand, _ int, b array.Builder) {
+		b.(*array.LargeStringBuilder).Append(fmt.Sprintf("%016x", r.Uint64()))
+	}},
+	{"decimals", "Decimal", 16, func(r *rand.Rand, _ int, b array.Builder) {
+		v, _ := decimal.FromInt64(r.Int64N(11), 2)
+		b.(*array.ExtensionBuilder).StorageBuilder().(*array.FixedSizeBinaryBuilder).Append(v[:])
+	}},
+}
+
+// costShard writes a shard of one column, and tells how many bytes are stored.
+func costShard(t *testing.T, client *blobio.Client, typ string, add func(*rand.Rand, int, array.Builder)) (*Shard, float64) {
+	t.Helper()
+	s, err := schema.Parse("v: " + typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(t.Context(), client, "file://"+t.TempDir()+"/s.amudai.shard", s, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	for row := range costRows {
+		add(r, row, b.Field(0))
+	}
+	if err := w.Write(t.Context(), b.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	written, err := w.Close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := open(t, client, written.URL, 0)
+	return shard, float64(storedBytes(t, shard, 0, nil))
+}
+
+// What a scan allocates: for its values once where batches may be kept, not at all where their memory is used again, besides
+// the bytes that are fetched and some objects for each batch. The bounds are half as much again as was counted.
+func TestScanAllocates(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	client := blobio.NewClient()
+	defer client.Close()
+	for _, c := range costColumns {
+		t.Run(c.name, func(t *testing.T) {
+			shard, stored := costShard(t, client, c.typ, c.append)
+			for _, reuse := range []bool{false, true} {
+				scan := func() {
+					for _, err := range shard.Scan(context.Background(), ScanOptions{Workers: 1, ReuseBatches: reuse}) {
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				scan()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				scan()
+				runtime.ReadMemStats(&after)
+				objects := float64(after.Mallocs-before.Mallocs) / (costRows / DefaultBatchRows)
+				bytes := (float64(after.TotalAlloc-before.TotalAlloc) - stored) / costRows
+				most := 1.25*c.size + 1
+				if reuse {
+					most = 0.25*c.size + 1
+				}
+				t.Logf("reuse %v: %.1f allocations a batch, %.2f bytes a value of %v besides what is fetched", reuse, objects, bytes, c.size)
+				if objects > 60 || bytes > most {
+					t.Errorf("reuse %v: more than 60 allocations a batch, or than %.2f bytes a value", reuse, most)
+				}
+			}
+		})
+	}
+}
+
+// A filter decodes its own columns first, and of the others only blocks in which rows are left; counted in bytes of values.
+func TestFilterDecodesLittle(t *testing.T) {
+	const rows = 8 * DefaultBatchRows
+	client := blobio.NewClient()
+	defer client.Close()
+	s, err := schema.Parse("id: Int64, a: Int64, b: Int64, c: Float64, s: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(t.Context(), client, "file://"+t.TempDir()+"/s.amudai.shard", s, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	build := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	for i := range rows {
+		build.Field(0).(*array.Int64Builder).Append(int64(i))
+		text := fmt.Sprintf("%016x", r.Uint64())
+		if i >= 40_000 && i < 40_100 {
+			text = "needle" + text
+		}
+		build.Field(1).(*array.Int64Builder).Append(r.Int64N(1000))
+		build.Field(2).(*array.Int64Builder).Append(r.Int64N(1 << 40))
+		build.Field(3).(*array.Float64Builder).Append(r.NormFloat64())
+		build.Field(4).(*array.LargeStringBuilder).Append(text)
+	}
+	if err := w.Write(t.Context(), build.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	written, err := w.Close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := open(t, client, written.URL, 0)
+	// Looking at a row is counted as eight bytes, and so is decoding a string.
+	const column = 8 * rows
+	for _, c := range []struct {
+		expr    string
+		columns []string
+		least   int64 // rows
+		most    uint64
+	}{
+		{"a = 500", []string{}, 200, column + column},
+		{"a = 500", []string{"b"}, 200, column + column + column/8},
+		{"s LIKE '%needle%'", []string{"c"}, 100, column + column + column/2},
+		{"s LIKE '%needle%' AND b >= 0 AND a < 900", []string{"c"}, 70, column + 2*column + column/2},
+		{"b < 0", []string{"a", "c"}, 0, 0},
+	} {
+		for _, workers := range []int{1, 2} {
+			b := NewBudget(0)
+			var st ScanStats
+			for _, err := range shard.Scan(t.Context(), ScanOptions{
+				Columns: c.columns, Filter: bind(t, shard, c.expr), Workers: workers, Budget: b, Stats: &st,
+			}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Logf("%s, %v: %d bytes", c.expr, c.columns, b.b.Decoded())
+			if st.RowsMatched < c.least || b.b.Decoded() > c.most {
+				t.Errorf("%s, %v, %d workers: %d rows, %d bytes of values decoded, want at least %d, and at most %d", c.expr, c.columns, workers,
+					st.RowsMatched, b.b.Decoded(), c.least, c.most)
+			}
+		}
+	}
+}
