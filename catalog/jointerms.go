@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"reflect"
@@ -147,9 +145,7 @@ func (x *termJoiner) write(ctx context.Context, of []termMember, columns []termf
 	if len(of) < 2 {
 		return nil
 	}
-	var id [8]byte
-	rand.Read(id[:])
-	m, data := termfilter.Join(binary.LittleEndian.Uint64(id[:]), columns)
+	m, data := termfilter.Join(termfilter.NewID(), columns)
 	t := x.job.table
 	url := fmt.Sprintf("%sdata/%s-terms%d.amudai.filter", t.VaultFolder(), x.job.Attempt(), x.written)
 	if !m.Valid() {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -96,11 +97,12 @@ const signBit = 1 << 63
 
 // keyPart gives the part that a value is of a key.
 func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
-	signed := func(v func(int) int64) (func([]byte, int) []byte, error) {
-		return func(dst []byte, row int) []byte { return binary.BigEndian.AppendUint64(dst, uint64(v(row))^signBit) }, nil
-	}
-	unsigned := func(v func(int) uint64) (func([]byte, int) []byte, error) {
-		return func(dst []byte, row int) []byte { return binary.BigEndian.AppendUint64(dst, v(row)) }, nil
+	if value, signed, ok := stripeindex.Integers(a); ok {
+		flip := uint64(0)
+		if signed {
+			flip = signBit
+		}
+		return func(dst []byte, row int) []byte { return binary.BigEndian.AppendUint64(dst, value(row)^flip) }, nil
 	}
 	switch a := a.(type) {
 	case *array.Boolean:
@@ -110,22 +112,6 @@ func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
 			}
 			return append(dst, 0)
 		}, nil
-	case *array.Int8:
-		return signed(func(i int) int64 { return int64(a.Value(i)) })
-	case *array.Int16:
-		return signed(func(i int) int64 { return int64(a.Value(i)) })
-	case *array.Int32:
-		return signed(func(i int) int64 { return int64(a.Value(i)) })
-	case *array.Int64:
-		return signed(a.Value)
-	case *array.Uint8:
-		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint16:
-		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint32:
-		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint64:
-		return unsigned(a.Value)
 	case *array.LargeString:
 		return func(dst []byte, row int) []byte { return appendTerminated(dst, a.Value(row)) }, nil
 	case *array.LargeBinary:

@@ -2,8 +2,6 @@ package stripeindex
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -172,7 +170,7 @@ func (c *columnar) write(ctx context.Context, st write.Store, root string) ([]wr
 	if len(c.columns) == 0 {
 		return nil, nil
 	}
-	m, data := termfilter.Join(newID(), c.columns)
+	m, data := termfilter.Join(termfilter.NewID(), c.columns)
 	url := c.prefix + "filter.amudai.filter"
 	for i, d := range c.described {
 		d.Artifacts = []*metapb.IndexArtifact{{Name: "filter", DataRef: meta.NewRef(urlresolve.Relative(root, url), 0, uint64(len(data)))}}
@@ -181,13 +179,6 @@ func (c *columnar) write(ctx context.Context, st write.Store, root string) ([]wr
 	}
 	c.columns, c.described = nil, nil
 	return []write.Object{{URL: url, Size: int64(len(data))}}, st.Put(ctx, url, data)
-}
-
-// newID is a number that no other matrix has.
-func newID() uint64 {
-	var b [8]byte
-	rand.Read(b[:])
-	return binary.LittleEndian.Uint64(b[:])
 }
 
 // IsFilter reports whether a descriptor is that of a term filter, which stands beside the index of the same name.

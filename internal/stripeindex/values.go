@@ -84,30 +84,38 @@ func textOf(a arrow.Array) (func(i int) []byte, error) {
 	return func(i int) []byte { return bytes[offsets[i]:offsets[i+1]] }, nil
 }
 
+// Integers gives the values of an array of integers as 64 bits, to which those of signed ones are extended by their sign; ok is false for any
+// other array.
+func Integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
+	switch a := a.(type) {
+	case *array.Int8:
+		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
+	case *array.Int16:
+		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
+	case *array.Int32:
+		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
+	case *array.Int64:
+		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
+	case *array.Uint8:
+		return func(i int) uint64 { return uint64(a.Value(i)) }, false, true
+	case *array.Uint16:
+		return func(i int) uint64 { return uint64(a.Value(i)) }, false, true
+	case *array.Uint32:
+		return func(i int) uint64 { return uint64(a.Value(i)) }, false, true
+	case *array.Uint64:
+		return a.Value, false, true
+	}
+	return nil, false, false
+}
+
 // keyBytes gives the bytes of values in the keys of a hash index, appended to a buffer.
 func keyBytes(a arrow.Array, basic schema.Basic) (func(dst []byte, i int) []byte, error) {
-	integer := func(v func(i int) uint64) (func(dst []byte, i int) []byte, error) {
-		return func(dst []byte, i int) []byte { return hashindex.AppendInteger(dst, basic, v(i)) }, nil
+	if value, _, ok := Integers(a); ok {
+		return func(dst []byte, i int) []byte { return hashindex.AppendInteger(dst, basic, value(i)) }, nil
 	}
 	switch a := a.(type) {
 	case *array.Boolean:
 		return func(dst []byte, i int) []byte { return hashindex.AppendBool(dst, a.Value(i)) }, nil
-	case *array.Int8:
-		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Int16:
-		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Int32:
-		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Int64:
-		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint8:
-		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint16:
-		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint32:
-		return integer(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint64:
-		return integer(func(i int) uint64 { return a.Value(i) })
 	case *array.LargeString:
 		return func(dst []byte, i int) []byte { return append(dst, a.Value(i)...) }, nil
 	case *array.LargeBinary:
@@ -120,11 +128,10 @@ func keyBytes(a arrow.Array, basic schema.Basic) (func(dst []byte, i int) []byte
 
 // orderedKey gives the bytes of values as keys of a layer index, appended to a buffer; ok is false for a NaN.
 func orderedKey(a arrow.Array, n *schema.Node) (func(dst []byte, i int) (key []byte, ok bool), error) {
-	signed := func(v func(i int) int64) (func(dst []byte, i int) ([]byte, bool), error) {
-		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendSigned(dst, v(i)), true }, nil
-	}
-	unsigned := func(v func(i int) uint64) (func(dst []byte, i int) ([]byte, bool), error) {
-		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendUnsigned(dst, v(i)), true }, nil
+	if value, signed, ok := Integers(a); ok && signed {
+		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendSigned(dst, int64(value(i))), true }, nil
+	} else if ok {
+		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendUnsigned(dst, value(i)), true }, nil
 	}
 	float := func(v func(i int) float64) (func(dst []byte, i int) ([]byte, bool), error) {
 		return func(dst []byte, i int) ([]byte, bool) {
@@ -132,38 +139,20 @@ func orderedKey(a arrow.Array, n *schema.Node) (func(dst []byte, i int) (key []b
 			return layerindex.AppendFloat(dst, f), f == f
 		}, nil
 	}
-	bytes := func(v func(i int) []byte) (func(dst []byte, i int) ([]byte, bool), error) {
-		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendBytes(dst, v(i)), true }, nil
-	}
 	switch a := a.(type) {
 	case *array.Boolean:
-		return unsigned(func(i int) uint64 { return boolKey(a.Value(i)) })
-	case *array.Int8:
-		return signed(func(i int) int64 { return int64(a.Value(i)) })
-	case *array.Int16:
-		return signed(func(i int) int64 { return int64(a.Value(i)) })
-	case *array.Int32:
-		return signed(func(i int) int64 { return int64(a.Value(i)) })
-	case *array.Int64:
-		return signed(a.Value)
-	case *array.Uint8:
-		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint16:
-		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint32:
-		return unsigned(func(i int) uint64 { return uint64(a.Value(i)) })
-	case *array.Uint64:
-		return unsigned(a.Value)
+		return func(dst []byte, i int) ([]byte, bool) {
+			return layerindex.AppendUnsigned(dst, boolKey(a.Value(i))), true
+		}, nil
 	case *array.Float32:
 		return float(func(i int) float64 { return float64(a.Value(i)) })
 	case *array.Float64:
 		return float(a.Value)
-	case *array.LargeString:
-		return bytes(func(i int) []byte { return []byte(a.Value(i)) })
-	case *array.LargeBinary:
-		return bytes(a.Value)
+	case *array.LargeString, *array.LargeBinary:
+		text, err := textOf(a)
+		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendBytes(dst, text(i)), true }, err
 	case *array.FixedSizeBinary:
-		return bytes(a.Value)
+		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendBytes(dst, a.Value(i)), true }, nil
 	}
 	return nil, fmt.Errorf("a layer index of %v, of a column of type %s", a.DataType(), n.TypeName())
 }

@@ -1,6 +1,7 @@
 package termfilter
 
 import (
+	"crypto/rand"
 	"encoding/binary"
 
 	"github.com/zeebo/xxh3"
@@ -28,6 +29,13 @@ type Matrix struct {
 // Valid reports whether there may be a matrix of that shape.
 func (m Matrix) Valid() bool {
 	return m.Rows >= 1 && m.Rows <= maxRows && m.Rows&(m.Rows-1) == 0 && m.Columns >= 1 && m.Columns <= MaxColumns && m.Size() <= MaxBytes
+}
+
+// NewID is a number that no other matrix has.
+func NewID() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // Size of the matrix in bytes.
