@@ -23,6 +23,7 @@ type Client struct {
 	pins     *pins  // nil: reads are not pinned
 	ifMatch  string // the ETag that reads ask for
 	uncached bool
+	also     *tally // counts what is asked through the view; nil: nothing does
 }
 
 // core is what a Client and its views share.
@@ -279,7 +280,7 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
 	}
 	policy := c.opts.retry
-	policy.retried = &both{&c.tally, store}
+	policy.retried = &both{all: &c.tally, one: store}
 	m.bucket = &retrying{Bucket: m.bucket, policy: policy}
 	return m
 }

@@ -67,13 +67,13 @@ var (
 	oneDelete = Counters{Deletes: 1, Depth: 1}
 )
 
-func (b *counted) tallies() both { return both{&b.core.tally, b.store} }
+func (b *counted) tallies() both { return both{all: &b.core.tally, one: b.store} }
 
 func (b *counted) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
 	call := b.begin(&opts.Trace)
 	n, info, err := b.bucket.ReadRange(ctx, key, off, dst, opts)
 	call.end(oneGet)
-	b.tallies().got(int64(n))
+	opts.Trace.tallies().got(int64(n))
 	return n, info, err
 }
 
@@ -81,7 +81,7 @@ func (b *counted) ReadSuffix(ctx context.Context, key string, n int64, opts Read
 	call := b.begin(&opts.Trace)
 	data, info, err := b.bucket.ReadSuffix(ctx, key, n, opts)
 	call.end(oneGet)
-	b.tallies().got(int64(len(data)))
+	opts.Trace.tallies().got(int64(len(data)))
 	return data, info, err
 }
 

@@ -56,17 +56,23 @@ func (t *tally) add(c Counters) {
 	t.retries.Add(c.Retries)
 }
 
-// both are what is asked of all stores together, and of one of them.
-type both struct{ all, one *tally }
+// both are what is asked of all stores together, and of one of them; also, if not nil, what is asked through one view.
+type both struct{ all, one, also *tally }
 
 func (b both) add(c Counters) {
 	b.all.add(c)
 	b.one.add(c)
+	if b.also != nil {
+		b.also.add(c)
+	}
 }
 
 func (b both) got(bytes int64) {
 	b.all.getBytes.Add(bytes)
 	b.one.getBytes.Add(bytes)
+	if b.also != nil {
+		b.also.getBytes.Add(bytes)
+	}
 }
 
 func (b both) gave(bytes int64) {

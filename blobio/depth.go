@@ -51,8 +51,8 @@ func raise(a *atomic.Int64, n int64) {
 type Trace struct {
 	core  *core
 	chain *chain
-	// store counts for the bucket that is asked.
-	store *tally
+	// store counts for the bucket that is asked, also for the view that asks, if it is measured.
+	store, also *tally
 	// made is what the driver tells of the call's requests; nil where it is local and makes none.
 	made *made
 }
@@ -63,7 +63,7 @@ type made struct {
 	waited   atomic.Int64 // of those, how many waited for one another and are not yet in the chain
 }
 
-func (t Trace) tallies() both { return both{&t.core.tally, t.store} }
+func (t Trace) tallies() both { return both{&t.core.tally, t.store, t.also} }
 
 // request marks the begin of a request; the function it returns marks its end.
 func (t Trace) request() (answered func()) {
@@ -88,7 +88,7 @@ func (t Trace) Count(request Counters) {
 }
 
 // trace is the chain of this view.
-func (c *Client) trace() Trace { return Trace{core: c.core, chain: c.chain} }
+func (c *Client) trace() Trace { return Trace{core: c.core, chain: c.chain, also: c.also} }
 
 // Fork is a point from which work goes on in parallel.
 type Fork struct {

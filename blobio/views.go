@@ -26,6 +26,21 @@ func (c *Client) Uncached() *Client {
 	return &view
 }
 
+// Meter counts what is asked through some views of a Client. The zero value is ready; safe for concurrent use.
+type Meter struct{ tally tally }
+
+// Take gives the GETs and their bytes since it was called last.
+func (m *Meter) Take() (gets, bytes int64) {
+	return m.tally.gets.Swap(0), m.tally.getBytes.Swap(0)
+}
+
+// Measured gives a view of the Client whose requests, and those of its branches, a Meter counts as well.
+func (c *Client) Measured(m *Meter) *Client {
+	view := *c
+	view.also = &m.tally
+	return &view
+}
+
 // readOptions are the conditions of a read of url through this view.
 func (c *Client) readOptions(url string) ReadOptions {
 	o := ReadOptions{IfMatch: c.ifMatch, Trace: c.trace()}

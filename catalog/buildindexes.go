@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // JobIndex is the kind of jobs that give shards indexes or take them away.
@@ -27,7 +28,7 @@ type IndexOptions struct {
 
 // Indexed is what AddIndex, DropIndex or BuildIndexes did to the shards that were there.
 type Indexed struct {
-	// Shards got a new root, by which Built indexes of stripes came and Dropped ones went.
+	// Shards got a new root, by which Built indexes of stripes, and of shards as wholes, came and Dropped ones went.
 	Shards  int `json:"shards"`
 	Built   int `json:"built"`
 	Dropped int `json:"dropped"`
@@ -247,6 +248,9 @@ type indexWork struct {
 	ids   []int
 	// lacking are the indexes to build, by the number of the stripe and the names that the shard has for their columns.
 	lacking map[int][]shardfmt.IndexSpec
+	// whole are those of the shard as a whole, whose names in the table are renewed: term filters that an earlier one left go.
+	whole   []shardfmt.IndexSpec
+	renewed []string
 	// drops: some stripe has an index that is to go.
 	drops   bool
 	objects []string
@@ -266,6 +270,9 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 	if err != nil {
 		return nil, err
 	}
+	if err := w.planWhole(ctx, types); err != nil {
+		return nil, err
+	}
 	for i := range shard.Stripes() {
 		has, err := shard.Root().StripeIndexes(ctx, i)
 		if err != nil {
@@ -275,6 +282,9 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 			w.drops = w.drops || w.goes(d)
 		}
 		for _, s := range x.specs {
+			if s.Scope == shardfmt.OfShard {
+				continue
+			}
 			there := slices.ContainsFunc(has.GetIndexDescriptors(), func(d *metapb.IndexDescriptor) bool {
 				now, ok := x.table.indexNow(d, w.ids)
 				return ok && now.String() == s.String() && !stripeindex.IsFilter(d)
@@ -284,10 +294,31 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 			}
 		}
 	}
-	if len(w.lacking) == 0 && !w.drops {
+	if len(w.lacking) == 0 && len(w.whole) == 0 && !w.drops {
 		return nil, nil
 	}
 	return w, nil
+}
+
+// planWhole finds the indexes of the shard as a whole that are to be built, or to go.
+func (w *indexWork) planWhole(ctx context.Context, types *schema.Schema) error {
+	has, err := w.shard.Root().Indexes(ctx)
+	if err != nil || len(w.shard.Stripes()) == 0 {
+		return err
+	}
+	for _, d := range has.GetIndexDescriptors() {
+		w.drops = w.drops || w.goes(d)
+	}
+	for _, s := range w.specs {
+		there := slices.ContainsFunc(has.GetIndexDescriptors(), func(d *metapb.IndexDescriptor) bool {
+			now, ok := w.table.indexNow(d, w.ids)
+			return ok && now.String() == s.String() && stripeindex.OfShardAsWhole(d, w.shard.Records())
+		})
+		if own, ok := w.table.indexOf(s, types, w.ids); ok && !there && s.Scope == shardfmt.OfShard {
+			w.whole, w.renewed = append(w.whole, own), append(w.renewed, s.Name())
+		}
+	}
+	return nil
 }
 
 // goes reports whether an index of the shard is dropped, or replaced by one with another tokenizer.
@@ -297,7 +328,7 @@ func (w *indexWork) goes(d *metapb.IndexDescriptor) bool {
 		return false
 	}
 	i := slices.IndexFunc(w.specs, indexNamed(s.Name()))
-	return s.Name() == w.drop || i >= 0 && w.specs[i].String() != s.String()
+	return s.Name() == w.drop || i >= 0 && w.specs[i].String() != s.String() || slices.Contains(w.renewed, s.Name())
 }
 
 // build writes the indexes of a shard and its new root, both under a name, and gives its entry; nil if nothing came of it.
@@ -323,6 +354,22 @@ func (w *indexWork) build(ctx context.Context, name string, done *Indexed) (*man
 				built++
 			}
 		}
+	}
+	if len(w.whole) > 0 {
+		whole, stripes, written, err := w.shard.BuildShardIndexes(ctx, t.cat.client, w.whole,
+			shardfmt.IndexBuild{Root: root, Prefix: fmt.Sprintf("%sdata/%s/", t.VaultFolder(), name), MaxMemory: t.cat.opts.MaxMemory})
+		for _, o := range written {
+			w.objects = append(w.objects, o.URL)
+			done.BytesWritten += o.Size
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, made := range stripes {
+			change.Add[i] = append(change.Add[i], made...)
+		}
+		change.AddShard = whole
+		built += len(whole)
 	}
 	if built == 0 && !w.drops {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // IndexesProperty is the table property that lists the indexes of new shards, separated by spaces: text:COL[:TOKENIZER],
-// hash:COL.
+// hash:COL; text@shard:COL and hash@shard:COL are one index of all stripes of a shard.
 const IndexesProperty = "shardcat.indexes"
 
 // Indexes are those that every new shard of the table gets.
@@ -63,7 +63,7 @@ func (o *IngestOptions) addIndex(s shardfmt.IndexSpec) {
 	}
 }
 
-// indexes asks for those that the first stripe of the shard has, by the names that their columns have in the table now.
+// indexes asks for those that the shard as a whole and its first stripe have, by the names that their columns have in the table now.
 func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
@@ -72,11 +72,15 @@ func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 	if err != nil {
 		return err
 	}
+	whole, err := shard.Root().Indexes(ctx)
+	if err != nil {
+		return err
+	}
 	ids, err := c.table.schema.MapShard(ctx, shard.Root())
 	if err != nil {
 		return err
 	}
-	for _, d := range collection.GetIndexDescriptors() {
+	for _, d := range slices.Concat(whole.GetIndexDescriptors(), collection.GetIndexDescriptors()) {
 		if s, ok := c.table.indexNow(d, ids); ok {
 			c.options.addIndex(s)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // IndexState is an index of a table, or of some of its shards.
@@ -73,19 +74,28 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 		if err != nil {
 			return err
 		}
-		for _, d := range has.GetIndexDescriptors() {
-			s, ok := l.table.indexNow(d, ids)
-			if !ok {
-				continue
-			}
-			if l.states[s.String()] == nil {
-				l.states[s.String()] = &IndexState{Name: s.Name(), Spec: s.String()}
-			}
-			if !stripeindex.IsFilter(d) {
-				l.states[s.String()].Stripes++
-			}
-			l.states[s.String()].Bytes += d.GetIndexSize()
-		}
+		l.add(has, ids, 1)
 	}
-	return nil
+	has, err := shard.Root().Indexes(ctx)
+	if err == nil {
+		l.add(has, ids, len(shard.Stripes()))
+	}
+	return err
+}
+
+// add counts some indexes, each of so many stripes.
+func (l *indexList) add(has *metapb.IndexCollection, ids []int, stripes int) {
+	for _, d := range has.GetIndexDescriptors() {
+		s, ok := l.table.indexNow(d, ids)
+		if !ok {
+			continue
+		}
+		if l.states[s.String()] == nil {
+			l.states[s.String()] = &IndexState{Name: s.Name(), Spec: s.String()}
+		}
+		if !stripeindex.IsFilter(d) {
+			l.states[s.String()].Stripes += stripes
+		}
+		l.states[s.String()].Bytes += d.GetIndexSize()
+	}
 }

@@ -76,6 +76,8 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 	r.stats.BlocksPruned += s.BlocksPruned
 	r.stats.StripesIndexed += s.StripesIndexed
 	r.stats.StripesUnindexed += s.StripesUnindexed
+	r.stats.IndexGets += s.IndexGets
+	r.stats.IndexBytes += s.IndexBytes
 	r.stats.EncodingsSkipped += s.EncodingsSkipped
 }
 

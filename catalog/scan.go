@@ -37,9 +37,12 @@ type ScanStats struct {
 	BlocksPruned       int64 `json:"blocks_pruned"`
 	// StripesIndexed are stripes whose rows indexes chose; StripesUnindexed were read for HAS or HASPREFIX
 	// without an index that could tell.
-	StripesIndexed   int   `json:"stripes_indexed"`
-	StripesUnindexed int   `json:"stripes_unindexed"`
-	RowsMatched      int64 `json:"rows_matched"`
+	StripesIndexed   int `json:"stripes_indexed"`
+	StripesUnindexed int `json:"stripes_unindexed"`
+	// IndexGets and IndexBytes are what asking indexes cost.
+	IndexGets   int64 `json:"index_gets"`
+	IndexBytes  int64 `json:"index_bytes"`
+	RowsMatched int64 `json:"rows_matched"`
 	// EncodingsSkipped are encodings of fields that were damaged or unknown, where another one of the field was read; one
 	// for each column and stripe.
 	EncodingsSkipped int64 `json:"encodings_skipped"`

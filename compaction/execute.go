@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -54,8 +56,11 @@ type Result struct {
 	BytesMoved int64  `json:"bytes_moved"`
 	SnapshotID int64  `json:"snapshot_id"`
 	JobID      string `json:"job_id"`
-	// DroppedIndexes counts the indexes that could not stay: those whose positions count over a whole shard.
-	DroppedIndexes int `json:"dropped_indexes,omitempty"`
+	// DroppedIndexes counts the indexes that could not stay: those whose positions count over a whole shard, and which not all inputs have
+	// alike. JoinedIndexes are such that were merged, into objects of IndexBytes.
+	DroppedIndexes int   `json:"dropped_indexes,omitempty"`
+	JoinedIndexes  int   `json:"joined_indexes,omitempty"`
+	IndexBytes     int64 `json:"index_bytes,omitempty"`
 	// Before: the job had been committed earlier; nothing was done now.
 	Before bool `json:"before,omitempty"`
 }
@@ -97,18 +102,26 @@ func joiner(g *Group, packed string, all bool) join {
 }
 
 // concatenated writes the merged root and gives its entry.
-func concatenated(ctx context.Context, t *catalog.Table, g *Group, p Policy, out, packed string, result *Result) (*manifest.Entry, error) {
-	merged, err := mergeRoots(ctx, t, g, out, p, joiner(g, packed, p.PackAll))
+func (j *Job) concatenated(ctx context.Context, out, packed string) (*manifest.Entry, error) {
+	t, g := j.table, j.group
+	merged, err := mergeRoots(ctx, t, g, out, j.policy, joiner(g, packed, j.policy.PackAll))
 	if err != nil {
 		return nil, err
 	}
-	result.DroppedIndexes, result.BytesMoved = merged.DroppedIndexes, merged.BytesMoved
+	j.written(merged)
+	j.result.BytesMoved = merged.BytesMoved
 	e, err := t.DescribeRoot(ctx, out, merged.Root)
 	if err != nil {
 		return nil, err
 	}
 	g.place(e)
 	return e, nil
+}
+
+// written notes what became of the indexes of merged shards.
+func (j *Job) written(merged *merge.Result) {
+	j.indexes = merged.Written
+	j.result.DroppedIndexes, j.result.JoinedIndexes, j.result.IndexBytes = merged.DroppedIndexes, merged.JoinedIndexes, merged.IndexBytes
 }
 
 // place puts the entry of a merged root where its inputs are. A concatenation of sorted runs is not sorted: the entry has no sort order.
@@ -126,6 +139,7 @@ func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p P
 		return nil, err
 	}
 	o := merge.Options{
+		IndexPrefix:   t.VaultFolder() + "data/" + strings.TrimSuffix(path.Base(out), ".amudai.shard") + "/",
 		AllowExternal: p.External, AllowStandard: p.Tagged, Policy: urlresolve.Policy{Allow: allow},
 		Limits: merge.Limits{Objects: int(p.MaxObjects), Stripes: int(p.MaxStripes)},
 	}

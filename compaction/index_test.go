@@ -29,7 +29,7 @@ type indexedTable struct {
 	sifted int
 }
 
-func newIndexedTable(t *testing.T) *indexedTable {
+func newIndexedTable(t *testing.T, indexes string) *indexedTable {
 	t.Helper()
 	g := newGround(t)
 	s, err := schema.Parse("id: Int64, msg: String, s: Struct<tag: String>, n: Int32, gone: String")
@@ -37,7 +37,7 @@ func newIndexedTable(t *testing.T) *indexedTable {
 		t.Fatal(err)
 	}
 	tbl, err := g.open(nil).Create(ctx, catalog.Name{Table: "indexed"}, catalog.CreateOptions{
-		Schema: s, CreateNamespace: true, Properties: map[string]string{catalog.IndexesProperty: "text:msg,gone:unicode-log text:s.tag:trivial hash:n hash:s.tag"},
+		Schema: s, CreateNamespace: true, Properties: map[string]string{catalog.IndexesProperty: indexes},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +137,36 @@ func (x *indexedTable) compare(filters int) (indexed int) {
 	return indexed
 }
 
+// asks checks that all live shards have so many indexes as wholes, and that a scan asks them.
+func (x *indexedTable) asks(what string, indexes int) {
+	x.t.Helper()
+	for e, err := range x.Entries(ctx, catalog.At{}) {
+		x.check(err)
+		s, err := shardfmt.Open(ctx, x.Catalog().Client(), e.Path, shardfmt.OpenOptions{})
+		x.check(err)
+		c, err := s.Root().Indexes(ctx)
+		x.check(err)
+		if n := len(c.GetIndexDescriptors()); n < indexes {
+			x.t.Errorf("%s: %s has %d indexes", what, e.Path, n)
+		}
+	}
+	asked := 0
+	for range 30 {
+		e, err := filter.Parse(x.where())
+		x.check(err)
+		p, err := x.Plan(ctx, catalog.ScanOptions{Where: e, Select: []string{"id"}})
+		x.check(err)
+		var stats catalog.ScanStats
+		for _, err := range p.Run(ctx, &stats) {
+			x.check(err)
+		}
+		asked += stats.StripesIndexed
+	}
+	if asked < 5 {
+		x.t.Errorf("%s: indexes were asked for %d stripes only", what, asked)
+	}
+}
+
 func (x *indexedTable) compact() *Report {
 	x.t.Helper()
 	report, err := Compact(ctx, x.Table, Policy{}, Options{})
@@ -147,7 +177,17 @@ func (x *indexedTable) compact() *Report {
 // No merge, deletion or change of the schema makes an index lie, and none loses it: a scan that asks indexes gives the rows of
 // one that does not.
 func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
-	x := newIndexedTable(t)
+	surviveWhatHappens(t, "text:msg,gone:unicode-log text:s.tag:trivial hash:n hash:s.tag", "text:text:unicode-log hash:n")
+}
+
+// The same holds for indexes of shards as wholes, which merging merges, or leaves out and says so.
+func TestShardIndexesSurviveWhatHappensToATable(t *testing.T) {
+	surviveWhatHappens(t, "text@shard:msg,gone:unicode-log text@shard:s.tag:trivial hash@shard:n hash@shard:s.tag", "text@shard:text:unicode-log hash@shard:n")
+}
+
+// surviveWhatHappens goes through the life of a table with some indexes, and others later.
+func surviveWhatHappens(t *testing.T, indexes, later string) {
+	x, whole := newIndexedTable(t, indexes), strings.Contains(indexes, "@shard")
 	used := func(what string, least int) {
 		t.Helper()
 		if n := x.compare(6); n < least {
@@ -157,10 +197,13 @@ func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
 	x.ingest(1300)
 	x.ingest(1000)
 	used("as written", 3)
-	if r := x.compact(); r.ShardsAfter != 1 || r.BytesMoved != 0 || r.Results[0].DroppedIndexes != 0 {
+	if r := x.compact(); r.ShardsAfter != 1 || r.BytesMoved != 0 || r.Results[0].DroppedIndexes != 0 || whole != (r.Results[0].JoinedIndexes == 4) {
 		t.Fatalf("%+v", r.Results)
 	}
 	used("merged", 3)
+	if whole {
+		x.asks("merged", 4)
+	}
 	where, err := filter.Parse("n < 700")
 	x.check(err)
 	_, err = x.Delete(ctx, where, catalog.DeleteOptions{})
@@ -169,7 +212,7 @@ func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
 
 	x.check(x.RenameColumn(ctx, "msg", "text"))
 	x.check(x.DropColumn(ctx, "gone"))
-	x.check(x.SetProperties(ctx, map[string]string{catalog.IndexesProperty: "text:text:unicode-log hash:n"}, nil))
+	x.check(x.SetProperties(ctx, map[string]string{catalog.IndexesProperty: later}, nil))
 	x.names[0] = "text"
 	x.ingest(600)
 	used("renamed and dropped", 3)
@@ -181,7 +224,11 @@ func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
 	x.compare(6)
 	x.compact()
 	x.compare(6)
-	added, err := x.AddIndex(ctx, shardfmt.IndexSpec{Kind: shardfmt.HashIndex, Columns: []string{"later", "text"}}, catalog.IndexOptions{})
+	spec := shardfmt.IndexSpec{Kind: shardfmt.HashIndex, Columns: []string{"later", "text"}}
+	if whole {
+		spec.Scope = shardfmt.OfShard
+	}
+	added, err := x.AddIndex(ctx, spec, catalog.IndexOptions{})
 	x.check(err)
 	if added.Built == 0 || added.Dropped != 0 {
 		t.Errorf("%+v", added)
@@ -190,6 +237,9 @@ func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
 	_, err = Compact(ctx, x.Table, Policy{RebuildAll: true}, Options{})
 	x.check(err)
 	used("rebuilt", 3)
+	if whole {
+		x.asks("rebuilt", 3)
+	}
 	x.check(x.verified())
 	if x.sifted < 10 {
 		t.Errorf("term filters ruled out %d stripes and shards only", x.sifted)

@@ -41,6 +41,8 @@ type Job struct {
 	step Step
 	// objects are what the job has created, as far as they may be deleted by name; entries are to be committed.
 	objects []string
+	// indexes are the objects of merged indexes.
+	indexes []string
 	entries []*manifest.Entry
 	result  Result
 	// taken: another process began the job, which stays open for the next one if this one fails.
@@ -129,7 +131,7 @@ func (j *Job) write(ctx context.Context) error {
 		return j.writeRows(ctx, nil)
 	}
 	out, packed := j.objects[0], j.objects[len(j.objects)-1]
-	e, err := concatenated(ctx, j.table, g, j.policy, out, packed, &j.result)
+	e, err := j.concatenated(ctx, out, packed)
 	j.entries = []*manifest.Entry{e}
 	return err
 }
@@ -210,7 +212,7 @@ func (j *Job) Cancel(ctx context.Context) {
 		return
 	}
 	if j.step = ""; !j.taken {
-		j.run.Fail(ctx, j.objects)
+		j.run.Fail(ctx, append(j.objects, j.indexes...))
 	}
 }
 

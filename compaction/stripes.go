@@ -112,7 +112,7 @@ func (j *Job) writeStripes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.result.DroppedIndexes = merged.DroppedIndexes
+	j.written(merged)
 	kept, err := j.table.DescribeRoot(ctx, out, merged.Root)
 	if err != nil {
 		return err

@@ -285,12 +285,12 @@ func candidatesHold(t *testing.T, client *blobio.Client, url, where string, ids 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := s.candidates(bound)
+	ask := s.asks(bound)
 	for i, st := range s.Stripes() {
 		if ask == nil {
 			return
 		}
-		n, err := ask(ctx, client, i)
+		n, err := ask.candidates(ctx, client, i)
 		if err != nil {
 			t.Fatal(where, err)
 		}

@@ -3,9 +3,12 @@ package shardfmt
 import (
 	"context"
 	"fmt"
+	"sync"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -13,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// IndexSpec asks for an index of every stripe.
+// IndexSpec asks for an index of every stripe, or of the shard as a whole.
 type IndexSpec = stripeindex.Spec
 
 // The kinds of indexes.
@@ -23,8 +26,20 @@ const (
 	LayerIndex = stripeindex.Layer
 )
 
+// The scopes of indexes.
+const (
+	OfStripe = stripeindex.OfStripe
+	OfShard  = stripeindex.OfShard
+)
+
+// IndexScope is what an index belongs to.
+type IndexScope = stripeindex.Scope
+
+// ParseIndexScope reads stripe or shard.
+func ParseIndexScope(text string) (IndexScope, error) { return stripeindex.ParseScope(text) }
+
 // ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index are separated by
-// commas, and columns that are one field of a text index by +.
+// commas, and columns that are one field of a text index by +. text@shard and hash@shard ask for one index of all stripes.
 // Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
 func ParseIndexSpec(text string) (IndexSpec, error) { return stripeindex.ParseSpec(text) }
 
@@ -34,6 +49,9 @@ func ParseIndexSpecs(text string) ([]IndexSpec, error) { return stripeindex.Pars
 // FormatIndexSpecs is the text that ParseIndexSpecs reads.
 func FormatIndexSpecs(specs []IndexSpec) string { return stripeindex.FormatSpecs(specs) }
 
+// CheckIndexSpecs says what is wrong with specs whatever the schema: two of one name, or what is not built.
+func CheckIndexSpecs(specs []IndexSpec) error { return stripeindex.Check(specs) }
+
 // CheckIndexes says what is wrong with specs for shards of a schema, which is numbered: a column that is not there, or of a type that such
 // an index is not for, or two of one name.
 func CheckIndexes(specs []IndexSpec, s *schema.Schema) error {
@@ -41,51 +59,89 @@ func CheckIndexes(specs []IndexSpec, s *schema.Schema) error {
 	return err
 }
 
-// candidates gives the question that a scan asks of the indexes of stripes, nil if the filter has none.
-func (s *Shard) candidates(f *filter.Bound) func(ctx context.Context, st meta.Store, stripe int) (scan.Candidates, error) {
+// asker asks the indexes of a shard what a filter needs to know.
+type asker struct {
+	shard  *Shard
+	filter *filter.Bound
+	meter  blobio.Meter
+
+	mu     sync.Mutex
+	opened bool
+	shared *stripeindex.Shared // of the shard as a whole, nil for none
+}
+
+// asks is an asker for a filter, nil if it has no question.
+func (s *Shard) asks(f *filter.Bound) *asker {
 	if f == nil || !f.Asks() {
 		return nil
 	}
-	return func(ctx context.Context, st meta.Store, stripe int) (c scan.Candidates, err error) {
-		r, err := stripeindex.NewReader(ctx, st, s.root, stripe, urlresolve.Policy{Allow: s.allow})
-		if err != nil {
-			return c, err
-		}
-		c.Rows, c.Known, err = f.Candidates(func(q filter.Question) ([]filter.Range, bool, error) { return r.Rows(ctx, q) })
-		c.Unindexed = r.Unindexed > 0
-		return c, err
-	}
+	return &asker{shard: s, filter: f}
 }
 
-// sift gives the question that a scan asks of the term filters of stripes.
-func (s *Shard) sift(f *filter.Bound) func(ctx context.Context, st meta.Store, stripes []int) ([]int, error) {
-	return func(ctx context.Context, st meta.Store, stripes []int) ([]int, error) {
-		if err := s.root.LoadIndexes(ctx, stripes); err != nil {
-			return nil, err
-		}
-		units, any := make([][]*stripeindex.Filter, len(stripes)), false
-		for i, stripe := range stripes {
-			var err error
-			if units[i], err = stripeindex.StripeFilters(ctx, s.root, stripe); err != nil {
-				return nil, err
-			}
-			any = any || len(units[i]) > 0
-		}
-		if !any {
-			return stripes, nil
-		}
-		may, err := stripeindex.Sift(ctx, st, f, units)
-		if err != nil {
-			return nil, err
-		}
-		var keep []int
-		for i, stripe := range stripes {
-			if may[i] {
-				keep = append(keep, stripe)
-			}
-		}
-		return keep, nil
+// whole opens the indexes of the shard as a whole.
+func (a *asker) whole(ctx context.Context, st meta.Store) (*stripeindex.Shared, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.opened {
+		return a.shared, nil
 	}
+	shared, err := stripeindex.NewShared(ctx, st, a.shard.root, urlresolve.Policy{Allow: a.shard.allow})
+	if err == nil {
+		a.shared, a.opened = shared, true
+	}
+	return shared, err
+}
+
+// candidates asks the indexes of a stripe.
+func (a *asker) candidates(ctx context.Context, st meta.Store, stripe int) (c scan.Candidates, err error) {
+	if client, ok := st.(*blobio.Client); ok {
+		st = client.Measured(&a.meter)
+		defer func() { c.Gets, c.Bytes = a.meter.Take() }()
+	}
+	shared, err := a.whole(ctx, st)
+	if err != nil {
+		return c, err
+	}
+	r, err := stripeindex.NewReader(ctx, st, a.shard.root, stripe, shared, urlresolve.Policy{Allow: a.shard.allow})
+	if err != nil {
+		return c, err
+	}
+	c.Rows, c.Known, err = a.filter.Candidates(func(q filter.Question) ([]filter.Range, bool, error) { return r.Rows(ctx, q) })
+	c.Unindexed = r.Unindexed > 0
+	return c, err
+}
+
+// sift asks the term filters of stripes, unless the indexes of the shard as a whole tell as much by themselves.
+func (a *asker) sift(ctx context.Context, st meta.Store, stripes []int) ([]int, error) {
+	if shared, err := a.whole(ctx, st); err != nil || shared.Covers(a.filter) {
+		return stripes, err
+	}
+	root := a.shard.root
+	if err := root.LoadIndexes(ctx, stripes); err != nil {
+		return nil, err
+	}
+	units, any := make([][]*stripeindex.Filter, len(stripes)), false
+	for i, stripe := range stripes {
+		var err error
+		if units[i], err = stripeindex.StripeFilters(ctx, root, stripe); err != nil {
+			return nil, err
+		}
+		any = any || len(units[i]) > 0
+	}
+	if !any {
+		return stripes, nil
+	}
+	may, err := stripeindex.Sift(ctx, st, a.filter, units)
+	if err != nil {
+		return nil, err
+	}
+	var keep []int
+	for i, stripe := range stripes {
+		if may[i] {
+			keep = append(keep, stripe)
+		}
+	}
+	return keep, nil
 }
 
 // IndexBuild says where BuildIndexes puts what it builds.
@@ -103,55 +159,120 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 	if isNil(st) || stripe < 0 || stripe >= len(s.stripes) {
 		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
 	}
+	for _, spec := range specs {
+		if spec.Scope != OfStripe {
+			return nil, nil, fmt.Errorf("index %s is not one of a stripe", spec)
+		}
+	}
+	b, err := s.newIndexBuild(ctx, st, specs, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer b.abort()
+	if out, err = b.stripe(ctx, stripe, o.Prefix); err != nil {
+		return nil, b.objects, err
+	}
+	_, err = b.close(ctx)
+	return out, b.objects, err
+}
+
+// BuildShardIndexes builds indexes of the shard as a whole, from all its records, deleted ones included. stripes are what is described of
+// each stripe beside them: term filters. An index without any term has no description. After an error the objects are those that were written all
+// the same.
+func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (whole []*metapb.IndexDescriptor, stripes map[int][]*metapb.IndexDescriptor, objects []Object, err error) {
+	for _, spec := range specs {
+		if spec.Scope != OfShard || isNil(st) {
+			return nil, nil, nil, fmt.Errorf("%w: index %s: a store, and the scope of a shard", ErrMissing, spec)
+		}
+	}
+	b, err := s.newIndexBuild(ctx, st, specs, o)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer b.abort()
+	stripes = map[int][]*metapb.IndexDescriptor{}
+	for i := range s.stripes {
+		if stripes[i], err = b.stripe(ctx, i, fmt.Sprintf("%s%d.", o.Prefix, i)); err != nil {
+			return nil, nil, b.objects, err
+		}
+	}
+	whole, err = b.close(ctx)
+	return whole, stripes, b.objects, err
+}
+
+// indexBuild builds indexes of stripes that are there.
+type indexBuild struct {
+	*Shard
+	store    WriteStore
+	o        IndexBuild
+	columns  []string
+	builders []write.Index
+	objects  []Object
+}
+
+func (s *Shard) newIndexBuild(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (*indexBuild, error) {
 	own, err := s.Schema(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	columns := []string{}
+	b := &indexBuild{Shard: s, store: st, o: o, columns: []string{}}
 	for _, spec := range specs {
-		columns = append(columns, spec.Paths(own)...)
+		b.columns = append(b.columns, spec.Paths(own)...)
 	}
-	project, err := s.Project(ctx, columns, false)
+	project, err := s.Project(ctx, b.columns, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	builders, err := stripeindex.NewBuilders(specs, project)
-	if err != nil {
-		return nil, nil, err
+	b.builders, err = stripeindex.NewBuilders(specs, project)
+	return b, err
+}
+
+func (b *indexBuild) abort() {
+	for _, x := range b.builders {
+		x.Abort()
 	}
-	defer func() {
-		for _, x := range builders {
-			x.Abort()
-		}
-	}()
-	at := s.stripes[stripe]
-	for b, err := range s.Scan(ctx, ScanOptions{Columns: columns, IncludeDeleted: true, Start: at.Position, End: at.Position + at.Records,
-		MaxMemory: o.MaxMemory}) {
+}
+
+// wrote notes objects, and passes an error on.
+func (b *indexBuild) wrote(objects []write.Object, err error) error {
+	for _, o := range objects {
+		b.objects = append(b.objects, Object(o))
+	}
+	return err
+}
+
+// stripe reads a stripe and describes its indexes, whose objects' URLs start with prefix.
+func (b *indexBuild) stripe(ctx context.Context, i int, prefix string) (out []*metapb.IndexDescriptor, err error) {
+	at := b.stripes[i]
+	for batch, err := range b.Scan(ctx, ScanOptions{Columns: b.columns, IncludeDeleted: true, Start: at.Position, End: at.Position + at.Records,
+		MaxMemory: b.o.MaxMemory}) {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		for _, x := range builders {
-			if err := x.Add(b); err != nil {
-				return nil, nil, err
+		for _, x := range b.builders {
+			if err := x.Add(batch); err != nil {
+				return nil, err
 			}
 		}
 	}
-	for i, x := range builders {
-		d, written, err := x.Finish(ctx, st, o.Root, fmt.Sprintf("%s%s%d-", o.Prefix, x.Kind(), i))
-		for _, o := range written {
-			objects = append(objects, Object(o))
-		}
-		if err != nil {
-			return nil, objects, err
+	for k, x := range b.builders {
+		d, written, err := x.Finish(ctx, b.store, b.o.Root, fmt.Sprintf("%s%s%d-", prefix, x.Kind(), k))
+		if err := b.wrote(written, err); err != nil {
+			return nil, err
 		}
 		out = append(out, d...)
-		written, err = x.Close(ctx, st, o.Root)
-		for _, o := range written {
-			objects = append(objects, Object(o))
-		}
-		if err != nil {
-			return nil, objects, err
-		}
 	}
-	return out, objects, nil
+	return out, nil
+}
+
+// close describes the indexes of the shard.
+func (b *indexBuild) close(ctx context.Context) (out []*metapb.IndexDescriptor, err error) {
+	for k, x := range b.builders {
+		d, written, err := x.Close(ctx, b.store, b.o.Root, fmt.Sprintf("%s%s%d-", b.o.Prefix, x.Kind(), k))
+		if err := b.wrote(written, err); err != nil {
+			return nil, err
+		}
+		out = append(out, d...)
+	}
+	return out, nil
 }

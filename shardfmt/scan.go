@@ -62,6 +62,8 @@ type ScanStats struct {
 	// StripesIndexed are stripes whose rows indexes chose; StripesUnindexed are those that were read for HAS
 	// or HASPREFIX without an index that could tell.
 	StripesIndexed, StripesUnindexed int
+	// IndexGets and IndexBytes are what asking indexes cost, of stores that are a *blobio.Client.
+	IndexGets, IndexBytes int64
 	// RowsMatched are the records that came out.
 	RowsMatched int64
 	// EncodingsSkipped are encodings that were passed over because they are unknown or damaged, where a field has an
@@ -113,6 +115,8 @@ func (s *ScanStats) add(c *scan.Counts) {
 	s.EncodingsSkipped += c.EncodingsSkipped
 	s.StripesIndexed += c.StripesIndexed
 	s.StripesUnindexed += c.StripesUnindexed
+	s.IndexGets += c.IndexGets
+	s.IndexBytes += c.IndexBytes
 }
 
 // request puts options into the terms of the shard: names become nodes, defaults are filled in.
@@ -147,9 +151,12 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 		return nil, err
 	}
 	if !o.IgnoreIndexes {
-		q.Candidates = s.candidates(o.Filter)
-		if q.RuledOut = o.RuledOut; q.Candidates != nil && q.RuledOut == nil {
-			q.Sift = s.sift(o.Filter)
+		q.RuledOut = o.RuledOut
+		if a := s.asks(o.Filter); a != nil {
+			q.Candidates = a.candidates
+			if q.RuledOut == nil {
+				q.Sift = a.sift
+			}
 		}
 	}
 	if o.Filter != nil {

@@ -22,6 +22,11 @@ import (
 // the word everywhere.
 func stripedLines(t *testing.T, url string, stripes, lines int) {
 	t.Helper()
+	stripedLinesOf(t, url, stripes, lines, "text:msg:unicode-log hash:host")
+}
+
+func stripedLinesOf(t *testing.T, url string, stripes, lines int, indexes string) {
+	t.Helper()
 	ctx := context.Background()
 	client := blobio.NewClient()
 	defer client.Close()
@@ -29,7 +34,7 @@ func stripedLines(t *testing.T, url string, stripes, lines int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs, err := ParseIndexSpecs("text:msg:unicode-log hash:host")
+	specs, err := ParseIndexSpecs(indexes)
 	if err != nil {
 		t.Fatal(err)
 	}

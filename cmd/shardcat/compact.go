@@ -148,7 +148,7 @@ func (a *app) printCompacted(c *compacted) {
 		a.printf("%s: %d shards → %d, %d bytes of data moved\n", c.Table, c.ShardsBefore, c.ShardsAfter, c.BytesMoved)
 		a.printLeft(c.Plan)
 		if n := c.droppedIndexes(); n > 0 {
-			a.printf("%s: %d indexes left out, whose positions count over a whole shard (table index add builds them anew)\n", c.Table, n)
+			a.printf("%s: %d indexes left out, whose positions count over a whole shard (table index build makes them anew)\n", c.Table, n)
 		}
 	}
 }

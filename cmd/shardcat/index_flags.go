@@ -11,13 +11,32 @@ import (
 )
 
 // indexFlags ask for indexes.
-type indexFlags struct{ text, hash, layer []string }
+type indexFlags struct {
+	text, hash, layer []string
+	scope             string
+}
 
 // add adds the flags that ask for indexes of what.
 func (f *indexFlags) add(flags *pflag.FlagSet, what string) {
 	flags.StringArrayVar(&f.text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL are one field of it (repeatable)")
 	flags.StringArrayVar(&f.hash, "hash-index", nil, "hash index of "+what+", for = and IN: COL; COL,COL share one index (repeatable)")
 	flags.StringArrayVar(&f.layer, "layer-index", nil, "sorted index of "+what+", for =, IN, ranges and BETWEEN: COL (repeatable)")
+	addIndexScope(flags, &f.scope)
+}
+
+// addIndexScope adds the flag that says what indexes belong to.
+func addIndexScope(flags *pflag.FlagSet, scope *string) {
+	flags.StringVar(scope, "index-scope", "stripe", "stripe: each stripe has text and hash indexes of its own, which merging leaves as they are; shard: one for all stripes of a shard, for fewer requests, which merging merges")
+}
+
+// scoped gives an index the scope of the flag, unless it says its own.
+func scoped(s shardfmt.IndexSpec, scope string) (shardfmt.IndexSpec, error) {
+	of, err := shardfmt.ParseIndexScope(scope)
+	if err == nil && of == shardfmt.OfShard {
+		s.Scope = of
+		err = shardfmt.CheckIndexSpecs([]shardfmt.IndexSpec{s})
+	}
+	return s, err
 }
 
 // specs reads the flags.
@@ -28,6 +47,9 @@ func (f *indexFlags) specs() (out []shardfmt.IndexSpec, err error) {
 	}{{"text:", f.text}, {"hash:", f.hash}, {"layer:", f.layer}} {
 		for _, flag := range of.flags {
 			s, parseErr := shardfmt.ParseIndexSpec(of.kind + flag)
+			if parseErr == nil {
+				s, parseErr = scoped(s, f.scope)
+			}
 			err = errors.Join(err, parseErr)
 			out = append(out, s)
 		}

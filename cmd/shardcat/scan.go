@@ -213,7 +213,7 @@ func (a *app) printExplained(x explained) error {
 		a.printf("filters     of terms ruled out %d stripes\n", x.StripesPrunedTerms)
 	}
 	if x.StripesIndexed > 0 {
-		a.printf("indexes     chose the rows of %d stripes\n", x.StripesIndexed)
+		a.printf("indexes     chose the rows of %d stripes, for %d GETs, %d bytes\n", x.StripesIndexed, x.IndexGets, x.IndexBytes)
 	}
 	if x.StripesUnindexed > 0 {
 		a.printf("scanned     %d stripes for HAS or HASPREFIX without a text index that could tell (table index add)\n", x.StripesUnindexed)

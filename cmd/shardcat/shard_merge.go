@@ -61,6 +61,8 @@ type merged struct {
 	CreationMax    *string  `json:"creation_max"`
 	Objects        []string `json:"objects"`
 	DroppedIndexes int      `json:"dropped_indexes"`
+	JoinedIndexes  int      `json:"joined_indexes"`
+	IndexBytes     int64    `json:"index_bytes"`
 }
 
 func (a *app) printMerged(r *merge.Result, took time.Duration) error {
@@ -68,11 +70,15 @@ func (a *app) printMerged(r *merge.Result, took time.Duration) error {
 		a.printf("%s: %d shards, %d stripes, %d records; 0 bytes of data moved, a root of %d bytes written in %s\n",
 			r.URL, r.Inputs, r.Stripes, r.Records, r.Size, took.Round(time.Millisecond))
 		if r.DroppedIndexes > 0 {
-			a.printf("%d indexes left out, whose positions count over a whole shard\n", r.DroppedIndexes)
+			a.printf("%d indexes left out, whose positions count over a whole shard and which not all inputs have alike\n", r.DroppedIndexes)
+		}
+		if r.JoinedIndexes > 0 {
+			a.printf("%d indexes of the shard as a whole made of those of the inputs, of %d bytes\n", r.JoinedIndexes, r.IndexBytes)
 		}
 		return nil
 	}
-	m := merged{URL: r.URL, Inputs: r.Inputs, Stripes: r.Stripes, Records: r.Records, RootBytes: r.Size, Objects: r.Objects, DroppedIndexes: r.DroppedIndexes}
+	m := merged{URL: r.URL, Inputs: r.Inputs, Stripes: r.Stripes, Records: r.Records, RootBytes: r.Size, Objects: r.Objects, DroppedIndexes: r.DroppedIndexes,
+		JoinedIndexes: r.JoinedIndexes, IndexBytes: r.IndexBytes}
 	if r.CreationKnown {
 		lo, hi := timeText(r.CreationMin), timeText(r.CreationMax)
 		m.CreationMin, m.CreationMax = &lo, &hi

@@ -11,6 +11,7 @@ import (
 
 func (a *app) tableIndexCommand() *cobra.Command {
 	var o catalog.IndexOptions
+	var scope string
 	cmd := &cobra.Command{
 		Use:   "index T add SPEC | drop NAME | build | list",
 		Short: "Give a table indexes, take them away, and list them",
@@ -20,6 +21,7 @@ shards that are there too, whose data stays where it is: each gets a new root, 6
     add text:COL[:TOKENIZER]  for HAS, HASPREFIX, = and IN; unicode-word (default), unicode-log, ipv4 or trivial
     add hash:COL              for = and IN on any type but floats and decimals
     add layer:COL             for =, IN, <, <=, >, >= and BETWEEN on any type but decimals; one column
+    add … --index-scope shard one for all stripes of a shard (also: text@shard:COL, hash@shard:COL)
     drop NAME                 text:COL, hash:COL or layer:COL
     build                     only what is missing: after --no-build, or for shards of other writers
     list                      the table's indexes, and how many stripes have each
@@ -39,15 +41,16 @@ COL may be a member of a struct (a.b) or a list; COL,COL are columns that share 
 			if verb == "list" {
 				return a.listIndexes(cmd.Context(), args[0])
 			}
-			return a.changeIndexes(cmd.Context(), args[0], verb, rest, o)
+			return a.changeIndexes(cmd.Context(), args[0], verb, scope, rest, o)
 		},
 	}
+	addIndexScope(cmd.Flags(), &scope)
 	cmd.Flags().BoolVar(&o.NewShardsOnly, "no-build", false, "leave the shards that are there as they are (default: add and drop change them too)")
 	return cmd
 }
 
 // changeIndexes adds, drops or builds, and prints what became of the shards.
-func (a *app) changeIndexes(ctx context.Context, name, verb string, args []string, o catalog.IndexOptions) error {
+func (a *app) changeIndexes(ctx context.Context, name, verb, scope string, args []string, o catalog.IndexOptions) error {
 	t, err := a.loadTable(ctx, name)
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (a *app) changeIndexes(ctx context.Context, name, verb string, args []strin
 		bar.Add(int64(shards - before))
 		before = shards
 	}
-	done, err := applyIndexVerb(ctx, t, verb, args, o)
+	done, err := applyIndexVerb(ctx, t, verb, scope, args, o)
 	if err != nil {
 		return err
 	}
@@ -65,11 +68,11 @@ func (a *app) changeIndexes(ctx context.Context, name, verb string, args []strin
 	if a.json {
 		return a.printJSON(done)
 	}
-	a.printf("%s: %d indexes of stripes built, %d dropped, in %d shards; %d bytes written\n", t.Name(), done.Built, done.Dropped, done.Shards, done.BytesWritten)
+	a.printf("%s: %d indexes built, %d dropped, in %d shards; %d bytes written\n", t.Name(), done.Built, done.Dropped, done.Shards, done.BytesWritten)
 	return nil
 }
 
-func applyIndexVerb(ctx context.Context, t *catalog.Table, verb string, args []string, o catalog.IndexOptions) (*catalog.Indexed, error) {
+func applyIndexVerb(ctx context.Context, t *catalog.Table, verb, scope string, args []string, o catalog.IndexOptions) (*catalog.Indexed, error) {
 	switch verb {
 	case "drop":
 		return t.DropIndex(ctx, args[0], o)
@@ -77,6 +80,9 @@ func applyIndexVerb(ctx context.Context, t *catalog.Table, verb string, args []s
 		return t.BuildIndexes(ctx, o)
 	}
 	s, err := shardfmt.ParseIndexSpec(args[0])
+	if err == nil {
+		s, err = scoped(s, scope)
+	}
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -23,7 +23,7 @@ type held struct {
 	tail  []byte
 
 	mu    sync.Mutex
-	again map[blobio.Range][]byte
+	again map[blobio.Range][]byte // nil keeps none
 }
 
 // hold reads the last n bytes of an object, all of it if it is smaller.
@@ -106,7 +106,7 @@ func (h *held) keep(url string, r blobio.Range, data []byte) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.again) < againRanges {
+	if h.again != nil && len(h.again) < againRanges {
 		h.again[r] = data
 	}
 }

@@ -51,9 +51,26 @@ type branching interface {
 
 // OpenAll opens several artifacts at the same time.
 func OpenAll(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy) ([]*Shard, error) {
+	return openAll(ctx, st, urls, p, func(ctx context.Context, st meta.Store, url string) (*held, error) {
+		return hold(ctx, st, url, keptBytes)
+	})
+}
+
+// OpenOnce opens several artifacts whose records are read once, in order: of each no more than the last tail bytes are kept.
+func OpenOnce(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy, tail int64) ([]*Shard, error) {
+	return openAll(ctx, st, urls, p, func(ctx context.Context, st meta.Store, url string) (*held, error) {
+		h, err := hold(ctx, st, url, tail)
+		if h != nil {
+			h.again = nil
+		}
+		return h, err
+	})
+}
+
+func openAll(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy, hold func(context.Context, meta.Store, string) (*held, error)) ([]*Shard, error) {
 	kept := make([]*held, len(urls))
 	read := func(ctx context.Context, st meta.Store, i int) (err error) {
-		kept[i], err = hold(ctx, st, urls[i], keptBytes)
+		kept[i], err = hold(ctx, st, urls[i])
 		return meta.Missing(err, urls[i])
 	}
 	var err error
@@ -104,6 +121,9 @@ func stripeOf(d *metapb.StripeDirectory) scan.Stripe {
 
 // URL of the artifact.
 func (s *Shard) URL() string { return s.root.URL() }
+
+// Held is how many bytes of the artifact are kept in memory.
+func (s *Shard) Held() int { return len(s.store.(*held).tail) }
 
 // Records is how many records the artifact has.
 func (s *Shard) Records() uint64 { return s.root.Directory().TotalRecordCount }

@@ -19,6 +19,8 @@ func (s *stripe) candidates(ctx context.Context) (blocks []buffer.Range, known b
 		return nil, false, nil
 	}
 	c, err := s.plan.candidates(ctx, store, s.index)
+	s.counts.IndexGets += c.Gets
+	s.counts.IndexBytes += c.Bytes
 	if c.Unindexed {
 		s.counts.StripesUnindexed++
 	}

@@ -47,6 +47,8 @@ type Candidates struct {
 	Known bool
 	// Unindexed: the filter asks for terms that no index could tell of.
 	Unindexed bool
+	// Gets and Bytes are what asking cost.
+	Gets, Bytes int64
 }
 
 // Stripe is what the directory says of a stripe.
@@ -63,8 +65,10 @@ type Counts struct {
 	// StripesIndexed are those whose rows indexes chose, StripesUnindexed those that were read for terms
 	// without one.
 	StripesIndexed, StripesUnindexed int
-	BlocksRead, BlocksPruned         int64
-	RowsMatched                      int64
+	// IndexGets and IndexBytes are what asking indexes cost.
+	IndexGets, IndexBytes    int64
+	BlocksRead, BlocksPruned int64
+	RowsMatched              int64
 	// EncodingsSkipped are encodings of fields that could not be read, where the field has another one.
 	EncodingsSkipped int64
 }

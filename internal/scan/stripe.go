@@ -268,6 +268,8 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 		counts.RowsMatched += s.counts.RowsMatched
 		counts.StripesIndexed += s.counts.StripesIndexed
 		counts.StripesUnindexed += s.counts.StripesUnindexed
+		counts.IndexGets += s.counts.IndexGets
+		counts.IndexBytes += s.counts.IndexBytes
 		counts.EncodingsSkipped += s.counts.EncodingsSkipped
 	}()
 	for len(s.left) > 0 {

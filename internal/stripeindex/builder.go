@@ -26,6 +26,8 @@ const (
 	propertyTypes   = "shardcat.types"
 	propertyFields  = "shardcat.fields"
 	propertyKeys    = "shardcat.keys"
+	propertyScope   = "shardcat.scope"
+	propertyRecords = "shardcat.records"
 
 	baseStripe = "stripe"
 	version    = 1
@@ -44,6 +46,7 @@ type Builder struct {
 	// prefixes are what stands before the value in the keys of each column.
 	prefixes []string
 	filters  columnar
+	shared   shared
 }
 
 // NewBuilders makes a builder for each spec. The schema is numbered.
@@ -77,6 +80,9 @@ func newBuilder(spec Spec, s *schema.Schema) (*Builder, error) {
 		b.numbers = append(b.numbers, number)
 	}
 	b.begin()
+	if spec.Scope == OfShard {
+		b.shared.begin(spec.Kind)
+	}
 	return b, nil
 }
 
@@ -122,6 +128,7 @@ func (b *Builder) Abort() {
 	if b.layer != nil {
 		b.layer.Close() // of temporary files, which nobody will read
 	}
+	b.shared.close()
 }
 
 // Add implements write.Index.
@@ -220,6 +227,9 @@ func (b *Builder) addKeys(i int, batch arrow.RecordBatch) error {
 // Finish implements write.Index: the index of a stripe, and its term filter.
 func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix string) ([]*metapb.IndexDescriptor, []write.Object, error) {
 	defer b.begin()
+	if b.spec.Scope == OfShard {
+		return b.finishShared(ctx, st, root, prefix)
+	}
 	var d *metapb.IndexDescriptor
 	var out []write.Object
 	var keys []uint64
@@ -249,7 +259,7 @@ func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix strin
 	if err != nil || d == nil {
 		return nil, out, err
 	}
-	b.describe(d)
+	b.describe(d, meta.Pair(propertyBase, meta.Text(baseStripe)))
 	if b.spec.Kind == Layer { // whose file tells at once what a filter would
 		return []*metapb.IndexDescriptor{d}, out, nil
 	}
@@ -272,13 +282,18 @@ func (b *Builder) termKeys() []uint64 {
 	return keys
 }
 
-// Close implements write.Index: it writes the term filters of the stripes.
-func (b *Builder) Close(ctx context.Context, st write.Store, root string) ([]write.Object, error) {
-	return b.filters.write(ctx, st, root)
+// Close implements write.Index: it writes the term filters of the stripes, and the index that they share.
+func (b *Builder) Close(ctx context.Context, st write.Store, root, prefix string) ([]*metapb.IndexDescriptor, []write.Object, error) {
+	out, err := b.filters.write(ctx, st, root)
+	if err != nil || b.spec.Scope != OfShard {
+		return nil, out, err
+	}
+	d, more, err := b.closeShared(ctx, st, root, prefix)
+	return d, append(out, more...), err
 }
 
-// describe adds what a scan must know to rely on the index.
-func (b *Builder) describe(d *metapb.IndexDescriptor) {
+// describe adds what a scan must know to rely on the index, and some properties more.
+func (b *Builder) describe(d *metapb.IndexDescriptor, more ...*metapb.NameValuePair) {
 	var types, fields, keys []*metapb.AnyValue
 	d.IndexedFields = nil
 	for i, c := range b.columns {
@@ -292,8 +307,7 @@ func (b *Builder) describe(d *metapb.IndexDescriptor) {
 		fields = append(fields, meta.Uint(uint64(b.numbers[i])))
 		keys = append(keys, meta.Text(b.prefixes[i]))
 	}
-	d.Properties = append(d.Properties,
-		meta.Pair(propertyBase, meta.Text(baseStripe)),
+	d.Properties = append(append(d.Properties, more...),
 		meta.Pair(propertyVersion, meta.Uint(version)),
 		meta.Pair(propertyName, meta.Text(b.spec.Name())),
 		meta.Pair(propertyTypes, meta.ListOf(types...)),
@@ -322,7 +336,16 @@ func SpecOf(d *metapb.IndexDescriptor) (Spec, error) {
 		z, _ := meta.TextOf(firstOf(meta.Properties(d.Properties).Get("tokenizers")))
 		s.Tokenizer, err = term.ParseTokenizer(z)
 	}
+	s.Scope = scopeOf(d)
 	return s, err
+}
+
+// scopeOf is the scope of an index, or of the one that a term filter stands for.
+func scopeOf(d *metapb.IndexDescriptor) Scope {
+	if text, _ := meta.Properties(d.GetProperties()).Text(propertyScope); text == scopeNames[OfShard] {
+		return OfShard
+	}
+	return OfStripe
 }
 
 func firstOf(v *metapb.AnyValue) *metapb.AnyValue {

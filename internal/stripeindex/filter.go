@@ -66,7 +66,8 @@ func filters(root *meta.Root, c *metapb.IndexCollection) (out []*Filter) {
 func ParseFilter(root *meta.Root, d *metapb.IndexDescriptor) *Filter {
 	fields, ok := fieldsOf(d)
 	numbers := meta.Properties(d.Properties).Get(propertyFilter).GetListValue().GetElements()
-	if !ok || len(numbers) != 4 || len(d.Artifacts) != 1 {
+	base, _ := meta.Properties(d.Properties).Text(propertyBase)
+	if !ok || base != baseStripe || len(numbers) != 4 || len(d.Artifacts) != 1 {
 		return nil
 	}
 	var v [4]uint64

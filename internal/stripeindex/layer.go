@@ -6,7 +6,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/layerindex"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -16,15 +15,6 @@ const (
 	mostShare  = 64
 	fewRecords = 256
 )
-
-// recordsOf is how many records a stripe has.
-func recordsOf(ctx context.Context, root *meta.Root, stripe int) (uint64, error) {
-	list, err := root.StripeList(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return list.Stripes[stripe].GetTotalRecordCount(), nil
-}
 
 // askLayer answers which rows have keys that are asked for, unless those are many.
 func (r *Reader) askLayer(ctx context.Context, u *usable, q filter.Question) (rows []filter.Range, known bool, err error) {

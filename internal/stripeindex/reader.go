@@ -25,6 +25,9 @@ type Reader struct {
 	usable []*usable
 	// records of the stripe.
 	records uint64
+	// shared are the indexes of the shard as a whole, nil for none; first is the number of the stripe's first record there.
+	shared *Shared
+	first  uint64
 	// Unindexed counts questions about terms that no index could answer.
 	Unindexed int
 }
@@ -50,47 +53,47 @@ type indexed struct {
 }
 
 // NewReader finds the indexes of a stripe that may be relied on. It costs a request only if the root does not hold the
-// descriptors.
-func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, p urlresolve.Policy) (*Reader, error) {
+// descriptors. What it can't answer, the indexes of the shard as a whole are asked, which may be nil.
+func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, shared *Shared, p urlresolve.Policy) (*Reader, error) {
 	c, err := root.StripeIndexes(ctx, stripe)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{store: st, root: root, policy: p}
-	if len(c.GetIndexDescriptors()) > 0 {
-		if r.records, err = recordsOf(ctx, root, stripe); err != nil {
+	r := &Reader{store: st, root: root, policy: p, shared: shared}
+	if len(c.GetIndexDescriptors()) > 0 || shared != nil {
+		list, err := root.StripeList(ctx)
+		if err != nil {
 			return nil, err
 		}
+		r.first, r.records = list.Stripes[stripe].GetShardPosition(), list.Stripes[stripe].GetTotalRecordCount()
 	}
-	for _, d := range c.GetIndexDescriptors() {
-		if d.IndexType == textindex.Type || d.IndexType == hashindex.Type || d.IndexType == layerindex.Type {
-			if err := meta.NoReferences(d.Properties); err != nil {
-				return nil, corrupt.Locate(err, root.URL(), 0)
-			}
-		}
-		if u := use(d); u != nil {
-			r.usable = append(r.usable, u)
-		}
-	}
-	return r, nil
+	return r, r.add(c, func(d *metapb.IndexDescriptor) bool {
+		base, _ := meta.Properties(d.Properties).Text(propertyBase)
+		return base == baseStripe
+	})
 }
 
-// use is d if it may be relied on, else nil: an index of another writer, of a later version, or that does not say all
-// that it must.
-func use(d *metapb.IndexDescriptor) *usable {
-	fields, ok := fieldsOf(d)
-	if !ok || !relied(d.IndexType) {
-		return nil
+// add takes those of some indexes that may be relied on and are of the right scope: not one of another writer, of a later version, or
+// that does not say all that it must.
+func (r *Reader) add(c *metapb.IndexCollection, scoped func(*metapb.IndexDescriptor) bool) error {
+	for _, d := range c.GetIndexDescriptors() {
+		if !relied(d.IndexType) {
+			continue
+		}
+		if err := meta.NoReferences(d.Properties); err != nil {
+			return corrupt.Locate(err, r.root.URL(), 0)
+		}
+		if fields, ok := fieldsOf(d); ok && scoped(d) {
+			r.usable = append(r.usable, &usable{d: d, fields: fields})
+		}
 	}
-	return &usable{d: d, fields: fields}
+	return nil
 }
 
 // fieldsOf are the columns of an index or a term filter of ours; ok is false for one that may not be relied on.
 func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 	bag := meta.Properties(d.Properties)
-	v, _ := meta.Uint64Of(bag.Get(propertyVersion))
-	base, _ := bag.Text(propertyBase)
-	if v != version || base != baseStripe {
+	if v, _ := meta.Uint64Of(bag.Get(propertyVersion)); v != version {
 		return nil, false
 	}
 	types, fields := texts(bag.Get(propertyTypes)), bag.Get(propertyFields).GetListValue().GetElements()
@@ -143,6 +146,20 @@ func texts(v *metapb.AnyValue) (out []string) {
 // Rows answers a question of a filter with the rows of the stripe that may match, by ascending ranges; known is false
 // if no index can tell.
 func (r *Reader) Rows(ctx context.Context, q filter.Question) (rows []filter.Range, known bool, err error) {
+	if rows, known, err = r.rows(ctx, q); known || err != nil {
+		return rows, known, err
+	}
+	if rows, known, err = r.shared.rows(ctx, r.store, q); known || err != nil {
+		return within(rows, r.first, r.records), known, err
+	}
+	if q.Kind == filter.HasTerm || q.Kind == filter.HasTermPrefix {
+		r.Unindexed++
+	}
+	return nil, false, nil
+}
+
+// rows asks the reader's own indexes.
+func (r *Reader) rows(ctx context.Context, q filter.Question) (rows []filter.Range, known bool, err error) {
 	for _, kind := range []string{hashindex.Type, layerindex.Type, textindex.Type} { // the shorter way first
 		for _, u := range r.usable {
 			x := u.covers(q.Path[len(q.Path)-1])
@@ -157,9 +174,6 @@ func (r *Reader) Rows(ctx context.Context, q filter.Question) (rows []filter.Ran
 				return rows, known, err
 			}
 		}
-	}
-	if q.Kind == filter.HasTerm || q.Kind == filter.HasTermPrefix {
-		r.Unindexed++
 	}
 	return nil, false, nil
 }

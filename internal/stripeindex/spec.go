@@ -27,9 +27,31 @@ const (
 
 var kindNames = [...]string{Text: "text", Hash: "hash", Layer: "layer"}
 
+// Scope is what an index belongs to.
+type Scope uint8
+
+// The scopes.
+const (
+	// OfStripe is one index for each stripe, which stays right wherever the stripe comes to.
+	OfStripe Scope = iota
+	// OfShard is one index for all stripes of a shard, which merging merges.
+	OfShard
+)
+
+var scopeNames = [...]string{OfStripe: "stripe", OfShard: "shard"}
+
+// ParseScope reads stripe or shard.
+func ParseScope(text string) (Scope, error) {
+	if i := slices.Index(scopeNames[:], text); i >= 0 {
+		return Scope(i), nil
+	}
+	return 0, fmt.Errorf("index scope %q: stripe or shard was expected", text)
+}
+
 // Spec asks for an index.
 type Spec struct {
-	Kind Kind
+	Kind  Kind
+	Scope Scope
 	// Columns are the dotted paths of the indexed fields. Several share one index; several joined by + are one field of it, which
 	// holds the terms of all of them.
 	Columns []string
@@ -38,14 +60,21 @@ type Spec struct {
 }
 
 // ParseSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns of a text or hash index are separated by commas, those of a
-// composite by +.
+// composite by +. text@shard and hash@shard ask for one index of all stripes.
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, ok := strings.Cut(s, ":")
+	kind, scope, scoped := strings.Cut(kind, "@")
 	k := slices.Index(kindNames[:], kind)
 	if !ok || k < 0 || rest == "" {
 		return Spec{}, fmt.Errorf("index %q: text:COL[:TOKENIZER], hash:COL or layer:COL was expected", s)
 	}
 	out := Spec{Kind: Kind(k)}
+	if scoped {
+		var err error
+		if out.Scope, err = ParseScope(scope); err != nil {
+			return Spec{}, fmt.Errorf("index %q: %w", s, err)
+		}
+	}
 	if i := strings.LastIndexByte(rest, ':'); i > 0 && out.Kind == Text {
 		z, err := term.ParseTokenizer(rest[i+1:])
 		if err != nil {
@@ -56,18 +85,31 @@ func ParseSpec(s string) (Spec, error) {
 	if out.Columns = strings.Split(rest, ","); out.Kind == Layer && len(out.Columns) > 1 {
 		return Spec{}, fmt.Errorf("index %q: a layer index is of one column; ask for one of each", s)
 	}
-	return out, nil
+	return out, out.check()
+}
+
+// check refuses what is not built.
+func (s *Spec) check() error {
+	if s.Kind == Layer && s.Scope == OfShard {
+		return fmt.Errorf("index %s: a layer index is one of stripes; text and hash indexes can be of the shard", s.Name())
+	}
+	return nil
 }
 
 // String is the form that ParseSpec reads.
 func (s Spec) String() string {
-	if s.Kind == Text && s.Tokenizer != term.Word {
-		return s.Name() + ":" + s.Tokenizer.String()
+	kind := kindNames[s.Kind]
+	if s.Scope == OfShard {
+		kind += "@" + scopeNames[OfShard]
 	}
-	return s.Name()
+	text := kind + ":" + strings.Join(s.Columns, ",")
+	if s.Kind == Text && s.Tokenizer != term.Word {
+		text += ":" + s.Tokenizer.String()
+	}
+	return text
 }
 
-// Name is what the index is called: its kind and columns.
+// Name is what the index is called, whatever its scope: its kind and columns.
 func (s Spec) Name() string { return kindNames[s.Kind] + ":" + strings.Join(s.Columns, ",") }
 
 // ParseSpecs reads specs separated by spaces, as a table property holds them.
@@ -82,9 +124,12 @@ func ParseSpecs(text string) (out []Spec, err error) {
 	return out, Check(out)
 }
 
-// Check refuses specs of one name.
+// Check refuses specs of one name, and what is not built.
 func Check(specs []Spec) error {
 	for i, s := range specs {
+		if err := s.check(); err != nil {
+			return err
+		}
 		for _, other := range specs[:i] {
 			if s.Name() == other.Name() {
 				return fmt.Errorf("index %s is asked for twice", s.Name())

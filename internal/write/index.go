@@ -21,9 +21,10 @@ type Index interface {
 	// terms of the shard's root; there are no descriptors if there is nothing to index. Then the next stripe begins. After an
 	// error the objects are those that were written all the same.
 	Finish(ctx context.Context, st Store, root, prefix string) ([]*metapb.IndexDescriptor, []Object, error)
-	// Close writes what the stripes share, and completes their descriptors, which must not be encoded before.
-	Close(ctx context.Context, st Store, root string) ([]Object, error)
-	// Abort lets go of what is held for the stripe at hand.
+	// Close writes what the stripes share, as objects whose names start with prefix, and completes their descriptors, which must not be
+	// encoded before. It describes an index of the shard as a whole, if there is one.
+	Close(ctx context.Context, st Store, root, prefix string) ([]*metapb.IndexDescriptor, []Object, error)
+	// Abort lets go of what is held.
 	Abort()
 }
 
@@ -45,14 +46,16 @@ func (w *objects) finishIndexes(ctx context.Context, number int) (*metapb.IndexC
 	return c, nil
 }
 
-// closeIndexes writes what the indexes of all stripes share.
-func (w *objects) closeIndexes(ctx context.Context) error {
-	for _, x := range w.o.Indexes {
-		objects, err := x.Close(ctx, w.store, w.url)
+// closeIndexes writes what the indexes of all stripes share, and gives the indexes of the shard.
+func (w *objects) closeIndexes(ctx context.Context) (*metapb.IndexCollection, error) {
+	c := new(metapb.IndexCollection)
+	for i, x := range w.o.Indexes {
+		d, objects, err := x.Close(ctx, w.store, w.url, fmt.Sprintf("%s.%s%d-", w.prefix, x.Kind(), i))
 		w.written = append(w.written, objects...)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		c.IndexDescriptors = append(c.IndexDescriptors, d...)
 	}
-	return nil
+	return c, nil
 }

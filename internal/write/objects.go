@@ -96,6 +96,7 @@ type objects struct {
 	bytes   int       // of waiting
 	root    *image    // of the single-file layout, while it is written
 	stripes []*stripe
+	indexes *metapb.IndexCollection // of the shard as a whole
 	written []Object
 	kept    bool // a root may name what was written
 }
@@ -333,9 +334,11 @@ func (w *objects) finish(ctx context.Context) (*Written, error) {
 	if err := w.place(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.closeIndexes(ctx); err != nil {
+	indexes, err := w.closeIndexes(ctx)
+	if err != nil {
 		return nil, err
 	}
+	w.indexes = indexes
 	out := &Written{URL: w.url}
 	for _, s := range w.stripes {
 		out.Records += s.records
@@ -421,6 +424,9 @@ func (w *objects) metadata(b *meta.RootBuilder) []byte {
 		}
 	}
 	dir.FieldListRef = b.Add(meta.RefsOf(refs))
+	if len(w.indexes.GetIndexDescriptors()) > 0 {
+		dir.IndexesRef = b.Add(w.indexes)
+	}
 	dir.PropertiesRef = b.Add(w.properties())
 	dir.SchemaRef = b.AddSchema(w.schema)
 	return b.Finish(dir)

@@ -68,17 +68,31 @@ type Object struct {
 // the objects are those that were written all the same. The builder is used up.
 func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string) (*metapb.IndexDescriptor, []Object, error) {
 	b.sort()
-	d, size := &metapb.IndexDescriptor{IndexType: typ}, uint64(0)
-	var objects []Object
-	for part, rest := 0, b.pairs; part < 1<<b.bits; part++ {
+	rest := b.pairs
+	return writePartitions(ctx, st, root, prefix, typ, b.bits, func(part int) ([]pair, error) {
 		n, _ := slices.BinarySearchFunc(rest, part, func(p pair, part int) int {
 			if partitionOf(p.hash, b.bits) <= part {
 				return -1
 			}
 			return 1
 		})
+		pairs := rest[:n]
+		rest = rest[n:]
+		return pairs, nil
+	})
+}
+
+// writePartitions writes 2^bits partitions, whose pairs the function gives one after the other, sorted and each once.
+func writePartitions(ctx context.Context, st Store, root, prefix, typ string, bits int, pairs func(part int) ([]pair, error)) (*metapb.IndexDescriptor, []Object, error) {
+	d, size := &metapb.IndexDescriptor{IndexType: typ}, uint64(0)
+	var objects []Object
+	for part := range 1 << bits {
+		of, err := pairs(part)
+		if err != nil {
+			return nil, objects, err
+		}
 		name := fmt.Sprintf("part%d", part)
-		out, err := writePartition(ctx, st, prefix+name+".amudai.shard", rest[:n])
+		out, err := writePartition(ctx, st, prefix+name+".amudai.shard", of)
 		if err != nil {
 			return nil, objects, err
 		}
@@ -88,7 +102,6 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string)
 		d.Artifacts = append(d.Artifacts, artifact.Describe(root, name, out))
 		objects = append(objects, Object(*out))
 		size += uint64(out.Size)
-		rest = rest[n:]
 	}
 	d.IndexSize = &size
 	return d, objects, nil

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/internal/artifact"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -97,34 +96,15 @@ func (x *Index) partition(ctx context.Context, i int) (*artifact.Shard, error) {
 // inBucket looks for a hash in a bucket, the first record of a batch. Columns count by their place; ok is false if they
 // are of other types.
 func inBucket(b arrow.RecordBatch, hash uint64) (found []uint64, ok bool) {
-	if b.NumCols() < 1 {
-		return nil, false
-	}
-	bucket := artifact.NewList(b.Column(0))
-	if bucket == nil {
-		return nil, false
-	}
-	items, ok := bucket.Items.(*array.Struct)
-	if !ok || items.NumField() < 2 {
-		return nil, false
-	}
-	hashes, ok := items.Field(0).(*array.Uint64)
+	c, ok := openBuckets(b)
 	if !ok {
 		return nil, false
 	}
-	lists := artifact.NewList(items.Field(1))
-	if lists == nil {
-		return nil, false
-	}
-	positions, ok := lists.Items.(*array.Uint64)
-	if !ok {
-		return nil, false
-	}
-	first, last := bucket.Range(0)
+	first, last := c.buckets.Range(0)
 	for i := first; i < last; i++ {
-		if hashes.Value(i) == hash {
-			from, to := lists.Range(i)
-			return slices.Clone(positions.Uint64Values()[from:to]), true
+		if c.hashes.Value(i) == hash {
+			from, to := c.lists.Range(i)
+			return slices.Clone(c.positions.Uint64Values()[from:to]), true
 		}
 	}
 	return nil, true

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -37,6 +38,11 @@ type merger struct {
 	byStripes      bool
 	columns        *meta.RootBuilder // the descriptors by columns, where byStripes
 	droppedIndexes int
+	// store takes merged indexes: their objects are written, joinedIndexes of them with indexBytes.
+	store         stripeindex.JoinStore
+	written       []string
+	joinedIndexes int
+	indexBytes    int64
 	// deletion is what DeleteRecords changes, nil for Concat.
 	deletion *deletion
 	// indexChange is what ReplaceIndexes changes, nil otherwise.

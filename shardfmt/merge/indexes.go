@@ -7,15 +7,16 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // IndexChange is what ReplaceIndexes changes.
 type IndexChange struct {
 	// Drop reports whether an index of a stripe, or of the shard as a whole, goes; nil keeps all.
 	Drop func(*metapb.IndexDescriptor) bool
-	// Add are new indexes by the number of their stripe, described in terms of the new root. Their objects exist.
-	Add map[int][]*metapb.IndexDescriptor
+	// Add are new indexes by the number of their stripe, AddShard such of the shard as a whole, described in terms of the new root. Their objects
+	// exist.
+	Add      map[int][]*metapb.IndexDescriptor
+	AddShard []*metapb.IndexDescriptor
 }
 
 // ReplaceIndexes writes the shard out: the stripes of in with their data where it is, and other indexes. What a dropped
@@ -75,19 +76,9 @@ func (m *merger) newIndexes(st *stripe, c *metapb.IndexCollection) error {
 	if m.indexChange == nil {
 		return nil
 	}
-	for _, d := range m.indexChange.Add[st.index] {
-		for _, a := range d.Artifacts {
-			object, err := urlresolve.Resolve(m.out, a.DataRef.GetUrl(), m.options.Policy)
-			if err != nil {
-				return err
-			}
-			if a.DataRef.Url, err = m.urls.store(object); err != nil {
-				return err
-			}
-		}
-		c.IndexDescriptors = append(c.IndexDescriptors, d)
-	}
-	return nil
+	add := m.indexChange.Add[st.index]
+	c.IndexDescriptors = append(c.IndexDescriptors, add...)
+	return m.describeNew(add)
 }
 
 // keepIndexes leaves those of a stripe's indexes that stay right in another shard: their positions start at the
@@ -98,7 +89,7 @@ func (m *merger) keepIndexes(st *stripe, anchor string, c *metapb.IndexCollectio
 			return false
 		}
 		base, _ := meta.Properties(d.Properties).Text("position_base")
-		return m.sameRecords() || base == "stripe" && m.renumber(st, d)
+		return m.sameRecords() || base == "stripe" && m.renumber(st.from, d)
 	})
 }
 
@@ -129,13 +120,13 @@ func (m *merger) dropped(d *metapb.IndexDescriptor) bool {
 }
 
 // renumber gives the fields of an index their numbers in the target; false if the target lacks one.
-func (m *merger) renumber(st *stripe, d *metapb.IndexDescriptor) bool {
-	if st.from.identical {
+func (m *merger) renumber(s *shard, d *metapb.IndexDescriptor) bool {
+	if s.identical {
 		return true
 	}
 	for _, f := range d.IndexedFields {
 		for i, old := range f.SchemaIds {
-			id, ok := st.from.mapping.reverse(old)
+			id, ok := s.mapping.reverse(old)
 			if !ok {
 				return false
 			}
@@ -153,28 +144,4 @@ func (m mapping) reverse(old uint32) (uint32, bool) {
 		}
 	}
 	return 0, false
-}
-
-// shardIndexes keeps the indexes of the shard as a whole where no record changes its position; a merge leaves them out.
-func (m *merger) shardIndexes(ctx context.Context) error {
-	for _, s := range m.shards {
-		ref := s.root.Directory().IndexesRef
-		if ref == nil {
-			continue
-		}
-		c := new(metapb.IndexCollection)
-		anchor, err := s.root.Decode(ctx, s.root.URL(), ref, c)
-		if err != nil {
-			return err
-		}
-		m.keep(s, anchor, c, func(d *metapb.IndexDescriptor) bool { return m.sameRecords() && !m.dropped(d) })
-		if len(c.IndexDescriptors) == 0 {
-			continue
-		}
-		if err := m.urls.move(s, anchor, c); err != nil {
-			return err
-		}
-		m.directory.IndexesRef = m.root.Add(c)
-	}
-	return nil
 }

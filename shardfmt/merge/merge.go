@@ -121,6 +121,10 @@ type Options struct {
 	Limits Limits
 	// Attempt marks the new root as written by this call; random if empty. See meta.PropertyAttempt.
 	Attempt string
+	// IndexPrefix is how the URLs of the objects of merged indexes start; beside the new root if empty. IndexMemory is about how many bytes
+	// merging them holds of what it reads, 32 MiB if 0.
+	IndexPrefix string
+	IndexMemory int64
 	// Concurrency is how many inputs are read at a time, 64 if zero: 1,000 inputs at 30 ms are half a second.
 	Concurrency int
 	// Progress, if not nil, is called after each input that was read. Calls may be concurrent.
@@ -144,8 +148,11 @@ type Result struct {
 	Objects []string
 	// Root is the new root as it was written and read back.
 	Root []byte
-	// DroppedIndexes counts the indexes that hold positions of their old shard and were left out.
-	DroppedIndexes int
+	// DroppedIndexes counts the indexes that hold positions of their old shard and were left out; JoinedIndexes are indexes of the new
+	// shard as a whole that were made of those of all inputs, in objects of IndexBytes, whose URLs are Written.
+	DroppedIndexes, JoinedIndexes int
+	IndexBytes                    int64
+	Written                       []string
 	// Packed counts the objects whose data Pack copied into one, and BytesMoved the bytes of them.
 	Packed     int
 	BytesMoved int64
@@ -162,12 +169,15 @@ func Concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, 
 		return nil, err
 	}
 	if err := write(ctx, sp, out, root); err != nil {
+		if errors.Is(err, blobio.ErrExists) { // else there may be a root that names them
+			m.discard(ctx)
+		}
 		return nil, err
 	}
 	return m.result(root), nil
 }
 
-// concat makes the root of Concat and writes nothing.
+// concat makes the root of Concat, and writes nothing but merged indexes.
 func concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, o Options) (*merger, []byte, error) {
 	if sp == nil || len(inputs) == 0 {
 		return nil, nil, errors.New("merge: no client, or no inputs")
@@ -184,8 +194,11 @@ func concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, 
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &merger{out: out, options: o, target: t, shards: shards, urls: newURLs(out, o)}
+	m := &merger{out: out, options: o, target: t, shards: shards, urls: newURLs(out, o), store: sp}
 	root, err := m.build(ctx)
+	if err != nil {
+		m.discard(ctx)
+	}
 	return m, root, err
 }
 

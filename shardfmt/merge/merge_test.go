@@ -584,7 +584,7 @@ func TestIndexScopes(t *testing.T) {
 
 	merged, err := Concat(ctx, sp, at+"merged.amudai.shard", []Input{in}, Options{})
 	require.NoError(t, err)
-	require.Equal(t, 3, merged.DroppedIndexes, "the shard's, and two that count over it; that of a field as a whole is left out silently")
+	require.Equal(t, 4, merged.DroppedIndexes, "the shard's, that of a field as a whole, and two that count over the shard")
 	require.Equal(t, []string{"stripe1 stripe-stripe", "stripe1/field:a both-stripe"}, shown(merged.URL))
 	require.Equal(t, []string{"bothstripe.bin", "stripestripe.bin"}, reached(merged.URL))
 }

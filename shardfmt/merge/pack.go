@@ -36,10 +36,23 @@ var ErrNothingToPack = errors.New("no objects are worth to be packed")
 func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []Input, o PackOptions) (*Result, error) {
 	wide := o.Options
 	wide.Limits.Objects = -1 // most of them will be gone
-	_, joined, err := concat(ctx, sp, out, inputs, wide)
+	first, joined, err := concat(ctx, sp, out, inputs, wide)
 	if err != nil {
 		return nil, err
 	}
+	r, err := pack(ctx, sp, out, object, joined, o)
+	if errors.Is(err, blobio.ErrExists) || errors.Is(err, ErrNothingToPack) { // else there may be a root that names them
+		first.discard(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Inputs, r.DroppedIndexes, r.JoinedIndexes, r.IndexBytes, r.Written = len(inputs), first.droppedIndexes, first.joinedIndexes, first.indexBytes, first.written
+	return r, nil
+}
+
+// pack packs a root that was joined in memory.
+func pack(ctx context.Context, sp *blobio.Client, out, object string, joined []byte, o PackOptions) (*Result, error) {
 	o.Limits = o.Limits.withDefaults()
 	if o.Attempt == "" {
 		o.Attempt = newAttempt()
@@ -66,7 +79,7 @@ func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []I
 		return nil, err
 	}
 	r := m.result(root)
-	r.Inputs, r.Packed, r.BytesMoved = len(inputs), len(moving), moved
+	r.Packed, r.BytesMoved = len(moving), moved
 	return r, nil
 }
 

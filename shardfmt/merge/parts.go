@@ -181,6 +181,7 @@ func (m *merger) result(root []byte) *Result {
 		URL: m.out, Size: int64(len(root)), Root: root, Inputs: len(m.shards), Stripes: len(m.stripes),
 		Records: m.directory.TotalRecordCount, Deleted: m.directory.DeletedRecordCount,
 		RawDataSize: m.directory.RawDataSize, Objects: m.urls.objects, DroppedIndexes: m.droppedIndexes,
+		JoinedIndexes: m.joinedIndexes, IndexBytes: m.indexBytes, Written: m.written,
 	}
 	r.CreationMin, r.CreationMax, r.CreationKnown = meta.Creation(m.properties)
 	return r

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/internal/artifact"
 )
 
 // pending is a posting whose values are still to be read.
@@ -39,7 +41,7 @@ func (x *Index) load(ctx context.Context, entries []pageEntry) ([]Entry, error) 
 
 // loadRun reads lists that lie one behind the other.
 func (x *Index) loadRun(ctx context.Context, run []pending) error {
-	values, err := x.read(ctx, run[0].at.start, run[len(run)-1].at.end)
+	values, err := readPositions(ctx, x.positions, run[0].at.start, run[len(run)-1].at.end)
 	if err != nil {
 		return err
 	}
@@ -58,9 +60,9 @@ func (x *Index) loadRun(ctx context.Context, run []pending) error {
 	return nil
 }
 
-// read reads records [start, end) of the positions shard.
-func (x *Index) read(ctx context.Context, start, end uint64) ([]uint64, error) {
-	batches, err := x.positions.Read(ctx, start, end)
+// readPositions reads records [start, end) of a positions shard.
+func readPositions(ctx context.Context, s *artifact.Shard, start, end uint64) ([]uint64, error) {
+	batches, err := s.Read(ctx, start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +70,11 @@ func (x *Index) read(ctx context.Context, start, end uint64) ([]uint64, error) {
 	for _, b := range batches {
 		at := b.Schema().FieldIndices("position")
 		if len(at) != 1 {
-			return nil, x.positions.Corrupt("the schema is not that of the positions of a text index: %v", x.positions.Schema())
+			return nil, s.Corrupt("the schema is not that of the positions of a text index: %v", s.Schema())
 		}
 		c, ok := b.Column(at[0]).(*array.Uint64)
 		if !ok || c.NullN() > 0 {
-			return nil, x.positions.Corrupt("positions are %v, with %d nulls", b.Column(at[0]).DataType(), b.Column(at[0]).NullN())
+			return nil, s.Corrupt("positions are %v, with %d nulls", b.Column(at[0]).DataType(), b.Column(at[0]).NullN())
 		}
 		out = append(out, c.Uint64Values()...)
 	}

@@ -34,18 +34,38 @@ type listAt struct {
 
 // readPage reads and checks page n of a terms shard; limit is the size of the positions shard.
 func readPage(ctx context.Context, s *artifact.Shard, n, limit uint64) (*page, error) {
-	batches, err := s.Read(ctx, n, n+1)
+	pages, err := readPages(ctx, s, n, n+1, limit)
 	if err != nil {
 		return nil, err
 	}
-	d := &pageDecoder{shard: s, n: n, limit: limit}
-	if !d.open(batches[0]) {
-		return nil, s.Corrupt("the schema is not that of the terms of a text index: %v", s.Schema())
-	}
-	return d.page()
+	return pages[0], nil
 }
 
-// pageDecoder takes one page out of its columns.
+// readPages reads and checks pages [from, to).
+func readPages(ctx context.Context, s *artifact.Shard, from, to, limit uint64) ([]*page, error) {
+	batches, err := s.Read(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	var out []*page
+	for _, b := range batches {
+		d := &pageDecoder{shard: s, limit: limit}
+		if !d.open(b) {
+			return nil, s.Corrupt("the schema is not that of the terms of a text index: %v", s.Schema())
+		}
+		for row := range int(b.NumRows()) {
+			d.n = from + uint64(len(out))
+			p, err := d.page(row)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// pageDecoder takes pages out of their columns.
 type pageDecoder struct {
 	shard    *artifact.Shard
 	n, limit uint64
@@ -99,18 +119,18 @@ func typed[A arrow.Array](a arrow.Array, ok *bool) A {
 	return c
 }
 
-// page decodes record 0 of the columns.
-func (d *pageDecoder) page() (*page, error) {
-	p := &page{level: d.level.Value(0)}
-	first, last := d.entries.Range(0)
+// page decodes a record of the columns.
+func (d *pageDecoder) page(row int) (*page, error) {
+	p := &page{level: d.level.Value(row)}
+	first, last := d.entries.Range(row)
 	if first == last {
 		return nil, d.shard.Corrupt("page %d has no entries", d.n)
 	}
 	if p.level == 0 {
-		if d.start.IsNull(0) {
+		if d.start.IsNull(row) {
 			return nil, d.shard.Corrupt("leaf %d does not say where its lists start", d.n)
 		}
-		d.next = d.start.Value(0)
+		d.next = d.start.Value(row)
 	}
 	p.entries = make([]pageEntry, 0, last-first)
 	for i := first; i < last; i++ {

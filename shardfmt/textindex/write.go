@@ -29,12 +29,17 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*me
 	if len(b.terms) == 0 {
 		return nil, nil, nil
 	}
+	return writeAll(ctx, st, root, prefix, b.Describe(), b.lists)
+}
+
+// writeAll writes the artifacts of the lists that fill gives, and adds them to the descriptor d; without any list there is none.
+func writeAll(ctx context.Context, st Store, root, prefix string, d *metapb.IndexDescriptor, fill func(context.Context, *writer) error) (*metapb.IndexDescriptor, []Object, error) {
 	w := &writer{}
 	defer w.abort(ctx)
 	if err := w.create(ctx, st, prefix); err != nil {
 		return nil, nil, err
 	}
-	if err := b.lists(ctx, w); err != nil {
+	if err := fill(ctx, w); err != nil || w.written == 0 {
 		return nil, nil, err
 	}
 	written, err := w.finish(ctx)
@@ -47,7 +52,7 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*me
 	if err != nil {
 		return nil, objects, err
 	}
-	return b.describe(root, written), objects, nil
+	return describe(d, root, written), objects, nil
 }
 
 // Object is one that was written.
@@ -56,8 +61,8 @@ type Object struct {
 	Size int64
 }
 
-// describe is the descriptor of what was written.
-func (b *Builder) describe(root string, written [2]*artifact.Written) *metapb.IndexDescriptor {
+// Describe is the descriptor of an index that has no artifacts yet.
+func (b *Builder) Describe() *metapb.IndexDescriptor {
 	d := &metapb.IndexDescriptor{IndexType: Type}
 	var tokenizers []*metapb.AnyValue
 	for _, f := range b.fields {
@@ -68,6 +73,11 @@ func (b *Builder) describe(root string, written [2]*artifact.Written) *metapb.In
 		meta.Pair(propertyCollation, meta.Text(b.collation.String())),
 		meta.Pair(propertyTokenizers, meta.ListOf(tokenizers...)),
 	}
+	return d
+}
+
+// describe adds the artifacts that were written to a descriptor.
+func describe(d *metapb.IndexDescriptor, root string, written [2]*artifact.Written) *metapb.IndexDescriptor {
 	size := uint64(0)
 	for i, name := range []string{artifactTerms, artifactPositions} {
 		d.Artifacts = append(d.Artifacts, artifact.Describe(root, name, written[i]))
@@ -79,6 +89,11 @@ func (b *Builder) describe(root string, written [2]*artifact.Written) *metapb.In
 
 // lists gives the lists of all terms to a writer, in the order of terms, stripes and fields.
 func (b *Builder) lists(ctx context.Context, w *writer) error {
+	return b.eachList(func(t string, c *column, l *list) error { return w.add(ctx, t, c.stripe, c.field, l) })
+}
+
+// eachList calls do with the list of each term and column, in the order of terms, stripes and fields. The builder is used up.
+func (b *Builder) eachList(do func(t string, c *column, l *list) error) error {
 	sorted := make([]sortedColumn, len(b.columns))
 	for i, c := range b.columns {
 		sorted[i] = c.sort(len(b.terms))
@@ -94,7 +109,7 @@ func (b *Builder) lists(ctx context.Context, w *writer) error {
 			for _, p := range positions {
 				l.add(uint64(p))
 			}
-			if err := w.add(ctx, b.terms[id], c.stripe, c.field, &l); err != nil {
+			if err := do(b.terms[id], c, &l); err != nil {
 				return err
 			}
 		}
@@ -201,15 +216,21 @@ func (w *writer) create(ctx context.Context, st Store, prefix string) error {
 // add takes the next list.
 func (w *writer) add(ctx context.Context, t string, stripe uint16, field uint32, l *list) error {
 	start := w.written
-	column := w.values.Field(0).(*array.Uint64Builder)
-	column.AppendValues(l.values, nil)
-	w.written += uint64(len(l.values))
-	if column.Len() >= positionRows {
-		if err := w.flush(ctx); err != nil {
-			return err
-		}
+	if err := w.append(ctx, l.values); err != nil {
+		return err
 	}
 	return w.tree.add(ctx, t, listAt{stripe: stripe, field: field, kind: l.kind, start: start, end: w.written})
+}
+
+// append takes values of the list at hand.
+func (w *writer) append(ctx context.Context, values []uint64) error {
+	column := w.values.Field(0).(*array.Uint64Builder)
+	column.AppendValues(values, nil)
+	w.written += uint64(len(values))
+	if column.Len() < positionRows {
+		return nil
+	}
+	return w.flush(ctx)
 }
 
 func (w *writer) flush(ctx context.Context) error {

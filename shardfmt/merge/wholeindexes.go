@@ -1,0 +1,244 @@
+package merge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// maxJoinedIndex bounds the bytes of the indexes that are merged into one: the artifacts of the new one are held in memory until they are
+// written.
+const maxJoinedIndex = 256 << 20
+
+// wholeIndex is an index of an input as a whole, in terms of the new root's schema.
+type wholeIndex struct {
+	of     *shard
+	anchor string
+	d      *metapb.IndexDescriptor
+	// usable: scans rely on it, and the new root has its columns.
+	usable, stays bool
+}
+
+// shardIndexes gives the new root indexes of the shard as a whole: where no record changes its position those that there are and those
+// that are new, else what the inputs' are merged into.
+func (m *merger) shardIndexes(ctx context.Context) error {
+	c := new(metapb.IndexCollection)
+	if !m.sameRecords() {
+		all, err := m.wholeIndexes(ctx)
+		if err == nil {
+			err = m.joinIndexes(ctx, all, c)
+		}
+		if err != nil {
+			return err
+		}
+	} else if s := m.shards[0]; s.root.Directory().IndexesRef != nil {
+		anchor, err := s.root.Decode(ctx, s.root.URL(), s.root.Directory().IndexesRef, c)
+		if err != nil {
+			return err
+		}
+		m.keep(s, anchor, c, func(d *metapb.IndexDescriptor) bool { return !m.dropped(d) })
+		if err := m.urls.move(s, anchor, c); err != nil {
+			return err
+		}
+	}
+	if m.indexChange != nil {
+		if err := m.describeNew(m.indexChange.AddShard); err != nil {
+			return err
+		}
+		c.IndexDescriptors = append(c.IndexDescriptors, m.indexChange.AddShard...)
+	}
+	if len(c.IndexDescriptors) > 0 {
+		m.directory.IndexesRef = m.root.Add(c)
+	}
+	return nil
+}
+
+// wholeIndexes are the indexes of the inputs as wholes, input by input. Those of a field as a whole count as dropped.
+func (m *merger) wholeIndexes(ctx context.Context) (all [][]*wholeIndex, err error) {
+	for _, s := range m.shards {
+		var of []*wholeIndex
+		if ref := s.root.Directory().IndexesRef; ref != nil {
+			c := new(metapb.IndexCollection)
+			anchor, err := s.root.Decode(ctx, s.root.URL(), ref, c)
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range c.IndexDescriptors {
+				x := &wholeIndex{of: s, anchor: anchor, d: d, usable: stripeindex.OfShardAsWhole(d, s.root.Directory().TotalRecordCount)}
+				x.usable = m.renumber(s, d) && x.usable && len(s.taken) == len(s.stripes)
+				of = append(of, x)
+			}
+		}
+		ofFields, err := s.wholeFieldIndexes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, append(of, ofFields...))
+	}
+	return all, nil
+}
+
+// wholeFieldIndexes are the indexes of fields of the shard as a whole. Those of the only stripe may be told a second time there.
+func (s *shard) wholeFieldIndexes(ctx context.Context) (all []*wholeIndex, err error) {
+	for id := range s.schema.Count {
+		of := s.root.ShardFieldIndexes(ctx, id).GetIndexDescriptors()
+		if len(of) == 0 {
+			continue
+		}
+		if len(s.stripes) == 1 {
+			f, _, err := s.root.StripeField(ctx, 0, id)
+			if err != nil {
+				return nil, err
+			}
+			of = slices.DeleteFunc(of, func(d *metapb.IndexDescriptor) bool {
+				return slices.ContainsFunc(f.GetField().GetIndexes().GetIndexDescriptors(), func(x *metapb.IndexDescriptor) bool { return proto.Equal(x, d) })
+			})
+		}
+		for _, d := range of {
+			all = append(all, &wholeIndex{of: s, anchor: s.root.URL(), d: d})
+		}
+	}
+	return all, nil
+}
+
+// joinIndexes puts the indexes together that all inputs with records have, into c. The others are dropped, and counted.
+func (m *merger) joinIndexes(ctx context.Context, all [][]*wholeIndex, c *metapb.IndexCollection) error {
+	var with [][]*wholeIndex // of the inputs with records
+	for i, s := range m.shards {
+		if s.root.Directory().TotalRecordCount > 0 {
+			with = append(with, all[i])
+		}
+	}
+	for len(with) > 0 && len(with[0]) > 0 {
+		first := with[0][0]
+		with[0] = with[0][1:]
+		parts := together(first, with)
+		if parts == nil {
+			continue
+		}
+		d, err := m.joinIndex(ctx, parts, len(c.IndexDescriptors))
+		if err != nil {
+			return err
+		}
+		if d == nil {
+			continue
+		}
+		c.IndexDescriptors = append(c.IndexDescriptors, d)
+		for _, x := range parts {
+			x.stays = true
+		}
+	}
+	for _, of := range all {
+		for _, x := range of {
+			if !x.stays {
+				m.droppedIndexes++
+			}
+			if !x.stays || len(with) > 1 {
+				for _, a := range x.d.Artifacts {
+					m.urls.leaveOut(x.of, x.anchor, a.GetDataRef().GetUrl())
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// together are the indexes, one of each input in order, that can be one with first, which is of the first; nil if an input has none.
+func together(first *wholeIndex, with [][]*wholeIndex) []*wholeIndex {
+	if !first.usable || !stripeindex.Alike(first.d, first.d) {
+		return nil
+	}
+	parts := []*wholeIndex{first}
+	for _, of := range with[1:] {
+		found := false
+		for _, x := range of {
+			if x.usable && stripeindex.Alike(first.d, x.d) {
+				parts, found = append(parts, x), true
+				break
+			}
+		}
+		if !found {
+			return nil
+		}
+	}
+	return parts
+}
+
+// joinIndex writes one index of several, the number-th. It is nil if one of them can't be read, or they are too large: a scan does without.
+func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int) (*metapb.IndexDescriptor, error) {
+	if len(parts) == 1 { // no record moves
+		d := proto.CloneOf(parts[0].d)
+		return d, m.urls.move(parts[0].of, parts[0].anchor, &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{d}})
+	}
+	size := uint64(0)
+	in := make([]stripeindex.Part, len(parts))
+	for i, x := range parts {
+		if size += x.d.GetIndexSize(); x.d.IndexSize == nil || x.d.GetIndexSize() > maxJoinedIndex || size > maxJoinedIndex {
+			return nil, nil
+		}
+		in[i] = stripeindex.Part{Descriptor: x.d, Base: x.anchor, Stripes: len(x.of.stripes), Records: x.of.root.Directory().TotalRecordCount}
+	}
+	prefix, err := m.indexPrefix(number)
+	if err != nil {
+		return nil, err
+	}
+	d, objects, err := stripeindex.Join(ctx, m.store, m.out, prefix, in, stripeindex.JoinOptions{Policy: m.options.Policy, Memory: m.options.IndexMemory})
+	for _, o := range objects {
+		m.written = append(m.written, o.URL)
+		m.indexBytes += o.Size
+	}
+	if errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) {
+		return nil, nil // the objects are listed by nobody
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.joinedIndexes++
+	return d, m.describeNew([]*metapb.IndexDescriptor{d})
+}
+
+// describeNew puts the objects of new indexes, described in terms of the new root, into its list.
+func (m *merger) describeNew(all []*metapb.IndexDescriptor) error {
+	for _, d := range all {
+		for _, a := range d.Artifacts {
+			object, err := urlresolve.Resolve(m.out, a.DataRef.GetUrl(), m.options.Policy)
+			if err != nil {
+				return err
+			}
+			if a.DataRef.Url, err = m.urls.store(object); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// indexPrefix is how the URLs of a merged index's objects start, under a name that no other has.
+func (m *merger) indexPrefix(number int) (string, error) {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	if m.options.IndexPrefix != "" {
+		return fmt.Sprintf("%s%s.index%d-", m.options.IndexPrefix, hex.EncodeToString(id[:]), number), nil
+	}
+	name := strings.TrimSuffix(m.out[strings.LastIndexByte(m.out, '/')+1:], ".amudai.shard")
+	return urlresolve.Resolve(m.out, fmt.Sprintf("%s-%s.index%d-", name, hex.EncodeToString(id[:]), number), urlresolve.Policy{})
+}
+
+// discard deletes what was written for a root that will not be. The context may have ended, so it is not asked.
+func (m *merger) discard(ctx context.Context) {
+	for _, url := range m.written {
+		_ = m.store.Delete(context.WithoutCancel(ctx), url, "") // a collection deletes what is left
+	}
+	m.written = nil
+}
