@@ -142,7 +142,18 @@ func dictionaryAt[U kernel.Unsigned](sub []byte, n, i int, k kind, s *Scratch) (
 	if uint64(code) > uint64(entries.count) {
 		return 0, corrupt.At(pairHeader, "BlockDictionary: code %d beyond %d entries", code, entries.count)
 	}
-	return partAt[U](entries, int(code)-1, s)
+	v, err := partAt[U](entries, int(code)-1, s)
+	if !errors.Is(err, errNotAlone) {
+		return v, err
+	}
+	// The entries depend on each other; they are far fewer than the values that decoding the block would take.
+	m := s.mark()
+	defer s.release(m)
+	all := take[U](s, entries.count)
+	if err := decodePart(all, entries, s); err != nil {
+		return 0, err
+	}
+	return all[code-1], nil
 }
 
 func alpAt[U kernel.Unsigned](sub []byte, n, i int, s *Scratch) (U, error) {

@@ -1,10 +1,16 @@
 package encode
 
-import "github.com/shardcat/shardcat/internal/kernel"
+import (
+	"slices"
+
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
+)
 
 // The size of numeric blocks. Small blocks are quicker to get a value from, and adapt better; large ones save
 // what every block costs, and give a compressor more to find. Which of the two sizes is the better one is
-// measured: a piece from the middle of the staged values is planned both ways.
+// measured: a piece from the middle of the staged values is planned both ways. Wide blocks, of all that is
+// staged, share one dictionary where each smaller block would repeat it; see worthWide.
 
 const (
 	// mapShare is the bytes of the block map that a block takes, where blocks differ in size.
@@ -33,7 +39,10 @@ func flushBlock[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	}
 	e.blockSize = lightBlock
 	if small *= generalBlock / lightBlock / 2; small > large+large/100 {
-		e.blockSize = generalBlock
+		e.blockSize, small = generalBlock, large
+	}
+	if worthWide(e, vals[:min(len(vals), wideBlock)], valid, small) {
+		e.blockSize = wideBlock
 	}
 	return e.blockSize
 }
@@ -47,6 +56,72 @@ func measure[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	return align8(8+p.size+4) + mapShare
 }
 
+// hardlyAnything is the share of the values that blocks take, as a divisor, below which most of it is what every block
+// costs.
+const hardlyAnything = 32
+
+// worthWide reports whether vals, as one block, promise to save what the profile asks for of what they come to in
+// smaller blocks, which is size for each generalBlock of them. Planning them for certain would cost as much as
+// encoding them; so only those that hardly take anything are planned. Of the others the extremes are looked at, and the
+// distinct ones counted.
+func worthWide[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) bool {
+	if e.rules.wideGain == 0 {
+		return false
+	}
+	limit := size * len(vals) / generalBlock * (100 - e.rules.wideGain) / 100
+	if size < generalBlock*kernel.SizeOf[T]()/hardlyAnything {
+		return measure(e, vals, valid) < limit
+	}
+	e.borrow()
+	if align8(8+wideSize(e, vals, limit)+4)+mapShare >= limit {
+		return false
+	}
+	e.trials[block.BlockDictionary] = [4]trial{} // what it lost it lost to smaller blocks
+	return true
+}
+
+// wideSize is about what vals come to as one block, bit-packed or with a dictionary; limit or more if that can't be
+// less. Null slots count as values.
+func wideSize[T kernel.Number](e *Encoder, vals []T, limit int) int {
+	k := kindOf[T]()
+	switch kernel.SizeOf[T]() {
+	case 1:
+		return wideSizeOf(e, kernel.Cast[uint8](vals), k, limit)
+	case 2:
+		return wideSizeOf(e, kernel.Cast[uint16](vals), k, limit)
+	case 4:
+		return wideSizeOf(e, kernel.Cast[uint32](vals), k, limit)
+	}
+	return wideSizeOf(e, kernel.Cast[uint64](vals), k, limit)
+}
+
+// shareOfEntries is how many values there must be, at least, for each entry of a dictionary that pays.
+const shareOfEntries = 8
+
+func wideSizeOf[U word](e *Encoder, vals []U, k kind, limit int) int {
+	if k != float {
+		s := scan(vals)
+		limit = min(limit, headerOf(sizeOf[U]()+1)+kernel.PackedBytes(len(vals), widthOf(s.span)))
+	}
+	entries := distinct(e, vals, len(vals)/shareOfEntries)
+	if entries == nil {
+		return limit
+	}
+	codes := headerOf(9) + headerOf(1) + kernel.PackedBytes(len(vals), widthOf(uint32(len(entries))))
+	if codes >= limit {
+		return limit
+	}
+	raw := len(entries) * sizeOf[U]()
+	if k == float {
+		return min(limit, codes+raw)
+	}
+	slices.Sort(entries)
+	if p := maybeRaw(e, entries, k, scope{}); p != nil {
+		raw = min(raw, p.size)
+	}
+	return min(limit, codes+raw)
+}
+
 // smallBuffer is the bytes of values from which on a buffer's last blocks are treated like the others: what
 // could still be saved is no longer worth the time.
 const smallBuffer = 128 << 10
@@ -54,7 +129,7 @@ const smallBuffer = 128 << 10
 // small: the buffer is, so far.
 func (e *Encoder) small() bool { return e.cut < smallBuffer }
 
-// lastBlocks cuts the last values, generalBlock at most, into blocks of the given size; those of a small
+// lastBlocks cuts the last values, generalBlock or less than size, into blocks of the given size; those of a small
 // buffer as they are, or in small blocks, with or without a last one that takes what doesn't fill a chunk of
 // FastLanes, whichever is smallest.
 func lastBlocks[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) []int {
@@ -65,7 +140,7 @@ func lastBlocks[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) [
 	if e.o.Profile == Plain || len(vals) <= kernel.ChunkLen {
 		return append(e.last, len(vals))
 	}
-	if !e.small() {
+	if !e.small() || size == wideBlock {
 		return e.evenly(len(vals), size)
 	}
 	best, cut := measure(e, vals, valid), 0

@@ -17,6 +17,9 @@ const (
 	lightBlock = 2 << 10
 	// generalBlock is the values of a numeric block that a general compressor handles, or nobody.
 	generalBlock = 8 << 10
+	// wideBlock is the values of a numeric block with a dictionary that smaller ones would repeat: the most that
+	// one block may hold.
+	wideBlock = FlushValues
 
 	// Byte blocks end at whichever comes first.
 	bytesBlockValues, bytesBlockSize = 4 << 10, 64 << 10
@@ -60,7 +63,7 @@ func CutNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte, final bool,
 	}
 	defer func() { e.eager = false }()
 	for _, n := range lastBlocks(e, vals[taken:], from(valid, taken), size) {
-		e.eager = e.small()
+		e.eager = e.small() && n <= generalBlock
 		if err := next(n); err != nil {
 			return taken - n, err
 		}

@@ -26,13 +26,47 @@ func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *pl
 	within := sc.in(e.rules)
 	within.banned |= setOf(block.BlockDictionary)
 	coded := nest(p, 0, codes, planWords(e, codes, unsigned, nil, within))
-	// The dictionary follows the codes without padding: nothing but raw values may start anywhere.
-	var kid *plan
-	if coded%8 == 0 && len(entries) >= 64 {
-		kid = maybeRaw(e, entries, k, sc)
+	if headerOf(9)+coded >= int(best.cost()) {
+		return nil
 	}
-	p.size = headerOf(9) + coded + nest(p, 1, entries, kid)
+	size, kid := len(entries)*sizeOf[U](), (*plan)(nil)
+	// The dictionary follows the codes without padding: nothing but raw values may start anywhere.
+	if coded%8 == 0 && len(entries) >= 64 {
+		entries, kid = planEntries(e, codes, entries, p.kids[0].code, k, sc)
+	}
+	if kid != nil {
+		size = kid.size
+	}
+	nest(p, 1, entries, kid)
+	p.size = headerOf(9) + coded + size
 	return p
+}
+
+// planEntries plans the entries of a dictionary in the order they have, or, where the codes are only packed and so may
+// have any, by value, where neighbours are close: whichever is smaller. It returns them in their order, to which it
+// brings the codes.
+func planEntries[U word](e *Encoder, codes []uint32, entries []U, coded block.Code, k kind, sc scope) ([]U, *plan) {
+	asIs := maybeRaw(e, entries, k, sc)
+	if k == float || coded != block.FLBitPack && coded != block.FusedFrameOfReference {
+		return entries, asIs
+	}
+	sorted := take[U](&e.arena, len(entries))
+	copy(sorted, entries)
+	slices.Sort(sorted)
+	byValue := maybeRaw(e, sorted, k, sc)
+	if byValue == nil || asIs != nil && asIs.cost() <= byValue.cost() {
+		return entries, asIs
+	}
+	rank := take[uint32](&e.arena, len(entries)+1)
+	rank[0] = 0 // null
+	for i, v := range entries {
+		at, _ := slices.BinarySearch(sorted, v)
+		rank[i+1] = uint32(at + 1)
+	}
+	for i, c := range codes {
+		codes[i] = rank[c]
+	}
+	return sorted, byValue
 }
 
 // dictionarySize is what n values with so many distinct ones come to, with packed codes.
@@ -99,6 +133,32 @@ func number[U word](e *Encoder, vals []U, valid []byte, limit int) (codes []uint
 		entries[rank[id]-1] = v
 	}
 	return codes, entries
+}
+
+// distinct gives the distinct values of vals in the order in which they come; nothing if there are more than limit.
+func distinct[U word](e *Encoder, vals []U, limit int) []U {
+	shift := 64 - bits.Len(uint(2*limit))
+	table := take[uint32](&e.arena, 1<<(64-shift))
+	clear(table)
+	values := take[U](&e.arena, limit)[:0]
+	for i, v := range vals {
+		if i > 0 && v == vals[i-1] {
+			continue
+		}
+		slot := hash(uint64(v)) >> shift
+		for table[slot] != 0 && values[table[slot]-1] != v {
+			slot = (slot + 1) & uint64(len(table)-1)
+		}
+		if table[slot] != 0 {
+			continue
+		}
+		if len(values) == limit {
+			return nil
+		}
+		values = append(values, v)
+		table[slot] = uint32(len(values))
+	}
+	return values
 }
 
 // rankByCount numbers ids anew, from 1, by descending count, and at equal counts in the order they have; it

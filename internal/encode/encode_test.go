@@ -285,45 +285,52 @@ func encodeAll(t *testing.T, e *Encoder) (out []byte) {
 	return out
 }
 
-// Blocks come in the sizes of the policy, hold all values in order, and nothing is lost or doubled.
+// Blocks come in the sizes of the policy, hold all values in order, and nothing is lost or doubled: of values for small
+// blocks and of those for wide ones, hardly any present, most or all.
 func TestCutNumbers(t *testing.T) {
 	for _, p := range allProfiles {
 		for _, n := range []int{0, 1, 1024, 1025, 2047, 2048, 8191, 8192, 8193, 20000, 65536, 70001} {
 			r := rand.New(rand.NewPCG(1, uint64(n)))
-			vals := walk(50, 1<<20)(r, n)
-			valid := bitmaps(r, n)[2]
-			e := NewEncoder(Options{Profile: p})
-			var got []uint64
-			var bits []byte
-			check := func(b Block) error {
-				if b.Values < 1 || b.Values > generalBlock {
-					return fmt.Errorf("block of %d values", b.Values)
-				}
-				back, mask := make([]uint64, b.Values), make([]byte, (b.Values+7)/8)
-				if err := block.DecodeNumbers(back, b.Sub, new(block.Scratch)); err != nil {
-					return err
-				}
-				_, err := block.DecodePresence(mask, b.Presence, b.Values)
-				if len(got)%8 != 0 {
-					return errors.New("a block that isn't the last one has no multiple of eight values")
-				}
-				got, bits = append(got, back...), append(bits, mask...)
-				return err
-			}
-			taken, err := CutNumbers(e, vals, valid, false, check)
-			if err != nil || taken%8 != 0 || n-taken >= generalBlock || taken != len(got) {
-				t.Fatalf("%v, %d values: took %d, %v", p, n, taken, err)
-			}
-			rest, err := CutNumbers(e, vals[taken:], valid[taken/8:], true, check)
-			if err != nil || taken+rest != n || len(got) != n {
-				t.Fatalf("%v, %d values: took %d and %d, %v", p, n, taken, rest, err)
-			}
-			for i := range got {
-				present := valid[i/8]>>(i%8)&1 == 1
-				if bits[i/8]>>(i%8)&1 == 1 != present || present && got[i] != vals[i] || !present && got[i] != 0 {
-					t.Fatalf("%v, %d values: value %d is %d, present %v", p, n, i, got[i], present)
-				}
-			}
+			testCutNumbers(t, p, walk(50, 1<<20)(r, n), bitmaps(r, n)[2])
+			testCutNumbers(t, p, shipDates(r, n), bitmaps(r, n)[4])
+			testCutNumbers(t, p, shipDates(r, n), bitmaps(r, n)[5])
+		}
+	}
+}
+
+func testCutNumbers(t *testing.T, p Profile, vals []uint64, valid []byte) {
+	t.Helper()
+	n := len(vals)
+	e := NewEncoder(Options{Profile: p})
+	var got []uint64
+	var bits []byte
+	check := func(b Block) error {
+		if b.Values < 1 || b.Values > wideBlock {
+			return fmt.Errorf("block of %d values", b.Values)
+		}
+		back, mask := make([]uint64, b.Values), make([]byte, (b.Values+7)/8)
+		if err := block.DecodeNumbers(back, b.Sub, new(block.Scratch)); err != nil {
+			return err
+		}
+		_, err := block.DecodePresence(mask, b.Presence, b.Values)
+		if len(got)%8 != 0 {
+			return errors.New("a block that isn't the last one has no multiple of eight values")
+		}
+		got, bits = append(got, back...), append(bits, mask...)
+		return err
+	}
+	taken, err := CutNumbers(e, vals, valid, false, check)
+	if err != nil || taken%8 != 0 || n-taken >= wideBlock || taken != len(got) {
+		t.Fatalf("%v, %d values: took %d, %v", p, n, taken, err)
+	}
+	rest, err := CutNumbers(e, vals[taken:], valid[taken/8:], true, check)
+	if err != nil || taken+rest != n || len(got) != n {
+		t.Fatalf("%v, %d values: took %d and %d, %v", p, n, taken, rest, err)
+	}
+	for i := range got {
+		present := valid[i/8]>>(i%8)&1 == 1
+		if bits[i/8]>>(i%8)&1 == 1 != present || present && got[i] != vals[i] || !present && got[i] != 0 {
+			t.Fatalf("%v, %d values: value %d is %d, present %v", p, n, i, got[i], present)
 		}
 	}
 }

@@ -4,7 +4,9 @@ import "github.com/shardcat/shardcat/internal/block"
 
 // trials remembers how the encodings that are dear to try have fared, per level of the tree. One that keeps
 // losing is tried on fewer and fewer blocks, but never given up.
-type trials [block.Sparse + 1][4]struct{ wait, losses uint8 }
+type trials [block.Sparse + 1][4]trial
+
+type trial struct{ wait, losses uint8 }
 
 // maxLosses bounds the pause between two trials: 2^maxLosses − 1 blocks.
 const maxLosses = 4

@@ -1,0 +1,117 @@
+package encode
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
+)
+
+const (
+	ticksADay  = 864_000_000_000
+	firstShips = 628_608_384_000_000_000 // 1992-12-30
+)
+
+// shipDates are points in time as those of lineitem's dates: midnights of 2,526 days in ticks, those of one order close
+// together and orders at random.
+func shipDates(r *rand.Rand, n int) []uint64 {
+	vals := make([]uint64, n)
+	order := uint64(0)
+	for i := range vals {
+		if r.IntN(4) == 0 {
+			order = r.Uint64N(2405)
+		}
+		vals[i] = firstShips + ticksADay*(order+1+r.Uint64N(121))
+	}
+	return vals
+}
+
+// Wide blocks hold what columns with many repetitions may take, in bits a value.
+func TestSizesOfRepetition(t *testing.T) {
+	const n = 3*FlushValues + 10_000
+	zipf := func(r *rand.Rand, n int) []uint64 {
+		z, words := rand.NewZipf(r, 1.3, 4, 999), make([]uint64, 1000)
+		for i := range words {
+			words[i] = r.Uint64()
+		}
+		return each(func(*rand.Rand, int) uint64 { return words[z.Uint64()] })(r, n)
+	}
+	runs := func(r *rand.Rand, n int) []uint64 {
+		run := uint64(0)
+		return each(func(r *rand.Rand, i int) uint64 {
+			if i == 0 || r.IntN(100) == 0 {
+				run = r.Uint64N(1_000_000)
+			}
+			return run
+		})(r, n)
+	}
+	for _, c := range []struct {
+		name           string
+		make           func(r *rand.Rand, n int) []uint64
+		balanced, high float64
+	}{
+		{"dates", shipDates, 12.3, 12.3},
+		{"ids", each(func(_ *rand.Rand, i int) uint64 { return uint64(10_000_000 + i) }), 0.01, 0.01},
+		{"runs", runs, 0.52, 0.41},
+		{"1000 distinct", zipf, 11.3, 11.3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			vals := c.make(rand.New(rand.NewPCG(19, 92)), n)
+			sizeAtMost(t, Balanced, vals, c.balanced)
+			sizeAtMost(t, HighCompression, vals, c.high)
+		})
+	}
+	t.Run("codes of few texts", func(t *testing.T) {
+		vals := make([]uint32, n)
+		r := rand.New(rand.NewPCG(5, 5))
+		for i := range vals {
+			vals[i] = uint32(max(0, r.IntN(6)-2))
+		}
+		sizeAtMost(t, Balanced, vals, 2.05)
+		sizeAtMost(t, HighCompression, vals, 2.02)
+	})
+}
+
+// sizeAtMost encodes vals as a field does, flush by flush, reads them back, and fails if frames and map included the
+// blocks have more than so many bits for a value.
+func sizeAtMost[T kernel.Number](t *testing.T, p Profile, vals []T, bits float64) {
+	t.Helper()
+	e := NewEncoder(Options{Profile: p})
+	size, at := 0, 0
+	trees := map[string]int{}
+	check := func(b Block) error {
+		size += align8(8+len(b.Sub)+4) + mapShare
+		trees[e.Chosen()]++
+		back := make([]T, b.Values)
+		if err := block.DecodeNumbers(back, b.Sub, new(block.Scratch)); err != nil {
+			return err
+		}
+		for i, v := range back {
+			if v != vals[at+i] {
+				return fmt.Errorf("value %d is %v, not %v", at+i, v, vals[at+i])
+			}
+		}
+		for _, i := range []int{0, b.Values / 2, b.Values - 1} {
+			one := back[:1]
+			if done, err := block.NumbersAt(one, b.Sub, b.Values, i, new(block.Scratch)); err != nil || done && one[0] != vals[at+i] {
+				return fmt.Errorf("value %d alone is %v, not %v: %v", at+i, one[0], vals[at+i], err)
+			}
+		}
+		at += b.Values
+		return nil
+	}
+	for from := 0; from < len(vals); {
+		to := min(from+FlushValues, len(vals))
+		if _, err := CutNumbers(e, vals[at:to], nil, to == len(vals), check); err != nil {
+			t.Fatal(err)
+		}
+		from = to
+	}
+	got := 8 * float64(size) / float64(len(vals))
+	if at != len(vals) || got > bits {
+		t.Errorf("%v: %.4f bits a value, not %.4f or less; %d values of %d: %v", p, got, bits, at, len(vals), trees)
+	}
+	t.Logf("%v: %.4f bits a value: %v", p, got, trees)
+}
