@@ -20,6 +20,9 @@ type loop struct {
 	file    *os.File
 	stripes []*loopStripe
 
+	// fresh: each block of values and all that is read gets new memory, as a scan has to take it whose batches may be kept.
+	fresh bool
+
 	scratch block.Scratch
 	words   []uint64
 	codes   []uint32
@@ -98,6 +101,9 @@ func (l *loop) take(s *shardfmt.Shard, st *loopStripe, anchor string, b *metapb.
 // read reads the buffers and their block maps.
 func (l *loop) read() (err error) {
 	for _, st := range l.stripes {
+		if l.fresh {
+			st.data = make([]byte, len(st.data))
+		}
 		if _, err := l.file.ReadAt(st.data, st.start); err != nil {
 			return err
 		}
@@ -128,6 +134,21 @@ func (l *loop) run() error {
 
 // decode decodes a block of n values.
 func (l *loop) decode(st *loopStripe, f block.Frame, n int) error {
+	if l.fresh {
+		return l.decodeFresh(st, f, n)
+	}
+	return l.decodeInto(st, f, n)
+}
+
+// decodeFresh decodes a block of n values into new memory.
+func (l *loop) decodeFresh(st *loopStripe, f block.Frame, n int) error {
+	l.words = nil
+	l.bytes = block.Bytes{Data: make([]byte, 0, cap(l.bytes.Data)), Offsets: make([]int64, 0, cap(l.bytes.Offsets))}
+	return l.decodeInto(st, f, n)
+}
+
+// decodeInto decodes a block of n values.
+func (l *loop) decodeInto(st *loopStripe, f block.Frame, n int) error {
 	if st.entries != nil {
 		l.codes = room(l.codes, n)
 		if err := block.DecodeNumbers(l.codes, f.Values, &l.scratch); err != nil {

@@ -125,20 +125,17 @@ func (f *FileColumn) Scan(name string, o shardfmt.ScanOptions) Contestant {
 // the public interface.
 func Scans(f *FileColumn) []Contestant {
 	return []Contestant{
-		f.Bare(false),
-		f.Bare(true),
+		f.Bare("bare loop", false, false),
+		f.Bare("bare loop and read", true, false),
+		f.Bare("bare loop and read, fresh memory", true, true),
 		f.Scan("Scan", shardfmt.ScanOptions{Workers: 1}),
 		f.Scan("Scan, ReuseBatches", shardfmt.ScanOptions{Workers: 1, ReuseBatches: true}),
 	}
 }
 
-// Bare is the loop over the blocks of the column's buffers, each decoded into the same memory. With fresh it reads
-// the buffers from the file each time, else they lie in memory.
-func (f *FileColumn) Bare(fresh bool) Contestant {
-	name := "bare loop"
-	if fresh {
-		name = "bare loop and read"
-	}
+// Bare is the loop over the blocks of the column's buffers, each decoded into the same memory, or into fresh memory. With read it
+// reads the buffers from the file each time, else they lie in memory.
+func (f *FileColumn) Bare(name string, read, fresh bool) Contestant {
 	return Contestant{Name: name, Open: func() (func() error, error) {
 		l, err := openLoop(f.shard)
 		if err != nil {
@@ -150,8 +147,9 @@ func (f *FileColumn) Bare(fresh bool) Contestant {
 		if f.Kind, err = l.kind(); err != nil {
 			return nil, err
 		}
+		l.fresh = fresh
 		return func() error {
-			if fresh {
+			if read {
 				if err := l.read(); err != nil {
 					return err
 				}

@@ -34,7 +34,7 @@ func BenchmarkScan(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.ReportMetric(1e9*results[0].Seconds/float64(f.Rows), "bare-ns/value")
-				for i, name := range []string{"", "bare+read", "scan", "reused"}[:len(results)] {
+				for i, name := range []string{"", "bare+read", "bare+read+fresh", "scan", "reused"}[:len(results)] {
 					if i > 0 {
 						b.ReportMetric(results[i].Seconds/results[0].Seconds, name+"/bare")
 					}

@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,6 +30,15 @@ type likeTest struct {
 type segment struct {
 	runes []rune
 	any   []bool
+	// text is the bytes of a segment that they alone decide, nil for others: bytes are found faster than runes.
+	text []byte
+}
+
+// setText sets text, unless the segment has a place for any character, or U+FFFD, which bytes that are no UTF-8 match, too.
+func (s *segment) setText() {
+	if len(s.runes) > 0 && !slices.Contains(s.any, true) && !slices.Contains(s.runes, utf8.RuneError) {
+		s.text = []byte(string(s.runes))
+	}
 }
 
 func newLikeTest(n *schema.Node, pattern string) (test, error) {
@@ -58,6 +68,9 @@ func newLikeTest(n *schema.Node, pattern string) (test, error) {
 		}
 	}
 	t.prefix = prefix.String()
+	for i := range t.segments {
+		t.segments[i].setText()
+	}
 	return t, isText(n)
 }
 
@@ -67,7 +80,7 @@ func (t *likeTest) unknown() bool { return false }
 // with only runs between them, the leftmost match of each is as good as any.
 func (t *likeTest) holds(v *Value) bool {
 	rest := v.Bytes
-	first := t.segments[0]
+	first := &t.segments[0]
 	n, ok := first.matchAt(rest)
 	if !ok {
 		return false
@@ -76,8 +89,8 @@ func (t *likeTest) holds(v *Value) bool {
 	if len(t.segments) == 1 {
 		return len(rest) == 0
 	}
-	for _, s := range t.segments[1 : len(t.segments)-1] {
-		end, ok := s.find(rest)
+	for i := 1; i < len(t.segments)-1; i++ {
+		end, ok := t.segments[i].find(rest)
 		if !ok {
 			return false
 		}
@@ -87,7 +100,10 @@ func (t *likeTest) holds(v *Value) bool {
 }
 
 // matchAt matches the segment at the start of b and returns the bytes it took.
-func (s segment) matchAt(b []byte) (int, bool) {
+func (s *segment) matchAt(b []byte) (int, bool) {
+	if s.text != nil {
+		return len(s.text), bytes.HasPrefix(b, s.text)
+	}
 	used := 0
 	for i, want := range s.runes {
 		r, size := utf8.DecodeRune(b[used:])
@@ -100,7 +116,11 @@ func (s segment) matchAt(b []byte) (int, bool) {
 }
 
 // find is the end of the leftmost match.
-func (s segment) find(b []byte) (int, bool) {
+func (s *segment) find(b []byte) (int, bool) {
+	if s.text != nil {
+		at := bytes.Index(b, s.text)
+		return at + len(s.text), at >= 0
+	}
 	for start := 0; start <= len(b); {
 		if n, ok := s.matchAt(b[start:]); ok {
 			return start + n, true
@@ -111,7 +131,10 @@ func (s segment) find(b []byte) (int, bool) {
 	return 0, false
 }
 
-func (s segment) matchEnd(b []byte) bool {
+func (s *segment) matchEnd(b []byte) bool {
+	if s.text != nil {
+		return bytes.HasSuffix(b, s.text)
+	}
 	start := len(b)
 	for range s.runes {
 		_, size := utf8.DecodeLastRune(b[:start])
