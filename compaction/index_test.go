@@ -150,7 +150,7 @@ func (x *indexedTable) asks(what string, indexes int) {
 			x.t.Errorf("%s: %s has %d indexes", what, e.Path, n)
 		}
 	}
-	asked := 0
+	asked, gets := 0, int64(0)
 	for range 30 {
 		e, err := filter.Parse(x.where())
 		x.check(err)
@@ -160,10 +160,10 @@ func (x *indexedTable) asks(what string, indexes int) {
 		for _, err := range p.Run(ctx, &stats) {
 			x.check(err)
 		}
-		asked += stats.StripesIndexed
+		asked, gets = asked+stats.StripesIndexed, gets+stats.IndexGets
 	}
-	if asked < 5 {
-		x.t.Errorf("%s: indexes were asked for %d stripes only", what, asked)
+	if asked < 5 || gets == 0 {
+		x.t.Errorf("%s: indexes were asked for %d stripes only, with %d GETs", what, asked, gets)
 	}
 }
 

@@ -164,6 +164,32 @@ func TestShardIndexesThatAreDropped(t *testing.T) {
 	holds(t, client, at("gone"), r, 10)
 }
 
+// An index that came to a shard of other records than it is of, by whoever copies what he does not know, is not asked.
+func TestShardIndexOfOtherRecords(t *testing.T) {
+	ctx := context.Background()
+	client := blobio.NewClient()
+	defer client.Close()
+	r := rand.New(rand.NewPCG(5, 9))
+	folder := "file://" + t.TempDir() + "/"
+	writeIndexed(t, client, folder+"its.amudai.shard", r, 0, 1500, shardSpecs(t))
+	writeIndexed(t, client, folder+"other.amudai.shard", r, 0, 1400, nil)
+	s, err := Open(ctx, client, folder+"its.amudai.shard", OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Root().Indexes(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := folder + "copied.amudai.shard"
+	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: folder + "other.amudai.shard"}, merge.IndexChange{AddShard: c.IndexDescriptors}, merge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if used := holds(t, client, out, r, 30); used > 0 {
+		t.Errorf("it was asked for %d stripes", used)
+	}
+}
+
 // P5, over 16 stripes: a word costs few requests to look up, whether one stripe has it or all. An index of each stripe costs as many requests
 // as there are stripes, several times over.
 func TestTermLookupByShardIndex(t *testing.T) {

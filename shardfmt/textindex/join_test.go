@@ -48,11 +48,11 @@ func words(r *rand.Rand, distinct int) string {
 // writeShard writes the index of a random shard as a whole, as field number of its schema.
 func writeShard(t *testing.T, client *blobio.Client, root, prefix string, r *rand.Rand, c Collation, number uint32, stripes, distinct int) *ofShard {
 	t.Helper()
-	s, lists, first := &ofShard{}, NewLists(4<<10), uint64(0)
+	s, lists, first := &ofShard{}, NewLists(2<<10), uint64(0)
 	for i := range stripes {
 		b := NewBuilder(c, []Field{{ID: number}})
 		var values []string
-		for k := range 100 + r.IntN(200) {
+		for k := range 50 + r.IntN(60) {
 			v := words(r, distinct)
 			values = append(values, v)
 			if err := b.Add(0, uint64(k), []byte(v)); err != nil {
@@ -204,10 +204,10 @@ func TestJoinHoldsLittle(t *testing.T) {
 		}
 		return j.most, size
 	}
-	small, smallSize := most(10_000)
-	large, largeSize := most(60_000)
+	small, smallSize := most(8_000)
+	large, largeSize := most(32_000)
 	t.Logf("%d bytes held of %d, %d of %d", small, smallSize, large, largeSize)
-	if large > small*5/4 || largeSize < 5*smallSize || large > 512<<10 {
+	if large > small*5/4 || largeSize < 3*smallSize || large > 512<<10 {
 		t.Errorf("%d bytes held of %d, %d of %d", small, smallSize, large, largeSize)
 	}
 }
