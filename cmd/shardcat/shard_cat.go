@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -63,6 +64,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			}
 			var stats shardfmt.ScanStats
 			o := shardfmt.ScanOptions{Columns: schema.ParsePaths(selection), MaxMemory: a.maxMemory, Stats: &stats}
+			o.ReuseBatches = f == foreign.NDJSON || f == foreign.CSV // which are text at once
 			if o.Filter, err = bindFilter(where, s); err != nil {
 				return err
 			}
