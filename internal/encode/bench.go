@@ -3,6 +3,7 @@ package encode
 import (
 	"sync"
 
+	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
@@ -20,6 +21,7 @@ type bench struct {
 	lz4      lz4Encoder
 	denseLZ4 lz4.CompressorHC
 	zstd     [zstd.SpeedBestCompression + 1]*zstd.Encoder
+	huffman  huff0.Scratch
 	// table is set up with the symbols that tableFor has.
 	table    symbolTable
 	tableFor *symbols

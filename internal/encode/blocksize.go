@@ -80,7 +80,7 @@ func worthWide[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) bo
 	return true
 }
 
-// wideSize is about what vals come to as one block, bit-packed or with a dictionary; limit or more if that can't be
+// wideSize is about what vals come to as one block, bit-packed, Huffman-coded or with a dictionary; limit or more if that can't be
 // less. Null slots count as values.
 func wideSize[T kernel.Number](e *Encoder, vals []T, limit int) int {
 	k := kindOf[T]()
@@ -102,6 +102,9 @@ func wideSizeOf[U word](e *Encoder, vals []U, k kind, limit int) int {
 	if k != float {
 		s := scan(vals)
 		limit = min(limit, headerOf(sizeOf[U]()+1)+kernel.PackedBytes(len(vals), widthOf(s.span)))
+		if p := planLowBytes(e, vals, &s, k, scope{}); p != nil {
+			limit = min(limit, p.size)
+		}
 	}
 	entries := distinct(e, vals, len(vals)/shareOfEntries)
 	if entries == nil {

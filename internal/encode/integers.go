@@ -39,7 +39,15 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 	best = better(best, planRuns(e, vals, &s, k, sc))
 	best = better(best, planDictionary(e, vals, k, valid, best, sc, &tried))
 	best = better(best, planSparse(e, vals, &s, k, sc))
+	low := planLowBytes(e, vals, &s, k, sc)
+	if low != nil && low.size < best.size-best.size/lowBytesGain {
+		best = better(best, low)
+	}
 	best = better(best, planGeneral(e, vals, k, best, sc, &tried))
+	if best == low && low != nil {
+		e.learn(sc, tried, block.Plain) // Zstd's own encoder has lost
+		return best
+	}
 	e.learn(sc, tried, best.code)
 	return best
 }
