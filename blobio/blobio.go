@@ -9,6 +9,7 @@ package blobio
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"time"
@@ -74,6 +75,33 @@ type Bucket interface {
 	Delete(ctx context.Context, key string, opts DeleteOptions) error
 	// Close lets go of connections; later calls fail with ErrClosed.
 	Close() error
+}
+
+// RangeCopier is a Writer that can take bytes from another object of its store without fetching them.
+type RangeCopier interface {
+	// CopyAfter is how many bytes have to be written before a range can be copied: parts of an upload have a least size. It is negative if none
+	// can be.
+	CopyAfter() int64
+	// CopyRange appends size bytes of an object from off on, which must have this ETag unless it is empty: see Writer.Write for errors. The object
+	// is a key of the same bucket for drivers, and a URL for a Client's writer. If the error is errors.ErrUnsupported nothing was
+	// appended, and the writer takes the bytes by Write as ever.
+	CopyRange(object string, off, size int64, etag string) error
+}
+
+// copyAfter is CopyAfter of a writer that may have none.
+func copyAfter(w Writer) int64 {
+	if c, ok := w.(RangeCopier); ok {
+		return c.CopyAfter()
+	}
+	return -1
+}
+
+// copyRange is CopyRange of a writer that may have none.
+func copyRange(w Writer, object string, off, size int64, etag string) error {
+	if c, ok := w.(RangeCopier); ok {
+		return c.CopyRange(object, off, size, etag)
+	}
+	return errors.ErrUnsupported
 }
 
 // CreateOptions tell a driver what it may want to know before the first byte.

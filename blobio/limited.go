@@ -104,6 +104,14 @@ type limitedWriter struct {
 	key string
 }
 
+// CopyAfter implements RangeCopier.
+func (w *limitedWriter) CopyAfter() int64 { return copyAfter(w.Writer) }
+
+// CopyRange implements RangeCopier.
+func (w *limitedWriter) CopyRange(key string, off, size int64, etag string) error {
+	return copyRange(w.Writer, key, off, size, etag)
+}
+
 func (w *limitedWriter) Close() error {
 	err := w.g.admit(w.ctx, "create", w.key, w.Writer.Close)
 	if Class(err) == ErrCanceled {

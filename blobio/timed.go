@@ -153,6 +153,15 @@ func (w *watchedWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
+// CopyAfter implements RangeCopier.
+func (w *watchedWriter) CopyAfter() int64 { return copyAfter(w.Writer) }
+
+// CopyRange implements RangeCopier. The store has as long for the bytes as the network would have.
+func (w *watchedWriter) CopyRange(key string, off, size int64, etag string) error {
+	w.size += size
+	return w.w.step(w.b.allow(w.size), func() error { return copyRange(w.Writer, key, off, size, etag) })
+}
+
 func (w *watchedWriter) Close() error {
 	defer w.w.end(nil)
 	return w.w.step(w.b.allow(w.size), w.Writer.Close)

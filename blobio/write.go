@@ -71,6 +71,42 @@ type verifiedWriter struct {
 	ended bool
 	hash  *xxh3.Hasher
 	size  int64
+	// copied: the store has copied bytes that were not seen here.
+	copied bool
+}
+
+// CopyAfter implements RangeCopier. What is to be read back is written by the Client itself.
+func (w *verifiedWriter) CopyAfter() int64 {
+	switch {
+	case w.ended || w.c.readsBack.Load():
+		return -1
+	case w.w == nil:
+		if w.stream() != nil {
+			return -1
+		}
+	}
+	return copyAfter(w.w)
+}
+
+// CopyRange implements RangeCopier. An object of which a range was copied can't be recognised by its bytes: if its outcome is unknown, so it stays.
+func (w *verifiedWriter) CopyRange(url string, off, size int64, etag string) error {
+	if w.CopyAfter() != 0 {
+		return errors.ErrUnsupported
+	}
+	from, key, err := w.c.find(w.ctx, url)
+	if err != nil {
+		return err
+	}
+	if to, _, err := w.c.find(w.ctx, w.url); err != nil || to != from {
+		return errors.ErrUnsupported
+	}
+	err = copyRange(w.w, key, off, size, etag)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	w.copied = true
+	w.size += size
+	return wrap("create", w.url, err)
 }
 
 func (w *verifiedWriter) Write(p []byte) (int, error) {
@@ -132,7 +168,7 @@ func (w *verifiedWriter) Close() error {
 	if err == nil && !w.c.readsBack.Load() {
 		return nil
 	}
-	if w.ctx.Err() != nil || err != nil && !outcomeUnknown(err) {
+	if w.ctx.Err() != nil || w.copied || err != nil && !outcomeUnknown(err) {
 		return wrap("create", w.url, err)
 	}
 	same, readErr := w.isThere()

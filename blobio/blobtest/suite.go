@@ -88,6 +88,7 @@ func Run(t *testing.T, store Store) {
 		{"List", true, testList},
 		{"ListPages", true, testListPages},
 		{"Big", true, testBig},
+		{"Copy", true, testCopy},
 	}
 	for _, test := range tests {
 		if store.ReadOnly && test.writes {

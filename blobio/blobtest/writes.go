@@ -3,6 +3,7 @@ package blobtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -261,6 +262,83 @@ func testListPages(t *testing.T, s *suite) {
 		last = err
 	}
 	wantClass(t, last, blobio.ErrCanceled)
+}
+
+// testCopy makes an object of one's own bytes and of ranges of another, where the driver says that the store copies such: the same bytes are there, fewer were
+// sent, and a range or an object that is not there makes none.
+func testCopy(t *testing.T, s *suite) {
+	ctx := t.Context()
+	create := func(key string) blobio.Writer {
+		w, err := s.bucket.Create(ctx, s.prefix+key, blobio.CreateOptions{SizeHint: 32 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w := create("copied")
+	c, ok := w.(blobio.RangeCopier)
+	if ok {
+		ok = c.CopyAfter() >= 0
+	}
+	if w.Abort(); !ok {
+		t.Skip("the store copies no ranges")
+	}
+	sourceKey, source := s.seed(t, "source", 21<<20)
+
+	w = create("copied")
+	c = w.(blobio.RangeCopier)
+	var want []byte
+	write := func(p []byte) {
+		if _, err := w.Write(p); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, p...)
+	}
+	write([]byte("mine"))
+	n := c.CopyAfter()
+	if n < 0 || n > 8<<20 {
+		t.Fatalf("a copy after %d bytes", n)
+	}
+	write(source[1 : 1+n])
+	for _, from := range []int64{1 + n, 7<<20 + 5} {
+		if n := c.CopyAfter(); n != 0 {
+			write(source[:n])
+		}
+		err := c.CopyRange(sourceKey, from, 13<<20, "")
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Skip("the store copies no ranges")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, source[from:from+13<<20]...)
+		if from > 1+n {
+			write([]byte("mine again"))
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	there, _, err := s.bucket.ReadSuffix(ctx, s.prefix+"copied", int64(len(want))+1, blobio.ReadOptions{})
+	if err != nil || !bytes.Equal(there, want) {
+		t.Errorf("%d bytes are there, want %d: %v", len(there), len(want), err)
+	}
+
+	for _, bad := range []struct {
+		name, key, etag string
+		off             int64
+		class           error
+	}{{"missing", s.prefix + "nothing", "", 0, blobio.ErrNotFound}, {"past", sourceKey, "", 15 << 20, nil}, {"other", sourceKey, "0123456789abcdef0123456789abcdef", 0, blobio.ErrChanged}} {
+		w := create("bad-" + bad.name)
+		err := w.(blobio.RangeCopier).CopyRange(bad.key, bad.off, 13<<20, bad.etag)
+		if err == nil || bad.class != nil && !errors.Is(err, bad.class) {
+			t.Errorf("%s: %v, want %v", bad.name, err, bad.class)
+		}
+		w.Abort()
+		if _, err := s.bucket.Stat(ctx, s.prefix+"bad-"+bad.name, blobio.ReadOptions{}); !errors.Is(err, blobio.ErrNotFound) {
+			t.Errorf("%s: %v", bad.name, err)
+		}
+	}
 }
 
 // testBig streams an object up and down again, watching the memory.

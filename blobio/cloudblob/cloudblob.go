@@ -90,6 +90,10 @@ type Options struct {
 	Serial bool
 	// PartSize in bytes, 8 MiB if 0, and MaxParts of one upload, 10,000 if 0.
 	PartSize, MaxParts int
+	// CopyPart copies a range of another object of the bucket on the store's side; errors.ErrUnsupported where it can't. CopyLeast and CopyMost bound
+	// what one request may copy, and CopyLeast is what each part but the last must have. Nil: no range is copied so.
+	CopyPart            func(ctx context.Context, p Parts, n int, key string, off, size int64, etag string) error
+	CopyLeast, CopyMost int64
 	// Unconditional: the store knows no condition for a create. A HEAD precedes it, which settles no race.
 	Unconditional bool
 	// Probe sends an object with the checksum of another body, and reports whether it was refused for that.

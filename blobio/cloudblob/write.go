@@ -95,6 +95,27 @@ func (o *object) Part(ctx context.Context, n int, body []byte) error {
 	return o.settle(ctx, o.parts.Part(counted(ctx, o.trace), n, body))
 }
 
+// CopyAllowed implements upload.Copier.
+func (o *object) CopyAllowed() (least, most int64) {
+	if o.b.opts.CopyPart == nil {
+		return -1, 0
+	}
+	return o.b.opts.CopyLeast, o.b.opts.CopyMost
+}
+
+// CopyPart implements upload.Copier.
+func (o *object) CopyPart(ctx context.Context, n int, key string, off, size int64, etag string) error {
+	err := o.b.opts.CopyPart(counted(ctx, o.trace), o.parts, n, key, off, size, etag)
+	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	err = o.b.fail(ctx, "copy", key, err)
+	if etag != "" && errors.Is(err, blobio.ErrExists) { // the condition did not hold
+		return o.b.fail(ctx, "copy", key, blobio.ErrChanged)
+	}
+	return err
+}
+
 // Commit implements upload.Target.
 func (o *object) Commit(ctx context.Context, n int) error {
 	return o.conditionally(ctx, func(ctx context.Context, ifAbsent bool) error { return o.parts.Commit(ctx, n, ifAbsent) })

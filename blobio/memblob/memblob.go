@@ -264,6 +264,25 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// CopyAfter implements blobio.RangeCopier.
+func (w *writer) CopyAfter() int64 { return 0 }
+
+// CopyRange implements blobio.RangeCopier.
+func (w *writer) CopyRange(key string, off, size int64, etag string) error {
+	if w.done {
+		return w.b.fail("create", w.key, blobio.ErrClosed, nil)
+	}
+	o, err := w.b.get(w.ctx, "copy", key, etag)
+	if err != nil {
+		return err
+	}
+	if off < 0 || size < 0 || off > int64(len(o.data))-size {
+		return w.b.fail("copy", key, blobio.ErrRange, nil)
+	}
+	w.data = append(w.data, o.data[off:off+size]...)
+	return nil
+}
+
 func (w *writer) Close() error {
 	if w.done {
 		return w.b.fail("create", w.key, blobio.ErrClosed, nil)

@@ -9,6 +9,7 @@
 //	Stat                          1 HEAD
 //	List                          1 LIST per 1,000 keys
 //	Create … Close                1 PUT up to a part, else 2 POSTs and a PUT per part
+//	CopyRange                     1 PUT per GiB
 //	Delete                        1 HEAD and 1 DELETE: S3 does not tell whether there was something
 //
 // The parameters of a bucket's URL are those of Options.
@@ -57,6 +58,8 @@ type Bucket struct {
 	opts   Options
 	// plainDelete is set once the store refused a condition on a delete as not implemented.
 	plainDelete atomic.Bool
+	// noCopy is set once the store refused to copy a range.
+	noCopy atomic.Bool
 }
 
 var _ blobio.Bucket = (*Bucket)(nil)
@@ -79,6 +82,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	hooks.Head, hooks.Delete, hooks.Probe = b.head, b.remove, b.probe
 	hooks.BeforeWrite, hooks.Parts, hooks.PartSize = b.beforeWrite, b.parts, opts.PartSize
 	hooks.Unconditional = opts.Unconditional
+	hooks.CopyPart, hooks.CopyLeast, hooks.CopyMost = b.copyPart, minPart, copyMost
 	b.Bucket = cloudblob.FromBucket("s3://"+name+"/", below, hooks)
 	return b, nil
 }

@@ -6,6 +6,8 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"errors"
+	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -100,6 +102,41 @@ func (p *parts) Part(ctx context.Context, n int, body []byte) error {
 		PartNumber: number, ETag: out.ETag, ChecksumCRC32: out.ChecksumCRC32,
 		ChecksumCRC32C: out.ChecksumCRC32C, ChecksumCRC64NVME: out.ChecksumCRC64NVME,
 		ChecksumSHA1: out.ChecksumSHA1, ChecksumSHA256: out.ChecksumSHA256,
+	})
+	return nil
+}
+
+// copyMost bounds what one request copies, far below S3's limit of 5 GiB: the answer comes when all is copied.
+const copyMost = 1 << 30
+
+// copyPart makes a part of a range of another object of the bucket.
+func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key string, off, size int64, etag string) error {
+	if b.noCopy.Load() {
+		return errors.ErrUnsupported
+	}
+	p := of.(*parts)
+	number := aws.Int32(int32(n) + 1)
+	out, err := b.client.UploadPartCopy(ctx, &s3.UploadPartCopyInput{
+		Bucket: &b.name, Key: &p.key, UploadId: p.id, PartNumber: number, RequestPayer: b.payer(),
+		CopySource:        aws.String((&url.URL{Path: b.name + "/" + key}).EscapedPath()),
+		CopySourceRange:   aws.String(fmt.Sprintf("bytes=%d-%d", off, off+size-1)),
+		CopySourceIfMatch: optional(etag),
+	})
+	switch {
+	case err != nil && notImplemented(ctx, err):
+		b.noCopy.Store(true)
+		return errors.ErrUnsupported
+	case err != nil:
+		return err
+	case out.CopyPartResult == nil:
+		return errors.New("the store did not say what it has copied")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := out.CopyPartResult
+	p.done = append(p.done, types.CompletedPart{
+		PartNumber: number, ETag: r.ETag, ChecksumCRC32: r.ChecksumCRC32, ChecksumCRC32C: r.ChecksumCRC32C,
+		ChecksumCRC64NVME: r.ChecksumCRC64NVME, ChecksumSHA1: r.ChecksumSHA1, ChecksumSHA256: r.ChecksumSHA256,
 	})
 	return nil
 }

@@ -36,6 +36,16 @@ type Target interface {
 	Drop(ctx context.Context) error
 }
 
+// Copier is a Target whose parts may be ranges of other objects of the store.
+type Copier interface {
+	Target
+	// CopyAllowed are the least and the most bytes of a part that is copied; the least is that of any part but the last.
+	CopyAllowed() (least, most int64)
+	// CopyPart makes part n of size bytes of an object from off on, whose ETag must be this one unless that is empty. It is errors.ErrUnsupported
+	// if the store knows no such request.
+	CopyPart(ctx context.Context, n int, key string, off, size int64, etag string) error
+}
+
 // Options bound an upload; the zero value is valid.
 type Options struct {
 	// PartSize in bytes, DefaultPartSize if 0. The last part may be shorter.
@@ -170,6 +180,85 @@ func (w *Writer) reserve(take int) {
 	w.buf = grown
 }
 
+// CopyAfter implements blobio.RangeCopier.
+func (w *Writer) CopyAfter() int64 {
+	c, ok := w.target.(Copier)
+	if !ok {
+		return -1
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	least, _ := c.CopyAllowed()
+	if len(w.buf) == 0 || least < 0 {
+		return min(least, 0)
+	}
+	return max(least-int64(len(w.buf)), 0)
+}
+
+// CopyRange implements blobio.RangeCopier: what was written before becomes a part, and the range one or more. The first of them is waited for, to see
+// whether the store can do it.
+func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
+	if w.CopyAfter() != 0 {
+		return errors.ErrUnsupported
+	}
+	c := w.target.(Copier)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.failure(); err != nil {
+		return err
+	}
+	least, most := c.CopyAllowed()
+	if size < least {
+		return errors.ErrUnsupported
+	}
+	if len(w.buf) > 0 {
+		if err := w.send(); err != nil {
+			return w.abandon(err)
+		}
+	}
+	if !w.begun {
+		if err := w.repeat(w.ctx, w.target.Begin); err != nil {
+			return w.abandon(err)
+		}
+		w.begun = true
+	}
+	for first := true; size > 0; first = false {
+		n := min(size, most)
+		if left := size - n; left > 0 && left < least {
+			n -= least // so that the last part is large enough, too
+		}
+		if w.parts == w.opts.MaxParts {
+			return w.abandon(fmt.Errorf("%w: %d parts", ErrTooManyParts, w.opts.MaxParts))
+		}
+		part, from := w.parts, off
+		request := func(ctx context.Context) error { return c.CopyPart(ctx, part, key, from, n, etag) }
+		if first {
+			err := w.repeat(w.ctx, request)
+			if errors.Is(err, errors.ErrUnsupported) {
+				return err
+			}
+			if err != nil {
+				return w.abandon(err)
+			}
+		} else {
+			var body []byte
+			select {
+			case body = <-w.slots:
+			case <-w.ctx.Done():
+				return w.abandon(context.Cause(w.ctx))
+			}
+			w.sending.Go(func() {
+				if err := w.repeat(w.ctx, request); err != nil {
+					w.cancel(err)
+				}
+				w.slots <- body
+			})
+		}
+		w.parts, off, size = part+1, off+n, size-n
+	}
+	return nil
+}
+
 // Close sends what is left and commits. Nothing is at the key before it returned nil.
 func (w *Writer) Close() error {
 	w.mu.Lock()
@@ -190,8 +279,10 @@ func (w *Writer) commit() error {
 	if !w.begun {
 		return w.target.Whole(w.ctx, w.buf)
 	}
-	if err := w.send(); err != nil {
-		return err
+	if len(w.buf) > 0 || w.parts == 0 { // what was copied last may be the end
+		if err := w.send(); err != nil {
+			return err
+		}
 	}
 	w.sending.Wait()
 	if w.ctx.Err() != nil {

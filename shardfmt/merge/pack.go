@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -148,6 +149,10 @@ const (
 	mostHint = 64 << 30
 )
 
+// copyLeast is the size from which a range is copied by the store itself, where that can: below, to fetch the bytes that a part of an upload must have
+// costs as much. Such bytes are not held to their checksums; those go along in the root.
+var copyLeast int64 = 16 << 20
+
 // copy writes the new object of the spans that move to it, and tells how many bytes those have.
 func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, moving []*span, size int64) (moved int64, err error) {
 	w, err := sp.Create(ctx, object, blobio.CreateOptions{SizeHint: min(size, mostHint)})
@@ -169,22 +174,62 @@ func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, mo
 		return 0, err
 	}
 	check := newSumCheck(p.places.sums)
-	for batch := range batches(moving) {
-		read, err := readPieces(ctx, sp, batch)
-		if err != nil {
+	read := func(spans []*span) error {
+		for batch := range batches(spans) {
+			read, err := readPieces(ctx, sp, batch)
+			if err != nil {
+				return err
+			}
+			for i, piece := range batch {
+				if err := check.add(piece.object, piece.from, read[i]); err != nil {
+					return err
+				}
+				if err := put(make([]byte, piece.to-written)); err != nil {
+					return err
+				}
+				if err := put(read[i]); err != nil {
+					return err
+				}
+				moved += int64(len(read[i]))
+			}
+		}
+		return nil
+	}
+	copier, _ := w.(blobio.RangeCopier)
+	for len(moving) > 0 {
+		small := slices.IndexFunc(moving, func(s *span) bool { return copier != nil && s.size() >= copyLeast })
+		if small < 0 {
+			small = len(moving)
+		}
+		if err := read(moving[:small]); err != nil {
 			return 0, err
 		}
-		for i, piece := range batch {
-			if err := check.add(piece.object, piece.from, read[i]); err != nil {
+		if moving = moving[small:]; len(moving) == 0 {
+			break
+		}
+		large := moving[0]
+		moving = moving[1:]
+		if err := put(make([]byte, large.to-written)); err != nil {
+			return 0, err
+		}
+		rest := *large
+		if n := copier.CopyAfter(); n >= 0 {
+			if rest.start, rest.to = rest.start+n, rest.to+n; n > 0 {
+				if err := read([]*span{{object: large.object, start: large.start, end: rest.start, to: large.to}}); err != nil {
+					return 0, err
+				}
+			}
+			err := copier.CopyRange(rest.object, rest.start, rest.size(), "")
+			if err == nil {
+				written, moved = written+rest.size(), moved+rest.size()
+				continue
+			}
+			if !errors.Is(err, errors.ErrUnsupported) {
 				return 0, err
 			}
-			if err := put(make([]byte, piece.to-written)); err != nil {
-				return 0, err
-			}
-			if err := put(read[i]); err != nil {
-				return 0, err
-			}
-			moved += int64(len(read[i]))
+		}
+		if err := read([]*span{&rest}); err != nil {
+			return 0, err
 		}
 	}
 	if err := put(meta.Magic[:]); err != nil {
