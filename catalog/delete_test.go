@@ -186,7 +186,7 @@ func TestOverwriteTruncateRetention(t *testing.T) {
 	if d, err := tbl.ApplyRetention(ctx, DeleteOptions{DryRun: true}); err != nil || d.Rows != 10 || counted(t, tbl) != 22 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err := tbl.ApplyRetention(ctx, DeleteOptions{}); err != nil || d.Rows != 10 || d.ShardsRemoved != 1 || counted(t, tbl) != 12 {
+	if d, err := tbl.ApplyRetention(ctx, DeleteOptions{}); err != nil || d.Rows != 10 || d.ShardsRemoved != 1 || d.ShardsOpened != 0 || counted(t, tbl) != 12 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if d, err := tbl.Truncate(ctx, DeleteOptions{}); err != nil || d.Rows != 12 || d.ShardsOpened != 0 || counted(t, tbl) != 0 {
