@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// cacheBytes holds the manifests of a table of about a hundred thousand shards.
-const cacheBytes = 64 << 20
+// DefaultMetadataCache holds the manifests of a table of about a hundred thousand shards.
+const DefaultMetadataCache = 64 << 20
 
 // fileCache keeps the most recently used files up to a number of bytes.
 type fileCache struct {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type Options struct {
 	// MaxMemory is that of each reading of shards whose own options leave it open (see ScanOptions): scans, deletions,
 	// rewrites, checks, verification. shardfmt.DefaultMaxMemory if 0.
 	MaxMemory int64
+	// MetadataCache is how many bytes of manifests and lists of them are kept in memory, DefaultMetadataCache if 0.
+	MetadataCache int
 	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
 	CommitAttempts int
 	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests). Writers
@@ -206,7 +209,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 	}
 	c.closers = append(c.closers, closeIce)
 	c.registrar, _ = ice.(registrar)
-	store := &metadataStore{client: c.metadata, cache: newFileCache(cacheBytes)}
+	store := &metadataStore{client: c.metadata, cache: newFileCache(cmp.Or(c.opts.MetadataCache, DefaultMetadataCache))}
 	c.fs = store.fs
 	if tables, ok := ice.(*sqlTables); ok {
 		ice = tables.useIO(store.fs)

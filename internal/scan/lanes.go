@@ -18,15 +18,30 @@ import (
 // Lanes only do what works: after the first error, whatever it is, they are left, and the stripe goes on by itself. It makes
 // smaller batches, reads other encodings, or gives the error.
 
-// batches cuts ranges into the rows of batches.
-func (s *stripe) batches(ranges []buffer.Range) (out []match) {
+// mostBatches is how many batches of a window are listed at a time: columns of no bytes may claim any number of rows.
+const mostBatches = 1024
+
+// inBatches cuts ranges into the rows of batches, and calls do with some of them at a time. Those of the next call have the size that batches have by
+// then.
+func (s *stripe) inBatches(ranges []buffer.Range, do func([]match) error) error {
+	var list []match
 	for _, r := range ranges {
-		for at := r.Start; at < r.End; at += uint64(s.batch) {
-			rows := buffer.Range{Start: at, End: min(at+uint64(s.batch), r.End)}
-			out = append(out, match{rows: rows, span: rows})
+		for at := r.Start; at < r.End; {
+			rows := buffer.Range{Start: at, End: at + min(uint64(s.batch), r.End-at)}
+			list = append(list, match{rows: rows, span: rows})
+			if at = rows.End; len(list) < mostBatches {
+				continue
+			}
+			if err := do(list); err != nil {
+				return err
+			}
+			list = list[:0]
 		}
 	}
-	return out
+	if len(list) == 0 {
+		return nil
+	}
+	return do(list)
 }
 
 // rangesOf joins the rows of batches again.

@@ -16,7 +16,15 @@ func laned(lanes, n int) (*stripe, []match) {
 	for range lanes {
 		s.lanes = append(s.lanes, &stripe{plan: s.plan, mem: q.Budget.Account()})
 	}
-	return s, s.batches([]buffer.Range{{Start: 5, End: 5 + 10*uint64(n)}})
+	return s, allBatches(s, []buffer.Range{{Start: 5, End: 5 + 10*uint64(n)}})
+}
+
+func allBatches(s *stripe, ranges []buffer.Range) (all []match) {
+	_ = s.inBatches(ranges, func(some []match) error {
+		all = append(all, some...)
+		return nil
+	})
+	return all
 }
 
 // Lanes work side by side, as many as there are, what they make is taken in order, and none begins before its last was used.
@@ -86,9 +94,30 @@ func TestLanesGiveUp(t *testing.T) {
 func TestRangesOfBatches(t *testing.T) {
 	s, _ := laned(1, 0)
 	in := []buffer.Range{{Start: 0, End: 25}, {Start: 30, End: 31}, {Start: 31, End: 60}}
-	out := rangesOf(s.batches(in))
+	out := rangesOf(allBatches(s, in))
 	if len(out) != 2 || out[0] != in[0] || out[1] != (buffer.Range{Start: 30, End: 60}) {
 		t.Errorf("%v", out)
+	}
+}
+
+// However many rows a range claims to have, no more than some batches of it are listed at a time, and all of them in the end.
+func TestBatchesOfManyRows(t *testing.T) {
+	s, _ := laned(1, 0)
+	calls, rows := 0, uint64(0)
+	err := s.inBatches([]buffer.Range{{Start: 0, End: 100_005}, {Start: 200_000, End: 1 << 62}}, func(some []match) error {
+		if len(some) > mostBatches {
+			t.Fatalf("%d batches are listed", len(some))
+		}
+		for _, m := range some {
+			rows += m.rows.Len()
+		}
+		if calls++; calls == 100 {
+			return errors.New("enough")
+		}
+		return nil
+	})
+	if err == nil || rows != 100*mostBatches*10-5 {
+		t.Errorf("%d rows in %d calls, %v", rows, calls, err)
 	}
 }
 

@@ -290,7 +290,7 @@ func (s *stripe) window(ctx context.Context, ranges []buffer.Range, yield func(a
 	}
 	s.counts.BlocksRead += blocksOf(ranges)
 	if len(s.filter) == 0 {
-		return s.emitAll(ctx, s.batches(ranges), yield)
+		return s.inBatches(ranges, func(list []match) error { return s.emitAll(ctx, list, yield) })
 	}
 	found, err := s.find(ctx, ranges)
 	if err != nil || len(found) == 0 {
@@ -381,24 +381,27 @@ func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match
 	if s.selector == nil {
 		s.selector = newSelector(s)
 	}
-	batches := s.batches(ranges)
-	done, err := inLanes(s, batches, func(lane *stripe, m match) (bitmap []byte, err error) {
-		lane.mem.Reuse(true)
-		return lane.selected(ctx, m.rows)
-	}, func(m match, bitmap []byte) error {
-		found = appendMatch(found, m.rows, bitmap)
-		return nil
+	err = s.inBatches(ranges, func(list []match) error {
+		done, err := inLanes(s, list, func(lane *stripe, m match) (bitmap []byte, err error) {
+			lane.mem.Reuse(true)
+			return lane.selected(ctx, m.rows)
+		}, func(m match, bitmap []byte) error {
+			found = appendMatch(found, m.rows, bitmap)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		more, err := s.findAlone(ctx, rangesOf(list[done:]))
+		found = append(found, more...)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	more, err := s.findAlone(ctx, rangesOf(batches[done:]))
 	for _, c := range s.filter {
 		if !s.shared[c] {
 			c.Release(ranges[len(ranges)-1].End)
 		}
 	}
-	return append(found, more...), err
+	return found, err
 }
 
 // appendMatch adds rows, if some of them are selected.

@@ -28,6 +28,7 @@ func disturbed(t *testing.T, ctx context.Context, dir string, r *rand.Rand) cata
 	var offset atomic.Int64
 	go jump(ctx, &offset, rand.New(rand.NewPCG(r.Uint64(), 2)))
 	o := options(dir, func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
+	o.MetadataCache = metadataCache
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
 		if err := client.MountBucket("file:///", blobtest.NewFaulty(t, fileblob.Open("/"), script(r))); err != nil {
