@@ -273,11 +273,12 @@ func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix strin
 
 // termKeys are the keys of all terms of the stripe.
 func (b *Builder) termKeys() []uint64 {
-	terms := b.text.Terms()
-	keys := make([]uint64, len(terms))
+	keys := make([]uint64, 0, b.text.TermCount())
+	var key uint64
 	var room []byte
-	for i, t := range terms {
-		keys[i], room = termfilter.TermKey([]byte(t), room)
+	for t := range b.text.Terms() {
+		key, room = termfilter.TermKey(t, room)
+		keys = append(keys, key)
 	}
 	return keys
 }

@@ -7,6 +7,7 @@
 package term
 
 import (
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
 )
@@ -27,6 +28,21 @@ var asciiWord = func() (t [256]bool) {
 	}
 	return t
 }()
+
+// IsASCII reports whether a text has no byte of 0x80 or more. Its words are Regular as they are.
+func IsASCII(text []byte) bool {
+	for ; len(text) >= 8; text = text[8:] {
+		if binary.LittleEndian.Uint64(text)&0x8080808080808080 != 0 {
+			return false
+		}
+	}
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
 
 // Fold is the least character of r's simple folding orbit: characters that differ in case only have the same.
 func Fold(r rune) rune {

@@ -82,6 +82,10 @@ func Cut(t []byte) []byte {
 
 // words emits the longest runs of alphanumeric characters.
 func words(v []byte, emit func([]byte)) {
+	if IsASCII(v) {
+		asciiWords(v, emit)
+		return
+	}
 	start := -1
 	for i := 0; i < len(v); {
 		c, n, in := v[i], 1, false
@@ -103,6 +107,19 @@ func words(v []byte, emit func([]byte)) {
 	}
 	if start >= 0 {
 		emit(Cut(v[start:]))
+	}
+}
+
+// asciiWords is words for a value of ASCII alone.
+func asciiWords(v []byte, emit func([]byte)) {
+	for i := 0; i < len(v); i++ { // v[i] is none of a word, or the first of one
+		start := i
+		for i < len(v) && asciiWord[v[i]] {
+			i++
+		}
+		if i > start {
+			emit(Cut(v[start:i]))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package textindex
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/shardcat/shardcat/internal/term"
@@ -23,25 +24,14 @@ type Builder struct {
 	collation Collation
 	fields    []Field
 
-	ids   map[string]uint32 // of the terms
-	terms []string          // by id
-	bytes int               // of terms
+	terms dictionary
 	// columns are the postings of each field, stripe by stripe; the last len(fields) are those of the stripe at hand.
 	columns []*column
 }
 
-// column is the postings of one field in one stripe.
-type column struct {
-	stripe uint16
-	field  uint32
-	// postings are term<<32 | position in the order of positions; last holds by term its last position and one.
-	postings []uint64
-	last     []uint64
-}
-
 // NewBuilder starts an index over fields, whose numbers ascend. The first stripe has number 0.
 func NewBuilder(c Collation, fields []Field) *Builder {
-	b := &Builder{collation: c, fields: fields, ids: make(map[string]uint32)}
+	b := &Builder{collation: c, fields: fields, terms: newDictionary()}
 	b.open(0)
 	return b
 }
@@ -58,9 +48,6 @@ func (b *Builder) NextStripe() error {
 	if last == math.MaxUint16 {
 		return fmt.Errorf("a text index covers %d stripes at most", math.MaxUint16+1)
 	}
-	for _, c := range b.columns[len(b.columns)-len(b.fields):] {
-		c.last = nil
-	}
 	b.open(last + 1)
 	return nil
 }
@@ -72,6 +59,10 @@ func (b *Builder) Add(i int, position uint64, value []byte) error {
 		return fmt.Errorf("record %d is beyond the %d that a text index covers", position, uint64(maxPosition)+1)
 	}
 	c := b.columns[len(b.columns)-len(b.fields)+i]
+	if term.IsASCII(value) { // so are its terms, and regular
+		b.fields[i].Tokenizer.Each(value, func(t []byte) { b.add(c, position, t) })
+		return nil
+	}
 	b.fields[i].Tokenizer.Each(value, func(t []byte) {
 		b.add(c, position, t)
 		if r := term.Regular(t); !bytes.Equal(r, t) {
@@ -82,34 +73,32 @@ func (b *Builder) Add(i int, position uint64, value []byte) error {
 }
 
 func (b *Builder) add(c *column, position uint64, t []byte) {
-	id, known := b.ids[string(t)]
-	if !known {
-		id = uint32(len(b.terms))
-		s := string(t)
-		b.ids[s] = id
-		b.terms = append(b.terms, s)
-		b.bytes += len(s)
-	}
-	for len(c.last) <= int(id) {
-		c.last = append(c.last, 0)
-	}
-	if c.last[id] != position+1 {
-		c.last[id] = position + 1
-		c.postings = append(c.postings, uint64(id)<<32|position)
-	}
+	c.begin(uint32(position))
+	c.add(b.terms.id(t))
 }
 
-// perTerm is about what a term takes besides its bytes: a string, an entry of the map, its last position.
+// perTerm is about what a term takes besides its bytes: where it ends, its slot of the table and the free ones beside it, a place in the order.
 const perTerm = 64
 
 // Size is about how many bytes are held.
 func (b *Builder) Size() int {
-	n := b.bytes + perTerm*len(b.terms)
+	n := len(b.terms.data) + perTerm*b.terms.count()
 	for _, c := range b.columns {
-		n += 12 * len(c.postings) // and 4 while they are sorted
+		n += c.size()
 	}
 	return n
 }
 
-// Terms are those that were added so far, each once. They must not be changed.
-func (b *Builder) Terms() []string { return b.terms }
+// Terms are those that were added so far, each once.
+func (b *Builder) Terms() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for id := range b.terms.count() {
+			if !yield(b.terms.term(uint32(id))) {
+				return
+			}
+		}
+	}
+}
+
+// TermCount is how many terms were added so far.
+func (b *Builder) TermCount() int { return b.terms.count() }

@@ -100,8 +100,8 @@ func asBuilt(t *testing.T, client *blobio.Client, root string, d *metapb.IndexDe
 			if err := one.Add(0, 0, []byte(v)); err != nil {
 				t.Fatal(err)
 			}
-			for _, term := range one.Terms() {
-				add(term, i, position)
+			for term := range one.Terms() {
+				add(string(term), i, position)
 			}
 			position++
 		}

@@ -13,6 +13,7 @@ const (
 type list struct {
 	kind   Kind
 	values []uint64
+	other  []uint64 // memory for join
 	// near says that two positions are neighbours, or that two ranges are close.
 	near bool
 }
@@ -47,9 +48,34 @@ func (l *list) add(p uint64) {
 	}
 }
 
+// addAll appends positions, as add does one.
+func (l *list) addAll(positions []uint32) {
+	for len(positions) > 0 && l.kind != ApproximateRanges {
+		l.add(uint64(positions[0]))
+		positions = positions[1:]
+	}
+	if len(positions) == 0 {
+		return
+	}
+	values := l.values
+	end := values[len(values)-1]
+	for _, v := range positions {
+		p := uint64(v)
+		if p <= end+closeGap {
+			end = p + 1
+			continue
+		}
+		values[len(values)-1] = end
+		end = p + 1
+		values = append(values, p, end)
+	}
+	values[len(values)-1] = end
+	l.values = values
+}
+
 // join makes ranges of the values, and one range of those that are at most gap apart.
 func (l *list) join(gap uint64) {
-	var out []uint64
+	out := l.other[:0]
 	width := 2
 	if l.kind == Positions {
 		width = 1
@@ -65,7 +91,7 @@ func (l *list) join(gap uint64) {
 			out = append(out, start, end)
 		}
 	}
-	l.values = out
+	l.values, l.other = out, l.values
 }
 
 // anyClose reports whether two neighbouring ranges are close.

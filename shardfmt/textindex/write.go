@@ -26,7 +26,7 @@ type Store = write.Store
 // are prefix, "terms" or "positions", and the suffix of shards. Without any term nothing is written, and there is no
 // descriptor. After an error the objects are those that were written all the same. The builder is used up.
 func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*metapb.IndexDescriptor, []Object, error) {
-	if len(b.terms) == 0 {
+	if b.terms.count() == 0 {
 		return nil, nil, nil
 	}
 	return writeAll(ctx, st, root, prefix, b.Describe(), b.lists)
@@ -96,20 +96,19 @@ func (b *Builder) lists(ctx context.Context, w *writer) error {
 func (b *Builder) eachList(do func(t string, c *column, l *list) error) error {
 	sorted := make([]sortedColumn, len(b.columns))
 	for i, c := range b.columns {
-		sorted[i] = c.sort(len(b.terms))
+		sorted[i] = c.sort(b.terms.count())
 	}
 	var l list
-	for _, id := range b.order() {
+	terms := b.terms.texts()
+	for _, id := range b.order(terms) {
 		for i, c := range b.columns {
 			positions := sorted[i].of(id)
 			if len(positions) == 0 {
 				continue
 			}
 			l.reset()
-			for _, p := range positions {
-				l.add(uint64(p))
-			}
-			if err := do(b.terms[id], c, &l); err != nil {
+			l.addAll(positions)
+			if err := do(terms[id], c, &l); err != nil {
 				return err
 			}
 		}
@@ -117,49 +116,16 @@ func (b *Builder) eachList(do func(t string, c *column, l *list) error) error {
 	return nil
 }
 
-// sortedColumn is the positions of a column, term by term.
-type sortedColumn struct {
-	positions []uint32
-	ends      []uint32 // by term
-}
-
-func (s *sortedColumn) of(id uint32) []uint32 {
-	start := uint32(0)
-	if id > 0 {
-		start = s.ends[id-1]
-	}
-	return s.positions[start:s.ends[id]]
-}
-
-// sort puts the postings together by term, which keeps their order. The postings are let go.
-func (c *column) sort(terms int) sortedColumn {
-	s := sortedColumn{make([]uint32, len(c.postings)), make([]uint32, terms)}
-	next := make([]uint32, terms+1)
-	for _, p := range c.postings {
-		next[p>>32+1]++
-	}
-	for i := range s.ends {
-		next[i+1] += next[i]
-		s.ends[i] = next[i+1]
-	}
-	for _, p := range c.postings {
-		s.positions[next[p>>32]] = uint32(p)
-		next[p>>32]++
-	}
-	c.postings, c.last = nil, nil
-	return s
-}
-
 // order is the terms by the collation. Under CaseInsensitive equal ones come in the order of their bytes.
-func (b *Builder) order() []uint32 {
+func (b *Builder) order(terms []string) []uint32 {
 	type keyed struct {
 		head uint64 // the first eight bytes of key
 		key  []byte // the upper-case form
 		id   uint32
 	}
-	room := make([]byte, 0, b.bytes+b.bytes/16)
-	all := make([]keyed, len(b.terms))
-	for i, t := range b.terms {
+	room := make([]byte, 0, len(b.terms.data)+len(b.terms.data)/16)
+	all := make([]keyed, len(terms))
+	for i, t := range terms {
 		at := len(room)
 		room = term.AppendUpper(room, []byte(t))
 		key := room[at:len(room):len(room)]
@@ -171,7 +137,7 @@ func (b *Builder) order() []uint32 {
 		if x.head != y.head {
 			return cmp.Compare(x.head, y.head)
 		}
-		return cmp.Or(strings.Compare(string(x.key), string(y.key)), strings.Compare(b.terms[x.id], b.terms[y.id]))
+		return cmp.Or(strings.Compare(string(x.key), string(y.key)), strings.Compare(terms[x.id], terms[y.id]))
 	})
 	out := make([]uint32, len(all))
 	for i, k := range all {
@@ -225,6 +191,9 @@ func (w *writer) add(ctx context.Context, t string, stripe uint16, field uint32,
 // append takes values of the list at hand.
 func (w *writer) append(ctx context.Context, values []uint64) error {
 	column := w.values.Field(0).(*array.Uint64Builder)
+	if column.Len() == 0 {
+		column.Reserve(positionRows + len(values))
+	}
 	column.AppendValues(values, nil)
 	w.written += uint64(len(values))
 	if column.Len() < positionRows {
