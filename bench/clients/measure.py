@@ -1,6 +1,6 @@
 """Measures how fast clients read a table, against servers and formats that do as little as possible.
 
-    bench/clients/run [--scale 0.5] [--rounds 5] [--page docs/performance.md]
+    bench/clients/run [--scale 0.5] [--rounds 5] [--page bench/performance/page/500-clients.md]
 
 builds what is needed and calls this. lineitem and orders of TPC-H are made by tpchgen-cli as Parquet with zstd, and landed in tables. Then, in
 turns, so that a machine that is busy for a while is busy for all: the whole of lineitem as Arrow over HTTP and Flight, and the very same Arrow
@@ -246,7 +246,7 @@ def main():
     p.add_argument("--scale", type=float, default=0.5)
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--no-spark", action="store_true")
-    p.add_argument("--page", help="a page whose part between the marks of this program is replaced")
+    p.add_argument("--page", help="the fragment of docs/performance.md whose part between the marks of this program is replaced")
     o = p.parse_args()
     lake = Lake(o.binary, o.flight, o.place, o.scale)
     loads = [os.getloadavg()[0]]
@@ -269,6 +269,7 @@ def main():
     if o.page:
         with open(o.page) as f:
             before, rest = f.read().split("<!-- clients -->\n", 1)
+        before = time.strftime("recorded: %Y-%m-%d\n", time.gmtime()) + before.split("\n", 1)[1]
         with open(o.page, "w") as f:
             f.write(before + "<!-- clients -->\n\n" + text + "\n\n<!-- end of clients -->" + rest.split("<!-- end of clients -->", 1)[1])
 

@@ -1,64 +1,117 @@
-// Command performance measures the kernels and columns of package bench and writes the tables of
-// docs/performance.md between their marks. It takes a few minutes.
+// Command performance makes docs/performance.md. It measures, in parts, and keeps what it measured in a file of results; then it
+// renders the page from the results and from the fragments in page/. A run of all parts takes a quarter of an hour on two cores.
+//
+//	go run ./performance                 # from bench/: measure everything, render
+//	go run ./performance -parts files    # measure one part anew
+//	go run ./performance -render         # render only
 package main
 
 import (
 	"flag"
 	"fmt"
 	"log"
-	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 )
 
+// run is one run of the command.
+type run struct {
+	*Results
+	cpus int
+}
+
+// part is something to measure, which adds rows under its own name.
+type part struct {
+	name    string
+	measure func(*run) error
+}
+
+var parts = []part{
+	{"kernels", kernels},
+	{"memcpy", memcpy},
+	{"scans", scans},
+	{"columns", columns},
+	{"encoding", encoding},
+}
+
 func main() {
-	out := flag.String("o", "", "file whose tables are replaced; standard output if empty")
-	cpus := flag.Int("cpu", 2, "measure columns with one worker, and with this many")
+	page := flag.String("o", "../docs/performance.md", "the page; its plots lie beside it")
+	results := flag.String("results", "performance/results.json", "what was measured, kept from run to run")
+	only := flag.Bool("render", false, "measure nothing, render the page from the results")
+	names := flag.String("parts", "", "measure these parts only, by comma, and keep the others' results: "+partNames())
+	var r run
+	flag.IntVar(&r.cpus, "cpu", runtime.NumCPU(), "measure columns against memcpy with one worker, and with this many")
 	flag.Parse()
-	log.SetFlags(0)
-	tables, err := tables(*cpus)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if *out == "" {
-		fmt.Print(tables)
-		return
-	}
-	if err := replace(*out, tables); err != nil {
+	log.SetFlags(log.Ltime)
+	if err := r.all(*page, *results, *names, *only); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// Marks around the tables in the document.
-const (
-	begin = "<!-- tables: written by bench/performance -->\n"
-	end   = "<!-- end of tables -->\n"
-)
+func partNames() string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ",")
+}
 
-// replace puts the tables between the marks of a document.
-func replace(name, tables string) error {
-	b, err := os.ReadFile(name)
+// all measures the parts that are asked for and renders the page. Each part is saved when it is done.
+func (r *run) all(page, results, names string, only bool) (err error) {
+	if r.Results, err = load(results); err != nil {
+		return err
+	}
+	wanted := strings.Split(names, ",")
+	for _, name := range wanted {
+		if name != "" && !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+			return fmt.Errorf("no part %q; there are %s", name, partNames())
+		}
+	}
+	for _, p := range parts {
+		if only || names != "" && !slices.Contains(wanted, p.name) {
+			continue
+		}
+		if err := r.part(p); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if err := r.save(results); err != nil {
+			return err
+		}
+	}
+	if err := r.save(results); err != nil {
+		return err
+	}
+	text, plots, err := render(r.Results)
 	if err != nil {
 		return err
 	}
-	head, rest, ok := strings.Cut(string(b), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s has no marks %q and %q", name, begin, end)
-	}
-	return os.WriteFile(name, []byte(head+begin+tables+end+tail), 0o644)
+	return write(page, text, plots)
 }
 
-// machine is the line that says where this was measured.
-func machine() string {
-	model := "unknown processor"
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				model = strings.TrimSpace(value)
-				break
-			}
-		}
+// part measures a part anew, and notes when and where.
+func (r *run) part(p part) error {
+	log.Print(p.name)
+	r.drop(p.name)
+	m := Measured{At: time.Now().UTC().Truncate(time.Second), Machine: machine(), Go: runtime.Version(), Command: command()}
+	m.Load[0] = loadAverage()
+	if err := p.measure(r); err != nil {
+		return err
 	}
-	return fmt.Sprintf("Measured on: %s, %d CPUs, %s/%s, %s.\n\n", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	m.Load[1], m.Seconds = loadAverage(), time.Since(m.At).Round(time.Second).Seconds()
+	m.Versions = r.Parts[p.name].Versions
+	r.Parts[p.name] = m
+	return nil
+}
+
+// command is how this program was called; where its files lie is left out.
+func command() string {
+	text := "go run ./performance"
+	flag.Visit(func(f *flag.Flag) {
+		if !slices.Contains([]string{"o", "results", "python"}, f.Name) {
+			text += " -" + f.Name + " " + f.Value.String()
+		}
+	})
+	return text
 }

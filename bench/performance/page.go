@@ -1,0 +1,98 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// The fragments of the page, in the order of their names. One that begins with
+//
+//	recorded: 2026-11-23
+//	command: what made its figures
+//
+// and an empty line is taken as it is, and its date and command are shown below its first heading: its figures cost too much
+// to take them anew each time. Any other is a template whose functions make tables and figures from results.
+//
+//go:embed page/*.md
+var fragments embed.FS
+
+// render makes the page, and the plots beside it by name.
+func render(r *Results) (page string, plots map[string]string, err error) {
+	names, err := fs.Glob(fragments, "page/*.md")
+	if err != nil {
+		return "", nil, err
+	}
+	v := &view{r: r, plots: map[string]string{}}
+	var parts []string
+	for _, name := range names {
+		b, err := fragments.ReadFile(name)
+		if err != nil {
+			return "", nil, err
+		}
+		text, err := v.fragment(path.Base(name), string(b))
+		if err != nil {
+			return "", nil, fmt.Errorf("%s: %w", name, err)
+		}
+		parts = append(parts, strings.TrimSpace(text)+"\n")
+	}
+	return strings.Join(parts, "\n"), v.plots, nil
+}
+
+// view makes what templates ask for.
+type view struct {
+	r     *Results
+	plots map[string]string
+}
+
+// fragment renders one fragment.
+func (v *view) fragment(name, text string) (string, error) {
+	if strings.HasPrefix(text, "recorded:") {
+		return recorded(text)
+	}
+	t, err := template.New(name).Option("missingkey=error").Funcs(v.functions()).Parse(text)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = t.Execute(&out, nil)
+	return out.String(), err
+}
+
+// recorded puts the date and the command of a recorded fragment below its heading.
+func recorded(text string) (string, error) {
+	head, body, ok := strings.Cut(text, "\n\n")
+	date, command, ok2 := strings.Cut(strings.TrimPrefix(head, "recorded:"), "\ncommand:")
+	if !ok || !ok2 {
+		return "", fmt.Errorf("no lines recorded: and command: before the first empty one")
+	}
+	day, err := time.Parse(time.DateOnly, strings.TrimSpace(date))
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimSpace(command) == "" {
+		return "", fmt.Errorf("no command")
+	}
+	title, rest, ok := strings.Cut(strings.TrimSpace(body), "\n")
+	if !ok || !strings.HasPrefix(title, "#") {
+		return "", fmt.Errorf("no heading")
+	}
+	return fmt.Sprintf("%s\n\n*Recorded on %s, not with the rest of the page:* %s\n%s", title, day.Format(time.DateOnly),
+		strings.TrimSpace(command), rest), nil
+}
+
+// write writes the page and its plots, which lie beside it.
+func write(name string, page string, plots map[string]string) error {
+	for plot, svg := range plots {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(name), plot), []byte(svg), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(name, []byte(page), 0o644)
+}
