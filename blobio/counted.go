@@ -67,8 +67,6 @@ var (
 	oneDelete = Counters{Deletes: 1, Depth: 1}
 )
 
-func (b *counted) tallies() both { return both{all: &b.core.tally, one: b.store} }
-
 func (b *counted) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
 	call := b.begin(&opts.Trace)
 	n, info, err := b.bucket.ReadRange(ctx, key, off, dst, opts)
@@ -92,7 +90,7 @@ func (b *counted) Open(ctx context.Context, key string, off int64, opts ReadOpti
 	if err != nil {
 		return nil, info, err
 	}
-	return &countedReader{ReadCloser: r, tally: b.tallies()}, info, nil
+	return &countedReader{ReadCloser: r, tally: opts.Trace.tallies()}, info, nil
 }
 
 func (b *counted) Stat(ctx context.Context, key string, opts ReadOptions) (Info, error) {
@@ -123,7 +121,7 @@ func (b *counted) Create(ctx context.Context, key string, opts CreateOptions) (W
 		return nil, err
 	}
 	call.end(Counters{})
-	return &countedWriter{Writer: w, tally: b.tallies(), trace: opts.Trace}, nil
+	return &countedWriter{Writer: w, tally: opts.Trace.tallies(), trace: opts.Trace}, nil
 }
 
 func (b *counted) Delete(ctx context.Context, key string, opts DeleteOptions) error {

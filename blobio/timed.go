@@ -158,8 +158,11 @@ func (w *watchedWriter) CopyAfter() int64 { return copyAfter(w.Writer) }
 
 // CopyRange implements RangeCopier. The store has as long for the bytes as the network would have.
 func (w *watchedWriter) CopyRange(key string, off, size int64, etag string) error {
-	w.size += size
-	return w.w.step(w.b.allow(w.size), func() error { return copyRange(w.Writer, key, off, size, etag) })
+	err := w.w.step(w.b.allow(w.size+size), func() error { return copyRange(w.Writer, key, off, size, etag) })
+	if err == nil {
+		w.size += size
+	}
+	return err
 }
 
 func (w *watchedWriter) Close() error {

@@ -10,11 +10,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -98,11 +100,10 @@ const signBit = 1 << 63
 // keyPart gives the part that a value is of a key.
 func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
 	if value, signed, ok := stripeindex.Integers(a); ok {
-		flip := uint64(0)
 		if signed {
-			flip = signBit
+			return func(dst []byte, row int) []byte { return layerindex.AppendSigned(dst, int64(value(row))) }, nil
 		}
-		return func(dst []byte, row int) []byte { return binary.BigEndian.AppendUint64(dst, value(row)^flip) }, nil
+		return func(dst []byte, row int) []byte { return layerindex.AppendUnsigned(dst, value(row)) }, nil
 	}
 	switch a := a.(type) {
 	case *array.Boolean:
@@ -113,23 +114,13 @@ func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
 			return append(dst, 0)
 		}, nil
 	case *array.LargeString:
-		return func(dst []byte, row int) []byte { return appendTerminated(dst, a.Value(row)) }, nil
+		return func(dst []byte, row int) []byte { return extsort.AppendTerminated(dst, a.Value(row)) }, nil
 	case *array.LargeBinary:
-		return func(dst []byte, row int) []byte { return appendTerminated(dst, string(a.Value(row))) }, nil
+		return func(dst []byte, row int) []byte { return extsort.AppendTerminated(dst, a.Value(row)) }, nil
 	case *array.FixedSizeBinary:
 		return func(dst []byte, row int) []byte { return append(dst, a.Value(row)...) }, nil
 	}
 	return nil, fmt.Errorf("%w: a key of %v", manifest.ErrSchema, a.DataType())
-}
-
-// appendTerminated appends a text so that it sorts before all that it is the start of.
-func appendTerminated(dst []byte, v string) []byte {
-	for i := range len(v) {
-		if dst = append(dst, v[i]); v[i] == 0 {
-			dst = append(dst, 0xFF)
-		}
-	}
-	return append(dst, 0, 0)
 }
 
 // split parts a key by its columns.
@@ -166,13 +157,13 @@ func (k *rowKey) part(n *schema.Node, v *filter.Value) []byte {
 	case n.Basic == schema.Boolean:
 		return []byte{0}
 	case n.Basic == schema.String, n.Basic == schema.Binary:
-		return appendTerminated(nil, string(v.Bytes))
+		return extsort.AppendTerminated(nil, v.Bytes)
 	case n.Basic == schema.Guid, n.Basic == schema.FixedSizeBinary:
 		return v.Bytes
 	case n.Basic.IsInteger() && !n.Signed:
-		return binary.BigEndian.AppendUint64(nil, v.Uint)
+		return layerindex.AppendUnsigned(nil, v.Uint)
 	}
-	return binary.BigEndian.AppendUint64(nil, uint64(v.Int)^signBit)
+	return layerindex.AppendSigned(nil, v.Int)
 }
 
 // literal is what a part of a key is in a filter.
@@ -201,7 +192,7 @@ func (k *rowKey) literal(n *schema.Node, part []byte) filter.Literal {
 	return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatUint(v, 10)}
 }
 
-// unterminated undoes appendTerminated.
+// unterminated undoes extsort.AppendTerminated.
 func unterminated(part []byte) []byte {
 	return bytes.ReplaceAll(part[:len(part)-2], []byte{0, 0xFF}, []byte{0})
 }

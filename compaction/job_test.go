@@ -168,6 +168,23 @@ func TestDeliveredAgain(t *testing.T) {
 	})
 }
 
+// written plans the one group of a table, and writes its job up to the commit.
+func written(t *testing.T, tbl *catalog.Table, policy Policy) (*Job, *Group) {
+	t.Helper()
+	plan, err := NewPlan(ctx, tbl, policy)
+	if err != nil || len(plan.Groups) != 1 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	j, err := Begin(ctx, tbl, &plan.Groups[0], policy, Options{})
+	if err == nil {
+		err = j.Write(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j, &plan.Groups[0]
+}
+
 // A rebuild of which some stripes stay is a job like the others: cancelled it leaves nothing, killed it is taken up.
 func TestJobOfSmallStripes(t *testing.T) {
 	g := newGround(t)
@@ -181,16 +198,9 @@ func TestJobOfSmallStripes(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() *Job {
-		plan, err := NewPlan(ctx, tbl, policy)
-		if err != nil || len(plan.Groups) != 1 || !plan.Groups[0].SmallStripes {
-			t.Fatalf("%+v, %v", plan, err)
-		}
-		j, err := Begin(ctx, tbl, &plan.Groups[0], policy, Options{})
-		if err == nil {
-			err = j.Write(ctx)
-		}
-		if err != nil {
-			t.Fatal(err)
+		j, g := written(t, tbl, policy)
+		if !g.SmallStripes {
+			t.Fatalf("%+v", g)
 		}
 		return j
 	}

@@ -51,19 +51,8 @@ func TestServiceListsCompactionsOnly(t *testing.T) {
 	statusOf(t, s, name)
 
 	tbl := g.load(nil)
-	policy := Policy{MinInputs: 2}
 	fill(t, tbl, 4)
-	plan, err := NewPlan(ctx, tbl, policy)
-	if err != nil || len(plan.Groups) != 1 {
-		t.Fatalf("%+v, %v", plan, err)
-	}
-	j, err := Begin(ctx, tbl, &plan.Groups[0], policy, Options{})
-	if err == nil {
-		err = j.Write(ctx)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	written(t, tbl, Policy{MinInputs: 2})
 	// Its process dies here. The service's next run ends its job.
 	rows := contents(t, tbl)
 	bucket.mu.Lock()

@@ -34,7 +34,7 @@ type ScanOptions struct {
 	// RuledOut are stripes that the caller knows to have no record that matches, by their number; nil asks the shard's own term
 	// filters, if it has several stripes.
 	RuledOut []bool
-	// Workers is how many columns are decoded at the same time, the number of processors if 0.
+	// Workers is how many batches, or columns of one, are decoded at the same time, the number of processors if 0.
 	Workers int
 	// ReuseBatches lets the memory of a batch's values be used again for the next ones: it is valid only until the next batch is
 	// asked for, and who wants to keep values copies them.

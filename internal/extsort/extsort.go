@@ -257,3 +257,13 @@ func stored(f *os.File) iter.Seq2[Record, error] {
 		}
 	}
 }
+
+// AppendTerminated appends v to a key so that it sorts before all that it is the start of, whatever follows: 00 as 00 FF, then 00 00.
+func AppendTerminated[T ~string | ~[]byte](key []byte, v T) []byte {
+	for i := range len(v) {
+		if key = append(key, v[i]); v[i] == 0 {
+			key = append(key, 0xFF)
+		}
+	}
+	return append(key, 0, 0)
+}

@@ -32,8 +32,8 @@ type byteStrings struct {
 // read appends the n values from start on to dst, and their nulls to v.
 func (c *byteStrings) read(dst *block.Bytes, start uint64, v *validity) error {
 	end := start + uint64(v.n)
-	if end > c.Map().Values() {
-		return corrupt.Locate(corrupt.At(-1, "positions [%d, %d) of %d", start, end, c.Map().Values()), c.URL, 0)
+	if err := within(c.Stream, start, end); err != nil {
+		return err
 	}
 	at := 0
 	for i := c.findFirst(start); start < end; i++ {

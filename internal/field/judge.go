@@ -7,7 +7,6 @@ import (
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // Judging is a column whose values can be judged block by block, those that a block has once for many positions once.
@@ -26,8 +25,8 @@ func (c *numberColumn[T]) Judge(r buffer.Range, out []byte, judge func(values ar
 		}
 		return judge(d, out)
 	}
-	if r.End > c.data.Map().Values() {
-		return corrupt.Locate(corrupt.At(-1, "positions [%d, %d) of %d", r.Start, r.End, c.data.Map().Values()), c.data.URL, 0)
+	if err := within(c.data.Stream, r.Start, r.End); err != nil {
+		return err
 	}
 	return eachPiece(c.data.Map(), []buffer.Range{r}, func(i, size int, pieces []buffer.Range) error {
 		n := int(pieces[0].Len())

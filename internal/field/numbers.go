@@ -37,8 +37,8 @@ func (c *numbers[T]) read(dst []T, start uint64, v *validity, at int) error {
 		return nil
 	}
 	end := start + uint64(len(dst))
-	if end > c.Map().Values() {
-		return corrupt.Locate(corrupt.At(-1, "positions [%d, %d) of %d", start, end, c.Map().Values()), c.URL, 0)
+	if err := within(c.Stream, start, end); err != nil {
+		return err
 	}
 	for i := c.Map().Find(start); start < end; i++ {
 		first, last := c.Map().Span(i)
@@ -47,14 +47,23 @@ func (c *numbers[T]) read(dst []T, start uint64, v *validity, at int) error {
 		if err := c.part(dst[:n], i, int(start-first), int(last-first)); err != nil {
 			return err
 		}
-		if c.present != nil {
-			if v == nil {
-				return c.Locate(corrupt.At(0, "nulls in a stream that has none"), i, 0)
-			}
-			v.put(at, c.present, int(start-first), n)
+		if err := c.nulls(v, at, i, int(start-first), n); err != nil {
+			return err
 		}
 		dst, start, at = dst[n:], stop, at+n
 	}
+	return nil
+}
+
+// nulls puts which of n values of block i, from value from on, are present into v from slot at on.
+func (c *numbers[T]) nulls(v *validity, at, i, from, n int) error {
+	if c.present == nil {
+		return nil
+	}
+	if v == nil {
+		return c.Locate(corrupt.At(0, "nulls in a stream that has none"), i, 0)
+	}
+	v.put(at, c.present, from, n)
 	return nil
 }
 
@@ -66,7 +75,7 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 	}
 	if c.cached != i {
 		c.cached = -1
-		if done, err := c.alone(dst, i, from, size); done || err != nil {
+		if done, err := c.few(dst, i, size, []buffer.Range{{Start: uint64(from), End: uint64(from + len(dst))}}); done || err != nil {
 			return err
 		}
 		if err := c.keep(i, size); err != nil {
@@ -79,21 +88,6 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 
 // fewValues of a block are cheaper read alone than with the block, which has some thousands.
 const fewValues = 16
-
-// alone reads a few values of block i without the others, where its encodings allow that. A block that is come back to is
-// decoded as a whole.
-func (c *numbers[T]) alone(dst []T, i, from, size int) (done bool, err error) {
-	if len(dst) > fewValues || c.sparse == i {
-		return false, nil
-	}
-	c.sparse = i
-	f, err := c.open(i, size)
-	if err != nil {
-		return false, err
-	}
-	done, err = block.NumbersAt(dst, f.Values, size, from, c.scratch)
-	return done, c.Locate(err, i, f.ValuesOffset())
-}
 
 // open takes block i of size values apart and decodes which of them are present.
 func (c *numbers[T]) open(i, size int) (f block.Frame, err error) {

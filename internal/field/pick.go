@@ -100,17 +100,17 @@ func eachPiece(m *buffer.Map, runs []buffer.Range, do func(i, size int, pieces [
 	return nil
 }
 
-// within refuses runs that end beyond the stream.
-func within(s *buffer.Stream, runs []buffer.Range) error {
-	if last := runs[len(runs)-1]; last.End > s.Map().Values() {
-		return corrupt.Locate(corrupt.At(-1, "positions up to %d of %d", last.End, s.Map().Values()), s.URL, 0)
+// within refuses positions that end beyond the stream.
+func within(s *buffer.Stream, start, end uint64) error {
+	if end > s.Map().Values() {
+		return corrupt.Locate(corrupt.At(-1, "positions [%d, %d) of %d", start, end, s.Map().Values()), s.URL, 0)
 	}
 	return nil
 }
 
 // pick decodes the positions of runs into dst, and their nulls into v.
 func (c *numbers[T]) pick(dst []T, runs []buffer.Range, v *validity) error {
-	if err := within(c.Stream, runs); err != nil {
+	if err := within(c.Stream, runs[0].Start, runs[len(runs)-1].End); err != nil {
 		return err
 	}
 	at := 0
@@ -120,11 +120,8 @@ func (c *numbers[T]) pick(dst []T, runs []buffer.Range, v *validity) error {
 			return err
 		}
 		for _, p := range pieces {
-			if c.present != nil && v == nil {
-				return c.Locate(corrupt.At(0, "nulls in a stream that has none"), i, 0)
-			}
-			if c.present != nil {
-				v.put(at, c.present, int(p.Start), int(p.Len()))
+			if err := c.nulls(v, at, i, int(p.Start), int(p.Len())); err != nil {
+				return err
 			}
 			at += int(p.Len())
 		}
@@ -152,7 +149,8 @@ func (c *numbers[T]) pieces(dst []T, i, size int, pieces []buffer.Range) error {
 	return nil
 }
 
-// few is alone for several pieces.
+// few reads a few values of block i, those of pieces, without the others, where its encodings allow that. A block that is come back to is
+// decoded as a whole.
 func (c *numbers[T]) few(dst []T, i, size int, pieces []buffer.Range) (done bool, err error) {
 	if len(dst) > fewValues || c.sparse == i {
 		return false, nil
@@ -231,7 +229,7 @@ func (c *boolColumn) pick(runs []buffer.Range, n int) (arrow.ArrayData, bool, er
 
 // pick appends the values of runs to dst, and their nulls to v.
 func (c *byteStrings) pick(dst *block.Bytes, runs []buffer.Range, v *validity) error {
-	if err := within(c.Stream, runs); err != nil {
+	if err := within(c.Stream, runs[0].Start, runs[len(runs)-1].End); err != nil {
 		return err
 	}
 	at := 0

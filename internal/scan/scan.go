@@ -25,7 +25,7 @@ type Request struct {
 	Marker *schema.Node
 	// Start and End are the records to read, by position in the shard.
 	Start, End uint64
-	// BatchRows is the most records of a batch, Workers how many columns are decoded at the same time.
+	// BatchRows is the most records of a batch, Workers how many batches, or columns of one, are decoded at the same time.
 	BatchRows, Workers int
 	// ReuseBatches: the memory of a batch is used again once yield has returned.
 	ReuseBatches bool

@@ -239,22 +239,16 @@ func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix strin
 		var objects []hashindex.Object
 		keys = b.hash.Hashes()
 		d, objects, err = b.hash.Write(ctx, st, root, prefix, hashindex.Type)
-		for _, o := range objects {
-			out = append(out, write.Object(o))
-		}
+		out = written(objects)
 	case Layer:
 		var objects []layerindex.Object
 		d, objects, err = b.layer.Write(ctx, st, root, prefix)
-		for _, o := range objects {
-			out = append(out, write.Object(o))
-		}
+		out = written(objects)
 	default:
 		var objects []textindex.Object
 		keys = b.termKeys()
 		d, objects, err = b.text.Write(ctx, st, root, prefix)
-		for _, o := range objects {
-			out = append(out, write.Object(o))
-		}
+		out = written(objects)
 	}
 	if err != nil || d == nil {
 		return nil, out, err
@@ -269,6 +263,18 @@ func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix strin
 		return nil, out, err
 	}
 	return []*metapb.IndexDescriptor{d, f}, out, nil
+}
+
+// written are objects of any kind of index.
+func written[O ~struct {
+	URL  string
+	Size int64
+}](objects []O) []write.Object {
+	out := make([]write.Object, len(objects))
+	for i, o := range objects {
+		out[i] = write.Object(o)
+	}
+	return out
 }
 
 // termKeys are the keys of all terms of the stripe.

@@ -88,15 +88,11 @@ func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, 
 	if d.IndexType == hashindex.Type {
 		var objects []hashindex.Object
 		made, objects, err = hashindex.Join(ctx, st, root, prefix, hashParts(parts), o.Policy, int(o.Memory))
-		for _, x := range objects {
-			out = append(out, write.Object(x))
-		}
+		out = written(objects)
 	} else {
 		var objects []textindex.Object
-		made, objects, err = textindex.Join(ctx, st, root, prefix, bare(d), textParts(parts), textindex.JoinOptions{Policy: o.Policy, Memory: o.Memory})
-		for _, x := range objects {
-			out = append(out, write.Object(x))
-		}
+		made, objects, err = textindex.Join(ctx, st, root, prefix, d, textParts(parts), textindex.JoinOptions{Policy: o.Policy, Memory: o.Memory})
+		out = written(objects)
 	}
 	if err != nil {
 		return nil, out, err

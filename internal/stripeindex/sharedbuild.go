@@ -80,15 +80,11 @@ func (b *Builder) closeShared(ctx context.Context, st write.Store, root, prefix 
 	if b.spec.Kind == Hash {
 		var objects []hashindex.Object
 		d, objects, err = b.shared.pairs.Write(ctx, st, root, prefix, hashindex.Type)
-		for _, o := range objects {
-			out = append(out, write.Object(o))
-		}
+		out = written(objects)
 	} else {
 		var objects []textindex.Object
 		d, objects, err = b.shared.lists.Write(ctx, st, root, prefix)
-		for _, o := range objects {
-			out = append(out, write.Object(o))
-		}
+		out = written(objects)
 	}
 	if err != nil || d == nil {
 		return nil, out, err

@@ -71,10 +71,7 @@ func (b *Bound) addFields(p predicate) {
 	case leafPredicate:
 		field = p.field
 	}
-	for _, f := range b.fields {
-		if f == field {
-			return
-		}
+	if !slices.Contains(b.fields, field) {
+		b.fields = append(b.fields, field)
 	}
-	b.fields = append(b.fields, field)
 }

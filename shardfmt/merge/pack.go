@@ -164,81 +164,107 @@ func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, mo
 			w.Abort()
 		}
 	}()
-	written := int64(0)
-	put := func(b []byte) error {
-		n, err := w.Write(b)
-		written += int64(n)
-		return err
-	}
-	if err := put(meta.Magic[:]); err != nil {
+	c := &packed{w: w, from: sp, check: newSumCheck(p.places.sums)}
+	c.copier, _ = w.(blobio.RangeCopier)
+	if err := c.put(meta.Magic[:]); err != nil {
 		return 0, err
 	}
-	check := newSumCheck(p.places.sums)
-	read := func(spans []*span) error {
-		for batch := range batches(spans) {
-			read, err := readPieces(ctx, sp, batch)
-			if err != nil {
+	if err := c.spans(ctx, moving); err != nil {
+		return 0, err
+	}
+	if err := c.put(meta.Magic[:]); err != nil {
+		return 0, err
+	}
+	if c.written != size {
+		return 0, fmt.Errorf("merge: %d bytes were packed, %d planned", c.written, size)
+	}
+	return c.moved, w.Close()
+}
+
+// packed is the new object as it is written.
+type packed struct {
+	w io.Writer
+	// copier is w if its store copies ranges, nil if not.
+	copier blobio.RangeCopier
+	from   *blobio.Client
+	check  sumCheck
+	// written are the bytes of the object so far, moved those of spans among them.
+	written, moved int64
+}
+
+func (c *packed) put(b []byte) error {
+	n, err := c.w.Write(b)
+	c.written += int64(n)
+	return err
+}
+
+// padTo writes zeros up to where a span goes.
+func (c *packed) padTo(to int64) error { return c.put(make([]byte, to-c.written)) }
+
+// spans writes spans in their order: large ones by the store itself where it can, those between them together.
+func (c *packed) spans(ctx context.Context, moving []*span) error {
+	for len(moving) > 0 {
+		small := slices.IndexFunc(moving, func(s *span) bool { return c.copier != nil && s.size() >= copyLeast })
+		if small < 0 {
+			return c.read(ctx, moving)
+		}
+		if err := c.read(ctx, moving[:small]); err != nil {
+			return err
+		}
+		if err := c.large(ctx, *moving[small]); err != nil {
+			return err
+		}
+		moving = moving[small+1:]
+	}
+	return nil
+}
+
+// read writes spans whose bytes it fetches, and holds to their checksums.
+func (c *packed) read(ctx context.Context, spans []*span) error {
+	for batch := range batches(spans) {
+		read, err := readPieces(ctx, c.from, batch)
+		if err != nil {
+			return err
+		}
+		for i, piece := range batch {
+			if err := c.check.add(piece.object, piece.from, read[i]); err != nil {
 				return err
 			}
-			for i, piece := range batch {
-				if err := check.add(piece.object, piece.from, read[i]); err != nil {
-					return err
-				}
-				if err := put(make([]byte, piece.to-written)); err != nil {
-					return err
-				}
-				if err := put(read[i]); err != nil {
-					return err
-				}
-				moved += int64(len(read[i]))
+			if err := c.padTo(piece.to); err != nil {
+				return err
 			}
-		}
-		return nil
-	}
-	copier, _ := w.(blobio.RangeCopier)
-	for len(moving) > 0 {
-		small := slices.IndexFunc(moving, func(s *span) bool { return copier != nil && s.size() >= copyLeast })
-		if small < 0 {
-			small = len(moving)
-		}
-		if err := read(moving[:small]); err != nil {
-			return 0, err
-		}
-		if moving = moving[small:]; len(moving) == 0 {
-			break
-		}
-		large := moving[0]
-		moving = moving[1:]
-		if err := put(make([]byte, large.to-written)); err != nil {
-			return 0, err
-		}
-		rest := *large
-		if n := copier.CopyAfter(); n >= 0 {
-			if rest.start, rest.to = rest.start+n, rest.to+n; n > 0 {
-				if err := read([]*span{{object: large.object, start: large.start, end: rest.start, to: large.to}}); err != nil {
-					return 0, err
-				}
+			if err := c.put(read[i]); err != nil {
+				return err
 			}
-			err := copier.CopyRange(rest.object, rest.start, rest.size(), "")
-			if err == nil {
-				written, moved = written+rest.size(), moved+rest.size()
-				continue
-			}
-			if !errors.Is(err, errors.ErrUnsupported) {
-				return 0, err
-			}
-		}
-		if err := read([]*span{&rest}); err != nil {
-			return 0, err
+			c.moved += int64(len(read[i]))
 		}
 	}
-	if err := put(meta.Magic[:]); err != nil {
-		return 0, err
+	return nil
+}
+
+// large writes a span that the store is to copy, but for the bytes that must be fetched before it can.
+func (c *packed) large(ctx context.Context, s span) error {
+	if err := c.padTo(s.to); err != nil {
+		return err
 	}
-	if written != size {
-		return 0, fmt.Errorf("merge: %d bytes were packed, %d planned", written, size)
+	n := c.copier.CopyAfter()
+	if n < 0 {
+		return c.read(ctx, []*span{&s})
 	}
-	return moved, w.Close()
+	if n > 0 {
+		if err := c.read(ctx, []*span{{object: s.object, start: s.start, end: s.start + n, to: s.to}}); err != nil {
+			return err
+		}
+		s.start, s.to = s.start+n, s.to+n
+	}
+	err := c.copier.CopyRange(s.object, s.start, s.size(), "")
+	if errors.Is(err, errors.ErrUnsupported) {
+		return c.read(ctx, []*span{&s})
+	}
+	if err == nil {
+		c.written, c.moved = c.written+s.size(), c.moved+s.size()
+	}
+	return err
 }
 
 // piece is a part of a span that one request reads: size bytes from from on, which go to to.

@@ -2,8 +2,6 @@ package merge
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -226,13 +224,12 @@ func (m *merger) describeNew(all []*metapb.IndexDescriptor) error {
 
 // indexPrefix is how the URLs of a merged index's objects start, under a name that no other has.
 func (m *merger) indexPrefix(number int) (string, error) {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // never fails
+	id := newAttempt()
 	if m.options.IndexPrefix != "" {
-		return fmt.Sprintf("%s%s.index%d-", m.options.IndexPrefix, hex.EncodeToString(id[:]), number), nil
+		return fmt.Sprintf("%s%s.index%d-", m.options.IndexPrefix, id, number), nil
 	}
 	name := strings.TrimSuffix(m.out[strings.LastIndexByte(m.out, '/')+1:], ".amudai.shard")
-	return urlresolve.Resolve(m.out, fmt.Sprintf("%s-%s.index%d-", name, hex.EncodeToString(id[:]), number), urlresolve.Policy{})
+	return urlresolve.Resolve(m.out, fmt.Sprintf("%s-%s.index%d-", name, id, number), urlresolve.Policy{})
 }
 
 // discard deletes what was written for a root that will not be. The context may have ended, so it is not asked.

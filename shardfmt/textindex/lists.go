@@ -46,8 +46,8 @@ func (s *Lists) Add(b *Builder, stripe int, first uint64) error {
 		s.descriptor = b.Describe()
 	}
 	return b.eachList(func(t string, c *column, l *list) error {
-		s.key = appendTerminated(s.key[:0], term.AppendUpper(nil, []byte(t)))
-		s.key = appendTerminated(s.key, []byte(t))
+		s.key = extsort.AppendTerminated(s.key[:0], term.AppendUpper(nil, []byte(t)))
+		s.key = extsort.AppendTerminated(s.key, t)
 		s.key = binary.BigEndian.AppendUint16(s.key, uint16(stripe))
 		s.key = binary.BigEndian.AppendUint32(s.key, c.field)
 		s.value = append(binary.AppendUvarint(s.value[:0], uint64(len(t))), t...)
@@ -60,16 +60,6 @@ func (s *Lists) Add(b *Builder, stripe int, first uint64) error {
 		s.value = binary.BigEndian.AppendUint64(s.value, first)
 		return s.sorter.Add(s.key, s.value)
 	})
-}
-
-// appendTerminated appends bytes so that they sort before all that they are the start of.
-func appendTerminated(dst, v []byte) []byte {
-	for _, c := range v {
-		if dst = append(dst, c); c == 0 {
-			dst = append(dst, 0xFF)
-		}
-	}
-	return append(dst, 0, 0)
 }
 
 // Write writes the index, as Builder.Write does. The lists are used up.
