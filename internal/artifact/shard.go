@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -138,6 +139,14 @@ func (s *Shard) Corrupt(format string, args ...any) error {
 
 // Read reads records [start, end), at most maxRecords, as batches of the canonical types.
 func (s *Shard) Read(ctx context.Context, start, end uint64) (out []arrow.RecordBatch, err error) {
+	return s.ReadWithin(ctx, start, end, 0)
+}
+
+// ReadWithin is Read of records that may take so many bytes of memory, as many as an artifact's may if 0. Larger ones are a corrupt.ErrUnsupported.
+func (s *Shard) ReadWithin(ctx context.Context, start, end uint64, memory int64) (out []arrow.RecordBatch, err error) {
+	if memory <= 0 || memory > maxMemory {
+		memory = maxMemory
+	}
 	switch {
 	case start > end || end > s.Records():
 		return nil, s.Corrupt("records [%d, %d) of %d are referred to", start, end, s.Records())
@@ -148,13 +157,16 @@ func (s *Shard) Read(ctx context.Context, start, end uint64) (out []arrow.Record
 	}
 	q := &scan.Request{
 		Root: s.root, Stripes: s.stripes, Project: s.schema, Start: start, End: end,
-		BatchRows: maxRecords, Workers: 1, Budget: budget.New(maxMemory),
+		BatchRows: maxRecords, Workers: 1, Budget: budget.New(memory),
 	}
 	rows := uint64(0)
 	err = scan.Run(ctx, s.store, q, new(scan.Counts), func(b arrow.RecordBatch) bool {
 		out, rows = append(out, b), rows+uint64(b.NumRows())
 		return true
 	})
+	if errors.Is(err, budget.ErrBatch) {
+		err = corrupt.Locate(corrupt.Unsupported(-1, "records [%d, %d), which take more than %d bytes", start, end, memory), s.URL(), 0)
+	}
 	if err == nil && rows != end-start {
 		err = s.Corrupt("%d records of [%d, %d) are there", rows, start, end)
 	}

@@ -18,12 +18,28 @@ type Written struct {
 	Size int64
 }
 
-// Create starts an artifact at url: one object, one stripe. Write and Close of the writer do the rest, Finish tells
-// what became of it.
-func Create(ctx context.Context, st write.Store, url string, s *schema.Schema, p encode.Profile) (*write.Writer, error) {
+// Create starts an artifact at url: one object, one stripe, without range indexes, since nobody looks for values in it. Write and Close of the
+// writer do the rest, Finish tells what became of it. Memory is about how many bytes of it are held until it is written, whatever its size: the
+// rest waits in a temporary file. It is 0 where all may be held.
+func Create(ctx context.Context, st write.Store, url string, s *schema.Schema, p encode.Profile, memory int64) (*write.Writer, error) {
 	return write.New(ctx, st, url, s, write.Options{
 		Profile: p, Layout: write.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1, SmallLast: true,
+		SpillBytes: SpillBytes(memory), NoRangeIndex: true,
 	})
+}
+
+// An artifact has about a dozen buffers of data; each holds up to one of spillParts of the memory, within these bounds.
+const (
+	spillParts            = 32
+	leastSpill, mostSpill = 4 << 10, 512 << 10
+)
+
+// SpillBytes is how many bytes of each buffer are held, of so much memory; 0 for all.
+func SpillBytes(memory int64) int {
+	if memory <= 0 {
+		return 0
+	}
+	return int(min(mostSpill, max(leastSpill, memory/spillParts)))
 }
 
 // Finish closes the writer of an artifact.

@@ -10,39 +10,60 @@ type MapBuilder struct {
 	// SegmentBlocks is how many blocks a segment holds, SegmentBlocks of the package if 0.
 	SegmentBlocks int
 
+	// values and sizes are those of the blocks of the segment at hand.
 	values, sizes []uint32
+	// done are the finished segments, of so many blocks, positions and bytes; logical and records say of each where it ends.
+	done             []byte
+	blocks           int
+	position, offset uint64
+	logical, records []uint64
 }
 
 // Add appends a block of values positions (1 … 2^32−2) and size bytes (1 … 2^32−2).
 func (w *MapBuilder) Add(values, size uint32) {
 	w.values = append(w.values, values)
 	w.sizes = append(w.sizes, size)
+	if len(w.values) == w.per() {
+		w.endSegment()
+	}
 }
 
-// Blocks is the number of blocks added.
-func (w *MapBuilder) Blocks() int { return len(w.values) }
+// per is how many blocks a segment holds.
+func (w *MapBuilder) per() int {
+	if w.SegmentBlocks == 0 {
+		return SegmentBlocks
+	}
+	return w.SegmentBlocks
+}
 
-// Append appends the block map to dst, whose length must be a multiple of 8.
+func (w *MapBuilder) endSegment() {
+	w.done = appendSegment(w.done, w.position, w.offset, w.values, w.sizes)
+	w.position += sum(w.values)
+	w.offset += sum(w.sizes)
+	w.blocks += len(w.values)
+	w.logical, w.records = append(w.logical, w.position), append(w.records, uint64(len(w.done)))
+	w.values, w.sizes = w.values[:0], w.sizes[:0]
+}
+
+// held is about how many bytes the builder holds.
+func (w *MapBuilder) held() int { return cap(w.done) + 8*cap(w.values) + 16*len(w.logical) }
+
+// Blocks is the number of blocks added.
+func (w *MapBuilder) Blocks() int { return w.blocks + len(w.values) }
+
+// Append appends the block map to dst, which holds what lies before it from a multiple of 8 on. The builder is used up.
 func (w *MapBuilder) Append(dst []byte) []byte {
-	per := w.SegmentBlocks
-	if per == 0 {
-		per = SegmentBlocks
+	if len(w.values) > 0 {
+		w.endSegment()
 	}
-	base := len(dst)
-	logical, records := []uint64{0}, []uint64{0}
-	var position, offset uint64
-	for at := 0; at < len(w.values); at += per {
-		end := min(at+per, len(w.values))
-		dst = appendSegment(dst, position, offset, w.values[at:end], w.sizes[at:end])
-		position += sum(w.values[at:end])
-		offset += sum(w.sizes[at:end])
-		logical = append(logical, position)
-		records = append(records, uint64(len(dst)-base))
+	dst = append(dst, w.done...)
+	for _, ends := range [][]uint64{w.logical, w.records} {
+		dst = binary.LittleEndian.AppendUint64(dst, 0)
+		for _, v := range ends {
+			dst = binary.LittleEndian.AppendUint64(dst, v)
+		}
 	}
-	for _, v := range slices.Concat(logical, records) {
-		dst = binary.LittleEndian.AppendUint64(dst, v)
-	}
-	footer := [...]uint64{position, uint64(len(w.values)), uint64(len(logical) - 1), uint64(per), offset}
+	footer := [...]uint64{w.position, uint64(w.blocks), uint64(len(w.logical)), uint64(w.per()), w.offset}
 	for _, v := range footer {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}

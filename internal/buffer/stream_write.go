@@ -8,25 +8,28 @@ import (
 	"github.com/shardcat/shardcat/internal/encode"
 )
 
-// StreamWriter lays out the blocks of one block stream in memory, each with its checksum. The zero value is
-// ready.
+// StreamWriter lays out the blocks of one block stream, each with its checksum: in memory, or in a Spill. The zero value is ready, and
+// holds all in memory.
 type StreamWriter struct {
-	data []byte
+	data Tape
 	m    MapBuilder
 }
 
+// NewStreamWriter makes a StreamWriter whose finished blocks go to a Spill, if it is not nil.
+func NewStreamWriter(s *Spill) StreamWriter { return StreamWriter{data: Tape{spill: s}} }
+
 // Add appends an encoded block.
 func (w *StreamWriter) Add(b encode.Block) error {
-	start := len(w.data)
-	w.data = block.AppendFrame(w.data, b.Presence, b.Sub, true)
-	return w.note(b.Values, len(w.data)-start)
+	start := len(w.data.tail)
+	w.data.tail = block.AppendFrame(w.data.tail, b.Presence, b.Sub, true)
+	return w.note(b.Values, len(w.data.tail)-start)
 }
 
 // AddSuper appends a super-block of a packed group, see AppendSuper: that many positions of every member.
 func (w *StreamWriter) AddSuper(positions int, sizes []int, blocks []byte) error {
-	start := len(w.data)
-	w.data = AppendSuper(w.data, sizes, blocks)
-	return w.note(positions, len(w.data)-start)
+	start := len(w.data.tail)
+	w.data.tail = AppendSuper(w.data.tail, sizes, blocks)
+	return w.note(positions, len(w.data.tail)-start)
 }
 
 // note adds a block to the map.
@@ -35,17 +38,19 @@ func (w *StreamWriter) note(values, size int) error {
 		return fmt.Errorf("a block of %d values and %d bytes is outside the format's limits", values, size)
 	}
 	w.m.Add(uint32(values), uint32(size))
-	return nil
+	return w.data.settle()
 }
 
-// Len is the number of bytes laid out so far.
-func (w *StreamWriter) Len() int { return len(w.data) }
+// Len is the number of bytes that are held in memory.
+func (w *StreamWriter) Len() int { return len(w.data.tail) + w.m.held() }
 
 // Encoded is a finished buffer.
 type Encoded struct {
-	// Bytes of the buffer: data, padding and block map.
+	// Head are the first bytes of the buffer, nil where all of them are in memory.
+	Head *Tape
+	// Bytes of the buffer behind them: data, padding and block map.
 	Bytes []byte
-	// MapStart is where in Bytes the block map starts.
+	// MapStart is where in the buffer the block map starts.
 	MapStart int
 	// Blocks is the number of blocks.
 	Blocks int
@@ -53,6 +58,15 @@ type Encoded struct {
 
 // Finish pads the blocks and appends the block map. The writer is used up.
 func (w *StreamWriter) Finish() Encoded {
-	data := padFrom(w.data, 0, streamAlignment)
-	return Encoded{Bytes: w.m.Append(data), MapStart: len(data), Blocks: w.m.Blocks()}
+	tail := w.data.tail
+	head := &Tape{spill: w.data.spill, parts: w.data.parts, size: w.data.size}
+	out := Encoded{Blocks: w.m.Blocks()}
+	if head.size > 0 {
+		out.Head = head
+	}
+	padded := alignUp(int(head.size)+len(tail), streamAlignment) - int(head.size)
+	tail = append(tail, make([]byte, padded-len(tail))...)
+	out.MapStart = int(head.size) + padded
+	out.Bytes = w.m.Append(tail)
+	return out
 }

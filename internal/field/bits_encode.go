@@ -11,16 +11,22 @@ import (
 
 // addBits appends a bitmap of n positions as a bit buffer.
 func (e *Encoded) addBits(kind metapb.BufferKind, bits []byte, n int, enc *encode.Encoder) error {
-	bits = bits[:(n+7)/8]
-	if n%8 != 0 {
-		bits[len(bits)-1] &= 1<<(n%8) - 1
-	}
+	bits = lastBits(bits, n)
 	var w buffer.StreamWriter
 	if _, err := encode.CutNumbers(enc, bits, nil, true, w.Add); err != nil {
 		return err
 	}
 	e.add(&metapb.EncodedBuffer{Kind: kind}, w.Finish())
 	return nil
+}
+
+// lastBits are the first n bits of a bitmap, whose last byte has zeros behind them.
+func lastBits(bits []byte, n int) []byte {
+	bits = bits[:(n+7)/8]
+	if n%8 != 0 {
+		bits[len(bits)-1] &= 1<<(n%8) - 1
+	}
+	return bits
 }
 
 // addPresence appends PRESENCE if anything of n positions is null.

@@ -40,7 +40,7 @@ func newIndex(b base) *decimalIndexBuilder {
 }
 
 func newBytesEncoder(b base) *bytesEncoder {
-	e := &bytesEncoder{base: b, enc: b.encoder(false), index: newIndex(b)}
+	e := &bytesEncoder{base: b, enc: b.encoder(false), index: newIndex(b), out: b.stream()}
 	if b.node.Basic == schema.FixedSizeBinary || b.node.Basic == schema.Guid {
 		e.fixed = int(b.node.FixedSize)
 	} else {

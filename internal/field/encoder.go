@@ -35,6 +35,10 @@ type Options struct {
 	Hints map[uint32]encode.Hint
 	// Trees asks for the encodings of the DATA blocks of nodes by their number, see encode.Options.
 	Trees map[uint32]string
+	// Spill, if not nil, takes the finished blocks of the stripe's buffers.
+	Spill *buffer.Spill
+	// NoRangeIndex leaves out the range indexes, for fields that nobody looks for values in.
+	NoRangeIndex bool
 }
 
 // Encoder takes the values of one field, and of all below it, for one stripe. Not for concurrent use.
@@ -73,11 +77,16 @@ type PageMap struct {
 type Buffer struct {
 	// Kind, flags and counts of the buffer; its references are still to be filled in.
 	Meta *metapb.EncodedBuffer
+	// Head are its first bytes, nil if all of them are Bytes.
+	Head *buffer.Tape
 	// Bytes of the buffer, nil where it lies in the packed group of the parent; MapStart is where its block map starts, 0 if it
 	// has none.
 	Bytes    []byte
 	MapStart int
 }
+
+// Size of the buffer in bytes.
+func (b *Buffer) Size() int { return int(b.Head.Size()) + len(b.Bytes) }
 
 // NewEncoder makes the encoder of a node.
 func NewEncoder(node *schema.Node, o *Options) (Encoder, error) {
@@ -143,6 +152,9 @@ func (b *base) encoder(noPresence bool) *encode.Encoder {
 	return encode.NewEncoder(o)
 }
 
+// stream makes the writer of a block stream.
+func (b *base) stream() buffer.StreamWriter { return buffer.NewStreamWriter(b.o.Spill) }
+
 // encoded starts the result.
 func (b *base) encoded() *Encoded {
 	return &Encoded{Node: b.node, Descriptor: b.stats.Descriptor()}
@@ -152,7 +164,7 @@ func (b *base) encoded() *Encoded {
 func (e *Encoded) add(m *metapb.EncodedBuffer, s buffer.Encoded) {
 	count := uint64(s.Blocks)
 	m.BlockCount, m.BlockChecksums = &count, true
-	e.Buffers = append(e.Buffers, Buffer{Meta: m, Bytes: s.Bytes, MapStart: s.MapStart})
+	e.Buffers = append(e.Buffers, Buffer{Meta: m, Head: s.Head, Bytes: s.Bytes, MapStart: s.MapStart})
 }
 
 // storage gives the array below an extension.

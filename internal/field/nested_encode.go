@@ -1,6 +1,7 @@
 package field
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -8,8 +9,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // nest is what encoders of nested types have.
@@ -18,13 +22,60 @@ type nest struct {
 	children []Encoder
 	valid    bitmap
 	n        int
+	// presence are the first validity bits as blocks, where finished blocks go to a file; valid and n are then those behind them.
+	presence *presence
+}
+
+// presence cuts blocks of validity bits.
+type presence struct {
+	enc *encode.Encoder
+	out buffer.StreamWriter
 }
 
 // level takes what belongs to the field itself.
-func (e *nest) level(a arrow.Array) {
+func (e *nest) level(a arrow.Array) error {
 	e.stats.Add(a)
+	if e.o.Spill != nil && e.valid.n == 0 && a.NullN() > 0 { // what came before is all set
+		for e.n >= 8*encode.FlushValues {
+			ones := bytes.Repeat([]byte{0xFF}, encode.FlushValues)
+			taken, err := e.cut(ones)
+			if err != nil {
+				return err
+			}
+			e.n -= 8 * taken
+		}
+	}
 	e.valid.add(a, 0, a.Len(), e.n)
 	e.n += a.Len()
+	if e.o.Spill == nil || e.valid.n == 0 || e.n < 8*encode.FlushValues {
+		return nil
+	}
+	taken, err := e.cut(e.valid.bits[:e.n/8])
+	e.valid.drop(8 * taken)
+	e.n -= 8 * taken
+	return err
+}
+
+// cut makes blocks of validity bits.
+func (e *nest) cut(bits []byte) (taken int, err error) {
+	if e.presence == nil {
+		e.presence = &presence{e.encoder(true), e.stream()}
+	}
+	return encode.CutNumbers(e.presence.enc, bits, nil, false, e.presence.out.Add)
+}
+
+// addPresence appends the validity bits to the buffers of a field, if anything is null.
+func (e *nest) addPresence(out *Encoded) error {
+	if e.presence == nil {
+		return out.addPresence(&e.valid, e.n, e.encoder(true))
+	}
+	e.valid.grow(e.n)
+	bits := lastBits(e.valid.bits, e.n)
+	if _, err := encode.CutNumbers(e.presence.enc, bits, nil, true, e.presence.out.Add); err != nil {
+		return err
+	}
+	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_PRESENCE}, e.presence.out.Finish())
+	return nil
 }
 
 // finishChildren finishes all children, before the field itself.
@@ -39,6 +90,9 @@ func (e *nest) finishChildren(yield func(*Encoded) error) error {
 
 func (e *nest) Size() int {
 	n := cap(e.valid.bits)
+	if e.presence != nil {
+		n += e.presence.out.Len()
+	}
 	for _, c := range e.children {
 		n += c.Size()
 	}
@@ -53,13 +107,36 @@ type listEncoder struct {
 }
 
 func newListEncoder(n nest) *listEncoder {
-	e := &listEncoder{nest: n, offsets: numberWriter[uint64]{enc: n.encoder(true)}}
+	e := &listEncoder{nest: n, offsets: numberWriter[uint64]{enc: n.encoder(true), out: n.stream()}}
 	e.offsets.vals = append(e.offsets.vals, 0)
 	return e
 }
 
+// NewApart makes the encoder of a node of lists or structs whose children are encoded apart: it takes lists of any items, and structs
+// without members.
+func NewApart(node *schema.Node, o *Options) (Encoder, error) {
+	n := nest{base: newBase(node, o)}
+	switch node.Basic {
+	case schema.List:
+		n.children = []Encoder{apart{}}
+		return newListEncoder(n), nil
+	case schema.Struct:
+		return &structEncoder{nest: n}, nil
+	}
+	return nil, fmt.Errorf("field %q of type %s: only lists and structs are encoded apart from what is in them", node.Name, node.TypeName())
+}
+
+// apart takes values that another encoder encodes.
+type apart struct{}
+
+func (apart) Add(arrow.Array) error             { return nil }
+func (apart) Finish(func(*Encoded) error) error { return nil }
+func (apart) Size() int                         { return 0 }
+
 func (e *listEncoder) Add(a arrow.Array) error {
-	e.level(a)
+	if err := e.level(a); err != nil {
+		return err
+	}
 	if a.Len() == 0 {
 		return nil
 	}
@@ -135,7 +212,7 @@ func (e *listEncoder) Finish(yield func(*Encoded) error) error {
 		return err
 	}
 	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_OFFSETS}, e.offsets.out.Finish())
-	if err := out.addPresence(&e.valid, e.n, e.encoder(true)); err != nil {
+	if err := e.addPresence(out); err != nil {
 		return err
 	}
 	return yield(out)
@@ -151,7 +228,9 @@ func (e *structEncoder) Add(a arrow.Array) error {
 	if !ok || s.NumField() != len(e.children) {
 		return fmt.Errorf("field %q: structs of type %v", e.node.Name, a.DataType())
 	}
-	e.level(a)
+	if err := e.level(a); err != nil {
+		return err
+	}
 	for i, c := range e.children {
 		if err := c.Add(s.Field(i)); err != nil {
 			return err
@@ -168,7 +247,7 @@ func (e *nest) finishPresence(yield func(*Encoded) error) error {
 		return err
 	}
 	out := e.encoded()
-	if err := out.addPresence(&e.valid, e.n, e.encoder(true)); err != nil {
+	if err := e.addPresence(out); err != nil {
 		return err
 	}
 	return yield(out)
@@ -182,7 +261,9 @@ func (e *fixedListEncoder) Add(a arrow.Array) error {
 	if !ok {
 		return fmt.Errorf("field %q: lists of type %v", e.node.Name, a.DataType())
 	}
-	e.level(a)
+	if err := e.level(a); err != nil {
+		return err
+	}
 	size, at := int64(e.node.FixedSize), int64(a.Data().Offset())
 	return addSlice(e.children[0], l.ListValues(), at*size, (at+int64(a.Len()))*size)
 }
@@ -202,9 +283,9 @@ func newUnionEncoder(n nest) (*unionEncoder, error) {
 	if len(n.children) == 0 {
 		return nil, errors.New("a union needs a variant")
 	}
-	e := &unionEncoder{nest: n, variants: numberWriter[uint8]{enc: n.encoder(false)}, counts: make([]uint64, len(n.children))}
+	e := &unionEncoder{nest: n, variants: numberWriter[uint8]{enc: n.encoder(false), out: n.stream()}, counts: make([]uint64, len(n.children))}
 	if n.o.SparseUnions {
-		e.offsets = &numberWriter[uint64]{enc: n.encoder(true)}
+		e.offsets = &numberWriter[uint64]{enc: n.encoder(true), out: n.stream()}
 	}
 	return e, nil
 }

@@ -68,8 +68,8 @@ func pickEncoder[S, U block.Number](b base) Encoder {
 }
 
 func newNumberEncoder[T block.Number](b base) Encoder {
-	e := &numberEncoder[T]{base: b, numberWriter: numberWriter[T]{enc: b.encoder(false)}}
-	if b.o.Profile != encode.Plain {
+	e := &numberEncoder[T]{base: b, numberWriter: numberWriter[T]{enc: b.encoder(false), out: b.stream()}}
+	if b.o.Profile != encode.Plain && !b.o.NoRangeIndex {
 		e.index = new(indexBuilder[T])
 	}
 	return e

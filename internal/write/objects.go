@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -64,8 +65,8 @@ func (s *stripe) size() (n int) {
 // sizeOf is the number of bytes that a field is to write, without padding.
 func sizeOf(f *field.Encoded) (n int) {
 	for _, buffers := range append([][]field.Buffer{f.Buffers}, f.Alternatives...) {
-		for _, b := range buffers {
-			n += len(b.Bytes)
+		for i := range buffers {
+			n += buffers[i].Size()
 		}
 	}
 	for _, m := range f.Maps {
@@ -242,7 +243,7 @@ func placeBuffers(img *image, ref string, buffers []field.Buffer, packed bool) (
 			native.Buffers = append(native.Buffers, b.Meta)
 			continue
 		}
-		at, end, err := img.place(b.Bytes)
+		at, end, err := img.placeBuffer(&b)
 		if err != nil {
 			return nil, err
 		}
@@ -309,6 +310,41 @@ func (i *image) place(b []byte) (at, end uint64, err error) {
 	}
 	at = uint64(i.size)
 	return at, at + uint64(len(b)), i.write(b)
+}
+
+// placeBuffer writes a buffer, of which the start may be in a file.
+func (i *image) placeBuffer(b *field.Buffer) (at, end uint64, err error) {
+	if b.Head.Size() == 0 {
+		return i.place(b.Bytes)
+	}
+	if err := i.align(); err != nil {
+		return 0, 0, err
+	}
+	at = uint64(i.size)
+	if err := i.copy(b.Head.Reader()); err != nil {
+		return 0, 0, err
+	}
+	return at, at + uint64(b.Size()), i.write(b.Bytes)
+}
+
+// copy writes all that r has, some at a time.
+func (i *image) copy(r io.Reader) error {
+	room := make([]byte, 256<<10)
+	for {
+		n, err := io.ReadFull(r, room)
+		if n > 0 {
+			if err := i.write(room[:n]); err != nil {
+				return err
+			}
+		}
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			return nil
+		default:
+			return err
+		}
+	}
 }
 
 // close appends the last bytes and commits the object.

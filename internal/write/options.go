@@ -64,6 +64,10 @@ type Options struct {
 	// SmallLast places the fields of a stripe by size, small ones last: where data and metadata share an object, they lie
 	// beside the metadata, and one request reads both.
 	SmallLast bool
+	// SpillBytes, if not 0, is how many bytes of each buffer wait in memory until their stripe ends; the others go to a temporary file.
+	SpillBytes int
+	// NoRangeIndex leaves out the range indexes of fields.
+	NoRangeIndex bool
 
 	bloom map[uint32]float64 // Bloom by node number
 	trees map[uint32]string  // Trees by node number

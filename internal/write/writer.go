@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -68,7 +69,10 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out, bags: o.StripeProperties}
 	w.field = field.Options{
 		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings, Hints: hints(s),
-		DictionaryEntries: o.entries,
+		DictionaryEntries: o.entries, NoRangeIndex: o.NoRangeIndex,
+	}
+	if o.SpillBytes > 0 {
+		w.field.Spill = buffer.NewSpill(o.SpillBytes)
 	}
 	return w, nil
 }
@@ -231,6 +235,9 @@ func (w *Writer) SetStripeProperties(b meta.Bags) error {
 	return nil
 }
 
+// FieldOptions are those of the encoders of the writer's stripes, for fields that are made elsewhere.
+func (w *Writer) FieldOptions() *field.Options { return &w.field }
+
 // AddStripe adds a stripe whose fields were made elsewhere: every field of the schema, children before their parents.
 func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field.Encoded) error {
 	if err := w.EndStripe(ctx); err != nil {
@@ -241,7 +248,11 @@ func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field
 			return fmt.Errorf("field %q: nulls, or nothing is said of them, and the field is not nullable", f.Node.Name)
 		}
 	}
-	w.err = w.out.add(ctx, &stripe{records: records, fields: fields, bags: w.bags})
+	s := &stripe{records: records, fields: fields, bags: w.bags}
+	if w.o.SmallLast {
+		s.sortBySize()
+	}
+	w.err = w.out.add(ctx, s)
 	return w.err
 }
 
@@ -258,7 +269,15 @@ func (w *Writer) Close(ctx context.Context) (*Written, error) {
 		return nil, err
 	}
 	w.err = errClosed
-	return written, nil
+	return written, w.field.Spill.Close()
+}
+
+// Spilled is how many bytes of buffers went to a temporary file so far.
+func (w *Writer) Spilled() int64 {
+	if w.field.Spill == nil {
+		return 0
+	}
+	return w.field.Spill.Bytes()
 }
 
 var errClosed = errors.New("the writer is closed")
@@ -269,6 +288,7 @@ func (w *Writer) Abort(ctx context.Context) {
 		return
 	}
 	w.err, w.columns = errClosed, nil
+	_ = w.field.Spill.Close() // of a file that nobody will read
 	for _, x := range w.o.Indexes {
 		x.Abort()
 	}

@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math/bits"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/shardcat/shardcat/internal/artifact"
-	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/write"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
-	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Builder collects hashes and positions and writes an index of them. Not for concurrent use.
@@ -69,7 +64,7 @@ type Object struct {
 func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string) (*metapb.IndexDescriptor, []Object, error) {
 	b.sort()
 	rest := b.pairs
-	return writePartitions(ctx, st, root, prefix, typ, b.bits, func(part int) ([]pair, error) {
+	return writePartitions(ctx, st, root, prefix, typ, b.bits, func(part int, url string) (*artifact.Written, error) {
 		n, _ := slices.BinarySearchFunc(rest, part, func(p pair, part int) int {
 			if partitionOf(p.hash, b.bits) <= part {
 				return -1
@@ -78,21 +73,17 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string)
 		})
 		pairs := rest[:n]
 		rest = rest[n:]
-		return pairs, nil
+		return writePartition(ctx, st, url, distinctOf(pairs), 0, byBucket(pairs))
 	})
 }
 
-// writePartitions writes 2^bits partitions, whose pairs the function gives one after the other, sorted and each once.
-func writePartitions(ctx context.Context, st Store, root, prefix, typ string, bits int, pairs func(part int) ([]pair, error)) (*metapb.IndexDescriptor, []Object, error) {
+// writePartitions writes 2^bits partitions, one after the other.
+func writePartitions(ctx context.Context, st Store, root, prefix, typ string, bits int, write func(part int, url string) (*artifact.Written, error)) (*metapb.IndexDescriptor, []Object, error) {
 	d, size := &metapb.IndexDescriptor{IndexType: typ}, uint64(0)
 	var objects []Object
 	for part := range 1 << bits {
-		of, err := pairs(part)
-		if err != nil {
-			return nil, objects, err
-		}
 		name := fmt.Sprintf("part%d", part)
-		out, err := writePartition(ctx, st, prefix+name+".amudai.shard", of)
+		out, err := write(part, prefix+name+".amudai.shard")
 		if err != nil {
 			return nil, objects, err
 		}
@@ -107,79 +98,34 @@ func writePartitions(ctx context.Context, st Store, root, prefix, typ string, bi
 	return d, objects, nil
 }
 
+// distinctOf counts the hashes of sorted pairs.
+func distinctOf(pairs []pair) (n int) {
+	for i := range pairs {
+		if i == 0 || pairs[i].hash != pairs[i-1].hash {
+			n++
+		}
+	}
+	return n
+}
+
+// byBucket gives sorted pairs by the bucket they are in, of so many.
+func byBucket(pairs []pair) func(buckets uint64) iter.Seq2[pair, error] {
+	return func(buckets uint64) iter.Seq2[pair, error] {
+		slices.SortStableFunc(pairs, func(x, y pair) int { return cmp.Compare(x.hash&(buckets-1), y.hash&(buckets-1)) })
+		return func(yield func(pair, error) bool) {
+			for _, p := range pairs {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // bucketsFor is how many buckets a partition of n hashes has.
 func bucketsFor(n int) int {
 	if n/2 <= 2 {
 		return 2
 	}
 	return 1 << bits.Len(uint(n/2-1))
-}
-
-const (
-	partitionSchema = "bucket: List<Struct<hash: UInt64, positions: List<UInt64>>>"
-	// batchBuckets are written at a time.
-	batchBuckets = 16 << 10
-)
-
-// writePartition writes the pairs of one partition, which are sorted and each there once.
-func writePartition(ctx context.Context, st Store, url string, pairs []pair) (*artifact.Written, error) {
-	s, err := artifact.Schema(partitionSchema)
-	if err != nil {
-		return nil, err
-	}
-	w, err := artifact.Create(ctx, st, url, s, encode.Balanced)
-	if err != nil {
-		return nil, err
-	}
-	defer w.Abort(ctx)
-	if err := writeBuckets(ctx, w, s, pairs); err != nil {
-		return nil, err
-	}
-	return artifact.Finish(ctx, w)
-}
-
-func writeBuckets(ctx context.Context, w *write.Writer, s *schema.Schema, pairs []pair) error {
-	distinct := 0
-	for i := range pairs {
-		if i == 0 || pairs[i].hash != pairs[i-1].hash {
-			distinct++
-		}
-	}
-	mask := uint64(bucketsFor(distinct) - 1)
-	slices.SortStableFunc(pairs, func(x, y pair) int { return cmp.Compare(x.hash&mask, y.hash&mask) })
-	rows := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
-	flush := func() error {
-		b := rows.NewRecordBatch()
-		defer b.Release()
-		return w.Write(ctx, b)
-	}
-	for bucket := range mask + 1 {
-		n := 0
-		for n < len(pairs) && pairs[n].hash&mask == bucket {
-			n++
-		}
-		appendBucket(rows.Field(0).(*array.LargeListBuilder), pairs[:n])
-		pairs = pairs[n:]
-		if (bucket+1)%batchBuckets == 0 {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return flush()
-}
-
-// appendBucket appends one record.
-func appendBucket(bucket *array.LargeListBuilder, pairs []pair) {
-	bucket.Append(true)
-	entry := bucket.ValueBuilder().(*array.StructBuilder)
-	for i, p := range pairs {
-		positions := entry.FieldBuilder(1).(*array.LargeListBuilder)
-		if i == 0 || p.hash != pairs[i-1].hash {
-			entry.Append(true)
-			entry.FieldBuilder(0).(*array.Uint64Builder).Append(p.hash)
-			positions.Append(true)
-		}
-		positions.ValueBuilder().(*array.Uint64Builder).Append(p.position)
-	}
 }

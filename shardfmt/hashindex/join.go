@@ -2,6 +2,7 @@ package hashindex
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -32,6 +33,8 @@ const (
 	// joinTail is what is kept of the end of a partition while it is read, bucketsAhead how many buckets are read together.
 	joinTail     = 1 << 20
 	bucketsAhead = 16 << 10
+	// leastRead is how many bytes a read of buckets may take in any case.
+	leastRead = 8 << 20
 	// leastMemory keeps a small bound from making a temporary file of each pair.
 	leastMemory = 1 << 20
 )
@@ -80,9 +83,16 @@ func (p *Pairs) addPartition(ctx context.Context, s *artifact.Shard, part *Part,
 	if buckets == 0 || buckets&(buckets-1) != 0 {
 		return s.Corrupt("%d buckets, which is no power of two", buckets)
 	}
-	for at := uint64(0); at < buckets; {
-		to := min(at+bucketsAhead, buckets)
-		batches, err := s.Read(ctx, at, to)
+	for at, ahead := uint64(0), uint64(bucketsAhead); at < buckets; {
+		to, within := min(at+ahead, buckets), int64(max(p.memory, leastRead))
+		if ahead == 1 {
+			within = 0
+		}
+		batches, err := s.ReadWithin(ctx, at, to, within)
+		if errors.Is(err, corrupt.ErrUnsupported) && ahead > 1 { // whose lists are long
+			ahead /= 2
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -15,10 +15,6 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// maxJoinedIndex bounds the bytes of the indexes that are merged into one: the artifacts of the new one are held in memory until they are
-// written.
-const maxJoinedIndex = 256 << 20
-
 // wholeIndex is an index of an input as a whole, in terms of the new root's schema.
 type wholeIndex struct {
 	of     *shard
@@ -173,18 +169,14 @@ func together(first *wholeIndex, with [][]*wholeIndex) []*wholeIndex {
 	return parts
 }
 
-// joinIndex writes one index of several, the number-th. It is nil if one of them can't be read, or they are too large: a scan does without.
+// joinIndex writes one index of several, the number-th. It is nil if one of them can't be read: a scan does without.
 func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int) (*metapb.IndexDescriptor, error) {
 	if len(parts) == 1 { // no record moves
 		d := proto.CloneOf(parts[0].d)
 		return d, m.urls.move(parts[0].of, parts[0].anchor, &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{d}})
 	}
-	size := uint64(0)
 	in := make([]stripeindex.Part, len(parts))
 	for i, x := range parts {
-		if size += x.d.GetIndexSize(); x.d.IndexSize == nil || x.d.GetIndexSize() > maxJoinedIndex || size > maxJoinedIndex {
-			return nil, nil
-		}
 		in[i] = stripeindex.Part{Descriptor: x.d, Base: x.anchor, Stripes: len(x.of.stripes), Records: x.of.root.Directory().TotalRecordCount}
 	}
 	prefix, err := m.indexPrefix(number)

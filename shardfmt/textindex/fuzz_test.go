@@ -58,11 +58,11 @@ func oddTree(t *testing.T, data []byte) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := artifact.Create(ctx, client, folder+"odd.amudai.shard", s, encode.Plain)
+	out, err := artifact.Create(ctx, client, folder+"odd.amudai.shard", s, encode.Plain, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := newTree(out, arrowtype.Schema(s))
+	tree := newTree(out, arrowtype.Schema(s), nil)
 	for len(data) >= 6 && tree.pages < 64 {
 		level, n := int(data[0]%3), 1+int(data[1]%4)
 		data = data[2:]

@@ -31,7 +31,7 @@ type Part struct {
 // JoinOptions of Join. The zero value is valid.
 type JoinOptions struct {
 	Policy urlresolve.Policy
-	// Memory is about how many bytes of the parts are held at a time, DefaultMemory if 0.
+	// Memory is about how many bytes of the parts are held at a time, and of what is written, DefaultMemory if 0.
 	Memory int64
 }
 
@@ -45,11 +45,14 @@ type JoinStore interface {
 // positions are shifted by the records before. Each part is read once, from its start to its end. The new descriptor d says all but where the
 // artifacts are. A part that is not as it must be is a corrupt.ErrCorrupt.
 func Join(ctx context.Context, st JoinStore, root, prefix string, d *metapb.IndexDescriptor, parts []Part, o JoinOptions) (*metapb.IndexDescriptor, []Object, error) {
+	if o.Memory <= 0 {
+		o.Memory = DefaultMemory
+	}
 	j, err := newJoin(ctx, st, parts, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	return writeAll(ctx, st, root, prefix, d, j.fill)
+	return writeAll(ctx, st, root, prefix, d, o.Memory, j.fill)
 }
 
 // join merges parts.
@@ -71,9 +74,6 @@ const (
 // newJoin opens the parts. A quarter of the memory goes to the ends of artifacts, which are there twice a part, a quarter to positions and
 // the rest to pages.
 func newJoin(ctx context.Context, st meta.Store, parts []Part, o JoinOptions) (*join, error) {
-	if o.Memory <= 0 {
-		o.Memory = DefaultMemory
-	}
 	each := o.Memory / int64(4*max(1, len(parts)))
 	j := &join{}
 	for i := range parts {

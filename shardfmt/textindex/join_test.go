@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -198,7 +199,7 @@ func TestJoinHoldsLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = writeAll(t.Context(), client, root, root+".joined-", parts[0].Descriptor, j.fill)
+		_, _, err = writeAll(t.Context(), client, root, root+".joined-", parts[0].Descriptor, 256<<10, j.fill)
 		if err != nil || len(j.cursors) > 0 {
 			t.Fatal(err)
 		}
@@ -231,5 +232,69 @@ func TestJoinRefuses(t *testing.T) {
 		if !errors.Is(err, corrupt.ErrCorrupt) && !errors.Is(err, corrupt.ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// An index of which little is held while it is written is byte for byte that of which all is held: nearly all of its buffers waited in files.
+func TestSpilledArtifacts(t *testing.T) {
+	client := blobio.NewClient()
+	defer client.Close()
+	folder := "file://" + t.TempDir() + "/"
+	write := func(memory int64) (all [2][]byte, spilled [2]int64) {
+		b := NewBuilder(CaseInsensitive, []Field{{}})
+		for k := range 30_000 {
+			if err := b.Add(0, uint64(k), fmt.Appendf(nil, "w%d v%d and %d", k, k%100, k/3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var to *writer
+		_, objects, err := writeAll(t.Context(), client, folder+"root.pb", fmt.Sprintf("%s%d-", folder, memory), b.Describe(), memory, func(ctx context.Context, w *writer) error {
+			to = w
+			return b.lists(ctx, w)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range objects {
+			all[i] = make([]byte, o.Size)
+			if _, err := client.ReadRange(t.Context(), o.URL, 0, all[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return all, [2]int64{to.terms.Spilled(), to.positions.Spilled()}
+	}
+	whole, none := write(0)
+	parts, spilled := write(1)
+	for i := range whole {
+		data := len(whole[i]) - 16<<10 // the metadata behind it says when it was made
+		if data < 20_000 || len(parts[i]) != len(whole[i]) || !slices.Equal(whole[i][:data], parts[i][:data]) {
+			t.Fatalf("artifact %d: %d bytes, %d where they went to a file", i, len(whole[i]), len(parts[i]))
+		}
+		if held := int64(len(parts[i])) - spilled[i]; none[i] != 0 || held > 16*4<<10 {
+			t.Errorf("artifact %d: %d bytes of %d were held", i, held, len(parts[i]))
+		}
+	}
+}
+
+// Separators come back as they were, from a file and from memory.
+func TestSeparators(t *testing.T) {
+	spill := buffer.NewSpill(50)
+	defer spill.Close()
+	s := newSeparators(spill)
+	for i := range 100 {
+		if err := s.add(fmt.Appendf(nil, "%d", i*i), uint64(i*1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	err := s.each(func(e pageEntry, last bool) error {
+		if string(e.term) != fmt.Sprint(n*n) || e.child != uint64(n*1000) || last != (n == 99) {
+			t.Errorf("%d: %+v, %v", n, e, last)
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != 100 || spill.Bytes() == 0 || s.tape.Held() > 200 {
+		t.Errorf("%d separators, %d bytes in a file, %d held: %v", n, spill.Bytes(), s.tape.Held(), err)
 	}
 }

@@ -23,6 +23,7 @@ const DefaultMemory = 32 << 20
 //	stripe, field                            2 and 4 bytes, the greatest first
 type Lists struct {
 	sorter *extsort.Sorter
+	memory int
 	// descriptor is that of the first stripe.
 	descriptor *metapb.IndexDescriptor
 	key, value []byte
@@ -33,7 +34,7 @@ func NewLists(memory int) *Lists {
 	if memory <= 0 {
 		memory = DefaultMemory
 	}
-	return &Lists{sorter: extsort.New(memory)}
+	return &Lists{sorter: extsort.New(memory), memory: memory}
 }
 
 // Add takes the terms of b, which is used up, as those of a stripe whose first record is number first of the shard. All builders have the
@@ -68,7 +69,7 @@ func (s *Lists) Write(ctx context.Context, st Store, root, prefix string) (*meta
 	if s.descriptor == nil {
 		return nil, nil, nil
 	}
-	return writeAll(ctx, st, root, prefix, s.descriptor, s.fill)
+	return writeAll(ctx, st, root, prefix, s.descriptor, int64(s.memory), s.fill)
 }
 
 // fill gives the lists to a writer.

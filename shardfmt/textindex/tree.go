@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/write"
 )
 
@@ -31,8 +32,9 @@ type tree struct {
 	rows  *array.RecordBuilder
 	pages uint64 // written
 	leaf  openPage
-	// separators are the greatest terms of the leaves, and where these are.
-	separators []pageEntry
+	// separators are those of the leaves.
+	separators *separators
+	spill      *buffer.Spill
 }
 
 // openPage is a page that is being filled.
@@ -41,8 +43,9 @@ type openPage struct {
 	bytes   int
 }
 
-func newTree(out *write.Writer, s *arrow.Schema) *tree {
-	return &tree{out: out, rows: array.NewRecordBuilder(memory.DefaultAllocator, s)}
+// newTree makes a tree whose separators go to a Spill, if it is not nil.
+func newTree(out *write.Writer, s *arrow.Schema, spill *buffer.Spill) *tree {
+	return &tree{out: out, rows: array.NewRecordBuilder(memory.DefaultAllocator, s), separators: newSeparators(spill), spill: spill}
 }
 
 // add appends a list of a term, which is not below those before.
@@ -62,14 +65,14 @@ func (t *tree) add(ctx context.Context, term string, l listAt) error {
 
 // endLeaf writes the leaf and notes its separator.
 func (t *tree) endLeaf(ctx context.Context) error {
-	t.separators = append(t.separators, t.leaf.separator(t.pages))
+	if err := t.separators.add(t.leaf.greatest(), t.pages); err != nil {
+		return err
+	}
 	return t.write(ctx, 0, &t.leaf)
 }
 
-// separator leads to the page as number n.
-func (p *openPage) separator(n uint64) pageEntry {
-	return pageEntry{term: p.entries[len(p.entries)-1].term, child: n}
-}
+// greatest is the last term of the page.
+func (p *openPage) greatest() []byte { return p.entries[len(p.entries)-1].term }
 
 // finish writes the last leaf and the pages above, the root last.
 func (t *tree) finish(ctx context.Context) error {
@@ -79,12 +82,12 @@ func (t *tree) finish(ctx context.Context) error {
 		}
 	}
 	below := t.separators
-	for level := 1; len(below) > 0; level++ {
+	for level := 1; below.n > 0; level++ {
 		above, err := t.writeLevel(ctx, level, below)
 		if err != nil {
 			return err
 		}
-		if len(above) == 1 {
+		if above.n == 1 {
 			break
 		}
 		below = above
@@ -93,20 +96,21 @@ func (t *tree) finish(ctx context.Context) error {
 }
 
 // writeLevel writes the pages of a level, and gives their separators.
-func (t *tree) writeLevel(ctx context.Context, level int, entries []pageEntry) (above []pageEntry, err error) {
+func (t *tree) writeLevel(ctx context.Context, level int, below *separators) (above *separators, err error) {
 	var p openPage
-	for i, e := range entries {
+	above = newSeparators(t.spill)
+	err = below.each(func(e pageEntry, last bool) error {
 		p.entries = append(p.entries, e)
 		p.bytes += separatorBytes + len(e.term)
-		if p.bytes <= innerBytes && i < len(entries)-1 {
-			continue
+		if p.bytes <= innerBytes && !last {
+			return nil
 		}
-		above = append(above, p.separator(t.pages))
-		if err := t.write(ctx, level, &p); err != nil {
-			return nil, err
+		if err := above.add(p.greatest(), t.pages); err != nil {
+			return err
 		}
-	}
-	return above, nil
+		return t.write(ctx, level, &p)
+	})
+	return above, err
 }
 
 // write appends a page and empties it.

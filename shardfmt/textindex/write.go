@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/artifact"
+	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/term"
 	"github.com/shardcat/shardcat/internal/write"
@@ -29,12 +30,13 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*me
 	if b.terms.count() == 0 {
 		return nil, nil, nil
 	}
-	return writeAll(ctx, st, root, prefix, b.Describe(), b.lists)
+	return writeAll(ctx, st, root, prefix, b.Describe(), 0, b.lists)
 }
 
-// writeAll writes the artifacts of the lists that fill gives, and adds them to the descriptor d; without any list there is none.
-func writeAll(ctx context.Context, st Store, root, prefix string, d *metapb.IndexDescriptor, fill func(context.Context, *writer) error) (*metapb.IndexDescriptor, []Object, error) {
-	w := &writer{}
+// writeAll writes the artifacts of the lists that fill gives, and adds them to the descriptor d; without any list there is none. Memory is
+// about how many bytes are held of what is written; the rest waits in temporary files. It is 0 where all may be held.
+func writeAll(ctx context.Context, st Store, root, prefix string, d *metapb.IndexDescriptor, memory int64, fill func(context.Context, *writer) error) (*metapb.IndexDescriptor, []Object, error) {
+	w := &writer{memory: memory}
 	defer w.abort(ctx)
 	if err := w.create(ctx, st, prefix); err != nil {
 		return nil, nil, err
@@ -154,6 +156,8 @@ type writer struct {
 	tree             *tree
 	values           *array.RecordBuilder
 	written          uint64 // positions
+	memory           int64  // 0: all may be held
+	spill            *buffer.Spill
 }
 
 // positionRows are written at a time.
@@ -168,14 +172,17 @@ func (w *writer) create(ctx context.Context, st Store, prefix string) error {
 	if err != nil {
 		return err
 	}
-	if w.terms, err = artifact.Create(ctx, st, prefix+artifactTerms+".amudai.shard", termsType, encode.MinimalCompression); err != nil {
+	if w.terms, err = artifact.Create(ctx, st, prefix+artifactTerms+".amudai.shard", termsType, encode.MinimalCompression, w.memory); err != nil {
 		return err
 	}
-	if w.positions, err = artifact.Create(ctx, st, prefix+artifactPositions+".amudai.shard", positionsType, encode.MinimalCompression); err != nil {
+	if w.positions, err = artifact.Create(ctx, st, prefix+artifactPositions+".amudai.shard", positionsType, encode.MinimalCompression, w.memory); err != nil {
 		return err
 	}
 	w.values = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(positionsType))
-	w.tree = newTree(w.terms, arrowtype.Schema(termsType))
+	if w.memory > 0 {
+		w.spill = buffer.NewSpill(artifact.SpillBytes(w.memory))
+	}
+	w.tree = newTree(w.terms, arrowtype.Schema(termsType), w.spill)
 	return nil
 }
 
@@ -231,4 +238,5 @@ func (w *writer) abort(ctx context.Context) {
 			a.Abort(ctx)
 		}
 	}
+	_ = w.spill.Close() // of a file that nobody will read
 }

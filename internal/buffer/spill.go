@@ -1,0 +1,119 @@
+package buffer
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"sync"
+)
+
+// Spill is a temporary file in which finished blocks of streams wait until they are placed, so that memory holds only the end of each
+// stream. Several streams share it. Safe for concurrent use.
+type Spill struct {
+	chunk int // bytes that a Tape gathers before they go to the file
+
+	mu   sync.Mutex
+	file *os.File // nil until the first chunk comes
+	end  int64
+}
+
+// NewSpill makes a Spill whose tapes hold up to about chunk bytes each in memory.
+func NewSpill(chunk int) *Spill { return &Spill{chunk: max(1, chunk)} }
+
+// Bytes is how many bytes went to the file so far.
+func (s *Spill) Bytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end
+}
+
+// Close removes the file. The tapes are of no use then; a nil Spill has nothing to close.
+func (s *Spill) Close() error {
+	if s == nil || s.file == nil {
+		return nil
+	}
+	err := errors.Join(s.file.Close(), os.Remove(s.file.Name()))
+	s.file = nil
+	return err
+}
+
+// write puts a chunk into the file, and tells where.
+func (s *Spill) write(b []byte) (at int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		if s.file, err = os.CreateTemp("", "shardcat-spill-*"); err != nil {
+			return 0, err
+		}
+	}
+	at = s.end
+	if _, err := s.file.WriteAt(b, at); err != nil {
+		return 0, err
+	}
+	s.end += int64(len(b))
+	return at, nil
+}
+
+// Tape is bytes that are written one behind the other, and then read in the same order: the first ones in a Spill, the last ones in
+// memory. Not for concurrent use.
+type Tape struct {
+	spill *Spill // nil keeps all in memory
+	parts []part
+	size  int64 // of the parts
+	tail  []byte
+}
+
+// part is where some bytes of a tape lie in the file.
+type part struct {
+	at   int64
+	size int
+}
+
+// NewTape makes a tape in a Spill; in a nil one it stays in memory.
+func NewTape(s *Spill) *Tape { return &Tape{spill: s} }
+
+// Write appends bytes. It implements io.Writer.
+func (t *Tape) Write(b []byte) (int, error) {
+	t.tail = append(t.tail, b...)
+	return len(b), t.settle()
+}
+
+// settle moves the tail to the file if it is long.
+func (t *Tape) settle() error {
+	if t.spill == nil || len(t.tail) < t.spill.chunk {
+		return nil
+	}
+	at, err := t.spill.write(t.tail)
+	if err != nil {
+		return err
+	}
+	if n := len(t.parts); n > 0 && t.parts[n-1].at+int64(t.parts[n-1].size) == at {
+		t.parts[n-1].size += len(t.tail)
+	} else {
+		t.parts = append(t.parts, part{at, len(t.tail)})
+	}
+	t.size += int64(len(t.tail))
+	t.tail = t.tail[:0]
+	return nil
+}
+
+// Size is how many bytes were written, Held how many of them are in memory. A nil tape has none.
+func (t *Tape) Size() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.size + int64(len(t.tail))
+}
+
+// Held is how many bytes are in memory.
+func (t *Tape) Held() int { return cap(t.tail) }
+
+// Reader reads the tape from its start. Nothing may be written any more.
+func (t *Tape) Reader() io.Reader {
+	readers := make([]io.Reader, 0, len(t.parts)+1)
+	for _, p := range t.parts {
+		readers = append(readers, io.NewSectionReader(t.spill.file, p.at, int64(p.size)))
+	}
+	return io.MultiReader(append(readers, bytes.NewReader(t.tail))...)
+}
