@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -47,6 +48,9 @@ type StripeInfo struct {
 func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, error) {
 	if isNil(st) {
 		return nil, fmt.Errorf("%w: no store to open %s in", ErrMissing, urlresolve.Redact(url))
+	}
+	if err := kernel.Refused(); err != nil {
+		return nil, err
 	}
 	st = pinned(st)
 	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}, Parts: o.Parts})

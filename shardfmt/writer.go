@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -38,6 +39,9 @@ type Object struct {
 func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema, o WriterOptions) (*Writer, error) {
 	if isNil(st) || s == nil {
 		return nil, fmt.Errorf("%w: a writer needs a store and a schema", ErrMissing)
+	}
+	if err := kernel.Refused(); err != nil {
+		return nil, err
 	}
 	s.Number()
 	options := o.room()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/internal/suggest"
 )
 
@@ -34,6 +35,9 @@ var noSetting = []string{"config", "help", "version"}
 // over the file, the file over the default.
 func (a *app) loadConfig(root *cobra.Command) error {
 	flags := root.PersistentFlags()
+	if err := kernel.Refused(); err != nil {
+		return usageError{err}
+	}
 	flags.Visit(func(f *pflag.Flag) { a.given = append(a.given, f.Name) })
 	if err := fromEnvironment(flags); err != nil {
 		return err

@@ -27,7 +27,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.Getenv("WORK")
 	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("WORK"), "SHARDCAT_CATALOG="+ts.Getenv("SHARDCAT_CATALOG"), "SHARDCAT_WAREHOUSE="+ts.Getenv("SHARDCAT_WAREHOUSE"),
-		"SHARDCAT_PROGRESS="+ts.Getenv("SHARDCAT_PROGRESS"))
+		"SHARDCAT_PROGRESS="+ts.Getenv("SHARDCAT_PROGRESS"), "SHARDCAT_CPU="+ts.Getenv("SHARDCAT_CPU"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run() // the exit code is what counts

@@ -3,6 +3,7 @@ package kernel
 import "unsafe"
 
 //go:generate go run ./gen
+//go:generate go run -C avo . -out ../avx2_amd64.s -stubs ../avx2_amd64.go -pkg kernel
 
 // AppendPacked appends vals to dst as FastLanes chunks of width bits (1..B), each value less ref; only the
 // low width bits of a difference are kept. The last chunk is filled up with zeros before ref is taken off,
@@ -35,9 +36,9 @@ const viaRoom = 8
 func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
 	step := ChunkBytes(width)
 	if SizeOf[U]() < viaRoom {
-		unpack := unpacker(width, ref)
+		unpack := of[U]().unpack
 		for ; len(dst) >= ChunkLen; dst, packed = dst[ChunkLen:], packed[step:] {
-			unpack((*[ChunkLen]U)(dst), packed[:step], ref)
+			unpack((*[ChunkLen]U)(dst), packed[:step], width, ref)
 		}
 	}
 	for len(dst) > 0 {
@@ -49,16 +50,8 @@ func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
 // UnpackChunk unpacks one chunk into the room, for a caller that turns its values into something else.
 func UnpackChunk[U Unsigned](chunk []byte, width int, ref U, room *Room) *[ChunkLen]U {
 	dst := (*[ChunkLen]U)(unsafe.Pointer(room))
-	unpacker(width, ref)(dst, chunk, ref)
+	of[U]().unpack(dst, chunk, width, ref)
 	return dst
-}
-
-// unpacker is the active kernel for a width, with or without a reference.
-func unpacker[U Unsigned](width int, ref U) func(*[ChunkLen]U, []byte, U) {
-	if ref == 0 {
-		return of[U]().unpack[width]
-	}
-	return of[U]().unpackFOR[width]
 }
 
 // Room is space for one unpacked chunk, kept by the caller so that a kernel needn't clear or allocate it.

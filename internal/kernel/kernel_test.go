@@ -6,12 +6,23 @@ import (
 	"testing"
 )
 
-// Every kernel of the generic tier gives what the plain loop gives.
+// eachTier runs a test with each tier of this machine as the active one.
+func eachTier(t *testing.T, test func(t *testing.T)) {
+	best := active
+	defer func() { active = best }()
+	for _, active = range available() {
+		t.Run(active.name, test)
+	}
+}
+
+// Every kernel of every tier gives what the plain loop gives.
 func TestAgainstPlainLoops(t *testing.T) {
-	t.Run("u8", againstPlainLoops[uint8])
-	t.Run("u16", againstPlainLoops[uint16])
-	t.Run("u32", againstPlainLoops[uint32])
-	t.Run("u64", againstPlainLoops[uint64])
+	eachTier(t, func(t *testing.T) {
+		t.Run("u8", againstPlainLoops[uint8])
+		t.Run("u16", againstPlainLoops[uint16])
+		t.Run("u32", againstPlainLoops[uint32])
+		t.Run("u64", againstPlainLoops[uint64])
+	})
 }
 
 func againstPlainLoops[U Unsigned](t *testing.T) {
@@ -39,15 +50,10 @@ func testUnpack[U Unsigned](t *testing.T, r *rand.Rand) {
 		for _, ref := range []U{0, 1, ^U(0), ^U(0)/2 + 1, U(r.Uint64())} {
 			chunk := AsBytes(random[uint8](r, ChunkBytes(width)))
 			var got, want [ChunkLen]U
-			in[U](generic).unpackFOR[width](&got, chunk, ref)
+			of[U]().unpack(&got, chunk, width, ref)
 			unpackPortable(&want, chunk, width, ref)
 			if got != want {
 				t.Fatalf("width %d, reference %d differ", width, ref)
-			}
-			in[U](generic).unpack[width](&got, chunk, 0)
-			unpackPortable(&want, chunk, width, 0)
-			if got != want {
-				t.Fatalf("width %d without a reference differs", width)
 			}
 		}
 		for _, n := range []int{0, 1, 1023, 1024, 1025, 3000} {
@@ -85,8 +91,8 @@ func testPrefixSum[U Unsigned](t *testing.T, r *rand.Rand) {
 		want := slices.Clone(got)
 		other := make([]U, n)
 		prefixSumPortable(want, want, base)
-		in[U](generic).prefixSum(other, got, base)
-		if in[U](generic).prefixSum(got, got, base); !slices.Equal(got, want) || !slices.Equal(other, want) {
+		of[U]().prefixSum(other, got, base)
+		if of[U]().prefixSum(got, got, base); !slices.Equal(got, want) || !slices.Equal(other, want) {
 			t.Fatalf("%d values: %v and %v, want %v", n, got, other, want)
 		}
 	}
@@ -103,7 +109,7 @@ func testRuns[U Unsigned](t *testing.T, r *rand.Rand) {
 		}
 		for _, n := range []int{sum, sum + 1, max(sum-1, 0)} {
 			got := make([]U, n)
-			if ok := in[U](generic).runs(got, values, lengths); ok != (n == sum) {
+			if ok := of[U]().runs(got, values, lengths); ok != (n == sum) {
 				t.Fatalf("runs of %d values into %d: %v", sum, n, ok)
 			}
 			if n == sum && !slices.Equal(got, want) {
@@ -111,7 +117,7 @@ func testRuns[U Unsigned](t *testing.T, r *rand.Rand) {
 			}
 		}
 	}
-	if in[U](generic).runs(make([]U, 20), make([]U, 2), []uint32{1<<32 - 1, 21}) {
+	if of[U]().runs(make([]U, 20), make([]U, 2), []uint32{1<<32 - 1, 21}) {
 		t.Error("a run of 4 billion values fits into 20")
 	}
 }
@@ -125,12 +131,12 @@ func testGather[U Unsigned](t *testing.T, r *rand.Rand) {
 			codes[i] = uint32(r.IntN(len(dict)))
 			want[i] = dict[codes[i]]
 		}
-		if !in[U](generic).gather(got, dict, codes) || !slices.Equal(got, want) {
+		if !of[U]().gather(got, dict, codes) || !slices.Equal(got, want) {
 			t.Fatalf("codes %v of %v: %v, want %v", codes, dict, got, want)
 		}
 		if n > 0 {
 			codes[r.IntN(n)] = uint32(len(dict)) + r.Uint32N(3)
-			if in[U](generic).gather(got, dict, codes) {
+			if of[U]().gather(got, dict, codes) {
 				t.Fatalf("codes %v of %d entries are good", codes, len(dict))
 			}
 		}
@@ -240,21 +246,6 @@ func testSignExtend[U, N Unsigned](t *testing.T) {
 			if want := U(int64(uint64(v)<<shift) >> shift); wide[i] != want {
 				t.Fatalf("value %d of %d: %#x becomes %#x, want %#x", i, n, v, wide[i], want)
 			}
-		}
-	}
-}
-
-func TestTier(t *testing.T) {
-	for name, want := range map[string]string{"": "generic", "generic": "generic", "portable": "portable", "none such": "generic"} {
-		if got := choose(name).name; got != want && littleEndian {
-			t.Errorf("SHARDCAT_CPU=%s chooses %s", name, got)
-		}
-	}
-	for width := 1; width <= 64; width++ {
-		if width <= 8 && (generic.words.u8.unpack[width] == nil || generic.words.u8.unpackFOR[width] == nil) ||
-			width <= 16 && generic.words.u16.unpack[width] == nil ||
-			width <= 32 && generic.words.u32.unpack[width] == nil || generic.words.u64.unpack[width] == nil {
-			t.Errorf("no kernel for width %d", width)
 		}
 	}
 }

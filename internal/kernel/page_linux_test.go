@@ -6,43 +6,64 @@ import (
 	"unsafe"
 )
 
-// page is memory that ends where a page begins that may not be touched: a kernel that reads or writes one
-// byte too many dies.
+// atEnd is whether the memory of page ends, or else starts, beside a page that may not be touched.
+var atEnd = true
+
+// page is memory between pages that may not be touched, and that lies directly beside one of them: a kernel that reads
+// or writes one byte too many dies.
 func page(t *testing.T, size int) []byte {
 	t.Helper()
 	unit := syscall.Getpagesize()
 	full := (size + unit - 1) / unit * unit
-	b, err := syscall.Mmap(-1, 0, full+unit, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	b, err := syscall.Mmap(-1, 0, full+2*unit, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Munmap(b) })
-	if err := syscall.Mprotect(b[full:], syscall.PROT_NONE); err != nil {
-		t.Fatal(err)
+	for _, guard := range [][]byte{b[:unit], b[unit+full:]} {
+		if err := syscall.Mprotect(guard, syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return b[full-size : full : full]
+	b = b[unit : unit+full]
+	if atEnd {
+		b = b[full-size:]
+	}
+	return b[:size:size]
 }
 
-// numbersPage is n numbers that end at the end of a page.
+// eachEnd runs a test with each tier, and with its memory at either end of its pages.
+func eachEnd(t *testing.T, test func(t *testing.T)) {
+	defer func() { atEnd = true }()
+	eachTier(t, func(t *testing.T) {
+		for _, atEnd = range []bool{true, false} {
+			test(t)
+		}
+	})
+}
+
+// numbersPage is n numbers at an end of a page.
 func numbersPage[U Unsigned](t *testing.T, n int) []U {
 	b := page(t, n*SizeOf[U]())
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// Kernels stay inside their slices: chunk and values both end at the end of a page.
+// Kernels stay inside their slices: chunk and values both end, or start, where a page does.
 func TestEndOfPage(t *testing.T) {
-	t.Run("u8", endOfPage[uint8])
-	t.Run("u16", endOfPage[uint16])
-	t.Run("u32", endOfPage[uint32])
-	t.Run("u64", endOfPage[uint64])
+	eachEnd(t, func(t *testing.T) {
+		t.Run("u8", endOfPage[uint8])
+		t.Run("u16", endOfPage[uint16])
+		t.Run("u32", endOfPage[uint32])
+		t.Run("u64", endOfPage[uint64])
+	})
 }
 
 func endOfPage[U Unsigned](t *testing.T) {
 	for width := 1; width <= 8*SizeOf[U](); width++ {
 		chunk := page(t, ChunkBytes(width))
 		dst := (*[ChunkLen]U)(numbersPage[U](t, ChunkLen))
-		in[U](generic).unpack[width](dst, chunk, 0)
-		in[U](generic).unpackFOR[width](dst, chunk, 1)
+		of[U]().unpack(dst, chunk, width, 0)
+		of[U]().unpack(dst, chunk, width, 1)
 		pack(chunk, dst, width, 1)
 		for i := range ChunkLen {
 			_ = At[U](chunk, i, width)
@@ -51,17 +72,19 @@ func endOfPage[U Unsigned](t *testing.T) {
 	}
 	for n := range 40 {
 		dst, codes := numbersPage[U](t, n), numbersPage[uint32](t, n)
-		in[U](generic).prefixSum(dst, dst, 1)
+		of[U]().prefixSum(dst, dst, 1)
 		Ramp(dst, 1, 2)
 		Fill(dst, 3)
 		UnZigZag(dst)
-		in[U](generic).gather(dst, numbersPage[U](t, 1), codes)
-		in[U](generic).runs(dst, numbersPage[U](t, 2), []uint32{uint32(n / 2), uint32(n - n/2)})
+		of[U]().gather(dst, numbersPage[U](t, 1), codes)
+		of[U]().runs(dst, numbersPage[U](t, 2), []uint32{uint32(n / 2), uint32(n - n/2)})
 		Glue(dst, dst, numbersPage[uint16](t, n), new([8]U), 7)
 	}
 }
 
-func TestEndOfPageBytes(t *testing.T) {
+func TestEndOfPageBytes(t *testing.T) { eachEnd(t, endOfPageBytes) }
+
+func endOfPageBytes(t *testing.T) {
 	table := new(FsstTable)
 	table.Set([]byte("abcdefgh"), []byte{8})
 	for n := range 40 {

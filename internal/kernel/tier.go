@@ -1,6 +1,10 @@
 package kernel
 
-import "os"
+import (
+	"errors"
+	"fmt"
+	"os"
+)
 
 // unpackers are the kernels that unpack one chunk, by packed width (1..B). The chunk holds 128·width bytes;
 // the function may read and write nothing else.
@@ -8,15 +12,15 @@ type unpackers[U Unsigned] [65]func(dst *[ChunkLen]U, chunk []byte, ref U)
 
 // kernels are the functions for one word width.
 type kernels[U Unsigned] struct {
-	unpack    unpackers[U] // with a reference of 0
-	unpackFOR unpackers[U]
+	// unpack unpacks one chunk of width 1..B; the chunk holds 128·width bytes, and the function may read and write nothing else.
+	unpack    func(dst *[ChunkLen]U, chunk []byte, width int, ref U)
 	prefixSum func(dst, src []U, base U)
 	runs      func(dst, values []U, lengths []uint32) bool
 	gather    func(dst, dict []U, codes []uint32) bool
 }
 
 // tier is a table of functions for a kind of processor. Decoders call the active tier's and don't know
-// which it is, so assembly can be added by another table.
+// which it is.
 type tier struct {
 	name  string
 	words struct {
@@ -29,25 +33,80 @@ type tier struct {
 	floats64 func(dst, src []uint64, exponent, factor int)
 }
 
-// The tiers: generic is pure Go on 64-bit words (SWAR), portable the plain loops, for big-endian machines
-// and as the measure of all others.
+// The tiers in Go: generic works on 64-bit words (SWAR), portable is the plain loops, for big-endian machines
+// and as the measure of all others. Those in assembly are this machine's affair (assembled).
 var (
-	generic  = newGeneric()
-	portable = newPortable()
-	active   = choose(os.Getenv("SHARDCAT_CPU"))
+	generic         = newGeneric()
+	portable        = newPortable()
+	active, refused = choose(os.Getenv(Variable))
 )
 
-// choose picks the tier that the environment variable SHARDCAT_CPU names ("generic", "portable"), or the
-// best for this machine when it names none.
-func choose(name string) *tier {
-	if !littleEndian || name == portable.name {
-		return portable
+// Variable is the environment variable that names the tier, where it is not to be the best that the machine has.
+const Variable = "SHARDCAT_CPU"
+
+// choose picks the tier of that name, or the best for this machine for none. For a name that this machine or this
+// build has no tier for, it gives an error, and the best all the same.
+func choose(name string) (*tier, error) {
+	tiers := available()
+	best := tiers[len(tiers)-1]
+	if name == "" {
+		return best, nil
 	}
-	return generic
+	for _, t := range tiers {
+		if t.name == name {
+			return t, nil
+		}
+	}
+	return best, fmt.Errorf("%s=%s: %w; there are %s", Variable, name, lack(name), names(tiers))
+}
+
+// available is the tiers that this machine and this build have, from the plainest to the best.
+func available() []*tier {
+	if !littleEndian {
+		return []*tier{portable}
+	}
+	tiers := []*tier{portable, generic}
+	if t, err := assembled(); err == nil {
+		tiers = append(tiers, t)
+	}
+	return tiers
+}
+
+// lack says why there is no tier of a name.
+func lack(name string) error {
+	switch name {
+	case generic.name:
+		return errors.New("this machine is big-endian")
+	case avx2:
+		if _, err := assembled(); err != nil {
+			return err
+		}
+		return errors.New("this machine is big-endian")
+	case "avx512":
+		return errors.New("no kernel is written for AVX-512")
+	}
+	return errors.New("no such tier")
+}
+
+// avx2 is the name of the tier in assembly for amd64.
+const avx2 = "avx2"
+
+// names lists tiers.
+func names(tiers []*tier) (list string) {
+	for i, t := range tiers {
+		if i > 0 {
+			list += ", "
+		}
+		list += t.name
+	}
+	return list
 }
 
 // Tier is the name of the table of functions in use.
 func Tier() string { return active.name }
+
+// Refused is an error if the environment asks for a tier that this machine or this build doesn't have.
+func Refused() error { return refused }
 
 // of is the active functions for U.
 func of[U Unsigned]() *kernels[U] { return in[U](active) }
@@ -68,15 +127,22 @@ func in[U Unsigned](t *tier) *kernels[U] {
 
 func newGeneric() *tier {
 	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64}
-	t.words.u8 = genericKernels(unpack8, unpackFOR8)
-	t.words.u16 = genericKernels(unpack16, unpackFOR16)
-	t.words.u32 = genericKernels(unpack32, unpackFOR32)
-	t.words.u64 = genericKernels(unpackFOR64, unpackFOR64)
+	t.words.u8 = genericKernels(&unpack8, &unpackFOR8)
+	t.words.u16 = genericKernels(&unpack16, &unpackFOR16)
+	t.words.u32 = genericKernels(&unpack32, &unpackFOR32)
+	t.words.u64 = genericKernels(&unpackFOR64, &unpackFOR64)
 	return t
 }
 
-func genericKernels[U Unsigned](unpack, unpackFOR unpackers[U]) kernels[U] {
-	return kernels[U]{unpack, unpackFOR, prefixSum[U], expandRuns[U], gather[U]}
+func genericKernels[U Unsigned](without, with *unpackers[U]) kernels[U] {
+	unpack := func(dst *[ChunkLen]U, chunk []byte, width int, ref U) {
+		if ref == 0 {
+			without[width](dst, chunk, ref)
+			return
+		}
+		with[width](dst, chunk, ref)
+	}
+	return kernels[U]{unpack, prefixSum[U], expandRuns[U], gather[U]}
 }
 
 func newPortable() *tier {
@@ -89,10 +155,5 @@ func newPortable() *tier {
 }
 
 func portableKernels[U Unsigned]() kernels[U] {
-	k := kernels[U]{prefixSum: prefixSumPortable[U], runs: expandRuns[U], gather: gather[U]}
-	for width := 1; width <= 8*SizeOf[U](); width++ {
-		k.unpackFOR[width] = func(dst *[ChunkLen]U, chunk []byte, ref U) { unpackPortable(dst, chunk, width, ref) }
-		k.unpack[width] = func(dst *[ChunkLen]U, chunk []byte, _ U) { unpackPortable(dst, chunk, width, 0) }
-	}
-	return k
+	return kernels[U]{unpackPortable[U], prefixSumPortable[U], expandRuns[U], gather[U]}
 }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// word is an element width of FastLanes chunks with the instructions for vectors of it.
+type word struct {
+	bits                        int
+	right, left, add, broadcast func(ops ...Op)
+}
+
+// There are no shifts of bytes: u8 stays with the words of pure Go.
+var words = []word{
+	{16, VPSRLW, VPSLLW, VPADDW, VPBROADCASTW},
+	{32, VPSRLD, VPSLLD, VPADDD, VPBROADCASTD},
+	{64, VPSRLQ, VPSLLQ, VPADDQ, VPBROADCASTQ},
+}
+
+const (
+	vector   = 32  // bytes
+	rowBytes = 128 // of packed words: one word of every lane
+	rowStep  = 8   // rows of a group
+	perRow   = rowBytes / vector
+	groupLen = 16  // values between neighbours in laneOrder
+	stepLen  = 128 // values from a row to the next of its group
+)
+
+// laneOrder is the order in which groups of eight rows come in the values.
+var laneOrder = []int{0, 4, 2, 6, 1, 5, 3, 7}
+
+// unpack writes the unpacker of a chunk, one loop for all packed widths: each row is the shifted words at hand, with
+// the bits that the next words have of it, cut by a mask. Where a row ends with its words, the next are taken in all the
+// same (the mask cuts them off), but for the last row: behind it the chunk ends.
+func unpack(w word) {
+	name := fmt.Sprintf("unpack%dAVX2", w.bits)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *uint%d, chunk *byte, width, mask, ref uint64)", w.bits))
+	Pragma("noescape")
+	Doc(name+" unpacks the 128·width bytes of a chunk into 1024 values, each cut by mask, with ref added. width is",
+		fmt.Sprintf("1..%d, mask has the low width bits.", w.bits))
+	dst, src, width := GP64(), GP64(), GP64()
+	Load(Param("dst"), dst)
+	Load(Param("chunk"), src)
+	Load(Param("width"), width)
+	mask, ref := w.spread("mask"), w.spread("ref")
+
+	end, shift, after, rest := GP64(), GP64(), GP64(), GP64()
+	MOVQ(width, end)
+	SHLQ(Imm(7), end)
+	ADDQ(src, end)
+	XORQ(shift, shift)
+	var at, row [perRow]VecVirtual
+	for i := range at {
+		at[i], row[i] = YMM(), YMM()
+	}
+	load(at[:], src)
+	by, back := XMM(), XMM()
+	rows, to := GP64(), GP64()
+	for group := range w.bits / rowStep {
+		loop, store := fmt.Sprintf("rows%d", group), fmt.Sprintf("store%d", group)
+		LEAQ(Mem{Base: dst, Disp: laneOrder[group] * groupLen * w.bits / 8}, to)
+		MOVQ(U32(rowStep), rows)
+		Label(loop)
+		Comment("The words at hand, shifted")
+		VMOVQ(shift, by)
+		for i := range row {
+			w.right(by, at[i], row[i])
+		}
+		LEAQ(Mem{Base: shift, Index: width, Scale: 1}, after)
+		MOVQ(U32(w.bits), rest)
+		SUBQ(shift, rest)
+		MOVQ(after, shift)
+		CMPQ(after, Imm(uint64(w.bits)))
+		JB(LabelRef(store))
+		Comment("They are used up: the next, unless the chunk ends")
+		SUBQ(Imm(uint64(w.bits)), shift)
+		CMPQ(src, end)
+		JE(LabelRef(store))
+		VMOVQ(rest, back)
+		load(at[:], src)
+		for i := range row {
+			high := YMM()
+			w.left(back, at[i], high)
+			VPOR(high, row[i], row[i])
+		}
+		Label(store)
+		for i := range row {
+			VPAND(mask, row[i], row[i])
+			w.add(ref, row[i], row[i])
+			VMOVDQU(row[i], Mem{Base: to, Disp: i * vector})
+		}
+		ADDQ(U32(stepLen*w.bits/8), to)
+		DECQ(rows)
+		JNZ(LabelRef(loop))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// load takes a row of packed words.
+func load(at []VecVirtual, src Register) {
+	for i := range at {
+		VMOVDQU(Mem{Base: src, Disp: i * vector}, at[i])
+	}
+	ADDQ(Imm(rowBytes), src)
+}
+
+// spread is a vector of copies of a parameter of 64 bits, of which each takes the low ones.
+func (w word) spread(name string) VecVirtual {
+	one, all := XMM(), YMM()
+	VMOVQ(Load(Param(name), GP64()), one)
+	w.broadcast(one, all)
+	return all
+}

@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// SHARDCAT_CPU names a tier of this machine, or is refused by the name it has.
+func TestTier(t *testing.T) {
+	tiers := available()
+	for _, want := range tiers {
+		if got, err := choose(want.name); err != nil || got.name != want.name {
+			t.Errorf("%s chooses %s, %v", want.name, got.name, err)
+		}
+	}
+	best := tiers[len(tiers)-1].name
+	if got, err := choose(""); err != nil || got.name != best {
+		t.Errorf("no name chooses %s of %s, %v", got.name, names(tiers), err)
+	}
+	for name, why := range map[string]string{
+		"avx512": "no kernel is written for AVX-512", "AVX2": "no such tier", "none such": "no such tier",
+	} {
+		got, err := choose(name)
+		if err == nil || got.name != best {
+			t.Errorf("%s chooses %s and is not refused", name, got.name)
+		} else if text := err.Error(); !strings.Contains(text, "SHARDCAT_CPU="+name+": "+why) || !strings.HasSuffix(text, names(tiers)) {
+			t.Errorf("%s is refused by %q", name, text)
+		}
+	}
+	if _, err := assembled(); err != nil {
+		if _, refused := choose(avx2); refused == nil || !strings.Contains(refused.Error(), err.Error()) {
+			t.Errorf("avx2 is refused by %v, not by %v", refused, err)
+		}
+	}
+	if (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") && len(tiers) < 2 {
+		t.Errorf("tiers %s on %s", names(tiers), runtime.GOARCH)
+	}
+}
+
+// The tables of functions of the generic tier have no gaps.
+func TestUnpackers(t *testing.T) {
+	for width := 1; width <= 64; width++ {
+		if width <= 8 && (unpack8[width] == nil || unpackFOR8[width] == nil) ||
+			width <= 16 && (unpack16[width] == nil || unpackFOR16[width] == nil) ||
+			width <= 32 && (unpack32[width] == nil || unpackFOR32[width] == nil) || unpackFOR64[width] == nil {
+			t.Errorf("no kernel for width %d", width)
+		}
+	}
+}
