@@ -21,3 +21,90 @@ func unpack32AVX2(dst *uint32, chunk *byte, width uint64, mask uint64, ref uint6
 //
 //go:noescape
 func unpack64AVX2(dst *uint64, chunk *byte, width uint64, mask uint64, ref uint64)
+
+// prefixSum32AVX2 fills dst with base and the sum of all of src up to each place. n is a multiple of 8 above 0;
+// dst may be src.
+//
+//go:noescape
+func prefixSum32AVX2(dst *uint32, src *uint32, n int, base uint64)
+
+// ramp32AVX2 goes on from the 8 values at dst, adding add to each of the 8 before, for n more values, a multiple of
+// 8 above 0.
+//
+//go:noescape
+func ramp32AVX2(dst *uint32, n int, add uint64)
+
+// prefixSum64AVX2 fills dst with base and the sum of all of src up to each place. n is a multiple of 4 above 0;
+// dst may be src.
+//
+//go:noescape
+func prefixSum64AVX2(dst *uint64, src *uint64, n int, base uint64)
+
+// ramp64AVX2 goes on from the 4 values at dst, adding add to each of the 4 before, for n more values, a multiple of
+// 4 above 0.
+//
+//go:noescape
+func ramp64AVX2(dst *uint64, n int, add uint64)
+
+// widen8to16AVX2 widens n numbers of two's complement, a multiple of 32 above 0.
+//
+//go:noescape
+func widen8to16AVX2(dst *uint16, src *uint8, n int)
+
+// widen8to32AVX2 widens n numbers of two's complement, a multiple of 16 above 0.
+//
+//go:noescape
+func widen8to32AVX2(dst *uint32, src *uint8, n int)
+
+// widen8to64AVX2 widens n numbers of two's complement, a multiple of 8 above 0.
+//
+//go:noescape
+func widen8to64AVX2(dst *uint64, src *uint8, n int)
+
+// widen16to32AVX2 widens n numbers of two's complement, a multiple of 16 above 0.
+//
+//go:noescape
+func widen16to32AVX2(dst *uint32, src *uint16, n int)
+
+// widen16to64AVX2 widens n numbers of two's complement, a multiple of 8 above 0.
+//
+//go:noescape
+func widen16to64AVX2(dst *uint64, src *uint16, n int)
+
+// widen32to64AVX2 widens n numbers of two's complement, a multiple of 8 above 0.
+//
+//go:noescape
+func widen32to64AVX2(dst *uint64, src *uint32, n int)
+
+// alp32AVX2 writes the bits of float32(int32(src))·f·e for n values, a multiple of 8 above 0. dst may be src.
+//
+//go:noescape
+func alp32AVX2(dst *uint32, src *uint32, n int, f float32, e float32)
+
+// alp64AVX2 writes the bits of float64(int64(src))·f·e for n values, a multiple of 4 above 0. dst may be src.
+//
+//go:noescape
+func alp64AVX2(dst *uint64, src *uint64, n int, f float64, e float64)
+
+// glue32AVX2 writes high[code&7] | right for n values, a multiple of 8 above 0, and gives the largest code. dst may
+// be right.
+//
+//go:noescape
+func glue32AVX2(dst *uint32, right *uint32, codes *uint16, high *uint32, n int) uint32
+
+// glue64AVX2 writes high[code&7] | right for n values, a multiple of 4 above 0, and gives the largest code. dst may
+// be right.
+//
+//go:noescape
+func glue64AVX2(dst *uint64, right *uint64, codes *uint16, high *uint64, n int) uint32
+
+// largest32AVX2 is the largest of n numbers, a multiple of 16 above 0.
+//
+//go:noescape
+func largest32AVX2(v *uint32, n int) uint32
+
+// fillAVX2 fills n bytes, at least 32, with the bytes of the pattern, over and over. n is a multiple of the size of
+// what the pattern repeats.
+//
+//go:noescape
+func fillAVX2(dst *byte, n int, pattern uint64)

@@ -803,3 +803,394 @@ store7:
 	JNZ     rows7
 	VZEROUPPER
 	RET
+
+// func prefixSum32AVX2(dst *uint32, src *uint32, n int, base uint64)
+// Requires: AVX, AVX2
+TEXT ·prefixSum32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         base+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTD X0, Y0
+
+loop:
+	VMOVDQU    (CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPERM2I128 $0x08, Y1, Y1, Y2
+	VPSHUFD    $0xff, Y2, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y0, Y1, Y2
+	VMOVDQU    Y2, (AX)
+	VPERM2I128 $0x11, Y1, Y1, Y2
+	VPSHUFD    $0xff, Y2, Y2
+	VPADDD     Y2, Y0, Y0
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, AX
+	SUBQ       $0x00000008, DX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func ramp32AVX2(dst *uint32, n int, add uint64)
+// Requires: AVX, AVX2
+TEXT ·ramp32AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         add+16(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVDQU      (AX), Y1
+
+loop:
+	ADDQ    $0x20, AX
+	VPADDD  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	SUBQ    $0x00000008, CX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func prefixSum64AVX2(dst *uint64, src *uint64, n int, base uint64)
+// Requires: AVX, AVX2
+TEXT ·prefixSum64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         base+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+
+loop:
+	VMOVDQU    (CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPERM2I128 $0x08, Y1, Y1, Y2
+	VPSHUFD    $0xee, Y2, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y0, Y1, Y2
+	VMOVDQU    Y2, (AX)
+	VPERM2I128 $0x11, Y1, Y1, Y2
+	VPSHUFD    $0xee, Y2, Y2
+	VPADDQ     Y2, Y0, Y0
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, AX
+	SUBQ       $0x00000004, DX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func ramp64AVX2(dst *uint64, n int, add uint64)
+// Requires: AVX, AVX2
+TEXT ·ramp64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         add+16(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVDQU      (AX), Y1
+
+loop:
+	ADDQ    $0x20, AX
+	VPADDQ  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	SUBQ    $0x00000004, CX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func widen8to16AVX2(dst *uint16, src *uint8, n int)
+// Requires: AVX, AVX2
+TEXT ·widen8to16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXBW (CX), Y0
+	VPMOVSXBW 16(CX), Y1
+	VMOVDQU   Y0, (AX)
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000020, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func widen8to32AVX2(dst *uint32, src *uint8, n int)
+// Requires: AVX, AVX2
+TEXT ·widen8to32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXBD (CX), Y0
+	VPMOVSXBD 8(CX), Y1
+	VMOVDQU   Y0, (AX)
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func widen8to64AVX2(dst *uint64, src *uint8, n int)
+// Requires: AVX, AVX2
+TEXT ·widen8to64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXBQ (CX), Y0
+	VPMOVSXBQ 4(CX), Y1
+	VMOVDQU   Y0, (AX)
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x00000008, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000008, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func widen16to32AVX2(dst *uint32, src *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·widen16to32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXWD (CX), Y0
+	VPMOVSXWD 16(CX), Y1
+	VMOVDQU   Y0, (AX)
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func widen16to64AVX2(dst *uint64, src *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·widen16to64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXWQ (CX), Y0
+	VPMOVSXWQ 8(CX), Y1
+	VMOVDQU   Y0, (AX)
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000008, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func widen32to64AVX2(dst *uint64, src *uint32, n int)
+// Requires: AVX, AVX2
+TEXT ·widen32to64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VPMOVSXDQ (CX), Y0
+	VPMOVSXDQ 16(CX), Y1
+	VMOVDQU   Y0, (AX)
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000008, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func alp32AVX2(dst *uint32, src *uint32, n int, f float32, e float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·alp32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        f+24(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        e+28(FP), X1
+	VBROADCASTSS X1, Y1
+
+loop:
+	VCVTDQ2PS (CX), Y2
+	VMULPS    Y0, Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x20, AX
+	SUBQ      $0x00000008, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func alp64AVX2(dst *uint64, src *uint64, n int, f float64, e float64)
+// Requires: AVX, AVX2, SSE2
+TEXT ·alp64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSD        f+24(FP), X0
+	VBROADCASTSD X0, Y0
+	MOVSD        e+32(FP), X1
+	VBROADCASTSD X1, Y1
+	MOVQ         $0x4530000080000000, BX
+	VMOVQ        BX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         $0x4330000000000000, BX
+	VMOVQ        BX, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         $0x4530000080100000, BX
+	VMOVQ        BX, X4
+	VPBROADCASTQ X4, Y4
+
+loop:
+	VMOVDQU  (CX), Y5
+	VPSRLQ   $0x20, Y5, Y6
+	VPXOR    Y2, Y6, Y6
+	VPBLENDD $0xaa, Y3, Y5, Y5
+	VSUBPD   Y4, Y6, Y6
+	VADDPD   Y5, Y6, Y6
+	VMULPD   Y0, Y6, Y6
+	VMULPD   Y1, Y6, Y6
+	VMOVUPD  Y6, (AX)
+	ADDQ     $0x20, CX
+	ADDQ     $0x20, AX
+	SUBQ     $0x00000004, DX
+	JNZ      loop
+	VZEROUPPER
+	RET
+
+// func glue32AVX2(dst *uint32, right *uint32, codes *uint16, high *uint32, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·glue32AVX2(SB), NOSPLIT, $0-44
+	MOVQ    dst+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    codes+16(FP), DX
+	MOVQ    high+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVDQU (BX), Y0
+	VPXOR   Y1, Y1, Y1
+
+loop:
+	VPMOVZXWD    (DX), Y2
+	VPMAXUD      Y2, Y1, Y1
+	VPERMD       Y0, Y2, Y2
+	VPOR         (CX), Y2, Y2
+	VMOVDQU      Y2, (AX)
+	ADDQ         $0x10, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x00000008, SI
+	JNZ          loop
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMAXUD      X0, X1, X1
+	VPSRLDQ      $0x08, X1, X0
+	VPMAXUD      X0, X1, X1
+	VPSRLDQ      $0x04, X1, X0
+	VPMAXUD      X0, X1, X1
+	VMOVD        X1, AX
+	MOVL         AX, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func glue64AVX2(dst *uint64, right *uint64, codes *uint16, high *uint64, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·glue64AVX2(SB), NOSPLIT, $0-44
+	MOVQ    dst+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    codes+16(FP), DX
+	MOVQ    high+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+	VSHUFPS $0x88, Y1, Y0, Y2
+	VPERMQ  $0xd8, Y2, Y2
+	VSHUFPS $0xdd, Y1, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+
+loop:
+	VPMOVZXWQ    (DX), Y3
+	VPMAXUD      Y3, Y1, Y1
+	VPSHUFD      $0xa0, Y3, Y3
+	VPERMD       Y2, Y3, Y4
+	VPERMD       Y0, Y3, Y3
+	VPBLENDD     $0xaa, Y3, Y4, Y4
+	VPOR         (CX), Y4, Y4
+	VMOVDQU      Y4, (AX)
+	ADDQ         $0x08, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x00000004, SI
+	JNZ          loop
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMAXUD      X0, X1, X1
+	VPSRLDQ      $0x08, X1, X0
+	VPMAXUD      X0, X1, X1
+	VPSRLDQ      $0x04, X1, X0
+	VPMAXUD      X0, X1, X1
+	VMOVD        X1, AX
+	MOVL         AX, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func largest32AVX2(v *uint32, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·largest32AVX2(SB), NOSPLIT, $0-20
+	MOVQ  v+0(FP), AX
+	MOVQ  n+8(FP), CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+
+loop:
+	VPMAXUD      (AX), Y0, Y0
+	VPMAXUD      32(AX), Y1, Y1
+	ADDQ         $0x40, AX
+	SUBQ         $0x00000010, CX
+	JNZ          loop
+	VPMAXUD      Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMAXUD      X1, X0, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPMAXUD      X1, X0, X0
+	VPSRLDQ      $0x04, X0, X1
+	VPMAXUD      X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func fillAVX2(dst *byte, n int, pattern uint64)
+// Requires: AVX, AVX2
+TEXT ·fillAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         pattern+16(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	LEAQ         -32(AX)(CX*1), CX
+
+loop:
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x20, AX
+	CMPQ    AX, CX
+	JB      loop
+	VMOVDQU Y0, (CX)
+	VZEROUPPER
+	RET

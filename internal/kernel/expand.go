@@ -58,6 +58,10 @@ func gather[U Unsigned](dst, dict []U, codes []uint32) bool {
 // Glue fills dst with high[code] | right: the parts of ALP-RD. All slices have the length of dst; right may
 // be dst. It returns false if a code is above limit, which is at most 7.
 func Glue[U Unsigned](dst, right []U, codes []uint16, high *[8]U, limit uint16) bool {
+	return of[U]().glue(dst, right, codes, *high, limit)
+}
+
+func glue[U Unsigned](dst, right []U, codes []uint16, high [8]U, limit uint16) bool {
 	right, codes = right[:len(dst)], codes[:len(dst)]
 	all := uint16(0) // at least the largest code: if that is good, each is
 	for i := range dst {
@@ -69,12 +73,14 @@ func Glue[U Unsigned](dst, right []U, codes []uint16, high *[8]U, limit uint16) 
 }
 
 // AllAtMost: no value is above limit.
-func AllAtMost(v []uint32, limit uint32) bool {
-	top := uint32(0)
+func AllAtMost(v []uint32, limit uint32) bool { return active.largest(v) <= limit }
+
+// largest is the largest value, 0 of none.
+func largest(v []uint32) (top uint32) {
 	for _, x := range v {
 		top = max(top, x)
 	}
-	return top <= limit
+	return top
 }
 
 // shortSpan is the bytes that GatherBytes copies without asking how many it takes.

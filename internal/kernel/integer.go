@@ -37,7 +37,9 @@ func prefixSum[U Unsigned](dst, src []U, base U) {
 }
 
 // Ramp fills dst with base, base+step, base+2·step …, modulo the width.
-func Ramp[U Unsigned](dst []U, base, step U) {
+func Ramp[U Unsigned](dst []U, base, step U) { of[U]().ramp(dst, base, step) }
+
+func ramp[U Unsigned](dst []U, base, step U) {
 	for len(dst) >= 8 {
 		d := (*[8]U)(dst)
 		two := step + step
@@ -49,6 +51,10 @@ func Ramp[U Unsigned](dst []U, base, step U) {
 		base = four + two + two
 		dst = dst[8:]
 	}
+	rampPortable(dst, base, step)
+}
+
+func rampPortable[U Unsigned](dst []U, base, step U) {
 	for i := range dst {
 		dst[i] = base
 		base += step
@@ -62,8 +68,23 @@ func UnZigZag[U Unsigned](dst []U) {
 	}
 }
 
-// SignExtend widens two's complement numbers. src may be the Tail of dst.
+// SignExtend widens two's complement numbers. src has the length of dst, and may be the Tail of it.
 func SignExtend[U, N Unsigned](dst []U, src []N) {
+	if SizeOf[N]() >= SizeOf[U]() {
+		signExtend(dst, src)
+		return
+	}
+	switch src := any(src).(type) {
+	case []uint8:
+		of[U]().widen8(dst, src)
+	case []uint16:
+		of[U]().widen16(dst, src)
+	case []uint32:
+		of[U]().widen32(dst, src)
+	}
+}
+
+func signExtend[U, N Unsigned](dst []U, src []N) {
 	sign := U(1) << (8*SizeOf[N]() - 1)
 	src = src[:len(dst)]
 	for i := range dst {

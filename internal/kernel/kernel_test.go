@@ -28,6 +28,8 @@ func TestAgainstPlainLoops(t *testing.T) {
 func againstPlainLoops[U Unsigned](t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	t.Run("unpack", func(t *testing.T) { testUnpack[U](t, r) })
+	t.Run("widen", func(t *testing.T) { testWiden[U](t) })
+	t.Run("glue", func(t *testing.T) { testGlue[U](t) })
 	t.Run("prefix sum", func(t *testing.T) { testPrefixSum[U](t, r) })
 	t.Run("runs", func(t *testing.T) { testRuns[U](t, r) })
 	t.Run("gather", func(t *testing.T) { testGather[U](t, r) })
@@ -103,7 +105,7 @@ func testRuns[U Unsigned](t *testing.T, r *rand.Rand) {
 		values := random[U](r, r.IntN(30))
 		lengths, want, sum := make([]uint32, len(values)), []U{}, 0
 		for i := range lengths {
-			length := r.IntN(1 + r.IntN(40))
+			length := r.IntN(1 + r.IntN(200))
 			lengths[i], sum = uint32(length), sum+length
 			want = append(want, slices.Repeat(values[i:i+1], length)...)
 		}
@@ -123,7 +125,7 @@ func testRuns[U Unsigned](t *testing.T, r *rand.Rand) {
 }
 
 func testGather[U Unsigned](t *testing.T, r *rand.Rand) {
-	for n := range 60 {
+	for n := range 100 {
 		dict := random[U](r, 1+r.IntN(20))
 		codes := make([]uint32, n)
 		got, want := make([]U, n), make([]U, n)
@@ -147,7 +149,7 @@ func testGather[U Unsigned](t *testing.T, r *rand.Rand) {
 }
 
 func testRamp[U Unsigned](t *testing.T, r *rand.Rand) {
-	for n := range 40 {
+	for n := range 100 {
 		base, step := U(r.Uint64()), U(r.Uint64())
 		got := make([]U, n)
 		Ramp(got, base, step)
@@ -174,19 +176,19 @@ func testFill[U Unsigned](t *testing.T) {
 }
 
 // ALP-RD's parts, put together in place and elsewhere.
-func TestGlue(t *testing.T) {
+func testGlue[U Unsigned](t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
-	high := [8]uint64{}
+	high := [8]U{}
 	for i := range high {
-		high[i] = r.Uint64() << 50
+		high[i] = U(r.Uint64())
 	}
 	for n := range 50 {
-		codes, right, want := make([]uint16, n), random[uint64](r, n), make([]uint64, n)
+		codes, right, want := make([]uint16, n), random[U](r, n), make([]U, n)
 		for i := range codes {
-			codes[i], right[i] = uint16(r.IntN(5)), right[i]&(1<<50-1)
+			codes[i] = uint16(r.IntN(5))
 			want[i] = high[codes[i]] | right[i]
 		}
-		got := make([]uint64, n)
+		got := make([]U, n)
 		ok := Glue(got, right, codes, &high, 4)
 		ok = Glue(right, right, codes, &high, 4) && ok
 		if !ok || !slices.Equal(got, want) || !slices.Equal(right, want) {
@@ -196,6 +198,64 @@ func TestGlue(t *testing.T) {
 			codes[r.IntN(n)] = 5 + uint16(r.IntN(60_000))
 			if Glue(got, right, codes, &high, 4) {
 				t.Fatalf("codes %v with 5 entries are good", codes)
+			}
+		}
+	}
+}
+
+// The largest number, wherever it is.
+func TestAllAtMost(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for n := range 70 {
+			v := make([]uint32, n)
+			for at := range v {
+				v[at] = 1<<32 - 5
+				if AllAtMost(v, 1<<32-6) || !AllAtMost(v, 1<<32-5) {
+					t.Fatalf("number %d of %d", at, n)
+				}
+				v[at] = 7
+			}
+			if AllAtMost(v, 6) != (n == 0) {
+				t.Fatalf("%d numbers of 7", n)
+			}
+		}
+	})
+}
+
+// ALP's integers become the same floats by every tier: at the ends of all ranges, halfway between two floats, and at random.
+func TestAlpFloats(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		testAlpFloats(t, alpFloats32)
+		testAlpFloats(t, alpFloats64)
+	})
+}
+
+func testAlpFloats[U uint32 | uint64](t *testing.T, plain func(dst, src []U, exponent, factor int)) {
+	r := rand.New(rand.NewPCG(11, 11))
+	bits := 8 * SizeOf[U]()
+	var src []U
+	for at := range bits {
+		for d := range 5 {
+			v := U(1)<<at + U(d) - 2
+			half32, half64 := U(1)<<max(at-24, 0), U(1)<<max(at-53, 0) // half a unit in the last place of a float
+			src = append(src, v, -v, v|half32, v|half64, -(v | half32), -(v | half64))
+		}
+	}
+	for len(src) < 10_007 {
+		src = append(src, U(r.Uint64()>>r.IntN(64)), -U(r.Uint64()>>r.IntN(64)))
+	}
+	top := AlpMaxExponent(SizeOf[U]())
+	for range 200 {
+		exponent, factor := r.IntN(top+1), r.IntN(top+1)
+		in := src[r.IntN(9):]
+		got, want := make([]U, len(in)), make([]U, len(in))
+		plain(want, in, exponent, factor)
+		AlpFloats(got, in, exponent, factor)
+		same := slices.Clone(in)
+		AlpFloats(same, same, exponent, factor)
+		for i := range in {
+			if got[i] != want[i] || same[i] != want[i] {
+				t.Fatalf("%d bits, %#x · 10^%d / 10^%d: %#x and %#x, want %#x", bits, in[i], factor, exponent, got[i], same[i], want[i])
 			}
 		}
 	}
@@ -222,25 +282,30 @@ func TestGatherBytes(t *testing.T) {
 	}
 }
 
-// Narrow numbers at the tail of their wide slice are widened in place, for every pair of widths.
-func TestSignExtendInPlace(t *testing.T) {
-	t.Run("8 to 16", testSignExtend[uint16, uint8])
-	t.Run("8 to 32", testSignExtend[uint32, uint8])
-	t.Run("16 to 32", testSignExtend[uint32, uint16])
-	t.Run("8 to 64", testSignExtend[uint64, uint8])
-	t.Run("16 to 64", testSignExtend[uint64, uint16])
-	t.Run("32 to 64", testSignExtend[uint64, uint32])
-	t.Run("64 to 64", testSignExtend[uint64, uint64])
+// Narrow numbers at the tail of their wide slice are widened in place, and elsewhere, for every pair of widths.
+func testWiden[U Unsigned](t *testing.T) {
+	t.Run("8", testSignExtend[U, uint8])
+	t.Run("16", testSignExtend[U, uint16])
+	t.Run("32", testSignExtend[U, uint32])
+	t.Run("64", testSignExtend[U, uint64])
 }
 
 func testSignExtend[U, N Unsigned](t *testing.T) {
+	if SizeOf[N]() > SizeOf[U]() {
+		return
+	}
 	r := rand.New(rand.NewPCG(7, 8))
-	for n := range 70 {
+	for n := range 200 {
 		wide := make([]U, n)
 		narrow := Tail[N](wide, n)
 		copy(narrow, random[N](r, n))
 		before := slices.Clone(narrow)
+		other := make([]U, n)
+		SignExtend(other, narrow)
 		SignExtend(wide, narrow)
+		if !slices.Equal(other, wide) {
+			t.Fatalf("%d values widened elsewhere: %v, and in place: %v", n, other, wide)
+		}
 		for i, v := range before {
 			shift := 64 - 8*SizeOf[N]()
 			if want := U(int64(uint64(v)<<shift) >> shift); wide[i] != want {

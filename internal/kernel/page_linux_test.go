@@ -15,17 +15,21 @@ func page(t *testing.T, size int) []byte {
 	t.Helper()
 	unit := syscall.Getpagesize()
 	full := (size + unit - 1) / unit * unit
-	b, err := syscall.Mmap(-1, 0, full+2*unit, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	all, err := syscall.Mmap(-1, 0, full+2*unit, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Munmap(b) })
-	for _, guard := range [][]byte{b[:unit], b[unit+full:]} {
+	t.Cleanup(func() {
+		if err := syscall.Munmap(all); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, guard := range [][]byte{all[:unit], all[unit+full:]} {
 		if err := syscall.Mprotect(guard, syscall.PROT_NONE); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b = b[unit : unit+full]
+	b := all[unit : unit+full]
 	if atEnd {
 		b = b[full-size:]
 	}
@@ -70,15 +74,25 @@ func endOfPage[U Unsigned](t *testing.T) {
 		}
 		Unpack(numbersPage[U](t, ChunkLen-1), chunk, width, 1, new(Room))
 	}
-	for n := range 40 {
+	for n := range 70 {
 		dst, codes := numbersPage[U](t, n), numbersPage[uint32](t, n)
+		AllAtMost(codes, 0)
 		of[U]().prefixSum(dst, dst, 1)
 		Ramp(dst, 1, 2)
 		Fill(dst, 3)
 		UnZigZag(dst)
 		of[U]().gather(dst, numbersPage[U](t, 1), codes)
 		of[U]().runs(dst, numbersPage[U](t, 2), []uint32{uint32(n / 2), uint32(n - n/2)})
-		Glue(dst, dst, numbersPage[uint16](t, n), new([8]U), 7)
+		Glue(dst, dst, numbersPage[uint16](t, n), (*[8]U)(numbersPage[U](t, 8)), 7)
+		pageWiden[uint8](t, dst)
+		pageWiden[uint16](t, dst)
+		pageWiden[uint32](t, dst)
+	}
+}
+
+func pageWiden[N, U Unsigned](t *testing.T, dst []U) {
+	if SizeOf[N]() < SizeOf[U]() {
+		SignExtend(dst, numbersPage[N](t, len(dst)))
 	}
 }
 
@@ -98,6 +112,5 @@ func endOfPageBytes(t *testing.T) {
 		Repeat(page(t, n), []byte("abc"))
 		AlpFloats(numbersPage[uint32](t, n), numbersPage[uint32](t, n), 3, 2)
 		AlpFloats(numbersPage[uint64](t, n), numbersPage[uint64](t, n), 3, 2)
-		SignExtend(numbersPage[uint64](t, n), numbersPage[uint16](t, n))
 	}
 }

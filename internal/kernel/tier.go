@@ -15,8 +15,14 @@ type kernels[U Unsigned] struct {
 	// unpack unpacks one chunk of width 1..B; the chunk holds 128·width bytes, and the function may read and write nothing else.
 	unpack    func(dst *[ChunkLen]U, chunk []byte, width int, ref U)
 	prefixSum func(dst, src []U, base U)
+	ramp      func(dst []U, base, step U)
 	runs      func(dst, values []U, lengths []uint32) bool
 	gather    func(dst, dict []U, codes []uint32) bool
+	glue      func(dst, right []U, codes []uint16, high [8]U, limit uint16) bool
+	// Sign extension from narrower numbers, for the widths that are.
+	widen8  func(dst []U, src []uint8)
+	widen16 func(dst []U, src []uint16)
+	widen32 func(dst []U, src []uint32)
 }
 
 // tier is a table of functions for a kind of processor. Decoders call the active tier's and don't know
@@ -31,6 +37,7 @@ type tier struct {
 	}
 	floats32 func(dst, src []uint32, exponent, factor int)
 	floats64 func(dst, src []uint64, exponent, factor int)
+	largest  func(v []uint32) uint32
 }
 
 // The tiers in Go: generic works on 64-bit words (SWAR), portable is the plain loops, for big-endian machines
@@ -126,7 +133,7 @@ func in[U Unsigned](t *tier) *kernels[U] {
 }
 
 func newGeneric() *tier {
-	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64}
+	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest}
 	t.words.u8 = genericKernels(&unpack8, &unpackFOR8)
 	t.words.u16 = genericKernels(&unpack16, &unpackFOR16)
 	t.words.u32 = genericKernels(&unpack32, &unpackFOR32)
@@ -135,18 +142,20 @@ func newGeneric() *tier {
 }
 
 func genericKernels[U Unsigned](without, with *unpackers[U]) kernels[U] {
-	unpack := func(dst *[ChunkLen]U, chunk []byte, width int, ref U) {
+	k := portableKernels[U]()
+	k.unpack = func(dst *[ChunkLen]U, chunk []byte, width int, ref U) {
 		if ref == 0 {
 			without[width](dst, chunk, ref)
 			return
 		}
 		with[width](dst, chunk, ref)
 	}
-	return kernels[U]{unpack, prefixSum[U], expandRuns[U], gather[U]}
+	k.prefixSum, k.ramp = prefixSum[U], ramp[U]
+	return k
 }
 
 func newPortable() *tier {
-	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64}
+	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest}
 	t.words.u8 = portableKernels[uint8]()
 	t.words.u16 = portableKernels[uint16]()
 	t.words.u32 = portableKernels[uint32]()
@@ -155,5 +164,8 @@ func newPortable() *tier {
 }
 
 func portableKernels[U Unsigned]() kernels[U] {
-	return kernels[U]{unpackPortable[U], prefixSumPortable[U], expandRuns[U], gather[U]}
+	return kernels[U]{
+		unpackPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U],
+		signExtend[U, uint8], signExtend[U, uint16], signExtend[U, uint32],
+	}
 }

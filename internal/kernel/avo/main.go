@@ -12,5 +12,18 @@ func main() {
 	for _, w := range words {
 		unpack(w)
 	}
+	for _, w := range words[1:] {
+		prefixSum(w)
+		ramp(w)
+	}
+	for _, w := range widenings {
+		widen(w)
+	}
+	alp32()
+	alp64()
+	glue32()
+	glue64()
+	largest()
+	fill()
 	Generate()
 }

@@ -14,6 +14,15 @@ type word struct {
 	right, left, add, broadcast func(ops ...Op)
 }
 
+// last repeats the last number of each half of a vector.
+func (w word) last(v VecVirtual) {
+	if w.bits == 64 {
+		VPSHUFD(Imm(0xee), v, v)
+		return
+	}
+	VPSHUFD(Imm(0xff), v, v)
+}
+
 // There are no shifts of bytes: u8 stays with the words of pure Go.
 var words = []word{
 	{16, VPSRLW, VPSLLW, VPADDW, VPBROADCASTW},
@@ -97,8 +106,7 @@ func unpack(w word) {
 		DECQ(rows)
 		JNZ(LabelRef(loop))
 	}
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // load takes a row of packed words.
