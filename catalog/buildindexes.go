@@ -274,18 +274,18 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 		return nil, err
 	}
 	for i := range shard.Stripes() {
-		has, err := shard.Root().StripeIndexes(ctx, i)
+		has, err := stripeindex.OfOneStripe(ctx, shard.Root(), i)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range has.GetIndexDescriptors() {
+		for _, d := range has {
 			w.drops = w.drops || w.goes(d)
 		}
 		for _, s := range x.specs {
-			if s.Scope == shardfmt.OfShard {
+			if s.Scope.Whole() {
 				continue
 			}
-			there := slices.ContainsFunc(has.GetIndexDescriptors(), func(d *metapb.IndexDescriptor) bool {
+			there := slices.ContainsFunc(has, func(d *metapb.IndexDescriptor) bool {
 				now, ok := x.table.indexNow(d, w.ids)
 				return ok && now.String() == s.String() && !stripeindex.IsFilter(d)
 			})
@@ -302,19 +302,19 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 
 // planWhole finds the indexes of the shard as a whole that are to be built, or to go.
 func (w *indexWork) planWhole(ctx context.Context, types *schema.Schema) error {
-	has, err := w.shard.Root().Indexes(ctx)
+	has, err := stripeindex.OfAllStripes(ctx, w.shard.Root())
 	if err != nil || len(w.shard.Stripes()) == 0 {
 		return err
 	}
-	for _, d := range has.GetIndexDescriptors() {
+	for _, d := range has {
 		w.drops = w.drops || w.goes(d)
 	}
 	for _, s := range w.specs {
-		there := slices.ContainsFunc(has.GetIndexDescriptors(), func(d *metapb.IndexDescriptor) bool {
+		there := slices.ContainsFunc(has, func(d *metapb.IndexDescriptor) bool {
 			now, ok := w.table.indexNow(d, w.ids)
 			return ok && now.String() == s.String() && stripeindex.OfShardAsWhole(d, w.shard.Records())
 		})
-		if own, ok := w.table.indexOf(s, types, w.ids); ok && !there && s.Scope == shardfmt.OfShard {
+		if own, ok := w.table.indexOf(s, types, w.ids); ok && !there && s.Scope.Whole() {
 			w.whole, w.renewed = append(w.whole, own), append(w.renewed, s.Name())
 		}
 	}

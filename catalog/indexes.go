@@ -68,11 +68,11 @@ func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
 	}
-	collection, err := shard.Root().StripeIndexes(ctx, 0)
+	of, err := stripeindex.OfOneStripe(ctx, shard.Root(), 0)
 	if err != nil {
 		return err
 	}
-	whole, err := shard.Root().Indexes(ctx)
+	whole, err := stripeindex.OfAllStripes(ctx, shard.Root())
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range slices.Concat(whole.GetIndexDescriptors(), collection.GetIndexDescriptors()) {
+	for _, d := range slices.Concat(whole, of) {
 		if s, ok := c.table.indexNow(d, ids); ok {
 			c.options.addIndex(s)
 		}
@@ -107,6 +107,10 @@ func (t *Table) indexNow(d *metapb.IndexDescriptor, ids []int) (s shardfmt.Index
 				return s, false
 			}
 			parts = append(parts, path)
+		}
+		if s.Kind == shardfmt.LayerIndex { // whose columns are parts of one key
+			s.Columns = append(s.Columns, parts...)
+			continue
 		}
 		s.Columns = append(s.Columns, strings.Join(parts, "+"))
 	}

@@ -70,13 +70,13 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 	}
 	l.stripes += len(shard.Stripes())
 	for i := range shard.Stripes() {
-		has, err := shard.Root().StripeIndexes(ctx, i)
+		has, err := stripeindex.OfOneStripe(ctx, shard.Root(), i)
 		if err != nil {
 			return err
 		}
 		l.add(has, ids, 1)
 	}
-	has, err := shard.Root().Indexes(ctx)
+	has, err := stripeindex.OfAllStripes(ctx, shard.Root())
 	if err == nil {
 		l.add(has, ids, len(shard.Stripes()))
 	}
@@ -84,8 +84,8 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 }
 
 // add counts some indexes, each of so many stripes.
-func (l *indexList) add(has *metapb.IndexCollection, ids []int, stripes int) {
-	for _, d := range has.GetIndexDescriptors() {
+func (l *indexList) add(has []*metapb.IndexDescriptor, ids []int, stripes int) {
+	for _, d := range has {
 		s, ok := l.table.indexNow(d, ids)
 		if !ok {
 			continue

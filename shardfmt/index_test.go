@@ -17,6 +17,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -24,11 +25,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-const indexedSchema = "id: Int64, msg: String, s: Struct<tag: String, n: Int32>, u: UInt16, ok: Boolean, tags: List<String>, any: Dynamic, f: Float64"
+const indexedSchema = "id: Int64, msg: String, s: Struct<tag: String, n: Int32>, u: UInt16, ok: Boolean, tags: List<String>, any: Dynamic, f: Float64, d: Decimal"
 
 // indexedSpecs are indexes over all of it.
 func indexedSpecs(t testing.TB) (out []IndexSpec) {
-	for _, text := range []string{"text:msg:unicode-log", "text:s.tag:trivial", "hash:s.tag,s.n", "hash:u", "hash:ok", "text:tags", "hash:tags", "text:any", "layer:id", "layer:u", "layer:s.n", "layer:msg", "layer:f", "layer:ok"} {
+	for _, text := range []string{"text:msg:unicode-log", "text:s.tag:trivial", "hash:s.tag,s.n", "hash:u", "hash:ok", "text:tags", "hash:tags", "text:any", "layer:id", "layer:u", "layer:s.n", "layer:msg", "layer:f", "layer:ok", "layer:d", "layer:ok,f", "layer:u,msg", "layer:s.tag,d,id"} {
 		s, err := ParseIndexSpec(text)
 		if err != nil {
 			t.Fatal(err)
@@ -85,6 +86,7 @@ func writeIndexed(t testing.TB, client *blobio.Client, url string, r *rand.Rand,
 		}
 		appendDynamic(b.Field(6), []byte(oddText(r, 6)), null())
 		appendFloat(b.Field(7), oddFloat(r), null())
+		appendDecimal(b.Field(8), oddDecimal(r), null())
 	}
 	batch := b.NewRecordBatch()
 	defer batch.Release()
@@ -112,6 +114,24 @@ func appendFloat(b array.Builder, v float64, null bool) {
 	}
 }
 
+func appendDecimal(b array.Builder, v decimal.Value, null bool) {
+	if null {
+		b.AppendNull()
+		return
+	}
+	b.(*array.ExtensionBuilder).StorageBuilder().(*array.FixedSizeBinaryBuilder).Append(v[:])
+}
+
+// oddDecimal is one of few values in one of its forms, or none that is in order.
+func oddDecimal(r *rand.Rand) decimal.Value {
+	text := []string{"NaN", "Infinity", "-Infinity", "0", "-0.00", "1", "1.0", "10E-1", "-1.50", "-1.5", fmt.Sprintf("%d.%d", r.IntN(40)-20, r.IntN(100)), fmt.Sprintf("%dE%d", r.IntN(9), r.IntN(8)-4)}[r.IntN(12)]
+	v, err := decimal.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func oddFloat(r *rand.Rand) float64 {
 	return []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), r.NormFloat64(), float64(r.IntN(5))}[r.IntN(7)]
 }
@@ -128,7 +148,22 @@ func oddRange(r *rand.Rand) string {
 		}
 		return column + " " + []string{"<", "<=", ">", ">="}[r.IntN(4)] + " " + fmt.Sprint(low)
 	}
-	switch r.IntN(6) {
+	letter := func() string { return fmt.Sprintf("'%c'", oddLetters[r.IntN(len(oddLetters))]) }
+	switch r.IntN(12) {
+	case 5:
+		return number("d", -22, 22)
+	case 6:
+		return fmt.Sprintf("d IN (1.00, %d.50, -0)", r.IntN(9)-4)
+	case 7:
+		return fmt.Sprintf("u IN (%d, %d) AND msg >= %s", r.IntN(500), r.IntN(500), letter())
+	case 8:
+		return fmt.Sprintf("ok = true AND f %s %d", []string{"<", "<=", ">", ">=", "="}[r.IntN(5)], r.IntN(5))
+	case 9:
+		return fmt.Sprintf("s.tag = %s AND d = 1.0 AND id > %d", letter(), r.IntN(2500))
+	case 10:
+		return fmt.Sprintf("d <= %d AND s.tag IN (%s, %s) AND d > -3", r.IntN(20), letter(), letter())
+	case 11:
+		return fmt.Sprintf("f = %d AND u < %d", r.IntN(5), r.IntN(500))
 	case 0:
 		return number("id", -20, 2500)
 	case 1:
@@ -246,7 +281,7 @@ func deleteSome(t *testing.T, client *blobio.Client, in, out string) {
 }
 
 // indexLater gives the stripes of a shard their indexes, in a root of its own.
-func indexLater(t *testing.T, client *blobio.Client, in, out string) {
+func indexLater(t *testing.T, client *blobio.Client, in, out string, specs []IndexSpec) {
 	t.Helper()
 	ctx := context.Background()
 	s, err := Open(ctx, client, in, OpenOptions{})
@@ -255,7 +290,7 @@ func indexLater(t *testing.T, client *blobio.Client, in, out string) {
 	}
 	change := merge.IndexChange{Add: map[int][]*metapb.IndexDescriptor{}}
 	for i := range s.Stripes() {
-		if change.Add[i], _, err = s.BuildIndexes(ctx, client, i, indexedSpecs(t), IndexBuild{Root: out, Prefix: fmt.Sprintf("%s.%d-", out, i)}); err != nil {
+		if change.Add[i], _, err = s.BuildIndexes(ctx, client, i, specs, IndexBuild{Root: out, Prefix: fmt.Sprintf("%s.%d-", out, i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -324,7 +359,7 @@ func TestIndexesLoseNoRow(t *testing.T) {
 	deleteSome(t, client, merged, deleted)
 	writeIndexed(t, client, "mem://indexed/bare.amudai.shard", r, 0, 1500, nil)
 	deleteSome(t, client, "mem://indexed/bare.amudai.shard", plain)
-	indexLater(t, client, plain, later)
+	indexLater(t, client, plain, later, indexedSpecs(t))
 	for _, url := range []string{one, merged, deleted, later} {
 		report, err := verify.Shard(ctx, client, url, verify.Options{})
 		if err != nil || !report.OK {

@@ -3,6 +3,7 @@ package shardfmt
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -28,18 +29,21 @@ const (
 
 // The scopes of indexes.
 const (
-	OfStripe = stripeindex.OfStripe
-	OfShard  = stripeindex.OfShard
+	OfStripe     = stripeindex.OfStripe
+	OfShard      = stripeindex.OfShard
+	OfField      = stripeindex.OfField
+	OfShardField = stripeindex.OfShardField
 )
 
 // IndexScope is what an index belongs to.
 type IndexScope = stripeindex.Scope
 
-// ParseIndexScope reads stripe or shard.
+// ParseIndexScope reads stripe, shard, field or shard-field.
 func ParseIndexScope(text string) (IndexScope, error) { return stripeindex.ParseScope(text) }
 
-// ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index are separated by
-// commas, and columns that are one field of a text index by +. text@shard and hash@shard ask for one index of all stripes.
+// ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index, or are one key of a layer
+// index, are separated by commas, and columns that are one field of a text index by +. text@shard, hash@shard and layer@shard ask for one index of
+// all stripes; @field and @shard-field for such that stand in the description of their field.
 // Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
 func ParseIndexSpec(text string) (IndexSpec, error) { return stripeindex.ParseSpec(text) }
 
@@ -66,6 +70,7 @@ type asker struct {
 	meter  blobio.Meter
 
 	mu     sync.Mutex
+	fields []uint32
 	opened bool
 	shared *stripeindex.Shared // of the shard as a whole, nil for none
 }
@@ -75,7 +80,16 @@ func (s *Shard) asks(f *filter.Bound) *asker {
 	if f == nil || !f.Asks() {
 		return nil
 	}
-	return &asker{shard: s, filter: f}
+	a := &asker{shard: s, filter: f}
+	_, _, _ = f.Candidates(func(q filter.Question) ([]filter.Range, bool, error) {
+		if q.Kind != filter.All {
+			a.fields = append(a.fields, q.Path[len(q.Path)-1].ID)
+		}
+		return []filter.Range{{Start: 0, End: 1}}, true, nil // so that every question is come to
+	})
+	slices.Sort(a.fields)
+	a.fields = slices.Compact(a.fields)
+	return a
 }
 
 // whole opens the indexes of the shard as a whole.
@@ -85,7 +99,7 @@ func (a *asker) whole(ctx context.Context, st meta.Store) (*stripeindex.Shared, 
 	if a.opened {
 		return a.shared, nil
 	}
-	shared, err := stripeindex.NewShared(ctx, st, a.shard.root, urlresolve.Policy{Allow: a.shard.allow})
+	shared, err := stripeindex.NewShared(ctx, st, a.shard.root, a.fields, urlresolve.Policy{Allow: a.shard.allow})
 	if err == nil {
 		a.shared, a.opened = shared, true
 	}
@@ -102,7 +116,7 @@ func (a *asker) candidates(ctx context.Context, st meta.Store, stripe int) (c sc
 	if err != nil {
 		return c, err
 	}
-	r, err := stripeindex.NewReader(ctx, st, a.shard.root, stripe, shared, urlresolve.Policy{Allow: a.shard.allow})
+	r, err := stripeindex.NewReader(ctx, st, a.shard.root, stripe, a.fields, shared, urlresolve.Policy{Allow: a.shard.allow})
 	if err != nil {
 		return c, err
 	}
@@ -160,7 +174,7 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
 	}
 	for _, spec := range specs {
-		if spec.Scope != OfStripe {
+		if spec.Scope.Whole() {
 			return nil, nil, fmt.Errorf("index %s is not one of a stripe", spec)
 		}
 	}
@@ -181,7 +195,7 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 // the same.
 func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (whole []*metapb.IndexDescriptor, stripes map[int][]*metapb.IndexDescriptor, objects []Object, err error) {
 	for _, spec := range specs {
-		if spec.Scope != OfShard || isNil(st) {
+		if !spec.Scope.Whole() || isNil(st) {
 			return nil, nil, nil, fmt.Errorf("%w: index %s: a store, and the scope of a shard", ErrMissing, spec)
 		}
 	}

@@ -310,7 +310,7 @@ func TestReferencesElsewhere(t *testing.T) {
 		writeNumbers(t, sp, at+"plain-"+d.IndexType+".amudai.shard", 2, shardfmt.WriterOptions{}, nil)
 		_, err = merge.ReplaceIndexes(ctx, sp, url, merge.Input{URL: at + "plain-" + d.IndexType + ".amudai.shard"}, change, merge.Options{})
 		require.NoError(t, err)
-		_, failed := stripeindex.NewReader(ctx, sp, openProperties(t, sp, url), 0, nil, urlresolve.Policy{})
+		_, failed := stripeindex.NewReader(ctx, sp, openProperties(t, sp, url), 0, nil, nil, urlresolve.Policy{})
 		require.ErrorContains(t, failed, "property collation holds a reference")
 	}
 }

@@ -20,19 +20,19 @@ type indexFlags struct {
 func (f *indexFlags) add(flags *pflag.FlagSet, what string) {
 	flags.StringArrayVar(&f.text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL are one field of it (repeatable)")
 	flags.StringArrayVar(&f.hash, "hash-index", nil, "hash index of "+what+", for = and IN: COL; COL,COL share one index (repeatable)")
-	flags.StringArrayVar(&f.layer, "layer-index", nil, "sorted index of "+what+", for =, IN, ranges and BETWEEN: COL (repeatable)")
+	flags.StringArrayVar(&f.layer, "layer-index", nil, "sorted index of "+what+", for =, IN, ranges and BETWEEN: COL, or COL,COL for keys of several columns, looked up by the first ones (repeatable)")
 	addIndexScope(flags, &f.scope)
 }
 
 // addIndexScope adds the flag that says what indexes belong to.
 func addIndexScope(flags *pflag.FlagSet, scope *string) {
-	flags.StringVar(scope, "index-scope", "stripe", "stripe: each stripe has text and hash indexes of its own, which merging leaves as they are; shard: one for all stripes of a shard, for fewer requests, which merging merges")
+	flags.StringVar(scope, "index-scope", "stripe", "stripe: each stripe has indexes of its own, which merging leaves as they are; shard: one for all stripes of a shard, for fewer requests, which merging merges; field and shard-field: the same of one column, in the description of its field")
 }
 
 // scoped gives an index the scope of the flag, unless it says its own.
 func scoped(s shardfmt.IndexSpec, scope string) (shardfmt.IndexSpec, error) {
 	of, err := shardfmt.ParseIndexScope(scope)
-	if err == nil && of == shardfmt.OfShard {
+	if err == nil && of != shardfmt.OfStripe {
 		s.Scope = of
 		err = shardfmt.CheckIndexSpecs([]shardfmt.IndexSpec{s})
 	}

@@ -28,6 +28,7 @@ const (
 	propertyKeys    = "shardcat.keys"
 	propertyScope   = "shardcat.scope"
 	propertyRecords = "shardcat.records"
+	propertyHolder  = write.PropertyHolder
 
 	baseStripe = "stripe"
 	version    = 1
@@ -80,8 +81,8 @@ func newBuilder(spec Spec, s *schema.Schema) (*Builder, error) {
 		b.numbers = append(b.numbers, number)
 	}
 	b.begin()
-	if spec.Scope == OfShard {
-		b.shared.begin(spec.Kind)
+	if spec.Scope.Whole() {
+		b.shared.begin(spec.Kind, b.newLayer)
 	}
 	return b, nil
 }
@@ -94,8 +95,9 @@ func (b *Builder) begin() {
 		b.hash = hashindex.NewBuilder(0)
 		return
 	case Layer:
-		form, _ := layerindex.FormOf(b.columns[0].leaf())
-		b.layer = layerindex.NewBuilder(form, 0)
+		if !b.spec.Scope.Whole() {
+			b.layer = b.newLayer()
+		}
 		return
 	}
 	fields := make([]textindex.Field, len(b.columns))
@@ -119,6 +121,8 @@ func (b *Builder) Size() int {
 		return b.hash.Size()
 	case b.layer != nil:
 		return b.layer.Size()
+	case b.spec.Kind == Layer: // of the shard, in memory of its own
+		return 0
 	}
 	return b.text.Size()
 }
@@ -200,6 +204,9 @@ func (b *Builder) addHashes(i int, batch arrow.RecordBatch) error {
 }
 
 func (b *Builder) addKeys(i int, batch arrow.RecordBatch) error {
+	if len(b.columns[i].more) > 0 {
+		return b.addParts(batch)
+	}
 	leaf, rows := b.columns[i].leaves(batch)
 	key, err := orderedKey(leaf, b.columns[i].leaf())
 	if err != nil {
@@ -215,7 +222,7 @@ func (b *Builder) addKeys(i int, batch arrow.RecordBatch) error {
 			if !ok {
 				return nil
 			}
-			return b.layer.Add(bytes, b.rows+uint64(row))
+			return b.addKey(bytes, row)
 		})
 		if err != nil {
 			return err
@@ -224,10 +231,74 @@ func (b *Builder) addKeys(i int, batch arrow.RecordBatch) error {
 	return nil
 }
 
+// addKey takes the key of a row of a batch.
+func (b *Builder) addKey(key []byte, row int) error {
+	if b.shared.keys != nil {
+		return b.shared.keys.Add(key, b.shared.records+b.rows+uint64(row))
+	}
+	return b.layer.Add(key, b.rows+uint64(row))
+}
+
+// addParts adds keys of several columns. A record without a value in the first has none.
+func (b *Builder) addParts(batch arrow.RecordBatch) error {
+	var parts []func(dst []byte, row int) (key []byte, ok bool)
+	for _, m := range b.columns[0].members() {
+		leaf, rows := m.leaves(batch)
+		key, err := orderedKey(leaf, m.leaf())
+		if err != nil {
+			return err
+		}
+		var room []byte
+		parts = append(parts, func(dst []byte, row int) (out []byte, ok bool) {
+			_ = rows(row, func(k int) error {
+				if leaf.IsNull(k) {
+					return nil
+				}
+				if room, ok = key(room[:0], k); ok {
+					dst = layerindex.AppendPart(dst, m.leaf(), room)
+				}
+				return nil
+			})
+			return dst, ok
+		})
+	}
+	var key []byte
+	for row := range int(batch.NumRows()) {
+		key = key[:0]
+		for i, part := range parts {
+			var ok bool
+			if key, ok = part(key, row); !ok && i == 0 {
+				break
+			} else if !ok {
+				key = layerindex.AppendNoPart(key)
+			}
+		}
+		if len(key) == 0 {
+			continue
+		}
+		if err := b.addKey(key[:min(len(key), layerindex.MaxKey)], row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newLayer starts a layer index.
+func (b *Builder) newLayer() *layerindex.Builder {
+	form, _ := layerindex.FormOf(b.columns[0].leaf())
+	encoded := layerindex.Encoded(b.columns[0].leaf())
+	if len(b.columns[0].more) > 0 {
+		form, encoded = layerindex.Bytes, true
+	}
+	out := layerindex.NewBuilder(form, 0)
+	out.Encoded = encoded
+	return out
+}
+
 // Finish implements write.Index: the index of a stripe, and its term filter.
 func (b *Builder) Finish(ctx context.Context, st write.Store, root, prefix string) ([]*metapb.IndexDescriptor, []write.Object, error) {
 	defer b.begin()
-	if b.spec.Scope == OfShard {
+	if b.spec.Scope.Whole() {
 		return b.finishShared(ctx, st, root, prefix)
 	}
 	var d *metapb.IndexDescriptor
@@ -292,7 +363,7 @@ func (b *Builder) termKeys() []uint64 {
 // Close implements write.Index: it writes the term filters of the stripes, and the index that they share.
 func (b *Builder) Close(ctx context.Context, st write.Store, root, prefix string) ([]*metapb.IndexDescriptor, []write.Object, error) {
 	out, err := b.filters.write(ctx, st, root)
-	if err != nil || b.spec.Scope != OfShard {
+	if err != nil || !b.spec.Scope.Whole() {
 		return nil, out, err
 	}
 	d, more, err := b.closeShared(ctx, st, root, prefix)
@@ -319,6 +390,9 @@ func (b *Builder) describe(d *metapb.IndexDescriptor, more ...*metapb.NameValueP
 		meta.Pair(propertyName, meta.Text(b.spec.Name())),
 		meta.Pair(propertyTypes, meta.ListOf(types...)),
 		meta.Pair(propertyFields, meta.ListOf(fields...)))
+	if b.spec.Scope.ofField() {
+		d.Properties = append(d.Properties, meta.Pair(propertyHolder, meta.Text(write.HolderField)))
+	}
 	if b.spec.Kind == Hash {
 		d.Properties = append(d.Properties, meta.Pair(propertyKeys, meta.ListOf(keys...)))
 	}
@@ -343,8 +417,16 @@ func SpecOf(d *metapb.IndexDescriptor) (Spec, error) {
 		z, _ := meta.TextOf(firstOf(meta.Properties(d.Properties).Get("tokenizers")))
 		s.Tokenizer, err = term.ParseTokenizer(z)
 	}
-	s.Scope = scopeOf(d)
+	if s.Scope = scopeOf(d); OfItsField(d) {
+		s.Scope += OfField - OfStripe
+	}
 	return s, err
+}
+
+// OfItsField reports whether an index stands in the description of its field; a term filter beside one does not itself.
+func OfItsField(d *metapb.IndexDescriptor) bool {
+	holder, _ := meta.Properties(d.GetProperties()).Text(propertyHolder)
+	return holder == write.HolderField
 }
 
 // scopeOf is the scope of an index, or of the one that a term filter stands for.

@@ -103,6 +103,9 @@ func StripeFilters(ctx context.Context, root *meta.Root, stripe int) ([]*Filter,
 // keys are what rows that answer a question must have of the filter: for each alternative hashes that all must be there.
 // ok is false if the filter can't tell.
 func (f *Filter) keys(q filter.Question) (any [][]uint64, ok bool) {
+	if q.Kind == filter.All {
+		return nil, false
+	}
 	n := q.Path[len(q.Path)-1]
 	i := slices.IndexFunc(f.Fields, func(x FilterField) bool { return x.Node == n.ID && x.Type == n.TypeName() })
 	if i < 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/textindex"
@@ -26,7 +27,7 @@ type Part struct {
 
 // OfShardAsWhole reports whether a scan of a shard of so many records relies on an index as one of all its stripes.
 func OfShardAsWhole(d *metapb.IndexDescriptor, records uint64) bool {
-	if d.IndexType != textindex.Type && d.IndexType != hashindex.Type {
+	if !relied(d.IndexType) {
 		return false
 	}
 	_, ok := fieldsOf(d)
@@ -39,7 +40,7 @@ func Alike(a, b *metapb.IndexDescriptor) bool {
 	if a.IndexType != b.IndexType || !slices.EqualFunc(a.IndexedFields, b.IndexedFields, func(x, y *metapb.IndexedField) bool { return proto.Equal(x, y) }) {
 		return false
 	}
-	for _, name := range []string{propertyTypes, "collation", "tokenizers", propertyKeys} {
+	for _, name := range []string{propertyTypes, "collation", "tokenizers", propertyKeys, propertyHolder, "order", "key_bytes", "layers", "nulls"} {
 		x, y := meta.Properties(a.Properties).Get(name), meta.Properties(b.Properties).Get(name)
 		if (x == nil) != (y == nil) || x != nil && !proto.Equal(x, y) {
 			return false
@@ -85,7 +86,14 @@ func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, 
 		records += parts[i].Records
 	}
 	var made *metapb.IndexDescriptor
-	if d.IndexType == hashindex.Type {
+	if d.IndexType == layerindex.Type {
+		var objects []layerindex.Object
+		made, objects, err = layerindex.Join(ctx, st, root, prefix, layerParts(parts), o.Policy, o.Memory)
+		out = written(objects)
+		if made != nil {
+			setProperties(d, made)
+		}
+	} else if d.IndexType == hashindex.Type {
 		var objects []hashindex.Object
 		made, objects, err = hashindex.Join(ctx, st, root, prefix, hashParts(parts), o.Policy, int(o.Memory))
 		out = written(objects)
@@ -103,6 +111,23 @@ func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, 
 	d.Artifacts, d.IndexSize = made.Artifacts, made.IndexSize
 	setRecords(d, records)
 	return d, out, nil
+}
+
+// setProperties gives a descriptor the properties that an index has which was made anew.
+func setProperties(d, made *metapb.IndexDescriptor) {
+	bag := meta.Properties(d.Properties)
+	for _, p := range made.Properties {
+		bag.Set(p.GetName(), p.GetValue())
+	}
+	d.Properties = bag
+}
+
+func layerParts(parts []Part) []layerindex.Part {
+	out := make([]layerindex.Part, len(parts))
+	for i, p := range hashParts(parts) {
+		out[i] = layerindex.Part(p)
+	}
+	return out
 }
 
 func hashParts(parts []Part) []hashindex.Part {

@@ -3,6 +3,7 @@ package stripeindex
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/shardcat/shardcat/internal/ranges"
@@ -35,6 +36,8 @@ type Reader struct {
 // usable is an index that may be relied on.
 type usable struct {
 	d *metapb.IndexDescriptor
+	// base is the object that describes the index.
+	base string
 	// fields are the columns of the index, by their numbers in the schema of the shard.
 	fields []indexed
 	text   *textindex.Index
@@ -52,9 +55,9 @@ type indexed struct {
 	tokenizer textindex.Tokenizer
 }
 
-// NewReader finds the indexes of a stripe that may be relied on. It costs a request only if the root does not hold the
+// NewReader finds the indexes of a stripe that may be relied on, also those in the descriptions of fields. It costs a request only if the root does not hold the
 // descriptors. What it can't answer, the indexes of the shard as a whole are asked, which may be nil.
-func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, shared *Shared, p urlresolve.Policy) (*Reader, error) {
+func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, fields []uint32, shared *Shared, p urlresolve.Policy) (*Reader, error) {
 	c, err := root.StripeIndexes(ctx, stripe)
 	if err != nil {
 		return nil, err
@@ -67,15 +70,44 @@ func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, 
 		}
 		r.first, r.records = list.Stripes[stripe].GetShardPosition(), list.Stripes[stripe].GetTotalRecordCount()
 	}
-	return r, r.add(c, func(d *metapb.IndexDescriptor) bool {
+	scoped := func(d *metapb.IndexDescriptor) bool {
 		base, _ := meta.Properties(d.Properties).Text(propertyBase)
 		return base == baseStripe
-	})
+	}
+	if err := r.add(c, root.URL(), scoped); err != nil {
+		return nil, err
+	}
+	for _, id := range fields {
+		d, anchor, err := root.StripeField(ctx, stripe, id)
+		if err != nil {
+			return nil, err
+		}
+		if of := d.GetField().GetIndexes(); of != nil {
+			if err := r.add(of, anchor, ofField(id, scoped)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(r.usable) > 0 && r.records == 0 {
+		list, err := root.StripeList(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.records = list.Stripes[stripe].GetTotalRecordCount()
+	}
+	return r, nil
+}
+
+// ofField narrows indexes to those of one field alone: what stands in its description.
+func ofField(id uint32, scoped func(*metapb.IndexDescriptor) bool) func(*metapb.IndexDescriptor) bool {
+	return func(d *metapb.IndexDescriptor) bool {
+		return len(d.IndexedFields) == 1 && slices.Equal(d.IndexedFields[0].SchemaIds, []uint32{id}) && scoped(d)
+	}
 }
 
 // add takes those of some indexes that may be relied on and are of the right scope: not one of another writer, of a later version, or
 // that does not say all that it must.
-func (r *Reader) add(c *metapb.IndexCollection, scoped func(*metapb.IndexDescriptor) bool) error {
+func (r *Reader) add(c *metapb.IndexCollection, base string, scoped func(*metapb.IndexDescriptor) bool) error {
 	for _, d := range c.GetIndexDescriptors() {
 		if !relied(d.IndexType) {
 			continue
@@ -84,7 +116,7 @@ func (r *Reader) add(c *metapb.IndexCollection, scoped func(*metapb.IndexDescrip
 			return corrupt.Locate(err, r.root.URL(), 0)
 		}
 		if fields, ok := fieldsOf(d); ok && scoped(d) {
-			r.usable = append(r.usable, &usable{d: d, fields: fields})
+			r.usable = append(r.usable, &usable{d: d, base: base, fields: fields})
 		}
 	}
 	return nil
@@ -124,10 +156,10 @@ func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 				return nil, false
 			}
 		}
-		if len(parts) > 1 && !ofText {
+		if len(parts) > 1 && !ofText && d.IndexType != layerindex.Type {
 			return nil, false
 		}
-		for k, part := range parts { // any member of a composite is asked by the lists of all
+		for k, part := range parts { // any member of a composite is asked by the lists of all; those of a key are asked in their order
 			x.node, x.typ = f.SchemaIds[k], part
 			out = append(out, x)
 		}
@@ -146,7 +178,12 @@ func texts(v *metapb.AnyValue) (out []string) {
 // Rows answers a question of a filter with the rows of the stripe that may match, by ascending ranges; known is false
 // if no index can tell.
 func (r *Reader) Rows(ctx context.Context, q filter.Question) (rows []filter.Range, known bool, err error) {
-	if rows, known, err = r.rows(ctx, q); known || err != nil {
+	if q.Kind == filter.All {
+		rows, known, err = r.together(ctx, q)
+	} else {
+		rows, known, err = r.rows(ctx, q)
+	}
+	if known || err != nil {
 		return rows, known, err
 	}
 	if rows, known, err = r.shared.rows(ctx, r.store, q); known || err != nil {
@@ -163,7 +200,7 @@ func (r *Reader) rows(ctx context.Context, q filter.Question) (rows []filter.Ran
 	for _, kind := range []string{hashindex.Type, layerindex.Type, textindex.Type} { // the shorter way first
 		for _, u := range r.usable {
 			x := u.covers(q.Path[len(q.Path)-1])
-			if u.d.IndexType != kind || x == nil {
+			if u.d.IndexType != kind || x == nil || q.Joined && len(u.fields) > 1 && kind == layerindex.Type {
 				continue
 			}
 			rows, known, err = r.ask(ctx, u, x, q)
@@ -181,6 +218,9 @@ func (r *Reader) rows(ctx context.Context, q filter.Question) (rows []filter.Ran
 // covers is the column of the index that a node is, as long as its type is that of then.
 func (u *usable) covers(n *schema.Node) *indexed {
 	for i, x := range u.fields {
+		if i > 0 && u.d.IndexType == layerindex.Type {
+			break // further columns of a key say nothing without the first
+		}
 		if x.node == n.ID && x.typ == n.TypeName() {
 			return &u.fields[i]
 		}
@@ -201,7 +241,7 @@ func (r *Reader) ask(ctx context.Context, u *usable, x *indexed, q filter.Questi
 	}
 	if u.text == nil {
 		var err error
-		if u.text, err = textindex.Open(ctx, r.store, r.root.URL(), u.d, r.policy); err != nil {
+		if u.text, err = textindex.Open(ctx, r.store, u.base, u.d, r.policy); err != nil {
 			return nil, false, err
 		}
 	}
@@ -222,7 +262,7 @@ func (r *Reader) askHash(ctx context.Context, u *usable, x *indexed, q filter.Qu
 		return nil, false, nil
 	}
 	if u.hash == nil {
-		if u.hash, err = hashindex.Open(r.store, r.root.URL(), u.d, r.policy); err != nil {
+		if u.hash, err = hashindex.Open(r.store, u.base, u.d, r.policy); err != nil {
 			return nil, false, err
 		}
 	}

@@ -3,11 +3,13 @@ package stripeindex
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"sort"
 	"sync"
 
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -31,14 +33,20 @@ type answer struct {
 // mostAnswers bounds the bytes of answers that are kept.
 const mostAnswers = 64 << 20
 
-// NewShared finds the indexes of a shard that may be relied on, nil if it has none.
-func NewShared(ctx context.Context, st meta.Store, root *meta.Root, p urlresolve.Policy) (*Shared, error) {
+// NewShared finds the indexes of a shard that may be relied on, also those in the descriptions of fields; nil if it has none.
+func NewShared(ctx context.Context, st meta.Store, root *meta.Root, fields []uint32, p urlresolve.Policy) (*Shared, error) {
 	c, err := root.Indexes(ctx)
-	if err != nil || len(c.GetIndexDescriptors()) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	r := &Reader{store: st, root: root, policy: p, records: root.Directory().TotalRecordCount}
-	err = r.add(c, func(d *metapb.IndexDescriptor) bool { return ofWhole(d, r.records) })
+	scoped := func(d *metapb.IndexDescriptor) bool { return ofWhole(d, r.records) }
+	err = r.add(c, root.URL(), scoped)
+	for _, id := range fields {
+		if err == nil {
+			err = r.add(root.ShardFieldIndexes(ctx, id), root.URL(), ofField(id, scoped))
+		}
+	}
 	if err != nil || len(r.usable) == 0 {
 		return nil, err
 	}
@@ -64,7 +72,11 @@ func (s *Shared) Covers(f *filter.Bound) bool {
 
 func (s *Shared) covers(q filter.Question) bool {
 	for _, u := range s.reader.usable {
-		if u.covers(q.Path[len(q.Path)-1]) != nil && q.Kind != filter.Within {
+		if q.Kind == filter.All {
+			if len(u.starting(q.Parts)) > 1 {
+				return true
+			}
+		} else if u.covers(q.Path[len(q.Path)-1]) != nil && (q.Kind != filter.Within || u.d.IndexType == layerindex.Type) {
 			return true
 		}
 	}
@@ -83,7 +95,11 @@ func (s *Shared) rows(ctx context.Context, st meta.Store, q filter.Question) ([]
 		return a.rows, a.known, nil
 	}
 	s.reader.store = st
-	rows, known, err := s.reader.rows(ctx, q)
+	ask := s.reader.rows
+	if q.Kind == filter.All {
+		ask = s.reader.together
+	}
+	rows, known, err := ask(ctx, q)
 	if err != nil {
 		return nil, false, err
 	}
@@ -96,21 +112,36 @@ func (s *Shared) rows(ctx context.Context, st meta.Store, q filter.Question) ([]
 
 // keyOfQuestion tells questions of values and terms apart.
 func keyOfQuestion(q filter.Question) string {
-	key := binary.AppendUvarint([]byte{byte(q.Kind)}, uint64(q.Path[len(q.Path)-1].ID))
+	key := []byte{byte(q.Kind), bit(q.LowOut) | bit(q.HighOut)<<1 | bit(q.Joined)<<2}
 	text := func(b []byte) { key = append(binary.AppendUvarint(key, uint64(len(b))), b...) }
+	if q.Kind == filter.All {
+		for i := range q.Parts {
+			text([]byte(keyOfQuestion(q.Parts[i])))
+		}
+		return string(key)
+	}
+	key = binary.AppendUvarint(key, uint64(q.Path[len(q.Path)-1].ID))
 	text(q.Text)
-	for i := range q.Values { // hash and text indexes are of no floats
-		v := &q.Values[i]
-		key = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(key, uint64(v.Int)), v.Uint)
-		if v.Bool {
-			key = append(key, 1)
-		} else {
-			key = append(key, 0)
+	value := func(v *filter.Value) {
+		if v == nil {
+			key = append(key, 2)
+			return
+		}
+		key = append(key, bit(v.Bool))
+		for _, n := range []uint64{uint64(v.Int), v.Uint, math.Float64bits(v.Float)} {
+			key = binary.BigEndian.AppendUint64(key, n)
 		}
 		text(v.Bytes)
 	}
+	value(q.Low)
+	value(q.High)
+	for i := range q.Values {
+		value(&q.Values[i])
+	}
 	return string(key)
 }
+
+func bit(v bool) byte { return byte(boolKey(v)) }
 
 // within are the rows of a stripe, from first on, among those of the shard.
 func within(rows []filter.Range, first, records uint64) []filter.Range {

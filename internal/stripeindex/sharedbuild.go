@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/textindex"
@@ -16,15 +17,19 @@ import (
 type shared struct {
 	lists *textindex.Lists
 	pairs *hashindex.Pairs
+	keys  *layerindex.Builder
 	// stripes and records are those of the stripes so far.
 	stripes int
 	records uint64
 }
 
-func (s *shared) begin(kind Kind) {
-	if kind == Hash {
+func (s *shared) begin(kind Kind, layer func() *layerindex.Builder) {
+	switch kind {
+	case Hash:
 		s.pairs = hashindex.NewPairs(0)
-	} else {
+	case Layer:
+		s.keys = layer()
+	default:
 		s.lists = textindex.NewLists(0)
 	}
 }
@@ -37,10 +42,18 @@ func (s *shared) close() {
 	if s.pairs != nil {
 		s.pairs.Close()
 	}
+	if s.keys != nil {
+		s.keys.Close()
+	}
 }
 
 // finishShared takes the stripe at hand into the index of the shard, and describes its term filter.
 func (b *Builder) finishShared(ctx context.Context, st write.Store, root, prefix string) ([]*metapb.IndexDescriptor, []write.Object, error) {
+	if b.spec.Kind == Layer { // whose keys are there already
+		b.shared.stripes++
+		b.shared.records += b.rows
+		return nil, nil, nil
+	}
 	keys, d, err := b.share()
 	b.shared.stripes++
 	b.shared.records += b.rows
@@ -80,6 +93,10 @@ func (b *Builder) closeShared(ctx context.Context, st write.Store, root, prefix 
 	if b.spec.Kind == Hash {
 		var objects []hashindex.Object
 		d, objects, err = b.shared.pairs.Write(ctx, st, root, prefix, hashindex.Type)
+		out = written(objects)
+	} else if b.spec.Kind == Layer {
+		var objects []layerindex.Object
+		d, objects, err = b.shared.keys.Write(ctx, st, root, prefix)
 		out = written(objects)
 	} else {
 		var objects []textindex.Object

@@ -36,31 +36,40 @@ const (
 	OfStripe Scope = iota
 	// OfShard is one index for all stripes of a shard, which merging merges.
 	OfShard
+	// OfField and OfShardField are the same of one field, and stand in its description: in the stripe, or in the shard.
+	OfField
+	OfShardField
 )
 
-var scopeNames = [...]string{OfStripe: "stripe", OfShard: "shard"}
+var scopeNames = [...]string{OfStripe: "stripe", OfShard: "shard", OfField: "field", OfShardField: "shard-field"}
 
-// ParseScope reads stripe or shard.
+// ParseScope reads stripe, shard, field or shard-field.
 func ParseScope(text string) (Scope, error) {
 	if i := slices.Index(scopeNames[:], text); i >= 0 {
 		return Scope(i), nil
 	}
-	return 0, fmt.Errorf("index scope %q: stripe or shard was expected", text)
+	return 0, fmt.Errorf("index scope %q: stripe, shard, field or shard-field was expected", text)
 }
+
+// Whole reports whether an index is one of all stripes.
+func (s Scope) Whole() bool { return s == OfShard || s == OfShardField }
+
+// ofField reports whether an index stands in the description of its field.
+func (s Scope) ofField() bool { return s == OfField || s == OfShardField }
 
 // Spec asks for an index.
 type Spec struct {
 	Kind  Kind
 	Scope Scope
 	// Columns are the dotted paths of the indexed fields. Several share one index; several joined by + are one field of it, which
-	// holds the terms of all of them.
+	// holds the terms of all of them. Those of a layer index are one key, of the first column first.
 	Columns []string
 	// Tokenizer of a text index.
 	Tokenizer term.Tokenizer
 }
 
-// ParseSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns of a text or hash index are separated by commas, those of a
-// composite by +. text@shard and hash@shard ask for one index of all stripes.
+// ParseSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns are separated by commas, those of a
+// composite of texts by +. text@shard and the like ask for another scope.
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, ok := strings.Cut(s, ":")
 	kind, scope, scoped := strings.Cut(kind, "@")
@@ -82,16 +91,14 @@ func ParseSpec(s string) (Spec, error) {
 		}
 		out.Tokenizer, rest = z, rest[:i]
 	}
-	if out.Columns = strings.Split(rest, ","); out.Kind == Layer && len(out.Columns) > 1 {
-		return Spec{}, fmt.Errorf("index %q: a layer index is of one column; ask for one of each", s)
-	}
+	out.Columns = strings.Split(rest, ",")
 	return out, out.check()
 }
 
 // check refuses what is not built.
 func (s *Spec) check() error {
-	if s.Kind == Layer && s.Scope == OfShard {
-		return fmt.Errorf("index %s: a layer index is one of stripes; text and hash indexes can be of the shard", s.Name())
+	if s.Scope.ofField() && len(s.Columns) > 1 {
+		return fmt.Errorf("index %s: an index of scope %s is of one column; ask for scope stripe or shard", s.Name(), scopeNames[s.Scope])
 	}
 	return nil
 }
@@ -99,8 +106,8 @@ func (s *Spec) check() error {
 // String is the form that ParseSpec reads.
 func (s Spec) String() string {
 	kind := kindNames[s.Kind]
-	if s.Scope == OfShard {
-		kind += "@" + scopeNames[OfShard]
+	if s.Scope != OfStripe {
+		kind += "@" + scopeNames[s.Scope]
 	}
 	text := kind + ":" + strings.Join(s.Columns, ",")
 	if s.Kind == Text && s.Tokenizer != term.Word {
@@ -192,6 +199,12 @@ func (s *Spec) columns(in *schema.Schema) (out []column, err error) {
 		}
 		out = append(out, c)
 	}
+	if s.Scope.ofField() && (len(out[0].more) > 0 || out[0].inList()) {
+		return nil, fmt.Errorf("index %s: an index of scope %s is of a column with one value a record; ask for scope stripe or shard", s.Name(), scopeNames[s.Scope])
+	}
+	if s.Kind == Layer && len(out) > 1 {
+		return s.oneKey(out)
+	}
 	slices.SortStableFunc(out, func(a, b column) int {
 		return cmp.Or(cmp.Compare(min(len(a.more), 1), min(len(b.more), 1)), cmp.Compare(a.leaf().ID, b.leaf().ID))
 	})
@@ -203,6 +216,28 @@ func (s *Spec) columns(in *schema.Schema) (out []column, err error) {
 		}
 	}
 	return out, nil
+}
+
+// oneKey makes one column of those of a layer index, which are parts of one key.
+func (s *Spec) oneKey(all []column) ([]column, error) {
+	for i := range all {
+		if all[i].inList() {
+			return nil, fmt.Errorf("index %s: column %s lies in a list; a key of several columns is of columns with one value a record", s.Name(), all[i].text())
+		}
+		for k := range all[:i] {
+			if all[i].leaf() == all[k].leaf() {
+				return nil, fmt.Errorf("index %s: column %s is named twice", s.Name(), all[i].text())
+			}
+		}
+	}
+	key := all[0]
+	key.more = all[1:]
+	return []column{key}, nil
+}
+
+// inList reports whether a record may have several values of the column.
+func (c *column) inList() bool {
+	return slices.ContainsFunc(c.path, func(n *schema.Node) bool { return n.Basic == schema.List })
 }
 
 // composite finds a column, or several joined by +.

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -152,6 +153,9 @@ func orderedKey(a arrow.Array, n *schema.Node) (func(dst []byte, i int) (key []b
 		text, err := textOf(a)
 		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendBytes(dst, text(i)), true }, err
 	case *array.FixedSizeBinary:
+		if n.IsDecimal() {
+			return func(dst []byte, i int) ([]byte, bool) { return decimal.AppendKey(dst, decimal.From(a.Value(i))) }, nil
+		}
 		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendBytes(dst, a.Value(i)), true }, nil
 	}
 	return nil, fmt.Errorf("a layer index of %v, of a column of type %s", a.DataType(), n.TypeName())

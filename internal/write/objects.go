@@ -35,7 +35,7 @@ type stripe struct {
 	fields           []*field.Encoded // children before parents
 	sum              *meta.ObjectSum  // of the bytes that hold its buffers, nil if there are none
 	descriptors      []*metapb.StripeFieldDescriptor
-	indexes          *metapb.IndexCollection // nil if it has none
+	indexes          described
 	bags             meta.Bags
 }
 
@@ -97,7 +97,7 @@ type objects struct {
 	bytes   int       // of waiting
 	root    *image    // of the single-file layout, while it is written
 	stripes []*stripe
-	indexes *metapb.IndexCollection // of the shard as a whole
+	indexes described // of the shard as a whole
 	written []Object
 	kept    bool // a root may name what was written
 }
@@ -456,12 +456,13 @@ func (w *objects) metadata(b *meta.RootBuilder) []byte {
 	refs := make([]*metapb.DataRef, w.schema.Count)
 	for id, d := range shard {
 		if d != nil {
+			d.Indexes = w.indexes.ofFields[uint32(id)]
 			refs[id] = b.Add(d)
 		}
 	}
 	dir.FieldListRef = b.Add(meta.RefsOf(refs))
-	if len(w.indexes.GetIndexDescriptors()) > 0 {
-		dir.IndexesRef = b.Add(w.indexes)
+	if w.indexes.all != nil {
+		dir.IndexesRef = b.Add(w.indexes.all)
 	}
 	dir.PropertiesRef = b.Add(w.properties())
 	dir.SchemaRef = b.AddSchema(w.schema)
@@ -491,13 +492,14 @@ func (w *objects) stripeMetadata(b *meta.RootBuilder, s *stripe, shard []*metapb
 	}
 	refs := make([]*metapb.DataRef, len(byID))
 	for id, d := range byID {
+		shard[id] = stats.Fold(shard[id], d.Field) // whose indexes are those of the stripe
+		d.Field.Indexes = s.indexes.ofFields[uint32(id)]
 		refs[id] = b.Add(d)
-		shard[id] = stats.Fold(shard[id], d.Field)
 		sd.RawDataSize = addSize(sd.RawDataSize, d.Field.RawDataSize)
 	}
 	sd.FieldListRef = b.Add(meta.RefsOf(refs))
-	if s.indexes != nil {
-		sd.IndexesRef = b.Add(s.indexes)
+	if s.indexes.all != nil {
+		sd.IndexesRef = b.Add(s.indexes.all)
 	}
 	if p := s.properties(); p != nil {
 		sd.PropertiesRef = b.Add(p)

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"github.com/shardcat/shardcat/internal/ranges"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -18,6 +19,8 @@ const (
 	HasTermPrefix
 	// Within asks for rows whose value lies between Low and High.
 	Within
+	// All asks for rows that answer all of several questions about different fields, Parts; it has no path. Each part is asked by itself, too.
+	All
 )
 
 // Question is a test of one field that an index may answer.
@@ -30,6 +33,10 @@ type Question struct {
 	// Low and High bound the values of Within, nil where there is no bound; a bound that is Out is not itself asked for.
 	Low, High       *Value
 	LowOut, HighOut bool
+	// Parts of All, each of kind Equal or Within.
+	Parts []Question
+	// Joined: the question is a part of an All that was answered.
+	Joined bool
 }
 
 // Range is the rows from Start to before End.
@@ -75,8 +82,20 @@ func candidates(p predicate, ask askFunc) (rows []Range, known bool, err error) 
 
 // allCandidates are rows that all sides of a conjunction leave possible. Bounds of one field are one question.
 func allCandidates(p andPredicate, ask askFunc) (rows []Range, known bool, err error) {
-	for _, side := range together(conjuncts(p, nil)) {
-		more, also, err := side(ask)
+	sides, parts := together(conjuncts(p, nil))
+	joined := false
+	if len(parts) > 1 {
+		sides = append([]asking{func(ask askFunc) ([]Range, bool, error) {
+			rows, known, err := ask(Question{Kind: All, Parts: parts})
+			joined = known
+			return rows, known, err
+		}}, sides...)
+	}
+	for _, s := range sides {
+		more, also, err := s(func(q Question) ([]Range, bool, error) {
+			q.Joined = joined && q.Kind != All
+			return ask(q)
+		})
 		if err != nil {
 			return nil, false, err
 		}
@@ -101,9 +120,14 @@ func conjuncts(p predicate, out []predicate) []predicate {
 	return append(out, p)
 }
 
-// together makes one question of all bounds of a field, in the place of the first one.
-func together(sides []predicate) (out []func(askFunc) ([]Range, bool, error)) {
+// asking asks the questions of one side of a conjunction.
+type asking func(askFunc) ([]Range, bool, error)
+
+// together makes one question of all bounds of a field, in the place of the first one. parts are the questions of sides that are one test each, of
+// values.
+func together(sides []predicate) (out []asking, parts []Question) {
 	bounds := map[*boundField]*Question{}
+	var whole []func() Question
 	for _, p := range sides {
 		leaf, ok := p.(leafPredicate)
 		if ok {
@@ -114,12 +138,18 @@ func together(sides []predicate) (out []func(askFunc) ([]Range, bool, error)) {
 				}
 				bounds[leaf.field] = &q
 				out = append(out, func(ask askFunc) ([]Range, bool, error) { return ask(q) })
+				whole = append(whole, func() Question { return q })
 				continue
+			} else if asks && q.Kind == Equal {
+				whole = append(whole, func() Question { return q })
 			}
 		}
 		out = append(out, func(ask askFunc) ([]Range, bool, error) { return candidates(p, ask) })
 	}
-	return out
+	for _, q := range whole { // whose bounds are narrow by now
+		parts = append(parts, q())
+	}
+	return out, parts
 }
 
 // narrow takes the bounds of another question in, where they are the narrower ones.
@@ -175,7 +205,7 @@ func (p leafPredicate) question() (q Question, ok bool) {
 // that an index keeps, it makes none.
 func (t *compareTest) bounds(q *Question) bool {
 	o := &t.lit
-	if t.op == Ne || o.null || o.beyond != 0 || t.c == decimalClass || t.c == floatClass && o.Float != o.Float {
+	if t.op == Ne || o.null || o.beyond != 0 || t.c == decimalClass && decimal.From(o.Bytes).IsNaN() || t.c == floatClass && o.Float != o.Float {
 		return false
 	}
 	q.Kind = Within

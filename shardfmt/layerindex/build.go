@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"iter"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/extsort"
@@ -29,6 +30,8 @@ const (
 	propertyNulls    = "nulls"
 	propertyOrder    = "order"
 	propertyKeyBytes = "key_bytes"
+
+	orderTyped, orderBytes = "typed", "bytes"
 )
 
 // Blocks of a file: in one of a million keys the index blocks lie in the 64 KiB at the end that opening reads, so that a key
@@ -45,6 +48,9 @@ const DefaultMemory = 32 << 20
 
 // Builder collects keys and positions and writes an index of them. Not for concurrent use.
 type Builder struct {
+	// Encoded says that keys are encodings of values: of decimals, or of several columns.
+	Encoded bool
+
 	form   Form
 	sorter *extsort.Sorter
 	added  bool
@@ -90,10 +96,19 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (d *
 	if !b.added {
 		return nil, nil, nil
 	}
+	return writeIndex(ctx, st, root, prefix, b.form, b.Encoded, b.sorter.Sorted())
+}
+
+// writeIndex writes an index of sorted keys, each record with a position of eight bytes, and describes it.
+func writeIndex(ctx context.Context, st Store, root, prefix string, form Form, encoded bool, keys iter.Seq2[extsort.Record, error]) (d *metapb.IndexDescriptor, objects []Object, err error) {
 	o := Object{URL: prefix + artifactName + ".amudai.layer"}
-	unique, err := b.create(ctx, st, &o)
+	unique, err := create(ctx, st, form, keys, &o)
 	if err != nil {
 		return nil, nil, err
+	}
+	order := orderTyped
+	if encoded {
+		order = orderBytes
 	}
 	size := uint64(o.Size)
 	d = &metapb.IndexDescriptor{
@@ -103,7 +118,7 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (d *
 			meta.Pair(propertyLayers, meta.Uint(2)),
 			meta.Pair(propertyUnique, meta.Bool(unique)),
 			meta.Pair(propertyNulls, meta.Text("skipped")),
-			meta.Pair(propertyOrder, meta.Text("typed")),
+			meta.Pair(propertyOrder, meta.Text(order)),
 			meta.Pair(propertyKeyBytes, meta.Uint(MaxKey)),
 		},
 	}
@@ -111,14 +126,14 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (d *
 }
 
 // create writes the file, and notes its size.
-func (b *Builder) create(ctx context.Context, st Store, o *Object) (unique bool, err error) {
+func create(ctx context.Context, st Store, form Form, keys iter.Seq2[extsort.Record, error], o *Object) (unique bool, err error) {
 	to, err := st.Create(ctx, o.URL, blobio.CreateOptions{})
 	if err != nil {
 		return false, err
 	}
 	buffered := bufio.NewWriterSize(to, writeBuffer)
 	count := &counter{w: buffered}
-	if unique, err = b.write(ctx, count); err == nil {
+	if unique, err = writeFile(ctx, count, form, keys); err == nil {
 		err = buffered.Flush()
 	}
 	if err != nil {
@@ -145,9 +160,9 @@ func (c *counter) Write(b []byte) (int, error) {
 // checkEvery is after how many records a builder looks whether it was told to stop.
 const checkEvery = 1 << 16
 
-// write writes the sorted keys, each behind its positions; unique reports whether each has one.
-func (b *Builder) write(ctx context.Context, to io.Writer) (unique bool, err error) {
-	w, err := layer.NewWriter(to, b.form.types(), layer.WriteOptions{
+// writeFile writes the sorted keys, each behind its positions; unique reports whether each has one.
+func writeFile(ctx context.Context, to io.Writer, form Form, keys iter.Seq2[extsort.Record, error]) (unique bool, err error) {
+	w, err := layer.NewWriter(to, form.types(), layer.WriteOptions{
 		MinDataBlock: dataBlock, MinIndexBlock: indexBlock, Compression: layer.Snappy, SelfDescribing: true,
 	})
 	if err != nil {
@@ -157,7 +172,7 @@ func (b *Builder) write(ctx context.Context, to io.Writer) (unique bool, err err
 	var last []byte
 	var before uint64
 	begun, n := false, 0
-	for r, err := range b.sorter.Sorted() {
+	for r, err := range keys {
 		if err != nil {
 			return false, err
 		}
@@ -172,7 +187,7 @@ func (b *Builder) write(ctx context.Context, to io.Writer) (unique bool, err err
 		case same:
 			unique = false
 		case begun:
-			if err := w.Write(0, b.form.value(last), layer.Value{}); err != nil {
+			if err := w.Write(0, form.value(last), layer.Value{}); err != nil {
 				return false, err
 			}
 		}
@@ -181,7 +196,7 @@ func (b *Builder) write(ctx context.Context, to io.Writer) (unique bool, err err
 		}
 		last, before, begun = append(last[:0], r.Key...), position, true
 	}
-	if err := w.Write(0, b.form.value(last), layer.Value{}); err != nil {
+	if err := w.Write(0, form.value(last), layer.Value{}); err != nil {
 		return false, err
 	}
 	return unique, w.Close()

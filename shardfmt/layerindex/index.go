@@ -23,6 +23,7 @@ type Index struct {
 	form Form
 	// keyBytes is to how many bytes keys are cut.
 	keyBytes int
+	encoded  bool
 }
 
 // Keys is a range of keys, given by the bytes that AppendSigned and the like make, uncut; nil is no bound.
@@ -46,6 +47,8 @@ func Open(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescri
 		return nil, err
 	}
 	x := &Index{url: url, keyBytes: keyBytes}
+	order, _ := meta.Properties(d.Properties).Text(propertyOrder)
+	x.encoded = order == orderBytes
 	if x.file, err = layer.Open(ctx, only{st}, url, nil); err != nil {
 		return nil, err
 	}
@@ -97,6 +100,9 @@ var _ fileformat.Store = only{}
 
 // Types are those of the file's columns, in the words of package layer.
 func (x *Index) Types() string { return forms[x.form] }
+
+// Encoded reports whether keys are encodings of values, and not the values themselves.
+func (x *Index) Encoded() bool { return x.encoded }
 
 // Form is that of the keys.
 func (x *Index) Form() Form { return x.form }

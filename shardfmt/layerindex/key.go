@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/shardcat/shardcat/shardfmt/layer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -33,8 +34,8 @@ func (f Form) types() []layer.Pair {
 	return types
 }
 
-// FormOf is the form of the values of a node; ok is false if they have no order that keys could keep: decimals, of which equal
-// ones have different bytes, and containers.
+// FormOf is the form of the values of a node; ok is false if they have no order that keys could keep: those of containers. Of decimals, of which
+// equal ones have different bytes, keys are what decimal.AppendKey makes of them.
 func FormOf(n *schema.Node) (f Form, ok bool) {
 	switch n.Basic {
 	case schema.Boolean:
@@ -49,7 +50,7 @@ func FormOf(n *schema.Node) (f Form, ok bool) {
 	case schema.Float32, schema.Float64:
 		return Float, true
 	case schema.String, schema.Binary, schema.Guid, schema.FixedSizeBinary:
-		return Bytes, !n.IsDecimal()
+		return Bytes, true
 	}
 	return 0, false
 }
@@ -78,6 +79,54 @@ func AppendFloat(dst []byte, v float64) []byte {
 	return AppendUnsigned(dst, bits|signBit)
 }
 
+// Encoded reports whether the keys of a node are an encoding of its values, and not the values themselves.
+func Encoded(n *schema.Node) bool { return n.IsDecimal() }
+
+// Keys of several columns are one behind the other, each led by a byte: 0 for a null or NaN, 1 for a key. Byte strings have 00 FF for 00, and 00 00
+// behind them, so that they sort before all that they are the start of.
+const (
+	noPart   = 0
+	onePart  = 1
+	pastPart = 2
+)
+
+// AppendNoPart appends the part of a column without a value to a key of several columns.
+func AppendNoPart(dst []byte) []byte { return append(dst, noPart) }
+
+// AppendPart appends the part of a column, whose values are of a node, to a key of several columns.
+func AppendPart(dst []byte, n *schema.Node, key []byte) []byte {
+	dst = append(dst, onePart)
+	if form, _ := FormOf(n); form != Bytes || n.IsDecimal() {
+		return append(dst, key...)
+	}
+	for _, c := range key {
+		if dst = append(dst, c); c == 0 {
+			dst = append(dst, 0xFF)
+		}
+	}
+	return append(dst, 0, 0)
+}
+
+// WithParts are the keys of several columns that start with a prefix, and then have a part of any value.
+func WithParts(prefix []byte) Keys {
+	return Keys{Low: append(slices.Clip(prefix), onePart), High: append(slices.Clip(prefix), pastPart), HighOut: true}
+}
+
+// Starting are the keys that start with a prefix.
+func Starting(prefix []byte) Keys { return Keys{Low: prefix, High: Behind(prefix), HighOut: true} }
+
+// Behind is the least key that sorts behind all that start with a prefix, nil if there is none.
+func Behind(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xFF {
+			out := slices.Clone(prefix[:i+1])
+			out[i]++
+			return out
+		}
+	}
+	return nil
+}
+
 // AppendBytes appends the bytes of a string of bytes, cut to MaxKey.
 func AppendBytes(dst, v []byte) []byte { return append(dst, v[:min(len(v), MaxKey)]...) }
 
@@ -96,6 +145,19 @@ func (f Form) value(key []byte) layer.Value {
 		return layer.Value{Float: math.Float64frombits(v &^ signBit)}
 	}
 	return layer.Value{Float: math.Float64frombits(^v)}
+}
+
+// bytesOf are the bytes that sort as keys of a file do: those that value takes.
+func (f Form) bytesOf(dst []byte, v layer.Value) []byte {
+	switch f {
+	case Signed:
+		return AppendSigned(dst, v.Int)
+	case Unsigned:
+		return AppendUnsigned(dst, v.Uint)
+	case Float:
+		return AppendFloat(dst, v.Float)
+	}
+	return append(dst, v.Bytes...)
 }
 
 // compare compares a key of a file with one that is given by its bytes.

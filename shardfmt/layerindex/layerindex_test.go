@@ -300,3 +300,67 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("keys of another type: %v", err)
 	}
 }
+
+// Indexes of shards become one: that of all their keys. Each is read in a few requests, and one that is not as it must be is told.
+func TestJoin(t *testing.T) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(8, 1))
+	dir := filepath.ToSlash(t.TempDir())
+	root := "file://" + dir + "/x.amudai.shard"
+	client := blobio.NewClient()
+	defer client.Close()
+	var parts []Part
+	all := &sample{client: client, root: root}
+	for i := range 3 {
+		b := NewBuilder(Bytes, 0)
+		n := 20_000 * i // none of the first
+		for k := range n {
+			key := fmt.Appendf(nil, "%x", r.IntN(7000))
+			if err := b.Add(AppendBytes(nil, key), uint64(k)); err != nil {
+				t.Fatal(err)
+			}
+			all.keys = append(all.keys, key)
+		}
+		if n == 0 {
+			b.Close()
+			continue
+		}
+		d, _, err := b.Write(ctx, client, root, fmt.Sprintf("file://%s/%d-", dir, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, Part{Descriptor: d, Base: root, Records: uint64(n), FirstRecord: uint64(len(all.keys) - n)})
+	}
+	cold := blobio.NewClient()
+	defer cold.Close()
+	d, objects, err := Join(ctx, cold, root, "file://"+dir+"/all-", parts, urlresolve.Policy{}, 1<<20)
+	if err != nil || len(objects) != 1 {
+		t.Fatal(objects, err)
+	}
+	if c := cold.Counters(); c.Gets > 16 || c.Puts > 1 {
+		t.Errorf("%+v", c)
+	}
+	all.d = d
+	x := all.open(t)
+	for range 100 {
+		low := fmt.Appendf(nil, "%x", r.IntN(7000))
+		k := Keys{Low: low, High: fmt.Appendf(low[:len(low):len(low)], "%x", r.IntN(16))}
+		rows, known, err := x.Rows(ctx, []Keys{k}, 1<<40, uint64(len(all.keys)))
+		if err != nil || !known || !slices.Equal(rowsOf(rows), all.want(k)) {
+			t.Fatalf("%s to %s: %v, %v, %v", k.Low, k.High, rows, known, err)
+		}
+	}
+	if report, err := x.Verify(ctx, uint64(len(all.keys))); err != nil || !report.OK {
+		t.Errorf("%+v %v", report, err)
+	}
+	parts[1].Records--
+	if _, _, err := Join(ctx, client, root, "file://"+dir+"/bad-", parts, urlresolve.Policy{}, 0); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Errorf("positions beyond the records: %v", err)
+	}
+	parts[1] = parts[0]
+	parts[1].Descriptor = build(t, Signed, [][]byte{AppendSigned(nil, 1)}, 0).d
+	parts[1].Base = root
+	if _, _, err := Join(ctx, client, root, "file://"+dir+"/odd-", parts, urlresolve.Policy{}, 0); err == nil {
+		t.Error("keys of two kinds are joined")
+	}
+}

@@ -240,7 +240,10 @@ func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb
 			if err := st.from.shorten(ctx, anchor, d.Field.StandardProperties, d.Field.CustomProperties); err != nil {
 				return nil, err
 			}
-			return d, m.urls.move(st.from, anchor, d)
+			if err := m.urls.move(st.from, anchor, d); err != nil {
+				return nil, err
+			}
+			return d, m.newFieldIndexes(st, id, d.Field)
 		}
 	}
 	node := m.target.nodes[id]

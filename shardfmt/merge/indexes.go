@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -76,9 +77,40 @@ func (m *merger) newIndexes(st *stripe, c *metapb.IndexCollection) error {
 	if m.indexChange == nil {
 		return nil
 	}
-	add := m.indexChange.Add[st.index]
+	var add []*metapb.IndexDescriptor
+	for _, d := range m.indexChange.Add[st.index] {
+		if _, ofField := stripeindex.FieldOf(d); !ofField {
+			add = append(add, d)
+		}
+	}
 	c.IndexDescriptors = append(c.IndexDescriptors, add...)
 	return m.describeNew(add)
+}
+
+// newFieldIndexes adds the indexes that the description of a field in a stripe gets.
+func (m *merger) newFieldIndexes(st *stripe, id uint32, f *metapb.FieldDescriptor) error {
+	if m.indexChange == nil {
+		return nil
+	}
+	var add []*metapb.IndexDescriptor
+	for _, d := range m.indexChange.Add[st.index] {
+		if of, ofField := stripeindex.FieldOf(d); ofField && of == id {
+			add = append(add, d)
+		}
+	}
+	addIndexes(f, add)
+	return m.describeNew(add)
+}
+
+// addIndexes adds indexes to the description of a field.
+func addIndexes(f *metapb.FieldDescriptor, add []*metapb.IndexDescriptor) {
+	if len(add) == 0 {
+		return
+	}
+	if f.Indexes == nil {
+		f.Indexes = new(metapb.IndexCollection)
+	}
+	f.Indexes.IndexDescriptors = append(f.Indexes.IndexDescriptors, add...)
 }
 
 // keepIndexes leaves those of a stripe's indexes that stay right in another shard: their positions start at the

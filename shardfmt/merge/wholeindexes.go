@@ -20,6 +20,8 @@ type wholeIndex struct {
 	of     *shard
 	anchor string
 	d      *metapb.IndexDescriptor
+	// ofField: it stands in the description of its field.
+	ofField bool
 	// usable: scans rely on it, and the new root has its columns.
 	usable, stays bool
 }
@@ -50,7 +52,9 @@ func (m *merger) shardIndexes(ctx context.Context) error {
 		if err := m.describeNew(m.indexChange.AddShard); err != nil {
 			return err
 		}
-		c.IndexDescriptors = append(c.IndexDescriptors, m.indexChange.AddShard...)
+		for _, d := range m.indexChange.AddShard {
+			m.addWhole(c, d)
+		}
 	}
 	if len(c.IndexDescriptors) > 0 {
 		m.directory.IndexesRef = m.root.Add(c)
@@ -58,7 +62,20 @@ func (m *merger) shardIndexes(ctx context.Context) error {
 	return nil
 }
 
-// wholeIndexes are the indexes of the inputs as wholes, input by input. Those of a field as a whole count as dropped.
+// addWhole adds an index of the shard as a whole to c, or to the description of its field.
+func (m *merger) addWhole(c *metapb.IndexCollection, d *metapb.IndexDescriptor) {
+	id, ofField := stripeindex.FieldOf(d)
+	if !ofField || int(id) >= len(m.shardFields) {
+		c.IndexDescriptors = append(c.IndexDescriptors, d)
+		return
+	}
+	if m.shardFields[id] == nil {
+		m.shardFields[id] = new(metapb.FieldDescriptor)
+	}
+	addIndexes(m.shardFields[id], []*metapb.IndexDescriptor{d})
+}
+
+// wholeIndexes are the indexes of the inputs as wholes, input by input.
 func (m *merger) wholeIndexes(ctx context.Context) (all [][]*wholeIndex, err error) {
 	for _, s := range m.shards {
 		var of []*wholeIndex
@@ -69,12 +86,10 @@ func (m *merger) wholeIndexes(ctx context.Context) (all [][]*wholeIndex, err err
 				return nil, err
 			}
 			for _, d := range c.IndexDescriptors {
-				x := &wholeIndex{of: s, anchor: anchor, d: d, usable: stripeindex.OfShardAsWhole(d, s.root.Directory().TotalRecordCount)}
-				x.usable = m.renumber(s, d) && x.usable && len(s.taken) == len(s.stripes)
-				of = append(of, x)
+				of = append(of, m.wholeIndex(s, anchor, d))
 			}
 		}
-		ofFields, err := s.wholeFieldIndexes(ctx)
+		ofFields, err := m.wholeFieldIndexes(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +98,15 @@ func (m *merger) wholeIndexes(ctx context.Context) (all [][]*wholeIndex, err err
 	return all, nil
 }
 
+// wholeIndex is an index of an input as a whole.
+func (m *merger) wholeIndex(s *shard, anchor string, d *metapb.IndexDescriptor) *wholeIndex {
+	x := &wholeIndex{of: s, anchor: anchor, d: d, usable: stripeindex.OfShardAsWhole(d, s.root.Directory().TotalRecordCount)}
+	x.usable = m.renumber(s, d) && x.usable && len(s.taken) == len(s.stripes)
+	return x
+}
+
 // wholeFieldIndexes are the indexes of fields of the shard as a whole. Those of the only stripe may be told a second time there.
-func (s *shard) wholeFieldIndexes(ctx context.Context) (all []*wholeIndex, err error) {
+func (m *merger) wholeFieldIndexes(ctx context.Context, s *shard) (all []*wholeIndex, err error) {
 	for id := range s.schema.Count {
 		of := s.root.ShardFieldIndexes(ctx, id).GetIndexDescriptors()
 		if len(of) == 0 {
@@ -100,7 +122,9 @@ func (s *shard) wholeFieldIndexes(ctx context.Context) (all []*wholeIndex, err e
 			})
 		}
 		for _, d := range of {
-			all = append(all, &wholeIndex{of: s, anchor: s.root.URL(), d: d})
+			x := m.wholeIndex(s, s.root.URL(), proto.CloneOf(d))
+			x.ofField, x.usable = true, x.usable && stripeindex.OfItsField(d)
+			all = append(all, x)
 		}
 	}
 	return all, nil
@@ -121,14 +145,14 @@ func (m *merger) joinIndexes(ctx context.Context, all [][]*wholeIndex, c *metapb
 		if parts == nil {
 			continue
 		}
-		d, err := m.joinIndex(ctx, parts, len(c.IndexDescriptors))
+		d, err := m.joinIndex(ctx, parts, m.joinedIndexes)
 		if err != nil {
 			return err
 		}
 		if d == nil {
 			continue
 		}
-		c.IndexDescriptors = append(c.IndexDescriptors, d)
+		m.addWhole(c, d)
 		for _, x := range parts {
 			x.stays = true
 		}
@@ -157,7 +181,7 @@ func together(first *wholeIndex, with [][]*wholeIndex) []*wholeIndex {
 	for _, of := range with[1:] {
 		found := false
 		for _, x := range of {
-			if x.usable && stripeindex.Alike(first.d, x.d) {
+			if x.usable && x.ofField == first.ofField && stripeindex.Alike(first.d, x.d) {
 				parts, found = append(parts, x), true
 				break
 			}

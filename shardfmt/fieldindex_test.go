@@ -1,0 +1,107 @@
+package shardfmt
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/verify"
+)
+
+// Indexes in the descriptions of fields, of stripes and of the shard as a whole, are asked, and lose no row: as written, merged, packed, with deleted
+// records, and built later. Those of stripes go with their stripes; those of the shard are merged.
+func TestFieldIndexesLoseNoRow(t *testing.T) {
+	ctx := context.Background()
+	client := blobio.NewClient()
+	defer client.Close()
+	ofStripes, err := ParseIndexSpecs("text@field:msg:unicode-log hash@field:u layer@field:id layer@field:d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofShard, err := ParseIndexSpecs("text@shard-field:s.tag:trivial hash@shard-field:s.n layer@shard-field:f hash@shard-field:ok")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append(ofStripes[:len(ofStripes):len(ofStripes)], ofShard...)
+	r := rand.New(rand.NewPCG(22, 81))
+	folder := "file://" + t.TempDir() + "/"
+	at := func(name string) string { return folder + name + ".amudai.shard" }
+	writeIndexed(t, client, at("1"), r, 0, 1500, all)
+	writeIndexed(t, client, at("2"), r, 1500, 900, all)
+	writeIndexed(t, client, at("bare"), r, 2400, 800, nil)
+	indexLater(t, client, at("bare"), at("half"), ofStripes)
+	wholeLater(t, client, at("half"), at("3"), ofShard)
+	in := []merge.Input{{URL: at("1")}, {URL: at("2")}, {URL: at("3")}}
+	out, err := merge.Concat(ctx, client, at("m"), in, merge.Options{IndexMemory: 1})
+	if err != nil || out.DroppedIndexes != 0 || out.JoinedIndexes != len(ofShard) {
+		t.Fatalf("%+v %v", out, err)
+	}
+	out, err = merge.Pack(ctx, client, at("p"), folder+"p.amudai.stripe", in, merge.PackOptions{All: true})
+	if err != nil || out.DroppedIndexes != 0 || out.JoinedIndexes != len(ofShard) {
+		t.Fatalf("%+v %v", out, err)
+	}
+	deleteSome(t, client, at("p"), at("d"))
+	for name, stripes := range map[string]int{"1": 3, "2": 2, "3": 2, "m": 7, "p": 7, "d": 7} {
+		url := at(name)
+		report, err := verify.Shard(ctx, client, url, verify.Options{})
+		if err != nil || !report.OK || len(report.Warnings) > 0 {
+			t.Fatalf("%s: %+v %v", url, report, err)
+		}
+		s, err := Open(ctx, client, url, OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := s.Root().Indexes(ctx)
+		if err != nil || len(whole.GetIndexDescriptors()) > 0 {
+			t.Errorf("%s: %v of the shard, %v", name, whole, err)
+		}
+		ofAll, err := stripeindex.OfAllStripes(ctx, s.Root())
+		if err != nil || len(ofAll) != len(ofShard) || len(s.Stripes()) != stripes {
+			t.Errorf("%s: %d indexes of fields of the shard, %d stripes, %v", name, len(ofAll), len(s.Stripes()), err)
+		}
+		for i := range s.Stripes() {
+			beside, err := s.Root().StripeIndexes(ctx, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range beside.GetIndexDescriptors() {
+				if !stripeindex.IsFilter(d) {
+					t.Errorf("%s: %v beside the fields of stripe %d", name, d, i)
+				}
+			}
+		}
+		if used := holds(t, client, url, r, 40); used < 10 {
+			t.Errorf("%s: indexes were asked for %d stripes only", name, used)
+		}
+	}
+	// Without one of all inputs it goes, and counts; what stands with the stripes stays.
+	writeIndexed(t, client, at("4"), r, 0, 800, ofStripes)
+	writeIndexed(t, client, at("5"), r, 800, 800, all)
+	out, err = merge.Concat(ctx, client, at("less"), []merge.Input{{URL: at("4")}, {URL: at("5")}}, merge.Options{})
+	if err != nil || out.DroppedIndexes != len(ofShard) || out.JoinedIndexes != 0 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	holds(t, client, at("less"), r, 20)
+	dropped := merge.IndexChange{Drop: stripeindex.OfItsField}
+	out, err = merge.ReplaceIndexes(ctx, client, at("none"), merge.Input{URL: at("m")}, dropped, merge.Options{})
+	if err != nil || out.DroppedIndexes != len(ofShard)+7*len(ofStripes) {
+		t.Fatalf("%+v %v", out, err)
+	}
+	// What can't be one field's is refused by name.
+	for _, text := range []string{"hash@field:u,ok", "text@shard-field:msg+s.tag", "text@field:tags"} {
+		specs, err := ParseIndexSpecs(text)
+		if err == nil {
+			s, openErr := Open(ctx, client, at("1"), OpenOptions{})
+			if openErr != nil {
+				t.Fatal(openErr)
+			}
+			_, _, err = s.BuildIndexes(ctx, client, 0, specs, IndexBuild{})
+		}
+		if err == nil {
+			t.Errorf("%s is not refused", text)
+		}
+	}
+}
