@@ -9,9 +9,11 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // keySearch finds the live rows of a branch that have keys of a list. A shard never changes, so each is looked into once, however often the
@@ -81,8 +83,12 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 		if err != nil {
 			return err
 		}
+		may, err := s.sift(ctx, p, shards, set)
+		if err != nil {
+			return err
+		}
 		err = s.table.cat.client.EachUpTo(ctx, scanShards, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
-			err := parallel.Guarded(func() error { return s.shard(ctx, client, p, shards[i], set, &matches[i]) })
+			err := parallel.Guarded(func() error { return s.shard(ctx, client, p, shards[i], set, may[i], &matches[i]) })
 			if err != nil {
 				return fmt.Errorf("%s: %w", shards[i].Path, err)
 			}
@@ -101,10 +107,74 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 	return nil
 }
 
-// shard looks for keys of a set in a shard: first by what its entry says, then by what its root, its Bloom filters and indexes say, then
+// mostSiftedKeys is up to how many keys of a batch term filters are asked for: of more, most shards that they are looked for in have some.
+const mostSiftedKeys = 4096
+
+// sift asks the term filters of shards, where they have some of columns of the key, which keys of a set each shard may have; nil is all. It costs a few
+// short reads for each matrix, which shards of one commit share, and spares the roots and indexes of shards that have none of the keys.
+func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, set *keySet) (may [][]bool, err error) {
+	may = make([][]bool, len(shards))
+	if len(set.keys) > mostSiftedKeys {
+		return may, nil
+	}
+	allow, err := s.table.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	var units [][]*stripeindex.Filter
+	stripes := make([]int, len(shards)) // of each shard, among units
+	places := map[place]bool{}
+	for i, e := range shards {
+		if e.Terms == "" || len(places) > maxSifted || len(s.possible(p, e, set)) == 0 {
+			continue
+		}
+		of := p.schema.TermFilters(e, urlresolve.Policy{Allow: allow})
+		stripes[i] = len(of)
+		units = append(units, of...)
+		for _, filters := range of {
+			for _, f := range filters {
+				places[place{f.Object, f.Start}] = true
+			}
+		}
+	}
+	if len(units) == 0 {
+		return may, nil
+	}
+	keys := make([][]filter.Value, len(set.keys))
+	for i, key := range set.keys {
+		keys[i] = s.key.values(key)
+	}
+	found, err := stripeindex.SiftKeys(ctx, s.table.cat.client, s.key.columns, keys, units)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range stripes {
+		for _, of := range found[:n] {
+			if may[i] == nil {
+				may[i] = make([]bool, len(keys))
+			}
+			for k, there := range of {
+				may[i][k] = may[i][k] || there
+			}
+		}
+		found = found[n:]
+	}
+	return may, nil
+}
+
+// shard looks for keys of a set in a shard, of which it may have some, all if may is nil: first by what its entry says, then by what its root, its Bloom filters and indexes say, then
 // in the columns of the key.
-func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan, e *manifest.Entry, set *keySet, m **match) error {
+func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan, e *manifest.Entry, set *keySet, may []bool, m **match) error {
 	keys := s.possible(all, e, set)
+	if may != nil && len(keys) > 0 {
+		var left [][]byte
+		for _, key := range keys {
+			if may[set.find(key)] {
+				left = append(left, key)
+			}
+		}
+		keys = left
+	}
 	if len(keys) == 0 {
 		return nil
 	}

@@ -192,6 +192,25 @@ func (k *rowKey) literal(n *schema.Node, part []byte) filter.Literal {
 	return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatUint(v, 10)}
 }
 
+// values are what the parts of a key are values of.
+func (k *rowKey) values(key []byte) []filter.Value {
+	out := make([]filter.Value, len(k.columns))
+	for i, part := range k.split(key) {
+		switch n := k.columns[i]; n.Basic {
+		case schema.Boolean:
+			out[i].Bool = part[0] == 1
+		case schema.Guid, schema.FixedSizeBinary:
+			out[i].Bytes = part
+		case schema.String, schema.Binary:
+			out[i].Bytes = unterminated(part)
+		default:
+			out[i].Uint = binary.BigEndian.Uint64(part)
+			out[i].Int = int64(out[i].Uint ^ signBit)
+		}
+	}
+	return out
+}
+
 // unterminated undoes extsort.AppendTerminated.
 func unterminated(part []byte) []byte {
 	return bytes.ReplaceAll(part[:len(part)-2], []byte{0, 0xFF}, []byte{0})

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/crash"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -334,6 +335,48 @@ func TestUpsertPrunes(t *testing.T) {
 	}
 }
 
+// TestUpsertByTermFilters: a hundred keys in a table of two hundred shards, of which bounds tell nothing, open the shards that have them and hardly any
+// more, where the key has a hash index: the term filters of the commit are read in a few requests. As many rows are replaced as without.
+func TestUpsertByTermFilters(t *testing.T) {
+	const shards, each, holders = 200, 40, 5
+	cost := func(o IngestOptions) (c blobio.Counters, rows int64) {
+		g := newGround(t)
+		tbl := g.create(g.open(nil, nil))
+		r := rand.New(rand.NewPCG(3, 9))
+		seen := map[int64]bool{}
+		var ids []int64
+		for len(ids) < shards*each {
+			if id := r.Int64N(1 << 40); !seen[id] {
+				ids, seen[id] = append(ids, id), true
+			}
+		}
+		o.ShardRows = each
+		ingest(t, tbl, o, valued(1, ids...))
+		var keys []int64
+		for i := range holders {
+			keys = append(keys, ids[i*each*37:][:20]...)
+		}
+		before := tbl.cat.client.Counters()
+		out := upsertInto(t, tbl, valued(2, keys...))
+		c = tbl.cat.client.Counters().Sub(before)
+		if out.Replaced != int64(len(keys)) || counted(t, tbl) != shards*each {
+			t.Errorf("%+v", out)
+		}
+		before = tbl.cat.client.Counters()
+		_, err := tbl.Ingest(t.Context(), source(valued(3, 1<<41)), IngestOptions{Unique: []string{"id"}})
+		if more := tbl.cat.client.Counters().Sub(before); err != nil {
+			t.Error(more, err)
+		}
+		return c, out.Replaced
+	}
+	plain, replaced := cost(IngestOptions{})
+	indexed, same := cost(IngestOptions{Indexes: []shardfmt.IndexSpec{{Kind: shardfmt.HashIndex, Columns: []string{"id"}}}})
+	t.Logf("%d GETs, %d bytes; %d GETs, %d bytes without", indexed.Gets, indexed.GetBytes, plain.Gets, plain.GetBytes)
+	if replaced != same || indexed.Gets > 150 || plain.Gets < 2*shards {
+		t.Errorf("%d rows with %+v, %d with %+v", same, indexed, replaced, plain)
+	}
+}
+
 // TestConcurrentUpserts: of many writers of the same keys, each key has one row in the end, the one of the last commit.
 func TestConcurrentUpserts(t *testing.T) {
 	ctx := context.Background()
@@ -459,7 +502,11 @@ func TestUpsertsAgainstAMap(t *testing.T) {
 				replaceAll(t, tbl)
 			case 2:
 				if step == 10 {
-					if _, err := tbl.AddIndex(ctx, shardfmt.IndexSpec{Kind: shardfmt.LayerIndex, Columns: []string{"id"}}, IndexOptions{}); err != nil && !errors.Is(err, ErrExists) {
+					index := shardfmt.IndexSpec{Kind: shardfmt.LayerIndex, Columns: []string{"id"}}
+					if seed%2 == 1 { // whose term filters rule shards out
+						index.Kind = shardfmt.HashIndex
+					}
+					if _, err := tbl.AddIndex(ctx, index, IndexOptions{}); err != nil && !errors.Is(err, ErrExists) {
 						t.Fatal(err)
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/shardfmt/layer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -99,12 +100,7 @@ func AppendPart(dst []byte, n *schema.Node, key []byte) []byte {
 	if form, _ := FormOf(n); form != Bytes || n.IsDecimal() {
 		return append(dst, key...)
 	}
-	for _, c := range key {
-		if dst = append(dst, c); c == 0 {
-			dst = append(dst, 0xFF)
-		}
-	}
-	return append(dst, 0, 0)
+	return extsort.AppendTerminated(dst, key)
 }
 
 // WithParts are the keys of several columns that start with a prefix, and then have a part of any value.
