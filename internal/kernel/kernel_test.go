@@ -105,7 +105,7 @@ func testRuns[U Unsigned](t *testing.T, r *rand.Rand) {
 		values := random[U](r, r.IntN(30))
 		lengths, want, sum := make([]uint32, len(values)), []U{}, 0
 		for i := range lengths {
-			length := r.IntN(1 + r.IntN(200))
+			length := r.IntN(1 + r.IntN(400))
 			lengths[i], sum = uint32(length), sum+length
 			want = append(want, slices.Repeat(values[i:i+1], length)...)
 		}

@@ -134,22 +134,16 @@ func in[U Unsigned](t *tier) *kernels[U] {
 
 func newGeneric() *tier {
 	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest}
-	t.words.u8 = genericKernels(&unpack8, &unpackFOR8)
-	t.words.u16 = genericKernels(&unpack16, &unpackFOR16)
-	t.words.u32 = genericKernels(&unpack32, &unpackFOR32)
-	t.words.u64 = genericKernels(&unpackFOR64, &unpackFOR64)
+	t.words.u8 = genericKernels(&unpack8)
+	t.words.u16 = genericKernels(&unpack16)
+	t.words.u32 = genericKernels(&unpack32)
+	t.words.u64 = genericKernels(&unpack64)
 	return t
 }
 
-func genericKernels[U Unsigned](without, with *unpackers[U]) kernels[U] {
+func genericKernels[U Unsigned](byWidth *unpackers[U]) kernels[U] {
 	k := portableKernels[U]()
-	k.unpack = func(dst *[ChunkLen]U, chunk []byte, width int, ref U) {
-		if ref == 0 {
-			without[width](dst, chunk, ref)
-			return
-		}
-		with[width](dst, chunk, ref)
-	}
+	k.unpack = func(dst *[ChunkLen]U, chunk []byte, width int, ref U) { byWidth[width](dst, chunk, ref) }
 	k.prefixSum, k.ramp = prefixSum[U], ramp[U]
 	return k
 }

@@ -41,9 +41,8 @@ func TestTier(t *testing.T) {
 // The tables of functions of the generic tier have no gaps.
 func TestUnpackers(t *testing.T) {
 	for width := 1; width <= 64; width++ {
-		if width <= 8 && (unpack8[width] == nil || unpackFOR8[width] == nil) ||
-			width <= 16 && (unpack16[width] == nil || unpackFOR16[width] == nil) ||
-			width <= 32 && (unpack32[width] == nil || unpackFOR32[width] == nil) || unpackFOR64[width] == nil {
+		if width <= 8 && unpack8[width] == nil || width <= 16 && unpack16[width] == nil ||
+			width <= 32 && unpack32[width] == nil || unpack64[width] == nil {
 			t.Errorf("no kernel for width %d", width)
 		}
 	}

@@ -24,619 +24,7 @@ var unpack16 = unpackers[uint16]{
 	16: unpack16w16,
 }
 
-func unpack16w1(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[16]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:128])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1000100010001
-		dst[32+l] = a >> 1 & 0x1000100010001
-		dst[64+l] = a >> 2 & 0x1000100010001
-		dst[96+l] = a >> 3 & 0x1000100010001
-		dst[128+l] = a >> 4 & 0x1000100010001
-		dst[160+l] = a >> 5 & 0x1000100010001
-		dst[192+l] = a >> 6 & 0x1000100010001
-		dst[224+l] = a >> 7 & 0x1000100010001
-		dst[16+l] = a >> 8 & 0x1000100010001
-		dst[48+l] = a >> 9 & 0x1000100010001
-		dst[80+l] = a >> 10 & 0x1000100010001
-		dst[112+l] = a >> 11 & 0x1000100010001
-		dst[144+l] = a >> 12 & 0x1000100010001
-		dst[176+l] = a >> 13 & 0x1000100010001
-		dst[208+l] = a >> 14 & 0x1000100010001
-		dst[240+l] = a >> 15 & 0x1000100010001
-	}
-}
-
-func unpack16w2(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[32]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:256])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3000300030003
-		dst[32+l] = a >> 2 & 0x3000300030003
-		dst[64+l] = a >> 4 & 0x3000300030003
-		dst[96+l] = a >> 6 & 0x3000300030003
-		dst[128+l] = a >> 8 & 0x3000300030003
-		dst[160+l] = a >> 10 & 0x3000300030003
-		dst[192+l] = a >> 12 & 0x3000300030003
-		dst[224+l] = a >> 14 & 0x3000300030003
-		a = src[16+l]
-		dst[16+l] = a & 0x3000300030003
-		dst[48+l] = a >> 2 & 0x3000300030003
-		dst[80+l] = a >> 4 & 0x3000300030003
-		dst[112+l] = a >> 6 & 0x3000300030003
-		dst[144+l] = a >> 8 & 0x3000300030003
-		dst[176+l] = a >> 10 & 0x3000300030003
-		dst[208+l] = a >> 12 & 0x3000300030003
-		dst[240+l] = a >> 14 & 0x3000300030003
-	}
-}
-
-func unpack16w3(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[48]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:384])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7000700070007
-		dst[32+l] = a >> 3 & 0x7000700070007
-		dst[64+l] = a >> 6 & 0x7000700070007
-		dst[96+l] = a >> 9 & 0x7000700070007
-		dst[128+l] = a >> 12 & 0x7000700070007
-		b := src[16+l]
-		dst[160+l] = a>>15&0x1000100010001 | b<<1&0x6000600060006
-		a = b
-		dst[192+l] = a >> 2 & 0x7000700070007
-		dst[224+l] = a >> 5 & 0x7000700070007
-		dst[16+l] = a >> 8 & 0x7000700070007
-		dst[48+l] = a >> 11 & 0x7000700070007
-		b = src[32+l]
-		dst[80+l] = a>>14&0x3000300030003 | b<<2&0x4000400040004
-		a = b
-		dst[112+l] = a >> 1 & 0x7000700070007
-		dst[144+l] = a >> 4 & 0x7000700070007
-		dst[176+l] = a >> 7 & 0x7000700070007
-		dst[208+l] = a >> 10 & 0x7000700070007
-		dst[240+l] = a >> 13 & 0x7000700070007
-	}
-}
-
-func unpack16w4(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[64]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:512])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xf000f000f000f
-		dst[32+l] = a >> 4 & 0xf000f000f000f
-		dst[64+l] = a >> 8 & 0xf000f000f000f
-		dst[96+l] = a >> 12 & 0xf000f000f000f
-		a = src[16+l]
-		dst[128+l] = a & 0xf000f000f000f
-		dst[160+l] = a >> 4 & 0xf000f000f000f
-		dst[192+l] = a >> 8 & 0xf000f000f000f
-		dst[224+l] = a >> 12 & 0xf000f000f000f
-		a = src[32+l]
-		dst[16+l] = a & 0xf000f000f000f
-		dst[48+l] = a >> 4 & 0xf000f000f000f
-		dst[80+l] = a >> 8 & 0xf000f000f000f
-		dst[112+l] = a >> 12 & 0xf000f000f000f
-		a = src[48+l]
-		dst[144+l] = a & 0xf000f000f000f
-		dst[176+l] = a >> 4 & 0xf000f000f000f
-		dst[208+l] = a >> 8 & 0xf000f000f000f
-		dst[240+l] = a >> 12 & 0xf000f000f000f
-	}
-}
-
-func unpack16w5(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[80]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:640])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1f001f001f001f
-		dst[32+l] = a >> 5 & 0x1f001f001f001f
-		dst[64+l] = a >> 10 & 0x1f001f001f001f
-		b := src[16+l]
-		dst[96+l] = a>>15&0x1000100010001 | b<<1&0x1e001e001e001e
-		a = b
-		dst[128+l] = a >> 4 & 0x1f001f001f001f
-		dst[160+l] = a >> 9 & 0x1f001f001f001f
-		b = src[32+l]
-		dst[192+l] = a>>14&0x3000300030003 | b<<2&0x1c001c001c001c
-		a = b
-		dst[224+l] = a >> 3 & 0x1f001f001f001f
-		dst[16+l] = a >> 8 & 0x1f001f001f001f
-		b = src[48+l]
-		dst[48+l] = a>>13&0x7000700070007 | b<<3&0x18001800180018
-		a = b
-		dst[80+l] = a >> 2 & 0x1f001f001f001f
-		dst[112+l] = a >> 7 & 0x1f001f001f001f
-		b = src[64+l]
-		dst[144+l] = a>>12&0xf000f000f000f | b<<4&0x10001000100010
-		a = b
-		dst[176+l] = a >> 1 & 0x1f001f001f001f
-		dst[208+l] = a >> 6 & 0x1f001f001f001f
-		dst[240+l] = a >> 11 & 0x1f001f001f001f
-	}
-}
-
-func unpack16w6(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[96]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:768])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3f003f003f003f
-		dst[32+l] = a >> 6 & 0x3f003f003f003f
-		b := src[16+l]
-		dst[64+l] = a>>12&0xf000f000f000f | b<<4&0x30003000300030
-		a = b
-		dst[96+l] = a >> 2 & 0x3f003f003f003f
-		dst[128+l] = a >> 8 & 0x3f003f003f003f
-		b = src[32+l]
-		dst[160+l] = a>>14&0x3000300030003 | b<<2&0x3c003c003c003c
-		a = b
-		dst[192+l] = a >> 4 & 0x3f003f003f003f
-		dst[224+l] = a >> 10 & 0x3f003f003f003f
-		a = src[48+l]
-		dst[16+l] = a & 0x3f003f003f003f
-		dst[48+l] = a >> 6 & 0x3f003f003f003f
-		b = src[64+l]
-		dst[80+l] = a>>12&0xf000f000f000f | b<<4&0x30003000300030
-		a = b
-		dst[112+l] = a >> 2 & 0x3f003f003f003f
-		dst[144+l] = a >> 8 & 0x3f003f003f003f
-		b = src[80+l]
-		dst[176+l] = a>>14&0x3000300030003 | b<<2&0x3c003c003c003c
-		a = b
-		dst[208+l] = a >> 4 & 0x3f003f003f003f
-		dst[240+l] = a >> 10 & 0x3f003f003f003f
-	}
-}
-
-func unpack16w7(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[112]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:896])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7f007f007f007f
-		dst[32+l] = a >> 7 & 0x7f007f007f007f
-		b := src[16+l]
-		dst[64+l] = a>>14&0x3000300030003 | b<<2&0x7c007c007c007c
-		a = b
-		dst[96+l] = a >> 5 & 0x7f007f007f007f
-		b = src[32+l]
-		dst[128+l] = a>>12&0xf000f000f000f | b<<4&0x70007000700070
-		a = b
-		dst[160+l] = a >> 3 & 0x7f007f007f007f
-		b = src[48+l]
-		dst[192+l] = a>>10&0x3f003f003f003f | b<<6&0x40004000400040
-		a = b
-		dst[224+l] = a >> 1 & 0x7f007f007f007f
-		dst[16+l] = a >> 8 & 0x7f007f007f007f
-		b = src[64+l]
-		dst[48+l] = a>>15&0x1000100010001 | b<<1&0x7e007e007e007e
-		a = b
-		dst[80+l] = a >> 6 & 0x7f007f007f007f
-		b = src[80+l]
-		dst[112+l] = a>>13&0x7000700070007 | b<<3&0x78007800780078
-		a = b
-		dst[144+l] = a >> 4 & 0x7f007f007f007f
-		b = src[96+l]
-		dst[176+l] = a>>11&0x1f001f001f001f | b<<5&0x60006000600060
-		a = b
-		dst[208+l] = a >> 2 & 0x7f007f007f007f
-		dst[240+l] = a >> 9 & 0x7f007f007f007f
-	}
-}
-
-func unpack16w8(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[128]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1024])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xff00ff00ff00ff
-		dst[32+l] = a >> 8 & 0xff00ff00ff00ff
-		a = src[16+l]
-		dst[64+l] = a & 0xff00ff00ff00ff
-		dst[96+l] = a >> 8 & 0xff00ff00ff00ff
-		a = src[32+l]
-		dst[128+l] = a & 0xff00ff00ff00ff
-		dst[160+l] = a >> 8 & 0xff00ff00ff00ff
-		a = src[48+l]
-		dst[192+l] = a & 0xff00ff00ff00ff
-		dst[224+l] = a >> 8 & 0xff00ff00ff00ff
-		a = src[64+l]
-		dst[16+l] = a & 0xff00ff00ff00ff
-		dst[48+l] = a >> 8 & 0xff00ff00ff00ff
-		a = src[80+l]
-		dst[80+l] = a & 0xff00ff00ff00ff
-		dst[112+l] = a >> 8 & 0xff00ff00ff00ff
-		a = src[96+l]
-		dst[144+l] = a & 0xff00ff00ff00ff
-		dst[176+l] = a >> 8 & 0xff00ff00ff00ff
-		a = src[112+l]
-		dst[208+l] = a & 0xff00ff00ff00ff
-		dst[240+l] = a >> 8 & 0xff00ff00ff00ff
-	}
-}
-
-func unpack16w9(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[144]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1152])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1ff01ff01ff01ff
-		b := src[16+l]
-		dst[32+l] = a>>9&0x7f007f007f007f | b<<7&0x180018001800180
-		a = b
-		dst[64+l] = a >> 2 & 0x1ff01ff01ff01ff
-		b = src[32+l]
-		dst[96+l] = a>>11&0x1f001f001f001f | b<<5&0x1e001e001e001e0
-		a = b
-		dst[128+l] = a >> 4 & 0x1ff01ff01ff01ff
-		b = src[48+l]
-		dst[160+l] = a>>13&0x7000700070007 | b<<3&0x1f801f801f801f8
-		a = b
-		dst[192+l] = a >> 6 & 0x1ff01ff01ff01ff
-		b = src[64+l]
-		dst[224+l] = a>>15&0x1000100010001 | b<<1&0x1fe01fe01fe01fe
-		a = b
-		b = src[80+l]
-		dst[16+l] = a>>8&0xff00ff00ff00ff | b<<8&0x100010001000100
-		a = b
-		dst[48+l] = a >> 1 & 0x1ff01ff01ff01ff
-		b = src[96+l]
-		dst[80+l] = a>>10&0x3f003f003f003f | b<<6&0x1c001c001c001c0
-		a = b
-		dst[112+l] = a >> 3 & 0x1ff01ff01ff01ff
-		b = src[112+l]
-		dst[144+l] = a>>12&0xf000f000f000f | b<<4&0x1f001f001f001f0
-		a = b
-		dst[176+l] = a >> 5 & 0x1ff01ff01ff01ff
-		b = src[128+l]
-		dst[208+l] = a>>14&0x3000300030003 | b<<2&0x1fc01fc01fc01fc
-		a = b
-		dst[240+l] = a >> 7 & 0x1ff01ff01ff01ff
-	}
-}
-
-func unpack16w10(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[160]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1280])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3ff03ff03ff03ff
-		b := src[16+l]
-		dst[32+l] = a>>10&0x3f003f003f003f | b<<6&0x3c003c003c003c0
-		a = b
-		dst[64+l] = a >> 4 & 0x3ff03ff03ff03ff
-		b = src[32+l]
-		dst[96+l] = a>>14&0x3000300030003 | b<<2&0x3fc03fc03fc03fc
-		a = b
-		b = src[48+l]
-		dst[128+l] = a>>8&0xff00ff00ff00ff | b<<8&0x300030003000300
-		a = b
-		dst[160+l] = a >> 2 & 0x3ff03ff03ff03ff
-		b = src[64+l]
-		dst[192+l] = a>>12&0xf000f000f000f | b<<4&0x3f003f003f003f0
-		a = b
-		dst[224+l] = a >> 6 & 0x3ff03ff03ff03ff
-		a = src[80+l]
-		dst[16+l] = a & 0x3ff03ff03ff03ff
-		b = src[96+l]
-		dst[48+l] = a>>10&0x3f003f003f003f | b<<6&0x3c003c003c003c0
-		a = b
-		dst[80+l] = a >> 4 & 0x3ff03ff03ff03ff
-		b = src[112+l]
-		dst[112+l] = a>>14&0x3000300030003 | b<<2&0x3fc03fc03fc03fc
-		a = b
-		b = src[128+l]
-		dst[144+l] = a>>8&0xff00ff00ff00ff | b<<8&0x300030003000300
-		a = b
-		dst[176+l] = a >> 2 & 0x3ff03ff03ff03ff
-		b = src[144+l]
-		dst[208+l] = a>>12&0xf000f000f000f | b<<4&0x3f003f003f003f0
-		a = b
-		dst[240+l] = a >> 6 & 0x3ff03ff03ff03ff
-	}
-}
-
-func unpack16w11(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[176]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1408])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7ff07ff07ff07ff
-		b := src[16+l]
-		dst[32+l] = a>>11&0x1f001f001f001f | b<<5&0x7e007e007e007e0
-		a = b
-		b = src[32+l]
-		dst[64+l] = a>>6&0x3ff03ff03ff03ff | b<<10&0x400040004000400
-		a = b
-		dst[96+l] = a >> 1 & 0x7ff07ff07ff07ff
-		b = src[48+l]
-		dst[128+l] = a>>12&0xf000f000f000f | b<<4&0x7f007f007f007f0
-		a = b
-		b = src[64+l]
-		dst[160+l] = a>>7&0x1ff01ff01ff01ff | b<<9&0x600060006000600
-		a = b
-		dst[192+l] = a >> 2 & 0x7ff07ff07ff07ff
-		b = src[80+l]
-		dst[224+l] = a>>13&0x7000700070007 | b<<3&0x7f807f807f807f8
-		a = b
-		b = src[96+l]
-		dst[16+l] = a>>8&0xff00ff00ff00ff | b<<8&0x700070007000700
-		a = b
-		dst[48+l] = a >> 3 & 0x7ff07ff07ff07ff
-		b = src[112+l]
-		dst[80+l] = a>>14&0x3000300030003 | b<<2&0x7fc07fc07fc07fc
-		a = b
-		b = src[128+l]
-		dst[112+l] = a>>9&0x7f007f007f007f | b<<7&0x780078007800780
-		a = b
-		dst[144+l] = a >> 4 & 0x7ff07ff07ff07ff
-		b = src[144+l]
-		dst[176+l] = a>>15&0x1000100010001 | b<<1&0x7fe07fe07fe07fe
-		a = b
-		b = src[160+l]
-		dst[208+l] = a>>10&0x3f003f003f003f | b<<6&0x7c007c007c007c0
-		a = b
-		dst[240+l] = a >> 5 & 0x7ff07ff07ff07ff
-	}
-}
-
-func unpack16w12(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[192]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1536])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xfff0fff0fff0fff
-		b := src[16+l]
-		dst[32+l] = a>>12&0xf000f000f000f | b<<4&0xff00ff00ff00ff0
-		a = b
-		b = src[32+l]
-		dst[64+l] = a>>8&0xff00ff00ff00ff | b<<8&0xf000f000f000f00
-		a = b
-		dst[96+l] = a >> 4 & 0xfff0fff0fff0fff
-		a = src[48+l]
-		dst[128+l] = a & 0xfff0fff0fff0fff
-		b = src[64+l]
-		dst[160+l] = a>>12&0xf000f000f000f | b<<4&0xff00ff00ff00ff0
-		a = b
-		b = src[80+l]
-		dst[192+l] = a>>8&0xff00ff00ff00ff | b<<8&0xf000f000f000f00
-		a = b
-		dst[224+l] = a >> 4 & 0xfff0fff0fff0fff
-		a = src[96+l]
-		dst[16+l] = a & 0xfff0fff0fff0fff
-		b = src[112+l]
-		dst[48+l] = a>>12&0xf000f000f000f | b<<4&0xff00ff00ff00ff0
-		a = b
-		b = src[128+l]
-		dst[80+l] = a>>8&0xff00ff00ff00ff | b<<8&0xf000f000f000f00
-		a = b
-		dst[112+l] = a >> 4 & 0xfff0fff0fff0fff
-		a = src[144+l]
-		dst[144+l] = a & 0xfff0fff0fff0fff
-		b = src[160+l]
-		dst[176+l] = a>>12&0xf000f000f000f | b<<4&0xff00ff00ff00ff0
-		a = b
-		b = src[176+l]
-		dst[208+l] = a>>8&0xff00ff00ff00ff | b<<8&0xf000f000f000f00
-		a = b
-		dst[240+l] = a >> 4 & 0xfff0fff0fff0fff
-	}
-}
-
-func unpack16w13(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[208]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1664])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1fff1fff1fff1fff
-		b := src[16+l]
-		dst[32+l] = a>>13&0x7000700070007 | b<<3&0x1ff81ff81ff81ff8
-		a = b
-		b = src[32+l]
-		dst[64+l] = a>>10&0x3f003f003f003f | b<<6&0x1fc01fc01fc01fc0
-		a = b
-		b = src[48+l]
-		dst[96+l] = a>>7&0x1ff01ff01ff01ff | b<<9&0x1e001e001e001e00
-		a = b
-		b = src[64+l]
-		dst[128+l] = a>>4&0xfff0fff0fff0fff | b<<12&0x1000100010001000
-		a = b
-		dst[160+l] = a >> 1 & 0x1fff1fff1fff1fff
-		b = src[80+l]
-		dst[192+l] = a>>14&0x3000300030003 | b<<2&0x1ffc1ffc1ffc1ffc
-		a = b
-		b = src[96+l]
-		dst[224+l] = a>>11&0x1f001f001f001f | b<<5&0x1fe01fe01fe01fe0
-		a = b
-		b = src[112+l]
-		dst[16+l] = a>>8&0xff00ff00ff00ff | b<<8&0x1f001f001f001f00
-		a = b
-		b = src[128+l]
-		dst[48+l] = a>>5&0x7ff07ff07ff07ff | b<<11&0x1800180018001800
-		a = b
-		dst[80+l] = a >> 2 & 0x1fff1fff1fff1fff
-		b = src[144+l]
-		dst[112+l] = a>>15&0x1000100010001 | b<<1&0x1ffe1ffe1ffe1ffe
-		a = b
-		b = src[160+l]
-		dst[144+l] = a>>12&0xf000f000f000f | b<<4&0x1ff01ff01ff01ff0
-		a = b
-		b = src[176+l]
-		dst[176+l] = a>>9&0x7f007f007f007f | b<<7&0x1f801f801f801f80
-		a = b
-		b = src[192+l]
-		dst[208+l] = a>>6&0x3ff03ff03ff03ff | b<<10&0x1c001c001c001c00
-		a = b
-		dst[240+l] = a >> 3 & 0x1fff1fff1fff1fff
-	}
-}
-
-func unpack16w14(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[224]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1792])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3fff3fff3fff3fff
-		b := src[16+l]
-		dst[32+l] = a>>14&0x3000300030003 | b<<2&0x3ffc3ffc3ffc3ffc
-		a = b
-		b = src[32+l]
-		dst[64+l] = a>>12&0xf000f000f000f | b<<4&0x3ff03ff03ff03ff0
-		a = b
-		b = src[48+l]
-		dst[96+l] = a>>10&0x3f003f003f003f | b<<6&0x3fc03fc03fc03fc0
-		a = b
-		b = src[64+l]
-		dst[128+l] = a>>8&0xff00ff00ff00ff | b<<8&0x3f003f003f003f00
-		a = b
-		b = src[80+l]
-		dst[160+l] = a>>6&0x3ff03ff03ff03ff | b<<10&0x3c003c003c003c00
-		a = b
-		b = src[96+l]
-		dst[192+l] = a>>4&0xfff0fff0fff0fff | b<<12&0x3000300030003000
-		a = b
-		dst[224+l] = a >> 2 & 0x3fff3fff3fff3fff
-		a = src[112+l]
-		dst[16+l] = a & 0x3fff3fff3fff3fff
-		b = src[128+l]
-		dst[48+l] = a>>14&0x3000300030003 | b<<2&0x3ffc3ffc3ffc3ffc
-		a = b
-		b = src[144+l]
-		dst[80+l] = a>>12&0xf000f000f000f | b<<4&0x3ff03ff03ff03ff0
-		a = b
-		b = src[160+l]
-		dst[112+l] = a>>10&0x3f003f003f003f | b<<6&0x3fc03fc03fc03fc0
-		a = b
-		b = src[176+l]
-		dst[144+l] = a>>8&0xff00ff00ff00ff | b<<8&0x3f003f003f003f00
-		a = b
-		b = src[192+l]
-		dst[176+l] = a>>6&0x3ff03ff03ff03ff | b<<10&0x3c003c003c003c00
-		a = b
-		b = src[208+l]
-		dst[208+l] = a>>4&0xfff0fff0fff0fff | b<<12&0x3000300030003000
-		a = b
-		dst[240+l] = a >> 2 & 0x3fff3fff3fff3fff
-	}
-}
-
-func unpack16w15(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[240]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1920])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7fff7fff7fff7fff
-		b := src[16+l]
-		dst[32+l] = a>>15&0x1000100010001 | b<<1&0x7ffe7ffe7ffe7ffe
-		a = b
-		b = src[32+l]
-		dst[64+l] = a>>14&0x3000300030003 | b<<2&0x7ffc7ffc7ffc7ffc
-		a = b
-		b = src[48+l]
-		dst[96+l] = a>>13&0x7000700070007 | b<<3&0x7ff87ff87ff87ff8
-		a = b
-		b = src[64+l]
-		dst[128+l] = a>>12&0xf000f000f000f | b<<4&0x7ff07ff07ff07ff0
-		a = b
-		b = src[80+l]
-		dst[160+l] = a>>11&0x1f001f001f001f | b<<5&0x7fe07fe07fe07fe0
-		a = b
-		b = src[96+l]
-		dst[192+l] = a>>10&0x3f003f003f003f | b<<6&0x7fc07fc07fc07fc0
-		a = b
-		b = src[112+l]
-		dst[224+l] = a>>9&0x7f007f007f007f | b<<7&0x7f807f807f807f80
-		a = b
-		b = src[128+l]
-		dst[16+l] = a>>8&0xff00ff00ff00ff | b<<8&0x7f007f007f007f00
-		a = b
-		b = src[144+l]
-		dst[48+l] = a>>7&0x1ff01ff01ff01ff | b<<9&0x7e007e007e007e00
-		a = b
-		b = src[160+l]
-		dst[80+l] = a>>6&0x3ff03ff03ff03ff | b<<10&0x7c007c007c007c00
-		a = b
-		b = src[176+l]
-		dst[112+l] = a>>5&0x7ff07ff07ff07ff | b<<11&0x7800780078007800
-		a = b
-		b = src[192+l]
-		dst[144+l] = a>>4&0xfff0fff0fff0fff | b<<12&0x7000700070007000
-		a = b
-		b = src[208+l]
-		dst[176+l] = a>>3&0x1fff1fff1fff1fff | b<<13&0x6000600060006000
-		a = b
-		b = src[224+l]
-		dst[208+l] = a>>2&0x3fff3fff3fff3fff | b<<14&0x4000400040004000
-		a = b
-		dst[240+l] = a >> 1 & 0x7fff7fff7fff7fff
-	}
-}
-
-func unpack16w16(to *[ChunkLen]uint16, chunk []byte, _ uint16) {
-	dst := (*[256]uint64)(unsafe.Pointer(to))
-	src := (*[256]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2048])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a
-		a = src[16+l]
-		dst[32+l] = a
-		a = src[32+l]
-		dst[64+l] = a
-		a = src[48+l]
-		dst[96+l] = a
-		a = src[64+l]
-		dst[128+l] = a
-		a = src[80+l]
-		dst[160+l] = a
-		a = src[96+l]
-		dst[192+l] = a
-		a = src[112+l]
-		dst[224+l] = a
-		a = src[128+l]
-		dst[16+l] = a
-		a = src[144+l]
-		dst[48+l] = a
-		a = src[160+l]
-		dst[80+l] = a
-		a = src[176+l]
-		dst[112+l] = a
-		a = src[192+l]
-		dst[144+l] = a
-		a = src[208+l]
-		dst[176+l] = a
-		a = src[224+l]
-		dst[208+l] = a
-		a = src[240+l]
-		dst[240+l] = a
-	}
-}
-
-// unpackFOR16 is the kernels by packed width.
-var unpackFOR16 = unpackers[uint16]{
-	1:  unpackFOR16w1,
-	2:  unpackFOR16w2,
-	3:  unpackFOR16w3,
-	4:  unpackFOR16w4,
-	5:  unpackFOR16w5,
-	6:  unpackFOR16w6,
-	7:  unpackFOR16w7,
-	8:  unpackFOR16w8,
-	9:  unpackFOR16w9,
-	10: unpackFOR16w10,
-	11: unpackFOR16w11,
-	12: unpackFOR16w12,
-	13: unpackFOR16w13,
-	14: unpackFOR16w14,
-	15: unpackFOR16w15,
-	16: unpackFOR16w16,
-}
-
-func unpackFOR16w1(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w1(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[16]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:128])))
 	r := uint64(ref) * 0x1000100010001
@@ -662,7 +50,7 @@ func unpackFOR16w1(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w2(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w2(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[32]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:256])))
 	r := uint64(ref) * 0x1000100010001
@@ -689,7 +77,7 @@ func unpackFOR16w2(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w3(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w3(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[48]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:384])))
 	r := uint64(ref) * 0x1000100010001
@@ -719,7 +107,7 @@ func unpackFOR16w3(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w4(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w4(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[64]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:512])))
 	r := uint64(ref) * 0x1000100010001
@@ -748,7 +136,7 @@ func unpackFOR16w4(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w5(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w5(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[80]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:640])))
 	r := uint64(ref) * 0x1000100010001
@@ -782,7 +170,7 @@ func unpackFOR16w5(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w6(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w6(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[96]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:768])))
 	r := uint64(ref) * 0x1000100010001
@@ -817,7 +205,7 @@ func unpackFOR16w6(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w7(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w7(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[112]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:896])))
 	r := uint64(ref) * 0x1000100010001
@@ -855,7 +243,7 @@ func unpackFOR16w7(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w8(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w8(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[128]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1024])))
 	r := uint64(ref) * 0x1000100010001
@@ -888,7 +276,7 @@ func unpackFOR16w8(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w9(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w9(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[144]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1152])))
 	r := uint64(ref) * 0x1000100010001
@@ -930,7 +318,7 @@ func unpackFOR16w9(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w10(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w10(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[160]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1280])))
 	r := uint64(ref) * 0x1000100010001
@@ -973,7 +361,7 @@ func unpackFOR16w10(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w11(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w11(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[176]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1408])))
 	r := uint64(ref) * 0x1000100010001
@@ -1019,7 +407,7 @@ func unpackFOR16w11(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w12(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w12(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[192]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1536])))
 	r := uint64(ref) * 0x1000100010001
@@ -1064,7 +452,7 @@ func unpackFOR16w12(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w13(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w13(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[208]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1664])))
 	r := uint64(ref) * 0x1000100010001
@@ -1114,7 +502,7 @@ func unpackFOR16w13(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w14(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w14(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[224]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1792])))
 	r := uint64(ref) * 0x1000100010001
@@ -1165,7 +553,7 @@ func unpackFOR16w14(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w15(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w15(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[240]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1920])))
 	r := uint64(ref) * 0x1000100010001
@@ -1219,7 +607,7 @@ func unpackFOR16w15(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	}
 }
 
-func unpackFOR16w16(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
+func unpack16w16(to *[ChunkLen]uint16, chunk []byte, ref uint16) {
 	dst := (*[256]uint64)(unsafe.Pointer(to))
 	src := (*[256]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2048])))
 	r := uint64(ref) * 0x1000100010001

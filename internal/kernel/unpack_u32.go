@@ -40,2235 +40,7 @@ var unpack32 = unpackers[uint32]{
 	32: unpack32w32,
 }
 
-func unpack32w1(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[16]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:128])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x100000001
-		dst[64+l] = a >> 1 & 0x100000001
-		dst[128+l] = a >> 2 & 0x100000001
-		dst[192+l] = a >> 3 & 0x100000001
-		dst[256+l] = a >> 4 & 0x100000001
-		dst[320+l] = a >> 5 & 0x100000001
-		dst[384+l] = a >> 6 & 0x100000001
-		dst[448+l] = a >> 7 & 0x100000001
-		dst[32+l] = a >> 8 & 0x100000001
-		dst[96+l] = a >> 9 & 0x100000001
-		dst[160+l] = a >> 10 & 0x100000001
-		dst[224+l] = a >> 11 & 0x100000001
-		dst[288+l] = a >> 12 & 0x100000001
-		dst[352+l] = a >> 13 & 0x100000001
-		dst[416+l] = a >> 14 & 0x100000001
-		dst[480+l] = a >> 15 & 0x100000001
-		dst[16+l] = a >> 16 & 0x100000001
-		dst[80+l] = a >> 17 & 0x100000001
-		dst[144+l] = a >> 18 & 0x100000001
-		dst[208+l] = a >> 19 & 0x100000001
-		dst[272+l] = a >> 20 & 0x100000001
-		dst[336+l] = a >> 21 & 0x100000001
-		dst[400+l] = a >> 22 & 0x100000001
-		dst[464+l] = a >> 23 & 0x100000001
-		dst[48+l] = a >> 24 & 0x100000001
-		dst[112+l] = a >> 25 & 0x100000001
-		dst[176+l] = a >> 26 & 0x100000001
-		dst[240+l] = a >> 27 & 0x100000001
-		dst[304+l] = a >> 28 & 0x100000001
-		dst[368+l] = a >> 29 & 0x100000001
-		dst[432+l] = a >> 30 & 0x100000001
-		dst[496+l] = a >> 31 & 0x100000001
-	}
-}
-
-func unpack32w2(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[32]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:256])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x300000003
-		dst[64+l] = a >> 2 & 0x300000003
-		dst[128+l] = a >> 4 & 0x300000003
-		dst[192+l] = a >> 6 & 0x300000003
-		dst[256+l] = a >> 8 & 0x300000003
-		dst[320+l] = a >> 10 & 0x300000003
-		dst[384+l] = a >> 12 & 0x300000003
-		dst[448+l] = a >> 14 & 0x300000003
-		dst[32+l] = a >> 16 & 0x300000003
-		dst[96+l] = a >> 18 & 0x300000003
-		dst[160+l] = a >> 20 & 0x300000003
-		dst[224+l] = a >> 22 & 0x300000003
-		dst[288+l] = a >> 24 & 0x300000003
-		dst[352+l] = a >> 26 & 0x300000003
-		dst[416+l] = a >> 28 & 0x300000003
-		dst[480+l] = a >> 30 & 0x300000003
-		a = src[16+l]
-		dst[16+l] = a & 0x300000003
-		dst[80+l] = a >> 2 & 0x300000003
-		dst[144+l] = a >> 4 & 0x300000003
-		dst[208+l] = a >> 6 & 0x300000003
-		dst[272+l] = a >> 8 & 0x300000003
-		dst[336+l] = a >> 10 & 0x300000003
-		dst[400+l] = a >> 12 & 0x300000003
-		dst[464+l] = a >> 14 & 0x300000003
-		dst[48+l] = a >> 16 & 0x300000003
-		dst[112+l] = a >> 18 & 0x300000003
-		dst[176+l] = a >> 20 & 0x300000003
-		dst[240+l] = a >> 22 & 0x300000003
-		dst[304+l] = a >> 24 & 0x300000003
-		dst[368+l] = a >> 26 & 0x300000003
-		dst[432+l] = a >> 28 & 0x300000003
-		dst[496+l] = a >> 30 & 0x300000003
-	}
-}
-
-func unpack32w3(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[48]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:384])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x700000007
-		dst[64+l] = a >> 3 & 0x700000007
-		dst[128+l] = a >> 6 & 0x700000007
-		dst[192+l] = a >> 9 & 0x700000007
-		dst[256+l] = a >> 12 & 0x700000007
-		dst[320+l] = a >> 15 & 0x700000007
-		dst[384+l] = a >> 18 & 0x700000007
-		dst[448+l] = a >> 21 & 0x700000007
-		dst[32+l] = a >> 24 & 0x700000007
-		dst[96+l] = a >> 27 & 0x700000007
-		b := src[16+l]
-		dst[160+l] = a>>30&0x300000003 | b<<2&0x400000004
-		a = b
-		dst[224+l] = a >> 1 & 0x700000007
-		dst[288+l] = a >> 4 & 0x700000007
-		dst[352+l] = a >> 7 & 0x700000007
-		dst[416+l] = a >> 10 & 0x700000007
-		dst[480+l] = a >> 13 & 0x700000007
-		dst[16+l] = a >> 16 & 0x700000007
-		dst[80+l] = a >> 19 & 0x700000007
-		dst[144+l] = a >> 22 & 0x700000007
-		dst[208+l] = a >> 25 & 0x700000007
-		dst[272+l] = a >> 28 & 0x700000007
-		b = src[32+l]
-		dst[336+l] = a>>31&0x100000001 | b<<1&0x600000006
-		a = b
-		dst[400+l] = a >> 2 & 0x700000007
-		dst[464+l] = a >> 5 & 0x700000007
-		dst[48+l] = a >> 8 & 0x700000007
-		dst[112+l] = a >> 11 & 0x700000007
-		dst[176+l] = a >> 14 & 0x700000007
-		dst[240+l] = a >> 17 & 0x700000007
-		dst[304+l] = a >> 20 & 0x700000007
-		dst[368+l] = a >> 23 & 0x700000007
-		dst[432+l] = a >> 26 & 0x700000007
-		dst[496+l] = a >> 29 & 0x700000007
-	}
-}
-
-func unpack32w4(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[64]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:512])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xf0000000f
-		dst[64+l] = a >> 4 & 0xf0000000f
-		dst[128+l] = a >> 8 & 0xf0000000f
-		dst[192+l] = a >> 12 & 0xf0000000f
-		dst[256+l] = a >> 16 & 0xf0000000f
-		dst[320+l] = a >> 20 & 0xf0000000f
-		dst[384+l] = a >> 24 & 0xf0000000f
-		dst[448+l] = a >> 28 & 0xf0000000f
-		a = src[16+l]
-		dst[32+l] = a & 0xf0000000f
-		dst[96+l] = a >> 4 & 0xf0000000f
-		dst[160+l] = a >> 8 & 0xf0000000f
-		dst[224+l] = a >> 12 & 0xf0000000f
-		dst[288+l] = a >> 16 & 0xf0000000f
-		dst[352+l] = a >> 20 & 0xf0000000f
-		dst[416+l] = a >> 24 & 0xf0000000f
-		dst[480+l] = a >> 28 & 0xf0000000f
-		a = src[32+l]
-		dst[16+l] = a & 0xf0000000f
-		dst[80+l] = a >> 4 & 0xf0000000f
-		dst[144+l] = a >> 8 & 0xf0000000f
-		dst[208+l] = a >> 12 & 0xf0000000f
-		dst[272+l] = a >> 16 & 0xf0000000f
-		dst[336+l] = a >> 20 & 0xf0000000f
-		dst[400+l] = a >> 24 & 0xf0000000f
-		dst[464+l] = a >> 28 & 0xf0000000f
-		a = src[48+l]
-		dst[48+l] = a & 0xf0000000f
-		dst[112+l] = a >> 4 & 0xf0000000f
-		dst[176+l] = a >> 8 & 0xf0000000f
-		dst[240+l] = a >> 12 & 0xf0000000f
-		dst[304+l] = a >> 16 & 0xf0000000f
-		dst[368+l] = a >> 20 & 0xf0000000f
-		dst[432+l] = a >> 24 & 0xf0000000f
-		dst[496+l] = a >> 28 & 0xf0000000f
-	}
-}
-
-func unpack32w5(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[80]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:640])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1f0000001f
-		dst[64+l] = a >> 5 & 0x1f0000001f
-		dst[128+l] = a >> 10 & 0x1f0000001f
-		dst[192+l] = a >> 15 & 0x1f0000001f
-		dst[256+l] = a >> 20 & 0x1f0000001f
-		dst[320+l] = a >> 25 & 0x1f0000001f
-		b := src[16+l]
-		dst[384+l] = a>>30&0x300000003 | b<<2&0x1c0000001c
-		a = b
-		dst[448+l] = a >> 3 & 0x1f0000001f
-		dst[32+l] = a >> 8 & 0x1f0000001f
-		dst[96+l] = a >> 13 & 0x1f0000001f
-		dst[160+l] = a >> 18 & 0x1f0000001f
-		dst[224+l] = a >> 23 & 0x1f0000001f
-		b = src[32+l]
-		dst[288+l] = a>>28&0xf0000000f | b<<4&0x1000000010
-		a = b
-		dst[352+l] = a >> 1 & 0x1f0000001f
-		dst[416+l] = a >> 6 & 0x1f0000001f
-		dst[480+l] = a >> 11 & 0x1f0000001f
-		dst[16+l] = a >> 16 & 0x1f0000001f
-		dst[80+l] = a >> 21 & 0x1f0000001f
-		dst[144+l] = a >> 26 & 0x1f0000001f
-		b = src[48+l]
-		dst[208+l] = a>>31&0x100000001 | b<<1&0x1e0000001e
-		a = b
-		dst[272+l] = a >> 4 & 0x1f0000001f
-		dst[336+l] = a >> 9 & 0x1f0000001f
-		dst[400+l] = a >> 14 & 0x1f0000001f
-		dst[464+l] = a >> 19 & 0x1f0000001f
-		dst[48+l] = a >> 24 & 0x1f0000001f
-		b = src[64+l]
-		dst[112+l] = a>>29&0x700000007 | b<<3&0x1800000018
-		a = b
-		dst[176+l] = a >> 2 & 0x1f0000001f
-		dst[240+l] = a >> 7 & 0x1f0000001f
-		dst[304+l] = a >> 12 & 0x1f0000001f
-		dst[368+l] = a >> 17 & 0x1f0000001f
-		dst[432+l] = a >> 22 & 0x1f0000001f
-		dst[496+l] = a >> 27 & 0x1f0000001f
-	}
-}
-
-func unpack32w6(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[96]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:768])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3f0000003f
-		dst[64+l] = a >> 6 & 0x3f0000003f
-		dst[128+l] = a >> 12 & 0x3f0000003f
-		dst[192+l] = a >> 18 & 0x3f0000003f
-		dst[256+l] = a >> 24 & 0x3f0000003f
-		b := src[16+l]
-		dst[320+l] = a>>30&0x300000003 | b<<2&0x3c0000003c
-		a = b
-		dst[384+l] = a >> 4 & 0x3f0000003f
-		dst[448+l] = a >> 10 & 0x3f0000003f
-		dst[32+l] = a >> 16 & 0x3f0000003f
-		dst[96+l] = a >> 22 & 0x3f0000003f
-		b = src[32+l]
-		dst[160+l] = a>>28&0xf0000000f | b<<4&0x3000000030
-		a = b
-		dst[224+l] = a >> 2 & 0x3f0000003f
-		dst[288+l] = a >> 8 & 0x3f0000003f
-		dst[352+l] = a >> 14 & 0x3f0000003f
-		dst[416+l] = a >> 20 & 0x3f0000003f
-		dst[480+l] = a >> 26 & 0x3f0000003f
-		a = src[48+l]
-		dst[16+l] = a & 0x3f0000003f
-		dst[80+l] = a >> 6 & 0x3f0000003f
-		dst[144+l] = a >> 12 & 0x3f0000003f
-		dst[208+l] = a >> 18 & 0x3f0000003f
-		dst[272+l] = a >> 24 & 0x3f0000003f
-		b = src[64+l]
-		dst[336+l] = a>>30&0x300000003 | b<<2&0x3c0000003c
-		a = b
-		dst[400+l] = a >> 4 & 0x3f0000003f
-		dst[464+l] = a >> 10 & 0x3f0000003f
-		dst[48+l] = a >> 16 & 0x3f0000003f
-		dst[112+l] = a >> 22 & 0x3f0000003f
-		b = src[80+l]
-		dst[176+l] = a>>28&0xf0000000f | b<<4&0x3000000030
-		a = b
-		dst[240+l] = a >> 2 & 0x3f0000003f
-		dst[304+l] = a >> 8 & 0x3f0000003f
-		dst[368+l] = a >> 14 & 0x3f0000003f
-		dst[432+l] = a >> 20 & 0x3f0000003f
-		dst[496+l] = a >> 26 & 0x3f0000003f
-	}
-}
-
-func unpack32w7(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[112]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:896])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7f0000007f
-		dst[64+l] = a >> 7 & 0x7f0000007f
-		dst[128+l] = a >> 14 & 0x7f0000007f
-		dst[192+l] = a >> 21 & 0x7f0000007f
-		b := src[16+l]
-		dst[256+l] = a>>28&0xf0000000f | b<<4&0x7000000070
-		a = b
-		dst[320+l] = a >> 3 & 0x7f0000007f
-		dst[384+l] = a >> 10 & 0x7f0000007f
-		dst[448+l] = a >> 17 & 0x7f0000007f
-		dst[32+l] = a >> 24 & 0x7f0000007f
-		b = src[32+l]
-		dst[96+l] = a>>31&0x100000001 | b<<1&0x7e0000007e
-		a = b
-		dst[160+l] = a >> 6 & 0x7f0000007f
-		dst[224+l] = a >> 13 & 0x7f0000007f
-		dst[288+l] = a >> 20 & 0x7f0000007f
-		b = src[48+l]
-		dst[352+l] = a>>27&0x1f0000001f | b<<5&0x6000000060
-		a = b
-		dst[416+l] = a >> 2 & 0x7f0000007f
-		dst[480+l] = a >> 9 & 0x7f0000007f
-		dst[16+l] = a >> 16 & 0x7f0000007f
-		dst[80+l] = a >> 23 & 0x7f0000007f
-		b = src[64+l]
-		dst[144+l] = a>>30&0x300000003 | b<<2&0x7c0000007c
-		a = b
-		dst[208+l] = a >> 5 & 0x7f0000007f
-		dst[272+l] = a >> 12 & 0x7f0000007f
-		dst[336+l] = a >> 19 & 0x7f0000007f
-		b = src[80+l]
-		dst[400+l] = a>>26&0x3f0000003f | b<<6&0x4000000040
-		a = b
-		dst[464+l] = a >> 1 & 0x7f0000007f
-		dst[48+l] = a >> 8 & 0x7f0000007f
-		dst[112+l] = a >> 15 & 0x7f0000007f
-		dst[176+l] = a >> 22 & 0x7f0000007f
-		b = src[96+l]
-		dst[240+l] = a>>29&0x700000007 | b<<3&0x7800000078
-		a = b
-		dst[304+l] = a >> 4 & 0x7f0000007f
-		dst[368+l] = a >> 11 & 0x7f0000007f
-		dst[432+l] = a >> 18 & 0x7f0000007f
-		dst[496+l] = a >> 25 & 0x7f0000007f
-	}
-}
-
-func unpack32w8(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[128]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1024])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xff000000ff
-		dst[64+l] = a >> 8 & 0xff000000ff
-		dst[128+l] = a >> 16 & 0xff000000ff
-		dst[192+l] = a >> 24 & 0xff000000ff
-		a = src[16+l]
-		dst[256+l] = a & 0xff000000ff
-		dst[320+l] = a >> 8 & 0xff000000ff
-		dst[384+l] = a >> 16 & 0xff000000ff
-		dst[448+l] = a >> 24 & 0xff000000ff
-		a = src[32+l]
-		dst[32+l] = a & 0xff000000ff
-		dst[96+l] = a >> 8 & 0xff000000ff
-		dst[160+l] = a >> 16 & 0xff000000ff
-		dst[224+l] = a >> 24 & 0xff000000ff
-		a = src[48+l]
-		dst[288+l] = a & 0xff000000ff
-		dst[352+l] = a >> 8 & 0xff000000ff
-		dst[416+l] = a >> 16 & 0xff000000ff
-		dst[480+l] = a >> 24 & 0xff000000ff
-		a = src[64+l]
-		dst[16+l] = a & 0xff000000ff
-		dst[80+l] = a >> 8 & 0xff000000ff
-		dst[144+l] = a >> 16 & 0xff000000ff
-		dst[208+l] = a >> 24 & 0xff000000ff
-		a = src[80+l]
-		dst[272+l] = a & 0xff000000ff
-		dst[336+l] = a >> 8 & 0xff000000ff
-		dst[400+l] = a >> 16 & 0xff000000ff
-		dst[464+l] = a >> 24 & 0xff000000ff
-		a = src[96+l]
-		dst[48+l] = a & 0xff000000ff
-		dst[112+l] = a >> 8 & 0xff000000ff
-		dst[176+l] = a >> 16 & 0xff000000ff
-		dst[240+l] = a >> 24 & 0xff000000ff
-		a = src[112+l]
-		dst[304+l] = a & 0xff000000ff
-		dst[368+l] = a >> 8 & 0xff000000ff
-		dst[432+l] = a >> 16 & 0xff000000ff
-		dst[496+l] = a >> 24 & 0xff000000ff
-	}
-}
-
-func unpack32w9(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[144]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1152])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1ff000001ff
-		dst[64+l] = a >> 9 & 0x1ff000001ff
-		dst[128+l] = a >> 18 & 0x1ff000001ff
-		b := src[16+l]
-		dst[192+l] = a>>27&0x1f0000001f | b<<5&0x1e0000001e0
-		a = b
-		dst[256+l] = a >> 4 & 0x1ff000001ff
-		dst[320+l] = a >> 13 & 0x1ff000001ff
-		dst[384+l] = a >> 22 & 0x1ff000001ff
-		b = src[32+l]
-		dst[448+l] = a>>31&0x100000001 | b<<1&0x1fe000001fe
-		a = b
-		dst[32+l] = a >> 8 & 0x1ff000001ff
-		dst[96+l] = a >> 17 & 0x1ff000001ff
-		b = src[48+l]
-		dst[160+l] = a>>26&0x3f0000003f | b<<6&0x1c0000001c0
-		a = b
-		dst[224+l] = a >> 3 & 0x1ff000001ff
-		dst[288+l] = a >> 12 & 0x1ff000001ff
-		dst[352+l] = a >> 21 & 0x1ff000001ff
-		b = src[64+l]
-		dst[416+l] = a>>30&0x300000003 | b<<2&0x1fc000001fc
-		a = b
-		dst[480+l] = a >> 7 & 0x1ff000001ff
-		dst[16+l] = a >> 16 & 0x1ff000001ff
-		b = src[80+l]
-		dst[80+l] = a>>25&0x7f0000007f | b<<7&0x18000000180
-		a = b
-		dst[144+l] = a >> 2 & 0x1ff000001ff
-		dst[208+l] = a >> 11 & 0x1ff000001ff
-		dst[272+l] = a >> 20 & 0x1ff000001ff
-		b = src[96+l]
-		dst[336+l] = a>>29&0x700000007 | b<<3&0x1f8000001f8
-		a = b
-		dst[400+l] = a >> 6 & 0x1ff000001ff
-		dst[464+l] = a >> 15 & 0x1ff000001ff
-		b = src[112+l]
-		dst[48+l] = a>>24&0xff000000ff | b<<8&0x10000000100
-		a = b
-		dst[112+l] = a >> 1 & 0x1ff000001ff
-		dst[176+l] = a >> 10 & 0x1ff000001ff
-		dst[240+l] = a >> 19 & 0x1ff000001ff
-		b = src[128+l]
-		dst[304+l] = a>>28&0xf0000000f | b<<4&0x1f0000001f0
-		a = b
-		dst[368+l] = a >> 5 & 0x1ff000001ff
-		dst[432+l] = a >> 14 & 0x1ff000001ff
-		dst[496+l] = a >> 23 & 0x1ff000001ff
-	}
-}
-
-func unpack32w10(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[160]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1280])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3ff000003ff
-		dst[64+l] = a >> 10 & 0x3ff000003ff
-		dst[128+l] = a >> 20 & 0x3ff000003ff
-		b := src[16+l]
-		dst[192+l] = a>>30&0x300000003 | b<<2&0x3fc000003fc
-		a = b
-		dst[256+l] = a >> 8 & 0x3ff000003ff
-		dst[320+l] = a >> 18 & 0x3ff000003ff
-		b = src[32+l]
-		dst[384+l] = a>>28&0xf0000000f | b<<4&0x3f0000003f0
-		a = b
-		dst[448+l] = a >> 6 & 0x3ff000003ff
-		dst[32+l] = a >> 16 & 0x3ff000003ff
-		b = src[48+l]
-		dst[96+l] = a>>26&0x3f0000003f | b<<6&0x3c0000003c0
-		a = b
-		dst[160+l] = a >> 4 & 0x3ff000003ff
-		dst[224+l] = a >> 14 & 0x3ff000003ff
-		b = src[64+l]
-		dst[288+l] = a>>24&0xff000000ff | b<<8&0x30000000300
-		a = b
-		dst[352+l] = a >> 2 & 0x3ff000003ff
-		dst[416+l] = a >> 12 & 0x3ff000003ff
-		dst[480+l] = a >> 22 & 0x3ff000003ff
-		a = src[80+l]
-		dst[16+l] = a & 0x3ff000003ff
-		dst[80+l] = a >> 10 & 0x3ff000003ff
-		dst[144+l] = a >> 20 & 0x3ff000003ff
-		b = src[96+l]
-		dst[208+l] = a>>30&0x300000003 | b<<2&0x3fc000003fc
-		a = b
-		dst[272+l] = a >> 8 & 0x3ff000003ff
-		dst[336+l] = a >> 18 & 0x3ff000003ff
-		b = src[112+l]
-		dst[400+l] = a>>28&0xf0000000f | b<<4&0x3f0000003f0
-		a = b
-		dst[464+l] = a >> 6 & 0x3ff000003ff
-		dst[48+l] = a >> 16 & 0x3ff000003ff
-		b = src[128+l]
-		dst[112+l] = a>>26&0x3f0000003f | b<<6&0x3c0000003c0
-		a = b
-		dst[176+l] = a >> 4 & 0x3ff000003ff
-		dst[240+l] = a >> 14 & 0x3ff000003ff
-		b = src[144+l]
-		dst[304+l] = a>>24&0xff000000ff | b<<8&0x30000000300
-		a = b
-		dst[368+l] = a >> 2 & 0x3ff000003ff
-		dst[432+l] = a >> 12 & 0x3ff000003ff
-		dst[496+l] = a >> 22 & 0x3ff000003ff
-	}
-}
-
-func unpack32w11(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[176]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1408])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7ff000007ff
-		dst[64+l] = a >> 11 & 0x7ff000007ff
-		b := src[16+l]
-		dst[128+l] = a>>22&0x3ff000003ff | b<<10&0x40000000400
-		a = b
-		dst[192+l] = a >> 1 & 0x7ff000007ff
-		dst[256+l] = a >> 12 & 0x7ff000007ff
-		b = src[32+l]
-		dst[320+l] = a>>23&0x1ff000001ff | b<<9&0x60000000600
-		a = b
-		dst[384+l] = a >> 2 & 0x7ff000007ff
-		dst[448+l] = a >> 13 & 0x7ff000007ff
-		b = src[48+l]
-		dst[32+l] = a>>24&0xff000000ff | b<<8&0x70000000700
-		a = b
-		dst[96+l] = a >> 3 & 0x7ff000007ff
-		dst[160+l] = a >> 14 & 0x7ff000007ff
-		b = src[64+l]
-		dst[224+l] = a>>25&0x7f0000007f | b<<7&0x78000000780
-		a = b
-		dst[288+l] = a >> 4 & 0x7ff000007ff
-		dst[352+l] = a >> 15 & 0x7ff000007ff
-		b = src[80+l]
-		dst[416+l] = a>>26&0x3f0000003f | b<<6&0x7c0000007c0
-		a = b
-		dst[480+l] = a >> 5 & 0x7ff000007ff
-		dst[16+l] = a >> 16 & 0x7ff000007ff
-		b = src[96+l]
-		dst[80+l] = a>>27&0x1f0000001f | b<<5&0x7e0000007e0
-		a = b
-		dst[144+l] = a >> 6 & 0x7ff000007ff
-		dst[208+l] = a >> 17 & 0x7ff000007ff
-		b = src[112+l]
-		dst[272+l] = a>>28&0xf0000000f | b<<4&0x7f0000007f0
-		a = b
-		dst[336+l] = a >> 7 & 0x7ff000007ff
-		dst[400+l] = a >> 18 & 0x7ff000007ff
-		b = src[128+l]
-		dst[464+l] = a>>29&0x700000007 | b<<3&0x7f8000007f8
-		a = b
-		dst[48+l] = a >> 8 & 0x7ff000007ff
-		dst[112+l] = a >> 19 & 0x7ff000007ff
-		b = src[144+l]
-		dst[176+l] = a>>30&0x300000003 | b<<2&0x7fc000007fc
-		a = b
-		dst[240+l] = a >> 9 & 0x7ff000007ff
-		dst[304+l] = a >> 20 & 0x7ff000007ff
-		b = src[160+l]
-		dst[368+l] = a>>31&0x100000001 | b<<1&0x7fe000007fe
-		a = b
-		dst[432+l] = a >> 10 & 0x7ff000007ff
-		dst[496+l] = a >> 21 & 0x7ff000007ff
-	}
-}
-
-func unpack32w12(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[192]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1536])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xfff00000fff
-		dst[64+l] = a >> 12 & 0xfff00000fff
-		b := src[16+l]
-		dst[128+l] = a>>24&0xff000000ff | b<<8&0xf0000000f00
-		a = b
-		dst[192+l] = a >> 4 & 0xfff00000fff
-		dst[256+l] = a >> 16 & 0xfff00000fff
-		b = src[32+l]
-		dst[320+l] = a>>28&0xf0000000f | b<<4&0xff000000ff0
-		a = b
-		dst[384+l] = a >> 8 & 0xfff00000fff
-		dst[448+l] = a >> 20 & 0xfff00000fff
-		a = src[48+l]
-		dst[32+l] = a & 0xfff00000fff
-		dst[96+l] = a >> 12 & 0xfff00000fff
-		b = src[64+l]
-		dst[160+l] = a>>24&0xff000000ff | b<<8&0xf0000000f00
-		a = b
-		dst[224+l] = a >> 4 & 0xfff00000fff
-		dst[288+l] = a >> 16 & 0xfff00000fff
-		b = src[80+l]
-		dst[352+l] = a>>28&0xf0000000f | b<<4&0xff000000ff0
-		a = b
-		dst[416+l] = a >> 8 & 0xfff00000fff
-		dst[480+l] = a >> 20 & 0xfff00000fff
-		a = src[96+l]
-		dst[16+l] = a & 0xfff00000fff
-		dst[80+l] = a >> 12 & 0xfff00000fff
-		b = src[112+l]
-		dst[144+l] = a>>24&0xff000000ff | b<<8&0xf0000000f00
-		a = b
-		dst[208+l] = a >> 4 & 0xfff00000fff
-		dst[272+l] = a >> 16 & 0xfff00000fff
-		b = src[128+l]
-		dst[336+l] = a>>28&0xf0000000f | b<<4&0xff000000ff0
-		a = b
-		dst[400+l] = a >> 8 & 0xfff00000fff
-		dst[464+l] = a >> 20 & 0xfff00000fff
-		a = src[144+l]
-		dst[48+l] = a & 0xfff00000fff
-		dst[112+l] = a >> 12 & 0xfff00000fff
-		b = src[160+l]
-		dst[176+l] = a>>24&0xff000000ff | b<<8&0xf0000000f00
-		a = b
-		dst[240+l] = a >> 4 & 0xfff00000fff
-		dst[304+l] = a >> 16 & 0xfff00000fff
-		b = src[176+l]
-		dst[368+l] = a>>28&0xf0000000f | b<<4&0xff000000ff0
-		a = b
-		dst[432+l] = a >> 8 & 0xfff00000fff
-		dst[496+l] = a >> 20 & 0xfff00000fff
-	}
-}
-
-func unpack32w13(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[208]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1664])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1fff00001fff
-		dst[64+l] = a >> 13 & 0x1fff00001fff
-		b := src[16+l]
-		dst[128+l] = a>>26&0x3f0000003f | b<<6&0x1fc000001fc0
-		a = b
-		dst[192+l] = a >> 7 & 0x1fff00001fff
-		b = src[32+l]
-		dst[256+l] = a>>20&0xfff00000fff | b<<12&0x100000001000
-		a = b
-		dst[320+l] = a >> 1 & 0x1fff00001fff
-		dst[384+l] = a >> 14 & 0x1fff00001fff
-		b = src[48+l]
-		dst[448+l] = a>>27&0x1f0000001f | b<<5&0x1fe000001fe0
-		a = b
-		dst[32+l] = a >> 8 & 0x1fff00001fff
-		b = src[64+l]
-		dst[96+l] = a>>21&0x7ff000007ff | b<<11&0x180000001800
-		a = b
-		dst[160+l] = a >> 2 & 0x1fff00001fff
-		dst[224+l] = a >> 15 & 0x1fff00001fff
-		b = src[80+l]
-		dst[288+l] = a>>28&0xf0000000f | b<<4&0x1ff000001ff0
-		a = b
-		dst[352+l] = a >> 9 & 0x1fff00001fff
-		b = src[96+l]
-		dst[416+l] = a>>22&0x3ff000003ff | b<<10&0x1c0000001c00
-		a = b
-		dst[480+l] = a >> 3 & 0x1fff00001fff
-		dst[16+l] = a >> 16 & 0x1fff00001fff
-		b = src[112+l]
-		dst[80+l] = a>>29&0x700000007 | b<<3&0x1ff800001ff8
-		a = b
-		dst[144+l] = a >> 10 & 0x1fff00001fff
-		b = src[128+l]
-		dst[208+l] = a>>23&0x1ff000001ff | b<<9&0x1e0000001e00
-		a = b
-		dst[272+l] = a >> 4 & 0x1fff00001fff
-		dst[336+l] = a >> 17 & 0x1fff00001fff
-		b = src[144+l]
-		dst[400+l] = a>>30&0x300000003 | b<<2&0x1ffc00001ffc
-		a = b
-		dst[464+l] = a >> 11 & 0x1fff00001fff
-		b = src[160+l]
-		dst[48+l] = a>>24&0xff000000ff | b<<8&0x1f0000001f00
-		a = b
-		dst[112+l] = a >> 5 & 0x1fff00001fff
-		dst[176+l] = a >> 18 & 0x1fff00001fff
-		b = src[176+l]
-		dst[240+l] = a>>31&0x100000001 | b<<1&0x1ffe00001ffe
-		a = b
-		dst[304+l] = a >> 12 & 0x1fff00001fff
-		b = src[192+l]
-		dst[368+l] = a>>25&0x7f0000007f | b<<7&0x1f8000001f80
-		a = b
-		dst[432+l] = a >> 6 & 0x1fff00001fff
-		dst[496+l] = a >> 19 & 0x1fff00001fff
-	}
-}
-
-func unpack32w14(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[224]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1792])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3fff00003fff
-		dst[64+l] = a >> 14 & 0x3fff00003fff
-		b := src[16+l]
-		dst[128+l] = a>>28&0xf0000000f | b<<4&0x3ff000003ff0
-		a = b
-		dst[192+l] = a >> 10 & 0x3fff00003fff
-		b = src[32+l]
-		dst[256+l] = a>>24&0xff000000ff | b<<8&0x3f0000003f00
-		a = b
-		dst[320+l] = a >> 6 & 0x3fff00003fff
-		b = src[48+l]
-		dst[384+l] = a>>20&0xfff00000fff | b<<12&0x300000003000
-		a = b
-		dst[448+l] = a >> 2 & 0x3fff00003fff
-		dst[32+l] = a >> 16 & 0x3fff00003fff
-		b = src[64+l]
-		dst[96+l] = a>>30&0x300000003 | b<<2&0x3ffc00003ffc
-		a = b
-		dst[160+l] = a >> 12 & 0x3fff00003fff
-		b = src[80+l]
-		dst[224+l] = a>>26&0x3f0000003f | b<<6&0x3fc000003fc0
-		a = b
-		dst[288+l] = a >> 8 & 0x3fff00003fff
-		b = src[96+l]
-		dst[352+l] = a>>22&0x3ff000003ff | b<<10&0x3c0000003c00
-		a = b
-		dst[416+l] = a >> 4 & 0x3fff00003fff
-		dst[480+l] = a >> 18 & 0x3fff00003fff
-		a = src[112+l]
-		dst[16+l] = a & 0x3fff00003fff
-		dst[80+l] = a >> 14 & 0x3fff00003fff
-		b = src[128+l]
-		dst[144+l] = a>>28&0xf0000000f | b<<4&0x3ff000003ff0
-		a = b
-		dst[208+l] = a >> 10 & 0x3fff00003fff
-		b = src[144+l]
-		dst[272+l] = a>>24&0xff000000ff | b<<8&0x3f0000003f00
-		a = b
-		dst[336+l] = a >> 6 & 0x3fff00003fff
-		b = src[160+l]
-		dst[400+l] = a>>20&0xfff00000fff | b<<12&0x300000003000
-		a = b
-		dst[464+l] = a >> 2 & 0x3fff00003fff
-		dst[48+l] = a >> 16 & 0x3fff00003fff
-		b = src[176+l]
-		dst[112+l] = a>>30&0x300000003 | b<<2&0x3ffc00003ffc
-		a = b
-		dst[176+l] = a >> 12 & 0x3fff00003fff
-		b = src[192+l]
-		dst[240+l] = a>>26&0x3f0000003f | b<<6&0x3fc000003fc0
-		a = b
-		dst[304+l] = a >> 8 & 0x3fff00003fff
-		b = src[208+l]
-		dst[368+l] = a>>22&0x3ff000003ff | b<<10&0x3c0000003c00
-		a = b
-		dst[432+l] = a >> 4 & 0x3fff00003fff
-		dst[496+l] = a >> 18 & 0x3fff00003fff
-	}
-}
-
-func unpack32w15(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[240]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1920])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7fff00007fff
-		dst[64+l] = a >> 15 & 0x7fff00007fff
-		b := src[16+l]
-		dst[128+l] = a>>30&0x300000003 | b<<2&0x7ffc00007ffc
-		a = b
-		dst[192+l] = a >> 13 & 0x7fff00007fff
-		b = src[32+l]
-		dst[256+l] = a>>28&0xf0000000f | b<<4&0x7ff000007ff0
-		a = b
-		dst[320+l] = a >> 11 & 0x7fff00007fff
-		b = src[48+l]
-		dst[384+l] = a>>26&0x3f0000003f | b<<6&0x7fc000007fc0
-		a = b
-		dst[448+l] = a >> 9 & 0x7fff00007fff
-		b = src[64+l]
-		dst[32+l] = a>>24&0xff000000ff | b<<8&0x7f0000007f00
-		a = b
-		dst[96+l] = a >> 7 & 0x7fff00007fff
-		b = src[80+l]
-		dst[160+l] = a>>22&0x3ff000003ff | b<<10&0x7c0000007c00
-		a = b
-		dst[224+l] = a >> 5 & 0x7fff00007fff
-		b = src[96+l]
-		dst[288+l] = a>>20&0xfff00000fff | b<<12&0x700000007000
-		a = b
-		dst[352+l] = a >> 3 & 0x7fff00007fff
-		b = src[112+l]
-		dst[416+l] = a>>18&0x3fff00003fff | b<<14&0x400000004000
-		a = b
-		dst[480+l] = a >> 1 & 0x7fff00007fff
-		dst[16+l] = a >> 16 & 0x7fff00007fff
-		b = src[128+l]
-		dst[80+l] = a>>31&0x100000001 | b<<1&0x7ffe00007ffe
-		a = b
-		dst[144+l] = a >> 14 & 0x7fff00007fff
-		b = src[144+l]
-		dst[208+l] = a>>29&0x700000007 | b<<3&0x7ff800007ff8
-		a = b
-		dst[272+l] = a >> 12 & 0x7fff00007fff
-		b = src[160+l]
-		dst[336+l] = a>>27&0x1f0000001f | b<<5&0x7fe000007fe0
-		a = b
-		dst[400+l] = a >> 10 & 0x7fff00007fff
-		b = src[176+l]
-		dst[464+l] = a>>25&0x7f0000007f | b<<7&0x7f8000007f80
-		a = b
-		dst[48+l] = a >> 8 & 0x7fff00007fff
-		b = src[192+l]
-		dst[112+l] = a>>23&0x1ff000001ff | b<<9&0x7e0000007e00
-		a = b
-		dst[176+l] = a >> 6 & 0x7fff00007fff
-		b = src[208+l]
-		dst[240+l] = a>>21&0x7ff000007ff | b<<11&0x780000007800
-		a = b
-		dst[304+l] = a >> 4 & 0x7fff00007fff
-		b = src[224+l]
-		dst[368+l] = a>>19&0x1fff00001fff | b<<13&0x600000006000
-		a = b
-		dst[432+l] = a >> 2 & 0x7fff00007fff
-		dst[496+l] = a >> 17 & 0x7fff00007fff
-	}
-}
-
-func unpack32w16(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[256]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2048])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xffff0000ffff
-		dst[64+l] = a >> 16 & 0xffff0000ffff
-		a = src[16+l]
-		dst[128+l] = a & 0xffff0000ffff
-		dst[192+l] = a >> 16 & 0xffff0000ffff
-		a = src[32+l]
-		dst[256+l] = a & 0xffff0000ffff
-		dst[320+l] = a >> 16 & 0xffff0000ffff
-		a = src[48+l]
-		dst[384+l] = a & 0xffff0000ffff
-		dst[448+l] = a >> 16 & 0xffff0000ffff
-		a = src[64+l]
-		dst[32+l] = a & 0xffff0000ffff
-		dst[96+l] = a >> 16 & 0xffff0000ffff
-		a = src[80+l]
-		dst[160+l] = a & 0xffff0000ffff
-		dst[224+l] = a >> 16 & 0xffff0000ffff
-		a = src[96+l]
-		dst[288+l] = a & 0xffff0000ffff
-		dst[352+l] = a >> 16 & 0xffff0000ffff
-		a = src[112+l]
-		dst[416+l] = a & 0xffff0000ffff
-		dst[480+l] = a >> 16 & 0xffff0000ffff
-		a = src[128+l]
-		dst[16+l] = a & 0xffff0000ffff
-		dst[80+l] = a >> 16 & 0xffff0000ffff
-		a = src[144+l]
-		dst[144+l] = a & 0xffff0000ffff
-		dst[208+l] = a >> 16 & 0xffff0000ffff
-		a = src[160+l]
-		dst[272+l] = a & 0xffff0000ffff
-		dst[336+l] = a >> 16 & 0xffff0000ffff
-		a = src[176+l]
-		dst[400+l] = a & 0xffff0000ffff
-		dst[464+l] = a >> 16 & 0xffff0000ffff
-		a = src[192+l]
-		dst[48+l] = a & 0xffff0000ffff
-		dst[112+l] = a >> 16 & 0xffff0000ffff
-		a = src[208+l]
-		dst[176+l] = a & 0xffff0000ffff
-		dst[240+l] = a >> 16 & 0xffff0000ffff
-		a = src[224+l]
-		dst[304+l] = a & 0xffff0000ffff
-		dst[368+l] = a >> 16 & 0xffff0000ffff
-		a = src[240+l]
-		dst[432+l] = a & 0xffff0000ffff
-		dst[496+l] = a >> 16 & 0xffff0000ffff
-	}
-}
-
-func unpack32w17(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[272]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2176])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1ffff0001ffff
-		b := src[16+l]
-		dst[64+l] = a>>17&0x7fff00007fff | b<<15&0x1800000018000
-		a = b
-		dst[128+l] = a >> 2 & 0x1ffff0001ffff
-		b = src[32+l]
-		dst[192+l] = a>>19&0x1fff00001fff | b<<13&0x1e0000001e000
-		a = b
-		dst[256+l] = a >> 4 & 0x1ffff0001ffff
-		b = src[48+l]
-		dst[320+l] = a>>21&0x7ff000007ff | b<<11&0x1f8000001f800
-		a = b
-		dst[384+l] = a >> 6 & 0x1ffff0001ffff
-		b = src[64+l]
-		dst[448+l] = a>>23&0x1ff000001ff | b<<9&0x1fe000001fe00
-		a = b
-		dst[32+l] = a >> 8 & 0x1ffff0001ffff
-		b = src[80+l]
-		dst[96+l] = a>>25&0x7f0000007f | b<<7&0x1ff800001ff80
-		a = b
-		dst[160+l] = a >> 10 & 0x1ffff0001ffff
-		b = src[96+l]
-		dst[224+l] = a>>27&0x1f0000001f | b<<5&0x1ffe00001ffe0
-		a = b
-		dst[288+l] = a >> 12 & 0x1ffff0001ffff
-		b = src[112+l]
-		dst[352+l] = a>>29&0x700000007 | b<<3&0x1fff80001fff8
-		a = b
-		dst[416+l] = a >> 14 & 0x1ffff0001ffff
-		b = src[128+l]
-		dst[480+l] = a>>31&0x100000001 | b<<1&0x1fffe0001fffe
-		a = b
-		b = src[144+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x1000000010000
-		a = b
-		dst[80+l] = a >> 1 & 0x1ffff0001ffff
-		b = src[160+l]
-		dst[144+l] = a>>18&0x3fff00003fff | b<<14&0x1c0000001c000
-		a = b
-		dst[208+l] = a >> 3 & 0x1ffff0001ffff
-		b = src[176+l]
-		dst[272+l] = a>>20&0xfff00000fff | b<<12&0x1f0000001f000
-		a = b
-		dst[336+l] = a >> 5 & 0x1ffff0001ffff
-		b = src[192+l]
-		dst[400+l] = a>>22&0x3ff000003ff | b<<10&0x1fc000001fc00
-		a = b
-		dst[464+l] = a >> 7 & 0x1ffff0001ffff
-		b = src[208+l]
-		dst[48+l] = a>>24&0xff000000ff | b<<8&0x1ff000001ff00
-		a = b
-		dst[112+l] = a >> 9 & 0x1ffff0001ffff
-		b = src[224+l]
-		dst[176+l] = a>>26&0x3f0000003f | b<<6&0x1ffc00001ffc0
-		a = b
-		dst[240+l] = a >> 11 & 0x1ffff0001ffff
-		b = src[240+l]
-		dst[304+l] = a>>28&0xf0000000f | b<<4&0x1fff00001fff0
-		a = b
-		dst[368+l] = a >> 13 & 0x1ffff0001ffff
-		b = src[256+l]
-		dst[432+l] = a>>30&0x300000003 | b<<2&0x1fffc0001fffc
-		a = b
-		dst[496+l] = a >> 15 & 0x1ffff0001ffff
-	}
-}
-
-func unpack32w18(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[288]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2304])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3ffff0003ffff
-		b := src[16+l]
-		dst[64+l] = a>>18&0x3fff00003fff | b<<14&0x3c0000003c000
-		a = b
-		dst[128+l] = a >> 4 & 0x3ffff0003ffff
-		b = src[32+l]
-		dst[192+l] = a>>22&0x3ff000003ff | b<<10&0x3fc000003fc00
-		a = b
-		dst[256+l] = a >> 8 & 0x3ffff0003ffff
-		b = src[48+l]
-		dst[320+l] = a>>26&0x3f0000003f | b<<6&0x3ffc00003ffc0
-		a = b
-		dst[384+l] = a >> 12 & 0x3ffff0003ffff
-		b = src[64+l]
-		dst[448+l] = a>>30&0x300000003 | b<<2&0x3fffc0003fffc
-		a = b
-		b = src[80+l]
-		dst[32+l] = a>>16&0xffff0000ffff | b<<16&0x3000000030000
-		a = b
-		dst[96+l] = a >> 2 & 0x3ffff0003ffff
-		b = src[96+l]
-		dst[160+l] = a>>20&0xfff00000fff | b<<12&0x3f0000003f000
-		a = b
-		dst[224+l] = a >> 6 & 0x3ffff0003ffff
-		b = src[112+l]
-		dst[288+l] = a>>24&0xff000000ff | b<<8&0x3ff000003ff00
-		a = b
-		dst[352+l] = a >> 10 & 0x3ffff0003ffff
-		b = src[128+l]
-		dst[416+l] = a>>28&0xf0000000f | b<<4&0x3fff00003fff0
-		a = b
-		dst[480+l] = a >> 14 & 0x3ffff0003ffff
-		a = src[144+l]
-		dst[16+l] = a & 0x3ffff0003ffff
-		b = src[160+l]
-		dst[80+l] = a>>18&0x3fff00003fff | b<<14&0x3c0000003c000
-		a = b
-		dst[144+l] = a >> 4 & 0x3ffff0003ffff
-		b = src[176+l]
-		dst[208+l] = a>>22&0x3ff000003ff | b<<10&0x3fc000003fc00
-		a = b
-		dst[272+l] = a >> 8 & 0x3ffff0003ffff
-		b = src[192+l]
-		dst[336+l] = a>>26&0x3f0000003f | b<<6&0x3ffc00003ffc0
-		a = b
-		dst[400+l] = a >> 12 & 0x3ffff0003ffff
-		b = src[208+l]
-		dst[464+l] = a>>30&0x300000003 | b<<2&0x3fffc0003fffc
-		a = b
-		b = src[224+l]
-		dst[48+l] = a>>16&0xffff0000ffff | b<<16&0x3000000030000
-		a = b
-		dst[112+l] = a >> 2 & 0x3ffff0003ffff
-		b = src[240+l]
-		dst[176+l] = a>>20&0xfff00000fff | b<<12&0x3f0000003f000
-		a = b
-		dst[240+l] = a >> 6 & 0x3ffff0003ffff
-		b = src[256+l]
-		dst[304+l] = a>>24&0xff000000ff | b<<8&0x3ff000003ff00
-		a = b
-		dst[368+l] = a >> 10 & 0x3ffff0003ffff
-		b = src[272+l]
-		dst[432+l] = a>>28&0xf0000000f | b<<4&0x3fff00003fff0
-		a = b
-		dst[496+l] = a >> 14 & 0x3ffff0003ffff
-	}
-}
-
-func unpack32w19(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[304]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2432])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7ffff0007ffff
-		b := src[16+l]
-		dst[64+l] = a>>19&0x1fff00001fff | b<<13&0x7e0000007e000
-		a = b
-		dst[128+l] = a >> 6 & 0x7ffff0007ffff
-		b = src[32+l]
-		dst[192+l] = a>>25&0x7f0000007f | b<<7&0x7ff800007ff80
-		a = b
-		dst[256+l] = a >> 12 & 0x7ffff0007ffff
-		b = src[48+l]
-		dst[320+l] = a>>31&0x100000001 | b<<1&0x7fffe0007fffe
-		a = b
-		b = src[64+l]
-		dst[384+l] = a>>18&0x3fff00003fff | b<<14&0x7c0000007c000
-		a = b
-		dst[448+l] = a >> 5 & 0x7ffff0007ffff
-		b = src[80+l]
-		dst[32+l] = a>>24&0xff000000ff | b<<8&0x7ff000007ff00
-		a = b
-		dst[96+l] = a >> 11 & 0x7ffff0007ffff
-		b = src[96+l]
-		dst[160+l] = a>>30&0x300000003 | b<<2&0x7fffc0007fffc
-		a = b
-		b = src[112+l]
-		dst[224+l] = a>>17&0x7fff00007fff | b<<15&0x7800000078000
-		a = b
-		dst[288+l] = a >> 4 & 0x7ffff0007ffff
-		b = src[128+l]
-		dst[352+l] = a>>23&0x1ff000001ff | b<<9&0x7fe000007fe00
-		a = b
-		dst[416+l] = a >> 10 & 0x7ffff0007ffff
-		b = src[144+l]
-		dst[480+l] = a>>29&0x700000007 | b<<3&0x7fff80007fff8
-		a = b
-		b = src[160+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x7000000070000
-		a = b
-		dst[80+l] = a >> 3 & 0x7ffff0007ffff
-		b = src[176+l]
-		dst[144+l] = a>>22&0x3ff000003ff | b<<10&0x7fc000007fc00
-		a = b
-		dst[208+l] = a >> 9 & 0x7ffff0007ffff
-		b = src[192+l]
-		dst[272+l] = a>>28&0xf0000000f | b<<4&0x7fff00007fff0
-		a = b
-		b = src[208+l]
-		dst[336+l] = a>>15&0x1ffff0001ffff | b<<17&0x6000000060000
-		a = b
-		dst[400+l] = a >> 2 & 0x7ffff0007ffff
-		b = src[224+l]
-		dst[464+l] = a>>21&0x7ff000007ff | b<<11&0x7f8000007f800
-		a = b
-		dst[48+l] = a >> 8 & 0x7ffff0007ffff
-		b = src[240+l]
-		dst[112+l] = a>>27&0x1f0000001f | b<<5&0x7ffe00007ffe0
-		a = b
-		b = src[256+l]
-		dst[176+l] = a>>14&0x3ffff0003ffff | b<<18&0x4000000040000
-		a = b
-		dst[240+l] = a >> 1 & 0x7ffff0007ffff
-		b = src[272+l]
-		dst[304+l] = a>>20&0xfff00000fff | b<<12&0x7f0000007f000
-		a = b
-		dst[368+l] = a >> 7 & 0x7ffff0007ffff
-		b = src[288+l]
-		dst[432+l] = a>>26&0x3f0000003f | b<<6&0x7ffc00007ffc0
-		a = b
-		dst[496+l] = a >> 13 & 0x7ffff0007ffff
-	}
-}
-
-func unpack32w20(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[320]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2560])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xfffff000fffff
-		b := src[16+l]
-		dst[64+l] = a>>20&0xfff00000fff | b<<12&0xff000000ff000
-		a = b
-		dst[128+l] = a >> 8 & 0xfffff000fffff
-		b = src[32+l]
-		dst[192+l] = a>>28&0xf0000000f | b<<4&0xffff0000ffff0
-		a = b
-		b = src[48+l]
-		dst[256+l] = a>>16&0xffff0000ffff | b<<16&0xf0000000f0000
-		a = b
-		dst[320+l] = a >> 4 & 0xfffff000fffff
-		b = src[64+l]
-		dst[384+l] = a>>24&0xff000000ff | b<<8&0xfff00000fff00
-		a = b
-		dst[448+l] = a >> 12 & 0xfffff000fffff
-		a = src[80+l]
-		dst[32+l] = a & 0xfffff000fffff
-		b = src[96+l]
-		dst[96+l] = a>>20&0xfff00000fff | b<<12&0xff000000ff000
-		a = b
-		dst[160+l] = a >> 8 & 0xfffff000fffff
-		b = src[112+l]
-		dst[224+l] = a>>28&0xf0000000f | b<<4&0xffff0000ffff0
-		a = b
-		b = src[128+l]
-		dst[288+l] = a>>16&0xffff0000ffff | b<<16&0xf0000000f0000
-		a = b
-		dst[352+l] = a >> 4 & 0xfffff000fffff
-		b = src[144+l]
-		dst[416+l] = a>>24&0xff000000ff | b<<8&0xfff00000fff00
-		a = b
-		dst[480+l] = a >> 12 & 0xfffff000fffff
-		a = src[160+l]
-		dst[16+l] = a & 0xfffff000fffff
-		b = src[176+l]
-		dst[80+l] = a>>20&0xfff00000fff | b<<12&0xff000000ff000
-		a = b
-		dst[144+l] = a >> 8 & 0xfffff000fffff
-		b = src[192+l]
-		dst[208+l] = a>>28&0xf0000000f | b<<4&0xffff0000ffff0
-		a = b
-		b = src[208+l]
-		dst[272+l] = a>>16&0xffff0000ffff | b<<16&0xf0000000f0000
-		a = b
-		dst[336+l] = a >> 4 & 0xfffff000fffff
-		b = src[224+l]
-		dst[400+l] = a>>24&0xff000000ff | b<<8&0xfff00000fff00
-		a = b
-		dst[464+l] = a >> 12 & 0xfffff000fffff
-		a = src[240+l]
-		dst[48+l] = a & 0xfffff000fffff
-		b = src[256+l]
-		dst[112+l] = a>>20&0xfff00000fff | b<<12&0xff000000ff000
-		a = b
-		dst[176+l] = a >> 8 & 0xfffff000fffff
-		b = src[272+l]
-		dst[240+l] = a>>28&0xf0000000f | b<<4&0xffff0000ffff0
-		a = b
-		b = src[288+l]
-		dst[304+l] = a>>16&0xffff0000ffff | b<<16&0xf0000000f0000
-		a = b
-		dst[368+l] = a >> 4 & 0xfffff000fffff
-		b = src[304+l]
-		dst[432+l] = a>>24&0xff000000ff | b<<8&0xfff00000fff00
-		a = b
-		dst[496+l] = a >> 12 & 0xfffff000fffff
-	}
-}
-
-func unpack32w21(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[336]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2688])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1fffff001fffff
-		b := src[16+l]
-		dst[64+l] = a>>21&0x7ff000007ff | b<<11&0x1ff800001ff800
-		a = b
-		dst[128+l] = a >> 10 & 0x1fffff001fffff
-		b = src[32+l]
-		dst[192+l] = a>>31&0x100000001 | b<<1&0x1ffffe001ffffe
-		a = b
-		b = src[48+l]
-		dst[256+l] = a>>20&0xfff00000fff | b<<12&0x1ff000001ff000
-		a = b
-		dst[320+l] = a >> 9 & 0x1fffff001fffff
-		b = src[64+l]
-		dst[384+l] = a>>30&0x300000003 | b<<2&0x1ffffc001ffffc
-		a = b
-		b = src[80+l]
-		dst[448+l] = a>>19&0x1fff00001fff | b<<13&0x1fe000001fe000
-		a = b
-		dst[32+l] = a >> 8 & 0x1fffff001fffff
-		b = src[96+l]
-		dst[96+l] = a>>29&0x700000007 | b<<3&0x1ffff8001ffff8
-		a = b
-		b = src[112+l]
-		dst[160+l] = a>>18&0x3fff00003fff | b<<14&0x1fc000001fc000
-		a = b
-		dst[224+l] = a >> 7 & 0x1fffff001fffff
-		b = src[128+l]
-		dst[288+l] = a>>28&0xf0000000f | b<<4&0x1ffff0001ffff0
-		a = b
-		b = src[144+l]
-		dst[352+l] = a>>17&0x7fff00007fff | b<<15&0x1f8000001f8000
-		a = b
-		dst[416+l] = a >> 6 & 0x1fffff001fffff
-		b = src[160+l]
-		dst[480+l] = a>>27&0x1f0000001f | b<<5&0x1fffe0001fffe0
-		a = b
-		b = src[176+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x1f0000001f0000
-		a = b
-		dst[80+l] = a >> 5 & 0x1fffff001fffff
-		b = src[192+l]
-		dst[144+l] = a>>26&0x3f0000003f | b<<6&0x1fffc0001fffc0
-		a = b
-		b = src[208+l]
-		dst[208+l] = a>>15&0x1ffff0001ffff | b<<17&0x1e0000001e0000
-		a = b
-		dst[272+l] = a >> 4 & 0x1fffff001fffff
-		b = src[224+l]
-		dst[336+l] = a>>25&0x7f0000007f | b<<7&0x1fff80001fff80
-		a = b
-		b = src[240+l]
-		dst[400+l] = a>>14&0x3ffff0003ffff | b<<18&0x1c0000001c0000
-		a = b
-		dst[464+l] = a >> 3 & 0x1fffff001fffff
-		b = src[256+l]
-		dst[48+l] = a>>24&0xff000000ff | b<<8&0x1fff00001fff00
-		a = b
-		b = src[272+l]
-		dst[112+l] = a>>13&0x7ffff0007ffff | b<<19&0x18000000180000
-		a = b
-		dst[176+l] = a >> 2 & 0x1fffff001fffff
-		b = src[288+l]
-		dst[240+l] = a>>23&0x1ff000001ff | b<<9&0x1ffe00001ffe00
-		a = b
-		b = src[304+l]
-		dst[304+l] = a>>12&0xfffff000fffff | b<<20&0x10000000100000
-		a = b
-		dst[368+l] = a >> 1 & 0x1fffff001fffff
-		b = src[320+l]
-		dst[432+l] = a>>22&0x3ff000003ff | b<<10&0x1ffc00001ffc00
-		a = b
-		dst[496+l] = a >> 11 & 0x1fffff001fffff
-	}
-}
-
-func unpack32w22(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[352]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2816])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3fffff003fffff
-		b := src[16+l]
-		dst[64+l] = a>>22&0x3ff000003ff | b<<10&0x3ffc00003ffc00
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>12&0xfffff000fffff | b<<20&0x30000000300000
-		a = b
-		dst[192+l] = a >> 2 & 0x3fffff003fffff
-		b = src[48+l]
-		dst[256+l] = a>>24&0xff000000ff | b<<8&0x3fff00003fff00
-		a = b
-		b = src[64+l]
-		dst[320+l] = a>>14&0x3ffff0003ffff | b<<18&0x3c0000003c0000
-		a = b
-		dst[384+l] = a >> 4 & 0x3fffff003fffff
-		b = src[80+l]
-		dst[448+l] = a>>26&0x3f0000003f | b<<6&0x3fffc0003fffc0
-		a = b
-		b = src[96+l]
-		dst[32+l] = a>>16&0xffff0000ffff | b<<16&0x3f0000003f0000
-		a = b
-		dst[96+l] = a >> 6 & 0x3fffff003fffff
-		b = src[112+l]
-		dst[160+l] = a>>28&0xf0000000f | b<<4&0x3ffff0003ffff0
-		a = b
-		b = src[128+l]
-		dst[224+l] = a>>18&0x3fff00003fff | b<<14&0x3fc000003fc000
-		a = b
-		dst[288+l] = a >> 8 & 0x3fffff003fffff
-		b = src[144+l]
-		dst[352+l] = a>>30&0x300000003 | b<<2&0x3ffffc003ffffc
-		a = b
-		b = src[160+l]
-		dst[416+l] = a>>20&0xfff00000fff | b<<12&0x3ff000003ff000
-		a = b
-		dst[480+l] = a >> 10 & 0x3fffff003fffff
-		a = src[176+l]
-		dst[16+l] = a & 0x3fffff003fffff
-		b = src[192+l]
-		dst[80+l] = a>>22&0x3ff000003ff | b<<10&0x3ffc00003ffc00
-		a = b
-		b = src[208+l]
-		dst[144+l] = a>>12&0xfffff000fffff | b<<20&0x30000000300000
-		a = b
-		dst[208+l] = a >> 2 & 0x3fffff003fffff
-		b = src[224+l]
-		dst[272+l] = a>>24&0xff000000ff | b<<8&0x3fff00003fff00
-		a = b
-		b = src[240+l]
-		dst[336+l] = a>>14&0x3ffff0003ffff | b<<18&0x3c0000003c0000
-		a = b
-		dst[400+l] = a >> 4 & 0x3fffff003fffff
-		b = src[256+l]
-		dst[464+l] = a>>26&0x3f0000003f | b<<6&0x3fffc0003fffc0
-		a = b
-		b = src[272+l]
-		dst[48+l] = a>>16&0xffff0000ffff | b<<16&0x3f0000003f0000
-		a = b
-		dst[112+l] = a >> 6 & 0x3fffff003fffff
-		b = src[288+l]
-		dst[176+l] = a>>28&0xf0000000f | b<<4&0x3ffff0003ffff0
-		a = b
-		b = src[304+l]
-		dst[240+l] = a>>18&0x3fff00003fff | b<<14&0x3fc000003fc000
-		a = b
-		dst[304+l] = a >> 8 & 0x3fffff003fffff
-		b = src[320+l]
-		dst[368+l] = a>>30&0x300000003 | b<<2&0x3ffffc003ffffc
-		a = b
-		b = src[336+l]
-		dst[432+l] = a>>20&0xfff00000fff | b<<12&0x3ff000003ff000
-		a = b
-		dst[496+l] = a >> 10 & 0x3fffff003fffff
-	}
-}
-
-func unpack32w23(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[368]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2944])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7fffff007fffff
-		b := src[16+l]
-		dst[64+l] = a>>23&0x1ff000001ff | b<<9&0x7ffe00007ffe00
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>14&0x3ffff0003ffff | b<<18&0x7c0000007c0000
-		a = b
-		dst[192+l] = a >> 5 & 0x7fffff007fffff
-		b = src[48+l]
-		dst[256+l] = a>>28&0xf0000000f | b<<4&0x7ffff0007ffff0
-		a = b
-		b = src[64+l]
-		dst[320+l] = a>>19&0x1fff00001fff | b<<13&0x7fe000007fe000
-		a = b
-		b = src[80+l]
-		dst[384+l] = a>>10&0x3fffff003fffff | b<<22&0x40000000400000
-		a = b
-		dst[448+l] = a >> 1 & 0x7fffff007fffff
-		b = src[96+l]
-		dst[32+l] = a>>24&0xff000000ff | b<<8&0x7fff00007fff00
-		a = b
-		b = src[112+l]
-		dst[96+l] = a>>15&0x1ffff0001ffff | b<<17&0x7e0000007e0000
-		a = b
-		dst[160+l] = a >> 6 & 0x7fffff007fffff
-		b = src[128+l]
-		dst[224+l] = a>>29&0x700000007 | b<<3&0x7ffff8007ffff8
-		a = b
-		b = src[144+l]
-		dst[288+l] = a>>20&0xfff00000fff | b<<12&0x7ff000007ff000
-		a = b
-		b = src[160+l]
-		dst[352+l] = a>>11&0x1fffff001fffff | b<<21&0x60000000600000
-		a = b
-		dst[416+l] = a >> 2 & 0x7fffff007fffff
-		b = src[176+l]
-		dst[480+l] = a>>25&0x7f0000007f | b<<7&0x7fff80007fff80
-		a = b
-		b = src[192+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x7f0000007f0000
-		a = b
-		dst[80+l] = a >> 7 & 0x7fffff007fffff
-		b = src[208+l]
-		dst[144+l] = a>>30&0x300000003 | b<<2&0x7ffffc007ffffc
-		a = b
-		b = src[224+l]
-		dst[208+l] = a>>21&0x7ff000007ff | b<<11&0x7ff800007ff800
-		a = b
-		b = src[240+l]
-		dst[272+l] = a>>12&0xfffff000fffff | b<<20&0x70000000700000
-		a = b
-		dst[336+l] = a >> 3 & 0x7fffff007fffff
-		b = src[256+l]
-		dst[400+l] = a>>26&0x3f0000003f | b<<6&0x7fffc0007fffc0
-		a = b
-		b = src[272+l]
-		dst[464+l] = a>>17&0x7fff00007fff | b<<15&0x7f8000007f8000
-		a = b
-		dst[48+l] = a >> 8 & 0x7fffff007fffff
-		b = src[288+l]
-		dst[112+l] = a>>31&0x100000001 | b<<1&0x7ffffe007ffffe
-		a = b
-		b = src[304+l]
-		dst[176+l] = a>>22&0x3ff000003ff | b<<10&0x7ffc00007ffc00
-		a = b
-		b = src[320+l]
-		dst[240+l] = a>>13&0x7ffff0007ffff | b<<19&0x78000000780000
-		a = b
-		dst[304+l] = a >> 4 & 0x7fffff007fffff
-		b = src[336+l]
-		dst[368+l] = a>>27&0x1f0000001f | b<<5&0x7fffe0007fffe0
-		a = b
-		b = src[352+l]
-		dst[432+l] = a>>18&0x3fff00003fff | b<<14&0x7fc000007fc000
-		a = b
-		dst[496+l] = a >> 9 & 0x7fffff007fffff
-	}
-}
-
-func unpack32w24(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[384]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3072])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xffffff00ffffff
-		b := src[16+l]
-		dst[64+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[192+l] = a >> 8 & 0xffffff00ffffff
-		a = src[48+l]
-		dst[256+l] = a & 0xffffff00ffffff
-		b = src[64+l]
-		dst[320+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[80+l]
-		dst[384+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[448+l] = a >> 8 & 0xffffff00ffffff
-		a = src[96+l]
-		dst[32+l] = a & 0xffffff00ffffff
-		b = src[112+l]
-		dst[96+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[128+l]
-		dst[160+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[224+l] = a >> 8 & 0xffffff00ffffff
-		a = src[144+l]
-		dst[288+l] = a & 0xffffff00ffffff
-		b = src[160+l]
-		dst[352+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[176+l]
-		dst[416+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[480+l] = a >> 8 & 0xffffff00ffffff
-		a = src[192+l]
-		dst[16+l] = a & 0xffffff00ffffff
-		b = src[208+l]
-		dst[80+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[224+l]
-		dst[144+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[208+l] = a >> 8 & 0xffffff00ffffff
-		a = src[240+l]
-		dst[272+l] = a & 0xffffff00ffffff
-		b = src[256+l]
-		dst[336+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[272+l]
-		dst[400+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[464+l] = a >> 8 & 0xffffff00ffffff
-		a = src[288+l]
-		dst[48+l] = a & 0xffffff00ffffff
-		b = src[304+l]
-		dst[112+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[320+l]
-		dst[176+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[240+l] = a >> 8 & 0xffffff00ffffff
-		a = src[336+l]
-		dst[304+l] = a & 0xffffff00ffffff
-		b = src[352+l]
-		dst[368+l] = a>>24&0xff000000ff | b<<8&0xffff0000ffff00
-		a = b
-		b = src[368+l]
-		dst[432+l] = a>>16&0xffff0000ffff | b<<16&0xff000000ff0000
-		a = b
-		dst[496+l] = a >> 8 & 0xffffff00ffffff
-	}
-}
-
-func unpack32w25(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[400]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3200])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1ffffff01ffffff
-		b := src[16+l]
-		dst[64+l] = a>>25&0x7f0000007f | b<<7&0x1ffff8001ffff80
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>18&0x3fff00003fff | b<<14&0x1ffc00001ffc000
-		a = b
-		b = src[48+l]
-		dst[192+l] = a>>11&0x1fffff001fffff | b<<21&0x1e0000001e00000
-		a = b
-		dst[256+l] = a >> 4 & 0x1ffffff01ffffff
-		b = src[64+l]
-		dst[320+l] = a>>29&0x700000007 | b<<3&0x1fffff801fffff8
-		a = b
-		b = src[80+l]
-		dst[384+l] = a>>22&0x3ff000003ff | b<<10&0x1fffc0001fffc00
-		a = b
-		b = src[96+l]
-		dst[448+l] = a>>15&0x1ffff0001ffff | b<<17&0x1fe000001fe0000
-		a = b
-		b = src[112+l]
-		dst[32+l] = a>>8&0xffffff00ffffff | b<<24&0x100000001000000
-		a = b
-		dst[96+l] = a >> 1 & 0x1ffffff01ffffff
-		b = src[128+l]
-		dst[160+l] = a>>26&0x3f0000003f | b<<6&0x1ffffc001ffffc0
-		a = b
-		b = src[144+l]
-		dst[224+l] = a>>19&0x1fff00001fff | b<<13&0x1ffe00001ffe000
-		a = b
-		b = src[160+l]
-		dst[288+l] = a>>12&0xfffff000fffff | b<<20&0x1f0000001f00000
-		a = b
-		dst[352+l] = a >> 5 & 0x1ffffff01ffffff
-		b = src[176+l]
-		dst[416+l] = a>>30&0x300000003 | b<<2&0x1fffffc01fffffc
-		a = b
-		b = src[192+l]
-		dst[480+l] = a>>23&0x1ff000001ff | b<<9&0x1fffe0001fffe00
-		a = b
-		b = src[208+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x1ff000001ff0000
-		a = b
-		b = src[224+l]
-		dst[80+l] = a>>9&0x7fffff007fffff | b<<23&0x180000001800000
-		a = b
-		dst[144+l] = a >> 2 & 0x1ffffff01ffffff
-		b = src[240+l]
-		dst[208+l] = a>>27&0x1f0000001f | b<<5&0x1ffffe001ffffe0
-		a = b
-		b = src[256+l]
-		dst[272+l] = a>>20&0xfff00000fff | b<<12&0x1fff00001fff000
-		a = b
-		b = src[272+l]
-		dst[336+l] = a>>13&0x7ffff0007ffff | b<<19&0x1f8000001f80000
-		a = b
-		dst[400+l] = a >> 6 & 0x1ffffff01ffffff
-		b = src[288+l]
-		dst[464+l] = a>>31&0x100000001 | b<<1&0x1fffffe01fffffe
-		a = b
-		b = src[304+l]
-		dst[48+l] = a>>24&0xff000000ff | b<<8&0x1ffff0001ffff00
-		a = b
-		b = src[320+l]
-		dst[112+l] = a>>17&0x7fff00007fff | b<<15&0x1ff800001ff8000
-		a = b
-		b = src[336+l]
-		dst[176+l] = a>>10&0x3fffff003fffff | b<<22&0x1c0000001c00000
-		a = b
-		dst[240+l] = a >> 3 & 0x1ffffff01ffffff
-		b = src[352+l]
-		dst[304+l] = a>>28&0xf0000000f | b<<4&0x1fffff001fffff0
-		a = b
-		b = src[368+l]
-		dst[368+l] = a>>21&0x7ff000007ff | b<<11&0x1fff80001fff800
-		a = b
-		b = src[384+l]
-		dst[432+l] = a>>14&0x3ffff0003ffff | b<<18&0x1fc000001fc0000
-		a = b
-		dst[496+l] = a >> 7 & 0x1ffffff01ffffff
-	}
-}
-
-func unpack32w26(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[416]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3328])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3ffffff03ffffff
-		b := src[16+l]
-		dst[64+l] = a>>26&0x3f0000003f | b<<6&0x3ffffc003ffffc0
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>20&0xfff00000fff | b<<12&0x3fff00003fff000
-		a = b
-		b = src[48+l]
-		dst[192+l] = a>>14&0x3ffff0003ffff | b<<18&0x3fc000003fc0000
-		a = b
-		b = src[64+l]
-		dst[256+l] = a>>8&0xffffff00ffffff | b<<24&0x300000003000000
-		a = b
-		dst[320+l] = a >> 2 & 0x3ffffff03ffffff
-		b = src[80+l]
-		dst[384+l] = a>>28&0xf0000000f | b<<4&0x3fffff003fffff0
-		a = b
-		b = src[96+l]
-		dst[448+l] = a>>22&0x3ff000003ff | b<<10&0x3fffc0003fffc00
-		a = b
-		b = src[112+l]
-		dst[32+l] = a>>16&0xffff0000ffff | b<<16&0x3ff000003ff0000
-		a = b
-		b = src[128+l]
-		dst[96+l] = a>>10&0x3fffff003fffff | b<<22&0x3c0000003c00000
-		a = b
-		dst[160+l] = a >> 4 & 0x3ffffff03ffffff
-		b = src[144+l]
-		dst[224+l] = a>>30&0x300000003 | b<<2&0x3fffffc03fffffc
-		a = b
-		b = src[160+l]
-		dst[288+l] = a>>24&0xff000000ff | b<<8&0x3ffff0003ffff00
-		a = b
-		b = src[176+l]
-		dst[352+l] = a>>18&0x3fff00003fff | b<<14&0x3ffc00003ffc000
-		a = b
-		b = src[192+l]
-		dst[416+l] = a>>12&0xfffff000fffff | b<<20&0x3f0000003f00000
-		a = b
-		dst[480+l] = a >> 6 & 0x3ffffff03ffffff
-		a = src[208+l]
-		dst[16+l] = a & 0x3ffffff03ffffff
-		b = src[224+l]
-		dst[80+l] = a>>26&0x3f0000003f | b<<6&0x3ffffc003ffffc0
-		a = b
-		b = src[240+l]
-		dst[144+l] = a>>20&0xfff00000fff | b<<12&0x3fff00003fff000
-		a = b
-		b = src[256+l]
-		dst[208+l] = a>>14&0x3ffff0003ffff | b<<18&0x3fc000003fc0000
-		a = b
-		b = src[272+l]
-		dst[272+l] = a>>8&0xffffff00ffffff | b<<24&0x300000003000000
-		a = b
-		dst[336+l] = a >> 2 & 0x3ffffff03ffffff
-		b = src[288+l]
-		dst[400+l] = a>>28&0xf0000000f | b<<4&0x3fffff003fffff0
-		a = b
-		b = src[304+l]
-		dst[464+l] = a>>22&0x3ff000003ff | b<<10&0x3fffc0003fffc00
-		a = b
-		b = src[320+l]
-		dst[48+l] = a>>16&0xffff0000ffff | b<<16&0x3ff000003ff0000
-		a = b
-		b = src[336+l]
-		dst[112+l] = a>>10&0x3fffff003fffff | b<<22&0x3c0000003c00000
-		a = b
-		dst[176+l] = a >> 4 & 0x3ffffff03ffffff
-		b = src[352+l]
-		dst[240+l] = a>>30&0x300000003 | b<<2&0x3fffffc03fffffc
-		a = b
-		b = src[368+l]
-		dst[304+l] = a>>24&0xff000000ff | b<<8&0x3ffff0003ffff00
-		a = b
-		b = src[384+l]
-		dst[368+l] = a>>18&0x3fff00003fff | b<<14&0x3ffc00003ffc000
-		a = b
-		b = src[400+l]
-		dst[432+l] = a>>12&0xfffff000fffff | b<<20&0x3f0000003f00000
-		a = b
-		dst[496+l] = a >> 6 & 0x3ffffff03ffffff
-	}
-}
-
-func unpack32w27(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[432]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3456])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7ffffff07ffffff
-		b := src[16+l]
-		dst[64+l] = a>>27&0x1f0000001f | b<<5&0x7ffffe007ffffe0
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>22&0x3ff000003ff | b<<10&0x7fffc0007fffc00
-		a = b
-		b = src[48+l]
-		dst[192+l] = a>>17&0x7fff00007fff | b<<15&0x7ff800007ff8000
-		a = b
-		b = src[64+l]
-		dst[256+l] = a>>12&0xfffff000fffff | b<<20&0x7f0000007f00000
-		a = b
-		b = src[80+l]
-		dst[320+l] = a>>7&0x1ffffff01ffffff | b<<25&0x600000006000000
-		a = b
-		dst[384+l] = a >> 2 & 0x7ffffff07ffffff
-		b = src[96+l]
-		dst[448+l] = a>>29&0x700000007 | b<<3&0x7fffff807fffff8
-		a = b
-		b = src[112+l]
-		dst[32+l] = a>>24&0xff000000ff | b<<8&0x7ffff0007ffff00
-		a = b
-		b = src[128+l]
-		dst[96+l] = a>>19&0x1fff00001fff | b<<13&0x7ffe00007ffe000
-		a = b
-		b = src[144+l]
-		dst[160+l] = a>>14&0x3ffff0003ffff | b<<18&0x7fc000007fc0000
-		a = b
-		b = src[160+l]
-		dst[224+l] = a>>9&0x7fffff007fffff | b<<23&0x780000007800000
-		a = b
-		dst[288+l] = a >> 4 & 0x7ffffff07ffffff
-		b = src[176+l]
-		dst[352+l] = a>>31&0x100000001 | b<<1&0x7fffffe07fffffe
-		a = b
-		b = src[192+l]
-		dst[416+l] = a>>26&0x3f0000003f | b<<6&0x7ffffc007ffffc0
-		a = b
-		b = src[208+l]
-		dst[480+l] = a>>21&0x7ff000007ff | b<<11&0x7fff80007fff800
-		a = b
-		b = src[224+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x7ff000007ff0000
-		a = b
-		b = src[240+l]
-		dst[80+l] = a>>11&0x1fffff001fffff | b<<21&0x7e0000007e00000
-		a = b
-		b = src[256+l]
-		dst[144+l] = a>>6&0x3ffffff03ffffff | b<<26&0x400000004000000
-		a = b
-		dst[208+l] = a >> 1 & 0x7ffffff07ffffff
-		b = src[272+l]
-		dst[272+l] = a>>28&0xf0000000f | b<<4&0x7fffff007fffff0
-		a = b
-		b = src[288+l]
-		dst[336+l] = a>>23&0x1ff000001ff | b<<9&0x7fffe0007fffe00
-		a = b
-		b = src[304+l]
-		dst[400+l] = a>>18&0x3fff00003fff | b<<14&0x7ffc00007ffc000
-		a = b
-		b = src[320+l]
-		dst[464+l] = a>>13&0x7ffff0007ffff | b<<19&0x7f8000007f80000
-		a = b
-		b = src[336+l]
-		dst[48+l] = a>>8&0xffffff00ffffff | b<<24&0x700000007000000
-		a = b
-		dst[112+l] = a >> 3 & 0x7ffffff07ffffff
-		b = src[352+l]
-		dst[176+l] = a>>30&0x300000003 | b<<2&0x7fffffc07fffffc
-		a = b
-		b = src[368+l]
-		dst[240+l] = a>>25&0x7f0000007f | b<<7&0x7ffff8007ffff80
-		a = b
-		b = src[384+l]
-		dst[304+l] = a>>20&0xfff00000fff | b<<12&0x7fff00007fff000
-		a = b
-		b = src[400+l]
-		dst[368+l] = a>>15&0x1ffff0001ffff | b<<17&0x7fe000007fe0000
-		a = b
-		b = src[416+l]
-		dst[432+l] = a>>10&0x3fffff003fffff | b<<22&0x7c0000007c00000
-		a = b
-		dst[496+l] = a >> 5 & 0x7ffffff07ffffff
-	}
-}
-
-func unpack32w28(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[448]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3584])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xfffffff0fffffff
-		b := src[16+l]
-		dst[64+l] = a>>28&0xf0000000f | b<<4&0xffffff00ffffff0
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>24&0xff000000ff | b<<8&0xfffff000fffff00
-		a = b
-		b = src[48+l]
-		dst[192+l] = a>>20&0xfff00000fff | b<<12&0xffff0000ffff000
-		a = b
-		b = src[64+l]
-		dst[256+l] = a>>16&0xffff0000ffff | b<<16&0xfff00000fff0000
-		a = b
-		b = src[80+l]
-		dst[320+l] = a>>12&0xfffff000fffff | b<<20&0xff000000ff00000
-		a = b
-		b = src[96+l]
-		dst[384+l] = a>>8&0xffffff00ffffff | b<<24&0xf0000000f000000
-		a = b
-		dst[448+l] = a >> 4 & 0xfffffff0fffffff
-		a = src[112+l]
-		dst[32+l] = a & 0xfffffff0fffffff
-		b = src[128+l]
-		dst[96+l] = a>>28&0xf0000000f | b<<4&0xffffff00ffffff0
-		a = b
-		b = src[144+l]
-		dst[160+l] = a>>24&0xff000000ff | b<<8&0xfffff000fffff00
-		a = b
-		b = src[160+l]
-		dst[224+l] = a>>20&0xfff00000fff | b<<12&0xffff0000ffff000
-		a = b
-		b = src[176+l]
-		dst[288+l] = a>>16&0xffff0000ffff | b<<16&0xfff00000fff0000
-		a = b
-		b = src[192+l]
-		dst[352+l] = a>>12&0xfffff000fffff | b<<20&0xff000000ff00000
-		a = b
-		b = src[208+l]
-		dst[416+l] = a>>8&0xffffff00ffffff | b<<24&0xf0000000f000000
-		a = b
-		dst[480+l] = a >> 4 & 0xfffffff0fffffff
-		a = src[224+l]
-		dst[16+l] = a & 0xfffffff0fffffff
-		b = src[240+l]
-		dst[80+l] = a>>28&0xf0000000f | b<<4&0xffffff00ffffff0
-		a = b
-		b = src[256+l]
-		dst[144+l] = a>>24&0xff000000ff | b<<8&0xfffff000fffff00
-		a = b
-		b = src[272+l]
-		dst[208+l] = a>>20&0xfff00000fff | b<<12&0xffff0000ffff000
-		a = b
-		b = src[288+l]
-		dst[272+l] = a>>16&0xffff0000ffff | b<<16&0xfff00000fff0000
-		a = b
-		b = src[304+l]
-		dst[336+l] = a>>12&0xfffff000fffff | b<<20&0xff000000ff00000
-		a = b
-		b = src[320+l]
-		dst[400+l] = a>>8&0xffffff00ffffff | b<<24&0xf0000000f000000
-		a = b
-		dst[464+l] = a >> 4 & 0xfffffff0fffffff
-		a = src[336+l]
-		dst[48+l] = a & 0xfffffff0fffffff
-		b = src[352+l]
-		dst[112+l] = a>>28&0xf0000000f | b<<4&0xffffff00ffffff0
-		a = b
-		b = src[368+l]
-		dst[176+l] = a>>24&0xff000000ff | b<<8&0xfffff000fffff00
-		a = b
-		b = src[384+l]
-		dst[240+l] = a>>20&0xfff00000fff | b<<12&0xffff0000ffff000
-		a = b
-		b = src[400+l]
-		dst[304+l] = a>>16&0xffff0000ffff | b<<16&0xfff00000fff0000
-		a = b
-		b = src[416+l]
-		dst[368+l] = a>>12&0xfffff000fffff | b<<20&0xff000000ff00000
-		a = b
-		b = src[432+l]
-		dst[432+l] = a>>8&0xffffff00ffffff | b<<24&0xf0000000f000000
-		a = b
-		dst[496+l] = a >> 4 & 0xfffffff0fffffff
-	}
-}
-
-func unpack32w29(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[464]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3712])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1fffffff1fffffff
-		b := src[16+l]
-		dst[64+l] = a>>29&0x700000007 | b<<3&0x1ffffff81ffffff8
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>26&0x3f0000003f | b<<6&0x1fffffc01fffffc0
-		a = b
-		b = src[48+l]
-		dst[192+l] = a>>23&0x1ff000001ff | b<<9&0x1ffffe001ffffe00
-		a = b
-		b = src[64+l]
-		dst[256+l] = a>>20&0xfff00000fff | b<<12&0x1ffff0001ffff000
-		a = b
-		b = src[80+l]
-		dst[320+l] = a>>17&0x7fff00007fff | b<<15&0x1fff80001fff8000
-		a = b
-		b = src[96+l]
-		dst[384+l] = a>>14&0x3ffff0003ffff | b<<18&0x1ffc00001ffc0000
-		a = b
-		b = src[112+l]
-		dst[448+l] = a>>11&0x1fffff001fffff | b<<21&0x1fe000001fe00000
-		a = b
-		b = src[128+l]
-		dst[32+l] = a>>8&0xffffff00ffffff | b<<24&0x1f0000001f000000
-		a = b
-		b = src[144+l]
-		dst[96+l] = a>>5&0x7ffffff07ffffff | b<<27&0x1800000018000000
-		a = b
-		dst[160+l] = a >> 2 & 0x1fffffff1fffffff
-		b = src[160+l]
-		dst[224+l] = a>>31&0x100000001 | b<<1&0x1ffffffe1ffffffe
-		a = b
-		b = src[176+l]
-		dst[288+l] = a>>28&0xf0000000f | b<<4&0x1ffffff01ffffff0
-		a = b
-		b = src[192+l]
-		dst[352+l] = a>>25&0x7f0000007f | b<<7&0x1fffff801fffff80
-		a = b
-		b = src[208+l]
-		dst[416+l] = a>>22&0x3ff000003ff | b<<10&0x1ffffc001ffffc00
-		a = b
-		b = src[224+l]
-		dst[480+l] = a>>19&0x1fff00001fff | b<<13&0x1fffe0001fffe000
-		a = b
-		b = src[240+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x1fff00001fff0000
-		a = b
-		b = src[256+l]
-		dst[80+l] = a>>13&0x7ffff0007ffff | b<<19&0x1ff800001ff80000
-		a = b
-		b = src[272+l]
-		dst[144+l] = a>>10&0x3fffff003fffff | b<<22&0x1fc000001fc00000
-		a = b
-		b = src[288+l]
-		dst[208+l] = a>>7&0x1ffffff01ffffff | b<<25&0x1e0000001e000000
-		a = b
-		b = src[304+l]
-		dst[272+l] = a>>4&0xfffffff0fffffff | b<<28&0x1000000010000000
-		a = b
-		dst[336+l] = a >> 1 & 0x1fffffff1fffffff
-		b = src[320+l]
-		dst[400+l] = a>>30&0x300000003 | b<<2&0x1ffffffc1ffffffc
-		a = b
-		b = src[336+l]
-		dst[464+l] = a>>27&0x1f0000001f | b<<5&0x1fffffe01fffffe0
-		a = b
-		b = src[352+l]
-		dst[48+l] = a>>24&0xff000000ff | b<<8&0x1fffff001fffff00
-		a = b
-		b = src[368+l]
-		dst[112+l] = a>>21&0x7ff000007ff | b<<11&0x1ffff8001ffff800
-		a = b
-		b = src[384+l]
-		dst[176+l] = a>>18&0x3fff00003fff | b<<14&0x1fffc0001fffc000
-		a = b
-		b = src[400+l]
-		dst[240+l] = a>>15&0x1ffff0001ffff | b<<17&0x1ffe00001ffe0000
-		a = b
-		b = src[416+l]
-		dst[304+l] = a>>12&0xfffff000fffff | b<<20&0x1ff000001ff00000
-		a = b
-		b = src[432+l]
-		dst[368+l] = a>>9&0x7fffff007fffff | b<<23&0x1f8000001f800000
-		a = b
-		b = src[448+l]
-		dst[432+l] = a>>6&0x3ffffff03ffffff | b<<26&0x1c0000001c000000
-		a = b
-		dst[496+l] = a >> 3 & 0x1fffffff1fffffff
-	}
-}
-
-func unpack32w30(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[480]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3840])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3fffffff3fffffff
-		b := src[16+l]
-		dst[64+l] = a>>30&0x300000003 | b<<2&0x3ffffffc3ffffffc
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>28&0xf0000000f | b<<4&0x3ffffff03ffffff0
-		a = b
-		b = src[48+l]
-		dst[192+l] = a>>26&0x3f0000003f | b<<6&0x3fffffc03fffffc0
-		a = b
-		b = src[64+l]
-		dst[256+l] = a>>24&0xff000000ff | b<<8&0x3fffff003fffff00
-		a = b
-		b = src[80+l]
-		dst[320+l] = a>>22&0x3ff000003ff | b<<10&0x3ffffc003ffffc00
-		a = b
-		b = src[96+l]
-		dst[384+l] = a>>20&0xfff00000fff | b<<12&0x3ffff0003ffff000
-		a = b
-		b = src[112+l]
-		dst[448+l] = a>>18&0x3fff00003fff | b<<14&0x3fffc0003fffc000
-		a = b
-		b = src[128+l]
-		dst[32+l] = a>>16&0xffff0000ffff | b<<16&0x3fff00003fff0000
-		a = b
-		b = src[144+l]
-		dst[96+l] = a>>14&0x3ffff0003ffff | b<<18&0x3ffc00003ffc0000
-		a = b
-		b = src[160+l]
-		dst[160+l] = a>>12&0xfffff000fffff | b<<20&0x3ff000003ff00000
-		a = b
-		b = src[176+l]
-		dst[224+l] = a>>10&0x3fffff003fffff | b<<22&0x3fc000003fc00000
-		a = b
-		b = src[192+l]
-		dst[288+l] = a>>8&0xffffff00ffffff | b<<24&0x3f0000003f000000
-		a = b
-		b = src[208+l]
-		dst[352+l] = a>>6&0x3ffffff03ffffff | b<<26&0x3c0000003c000000
-		a = b
-		b = src[224+l]
-		dst[416+l] = a>>4&0xfffffff0fffffff | b<<28&0x3000000030000000
-		a = b
-		dst[480+l] = a >> 2 & 0x3fffffff3fffffff
-		a = src[240+l]
-		dst[16+l] = a & 0x3fffffff3fffffff
-		b = src[256+l]
-		dst[80+l] = a>>30&0x300000003 | b<<2&0x3ffffffc3ffffffc
-		a = b
-		b = src[272+l]
-		dst[144+l] = a>>28&0xf0000000f | b<<4&0x3ffffff03ffffff0
-		a = b
-		b = src[288+l]
-		dst[208+l] = a>>26&0x3f0000003f | b<<6&0x3fffffc03fffffc0
-		a = b
-		b = src[304+l]
-		dst[272+l] = a>>24&0xff000000ff | b<<8&0x3fffff003fffff00
-		a = b
-		b = src[320+l]
-		dst[336+l] = a>>22&0x3ff000003ff | b<<10&0x3ffffc003ffffc00
-		a = b
-		b = src[336+l]
-		dst[400+l] = a>>20&0xfff00000fff | b<<12&0x3ffff0003ffff000
-		a = b
-		b = src[352+l]
-		dst[464+l] = a>>18&0x3fff00003fff | b<<14&0x3fffc0003fffc000
-		a = b
-		b = src[368+l]
-		dst[48+l] = a>>16&0xffff0000ffff | b<<16&0x3fff00003fff0000
-		a = b
-		b = src[384+l]
-		dst[112+l] = a>>14&0x3ffff0003ffff | b<<18&0x3ffc00003ffc0000
-		a = b
-		b = src[400+l]
-		dst[176+l] = a>>12&0xfffff000fffff | b<<20&0x3ff000003ff00000
-		a = b
-		b = src[416+l]
-		dst[240+l] = a>>10&0x3fffff003fffff | b<<22&0x3fc000003fc00000
-		a = b
-		b = src[432+l]
-		dst[304+l] = a>>8&0xffffff00ffffff | b<<24&0x3f0000003f000000
-		a = b
-		b = src[448+l]
-		dst[368+l] = a>>6&0x3ffffff03ffffff | b<<26&0x3c0000003c000000
-		a = b
-		b = src[464+l]
-		dst[432+l] = a>>4&0xfffffff0fffffff | b<<28&0x3000000030000000
-		a = b
-		dst[496+l] = a >> 2 & 0x3fffffff3fffffff
-	}
-}
-
-func unpack32w31(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[496]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3968])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7fffffff7fffffff
-		b := src[16+l]
-		dst[64+l] = a>>31&0x100000001 | b<<1&0x7ffffffe7ffffffe
-		a = b
-		b = src[32+l]
-		dst[128+l] = a>>30&0x300000003 | b<<2&0x7ffffffc7ffffffc
-		a = b
-		b = src[48+l]
-		dst[192+l] = a>>29&0x700000007 | b<<3&0x7ffffff87ffffff8
-		a = b
-		b = src[64+l]
-		dst[256+l] = a>>28&0xf0000000f | b<<4&0x7ffffff07ffffff0
-		a = b
-		b = src[80+l]
-		dst[320+l] = a>>27&0x1f0000001f | b<<5&0x7fffffe07fffffe0
-		a = b
-		b = src[96+l]
-		dst[384+l] = a>>26&0x3f0000003f | b<<6&0x7fffffc07fffffc0
-		a = b
-		b = src[112+l]
-		dst[448+l] = a>>25&0x7f0000007f | b<<7&0x7fffff807fffff80
-		a = b
-		b = src[128+l]
-		dst[32+l] = a>>24&0xff000000ff | b<<8&0x7fffff007fffff00
-		a = b
-		b = src[144+l]
-		dst[96+l] = a>>23&0x1ff000001ff | b<<9&0x7ffffe007ffffe00
-		a = b
-		b = src[160+l]
-		dst[160+l] = a>>22&0x3ff000003ff | b<<10&0x7ffffc007ffffc00
-		a = b
-		b = src[176+l]
-		dst[224+l] = a>>21&0x7ff000007ff | b<<11&0x7ffff8007ffff800
-		a = b
-		b = src[192+l]
-		dst[288+l] = a>>20&0xfff00000fff | b<<12&0x7ffff0007ffff000
-		a = b
-		b = src[208+l]
-		dst[352+l] = a>>19&0x1fff00001fff | b<<13&0x7fffe0007fffe000
-		a = b
-		b = src[224+l]
-		dst[416+l] = a>>18&0x3fff00003fff | b<<14&0x7fffc0007fffc000
-		a = b
-		b = src[240+l]
-		dst[480+l] = a>>17&0x7fff00007fff | b<<15&0x7fff80007fff8000
-		a = b
-		b = src[256+l]
-		dst[16+l] = a>>16&0xffff0000ffff | b<<16&0x7fff00007fff0000
-		a = b
-		b = src[272+l]
-		dst[80+l] = a>>15&0x1ffff0001ffff | b<<17&0x7ffe00007ffe0000
-		a = b
-		b = src[288+l]
-		dst[144+l] = a>>14&0x3ffff0003ffff | b<<18&0x7ffc00007ffc0000
-		a = b
-		b = src[304+l]
-		dst[208+l] = a>>13&0x7ffff0007ffff | b<<19&0x7ff800007ff80000
-		a = b
-		b = src[320+l]
-		dst[272+l] = a>>12&0xfffff000fffff | b<<20&0x7ff000007ff00000
-		a = b
-		b = src[336+l]
-		dst[336+l] = a>>11&0x1fffff001fffff | b<<21&0x7fe000007fe00000
-		a = b
-		b = src[352+l]
-		dst[400+l] = a>>10&0x3fffff003fffff | b<<22&0x7fc000007fc00000
-		a = b
-		b = src[368+l]
-		dst[464+l] = a>>9&0x7fffff007fffff | b<<23&0x7f8000007f800000
-		a = b
-		b = src[384+l]
-		dst[48+l] = a>>8&0xffffff00ffffff | b<<24&0x7f0000007f000000
-		a = b
-		b = src[400+l]
-		dst[112+l] = a>>7&0x1ffffff01ffffff | b<<25&0x7e0000007e000000
-		a = b
-		b = src[416+l]
-		dst[176+l] = a>>6&0x3ffffff03ffffff | b<<26&0x7c0000007c000000
-		a = b
-		b = src[432+l]
-		dst[240+l] = a>>5&0x7ffffff07ffffff | b<<27&0x7800000078000000
-		a = b
-		b = src[448+l]
-		dst[304+l] = a>>4&0xfffffff0fffffff | b<<28&0x7000000070000000
-		a = b
-		b = src[464+l]
-		dst[368+l] = a>>3&0x1fffffff1fffffff | b<<29&0x6000000060000000
-		a = b
-		b = src[480+l]
-		dst[432+l] = a>>2&0x3fffffff3fffffff | b<<30&0x4000000040000000
-		a = b
-		dst[496+l] = a >> 1 & 0x7fffffff7fffffff
-	}
-}
-
-func unpack32w32(to *[ChunkLen]uint32, chunk []byte, _ uint32) {
-	dst := (*[512]uint64)(unsafe.Pointer(to))
-	src := (*[512]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4096])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a
-		a = src[16+l]
-		dst[64+l] = a
-		a = src[32+l]
-		dst[128+l] = a
-		a = src[48+l]
-		dst[192+l] = a
-		a = src[64+l]
-		dst[256+l] = a
-		a = src[80+l]
-		dst[320+l] = a
-		a = src[96+l]
-		dst[384+l] = a
-		a = src[112+l]
-		dst[448+l] = a
-		a = src[128+l]
-		dst[32+l] = a
-		a = src[144+l]
-		dst[96+l] = a
-		a = src[160+l]
-		dst[160+l] = a
-		a = src[176+l]
-		dst[224+l] = a
-		a = src[192+l]
-		dst[288+l] = a
-		a = src[208+l]
-		dst[352+l] = a
-		a = src[224+l]
-		dst[416+l] = a
-		a = src[240+l]
-		dst[480+l] = a
-		a = src[256+l]
-		dst[16+l] = a
-		a = src[272+l]
-		dst[80+l] = a
-		a = src[288+l]
-		dst[144+l] = a
-		a = src[304+l]
-		dst[208+l] = a
-		a = src[320+l]
-		dst[272+l] = a
-		a = src[336+l]
-		dst[336+l] = a
-		a = src[352+l]
-		dst[400+l] = a
-		a = src[368+l]
-		dst[464+l] = a
-		a = src[384+l]
-		dst[48+l] = a
-		a = src[400+l]
-		dst[112+l] = a
-		a = src[416+l]
-		dst[176+l] = a
-		a = src[432+l]
-		dst[240+l] = a
-		a = src[448+l]
-		dst[304+l] = a
-		a = src[464+l]
-		dst[368+l] = a
-		a = src[480+l]
-		dst[432+l] = a
-		a = src[496+l]
-		dst[496+l] = a
-	}
-}
-
-// unpackFOR32 is the kernels by packed width.
-var unpackFOR32 = unpackers[uint32]{
-	1:  unpackFOR32w1,
-	2:  unpackFOR32w2,
-	3:  unpackFOR32w3,
-	4:  unpackFOR32w4,
-	5:  unpackFOR32w5,
-	6:  unpackFOR32w6,
-	7:  unpackFOR32w7,
-	8:  unpackFOR32w8,
-	9:  unpackFOR32w9,
-	10: unpackFOR32w10,
-	11: unpackFOR32w11,
-	12: unpackFOR32w12,
-	13: unpackFOR32w13,
-	14: unpackFOR32w14,
-	15: unpackFOR32w15,
-	16: unpackFOR32w16,
-	17: unpackFOR32w17,
-	18: unpackFOR32w18,
-	19: unpackFOR32w19,
-	20: unpackFOR32w20,
-	21: unpackFOR32w21,
-	22: unpackFOR32w22,
-	23: unpackFOR32w23,
-	24: unpackFOR32w24,
-	25: unpackFOR32w25,
-	26: unpackFOR32w26,
-	27: unpackFOR32w27,
-	28: unpackFOR32w28,
-	29: unpackFOR32w29,
-	30: unpackFOR32w30,
-	31: unpackFOR32w31,
-	32: unpackFOR32w32,
-}
-
-func unpackFOR32w1(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w1(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[16]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:128])))
 	r := uint64(ref) * 0x100000001
@@ -2310,7 +82,7 @@ func unpackFOR32w1(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w2(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w2(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[32]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:256])))
 	r := uint64(ref) * 0x100000001
@@ -2353,7 +125,7 @@ func unpackFOR32w2(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w3(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w3(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[48]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:384])))
 	r := uint64(ref) * 0x100000001
@@ -2399,7 +171,7 @@ func unpackFOR32w3(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w4(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w4(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[64]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:512])))
 	r := uint64(ref) * 0x100000001
@@ -2444,7 +216,7 @@ func unpackFOR32w4(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w5(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w5(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[80]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:640])))
 	r := uint64(ref) * 0x100000001
@@ -2494,7 +266,7 @@ func unpackFOR32w5(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w6(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w6(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[96]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:768])))
 	r := uint64(ref) * 0x100000001
@@ -2545,7 +317,7 @@ func unpackFOR32w6(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w7(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w7(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[112]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:896])))
 	r := uint64(ref) * 0x100000001
@@ -2599,7 +371,7 @@ func unpackFOR32w7(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w8(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w8(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[128]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1024])))
 	r := uint64(ref) * 0x100000001
@@ -2648,7 +420,7 @@ func unpackFOR32w8(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w9(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w9(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[144]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1152])))
 	r := uint64(ref) * 0x100000001
@@ -2706,7 +478,7 @@ func unpackFOR32w9(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w10(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w10(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[160]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1280])))
 	r := uint64(ref) * 0x100000001
@@ -2765,7 +537,7 @@ func unpackFOR32w10(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w11(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w11(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[176]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1408])))
 	r := uint64(ref) * 0x100000001
@@ -2827,7 +599,7 @@ func unpackFOR32w11(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w12(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w12(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[192]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1536])))
 	r := uint64(ref) * 0x100000001
@@ -2888,7 +660,7 @@ func unpackFOR32w12(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w13(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w13(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[208]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1664])))
 	r := uint64(ref) * 0x100000001
@@ -2954,7 +726,7 @@ func unpackFOR32w13(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w14(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w14(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[224]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1792])))
 	r := uint64(ref) * 0x100000001
@@ -3021,7 +793,7 @@ func unpackFOR32w14(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w15(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w15(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[240]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1920])))
 	r := uint64(ref) * 0x100000001
@@ -3091,7 +863,7 @@ func unpackFOR32w15(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w16(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w16(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[256]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2048])))
 	r := uint64(ref) * 0x100000001
@@ -3148,7 +920,7 @@ func unpackFOR32w16(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w17(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w17(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[272]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2176])))
 	r := uint64(ref) * 0x100000001
@@ -3222,7 +994,7 @@ func unpackFOR32w17(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w18(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w18(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[288]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2304])))
 	r := uint64(ref) * 0x100000001
@@ -3297,7 +1069,7 @@ func unpackFOR32w18(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w19(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w19(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[304]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2432])))
 	r := uint64(ref) * 0x100000001
@@ -3375,7 +1147,7 @@ func unpackFOR32w19(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w20(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w20(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[320]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2560])))
 	r := uint64(ref) * 0x100000001
@@ -3452,7 +1224,7 @@ func unpackFOR32w20(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w21(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w21(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[336]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2688])))
 	r := uint64(ref) * 0x100000001
@@ -3534,7 +1306,7 @@ func unpackFOR32w21(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w22(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w22(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[352]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2816])))
 	r := uint64(ref) * 0x100000001
@@ -3617,7 +1389,7 @@ func unpackFOR32w22(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w23(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w23(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[368]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2944])))
 	r := uint64(ref) * 0x100000001
@@ -3703,7 +1475,7 @@ func unpackFOR32w23(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w24(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w24(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[384]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3072])))
 	r := uint64(ref) * 0x100000001
@@ -3784,7 +1556,7 @@ func unpackFOR32w24(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w25(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w25(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[400]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3200])))
 	r := uint64(ref) * 0x100000001
@@ -3874,7 +1646,7 @@ func unpackFOR32w25(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w26(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w26(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[416]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3328])))
 	r := uint64(ref) * 0x100000001
@@ -3965,7 +1737,7 @@ func unpackFOR32w26(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w27(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w27(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[432]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3456])))
 	r := uint64(ref) * 0x100000001
@@ -4059,7 +1831,7 @@ func unpackFOR32w27(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w28(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w28(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[448]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3584])))
 	r := uint64(ref) * 0x100000001
@@ -4152,7 +1924,7 @@ func unpackFOR32w28(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w29(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w29(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[464]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3712])))
 	r := uint64(ref) * 0x100000001
@@ -4250,7 +2022,7 @@ func unpackFOR32w29(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w30(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w30(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[480]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3840])))
 	r := uint64(ref) * 0x100000001
@@ -4349,7 +2121,7 @@ func unpackFOR32w30(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w31(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w31(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[496]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3968])))
 	r := uint64(ref) * 0x100000001
@@ -4451,7 +2223,7 @@ func unpackFOR32w31(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	}
 }
 
-func unpackFOR32w32(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
+func unpack32w32(to *[ChunkLen]uint32, chunk []byte, ref uint32) {
 	dst := (*[512]uint64)(unsafe.Pointer(to))
 	src := (*[512]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4096])))
 	r := uint64(ref) * 0x100000001

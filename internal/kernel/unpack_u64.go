@@ -4,75 +4,75 @@ package kernel
 
 import "unsafe"
 
-// unpackFOR64 is the kernels by packed width.
-var unpackFOR64 = unpackers[uint64]{
-	1:  unpackFOR64w1,
-	2:  unpackFOR64w2,
-	3:  unpackFOR64w3,
-	4:  unpackFOR64w4,
-	5:  unpackFOR64w5,
-	6:  unpackFOR64w6,
-	7:  unpackFOR64w7,
-	8:  unpackFOR64w8,
-	9:  unpackFOR64w9,
-	10: unpackFOR64w10,
-	11: unpackFOR64w11,
-	12: unpackFOR64w12,
-	13: unpackFOR64w13,
-	14: unpackFOR64w14,
-	15: unpackFOR64w15,
-	16: unpackFOR64w16,
-	17: unpackFOR64w17,
-	18: unpackFOR64w18,
-	19: unpackFOR64w19,
-	20: unpackFOR64w20,
-	21: unpackFOR64w21,
-	22: unpackFOR64w22,
-	23: unpackFOR64w23,
-	24: unpackFOR64w24,
-	25: unpackFOR64w25,
-	26: unpackFOR64w26,
-	27: unpackFOR64w27,
-	28: unpackFOR64w28,
-	29: unpackFOR64w29,
-	30: unpackFOR64w30,
-	31: unpackFOR64w31,
-	32: unpackFOR64w32,
-	33: unpackFOR64w33,
-	34: unpackFOR64w34,
-	35: unpackFOR64w35,
-	36: unpackFOR64w36,
-	37: unpackFOR64w37,
-	38: unpackFOR64w38,
-	39: unpackFOR64w39,
-	40: unpackFOR64w40,
-	41: unpackFOR64w41,
-	42: unpackFOR64w42,
-	43: unpackFOR64w43,
-	44: unpackFOR64w44,
-	45: unpackFOR64w45,
-	46: unpackFOR64w46,
-	47: unpackFOR64w47,
-	48: unpackFOR64w48,
-	49: unpackFOR64w49,
-	50: unpackFOR64w50,
-	51: unpackFOR64w51,
-	52: unpackFOR64w52,
-	53: unpackFOR64w53,
-	54: unpackFOR64w54,
-	55: unpackFOR64w55,
-	56: unpackFOR64w56,
-	57: unpackFOR64w57,
-	58: unpackFOR64w58,
-	59: unpackFOR64w59,
-	60: unpackFOR64w60,
-	61: unpackFOR64w61,
-	62: unpackFOR64w62,
-	63: unpackFOR64w63,
-	64: unpackFOR64w64,
+// unpack64 is the kernels by packed width.
+var unpack64 = unpackers[uint64]{
+	1:  unpack64w1,
+	2:  unpack64w2,
+	3:  unpack64w3,
+	4:  unpack64w4,
+	5:  unpack64w5,
+	6:  unpack64w6,
+	7:  unpack64w7,
+	8:  unpack64w8,
+	9:  unpack64w9,
+	10: unpack64w10,
+	11: unpack64w11,
+	12: unpack64w12,
+	13: unpack64w13,
+	14: unpack64w14,
+	15: unpack64w15,
+	16: unpack64w16,
+	17: unpack64w17,
+	18: unpack64w18,
+	19: unpack64w19,
+	20: unpack64w20,
+	21: unpack64w21,
+	22: unpack64w22,
+	23: unpack64w23,
+	24: unpack64w24,
+	25: unpack64w25,
+	26: unpack64w26,
+	27: unpack64w27,
+	28: unpack64w28,
+	29: unpack64w29,
+	30: unpack64w30,
+	31: unpack64w31,
+	32: unpack64w32,
+	33: unpack64w33,
+	34: unpack64w34,
+	35: unpack64w35,
+	36: unpack64w36,
+	37: unpack64w37,
+	38: unpack64w38,
+	39: unpack64w39,
+	40: unpack64w40,
+	41: unpack64w41,
+	42: unpack64w42,
+	43: unpack64w43,
+	44: unpack64w44,
+	45: unpack64w45,
+	46: unpack64w46,
+	47: unpack64w47,
+	48: unpack64w48,
+	49: unpack64w49,
+	50: unpack64w50,
+	51: unpack64w51,
+	52: unpack64w52,
+	53: unpack64w53,
+	54: unpack64w54,
+	55: unpack64w55,
+	56: unpack64w56,
+	57: unpack64w57,
+	58: unpack64w58,
+	59: unpack64w59,
+	60: unpack64w60,
+	61: unpack64w61,
+	62: unpack64w62,
+	63: unpack64w63,
+	64: unpack64w64,
 }
 
-func unpackFOR64w1(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w1(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[16]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:128])))
 	for l := range 16 {
@@ -144,7 +144,7 @@ func unpackFOR64w1(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w2(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w2(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[32]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:256])))
 	for l := range 16 {
@@ -217,7 +217,7 @@ func unpackFOR64w2(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w3(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w3(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[48]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:384])))
 	for l := range 16 {
@@ -293,7 +293,7 @@ func unpackFOR64w3(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w4(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w4(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[64]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:512])))
 	for l := range 16 {
@@ -368,7 +368,7 @@ func unpackFOR64w4(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w5(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w5(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[80]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:640])))
 	for l := range 16 {
@@ -448,7 +448,7 @@ func unpackFOR64w5(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w6(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w6(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[96]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:768])))
 	for l := range 16 {
@@ -529,7 +529,7 @@ func unpackFOR64w6(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w7(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w7(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[112]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:896])))
 	for l := range 16 {
@@ -613,7 +613,7 @@ func unpackFOR64w7(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w8(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w8(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[128]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1024])))
 	for l := range 16 {
@@ -692,7 +692,7 @@ func unpackFOR64w8(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w9(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w9(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[144]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1152])))
 	for l := range 16 {
@@ -780,7 +780,7 @@ func unpackFOR64w9(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w10(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w10(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[160]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1280])))
 	for l := range 16 {
@@ -869,7 +869,7 @@ func unpackFOR64w10(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w11(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w11(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[176]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1408])))
 	for l := range 16 {
@@ -961,7 +961,7 @@ func unpackFOR64w11(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w12(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w12(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[192]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1536])))
 	for l := range 16 {
@@ -1052,7 +1052,7 @@ func unpackFOR64w12(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w13(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w13(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[208]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1664])))
 	for l := range 16 {
@@ -1148,7 +1148,7 @@ func unpackFOR64w13(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w14(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w14(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[224]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1792])))
 	for l := range 16 {
@@ -1245,7 +1245,7 @@ func unpackFOR64w14(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w15(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w15(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[240]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1920])))
 	for l := range 16 {
@@ -1345,7 +1345,7 @@ func unpackFOR64w15(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w16(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w16(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[256]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2048])))
 	for l := range 16 {
@@ -1432,7 +1432,7 @@ func unpackFOR64w16(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w17(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w17(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[272]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2176])))
 	for l := range 16 {
@@ -1536,7 +1536,7 @@ func unpackFOR64w17(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w18(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w18(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[288]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2304])))
 	for l := range 16 {
@@ -1641,7 +1641,7 @@ func unpackFOR64w18(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w19(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w19(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[304]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2432])))
 	for l := range 16 {
@@ -1749,7 +1749,7 @@ func unpackFOR64w19(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w20(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w20(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[320]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2560])))
 	for l := range 16 {
@@ -1856,7 +1856,7 @@ func unpackFOR64w20(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w21(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w21(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[336]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2688])))
 	for l := range 16 {
@@ -1968,7 +1968,7 @@ func unpackFOR64w21(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w22(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w22(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[352]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2816])))
 	for l := range 16 {
@@ -2081,7 +2081,7 @@ func unpackFOR64w22(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w23(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w23(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[368]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:2944])))
 	for l := range 16 {
@@ -2197,7 +2197,7 @@ func unpackFOR64w23(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w24(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w24(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[384]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3072])))
 	for l := range 16 {
@@ -2308,7 +2308,7 @@ func unpackFOR64w24(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w25(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w25(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[400]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3200])))
 	for l := range 16 {
@@ -2428,7 +2428,7 @@ func unpackFOR64w25(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w26(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w26(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[416]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3328])))
 	for l := range 16 {
@@ -2549,7 +2549,7 @@ func unpackFOR64w26(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w27(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w27(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[432]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3456])))
 	for l := range 16 {
@@ -2673,7 +2673,7 @@ func unpackFOR64w27(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w28(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w28(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[448]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3584])))
 	for l := range 16 {
@@ -2796,7 +2796,7 @@ func unpackFOR64w28(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w29(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w29(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[464]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3712])))
 	for l := range 16 {
@@ -2924,7 +2924,7 @@ func unpackFOR64w29(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w30(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w30(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[480]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3840])))
 	for l := range 16 {
@@ -3053,7 +3053,7 @@ func unpackFOR64w30(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w31(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w31(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[496]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:3968])))
 	for l := range 16 {
@@ -3185,7 +3185,7 @@ func unpackFOR64w31(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w32(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w32(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[512]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4096])))
 	for l := range 16 {
@@ -3288,7 +3288,7 @@ func unpackFOR64w32(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w33(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w33(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[528]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4224])))
 	for l := range 16 {
@@ -3424,7 +3424,7 @@ func unpackFOR64w33(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w34(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w34(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[544]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4352])))
 	for l := range 16 {
@@ -3561,7 +3561,7 @@ func unpackFOR64w34(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w35(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w35(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[560]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4480])))
 	for l := range 16 {
@@ -3701,7 +3701,7 @@ func unpackFOR64w35(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w36(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w36(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[576]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4608])))
 	for l := range 16 {
@@ -3840,7 +3840,7 @@ func unpackFOR64w36(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w37(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w37(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[592]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4736])))
 	for l := range 16 {
@@ -3984,7 +3984,7 @@ func unpackFOR64w37(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w38(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w38(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[608]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4864])))
 	for l := range 16 {
@@ -4129,7 +4129,7 @@ func unpackFOR64w38(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w39(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w39(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[624]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:4992])))
 	for l := range 16 {
@@ -4277,7 +4277,7 @@ func unpackFOR64w39(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w40(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w40(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[640]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:5120])))
 	for l := range 16 {
@@ -4420,7 +4420,7 @@ func unpackFOR64w40(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w41(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w41(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[656]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:5248])))
 	for l := range 16 {
@@ -4572,7 +4572,7 @@ func unpackFOR64w41(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w42(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w42(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[672]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:5376])))
 	for l := range 16 {
@@ -4725,7 +4725,7 @@ func unpackFOR64w42(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w43(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w43(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[688]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:5504])))
 	for l := range 16 {
@@ -4881,7 +4881,7 @@ func unpackFOR64w43(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w44(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w44(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[704]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:5632])))
 	for l := range 16 {
@@ -5036,7 +5036,7 @@ func unpackFOR64w44(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w45(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w45(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[720]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:5760])))
 	for l := range 16 {
@@ -5196,7 +5196,7 @@ func unpackFOR64w45(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w46(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w46(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[736]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:5888])))
 	for l := range 16 {
@@ -5357,7 +5357,7 @@ func unpackFOR64w46(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w47(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w47(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[752]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6016])))
 	for l := range 16 {
@@ -5521,7 +5521,7 @@ func unpackFOR64w47(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w48(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w48(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[768]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6144])))
 	for l := range 16 {
@@ -5672,7 +5672,7 @@ func unpackFOR64w48(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w49(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w49(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[784]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6272])))
 	for l := range 16 {
@@ -5840,7 +5840,7 @@ func unpackFOR64w49(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w50(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w50(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[800]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6400])))
 	for l := range 16 {
@@ -6009,7 +6009,7 @@ func unpackFOR64w50(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w51(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w51(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[816]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6528])))
 	for l := range 16 {
@@ -6181,7 +6181,7 @@ func unpackFOR64w51(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w52(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w52(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[832]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6656])))
 	for l := range 16 {
@@ -6352,7 +6352,7 @@ func unpackFOR64w52(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w53(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w53(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[848]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6784])))
 	for l := range 16 {
@@ -6528,7 +6528,7 @@ func unpackFOR64w53(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w54(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w54(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[864]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:6912])))
 	for l := range 16 {
@@ -6705,7 +6705,7 @@ func unpackFOR64w54(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w55(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w55(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[880]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7040])))
 	for l := range 16 {
@@ -6885,7 +6885,7 @@ func unpackFOR64w55(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w56(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w56(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[896]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7168])))
 	for l := range 16 {
@@ -7060,7 +7060,7 @@ func unpackFOR64w56(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w57(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w57(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[912]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7296])))
 	for l := range 16 {
@@ -7244,7 +7244,7 @@ func unpackFOR64w57(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w58(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w58(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[928]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7424])))
 	for l := range 16 {
@@ -7429,7 +7429,7 @@ func unpackFOR64w58(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w59(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w59(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[944]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7552])))
 	for l := range 16 {
@@ -7617,7 +7617,7 @@ func unpackFOR64w59(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w60(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w60(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[960]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7680])))
 	for l := range 16 {
@@ -7804,7 +7804,7 @@ func unpackFOR64w60(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w61(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w61(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[976]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7808])))
 	for l := range 16 {
@@ -7996,7 +7996,7 @@ func unpackFOR64w61(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w62(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w62(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[992]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:7936])))
 	for l := range 16 {
@@ -8189,7 +8189,7 @@ func unpackFOR64w62(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w63(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w63(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[1008]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:8064])))
 	for l := range 16 {
@@ -8385,7 +8385,7 @@ func unpackFOR64w63(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	}
 }
 
-func unpackFOR64w64(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
+func unpack64w64(to *[ChunkLen]uint64, chunk []byte, ref uint64) {
 	dst := (*[1024]uint64)(unsafe.Pointer(to))
 	src := (*[1024]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:8192])))
 	for l := range 16 {

@@ -16,191 +16,7 @@ var unpack8 = unpackers[uint8]{
 	8: unpack8w8,
 }
 
-func unpack8w1(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[16]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:128])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x101010101010101
-		dst[16+l] = a >> 1 & 0x101010101010101
-		dst[32+l] = a >> 2 & 0x101010101010101
-		dst[48+l] = a >> 3 & 0x101010101010101
-		dst[64+l] = a >> 4 & 0x101010101010101
-		dst[80+l] = a >> 5 & 0x101010101010101
-		dst[96+l] = a >> 6 & 0x101010101010101
-		dst[112+l] = a >> 7 & 0x101010101010101
-	}
-}
-
-func unpack8w2(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[32]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:256])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x303030303030303
-		dst[16+l] = a >> 2 & 0x303030303030303
-		dst[32+l] = a >> 4 & 0x303030303030303
-		dst[48+l] = a >> 6 & 0x303030303030303
-		a = src[16+l]
-		dst[64+l] = a & 0x303030303030303
-		dst[80+l] = a >> 2 & 0x303030303030303
-		dst[96+l] = a >> 4 & 0x303030303030303
-		dst[112+l] = a >> 6 & 0x303030303030303
-	}
-}
-
-func unpack8w3(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[48]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:384])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x707070707070707
-		dst[16+l] = a >> 3 & 0x707070707070707
-		b := src[16+l]
-		dst[32+l] = a>>6&0x303030303030303 | b<<2&0x404040404040404
-		a = b
-		dst[48+l] = a >> 1 & 0x707070707070707
-		dst[64+l] = a >> 4 & 0x707070707070707
-		b = src[32+l]
-		dst[80+l] = a>>7&0x101010101010101 | b<<1&0x606060606060606
-		a = b
-		dst[96+l] = a >> 2 & 0x707070707070707
-		dst[112+l] = a >> 5 & 0x707070707070707
-	}
-}
-
-func unpack8w4(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[64]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:512])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0xf0f0f0f0f0f0f0f
-		dst[16+l] = a >> 4 & 0xf0f0f0f0f0f0f0f
-		a = src[16+l]
-		dst[32+l] = a & 0xf0f0f0f0f0f0f0f
-		dst[48+l] = a >> 4 & 0xf0f0f0f0f0f0f0f
-		a = src[32+l]
-		dst[64+l] = a & 0xf0f0f0f0f0f0f0f
-		dst[80+l] = a >> 4 & 0xf0f0f0f0f0f0f0f
-		a = src[48+l]
-		dst[96+l] = a & 0xf0f0f0f0f0f0f0f
-		dst[112+l] = a >> 4 & 0xf0f0f0f0f0f0f0f
-	}
-}
-
-func unpack8w5(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[80]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:640])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x1f1f1f1f1f1f1f1f
-		b := src[16+l]
-		dst[16+l] = a>>5&0x707070707070707 | b<<3&0x1818181818181818
-		a = b
-		dst[32+l] = a >> 2 & 0x1f1f1f1f1f1f1f1f
-		b = src[32+l]
-		dst[48+l] = a>>7&0x101010101010101 | b<<1&0x1e1e1e1e1e1e1e1e
-		a = b
-		b = src[48+l]
-		dst[64+l] = a>>4&0xf0f0f0f0f0f0f0f | b<<4&0x1010101010101010
-		a = b
-		dst[80+l] = a >> 1 & 0x1f1f1f1f1f1f1f1f
-		b = src[64+l]
-		dst[96+l] = a>>6&0x303030303030303 | b<<2&0x1c1c1c1c1c1c1c1c
-		a = b
-		dst[112+l] = a >> 3 & 0x1f1f1f1f1f1f1f1f
-	}
-}
-
-func unpack8w6(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[96]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:768])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x3f3f3f3f3f3f3f3f
-		b := src[16+l]
-		dst[16+l] = a>>6&0x303030303030303 | b<<2&0x3c3c3c3c3c3c3c3c
-		a = b
-		b = src[32+l]
-		dst[32+l] = a>>4&0xf0f0f0f0f0f0f0f | b<<4&0x3030303030303030
-		a = b
-		dst[48+l] = a >> 2 & 0x3f3f3f3f3f3f3f3f
-		a = src[48+l]
-		dst[64+l] = a & 0x3f3f3f3f3f3f3f3f
-		b = src[64+l]
-		dst[80+l] = a>>6&0x303030303030303 | b<<2&0x3c3c3c3c3c3c3c3c
-		a = b
-		b = src[80+l]
-		dst[96+l] = a>>4&0xf0f0f0f0f0f0f0f | b<<4&0x3030303030303030
-		a = b
-		dst[112+l] = a >> 2 & 0x3f3f3f3f3f3f3f3f
-	}
-}
-
-func unpack8w7(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[112]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:896])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a & 0x7f7f7f7f7f7f7f7f
-		b := src[16+l]
-		dst[16+l] = a>>7&0x101010101010101 | b<<1&0x7e7e7e7e7e7e7e7e
-		a = b
-		b = src[32+l]
-		dst[32+l] = a>>6&0x303030303030303 | b<<2&0x7c7c7c7c7c7c7c7c
-		a = b
-		b = src[48+l]
-		dst[48+l] = a>>5&0x707070707070707 | b<<3&0x7878787878787878
-		a = b
-		b = src[64+l]
-		dst[64+l] = a>>4&0xf0f0f0f0f0f0f0f | b<<4&0x7070707070707070
-		a = b
-		b = src[80+l]
-		dst[80+l] = a>>3&0x1f1f1f1f1f1f1f1f | b<<5&0x6060606060606060
-		a = b
-		b = src[96+l]
-		dst[96+l] = a>>2&0x3f3f3f3f3f3f3f3f | b<<6&0x4040404040404040
-		a = b
-		dst[112+l] = a >> 1 & 0x7f7f7f7f7f7f7f7f
-	}
-}
-
-func unpack8w8(to *[ChunkLen]uint8, chunk []byte, _ uint8) {
-	dst := (*[128]uint64)(unsafe.Pointer(to))
-	src := (*[128]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1024])))
-	for l := range 16 {
-		a := src[l]
-		dst[l] = a
-		a = src[16+l]
-		dst[16+l] = a
-		a = src[32+l]
-		dst[32+l] = a
-		a = src[48+l]
-		dst[48+l] = a
-		a = src[64+l]
-		dst[64+l] = a
-		a = src[80+l]
-		dst[80+l] = a
-		a = src[96+l]
-		dst[96+l] = a
-		a = src[112+l]
-		dst[112+l] = a
-	}
-}
-
-// unpackFOR8 is the kernels by packed width.
-var unpackFOR8 = unpackers[uint8]{
-	1: unpackFOR8w1,
-	2: unpackFOR8w2,
-	3: unpackFOR8w3,
-	4: unpackFOR8w4,
-	5: unpackFOR8w5,
-	6: unpackFOR8w6,
-	7: unpackFOR8w7,
-	8: unpackFOR8w8,
-}
-
-func unpackFOR8w1(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w1(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[16]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:128])))
 	r := uint64(ref) * 0x101010101010101
@@ -218,7 +34,7 @@ func unpackFOR8w1(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	}
 }
 
-func unpackFOR8w2(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w2(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[32]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:256])))
 	r := uint64(ref) * 0x101010101010101
@@ -237,7 +53,7 @@ func unpackFOR8w2(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	}
 }
 
-func unpackFOR8w3(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w3(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[48]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:384])))
 	r := uint64(ref) * 0x101010101010101
@@ -259,7 +75,7 @@ func unpackFOR8w3(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	}
 }
 
-func unpackFOR8w4(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w4(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[64]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:512])))
 	r := uint64(ref) * 0x101010101010101
@@ -280,7 +96,7 @@ func unpackFOR8w4(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	}
 }
 
-func unpackFOR8w5(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w5(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[80]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:640])))
 	r := uint64(ref) * 0x101010101010101
@@ -306,7 +122,7 @@ func unpackFOR8w5(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	}
 }
 
-func unpackFOR8w6(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w6(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[96]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:768])))
 	r := uint64(ref) * 0x101010101010101
@@ -333,7 +149,7 @@ func unpackFOR8w6(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	}
 }
 
-func unpackFOR8w7(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w7(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[112]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:896])))
 	r := uint64(ref) * 0x101010101010101
@@ -363,7 +179,7 @@ func unpackFOR8w7(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	}
 }
 
-func unpackFOR8w8(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
+func unpack8w8(to *[ChunkLen]uint8, chunk []byte, ref uint8) {
 	dst := (*[128]uint64)(unsafe.Pointer(to))
 	src := (*[128]uint64)(unsafe.Pointer(unsafe.SliceData(chunk[:1024])))
 	r := uint64(ref) * 0x101010101010101

@@ -117,10 +117,13 @@ func gatherAVX2[U Unsigned](dst, dict []U, codes []uint32) bool {
 // fewBytes is the size of a run that is written value by value.
 const fewBytes = 64
 
-// runsAVX2 is expandRuns with vectors for runs that are long enough.
+// runsAVX2 is expandRuns with vectors for runs that are long enough, if those are not few.
 func runsAVX2[U Unsigned](dst, values []U, lengths []uint32) bool {
-	values = values[:len(lengths)]
 	few := uint32(fewBytes / SizeOf[U]())
+	if uint64(len(dst)) < uint64(few)*uint64(len(lengths)) {
+		return expandRuns(dst, values, lengths)
+	}
+	values = values[:len(lengths)]
 	ones := spread(1, 8*SizeOf[U]())
 	for i, length := range lengths {
 		if uint64(length) > uint64(len(dst)) {
