@@ -24,6 +24,7 @@ type File struct {
 	tail   []byte // the end of the file, as it was read when opening
 	blocks map[int64]any
 	held   int64 // bytes of blocks
+	keep   int64 // how many are kept
 	stats  Stats
 	table  []partition // of filters, once it is read
 	filter Filter      // of the whole file, once it is read
@@ -43,7 +44,7 @@ type Stats struct {
 // of the top levels, which are written last.
 const tailSize = 64 << 10
 
-// cacheBytes is how many bytes of blocks are kept.
+// cacheBytes is how many bytes of blocks are kept, if KeepBlocks says no other number.
 const cacheBytes = 32 << 20
 
 // Open reads the trailer: one request. Types are those of the columns, which most files do not say; nil takes what the
@@ -53,7 +54,7 @@ func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*
 	if err != nil {
 		return nil, err
 	}
-	f := &File{st: st, url: url, size: info.Size, types: types, tail: tail, blocks: map[int64]any{}}
+	f := &File{st: st, url: url, size: info.Size, types: types, tail: tail, blocks: map[int64]any{}, keep: cacheBytes}
 	if f.size < trailerSize || f.size%blockUnit != 0 {
 		return nil, corrupt.Locate(corrupt.At(0, "%d bytes, where a layer file has a multiple of %d", f.size, blockUnit), url, 0)
 	}
@@ -74,6 +75,9 @@ func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*
 	}
 	return f, nil
 }
+
+// KeepBlocks bounds the bytes of blocks that are kept, for who reads a file from its start to its end.
+func (f *File) KeepBlocks(bytes int64) { f.keep = bytes }
 
 // Columns is how many columns (layers) the file has.
 func (f *File) Columns() int { return len(f.t.columns) }
@@ -132,7 +136,7 @@ func (f *File) load(ctx context.Context, loc location, magic string, parse func(
 	defer f.mu.Unlock()
 	f.stats.Blocks++
 	f.stats.Bytes += loc.size
-	if f.held += int64(len(b)); f.held > cacheBytes {
+	if f.held += int64(len(b)); f.held > f.keep {
 		clear(f.blocks)
 		f.held = int64(len(b))
 	}

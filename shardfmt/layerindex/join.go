@@ -40,7 +40,7 @@ const (
 
 // Join writes the index of shards that are put one behind the other, of their indexes, whose keys are of one kind: keys, which are sorted, are
 // merged, and positions shifted by the records before. Each part is read once, from its start to its end, so many bytes at a time that all fit into
-// memory, DefaultJoinMemory if 0; up to as many again are kept of blocks. A part that is not as it must be is a corrupt.ErrCorrupt.
+// memory, DefaultJoinMemory if 0; half as many again are kept of blocks. A part that is not as it must be is a corrupt.ErrCorrupt.
 func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, p urlresolve.Policy, memory int64) (*metapb.IndexDescriptor, []Object, error) {
 	if memory <= 0 {
 		memory = DefaultJoinMemory
@@ -92,6 +92,7 @@ func openCursor(ctx context.Context, st meta.Store, p *Part, policy urlresolve.P
 	if err != nil {
 		return nil, err
 	}
+	x.file.KeepBlocks(window)
 	positions, err := x.file.Group().Owned(ctx)
 	if err != nil {
 		return nil, err
@@ -140,7 +141,13 @@ func (c *cursor) each(ctx context.Context, yield func(extsort.Record, error) boo
 	var value [8]byte
 	last := uint64(0)
 	for first := true; c.left > 0; c.left-- {
-		v, err := c.positions.Key()
+		var v layer.Value
+		err := error(nil)
+		if !c.positions.Valid() {
+			err = c.corrupt("the key %x has more positions than there are", c.key)
+		} else {
+			v, err = c.positions.Key()
+		}
 		if err == nil && (v.Uint >= c.part.Records || !first && v.Uint < last) {
 			err = c.corrupt("position %d after %d, of %d records", v.Uint, last, c.part.Records)
 		}

@@ -364,3 +364,38 @@ func TestJoin(t *testing.T) {
 		t.Error("keys of two kinds are joined")
 	}
 }
+
+// A file of which a byte is another is damaged data to who joins it, or what it was; never a crash.
+func TestJoinOfDamage(t *testing.T) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(4, 4))
+	var keys [][]byte
+	for range 3000 {
+		keys = append(keys, AppendUnsigned(nil, r.Uint64N(900)))
+	}
+	s := build(t, Unsigned, keys, 0)
+	good, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := build(t, Unsigned, keys, 0)
+	told := 0
+	for i := range 60 {
+		bad := slices.Clone(good)
+		bad[r.IntN(len(bad))] ^= byte(1 << r.IntN(8))
+		if err := os.WriteFile(s.path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		parts := []Part{{Descriptor: other.d, Base: other.root, Records: 3000}, {Descriptor: s.d, Base: s.root, Records: 3000, FirstRecord: 3000}}
+		_, _, err := Join(ctx, s.client, s.root, fmt.Sprintf("%s.%d-", s.root, i), parts, urlresolve.Policy{}, 0)
+		if err != nil && !errors.Is(err, corrupt.ErrCorrupt) && !errors.Is(err, corrupt.ErrUnsupported) {
+			t.Fatal(err)
+		}
+		if err != nil {
+			told++
+		}
+	}
+	if told < 40 {
+		t.Errorf("%d of 60 are told", told)
+	}
+}
