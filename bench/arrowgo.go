@@ -3,7 +3,10 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
@@ -18,8 +21,8 @@ type arrowGo struct {
 	codec      compress.Compression
 }
 
-// ArrowGo reads the column from Parquet files written by arrow-go in several encodings.
-func ArrowGo(c *Column) ([]Contestant, error) {
+// ArrowGo reads the column, by buffered streams, from Parquet files below dir written by arrow-go in several encodings.
+func ArrowGo(c *Column, dir string) ([]Contestant, error) {
 	ways := []arrowGo{
 		{"PLAIN", parquet.Encodings.Plain, false, compress.Codecs.Uncompressed},
 		{"dictionary", parquet.Encodings.Plain, true, compress.Codecs.Uncompressed},
@@ -30,14 +33,26 @@ func ArrowGo(c *Column) ([]Contestant, error) {
 		ways = append(ways, arrowGo{"DELTA_BINARY_PACKED", parquet.Encodings.DeltaBinaryPacked, false, compress.Codecs.Uncompressed},
 			arrowGo{"DELTA_BINARY_PACKED, zstd", parquet.Encodings.DeltaBinaryPacked, false, compress.Codecs.Zstd})
 	}
+	if c.Floats != nil {
+		ways = append(ways, arrowGo{"BYTE_STREAM_SPLIT", parquet.Encodings.ByteStreamSplit, false, compress.Codecs.Uncompressed},
+			arrowGo{"BYTE_STREAM_SPLIT, zstd", parquet.Encodings.ByteStreamSplit, false, compress.Codecs.Zstd})
+	}
+	if c.Strings != nil {
+		ways = append(ways, arrowGo{"DELTA_LENGTH_BYTE_ARRAY, zstd", parquet.Encodings.DeltaLengthByteArray, false, compress.Codecs.Zstd},
+			arrowGo{"DELTA_BYTE_ARRAY, zstd", parquet.Encodings.DeltaByteArray, false, compress.Codecs.Zstd})
+	}
 	var list []Contestant
 	for _, w := range ways {
 		b, err := w.write(c)
 		if err != nil {
 			return nil, fmt.Errorf("arrow-go %s: %w", w.name, err)
 		}
+		name := filepath.Join(dir, "arrow-go "+w.name)
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			return nil, err
+		}
 		list = append(list, Contestant{Name: "arrow-go " + w.name, Size: len(b), Open: func() (func() error, error) {
-			return w.open(c, b)
+			return w.open(c, name)
 		}})
 	}
 	return list, nil
@@ -101,8 +116,14 @@ type batcher[T any] interface {
 }
 
 // open gives the function that scans the column with the reader of its type.
-func (w arrowGo) open(c *Column, b []byte) (func() error, error) {
-	f, err := file.NewParquetReader(bytes.NewReader(b))
+func (w arrowGo) open(c *Column, name string) (func() error, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	props := parquet.NewReaderProperties(memory.DefaultAllocator)
+	props.BufferedStreamEnabled = true
+	f, err := file.NewParquetReader(in, file.WithReadProps(props))
 	if err != nil {
 		return nil, err
 	}

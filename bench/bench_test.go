@@ -2,9 +2,11 @@ package bench
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // Every contestant gives the column's values; Open compares them.
@@ -40,15 +42,38 @@ func contestants(tb testing.TB, c *Column) []Contestant {
 		}
 		list = append(list, s)
 	}
-	pg, err := ParquetGo(c)
+	for _, p := range []shardfmt.Profile{shardfmt.Balanced, shardfmt.HighCompression} {
+		f, err := OpenColumn(plainDir(tb), c, p)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s, err := f.Reused()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s.Name = "file, " + s.Name
+		list = append(list, s)
+	}
+	pg, err := ParquetGo(c, plainDir(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ag, err := ArrowGo(c)
+	ag, err := ArrowGo(c, plainDir(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return append(append(list, pg...), ag...)
+}
+
+// plainDir is a folder whose name needs no escapes in a URL, as that of a test does.
+func plainDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "shardcat-bench")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func BenchmarkKernels(b *testing.B) {

@@ -37,7 +37,7 @@ type FileColumn struct {
 func FileColumns(dir string, n int) (list []*FileColumn, err error) {
 	for _, c := range append(Columns(n), TextColumns(n)...) {
 		typ, a := c.arrow()
-		if list, err = addFile(list, dir, c.Name, typ, a, c.Bytes()); err != nil {
+		if list, err = addFile(list, dir, c.Name, typ, a, c.Bytes(), shardfmt.Balanced); err != nil {
 			return nil, err
 		}
 	}
@@ -48,11 +48,37 @@ func FileColumns(dir string, n int) (list []*FileColumn, err error) {
 			b.Append(v[:])
 		}
 		name := fmt.Sprintf("decimals, %d distinct", min(n, distinct))
-		if list, err = addFile(list, dir, name, "Decimal", b.NewArray(), decimal.Size*n); err != nil {
+		if list, err = addFile(list, dir, name, "Decimal", b.NewArray(), decimal.Size*n, shardfmt.Balanced); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
+}
+
+// OpenColumn writes a column into a shard below dir.
+func OpenColumn(dir string, c *Column, p shardfmt.Profile) (*FileColumn, error) {
+	typ, a := c.arrow()
+	list, err := addFile(nil, dir, "shardcat "+p.String(), typ, a, c.Bytes(), p)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// Reused is the column through the public interface, each batch in the memory of the one before, as peers read.
+func (f *FileColumn) Reused() (Contestant, error) {
+	c := f.Scan(f.Name, shardfmt.ScanOptions{Workers: 1, ReuseBatches: true})
+	err := filepath.WalkDir(f.dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			c.Size += int(info.Size())
+		}
+		return err
+	})
+	return c, err
 }
 
 // arrow gives the column as an array, and the name of its type.
@@ -73,7 +99,7 @@ func (c *Column) arrow() (string, arrow.Array) {
 }
 
 // addFile writes a shard of one column and opens it.
-func addFile(list []*FileColumn, dir, name, typ string, a arrow.Array, size int) ([]*FileColumn, error) {
+func addFile(list []*FileColumn, dir, name, typ string, a arrow.Array, size int, p shardfmt.Profile) ([]*FileColumn, error) {
 	ctx := context.Background()
 	s, err := schema.Parse("v: " + typ)
 	if err != nil {
@@ -83,7 +109,7 @@ func addFile(list []*FileColumn, dir, name, typ string, a arrow.Array, size int)
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return nil, err
 	}
-	w, err := shardfmt.NewWriter(ctx, f.client, "file://"+f.dir+"/s.amudai.shard", s, shardfmt.WriterOptions{})
+	w, err := shardfmt.NewWriter(ctx, f.client, "file://"+f.dir+"/s.amudai.shard", s, shardfmt.WriterOptions{Profile: p})
 	if err != nil {
 		return nil, err
 	}

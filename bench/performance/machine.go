@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 )
 
@@ -27,4 +28,15 @@ func loadAverage() (load float64) {
 		fmt.Sscan(string(b), &load)
 	}
 	return load
+}
+
+// moduleVersion is the version of a module that this program was built with.
+func moduleVersion(path string) string {
+	info, _ := debug.ReadBuildInfo()
+	for _, m := range info.Deps {
+		if m.Path == path {
+			return m.Version
+		}
+	}
+	return "unknown"
 }

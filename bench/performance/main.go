@@ -19,7 +19,11 @@ import (
 // run is one run of the command.
 type run struct {
 	*Results
-	cpus int
+	cpus   int
+	python string
+	// scale of lineitem, and the rows of flights.
+	scale   float64
+	flights int
 }
 
 // part is something to measure, which adds rows under its own name.
@@ -34,6 +38,8 @@ var parts = []part{
 	{"scans", scans},
 	{"columns", columns},
 	{"encoding", encoding},
+	{"sizes", sizes},
+	{"files", files},
 }
 
 func main() {
@@ -43,6 +49,9 @@ func main() {
 	names := flag.String("parts", "", "measure these parts only, by comma, and keep the others' results: "+partNames())
 	var r run
 	flag.IntVar(&r.cpus, "cpu", runtime.NumCPU(), "measure columns against memcpy with one worker, and with this many")
+	flag.StringVar(&r.python, "python", "", "a Python with the peers that are no Go; without it, one is made with pip for this run")
+	flag.Float64Var(&r.scale, "scale", 0.1, "scale of TPC-H's lineitem, 1 for 6 million rows")
+	flag.IntVar(&r.flights, "flights", 0, "rows of the table of flights, repeated from 336,776")
 	flag.Parse()
 	log.SetFlags(log.Ltime)
 	if err := r.all(*page, *results, *names, *only); err != nil {

@@ -2,12 +2,15 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 
 	"github.com/shardcat/shardcat/bench"
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // kernels measures the inner loops.
@@ -87,40 +90,56 @@ func scans(r *run) error {
 	return nil
 }
 
-// columns measures every way to read a column (P3).
+// columns measures every way to read a column out of a file (P3).
 func columns(r *run) error {
-	for _, c := range append(bench.Columns(bench.Values), bench.TextColumns(bench.Values/4)...) {
+	for i, c := range append(bench.Columns(bench.Values), bench.TextColumns(bench.Values/4)...) {
 		log.Print("P3: ", c.Name)
-		list, err := everyone(c, encode.Balanced, encode.HighCompression)
+		dir, err := os.MkdirTemp("", fmt.Sprint("shardcat-column", i))
 		if err != nil {
 			return err
 		}
-		results, err := bench.Measure(list, 1)
-		if err != nil {
-			return err
+		list, err := everyone(c, dir)
+		if err == nil {
+			err = r.column(c, list)
 		}
-		for _, w := range results {
-			r.add(Row{Part: "columns", Subject: c.Name, Who: w.Name,
-				V: map[string]float64{"seconds": w.Seconds, "stored": float64(w.Size), "bytes": float64(c.Bytes())}})
+		if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// everyone is our profiles, then the peers.
-func everyone(c *bench.Column, profiles ...encode.Profile) (list []bench.Contestant, err error) {
-	for _, p := range profiles {
-		s, err := bench.ScanShardcat(c, p)
+// column measures the ways to read one column.
+func (r *run) column(c *bench.Column, list []bench.Contestant) error {
+	results, err := bench.MeasureProcess(list)
+	if err != nil {
+		return err
+	}
+	for _, w := range results {
+		r.add(Row{Part: "columns", Subject: c.Name, Who: w.Name,
+			V: map[string]float64{"seconds": w.Seconds, "stored": float64(w.Size), "bytes": float64(c.Bytes())}})
+	}
+	return nil
+}
+
+// everyone is our profiles, then the peers, in files below dir.
+func everyone(c *bench.Column, dir string) (list []bench.Contestant, err error) {
+	for _, p := range []shardfmt.Profile{shardfmt.Balanced, shardfmt.HighCompression} {
+		f, err := bench.OpenColumn(filepath.Join(dir, p.String()), c, p)
+		if err != nil {
+			return nil, err
+		}
+		s, err := f.Reused()
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, s)
 	}
-	pg, err := bench.ParquetGo(c)
+	pg, err := bench.ParquetGo(c, dir)
 	if err != nil {
 		return nil, err
 	}
-	ag, err := bench.ArrowGo(c)
+	ag, err := bench.ArrowGo(c, dir)
 	return append(append(list, pg...), ag...), err
 }
 

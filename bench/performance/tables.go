@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/template"
@@ -11,7 +12,8 @@ import (
 func (v *view) functions() template.FuncMap {
 	return template.FuncMap{
 		"measured": v.measured, "kernels": v.kernels, "memcpy": v.memcpy, "scans": v.scans, "numbers": v.numbers, "texts": v.texts,
-		"encoding": v.encoding, "kernel": v.kernel,
+		"encoding": v.encoding, "kernel": v.kernel, "goals": v.goals, "files": v.files, "summary": v.summary, "remote": v.remote,
+		"sizes": v.sizes, "sizeTotals": v.sizeTotals, "plot": v.plot, "speed": v.speed, "scanOf": v.scanOf,
 	}
 }
 
@@ -185,4 +187,25 @@ func (v *view) encoding() string {
 		t.add(cells...)
 	}
 	return t.String()
+}
+
+// speed is the range of our speeds over columns of numbers, in GB/s of values.
+func (v *view) speed() string {
+	low, high := math.Inf(1), 0.0
+	for _, row := range v.r.of("columns") {
+		if row.Who == contestants[0] && !isText(row) {
+			s := row.V["bytes"] / row.V["seconds"] / 1e9
+			low, high = min(low, s), max(high, s)
+		}
+	}
+	return fmt.Sprintf("%.0f to %.0f", low, high)
+}
+
+// scanOf is a scan of a column as a multiple of the bare loop.
+func (v *view) scanOf(column, task string) (string, error) {
+	row, ok := v.r.find("scans", column, "", "")
+	if !ok {
+		return "", fmt.Errorf("no scan of %q", column)
+	}
+	return fmt.Sprintf("%.1f ×", row.V[task]/row.V["bare"]), nil
 }
