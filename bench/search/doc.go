@@ -5,7 +5,7 @@
 //
 // PYTHON is an interpreter with what peers.txt lists; without it, and without ripgrep and zstd, those contestants are left out. The log is made by
 // the command, the same one each time (log.go); every contestant gets it as one Arrow file, row for row in the same order. DIR keeps the log and
-// all files, and what building them cost, so that a run which was stopped goes on there; a temporary folder is used without it.
+// all files, what building them cost and what was answered, so that a run which was stopped goes on there; a temporary folder is used without it.
 //
 // Everyone builds in a process of its own with one thread, whose processor time and greatest memory count, reading the log included. Everyone opens
 // its files anew for each query; the files lie in the page cache of the system. The queries mean the same to all, and all must give the same number of lines, or

@@ -16,6 +16,9 @@ func (r *report) render() string {
 	fmt.Fprintf(&b, "A log of %s lines, %s MB of values, of which %s MB are messages (`bench/search/log.go`), on %s with %d CPUs; load of the machine at the start %s. ",
 		grouped(int64(r.log.Lines)), mega(r.log.All), mega(r.log.Text), processorName(), runtime.NumCPU(), r.load)
 	b.WriteString("What counts is processor time; other work on the machine slows both threads of a core, so ratios within a table say more than seconds.\n\n")
+	if r.log.Lines < 10_000_000 {
+		b.WriteString("The command makes 10 million lines unless it is told otherwise; this run had fewer.\n\n")
+	}
 	for _, m := range r.missing {
 		fmt.Fprintf(&b, "Left out: %s.\n\n", m)
 	}

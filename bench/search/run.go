@@ -86,24 +86,37 @@ func measure(ctx context.Context, c contestant, o *options, path string, l *logO
 		}
 		log.Printf("%s: built in %.1f s of a processor (%.1f s)", c.name(), out.built.Processor.Seconds(), out.built.Wall.Seconds())
 	}
-	var err error
-	if out.local, err = c.ask(ctx, dir, l.Queries, o.turns); err != nil {
-		return nil, err
-	}
-	if o.remote {
-		if out.distant, err = c.askRemote(ctx, dir, l.Queries); err != nil {
-			return nil, err
+	return out, out.ask(ctx, c, o, dir, l)
+}
+
+// ask asks a contestant, unless it was asked in an earlier run, and checks the answers.
+func (r *result) ask(ctx context.Context, c contestant, o *options, dir string, l *logOf) (err error) {
+	kept := map[string]*[]answer{dir + ".local.json": &r.local, dir + ".distant.json": &r.distant}
+	for note, answers := range kept {
+		if err := readJSON(note, answers); err == nil {
+			continue
+		}
+		if note == dir+".local.json" {
+			*answers, err = c.ask(ctx, dir, l.Queries, o.turns)
+		} else if o.remote {
+			*answers, err = c.askRemote(ctx, dir, l.Queries)
+		}
+		if err == nil && *answers != nil {
+			err = writeJSON(note, answers)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	for _, answers := range [][]answer{out.local, out.distant} {
+	for _, answers := range [][]answer{r.local, r.distant} {
 		for i := range answers {
 			if err := l.Queries[i].check(c.name(), &answers[i]); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	log.Printf("%s: asked", c.name())
-	return out, nil
+	return nil
 }
 
 // load is the load average of the machine.
