@@ -143,6 +143,9 @@ func status(name string) (float64, error) {
 	return kb * 1024, err
 }
 
+// noFilter is what arrow-go says to a filter.
+const noFilter = errPeer("no filter")
+
 // arrowGo is arrow-go's Parquet with zstd, read with buffered streams. It gives no rows by a condition.
 type arrowGo struct{}
 
@@ -208,7 +211,7 @@ func (c arrowGo) open(g *given) (figures, error) {
 
 func (c arrowGo) read(g *given, t task) (figures, error) {
 	if t.Where != nil {
-		return figures{}, errPeer("no filter")
+		return figures{}, noFilter
 	}
 	return timed(func() (int64, error) {
 		f, err := os.Open(c.path(g))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -48,12 +49,12 @@ func figure(row Row, name string, unit float64, digits int) string {
 	return fmt.Sprintf("%.*f", digits, x/unit)
 }
 
-// cannot tells what failed.
+// cannot tells what failed, in the words of who failed.
 func (v *view) cannot(name string) string {
 	var out strings.Builder
 	for _, row := range v.r.of("files") {
-		if row.Subject == name && row.Note != "" && row.Task == "write" {
-			fmt.Fprintf(&out, " %s can't write it: %s.", row.Who, strings.TrimSuffix(row.Note, "."))
+		if row.Subject == name && row.Note != "" && (slices.Contains(taskNames, row.Task) || row.Task == "write") && row.Note != noFilter.Error() {
+			fmt.Fprintf(&out, " %s, %s: %s.", row.Who, row.Task, strings.TrimSuffix(row.Note, "."))
 		}
 	}
 	return out.String()

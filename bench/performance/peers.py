@@ -48,7 +48,7 @@ class DuckDB:
         self.con.execute(f"COPY given TO '{self.path}' (FORMAT parquet, COMPRESSION zstd)")
 
     def read(self, columns, where):
-        what = ", ".join(columns) if columns else "*"
+        what = ", ".join(f'"{c}"' for c in columns) if columns else "*"
         return rows_of(self.con.sql(f"SELECT {what} FROM '{self.path}'" + (f" WHERE {sql(where)}" if where else "")).to_arrow_table())
 
 
