@@ -6,6 +6,11 @@
 // kernel whose result reports whether an index was out of range. Kernels write to slices of the caller and
 // never allocate.
 //
+// # Tiers
+//
+// What is worth it comes in tables of functions for kinds of processors (docs/design/kernels.md): plain loops, Go on
+// 64-bit words, and assembly. All give the same bits.
+//
 // # FastLanes layout
 //
 // A chunk holds 1024 values of B bits (8, 16, 32, 64) in 128·W bytes, W being the packed width:
