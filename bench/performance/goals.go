@@ -29,7 +29,7 @@ type judged struct {
 	met           bool
 }
 
-// judges compute goals by their ID and a letter.
+// judges compute the goals that are not recorded, by their ID.
 var judges = map[string]func(*view) judged{
 	"P1": judgeMemcpy, "P3 parquet-go": judgePeer("parquet-go", 4), "P3 arrow-go": judgePeer("arrow-go", 10), "P3 size": judgeSizes,
 	"P9 numbers": judgeNumbers, "P9 text": judgeText, "P9 table": judgeWrite, "P11": judgeLanding, "P12 loop": judgeLoop, "P12 DuckDB": judgeScan, "P13": judgeStart,
