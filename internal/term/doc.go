@@ -59,6 +59,28 @@ func Fold(r rune) rune {
 	return least
 }
 
+// FoldASCII writes text with Fold applied to every character to dst, which has room for it. It is false if text has a byte of 0x80 or more; dst is
+// of no use then.
+func FoldASCII(dst, text []byte) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	dst = dst[:len(text)]
+	for ; len(text) >= 8; dst, text = dst[8:], text[8:] {
+		x := binary.LittleEndian.Uint64(text)
+		if x&high != 0 {
+			return false
+		}
+		lower := (x + (0x80-'a')*ones) &^ (x + (0x80-'z'-1)*ones) & high // of each byte the highest bit: it is a to z
+		binary.LittleEndian.PutUint64(dst, x^lower>>2)
+	}
+	for i, c := range text {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+		dst[i] = byte(Fold(rune(c)))
+	}
+	return true
+}
+
 // AppendFolded appends text with Fold applied to every character; bytes that are no characters stay.
 func AppendFolded(dst, text []byte) []byte {
 	for i := 0; i < len(text); {

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"unicode"
@@ -123,5 +124,37 @@ func TestRegular(t *testing.T) {
 	}
 	if got := string(Regular([]byte("a\u212Ab"))); got != "aKb" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A character is of words if and only if what it folds to is: borders of words are the same in folded texts.
+func TestFoldingKeepsWords(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if Alphanumeric(r) != Alphanumeric(Fold(r)) {
+			t.Errorf("%U folds to %U", r, Fold(r))
+		}
+	}
+}
+
+// FoldASCII folds as AppendFolded does, at every length, and refuses every byte that is not ASCII at every place.
+func TestFoldASCII(t *testing.T) {
+	var all []byte
+	for c := range 128 {
+		all = append(all, byte(c))
+	}
+	for n := range len(all) + 1 {
+		for _, text := range [][]byte{all[:n], all[len(all)-n:]} {
+			got := make([]byte, n)
+			if !FoldASCII(got, text) || !bytes.Equal(got, AppendFolded(nil, text)) {
+				t.Fatalf("%q became %q", text, got)
+			}
+		}
+		if n > 0 {
+			text := bytes.Clone(all[:n])
+			text[n-1] |= 0x80
+			if FoldASCII(make([]byte, n), text) {
+				t.Fatalf("%q is ASCII", text)
+			}
+		}
 	}
 }

@@ -169,20 +169,53 @@ func newTextTest(n *schema.Node, e Text) (test, error) {
 func (t *textTest) unknown() bool { return false }
 
 func (t *textTest) holds(v *Value) bool {
-	text := v.Bytes
-	if !t.exact {
-		text = term.AppendFolded(make([]byte, 0, 128), text)
+	if t.exact {
+		return t.find(v.Bytes, 0, v.Bytes)
 	}
+	if found, done := t.holdsASCII(v.Bytes); done {
+		return found
+	}
+	text := term.AppendFolded(make([]byte, 0, 128), v.Bytes)
+	return t.find(text, 0, text)
+}
+
+// find looks for an occurrence in piece, which is text from at on, but for its case.
+func (t *textTest) find(text []byte, at int, piece []byte) bool {
 	for from := 0; ; {
-		i := bytes.Index(text[from:], t.want)
+		i := bytes.Index(piece[from:], t.want)
 		if i < 0 {
 			return false
 		}
-		start := from + i
+		start := at + from + i
 		if t.bounded(text, start, start+len(t.want)) {
 			return true
 		}
-		from = start + 1
+		from += i + 1
+	}
+}
+
+// foldedBytes is how much of a text is folded at a time.
+const foldedBytes = 256
+
+// holdsASCII is holds for texts of which every character that comes to be looked at is ASCII. Most are, and need no memory; of others it says that
+// it isn't done.
+func (t *textTest) holdsASCII(text []byte) (found, done bool) {
+	if len(t.want) > foldedBytes/2 {
+		return false, false
+	}
+	var room [foldedBytes]byte
+	for from := 0; ; from += foldedBytes - len(t.want) + 1 {
+		end := min(from+foldedBytes, len(text))
+		folded := room[:end-from]
+		if !term.FoldASCII(folded, text[from:end]) {
+			return false, false
+		}
+		if t.find(text, from, folded) {
+			return true, true
+		}
+		if end == len(text) {
+			return false, true
+		}
 	}
 }
 
