@@ -54,6 +54,9 @@ func write(o *options, out string) error {
 		return err
 	}
 	o.dir = dir
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	r, err := run(context.Background(), o)
 	if err != nil {
 		return err
