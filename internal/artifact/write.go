@@ -18,13 +18,13 @@ type Written struct {
 	Size int64
 }
 
-// Create starts an artifact at url: one object, one stripe, without range indexes, since nobody looks for values in it. Write and Close of the
+// Create starts an artifact at url: one object, one stripe, with the statistics that the reference has and without range indexes, since nobody looks for values in it. Write and Close of the
 // writer do the rest, Finish tells what became of it. Memory is about how many bytes of it are held until it is written, whatever its size: the
 // rest waits in a temporary file. It is 0 where all may be held.
 func Create(ctx context.Context, st write.Store, url string, s *schema.Schema, p encode.Profile, memory int64) (*write.Writer, error) {
 	return write.New(ctx, st, url, s, write.Options{
 		Profile: p, Layout: write.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1, SmallLast: true,
-		SpillBytes: SpillBytes(memory), NoRangeIndex: true,
+		SpillBytes: SpillBytes(memory), Unsearched: true,
 	})
 }
 

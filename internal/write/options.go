@@ -66,8 +66,8 @@ type Options struct {
 	SmallLast bool
 	// SpillBytes, if not 0, is how many bytes of each buffer wait in memory until their stripe ends; the others go to a temporary file.
 	SpillBytes int
-	// NoRangeIndex leaves out the range indexes of fields.
-	NoRangeIndex bool
+	// Unsearched fields are those that nobody looks for values in: they get no range indexes, and no statistics but those that the reference has.
+	Unsearched bool
 
 	bloom map[uint32]float64 // Bloom by node number
 	trees map[uint32]string  // Trees by node number
@@ -250,7 +250,7 @@ func members(n *schema.Node, names []string) ([]int, error) {
 
 // stats gives the statistics options of a node.
 func (o *Options) stats(n *schema.Node) stats.Options {
-	so := stats.Options{Plain: o.Profile == encode.Plain, NoSeed: o.Draft}
+	so := stats.Options{Plain: o.Profile == encode.Plain, NoSeed: o.Draft, Reference: o.Unsearched}
 	if fpp, ok := o.bloom[n.ID]; ok {
 		so.Bloom, so.FPP = stats.BloomAlways, fpp
 	} else {

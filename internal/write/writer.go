@@ -69,7 +69,7 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out, bags: o.StripeProperties}
 	w.field = field.Options{
 		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings, Hints: hints(s),
-		DictionaryEntries: o.entries, NoRangeIndex: o.NoRangeIndex,
+		DictionaryEntries: o.entries, NoRangeIndex: o.Unsearched,
 	}
 	if o.SpillBytes > 0 {
 		w.field.Spill = buffer.NewSpill(o.SpillBytes)
