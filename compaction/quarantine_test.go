@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -92,6 +93,18 @@ func TestFailingGroupIsQuarantined(t *testing.T) {
 	}
 	if got := contents(t, g.load(nil)); len(got) != 40 {
 		t.Errorf("%d rows", len(got))
+	}
+}
+
+// What failed before the service was told to end is still told.
+func TestFailureIsToldWhileTheServiceEnds(t *testing.T) {
+	g := newGround(t)
+	twoGroups(t, g, func([]byte) []byte { return nil })
+	ctx, end := context.WithCancel(t.Context())
+	told := 0
+	s := NewService(g.open(nil), ServiceOptions{Finished: func(Run) { end() }, Failed: func(TableStatus) { told++ }})
+	if err := s.Run(ctx); err != nil || told != 1 {
+		t.Errorf("told %d times, %v", told, err)
 	}
 }
 

@@ -289,11 +289,12 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 		return err
 	})
 	end(err)
+	ended := ctx.Err() == nil                                  // by itself: what failed then is told, although the service may be ending by now
 	run.Seconds = max(0, s.o.Now().Sub(run.Started).Seconds()) // the clock may have been set back
 	if err != nil {
 		run.Error = err.Error()
 	}
-	if ctx.Err() == nil && s.o.Finished != nil {
+	if ended && s.o.Finished != nil {
 		s.o.Finished(run)
 	}
 	s.mu.Lock()
@@ -307,12 +308,12 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 	now := t.status
 	s.mu.Unlock()
 	begins := err != nil && (was == 0 || now.State == Halted) || err == nil && run.quarantines()
-	if s.o.Failed != nil && ctx.Err() == nil && begins {
+	if s.o.Failed != nil && ended && begins {
 		now.History = nil
 		s.o.Failed(now)
 	}
 	switch {
-	case ctx.Err() != nil:
+	case !ended:
 	case err != nil:
 		s.o.Log.Error("compaction failed", "table", name, "state", now.State, "error", err, "next", now.NextRun)
 	case len(run.Results) > 0 || run.RowsExpired > 0 || run.SnapshotsExpired > 0:

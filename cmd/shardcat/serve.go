@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -89,9 +90,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	}
 	defer endTraces(context.WithoutCancel(ctx)) // what the collector does not take is lost, and nothing else
 	metrics := console.NewMetrics()
+	tell, told := failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log)
+	defer told()
 	service := compaction.NewService(tables, compaction.ServiceOptions{
 		Workers: o.workers, Log: log, Finished: metrics.Finished, Tracer: tracer,
-		Overrides: a.config.tables, Failed: failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log),
+		Overrides: a.config.tables, Failed: tell,
 	})
 	rows := arrowhttp.New(tables, arrowhttp.Options{
 		ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
@@ -136,15 +139,18 @@ type failedTable struct {
 	compaction.TableStatus
 }
 
-// failureTeller tells of tables that fail, in the background: whoever is told may be slow.
-func failureTeller(ctx context.Context, n *notify.Notifier, log *slog.Logger) func(compaction.TableStatus) {
+// failureTeller tells of tables that fail, in the background: whoever is told may be slow. wait waits for what is being told, which the end of the
+// service does not stop; the Notifier bounds how long that may take.
+func failureTeller(ctx context.Context, n *notify.Notifier, log *slog.Logger) (tell func(compaction.TableStatus), wait func()) {
+	ctx = context.WithoutCancel(ctx)
+	var telling sync.WaitGroup
 	return func(st compaction.TableStatus) {
-		go func() {
+		telling.Go(func() {
 			if err := n.Tell(ctx, failedTable{st.Table.String(), st}); err != nil {
 				log.Error("nobody could be told of a failure", "table", st.Table, "error", err)
 			}
-		}()
-	}
+		})
+	}, telling.Wait
 }
 
 // reloadOn reads the policies of the file anew at each signal. A file that can't be read changes nothing.

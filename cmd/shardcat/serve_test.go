@@ -6,13 +6,19 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/notify"
 )
 
 // TestServe starts the service as a person would, sees it compact, and ends it.
@@ -94,4 +100,34 @@ func awaitTable(t *testing.T, url string, wanted func(servedTable) bool) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	t.Errorf("not within 30 s: %+v", tables)
+}
+
+// TestFailureTellerOutlivesTheService: what is being told when the service ends is told to the end.
+func TestFailureTellerOutlivesTheService(t *testing.T) {
+	asked, answer, got := make(chan struct{}), make(chan struct{}), make(chan string, 1)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-answer
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- string(text)
+	}))
+	defer hook.Close()
+	ctx, end := context.WithCancel(t.Context())
+	tell, wait := failureTeller(ctx, &notify.Notifier{URL: hook.URL}, slog.New(slog.DiscardHandler))
+	tell(compaction.TableStatus{Table: catalog.Name{Namespace: "default", Table: "t"}})
+	<-asked
+	end()
+	close(answer)
+	wait()
+	select {
+	case text := <-got:
+		if !strings.Contains(text, `"table":"default.t"`) {
+			t.Error(text)
+		}
+	default:
+		t.Error("nobody was told")
+	}
 }
