@@ -97,7 +97,7 @@ func (r *report) local(b *strings.Builder) {
 		"for a prefix and a text within a word Lance does, too. Tantivy finds a text within a word by going through its terms with a regular expression; ripgrep looks for two words in the order in which " +
 		"the log has them. The rows are all columns of 100 lines.\n\n" +
 		"Our index narrows what is read, and the filter is still tested on every value that is left: a rare word costs little, a word that most blocks of 256 lines have as much as reading them all, where Tantivy and Lance " +
-		"answer a count from the index alone. `HAS`, which ignores case, costs several times what `LIKE` does for the same text.\n\n")
+		"answer a count from the index alone. `HAS` ignores case and knows where words end, `LIKE` does neither: where all values are read, compare a word with a text within a word.\n\n")
 }
 
 // distant is the table of queries on a slow store.
