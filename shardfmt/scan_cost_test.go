@@ -175,3 +175,64 @@ func TestFilterDecodesLittle(t *testing.T) {
 		}
 	}
 }
+
+// A filter that leaves every second row allocates for what comes out, and some objects for each batch and block, however the rows
+// that are left lie, and whether values are null or not.
+func TestFilterAllocates(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	client := blobio.NewClient()
+	defer client.Close()
+	s, err := schema.Parse("by: Int64, number: Int64, half: Float64, text: String, dense: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(t.Context(), client, "file://"+t.TempDir()+"/s.amudai.shard", s, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 2))
+	build := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	const rows = 4 * DefaultBatchRows
+	for range rows {
+		build.Field(0).(*array.Int64Builder).Append(r.Int64N(1000))
+		build.Field(1).(*array.Int64Builder).Append(r.Int64N(1 << 40))
+		if half := build.Field(2).(*array.Float64Builder); r.IntN(2) == 0 {
+			half.AppendNull()
+		} else {
+			half.Append(r.NormFloat64())
+		}
+		build.Field(3).(*array.LargeStringBuilder).Append(fmt.Sprintf("item %d", r.IntN(1000)))
+		build.Field(4).(*array.LargeStringBuilder).Append(fmt.Sprintf("%016x", r.Uint64()))
+	}
+	if err := w.Write(t.Context(), build.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	written, err := w.Close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := open(t, client, written.URL, 0)
+	for _, column := range []string{"number", "half", "text", "dense"} {
+		scan := func() (n int64) {
+			for b, err := range shard.Scan(t.Context(), ScanOptions{Columns: []string{column}, Filter: bind(t, shard, "by < 500"), Workers: 1}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += b.NumRows()
+			}
+			return n
+		}
+		n := scan()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		scan()
+		runtime.ReadMemStats(&after)
+		objects := float64(after.Mallocs-before.Mallocs) / (rows / DefaultBatchRows)
+		t.Logf("%s: %.0f allocations a batch, %d rows of %d", column, objects, n, rows)
+		if n < rows/3 || objects > 1100 {
+			t.Errorf("%s: %d rows of %d, %.0f allocations a batch", column, n, rows, objects)
+		}
+	}
+}

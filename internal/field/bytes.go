@@ -224,9 +224,7 @@ func (c *bytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	v := &validity{n: int(r.Len())}
-	// An eighth more than the average, and never much more than what is stored, which a descriptor can't fake.
-	room := min(c.average*r.Len()+c.average*r.Len()/8, 16*c.data.Size(), maxRead)
-	out := block.Bytes{Data: c.data.mem.Lend(room)[:0], Charge: c.data.mem.Take}
+	out := block.Bytes{Data: c.room(r.Len()), Charge: c.data.mem.Take}
 	if c.data.fixed == 0 {
 		out.Offsets = budget.LendOf[int64](c.data.mem, r.Len()+1)[:1]
 		out.Offsets[0] = 0
@@ -238,6 +236,12 @@ func (c *bytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	return bytesData(c.typ, v, &out), nil
+}
+
+// room is memory for about n values: an eighth more than the average, and never much more than what is stored, which a
+// descriptor can't fake.
+func (c *bytesColumn) room(n uint64) []byte {
+	return c.data.mem.Lend(min(c.average*n+c.average*n/8, 16*c.data.Size(), maxRead))[:0]
 }
 
 func (c *bytesColumn) Release(pos uint64) {

@@ -28,12 +28,16 @@ func (c *numberColumn[T]) Judge(r buffer.Range, out []byte, judge func(values ar
 	if err := within(c.data.Stream, r.Start, r.End); err != nil {
 		return err
 	}
-	return eachPiece(c.data.Map(), []buffer.Range{r}, func(i, size int, pieces []buffer.Range) error {
-		n := int(pieces[0].Len())
-		err := c.judgeBlock(out[:n], i, int(pieces[0].Start), size, judge)
-		out = out[n:]
-		return err
-	})
+	for i := c.data.Map().Find(r.Start); r.Start < r.End; i++ {
+		first, last := c.data.Map().Span(i)
+		end := min(last, r.End)
+		n := int(end - r.Start)
+		if err := c.judgeBlock(out[:n], i, int(r.Start-first), int(last-first), judge); err != nil {
+			return err
+		}
+		out, r.Start = out[n:], end
+	}
+	return nil
 }
 
 // judgeBlock judges values of block i, which has size, from value from on.

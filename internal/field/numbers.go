@@ -75,7 +75,7 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 	}
 	if c.cached != i {
 		c.cached = -1
-		if done, err := c.few(dst, i, size, []buffer.Range{{Start: uint64(from), End: uint64(from + len(dst))}}); done || err != nil {
+		if done, err := c.few(dst, piece{block: i, size: size, from: from, count: len(dst), n: len(dst)}); done || err != nil {
 			return err
 		}
 		if err := c.keep(i, size); err != nil {

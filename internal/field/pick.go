@@ -1,32 +1,85 @@
 package field
 
 import (
+	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // picking is a column of which some positions can be read without those between them: no block is decoded that has none of
 // them, and where a block has few they are read one by one if its encoding allows that.
 type picking interface {
-	// pick reads the positions of runs, which are ascending, disjoint and not empty, n in all. done is false if the column
-	// can't: they are to be read together with those between them.
-	pick(runs []buffer.Range, n int) (d arrow.ArrayData, done bool, err error)
+	// pick reads the positions of a selection. done is false if the column can't: they are to be read together with those
+	// between them.
+	pick(s selection) (d arrow.ArrayData, done bool, err error)
+}
+
+// selection is some positions: those of a range that are set in a bitmap, which starts at the first one's.
+type selection struct {
+	of     buffer.Range
+	bitmap []byte
+	n      int // how many they are, at least one
+}
+
+// piece is what a selection has of a block: n of the count values from value from on, those that are set in the selection's
+// bitmap from bit at on.
+type piece struct {
+	block, size int
+	from, count int
+	at, n       int
+	bitmap      []byte
+}
+
+// eachBlock calls do for every block that has positions of the selection.
+func (s selection) eachBlock(m *buffer.Map, do func(p piece) error) error {
+	at := s.of.Start
+	for i := m.Find(at); at < s.of.End; i++ {
+		first, last := m.Span(i)
+		end := min(last, s.of.End)
+		p := piece{block: i, size: int(last - first), from: int(at - first), count: int(end - at), at: int(at - s.of.Start), bitmap: s.bitmap}
+		p.n = kernel.OnesBetween(p.bitmap, p.at, p.count)
+		at = end
+		if p.n == 0 {
+			continue
+		}
+		if err := do(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next gives the next selected value of the block, counted from its first, from one on; there must be one.
+func (p *piece) next(from int) int {
+	for i := from - p.from; ; i += 64 {
+		if m := kernel.BitsAt(p.bitmap, p.at+i, min(64, p.count-i)); m != 0 {
+			return p.from + i + bits.TrailingZeros64(m)
+		}
+	}
+}
+
+// nulls puts which of the selected values are present into v, from slot at on.
+func (p *piece) nulls(v *validity, at int, present []byte) {
+	if present != nil {
+		v.pick(at, present, p)
+	}
 }
 
 // Pick reads those positions of r that are set in a bitmap, which starts at r.Start: n of them, at least one. Memory of what it
 // makes is charged to mem, which is the column's.
 func Pick(c Column, r buffer.Range, bitmap []byte, n int, mem *budget.Account) (arrow.ArrayData, error) {
 	if p, ok := c.(picking); ok {
-		if d, done, err := p.pick(runsIn(r, bitmap), n); done || err != nil {
+		if d, done, err := p.pick(selection{r, bitmap, n}); done || err != nil {
 			return d, err
 		}
 	}
@@ -54,50 +107,13 @@ func PickCoded(c Column, r buffer.Range, bitmap []byte, n int, mem *budget.Accou
 		return Pick(c, r, bitmap, n, mem)
 	}
 	if c, ok := c.(*dictionaryColumn); ok && !c.codes.Named {
-		return c.pickCoded(runsIn(r, bitmap), n)
+		return c.pickCoded(selection{r, bitmap, n})
 	}
 	d, err := coded.ReadCoded(r)
 	if err != nil {
 		return nil, err
 	}
 	return Select(d, bitmap), nil
-}
-
-// runsIn gives the runs of bits that are set in a bitmap, which starts at r.Start.
-func runsIn(r buffer.Range, bitmap []byte) []buffer.Range {
-	runs := runsOf(bitmap, int(r.Len()))
-	for i := range runs {
-		runs[i].Start += r.Start
-		runs[i].End += r.Start
-	}
-	return runs
-}
-
-// eachPiece calls do for every block that has positions of runs, with those of them that lie in it, counted from its first.
-func eachPiece(m *buffer.Map, runs []buffer.Range, do func(i, size int, pieces []buffer.Range) error) error {
-	var pieces []buffer.Range
-	for k := 0; k < len(runs); {
-		start := runs[k].Start
-		i := m.Find(start)
-		first, end := m.Span(i)
-		for ; ; i++ { // a run may span several blocks
-			pieces = pieces[:0]
-			for ; k < len(runs) && runs[k].Start < end; k++ {
-				pieces = append(pieces, buffer.Range{Start: max(runs[k].Start, first) - first, End: min(runs[k].End, end) - first})
-				if runs[k].End > end {
-					break
-				}
-			}
-			if err := do(i, int(end-first), pieces); err != nil {
-				return err
-			}
-			if k == len(runs) || runs[k].Start >= end {
-				break
-			}
-			first, end = m.Span(i + 1)
-		}
-	}
-	return nil
 }
 
 // within refuses positions that end beyond the stream.
@@ -108,186 +124,218 @@ func within(s *buffer.Stream, start, end uint64) error {
 	return nil
 }
 
-// pick decodes the positions of runs into dst, and their nulls into v.
-func (c *numbers[T]) pick(dst []T, runs []buffer.Range, v *validity) error {
-	if err := within(c.Stream, runs[0].Start, runs[len(runs)-1].End); err != nil {
+// pick decodes the positions of a selection into dst, and their nulls into v.
+func (c *numbers[T]) pick(dst []T, s selection, v *validity) error {
+	if err := within(c.Stream, s.of.Start, s.of.End); err != nil {
 		return err
 	}
 	at := 0
-	return eachPiece(c.Map(), runs, func(i, size int, pieces []buffer.Range) error {
-		n := lengthOf(pieces)
-		if err := c.pieces(dst[at:at+n], i, size, pieces); err != nil {
+	return s.eachBlock(c.Map(), func(p piece) error {
+		if err := c.piece(dst[at:at+p.n], p); err != nil {
 			return err
 		}
-		for _, p := range pieces {
-			if err := c.nulls(v, at, i, int(p.Start), int(p.Len())); err != nil {
-				return err
-			}
-			at += int(p.Len())
-		}
+		p.nulls(v, at, c.present)
+		at += p.n
 		return nil
 	})
 }
 
-// pieces gives some of the values of block i, which has size.
-func (c *numbers[T]) pieces(dst []T, i, size int, pieces []buffer.Range) error {
-	if len(pieces) == 1 || len(dst) == size {
-		return c.part(dst, i, int(pieces[0].Start), size)
+// piece gives the selected values of a block.
+func (c *numbers[T]) piece(dst []T, p piece) error {
+	if p.n == p.count {
+		return c.part(dst, p.block, p.from, p.size)
 	}
-	if c.cached != i {
+	if c.cached != p.block {
 		c.cached = -1
-		if done, err := c.few(dst, i, size, pieces); done || err != nil {
+		if done, err := c.few(dst, p); done || err != nil {
 			return err
 		}
-		if err := c.keep(i, size); err != nil {
+		if err := c.keep(p.block, p.size); err != nil {
 			return err
 		}
 	}
-	for _, p := range pieces {
-		dst = dst[copy(dst, c.vals[p.Start:p.End]):]
-	}
+	compact(dst, c.vals[p.from:p.from+p.count], p)
 	return nil
 }
 
-// few reads a few values of block i, those of pieces, without the others, where its encodings allow that. A block that is come back to is
+// compact gives the selected ones of the values of a piece.
+func compact[T block.Number](dst, vals []T, p piece) {
+	switch kernel.SizeOf[T]() {
+	case 1:
+		kernel.Compact(kernel.Cast[uint8](dst), kernel.Cast[uint8](vals), p.bitmap, p.at)
+	case 2:
+		kernel.Compact(kernel.Cast[uint16](dst), kernel.Cast[uint16](vals), p.bitmap, p.at)
+	case 4:
+		kernel.Compact(kernel.Cast[uint32](dst), kernel.Cast[uint32](vals), p.bitmap, p.at)
+	default:
+		kernel.Compact(kernel.Cast[uint64](dst), kernel.Cast[uint64](vals), p.bitmap, p.at)
+	}
+}
+
+// few reads a few values of a block without the others, where its encodings allow that. A block that is come back to is
 // decoded as a whole.
-func (c *numbers[T]) few(dst []T, i, size int, pieces []buffer.Range) (done bool, err error) {
-	if len(dst) > fewValues || c.sparse == i {
+func (c *numbers[T]) few(dst []T, p piece) (done bool, err error) {
+	if len(dst) > fewValues || c.sparse == p.block {
 		return false, nil
 	}
-	c.sparse = i
-	f, err := c.open(i, size)
+	c.sparse = p.block
+	f, err := c.open(p.block, p.size)
 	if err != nil {
 		return false, err
 	}
-	for _, p := range pieces {
-		n := int(p.Len())
-		done, err := block.NumbersAt(dst[:n], f.Values, size, int(p.Start), c.scratch)
-		if !done || err != nil {
-			return false, c.Locate(err, i, f.ValuesOffset())
+	for k, i := 0, p.from; k < len(dst); k, i = k+1, i+1 {
+		if p.n < p.count {
+			i = p.next(i)
 		}
-		dst = dst[n:]
+		done, err := block.NumbersAt(dst[k:k+1], f.Values, p.size, i, c.scratch)
+		if !done || err != nil {
+			return false, c.Locate(err, p.block, f.ValuesOffset())
+		}
 	}
 	return true, nil
 }
 
-func (c *numberColumn[T]) pick(runs []buffer.Range, n int) (arrow.ArrayData, bool, error) {
+func (c *numberColumn[T]) pick(s selection) (arrow.ArrayData, bool, error) {
 	var zero T
-	if err := c.data.mem.Take(uint64(n) * uint64(unsafe.Sizeof(zero))); err != nil {
+	if err := c.data.mem.Take(uint64(s.n) * uint64(unsafe.Sizeof(zero))); err != nil {
 		return nil, false, err
 	}
-	vals, v := budget.LendOf[T](c.data.mem, uint64(n)), &validity{n: n}
-	if err := c.data.pick(vals, runs, v); err != nil {
+	vals, v := budget.LendOf[T](c.data.mem, uint64(s.n)), &validity{n: s.n}
+	if err := c.data.pick(vals, s, v); err != nil {
 		return nil, false, err
 	}
-	if err := c.presence.andRuns(v, runs); err != nil {
+	if err := c.presence.andPicked(v, s); err != nil {
 		return nil, false, err
 	}
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(vals)}), true, nil
 }
 
-// andRuns is and for the positions of runs.
-func (b *bitReader) andRuns(v *validity, runs []buffer.Range) error {
+// andPicked is and for the positions of a selection.
+func (b *bitReader) andPicked(v *validity, s selection) error {
 	if b == nil {
 		return nil
 	}
-	bits, err := b.pick(runs, v.n)
+	bits, err := b.pick(s)
 	if err == nil {
 		v.and(bits)
 	}
 	return err
 }
 
-// pick gives the bits of runs as a bitmap.
-func (b *bitReader) pick(runs []buffer.Range, n int) ([]byte, error) {
-	all := buffer.Range{Start: runs[0].Start, End: runs[len(runs)-1].End}
-	from, err := b.read(all)
+// pick gives the bits of a selection as a bitmap.
+func (b *bitReader) pick(s selection) ([]byte, error) {
+	from, err := b.read(s.of)
 	if err != nil {
 		return nil, err
 	}
-	bits := b.n.mem.Lend(uint64(n+7) / 8)
+	bits := b.n.mem.Lend(uint64(s.n+7) / 8)
 	clear(bits)
-	at := 0
-	for _, r := range runs {
-		bitutil.CopyBitmap(from, int(r.Start-all.Start), int(r.Len()), bits, at)
-		at += int(r.Len())
-	}
+	kernel.CompactBits(bits, 0, from, 0, s.bitmap, 0, int(s.of.Len()))
 	return bits, nil
 }
 
-func (c *boolColumn) pick(runs []buffer.Range, n int) (arrow.ArrayData, bool, error) {
-	v := &validity{n: n}
-	b, err := c.data.pick(runs, n)
+func (c *boolColumn) pick(s selection) (arrow.ArrayData, bool, error) {
+	v := &validity{n: s.n}
+	b, err := c.data.pick(s)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := c.presence.andRuns(v, runs); err != nil {
+	if err := c.presence.andPicked(v, s); err != nil {
 		return nil, false, err
 	}
 	return newData(c.typ, v, []*memory.Buffer{memory.NewBufferBytes(b)}), true, nil
 }
 
-// pick appends the values of runs to dst, and their nulls to v.
-func (c *byteStrings) pick(dst *block.Bytes, runs []buffer.Range, v *validity) error {
-	if err := within(c.Stream, runs[0].Start, runs[len(runs)-1].End); err != nil {
+// pick appends the values of a selection to dst, and their nulls to v.
+func (c *byteStrings) pick(dst *block.Bytes, s selection, v *validity) error {
+	if err := within(c.Stream, s.of.Start, s.of.End); err != nil {
 		return err
 	}
 	at := 0
-	return eachPiece(c.Map(), runs, func(i, size int, pieces []buffer.Range) error {
-		if err := c.pieces(dst, i, size, pieces); err != nil {
+	return s.eachBlock(c.Map(), func(p piece) error {
+		if err := c.piece(dst, p); err != nil {
 			return err
 		}
-		for _, p := range pieces {
-			if c.present != nil {
-				v.put(at, c.present, int(p.Start), int(p.Len()))
-			}
-			at += int(p.Len())
-		}
+		p.nulls(v, at, c.present)
+		at += p.n
 		return nil
 	})
 }
 
-// pieces appends some of the values of block i, which has size.
-func (c *byteStrings) pieces(dst *block.Bytes, i, size int, pieces []buffer.Range) error {
-	if len(pieces) == 1 {
-		return c.part(dst, i, int(pieces[0].Start), int(pieces[0].Len()), size)
+// piece appends the selected values of a block.
+func (c *byteStrings) piece(dst *block.Bytes, p piece) error {
+	if p.n == p.count {
+		return c.part(dst, p.block, p.from, p.count, p.size)
 	}
-	if c.cached != i {
-		if err := c.keep(i, size); err != nil {
+	if p.n == 1 {
+		return c.part(dst, p.block, p.next(p.from), 1, p.size)
+	}
+	if c.cached != p.block {
+		if err := c.keep(p.block, p.size); err != nil {
 			return err
 		}
 	}
-	for _, p := range pieces {
-		if err := c.copy(dst, int(p.Start), int(p.Len())); err != nil {
-			return err
+	if c.fixed == 0 {
+		return c.pickTexts(dst, p)
+	}
+	if err := c.mem.Take(uint64(p.n) * uint64(c.fixed)); err != nil {
+		return err
+	}
+	end := len(dst.Data)
+	dst.Data = slices.Grow(dst.Data, p.n*c.fixed)[:end+p.n*c.fixed]
+	kernel.CompactBytes(dst.Data[end:], c.vals.Data[p.from*c.fixed:(p.from+p.count)*c.fixed], c.fixed, p.bitmap, p.at)
+	return nil
+}
+
+// pickTexts appends selected ones of the kept values, of any length: where they end first, which tells the room they need.
+func (c *byteStrings) pickTexts(dst *block.Bytes, p piece) error {
+	ends, from := c.vals.Offsets[p.from:], int64(len(dst.Data))
+	end, before := from, len(dst.Offsets)
+	for i := 0; i < p.count; i += 64 {
+		for m := kernel.BitsAt(p.bitmap, p.at+i, min(64, p.count-i)); m != 0; m &= m - 1 {
+			k := i + bits.TrailingZeros64(m)
+			end += ends[k+1] - ends[k]
+			dst.Offsets = append(dst.Offsets, end)
+		}
+	}
+	if err := c.mem.Take(uint64(end - from)); err != nil {
+		dst.Offsets = dst.Offsets[:before]
+		return err
+	}
+	dst.Data = slices.Grow(dst.Data, int(end-from))[:end]
+	room, text := dst.Data[from:], c.vals.Data
+	for i := 0; i < p.count; i += 64 {
+		for m := kernel.BitsAt(p.bitmap, p.at+i, min(64, p.count-i)); m != 0; m &= m - 1 {
+			k := i + bits.TrailingZeros64(m)
+			room = room[copyShort(room, text[ends[k]:ends[k+1]], text[ends[k]:]):]
 		}
 	}
 	return nil
 }
 
-func (c *bytesColumn) pick(runs []buffer.Range, n int) (arrow.ArrayData, bool, error) {
-	out, v := block.Bytes{Charge: c.data.mem.Take}, &validity{n: n}
+func (c *bytesColumn) pick(s selection) (arrow.ArrayData, bool, error) {
+	out, v := block.Bytes{Data: c.room(uint64(s.n)), Charge: c.data.mem.Take}, &validity{n: s.n}
 	if c.data.fixed == 0 {
-		if err := c.data.mem.Take(8 * uint64(n+1)); err != nil {
+		if err := c.data.mem.Take(8 * uint64(s.n+1)); err != nil {
 			return nil, false, err
 		}
-		out.Offsets = budget.LendOf[int64](c.data.mem, uint64(n+1))[:1]
+		out.Offsets = budget.LendOf[int64](c.data.mem, uint64(s.n+1))[:1]
 		out.Offsets[0] = 0
 	}
-	if err := c.data.pick(&out, runs, v); err != nil {
+	if err := c.data.pick(&out, s, v); err != nil {
 		return nil, false, err
 	}
-	if err := c.presence.andRuns(v, runs); err != nil {
+	if err := c.presence.andPicked(v, s); err != nil {
 		return nil, false, err
 	}
 	return bytesData(c.typ, v, &out), true, nil
 }
 
-func (c *dictionaryColumn) pick(runs []buffer.Range, n int) (arrow.ArrayData, bool, error) {
+func (c *dictionaryColumn) pick(s selection) (arrow.ArrayData, bool, error) {
 	if c.codes.Named {
 		return nil, false, nil // each block has to say of which dictionary its codes are
 	}
-	d, err := c.pickCoded(runs, n)
+	d, err := c.pickCoded(s)
 	if err != nil {
 		return nil, false, err
 	}
@@ -295,20 +343,20 @@ func (c *dictionaryColumn) pick(runs []buffer.Range, n int) (arrow.ArrayData, bo
 	return d, err == nil, err
 }
 
-// pickCoded gives the codes of runs, of the one dictionary.
-func (c *dictionaryColumn) pickCoded(runs []buffer.Range, n int) (arrow.ArrayData, error) {
-	if err := c.codes.mem.Take(4 * uint64(n)); err != nil {
+// pickCoded gives the codes of a selection, of the one dictionary.
+func (c *dictionaryColumn) pickCoded(s selection) (arrow.ArrayData, error) {
+	if err := c.codes.mem.Take(4 * uint64(s.n)); err != nil {
 		return nil, err
 	}
-	codes, v := budget.LendOf[uint32](c.codes.mem, uint64(n)), &validity{n: n}
-	if err := c.codes.pick(codes, runs, v); err != nil {
+	codes, v := budget.LendOf[uint32](c.codes.mem, uint64(s.n)), &validity{n: s.n}
+	if err := c.codes.pick(codes, s, v); err != nil {
 		return nil, err
 	}
-	values, err := c.entries(codes, buffer.Range{Start: runs[0].Start, End: runs[0].Start + uint64(n)}, v)
+	values, err := c.entries(codes, buffer.Range{Start: s.of.Start, End: s.of.Start + uint64(s.n)}, v)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.presence.andRuns(v, runs); err != nil {
+	if err := c.presence.andPicked(v, s); err != nil {
 		return nil, err
 	}
 	return c.coded(codes, v, values), nil
@@ -321,33 +369,33 @@ func (c *dictionaryColumn) coded(codes []uint32, v *validity, values *array.Data
 	return array.NewDataWithDictionary(typ, len(codes), []*memory.Buffer{bitmap, bufferOf(codes)}, nulls, 0, values)
 }
 
-func (c *structColumn) pick(runs []buffer.Range, n int) (arrow.ArrayData, bool, error) {
-	v, children := &validity{n: n}, make([]arrow.ArrayData, len(c.children))
+func (c *structColumn) pick(s selection) (arrow.ArrayData, bool, error) {
+	v, children := &validity{n: s.n}, make([]arrow.ArrayData, len(c.children))
 	for i, child := range c.children {
 		p, ok := child.(picking)
 		if !ok {
 			return nil, false, nil
 		}
-		d, done, err := p.pick(runs, n)
+		d, done, err := p.pick(s)
 		if !done || err != nil {
 			return nil, false, err
 		}
 		children[i] = d
 	}
-	if err := c.presence.andRuns(v, runs); err != nil {
+	if err := c.presence.andPicked(v, s); err != nil {
 		return nil, false, err
 	}
 	return newData(c.typ, v, nil, children...), true, nil
 }
 
 // pick of a column that stores nothing for each position.
-func (c *nullColumn) pick(_ []buffer.Range, n int) (arrow.ArrayData, bool, error) {
-	d, err := c.Read(buffer.Range{Start: 0, End: uint64(n)})
+func (c *nullColumn) pick(s selection) (arrow.ArrayData, bool, error) {
+	d, err := c.Read(buffer.Range{Start: 0, End: uint64(s.n)})
 	return d, err == nil, err
 }
 
-func (c *constantColumn) pick(_ []buffer.Range, n int) (arrow.ArrayData, bool, error) {
-	d, err := c.Read(buffer.Range{Start: 0, End: uint64(n)})
+func (c *constantColumn) pick(s selection) (arrow.ArrayData, bool, error) {
+	d, err := c.Read(buffer.Range{Start: 0, End: uint64(s.n)})
 	return d, err == nil, err
 }
 

@@ -5,10 +5,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // Select gives the slots of a canonical array, or of one that ReadCoded made, that are set in a bitmap, which starts at bit 0.
@@ -158,7 +158,7 @@ func copyRuns(b []byte, runs []buffer.Range, w int) []byte {
 func copyBits(dst, b []byte, offset int, runs []buffer.Range) {
 	at := 0
 	for _, r := range runs {
-		bitutil.CopyBitmap(b, offset+int(r.Start), int(r.Len()), dst, at)
+		kernel.CopyBits(dst, at, b, offset+int(r.Start), int(r.Len()))
 		at += int(r.Len())
 	}
 }

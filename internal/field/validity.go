@@ -5,6 +5,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // validity is the null bitmap of an array of n slots on its way: no bitmap as long as nothing is null.
@@ -16,12 +18,23 @@ type validity struct {
 // put copies n bits of a bitmap, from bit from on, to the slots from at on.
 func (v *validity) put(at int, bits []byte, from, n int) {
 	if v.bits == nil {
-		if bitutil.CountSetBits(bits, from, n) == n {
+		if kernel.OnesBetween(bits, from, n) == n {
 			return
 		}
 		v.bits = ones(v.n)
 	}
-	bitutil.CopyBitmap(bits, from, n, v.bits, at)
+	kernel.CopyBits(v.bits, at, bits, from, n)
+}
+
+// pick copies those bits of a bitmap that a piece of a block selects to the slots from at on.
+func (v *validity) pick(at int, bits []byte, p *piece) {
+	if v.bits == nil {
+		if kernel.OnesBetween(bits, p.from, p.count) == p.count {
+			return
+		}
+		v.bits = ones(v.n)
+	}
+	kernel.CompactBits(v.bits, at, bits, p.from, p.bitmap, p.at, p.count)
 }
 
 // clear makes a slot null.
@@ -48,7 +61,7 @@ func (v *validity) buffer() (*memory.Buffer, int) {
 	if v.bits == nil {
 		return nil, 0
 	}
-	nulls := v.n - bitutil.CountSetBits(v.bits, 0, v.n)
+	nulls := v.n - kernel.Ones(v.bits, v.n)
 	if nulls == 0 {
 		return nil, 0
 	}

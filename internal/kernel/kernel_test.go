@@ -35,6 +35,7 @@ func againstPlainLoops[U Unsigned](t *testing.T) {
 	t.Run("gather", func(t *testing.T) { testGather[U](t, r) })
 	t.Run("ramp", func(t *testing.T) { testRamp[U](t, r) })
 	t.Run("fill", func(t *testing.T) { testFill[U](t) })
+	t.Run("compact", func(t *testing.T) { testCompact[U](t, r) })
 }
 
 // random is n random numbers, every other time small ones.
