@@ -99,10 +99,10 @@ func (s *slowFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// landing measures the command: to land a Parquet file with one processor against DuckDB's COPY (P11), and to start (P13).
+// landing measures the command, built as releases are: to land a Parquet file with one processor against DuckDB's COPY (P11), and to start (P13).
 func landing(r *run, p *peers, g *given) error {
 	program := filepath.Join(g.place, "shardcat")
-	build := exec.Command("go", "build", "-o", program, "./cmd/shardcat")
+	build := exec.Command("go", "build", "-trimpath", "-tags=disable_grpc_modules", "-ldflags=-s -w", "-o", program, "./cmd/shardcat")
 	build.Dir = ".." // the module beside this one, where the command is run
 	if err := show(build); err != nil {
 		return err

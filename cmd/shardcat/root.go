@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/internal/startup/gcpause"
+)
 
 // rootCommand builds the tree of commands.
 func (a *app) rootCommand() *cobra.Command {
@@ -16,9 +20,12 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Version:           version(),
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.loadConfig(cmd.Root()) },
-		Args:              noArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			gcpause.End() // what only tells of the command, or of a mistake in its use, ends before it would collect garbage
+			return a.loadConfig(cmd.Root())
+		},
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	a.addGlobalFlags(root)
 	root.SetVersionTemplate("shardcat {{.Version}}\n")

@@ -15,7 +15,7 @@ import (
 )
 
 // The package that loads the catalogue of functions when it is initialised, allocates next to nothing beside this one:
-// half a million times without it. What it costs is read from the runtime's own trace.
+// half a million times without it, and 9,000 times if it added its own. What it costs is read from the runtime's own trace.
 func TestInitialisationLoadsNoCatalogue(t *testing.T) {
 	const scanner = "github.com/apache/iceberg-go/table/substrait"
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -30,7 +30,7 @@ func TestInitialisationLoadsNoCatalogue(t *testing.T) {
 		if n, _ := fmt.Sscanf(string(line), "init "+scanner+" @%s ms, %s ms clock, %d bytes, %d allocs", &at, &took, &size, &allocations); n < 4 {
 			continue
 		}
-		if allocations > 20_000 || size > 4<<20 {
+		if allocations > 1_000 || size > 64<<10 {
 			t.Errorf("the initialisation of the scanner made %d allocations of %d bytes", allocations, size)
 		}
 		return

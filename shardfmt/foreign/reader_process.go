@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,10 @@ const readerVariable = "SHARDCAT_READER"
 // for the library's buffers.
 const readerBase = 512 << 20
 
+// readerGarbage is the garbage that a reader collects at, in percent of what it uses: nearly all that it makes is garbage after a
+// batch, and the limit of its memory makes it collect earlier.
+const readerGarbage = 400
+
 // maxFrame bounds a frame, in bytes; larger reads are done in parts.
 const maxFrame = 16 << 20
 
@@ -89,6 +94,7 @@ func serveReader(from io.Reader, to io.Writer) error {
 	if err := json.Unmarshal(payload, &q); err != nil {
 		return err
 	}
+	debug.SetGCPercent(readerGarbage)
 	if err := limitMemory(q.Memory); err != nil {
 		return err
 	}

@@ -1,0 +1,1 @@
+// This file lets setPercent be declared without a body.
