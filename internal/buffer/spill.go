@@ -64,11 +64,16 @@ type Tape struct {
 	tail  []byte
 }
 
-// part is where some bytes of a tape lie in the file.
+// part is some bytes of a tape: where they lie in the file, or the bytes themselves.
 type part struct {
 	at   int64
 	size int
+	held []byte
 }
+
+// heldPart is how long the tail of a tape without a file grows: then it becomes a part, so that what was written is not copied over and
+// over as the tape grows. heldRoom is for the last block of a part.
+const heldPart, heldRoom = 1 << 20, 128 << 10
 
 // NewTape makes a tape in a Spill; in a nil one it stays in memory.
 func NewTape(s *Spill) *Tape { return &Tape{spill: s} }
@@ -79,9 +84,17 @@ func (t *Tape) Write(b []byte) (int, error) {
 	return len(b), t.settle()
 }
 
-// settle moves the tail to the file if it is long.
+// settle moves the tail to the file, or to the parts where there is none, if it is long.
 func (t *Tape) settle() error {
-	if t.spill == nil || len(t.tail) < t.spill.chunk {
+	if t.spill == nil {
+		if len(t.tail) >= heldPart {
+			t.parts = append(t.parts, part{size: len(t.tail), held: t.tail})
+			t.size += int64(len(t.tail))
+			t.tail = make([]byte, 0, heldPart+heldRoom)
+		}
+		return nil
+	}
+	if len(t.tail) < t.spill.chunk {
 		return nil
 	}
 	at, err := t.spill.write(t.tail)
@@ -91,7 +104,7 @@ func (t *Tape) settle() error {
 	if n := len(t.parts); n > 0 && t.parts[n-1].at+int64(t.parts[n-1].size) == at {
 		t.parts[n-1].size += len(t.tail)
 	} else {
-		t.parts = append(t.parts, part{at, len(t.tail)})
+		t.parts = append(t.parts, part{at: at, size: len(t.tail)})
 	}
 	t.size += int64(len(t.tail))
 	t.tail = t.tail[:0]
@@ -107,12 +120,41 @@ func (t *Tape) Size() int64 {
 }
 
 // Held is how many bytes are in memory.
-func (t *Tape) Held() int { return cap(t.tail) }
+func (t *Tape) Held() int {
+	if t.spill == nil {
+		return int(t.size) + cap(t.tail)
+	}
+	return cap(t.tail)
+}
+
+// inMemory is how many of the bytes that were written are in memory.
+func (t *Tape) inMemory() int {
+	if t.spill == nil {
+		return int(t.size) + len(t.tail)
+	}
+	return len(t.tail)
+}
+
+// joined is all bytes of a tape without a file, with room for more behind them.
+func (t *Tape) joined(more int) []byte {
+	if len(t.parts) == 0 {
+		return t.tail
+	}
+	out := make([]byte, 0, t.inMemory()+more)
+	for _, p := range t.parts {
+		out = append(out, p.held...)
+	}
+	return append(out, t.tail...)
+}
 
 // Reader reads the tape from its start. Nothing may be written any more.
 func (t *Tape) Reader() io.Reader {
 	readers := make([]io.Reader, 0, len(t.parts)+1)
 	for _, p := range t.parts {
+		if p.held != nil {
+			readers = append(readers, bytes.NewReader(p.held))
+			continue
+		}
 		readers = append(readers, io.NewSectionReader(t.spill.file, p.at, int64(p.size)))
 	}
 	return io.MultiReader(append(readers, bytes.NewReader(t.tail))...)

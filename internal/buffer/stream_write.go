@@ -42,7 +42,7 @@ func (w *StreamWriter) note(values, size int) error {
 }
 
 // Len is the number of bytes that are held in memory.
-func (w *StreamWriter) Len() int { return len(w.data.tail) + w.m.held() }
+func (w *StreamWriter) Len() int { return w.data.inMemory() + w.m.held() }
 
 // Encoded is a finished buffer.
 type Encoded struct {
@@ -58,8 +58,12 @@ type Encoded struct {
 
 // Finish pads the blocks and appends the block map. The writer is used up.
 func (w *StreamWriter) Finish() Encoded {
-	tail := w.data.tail
-	head := &Tape{spill: w.data.spill, parts: w.data.parts, size: w.data.size}
+	tail, head := w.data.tail, &Tape{}
+	if w.data.spill == nil {
+		tail = w.data.joined(streamAlignment + w.m.held())
+	} else {
+		head = &Tape{spill: w.data.spill, parts: w.data.parts, size: w.data.size}
+	}
 	out := Encoded{Blocks: w.m.Blocks()}
 	if head.size > 0 {
 		out.Head = head

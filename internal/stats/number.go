@@ -44,6 +44,9 @@ type distinct struct {
 // knownBits make 256 places of 8 bytes: little beside the values that exactSet holds of a field.
 const knownBits = 8
 
+// wanted reports whether anything is made of the hashes.
+func (d *distinct) wanted() bool { return d.sketch != nil || d.hashes != nil }
+
 func (d *distinct) add(b [8]byte) {
 	v := binary.LittleEndian.Uint64(b[:])
 	k := &d.known[v*0x9E3779B97F4A7C15>>(64-knownBits)] // Fibonacci hashing
@@ -121,6 +124,13 @@ func (n *integers) add(a arrow.Array) {
 func addIntegers[T integer](n *integers, a arrow.Array, values []T) {
 	lo, hi := uint64(math.MaxUint64), uint64(0)
 	nullable := a.NullN() > 0
+	if !nullable && !n.distinct.wanted() {
+		for _, v := range values {
+			w := uint64(int64(v)) ^ n.flip
+			lo, hi = min(lo, w), max(hi, w)
+		}
+		values = nil
+	}
 	for i, v := range values {
 		if nullable && a.IsNull(i) {
 			continue

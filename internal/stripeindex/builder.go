@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/internal/term"
 	"github.com/shardcat/shardcat/internal/termfilter"
@@ -154,6 +155,9 @@ func (b *Builder) Add(batch arrow.RecordBatch) error {
 }
 
 func (b *Builder) addText(i int, batch arrow.RecordBatch) error {
+	if c := &b.columns[i]; len(c.path) == 1 && len(c.more) == 0 {
+		return b.addTexts(i, batch.Column(c.top))
+	}
 	var add []func(row int) error // of each member
 	for _, m := range b.columns[i].members() {
 		leaf, rows := m.leaves(batch)
@@ -175,6 +179,27 @@ func (b *Builder) addText(i int, batch arrow.RecordBatch) error {
 			if err := member(row); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// addTexts is addText of a column that is no list and part of nothing.
+func (b *Builder) addTexts(i int, a arrow.Array) error {
+	if e, ok := a.(array.ExtensionArray); ok {
+		a = e.Storage()
+	}
+	value, err := textOf(a)
+	if err != nil {
+		return err
+	}
+	nulls := a.NullN() > 0
+	for row := range a.Len() {
+		if nulls && a.IsNull(row) {
+			continue
+		}
+		if err := b.text.Add(i, b.rows+uint64(row), value(row)); err != nil {
+			return err
 		}
 	}
 	return nil

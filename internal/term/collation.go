@@ -3,6 +3,7 @@ package term
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -76,6 +77,12 @@ func compareUpper(a, b []byte) int {
 
 // AppendUpper appends the upper-case form of a term. Its bytes sort as CaseInsensitive does.
 func AppendUpper(dst, t []byte) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, len(t))[:n+len(t)]
+	if FoldASCII(dst[n:], t) { // which is its upper case
+		return dst
+	}
+	dst = dst[:n]
 	for len(t) > 0 {
 		r, n := utf8.DecodeRune(t)
 		dst = utf8.AppendRune(dst, upper(r))

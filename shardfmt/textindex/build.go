@@ -27,6 +27,12 @@ type Builder struct {
 	terms dictionary
 	// columns are the postings of each field, stripe by stripe; the last len(fields) are those of the stripe at hand.
 	columns []*column
+	// visit counts the records that values were added to, one field's after another's. A term whose slot has this number is in the postings of
+	// the record at hand already.
+	visit uint32
+	// marks and words are those of the value at hand.
+	marks []uint32
+	words []word
 }
 
 // NewBuilder starts an index over fields, whose numbers ascend. The first stripe has number 0.
@@ -58,23 +64,81 @@ func (b *Builder) Add(i int, position uint64, value []byte) error {
 	if position > maxPosition {
 		return fmt.Errorf("record %d is beyond the %d that a text index covers", position, uint64(maxPosition)+1)
 	}
-	c := b.columns[len(b.columns)-len(b.fields)+i]
-	if term.IsASCII(value) { // so are its terms, and regular
-		b.fields[i].Tokenizer.Each(value, func(t []byte) { b.add(c, position, t) })
-		return nil
+	if b.terms.full(2*len(value) + 2) {
+		return fmt.Errorf("record %d: more than %d terms, which a text index covers", position, maxTerms)
 	}
-	b.fields[i].Tokenizer.Each(value, func(t []byte) {
-		b.add(c, position, t)
+	c, z := b.columns[len(b.columns)-len(b.fields)+i], b.fields[i].Tokenizer
+	if z == UnicodeWord || z == UnicodeLog {
+		var ascii bool
+		if b.marks, ascii = term.AppendMarks(b.marks[:0], value); ascii {
+			b.addWords(c, uint32(position), value, z == UnicodeLog)
+			return nil
+		}
+	}
+	z.Each(value, func(t []byte) {
+		b.begin(c, uint32(position))
+		b.add(c, b.terms.find(t))
 		if r := term.Regular(t); !bytes.Equal(r, t) {
-			b.add(c, position, r)
+			b.add(c, b.terms.find(r))
 		}
 	})
 	return nil
 }
 
-func (b *Builder) add(c *column, position uint64, t []byte) {
-	c.begin(uint32(position))
-	c.add(b.terms.id(t))
+// begin starts the record at a position, or goes on with it.
+func (b *Builder) begin(c *column, position uint32) {
+	n := len(c.records)
+	if n > 0 && c.records[n-1].position == position {
+		if c.visit == b.visit {
+			return
+		}
+		c.again = true
+	} else {
+		c.records = append(c.records, occupied{position: position})
+	}
+	if b.visit == mostVisits {
+		b.terms.forget()
+		b.visit = 0
+	}
+	b.visit++
+	c.visit = b.visit
+}
+
+// add says that the record at hand has the term of a slot.
+func (b *Builder) add(c *column, s *slot) {
+	if s.seen == b.visit {
+		return
+	}
+	s.seen = b.visit
+	chunk := c.room()
+	*chunk = append(*chunk, s.id())
+	c.count++
+	c.terms = max(c.terms, int(s.id())+1)
+	c.records[len(c.records)-1].terms++
+}
+
+// addWords adds the words of a value of ASCII, which lie between b.marks, and its addresses if they are asked for. Terms of ASCII are regular.
+//
+// The slots of a large dictionary are in no near cache. So they are looked at twice: one after the other without asking what is in them, which
+// lets the processor fetch several at a time, and then to find the terms.
+func (b *Builder) addWords(c *column, position uint32, value []byte, addresses bool) {
+	marks := b.marks
+	if len(marks) == 0 {
+		return
+	}
+	b.begin(c, position)
+	d := &b.terms
+	b.words = d.keys(b.words[:0], value, marks)
+	d.fetch(b.words)
+	for _, w := range b.words {
+		b.add(c, d.lookup(w, value))
+	}
+	for k := 0; addresses && k < len(marks); k += 2 {
+		if term.IsAddress(value, marks[k:]) {
+			b.add(c, d.find(value[marks[k]:marks[k+7]]))
+			k += 6
+		}
+	}
 }
 
 // perTerm is about what a term takes besides its bytes: where it ends, its slot of the table and the free ones beside it, a place in the order.

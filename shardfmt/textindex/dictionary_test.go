@@ -26,7 +26,7 @@ func TestDictionary(t *testing.T) {
 			id = uint32(len(terms))
 			want[string(word)], terms = id, append(terms, string(word))
 		}
-		if got := d.id(word); got != id {
+		if got := d.find(word).id(); got != id {
 			t.Fatalf("%q is number %d, want %d", word, got, id)
 		}
 	}
@@ -57,6 +57,70 @@ func TestKnownTermsAllocateNothing(t *testing.T) {
 	// of 1,000 records: 11 postings each make a chunk or less, and the slice of records grows now and then
 	if n := testing.AllocsPerRun(20, add); n > 4 {
 		t.Errorf("%.0f allocations for 1,000 records of known words", n)
+	}
+}
+
+// A million words, of which some thousands differ, are taken in with so many allocations: the dictionary grows, and a chunk holds 65,536 postings.
+func TestAllocationsOfAMillionWords(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	values := make([][]byte, 50_000)
+	for i := range values {
+		for range 20 {
+			values[i] = fmt.Appendf(values[i], "%s%d ", []string{"w", "word", "longer-words"}[r.IntN(3)], r.IntN(4_000))
+		}
+	}
+	for _, z := range []Tokenizer{UnicodeWord, UnicodeLog} {
+		n := testing.AllocsPerRun(1, func() {
+			b := NewBuilder(CaseInsensitive, []Field{{Tokenizer: z}})
+			for i, v := range values {
+				if err := b.Add(0, uint64(i), v); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		t.Logf("%v: %.0f allocations", z, n)
+		if n > 200 {
+			t.Errorf("%v: %.0f allocations for a million words", z, n)
+		}
+	}
+}
+
+// A field that comes back to a record after another one has the terms of both values, each once.
+func TestRecordsInTurns(t *testing.T) {
+	b := NewBuilder(CaseInsensitive, []Field{{ID: 0}, {ID: 1}})
+	for p := range uint64(200) {
+		for range 2 {
+			for i := range 2 {
+				if err := b.Add(i, p, []byte("both words")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	lists := 0
+	err := b.eachList(func(term string, c *column, l *list) error {
+		lists++
+		if l.kind != ExactRanges || !slices.Equal(l.values, []uint64{0, 200}) {
+			t.Errorf("%s in field %d: %v %v", term, c.field, l.kind, l.values)
+		}
+		return nil
+	})
+	if err != nil || lists != 4 {
+		t.Fatalf("%d lists, %v", lists, err)
+	}
+}
+
+// When the visits have all been counted, counting starts again, and no term is taken for one of the record at hand.
+func TestVisitsStartAgain(t *testing.T) {
+	b := NewBuilder(CaseInsensitive, []Field{{}})
+	b.visit = mostVisits - 3
+	for p := range uint64(8) {
+		if err := b.Add(0, p, []byte("a aa a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := b.columns[0]; c.count != 16 {
+		t.Fatalf("%d postings of 16", c.count)
 	}
 }
 

@@ -2,6 +2,7 @@ package textindex
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -52,7 +53,7 @@ func newTree(out *write.Writer, s *arrow.Schema, spill *buffer.Spill) *tree {
 func (t *tree) add(ctx context.Context, term string, l listAt) error {
 	leaf := &t.leaf
 	if n := len(leaf.entries); n == 0 || string(leaf.entries[n-1].term) != term {
-		leaf.entries = append(leaf.entries, pageEntry{term: []byte(term)})
+		leaf.begin(term)
 		leaf.bytes += len(term)
 	}
 	last := &leaf.entries[len(leaf.entries)-1]
@@ -61,6 +62,14 @@ func (t *tree) add(ctx context.Context, term string, l listAt) error {
 		return t.endLeaf(ctx)
 	}
 	return nil
+}
+
+// begin appends an entry without lists, in the memory of one of an earlier page.
+func (p *openPage) begin(term string) {
+	n := len(p.entries)
+	p.entries = slices.Grow(p.entries, 1)[:n+1]
+	e := &p.entries[n]
+	e.term, e.lists = append(e.term[:0], term...), e.lists[:0]
 }
 
 // endLeaf writes the leaf and notes its separator.

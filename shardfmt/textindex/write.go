@@ -1,12 +1,14 @@
 package textindex
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
@@ -121,25 +123,24 @@ func (b *Builder) eachList(do func(t string, c *column, l *list) error) error {
 // order is the terms by the collation. Under CaseInsensitive equal ones come in the order of their bytes.
 func (b *Builder) order(terms []string) []uint32 {
 	type keyed struct {
-		head uint64 // the first eight bytes of key
-		key  []byte // the upper-case form
+		head uint64 // the first eight bytes of the upper-case form
 		id   uint32
 	}
-	room := make([]byte, 0, len(b.terms.data)+len(b.terms.data)/16)
-	all := make([]keyed, len(terms))
-	for i, t := range terms {
-		at := len(room)
-		room = term.AppendUpper(room, []byte(t))
-		key := room[at:len(room):len(room)]
+	upper := make([]byte, 0, len(b.terms.data)+len(b.terms.data)/16)
+	ends, all := make([]int, len(terms)+1), make([]keyed, len(terms))
+	for i := range terms {
+		upper = term.AppendUpper(upper, b.terms.term(uint32(i)))
+		ends[i+1] = len(upper)
 		var head [8]byte
-		copy(head[:], key)
-		all[i] = keyed{binary.BigEndian.Uint64(head[:]), key, uint32(i)}
+		copy(head[:], upper[ends[i]:])
+		all[i] = keyed{binary.BigEndian.Uint64(head[:]), uint32(i)}
 	}
+	key := func(id uint32) []byte { return upper[ends[id]:ends[id+1]] }
 	slices.SortFunc(all, func(x, y keyed) int {
 		if x.head != y.head {
 			return cmp.Compare(x.head, y.head)
 		}
-		return cmp.Or(strings.Compare(string(x.key), string(y.key)), strings.Compare(terms[x.id], terms[y.id]))
+		return cmp.Or(bytes.Compare(key(x.id), key(y.id)), strings.Compare(terms[x.id], terms[y.id]))
 	})
 	out := make([]uint32, len(all))
 	for i, k := range all {
@@ -154,9 +155,10 @@ const positionsSchema = "position: UInt64"
 type writer struct {
 	terms, positions *write.Writer
 	tree             *tree
-	values           *array.RecordBuilder
-	written          uint64 // positions
-	memory           int64  // 0: all may be held
+	types            *arrow.Schema // of positions
+	values           []uint64      // positions that wait to be written
+	written          uint64        // positions
+	memory           int64         // 0: all may be held
 	spill            *buffer.Spill
 }
 
@@ -178,7 +180,7 @@ func (w *writer) create(ctx context.Context, st Store, prefix string) error {
 	if w.positions, err = artifact.Create(ctx, st, prefix+artifactPositions+".amudai.shard", positionsType, encode.MinimalCompression, w.memory); err != nil {
 		return err
 	}
-	w.values = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(positionsType))
+	w.types = arrowtype.Schema(positionsType)
 	if w.memory > 0 {
 		w.spill = buffer.NewSpill(artifact.SpillBytes(w.memory))
 	}
@@ -197,21 +199,24 @@ func (w *writer) add(ctx context.Context, t string, stripe uint16, field uint32,
 
 // append takes values of the list at hand.
 func (w *writer) append(ctx context.Context, values []uint64) error {
-	column := w.values.Field(0).(*array.Uint64Builder)
-	if column.Len() == 0 {
-		column.Reserve(positionRows + len(values))
-	}
-	column.AppendValues(values, nil)
+	w.values = append(w.values, values...)
 	w.written += uint64(len(values))
-	if column.Len() < positionRows {
+	if len(w.values) < positionRows {
 		return nil
 	}
 	return w.flush(ctx)
 }
 
+// flush writes the values that wait, of which the writer keeps nothing.
 func (w *writer) flush(ctx context.Context) error {
-	b := w.values.NewRecordBatch()
+	n := len(w.values)
+	data := array.NewData(arrow.PrimitiveTypes.Uint64, n, []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Uint64Traits.CastToBytes(w.values))}, nil, 0, 0)
+	defer data.Release()
+	column := array.NewUint64Data(data)
+	defer column.Release()
+	b := array.NewRecordBatch(w.types, []arrow.Array{column}, int64(n))
 	defer b.Release()
+	w.values = w.values[:0]
 	return w.positions.Write(ctx, b)
 }
 
