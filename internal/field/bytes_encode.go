@@ -2,6 +2,7 @@ package field
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
@@ -19,7 +20,9 @@ type bytesEncoder struct {
 	dict  *dictionaryBuilder // nil once given up
 	limit int                // entries of a dictionary, 0 if there is no bound
 	full  *dictionaries      // those before dict, nil if there are none
-	index *decimalIndexBuilder
+	// counted: the statistics have what is in dict.
+	counted bool
+	index   *decimalIndexBuilder
 	// opaque is the opaque dictionary, empty until the first values are there, nil if there is none.
 	opaque *encode.Dictionary
 
@@ -68,53 +71,65 @@ func (e *bytesEncoder) newDictionary() *dictionaryBuilder {
 	return d
 }
 
-// valueOf gives the accessor of an array of byte strings.
-func valueOf(a arrow.Array) func(i int) []byte {
-	switch a := a.(type) {
-	case interface{ Value(i int) []byte }:
-		return a.Value
-	case interface{ Value(i int) string }:
-		return func(i int) []byte { return viewOf(a.Value(i)) }
+func (e *bytesEncoder) Add(a arrow.Array) error {
+	values, i := viewsOf(a), 0
+	for ; i < a.Len() && e.dict != nil; i++ {
+		if err := e.enter(values.at(i), i%dictionaryTrial == dictionaryTrial-1); err != nil {
+			return err
+		}
+	}
+	if e.dict != nil && !e.pays(false) {
+		if err := e.giveUp(); err != nil {
+			return err
+		}
+	}
+	if i == a.Len() {
+		return nil
+	}
+	rest := array.NewSlice(a, int64(i), int64(a.Len()))
+	defer rest.Release()
+	e.stats.Add(rest)
+	for ; i < a.Len(); i++ {
+		if err := e.keep(values.at(i)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (e *bytesEncoder) Add(a arrow.Array) error {
-	e.stats.Add(a)
-	a = storage(a)
-	value := valueOf(a)
-	hasNulls := a.NullN() > 0
-	for i := range a.Len() {
-		var v []byte
-		if !hasNulls || !a.IsNull(i) {
-			if v = value(i); v == nil {
-				v = []byte{}
-			}
-		}
-		if e.dict != nil && e.limit > 0 && e.dict.full(v, e.limit) {
-			if err := e.nextDictionary(); err != nil {
-				return err
-			}
-		}
-		if e.dict != nil {
-			e.dict.add(v)
-			if i%dictionaryTrial != dictionaryTrial-1 || e.pays(false) {
-				continue
-			}
-			if err := e.giveUp(); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := e.stage(v); err != nil {
+// enter takes a value into the dictionary, which counts it for the statistics (see count), and gives the dictionary up where it
+// is asked whether it pays, and doesn't.
+func (e *bytesEncoder) enter(v []byte, ask bool) error {
+	if e.limit > 0 && e.dict.full(v, e.limit) {
+		if err := e.nextDictionary(); err != nil {
 			return err
 		}
-		if e.index != nil {
-			e.index.add(v)
-		}
 	}
-	if e.dict != nil && !e.pays(false) {
+	if e.dict == nil {
+		e.stats.AddCounted(v, 1)
+		return e.keep(v)
+	}
+	e.dict.add(v)
+	if ask && !e.pays(false) {
 		return e.giveUp()
+	}
+	return nil
+}
+
+// count gives the statistics the values of the dictionary, each once with how often it came, in the order in which they first did.
+func (e *bytesEncoder) count() {
+	for id, n := range e.dict.counts {
+		e.stats.AddCounted(e.dict.value(uint32(id)), uint64(n))
+	}
+}
+
+// keep takes a value to be stored as it is.
+func (e *bytesEncoder) keep(v []byte) error {
+	if err := e.stage(v); err != nil {
+		return err
+	}
+	if e.index != nil {
+		e.index.add(v)
 	}
 	return nil
 }
@@ -130,6 +145,7 @@ func (e *bytesEncoder) nextDictionary() error {
 	if e.full == nil {
 		e.full = new(dictionaries)
 	}
+	e.count()
 	err := e.full.add(e.dict, e.node.Basic, e.encoder(true))
 	e.dict = e.newDictionary()
 	return err
@@ -137,15 +153,14 @@ func (e *bytesEncoder) nextDictionary() error {
 
 // giveUp moves what the dictionary holds to where values are stored as they are.
 func (e *bytesEncoder) giveUp() error {
+	if !e.counted {
+		e.count()
+	}
 	d := e.dict
 	e.dict = nil
 	for _, id := range d.codes {
-		v := d.value(id)
-		if err := e.stage(v); err != nil {
+		if err := e.keep(d.value(id)); err != nil {
 			return err
-		}
-		if e.index != nil {
-			e.index.add(v)
 		}
 	}
 	return nil
@@ -205,6 +220,10 @@ func (e *bytesEncoder) flush(final bool) error {
 }
 
 func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
+	if e.dict != nil {
+		e.count()
+		e.counted = true
+	}
 	out := e.encoded()
 	if out.Descriptor.ConstantValue != nil {
 		return yield(out)

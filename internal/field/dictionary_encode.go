@@ -1,9 +1,9 @@
 package field
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
-	"unsafe"
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
@@ -39,12 +39,16 @@ type dictionaryBuilder struct {
 	null    uint32 // id of the null entry, noEntry if there is none
 	codes   []uint32
 	length  uint64 // of all values
+	looks   int    // into ids
 	// decimals, if not nil, says that the values are decimals.
 	decimals *recentDecimals
+	// recent holds the ids of values that came lately, plus 1, two at each place, by place: texts that are worth a dictionary repeat
+	// few, which need no look into the map.
+	recent [1 << recentBits][2]uint32
 }
 
 func newDictionaryBuilder(fixed int) *dictionaryBuilder {
-	return &dictionaryBuilder{fixed: fixed, ids: make(map[string]uint32), offsets: []int64{0}, null: noEntry}
+	return &dictionaryBuilder{fixed: fixed, ids: make(map[string]uint32), data: []byte{}, offsets: []int64{0}, null: noEntry}
 }
 
 // add takes one value, nil for a null.
@@ -65,19 +69,51 @@ func (d *dictionaryBuilder) add(v []byte) {
 
 // idOf gives the id of a value, which is a new one at first.
 func (d *dictionaryBuilder) idOf(v []byte) uint32 {
-	var recent *recentDecimal
 	if d.decimals != nil {
-		if recent = d.decimals.at(v); recent.used && recent.value == decimal.Value(v) {
-			return recent.id
+		recent := d.decimals.at(v)
+		if !recent.used || recent.value != decimal.Value(v) {
+			*recent = recentDecimal{decimal.Value(v), d.look(v), true}
 		}
+		return recent.id
 	}
+	recent := &d.recent[place(v)]
+	if !d.is(recent[0], v) {
+		at := recent[1]
+		if !d.is(at, v) {
+			at = d.look(v) + 1
+		}
+		recent[0], recent[1] = at, recent[0]
+	}
+	return recent[0] - 1
+}
+
+// is reports whether the value of id at-1 is v; there is none for 0.
+func (d *dictionaryBuilder) is(at uint32, v []byte) bool {
+	return at > 0 && string(d.data[d.offsets[at-1]:d.offsets[at]]) == string(v)
+}
+
+// place is where the id of a value is kept in recent, by its length, its first and its last bytes.
+func place(v []byte) uint64 {
+	n := len(v)
+	h := uint64(n)
+	switch {
+	case n >= 8:
+		h += binary.LittleEndian.Uint64(v) ^ bits.RotateLeft64(binary.LittleEndian.Uint64(v[n-8:]), 32)
+	case n >= 4:
+		h += uint64(binary.LittleEndian.Uint32(v)) | uint64(binary.LittleEndian.Uint32(v[n-4:]))<<32
+	case n > 0:
+		h += uint64(v[0])<<8 | uint64(v[n/2])<<16 | uint64(v[n-1])<<24
+	}
+	return h * 0x9E3779B97F4A7C15 >> (64 - recentBits) // Fibonacci hashing
+}
+
+// look looks for a value in the map.
+func (d *dictionaryBuilder) look(v []byte) uint32 {
+	d.looks++
 	id, known := d.ids[string(v)]
 	if !known {
 		id = d.entry(v)
 		d.ids[string(v)] = id
-	}
-	if recent != nil {
-		*recent = recentDecimal{decimal.Value(v), id, true}
 	}
 	return id
 }
@@ -180,12 +216,4 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 func (d *dictionaryBuilder) size() int {
 	const perEntry = 48 // of the map
 	return 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*cap(d.codes) + perEntry*len(d.ids)
-}
-
-// viewOf gives the bytes of a string, which must not be changed.
-func viewOf(s string) []byte {
-	if s == "" {
-		return []byte{}
-	}
-	return unsafe.Slice(unsafe.StringData(s), len(s))
 }

@@ -74,14 +74,13 @@ func (m *packedStrings) note(a arrow.Array) { m.stats.Add(a) }
 func (m *packedStrings) add(a arrow.Array) {
 	m.valid.add(a, 0, a.Len(), m.n)
 	m.n += a.Len()
-	value := valueOf(storage(a))
+	values := viewsOf(a)
 	for i := range a.Len() {
-		switch {
-		case !a.IsNull(i):
-			m.data = append(m.data, value(i)...)
-		case m.fixed > 0:
-			m.data = append(m.data, make([]byte, m.fixed)...)
+		v := values.at(i)
+		if v == nil && m.fixed > 0 {
+			v = make([]byte, m.fixed)
 		}
+		m.data = append(m.data, v...)
 		if m.fixed == 0 {
 			m.offsets = append(m.offsets, int64(len(m.data)))
 		}

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -46,8 +47,8 @@ func (s *byteStrings) add(a arrow.Array) {
 func valueBytes(a arrow.Array) func(i int) []byte {
 	switch v := a.(type) {
 	case *array.LargeString:
-		text, offsets := stringBytes(v), v.ValueOffset
-		return func(i int) []byte { return text[offsets(i):offsets(i+1)] }
+		text, offsets := stringBytes(v), v.ValueOffsets()
+		return func(i int) []byte { return text[offsets[i]:offsets[i+1]] }
 	case *array.LargeBinary:
 		return v.Value
 	case *array.FixedSizeBinary:
@@ -62,6 +63,15 @@ func stringBytes(v *array.LargeString) []byte {
 		return b.Bytes()
 	}
 	return nil
+}
+
+func (s *byteStrings) many(b []byte, n uint64) {
+	s.size += (n - 1) * uint64(len(b))
+	if isASCII(b) {
+		s.ascii += n - 1
+	}
+	s.one(b)
+	s.last, s.hasLast = nil, false
 }
 
 func (s *byteStrings) one(b []byte) {
@@ -91,6 +101,11 @@ func (s *byteStrings) one(b []byte) {
 }
 
 func isASCII(b []byte) bool {
+	for ; len(b) >= 8; b = b[8:] {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+	}
 	for _, c := range b {
 		if c >= utf8.RuneSelf {
 			return false

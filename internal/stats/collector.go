@@ -112,6 +112,24 @@ func (c *Collector) Add(a arrow.Array) {
 	}
 }
 
+// AddCounted takes a value that comes n times, nil for a null: the statistics are those of an array of so many. It is for the types
+// that are stored as byte strings: String, Binary, Guid, FixedSizeBinary and decimals. Nothing of the value is kept.
+func (c *Collector) AddCounted(value []byte, n uint64) {
+	c.positions += n
+	if value == nil {
+		c.nulls += n
+		return
+	}
+	if n > 0 {
+		c.body.(countedBody).many(value, n)
+	}
+}
+
+// countedBody is a body of values that are stored as byte strings.
+type countedBody interface {
+	many(value []byte, n uint64)
+}
+
 // AddNulls takes n null positions.
 func (c *Collector) AddNulls(n int) {
 	c.positions += uint64(n)

@@ -61,7 +61,12 @@ func (s *decimals) add(a arrow.Array) {
 	}
 }
 
-func (s *decimals) one(v decimal.Value) {
+func (s *decimals) many(b []byte, n uint64) { s.take(decimal.From(b), n) }
+
+func (s *decimals) one(v decimal.Value) { s.take(v, 1) }
+
+// take takes a value that comes n times.
+func (s *decimals) take(v decimal.Value, n uint64) {
 	if !s.any {
 		s.any, s.first = true, v
 	}
@@ -73,13 +78,13 @@ func (s *decimals) one(v decimal.Value) {
 	}
 	switch k.class {
 	case decimal.NotANumber:
-		s.counts.NanCount++
+		s.counts.NanCount += n
 	case decimal.ZeroValue:
-		s.counts.ZeroCount++
+		s.counts.ZeroCount += n
 	case decimal.Positive:
-		s.counts.PositiveCount++
+		s.counts.PositiveCount += n
 	default:
-		s.counts.NegativeCount++
+		s.counts.NegativeCount += n
 	}
 }
 
