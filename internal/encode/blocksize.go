@@ -47,13 +47,21 @@ func flushBlock[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	return e.blockSize
 }
 
-// measure is the size that vals would have as one block, presence left out.
+// measure is the size that vals would have as one block.
 func measure[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	e.borrow()
 	e.eager, e.measuring = true, true
 	defer func() { e.eager, e.measuring = false, false }()
 	p := planNumbers(e, vals, valid)
-	return align8(8+p.size+4) + mapShare
+	return align8(8+align8(e.presenceSize(valid, len(vals)))+p.size+4) + mapShare
+}
+
+// presenceSize is the size of the presence section of a block of n values.
+func (e *Encoder) presenceSize(valid []byte, n int) int {
+	if e.o.NoPresence {
+		return 0
+	}
+	return presenceSize(valid, n, e.o.Profile)
 }
 
 // hardlyAnything is the share of the values that blocks take, as a divisor, below which most of it is what every block
@@ -69,15 +77,22 @@ func worthWide[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) bo
 		return false
 	}
 	limit := size * len(vals) / generalBlock * (100 - e.rules.wideGain) / 100
-	if size < generalBlock*kernel.SizeOf[T]()/hardlyAnything {
+	presence := align8(e.presenceSize(valid, len(vals)))
+	if size < generalBlock*kernel.SizeOf[T]()/hardlyAnything || presence > 0 && manyNulls(valid, len(vals)) {
 		return measure(e, vals, valid) < limit
 	}
 	e.borrow()
-	if align8(8+wideSize(e, vals, limit)+4)+mapShare >= limit {
+	if align8(8+presence+wideSize(e, vals, limit)+4)+mapShare >= limit {
 		return false
 	}
 	e.trials[block.BlockDictionary] = [4]trial{} // what it lost it lost to smaller blocks
 	return true
+}
+
+// manyNulls reports whether so many values are null, or so few, that small blocks store a byte for each and a wide one a bit.
+func manyNulls(valid []byte, n int) bool {
+	present := countOnes(valid, n)
+	return min(present, n-present) > n/16
 }
 
 // wideSize is about what vals come to as one block, bit-packed, Huffman-coded or with a dictionary; limit or more if that can't be

@@ -6,7 +6,8 @@
 //   - every sub-block, the outer one and each nested one, starts at a multiple of eight bytes counted from
 //     the start of the outer one (which itself starts at a multiple of eight in its block);
 //   - nothing trails inside a sub-block;
-//   - null slots hold zero, or no bytes, or fixed-size zero bytes, whatever the caller's arrays held there;
+//   - null slots hold no bytes, fixed-size zero bytes or, of numbers, the value before or zero, whatever the caller's arrays held
+//     there;
 //   - floats are compared by their bits, so −0 and the payloads of NaNs survive;
 //   - fixed-size byte values use Plain, LZ4, Zstd and FSST only; ZigZag always has a nested stream; ALP-RD
 //     has a dictionary of four or eight entries; Delta has eight values or more.

@@ -9,7 +9,7 @@ import (
 func headerOf(own int) int { return align8(2 + own) }
 
 // planWords finds the best plan for a stream of words. valid is nil for nested streams, and for streams in
-// which nothing is null; null slots hold zero already.
+// which nothing is null; null slots hold what fillNulls put there.
 func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *plan {
 	best := e.newPlan(block.Plain, 2+len(vals)*sizeOf[U]())
 	if len(vals) == 0 || e.rules.tries == 0 {
@@ -85,7 +85,7 @@ func planPacked[U word](e *Encoder, s *stats[U], k kind, sc scope) *plan {
 // promising reports whether anything but packing may come of a stream of integers. If not, it is not worth
 // another look once it is cut down to fewer bytes.
 func promising[U word](e *Encoder, vals []U, s *stats[U], best *plan, sc scope) bool {
-	if s.n < 512 || s.changes < s.n/2 || best.size < 512 || sc.level < e.rules.generalBelow {
+	if s.n < 512 || s.fewRuns() || best.size < 512 || sc.level < e.rules.generalBelow {
 		return true
 	}
 	if expect, steady := s.deltas(); steady || float64(expect) < best.cost() {

@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/internal/kernel"
 )
 
-// planNumbers plans a block of numbers. The bench keeps its values, with zeros in the null slots.
+// planNumbers plans a block of numbers. The bench keeps its values, with null slots filled.
 func planNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte) *plan {
 	k := kindOf[T]()
 	switch kernel.SizeOf[T]() {
@@ -21,34 +21,46 @@ func planNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte) *plan {
 }
 
 func planBlock[U word](e *Encoder, vals []U, k kind, valid []byte) *plan {
-	vals = zeroNulls(e, vals, valid)
+	vals = fillNulls(e, vals, valid)
 	e.values = kernel.AsBytes(vals)
 	return planWords(e, vals, k, valid, scope{general: e.rules.general != 0})
 }
 
-// zeroNulls gives vals with zeros in the null slots; a copy if anything has to change.
-func zeroNulls[U word](e *Encoder, vals []U, valid []byte) []U {
+// mostlyNull is the share of the values that are there, as a divisor, below which null slots are zero, so that Sparse
+// leaves them out.
+const mostlyNull = 4
+
+// fillNulls gives vals with what costs least in the null slots, whatever was there: the value before, which adds nothing to
+// the range, makes differences of zero and lengthens runs; or zero where most are null. It copies if anything has to change.
+func fillNulls[U word](e *Encoder, vals []U, valid []byte) []U {
 	if valid == nil {
 		return vals
 	}
-	var clean []U
-	for at := 0; at < len(vals); at += 8 {
-		null := ^valid[at/8]
-		if rest := len(vals) - at; rest < 8 {
-			null &= 1<<rest - 1
-		}
-		for ; null != 0; null &= null - 1 {
-			i := at + bits.TrailingZeros8(null)
-			if vals[i] == 0 {
-				continue
-			}
-			if clean == nil {
-				clean = take[U](&e.arena, len(vals))
-				copy(clean, vals)
-				vals = clean
-			}
-			clean[i] = 0
-		}
+	present := countOnes(valid, len(vals))
+	if present == len(vals) {
+		return vals
 	}
-	return vals
+	filled := take[U](&e.arena, len(vals))
+	if e.o.Profile == Plain || present == 0 || present < len(vals)/mostlyNull {
+		for i, v := range vals {
+			filled[i] = v & -U(valid[i/8]>>(i%8)&1)
+		}
+		return filled
+	}
+	last := vals[firstOne(valid)]
+	for i, v := range vals {
+		there := -U(valid[i/8] >> (i % 8) & 1)
+		last = v&there | last&^there
+		filled[i] = last
+	}
+	return filled
+}
+
+// firstOne is the place of the first set bit of a bitmap that has one.
+func firstOne(bitmap []byte) int {
+	at := 0
+	for bitmap[at] == 0 {
+		at++
+	}
+	return 8*at + bits.TrailingZeros8(bitmap[at])
 }

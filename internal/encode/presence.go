@@ -54,6 +54,22 @@ func appendPresence(dst, valid []byte, n int, p Profile) []byte {
 	return appendRoaring(append(dst, presenceRoaring, 0), valid, n, 0)
 }
 
+// presenceSize is the size of the presence section that appendPresence makes.
+func presenceSize(valid []byte, n int, p Profile) int {
+	if valid == nil {
+		return 0
+	}
+	switch values := countOnes(valid, n); {
+	case values == n:
+		return 0
+	case values == 0:
+		return 1
+	case p == Plain:
+		return 1 + n
+	}
+	return min(1+n, 2+roaringSize(valid, n, 0), 2+roaringSize(valid, n, 0xff))
+}
+
 // countOnes counts the set bits among the first n.
 func countOnes(bitmap []byte, n int) int {
 	ones := 0

@@ -2,10 +2,17 @@ package encode
 
 import "github.com/shardcat/shardcat/internal/block"
 
-// planRuns stores each run of equal values once, with its length. It pays from two values a run on.
+// leastRun is the share of the values, as a divisor, by which runs may be more than half of them: nulls that come as often
+// as values make runs of two on average.
+const leastRun = 32
+
+// fewRuns reports whether runs may pay.
+func (s *stats[U]) fewRuns() bool { return s.changes < s.n/2+s.n/leastRun }
+
+// planRuns stores each run of equal values once, with its length. It pays from about two values a run on.
 func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
 	count := s.changes + 1
-	if count > s.n/2 || !e.may(sc, block.RunLength) {
+	if !s.fewRuns() || !e.may(sc, block.RunLength) {
 		return nil
 	}
 	heads, lengths := take[U](&e.arena, count), take[uint32](&e.arena, count)
@@ -23,7 +30,7 @@ func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan
 	return p
 }
 
-// planSparse stores the values that aren't zero, with their positions. Null slots are zero too.
+// planSparse stores the values that aren't zero, with their positions. Null slots are zero too where most are null.
 func planSparse[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
 	if s.changes > s.n/2+1 || !e.may(sc, block.Sparse) {
 		return nil

@@ -236,7 +236,13 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 		return yield(out)
 	}
 	if e.dict != nil && e.dict.pays(true) {
-		return e.finishDictionary(out, yield)
+		smaller, err := e.smallerAsTexts()
+		if err != nil {
+			return err
+		}
+		if !smaller {
+			return e.finishDictionary(out, yield)
+		}
 	}
 	if e.dict != nil {
 		if err := e.giveUp(); err != nil {
