@@ -12,84 +12,119 @@ import (
 // Judging is a column whose values can be judged block by block, those that a block has once for many positions once.
 type Judging interface {
 	Column
-	// Judge writes for each position of r, one byte each, what judge says of its value. judge gets arrays of the column's type and
-	// must write a byte for each of their slots; it keeps neither.
-	Judge(r buffer.Range, out []byte, judge func(values arrow.ArrayData, out []byte) error) error
+	// Judge sets the bits of the positions of r whose values judge sets a bit for, in a bitmap that starts at r.Start, and clears
+	// those of all others. judge gets arrays of the column's type and a bitmap with a bit for each of their slots; it keeps
+	// neither.
+	Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error
 }
 
-func (c *numberColumn[T]) Judge(r buffer.Range, out []byte, judge func(values arrow.ArrayData, out []byte) error) error {
+// JudgeFunc writes a bit for each slot of an array.
+type JudgeFunc func(values arrow.ArrayData, bitmap []byte) error
+
+func (c *numberColumn[T]) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error {
 	if c.presence != nil { // nulls apart from the blocks
 		d, err := c.Read(r)
 		if err != nil {
 			return err
 		}
-		return judge(d, out)
+		return judge(d, bitmap)
 	}
 	if err := within(c.data.Stream, r.Start, r.End); err != nil {
 		return err
 	}
+	at := 0
 	for i := c.data.Map().Find(r.Start); r.Start < r.End; i++ {
 		first, last := c.data.Map().Span(i)
 		end := min(last, r.End)
 		n := int(end - r.Start)
-		if err := c.judgeBlock(out[:n], i, int(r.Start-first), int(last-first), judge); err != nil {
+		if err := c.judgePart(bitmap, at, i, int(r.Start-first), n, int(last-first), judge); err != nil {
 			return err
 		}
-		out, r.Start = out[n:], end
+		at, r.Start = at+n, end
 	}
 	return nil
 }
 
-// judgeBlock judges values of block i, which has size, from value from on.
-func (c *numberColumn[T]) judgeBlock(out []byte, i, from, size int, judge func(values arrow.ArrayData, out []byte) error) error {
-	n := c.data
-	of := func(vals []T, v *validity) arrow.ArrayData {
-		return newData(c.typ, v, []*memory.Buffer{bufferOf(vals)})
+// judgePart judges n values of block i, which has size, from value from on, into a bitmap from bit at on.
+func (c *numberColumn[T]) judgePart(bitmap []byte, at, i, from, n, size int, judge JudgeFunc) error {
+	if at%8 == 0 && n%8 == 0 {
+		return c.judgeBlock(bitmap[at/8:(at+n)/8], i, from, n, size, judge)
 	}
-	if n.cached != i {
-		f, err := n.open(i, size)
+	some := c.data.mem.Lend(uint64(n+7) / 8)
+	if err := c.judgeBlock(some, i, from, n, size, judge); err != nil {
+		return err
+	}
+	kernel.CopyBits(bitmap, at, some, 0, n)
+	return nil
+}
+
+// judgeBlock is judgePart into a bitmap of its own.
+func (c *numberColumn[T]) judgeBlock(bitmap []byte, i, from, n, size int, judge JudgeFunc) error {
+	d := c.data
+	if d.cached != i {
+		f, err := d.open(i, size)
 		if err != nil {
 			return err
 		}
-		if n.present == nil && len(out) == size {
-			done, err := block.Judge(out, f.Values, n.scratch, func(vals []T, out []byte) error {
-				return judge(of(vals, &validity{n: len(vals)}), out)
-			})
-			if err != nil {
-				return n.Locate(err, i, f.ValuesOffset())
-			}
-			if done {
-				if err := n.mem.Work(uint64(size)); err != nil {
-					return n.Locate(outOfProportion(err), i, 0)
-				}
-				return nil
+		if d.present == nil && n == size {
+			if done, err := c.judgeCoded(bitmap, i, size, f, judge); done || err != nil {
+				return err
 			}
 		}
-		if err := n.room(size); err != nil {
+		if err := d.room(size); err != nil {
 			return err
 		}
-		if err := n.decodeFrame(n.vals, f, i); err != nil {
+		if err := d.decodeFrame(d.vals, f, i); err != nil {
 			return err
 		}
-		n.cached = i
+		d.cached = i
 	}
-	v := &validity{n: len(out)}
-	if n.present != nil {
-		v.put(0, n.present, from, len(out))
+	v := &validity{n: n}
+	if d.present != nil {
+		v.put(0, d.present, from, n)
 	}
-	return judge(of(n.vals[from:from+len(out)], v), out)
+	return judge(c.array(d.vals[from:from+n], v), bitmap)
 }
 
-func (c *constantColumn) Judge(_ buffer.Range, out []byte, judge func(values arrow.ArrayData, out []byte) error) error {
-	return judgeOne(c, out, judge)
+// judgeCoded judges a whole block that has its values once for many positions; done is false if it does not.
+func (c *numberColumn[T]) judgeCoded(bitmap []byte, i, size int, f block.Frame, judge JudgeFunc) (done bool, err error) {
+	bytes := c.data.mem.Lend(uint64(size))
+	done, err = block.Judge(bytes, f.Values, c.data.scratch, func(vals []T, out []byte) error {
+		bits := make([]byte, (len(vals)+7)/8)
+		if err := judge(c.array(vals, &validity{n: len(vals)}), bits); err != nil {
+			return err
+		}
+		kernel.BytesOfBits(out, bits)
+		return nil
+	})
+	if err != nil {
+		return false, c.data.Locate(err, i, f.ValuesOffset())
+	}
+	if !done {
+		return false, nil
+	}
+	if err := c.data.mem.Work(uint64(size)); err != nil {
+		return false, c.data.Locate(outOfProportion(err), i, 0)
+	}
+	kernel.BitsOfBytes(bitmap, bytes)
+	return true, nil
 }
 
-func (c *nullColumn) Judge(_ buffer.Range, out []byte, judge func(values arrow.ArrayData, out []byte) error) error {
-	return judgeOne(c, out, judge)
+// array is values of the column as an array.
+func (c *numberColumn[T]) array(vals []T, v *validity) arrow.ArrayData {
+	return newData(c.typ, v, []*memory.Buffer{bufferOf(vals)})
+}
+
+func (c *constantColumn) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error {
+	return judgeOne(c, r, bitmap, judge)
+}
+
+func (c *nullColumn) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error {
+	return judgeOne(c, r, bitmap, judge)
 }
 
 // judgeOne judges the one value that a column has in all positions.
-func judgeOne(c Column, out []byte, judge func(values arrow.ArrayData, out []byte) error) error {
+func judgeOne(c Column, r buffer.Range, bitmap []byte, judge JudgeFunc) error {
 	d, err := c.Read(buffer.Range{Start: 0, End: 1})
 	if err != nil {
 		return err
@@ -98,6 +133,9 @@ func judgeOne(c Column, out []byte, judge func(values arrow.ArrayData, out []byt
 	if err := judge(d, one[:]); err != nil {
 		return err
 	}
-	kernel.Fill(out, one[0])
+	clear(bitmap)
+	if one[0]&1 == 1 {
+		kernel.SetBits(bitmap, int(r.Len()))
+	}
 	return nil
 }

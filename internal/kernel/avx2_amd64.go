@@ -108,3 +108,55 @@ func largest32AVX2(v *uint32, n int) uint32
 //
 //go:noescape
 func fillAVX2(dst *byte, n int, pattern uint64)
+
+// withinI8AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
+// at most span.
+//
+//go:noescape
+func withinI8AVX2(dst *uint64, src *int8, words int, low uint64, span uint64)
+
+// withinI16AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
+// at most span.
+//
+//go:noescape
+func withinI16AVX2(dst *uint64, src *int16, words int, low uint64, span uint64)
+
+// withinI32AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
+// at most span.
+//
+//go:noescape
+func withinI32AVX2(dst *uint64, src *int32, words int, low uint64, span uint64)
+
+// withinU8AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
+// at most span.
+//
+//go:noescape
+func withinU8AVX2(dst *uint64, src *uint8, words int, low uint64, span uint64)
+
+// withinU16AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
+// at most span.
+//
+//go:noescape
+func withinU16AVX2(dst *uint64, src *uint16, words int, low uint64, span uint64)
+
+// withinU32AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
+// at most span.
+//
+//go:noescape
+func withinU32AVX2(dst *uint64, src *uint32, words int, low uint64, span uint64)
+
+// withinU64AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
+// at most span.
+//
+//go:noescape
+func withinU64AVX2(dst *uint64, src *uint64, words int, low uint64, span uint64)
+
+// withinF32AVX2 writes words above 0 of bits, one for each of 64 values a word: set where low ≤ value ≤ high.
+//
+//go:noescape
+func withinF32AVX2(dst *uint64, src *float32, words int, low float64, high float64)
+
+// withinF64AVX2 writes words above 0 of bits, one for each of 64 values a word: set where low ≤ value ≤ high.
+//
+//go:noescape
+func withinF64AVX2(dst *uint64, src *float64, words int, low float64, high float64)

@@ -29,6 +29,13 @@ func BitsOfBytes(dst, src []byte) (ones int) {
 	return ones + bits.OnesCount8(b)
 }
 
+// BytesOfBits writes a byte for each of len(dst) bits of src: 1 for one that is set.
+func BytesOfBits(dst, src []byte) {
+	for i := range dst {
+		dst[i] = src[i/8] >> (i % 8) & 1
+	}
+}
+
 // Ones counts the ones in the first n bits of bitmap.
 func Ones(bitmap []byte, n int) (ones int) {
 	full := bitmap[:n/8]

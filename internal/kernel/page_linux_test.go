@@ -102,6 +102,24 @@ func pageWiden[N, U Unsigned](t *testing.T, dst []U) {
 	}
 }
 
+// Comparisons read values up to the end of a page, and write words up to it.
+func TestEndOfPageWithin(t *testing.T) {
+	eachEnd(t, func(t *testing.T) {
+		for _, n := range []int{0, 1, 3, 7, 8, 63, 64, 65, 67, 127, 128, 129, 192, 199} {
+			out := numbersPage[uint64](t, (n+63)/64)
+			IntsWithin(out, numbersPage[uint8](t, n), 1, 2)
+			IntsWithin(out, numbersPage[uint16](t, n), 1, 2)
+			IntsWithin(out, numbersPage[uint32](t, n), 1, 2)
+			IntsWithin(out, numbersPage[uint64](t, n), 1, 2)
+			IntsWithin(out, Cast[int8](numbersPage[uint8](t, n)), 1, 2)
+			IntsWithin(out, Cast[int16](numbersPage[uint16](t, n)), 1, 2)
+			IntsWithin(out, Cast[int32](numbersPage[uint32](t, n)), 1, 2)
+			FloatsWithin(out, Cast[float32](numbersPage[uint32](t, n)), 1, 2)
+			FloatsWithin(out, Cast[float64](numbersPage[uint64](t, n)), 1, 2)
+		}
+	})
+}
+
 func TestEndOfPageBytes(t *testing.T) { eachEnd(t, endOfPageBytes) }
 
 func endOfPageBytes(t *testing.T) {

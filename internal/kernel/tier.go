@@ -38,6 +38,7 @@ type tier struct {
 	floats32 func(dst, src []uint32, exponent, factor int)
 	floats64 func(dst, src []uint64, exponent, factor int)
 	largest  func(v []uint32) uint32
+	within   within
 }
 
 // The tiers in Go: generic works on 64-bit words (SWAR), portable is the plain loops, for big-endian machines
@@ -133,7 +134,7 @@ func in[U Unsigned](t *tier) *kernels[U] {
 }
 
 func newGeneric() *tier {
-	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest}
+	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin()}
 	t.words.u8 = genericKernels(&unpack8)
 	t.words.u16 = genericKernels(&unpack16)
 	t.words.u32 = genericKernels(&unpack32)
@@ -149,7 +150,7 @@ func genericKernels[U Unsigned](byWidth *unpackers[U]) kernels[U] {
 }
 
 func newPortable() *tier {
-	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest}
+	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin()}
 	t.words.u8 = portableKernels[uint8]()
 	t.words.u16 = portableKernels[uint16]()
 	t.words.u32 = portableKernels[uint32]()

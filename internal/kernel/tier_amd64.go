@@ -34,5 +34,9 @@ func newAVX2() *tier {
 	u32.glue, u64.glue = glueVectors32, glueVectors64
 	u8.runs, u16.runs, u32.runs, u64.runs = runsAVX2[uint8], runsAVX2[uint16], runsAVX2[uint32], runsAVX2[uint64]
 	u32.gather, u64.gather = gatherAVX2[uint32], gatherAVX2[uint64]
+	t.within = within{
+		withinBy(withinI8AVX2), withinBy(withinI16AVX2), withinBy(withinI32AVX2), withinBy(withinU8AVX2), withinBy(withinU16AVX2),
+		withinBy(withinU32AVX2), withinBy(withinU64AVX2), floatsWithinBy(withinF32AVX2), floatsWithinBy(withinF64AVX2),
+	}
 	return t
 }

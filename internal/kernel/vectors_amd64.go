@@ -54,6 +54,27 @@ func widenBy[U, N Unsigned](widen func(dst *U, src *N, n int), step int) func(ds
 	}
 }
 
+// withinBy compares a word of bits at a time.
+func withinBy[T Integer](ints func(dst *uint64, src *T, words int, low, span uint64)) func(dst []uint64, values []T, low, span uint64) {
+	return func(dst []uint64, values []T, low, span uint64) {
+		n := len(values) / wordBits
+		if n > 0 {
+			ints(&dst[:n][0], &values[0], n, low, span)
+		}
+		intsWithin(dst[n:], values[n*wordBits:], low, span)
+	}
+}
+
+func floatsWithinBy[T float32 | float64](floats func(dst *uint64, src *T, words int, low, high float64)) func(dst []uint64, values []T, low, high float64) {
+	return func(dst []uint64, values []T, low, high float64) {
+		n := len(values) / wordBits
+		if n > 0 {
+			floats(&dst[:n][0], &values[0], n, low, high)
+		}
+		floatsWithin(dst[n:], values[n*wordBits:], low, high)
+	}
+}
+
 func floats32AVX2(dst, src []uint32, exponent, factor int) {
 	dst = dst[:len(src)]
 	n := len(src) / 8 * 8

@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -105,7 +106,7 @@ func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, lef
 			return nil, 0, err
 		}
 		hideDeleted(bitmap, array.NewBooleanData(data))
-		left = bitutil.CountSetBits(bitmap, 0, n)
+		left = kernel.Ones(bitmap, n)
 	}
 	return bitmap, left, nil
 }
@@ -163,30 +164,26 @@ func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []
 	for i := range bitmap {
 		bitmap[i] &= selected[i]
 	}
-	return bitutil.CountSetBits(bitmap, 0, n), nil
+	return kernel.Ones(bitmap, n), nil
 }
 
 // judge is apply for a part that reads one column, which it judges block by block.
 func (x *selector) judge(p *part, c field.Judging, r buffer.Range, bitmap []byte) (int, error) {
-	n := int(r.Len())
-	if err := x.mem.Take(uint64(n)); err != nil {
+	n := uint64(len(bitmap))
+	if err := x.mem.Take(n); err != nil {
 		return 0, err
 	}
-	out := x.mem.Lend(uint64(n))
-	types := arrow.NewSchema(p.types, nil)
-	err := c.Judge(r, out, func(values arrow.ArrayData, out []byte) error {
-		return p.filter.Judge(record(types, []arrow.ArrayData{values}, values.Len()), out)
+	selected := x.mem.Lend(n)
+	err := c.Judge(r, selected, func(values arrow.ArrayData, out []byte) error {
+		return p.filter.SelectOf(array.MakeFromData(values), out)
 	})
 	if err != nil {
 		return 0, err
 	}
-	selected := x.mem.Lend(uint64(n+7) / 8)
-	clear(selected)
-	filter.Pack(selected, out)
 	for i := range bitmap {
 		bitmap[i] &= selected[i]
 	}
-	return bitutil.CountSetBits(bitmap, 0, n), nil
+	return kernel.Ones(bitmap, int(r.Len())), nil
 }
 
 // keep clears those bits that are set in a bitmap for which selected has none, which has a bit for each of them.

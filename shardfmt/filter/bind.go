@@ -26,19 +26,10 @@ func (f *boundField) leaf() *schema.Node { return f.nodes[len(f.nodes)-1] }
 // predicate is one node of the bound tree.
 type predicate interface {
 	// eval writes the truth of each row.
-	eval(rows *rows, out []truth) error
+	eval(rows *rows, out truths) error
 	// possible tells which answers the statistics leave open.
 	possible(stats func(id uint32) *Stats) outcomes
 }
-
-// truth is one value of three-valued logic. Its two bits are set so that AND is that of the bits and OR theirs.
-type truth uint8
-
-const (
-	isFalse   truth = 0b00
-	isUnknown truth = 0b01
-	isTrue    truth = 0b11
-)
 
 type (
 	andPredicate  struct{ left, right predicate }

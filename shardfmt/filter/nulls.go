@@ -3,6 +3,8 @@ package filter
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // nulls are the rows in which a field is null: where one of some arrays is, or the entry of a dictionary that a row names.
@@ -12,46 +14,32 @@ type nulls struct {
 	coded *array.Dictionary
 }
 
-// set writes a truth for each row that is null.
-func (n nulls) set(out []truth, to truth) {
+// any reports whether a row may be null.
+func (n nulls) any() bool { return n.all || len(n.of) > 0 || n.coded != nil }
+
+// bits has a bit for each of count rows, at most 64, from one on: set where it is null.
+func (n nulls) bits(from, count int) (null uint64) {
 	if n.all {
-		for i := range out {
-			out[i] = to
-		}
+		return ^uint64(0)
 	}
 	for _, a := range n.of {
-		setNulls(a, out, to)
-	}
-	if n.coded == nil {
-		return
-	}
-	for i := range out {
-		if n.coded.IsValid(i) && n.coded.Dictionary().IsNull(n.coded.GetValueIndex(i)) {
-			out[i] = to
-		}
-	}
-}
-
-// setNulls writes a truth for each null slot of an array.
-func setNulls(a arrow.Array, out []truth, to truth) {
-	valid := a.NullBitmapBytes()
-	if len(valid) == 0 { // as with types whose slots are null by other means
-		for i := range out {
-			if a.IsNull(i) {
-				out[i] = to
-			}
-		}
-		return
-	}
-	offset := a.Data().Offset()
-	for i := 0; i < len(out); i++ {
-		at := offset + i
-		if at%8 == 0 && valid[at/8] == 0xff { // eight values that are there
-			i += 7
+		if valid := a.NullBitmapBytes(); len(valid) > 0 {
+			null |= ^kernel.BitsAt(valid, a.Data().Offset()+from, count)
 			continue
 		}
-		if valid[at/8]>>(at%8)&1 == 0 {
-			out[i] = to
+		for i := range count { // types whose slots are null by other means
+			if a.IsNull(from + i) {
+				null |= 1 << i
+			}
 		}
 	}
+	if n.coded == nil {
+		return null
+	}
+	for i := range count {
+		if n.coded.IsValid(from+i) && n.coded.Dictionary().IsNull(n.coded.GetValueIndex(from+i)) {
+			null |= 1 << i
+		}
+	}
+	return null
 }

@@ -3,10 +3,11 @@ package filter
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // Select tells which rows of a batch the expression selects: those for which it is true. The batch holds the
@@ -15,34 +16,53 @@ import (
 // least significant bit first, of ceil(rows/8) bytes, and the number of bits set.
 func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, err error) {
 	n := int(batch.NumRows())
-	out := make([]byte, n)
-	if err := b.Judge(batch, out); err != nil {
+	bitmap = make([]byte, (n+7)/8)
+	if err := b.selectRows(&rows{batch: batch, n: n}, bitmap); err != nil {
 		return nil, 0, err
 	}
-	bitmap = make([]byte, (n+7)/8)
-	return bitmap, Pack(bitmap, out), nil
+	return bitmap, kernel.Ones(bitmap, n), nil
 }
 
-// Judge writes what the expression is for each row of a batch, a byte each, which Pack makes a bitmap of. The batch is as for
-// Select.
-func (b *Bound) Judge(batch arrow.RecordBatch, out []byte) error {
-	truths := unsafe.Slice((*truth)(unsafe.Pointer(unsafe.SliceData(out))), len(out))
-	return b.root.eval(&rows{batch: batch, n: len(out)}, truths)
+// SelectOf writes what Select gives of a batch that has one column, that of the only top-level field that the expression reads.
+func (b *Bound) SelectOf(column arrow.Array, bitmap []byte) error {
+	return b.selectRows(&rows{only: column, n: column.Len()}, bitmap)
 }
 
-// rows is the batch at hand.
+func (b *Bound) selectRows(r *rows, bitmap []byte) error {
+	out := newTruths(r.n)
+	if err := b.root.eval(r, out); err != nil {
+		return err
+	}
+	out.put(bitmap, r.n)
+	return nil
+}
+
+// rows is the batch at hand, or its only column.
 type rows struct {
 	batch arrow.RecordBatch
+	only  arrow.Array
 	n     int
+}
+
+// top finds the column of a top-level field.
+func (r *rows) top(f *boundField) (arrow.Array, error) {
+	if r.only != nil {
+		return r.only, nil
+	}
+	at := r.batch.Schema().FieldIndices(f.nodes[0].Name)
+	if len(at) == 0 {
+		return nil, fmt.Errorf("filter: the batch lacks field %s", f.path)
+	}
+	return r.batch.Column(at[0]), nil
 }
 
 // column finds a field's values: the leaf array, and in which rows it or one of its parents is null.
 func (r *rows) column(f *boundField) (leaf arrow.Array, null nulls, err error) {
-	at := r.batch.Schema().FieldIndices(f.nodes[0].Name)
-	if len(at) == 0 {
-		return nil, null, fmt.Errorf("filter: the batch lacks field %s", f.path)
+	top, err := r.top(f)
+	if err != nil {
+		return nil, null, err
 	}
-	chain := []arrow.Array{r.batch.Column(at[0])}
+	chain := []arrow.Array{top}
 	for _, node := range f.nodes[1:] {
 		parent, ok := chain[len(chain)-1].(*array.Struct)
 		if !ok {
@@ -65,15 +85,19 @@ func (r *rows) column(f *boundField) (leaf arrow.Array, null nulls, err error) {
 	return leaf, null, nil
 }
 
-func (p andPredicate) eval(r *rows, out []truth) error { return evalPair(r, p.left, p.right, out, and) }
+func (p andPredicate) eval(r *rows, out truths) error {
+	return evalPair(r, p.left, p.right, out, truths.and)
+}
 
-func (p orPredicate) eval(r *rows, out []truth) error { return evalPair(r, p.left, p.right, out, or) }
+func (p orPredicate) eval(r *rows, out truths) error {
+	return evalPair(r, p.left, p.right, out, truths.or)
+}
 
-func evalPair(r *rows, left, right predicate, out []truth, join func(out, other []truth)) error {
+func evalPair(r *rows, left, right predicate, out truths, join func(t, other truths)) error {
 	if err := left.eval(r, out); err != nil {
 		return err
 	}
-	other := make([]truth, len(out))
+	other := newTruths(r.n)
 	if err := right.eval(r, other); err != nil {
 		return err
 	}
@@ -81,102 +105,107 @@ func evalPair(r *rows, left, right predicate, out []truth, join func(out, other 
 	return nil
 }
 
-func (p notPredicate) eval(r *rows, out []truth) error {
+func (p notPredicate) eval(r *rows, out truths) error {
 	if err := p.x.eval(r, out); err != nil {
 		return err
 	}
-	not(out)
+	out.not()
 	return nil
 }
 
-func (p nullPredicate) eval(r *rows, out []truth) error {
+func (p nullPredicate) eval(r *rows, out truths) error {
 	_, null, err := r.column(p.field)
 	if err != nil {
 		return err
 	}
-	for i := range out {
-		out[i] = isFalse
+	for i := range out.sure {
+		bits := null.bits(i*wordBits, min(wordBits, r.n-i*wordBits))
+		out.sure[i], out.maybe[i] = bits, bits
 	}
-	null.set(out, isTrue)
 	return nil
 }
 
-func (p leafPredicate) eval(r *rows, out []truth) error {
+func (p leafPredicate) eval(r *rows, out truths) error {
 	leaf, null, err := r.column(p.field)
 	if err != nil {
 		return err
 	}
-	if err := p.judge(leaf, out); err != nil {
+	if err := p.judge(leaf, out.sure); err != nil {
 		return fmt.Errorf("filter: field %s: %w", p.field.path, err)
 	}
-	null.set(out, isUnknown)
+	out.settle(r.n, p.test.unknown(), null)
 	return nil
 }
 
-// judge writes the truth of each value of an array; those of null slots mean nothing.
-func (p leafPredicate) judge(a arrow.Array, out []truth) error {
+// judge sets the bits of the values of an array that the test holds for; those of null slots mean nothing.
+func (p leafPredicate) judge(a arrow.Array, out []uint64) error {
 	if d, ok := a.(*array.Dictionary); ok {
 		return p.judgeEntries(d, out)
 	}
 	if c, ok := p.test.(*compareTest); ok && c.judge(a, out) {
 		return nil
 	}
-	return p.judgeEach(a, func(i int) int { return i }, out)
+	return p.judgeEach(a, a.Len(), func(i int) int { return i }, out)
 }
 
-// judgeEach judges a value for each row, by its place among the values. Rows whose value is null are null.
-func (p leafPredicate) judgeEach(values arrow.Array, place func(row int) int, out []truth) error {
+// judgeEach judges a value for each of n rows, by its place among the values.
+func (p leafPredicate) judgeEach(values arrow.Array, n int, place func(row int) int, out []uint64) error {
 	load, err := loader(values)
 	if err != nil {
 		return err
 	}
-	otherwise := isFalse
-	if p.test.unknown() {
-		otherwise = isUnknown
-	}
 	var v Value
-	for i := range out {
-		at := place(i)
+	setBits(out, n, func(row int) bool {
+		at := place(row)
 		if values.IsNull(at) {
-			continue
+			return false
 		}
 		load(at, &v)
-		out[i] = otherwise
-		if p.test.holds(&v) {
-			out[i] = isTrue
-		}
-	}
+		return p.test.holds(&v)
+	})
 	return nil
 }
 
-// judgeEntries judges the entries of a dictionary, each once, unless it has more than there are rows. Rows whose entries are
-// null are null.
-func (p leafPredicate) judgeEntries(d *array.Dictionary, out []truth) error {
+// judgeEntries judges the entries of a dictionary, each once, unless it has more than there are rows.
+func (p leafPredicate) judgeEntries(d *array.Dictionary, out []uint64) error {
 	entries := d.Dictionary()
-	if entries.Len() > len(out) {
-		return p.judgeEach(entries, func(row int) int {
+	if entries.Len() > d.Len() {
+		return p.judgeEach(entries, d.Len(), func(row int) int {
 			if d.IsNull(row) {
 				return 0 // the index may be anything
 			}
 			return d.GetValueIndex(row)
 		}, out)
 	}
-	verdicts := make([]truth, entries.Len())
+	verdicts := make([]uint64, (entries.Len()+wordBits-1)/wordBits)
 	if err := p.judge(entries, verdicts); err != nil {
 		return err
 	}
 	if codes, ok := d.Indices().(*array.Uint32); ok && d.NullN() == 0 {
-		for i, c := range codes.Uint32Values() {
-			out[i] = verdicts[c]
-		}
+		lookUp(out, verdicts, codes.Uint32Values())
 		return nil
 	}
-	for i := range out {
-		if d.IsValid(i) {
-			out[i] = verdicts[d.GetValueIndex(i)]
+	setBits(out, d.Len(), func(row int) bool {
+		if d.IsNull(row) {
+			return false
 		}
-	}
+		at := d.GetValueIndex(row)
+		return verdicts[at/wordBits]>>(at%wordBits)&1 == 1
+	})
 	return nil
+}
+
+// lookUp sets the bit of each code whose entry's bit is set.
+func lookUp(out, verdicts []uint64, codes []uint32) {
+	for k := range out {
+		some := codes[:min(wordBits, len(codes))]
+		codes = codes[len(some):]
+		w := uint64(0)
+		for i, c := range some {
+			w |= verdicts[c/wordBits] >> (c % wordBits) & 1 << (i % wordBits)
+		}
+		out[k] = w
+	}
 }
 
 // loader gives the function that reads a row of a leaf array.

@@ -1,69 +1,99 @@
 package filter
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"unsafe"
-)
+import "encoding/binary"
 
-// Eight truths are looked at together, as the bytes of a word.
-
-// wordOf is eight truths from slot i on, the first one lowest.
-func wordOf(t []truth, i int) uint64 { return binary.LittleEndian.Uint64(bytesOf(t)[i:]) }
-
-func bytesOf(t []truth) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t))), len(t))
+// truths are what an expression is for rows, false, unknown or true: two bits for each row, in two bitmaps, so that AND is that of
+// both bitmaps and OR theirs. Bits beyond the last row mean nothing.
+type truths struct {
+	sure  []uint64 // true
+	maybe []uint64 // true or unknown
 }
 
-// and joins other to out, which is as long.
-func and(out, other []truth) {
-	i := 0
-	for ; i+8 <= len(out); i += 8 {
-		binary.LittleEndian.PutUint64(bytesOf(out)[i:], wordOf(out, i)&wordOf(other, i))
-	}
-	for ; i < len(out); i++ {
-		out[i] &= other[i]
-	}
+// wordBits are the rows of a word.
+const wordBits = 64
+
+// newTruths has room for n rows; all are false.
+func newTruths(n int) truths {
+	words := (n + wordBits - 1) / wordBits
+	both := make([]uint64, 2*words)
+	return truths{both[:words], both[words:]}
 }
 
-// or joins other to out, which is as long.
-func or(out, other []truth) {
-	i := 0
-	for ; i+8 <= len(out); i += 8 {
-		binary.LittleEndian.PutUint64(bytesOf(out)[i:], wordOf(out, i)|wordOf(other, i))
-	}
-	for ; i < len(out); i++ {
-		out[i] |= other[i]
+// and joins other to t, which is as long.
+func (t truths) and(other truths) {
+	for i := range t.sure {
+		t.sure[i] &= other.sure[i]
+		t.maybe[i] &= other.maybe[i]
 	}
 }
 
-// not exchanges true and false: the two bits are inverted and change places.
-func not(out []truth) {
-	for i, t := range out {
-		out[i] = (t>>1|t<<1)&isTrue ^ isTrue
+// or joins other to t, which is as long.
+func (t truths) or(other truths) {
+	for i := range t.sure {
+		t.sure[i] |= other.sure[i]
+		t.maybe[i] |= other.maybe[i]
 	}
 }
 
-// trueBits are the second bits of eight truths, which only that of true has set.
-const trueBits = 0x02_02_02_02_02_02_02_02
-
-// gather moves the lowest bits of eight bytes, the first one lowest, into the top byte of a product.
-const gather = 0x01_02_04_08_10_20_40_80
-
-// Pack sets the bits of rows in a cleared bitmap for which Judge wrote that the expression is true, and tells how many those
-// are.
-func Pack(bitmap []byte, t []byte) (n int) {
-	i := 0
-	for ; i+8 <= len(t); i += 8 {
-		b := byte(binary.LittleEndian.Uint64(t[i:]) & trueBits >> 1 * gather >> 56)
-		bitmap[i/8] = b
-		n += bits.OnesCount8(b)
+// not exchanges true and false.
+func (t truths) not() {
+	for i, sure := range t.sure {
+		t.sure[i], t.maybe[i] = ^t.maybe[i], ^sure
 	}
-	for ; i < len(t); i++ {
-		if truth(t[i]) == isTrue {
-			bitmap[i/8] |= 1 << (i % 8)
-			n++
+}
+
+// settle makes truths of what a test says in sure: what is not true is false, or unknown if the test says so of it, and what is
+// null is unknown.
+func (t truths) settle(n int, unknown bool, null nulls) {
+	for i, sure := range t.sure {
+		t.maybe[i] = sure
+		if unknown {
+			t.maybe[i] = ^uint64(0)
+		}
+		if null.any() {
+			bits := null.bits(i*wordBits, min(wordBits, n-i*wordBits))
+			t.sure[i] &^= bits
+			t.maybe[i] |= bits
 		}
 	}
-	return n
+}
+
+// put writes which of n rows are true as a bitmap, least significant bit first, and 0 for those beyond.
+func (t truths) put(bitmap []byte, n int) {
+	if rest := n % wordBits; rest > 0 {
+		t.sure[len(t.sure)-1] &= 1<<rest - 1
+	}
+	var last [wordBits / 8]byte
+	for i, w := range t.sure {
+		if at := bitmap[i*len(last):]; len(at) >= len(last) {
+			binary.LittleEndian.PutUint64(at, w)
+		} else {
+			binary.LittleEndian.PutUint64(last[:], w)
+			copy(at, last[:])
+		}
+	}
+}
+
+// setBits sets the bits of those of n rows that a test holds for.
+func setBits(out []uint64, n int, holds func(row int) bool) {
+	for k := range out {
+		w := uint64(0)
+		for i := range min(wordBits, n-k*wordBits) {
+			if holds(k*wordBits + i) {
+				w |= 1 << i
+			}
+		}
+		out[k] = w
+	}
+}
+
+// setAll sets all bits, or none.
+func setAll(out []uint64, on bool) {
+	w := uint64(0)
+	if on {
+		w = ^w
+	}
+	for i := range out {
+		out[i] = w
+	}
 }

@@ -2,40 +2,49 @@ package filter
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
-// Truths by eights are joined, inverted and packed as one by one, with false < unknown < true.
-func TestTruthsByEights(t *testing.T) {
-	order := map[truth]int{isFalse: 0, isUnknown: 1, isTrue: 2}
-	all := []truth{isFalse, isUnknown, isTrue}
+// Truths by words are joined, inverted and written as one by one, with false < unknown < true.
+func TestTruthsByWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for n := range 70 {
-		a, b := make([]truth, n), make([]truth, n)
-		for i := range a {
-			a[i], b[i] = all[r.IntN(3)], all[r.IntN(3)]
+	some := func(n int) (truths, []int) {
+		t, plain := newTruths(n), make([]int, n)
+		for i := range plain {
+			plain[i] = r.IntN(3)
+			if plain[i] > 0 {
+				t.maybe[i/wordBits] |= 1 << (i % wordBits)
+			}
+			if plain[i] > 1 {
+				t.sure[i/wordBits] |= 1 << (i % wordBits)
+			}
 		}
-		least, greatest, opposite := append([]truth{}, a...), append([]truth{}, a...), append([]truth{}, a...)
-		and(least, b)
-		or(greatest, b)
-		not(opposite)
+		return t, plain
+	}
+	at := func(t truths, i int) int {
+		return int(t.sure[i/wordBits]>>(i%wordBits)&1 + t.maybe[i/wordBits]>>(i%wordBits)&1)
+	}
+	clone := func(t truths) truths { return truths{slices.Clone(t.sure), slices.Clone(t.maybe)} }
+	for n := range 200 {
+		a, x := some(n)
+		b, y := some(n)
+		least, greatest, opposite := clone(a), clone(a), clone(a)
+		least.and(b)
+		greatest.or(b)
+		opposite.not()
 		bitmap := make([]byte, (n+7)/8)
-		count := Pack(bitmap, bytesOf(a))
-		for i := range a {
-			x, y := order[a[i]], order[b[i]]
-			if order[least[i]] != min(x, y) || order[greatest[i]] != max(x, y) || order[opposite[i]] != 2-x {
-				t.Fatalf("%d of %d: %d, %d: %d, %d, %d", i, n, a[i], b[i], least[i], greatest[i], opposite[i])
+		opposite.put(bitmap, n)
+		for i := range n {
+			if at(least, i) != min(x[i], y[i]) || at(greatest, i) != max(x[i], y[i]) {
+				t.Fatalf("%d of %d: %d, %d: %d, %d", i, n, x[i], y[i], at(least, i), at(greatest, i))
 			}
-			set := bitmap[i/8]>>(i%8)&1 == 1
-			if set != (a[i] == isTrue) {
-				t.Fatalf("%d of %d: %d, packed %v", i, n, a[i], set)
-			}
-			if set {
-				count--
+			if set := bitmap[i/8]>>(i%8)&1 == 1; set != (x[i] == 0) {
+				t.Fatalf("%d of %d: the opposite of %d is written as %v", i, n, x[i], set)
 			}
 		}
-		if count != 0 {
-			t.Fatalf("%d of %d truths too many", count, n)
+		if n%8 > 0 && bitmap[n/8]>>(n%8) != 0 {
+			t.Fatalf("%d rows: bits beyond the last: %08b", n, bitmap[n/8])
 		}
 	}
 }

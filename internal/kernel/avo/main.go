@@ -25,5 +25,11 @@ func main() {
 	glue64()
 	largest()
 	fill()
+	for _, c := range integers {
+		c.within()
+	}
+	for _, c := range floats {
+		c.floatsWithin()
+	}
 	Generate()
 }

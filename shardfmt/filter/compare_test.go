@@ -1,0 +1,110 @@
+package filter
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// Comparing a whole array selects the rows for which comparing each value by itself does, for all types of numbers, operators and
+// literals at and beyond the ends of their ranges, with and without nulls.
+func TestCompareAllIsCompareEach(t *testing.T) {
+	s, err := schema.Parse("a: Int8, b: Int16, c: Int32, d: Int64, e: UInt8, f: UInt16, g: UInt32, h: UInt64, i: Float32, j: Float64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := []arrow.DataType{arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64,
+		arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Uint32, arrow.PrimitiveTypes.Uint64,
+		arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64}
+	literals := []string{"0", "-1", "7", "6.5", "-6.5", "127", "128", "-128", "-129", "255", "256", "32767", "32768", "65535", "65536", "2147483647", "2147483648",
+		"-2147483648", "4294967295", "4294967296", "9223372036854775807", "9223372036854775806.5", "9223372036854775807.5", "-9223372036854775808", "9223372036854775808",
+		"18446744073709551615", "18446744073709551615.5", "1e30", "-1e30", "NULL"}
+	floats := []string{"'NaN'", "'Infinity'", "'-Infinity'", "5e-324", "-5e-324", "1.7976931348623157e308", "3.4028234663852886e38", "0.1"}
+	r := rand.New(rand.NewPCG(6, 6))
+	for k, typ := range types {
+		name := string(rune('a' + k))
+		for _, nulls := range []bool{false, true} {
+			values := numbersOf(typ, r, 200, nulls)
+			n, list := values.Len(), literals
+			if arrow.IsFloating(typ.ID()) {
+				list = append(append([]string{}, literals...), floats...)
+			}
+			for _, lit := range list {
+				for _, op := range []string{"=", "!=", "<", "<=", ">", ">="} {
+					expr := fmt.Sprintf("%s %s %s", name, op, lit)
+					e, err := Parse(expr)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, err := Bind(e, s)
+					if err != nil {
+						t.Fatal(expr, err)
+					}
+					leaf := b.root.(leafPredicate)
+					got, want := make([]byte, (n+7)/8), newTruths(n)
+					if err := b.SelectOf(values, got); err != nil {
+						t.Fatal(err)
+					}
+					if err := leaf.judgeEach(values, n, func(row int) int { return row }, want.sure); err != nil {
+						t.Fatal(err)
+					}
+					for i := range n {
+						if set := got[i/8]>>(i%8)&1 == 1; set != (want.sure[i/wordBits]>>(i%wordBits)&1 == 1) {
+							t.Fatalf("%s of %v: row %d, %s, is selected: %v", expr, typ, i, values.ValueStr(i), set)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// numbersOf is an array of a type: the ends of all ranges, numbers around zero, and random ones.
+func numbersOf(typ arrow.DataType, r *rand.Rand, n int, nulls bool) arrow.Array {
+	b := array.NewBuilder(memory.DefaultAllocator, typ)
+	ends := []uint64{0, 1, 6, 7, 1<<7 - 1, 1 << 7, 1<<8 - 1, 1<<15 - 1, 1 << 15, 1<<16 - 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 6, 1<<64 - 7}
+	floats := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 5e-324, -5e-324, math.MaxFloat64, math.MaxFloat32, 0.1, float64(float32(0.1)), 7, 6.5}
+	for i := range n {
+		if nulls && r.IntN(4) == 0 {
+			b.AppendNull()
+			continue
+		}
+		v, f := r.Uint64()>>r.IntN(64), r.NormFloat64()*10
+		if i < len(ends) {
+			v = ends[i]
+		}
+		if i < len(floats) {
+			f = floats[i]
+		}
+		switch b := b.(type) {
+		case *array.Int8Builder:
+			b.Append(int8(v))
+		case *array.Int16Builder:
+			b.Append(int16(v))
+		case *array.Int32Builder:
+			b.Append(int32(v))
+		case *array.Int64Builder:
+			b.Append(int64(v))
+		case *array.Uint8Builder:
+			b.Append(uint8(v))
+		case *array.Uint16Builder:
+			b.Append(uint16(v))
+		case *array.Uint32Builder:
+			b.Append(uint32(v))
+		case *array.Uint64Builder:
+			b.Append(v)
+		case *array.Float32Builder:
+			b.Append(float32(f))
+		case *array.Float64Builder:
+			b.Append(f)
+		}
+	}
+	return b.NewArray()
+}
