@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"os"
 	"runtime/debug"
 
 	"golang.org/x/sys/unix"
@@ -10,4 +11,15 @@ import (
 func limitMemory(limit int64) error {
 	debug.SetMemoryLimit(limit / 4 * 3)
 	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(limit), Max: uint64(limit)})
+}
+
+// widenPipe asks the system for a pipe that holds so many bytes; without it the pipe holds what it does.
+func widenPipe(pipe any, size int) {
+	f, ok := pipe.(*os.File)
+	if !ok {
+		return
+	}
+	if raw, err := f.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, size) })
+	}
 }

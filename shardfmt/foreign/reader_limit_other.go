@@ -9,3 +9,6 @@ func limitMemory(limit int64) error {
 	debug.SetMemoryLimit(limit / 4 * 3)
 	return nil
 }
+
+// widenPipe leaves a pipe as it is.
+func widenPipe(any, int) {}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,10 @@ const readerBase = 512 << 20
 // readerGarbage is the garbage that a reader collects at, in percent of what it uses: nearly all that it makes is garbage after a
 // batch, and the limit of its memory makes it collect earlier.
 const readerGarbage = 400
+
+// pipeBytes is how much a reader writes at once, and what its pipe holds where the system lets it be asked for: some of a batch, of
+// a megabyte or two, so that neither process waits for the other at each column, or is woken by it.
+const pipeBytes = 1 << 20
 
 // maxFrame bounds a frame, in bytes; larger reads are done in parts.
 const maxFrame = 16 << 20
@@ -112,11 +117,15 @@ func sendBatches(c *frames, q readerRequest) (err error) {
 	if err != nil {
 		return err
 	}
-	w := ipc.NewWriter(dataFrames{c}, ipc.WithSchema(f.schema()))
+	out := bufio.NewWriterSize(dataFrames{c}, pipeBytes/4)
+	w := ipc.NewWriter(out, ipc.WithSchema(f.schema()))
 	for {
 		b, err := f.next(context.Background())
 		if err == io.EOF {
-			return w.Close()
+			if err := w.Close(); err != nil {
+				return err
+			}
+			return out.Flush()
 		}
 		if err == nil {
 			err = w.Write(b)
@@ -133,6 +142,8 @@ type frames struct {
 	writing sync.Mutex
 	w       io.Writer
 	asking  sync.Mutex
+	// payload is the memory of the frame that was read last.
+	payload []byte
 }
 
 func (c *frames) write(kind byte, payload []byte) error {
@@ -147,32 +158,67 @@ func (c *frames) write(kind byte, payload []byte) error {
 	return err
 }
 
-func (c *frames) read() (kind byte, payload []byte, err error) {
+// head reads what stands before a payload.
+func (c *frames) head() (kind byte, size int, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(c.r, head[:]); err != nil {
+		return 0, 0, err
+	}
+	n := binary.LittleEndian.Uint32(head[1:])
+	if n > maxFrame {
+		return 0, 0, fmt.Errorf("a frame of %d bytes", n)
+	}
+	return head[0], int(n), nil
+}
+
+// read reads a frame, whose payload is valid until the next one is read.
+func (c *frames) read() (kind byte, payload []byte, err error) {
+	kind, size, err := c.head()
+	if err != nil {
 		return 0, nil, err
 	}
-	size := binary.LittleEndian.Uint32(head[1:])
-	if size > maxFrame {
-		return 0, nil, fmt.Errorf("a frame of %d bytes", size)
+	if cap(c.payload) < size {
+		c.payload = make([]byte, size)
 	}
-	payload = make([]byte, size)
+	payload = c.payload[:size]
 	_, err = io.ReadFull(c.r, payload)
-	return head[0], payload, err
+	return kind, payload, err
 }
 
 // expect reads a frame of one kind, or an error in its place.
 func (c *frames) expect(want byte) ([]byte, error) {
 	kind, payload, err := c.read()
+	if err == nil && kind != want {
+		err = other(kind, payload, want)
+	}
+	return payload, err
+}
+
+// expectInto is expect for a payload that fills p, to which it is read.
+func (c *frames) expectInto(want byte, p []byte) error {
+	kind, size, err := c.head()
 	switch {
 	case err != nil:
-		return nil, err
-	case kind == frameError:
-		return nil, errors.New(string(payload))
-	case kind != want:
-		return nil, fmt.Errorf("frame %q where %q was expected", kind, want)
+		return err
+	case kind == want && size == len(p):
+		_, err = io.ReadFull(c.r, p)
+		return err
+	case kind == want:
+		return io.ErrUnexpectedEOF
 	}
-	return payload, nil
+	payload := make([]byte, size)
+	if _, err := io.ReadFull(c.r, payload); err != nil {
+		return err
+	}
+	return other(kind, payload, want)
+}
+
+// other is the error of a frame of another kind than was expected.
+func other(kind byte, payload []byte, want byte) error {
+	if kind == frameError {
+		return errors.New(string(payload))
+	}
+	return fmt.Errorf("frame %q where %q was expected", kind, want)
 }
 
 // dataFrames writes the stream.
@@ -216,14 +262,10 @@ func (r remoteRanges) ReadAt(p []byte, off int64) (int, error) {
 		if err := r.c.write(frameRead, request[:]); err != nil {
 			return at, err
 		}
-		answer, err := r.c.expect(frameBytes)
-		if err == nil && len(answer) != len(part) {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
+		if err := r.c.expectInto(frameBytes, part); err != nil {
 			return at, err
 		}
-		at += copy(part, answer)
+		at += len(part)
 	}
 	return len(p), nil
 }
@@ -238,6 +280,8 @@ type readerProcess struct {
 	done   chan struct{}
 	stop   context.CancelFunc
 	ask    readerRequest
+	// answers is the memory of the bytes that were asked for last.
+	answers []byte
 }
 
 // program is what a reader is started from.
@@ -267,6 +311,8 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	if err != nil {
 		return nil, err
 	}
+	widenPipe(out, pipeBytes)
+	widenPipe(in, pipeBytes)
 	if err := p.cmd.Start(); err != nil {
 		stop()
 		return nil, fmt.Errorf("starting a process to read Parquet: %w", err)
@@ -349,7 +395,7 @@ func (p *readerProcess) exchange() error {
 			case frameError:
 				return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: strings.TrimPrefix(string(payload), "corrupt data: ")}
 			case frameData:
-				_, err = p.stream.Write(payload)
+				_, err = p.stream.Write(payload) // which returns when all of it was taken
 			case frameRead:
 				err = p.answer(payload)
 			default:
@@ -371,7 +417,8 @@ func (p *readerProcess) answer(request []byte) error {
 	if n > maxFrame {
 		return fmt.Errorf("a request for %d bytes", n)
 	}
-	buf := make([]byte, n)
+	p.answers = slices.Grow(p.answers[:0], int(n))
+	buf := p.answers[:n]
 	if _, err := p.file.ReadAt(buf, off); err != nil {
 		return errors.Join(err, p.frames.write(frameError, []byte(err.Error())))
 	}
