@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -82,6 +83,13 @@ func NewTape(s *Spill) *Tape { return &Tape{spill: s} }
 func (t *Tape) Write(b []byte) (int, error) {
 	t.tail = append(t.tail, b...)
 	return len(b), t.settle()
+}
+
+// room makes room for n bytes more: for twice as many as there are, up to a part, so that each is copied about once.
+func (t *Tape) room(n int) {
+	if cap(t.tail)-len(t.tail) < n {
+		t.tail = slices.Grow(t.tail, max(n, min(len(t.tail), heldPart+heldRoom-len(t.tail))))
+	}
 }
 
 // settle moves the tail to the file, or to the parts where there is none, if it is long.

@@ -18,8 +18,12 @@ type StreamWriter struct {
 // NewStreamWriter makes a StreamWriter whose finished blocks go to a Spill, if it is not nil.
 func NewStreamWriter(s *Spill) StreamWriter { return StreamWriter{data: Tape{spill: s}} }
 
+// frameRoom is more than a frame and its padding take besides what is in it.
+const frameRoom = 32
+
 // Add appends an encoded block.
 func (w *StreamWriter) Add(b encode.Block) error {
+	w.data.room(len(b.Presence) + len(b.Sub) + frameRoom)
 	start := len(w.data.tail)
 	w.data.tail = block.AppendFrame(w.data.tail, b.Presence, b.Sub, true)
 	return w.note(b.Values, len(w.data.tail)-start)

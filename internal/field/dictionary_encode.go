@@ -64,6 +64,9 @@ func (d *dictionaryBuilder) add(v []byte) {
 		d.length += uint64(len(v))
 	}
 	d.counts[id]++
+	if len(d.codes) == cap(d.codes) {
+		d.codes = slices.Grow(d.codes, max(len(d.codes), dictionaryTrial)) // twice as many, so that each is copied about once
+	}
 	d.codes = append(d.codes, id)
 }
 
