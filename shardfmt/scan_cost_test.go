@@ -231,7 +231,7 @@ func TestFilterAllocates(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		objects := float64(after.Mallocs-before.Mallocs) / (rows / DefaultBatchRows)
 		t.Logf("%s: %.0f allocations a batch, %d rows of %d", column, objects, n, rows)
-		if n < rows/3 || objects > 1100 {
+		if n < rows/3 || objects > 300 {
 			t.Errorf("%s: %d rows of %d, %.0f allocations a batch", column, n, rows, objects)
 		}
 	}

@@ -123,6 +123,7 @@ func (p *plan) rows(i int) buffer.Range {
 type indexed struct {
 	node  *schema.Node
 	index *buffer.RangeIndex
+	stats *blockStats // of the block at hand
 }
 
 // indexBytes is the most memory that a block of a range index takes once it is decoded: two decimals and a count.
@@ -140,7 +141,7 @@ func (p *plan) indexRequests(ctx context.Context, stripe int, mem *budget.Accoun
 			return true
 		}
 		q, failed := field.IndexRequest(ctx, p.q.Root, stripe, n, records, func(x *buffer.RangeIndex) {
-			*out = append(*out, indexed{n, x})
+			*out = append(*out, indexed{n, x, new(blockStats)})
 		})
 		if failed != nil {
 			err = failed
@@ -163,14 +164,22 @@ func (p *plan) prune(rows buffer.Range, indexes []indexed) []buffer.Range {
 		return []buffer.Range{rows}
 	}
 	var out []buffer.Range
-	x := indexes[0].index
+	x, block := indexes[0].index, 0
+	stats := func(id uint32) *filter.Stats {
+		for _, x := range indexes {
+			if x.node.ID == id {
+				return x.stats.of(x.node, x.index, block)
+			}
+		}
+		return nil
+	}
 	for i := int(rows.Start / x.BlockSize); i < x.Blocks(); i++ {
 		r := x.Range(i)
 		r.Start, r.End = max(r.Start, rows.Start), min(r.End, rows.End)
 		if r.Start >= r.End {
 			break
 		}
-		if !p.blockMayMatch(indexes, i) {
+		if block = i; !p.q.Filter.MayMatch(stats) {
 			continue
 		}
 		if n := len(out); n > 0 && out[n-1].End == r.Start {
@@ -189,15 +198,4 @@ func sameBlocks(indexes []indexed) bool {
 		}
 	}
 	return true
-}
-
-func (p *plan) blockMayMatch(indexes []indexed, block int) bool {
-	return p.q.Filter.MayMatch(func(id uint32) *filter.Stats {
-		for _, x := range indexes {
-			if x.node.ID == id {
-				return indexedStats(x.node, x.index, block)
-			}
-		}
-		return nil
-	})
 }

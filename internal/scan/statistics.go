@@ -173,10 +173,21 @@ func mayContain(n *schema.Node, f *metapb.SplitBlockBloomFilter, v filter.Value)
 	return stats.BloomMayContain(n, f, v.Bytes)
 }
 
-// indexedStats is what a range index says of one of its blocks.
+// blockStats is what a range index says of one of its blocks, in memory that is used for the next one again.
+type blockStats struct {
+	stats           filter.Stats
+	least, greatest filter.Value
+}
+
+// indexedStats is blockStats in memory of its own.
 func indexedStats(n *schema.Node, x *buffer.RangeIndex, block int) *filter.Stats {
-	r := x.Range(block)
-	s := &filter.Stats{Positions: r.Len(), NoNaNs: !isFloating(n) || x.Invalid == nil || x.Invalid[block] == 0}
+	return new(blockStats).of(n, x, block)
+}
+
+// of fills in what is said of a block.
+func (b *blockStats) of(n *schema.Node, x *buffer.RangeIndex, block int) *filter.Stats {
+	r, s := x.Range(block), &b.stats
+	*s = filter.Stats{Positions: r.Len(), NoNaNs: !isFloating(n) || x.Invalid == nil || x.Invalid[block] == 0}
 	least, greatest, ok := x.Bounds(block)
 	if !ok {
 		if !isFloating(n) {
@@ -184,26 +195,27 @@ func indexedStats(n *schema.Node, x *buffer.RangeIndex, block int) *filter.Stats
 		}
 		return s
 	}
-	s.Min, s.Max = rawValue(n, least), rawValue(n, greatest)
+	b.least, b.greatest = rawValue(n, least), rawValue(n, greatest)
+	s.Min, s.Max = &b.least, &b.greatest
 	return s
 }
 
 // rawValue is a little-endian value in the terms of the filter.
-func rawValue(n *schema.Node, b []byte) *filter.Value {
+func rawValue(n *schema.Node, b []byte) filter.Value {
 	switch {
 	case n.IsDecimal():
-		return &filter.Value{Bytes: b}
+		return filter.Value{Bytes: b}
 	case n.Basic == schema.Float32:
-		return &filter.Value{Float: float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))}
+		return filter.Value{Float: float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))}
 	case n.Basic == schema.Float64:
-		return &filter.Value{Float: math.Float64frombits(binary.LittleEndian.Uint64(b))}
+		return filter.Value{Float: math.Float64frombits(binary.LittleEndian.Uint64(b))}
 	}
 	var wide [8]byte
 	copy(wide[:], b)
 	v := binary.LittleEndian.Uint64(wide[:])
 	if !isSigned(n) {
-		return &filter.Value{Uint: v}
+		return filter.Value{Uint: v}
 	}
 	spare := 64 - 8*len(b)
-	return &filter.Value{Int: int64(v) << spare >> spare}
+	return filter.Value{Int: int64(v) << spare >> spare}
 }
