@@ -3,6 +3,7 @@ package encode
 import (
 	"encoding/binary"
 	"math/bits"
+	"unsafe"
 )
 
 // The LZ4 block format is a series of sequences:
@@ -88,41 +89,47 @@ func (z *lz4Encoder) search(src []byte, at, anchor int) (from, start, length int
 	return from, start, length
 }
 
-// match enters position at into the tables and gives the better of the two matches they knew.
+// match enters position at, which is more than lz4LastStart before the end, into the tables and gives the better of the two matches
+// they knew.
 func (z *lz4Encoder) match(src []byte, at int) (from, length int) {
-	v := binary.LittleEndian.Uint64(src[at:])
+	v := lz4Load(src, at)
 	here := z.base + uint32(at)
 	l, s := &z.long[lz4Long(v)], &z.short[lz4Short(v)]
 	far, near := *l, *s
 	*l, *s = here, here
 	if d := here - far; d <= lz4Window && far >= z.base {
 		p := at - int(d)
-		if binary.LittleEndian.Uint64(src[p:]) == v {
-			return p, 8 + common(src[p+8:], src[at+8:len(src)-lz4Literals])
+		if lz4Load(src, p) == v {
+			return p, 8 + lz4Common(src, p+8, at+8)
 		}
 	}
 	if d := here - near; d <= lz4Window && near >= z.base {
 		p := at - int(d)
-		if binary.LittleEndian.Uint32(src[p:]) == uint32(v) {
-			return p, lz4MinMatch + common(src[p+lz4MinMatch:], src[at+lz4MinMatch:len(src)-lz4Literals])
+		if uint32(lz4Load(src, p)) == uint32(v) {
+			return p, lz4MinMatch + lz4Common(src, p+lz4MinMatch, at+lz4MinMatch)
 		}
 	}
 	return 0, 0
 }
 
-// common is the length of the longest common front of b and a longer a.
-func common(a, b []byte) int {
-	n := 0
-	for len(b)-n >= 8 {
-		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
-			return n + bits.TrailingZeros64(x)/8
+// lz4Load gives the eight bytes of src at a position, which must be there: most of what compressing takes is such loads, and a check
+// of each costs as much as the load.
+func lz4Load(src []byte, at int) uint64 {
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(src)), at))[:])
+}
+
+// lz4Common is how many bytes from a and from b > a on are the same, but for the last ones, which are literals.
+func lz4Common(src []byte, a, b int) int {
+	start, end := b, len(src)-lz4Literals
+	for ; b+8 <= end; a, b = a+8, b+8 {
+		if x := lz4Load(src, a) ^ lz4Load(src, b); x != 0 {
+			return b - start + bits.TrailingZeros64(x)/8
 		}
-		n += 8
 	}
-	for n < len(b) && a[n] == b[n] {
-		n++
+	for b < end && src[a] == src[b] {
+		a, b = a+1, b+1
 	}
-	return n
+	return b - start
 }
 
 // fill enters some of the positions that a match has covered.
@@ -130,7 +137,7 @@ func (z *lz4Encoder) fill(src []byte, from, to int) {
 	to = min(to, len(src)-lz4LastStart)
 	step := 2 + (to-from)>>4
 	for at := from + 1; at < to; at += step {
-		v := binary.LittleEndian.Uint64(src[at:])
+		v := lz4Load(src, at)
 		z.short[lz4Short(v)] = z.base + uint32(at)
 		z.long[lz4Long(v)] = z.base + uint32(at)
 	}

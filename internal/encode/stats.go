@@ -21,40 +21,70 @@ type stats[U word] struct {
 	diffChanges int
 }
 
-// scan gathers the statistics of at least one value. Nothing in the loop branches on the values.
+// scan gathers the statistics of at least one value. Its two passes are functions of their own, so that each has its counters in
+// registers; nothing in them branches on the values.
 func scan[U word](vals []U) stats[U] {
 	top := bitsOf[U]() - 1
-	sign := U(1) << top
-	first := vals[0]
-	last, lastDiff := first, U(0)
-	// Distances from the first value, and differences of neighbours, biased so that order is unsigned order.
-	least, most, leastDiff, mostDiff := sign, sign, ^U(0), U(0)
-	anyBit, anyFolded := first, first^-(first>>top)
-	changes, diffChanges := U(0), U(0)
 	s := stats[U]{n: len(vals)}
-	for at, v := range vals[1:] {
+	least, most := signedExtremes(vals)
+	s.low, s.span = least, most-least
+	s.negative = least>>top == 1
+	if s.width = widthOf(most); s.negative {
+		s.width = top + 1
+	}
+	s.signedWidth = 1 + max(widthOf(fold(least)), widthOf(fold(most)))
+	if s.span>>top == 1 {
+		s.low, s.span = around(vals)
+	}
+	s.steps(vals)
+	return s
+}
+
+// signedExtremes are the least and the greatest value, read as signed.
+//
+//go:noinline
+func signedExtremes[U word](vals []U) (least, most U) {
+	sign := U(1) << (bitsOf[U]() - 1)
+	least, most = vals[0]^sign, vals[0]^sign // biased, so that unsigned order is that of signed numbers
+	for _, v := range vals {
+		least, most = min(least, v^sign), max(most, v^sign)
+	}
+	return least ^ sign, most ^ sign
+}
+
+// steps looks at the differences of neighbours.
+//
+//go:noinline
+func (s *stats[U]) steps(vals []U) {
+	top := bitsOf[U]() - 1
+	sign := U(1) << top
+	last, lastDiff, least, most := vals[0], U(0), ^U(0), U(0)
+	changes, diffChanges := 0, 0
+	for _, v := range vals[1:] {
 		d := v - last
 		last = v
-		x := (v - first) ^ sign
-		least, most = min(least, x), max(most, x)
-		leastDiff, mostDiff = min(leastDiff, d^sign), max(mostDiff, d^sign)
-		anyBit |= v
-		anyFolded |= v ^ -(v >> top)
-		changes += (d | -d) >> top
+		least, most = min(least, d^sign), max(most, d^sign)
+		changes += int((d | -d) >> top)
 		dd := d ^ lastDiff
 		lastDiff = d
-		diffChanges += (dd | -dd) >> top
-		if at&63 == 63 { // before the counters of narrow words overflow
-			s.changes, s.diffChanges = s.changes+int(changes), s.diffChanges+int(diffChanges)
-			changes, diffChanges = 0, 0
-		}
+		diffChanges += int((dd | -dd) >> top)
 	}
-	s.changes, s.diffChanges = s.changes+int(changes), s.diffChanges+int(diffChanges)
-	s.low, s.span = first+(least^sign), most-least
-	s.width, s.signedWidth = widthOf(anyBit), 1+widthOf(anyFolded)
-	s.negative = anyBit>>top == 1
-	s.diffLow, s.diffSpan = leastDiff^sign, mostDiff-leastDiff
-	return s
+	s.changes, s.diffChanges = changes, diffChanges
+	s.diffLow, s.diffSpan = least^sign, most-least
+}
+
+// fold is a value, or -1 less it where it is negative: the bits that it takes besides its sign.
+func fold[U word](v U) U { return v ^ -(v >> (bitsOf[U]() - 1)) }
+
+// around gives low and span of values that lie on both sides of the sign, by their distances from the first.
+func around[U word](vals []U) (low, span U) {
+	sign := U(1) << (bitsOf[U]() - 1)
+	least, most := sign, sign
+	for _, v := range vals {
+		x := (v - vals[0]) ^ sign
+		least, most = min(least, x), max(most, x)
+	}
+	return vals[0] + (least ^ sign), most - least
 }
 
 // scanFloats gathers what is of use for floats: runs.
