@@ -1,13 +1,14 @@
 package field
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 func (c *dictionaryColumn) Expand(d arrow.ArrayData) (arrow.ArrayData, error) {
@@ -22,22 +23,62 @@ func (c *dictionaryColumn) Expand(d arrow.ArrayData) (arrow.ArrayData, error) {
 		}
 		return newData(c.typ, v, []*memory.Buffer{memory.NewBufferBytes(c.gather(codes, entries.Buffers()[1].Bytes()))}), nil
 	}
-	size, ends := 0, offsetsOf[int64](entries)
-	for i, id := range codes {
-		if v.bits == nil || bitutil.BitIsSet(v.bits, i) {
-			size += int(ends[id+1] - ends[id])
-		}
-	}
-	if err := c.codes.mem.Take(8*uint64(len(codes)) + uint64(size)); err != nil {
+	if err := c.codes.mem.Take(8 * uint64(len(codes))); err != nil {
 		return nil, err
 	}
-	var text []byte
-	if b := entries.Buffers()[2]; b != nil {
-		text = b.Bytes()
+	ends, offsets := offsetsOf[int64](entries), budget.LendOf[int64](c.codes.mem, uint64(len(codes)+1))
+	size := addLengths(offsets, codes, ends, v)
+	if err := c.codes.mem.Take(size); err != nil {
+		return nil, err
 	}
-	offsets, data := budget.LendOf[int64](c.codes.mem, uint64(len(codes)+1)), c.codes.mem.Lend(uint64(size))
-	gatherText(offsets, data, codes, ends, text, v)
+	data := c.codes.mem.Lend(size)
+	if size > 0 {
+		text, longest := entries.Buffers()[2].Bytes(), math.MaxInt
+		if entries.Len() <= len(codes) {
+			text, longest = withSlack(text), longestOf(ends)
+		}
+		kernel.GatherTexts(data, offsets, codes, ends, text, longest)
+	}
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets), memory.NewBufferBytes(data)}), nil
+}
+
+// addLengths writes where each value ends, those that are null where the one before does, and gives the bytes of all.
+func addLengths(offsets []int64, codes []uint32, ends []int64, v *validity) uint64 {
+	at := int64(0)
+	offsets[0] = 0
+	offsets = offsets[1:][:len(codes)]
+	if v.bits == nil {
+		for i, id := range codes {
+			at += ends[id+1] - ends[id]
+			offsets[i] = at
+		}
+		return uint64(at)
+	}
+	for i, id := range codes {
+		there := int64(v.bits[i/8] >> (i % 8) & 1)
+		at += (ends[id+1] - ends[id]) & -there
+		offsets[i] = at
+	}
+	return uint64(at)
+}
+
+// longestOf is the most bytes that an entry has.
+func longestOf(ends []int64) (n int) {
+	for i := range ends[1:] {
+		n = max(n, int(ends[i+1]-ends[i]))
+	}
+	return n
+}
+
+// fewBytes of entries are copied to have bytes behind them: in a dictionary of some words most lie near the end.
+const fewBytes = 1 << 10
+
+// withSlack is the bytes of entries, few with others behind them.
+func withSlack(text []byte) []byte {
+	if len(text) > fewBytes {
+		return text
+	}
+	return append(make([]byte, 0, len(text)+kernel.TextSlack), text...)[:len(text)+kernel.TextSlack]
 }
 
 // codesOf gives the ids of an array that ReadCoded made, or of a selection of one.
@@ -67,18 +108,6 @@ func (c *dictionaryColumn) gather(codes []uint32, entries []byte) []byte {
 		copy(data[i*size:], entries[int(id)*size:][:size])
 	}
 	return data
-}
-
-// gatherText copies the entries that codes name where they are not null, which fill data, and writes where they end.
-func gatherText(offsets []int64, data []byte, codes []uint32, ends []int64, text []byte, v *validity) {
-	at := 0
-	offsets[0] = 0
-	for i, id := range codes {
-		if v.bits == nil || bitutil.BitIsSet(v.bits, i) {
-			at += copyShort(data[at:], text[ends[id]:ends[id+1]], text[ends[id]:])
-		}
-		offsets[i+1] = int64(at)
-	}
 }
 
 // copyShort copies b, which long begins with, to dst. Sixteen bytes at once are less work than just a few.

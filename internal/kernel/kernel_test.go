@@ -283,6 +283,32 @@ func TestGatherBytes(t *testing.T) {
 	}
 }
 
+// Texts with and without nulls, of lengths around those that are copied at once, looked up up to the end of both slices.
+func TestGatherTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 16))
+	for range 500 {
+		ends, most, longest := []int64{0}, 1+r.IntN(40), 0
+		for range 1 + r.IntN(20) {
+			n := r.IntN(most)
+			longest = max(longest, n)
+			ends = append(ends, ends[len(ends)-1]+int64(n))
+		}
+		text := random[uint8](r, int(ends[len(ends)-1])+r.IntN(2)*TextSlack)
+		codes, offsets, want := make([]uint32, r.IntN(200)), []int64{0}, []byte{}
+		for i := range codes {
+			codes[i] = uint32(r.IntN(len(ends) - 1))
+			if r.IntN(5) > 0 { // is not null
+				want = append(want, text[ends[codes[i]]:ends[codes[i]+1]]...)
+			}
+			offsets = append(offsets, int64(len(want)))
+		}
+		got := make([]byte, len(want))
+		if GatherTexts(got, offsets, codes, ends, text, longest); !slices.Equal(got, want) {
+			t.Fatalf("codes %v of %v: %x, want %x", codes, ends, got, want)
+		}
+	}
+}
+
 // Narrow numbers at the tail of their wide slice are widened in place, and elsewhere, for every pair of widths.
 func testWiden[U Unsigned](t *testing.T) {
 	t.Run("8", testSignExtend[U, uint8])

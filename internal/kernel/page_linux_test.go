@@ -136,6 +136,14 @@ func endOfPageBytes(t *testing.T) {
 		CopyBits(bits, n/3, page(t, (n+7)/8), n/4, n-n/3)
 		CompactBits(bits, n/3, page(t, (n+7)/8), n/4, page(t, (n+7)/8), n/3, n-n/3)
 		CompactBytes(page(t, n/2*3), page(t, 3*n), 3, bits, 0)
+		texts := page(t, n)
+		offsets, ends := numbersPage[uint64](t, n+1), numbersPage[uint64](t, n+1)
+		for i := range offsets {
+			offsets[i], ends[i] = uint64(i), uint64(i)
+		}
+		for _, longest := range []int{1, 20, 40} {
+			GatherTexts(page(t, n), Cast[int64](offsets), numbersPage[uint32](t, n), Cast[int64](ends), texts, longest)
+		}
 		table.Decode(page(t, 8*n), flags)
 		table.DecodeSpan(page(t, 3*n), flags, 5)
 		Repeat(page(t, n), []byte("abc"))
