@@ -116,7 +116,7 @@ func (s *stripe) openLanes() []*stripe {
 func (s *stripe) lane() *stripe {
 	decode := *s.decode
 	decode.workers = 1
-	lane := &stripe{plan: s.plan, decode: &decode, mem: s.plan.q.Budget.Account(), index: s.index, of: s.of}
+	lane := &stripe{plan: s.plan, decode: &decode, mem: s.plan.q.Budget.Account(), index: s.index, of: s.of, chosen: s.chosen}
 	twins := make(map[field.Column]field.Column)
 	for _, list := range []struct{ from, to *[]field.Column }{{&s.filter, &lane.filter}, {&s.output, &lane.output}} {
 		for _, c := range *list.from {

@@ -12,7 +12,8 @@ import (
 const leastIndexed = 4 << 10
 
 // candidates asks the indexes of the stripe for the rows of which some may match. They come as whole blocks, as range
-// indexes give them: a block is decoded whole, and rows one by one would be batches of one row.
+// indexes give them: a block is decoded whole, and rows one by one would be batches of one row. The filter is evaluated on the rows
+// themselves, which are kept for that.
 func (s *stripe) candidates(ctx context.Context) (blocks []buffer.Range, known bool, err error) {
 	store, ok := s.fetch.store.(meta.Store)
 	if s.plan.q.Candidates == nil || !ok || stored(s.filter) < leastIndexed {
@@ -28,6 +29,7 @@ func (s *stripe) candidates(ctx context.Context) (blocks []buffer.Range, known b
 		return nil, false, err
 	}
 	s.counts.StripesIndexed++
+	s.chosen = &c.Rows
 	return wholeBlocks(c.Rows, s.of.Records), true, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -28,6 +29,7 @@ type selector struct {
 	columns []field.Column
 	types   *arrow.Schema
 	mem     *budget.Account
+	chosen  *[]ranges.Range // by indexes, nil for all rows
 	each    func(ctx context.Context, columns []field.Column, do func(field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error)
 }
 
@@ -45,7 +47,7 @@ const fewShare = 16
 
 func newSelector(s *stripe) *selector {
 	d := s.decode
-	x := &selector{columns: s.filter, types: d.needed, mem: s.mem, each: d.each}
+	x := &selector{columns: s.filter, types: d.needed, mem: s.mem, chosen: s.chosen, each: d.each}
 	if d.needed == nil {
 		return x
 	}
@@ -85,8 +87,7 @@ func (p *part) rank() float64 {
 // rows gives a bitmap of the rows of r that are left, and how many they are.
 func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, left int, err error) {
 	n := int(r.Len())
-	bitmap, left = make([]byte, (n+7)/8), n
-	bitutil.SetBitsTo(bitmap, 0, int64(n), true)
+	bitmap, left = x.start(r)
 	slices.SortStableFunc(x.parts, func(a, b *part) int { return cmp.Compare(a.rank(), b.rank()) })
 	decoded := make([]arrow.ArrayData, len(x.columns)) // those decoded whole
 	for _, p := range x.parts {
@@ -109,6 +110,27 @@ func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, lef
 		left = kernel.Ones(bitmap, n)
 	}
 	return bitmap, left, nil
+}
+
+// start gives a bitmap of the rows of r that the filter is to be evaluated on, and how many they are: those that indexes have chosen.
+func (x *selector) start(r buffer.Range) (bitmap []byte, left int) {
+	n := int(r.Len())
+	bitmap = make([]byte, (n+7)/8)
+	if x.chosen == nil {
+		bitutil.SetBitsTo(bitmap, 0, int64(n), true)
+		return bitmap, n
+	}
+	chosen := *x.chosen
+	for _, c := range chosen[sort.Search(len(chosen), func(i int) bool { return chosen[i].End > r.Start }):] {
+		if c.Start >= r.End {
+			break
+		}
+		from, to := max(c.Start, r.Start), min(c.End, r.End)
+		if from < to {
+			bitutil.SetBitsTo(bitmap, int64(from-r.Start), int64(to-from), true)
+		}
+	}
+	return bitmap, bitutil.CountSetBits(bitmap, 0, n)
 }
 
 // apply clears the bits of rows that a part of the filter rules out, and tells how many are left.

@@ -26,6 +26,8 @@ type stripe struct {
 	of    Stripe
 	rows  buffer.Range   // to be read, of the range of records
 	left  []buffer.Range // of them, those not ruled out and not read yet
+	// chosen are the rows that indexes leave, nil if none could tell: the filter is true for no other.
+	chosen *[]ranges.Range
 
 	filter   []field.Column        // of plan.Needed, and of the marker behind them
 	output   []field.Column        // of plan.Project
