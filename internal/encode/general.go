@@ -2,6 +2,7 @@ package encode
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/pierrec/lz4/v4"
 
@@ -28,17 +29,21 @@ func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope, tri
 		!e.try(e.rules.general, sc, tried) {
 		return nil
 	}
-	p := planGeneralOnly(e, vals)
+	limit := math.MaxInt
+	if w := e.rules.weight[e.rules.general]; w >= 1 {
+		limit = int(best.cost()) + 1 // a larger one has lost
+	}
+	p := planGeneralOnly(e, vals, limit)
 	if k == signed && sc.level < e.rules.generalBelow && e.mayNest(sc, block.ZigZag) {
 		p = better(p, planZigZagGeneral(e, vals))
 	}
 	return p
 }
 
-// planGeneralOnly compresses the words; nil if they are too many.
-func planGeneralOnly[U word](e *Encoder, vals []U) *plan {
+// planGeneralOnly compresses the words; nil if they are too many, or, where that is known early, if it comes to limit bytes or more.
+func planGeneralOnly[U word](e *Encoder, vals []U, limit int) *plan {
 	text := kernel.AsBytes(vals)
-	payload := e.compress(text, true)
+	payload := e.compressBelow(text, true, limit)
 	if payload == nil {
 		return nil
 	}
@@ -52,7 +57,7 @@ func planZigZagGeneral[U word](e *Encoder, vals []U) *plan {
 	for i, v := range vals {
 		mapped[i] = zigZag(v)
 	}
-	kid := planGeneralOnly(e, mapped)
+	kid := planGeneralOnly(e, mapped, math.MaxInt)
 	if kid == nil {
 		return nil
 	}
@@ -64,11 +69,16 @@ func planZigZagGeneral[U word](e *Encoder, vals []U) *plan {
 // compress gives the payload that the profile's compressor makes of text, in the memory of the block at
 // hand; nil if text is out of bounds. Numbers say that text is made of words.
 func (e *Encoder) compress(text []byte, numbers bool) []byte {
+	return e.compressBelow(text, numbers, math.MaxInt)
+}
+
+// compressBelow is compress of a text whose payload is of use only if it has less than limit bytes; it may be nil if it has more.
+func (e *Encoder) compressBelow(text []byte, numbers bool, limit int) []byte {
 	if len(text) == 0 || len(text) > maxGeneral {
 		return nil
 	}
 	if e.rules.general == block.Lz4 {
-		return e.compressLZ4(text, numbers)
+		return e.compressLZ4(text, numbers, limit)
 	}
 	levels := e.rules.textLevels
 	if numbers {
@@ -94,12 +104,15 @@ const denseDepth, denseGain = 16, 92
 
 // compressLZ4 compresses, and, where that has paid so far for texts, looks for better matches with a second
 // encoder.
-func (e *Encoder) compressLZ4(text []byte, numbers bool) []byte {
+func (e *Encoder) compressLZ4(text []byte, numbers bool, limit int) []byte {
 	room := take[uint8](&e.arena, 4+lz4Bound(len(text)))
 	binary.LittleEndian.PutUint32(room, uint32(len(text)))
+	if e.measuring || !e.eager && (numbers || !e.rules.dense) {
+		return e.lz4.compressBelow(room[:4], text, limit)
+	}
 	quick := e.lz4.compress(room[:4], text)
 	var tried codeSet
-	if e.measuring || !e.eager && (numbers || !e.rules.dense) || !e.try(denseLz4, scope{}, &tried) {
+	if !e.try(denseLz4, scope{}, &tried) {
 		return quick
 	}
 	second := take[uint8](&e.arena, 4+lz4.CompressBlockBound(len(text)))

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"unsafe"
 )
@@ -51,9 +52,18 @@ func (z *lz4Encoder) begin(n int) {
 
 // compress appends src as an LZ4 block.
 func (z *lz4Encoder) compress(dst, src []byte) []byte {
+	return z.compressBelow(dst, src, math.MaxInt)
+}
+
+// compressBelow is compress of a text that is of use only if dst comes to less than limit bytes; nil if it doesn't.
+func (z *lz4Encoder) compressBelow(dst, src []byte, limit int) []byte {
 	z.begin(len(src))
+	defer func() { z.base += uint32(len(src)) + lz4Window + 1 }()
 	anchor, at := 0, 0
 	for at < len(src)-lz4LastStart {
+		if len(dst)+at-anchor >= limit { // with the literals so far
+			return nil
+		}
 		from, start, length := z.search(src, at, anchor)
 		if length == 0 {
 			at += 1 + (at-anchor)>>6
@@ -64,7 +74,6 @@ func (z *lz4Encoder) compress(dst, src []byte) []byte {
 		z.fill(src, at, anchor)
 		at = anchor
 	}
-	z.base += uint32(len(src)) + lz4Window + 1
 	return appendLiterals(dst, src[anchor:], 0)
 }
 

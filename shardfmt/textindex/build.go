@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/shardcat/shardcat/internal/term"
 )
@@ -94,6 +95,9 @@ func (b *Builder) begin(c *column, position uint32) {
 		}
 		c.again = true
 	} else {
+		if n == cap(c.records) {
+			c.records = slices.Grow(c.records, max(n, firstChunk)) // twice as many: a quarter more would be copied again soon
+		}
 		c.records = append(c.records, occupied{position: position})
 	}
 	if b.visit == mostVisits {

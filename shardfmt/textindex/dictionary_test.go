@@ -127,10 +127,10 @@ func TestVisitsStartAgain(t *testing.T) {
 // Positions that are added together make the list that they make one by one.
 func TestAddAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
+	for range 4000 {
 		var positions []uint32
 		p, gap := uint32(0), 1+r.IntN(12)
-		for range r.IntN(600) {
+		for range min(r.IntN(600), 60+r.IntN(600)) {
 			if r.IntN(40) == 0 {
 				gap = 1 + r.IntN(12)
 			}

@@ -1,5 +1,7 @@
 package textindex
 
+import "slices"
+
 const (
 	// mostSingles is how many single positions a list of neighbours has at most, mostRanges how many exact ranges
 	// of which some lie close.
@@ -50,6 +52,9 @@ func (l *list) add(p uint64) {
 
 // addAll appends positions, as add does one.
 func (l *list) addAll(positions []uint32) {
+	if len(l.values) == 0 {
+		positions = l.addSingles(positions)
+	}
 	for len(positions) > 0 && l.kind != ApproximateRanges {
 		l.add(uint64(positions[0]))
 		positions = positions[1:]
@@ -71,6 +76,22 @@ func (l *list) addAll(positions []uint32) {
 	}
 	values[len(values)-1] = end
 	l.values = values
+}
+
+// addSingles is addAll for an empty list, up to where its form changes. It gives the positions behind.
+func (l *list) addSingles(positions []uint32) (rest []uint32) {
+	n, near := len(positions), false
+	for i := 1; i < n; i++ {
+		if near = near || positions[i] == positions[i-1]+1; near && i >= mostSingles {
+			n = i // this one changes it
+		}
+	}
+	l.values = slices.Grow(l.values, n)[:n]
+	for i, p := range positions[:n] {
+		l.values[i] = uint64(p)
+	}
+	l.near = near
+	return positions[n:]
 }
 
 // join makes ranges of the values, and one range of those that are at most gap apart.
