@@ -52,14 +52,17 @@ func chooseCut[U word](e *Encoder, vals []U) (right int, lefts []uint16, expect 
 	cheapest := math.MaxInt
 	for width := 1; width <= leftBits; width++ {
 		cut := bitsOf[U]() - width
-		entries, missed := frequentLefts(sample, cut)
+		entries, missed, information := frequentLefts(sample, cut)
 		bits := m*(rightWidth(sample, cut)+codeWidth(entries)) + missed*8*6
+		if e.rules.general == block.Zstd { // see planLefts
+			bits = min(bits, m*rightWidth(sample, cut)+int(information)+missed*8*6)
+		}
 		if bits < cheapest {
 			cheapest, right = bits, cut
 		}
 	}
 	var room [leftEntries]uint16
-	top, _ := topLefts(room[:0], sample, right)
+	top, _, _ := topLefts(room[:0], sample, right)
 	lefts = take[uint16](&e.arena, leftEntries)
 	clear(lefts)
 	if len(top) <= leftEntries/2 {
@@ -81,16 +84,15 @@ func rightWidth[U word](vals []U, cut int) int {
 // codeWidth is the bits of a code of a dictionary, at least one.
 func codeWidth(entries int) int { return max(1, widthOf(uint32(entries-1))) }
 
-// frequentLefts counts the entries a dictionary gets, and the values of the sorted sample it lacks.
-func frequentLefts[U word](sample []U, cut int) (entries, missed int) {
+// frequentLefts counts the entries a dictionary gets, the values of the sorted sample it lacks, and the bits that say which entry the others have.
+func frequentLefts[U word](sample []U, cut int) (entries, missed int, bits float64) {
 	var room [leftEntries]uint16
-	lefts, missed := topLefts(room[:0], sample, cut)
-	return len(lefts), missed
+	lefts, counts, missed := topLefts(room[:0], sample, cut)
+	return len(lefts), missed, information(counts[:])
 }
 
-// topLefts appends the most frequent left parts of a sorted sample, and counts the values with another one.
-func topLefts[U word](lefts []uint16, sample []U, cut int) (_ []uint16, missed int) {
-	var counts [leftEntries]int
+// topLefts appends the most frequent left parts of a sorted sample, and counts them and the values with another one.
+func topLefts[U word](lefts []uint16, sample []U, cut int) (_ []uint16, counts [leftEntries]int, missed int) {
 	missed = len(sample)
 	for from := 0; from < len(sample); {
 		left, to := sample[from]>>cut, from+1
@@ -114,7 +116,7 @@ func topLefts[U word](lefts []uint16, sample []U, cut int) (_ []uint16, missed i
 		}
 		counts[i], lefts[i] = count, uint16(left)
 	}
-	return lefts, missed
+	return lefts, counts, missed
 }
 
 // splitFloats makes the two streams and the exceptions of p, and returns their size.
@@ -137,8 +139,36 @@ func splitFloats[U word](e *Encoder, p *plan, vals []U) int {
 	}
 	p.exceptions = kernel.AsBytes(misses)
 	left := packedPlan[uint16](e, len(vals), max(1, widthOf(largest)))
+	if coded := planLefts(e, codes); coded != nil && coded.size < left.size-left.size/lowBytesGain {
+		left = coded
+	}
 	right := packedPlan[U](e, len(vals), rightWidth(vals, cut))
 	return nest(p, 0, codes, left) + nest(p, 1, rights, right) + 4*len(p.where) + len(p.exceptions)
+}
+
+// planLefts plans the codes of the left parts by how often each occurs: as a dictionary of themselves, whose codes are words of which Zstd codes the
+// lowest byte. Its size is a multiple of eight, since what follows isn't padded; nil if the profile has no Zstd.
+func planLefts(e *Encoder, codes []uint16) *plan {
+	if e.rules.general != block.Zstd || len(codes) < leastLowBytes {
+		return nil
+	}
+	words, entries := take[uint32](&e.arena, len(codes)), take[uint16](&e.arena, leftEntries)
+	for i, c := range codes {
+		words[i] = uint32(c) + 1
+	}
+	for i := range entries {
+		entries[i] = uint16(i)
+	}
+	payload := e.lowBytesFrame(lowBytes(e, words), 4)
+	if payload == nil {
+		return nil
+	}
+	payload = padFrame(payload)
+	coded := e.newPlan(block.Zstd, headerOf(0)+len(payload))
+	coded.payload = payload
+	p := e.newPlan(block.BlockDictionary, 0)
+	p.size = headerOf(9) + nest(p, 0, words, coded) + nest(p, 1, entries, nil)
+	return p
 }
 
 // packedPlan is a FLBitPack of a given width.

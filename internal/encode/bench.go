@@ -22,6 +22,7 @@ type bench struct {
 	denseLZ4 lz4.CompressorHC
 	zstd     [zstd.SpeedBestCompression + 1]*zstd.Encoder
 	huffman  huff0.Scratch
+	frame    wordFrame
 	// table is set up with the symbols that tableFor has.
 	table    symbolTable
 	tableFor *symbols

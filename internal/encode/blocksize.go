@@ -17,6 +17,8 @@ const (
 	mapShare = 2 * 8
 	// surveyEvery is how many flushes keep the size once chosen.
 	surveyEvery = 4
+	// surveyWideEvery is how many flushes go by between those of which a whole wide block is planned, in the profiles with Zstd.
+	surveyWideEvery = 16
 )
 
 // flushBlock is the size of the blocks of one flush.
@@ -76,7 +78,12 @@ func worthWide[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) bo
 	if e.rules.wideGain == 0 {
 		return false
 	}
-	limit := size * len(vals) / generalBlock * (100 - e.rules.wideGain) / 100
+	limit := size * len(vals) / generalBlock * (1000 - e.rules.wideGain) / 1000
+	if e.rules.general == block.Zstd && e.flushes%surveyWideEvery == 1 {
+		e.light = true
+		defer func() { e.light = false }()
+		return measure(e, vals, valid) < limit
+	}
 	presence := align8(e.presenceSize(valid, len(vals)))
 	if size < generalBlock*kernel.SizeOf[T]()/hardlyAnything || presence > 0 && manyNulls(valid, len(vals)) {
 		return measure(e, vals, valid) < limit

@@ -43,9 +43,18 @@ func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 	general := e.rules.general != 0 && float64(best.size) >= e.rules.generalAbove*float64(raw) &&
 		e.try(e.rules.general, scope{}, tried)
 	var offsets *plan
+	framed := e.planRecords(s, best, tried)
+	if framed != nil {
+		best = better(best, framed)
+	}
 	if general {
 		offsets = e.planOffsets(s)
 		best = better(best, e.planByteGeneral(s, offsets))
+	}
+	if best == framed && framed != nil {
+		e.learn(scope{}, *tried, wordFrameTrial)
+		*tried = 0
+		return best
 	}
 	if len(s.data) < minFsst || beyondFsst(s, best) || !e.may(scope{}, block.Fsst) || !e.try(block.Fsst, scope{}, tried) {
 		return best

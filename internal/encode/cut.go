@@ -26,7 +26,7 @@ const (
 	// … for the profile MinimalSize …
 	wideBlockValues, wideBlockSize = 64 << 10, 1 << 20
 	// … and as many values for HighCompression: Zstd finds a fortieth more in four times the text, and in four times as much
-	// again hardly anything. Fixed-size values have nothing of it.
+	// again hardly anything.
 	zstdBlockSize = 256 << 10
 )
 
@@ -156,7 +156,7 @@ func (e *Encoder) blockEnd(offsets []int64, fixed, taken, n int) (size int, whol
 	switch {
 	case e.o.Profile == MinimalSize:
 		values, limit = wideBlockValues, wideBlockSize
-	case e.o.Profile == HighCompression && fixed == 0:
+	case e.o.Profile == HighCompression:
 		values, limit = wideBlockValues, zstdBlockSize
 	}
 	if fixed > 0 {

@@ -14,7 +14,14 @@ func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *pl
 		return nil
 	}
 	few := sampleDistinct(e, vals)
-	if dictionarySize[U](len(vals), few) >= int(best.cost()) || !e.try(block.BlockDictionary, sc, tried) {
+	expect := dictionarySize[U](len(vals), few)
+	if e.rules.general == block.Zstd { // codes are coded by how often they occur
+		expect -= expect / 4
+		if few < fewCodes && len(vals) >= leastLowBytes {
+			expect = 0
+		}
+	}
+	if expect >= int(best.cost()) || !e.try(block.BlockDictionary, sc, tried) {
 		return nil
 	}
 	limit := min(len(vals)/2, best.size/sizeOf[U]())
@@ -73,6 +80,9 @@ func planEntries[U word](e *Encoder, codes []uint32, entries []U, coded block.Co
 func dictionarySize[U word](n, distinct int) int {
 	return headerOf(9) + headerOf(1) + n*widthOf(uint32(distinct))/8 + distinct*sizeOf[U]()
 }
+
+// fewCodes are so few distinct values in a sample that their codes likely have one byte.
+const fewCodes = 100
 
 // sampleSize is the number of values of a sample of distinct values.
 const sampleSize = 128

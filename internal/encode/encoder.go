@@ -28,6 +28,8 @@ type Encoder struct {
 	// eager: everything is tried, and nothing remembered of it. So are blocks planned for their size alone,
 	// and the last ones of a small buffer.
 	eager, measuring bool
+	// light: the library's Zstd is tried on little only; it takes longer than all else.
+	light bool
 	// cut is the bytes of values cut into blocks so far.
 	cut int
 }

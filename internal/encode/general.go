@@ -25,7 +25,7 @@ const (
 // with their signs folded in.
 func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope, tried *codeSet) *plan {
 	raw := len(vals) * sizeOf[U]()
-	if !sc.general || float64(best.size) < e.rules.generalAbove*float64(raw) || best.size < minGeneral ||
+	if !sc.general || e.light && raw > zstdBlock || float64(best.size) < e.rules.generalAbove*float64(raw) || best.size < minGeneral ||
 		!e.try(e.rules.general, sc, tried) {
 		return nil
 	}

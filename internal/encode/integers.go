@@ -33,19 +33,31 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 	} else {
 		var done bool
 		if best, done = planIntegers(e, vals, &s, k, best, sc); done {
-			return best
+			if closeNeighbours(e, vals, best, sc) { // one encoding less around the differences
+				best = better(best, planDelta(e, vals, &s, k, best, sc))
+			}
+			framed := planWordFrame(e, vals, best, sc, &tried)
+			if framed == nil || framed.size >= best.size-best.size/lowBytesGain {
+				e.learn(sc, tried, block.Zstd)
+				return best
+			}
+			e.learn(sc, tried, wordFrameTrial)
+			return framed
 		}
 	}
 	best = better(best, planRuns(e, vals, &s, k, sc))
 	best = better(best, planDictionary(e, vals, k, valid, best, sc, &tried))
 	best = better(best, planSparse(e, vals, &s, k, sc))
 	low := planLowBytes(e, vals, &s, k, sc)
+	if low == nil && k != float {
+		low = planWordFrame(e, vals, best, sc, &tried)
+	}
 	if low != nil && low.size < best.size-best.size/lowBytesGain {
 		best = better(best, low)
 	}
 	best = better(best, planGeneral(e, vals, k, best, sc, &tried))
 	if best == low && low != nil {
-		e.learn(sc, tried, block.Plain) // Zstd's own encoder has lost
+		e.learn(sc, tried, wordFrameTrial) // Zstd's own encoder has lost
 		return best
 	}
 	e.learn(sc, tried, best.code)
@@ -88,7 +100,7 @@ func promising[U word](e *Encoder, vals []U, s *stats[U], best *plan, sc scope) 
 	if s.n < 512 || s.fewRuns() || best.size < 512 || sc.level < e.rules.generalBelow {
 		return true
 	}
-	if expect, steady := s.deltas(); steady || float64(expect) < best.cost() {
+	if expect, steady := s.deltas(); steady || float64(expect) < best.cost() || closeNeighbours(e, vals, best, sc) {
 		return true
 	}
 	if sc.general && e.rules.general != 0 {
@@ -144,7 +156,7 @@ func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc
 	}
 	size := sizeOf[U]()
 	expect, steady := s.deltas()
-	if !steady && float64(expect) >= best.cost() && sc.level >= e.rules.generalBelow {
+	if !steady && float64(expect) >= best.cost() && sc.level >= e.rules.generalBelow && !closeNeighbours(e, vals, best, sc) {
 		return nil
 	}
 	diffs := take[U](&e.arena, s.n-1)
@@ -155,6 +167,25 @@ func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc
 	p.ref = uint64(vals[0])
 	p.size = headerOf(size) + nest(p, 0, diffs, planWords(e, diffs, k, nil, sc.in(e.rules)))
 	return p
+}
+
+// closeNeighbours reports whether most values are so close to the one before that their differences, coded by how often each occurs, promise less than
+// best. It looks at a few runs of values.
+func closeNeighbours[U word](e *Encoder, vals []U, best *plan, sc scope) bool {
+	const runs, run = 4, 64
+	n := len(vals)
+	codes := sc.banned.has(block.BlockDictionary) || e.o.NoPresence && sizeOf[U]() == 4 // in no order
+	if e.rules.general != block.Zstd || n < minWordFrame || codes {
+		return false
+	}
+	width := 0
+	for r := range runs {
+		part := vals[(n-run-1)*r/(runs-1):][:run+1]
+		for i, v := range part[1:] {
+			width += widthOf(zigZag(v-part[i])) + 1
+		}
+	}
+	return n*width/(runs*run)/8 < best.size*4/5
 }
 
 // deltas is what packed differences come to, and whether the step hardly changes.

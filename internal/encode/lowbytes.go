@@ -82,6 +82,23 @@ func (e *Encoder) lowBytesFrame(low []byte, size int) []byte {
 	return dst
 }
 
+// padFrame appends empty raw blocks to a frame of lowBytesFrame until its size is a multiple of eight.
+func padFrame(frame []byte) []byte {
+	if len(frame)%8 == 0 {
+		return frame
+	}
+	at := 9
+	for frame[at]&1 == 0 {
+		at += 3 + int(uint32(frame[at])|uint32(frame[at+1])<<8|uint32(frame[at+2])<<16)>>3
+	}
+	frame[at] &^= 1
+	for len(frame)%8 != 0 {
+		frame = append(frame, 0, 0, 0)
+	}
+	frame[len(frame)-3] |= 1
+	return frame
+}
+
 func putBlockHeader(b []byte, size int, last bool) {
 	h := uint32(size)<<3 | compressedBlock
 	if last {

@@ -22,7 +22,7 @@ type rules struct {
 	generalAbove float64
 	// generalBelow: the compressor may also work on nested streams, down to this depth.
 	generalBelow int
-	// wideGain is how much wide blocks must save, in percent of what smaller ones take; 0 allows none.
+	// wideGain is how much wide blocks must save, in thousandths of what smaller ones take; 0 allows none.
 	wideGain int
 	// weight is the factor by which the size of an encoding is multiplied before sizes are compared. It is
 	// above 1 where reading costs more than the bytes tell. The factors of nested encodings multiply.
@@ -51,20 +51,20 @@ var lightCodes = setOf(block.FLBitPack, block.FrameOfReference, block.FusedFrame
 var profileRules = [...]rules{
 	Plain: {depth: 1, tries: setOf(block.SingleValue), weight: weights(1, 1, 1)},
 	MinimalCompression: {
-		depth: 2, general: block.Lz4, generalAbove: 0.02, wideGain: 5,
+		depth: 2, general: block.Lz4, generalAbove: 0.02, wideGain: 50,
 		tries:  lightCodes.without(block.FrameOfReference, block.AlpRd, block.Fsst, block.ZigZag),
 		weight: weights(1.02, 1.05, 1.04),
 	},
 	Balanced: {
-		depth: 4, general: block.Lz4, dense: true, tries: lightCodes, weight: weights(1.005, 1.01, 1.03), wideGain: 5,
+		depth: 4, general: block.Lz4, dense: true, tries: lightCodes, weight: weights(1.005, 1.01, 1.03), wideGain: 50,
 	},
 	HighCompression: {
-		depth: 4, general: block.Zstd, tries: lightCodes, weight: weights(1.002, 1.005, 1.01), wideGain: 1,
+		depth: 4, general: block.Zstd, tries: lightCodes, weight: weights(1.002, 1.005, 1.01), wideGain: 3,
 		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault},
 		textLevels:   []zstd.EncoderLevel{zstd.SpeedDefault},
 	},
 	MinimalSize: {
-		depth: 4, general: block.Zstd, generalBelow: 2, tries: lightCodes, wideGain: 1,
+		depth: 4, general: block.Zstd, generalBelow: 2, tries: lightCodes, wideGain: 3,
 		weight:       weights(1, 1, 1),
 		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBestCompression},
 		textLevels:   []zstd.EncoderLevel{zstd.SpeedBetterCompression, zstd.SpeedBestCompression},
