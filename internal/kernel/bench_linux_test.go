@@ -67,7 +67,7 @@ func timed() (list []timedKernel) {
 	r := rand.New(rand.NewPCG(1, 1))
 	words, other, narrow := make([]uint64, ChunkLen), random[uint64](r, ChunkLen), make([]uint32, ChunkLen)
 	codes, lefts, dict, high := make([]uint32, ChunkLen), make([]uint16, ChunkLen), random[uint64](r, 1000), [8]uint64{}
-	values := random[uint64](r, ChunkLen)
+	values, truths := random[uint64](r, ChunkLen), make([]uint64, ChunkLen/64)
 	for i := range codes {
 		codes[i], lefts[i] = r.Uint32N(1000), uint16(r.IntN(8))
 	}
@@ -82,6 +82,9 @@ func timed() (list []timedKernel) {
 		timedKernel{"ALP f64", func() { AlpFloats(words, other, 14, 12) }},
 		timedKernel{"ALP-RD f64", func() { Glue(words, other, lefts, &high, 7) }},
 		timedKernel{"gather u64", func() { Gather(words, dict, codes) }},
+		timedKernel{"within i64", func() { IntsWithin(truths, Cast[int64](words), 5, 1<<40) }},
+		timedKernel{"within u32", func() { IntsWithin(truths, codes, 5, 500) }},
+		timedKernel{"within f64", func() { FloatsWithin(truths, Cast[float64](words), 5, 500) }},
 		timedKernel{"largest code", func() { AllAtMost(codes, 1000) }},
 	)
 	for _, length := range []int{2, 8, 32, 128} {
