@@ -22,6 +22,8 @@ const (
 	wordFrameTrial = block.Plain
 	// furthestWord is how many words before may be copied from.
 	furthestWord = 3
+	// largestRecord is the largest size of records; they must fill the blocks of a frame, so it is a power of two.
+	largestRecord = 64
 	// worthFurther is how many more bytes must be found further off than in the word before.
 	worthFurther = 3
 )
@@ -60,7 +62,7 @@ func planWordFrame[U word](e *Encoder, vals []U, best *plan, sc scope, tried *co
 
 // planRecords plans a frame of values of a fixed size, as decimals are, whose upper bytes are mostly those of the value before.
 func (e *Encoder) planRecords(s *byteValues, best *plan, tried *codeSet) *plan {
-	if s.fixed == 0 || s.fixed%8 != 0 || s.n < minWordFrame || len(s.data) > maxGeneral || e.rules.general != block.Zstd {
+	if s.fixed < 8 || s.fixed > largestRecord || zstdBlock%s.fixed != 0 || s.n < minWordFrame || len(s.data) > maxGeneral || e.rules.general != block.Zstd {
 		return nil
 	}
 	if e.frame.expect(s.data, s.fixed) >= best.size || !e.try(wordFrameTrial, scope{}, tried) {

@@ -128,3 +128,26 @@ func TestSizesOfRecords(t *testing.T) {
 		t.Errorf("%.3f bits a value, not 24.2 or less", got)
 	}
 }
+
+// Records of any size come back, also those of which a whole number doesn't fill a block of a frame.
+func TestRecordsOfAnySize(t *testing.T) {
+	for _, fixed := range []int{1, 4, 7, 8, 12, 16, 24, 32, 40, 48, 64, 72, 128, 256} {
+		n := 300_000 / fixed
+		data := make([]byte, n*fixed)
+		r := rand.New(rand.NewPCG(1, uint64(fixed)))
+		for i := range n {
+			for b := range min(fixed, 3) {
+				data[i*fixed+b] = byte(r.IntN(100) * (i % (b + 2)))
+			}
+		}
+		for _, p := range []Profile{HighCompression, MinimalSize} {
+			var back block.Bytes
+			_, err := NewEncoder(Options{Profile: p}).CutBytes(data, nil, fixed, nil, true, func(b Block) error {
+				return block.DecodeBytes(&back, b.Sub, b.Values, fixed, nil, new(block.Scratch))
+			})
+			if err != nil || !bytes.Equal(back.Data, data) {
+				t.Errorf("%v, records of %d bytes: %d bytes back of %d: %v", p, fixed, len(back.Data), len(data), err)
+			}
+		}
+	}
+}
