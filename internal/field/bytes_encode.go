@@ -12,7 +12,8 @@ import (
 )
 
 // bytesEncoder is a field of byte strings. It tries a value dictionary first, and stores the values themselves
-// as soon as the dictionary does not pay. With a bound on its entries, one dictionary that pays follows the other.
+// as soon as the dictionary does not pay. With a bound on its entries, one dictionary that pays follows the other. Values in a
+// dictionary get into the statistics when it ends, each once (see count).
 type bytesEncoder struct {
 	base
 	fixed int
