@@ -20,7 +20,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// selector applies a filter and the marker of deleted records to rows of a stripe. The parts of the filter that must all be true
+// selector applies a filter and the marker of deleted records to rows of a stripe: to those that indexes have chosen, where they could. The parts of the filter that must all be true
 // are tested one after the other, those first that rule out most rows for what they cost. Columns of a part are decoded only
 // where a batch has rows left, and where it has few left, only these rows.
 type selector struct {
