@@ -9,12 +9,12 @@ import (
 	"github.com/shardcat/shardcat/internal/kernel"
 )
 
-// Zstd's encoders are bad at words of which a few bytes say something and the upper ones are those of the word before: they look for what
-// occurred anywhere, and every match costs a distance. A word frame is a frame of Zstd (RFC 8878) with
-// one sequence for each word, or for each run of equal ones: the lower bytes as literals, the upper ones copied from the word
-// before, or from the second or third word before where that has more in common. These three distances stay among
-// the repeated offsets. Literals are Huffman-coded, lengths of literals and matches by tables of finite states (see fsetable.go), which cost
-// nothing where all words are alike.
+// Zstd's encoders are bad at words of which a few bytes say something and the upper ones are those of the word before: they
+// look for what occurred anywhere, and every match costs a distance. A word frame is a frame of Zstd (RFC 8878) with one
+// sequence for each word, or for each run of equal ones: the lower bytes as literals, the upper ones copied from the word
+// before, or from the second or third word before where that has more in common. These three distances stay among the
+// repeated offsets. Literals are Huffman-coded, lengths of literals and matches by tables of finite states (see fsetable.go),
+// which cost nothing where all words are alike.
 
 // minWordFrame are the fewest words worth a frame, and wordFrameTrial stands for it among the trials: Plain is none.
 const (
