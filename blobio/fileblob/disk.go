@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // disk is what a write asks of the operating system, so that a test can cut the power between any two steps.
@@ -92,11 +91,4 @@ func tempName(path string) string {
 	dir, name := filepath.Split(path)
 	const most = 200
 	return dir + unfinished + name[:min(len(name), most)] + "." + rand.Text()
-}
-
-func inode(st os.FileInfo) uint64 {
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return s.Ino
-	}
-	return 0
 }
