@@ -146,6 +146,9 @@ func (w *Writer) add(ctx context.Context, b arrow.RecordBatch) error {
 			return err
 		}
 	}
+	for _, a := range b.Columns() {
+		settle(a)
+	}
 	err := parallel.Each(ctx, w.o.Workers, len(w.columns)+len(w.o.Indexes), func(i int) error {
 		if i >= len(w.columns) {
 			return w.o.Indexes[i-len(w.columns)].Add(b)
