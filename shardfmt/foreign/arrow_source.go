@@ -55,7 +55,11 @@ func newArrowStream(body io.ReadCloser, maxMemory int64) (*arrowStream, error) {
 	head, _ := b.Peek(len(arrowMagic))
 	m := &arrowMessages{r: b, most: maxMemory, file: bytes.Equal(head, arrowMagic)}
 	if m.file {
-		if _, err := b.Discard(arrowFileHead); err != nil {
+		head := arrowFileHead
+		for more, _ := b.Peek(mostArrowFileHead); head < len(more) && more[head] == 0; {
+			head++
+		}
+		if _, err := b.Discard(head); err != nil {
 			return nil, damaged(err)
 		}
 	}
@@ -66,8 +70,9 @@ func newArrowStream(body io.ReadCloser, maxMemory int64) (*arrowStream, error) {
 	return &arrowStream{r, m, body}, nil
 }
 
-// arrowFileHead is the length of a file's magic with what pads it.
-const arrowFileHead = 8
+// arrowFileHead is the length of a file's magic with what pads it; some writers pad it to mostArrowFileHead. A message begins with a byte that is
+// not zero.
+const arrowFileHead, mostArrowFileHead = 8, 64
 
 func (s *arrowStream) schema() *arrow.Schema { return s.r.Schema() }
 
@@ -178,7 +183,7 @@ func (m *arrowMessages) next() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkWindows(metadata, data); err != nil {
+	if err := arrowtype.CheckWindows(metadata, data, maxWindow); err != nil {
 		return nil, err
 	}
 	m.unpacked = body

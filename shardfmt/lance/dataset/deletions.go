@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/lance"
@@ -19,7 +21,7 @@ func (d *Dataset) deletions(ctx context.Context, f *fragment) (*roaring.Bitmap, 
 		return nil, nil
 	}
 	url := d.url + "/" + f.deleted.name(f.id)
-	limit := int64(f.physical)*8 + 1<<20 // four bytes a row in either kind, and what stands around them
+	limit := listBytes(f.physical)
 	b, info, err := d.st.ReadSuffix(ctx, url, limit)
 	if err != nil {
 		return nil, err
@@ -34,6 +36,10 @@ func (d *Dataset) deletions(ctx context.Context, f *fragment) (*roaring.Bitmap, 
 	return rows, corrupt.Locate(err, url, 0)
 }
 
+// listBytes is how many bytes a list of deleted rows of a fragment of so many may have, as it is stored and as it is unpacked: four bytes a row in
+// either kind, and what stands around them.
+func listBytes(physical uint64) int64 { return int64(physical)*8 + 1<<20 }
+
 // parseDeletions reads the deleted rows of a fragment of so many rows.
 func parseDeletions(b []byte, bitmap bool, physical uint64) (rows *roaring.Bitmap, err error) {
 	defer func() { // neither library promises to bear bytes that make no sense
@@ -44,7 +50,7 @@ func parseDeletions(b []byte, bitmap bool, physical uint64) (rows *roaring.Bitma
 	if bitmap {
 		rows, err = parseBitmap(b)
 	} else {
-		rows, err = parseList(b)
+		rows, err = parseList(b, listBytes(physical))
 	}
 	if err != nil {
 		return nil, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "the list of deleted rows can't be read", Err: err}
@@ -63,18 +69,40 @@ func parseBitmap(b []byte) (*roaring.Bitmap, error) {
 	return rows, rows.Validate()
 }
 
-func parseList(b []byte) (*roaring.Bitmap, error) {
-	r, err := ipc.NewFileReader(bytes.NewReader(b))
+// bounded is an allocator of so many bytes. Arrow has no way to refuse memory but a panic.
+type bounded struct {
+	memory.Allocator
+	left int64
+}
+
+func (m *bounded) take(size int) {
+	if m.left -= int64(max(size, 0)); m.left < 0 {
+		panic(fmt.Sprintf("%d bytes more than its rows need", -m.left))
+	}
+}
+
+// Allocate implements memory.Allocator.
+func (m *bounded) Allocate(size int) []byte {
+	m.take(size)
+	return m.Allocator.Allocate(size)
+}
+
+// Reallocate implements memory.Allocator.
+func (m *bounded) Reallocate(size int, b []byte) []byte {
+	m.take(size - len(b))
+	return m.Allocator.Reallocate(size, b)
+}
+
+// parseList reads a list that unpacks to so many bytes at most.
+func parseList(b []byte, most int64) (*roaring.Bitmap, error) {
+	r, err := ipc.NewReaderFromMessageReader(&messages{left: b, most: most}, ipc.WithAllocator(&bounded{memory.DefaultAllocator, most}))
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer r.Release()
 	rows := roaring.New()
-	for i := range r.NumRecords() {
-		batch, err := r.RecordBatch(i)
-		if err != nil {
-			return nil, err
-		}
+	for r.Next() {
+		batch := r.RecordBatch()
 		if batch.NumCols() != 1 || batch.Column(0).NullN() > 0 {
 			return nil, fmt.Errorf("%d columns", batch.NumCols())
 		}
@@ -91,7 +119,9 @@ func parseList(b []byte) (*roaring.Bitmap, error) {
 		default:
 			return nil, fmt.Errorf("a column of %s", c.DataType())
 		}
-		batch.Release()
+	}
+	if err := r.Err(); err != nil && err != io.EOF {
+		return nil, err
 	}
 	return rows, nil
 }

@@ -1,4 +1,4 @@
-package foreign
+package arrowtype
 
 import (
 	"encoding/binary"
@@ -6,26 +6,25 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
 // Arrow's reader unpacks zstd without a limit of its own, and zstd takes memory for a whole window, of which a frame of a
 // dozen bytes may claim half a GiB. So the frames' headers are looked at before anything is unpacked.
 
-// checkWindows refuses a message with a buffer that claims more than maxWindow.
-func checkWindows(metadata, body []byte) error {
-	for _, r := range arrowtype.ZstdBuffers(metadata) {
+// CheckWindows refuses the IPC message of a batch, of metadata that CheckBatchMessage took, with a buffer of zstd that claims a window of
+// more than most bytes. An error of the body is ErrBatch or one of its frames.
+func CheckWindows(metadata, body []byte, most uint64) error {
+	for _, r := range ZstdBuffers(metadata) {
 		start, end := r[0], r[1]
 		if start < 0 || end < start || end > int64(len(body)) {
-			return arrowtype.ErrBatch
+			return ErrBatch
 		}
 		// The length of what it becomes stands before it, −1 where the buffer is not packed after all.
 		b := body[start:end]
 		if len(b) <= 8 || int64(binary.LittleEndian.Uint64(b)) == -1 {
 			continue
 		}
-		if err := checkFrames(b[8:]); err != nil {
+		if err := checkFrames(b[8:], most); err != nil {
 			return err
 		}
 	}
@@ -33,7 +32,7 @@ func checkWindows(metadata, body []byte) error {
 }
 
 // checkFrames goes through zstd frames, one after the other, from header to header.
-func checkFrames(b []byte) (err error) {
+func checkFrames(b []byte, most uint64) (err error) {
 	for len(b) > 0 && err == nil {
 		var h zstd.Header
 		if err := h.Decode(b); err != nil {
@@ -47,8 +46,8 @@ func checkFrames(b []byte) (err error) {
 		if h.SingleSegment {
 			window = h.FrameContentSize
 		}
-		if window > maxWindow {
-			return fmt.Errorf("a zstd window of %d bytes: up to %d are read", window, maxWindow)
+		if window > most {
+			return fmt.Errorf("a zstd window of %d bytes: up to %d are read", window, most)
 		}
 		if b, err = afterBlocks(b[h.HeaderSize:]); err == nil && h.HasCheckSum {
 			b, err = after(b, 4)
