@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/arrowipc"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/cole"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -74,7 +75,7 @@ func sniff(head, tail []byte) Format {
 	switch {
 	case strings.HasPrefix(string(head), "PAR1"):
 		return Parquet
-	case strings.HasPrefix(string(head), string(arrowMagic)):
+	case strings.HasPrefix(string(head), arrowipc.Magic):
 		return Arrow
 	}
 	return ""

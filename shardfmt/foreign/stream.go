@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/arrowipc"
 )
 
 // stream is an input that can be read once: standard input, a named pipe, a device. It is opened when it is first
@@ -102,7 +103,7 @@ const sniffFormatBytes = 4096
 func firstBytes(r *bufio.Reader) ([]byte, error) {
 	for {
 		head, _ := r.Peek(r.Buffered())
-		if len(bytes.TrimSpace(head)) >= len(arrowMagic) || len(head) == r.Size() {
+		if len(bytes.TrimSpace(head)) >= len(arrowipc.Magic) || len(head) == r.Size() {
 			return head, nil
 		}
 		if _, err := r.Peek(len(head) + 1); err != nil {
@@ -118,7 +119,7 @@ func sniffFormat(head []byte) (Format, bool) {
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return Parquet, true
-	case bytes.HasPrefix(head, arrowMagic), bytes.HasPrefix(head, []byte{0xFF, 0xFF, 0xFF, 0xFF}):
+	case bytes.HasPrefix(head, []byte(arrowipc.Magic)), bytes.HasPrefix(head, []byte{0xFF, 0xFF, 0xFF, 0xFF}):
 		return Arrow, true
 	case len(text) == 0:
 		return NDJSON, true

@@ -1,16 +1,19 @@
 package dataset
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/arrowipc"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/lance"
 )
@@ -69,33 +72,24 @@ func parseBitmap(b []byte) (*roaring.Bitmap, error) {
 	return rows, rows.Validate()
 }
 
-// bounded is an allocator of so many bytes. Arrow has no way to refuse memory but a panic.
-type bounded struct {
-	memory.Allocator
-	left int64
-}
-
-func (m *bounded) take(size int) {
-	if m.left -= int64(max(size, 0)); m.left < 0 {
-		panic(fmt.Sprintf("%d bytes more than its rows need", -m.left))
-	}
-}
-
-// Allocate implements memory.Allocator.
-func (m *bounded) Allocate(size int) []byte {
-	m.take(size)
-	return m.Allocator.Allocate(size)
-}
-
-// Reallocate implements memory.Allocator.
-func (m *bounded) Reallocate(size int, b []byte) []byte {
-	m.take(size - len(b))
-	return m.Allocator.Reallocate(size, b)
-}
+// mostWindow is the window of zstd that is taken for a list of any length, in bytes.
+const mostWindow = 8 << 20
 
 // parseList reads a list that unpacks to so many bytes at most.
 func parseList(b []byte, most int64) (*roaring.Bitmap, error) {
-	r, err := ipc.NewReaderFromMessageReader(&messages{left: b, most: most}, ipc.WithAllocator(&bounded{memory.DefaultAllocator, most}))
+	m, err := arrowipc.Open(bufio.NewReader(bytes.NewReader(b)), arrowipc.Limits{
+		Message: 2 * most, Unpacked: most, Window: uint64(most) + mostWindow, // packed and unpacked at the same time
+		TooLarge: func(size, most int64) error {
+			return fmt.Errorf("%d bytes, of which its rows need %d at most", size, most)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !m.File() {
+		return nil, errors.New("no Arrow file")
+	}
+	r, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.Memory()))
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +114,10 @@ func parseList(b []byte, most int64) (*roaring.Bitmap, error) {
 			return nil, fmt.Errorf("a column of %s", c.DataType())
 		}
 	}
-	if err := r.Err(); err != nil && err != io.EOF {
+	if err := cmp.Or(m.Err(), r.Err()); err != nil && err != io.EOF {
 		return nil, err
 	}
-	return rows, nil
+	return rows, m.End()
 }
 
 // bridge is how many deleted rows in a row are read along, rather than the rows around them by themselves.

@@ -1,4 +1,4 @@
-package arrowtype
+package arrowipc
 
 import (
 	"encoding/binary"
@@ -6,18 +6,19 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
 // Arrow's reader unpacks zstd without a limit of its own, and zstd takes memory for a whole window, of which a frame of a
 // dozen bytes may claim half a GiB. So the frames' headers are looked at before anything is unpacked.
 
-// CheckWindows refuses the IPC message of a batch, of metadata that CheckBatchMessage took, with a buffer of zstd that claims a window of
-// more than most bytes. An error of the body is ErrBatch or one of its frames.
-func CheckWindows(metadata, body []byte, most uint64) error {
-	for _, r := range ZstdBuffers(metadata) {
+// checkWindows refuses a message with a buffer that claims a window of more than most bytes.
+func checkWindows(metadata, body []byte, most uint64) error {
+	for _, r := range arrowtype.ZstdBuffers(metadata) {
 		start, end := r[0], r[1]
 		if start < 0 || end < start || end > int64(len(body)) {
-			return ErrBatch
+			return arrowtype.ErrBatch
 		}
 		// The length of what it becomes stands before it, −1 where the buffer is not packed after all.
 		b := body[start:end]

@@ -1,0 +1,250 @@
+// Package arrowipc reads the messages of Arrow IPC whose bytes nobody vouches for. Arrow's reader makes room for what a message claims to
+// have, and memory that runs out is caught by nothing: so claims are checked against what is there, before it sees them.
+//
+// A stream is messages, | marker | length | metadata | body |, the first of which is the schema. A file is its magic, padded to 8 bytes,
+// such a stream with an end, and a footer that says where the messages are; who reads all of them needs no footer.
+package arrowipc
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+)
+
+// maxMetadata is the longest metadata of a message, in bytes: it is read whole before it is known to be sound.
+const maxMetadata = 64 << 20
+
+// Magic is what files begin and end with.
+const Magic = "ARROW1"
+
+// fileHead is the length of a file's magic with what pads it; some writers pad it to mostFileHead. A message begins with a byte that is
+// not zero.
+const fileHead, mostFileHead = 8, 64
+
+// Limits bound what messages take.
+type Limits struct {
+	// Message is the most bytes of memory of one message, packed and unpacked. Unpacked, if not 0, is the most that all of them unpack to.
+	Message, Unpacked int64
+	// Window is the most bytes of a window of zstd.
+	Window uint64
+	// TooLarge makes the error of what is larger than Message or Unpacked.
+	TooLarge func(size, most int64) error
+}
+
+// Messages reads the messages of a stream or a file. It is an ipc.MessageReader, and belongs to one reader.
+type Messages struct {
+	r      *bufio.Reader
+	limits Limits
+	// file: an end is written, so that nothing can be missing.
+	file  bool
+	begun bool
+	last  *ipc.Message
+	// err is why the messages ended, source the error of what they are read from; unpacked counts the bytes of memory of the last one, and
+	// all those that were unpacked so far.
+	err, source   error
+	unpacked, all int64
+}
+
+// Open reads the head that only files have.
+func Open(r *bufio.Reader, l Limits) (*Messages, error) {
+	m := &Messages{r: r, limits: l}
+	head, _ := r.Peek(mostFileHead)
+	if !bytes.HasPrefix(head, []byte(Magic)) {
+		return m, nil
+	}
+	m.file = true
+	n := fileHead
+	for n < len(head) && head[n] == 0 {
+		n++
+	}
+	_, err := r.Discard(n)
+	return m, err
+}
+
+// File reports whether there is a file, not a stream.
+func (m *Messages) File() bool { return m.file }
+
+// Unpacked is how many bytes of memory the last message takes, packed and unpacked.
+func (m *Messages) Unpacked() int64 { return m.unpacked }
+
+// Err is why the messages ended before their end, nil if they didn't.
+func (m *Messages) Err() error {
+	if m.err == io.EOF {
+		return nil
+	}
+	return m.err
+}
+
+// SourceErr is the error of what the messages are read from, which says nothing of them; nil if there was none.
+func (m *Messages) SourceErr() error { return m.source }
+
+// End reads what follows the messages of a file to its end, and reports whether it is a footer: | footer | its length | magic |.
+func (m *Messages) End() error {
+	b, err := io.ReadAll(m.r)
+	if err != nil {
+		return err
+	}
+	n := len(b) - len(Magic) - 4
+	if n < 0 || string(b[n+4:]) != Magic || int64(binary.LittleEndian.Uint32(b[n:])) != int64(n) {
+		return errors.New("the end of an Arrow file is missing")
+	}
+	return nil
+}
+
+// Retain and Release implement ipc.MessageReader; the messages belong to one reader.
+func (m *Messages) Retain() {}
+
+// Release implements ipc.MessageReader.
+func (m *Messages) Release() {}
+
+// Message implements ipc.MessageReader: the next message, valid until the next call, or io.EOF.
+func (m *Messages) Message() (*ipc.Message, error) {
+	if m.err == nil {
+		m.last, m.err = m.next()
+	}
+	var failed *sourceError
+	if errors.As(m.err, &failed) {
+		m.source = failed.err
+	}
+	return m.last, m.err
+}
+
+func (m *Messages) next() (*ipc.Message, error) {
+	size, err := m.length()
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := readWhole(m.r, size)
+	if err != nil {
+		return nil, err
+	}
+	var body int64
+	if m.begun {
+		body, err = arrowtype.CheckBatchMessage(metadata)
+	} else {
+		err = arrowtype.CheckSchemaMessage(metadata)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.begun, m.unpacked = true, 0
+	if body > m.limits.Message {
+		return nil, m.limits.TooLarge(body, m.limits.Message)
+	}
+	data, err := readWhole(m.r, body)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWindows(metadata, data, m.limits.Window); err != nil {
+		return nil, err
+	}
+	m.unpacked = body
+	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(data)), nil
+}
+
+// length reads what stands before the metadata: a marker, which streams before Arrow 0.15 don't have, and the length,
+// which is 0 at the end.
+func (m *Messages) length() (int64, error) {
+	var word [4]byte
+	if n, err := io.ReadFull(m.r, word[:]); err == io.EOF && n == 0 && !m.file {
+		return 0, io.EOF
+	} else if err != nil {
+		return 0, cutShort(err)
+	}
+	size := binary.LittleEndian.Uint32(word[:])
+	if size == 0xFFFFFFFF {
+		if _, err := io.ReadFull(m.r, word[:]); err != nil {
+			return 0, cutShort(err)
+		}
+		size = binary.LittleEndian.Uint32(word[:])
+	}
+	switch {
+	case size == 0 && !m.begun:
+		return 0, arrowtype.ErrSchema
+	case size == 0:
+		return 0, io.EOF
+	case size < 4 || size > maxMetadata:
+		return 0, arrowtype.ErrBatch
+	}
+	return int64(size), nil
+}
+
+// readWhole reads so many bytes, and makes room for them as they come: a length may be anything.
+func readWhole(r io.Reader, size int64) ([]byte, error) {
+	const step = 16 << 20
+	buf := make([]byte, 0, min(size, step))
+	for int64(len(buf)) < size {
+		if len(buf) == cap(buf) {
+			grown := make([]byte, len(buf), min(size, int64(2*cap(buf))))
+			copy(grown, buf)
+			buf = grown
+		}
+		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err != nil {
+			return nil, cutShort(err)
+		}
+	}
+	return buf, nil
+}
+
+// sourceError is an error of what messages are read from, which says nothing of the messages.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
+
+// cutShort is the error of a read that gave less than a message needs.
+func cutShort(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return io.ErrUnexpectedEOF
+	}
+	return &sourceError{err}
+}
+
+// Memory gives an allocator for what is unpacked from messages: as much as the limits are. Its panic is caught by the
+// reader, and its reason kept.
+func (m *Messages) Memory() memory.Allocator { return limited{memory.NewGoAllocator(), m} }
+
+type limited struct {
+	memory.Allocator
+	messages *Messages
+}
+
+// Allocate implements memory.Allocator.
+func (a limited) Allocate(size int) []byte {
+	a.claim(size)
+	return a.Allocator.Allocate(size)
+}
+
+// Reallocate implements memory.Allocator.
+func (a limited) Reallocate(size int, b []byte) []byte {
+	a.claim(size - len(b))
+	return a.Allocator.Reallocate(size, b)
+}
+
+func (a limited) claim(size int) {
+	m := a.messages
+	if size < 0 {
+		return
+	}
+	m.unpacked += int64(size)
+	m.all += int64(size)
+	l := &m.limits
+	switch {
+	case m.unpacked > l.Message || m.unpacked < 0:
+		m.err = l.TooLarge(m.unpacked, l.Message)
+	case l.Unpacked > 0 && m.all > l.Unpacked:
+		m.err = l.TooLarge(m.all, l.Unpacked)
+	default:
+		return
+	}
+	panic(m.err)
+}
