@@ -3,6 +3,7 @@ package meta
 import (
 	"bytes"
 	"encoding/binary"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -116,8 +117,8 @@ func walkURLs(b []byte, empty int) (end int, marks []int, count int) {
 	}
 	count = empty
 	for pos < len(b) && b[pos] == urlTag {
-		_, n := protowire.ConsumeBytes(b[pos+1:])
-		if n < 0 {
+		u, n := protowire.ConsumeBytes(b[pos+1:])
+		if n < 0 || !utf8.Valid(u) {
 			return pos, nil, count
 		}
 		if count%markEvery == 0 {

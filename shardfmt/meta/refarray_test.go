@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -73,6 +74,9 @@ func TestRefArrayRefuses(t *testing.T) {
 		_, err := ParseRefArray(Marshal(m))
 		require.ErrorIs(t, err, corrupt.ErrCorrupt, name)
 	}
+	notUTF8 := bytes.Replace(Marshal(RefsOf([]*metapb.DataRef{NewRef("s", 1, 8)})), []byte("s"), []byte{0xFF}, 1)
+	_, err := ParseRefArray(notUTF8)
+	require.ErrorIs(t, err, corrupt.ErrCorrupt)
 	a, err := ParseRefArray(Marshal(&metapb.DataRefArray{Start: []uint64{2, 0}, End: []uint64{1, 1 << 63}, Url: []string{"", ""}}))
 	require.NoError(t, err)
 	for i := range 2 {
