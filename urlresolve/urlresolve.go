@@ -23,12 +23,16 @@ package urlresolve
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
 // MaxLength of a reference in bytes: an object key has at most 1,024 bytes on every store, 3,072 when each is
 // escaped; the rest is for scheme and bucket.
 const MaxLength = 4096
+
+// tooLong is why a reference is refused that is within MaxLength itself: nobody could follow what it resolves to.
+var tooLong = "its URL is longer than " + strconv.Itoa(MaxLength) + " bytes"
 
 // ErrRefused is matched (errors.Is) by every error of this package: the reference is malformed, or names what
 // it must not.
@@ -121,6 +125,9 @@ func Resolve(rootURL, ref string, p Policy) (canonicalURL string, err error) {
 		return "", err
 	}
 	canonical := l.String()
+	if len(canonical) > MaxLength {
+		return "", refuse(ref, tooLong)
+	}
 	if strings.HasPrefix(canonical, container) {
 		return canonical, nil
 	}
@@ -142,7 +149,11 @@ func resolveRelative(container, ref string) (string, error) {
 	case len(ref) > 1 && ref[1] == '|' && isLetter(ref[0]):
 		return "", refuse(ref, "a drive letter")
 	}
-	return container + normalPath(ref), nil
+	canonical := container + normalPath(ref)
+	if len(canonical) > MaxLength {
+		return "", refuse(ref, tooLong)
+	}
+	return canonical, nil
 }
 
 // Relative is the reference that a writer stores for an object of the shard with this root: empty for the

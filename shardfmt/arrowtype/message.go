@@ -116,7 +116,7 @@ func (c *flatCheck) slot(table, slot int) (at int, present bool) {
 	}
 	size := int(binary.LittleEndian.Uint16(c.b[vtable:]))
 	entry := 4 + 2*slot
-	if entry+2 > size {
+	if entry >= size { // as Arrow's reader has it: of an odd size the last slot is half outside
 		return 0, false
 	}
 	if vtable+entry+2 > len(c.b) {
