@@ -103,6 +103,7 @@ func (s *slowFile) ReadAt(p []byte, off int64) (int, error) {
 func landing(r *run, p *peers, g *given) error {
 	program := filepath.Join(g.place, "shardcat")
 	build := exec.Command("go", "build", "-trimpath", "-tags=disable_grpc_modules", "-ldflags=-s -w", "-o", program, "./cmd/shardcat")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Dir = ".." // the module beside this one, where the command is run
 	if err := show(build); err != nil {
 		return err

@@ -3,12 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 )
 
@@ -34,16 +31,6 @@ func (a *app) docsCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&man, "man", "", "write a man page of each command to this `folder`, which is made if it is not there")
 	return cmd
-}
-
-// writeManPages writes a page of section 1 for each command.
-func writeManPages(root *cobra.Command, folder string) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	// The date of the pages is that of nothing in particular, so that equal sources make equal pages.
-	date := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "shardcat", Manual: "shardcat", Date: &date}, folder)
 }
 
 // writeCommand prints a command and those below it, unless hidden.
