@@ -3,6 +3,7 @@ package foreign
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parquetcolumn"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
@@ -22,11 +24,17 @@ import (
 type parquetFile struct {
 	types *arrow.Schema
 	file  *file.Reader
-	rows  pqarrow.RecordReader
-	last  arrow.RecordBatch
-	body  io.Closer
+	// columns are those that are decoded here, by field, nil where a field is one of rest, which is nil if there is none.
+	columns []*parquetcolumn.Column
+	rest    pqarrow.RecordReader
+	last    arrow.RecordBatch
+	body    io.Closer
+	// left is how many rows there are to read, most in a batch.
+	left, batch int64
 	// most bytes that a batch is taken for, where it is asked whether it has too many rows for them.
 	most int64
+	// sent is a file of which each batch is copied to another process, which checks it.
+	sent bool
 }
 
 // openParquet opens a Parquet file, in a process of its own where there is one (ServeReader).
@@ -39,7 +47,7 @@ func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptio
 	if readsApart.Load() {
 		f, err = startReader(ctx, r, o)
 	} else {
-		f, err = newParquet(ctx, r, o)
+		f, err = newParquet(ctx, r, o, false)
 	}
 	if err != nil {
 		r.Close()
@@ -55,7 +63,8 @@ const (
 	maxParquetBuffer = 1 << 20
 )
 
-func newParquet(ctx context.Context, r random, o SourceOptions) (*parquetFile, error) {
+// newParquet opens a file, of which batches may be kept unless they are sent.
+func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*parquetFile, error) {
 	properties := parquet.NewReaderProperties(memory.DefaultAllocator)
 	properties.BufferedStreamEnabled = true  // else column chunks are read whole
 	p, err := file.NewParquetReader(struct { // what a library reads from, it would close
@@ -82,12 +91,35 @@ func newParquet(ctx context.Context, r random, o SourceOptions) (*parquetFile, e
 	if err != nil {
 		return nil, damaged(err)
 	}
-	types = markJSON(restoreDurations(types, durations), p.MetaData().Schema, rows.Manifest)
-	all, err := rows.GetRecordReader(ctx, nil, nil)
-	if err != nil {
-		return nil, damaged(err)
+	f := &parquetFile{file: p, body: r, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
+	for g := range p.NumRowGroups() {
+		f.left += p.MetaData().RowGroup(g).NumRows()
 	}
-	return &parquetFile{types: types, file: p, rows: all, body: r, most: o.MaxMemory}, nil
+	if rest := f.share(types, rows.Manifest); len(rest) > 0 || columns == 0 {
+		if f.rest, err = rows.GetRecordReader(ctx, rest, nil); err != nil {
+			return nil, damaged(err)
+		}
+	}
+	f.types = markJSON(restoreDurations(types, durations), p.MetaData().Schema, rows.Manifest)
+	return f, nil
+}
+
+// share takes the columns that are decoded here, and gives the others, which are left to the library.
+func (f *parquetFile) share(types *arrow.Schema, m *pqarrow.SchemaManifest) (rest []int) {
+	f.columns = make([]*parquetcolumn.Column, types.NumFields())
+	taken := map[int]bool{}
+	for i := range f.columns {
+		if i < len(m.Fields) && m.Fields[i].ColIndex >= 0 && len(m.Fields[i].Children) == 0 {
+			f.columns[i] = parquetcolumn.New(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+			taken[m.Fields[i].ColIndex] = f.columns[i] != nil
+		}
+	}
+	for i := range f.file.MetaData().Schema.NumColumns() {
+		if !taken[i] {
+			rest = append(rest, i)
+		}
+	}
+	return rest
 }
 
 // markJSON notes which columns hold JSON by Parquet's own types, which Arrow's schema doesn't say.
@@ -151,22 +183,16 @@ func restoreDurations(types *arrow.Schema, durations map[string]*arrow.DurationT
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// typed gives the columns of a batch the types of the file's schema, which have the same values.
-func (f *parquetFile) typed(b arrow.RecordBatch) arrow.RecordBatch {
-	columns := make([]arrow.Array, b.NumCols())
-	for i, c := range b.Columns() {
-		t := f.types.Field(i).Type
-		if t.ID() == arrow.DURATION {
-			data := array.NewData(t, c.Len(), c.Data().Buffers(), nil, c.NullN(), c.Data().Offset())
-			columns[i] = array.MakeFromData(data)
-			data.Release()
-		} else {
-			columns[i] = c
-			c.Retain()
-		}
-		defer columns[i].Release()
+// typed gives a column the type of the file's schema, which has the same values.
+func (f *parquetFile) typed(i int, c arrow.Array) arrow.Array {
+	t := f.types.Field(i).Type
+	if t.ID() != arrow.DURATION {
+		c.Retain()
+		return c
 	}
-	return array.NewRecordBatch(f.types, columns, b.NumRows())
+	data := array.NewData(t, c.Len(), c.Data().Buffers(), nil, c.NullN(), c.Data().Offset())
+	defer data.Release()
+	return array.MakeFromData(data)
 }
 
 func (f *parquetFile) schema() *arrow.Schema { return f.types }
@@ -177,18 +203,64 @@ func (f *parquetFile) next(context.Context) (b arrow.RecordBatch, err error) {
 		f.last.Release()
 		f.last = nil
 	}
-	if f.rows.Next() {
-		f.last = f.typed(f.rows.RecordBatch())
-		return f.last, sound(f.last, f.most)
+	n, rest := min(f.left, f.batch), []arrow.Array(nil)
+	if f.rest != nil {
+		if n, rest, err = f.nextOfRest(); err != nil {
+			return nil, err
+		}
 	}
-	if err := f.rows.Err(); err != nil && err != io.EOF {
-		return nil, damaged(err)
+	if n == 0 {
+		return nil, io.EOF
 	}
-	return nil, io.EOF
+	f.left -= n
+	if f.last, err = f.join(n, rest); err != nil || f.sent {
+		return f.last, err
+	}
+	return f.last, sound(f.last, f.most)
+}
+
+// nextOfRest gives the next rows of the columns that the library reads, none at their end.
+func (f *parquetFile) nextOfRest() (n int64, rest []arrow.Array, err error) {
+	if f.rest.Next() {
+		rest, n = f.rest.RecordBatch().Columns(), f.rest.RecordBatch().NumRows()
+	} else if err := f.rest.Err(); err != nil && err != io.EOF {
+		return 0, nil, damaged(err)
+	}
+	if own := len(f.columns) > len(f.rest.Schema().Fields()); own && (n > f.left || n == 0 && f.left > 0) {
+		return 0, nil, damaged(fmt.Errorf("columns of different length: %d rows where %d are left", n, f.left))
+	}
+	return n, rest, nil
+}
+
+// join makes a batch of the next n rows of the columns that are decoded here and of the rest.
+func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, error) {
+	columns := make([]arrow.Array, len(f.columns))
+	for i, c := range f.columns {
+		if c == nil {
+			columns[i] = f.typed(i, rest[0])
+			rest = rest[1:]
+		} else {
+			one, err := c.Next(int(n))
+			if err != nil {
+				return nil, damaged(err)
+			}
+			columns[i] = f.typed(i, one)
+			one.Release()
+		}
+		defer columns[i].Release()
+	}
+	return array.NewRecordBatch(f.types, columns, n), nil
 }
 
 func (f *parquetFile) close() error {
-	f.rows.Release()
+	if f.rest != nil {
+		f.rest.Release()
+	}
+	for _, c := range f.columns {
+		if c != nil {
+			c.Close()
+		}
+	}
 	f.file.Close()
 	return f.body.Close()
 }

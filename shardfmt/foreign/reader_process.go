@@ -113,7 +113,7 @@ func serveReader(from io.Reader, to io.Writer) error {
 func sendBatches(c *frames, q readerRequest) (err error) {
 	defer guard(&err, "file")
 	o := SourceOptions{BatchRows: q.BatchRows}.withDefaults()
-	f, err := newParquet(context.Background(), newRemote(c, q.Size), o)
+	f, err := newParquet(context.Background(), newRemote(c, q.Size), o, true)
 	if err != nil {
 		return err
 	}
