@@ -257,7 +257,11 @@ func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 		if err != nil {
 			return nil, r.locateSchema(err)
 		}
-		return s, r.MarkRequired(ctx, s.Fields)
+		ids, err := r.Required(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s, corrupt.Locate(schema.MarkRequired(s.Fields, ids), r.url, 0)
 	})
 }
 

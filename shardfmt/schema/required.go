@@ -1,6 +1,10 @@
 package schema
 
-import "github.com/shardcat/shardcat/shardfmt/corrupt"
+import (
+	"slices"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
 
 // Required are the numbers of the nodes that are not nullable, rising: a node has no null but where its parent has one. Nodes below a
 // union are never among them, for a variant is null wherever another one is chosen.
@@ -21,22 +25,30 @@ func (s *Schema) Required() []uint32 {
 	return ids
 }
 
-// MarkRequired makes the nodes whose numbers are in ids not nullable, among nodes and all below them. A number of a node below a union
-// is a corrupt.Error.
+// MarkRequired makes the nodes whose numbers are in ids, rising, not nullable, among nodes and all below them. A number of a node below a
+// union is a corrupt.Error.
 func MarkRequired(nodes []*Node, ids []uint32) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	required := make(map[uint32]bool, len(ids))
-	for _, id := range ids {
-		required[id] = true
-	}
+	return MarkRequiredBy(nodes, func(id uint32) (bool, error) {
+		_, found := slices.BinarySearch(ids, id)
+		return found, nil
+	})
+}
+
+// MarkRequiredBy is MarkRequired for the numbers of which required says so; its first error ends it.
+func MarkRequiredBy(nodes []*Node, required func(id uint32) (bool, error)) error {
 	return markRequired(nodes, required, false)
 }
 
-func markRequired(nodes []*Node, required map[uint32]bool, inUnion bool) error {
+func markRequired(nodes []*Node, required func(uint32) (bool, error), inUnion bool) error {
 	for _, n := range nodes {
-		if required[n.ID] {
+		is, err := required(n.ID)
+		if err != nil {
+			return err
+		}
+		if is {
 			if inUnion {
 				return corrupt.At(-1, "field %q lies in a union and is said to hold no null", n.Name)
 			}
