@@ -200,6 +200,11 @@ func floatsOfIntegers(a arrow.Array, p place) (arrow.Array, error) {
 
 // decimals converts fixed-point decimals with their scale, integers and text; 16 bytes are decimals already.
 func decimals(a arrow.Array, p place) (arrow.Array, error) {
+	if v, ok := a.(*array.Decimal128); ok && a.NullN() == 0 {
+		if out := decimals128(v); out != nil {
+			return decimalsOf(a, out), nil
+		}
+	}
 	read := decimalReader(a)
 	if v, ok := a.(*array.FixedSizeBinary); ok && v.DataType().(*arrow.FixedSizeBinaryType).ByteWidth == decimal.Size {
 		read = func(i int) (decimal.Value, bool) { return decimal.From(v.Value(i)), true }
@@ -218,9 +223,26 @@ func decimals(a arrow.Array, p place) (arrow.Array, error) {
 		}
 		*(*decimal.Value)(out[decimal.Size*i:]) = v
 	}
-	storage := assemble(Decimal.Storage, a, []*memory.Buffer{memory.NewBufferBytes(out)})
+	return decimalsOf(a, out), nil
+}
+
+// decimalsOf makes an array of the bytes of decimals; nulls are those of a.
+func decimalsOf(a arrow.Array, values []byte) arrow.Array {
+	storage := assemble(Decimal.Storage, a, []*memory.Buffer{memory.NewBufferBytes(values)})
 	defer storage.Release()
-	return array.NewExtensionArrayWithStorage(Decimal, storage), nil
+	return array.NewExtensionArrayWithStorage(Decimal, storage)
+}
+
+// decimals128 converts decimals of the usual width, none of them null, in one loop; nil if one doesn't fit.
+func decimals128(a *array.Decimal128) []byte {
+	scale := decimal.NewScale(int(a.DataType().(arrow.DecimalType).GetScale()))
+	out := make([]byte, decimal.Size*a.Len())
+	for i, n := range a.Values() {
+		if !scale.PutInt128(out[decimal.Size*i:], n.HighBits(), n.LowBits()) {
+			return nil
+		}
+	}
+	return out
 }
 
 func decimalReader(a arrow.Array) func(i int) (decimal.Value, bool) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/valuetext"
 )
@@ -88,6 +89,11 @@ func (im *importing) times(a arrow.Array, p place) (arrow.Array, error) {
 	if !ok || spans || a.DataType().ID() == arrow.TIME32 || a.DataType().ID() == arrow.TIME64 {
 		return nil, p.mismatch(a)
 	}
+	if out := wholeTimes(a, c); out != nil {
+		storage := assemble(arrow.PrimitiveTypes.Int64, a, []*memory.Buffer{memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(out))})
+		defer storage.Release()
+		return array.NewExtensionArrayWithStorage(DateTime, storage), nil
+	}
 	return im.ticks(DateTime, a, p, func(i int) (int64, bool, error) {
 		ticks, cut, ok := c.at(i)
 		if !ok || ticks < -c.epoch || ticks > valuetext.MaxDateTime-c.epoch {
@@ -95,6 +101,33 @@ func (im *importing) times(a arrow.Array, p place) (arrow.Array, error) {
 		}
 		return ticks + c.epoch, cut, nil
 	})
+}
+
+// wholeTimes converts the usual points in time, in units of at least a tick and none of them null, in one loop; nil if these are
+// others, or one lies outside the years 1 to 9999.
+func wholeTimes(a arrow.Array, c clock) []int64 {
+	if c.perTick != 1 || a.NullN() > 0 {
+		return nil
+	}
+	switch v := a.(type) {
+	case *array.Date32:
+		return ticksOf(v.Date32Values(), c)
+	case *array.Timestamp:
+		return ticksOf(v.TimestampValues(), c)
+	}
+	return nil
+}
+
+func ticksOf[T ~int32 | ~int64](values []T, c clock) []int64 {
+	first, last := -c.epoch/c.ticks, (valuetext.MaxDateTime-c.epoch)/c.ticks // an epoch is a whole number of units
+	out := make([]int64, len(values))
+	for i, v := range values {
+		if int64(v) < first || int64(v) > last {
+			return nil
+		}
+		out[i] = int64(v)*c.ticks + c.epoch
+	}
+	return out
 }
 
 // spans converts durations and times of day.

@@ -26,14 +26,23 @@ const signBit = 1 << 63
 
 // FromInt128 is the function of this name at the scale.
 func (s *Scale) FromInt128(hi int64, lo uint64) (v Value, exact bool) {
+	exact = s.PutInt128(v[:], hi, lo)
+	return v, exact
+}
+
+// PutInt128 is FromInt128 into the first Size bytes of dst.
+func (s *Scale) PutInt128(dst []byte, hi int64, lo uint64) (exact bool) {
 	sign := uint64(hi >> 63)
 	magnitude := (lo ^ sign) - sign
 	if uint64(hi) != sign || magnitude >= loUnit || s.header == 0 {
-		return FromInt128(hi, lo, s.digits)
+		v, exact := FromInt128(hi, lo, s.digits)
+		copy(dst, v[:])
+		return exact
 	}
-	binary.LittleEndian.PutUint64(v[:8], codeThrees(magnitude))
-	binary.LittleEndian.PutUint64(v[8:], s.header|sign&signBit)
-	return v, true
+	_ = dst[Size-1]
+	binary.LittleEndian.PutUint64(dst, codeThrees(magnitude))
+	binary.LittleEndian.PutUint64(dst[8:], s.header|sign&signBit)
+	return true
 }
 
 // Int128 is the method of this name of the value that b begins with, which must have Size bytes.

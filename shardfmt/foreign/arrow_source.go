@@ -32,7 +32,7 @@ func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions
 	if err != nil {
 		return nil, err
 	}
-	f, err := newArrowStream(r, o.MaxMemory)
+	f, err := newArrowStream(r, bufio.NewReaderSize(r, 256<<10), o.MaxMemory)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -40,16 +40,17 @@ func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions
 	return f, nil
 }
 
-func newArrowStream(body io.ReadCloser, maxMemory int64) (*arrowStream, error) {
-	m, err := arrowipc.Open(bufio.NewReaderSize(body, 256<<10), arrowipc.Limits{Message: maxMemory, Window: maxWindow, TooLarge: batchTooLarge})
+// newArrowStream reads what comes through a buffer, and closes the body with it.
+func newArrowStream(body io.Closer, r *bufio.Reader, maxMemory int64) (*arrowStream, error) {
+	m, err := arrowipc.Open(r, arrowipc.Limits{Message: maxMemory, Window: maxWindow, TooLarge: batchTooLarge})
 	if err != nil {
 		return nil, damaged(err)
 	}
-	r, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.Memory()))
+	batches, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.Memory()))
 	if err != nil {
 		return nil, causeOf(m, err)
 	}
-	return &arrowStream{r, m, body}, nil
+	return &arrowStream{batches, m, body}, nil
 }
 
 func batchTooLarge(size, most int64) error {

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -30,7 +31,7 @@ func TestArrowFileOfAnyAlignment(t *testing.T) {
 	}
 	for _, head := range []int{8, 16, 64} {
 		text := bytes.Join([][]byte{file.Bytes()[:8], make([]byte, head-8), file.Bytes()[8:]}, nil)
-		r, err := newArrowStream(io.NopCloser(bytes.NewReader(text)), 1<<20)
+		r, err := newArrowStream(io.NopCloser(nil), bufio.NewReader(bytes.NewReader(text)), 1<<20)
 		if err != nil {
 			t.Fatalf("a head of %d bytes: %v", head, err)
 		}

@@ -177,12 +177,17 @@ func (c *frames) read() (kind byte, payload []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	payload, err = c.payloadOf(size)
+	return kind, payload, err
+}
+
+// payloadOf reads a payload, which is valid until the next frame is read.
+func (c *frames) payloadOf(size int) ([]byte, error) {
 	if cap(c.payload) < size {
 		c.payload = make([]byte, size)
 	}
-	payload = c.payload[:size]
-	_, err = io.ReadFull(c.r, payload)
-	return kind, payload, err
+	_, err := io.ReadFull(c.r, c.payload[:size])
+	return c.payload[:size], err
 }
 
 // expect reads a frame of one kind, or an error in its place.
@@ -270,16 +275,17 @@ func (r remoteRanges) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// readerProcess is a reader at work.
+// readerProcess is a reader at work, which is read from one goroutine: its stream, and in between it answers what the process asks for.
 type readerProcess struct {
 	cmd    *exec.Cmd
 	file   random
 	frames *frames
 	stderr bytes.Buffer
-	stream *io.PipeWriter
-	done   chan struct{}
+	ctx    context.Context
 	stop   context.CancelFunc
-	ask    readerRequest
+	// left is what is not yet read of a piece of the stream, ended why there is no more.
+	left  int
+	ended error
 	// answers is the memory of the bytes that were asked for last.
 	answers []byte
 }
@@ -298,9 +304,9 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	p := &readerProcess{cmd: exec.CommandContext(ctx, path), file: file, done: make(chan struct{}), stop: stop,
-		ask: readerRequest{file.Size(), o.BatchRows, readerBase + o.MaxMemory}}
+	p := &readerProcess{file: file}
+	p.ctx, p.stop = context.WithCancel(ctx)
+	p.cmd = exec.CommandContext(p.ctx, path)
 	p.cmd.Env = []string{readerVariable + "=1"}
 	p.cmd.Stderr = &p.stderr
 	in, err := p.cmd.StdinPipe()
@@ -314,52 +320,85 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	widenPipe(out, pipeBytes)
 	widenPipe(in, pipeBytes)
 	if err := p.cmd.Start(); err != nil {
-		stop()
+		p.stop()
 		return nil, fmt.Errorf("starting a process to read Parquet: %w", err)
 	}
-	p.frames = &frames{r: bufio.NewReaderSize(out, 256<<10), w: in}
-	body, stream := io.Pipe()
-	p.stream = stream
-	go p.serve(ctx)
-	f, err := newArrowStream(struct {
-		io.Reader
-		io.Closer
-	}{body, closing(func() error { return errors.Join(p.close(), file.Close()) })}, max(o.MaxMemory, DefaultMaxMemory))
+	// Both buffers are for what is small: batches are read past them into the memory that they stay in.
+	p.frames = &frames{r: bufio.NewReaderSize(out, frameBuffer), w: in}
+	if err := p.ask(readerRequest{file.Size(), o.BatchRows, readerBase + o.MaxMemory}); err != nil {
+		return nil, errors.Join(err, p.end(err))
+	}
+	f, err := newArrowStream(p, bufio.NewReaderSize(p, frameBuffer), max(o.MaxMemory, DefaultMaxMemory))
 	if err != nil {
-		p.close()
+		p.kill()
 		return nil, err
 	}
 	return f, nil
 }
 
-type closing func() error
+// frameBuffer is the buffer of what comes from a reader, in bytes.
+const frameBuffer = 4 << 10
 
-// Close implements io.Closer.
-func (c closing) Close() error { return c() }
-
-// close ends the process, whatever it does.
-func (p *readerProcess) close() error {
-	p.stop()
-	p.stream.CloseWithError(io.ErrClosedPipe)
-	<-p.done
-	return nil
+func (p *readerProcess) ask(q readerRequest) error {
+	request, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	return p.frames.write(frameOpen, request)
 }
 
-// serve answers the process and passes its stream on.
-func (p *readerProcess) serve(ctx context.Context) {
-	defer close(p.done)
-	err := p.exchange()
+// Close ends the process, whatever it does, and closes the file.
+func (p *readerProcess) Close() error {
+	p.kill()
+	return p.file.Close()
+}
+
+func (p *readerProcess) kill() {
+	if p.ended == nil {
+		p.stop()
+		p.ended = p.end(io.ErrClosedPipe)
+	}
+}
+
+// Read implements io.Reader for the stream of the process.
+func (p *readerProcess) Read(b []byte) (n int, err error) {
+	for p.ended == nil && p.left == 0 {
+		if err = p.exchange(); err != nil {
+			p.ended = p.end(err)
+		}
+	}
+	if p.ended != nil {
+		return 0, p.ended
+	}
+	n, err = p.frames.r.Read(b[:min(len(b), p.left)])
+	if p.left -= n; err != nil {
+		p.ended = p.end(err)
+	}
+	return n, p.ended
+}
+
+// errStreamEnd is the end of the stream, as the process says it.
+var errStreamEnd = errors.New("the end of the stream")
+
+// end waits for the process, which ends by itself if it said so or died, and is ended otherwise. It gives what the reader of the
+// stream is told, io.EOF at the end.
+func (p *readerProcess) end(err error) error {
 	died := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
-	if err != nil && !died {
+	cause := p.ctx.Err()
+	if !died && err != errStreamEnd {
 		p.stop()
 	}
 	_ = p.cmd.Wait() // how it ended is told by what it said last
-	if cause := ctx.Err(); died && cause == nil {
-		err = p.death()
-	} else if died {
-		err = cause
+	p.stop()
+	switch {
+	case err == errStreamEnd:
+		return io.EOF
+	case died && cause != nil:
+		return cause
+	case died:
+		return p.death()
 	}
-	p.stream.CloseWithError(err) // nil is the end
+	return err
 }
 
 // death is the error of a process that ended by itself: its last words are a panic's.
@@ -378,34 +417,29 @@ func (p *readerProcess) death() error {
 	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the reader gives up: " + why}
 }
 
+// exchange reads the head of the next piece of the stream, and answers what is asked for in front of it.
 func (p *readerProcess) exchange() error {
-	request, err := json.Marshal(p.ask)
+	kind, size, err := p.frames.head()
 	if err != nil {
 		return err
 	}
-	if err := p.frames.write(frameOpen, request); err != nil {
+	if kind == frameData {
+		p.left = size
+		return nil
+	}
+	payload, err := p.frames.payloadOf(size)
+	if err != nil {
 		return err
 	}
-	for {
-		kind, payload, err := p.frames.read()
-		if err == nil {
-			switch kind {
-			case frameEnd:
-				return nil
-			case frameError:
-				return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: strings.TrimPrefix(string(payload), "corrupt data: ")}
-			case frameData:
-				_, err = p.stream.Write(payload) // which returns when all of it was taken
-			case frameRead:
-				err = p.answer(payload)
-			default:
-				err = fmt.Errorf("frame %q from the process that reads", kind)
-			}
-		}
-		if err != nil {
-			return err
-		}
+	switch kind {
+	case frameEnd:
+		return errStreamEnd
+	case frameError:
+		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: strings.TrimPrefix(string(payload), "corrupt data: ")}
+	case frameRead:
+		return p.answer(payload)
 	}
+	return fmt.Errorf("frame %q from the process that reads", kind)
 }
 
 // answer sends the bytes that are asked for.
