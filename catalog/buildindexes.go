@@ -34,6 +34,8 @@ type Indexed struct {
 	Dropped int `json:"dropped"`
 	// BytesRead of columns are not counted; BytesWritten are those of indexes and roots.
 	BytesWritten int64 `json:"bytes_written"`
+	// Keys is what was done to key indexes, nil if the table has none.
+	Keys *KeyIndexed `json:"keys,omitempty"`
 }
 
 // AddIndex makes an index one of the table's: every new shard gets it, and every stripe that is there. An index of the same
@@ -53,9 +55,12 @@ func (t *Table) AddIndex(ctx context.Context, s shardfmt.IndexSpec, o IndexOptio
 	return t.BuildIndexes(ctx, o)
 }
 
-// DropIndex takes an index away by its name, text:COL or hash:COL: from the table's, and from every shard.
+// DropIndex takes an index away by its name, text:COL or hash:COL: from the table's, and from every shard. keys:COL is the table's alone.
 // ErrNotFound: neither has it.
 func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*Indexed, error) {
+	if IsKeyIndex(name) {
+		return &Indexed{}, t.DropKeyIndex(ctx, name)
+	}
 	specs, err := t.Indexes()
 	if err != nil {
 		return nil, err
@@ -80,9 +85,13 @@ func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*In
 
 // BuildIndexes gives every stripe the indexes of the table that it lacks. The data stays where it is: a shard gets a new root.
 // Shards are done in groups, each in one snapshot; those that another writer replaces meanwhile are done anew. After an error the
-// result, which is never nil, tells what was done before it.
+// result, which is never nil, tells what was done before it. Key indexes are brought to all shards, too.
 func (t *Table) BuildIndexes(ctx context.Context, o IndexOptions) (*Indexed, error) {
-	return t.applyIndexes(ctx, "", o)
+	done, err := t.applyIndexes(ctx, "", o)
+	if err == nil && t.HasKeyIndexes() {
+		done.Keys, err = t.UpdateKeyIndexes(ctx)
+	}
+	return done, err
 }
 
 func indexNamed(name string) func(shardfmt.IndexSpec) bool {

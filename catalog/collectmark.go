@@ -12,7 +12,9 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/keyindex"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -74,6 +76,9 @@ func (t *Table) reachable(ctx context.Context, jobs *openJobs) (*liveSet, error)
 	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
 	roots := map[string]rootToRead{}
 	t.reachMetadata(l)
+	if err := t.reachKeyIndexes(ctx, l); err != nil {
+		return nil, err
+	}
 	if err := t.reachSnapshots(ctx, l, roots); err != nil {
 		return nil, err
 	}
@@ -243,4 +248,33 @@ func (t *Table) reach(ctx context.Context, client *blobio.Client, url string, si
 		return nil, nil, err
 	}
 	return root.Reach(ctx)
+}
+
+// reachKeyIndexes notes what the table's key indexes consist of. One that can't be read has nothing that is not made again.
+func (t *Table) reachKeyIndexes(ctx context.Context, l *liveSet) error {
+	for _, def := range t.keyIndexDefs() {
+		if def.object == "" {
+			continue
+		}
+		why := "the table's index " + t.keyIndexName(&def)
+		l.add(t.VaultFolder()+def.object, why)
+		text, _, err := t.cat.client.ReadAll(ctx, t.VaultFolder()+def.object, keyindex.MaxState)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var state *keyindex.State
+		if err == nil {
+			state, err = keyindex.Decode(text)
+		}
+		if errors.Is(err, blobio.ErrNotFound) || errors.Is(err, corrupt.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("table %s: what %s consists of can't be read, so nothing is collected: %w", t.name, def.object, err)
+		}
+		for _, level := range state.Levels {
+			l.add(t.VaultFolder()+level.Object, why)
+		}
+	}
+	return nil
 }

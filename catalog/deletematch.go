@@ -182,6 +182,36 @@ func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, er
 	return deleted, n, nil
 }
 
+// readTogether is up to how many records that nobody asked for are read between two that are looked at: a block of them.
+const readTogether = 256
+
+// records is stripe where no others than some records, whose places ascend, can be selected.
+func (s *search) records(ctx context.Context, i int, rows []uint32) (deleted []byte, n int64, err error) {
+	st := s.shard.Stripes()[i]
+	if st.Records == st.Deleted {
+		return nil, 0, nil
+	}
+	if last := rows[len(rows)-1]; uint64(last) >= st.Records {
+		return nil, 0, corrupt.At(-1, "a key index names record %d of stripe %d, which has %d", last, i, st.Records)
+	}
+	if deleted, err = s.shard.DeletedRecords(ctx, i); err != nil {
+		return nil, 0, err
+	}
+	before := count(deleted)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(at uint32) bool { return deleted[at/8]>>(at%8)&1 == 1 })
+	for len(rows) > 0 {
+		to := 1
+		for to < len(rows) && rows[to]-rows[to-1] <= readTogether {
+			to++
+		}
+		if err := s.markWithin(ctx, st, uint64(rows[0]), uint64(rows[to-1])+1, deleted); err != nil {
+			return nil, 0, err
+		}
+		rows = rows[to:]
+	}
+	return deleted, count(deleted) - before, nil
+}
+
 // countLive counts the selected live records of a stripe by a scan, with all its pruning; it stops at the first ones where the filter tells
 // no more than that there may be some.
 func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64, err error) {
@@ -200,9 +230,14 @@ func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64
 
 // mark sets the bits of all selected records of a stripe.
 func (s *search) mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte) error {
+	return s.markWithin(ctx, st, 0, st.Records, bitmap)
+}
+
+// markWithin is mark for the records from one to before another.
+func (s *search) markWithin(ctx context.Context, st shardfmt.StripeInfo, from, to uint64, bitmap []byte) error {
 	types := arrowtype.Schema(&schema.Schema{Fields: s.project.target})
-	at := 0
-	o := shardfmt.ScanOptions{Columns: s.columns, IncludeDeleted: true, Start: st.Position, End: st.Position + st.Records,
+	at := int(from)
+	o := shardfmt.ScanOptions{Columns: s.columns, IncludeDeleted: true, Start: st.Position + from, End: st.Position + to,
 		MaxMemory: s.plan.table.cat.opts.MaxMemory}
 	for b, err := range s.shard.Scan(ctx, o) {
 		if err != nil {
@@ -217,8 +252,8 @@ func (s *search) mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte
 		}
 		at += rows
 	}
-	if at != int(st.Records) {
-		return corrupt.At(-1, "a stripe of %d records gave %d", st.Records, at)
+	if at != int(to) {
+		return corrupt.At(-1, "%d records of a stripe from %d on gave %d", to-from, from, at-int(from))
 	}
 	return nil
 }

@@ -75,6 +75,10 @@ func (k *rowKey) span(low, high []byte) filter.Expr {
 // look looks into shards, batch of keys after batch.
 func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry) error {
 	matches := make([]*match, len(shards))
+	index, err := s.index(ctx, shards)
+	if err != nil {
+		return err
+	}
 	for i := range s.keys.batches {
 		if len(shards) == 0 {
 			break
@@ -83,12 +87,20 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 		if err != nil {
 			return err
 		}
-		may, err := s.sift(ctx, p, shards, set)
+		hits := make([]*keyHits, len(shards))
+		if index != nil {
+			if hits, err = index.ask(ctx, shards, set.keys); err != nil {
+				return err
+			}
+		}
+		may, err := s.sift(ctx, p, shards, hits, set)
 		if err != nil {
 			return err
 		}
 		err = s.table.cat.client.EachUpTo(ctx, scanShards, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
-			err := parallel.Guarded(func() error { return s.shard(ctx, client, p, shards[i], set, may[i], &matches[i]) })
+			err := parallel.Guarded(func() error {
+				return s.shard(ctx, client, p, shards[i], set, s.left(p, shards[i], set, may[i], hits[i]), hits[i], &matches[i])
+			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", shards[i].Path, err)
 			}
@@ -107,12 +119,49 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 	return nil
 }
 
+// fewShards are looked into without a look at an index first, which would cost as many requests.
+const fewShards = 3
+
+// index opens the key index that tells which of some shards have which keys, nil if there is none.
+func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyIndex, error) {
+	if len(shards) <= fewShards {
+		return nil, nil
+	}
+	var ids []int
+	for _, n := range s.key.columns {
+		ids = append(ids, s.table.schema.IDs[n.ID])
+	}
+	return s.table.keyIndexFor(ctx, s.table.schema, ids)
+}
+
+// left are the keys of a set that a shard may have: those that a key index names, if it covers the shard, else those that bounds and term filters
+// leave.
+func (s *keySearch) left(all *Plan, e *manifest.Entry, set *keySet, may []bool, hits *keyHits) (left [][]byte) {
+	if hits != nil {
+		for _, i := range hits.keys {
+			left = append(left, set.keys[i])
+		}
+		return left
+	}
+	keys := s.possible(all, e, set)
+	if may == nil {
+		return keys
+	}
+	for _, key := range keys {
+		if may[set.find(key)] {
+			left = append(left, key)
+		}
+	}
+	return left
+}
+
 // mostSiftedKeys is up to how many keys of a batch term filters are asked for: of more, most shards that they are looked for in have some.
 const mostSiftedKeys = 4096
 
 // sift asks the term filters of shards, where they have some of columns of the key, which keys of a set each shard may have; nil is all. It costs a few
-// short reads for each matrix, which shards of one commit share, and spares the roots and indexes of shards that have none of the keys.
-func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, set *keySet) (may [][]bool, err error) {
+// short reads for each matrix, which shards of one commit share, and spares the roots and indexes of shards that have none of the keys. Shards of which a
+// key index has told are not asked about.
+func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, hits []*keyHits, set *keySet) (may [][]bool, err error) {
 	may = make([][]bool, len(shards))
 	if len(set.keys) > mostSiftedKeys {
 		return may, nil
@@ -125,7 +174,7 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	stripes := make([]int, len(shards)) // of each shard, among units
 	places := map[place]bool{}
 	for i, e := range shards {
-		if e.Terms == "" || len(places) > maxSifted || len(s.possible(p, e, set)) == 0 {
+		if e.Terms == "" || hits[i] != nil || len(places) > maxSifted || len(s.possible(p, e, set)) == 0 {
 			continue
 		}
 		of := p.schema.TermFilters(e, urlresolve.Policy{Allow: allow})
@@ -162,19 +211,9 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	return may, nil
 }
 
-// shard looks for keys of a set in a shard, of which it may have some, all if may is nil: first by what its entry says, then by what its root, its Bloom filters and indexes say, then
-// in the columns of the key.
-func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan, e *manifest.Entry, set *keySet, may []bool, m **match) error {
-	keys := s.possible(all, e, set)
-	if may != nil && len(keys) > 0 {
-		var left [][]byte
-		for _, key := range keys {
-			if may[set.find(key)] {
-				left = append(left, key)
-			}
-		}
-		keys = left
-	}
+// shard looks for some keys of a set in a shard: first by what its entry says, then by what its root, its Bloom filters and indexes say, then
+// in the columns of the key. Where a key index has told which records have them, only the columns of those are read.
+func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan, e *manifest.Entry, set *keySet, keys [][]byte, hits *keyHits, m **match) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -199,7 +238,7 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan,
 	in.superset = true
 	in.marks = func(b arrow.RecordBatch, at int, bitmap []byte) error { return s.mark(b, at, bitmap, set) }
 	for i := range shard.Stripes() {
-		deleted, n, err := in.stripe(ctx, i)
+		deleted, n, err := s.stripe(ctx, in, i, hits)
 		if err != nil {
 			return err
 		}
@@ -208,6 +247,17 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan,
 		}
 	}
 	return nil
+}
+
+// stripe looks into a stripe.
+func (s *keySearch) stripe(ctx context.Context, in *search, i int, hits *keyHits) (deleted []byte, n int64, err error) {
+	switch {
+	case hits == nil:
+		return in.stripe(ctx, i)
+	case len(hits.rows[i]) == 0:
+		return nil, 0, nil
+	}
+	return in.records(ctx, i, hits.rows[i])
 }
 
 // possible are the keys of a set that an entry's bounds and partition leave.

@@ -22,6 +22,9 @@ type IndexState struct {
 	Stripes      int    `json:"stripes"`
 	StripesTotal int    `json:"stripes_total"`
 	Bytes        uint64 `json:"bytes"`
+	// Levels are the files of a key index, which are the table's own; Problem is why it, or a part of it, is not used.
+	Levels  int    `json:"levels,omitempty"`
+	Problem string `json:"problem,omitempty"`
 }
 
 // IndexStates tells of the table's indexes and of those of its live shards that a scan may use. Every live shard is opened: one
@@ -42,6 +45,9 @@ func (t *Table) IndexStates(ctx context.Context) ([]IndexState, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if err := l.keyIndexes(ctx); err != nil {
+		return nil, err
 	}
 	out := []IndexState{}
 	for _, s := range l.states {
@@ -98,4 +104,42 @@ func (l *indexList) add(has []*metapb.IndexDescriptor, ids []int, stripes int) {
 		}
 		l.states[s.String()].Bytes += d.GetIndexSize()
 	}
+}
+
+// keyIndexes adds the table's key indexes, and what of the live shards they cover.
+func (l *indexList) keyIndexes(ctx context.Context) error {
+	t := l.table
+	for _, def := range t.keyIndexDefs() {
+		name := t.keyIndexName(&def)
+		state := &IndexState{Name: name, Spec: name, Default: true}
+		l.states[name] = state
+		x, err := t.openKeyIndex(ctx, t.cat.client, t.schema, def)
+		if err == nil {
+			err = x.open(ctx)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if def.object != "" {
+				state.Problem = err.Error()
+			}
+			continue
+		}
+		for i, level := range x.state.Levels {
+			state.Levels, state.Bytes = state.Levels+1, state.Bytes+uint64(level.Size)
+			if x.bad[i] != nil {
+				state.Problem = x.bad[i].Error()
+			}
+		}
+		for e, err := range t.Entries(ctx, At{}) {
+			if err != nil {
+				return err
+			}
+			if units, ok := x.covers(e); ok {
+				state.Stripes += len(units)
+			}
+		}
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // guardedProperties hold the table together and are not the caller's to change: the settings of tables of shards, and
 // what this package keeps for itself.
-var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, UndoneProperty}, protectedSettings...)
+var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, UndoneProperty, KeyIndexesProperty}, protectedSettings...)
 
 // SetProperties sets and removes properties of the table in one commit. That a property has its value already, or is not there to
 // be removed, is no error. Properties on which the safety of the table's shards rests are refused: ErrUnsafe.

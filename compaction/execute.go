@@ -227,6 +227,9 @@ func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*
 		err = report.execute(ctx, t, plan, policy, o)
 		report.ShardsAfter = int(t.Describe().Shards)
 		if !errors.Is(err, catalog.ErrConflict) || n == maxReplans {
+			if err == nil && len(report.Results) > 0 {
+				err = keyIndexes(ctx, t)
+			}
 			return report, err
 		}
 		report.Lost++
@@ -234,6 +237,15 @@ func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*
 			return report, err
 		}
 	}
+}
+
+// keyIndexes brings the table's key indexes to what a compaction has made of its shards. What others do meanwhile is done by the next run.
+func keyIndexes(ctx context.Context, t *catalog.Table) error {
+	_, err := t.UpdateKeyIndexes(ctx)
+	if errors.Is(err, catalog.ErrConflict) {
+		return nil
+	}
+	return err
 }
 
 func tracedPlan(ctx context.Context, t *catalog.Table, policy Policy, o Options) (plan *Plan, err error) {

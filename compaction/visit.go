@@ -62,7 +62,7 @@ func (v *visit) keep(ctx context.Context) error {
 	if err := v.expire(ctx); err != nil {
 		return fmt.Errorf("expire: %w", err)
 	}
-	return errors.Join(v.index(ctx), v.collect(ctx))
+	return errors.Join(v.index(ctx), v.keyIndexes(ctx), v.collect(ctx))
 }
 
 // options are those of compaction in this run.
@@ -234,6 +234,20 @@ func (v *visit) index(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known.indexed = want
+	return nil
+}
+
+// keyIndexes brings the table's key indexes to its shards: those that writers have added, and those that compaction has made.
+func (v *visit) keyIndexes(ctx context.Context) error {
+	if !v.table.HasKeyIndexes() {
+		return nil
+	}
+	if ok, err := v.take(ctx); !ok || err != nil {
+		return err
+	}
+	if err := keyIndexes(ctx, v.table); err != nil {
+		return fmt.Errorf("key indexes: %w", err)
+	}
 	return nil
 }
 

@@ -60,6 +60,9 @@ func (e *Entry) build(spec iceberg.PartitionSpec) (iceberg.DataFile, error) {
 	if e.Terms != "" && len(e.Terms) <= maxTerms {
 		lower[fieldTerms] = []byte(e.Terms)
 	}
+	if e.Rows != "" {
+		lower[fieldRows] = []byte(e.Rows)
+	}
 	b.ColumnSizes(sizes).ValueCounts(values).NullValueCounts(nulls).NaNValueCounts(nans)
 	return b.LowerBoundValues(lower).UpperBoundValues(upper).SortOrderID(e.SortOrderID).Build(), nil
 }

@@ -68,10 +68,16 @@ func describe(ctx context.Context, root *meta.Root, ids []int) (*describer, erro
 		return nil, err
 	}
 	e.Terms = EncodeTerms(e.Path, filters)
+	d.rows = make([]rowsSum, dir.StripeCount)
 	for _, f := range s.Fields {
 		if err := d.field(f, scope{expected: dir.TotalRecordCount, whole: true, bounded: true}); err != nil {
 			return nil, err
 		}
+	}
+	if rows, ok, err := d.stripeRows(); err != nil {
+		return nil, err
+	} else if ok {
+		e.Rows = encodeRows(e.Path, rowsOf(rows))
 	}
 	return &d, nil
 }
@@ -83,6 +89,8 @@ type describer struct {
 	entry   *Entry
 	deleted bool
 	stored  storage
+	// rows gather by stripe where its values lie.
+	rows []rowsSum
 }
 
 // scope says what the statistics of a field can be held against.

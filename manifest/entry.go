@@ -34,6 +34,8 @@ type Entry struct {
 	// Terms leads to the term filters of the shard's stripes, see DecodeTerms. Entries that were read with some columns only
 	// have none.
 	Terms string
+	// Rows names the shard's rows, see RowsID. Entries that were read with some columns only have none.
+	Rows string
 	// Sequence is the data sequence number of the snapshot that added the entry, 0 before it is added.
 	Sequence int64
 	// SnapshotID is the snapshot that added the entry, 0 before it is added.
@@ -64,7 +66,7 @@ func EntryOf(f iceberg.DataFile) *Entry {
 // brief is the entry with some of its columns only.
 func (e *Entry) brief(columns []int) *Entry {
 	out := *e
-	out.Columns, out.Terms = nil, ""
+	out.Columns, out.Terms, out.Rows = nil, "", ""
 	for _, id := range columns {
 		if c, ok := e.Columns[id]; ok {
 			if out.Columns == nil {
@@ -84,7 +86,7 @@ func entryOf(f iceberg.DataFile, lower, upper map[int][]byte) *Entry {
 	if order := f.SortOrderID(); order != nil {
 		e.SortOrderID = *order
 	}
-	e.Private, e.Terms = privateOf(lower, upper), string(lower[fieldTerms])
+	e.Private, e.Terms, e.Rows = privateOf(lower, upper), string(lower[fieldTerms]), string(lower[fieldRows])
 	if !e.IsShard() {
 		e.StoredBytes, e.Objects = e.RootBytes, 1
 	}

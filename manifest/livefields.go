@@ -220,9 +220,13 @@ func (b *entryBuilder) kept(p []byte) []byte {
 }
 
 func (b *entryBuilder) lower(id int, bound []byte) {
-	if id == fieldTerms {
-		if b.everything != nil {
+	if id == fieldTerms || id == fieldRows {
+		switch {
+		case b.everything == nil:
+		case id == fieldTerms:
 			b.entry.Terms = string(bound)
+		default:
+			b.entry.Rows = string(bound)
 		}
 	} else if isPrivateField(id) {
 		b.entry.Private.setLower(id, long(bound))

@@ -15,6 +15,7 @@ const (
 	fieldShape
 	fieldTags
 	fieldTerms
+	fieldRows
 
 	firstPrivateField = fieldCreation
 	lastPrivateField  = 2147480063

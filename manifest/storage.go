@@ -25,7 +25,7 @@ func (d *describer) storedBytes(n *schema.Node) (int64, error) {
 		}
 		for _, encoding := range f.GetEncodings() {
 			for _, b := range encoding.GetNative().GetBuffers() {
-				size, err := d.buffer(anchor, b)
+				size, err := d.buffer(anchor, b, d.rowsOf(i, n))
 				if err != nil {
 					return 0, err
 				}
@@ -36,13 +36,24 @@ func (d *describer) storedBytes(n *schema.Node) (int64, error) {
 	return sum, nil
 }
 
-func (d *describer) buffer(anchor string, b *metapb.EncodedBuffer) (int64, error) {
+// rowsOf is where the values of a node are noted to lie, nil for those that mark deleted records: which others come with.
+func (d *describer) rowsOf(stripe int, n *schema.Node) *rowsSum {
+	if n.Internal == schema.InternalDeletedRecord {
+		return nil
+	}
+	return &d.rows[stripe]
+}
+
+func (d *describer) buffer(anchor string, b *metapb.EncodedBuffer, rows *rowsSum) (int64, error) {
 	if b.Buffer == nil {
 		return 0, nil // in the packed group of the parent
 	}
 	object, err := d.refer(anchor, b.Buffer, b.Buffer.GetUrl())
 	if err != nil {
 		return 0, err
+	}
+	if r := b.Buffer.GetRange(); rows != nil {
+		rows.add(object, r.GetStart(), r.GetEnd())
 	}
 	size := refSize(b.Buffer)
 	if m := b.BlockMap; m != nil && !inside(m, b.Buffer) {

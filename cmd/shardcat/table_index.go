@@ -20,9 +20,10 @@ shards that are there too, whose data stays where it is: each gets a new root, 6
 
     add text:COL[:TOKENIZER]  for HAS, HASPREFIX, = and IN; unicode-word (default), unicode-log, ipv4 or trivial
     add hash:COL              for = and IN on any type but floats and decimals
+    add keys:COL[,COL]        one index over all shards, of the columns' values together: for ingest --upsert-by and --unique by these columns
     add layer:COL             for =, IN, <, <=, >, >= and BETWEEN on any type but decimals; one column
     add … --index-scope shard one for all stripes of a shard (also: text@shard:COL, hash@shard:COL)
-    drop NAME                 text:COL, hash:COL or layer:COL
+    drop NAME                 text:COL, hash:COL, layer:COL or keys:COL
     build                     only what is missing: after --no-build, or for shards of other writers
     list                      the table's indexes, and how many stripes have each
 
@@ -68,6 +69,10 @@ func (a *app) changeIndexes(ctx context.Context, name, verb, scope string, args 
 	if a.json {
 		return a.printJSON(done)
 	}
+	if k := done.Keys; k != nil {
+		a.printf("%s: %d key indexes written; %d shards came to be covered, %d stripes were read, %d levels merged; %d bytes written\n",
+			t.Name(), k.Indexes, k.Shards, k.StripesRead, k.LevelsMerged, k.BytesWritten)
+	}
 	a.printf("%s: %d indexes built, %d dropped, in %d shards; %d bytes written\n", t.Name(), done.Built, done.Dropped, done.Shards, done.BytesWritten)
 	return nil
 }
@@ -78,6 +83,13 @@ func applyIndexVerb(ctx context.Context, t *catalog.Table, verb, scope string, a
 		return t.DropIndex(ctx, args[0], o)
 	case "build":
 		return t.BuildIndexes(ctx, o)
+	}
+	if catalog.IsKeyIndex(args[0]) {
+		if scope != "stripe" {
+			return nil, usagef("%s is of the whole table: it takes no --index-scope", args[0])
+		}
+		keys, err := t.AddKeyIndex(ctx, args[0], o)
+		return &catalog.Indexed{Keys: keys}, err
 	}
 	s, err := shardfmt.ParseIndexSpec(args[0])
 	if err == nil {
@@ -107,6 +119,9 @@ func (a *app) listIndexes(ctx context.Context, name string) error {
 			kind = "default"
 		}
 		a.printf("%-40s %-11s %d of %d stripes, %d bytes\n", s.Spec, kind, s.Stripes, s.StripesTotal, s.Bytes)
+		if s.Problem != "" {
+			a.printf("    not used, or in part: %s\n", s.Problem)
+		}
 	}
 	return nil
 }

@@ -23,8 +23,9 @@ type File struct {
 	mu     sync.Mutex
 	tail   []byte // the end of the file, as it was read when opening
 	blocks map[int64]any
-	held   int64 // bytes of blocks
-	keep   int64 // how many are kept
+	ahead  map[int64][]byte // stored blocks that Warm has read, until they are asked for
+	held   int64            // bytes of blocks
+	keep   int64            // how many are kept
 	stats  Stats
 	table  []partition // of filters, once it is read
 	filter Filter      // of the whole file, once it is read
@@ -108,7 +109,14 @@ func (f *File) stored(ctx context.Context, loc location) ([]byte, error) {
 	if loc.size > maxBlock {
 		return nil, corrupt.Unsupported(loc.offset, "a block of %d bytes, more than the limit of %d", loc.size, maxBlock)
 	}
-	b := make([]byte, loc.size)
+	f.mu.Lock()
+	b := f.ahead[loc.offset]
+	delete(f.ahead, loc.offset)
+	f.mu.Unlock()
+	if int64(len(b)) == loc.size {
+		return b, nil
+	}
+	b = make([]byte, loc.size)
 	_, err := f.st.ReadRange(ctx, f.url, loc.offset, b)
 	return b, err
 }
