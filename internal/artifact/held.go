@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
@@ -21,6 +23,8 @@ type held struct {
 	url   string
 	start int64 // of tail in the object
 	tail  []byte
+	// copies are ranges before the tail that the root has.
+	copies map[blobio.Range][]byte
 
 	mu    sync.Mutex
 	again map[blobio.Range][]byte // nil keeps none
@@ -64,18 +68,43 @@ func (h *held) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blo
 
 // ReadRanges implements meta.Store; ranges that are not kept are asked for together.
 func (h *held) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
+	return h.readRanges(ctx, h.Store, url, ranges)
+}
+
+// EachStore calls do for 0 … n−1 at the same time, with stores that know the same ranges, and whose requests do not wait for one another.
+func (h *held) EachStore(ctx context.Context, n int, do func(ctx context.Context, st scan.Store, i int) error) error {
+	b, ok := h.Store.(branching)
+	if !ok {
+		return parallel.Each(ctx, n, n, func(i int) error { return do(ctx, h, i) })
+	}
+	return b.Each(ctx, n, func(ctx context.Context, c *blobio.Client, i int) error { return do(ctx, branch{h, c}, i) })
+}
+
+// branch is a held whose requests are those of one branch of its store.
+type branch struct {
+	*held
+	store *blobio.Client
+}
+
+// ReadRanges implements scan.Store.
+func (b branch) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
+	return b.held.readRanges(ctx, b.store, url, ranges)
+}
+
+// readRanges reads ranges, those that are not kept from a store.
+func (h *held) readRanges(ctx context.Context, st scan.Store, url string, ranges []blobio.Range) ([][]byte, error) {
 	out := make([][]byte, len(ranges))
 	var missing []blobio.Range
 	var at []int
 	for i, r := range ranges {
-		if out[i] = h.known(url, r); out[i] == nil {
+		if out[i] = h.Known(url, r); out[i] == nil {
 			missing, at = append(missing, r), append(at, i)
 		}
 	}
 	if len(missing) == 0 {
 		return out, nil
 	}
-	got, err := h.Store.ReadRanges(ctx, url, missing)
+	got, err := st.ReadRanges(ctx, url, missing)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +115,16 @@ func (h *held) ReadRanges(ctx context.Context, url string, ranges []blobio.Range
 	return out, nil
 }
 
-// known is a range that is kept, nil if it is not.
-func (h *held) known(url string, r blobio.Range) []byte {
+// Known is a range that is kept, nil if it is not.
+func (h *held) Known(url string, r blobio.Range) []byte {
 	if h.has(url, r.Start, r.End) {
 		return h.slice(r.Start, r.End)
 	}
 	if url != h.url {
 		return nil
+	}
+	if b := h.copies[r]; b != nil {
+		return b
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,5 +140,15 @@ func (h *held) keep(url string, r blobio.Range, data []byte) {
 	defer h.mu.Unlock()
 	if h.again != nil && len(h.again) < againRanges {
 		h.again[r] = data
+	}
+}
+
+// prime keeps copies that the root has of ranges before the end; how many, it bounds.
+func (h *held) prime(copies []meta.RangeCopy) {
+	h.copies = make(map[blobio.Range][]byte, len(copies))
+	for _, c := range copies {
+		if end := c.Start + uint64(len(c.Bytes)); end <= uint64(h.start) {
+			h.copies[blobio.Range{Start: int64(c.Start), End: int64(end)}] = c.Bytes
+		}
 	}
 }

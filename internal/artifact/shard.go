@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// keptBytes is how much of the end of an artifact is read when it is opened: the metadata of most, and all of
+	// KeptBytes is how much of the end of an artifact is read when it is opened, if nothing else is said: the metadata of most, and all of
 	// a small one. Five of them stay below the half MiB that looking a term up may cost.
-	keptBytes = 96 << 10
+	KeptBytes = 96 << 10
 	// maxMemory bounds what one read of records may take, whatever the artifact claims.
 	maxMemory = 256 << 20
 	// maxRecords bounds the records of one read: of lists of positions, 128 MiB.
@@ -38,7 +38,7 @@ type Shard struct {
 
 // Open opens the artifact at url, a canonical URL.
 func Open(ctx context.Context, st meta.Store, url string, p urlresolve.Policy) (*Shard, error) {
-	all, err := OpenAll(ctx, st, []string{url}, p)
+	all, err := OpenAll(ctx, st, []string{url}, []int64{KeptBytes}, p)
 	if err != nil {
 		return nil, err
 	}
@@ -50,17 +50,17 @@ type branching interface {
 	Each(ctx context.Context, n int, do func(ctx context.Context, c *blobio.Client, i int) error) error
 }
 
-// OpenAll opens several artifacts at the same time.
-func OpenAll(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy) ([]*Shard, error) {
-	return openAll(ctx, st, urls, p, func(ctx context.Context, st meta.Store, url string) (*held, error) {
-		return hold(ctx, st, url, keptBytes)
+// OpenAll opens several artifacts at the same time. Of each the last tails[i] bytes are kept.
+func OpenAll(ctx context.Context, st meta.Store, urls []string, tails []int64, p urlresolve.Policy) ([]*Shard, error) {
+	return openAll(ctx, st, urls, p, func(ctx context.Context, st meta.Store, i int) (*held, error) {
+		return hold(ctx, st, urls[i], tails[i])
 	})
 }
 
 // OpenOnce opens several artifacts whose records are read once, in order: of each no more than the last tail bytes are kept.
 func OpenOnce(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy, tail int64) ([]*Shard, error) {
-	return openAll(ctx, st, urls, p, func(ctx context.Context, st meta.Store, url string) (*held, error) {
-		h, err := hold(ctx, st, url, tail)
+	return openAll(ctx, st, urls, p, func(ctx context.Context, st meta.Store, i int) (*held, error) {
+		h, err := hold(ctx, st, urls[i], tail)
 		if h != nil {
 			h.again = nil
 		}
@@ -68,10 +68,10 @@ func OpenOnce(ctx context.Context, st meta.Store, urls []string, p urlresolve.Po
 	})
 }
 
-func openAll(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy, hold func(context.Context, meta.Store, string) (*held, error)) ([]*Shard, error) {
+func openAll(ctx context.Context, st meta.Store, urls []string, p urlresolve.Policy, hold func(ctx context.Context, st meta.Store, i int) (*held, error)) ([]*Shard, error) {
 	kept := make([]*held, len(urls))
 	read := func(ctx context.Context, st meta.Store, i int) (err error) {
-		kept[i], err = hold(ctx, st, urls[i])
+		kept[i], err = hold(ctx, st, i)
 		return meta.Missing(err, urls[i])
 	}
 	var err error
@@ -99,6 +99,11 @@ func open(ctx context.Context, kept *held, url string, p urlresolve.Policy) (*Sh
 	if err != nil {
 		return nil, err
 	}
+	props, err := root.Properties(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept.prime(meta.Copies(meta.Properties(props.CustomProperties).Get(meta.PropertyCopies)))
 	s := &Shard{store: kept, root: root}
 	if s.schema, err = root.Schema(ctx); err != nil {
 		return nil, err

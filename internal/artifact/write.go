@@ -22,10 +22,22 @@ type Written struct {
 // writer do the rest, Finish tells what became of it. Memory is about how many bytes of it are held until it is written, whatever its size: the
 // rest waits in a temporary file. It is 0 where all may be held.
 func Create(ctx context.Context, st write.Store, url string, s *schema.Schema, p encode.Profile, memory int64) (*write.Writer, error) {
-	return write.New(ctx, st, url, s, write.Options{
-		Profile: p, Layout: write.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1, SmallLast: true,
+	return write.New(ctx, st, url, s, options(p, memory))
+}
+
+// CreateList is Create of an artifact of which runs of records are read, each found by where it lies: if they are very many they have longer blocks, so
+// that the block map is read with its end.
+func CreateList(ctx context.Context, st write.Store, url string, s *schema.Schema, p encode.Profile, memory int64) (*write.Writer, error) {
+	o := options(p, memory)
+	o.LongBlocks = true
+	return write.New(ctx, st, url, s, o)
+}
+
+func options(p encode.Profile, memory int64) write.Options {
+	return write.Options{
+		Profile: p, Layout: write.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1, FromEnd: true,
 		SpillBytes: SpillBytes(memory), Unsearched: true,
-	})
+	}
 }
 
 // An artifact has about a dozen buffers of data; each holds up to one of spillParts of the memory, within these bounds.

@@ -19,6 +19,8 @@ const (
 	surveyEvery = 4
 	// surveyWideEvery is how many flushes go by between those of which a whole wide block is planned, in the profiles with Zstd.
 	surveyWideEvery = 16
+	// longAfter is the number of flushes after which Options.LongBlocks counts.
+	longAfter = 8 << 20 / FlushValues
 )
 
 // flushBlock is the size of the blocks of one flush.
@@ -29,7 +31,12 @@ func flushBlock[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	if len(vals) < 2*generalBlock {
 		return max(e.blockSize, lightBlock)
 	}
-	if e.flushes++; e.flushes%surveyEvery != 1 {
+	e.flushes++
+	switch {
+	case e.o.LongBlocks && e.flushes > longAfter:
+		e.blockSize = generalBlock
+		return e.blockSize
+	case e.flushes%surveyEvery != 1:
 		return e.blockSize
 	}
 	at := (len(vals) - generalBlock) / 2 &^ 7

@@ -39,6 +39,8 @@ type Options struct {
 	Spill *buffer.Spill
 	// NoRangeIndex leaves out the range indexes, for fields that nobody looks for values in.
 	NoRangeIndex bool
+	// LongBlocks is encode.Options.LongBlocks for all nodes.
+	LongBlocks bool
 }
 
 // Encoder takes the values of one field, and of all below it, for one stripe. Not for concurrent use.
@@ -145,7 +147,7 @@ func newBase(node *schema.Node, o *Options) base {
 
 // encoder makes a block encoder with the stripe's profile.
 func (b *base) encoder(noPresence bool) *encode.Encoder {
-	o := encode.Options{Profile: b.o.Profile, NoPresence: noPresence}
+	o := encode.Options{Profile: b.o.Profile, NoPresence: noPresence, LongBlocks: b.o.LongBlocks}
 	if !noPresence {
 		o.Tree, o.Hint = b.o.Trees[b.node.ID], b.o.Hints[b.node.ID]
 	}

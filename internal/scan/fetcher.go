@@ -48,8 +48,16 @@ func (f *fetcher) branches() (next func() *fetcher, join func()) {
 // maxRequests is how many requests of a round are under way at the same time where the store does not say.
 const maxRequests = 16
 
+// eaching is a store that calls do for 0 … n−1, several at the same time, with stores whose requests do not wait for one another.
+type eaching interface {
+	EachStore(ctx context.Context, n int, do func(ctx context.Context, st Store, i int) error) error
+}
+
 // each calls do for 0 … n−1, several at the same time.
 func (f *fetcher) each(ctx context.Context, n int, do func(ctx context.Context, st Store, i int) error) error {
+	if e, ok := f.store.(eaching); ok && n > 1 {
+		return e.EachStore(ctx, n, do)
+	}
 	if b, ok := f.store.(branching); ok && n > 1 {
 		return b.Each(ctx, n, func(ctx context.Context, c *blobio.Client, i int) error { return do(ctx, c, i) })
 	}
@@ -64,10 +72,44 @@ func (f *fetcher) columns(ctx context.Context, columns []field.Column, ranges []
 		if err != nil || len(round) == 0 {
 			return err
 		}
+		switch answered, err := f.remember(round); {
+		case err != nil:
+			return err
+		case answered:
+			continue // what follows from them is asked for together with the others
+		}
 		if err := f.round(ctx, round); err != nil {
 			return err
 		}
 	}
+}
+
+// remembering is a store that has some ranges of some objects in memory.
+type remembering interface {
+	// Known is a range that is in memory, nil if it is not.
+	Known(url string, r blobio.Range) []byte
+}
+
+// remember answers the requests whose bytes the store has in memory; false if there are none.
+func (f *fetcher) remember(round []buffer.Request) (answered bool, err error) {
+	st, ok := f.store.(remembering)
+	if !ok {
+		return false, nil
+	}
+	for _, q := range round {
+		b := st.Known(q.URL, blobio.Range{Start: int64(q.Start), End: int64(q.End)})
+		if b == nil {
+			continue
+		}
+		if err := f.hold([]buffer.Request{q}); err != nil {
+			return false, err
+		}
+		if err := q.Fill(b); err != nil {
+			return false, err
+		}
+		answered = true
+	}
+	return answered, nil
 }
 
 // needs are the requests that columns need for ranges at first.

@@ -39,19 +39,9 @@ type stripe struct {
 	bags             meta.Bags
 }
 
-// smallField is the size of fields that come last when they are placed by size.
-const smallField = 32 << 10
-
-// sortBySize puts the fields in the order in which they are placed: the large ones by size, then the small ones, so that the
-// end of the largest lies near the end of the object, too.
+// sortBySize puts the fields in the order in which they are placed: the largest first, so that the end of an object holds as many as it can.
 func (s *stripe) sortBySize() {
-	slices.SortStableFunc(s.fields, func(a, b *field.Encoded) int {
-		x, y := sizeOf(a), sizeOf(b)
-		if (x < smallField) != (y < smallField) {
-			return cmp.Compare(y, x)
-		}
-		return cmp.Compare(x, y)
-	})
+	slices.SortStableFunc(s.fields, func(a, b *field.Encoded) int { return cmp.Compare(sizeOf(b), sizeOf(a)) })
 }
 
 // size is the number of bytes of its buffers, without padding.
@@ -187,8 +177,12 @@ func (w *objects) placeOne(ctx context.Context, s *stripe) error {
 
 // openRoot starts the object of the single-file layout.
 func (w *objects) openRoot(ctx context.Context) (err error) {
-	if w.root == nil {
-		w.root, err = create(ctx, w.store, w.url)
+	if w.root != nil {
+		return nil
+	}
+	w.root, err = create(ctx, w.store, w.url)
+	if err == nil && w.o.FromEnd {
+		w.root.copies = new(copies)
 	}
 	return err
 }
@@ -243,6 +237,11 @@ func placeBuffers(img *image, ref string, buffers []field.Buffer, packed bool) (
 			native.Buffers = append(native.Buffers, b.Meta)
 			continue
 		}
+		if hasMap(b.Meta.Kind) {
+			if err := img.expect(&b); err != nil {
+				return nil, err
+			}
+		}
 		at, end, err := img.placeBuffer(&b)
 		if err != nil {
 			return nil, err
@@ -271,6 +270,8 @@ type image struct {
 	size int64
 	// sum is the checksum of the stripe at hand.
 	sum xxh3.Hasher
+	// copies are those for the root; nil keeps none.
+	copies *copies
 }
 
 // create starts an object of a shard with its magic.
@@ -289,6 +290,7 @@ func create(ctx context.Context, st Store, url string) (*image, error) {
 
 func (i *image) write(b []byte) error {
 	i.sum.Write(b)
+	i.copies.wrote(uint64(i.size), b)
 	i.size += int64(len(b))
 	_, err := i.w.Write(b)
 	return err
@@ -301,6 +303,17 @@ func (i *image) align() error {
 		return i.write(zeros[:pad])
 	}
 	return nil
+}
+
+// expect has the copies taken of a block stream that is placed next.
+func (i *image) expect(b *field.Buffer) error {
+	if i.copies == nil {
+		return nil
+	}
+	if err := i.align(); err != nil {
+		return err
+	}
+	return i.copies.expect(uint64(i.size), b.MapStart, b.Bytes[b.MapStart-int(b.Head.Size()):])
 }
 
 // place writes a buffer where one may start, and tells where that was.
@@ -590,6 +603,11 @@ func (w *objects) properties() *metapb.ShardProperties {
 	p := &metapb.ShardProperties{
 		StandardProperties: w.o.StandardProperties,
 		CustomProperties:   w.o.customProperties(w.schema),
+	}
+	if w.root != nil {
+		if far := w.root.copies.property(uint64(w.root.size)); far != nil {
+			p.CustomProperties = append(p.CustomProperties, far)
+		}
 	}
 	meta.SetCreation(p, w.o.CreationMin, w.o.CreationMax)
 	return p

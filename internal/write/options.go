@@ -61,13 +61,15 @@ type Options struct {
 	Encodings         map[string][]encode.Profile
 	// Indexes are built beside the stripes.
 	Indexes []Index
-	// SmallLast places the fields of a stripe by size, small ones last: where data and metadata share an object, they lie
-	// beside the metadata, and one request reads both.
-	SmallLast bool
+	// FromEnd is for an object that is read from its end, where data and metadata share it: the fields of a stripe are placed by size, the largest
+	// first, and what everybody asks for that lies far from the end is copied to the properties of the shard, see meta.PropertyCopies.
+	FromEnd bool
 	// SpillBytes, if not 0, is how many bytes of each buffer wait in memory until their stripe ends; the others go to a temporary file.
 	SpillBytes int
 	// Unsearched fields are those that nobody looks for values in: they get no range indexes, and no statistics but those that the reference has.
 	Unsearched bool
+	// LongBlocks gives numbers longer blocks, see encode.Options.
+	LongBlocks bool
 
 	bloom map[uint32]float64 // Bloom by node number
 	trees map[uint32]string  // Trees by node number
@@ -262,7 +264,7 @@ func (o *Options) stats(n *schema.Node) stats.Options {
 // customProperties are the shard's custom properties with those of our own.
 func (o *Options) customProperties(s *schema.Schema) []*metapb.NameValuePair {
 	out := meta.Properties(slices.DeleteFunc(slices.Clone(o.Properties), func(p *metapb.NameValuePair) bool {
-		return p.GetName() == meta.PropertyRequired // what another shard said of its values
+		return p.GetName() == meta.PropertyRequired || p.GetName() == meta.PropertyCopies // what another shard said of its values and bytes
 	}))
 	if o.FieldIDs != nil {
 		out = append(out, meta.Pair(meta.PropertyFieldIDs, meta.Text(meta.FormatFieldIDs(o.FieldIDs))))

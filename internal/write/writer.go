@@ -69,7 +69,7 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 	w := &Writer{schema: s, types: arrowtype.Schema(s), o: o, out: out, bags: o.StripeProperties}
 	w.field = field.Options{
 		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings, Hints: hints(s),
-		DictionaryEntries: o.entries, NoRangeIndex: o.Unsearched,
+		DictionaryEntries: o.entries, NoRangeIndex: o.Unsearched, LongBlocks: o.LongBlocks,
 	}
 	if o.SpillBytes > 0 {
 		w.field.Spill = buffer.NewSpill(o.SpillBytes)
@@ -216,7 +216,7 @@ func (w *Writer) endStripe(ctx context.Context) error {
 		return err
 	}
 	s := &stripe{records: uint64(w.rows), deleted: w.deleted, fields: slices.Concat(finished...), bags: w.bags}
-	if w.o.SmallLast {
+	if w.o.FromEnd {
 		s.sortBySize()
 	}
 	w.columns, w.rows, w.deleted = nil, 0, 0
@@ -252,7 +252,7 @@ func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field
 		}
 	}
 	s := &stripe{records: records, fields: fields, bags: w.bags}
-	if w.o.SmallLast {
+	if w.o.FromEnd {
 		s.sortBySize()
 	}
 	w.err = w.out.add(ctx, s)

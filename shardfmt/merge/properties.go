@@ -61,7 +61,7 @@ type collapsing struct {
 func (c *collapsing) add(pairs []*metapb.NameValuePair) {
 	for _, p := range pairs {
 		switch p.GetName() {
-		case meta.PropertyLayout, meta.PropertyBounds, meta.PropertyAttempt, meta.PropertyFieldIDs, meta.PropertyRequired:
+		case meta.PropertyLayout, meta.PropertyBounds, meta.PropertyAttempt, meta.PropertyFieldIDs, meta.PropertyRequired, meta.PropertyCopies:
 			continue
 		}
 		if strings.HasPrefix(p.GetName(), "shardcat.") || p.GetName() == meta.PropertyArrowSchema {

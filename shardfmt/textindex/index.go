@@ -21,6 +21,10 @@ type Index struct {
 	pages map[uint64]*page
 }
 
+// keptTerms and keptPositions are how much of the ends of the artifacts is read when an index is opened: the levels of the tree above the leaves,
+// and the block map of the positions of a stripe.
+const keptTerms, keptPositions = 160 << 10, 96 << 10
+
 // keptPages is how many pages of the tree are kept: those nearest to its root are asked for first.
 const keptPages = 256
 
@@ -37,7 +41,7 @@ func Open(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescri
 			return nil, err
 		}
 	}
-	shards, err := artifact.OpenAll(ctx, st, urls, p)
+	shards, err := artifact.OpenAll(ctx, st, urls, []int64{keptTerms, keptPositions}, p)
 	if err != nil {
 		return nil, err
 	}

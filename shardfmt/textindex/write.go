@@ -177,7 +177,7 @@ func (w *writer) create(ctx context.Context, st Store, prefix string) error {
 	if w.terms, err = artifact.Create(ctx, st, prefix+artifactTerms+".amudai.shard", termsType, encode.MinimalCompression, w.memory); err != nil {
 		return err
 	}
-	if w.positions, err = artifact.Create(ctx, st, prefix+artifactPositions+".amudai.shard", positionsType, encode.MinimalCompression, w.memory); err != nil {
+	if w.positions, err = artifact.CreateList(ctx, st, prefix+artifactPositions+".amudai.shard", positionsType, encode.MinimalCompression, w.memory); err != nil {
 		return err
 	}
 	w.types = arrowtype.Schema(positionsType)

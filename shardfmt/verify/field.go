@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -203,12 +204,27 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 			return err
 		}
 		s.packed = packed
+		if o == f.v.object(f.r.URL()) {
+			s.start, s.copies = uint64(start), f.copiesOf(uint64(start), uint64(end))
+		}
 		o.add(piece{start: start, end: end, check: s.check})
 	default:
 		o.add(piece{start: start, end: end, unprotected: true})
 		f.v.report.Warnings = append(f.v.report.Warnings, name+": a buffer of kind "+b.Kind.String()+" is not looked into")
 	}
 	return nil
+}
+
+// copiesOf takes the copies of what lies in a buffer [start, end) of the root's object.
+func (w *walk) copiesOf(start, end uint64) (out []meta.RangeCopy) {
+	w.copies = slices.DeleteFunc(w.copies, func(c meta.RangeCopy) bool {
+		in := start <= c.Start && c.Start+uint64(len(c.Bytes)) <= end
+		if in {
+			out = append(out, c)
+		}
+		return in
+	})
+	return out
 }
 
 // rangeIndexHeader is the length of a range index's header, which has no checksum.

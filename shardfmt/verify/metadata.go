@@ -17,6 +17,9 @@ import (
 // maxIndexDepth bounds how far shards may name index shards that name others.
 const maxIndexDepth = 4
 
+// maxCopies bounds the copies that buffers are searched for; writers make some dozens.
+const maxCopies = 1 << 10
+
 // root checks the metadata of one root object and collects its buffers.
 func (v *verifier) root(url string, size int64, depth int) error {
 	r, err := meta.OpenRoot(v.ctx, v.st, url, meta.Options{Size: size, Policy: v.o.Policy})
@@ -61,6 +64,7 @@ type walk struct {
 	r         *meta.Root
 	reached   map[string]bool
 	artifacts []string
+	copies    []meta.RangeCopy // meta.PropertyCopies: those that no buffer at hand so far has
 }
 
 // reach notes that a reference names an object, and adds the range to what must exist.
@@ -85,6 +89,11 @@ func (w *walk) properties() error {
 	lo, hi, known := meta.Creation(p)
 	if known && lo > hi {
 		w.v.found(w.r.URL(), int64(w.r.Directory().GetPropertiesRef().GetRange().GetStart()), "creation_min lies after creation_max")
+	}
+	w.copies = meta.Copies(meta.Properties(p.GetCustomProperties()).Get(meta.PropertyCopies))
+	if len(w.copies) > maxCopies {
+		w.v.found(w.r.URL(), -1, "%s has more than %d copies", meta.PropertyCopies, maxCopies)
+		w.copies = nil
 	}
 	anchor, err := w.r.PropertiesAnchor()
 	if err != nil {
@@ -132,6 +141,9 @@ func (w *walk) stripes() error {
 		if err := w.v.judge(w.stripeFields(i, st, s), w.r.URL(), 0); err != nil {
 			return err
 		}
+	}
+	for _, c := range w.copies {
+		w.v.found(w.r.URL(), int64(c.Start), "%s has a copy of what is in no buffer", meta.PropertyCopies)
 	}
 	return nil
 }

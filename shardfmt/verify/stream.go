@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
 // streamCheck checks a block stream.
@@ -25,10 +27,18 @@ type streamCheck struct {
 	opaque *block.Opaque
 	// named are the value dictionaries of which each block must name one, nil if blocks name none.
 	named []uint32
+	// copies are copies of parts of the buffer, which starts at start of its object.
+	start  uint64
+	copies []meta.RangeCopy
 }
 
 // check takes the whole buffer. Its errors are relative to the buffer.
 func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
+	for _, c := range s.copies {
+		if at := c.Start - s.start; !bytes.Equal(c.Bytes, data[at:at+uint64(len(c.Bytes))]) {
+			return 0, corrupt.At(int64(at), "the bytes are not those that %s has of them", meta.PropertyCopies)
+		}
+	}
 	m, err := buffer.ParseMap(data[s.mapAt:])
 	if err != nil {
 		return 0, shift(err, s.mapAt)
