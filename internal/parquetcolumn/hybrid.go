@@ -110,12 +110,20 @@ func (h *hybrid) beginRun(n int) error {
 
 // unpack reads numbers of width bits, from a bit of src on. Bits behind the end of src are 0.
 func unpack(dst []uint32, src []byte, bit, width int) {
-	mask, i := uint64(1)<<width-1, 0
-	for ; i < len(dst) && bit>>3+8 <= len(src); i++ {
-		dst[i] = uint32(binary.LittleEndian.Uint64(src[bit>>3:]) >> (bit & 7) & mask)
-		bit += width
+	if width == 0 {
+		clear(dst)
+		return
 	}
-	for ; i < len(dst); i++ {
+	mask, most := uint64(1)<<width-1, (64-7)/width // so many a word has, wherever in its first byte they begin
+	for len(dst) >= most && bit>>3+8 <= len(src) {
+		word := binary.LittleEndian.Uint64(src[bit>>3:]) >> (bit & 7)
+		for i := range dst[:most] {
+			dst[i] = uint32(word & mask)
+			word >>= width & 63
+		}
+		dst, bit = dst[most:], bit+most*width
+	}
+	for i := range dst {
 		var word [8]byte
 		copy(word[:], src[min(bit>>3, len(src)):])
 		dst[i] = uint32(binary.LittleEndian.Uint64(word[:]) >> (bit & 7) & mask)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -74,6 +75,9 @@ func (t *texts[O]) plain(data []byte, n int) ([]byte, error) {
 	return data, t.check()
 }
 
+// shortText is how many bytes are copied of each short text of a dictionary, whatever its length, in bytes.
+const shortText = 16
+
 func (t *texts[O]) coded(codes []uint32) error {
 	from, to, size := t.from, t.to[:len(t.from)], len(t.data)
 	for _, c := range codes {
@@ -85,10 +89,20 @@ func (t *texts[O]) coded(codes []uint32) error {
 	if size > math.MaxInt32 {
 		return errTexts
 	}
-	for _, c := range codes {
-		t.data = append(t.data, t.dict[from[c]:to[c]]...)
-		t.ends = append(t.ends, O(len(t.data)))
+	at, first := len(t.data), len(t.ends)
+	data := slices.Grow(t.data, size-at+shortText)[:size+shortText]
+	ends := slices.Grow(t.ends, len(codes))[:first+len(codes)]
+	for i, c := range codes {
+		text := t.dict[from[c]:]
+		if n := int(to[c] - from[c]); n <= shortText && len(text) >= shortText {
+			copy(data[at:at+shortText], text[:shortText])
+			at += n
+		} else {
+			at += copy(data[at:], text[:n])
+		}
+		ends[first+i] = O(at)
 	}
+	t.data, t.ends = data[:size], ends
 	return nil
 }
 
