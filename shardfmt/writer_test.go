@@ -233,7 +233,8 @@ func readTwoOf(tb testing.TB, sp *blobio.Client, out *Written) {
 }
 
 // Opening a shard of ten thousand fields and reading two costs as much as of five thousand, but for the root: as many allocations, and
-// beside what is fetched, and a second time the property that names the fields without nulls, as much memory.
+// beside what is fetched, and a second time the property that names the fields without nulls, as much memory: 64 KiB of it are the end of
+// the root, to which the rest of the schema is joined.
 func TestTwoOfTenThousandFields(t *testing.T) {
 	sp := blobio.NewClient()
 	defer sp.Close()
@@ -245,7 +246,7 @@ func TestTwoOfTenThousandFields(t *testing.T) {
 		readTwoOf(t, sp, out)
 		c := sp.Counters().Sub(before)
 		t.Logf("root of %d bytes; %+v", out.Size, c)
-		if c.GetBytes > 1<<20 || c.Gets > 8 || c.Heads > 0 {
+		if c.GetBytes > 830_000 || c.Gets > 8 || c.Heads > 0 {
 			t.Errorf("%d bytes in %d GETs", c.GetBytes, c.Gets)
 		}
 		const runs = 10
@@ -259,7 +260,7 @@ func TestTwoOfTenThousandFields(t *testing.T) {
 		beside = append(beside, float64(to.TotalAlloc-from.TotalAlloc)/runs-float64(c.GetBytes)-float64(5*fields))
 	}
 	t.Logf("%.0f allocations, %.0f bytes beside what is fetched", allocations, beside)
-	if math.Abs(allocations[0]-allocations[1]) > 50 || beside[0] > 128<<10 || math.Abs(beside[0]-beside[1]) > 32<<10 {
+	if math.Abs(allocations[0]-allocations[1]) > 50 || beside[0] > 192<<10 || math.Abs(beside[0]-beside[1]) > 32<<10 {
 		t.Errorf("%.0f allocations and %.0f bytes beside what is fetched of 10,000 and of 5,000 fields", allocations, beside)
 	}
 }

@@ -50,6 +50,33 @@ func (r *Root) fetch(ctx context.Context, places []place) error {
 	return nil
 }
 
+// fetchToTail is fetch for places of the root that lie side by side and reach into its end: what is at hand of them is not read again. It
+// does nothing for others, and for long ones, which fetch reads in parts.
+func (r *Root) fetchToTail(ctx context.Context, places []place) (done bool, err error) {
+	start, end, sum := r.tailStart, r.tailStart, int64(0)
+	for _, p := range places {
+		start, end = min(start, p.start), max(end, p.end)
+		sum += p.end - p.start
+	}
+	if end == r.tailStart || end-start > min(sum+suffixSize, proveSize) {
+		return false, nil
+	}
+	b := make([]byte, end-start)
+	missing := b[:len(b)-copy(b[r.tailStart-start:], r.tail)]
+	if _, err := r.store.ReadRange(ctx, r.url, start, missing); err != nil {
+		return false, r.unreachable(err, r.url, start, end)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ahead == nil {
+		r.ahead = map[place][]byte{}
+	}
+	for _, p := range places {
+		r.ahead[p] = b[p.start-start : p.end-start : p.end-start]
+	}
+	return true, nil
+}
+
 func (r *Root) atHand(p place) bool {
 	if p.url == r.url && p.start >= r.tailStart && p.end <= r.size {
 		return true

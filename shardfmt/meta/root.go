@@ -283,7 +283,12 @@ func (r *Root) fetchSchema(ctx context.Context) error {
 		if err != nil || p.url != r.url || p.start >= p.end || p.end-p.start > maxMessage || p.end > r.size {
 			return nil // what is wrong with it is said where it is read
 		}
-		places = append(places, p)
+		if !r.atHand(p) {
+			places = append(places, p)
+		}
+	}
+	if done, err := r.fetchToTail(ctx, places); done || err != nil {
+		return err
 	}
 	return r.fetch(ctx, places)
 }
