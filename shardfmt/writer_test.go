@@ -260,6 +260,9 @@ func TestTwoOfTenThousandFields(t *testing.T) {
 		beside = append(beside, float64(to.TotalAlloc-from.TotalAlloc)/runs-float64(c.GetBytes)-float64(5*fields))
 	}
 	t.Logf("%.0f allocations, %.0f bytes beside what is fetched", allocations, beside)
+	if raceDetector {
+		return // its pools forget at random
+	}
 	if math.Abs(allocations[0]-allocations[1]) > 50 || beside[0] > 192<<10 || math.Abs(beside[0]-beside[1]) > 32<<10 {
 		t.Errorf("%.0f allocations and %.0f bytes beside what is fetched of 10,000 and of 5,000 fields", allocations, beside)
 	}
