@@ -213,12 +213,15 @@ func (x *keyIndex) spoil(level int, err error) {
 	x.table.cat.opts.Log.Warn("a level of a key index is not used", "object", x.table.VaultFolder()+x.state.Levels[level].Object, "error", err)
 }
 
+// keysAhead is how many bytes of a level are read at a time for a list of keys.
+const keysAhead = 8 << 20
+
 // errEnough ends a search that finds too much.
 var errEnough = errors.New("enough")
 
 // find gives the records that have keys of spans, which ascend and are disjoint, in the levels that can be read; those of others are not covered
-// afterwards. enough is whether there are more than most, if that is not negative.
-func (x *keyIndex) find(ctx context.Context, spans []keyindex.Span, most int, do func(span int, r keyindex.Row)) (enough bool, err error) {
+// afterwards. enough is whether there are more than most, if that is not negative. About ahead bytes are read of a level at a time.
+func (x *keyIndex) find(ctx context.Context, spans []keyindex.Span, most int, ahead int64, do func(span int, r keyindex.Row)) (enough bool, err error) {
 	if err := x.open(ctx); err != nil {
 		return false, err
 	}
@@ -228,7 +231,7 @@ func (x *keyIndex) find(ctx context.Context, spans []keyindex.Span, most int, do
 		if x.bad[i] != nil {
 			return nil
 		}
-		err := x.files[i].Find(ctx, spans, func(span int, r keyindex.Row) error {
+		err := x.files[i].Find(ctx, spans, ahead, func(span int, r keyindex.Row) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if found++; most >= 0 && found > most {
@@ -282,7 +285,7 @@ func (x *keyIndex) ask(ctx context.Context, shards []*manifest.Entry, keys [][]b
 		}
 		spans = sorted
 	}
-	if _, err := x.find(ctx, spans, -1, func(span int, r keyindex.Row) {
+	if _, err := x.find(ctx, spans, -1, keysAhead, func(span int, r keyindex.Row) {
 		byUnit[r.Unit] = append(byUnit[r.Unit], hit{r, order[span]})
 	}); err != nil {
 		return nil, err

@@ -75,6 +75,17 @@ func TestUpsertByKeyIndex(t *testing.T) {
 			}
 			return tbl.cat.client.Counters().Sub(before).Gets, done
 		}
+		if indexed {
+			stats, before := &ScanStats{}, tbl.cat.client.Counters()
+			found, err := tbl.Plan(t.Context(), ScanOptions{Where: where(t, fmt.Sprintf("id = %d OR id BETWEEN %d AND %d", ids[7], ids[5000], ids[5000]+1000))})
+			if err != nil || len(found.Shards) != 2 || found.PrunedKeys+found.PrunedBounds != shards-2 {
+				t.Errorf("%+v, %v", found, err)
+			}
+			rows, err := found.Count(t.Context(), stats)
+			if n := tbl.cat.client.Counters().Sub(before).Gets; rows != 2 || err != nil || n > 12 || stats.ShardsPrunedKeys != found.PrunedKeys {
+				t.Errorf("%d rows by %d GETs, %+v, %v", rows, n, stats, err)
+			}
+		}
 		n, done := gets(3, []int64{1 << 30, 1 << 35, 1 << 39}, IngestOptions{Unique: []string{"id"}})
 		out.unique = n
 		out.few, done = gets(2, keys, IngestOptions{UpsertBy: []string{"id"}})

@@ -42,7 +42,7 @@ func (s *keySearch) run(ctx context.Context) (found []match, err error) {
 		return nil, nil
 	}
 	low, high := s.keys.batches[0].low, s.keys.batches[len(s.keys.batches)-1].high
-	p, err := s.table.Plan(ctx, ScanOptions{At: At{Ref: s.branch}, Where: s.key.span(low, high), Select: []string{}})
+	p, err := s.table.Plan(ctx, ScanOptions{At: At{Ref: s.branch}, Where: s.key.span(low, high), Select: []string{}, IgnoreIndexes: true})
 	if err != nil {
 		return nil, err
 	}

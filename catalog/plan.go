@@ -53,8 +53,8 @@ type Plan struct {
 	Shards []*manifest.Entry
 	// Total counts the live shards of the state; PrunedPartition those that partition values rule out,
 	// PrunedBounds those that other counts and bounds of their entries rule out, and PrunedTerms those of which the term filters of
-	// all stripes do. Each shard counts once.
-	Total, PrunedPartition, PrunedBounds, PrunedTerms int
+	// all stripes do, PrunedKeys those of which a key index of the table does. Each shard counts once.
+	Total, PrunedPartition, PrunedBounds, PrunedTerms, PrunedKeys int
 	// Manifests counts those that were read, ManifestsPruned those that their partition summaries rule out.
 	Manifests, ManifestsPruned int
 
@@ -64,7 +64,7 @@ type Plan struct {
 	bound   *filter.Bound
 	// stats are what the entry that is looked at says of the filter's fields.
 	stats *entryStats
-	// ruledOut are the stripes that term filters rule out, by the shard's path; shards that have no filters have none.
+	// ruledOut are the stripes that term filters and key indexes rule out, by the shard's path; shards that have no filters have none.
 	ruledOut map[string][]bool
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window

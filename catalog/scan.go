@@ -30,7 +30,9 @@ type ScanStats struct {
 	ShardsPrunedStats     int `json:"shards_pruned_stats"`
 	// ShardsPrunedTerms are shards that term filters rule out before anything of them is read, StripesPrunedTerms stripes of other
 	// shards.
-	ShardsPrunedTerms  int   `json:"shards_pruned_terms"`
+	ShardsPrunedTerms int `json:"shards_pruned_terms"`
+	// ShardsPrunedKeys are shards that a key index of the table rules out. Stripes of others that it rules out count with those of term filters.
+	ShardsPrunedKeys   int   `json:"shards_pruned_keys"`
 	StripesPruned      int   `json:"stripes_pruned"`
 	StripesPrunedTerms int   `json:"stripes_pruned_terms"`
 	BlocksRead         int64 `json:"blocks_read"`
@@ -144,7 +146,7 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 		}
 		stats.ManifestsRead, stats.ManifestsPruned = p.Manifests, p.ManifestsPruned
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
-		stats.ShardsPrunedTerms = p.PrunedTerms
+		stats.ShardsPrunedTerms, stats.ShardsPrunedKeys = p.PrunedTerms, p.PrunedKeys
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
 			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}
 		defer r.wait()

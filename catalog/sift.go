@@ -22,6 +22,9 @@ type place struct {
 // sift rules out the shards, and stripes of them, whose term filters say that no row matches. A filter that is gone, damaged or
 // another's rules nothing out.
 func (p *Plan) sift(ctx context.Context) error {
+	if err := p.siftKeys(ctx); err != nil {
+		return err
+	}
 	if p.bound == nil || p.options.IgnoreIndexes || !p.bound.Asks() || !slices.ContainsFunc(p.Shards, func(e *manifest.Entry) bool { return e.Terms != "" }) {
 		return nil
 	}
@@ -49,7 +52,9 @@ func (p *Plan) sift(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.ruledOut = map[string][]bool{}
+	if p.ruledOut == nil {
+		p.ruledOut = map[string][]bool{}
+	}
 	p.Shards = slices.DeleteFunc(p.Shards, func(e *manifest.Entry) bool {
 		n := stripes[0]
 		of := may[:n]
@@ -61,9 +66,9 @@ func (p *Plan) sift(ctx context.Context) error {
 			p.PrunedTerms++
 			return true
 		}
-		out := make([]bool, n)
+		out, before := make([]bool, n), p.ruledOut[e.Path]
 		for i, m := range of {
-			out[i] = !m
+			out[i] = !m || len(before) == n && before[i]
 		}
 		p.ruledOut[e.Path] = out
 		return false

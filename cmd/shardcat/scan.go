@@ -204,10 +204,13 @@ func (a *app) printExplained(x explained) error {
 	if a.json {
 		return a.printJSON(x)
 	}
-	read := x.ShardsTotal - x.ShardsPrunedPartition - x.ShardsPrunedBounds - x.ShardsPrunedTerms - x.ShardsPrunedStats
+	read := x.ShardsTotal - x.ShardsPrunedPartition - x.ShardsPrunedBounds - x.ShardsPrunedTerms - x.ShardsPrunedKeys - x.ShardsPrunedStats
 	a.printf("manifests   %d read, %d pruned\n", x.ManifestsRead, x.ManifestsPruned)
 	a.printf("shards      %d of %d read; pruned: %d by partition, %d by bounds, %d by term filters, %d by their statistics\n",
 		read, x.ShardsTotal, x.ShardsPrunedPartition, x.ShardsPrunedBounds, x.ShardsPrunedTerms, x.ShardsPrunedStats)
+	if x.ShardsPrunedKeys > 0 {
+		a.printf("keys        of the table's index ruled out %d shards\n", x.ShardsPrunedKeys)
+	}
 	a.printf("stripes     %d pruned\nblocks      %d read, %d pruned\n", x.StripesPruned, x.BlocksRead, x.BlocksPruned)
 	if x.StripesPrunedTerms > 0 {
 		a.printf("filters     of terms ruled out %d stripes\n", x.StripesPrunedTerms)

@@ -18,8 +18,6 @@ const (
 	dataBlock, indexBlock = 16 << 10, 32 << 10
 	// writeBuffer is how much is gathered before it is handed to the store.
 	writeBuffer = 256 << 10
-	// warmed is about how many bytes of blocks are read ahead for a list of keys.
-	warmed = 8 << 20
 	// window is how much of a level that is read from its start to its end is read at a time.
 	window = 1 << 20
 )
@@ -115,14 +113,14 @@ func Open(ctx context.Context, st fileformat.Store, url string, s *State, l *Lev
 	return &File{f, url}, nil
 }
 
-// Find gives the records that have keys of spans, which ascend and are disjoint, span after span.
-func (f *File) Find(ctx context.Context, spans []Span, do func(span int, r Row) error) error {
+// Find gives the records that have keys of spans, which ascend and are disjoint, span after span. About ahead bytes of blocks are read at a time.
+func (f *File) Find(ctx context.Context, spans []Span, ahead int64, do func(span int, r Row) error) error {
 	plain := make([]layer.Span, len(spans))
 	for i := range spans {
 		plain[i] = spans[i].Span
 	}
 	for from := 0; from < len(spans); {
-		n, err := f.f.Warm(ctx, plain[from:], warmed)
+		n, err := f.f.Warm(ctx, plain[from:], ahead)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package keyindex
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -46,6 +47,12 @@ func placeOf(row []byte) (r Row, ok bool) {
 type Span struct {
 	layer.Span
 	Size int
+}
+
+// Ascending sorts spans and leaves out those that are there before: of a list that may have a key twice.
+func Ascending(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return bytes.Compare(a.Low.Bytes, b.Low.Bytes) })
+	return slices.CompactFunc(spans, func(a, b Span) bool { return bytes.Equal(a.Low.Bytes, b.Low.Bytes) })
 }
 
 var last = bytes.Repeat([]byte{0xFF}, maxKey+placeSize+1)
