@@ -19,6 +19,7 @@ type bench struct {
 	values   []byte
 	last     []int
 	lz4      lz4Encoder
+	records  lz4Records
 	denseLZ4 lz4.CompressorHC
 	zstd     [zstd.SpeedBestCompression + 1]*zstd.Encoder
 	huffman  huff0.Scratch

@@ -15,8 +15,9 @@ import (
 const (
 	// mapShare is the bytes of the block map that a block takes, where blocks differ in size.
 	mapShare = 2 * 8
-	// surveyEvery is how many flushes keep the size once chosen.
-	surveyEvery = 4
+	// surveyEvery is how many flushes keep the size once chosen; where it is chosen again, twice as many, up to surveyRarely. The
+	// profiles with Zstd stay with the first.
+	surveyEvery, surveyRarely = 4, 16
 	// surveyWideEvery is how many flushes go by between those of which a whole wide block is planned, in the profiles with Zstd.
 	surveyWideEvery = 16
 	// longAfter is the number of flushes after which Options.LongBlocks counts.
@@ -36,9 +37,10 @@ func flushBlock[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	case e.o.LongBlocks && e.flushes > longAfter:
 		e.blockSize = generalBlock
 		return e.blockSize
-	case e.flushes%surveyEvery != 1:
+	case e.flushes < e.surveyAt:
 		return e.blockSize
 	}
+	before := e.blockSize
 	at := (len(vals) - generalBlock) / 2 &^ 7
 	piece, bits := vals[at:at+generalBlock], from(valid, at)
 	large := measure(e, piece, bits)
@@ -53,6 +55,11 @@ func flushBlock[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 	if worthWide(e, vals[:min(len(vals), wideBlock)], valid, small) {
 		e.blockSize = wideBlock
 	}
+	if e.surveyPause *= 2; e.blockSize != before || e.rules.general == block.Zstd {
+		e.surveyPause = surveyEvery
+	}
+	e.surveyPause = min(e.surveyPause, surveyRarely)
+	e.surveyAt = e.flushes + e.surveyPause
 	return e.blockSize
 }
 

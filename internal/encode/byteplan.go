@@ -95,7 +95,7 @@ func (e *Encoder) planOffsets(s *byteValues) *plan {
 	if s.fixed > 0 {
 		return nil
 	}
-	return unlessRaw(planWords(e, s.offsets, unsigned, nil, scope{}.in(e.rules)), 8*len(s.offsets))
+	return unlessRaw(planRepeated(e, &e.offsets, s.offsets, unsigned, nil, scope{}.in(e.rules)), 8*len(s.offsets))
 }
 
 // nestOffsets puts the offsets section into p and returns its size.
@@ -108,7 +108,12 @@ func nestOffsets(p *plan, s *byteValues, kid *plan) int {
 
 // planByteGeneral compresses the concatenated values.
 func (e *Encoder) planByteGeneral(s *byteValues, offsets *plan) *plan {
-	payload := e.compress(s.data, false)
+	var payload []byte
+	if s.fixed == recordSize && e.rules.general == block.Lz4 && len(s.data) >= 2*recordSize && len(s.data) <= maxGeneral {
+		payload = e.compressRecords(s.data)
+	} else {
+		payload = e.compress(s.data, false)
+	}
 	if payload == nil {
 		return nil
 	}

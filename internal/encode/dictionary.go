@@ -24,7 +24,11 @@ func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *pl
 	if expect >= int(best.cost()) || !e.try(block.BlockDictionary, sc, tried) {
 		return nil
 	}
-	limit := min(len(vals)/2, best.size/sizeOf[U]())
+	return planNumbered(e, vals, k, valid, min(len(vals)/2, best.size/sizeOf[U]()), best, sc)
+}
+
+// planNumbered numbers the distinct values; nil if there are more than limit, or their codes alone come to more than best.
+func planNumbered[U word](e *Encoder, vals []U, k kind, valid []byte, limit int, best *plan, sc scope) *plan {
 	codes, entries := number(e, vals, valid, limit)
 	if entries == nil {
 		return nil
@@ -39,7 +43,7 @@ func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *pl
 	size, kid := len(entries)*sizeOf[U](), (*plan)(nil)
 	// The dictionary follows the codes without padding: nothing but raw values may start anywhere.
 	if coded%8 == 0 && len(entries) >= 64 {
-		entries, kid = planEntries(e, codes, entries, p.kids[0].code, k, sc)
+		entries, kid = planEntries(e, codes, entries, p.kids[0].code, k, sc.second())
 	}
 	if kid != nil {
 		size = kid.size
@@ -50,12 +54,15 @@ func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *pl
 }
 
 // planEntries plans the entries of a dictionary in the order they have, or, where the codes are only packed and so may
-// have any, by value, where neighbours are close: whichever is smaller. It returns them in their order, to which it
-// brings the codes.
+// have any, by value, where neighbours are close: whichever is smaller, in a tree that is repeated by value if that is
+// smaller than raw. It returns them in their order, to which it brings the codes.
 func planEntries[U word](e *Encoder, codes []uint32, entries []U, coded block.Code, k kind, sc scope) ([]U, *plan) {
-	asIs := maybeRaw(e, entries, k, sc)
 	if k == float || coded != block.FLBitPack && coded != block.FusedFrameOfReference {
-		return entries, asIs
+		return entries, maybeRaw(e, entries, k, sc)
+	}
+	var asIs *plan
+	if sc.shape == nil {
+		asIs = maybeRaw(e, entries, k, sc)
 	}
 	sorted := take[U](&e.arena, len(entries))
 	copy(sorted, entries)

@@ -25,6 +25,13 @@ type Encoder struct {
 	symbols *symbols
 	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
 	blockSize, flushes int
+	// surveyAt is the flush that chooses the size of blocks next, surveyPause how many went by since it was chosen last.
+	surveyAt, surveyPause int
+	// The trees of the last blocks of numbers, and of the offsets of byte strings, that were weighed.
+	numbers, offsets *remembered
+	// recordsLost: the encoder of records did worse than the general one; recordsWait is how many blocks go by until both are tried.
+	recordsLost bool
+	recordsWait int
 	// eager: everything is tried, and nothing remembered of it. So are blocks planned for their size alone,
 	// and the last ones of a small buffer.
 	eager, measuring bool
@@ -43,7 +50,12 @@ func NewEncoder(o Options) *Encoder {
 
 // Reset forgets what earlier blocks have taught: the encoder is as new, for another buffer.
 func (e *Encoder) Reset(o Options) {
-	*e = Encoder{o: o, rules: hinted(&profileRules[o.Profile], o.Hint), bench: e.bench}
+	*e = Encoder{o: o, rules: hinted(&profileRules[o.Profile], o.Hint), bench: e.bench, numbers: e.numbers, offsets: e.offsets}
+	for _, r := range []*remembered{e.numbers, e.offsets} {
+		if r != nil {
+			r.left = 0
+		}
+	}
 	if o.Dictionary != nil && e.rules.general != block.Zstd {
 		e.rules = &profileRules[HighCompression]
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/internal/kernel"
 )
 
-// FuzzNumbers: any bytes, read as numbers of any type, come back as they were.
+// FuzzNumbers: any bytes, read as numbers of any type, come back as they were, and so does a part of them by the tree that the whole had.
 func FuzzNumbers(f *testing.F) {
 	f.Add([]byte("numbers"), uint8(0), uint8(0), []byte(nil))
 	f.Add(make([]byte, 4000), uint8(3), uint8(2), []byte{1, 2, 3})
@@ -42,7 +42,9 @@ func FuzzNumbers(f *testing.F) {
 func fuzzNumbers[T kernel.Number](t *testing.T, e *Encoder, raw, mask []byte) {
 	vals := make([]T, len(raw)/kernel.SizeOf[T]())
 	kernel.Load(vals, raw)
-	checkNumbers(t, e, vals, stretch(mask, len(vals)))
+	valid := stretch(mask, len(vals))
+	checkNumbers(t, e, vals, valid)
+	checkNumbers(t, e, vals[:len(vals)-len(vals)/8], valid)
 }
 
 // stretch makes a bitmap of n bits by repeating mask; none of none.
@@ -85,6 +87,7 @@ func FuzzLZ4(f *testing.F) {
 		z := new(lz4Encoder)
 		for _, text := range [][]byte{a, b, append(a, b...), a} {
 			checkLZ4(t, z, text)
+			checkRecords(t, new(lz4Records), text[:len(text)/recordSize*recordSize])
 		}
 	})
 }

@@ -27,14 +27,27 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 	if e.o.Profile == Plain {
 		return best
 	}
+	if sc.shape != nil {
+		if p := repeat(e, vals, k, valid, &s, sc); p != nil {
+			return p
+		}
+		sc.shape = nil
+	}
+	best = weigh(e, vals, &s, k, valid, best, sc)
+	best.outline = s.outline()
+	return best
+}
+
+// weigh finds the best of what may be.
+func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best *plan, sc scope) *plan {
 	var tried codeSet
 	if k == float {
 		best = planFloats(e, vals, best, sc, &tried)
 	} else {
 		var done bool
-		if best, done = planIntegers(e, vals, &s, k, best, sc); done {
+		if best, done = planIntegers(e, vals, s, k, best, sc); done {
 			if closeNeighbours(e, vals, best, sc) { // one encoding less around the differences
-				best = better(best, planDelta(e, vals, &s, k, best, sc))
+				best = better(best, planDelta(e, vals, s, k, best, sc))
 			}
 			framed := planWordFrame(e, vals, best, sc, &tried)
 			if framed == nil || framed.size >= best.size-best.size/lowBytesGain {
@@ -45,10 +58,10 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 			return framed
 		}
 	}
-	best = better(best, planRuns(e, vals, &s, k, sc))
+	best = better(best, planRuns(e, vals, s, k, sc))
 	best = better(best, planDictionary(e, vals, k, valid, best, sc, &tried))
-	best = better(best, planSparse(e, vals, &s, k, sc))
-	low := planLowBytes(e, vals, &s, k, sc)
+	best = better(best, planSparse(e, vals, s, k, sc))
+	low := planLowBytes(e, vals, s, k, sc)
 	if low == nil && k != float {
 		low = planWordFrame(e, vals, best, sc, &tried)
 	}
@@ -100,7 +113,7 @@ func promising[U word](e *Encoder, vals []U, s *stats[U], best *plan, sc scope) 
 	if s.n < 512 || s.fewRuns() || best.size < 512 || sc.level < e.rules.generalBelow {
 		return true
 	}
-	if expect, steady := s.deltas(); steady || float64(expect) < best.cost() || closeNeighbours(e, vals, best, sc) {
+	if expect, steady := s.deltas(e.rules); steady || expect < best.cost() || closeNeighbours(e, vals, best, sc) {
 		return true
 	}
 	if sc.general && e.rules.general != 0 {
@@ -136,7 +149,7 @@ func planNarrow[U, N word](e *Encoder, vals []U, code block.Code, nested bool, s
 	}
 	var kid *plan
 	if nested {
-		within := sc
+		within := sc.nestedShape()
 		within.level++
 		kid = unlessRaw(planWords(e, narrow, unsigned, nil, within), len(narrow)*sizeOf[N]())
 	}
@@ -154,18 +167,22 @@ func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc
 	if s.n < minDelta || !e.mayNest(sc, block.Delta) {
 		return nil
 	}
-	size := sizeOf[U]()
-	expect, steady := s.deltas()
-	if !steady && float64(expect) >= best.cost() && sc.level >= e.rules.generalBelow && !closeNeighbours(e, vals, best, sc) {
+	expect, steady := s.deltas(e.rules)
+	if !steady && expect >= best.cost() && sc.level >= e.rules.generalBelow && !closeNeighbours(e, vals, best, sc) {
 		return nil
 	}
-	diffs := take[U](&e.arena, s.n-1)
+	return planDifferences(e, vals, k, sc)
+}
+
+// planDifferences stores the differences of neighbours.
+func planDifferences[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
+	diffs := take[U](&e.arena, len(vals)-1)
 	for i := range diffs {
 		diffs[i] = vals[i+1] - vals[i]
 	}
 	p := e.newPlan(block.Delta, 0)
 	p.ref = uint64(vals[0])
-	p.size = headerOf(size) + nest(p, 0, diffs, planWords(e, diffs, k, nil, sc.in(e.rules)))
+	p.size = headerOf(sizeOf[U]()) + nest(p, 0, diffs, planWords(e, diffs, k, nil, sc.in(e.rules)))
 	return p
 }
 
@@ -188,10 +205,14 @@ func closeNeighbours[U word](e *Encoder, vals []U, best *plan, sc scope) bool {
 	return n*width/(runs*run)/8 < best.size*4/5
 }
 
-// deltas is what packed differences come to, and whether the step hardly changes.
-func (s *stats[U]) deltas() (expect int, steady bool) {
+// deltas is what packed differences cost, and whether the step hardly changes. The profiles with Zstd, which has other ways to store differences,
+// take their bare size.
+func (s *stats[U]) deltas(r *rules) (expect float64, steady bool) {
 	size := sizeOf[U]()
-	expect = headerOf(size) + headerOf(size+1) + kernel.PackedBytes(s.n-1, widthOf(s.diffSpan))
+	expect = float64(headerOf(size) + headerOf(size+1) + kernel.PackedBytes(s.n-1, widthOf(s.diffSpan)))
+	if r.general != block.Zstd {
+		expect *= r.weight[block.Delta] * r.weight[block.FusedFrameOfReference]
+	}
 	return expect, s.diffChanges < s.n/4 && s.changes > s.n/2
 }
 
@@ -239,6 +260,11 @@ func planZigZag[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, s
 	if float64(s.n*zigZagStep(vals)/8) >= best.cost()*3/4 {
 		return nil
 	}
+	return planMapped(e, vals, sc)
+}
+
+// planMapped maps values of either sign to unsigned ones.
+func planMapped[U word](e *Encoder, vals []U, sc scope) *plan {
 	mapped := take[U](&e.arena, len(vals))
 	for i, v := range vals {
 		mapped[i] = zigZag(v)

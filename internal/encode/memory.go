@@ -8,8 +8,8 @@ type trials [block.Sparse + 1][4]trial
 
 type trial struct{ wait, losses uint8 }
 
-// maxLosses bounds the pause between two trials: 2^maxLosses − 1 blocks.
-const maxLosses = 4
+// maxLosses bounds the pause between two trials: 2^maxLosses − 1 blocks. The profiles with Zstd, which ask for size before time, try again sooner.
+const maxLosses, maxLossesZstd = 6, 4
 
 // denseLz4 stands for the exhaustive search of LZ4, which is no encoding of its own.
 const denseLz4 block.Code = 0
@@ -30,6 +30,10 @@ func (e *Encoder) learn(sc scope, tried codeSet, best block.Code) {
 	if e.eager {
 		return
 	}
+	most := uint8(maxLosses)
+	if e.rules.general == block.Zstd {
+		most = maxLossesZstd
+	}
 	for c := range block.Sparse + 1 {
 		if !tried.has(c) {
 			continue
@@ -39,7 +43,7 @@ func (e *Encoder) learn(sc scope, tried codeSet, best block.Code) {
 			l.losses = 0
 			continue
 		}
-		l.losses = min(l.losses+1, maxLosses)
+		l.losses = min(l.losses+1, most)
 		l.wait = 1<<l.losses - 1
 	}
 }

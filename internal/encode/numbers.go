@@ -23,7 +23,7 @@ func planNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte) *plan {
 func planBlock[U word](e *Encoder, vals []U, k kind, valid []byte) *plan {
 	vals = fillNulls(e, vals, valid)
 	e.values = kernel.AsBytes(vals)
-	return planWords(e, vals, k, valid, scope{general: e.rules.general != 0})
+	return planRepeated(e, &e.numbers, vals, k, valid, scope{general: e.rules.general != 0})
 }
 
 // mostlyNull is the share of the values that are there, as a divisor, below which null slots are zero, so that Sparse

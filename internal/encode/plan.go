@@ -31,6 +31,9 @@ type plan struct {
 	exceptions       []byte
 	// lefts is the dictionary of ALP-RD.
 	lefts []uint16
+	// outline of the stream, and whether the plan repeats that of an earlier block (see planRepeated).
+	outline  outline
+	repeated bool
 }
 
 // cost is what plans are compared by.

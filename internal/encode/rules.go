@@ -95,12 +95,32 @@ type scope struct {
 	banned codeSet
 	// general: the compressor is allowed.
 	general bool
+	// shape, if not nil, is what the stream had in an earlier block, to be repeated; nested is which of its nested streams in goes to.
+	shape  *shape
+	nested int
 }
 
 // in is the scope of a stream nested in this one.
 func (sc scope) in(r *rules) scope {
 	sc.level++
 	sc.general = sc.level <= r.generalBelow
+	return sc.nestedShape()
+}
+
+// second is the scope of an encoding from which in goes to its second nested stream.
+func (sc scope) second() scope {
+	sc.nested = 1
+	return sc
+}
+
+// nestedShape goes on to the shape of the nested stream.
+func (sc scope) nestedShape() scope {
+	if sc.shape != nil {
+		if sc.shape = sc.shape.kids[sc.nested]; sc.shape == nil {
+			sc.shape = raw
+		}
+	}
+	sc.nested = 0
 	return sc
 }
 

@@ -26,7 +26,7 @@ func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan
 	heads[run], lengths[run] = vals[from], uint32(len(vals)-from)
 	p := e.newPlan(block.RunLength, 0)
 	p.size = headerOf(10) + align8(nest(p, 0, heads, maybeRaw(e, heads, k, sc)))
-	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, sc))
+	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, sc.second()))
 	return p
 }
 
@@ -47,7 +47,7 @@ func planSparse[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *pl
 	}
 	p := e.newPlan(block.Sparse, 0)
 	p.size = headerOf(10) + align8(nest(p, 0, where, maybeRaw(e, where, unsigned, sc)))
-	p.size += nest(p, 1, stored, maybeRaw(e, stored, k, sc))
+	p.size += nest(p, 1, stored, maybeRaw(e, stored, k, sc.second()))
 	return p
 }
 
@@ -56,5 +56,9 @@ func maybeRaw[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
 	if sc.level+1 >= e.rules.depth {
 		return nil
 	}
-	return unlessRaw(planWords(e, vals, k, nil, sc.in(e.rules)), len(vals)*sizeOf[U]())
+	within := sc.in(e.rules)
+	if within.shape == raw {
+		return nil
+	}
+	return unlessRaw(planWords(e, vals, k, nil, within), len(vals)*sizeOf[U]())
 }

@@ -74,8 +74,17 @@ func (e *bytesEncoder) newDictionary() *dictionaryBuilder {
 
 func (e *bytesEncoder) Add(a arrow.Array) error {
 	values, i := viewsOf(a), 0
-	for ; i < a.Len() && e.dict != nil; i++ {
-		if err := e.enter(values.at(i), i%dictionaryTrial == dictionaryTrial-1); err != nil {
+	for i < a.Len() && e.dict != nil {
+		// Up to where it is asked whether the dictionary pays; values that may be one too many come one by one.
+		n := min(dictionaryTrial-i%dictionaryTrial, a.Len()-i)
+		if e.limit > 0 {
+			n = 1
+		}
+		if n > 1 {
+			e.dict.addAll(&values, i, i+n-1)
+		}
+		i += n
+		if err := e.enter(values.at(i-1), i%dictionaryTrial == 0); err != nil {
 			return err
 		}
 	}
@@ -90,12 +99,57 @@ func (e *bytesEncoder) Add(a arrow.Array) error {
 	rest := array.NewSlice(a, int64(i), int64(a.Len()))
 	defer rest.Release()
 	e.stats.Add(rest)
-	for ; i < a.Len(); i++ {
-		if err := e.keep(values.at(i)); err != nil {
+	return e.keepAll(&values, i, a.Len())
+}
+
+// keepAll takes values from one on up to another to be stored as they are.
+func (e *bytesEncoder) keepAll(values *byteViews, from, to int) error {
+	for from < to {
+		if n := e.stageMany(values, from, to); n > 0 {
+			if e.index != nil {
+				for i := from; i < from+n; i++ {
+					e.index.add(values.at(i))
+				}
+			}
+			from += n
+			continue
+		}
+		if err := e.keep(values.at(from)); err != nil {
 			return err
 		}
+		from++
 	}
 	return nil
+}
+
+// stageMany stages values at once, as many as there are nulls neither among them nor before, and as need no flush; it returns how many.
+func (e *bytesEncoder) stageMany(values *byteViews, from, to int) int {
+	to = min(to, from+encode.FlushValues-1-e.n)
+	if values.nulls || e.valid.bytes() != nil || from >= to {
+		return 0
+	}
+	if e.fixed > 0 {
+		to = min(to, from+(encode.FlushBytes-1-len(e.data))/e.fixed)
+		if from >= to {
+			return 0
+		}
+		e.data = append(e.data, values.data[from*e.fixed:to*e.fixed]...)
+	} else {
+		ends := values.ends[from : to+1]
+		shift, limit := int64(len(e.data))-ends[0], ends[0]+int64(encode.FlushBytes-len(e.data))
+		n := 0
+		for _, end := range ends[1:] {
+			if end >= limit {
+				break
+			}
+			e.offsets = append(e.offsets, end+shift)
+			n++
+		}
+		to = from + n
+		e.data = append(e.data, values.data[ends[0]:ends[n]]...)
+	}
+	e.n += to - from
+	return to - from
 }
 
 // enter takes a value into the dictionary, which counts it for the statistics (see count), and gives the dictionary up where it

@@ -1,7 +1,6 @@
 package field
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -13,18 +12,17 @@ import (
 // which need no look into the map.
 type recentDecimals [1 << recentBits]recentDecimal
 
+// recentDecimal is a decimal as two words, and its id plus 1, 0 where there is none.
 type recentDecimal struct {
-	value decimal.Value
-	id    uint32
-	used  bool
+	low, high uint64
+	id        uint32
 }
 
 // recentBits make 512 places of 24 bytes: a quarter of a first-level cache.
 const recentBits = 9
 
 // at is the place of a value.
-func (r *recentDecimals) at(v []byte) *recentDecimal {
-	low, high := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
+func (r *recentDecimals) at(low, high uint64) *recentDecimal {
 	return &r[(low^high>>46)*0x9E3779B97F4A7C15>>(64-recentBits)] // Fibonacci hashing
 }
 

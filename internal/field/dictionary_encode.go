@@ -7,7 +7,6 @@ import (
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -64,20 +63,46 @@ func (d *dictionaryBuilder) add(v []byte) {
 		d.length += uint64(len(v))
 	}
 	d.counts[id]++
-	if len(d.codes) == cap(d.codes) {
-		d.codes = slices.Grow(d.codes, max(len(d.codes), dictionaryTrial)) // twice as many, so that each is copied about once
-	}
+	d.grow(1)
 	d.codes = append(d.codes, id)
+}
+
+// grow makes room for n codes.
+func (d *dictionaryBuilder) grow(n int) {
+	if len(d.codes)+n > cap(d.codes) {
+		d.codes = slices.Grow(d.codes, max(n, len(d.codes), dictionaryTrial)) // twice as many, so that each is copied about once
+	}
+}
+
+// addAll takes values from one on up to another.
+func (d *dictionaryBuilder) addAll(values *byteViews, from, to int) {
+	if values.nulls {
+		for i := from; i < to; i++ {
+			d.add(values.at(i))
+		}
+		return
+	}
+	d.grow(to - from)
+	codes := d.codes
+	for i := from; i < to; i++ {
+		v := values.at(i)
+		id := d.idOf(v)
+		d.counts[id]++
+		d.length += uint64(len(v))
+		codes = append(codes, id)
+	}
+	d.codes = codes
 }
 
 // idOf gives the id of a value, which is a new one at first.
 func (d *dictionaryBuilder) idOf(v []byte) uint32 {
 	if d.decimals != nil {
-		recent := d.decimals.at(v)
-		if !recent.used || recent.value != decimal.Value(v) {
-			*recent = recentDecimal{decimal.Value(v), d.look(v), true}
+		low, high := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
+		recent := d.decimals.at(low, high)
+		if recent.id == 0 || recent.low != low || recent.high != high {
+			*recent = recentDecimal{low, high, d.look(v) + 1}
 		}
-		return recent.id
+		return recent.id - 1
 	}
 	recent := &d.recent[place(v)]
 	if !d.is(recent[0], v) {

@@ -78,12 +78,19 @@ type decimalIndexBuilder struct {
 // add takes one value, nil for a null.
 func (x *decimalIndexBuilder) add(v []byte) {
 	if x.span%buffer.RangeIndexBlock == 0 {
+		x.seal()
 		x.mins, x.maxs = append(x.mins, make([]byte, decimal.Size)...), append(x.maxs, make([]byte, decimal.Size)...)
 		x.invalid, x.bounds = append(x.invalid, 0), decimal.Bounds{}
 	}
 	x.span++
 	if v == nil || x.bounds.Add(decimal.From(v)) == decimal.NotANumber {
 		x.invalid[len(x.invalid)-1]++
+	}
+}
+
+// seal writes down the bounds of the last block.
+func (x *decimalIndexBuilder) seal() {
+	if !x.bounds.Any {
 		return
 	}
 	copy(x.mins[len(x.mins)-decimal.Size:], x.bounds.Min[:])
@@ -92,6 +99,7 @@ func (x *decimalIndexBuilder) add(v []byte) {
 }
 
 func (x *decimalIndexBuilder) finish() *buffer.RangeIndex {
+	x.seal()
 	if !x.valid {
 		return nil
 	}

@@ -70,8 +70,11 @@ func newHashSet(limit int, seed uint64) *hashSet {
 	return &hashSet{limit: limit, slots: make([]uint64, 64), seed: seed}
 }
 
+// done reports whether the set takes nothing more.
+func (s *hashSet) done() bool { return s == nil || s.full }
+
 func (s *hashSet) add(value []byte) {
-	if s == nil || s.full {
+	if s.done() {
 		return
 	}
 	h := xxh3.HashSeed(value, s.seed)

@@ -93,7 +93,7 @@ func (s *decimals) hash(v decimal.Value) {
 		return
 	}
 	b := DecimalBytes(v)
-	if s.sketch != nil && s.sketch.add(b[:]) {
+	if s.sketch != nil && s.sketch.addHashed(sketchTwo(binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:])), b[:]) {
 		return
 	}
 	s.hashes.add(b[:])

@@ -3,8 +3,6 @@ package stats
 import (
 	"bytes"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -38,8 +36,10 @@ func newCounter(o *Options) *counter {
 }
 
 // add counts a value, given by the bytes that are hashed. It says true if the value is known to have been counted before.
-func (c *counter) add(value []byte) (known bool) {
-	h := xxh3.HashSeed(value, sketchSeed)
+func (c *counter) add(value []byte) (known bool) { return c.addHashed(sketchHash(value), value) }
+
+// addHashed is add of a value whose sketchHash is h.
+func (c *counter) addHashed(h uint64, value []byte) (known bool) {
 	if c.exact.add(h, value) {
 		return true
 	}

@@ -50,7 +50,7 @@ func (f *floats) one(v float64) {
 		f.any, f.first = true, bits
 	}
 	f.varied = f.varied || bits != f.first
-	f.distinct.add(FloatBytes(v))
+	f.distinct.add(floatWord(v))
 	if v != v {
 		f.counts.NanCount++
 		return

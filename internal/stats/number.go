@@ -20,14 +20,17 @@ func IntegerBytes(v uint64) [8]byte {
 }
 
 // FloatBytes are the bytes that sketches and filters hash for a float: −0 as +0, every NaN alike.
-func FloatBytes(v float64) [8]byte {
+func FloatBytes(v float64) [8]byte { return IntegerBytes(floatWord(v)) }
+
+// floatWord is FloatBytes as a word.
+func floatWord(v float64) uint64 {
 	if v == 0 {
 		v = 0
 	}
 	if v != v {
 		v = math.NaN()
 	}
-	return IntegerBytes(math.Float64bits(v))
+	return math.Float64bits(v)
 }
 
 // distinct hashes values for the sketch and the filter of a field.
@@ -47,16 +50,23 @@ const knownBits = 8
 // wanted reports whether anything is made of the hashes.
 func (d *distinct) wanted() bool { return d.sketch != nil || d.hashes != nil }
 
-func (d *distinct) add(b [8]byte) {
-	v := binary.LittleEndian.Uint64(b[:])
+func (d *distinct) add(v uint64) {
 	k := &d.known[v*0x9E3779B97F4A7C15>>(64-knownBits)] // Fibonacci hashing
 	if *k == v {
 		return
 	}
 	d.any, *k = true, v
-	if d.sketch != nil && d.sketch.add(b[:]) {
-		return
+	if d.sketch != nil {
+		h := sketchWord(v)
+		if d.sketch.exact.full && d.hashes.done() {
+			d.sketch.sketch.addHash(h)
+			return
+		}
+		if b := IntegerBytes(v); d.sketch.addHashed(h, b[:]) {
+			return
+		}
 	}
+	b := IntegerBytes(v)
 	d.hashes.add(b[:])
 }
 
@@ -137,7 +147,7 @@ func addIntegers[T integer](n *integers, a arrow.Array, values []T) {
 		}
 		w := uint64(int64(v)) // sign-extends signed types, zero-extends unsigned ones
 		lo, hi = min(lo, w^n.flip), max(hi, w^n.flip)
-		n.distinct.add(IntegerBytes(w))
+		n.distinct.add(w)
 	}
 	if !n.any {
 		n.any, n.min, n.max = true, lo, hi

@@ -17,10 +17,28 @@ type Bounds struct {
 	Any      bool
 	Min, Max Value
 	min, max parts
+	// small: both have at most 18 digits, and the same sign and exponent.
+	small bool
 }
 
 // Add takes in a value and tells what it is. Of equal numbers the first is kept.
 func (b *Bounds) Add(v Value) Class {
+	if n, ok := v.small(); ok && b.small && v.high() == b.Min.high() && v[15]>>7 == 0 {
+		if n < b.min.lo {
+			b.Min, b.min.lo = v, n
+		} else if n > b.max.lo {
+			b.Max, b.max.lo = v, n
+		}
+		if n == 0 {
+			return ZeroValue
+		}
+		return Positive
+	}
+	return b.add(v)
+}
+
+// add is Add of any value.
+func (b *Bounds) add(v Value) Class {
 	p := v.parts()
 	if p.nan() {
 		return NotANumber
@@ -32,5 +50,8 @@ func (b *Bounds) Add(v Value) Class {
 	} else if p.compare(&b.max) > 0 {
 		b.Max, b.max = v, p
 	}
+	_, least := b.Min.small()
+	_, most := b.Max.small()
+	b.small = least && most && b.Min.high() == b.Max.high()
 	return Class(int(ZeroValue) + p.sign())
 }

@@ -1,6 +1,7 @@
 package decimal
 
 import (
+	"encoding/binary"
 	"math/big"
 	"math/bits"
 )
@@ -100,6 +101,10 @@ func parted(high, low, by uint64) (h, l uint64, ok bool) {
 // Short is the member of v's cohort with the fewest digits, so that equal numbers have equal bytes: every zero is Zero,
 // every NaN is NaN.
 func (v Value) Short() Value {
+	if n, ok := v.small(); ok && n%10 != 0 {
+		binary.LittleEndian.PutUint64(v[:8], codeThrees(n)) // a declet may have been written in more than one way
+		return v
+	}
 	p := v.parts()
 	switch {
 	case p.nan():

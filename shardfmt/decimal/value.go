@@ -78,6 +78,18 @@ func (v Value) parts() parts {
 	return p
 }
 
+// high is the upper half of v: sign, exponent, and the digits from the 19th on.
+func (v *Value) high() uint64 { return binary.LittleEndian.Uint64(v[8:]) }
+
+// small gives the coefficient of a finite value that has at most 18 digits.
+func (v *Value) small() (coefficient uint64, ok bool) {
+	low, high := binary.LittleEndian.Uint64(v[:8]), v.high()
+	if low>>60 != 0 || high&(7<<58|1<<46-1) != 0 || high>>61&3 == 3 {
+		return 0, false
+	}
+	return threes(low), true
+}
+
 // threes is the number whose up to six declets are the low 60 bits of c.
 func threes(c uint64) uint64 {
 	low := uint64(declets[c&1023]) + 1000*uint64(declets[c>>10&1023]) + 1_000_000*uint64(declets[c>>20&1023])
