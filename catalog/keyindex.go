@@ -16,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/keyindex"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -130,7 +131,7 @@ func (t *Table) openKeyIndex(ctx context.Context, client *blobio.Client, ts *man
 	}
 	switch want := keyIndexText(def.ids, key); {
 	case x.state.Table != t.UUID():
-		return nil, fmt.Errorf("%w: the index is of table %s", manifest.ErrSchema, x.state.Table)
+		return nil, corrupt.Locate(corrupt.At(-1, "a key index of table %s", x.state.Table), t.VaultFolder()+def.object, 0)
 	case x.state.Key != want:
 		return nil, fmt.Errorf("%w: the index is of columns %s, which are %s now", manifest.ErrSchema, x.state.Key, want)
 	}

@@ -86,9 +86,9 @@ func TestUpsertByKeyIndex(t *testing.T) {
 				t.Errorf("%d rows by %d GETs, %+v, %v", rows, n, stats, err)
 			}
 		}
-		n, done := gets(3, []int64{1 << 30, 1 << 35, 1 << 39}, IngestOptions{Unique: []string{"id"}})
-		out.unique = n
-		out.few, done = gets(2, keys, IngestOptions{UpsertBy: []string{"id"}})
+		out.unique, _ = gets(3, []int64{1 << 30, 1 << 35, 1 << 39}, IngestOptions{Unique: []string{"id"}})
+		few, done := gets(2, keys, IngestOptions{UpsertBy: []string{"id"}})
+		out.few = few
 		replaced = done.Replaced
 		var many []int64
 		for len(many) < 10_000 {
@@ -153,6 +153,15 @@ func TestDamagedKeyIndex(t *testing.T) {
 			}
 			harm(t, tbl, tbl.VaultFolder()+tbl.keyIndexDefs()[0].object, tbl.VaultFolder()+state.Levels[0].Object)
 			tbl = g.load(g.open(nil, nil)) // with nothing of it in memory
+			found, err := tbl.Verify(ctx, VerifyOptions{})
+			if err != nil || found.OK != (name == "none") {
+				t.Errorf("verified: %+v, %v", found, err)
+			}
+			for _, f := range found.Errors {
+				if f.Kind != FaultIndex || f.Object == "" {
+					t.Errorf("%+v", f)
+				}
+			}
 			want := smallByID(t, tbl, At{})
 			if out := upsertInto(t, tbl, valued(200, 3, 47, 99, 100)); out.Replaced != 3 {
 				t.Errorf("%+v", out)

@@ -60,7 +60,7 @@ type Repaired struct {
 	Table   string   `json:"table"`
 	DryRun  bool     `json:"dry_run"`
 	Repairs []Repair `json:"repairs"`
-	// Left are faults that no repair mends: those of metadata, and of shards that only old snapshots name.
+	// Left are faults that no repair mends: those of metadata and of key indexes, and of shards that only old snapshots name.
 	Left []TableFault `json:"left"`
 	// OK: nothing is left, and no repair was refused.
 	OK bool `json:"ok"`

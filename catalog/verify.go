@@ -98,11 +98,13 @@ type FaultKind string
 const (
 	// FaultMetadata: a summary, manifest list or manifest. FaultEntry: an entry that says other things than its
 	// shard does. FaultLost: an object is missing or cut short. FaultShard: bytes of a shard are damaged, or its
-	// statistics lie.
+	// statistics lie. FaultIndex: an object of a key index is missing or damaged, which costs requests and no row; dropping the index and adding
+	// it again mends it.
 	FaultMetadata FaultKind = "metadata"
 	FaultEntry    FaultKind = "entry"
 	FaultLost     FaultKind = "lost"
 	FaultShard    FaultKind = "shard"
+	FaultIndex    FaultKind = "index"
 )
 
 // TableFault is one thing that is wrong.
@@ -115,13 +117,16 @@ type TableFault struct {
 
 // Verify checks a table from its metadata down: every retained snapshot, its manifest list and manifests against
 // what they count, every entry against its shard, and of every shard all metadata and that each range it refers to
-// exists; with Data also every byte. Faults are listed in the result; the error is for what could not be looked at.
+// exists; with Data also every byte, and the key indexes. Faults are listed in the result; the error is for what could not be looked at.
 func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*Verified, error) {
 	v := &tableVerifier{table: t, o: o, out: &Verified{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
 	if err := v.metadata(ctx); err != nil {
 		return nil, err
 	}
 	if err := v.allShards(ctx); err != nil {
+		return nil, err
+	}
+	if err := v.keyIndexes(ctx); err != nil {
 		return nil, err
 	}
 	v.out.OK = len(v.out.Errors) == 0
@@ -190,13 +195,21 @@ func (v *tableVerifier) unreadable(err error, kind FaultKind, shard, object stri
 		v.found(kind, shard, cmp.Or(damage.Object, object), damage.Offset, "%s", damage.What)
 		return nil
 	case errors.Is(err, blobio.ErrNotFound):
-		v.found(FaultLost, shard, object, -1, "the object is missing")
+		v.found(lost(kind), shard, object, -1, "the object is missing")
 		return nil
 	case errors.Is(err, blobio.ErrRange):
-		v.found(FaultLost, shard, object, -1, "the object is shorter than what refers to it")
+		v.found(lost(kind), shard, object, -1, "the object is shorter than what refers to it")
 		return nil
 	}
 	return err
+}
+
+// lost is the kind of a fault of an object that is not there, of which other faults are of a kind.
+func lost(of FaultKind) FaultKind {
+	if of == FaultIndex {
+		return of
+	}
+	return FaultLost
 }
 
 // storeError tells an answer of the store from damage that a decoder found.
