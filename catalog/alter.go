@@ -59,13 +59,7 @@ func (a *alteration) update() (*metaUpdate, error) {
 		u.updates = schemaUpdates(meta, next)
 	}
 	text := a.notes.Encode()
-	switch is := meta.Properties()[manifest.TypesProperty]; {
-	case text == is:
-	case text == "":
-		u.updates = append(u.updates, table.NewRemovePropertiesUpdate([]string{manifest.TypesProperty}))
-	default:
-		u.updates = append(u.updates, table.NewSetPropertiesUpdate(iceberg.Properties{manifest.TypesProperty: text}))
-	}
+	u.updates = append(u.updates, propertyUpdates(meta.Properties(), manifest.TypesProperty, text)...)
 	u.done = func(meta table.Metadata) bool {
 		return next.Equals(meta.CurrentSchema()) && meta.Properties()[manifest.TypesProperty] == text
 	}

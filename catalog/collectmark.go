@@ -12,7 +12,6 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/keyindex"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -258,13 +257,9 @@ func (t *Table) reachKeyIndexes(ctx context.Context, l *liveSet) error {
 		}
 		why := "the table's index " + t.keyIndexName(&def)
 		l.add(t.VaultFolder()+def.object, why)
-		text, _, err := t.cat.client.ReadAll(ctx, t.VaultFolder()+def.object, keyindex.MaxState)
+		state, err := t.readKeyState(ctx, t.cat.client, def)
 		if ctx.Err() != nil {
 			return ctx.Err()
-		}
-		var state *keyindex.State
-		if err == nil {
-			state, err = keyindex.Decode(text)
 		}
 		if errors.Is(err, blobio.ErrNotFound) || errors.Is(err, corrupt.ErrCorrupt) {
 			continue

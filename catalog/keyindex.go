@@ -112,6 +112,20 @@ type keyIndex struct {
 	bad   []error
 }
 
+// readKeyState reads the state of a key index, of any table or key: one request.
+func (t *Table) readKeyState(ctx context.Context, client *blobio.Client, def keyIndexDef) (*keyindex.State, error) {
+	url := t.VaultFolder() + def.object
+	text, _, err := client.ReadAll(ctx, url, keyindex.MaxState)
+	if err != nil {
+		return nil, err
+	}
+	state, err := keyindex.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	return state, nil
+}
+
 // openKeyIndex reads what a key index covers: one request. ts is the schema that its key is of.
 func (t *Table) openKeyIndex(ctx context.Context, client *blobio.Client, ts *manifest.TableSchema, def keyIndexDef) (*keyIndex, error) {
 	key, ok := keyOfIDs(ts, def.ids)
@@ -122,12 +136,9 @@ func (t *Table) openKeyIndex(ctx context.Context, client *blobio.Client, ts *man
 	if def.object == "" {
 		return nil, fmt.Errorf("nothing is indexed yet: %w", ErrNotFound)
 	}
-	text, _, err := client.ReadAll(ctx, t.VaultFolder()+def.object, keyindex.MaxState)
-	if err != nil {
+	var err error
+	if x.state, err = t.readKeyState(ctx, client, def); err != nil {
 		return nil, err
-	}
-	if x.state, err = keyindex.Decode(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", t.VaultFolder()+def.object, err)
 	}
 	switch want := keyIndexText(def.ids, key); {
 	case x.state.Table != t.UUID():
@@ -193,6 +204,11 @@ func (x *keyIndex) covers(e *manifest.Entry) (units []uint32, ok bool) {
 		}
 	}
 	return units, true
+}
+
+// coversAny reports whether the index covers any of some shards.
+func (x *keyIndex) coversAny(shards []*manifest.Entry) bool {
+	return slices.ContainsFunc(shards, func(e *manifest.Entry) bool { _, ok := x.covers(e); return ok })
 }
 
 // open opens the levels that are not open yet, one request each, side by side. One that can't be used is noted.
@@ -264,7 +280,7 @@ type keyHits struct {
 // ask asks a key index for the keys of a set: what it says of each of some shards, nil for those that it does not cover.
 func (x *keyIndex) ask(ctx context.Context, shards []*manifest.Entry, keys [][]byte) ([]*keyHits, error) {
 	out := make([]*keyHits, len(shards))
-	if !slices.ContainsFunc(shards, func(e *manifest.Entry) bool { _, ok := x.covers(e); return ok }) {
+	if !x.coversAny(shards) {
 		return out, nil
 	}
 	type hit struct {

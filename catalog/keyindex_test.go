@@ -50,13 +50,7 @@ func TestUpsertByKeyIndex(t *testing.T) {
 		g := newGround(t)
 		tbl := g.create(g.open(nil, nil))
 		r := rand.New(rand.NewPCG(3, 9))
-		seen := map[int64]bool{}
-		var ids []int64
-		for len(ids) < shards*each {
-			if id := r.Int64N(1 << 40); !seen[id] {
-				ids, seen[id] = append(ids, id), true
-			}
-		}
+		ids := scattered(r, shards*each)
 		ingest(t, tbl, IngestOptions{ShardRows: each}, valued(1, ids...))
 		if indexed {
 			if done := addKeyIndex(t, tbl, "keys:id"); done.Shards != shards || done.StripesRead != shards {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 	"github.com/zeebo/xxh3"
@@ -86,22 +86,16 @@ func (t *Table) parseKeyIndex(spec string) (*keyIndexDef, error) {
 // changeKeyIndexes commits a change of what the table's property says of its key indexes.
 func (t *Table) changeKeyIndexes(ctx context.Context, change func([]keyIndexDef) ([]keyIndexDef, error)) error {
 	return t.update(ctx, func() (*metaUpdate, error) {
-		is := t.Properties()[KeyIndexesProperty]
 		all, err := change(t.keyIndexDefs())
 		if err != nil {
 			return nil, err
 		}
 		want := formatKeyIndexes(all)
-		if want == is {
+		updates := propertyUpdates(t.Properties(), KeyIndexesProperty, want)
+		if len(updates) == 0 {
 			return nil, nil
 		}
-		u := &metaUpdate{done: func(meta table.Metadata) bool { return meta.Properties()[KeyIndexesProperty] == want }}
-		if want == "" {
-			u.updates = []table.Update{table.NewRemovePropertiesUpdate([]string{KeyIndexesProperty})}
-		} else {
-			u.updates = []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{KeyIndexesProperty: want})}
-		}
-		return u, nil
+		return &metaUpdate{updates: updates, done: func(meta table.Metadata) bool { return meta.Properties()[KeyIndexesProperty] == want }}, nil
 	})
 }
 
@@ -329,7 +323,7 @@ func (b *keyIndexBuild) mergedLevels(fresh int64) (merged map[int]bool) {
 		}
 		order = append(order, i)
 	}
-	slices.SortFunc(order, func(x, y int) int { return int(min(1, max(-1, rows[x]-rows[y]))) })
+	slices.SortFunc(order, func(x, y int) int { return cmp.Compare(rows[x], rows[y]) })
 	for _, i := range order {
 		if fresh == 0 || rows[i] > 2*fresh {
 			break
@@ -377,7 +371,7 @@ func (b *keyIndexBuild) write(ctx context.Context, j *Job) error {
 			b.state.Units = append(b.state.Units, keyindex.Unit{Number: u, ID: slices.Clone(id[:]), Level: newest, Rows: n})
 		}
 	}
-	slices.SortFunc(b.state.Units, func(x, y keyindex.Unit) int { return int(int64(x.Number) - int64(y.Number)) })
+	slices.SortFunc(b.state.Units, func(x, y keyindex.Unit) int { return cmp.Compare(x.Number, y.Number) })
 	prefix := fmt.Sprintf("data/%s-keys", j.Attempt())
 	if len(rows) > 0 || len(merged) > 0 {
 		if err := b.writeLevel(ctx, prefix+".amudai.layer", added, merged); err != nil {

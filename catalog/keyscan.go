@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/shardcat/shardcat/internal/keyindex"
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
@@ -44,12 +45,7 @@ func (p *Plan) siftKeys(ctx context.Context) error {
 // askKeys asks one index. The records of all stripes that it covers are numbered one behind the other, so that what its answers come to, by AND
 // and OR, is found once for all shards.
 func (p *Plan) askKeys(ctx context.Context, x *keyIndex) error {
-	covered := false
-	for _, e := range p.Shards {
-		_, ok := x.covers(e)
-		covered = covered || ok
-	}
-	if !covered {
+	if !x.coversAny(p.Shards) {
 		return nil
 	}
 	first := make(map[uint32]uint64, len(x.state.Units))
@@ -146,19 +142,5 @@ func (x *keyIndex) answer(ctx context.Context, q filter.Question, first map[uint
 	if enough || err != nil {
 		return nil, false, err
 	}
-	slices.SortFunc(rows, func(a, b filter.Range) int {
-		if a.Start < b.Start {
-			return -1
-		}
-		return 1
-	})
-	merged := rows[:0]
-	for _, r := range rows {
-		if k := len(merged); k > 0 && merged[k-1].End >= r.Start {
-			merged[k-1].End = max(merged[k-1].End, r.End)
-			continue
-		}
-		merged = append(merged, r)
-	}
-	return merged, true, nil
+	return ranges.Union(rows), true, nil
 }

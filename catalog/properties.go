@@ -16,6 +16,17 @@ import (
 // what this package keeps for itself.
 var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, UndoneProperty, KeyIndexesProperty}, protectedSettings...)
 
+// propertyUpdates are the updates that bring one property to a value, the empty one by taking it away; none if it has it.
+func propertyUpdates(is iceberg.Properties, name, want string) []table.Update {
+	switch want {
+	case is[name]:
+		return nil
+	case "":
+		return []table.Update{table.NewRemovePropertiesUpdate([]string{name})}
+	}
+	return []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{name: want})}
+}
+
 // SetProperties sets and removes properties of the table in one commit. That a property has its value already, or is not there to
 // be removed, is no error. Properties on which the safety of the table's shards rests are refused: ErrUnsafe.
 func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove []string) error {

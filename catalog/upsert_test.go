@@ -335,6 +335,17 @@ func TestUpsertPrunes(t *testing.T) {
 	}
 }
 
+// scattered are n different ids in no order, so that bounds of a few of them tell nothing.
+func scattered(r *rand.Rand, n int) (ids []int64) {
+	seen := map[int64]bool{}
+	for len(ids) < n {
+		if id := r.Int64N(1 << 40); !seen[id] {
+			ids, seen[id] = append(ids, id), true
+		}
+	}
+	return ids
+}
+
 // TestUpsertByTermFilters: a hundred keys in a table of two hundred shards, of which bounds tell nothing, open the shards that have them and hardly any
 // more, where the key has a hash index: the term filters of the commit are read in a few requests. As many rows are replaced as without.
 func TestUpsertByTermFilters(t *testing.T) {
@@ -343,13 +354,7 @@ func TestUpsertByTermFilters(t *testing.T) {
 		g := newGround(t)
 		tbl := g.create(g.open(nil, nil))
 		r := rand.New(rand.NewPCG(3, 9))
-		seen := map[int64]bool{}
-		var ids []int64
-		for len(ids) < shards*each {
-			if id := r.Int64N(1 << 40); !seen[id] {
-				ids, seen[id] = append(ids, id), true
-			}
-		}
+		ids := scattered(r, shards*each)
 		o.ShardRows = each
 		ingest(t, tbl, o, valued(1, ids...))
 		var keys []int64

@@ -145,10 +145,6 @@ func planAs[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc 
 	case block.BlockDictionary:
 		entries := sc.shape.entries / sizeOf[U]()
 		return planNumbered(e, vals, k, valid, min(len(vals)/2, entries+entries/4+8), plain, sc)
-	case block.Alp:
-		return planAlp(e, vals, plain, sc)
-	case block.AlpRd:
-		return planAlpRd(e, vals, plain)
 	case block.Lz4:
 		return planGeneralOnly(e, vals, math.MaxInt)
 	}
