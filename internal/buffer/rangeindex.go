@@ -9,11 +9,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// A range index holds the least and the greatest value of every 256 positions of a field:
+// A range index holds the least and the greatest value of every 256 positions of a field, or of a power of two times as many:
 //
 //	0   u16  version 1                     20  u64  size of the maxima
 //	2   u8   basic type                    28  u64  size of the counts, 0 if all are 0
-//	3   u8   1 if the blocks have checksums 36  u16  positions per block, 256
+//	3   u8   1 if the blocks have checksums 36  u16  positions per block
 //	4   u64  positions covered             38  u16  0
 //	12  u64  size of the minima            40  minima, maxima, counts; zeros to a multiple of 64
 //
@@ -22,8 +22,9 @@ import (
 const (
 	rangeIndexHeader  = 40
 	rangeIndexVersion = 1
-	// RangeIndexBlock is how many positions a block of a range index covers, as we write it.
-	RangeIndexBlock = 256
+	// RangeIndexBlock is how many positions a block of a range index covers at least, as we write it, and WidestRangeIndexBlock how
+	// many at most.
+	RangeIndexBlock, WidestRangeIndexBlock = 256, 8192
 	// maxRangeIndex bounds the decoded size of each array, in bytes: a block of one repeated value may claim
 	// any number of them.
 	maxRangeIndex = 64 << 20

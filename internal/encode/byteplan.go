@@ -42,14 +42,23 @@ func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 	raw := 8*len(s.offsets) + len(s.data)
 	general := e.rules.general != 0 && float64(best.size) >= e.rules.generalAbove*float64(raw) &&
 		e.try(e.rules.general, scope{}, tried)
-	var offsets *plan
+	var planned *plan
+	isPlanned := false
+	offsets := func() *plan {
+		if !isPlanned {
+			planned, isPlanned = e.planOffsets(s), true
+		}
+		return planned
+	}
 	framed := e.planRecords(s, best, tried)
+	if framed == nil {
+		framed = e.planTextFrame(s, best, offsets, tried)
+	}
 	if framed != nil {
 		best = better(best, framed)
 	}
 	if general {
-		offsets = e.planOffsets(s)
-		best = better(best, e.planByteGeneral(s, offsets))
+		best = better(best, e.planByteGeneral(s, offsets()))
 	}
 	if best == framed && framed != nil {
 		e.learn(scope{}, *tried, wordFrameTrial)
@@ -59,10 +68,7 @@ func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 	if len(s.data) < minFsst || beyondFsst(s, best) || !e.may(scope{}, block.Fsst) || !e.try(block.Fsst, scope{}, tried) {
 		return best
 	}
-	if !general {
-		offsets = e.planOffsets(s)
-	}
-	return better(best, e.planFsst(s, offsets))
+	return better(best, e.planFsst(s, offsets()))
 }
 
 // beyondFsst: Zstd has made so little of the text that symbols of eight bytes can't better it.
@@ -117,6 +123,7 @@ func (e *Encoder) planByteGeneral(s *byteValues, offsets *plan) *plan {
 	if payload == nil {
 		return nil
 	}
+	e.textRate = max(1, 1000*len(payload)/max(1, len(s.data)))
 	p := e.newPlan(e.rules.general, 0)
 	p.payload = payload
 	p.size = headerOf(6) + align8(len(payload)) + nestOffsets(p, s, offsets)

@@ -23,6 +23,8 @@ type Encoder struct {
 	alpExponent, alpFactor int
 	// The symbols of FSST that served last.
 	symbols *symbols
+	// textRate is what Zstd's own encoder made of the last text, in 1/1000 of its bytes; 0 before it was asked.
+	textRate int
 	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
 	blockSize, flushes int
 	// surveyAt is the flush that chooses the size of blocks next, surveyPause how many went by since it was chosen last.

@@ -41,6 +41,8 @@ type wordFrame struct {
 	recent    [3]uint32
 	tables    [3]fseTable
 	codes     [3][]uint8
+	// lengths, if not nil, counts how much is copied of ends and of beginnings of texts.
+	lengths *[2][64]int
 }
 
 // planWordFrame plans a frame of words; nil if the profile has no Zstd, or a sample has too many bytes that differ from those
@@ -137,27 +139,40 @@ func differing(a, b []byte, size int) int {
 func (e *Encoder) wordFrame(text []byte, size int) []byte {
 	f := &e.frame
 	f.recent = [3]uint32{1, 4, 8}
-	dst := take[uint8](&e.arena, len(text)+len(text)/64+1024)[:0]
-	dst = binary.LittleEndian.AppendUint32(dst, zstdMagic)
-	dst = append(dst, 0xA0)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(text)))
+	dst := e.beginFrame(len(text))
 	for from := 0; from < len(text); from += zstdBlock {
 		to := min(from+zstdBlock, len(text))
 		before := f.recent
 		f.parse(text, from, to, size)
-		at := len(dst)
-		dst = append(dst, 0, 0, 0)
-		dst = e.appendAnyLiterals(dst, f.literals)
-		dst = f.appendSequences(dst)
-		if n := len(dst) - at - 3; n < to-from {
-			putBlockHeader(dst[at:], n, to == len(text))
-			continue
-		}
-		dst = append(dst[:at+3], text[from:to]...)
-		putBlockHeader(dst[at:], to-from, to == len(text))
-		dst[at] &^= compressedBlock // raw
-		f.recent = before
+		dst = e.appendFrameBlock(dst, text[from:to], to == len(text), before)
 	}
+	return dst
+}
+
+// beginFrame is the start of a frame of a text of so many bytes, with room for all of it.
+func (e *Encoder) beginFrame(size int) []byte {
+	dst := take[uint8](&e.arena, size+size/64+1024)[:0]
+	dst = binary.LittleEndian.AppendUint32(dst, zstdMagic)
+	dst = append(dst, 0xA0)
+	return binary.LittleEndian.AppendUint32(dst, uint32(size))
+}
+
+// appendFrameBlock appends the block of a piece of text that was parsed; raw, and with the distances that were the last ones before, if that is no
+// larger.
+func (e *Encoder) appendFrameBlock(dst, text []byte, last bool, before [3]uint32) []byte {
+	f := &e.frame
+	at := len(dst)
+	dst = append(dst, 0, 0, 0)
+	dst = e.appendAnyLiterals(dst, f.literals)
+	dst = f.appendSequences(dst)
+	if n := len(dst) - at - 3; n < len(text) {
+		putBlockHeader(dst[at:], n, last)
+		return dst
+	}
+	dst = append(dst[:at+3], text...)
+	putBlockHeader(dst[at:], len(text), last)
+	dst[at] &^= compressedBlock // raw
+	f.recent = before
 	return dst
 }
 

@@ -122,19 +122,3 @@ func (e *numberEncoder[T]) Finish(yield func(*Encoded) error) error {
 }
 
 func (e *numberEncoder[T]) Size() int { return e.size() }
-
-// addIndex appends a range index to the buffers, if there is one.
-func (e *Encoded) addIndex(x *buffer.RangeIndex, p encode.Profile) error {
-	if x == nil {
-		return nil
-	}
-	b, err := x.Append(nil, &encode.Options{Profile: p})
-	if err != nil {
-		return err
-	}
-	// The reference writes these three zeros, and reads none of them.
-	m := &metapb.EncodedBuffer{Kind: metapb.BufferKind_RANGE_INDEX,
-		BlockCount: new(uint64), BufferId: new(uint32), PackedGroupIndex: new(uint32)}
-	e.Buffers = append(e.Buffers, Buffer{Meta: m, Bytes: b})
-	return nil
-}

@@ -191,8 +191,10 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 	case metapb.BufferKind_RANGE_INDEX:
 		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) {
 			x, err := buffer.ParseRangeIndex(data, f.node.Basic, indexWidth(f.node), n, true)
-			if err == nil && x.BlockSize != buffer.RangeIndexBlock {
-				err = corrupt.At(36, "a range index of %d positions a block, not of %d", x.BlockSize, buffer.RangeIndexBlock)
+			// The header has no checksum: of sizes that are powers of two, no flipped bit makes another.
+			if err == nil && (bits.OnesCount64(x.BlockSize) != 1 || x.BlockSize < buffer.RangeIndexBlock || x.BlockSize > buffer.WidestRangeIndexBlock) {
+				err = corrupt.At(36, "a range index of %d positions a block, not of a power of two from %d to %d", x.BlockSize,
+					buffer.RangeIndexBlock, buffer.WidestRangeIndexBlock)
 			}
 			return rangeIndexHeader, err
 		}})
