@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
 // Range is the bytes [Start, End) of an object.
@@ -100,7 +102,7 @@ func (c *Client) fill(ctx context.Context, url string, spans []*span) error {
 
 // fillSpan reads one span, of which the last bytes may be there, in requests of the largest size.
 func (c *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte) error {
-	sp.data = make([]byte, sp.Len())
+	sp.data = uncleared.Bytes(int(sp.Len()))
 	missing := sp.data[:len(sp.data)-copy(sp.data[len(sp.data)-len(tail):], tail)]
 	size := int(c.opts.request)
 	return c.Each(ctx, (len(missing)+size-1)/size, func(ctx context.Context, c *Client, i int) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -39,13 +40,16 @@ type ScanOptions struct {
 	IgnoreIndexes bool
 	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
 	BatchRows int
+	// ReuseBatches lets the memory of a batch's values be used again for the next ones: it is valid only until the next batch is
+	// asked for. Rows that are sorted or sampled are kept all the same.
+	ReuseBatches bool
 	// MaxMemory is the most bytes of memory that the values of the scan may take, that of the catalog's Options if 0; see
 	// shardfmt.ScanOptions.
 	MaxMemory int64
 }
 
-// DefaultBatchRows keeps a batch of ordinary rows at some megabytes.
-const DefaultBatchRows = 16 << 10
+// DefaultBatchRows is that of scans of one shard: batches of long rows have fewer.
+const DefaultBatchRows = shardfmt.DefaultBatchRows
 
 // Plan is what a scan will read, and what the filter ruled out without opening anything.
 type Plan struct {

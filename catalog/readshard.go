@@ -41,6 +41,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	defer func() { r.count(shard, &stats) }()
 	o := q.options
 	o.Stats, o.BatchRows, o.Budget, o.IgnoreIndexes = &stats, p.options.BatchRows, r.budget, p.options.IgnoreIndexes
+	o.ReuseBatches = r.reuses()
 	o.RuledOut = p.ruledOut[e.Path]
 	if w := p.window; w != nil {
 		if w.start == w.end || w.end > shard.Records() {

@@ -55,7 +55,7 @@ type ScanStats struct {
 const scanShards = 4
 
 // Scan plans and reads. Batches have the columns of Schema in canonical Arrow types, need no Release, and may be
-// kept. It stops at the first error, which it yields. stats may be nil.
+// kept unless ReuseBatches says otherwise. It stops at the first error, which it yields. stats may be nil.
 func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		p, err := t.Plan(ctx, o)
@@ -82,6 +82,7 @@ func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err err
 		return rows, nil
 	}
 	bare := *p // of any columns, in any order
+	bare.options.ReuseBatches = true
 	if p.options.Sample == 0 {
 		bare.options.Select, bare.options.OrderBy, bare.columns = []string{}, nil, nil
 	}
@@ -177,6 +178,9 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 				if !yield(batch, nil) || last {
 					return
 				}
+				if b.used != nil {
+					b.used <- struct{}{}
+				}
 			}
 		}
 	}
@@ -196,10 +200,12 @@ func receive(ctx context.Context, from <-chan delivery) (delivery, bool) {
 	}
 }
 
-// delivery is a batch on its way to the caller, or the error that ends the scan.
+// delivery is a batch on its way to the caller, or the error that ends the scan. used, if not nil, has room for the word that
+// nobody looks at the batch any more.
 type delivery struct {
 	batch arrow.RecordBatch
 	err   error
+	used  chan struct{}
 }
 
 // reading is a scan at work. Each shard has a channel of its own where order matters, all share one where it
@@ -281,12 +287,30 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 	}
 }
 
+// reuses tells whether batches are valid only until the next one is asked for.
+func (r *reading) reuses() bool {
+	o := &r.plan.options
+	return o.ReuseBatches && len(o.OrderBy) == 0 && o.Sample == 0
+}
+
 // shard reads one shard into out.
 func (r *reading) shard(ctx context.Context, e *manifest.Entry, out chan<- delivery) {
+	var used chan struct{}
+	if r.reuses() {
+		used = make(chan struct{}, 1)
+	}
 	err := parallel.Guarded(func() error {
 		return r.batches(ctx, e, func(b arrow.RecordBatch) bool {
 			select {
-			case out <- delivery{batch: b}:
+			case out <- delivery{batch: b, used: used}:
+			case <-ctx.Done():
+				return false
+			}
+			if used == nil {
+				return true
+			}
+			select {
+			case <-used:
 				return true
 			case <-ctx.Done():
 				return false

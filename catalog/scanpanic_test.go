@@ -14,7 +14,7 @@ import (
 // A panic while a shard is read ends the scan with an error that names the shard, not the process.
 func TestPanicOfOneShard(t *testing.T) {
 	out := make(chan delivery, 1)
-	r := &reading{} // without a plan nothing can be read
+	r := &reading{plan: &Plan{}} // of no table, so that nothing can be read
 	r.shard(context.Background(), &manifest.Entry{Path: "mem://hostile/s.amudai.shard", Format: manifest.Format}, out)
 	err := (<-out).err
 	if p := (*parallel.Panic)(nil); !errors.As(err, &p) || !strings.HasPrefix(err.Error(), "mem://hostile/s.amudai.shard: internal error") {

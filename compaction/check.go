@@ -40,7 +40,7 @@ func checkContent(ctx context.Context, t *catalog.Table, g *Group, written []*ma
 
 // rowSums are the number of rows and the sums of both halves of their XXH3-128: the same for the same rows in any order.
 func rowSums(ctx context.Context, t *catalog.Table, shards []*manifest.Entry) ([]uint64, error) {
-	plan, err := t.PlanOf(shards, catalog.ScanOptions{})
+	plan, err := t.PlanOf(shards, catalog.ScanOptions{ReuseBatches: true})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func rowSums(ctx context.Context, t *catalog.Table, shards []*manifest.Entry) ([
 // contentHashes are, column by column, the XXH3 of the values of all rows in order, whatever the batches. The number
 // of rows comes first.
 func contentHashes(ctx context.Context, t *catalog.Table, shards []*manifest.Entry) ([]uint64, error) {
-	plan, err := t.PlanOf(shards, catalog.ScanOptions{Ordered: true})
+	plan, err := t.PlanOf(shards, catalog.ScanOptions{Ordered: true, ReuseBatches: true})
 	if err != nil {
 		return nil, err
 	}

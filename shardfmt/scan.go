@@ -71,8 +71,9 @@ type ScanStats struct {
 	EncodingsSkipped int64
 }
 
-// DefaultBatchRows is a multiple of the usual block sizes, so that most blocks are decoded in place.
-const DefaultBatchRows = 32 << 10
+// DefaultBatchRows is that of the largest usual blocks and a multiple of the others, so that blocks are decoded in place, and
+// each by one worker.
+const DefaultBatchRows = 64 << 10
 
 // DefaultMaxMemory is the memory limit of a scan, in bytes.
 const DefaultMaxMemory = budget.Default

@@ -54,6 +54,11 @@ func (a *app) scanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			format, err := a.outputFormat(f.format)
+			if err != nil {
+				return err
+			}
+			o.ReuseBatches = f.explain || textAtOnce(format)
 			if _, err := bindFilter(f.where, t.Schema()); err != nil && o.At == (catalog.At{}) {
 				return err
 			}

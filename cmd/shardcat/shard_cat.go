@@ -9,7 +9,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -64,7 +63,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			}
 			var stats shardfmt.ScanStats
 			o := shardfmt.ScanOptions{Columns: schema.ParsePaths(selection), MaxMemory: a.maxMemory, Stats: &stats}
-			o.ReuseBatches = f == foreign.NDJSON || f == foreign.CSV // which are text at once
+			o.ReuseBatches = textAtOnce(f)
 			if o.Filter, err = bindFilter(where, s); err != nil {
 				return err
 			}

@@ -3,6 +3,8 @@ package budget
 import (
 	"sync"
 	"unsafe"
+
+	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
 // lender has memory of batches that is used again for later ones.
@@ -24,7 +26,7 @@ func (a *Account) Reuse(on bool) {
 // hold is anything: whoever asks fills all of them.
 func (a *Account) Lend(n uint64) []byte {
 	if a == nil || !a.lender.reuse || n == 0 {
-		return aligned(n)
+		return uncleared.Bytes(int(n))
 	}
 	l := &a.lender
 	l.mu.Lock()
@@ -50,7 +52,7 @@ func (l *lender) take(n uint64) []byte {
 		}
 	}
 	if best < 0 {
-		return aligned(n)
+		return uncleared.Bytes(int(n))
 	}
 	b := l.free[best]
 	last := len(l.free) - 1
@@ -68,10 +70,4 @@ func (l *lender) takeBack() {
 		clear(l.free)
 		l.free, l.lent = l.lent, l.free[:0]
 	}
-}
-
-// aligned is new memory of n bytes, aligned to eight.
-func aligned(n uint64) []byte {
-	words := make([]uint64, (n+7)/8)
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n]
 }

@@ -3,6 +3,7 @@ package meta
 import (
 	"context"
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -61,7 +62,7 @@ func (r *Root) fetchToTail(ctx context.Context, places []place) (done bool, err 
 	if end == r.tailStart || end-start > min(sum+suffixSize, proveSize) {
 		return false, nil
 	}
-	b := make([]byte, end-start)
+	b := uncleared.Bytes(int(end - start))
 	missing := b[:len(b)-copy(b[r.tailStart-start:], r.tail)]
 	if _, err := r.store.ReadRange(ctx, r.url, start, missing); err != nil {
 		return false, r.unreachable(err, r.url, start, end)

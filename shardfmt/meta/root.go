@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -213,7 +214,7 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 			return nil, r.unreachable(err, url, start, end)
 		}
 	}
-	b := make([]byte, end-start)
+	b := uncleared.Bytes(int(end - start))
 	missing := b
 	if url == r.url && end > r.tailStart {
 		missing = b[:r.tailStart-start]

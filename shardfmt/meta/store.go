@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -70,7 +71,7 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 		case size > wholeRoot:
 			n = suffixSize
 		}
-		tail = make([]byte, n)
+		tail = uncleared.Bytes(int(n))
 		info, err := st.ReadRange(ctx, url, size-n, tail)
 		if err != nil {
 			return nil, 0, outside(err, url, size-n, size)
@@ -93,7 +94,7 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 	if need <= int64(len(tail)) {
 		return tail, size, nil
 	}
-	whole := make([]byte, need)
+	whole := uncleared.Bytes(int(need))
 	copy(whole[need-int64(len(tail)):], tail)
 	_, err = st.ReadRange(ctx, url, size-need, whole[:need-int64(len(tail))])
 	return whole, size, err
