@@ -29,11 +29,10 @@ const (
 	lz4TableBits = 14
 )
 
-// lz4Encoder holds, by hash, the last position of each four and eight bytes, as base + position: what an
-// earlier text has left is below base.
+// lz4Encoder holds, by hash, the last position of each four and eight bytes, modulo 2^16: what else may be there is found out by
+// comparing. Both tables are 64 KiB, which leaves a second-level cache room for the text.
 type lz4Encoder struct {
-	base        uint32
-	short, long [1 << lz4TableBits]uint32
+	short, long [1 << lz4TableBits]uint16
 }
 
 func lz4Bound(n int) int { return n + n/255 + 16 }
@@ -41,35 +40,45 @@ func lz4Bound(n int) int { return n + n/255 + 16 }
 func lz4Short(v uint64) uint32 { return uint32(v) * 2654435761 >> (32 - lz4TableBits) }
 func lz4Long(v uint64) uint32  { return uint32(v * 0xcf1bbcdcb7a56463 >> (64 - lz4TableBits)) }
 
-// begin makes everything in the tables too old.
-func (z *lz4Encoder) begin(n int) {
-	if z.base == 0 || uint64(z.base)+uint64(n) > 1<<31 {
-		clear(z.short[:])
-		clear(z.long[:])
-		z.base = lz4Window + 1
-	}
+// enter puts a position with the eight bytes from it on into the tables, and gives how far before it those lie that were there: 0 to
+// lz4Window, in texts of up to 64 KiB never before the start, and 0 only at the start itself.
+func (z *lz4Encoder) enter(at int, v uint64) (far, near int) {
+	l, s := &z.long[lz4Long(v)], &z.short[lz4Short(v)]
+	far, near = int(uint16(at)-*l), int(uint16(at)-*s)
+	*l, *s = uint16(at), uint16(at)
+	return far, near
 }
+
+// within reports whether there is another position so far before one.
+func within(back, at int) bool { return uint(back-1) < uint(at) }
 
 // compress appends src as an LZ4 block.
 func (z *lz4Encoder) compress(dst, src []byte) []byte {
 	return z.compressBelow(dst, src, math.MaxInt)
 }
 
-// compressBelow is compress of a text that is of use only if dst comes to less than limit bytes; nil if it doesn't.
+// compressBelow is compress of a text that is of use only if dst comes to less than limit bytes; nil if it doesn't. What match does is
+// written out for the positions that mostly have none: a call costs as much as they do.
 func (z *lz4Encoder) compressBelow(dst, src []byte, limit int) []byte {
-	z.begin(len(src))
-	defer func() { z.base += uint32(len(src)) + lz4Window + 1 }()
-	anchor, at := 0, 0
-	for at < len(src)-lz4LastStart {
+	*z = lz4Encoder{}
+	anchor, at, last := 0, 0, len(src)-lz4LastStart
+	for at < last {
 		if len(dst)+at-anchor >= limit { // with the literals so far
 			return nil
 		}
-		from, start, length := z.search(src, at, anchor)
-		if length == 0 {
+		v := lz4Load(src, at)
+		far, near := z.enter(at, v)
+		from, length := 0, 0
+		if within(far, at) && lz4Load(src, at-far) == v {
+			from, length = at-far, 8+lz4Common(src, at-far+8, at+8)
+		} else if within(near, at) && uint32(lz4Load(src, at-near)) == uint32(v) {
+			from, length = at-near, lz4MinMatch+lz4Common(src, at-near+lz4MinMatch, at+lz4MinMatch)
+		} else {
 			at += 1 + (at-anchor)>>6
 			continue
 		}
-		dst = appendSequence(dst, src[anchor:start], start-from, length)
+		from, start, length := z.widen(src, from, at, length, anchor)
+		dst = appendShortSequence(dst, src, anchor, start, start-from, length)
 		anchor = start + length
 		z.fill(src, at, anchor)
 		at = anchor
@@ -77,14 +86,9 @@ func (z *lz4Encoder) compressBelow(dst, src []byte, limit int) []byte {
 	return appendLiterals(dst, src[anchor:], 0)
 }
 
-// search looks for a match around at: at itself, or the byte after it if that one has a longer match. The
-// match is the length bytes from from on, equal to those from start on.
-func (z *lz4Encoder) search(src []byte, at, anchor int) (from, start, length int) {
-	from, length = z.match(src, at)
-	if length == 0 {
-		return 0, 0, 0
-	}
-	start = at
+// widen looks for a longer match than that of length bytes from start on: from the byte after it, as long as each is longer, and
+// from bytes before it that are the same too, down to anchor. The match is the length bytes from from on, equal to those from start on.
+func (z *lz4Encoder) widen(src []byte, from, start, length, anchor int) (int, int, int) {
 	for length < 32 && start+1 < len(src)-lz4LastStart {
 		f, l := z.match(src, start+1)
 		if l <= length+1 {
@@ -102,21 +106,12 @@ func (z *lz4Encoder) search(src []byte, at, anchor int) (from, start, length int
 // they knew.
 func (z *lz4Encoder) match(src []byte, at int) (from, length int) {
 	v := lz4Load(src, at)
-	here := z.base + uint32(at)
-	l, s := &z.long[lz4Long(v)], &z.short[lz4Short(v)]
-	far, near := *l, *s
-	*l, *s = here, here
-	if d := here - far; d <= lz4Window && far >= z.base {
-		p := at - int(d)
-		if lz4Load(src, p) == v {
-			return p, 8 + lz4Common(src, p+8, at+8)
-		}
+	far, near := z.enter(at, v)
+	if within(far, at) && lz4Load(src, at-far) == v {
+		return at - far, 8 + lz4Common(src, at-far+8, at+8)
 	}
-	if d := here - near; d <= lz4Window && near >= z.base {
-		p := at - int(d)
-		if uint32(lz4Load(src, p)) == uint32(v) {
-			return p, lz4MinMatch + lz4Common(src, p+lz4MinMatch, at+lz4MinMatch)
-		}
+	if within(near, at) && uint32(lz4Load(src, at-near)) == uint32(v) {
+		return at - near, lz4MinMatch + lz4Common(src, at-near+lz4MinMatch, at+lz4MinMatch)
 	}
 	return 0, 0
 }
@@ -147,8 +142,7 @@ func (z *lz4Encoder) fill(src []byte, from, to int) {
 	step := 2 + (to-from)>>4
 	for at := from + 1; at < to; at += step {
 		v := lz4Load(src, at)
-		z.short[lz4Short(v)] = z.base + uint32(at)
-		z.long[lz4Long(v)] = z.base + uint32(at)
+		z.short[lz4Short(v)], z.long[lz4Long(v)] = uint16(at), uint16(at)
 	}
 }
 

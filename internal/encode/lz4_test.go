@@ -44,15 +44,25 @@ func TestLZ4(t *testing.T) {
 	}
 }
 
-// The tables are cleared before positions overflow.
-func TestLZ4BaseOverflow(t *testing.T) {
-	z := new(lz4Encoder)
-	checkLZ4(t, z, []byte("some text that repeats: some text that repeats"))
-	z.base = 1<<31 - 100
-	for range 4 {
-		checkLZ4(t, z, []byte("some text that repeats: some text that repeats"))
+// Positions lie in the tables modulo 2^16: what is as far away as that, or farther, is no match, and texts of before leave nothing.
+func TestLZ4BeyondTheWindow(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	part := make([]byte, 100)
+	for i := range part {
+		part[i] = byte(r.Uint32())
 	}
-	if z.base > 1<<24 {
-		t.Errorf("base is still %d", z.base)
+	z := new(lz4Encoder)
+	for _, apart := range []int{lz4Window - 1, lz4Window, lz4Window + 1, lz4Window + 2, 2 * (lz4Window + 1), 3*lz4Window + 7} {
+		text := append(append(make([]byte, 0, apart+len(part)), part...), make([]byte, apart-len(part))...)
+		once := len(z.compress(nil, text))
+		text = append(text, part...)
+		checkLZ4(t, z, text)
+		made, fresh := z.compress(nil, text), new(lz4Encoder).compress(nil, text)
+		if !bytes.Equal(made, fresh) {
+			t.Errorf("%d apart: an earlier text made a difference", apart)
+		}
+		if known := len(made) < once+len(part)/2; known != (apart <= lz4Window) {
+			t.Errorf("%d apart: %d bytes became %d, %d without the repeated ones", apart, len(text), len(made), once)
+		}
 	}
 }

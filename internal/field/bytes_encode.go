@@ -66,9 +66,7 @@ func newBytesEncoder(b base) *bytesEncoder {
 // newDictionary begins a value dictionary.
 func (e *bytesEncoder) newDictionary() *dictionaryBuilder {
 	d := newDictionaryBuilder(e.fixed)
-	if e.node.IsDecimal() {
-		d.decimals = new(recentDecimals)
-	}
+	d.decimals = e.node.IsDecimal()
 	return d
 }
 

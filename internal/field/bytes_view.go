@@ -7,9 +7,11 @@ import (
 
 // byteViews are the byte strings of an array where they lie.
 type byteViews struct {
-	array arrow.Array
 	nulls bool
-	data  []byte
+	// valid has a bit for each value from bit offset on, which is 0 for a null; it is looked at only if nulls.
+	valid  []byte
+	offset int
+	data   []byte
 	// ends are where the values end in data, after where the first starts; nil for values of one size, fixed bytes.
 	ends  []int64
 	fixed int
@@ -18,9 +20,12 @@ type byteViews struct {
 // viewsOf gives the values of an array of a canonical type of byte strings.
 func viewsOf(a arrow.Array) byteViews {
 	a = storage(a)
-	v := byteViews{array: a, nulls: a.NullN() > 0, data: []byte{}} // which is not nil, as no empty value is
+	v := byteViews{nulls: a.NullN() > 0, data: []byte{}} // which is not nil, as no empty value is
 	if a.Len() == 0 {
 		return v
+	}
+	if v.nulls {
+		v.valid, v.offset = a.Data().Buffers()[0].Bytes(), a.Data().Offset()
 	}
 	if t, ok := a.DataType().(*arrow.FixedSizeBinaryType); ok {
 		v.fixed = t.ByteWidth
@@ -43,11 +48,20 @@ func viewsOf(a arrow.Array) byteViews {
 
 // at is value i, nil for a null; what is empty is not nil.
 func (v *byteViews) at(i int) []byte {
-	switch {
-	case v.nulls && v.array.IsNull(i):
+	if v.nulls && v.null(i) {
 		return nil
-	case v.ends == nil:
-		return v.data[i*v.fixed : (i+1)*v.fixed : (i+1)*v.fixed]
 	}
-	return v.data[v.ends[i]:v.ends[i+1]:v.ends[i+1]]
+	from, to := v.span(i)
+	return v.data[from:to:to]
+}
+
+// null reports whether value i is null, where nulls are.
+func (v *byteViews) null(i int) bool { return v.valid[(v.offset+i)>>3]>>((v.offset+i)&7)&1 == 0 }
+
+// span is where value i lies in data.
+func (v *byteViews) span(i int) (from, to int) {
+	if v.ends == nil {
+		return i * v.fixed, (i + 1) * v.fixed
+	}
+	return int(v.ends[i]), int(v.ends[i+1])
 }

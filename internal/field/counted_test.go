@@ -95,8 +95,14 @@ func TestDictionaryLooksUpFewTexts(t *testing.T) {
 	words := []string{"AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK", "DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN", "N", "R", "A", "O", "F", ""}
 	d := newDictionaryBuilder(0)
 	const rows = 100_000
+	var values byteViews
+	values.ends = append(values.ends, 0)
 	for i := range rows {
-		d.add([]byte(words[i*13%len(words)]))
+		values.data = append(values.data, words[i*13%len(words)]...)
+		values.ends = append(values.ends, int64(len(values.data)))
+	}
+	for i := 0; i < rows; i += 10_000 {
+		d.addAll(&values, i, i+10_000)
 	}
 	if d.looks > 2*len(words) {
 		t.Errorf("%d looks into the map for %d distinct texts of %d rows", d.looks, len(words), rows)

@@ -8,24 +8,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// recentDecimals are decimals that came lately, each at its place by at: columns of prices, rates and quantities repeat few,
-// which need no look into the map.
-type recentDecimals [1 << recentBits]recentDecimal
-
-// recentDecimal is a decimal as two words, and its id plus 1, 0 where there is none.
-type recentDecimal struct {
-	low, high uint64
-	id        uint32
-}
-
-// recentBits make 512 places of 24 bytes: a quarter of a first-level cache.
-const recentBits = 9
-
-// at is the place of a value.
-func (r *recentDecimals) at(low, high uint64) *recentDecimal {
-	return &r[(low^high>>46)*0x9E3779B97F4A7C15>>(64-recentBits)] // Fibonacci hashing
-}
-
 // noRank is the rank of what has no place in an order: null and NaN.
 const noRank = ^uint32(0)
 

@@ -1,9 +1,9 @@
 package field
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
@@ -39,11 +39,10 @@ type dictionaryBuilder struct {
 	codes   []uint32
 	length  uint64 // of all values
 	looks   int    // into ids
-	// decimals, if not nil, says that the values are decimals.
-	decimals *recentDecimals
-	// recent holds the ids of values that came lately, plus 1, two at each place, by place: texts that are worth a dictionary repeat
-	// few, which need no look into the map.
-	recent [1 << recentBits][2]uint32
+	// decimals says that the values are decimals.
+	decimals bool
+	// recent are the values that came lately; nil as long as there are few.
+	recent *recentValues
 }
 
 func newDictionaryBuilder(fixed int) *dictionaryBuilder {
@@ -54,17 +53,22 @@ func newDictionaryBuilder(fixed int) *dictionaryBuilder {
 func (d *dictionaryBuilder) add(v []byte) {
 	var id uint32
 	if v == nil {
-		if d.null == noEntry {
-			d.null = d.entry(make([]byte, d.fixed))
-		}
-		id = d.null
+		id = d.nullID()
 	} else {
-		id = d.idOf(v)
+		id = d.look(v)
 		d.length += uint64(len(v))
 	}
 	d.counts[id]++
 	d.grow(1)
 	d.codes = append(d.codes, id)
+}
+
+// nullID is the id of the null entry.
+func (d *dictionaryBuilder) nullID() uint32 {
+	if d.null == noEntry {
+		d.null = d.entry(make([]byte, d.fixed))
+	}
+	return d.null
 }
 
 // grow makes room for n codes.
@@ -76,63 +80,48 @@ func (d *dictionaryBuilder) grow(n int) {
 
 // addAll takes values from one on up to another.
 func (d *dictionaryBuilder) addAll(values *byteViews, from, to int) {
-	if values.nulls {
-		for i := from; i < to; i++ {
-			d.add(values.at(i))
+	if d.recent == nil {
+		if len(d.codes) < recentAfter && to-from < recentAfter {
+			for i := from; i < to; i++ {
+				d.add(values.at(i))
+			}
+			return
 		}
-		return
+		d.recent = new(recentValues)
 	}
 	d.grow(to - from)
-	codes := d.codes
+	codes, length := d.codes, 0
 	for i := from; i < to; i++ {
-		v := values.at(i)
-		id := d.idOf(v)
+		if values.nulls && values.null(i) {
+			id := d.nullID()
+			d.counts[id]++
+			codes = append(codes, id)
+			continue
+		}
+		start, end := values.span(i)
+		head, tail := endsOf(values.data, start, end)
+		pair := d.recent.at(head, tail, end-start)
+		id := pair[0].id
+		if !pair[0].is(head, tail, end-start) || end-start > recentWhole {
+			id = d.idOf(pair, head, tail, values.data[start:end])
+		}
 		d.counts[id]++
-		d.length += uint64(len(v))
+		length += end - start
 		codes = append(codes, id)
 	}
-	d.codes = codes
+	d.codes, d.length = codes, d.length+uint64(length)
 }
 
-// idOf gives the id of a value, which is a new one at first.
-func (d *dictionaryBuilder) idOf(v []byte) uint32 {
-	if d.decimals != nil {
-		low, high := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
-		recent := d.decimals.at(low, high)
-		if recent.id == 0 || recent.low != low || recent.high != high {
-			*recent = recentDecimal{low, high, d.look(v) + 1}
+// idOf gives the id of a value, which is a new one at first, and puts it first in its place of the recent ones.
+func (d *dictionaryBuilder) idOf(pair *[2]recentValue, head, tail uint64, v []byte) uint32 {
+	for i := range pair {
+		if r := &pair[i]; r.is(head, tail, len(v)) && (len(v) <= recentWhole || string(d.value(r.id)) == string(v)) {
+			pair[0], pair[i] = pair[i], pair[0]
+			return pair[0].id
 		}
-		return recent.id - 1
 	}
-	recent := &d.recent[place(v)]
-	if !d.is(recent[0], v) {
-		at := recent[1]
-		if !d.is(at, v) {
-			at = d.look(v) + 1
-		}
-		recent[0], recent[1] = at, recent[0]
-	}
-	return recent[0] - 1
-}
-
-// is reports whether the value of id at-1 is v; there is none for 0.
-func (d *dictionaryBuilder) is(at uint32, v []byte) bool {
-	return at > 0 && string(d.data[d.offsets[at-1]:d.offsets[at]]) == string(v)
-}
-
-// place is where the id of a value is kept in recent, by its length, its first and its last bytes.
-func place(v []byte) uint64 {
-	n := len(v)
-	h := uint64(n)
-	switch {
-	case n >= 8:
-		h += binary.LittleEndian.Uint64(v) ^ bits.RotateLeft64(binary.LittleEndian.Uint64(v[n-8:]), 32)
-	case n >= 4:
-		h += uint64(binary.LittleEndian.Uint32(v)) | uint64(binary.LittleEndian.Uint32(v[n-4:]))<<32
-	case n > 0:
-		h += uint64(v[0])<<8 | uint64(v[n/2])<<16 | uint64(v[n-1])<<24
-	}
-	return h * 0x9E3779B97F4A7C15 >> (64 - recentBits) // Fibonacci hashing
+	pair[0], pair[1] = recentValue{head, tail, uint32(len(v) + 1), d.look(v)}, pair[0]
+	return pair[0].id
 }
 
 // look looks for a value in the map.
@@ -174,7 +163,7 @@ func (d *dictionaryBuilder) pays(end bool) bool {
 	if !end && positions < dictionaryTrial {
 		return dict < dictionaryLimit
 	}
-	if d.decimals != nil {
+	if d.decimals {
 		return dict+dictionaryFrame < decimalBytes*positions
 	}
 	return dict < d.length/10+8*positions
@@ -230,7 +219,7 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 	size := uint64(dict.Count)
 	out.Descriptor.DictionarySize = &size
 	// Each value is one entry, also where they were too many to be counted; but of decimals 1.0 and 1.00 are two entries.
-	if c := out.Descriptor.Cardinality; c != nil && d.decimals == nil {
+	if c := out.Descriptor.Cardinality; c != nil && !d.decimals {
 		values := size
 		if dict.Null >= 0 {
 			values--
@@ -243,5 +232,9 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 // size is about how many bytes the builder holds.
 func (d *dictionaryBuilder) size() int {
 	const perEntry = 48 // of the map
-	return 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*cap(d.codes) + perEntry*len(d.ids)
+	recent := 0
+	if d.recent != nil {
+		recent = int(unsafe.Sizeof(*d.recent))
+	}
+	return recent + 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*cap(d.codes) + perEntry*len(d.ids)
 }

@@ -39,6 +39,16 @@ func (x *indexBuilder[T]) part(vals []T, a arrow.Array, at, used int, hasNulls b
 	last := len(x.mins) - 1
 	least, greatest, invalid := x.mins[last], x.maxs[last], int(x.invalid[last])
 	seen := used > invalid
+	if !hasNulls && !isFloat[T]() { // nothing is left out: no branch is needed
+		if !seen {
+			least, greatest = vals[0], vals[0]
+		}
+		for _, v := range vals {
+			least, greatest = min(least, v), max(greatest, v)
+		}
+		x.mins[last], x.maxs[last], x.valid = least, greatest, true
+		return
+	}
 	for i, v := range vals {
 		switch {
 		case v != v || hasNulls && a.IsNull(at+i):
@@ -53,6 +63,12 @@ func (x *indexBuilder[T]) part(vals []T, a arrow.Array, at, used int, hasNulls b
 	}
 	x.mins[last], x.maxs[last], x.invalid[last] = least, greatest, uint16(invalid)
 	x.valid = x.valid || seen
+}
+
+// isFloat reports whether T has fractions, and so values without an order.
+func isFloat[T block.Number]() bool {
+	one := T(1)
+	return one/2 != 0
 }
 
 // finish gives the index, nil if there is nothing to index.

@@ -23,6 +23,8 @@ type byteStrings struct {
 	sketch   *counter
 	hashes   *hashSet
 	min, max []byte
+	// minHead and maxHead are textHead of min and max.
+	minHead, maxHead uint64
 	// last is the value before, nil at the start of an array: it points into that array.
 	last    []byte
 	hasLast bool
@@ -33,8 +35,12 @@ func newByteStrings(c *Collector) *byteStrings {
 }
 
 func (s *byteStrings) add(a arrow.Array) {
-	value := valueBytes(a)
 	nullable := a.NullN() > 0
+	if text, ends, ok := wholeText(a); ok && !nullable {
+		s.addAll(text, ends)
+		return
+	}
+	value := valueBytes(a)
 	for i := range a.Len() {
 		if !nullable || a.IsValid(i) {
 			s.one(value(i))
@@ -90,13 +96,25 @@ func (s *byteStrings) one(b []byte) {
 	}
 	s.hashes.add(b)
 	if first {
-		s.min, s.max = bytes.Clone(b), bytes.Clone(b)
+		s.begin(b)
 		return
 	}
-	if bytes.Compare(b, s.min) < 0 {
-		s.min = append(s.min[:0], b...)
-	} else if bytes.Compare(b, s.max) > 0 {
-		s.max = append(s.max[:0], b...)
+	s.bound(b, textHead(b, 0, len(b)))
+}
+
+// begin sets the bounds to the first value.
+func (s *byteStrings) begin(b []byte) {
+	s.min, s.max = bytes.Clone(b), bytes.Clone(b)
+	s.minHead = textHead(b, 0, len(b))
+	s.maxHead = s.minHead
+}
+
+// bound widens the bounds by a value and its textHead.
+func (s *byteStrings) bound(b []byte, head uint64) {
+	if head <= s.minHead && bytes.Compare(b, s.min) < 0 {
+		s.min, s.minHead = append(s.min[:0], b...), head
+	} else if head >= s.maxHead && bytes.Compare(b, s.max) > 0 {
+		s.max, s.maxHead = append(s.max[:0], b...), head
 	}
 }
 

@@ -50,6 +50,11 @@ const knownBits = 8
 // wanted reports whether anything is made of the hashes.
 func (d *distinct) wanted() bool { return d.sketch != nil || d.hashes != nil }
 
+// onlySketched reports whether nothing but the sketch takes values any more.
+func (d *distinct) onlySketched() bool {
+	return d.sketch != nil && d.sketch.exact.full && d.hashes.done()
+}
+
 func (d *distinct) add(v uint64) {
 	k := &d.known[v*0x9E3779B97F4A7C15>>(64-knownBits)] // Fibonacci hashing
 	if *k == v {
@@ -58,7 +63,7 @@ func (d *distinct) add(v uint64) {
 	d.any, *k = true, v
 	if d.sketch != nil {
 		h := sketchWord(v)
-		if d.sketch.exact.full && d.hashes.done() {
+		if d.onlySketched() {
 			d.sketch.sketch.addHash(h)
 			return
 		}
@@ -134,15 +139,17 @@ func (n *integers) add(a arrow.Array) {
 func addIntegers[T integer](n *integers, a arrow.Array, values []T) {
 	lo, hi := uint64(math.MaxUint64), uint64(0)
 	nullable := a.NullN() > 0
-	if !nullable && !n.distinct.wanted() {
+	if !nullable {
+		least, most := values[0], values[0]
 		for _, v := range values {
-			w := uint64(int64(v)) ^ n.flip
-			lo, hi = min(lo, w), max(hi, w)
+			least, most = min(least, v), max(most, v)
 		}
+		lo, hi = uint64(int64(least))^n.flip, uint64(int64(most))^n.flip
+		countIntegers(&n.distinct, values)
 		values = nil
 	}
 	for i, v := range values {
-		if nullable && a.IsNull(i) {
+		if a.IsNull(i) {
 			continue
 		}
 		w := uint64(int64(v)) // sign-extends signed types, zero-extends unsigned ones
@@ -153,6 +160,31 @@ func addIntegers[T integer](n *integers, a arrow.Array, values []T) {
 		n.any, n.min, n.max = true, lo, hi
 	}
 	n.min, n.max = min(n.min, lo), max(n.max, hi)
+}
+
+// countIntegers counts values none of which is null. Where there are too many for all but the sketch, they are hashed one after the
+// other, which costs less than to find out which of them were hashed lately.
+func countIntegers[T integer](d *distinct, values []T) {
+	if !d.wanted() {
+		return
+	}
+	for len(values) > 0 && !d.onlySketched() {
+		some := values[:min(len(values), 1<<knownBits)]
+		values = values[len(some):]
+		for _, v := range some {
+			d.add(uint64(int64(v)))
+		}
+	}
+	if len(values) == 0 {
+		return
+	}
+	sketch, last := &d.sketch.sketch, ^values[0]
+	for _, v := range values {
+		if v != last {
+			last = v
+			sketch.addHash(sketchWord(uint64(int64(v))))
+		}
+	}
 }
 
 func (n *integers) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
