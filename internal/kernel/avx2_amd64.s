@@ -828,8 +828,8 @@ loop:
 	VPERM2I128 $0x11, Y1, Y1, Y2
 	VPSHUFD    $0xff, Y2, Y2
 	VPADDD     Y2, Y0, Y0
-	ADDQ       $0x20, CX
-	ADDQ       $0x20, AX
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000008, DX
 	JNZ        loop
 	VZEROUPPER
@@ -846,7 +846,7 @@ TEXT ·ramp32AVX2(SB), NOSPLIT, $0-24
 	VMOVDQU      (AX), Y1
 
 loop:
-	ADDQ    $0x20, AX
+	ADDQ    $0x00000020, AX
 	VPADDD  Y0, Y1, Y1
 	VMOVDQU Y1, (AX)
 	SUBQ    $0x00000008, CX
@@ -876,8 +876,8 @@ loop:
 	VPERM2I128 $0x11, Y1, Y1, Y2
 	VPSHUFD    $0xee, Y2, Y2
 	VPADDQ     Y2, Y0, Y0
-	ADDQ       $0x20, CX
-	ADDQ       $0x20, AX
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, DX
 	JNZ        loop
 	VZEROUPPER
@@ -894,7 +894,7 @@ TEXT ·ramp64AVX2(SB), NOSPLIT, $0-24
 	VMOVDQU      (AX), Y1
 
 loop:
-	ADDQ    $0x20, AX
+	ADDQ    $0x00000020, AX
 	VPADDQ  Y0, Y1, Y1
 	VMOVDQU Y1, (AX)
 	SUBQ    $0x00000004, CX
@@ -1032,8 +1032,8 @@ loop:
 	VMULPS    Y0, Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VMOVUPS   Y2, (AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x20, AX
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, AX
 	SUBQ      $0x00000008, DX
 	JNZ       loop
 	VZEROUPPER
@@ -1069,8 +1069,8 @@ loop:
 	VMULPD   Y0, Y6, Y6
 	VMULPD   Y1, Y6, Y6
 	VMOVUPD  Y6, (AX)
-	ADDQ     $0x20, CX
-	ADDQ     $0x20, AX
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, AX
 	SUBQ     $0x00000004, DX
 	JNZ      loop
 	VZEROUPPER
@@ -1084,8 +1084,8 @@ TEXT ·glue32AVX2(SB), NOSPLIT, $0-44
 	MOVQ    codes+16(FP), DX
 	MOVQ    high+24(FP), BX
 	MOVQ    n+32(FP), SI
-	VMOVDQU (BX), Y0
 	VPXOR   Y1, Y1, Y1
+	VMOVDQU (BX), Y0
 
 loop:
 	VPMOVZXWD    (DX), Y2
@@ -1093,9 +1093,9 @@ loop:
 	VPERMD       Y0, Y2, Y2
 	VPOR         (CX), Y2, Y2
 	VMOVDQU      Y2, (AX)
-	ADDQ         $0x10, DX
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, AX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, AX
 	SUBQ         $0x00000008, SI
 	JNZ          loop
 	VEXTRACTI128 $0x01, Y1, X0
@@ -1123,29 +1123,29 @@ TEXT ·glue64AVX2(SB), NOSPLIT, $0-44
 	VPERMQ  $0xd8, Y2, Y2
 	VSHUFPS $0xdd, Y1, Y0, Y0
 	VPERMQ  $0xd8, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	VPXOR   Y4, Y4, Y4
 
 loop:
 	VPMOVZXWQ    (DX), Y3
-	VPMAXUD      Y3, Y1, Y1
+	VPMAXUD      Y3, Y4, Y4
 	VPSHUFD      $0xa0, Y3, Y3
-	VPERMD       Y2, Y3, Y4
+	VPERMD       Y2, Y3, Y1
 	VPERMD       Y0, Y3, Y3
-	VPBLENDD     $0xaa, Y3, Y4, Y4
-	VPOR         (CX), Y4, Y4
-	VMOVDQU      Y4, (AX)
-	ADDQ         $0x08, DX
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, AX
+	VPBLENDD     $0xaa, Y3, Y1, Y1
+	VPOR         (CX), Y1, Y1
+	VMOVDQU      Y1, (AX)
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, AX
 	SUBQ         $0x00000004, SI
 	JNZ          loop
-	VEXTRACTI128 $0x01, Y1, X0
-	VPMAXUD      X0, X1, X1
-	VPSRLDQ      $0x08, X1, X0
-	VPMAXUD      X0, X1, X1
-	VPSRLDQ      $0x04, X1, X0
-	VPMAXUD      X0, X1, X1
-	VMOVD        X1, AX
+	VEXTRACTI128 $0x01, Y4, X0
+	VPMAXUD      X0, X4, X4
+	VPSRLDQ      $0x08, X4, X0
+	VPMAXUD      X0, X4, X4
+	VPSRLDQ      $0x04, X4, X0
+	VPMAXUD      X0, X4, X4
+	VMOVD        X4, AX
 	MOVL         AX, ret+40(FP)
 	VZEROUPPER
 	RET
@@ -1161,7 +1161,7 @@ TEXT ·largest32AVX2(SB), NOSPLIT, $0-20
 loop:
 	VPMAXUD      (AX), Y0, Y0
 	VPMAXUD      32(AX), Y1, Y1
-	ADDQ         $0x40, AX
+	ADDQ         $0x00000040, AX
 	SUBQ         $0x00000010, CX
 	JNZ          loop
 	VPMAXUD      Y1, Y0, Y0
@@ -1188,7 +1188,7 @@ TEXT ·fillAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVDQU Y0, (AX)
-	ADDQ    $0x20, AX
+	ADDQ    $0x00000020, AX
 	CMPQ    AX, CX
 	JB      loop
 	VMOVDQU Y0, (CX)
@@ -1311,7 +1311,7 @@ loop:
 	NOTQ      BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000040, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -1433,7 +1433,7 @@ loop:
 	NOTQ      BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000080, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -1555,7 +1555,7 @@ loop:
 	NOTQ      BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000100, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -1677,7 +1677,7 @@ loop:
 	NOTQ      BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000040, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -1799,7 +1799,7 @@ loop:
 	NOTQ      BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000080, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -1921,7 +1921,7 @@ loop:
 	NOTQ      BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000100, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -2043,7 +2043,7 @@ loop:
 	NOTQ      BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000200, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -2173,7 +2173,7 @@ loop:
 	ORQ       SI, BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000100, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER
@@ -2303,7 +2303,7 @@ loop:
 	ORQ       SI, BX
 	MOVQ      BX, (AX)
 	ADDQ      $0x00000200, CX
-	ADDQ      $0x08, AX
+	ADDQ      $0x00000008, AX
 	SUBQ      $0x00000001, DX
 	JNZ       loop
 	VZEROUPPER

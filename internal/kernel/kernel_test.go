@@ -6,12 +6,17 @@ import (
 	"testing"
 )
 
-// eachTier runs a test with each tier of this machine as the active one.
+// eachTier runs a test with each tier of this machine as the active one. Those in assembly that it doesn't have are skipped by name.
 func eachTier(t *testing.T, test func(t *testing.T)) {
-	best := active
-	defer func() { active = best }()
+	before := active
+	defer func() { active = before }()
 	for _, active = range available() {
 		t.Run(active.name, test)
+	}
+	for _, name := range []string{avx2, avx512} {
+		if _, err := assembled(name); err != nil {
+			t.Run(name, func(t *testing.T) { t.Skip(err) })
+		}
 	}
 }
 

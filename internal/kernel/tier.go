@@ -49,33 +49,44 @@ var (
 	active, refused = choose(os.Getenv(Variable))
 )
 
-// Variable is the environment variable that names the tier, where it is not to be the best that the machine has.
+// Variable is the environment variable that names the tier, where it is not to be the machine's default.
 const Variable = "SHARDCAT_CPU"
 
-// choose picks the tier of that name, or the best for this machine for none. For a name that this machine or this
-// build has no tier for, it gives an error, and the best all the same.
+// choose picks the tier of that name, or this machine's default for none. For a name that this machine or this
+// build has no tier for, it gives an error, and the default all the same.
 func choose(name string) (*tier, error) {
 	tiers := available()
-	best := tiers[len(tiers)-1]
 	if name == "" {
-		return best, nil
+		return usual(tiers), nil
 	}
 	for _, t := range tiers {
 		if t.name == name {
 			return t, nil
 		}
 	}
-	return best, fmt.Errorf("%s=%s: %w; there are %s", Variable, name, lack(name), names(tiers))
+	return usual(tiers), fmt.Errorf("%s=%s: %w; there are %s", Variable, name, lack(name), names(tiers))
 }
 
-// available is the tiers that this machine and this build have, from the plainest to the best.
+// usual is the default of tiers: the best that was measured. That for AVX-512 is there by its name alone, until it is known that it
+// pays (docs/design/kernels.md).
+func usual(tiers []*tier) *tier {
+	last := len(tiers) - 1
+	if tiers[last].name == avx512 {
+		last--
+	}
+	return tiers[last]
+}
+
+// available is the tiers that this machine and this build have, from the plainest on.
 func available() []*tier {
 	if !littleEndian {
 		return []*tier{portable}
 	}
 	tiers := []*tier{portable, generic}
-	if t, err := assembled(); err == nil {
-		tiers = append(tiers, t)
+	for _, name := range []string{avx2, avx512} {
+		if t, err := assembled(name); err == nil {
+			tiers = append(tiers, t)
+		}
 	}
 	return tiers
 }
@@ -85,19 +96,20 @@ func lack(name string) error {
 	switch name {
 	case generic.name:
 		return errors.New("this machine is big-endian")
-	case avx2:
-		if _, err := assembled(); err != nil {
+	case avx2, avx512:
+		if _, err := assembled(name); err != nil {
 			return err
 		}
 		return errors.New("this machine is big-endian")
-	case "avx512":
-		return errors.New("no kernel is written for AVX-512")
 	}
 	return errors.New("no such tier")
 }
 
-// avx2 is the name of the tier in assembly for amd64.
-const avx2 = "avx2"
+// The names of the tiers in assembly for amd64.
+const (
+	avx2   = "avx2"
+	avx512 = "avx512"
+)
 
 // names lists tiers.
 func names(tiers []*tier) (list string) {

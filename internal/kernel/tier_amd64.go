@@ -8,35 +8,63 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// assembled is the tier in assembly, or why this machine has none. The flag is set only where the operating system
+// assembled is a tier in assembly, or why this machine doesn't have it. The flags are set only where the operating system
 // keeps the wide registers, too.
-func assembled() (*tier, error) {
-	if !cpu.X86.HasAVX2 {
+func assembled(name string) (*tier, error) {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2:
 		return nil, errors.New("this processor, or its operating system, has no AVX2")
+	case name == avx2:
+		return newAVX2(), nil
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
+		return nil, errors.New("this processor, or its operating system, has no AVX-512 with its parts F, BW, DQ and VL")
 	}
-	return newAVX2(), nil
+	return newAVX512(), nil
 }
 
 // newAVX2 is the generic tier with the functions of avx2_amd64.s (vectors_amd64.go).
 func newAVX2() *tier {
 	t := newGeneric()
-	t.name, t.largest = avx2, largestAVX2
-	t.floats32, t.floats64 = floats32AVX2, floats64AVX2
+	t.name, t.largest = avx2, largestBy(largest32AVX2, 16)
+	t.floats32 = alpBy(alp32AVX2, 8, alpPower32[:], alpInverse32[:], alpFloats32)
+	t.floats64 = alpBy(alp64AVX2, 4, alpPower64[:], alpInverse64[:], alpFloats64)
 	u8, u16, u32, u64 := &t.words.u8, &t.words.u16, &t.words.u32, &t.words.u64
-	u16.unpack = unpackBy(unpack16AVX2)
-	u32.unpack = unpackBy(unpack32AVX2)
-	u64.unpack = unpackBy(unpack64AVX2)
+	u16.unpack, u32.unpack, u64.unpack = unpackBy(unpack16AVX2), unpackBy(unpack32AVX2), unpackBy(unpack64AVX2)
 	u32.prefixSum, u32.ramp = prefixSumBy(prefixSum32AVX2, 8), rampBy(ramp32AVX2, 8)
 	u64.prefixSum, u64.ramp = prefixSumBy(prefixSum64AVX2, 4), rampBy(ramp64AVX2, 4)
 	u16.widen8 = widenBy(widen8to16AVX2, 32)
 	u32.widen8, u32.widen16 = widenBy(widen8to32AVX2, 16), widenBy(widen16to32AVX2, 16)
 	u64.widen8, u64.widen16, u64.widen32 = widenBy(widen8to64AVX2, 8), widenBy(widen16to64AVX2, 8), widenBy(widen32to64AVX2, 8)
-	u32.glue, u64.glue = glueVectors32, glueVectors64
-	u8.runs, u16.runs, u32.runs, u64.runs = runsAVX2[uint8], runsAVX2[uint16], runsAVX2[uint32], runsAVX2[uint64]
-	u32.gather, u64.gather = gatherAVX2[uint32], gatherAVX2[uint64]
+	u32.glue, u64.glue = glueVectors32AVX2, glueVectors64AVX2
+	u8.runs, u16.runs, u32.runs, u64.runs = runsBy[uint8](fillAVX2), runsBy[uint16](fillAVX2), runsBy[uint32](fillAVX2), runsBy[uint64](fillAVX2)
+	u32.gather, u64.gather = gatherBy[uint32](t.largest), gatherBy[uint64](t.largest)
 	t.within = within{
 		withinBy(withinI8AVX2), withinBy(withinI16AVX2), withinBy(withinI32AVX2), withinBy(withinU8AVX2), withinBy(withinU16AVX2),
 		withinBy(withinU32AVX2), withinBy(withinU64AVX2), floatsWithinBy(withinF32AVX2), floatsWithinBy(withinF64AVX2),
+	}
+	return t
+}
+
+// newAVX512 is the generic tier with the functions of avx512_amd64.s: the same, of twice the width.
+func newAVX512() *tier {
+	t := newGeneric()
+	t.name, t.largest = avx512, largestBy(largest32AVX512, 32)
+	t.floats32 = alpBy(alp32AVX512, 16, alpPower32[:], alpInverse32[:], alpFloats32)
+	t.floats64 = alpBy(alp64AVX512, 8, alpPower64[:], alpInverse64[:], alpFloats64)
+	u8, u16, u32, u64 := &t.words.u8, &t.words.u16, &t.words.u32, &t.words.u64
+	u16.unpack, u32.unpack, u64.unpack = unpackBy(unpack16AVX512), unpackBy(unpack32AVX512), unpackBy(unpack64AVX512)
+	u32.prefixSum, u32.ramp = prefixSumBy(prefixSum32AVX512, 16), rampBy(ramp32AVX512, 16)
+	u64.prefixSum, u64.ramp = prefixSumBy(prefixSum64AVX512, 8), rampBy(ramp64AVX512, 8)
+	u16.widen8 = widenBy(widen8to16AVX512, 64)
+	u32.widen8, u32.widen16 = widenBy(widen8to32AVX512, 32), widenBy(widen16to32AVX512, 32)
+	u64.widen8, u64.widen16, u64.widen32 = widenBy(widen8to64AVX512, 16), widenBy(widen16to64AVX512, 16), widenBy(widen32to64AVX512, 16)
+	u32.glue, u64.glue = glueVectors32AVX512, glueVectors64AVX512
+	u8.runs, u16.runs, u32.runs, u64.runs = runsBy[uint8](fillAVX512), runsBy[uint16](fillAVX512), runsBy[uint32](fillAVX512), runsBy[uint64](fillAVX512)
+	u32.gather, u64.gather = gatherBy[uint32](t.largest), gatherBy[uint64](t.largest)
+	t.within = within{
+		withinBy(withinI8AVX512), withinBy(withinI16AVX512), withinBy(withinI32AVX512), withinBy(withinU8AVX512), withinBy(withinU16AVX512),
+		withinBy(withinU32AVX512), withinBy(withinU64AVX512), floatsWithinBy(withinF32AVX512), floatsWithinBy(withinF64AVX512),
 	}
 	return t
 }

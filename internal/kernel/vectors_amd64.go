@@ -4,7 +4,7 @@ package kernel
 
 import "unsafe"
 
-// The functions of avx2_amd64.s take whole steps of some vectors, and are called with nothing else; what is left over
+// The functions of avx2_amd64.s and avx512_amd64.s take whole steps of some vectors, and are called with nothing else; what is left over
 // is for the loops in Go. Here their slices are checked, so that no byte outside them is touched.
 
 // unpackBy unpacks a chunk.
@@ -75,25 +75,22 @@ func floatsWithinBy[T float32 | float64](floats func(dst *uint64, src *T, words 
 	}
 }
 
-func floats32AVX2(dst, src []uint32, exponent, factor int) {
-	dst = dst[:len(src)]
-	n := len(src) / 8 * 8
-	if n > 0 {
-		alp32AVX2(&dst[0], &src[0], n, alpPower32[factor], alpInverse32[exponent])
+// alpBy converts step integers at a time, and the rest by plain.
+func alpBy[U uint32 | uint64, F float32 | float64](alp func(dst, src *U, n int, f, e F), step int, power, inverse []F,
+	plain func(dst, src []U, exponent, factor int)) func(dst, src []U, exponent, factor int) {
+	return func(dst, src []U, exponent, factor int) {
+		dst = dst[:len(src)]
+		n := len(src) / step * step
+		if n > 0 {
+			alp(&dst[0], &src[0], n, power[factor], inverse[exponent])
+		}
+		plain(dst[n:], src[n:], exponent, factor)
 	}
-	alpFloats32(dst[n:], src[n:], exponent, factor)
 }
 
-func floats64AVX2(dst, src []uint64, exponent, factor int) {
-	dst = dst[:len(src)]
-	n := len(src) / 4 * 4
-	if n > 0 {
-		alp64AVX2(&dst[0], &src[0], n, alpPower64[factor], alpInverse64[exponent])
-	}
-	alpFloats64(dst[n:], src[n:], exponent, factor)
-}
+// The functions that put values together are called by name: by their value, the table would have to be allocated.
 
-func glueVectors32(dst, right []uint32, codes []uint16, high [8]uint32, limit uint16) bool {
+func glueVectors32AVX2(dst, right []uint32, codes []uint16, high [8]uint32, limit uint16) bool {
 	right, codes = right[:len(dst)], codes[:len(dst)]
 	n := len(dst) / 8 * 8
 	if n > 0 && glue32AVX2(&dst[0], &right[0], &codes[0], &high[0], n) > uint32(limit) {
@@ -102,7 +99,7 @@ func glueVectors32(dst, right []uint32, codes []uint16, high [8]uint32, limit ui
 	return glue(dst[n:], right[n:], codes[n:], high, limit)
 }
 
-func glueVectors64(dst, right []uint64, codes []uint16, high [8]uint64, limit uint16) bool {
+func glueVectors64AVX2(dst, right []uint64, codes []uint16, high [8]uint64, limit uint16) bool {
 	right, codes = right[:len(dst)], codes[:len(dst)]
 	n := len(dst) / 4 * 4
 	if n > 0 && glue64AVX2(&dst[0], &right[0], &codes[0], &high[0], n) > uint32(limit) {
@@ -111,54 +108,79 @@ func glueVectors64(dst, right []uint64, codes []uint16, high [8]uint64, limit ui
 	return glue(dst[n:], right[n:], codes[n:], high, limit)
 }
 
-func largestAVX2(v []uint32) (top uint32) {
-	n := len(v) / 16 * 16
-	if n > 0 {
-		top = largest32AVX2(&v[0], n)
-	}
-	return max(top, largest(v[n:]))
-}
-
-// gatherAVX2 checks all codes first, so that the look-ups need no check.
-func gatherAVX2[U Unsigned](dst, dict []U, codes []uint32) bool {
-	codes = codes[:len(dst)]
-	if len(dst) == 0 {
-		return true
-	}
-	if uint64(largestAVX2(codes)) >= uint64(len(dict)) {
+func glueVectors32AVX512(dst, right []uint32, codes []uint16, high [8]uint32, limit uint16) bool {
+	right, codes = right[:len(dst)], codes[:len(dst)]
+	n := len(dst) / 16 * 16
+	if n > 0 && glue32AVX512(&dst[0], &right[0], &codes[0], &high[0], n) > uint32(limit) {
 		return false
 	}
-	base := unsafe.Pointer(unsafe.SliceData(dict))
-	for i := range dst {
-		dst[i] = *(*U)(unsafe.Add(base, uintptr(codes[i])*unsafe.Sizeof(dst[0])))
-	}
-	return true
+	return glue(dst[n:], right[n:], codes[n:], high, limit)
 }
 
-// fewBytes is the size of a run that is written value by value.
-const fewBytes = 64
-
-// runsAVX2 is expandRuns with vectors for runs that are long enough, if those are not few.
-func runsAVX2[U Unsigned](dst, values []U, lengths []uint32) bool {
-	few := uint32(fewBytes / SizeOf[U]())
-	if uint64(len(dst)) < uint64(few)*uint64(len(lengths)) {
-		return expandRuns(dst, values, lengths)
+func glueVectors64AVX512(dst, right []uint64, codes []uint16, high [8]uint64, limit uint16) bool {
+	right, codes = right[:len(dst)], codes[:len(dst)]
+	n := len(dst) / 8 * 8
+	if n > 0 && glue64AVX512(&dst[0], &right[0], &codes[0], &high[0], n) > uint32(limit) {
+		return false
 	}
-	values = values[:len(lengths)]
-	ones := spread(1, 8*SizeOf[U]())
-	for i, length := range lengths {
-		if uint64(length) > uint64(len(dst)) {
+	return glue(dst[n:], right[n:], codes[n:], high, limit)
+}
+
+// largestBy looks at step numbers at a time.
+func largestBy(vectors func(v *uint32, n int) uint32, step int) func(v []uint32) uint32 {
+	return func(v []uint32) (top uint32) {
+		n := len(v) / step * step
+		if n > 0 {
+			top = vectors(&v[0], n)
+		}
+		return max(top, largest(v[n:]))
+	}
+}
+
+// gatherBy checks all codes first, so that the look-ups need no check.
+func gatherBy[U Unsigned](largest func(v []uint32) uint32) func(dst, dict []U, codes []uint32) bool {
+	return func(dst, dict []U, codes []uint32) bool {
+		codes = codes[:len(dst)]
+		if len(dst) == 0 {
+			return true
+		}
+		if uint64(largest(codes)) >= uint64(len(dict)) {
 			return false
 		}
-		v, run := values[i], dst[:length]
-		if length >= few {
-			fillAVX2((*byte)(unsafe.Pointer(&run[0])), int(length)*SizeOf[U](), uint64(v)*ones)
-		} else {
-			for j := range run {
-				run[j] = v
-			}
+		base := unsafe.Pointer(unsafe.SliceData(dict))
+		for i := range dst {
+			dst[i] = *(*U)(unsafe.Add(base, uintptr(codes[i])*unsafe.Sizeof(dst[0])))
 		}
-		dst = dst[length:]
+		return true
 	}
-	return len(dst) == 0
+}
+
+// fewBytes is the size of a run that is written value by value; fill has at least as many.
+const fewBytes = 64
+
+// runsBy is expandRuns with vectors for runs that are long enough, if those are not few.
+func runsBy[U Unsigned](fill func(dst *byte, n int, pattern uint64)) func(dst, values []U, lengths []uint32) bool {
+	return func(dst, values []U, lengths []uint32) bool {
+		few := uint32(fewBytes / SizeOf[U]())
+		if uint64(len(dst)) < uint64(few)*uint64(len(lengths)) {
+			return expandRuns(dst, values, lengths)
+		}
+		values = values[:len(lengths)]
+		ones := spread(1, 8*SizeOf[U]())
+		for i, length := range lengths {
+			if uint64(length) > uint64(len(dst)) {
+				return false
+			}
+			v, run := values[i], dst[:length]
+			if length >= few {
+				fill((*byte)(unsafe.Pointer(&run[0])), int(length)*SizeOf[U](), uint64(v)*ones)
+			} else {
+				for j := range run {
+					run[j] = v
+				}
+			}
+			dst = dst[length:]
+		}
+		return len(dst) == 0
+	}
 }

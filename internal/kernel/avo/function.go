@@ -6,10 +6,12 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// function begins a function.
+// function begins a function of the tier. Its documentation goes on from its name.
 func function(name, signature string, doc ...string) {
+	name += suffix
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
+	doc[0] = name + " " + doc[0]
 	Doc(doc...)
 }
 
@@ -26,6 +28,13 @@ func loop(n GPVirtual, step int, body func()) {
 	body()
 	SUBQ(U32(step), n)
 	JNZ(LabelRef("loop"))
+}
+
+// advance moves pointers on.
+func advance(bytes int, pointers ...Register) {
+	for _, p := range pointers {
+		ADDQ(U32(bytes), p)
+	}
 }
 
 // finish ends a function that used vectors.

@@ -1,13 +1,20 @@
-// Command avo writes the assembly of package kernel for amd64, with the Go declarations of its functions:
+// Command avo writes the assembly of package kernel for amd64, with the Go declarations of its functions, for AVX2 or, with the
+// flag -avx512, for AVX-512:
 //
 //	go generate ./internal/kernel
 //
 // It is a module of its own, so that nothing that imports shardcat depends on the assembler.
 package main
 
-import . "github.com/mmcloughlin/avo/build"
+import (
+	"flag"
+
+	. "github.com/mmcloughlin/avo/build"
+)
 
 func main() {
+	flag.Parse()
+	chooseTier()
 	ConstraintExpr("amd64,!purego")
 	for _, w := range words {
 		unpack(w)

@@ -12,9 +12,10 @@ import (
 type word struct {
 	bits                        int
 	right, left, add, broadcast func(ops ...Op)
+	align, permute              func(ops ...Op) // of whole vectors, in AVX-512
 }
 
-// last repeats the last number of each half of a vector.
+// last repeats the last number of each half of a vector of AVX2.
 func (w word) last(v VecVirtual) {
 	if w.bits == 64 {
 		VPSHUFD(Imm(0xee), v, v)
@@ -25,16 +26,14 @@ func (w word) last(v VecVirtual) {
 
 // There are no shifts of bytes: u8 stays with the words of pure Go.
 var words = []word{
-	{16, VPSRLW, VPSLLW, VPADDW, VPBROADCASTW},
-	{32, VPSRLD, VPSLLD, VPADDD, VPBROADCASTD},
-	{64, VPSRLQ, VPSLLQ, VPADDQ, VPBROADCASTQ},
+	{16, VPSRLW, VPSLLW, VPADDW, VPBROADCASTW, nil, nil},
+	{32, VPSRLD, VPSLLD, VPADDD, VPBROADCASTD, VALIGND, VPERMD},
+	{64, VPSRLQ, VPSLLQ, VPADDQ, VPBROADCASTQ, VALIGNQ, VPERMQ},
 }
 
 const (
-	vector   = 32  // bytes
 	rowBytes = 128 // of packed words: one word of every lane
 	rowStep  = 8   // rows of a group
-	perRow   = rowBytes / vector
 	groupLen = 16  // values between neighbours in laneOrder
 	stepLen  = 128 // values from a row to the next of its group
 )
@@ -46,10 +45,8 @@ var laneOrder = []int{0, 4, 2, 6, 1, 5, 3, 7}
 // the bits that the next words have of it, cut by a mask. Where a row ends with its words, the next are taken in all the
 // same (the mask cuts them off), but for the last row: behind it the chunk ends.
 func unpack(w word) {
-	name := fmt.Sprintf("unpack%dAVX2", w.bits)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *uint%d, chunk *byte, width, mask, ref uint64)", w.bits))
-	Pragma("noescape")
-	Doc(name+" unpacks the 128·width bytes of a chunk into 1024 values, each cut by mask, with ref added. width is",
+	function(fmt.Sprintf("unpack%d", w.bits), fmt.Sprintf("func(dst *uint%d, chunk *byte, width, mask, ref uint64)", w.bits),
+		"unpacks the 128·width bytes of a chunk into 1024 values, each cut by mask, with ref added. width is",
 		fmt.Sprintf("1..%d, mask has the low width bits.", w.bits))
 	dst, src, width := GP64(), GP64(), GP64()
 	Load(Param("dst"), dst)
@@ -62,11 +59,11 @@ func unpack(w word) {
 	SHLQ(Imm(7), end)
 	ADDQ(src, end)
 	XORQ(shift, shift)
-	var at, row [perRow]VecVirtual
-	for i := range at {
-		at[i], row[i] = YMM(), YMM()
+	var at, row []VecVirtual
+	for range rowBytes / vector {
+		at, row = append(at, vec()), append(row, vec())
 	}
-	load(at[:], src)
+	load(at, src)
 	by, back := XMM(), XMM()
 	rows, to := GP64(), GP64()
 	for group := range w.bits / rowStep {
@@ -90,17 +87,17 @@ func unpack(w word) {
 		CMPQ(src, end)
 		JE(LabelRef(store))
 		VMOVQ(rest, back)
-		load(at[:], src)
+		load(at, src)
 		for i := range row {
-			high := YMM()
+			high := vec()
 			w.left(back, at[i], high)
-			VPOR(high, row[i], row[i])
+			or(high, row[i], row[i])
 		}
 		Label(store)
 		for i := range row {
-			VPAND(mask, row[i], row[i])
+			and(mask, row[i], row[i])
 			w.add(ref, row[i], row[i])
-			VMOVDQU(row[i], Mem{Base: to, Disp: i * vector})
+			move(row[i], Mem{Base: to, Disp: i * vector})
 		}
 		ADDQ(U32(stepLen*w.bits/8), to)
 		DECQ(rows)
@@ -112,14 +109,14 @@ func unpack(w word) {
 // load takes a row of packed words.
 func load(at []VecVirtual, src Register) {
 	for i := range at {
-		VMOVDQU(Mem{Base: src, Disp: i * vector}, at[i])
+		move(Mem{Base: src, Disp: i * vector}, at[i])
 	}
 	ADDQ(Imm(rowBytes), src)
 }
 
 // spread is a vector of copies of a parameter of 64 bits, of which each takes the low ones.
 func (w word) spread(name string) VecVirtual {
-	one, all := XMM(), YMM()
+	one, all := XMM(), vec()
 	VMOVQ(Load(Param(name), GP64()), one)
 	w.broadcast(one, all)
 	return all

@@ -18,20 +18,19 @@ var widenings = []widening{
 	{16, 32, VPMOVSXWD}, {16, 64, VPMOVSXWQ}, {32, 64, VPMOVSXDQ},
 }
 
-// widen writes a sign extension of 64 bytes a turn. All are read before one is written, so that the narrow numbers may
+// widen writes a sign extension of two vectors a turn. All are read before one is written, so that the narrow numbers may
 // lie at the tail of the wide ones: there the write never overtakes the read.
 func widen(w widening) {
-	name := fmt.Sprintf("widen%dto%dAVX2", w.narrow, w.wide)
 	step := 2 * vector * 8 / w.wide // values a turn
-	function(name, fmt.Sprintf("func(dst *uint%d, src *uint%d, n int)", w.wide, w.narrow),
-		fmt.Sprintf("%s widens n numbers of two's complement, a multiple of %d above 0.", name, step))
+	function(fmt.Sprintf("widen%dto%d", w.narrow, w.wide), fmt.Sprintf("func(dst *uint%d, src *uint%d, n int)", w.wide, w.narrow),
+		fmt.Sprintf("widens n numbers of two's complement, a multiple of %d above 0.", step))
 	dst, src, n := pointer("dst"), pointer("src"), pointer("n")
-	first, second := YMM(), YMM()
+	first, second := vec(), vec()
 	loop(n, step, func() {
 		w.extend(Mem{Base: src}, first)
 		w.extend(Mem{Base: src, Disp: step * w.narrow / 16}, second)
-		VMOVDQU(first, Mem{Base: dst})
-		VMOVDQU(second, Mem{Base: dst, Disp: vector})
+		move(first, Mem{Base: dst})
+		move(second, Mem{Base: dst, Disp: vector})
 		ADDQ(U32(step*w.narrow/8), src)
 		ADDQ(U32(2*vector), dst)
 	})
