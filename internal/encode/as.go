@@ -3,6 +3,7 @@ package encode
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -266,7 +267,7 @@ func bytesAs(e *Encoder, s *byteValues, valid []byte, t *tree) (*plan, error) {
 		}
 		return p, nestAs(e, p, 1, stream[uint32](p, 1), unsigned, t)
 	case block.Fsst:
-		p = e.planFsst(s, nil)
+		p = e.planFsst(s, nil, math.MaxInt)
 	case block.Lz4, block.Zstd:
 		p.payload = e.compress(s.data, false)
 	default:

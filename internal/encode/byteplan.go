@@ -68,7 +68,7 @@ func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 	if len(s.data) < minFsst || beyondFsst(s, best) || !e.may(scope{}, block.Fsst) || !e.try(block.Fsst, scope{}, tried) {
 		return best
 	}
-	return better(best, e.planFsst(s, offsets()))
+	return better(best, e.planFsst(s, offsets(), best.size))
 }
 
 // beyondFsst: Zstd has made so little of the text that symbols of eight bytes can't better it.

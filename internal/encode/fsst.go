@@ -168,9 +168,9 @@ func (t *symbols) append(dst []byte) []byte {
 }
 
 // planFsst compresses the concatenated values with the table of an earlier block, or, if there is none or it
-// doesn't serve any more, with one trained on these.
-func (e *Encoder) planFsst(s *byteValues, offsets *plan) *plan {
-	payload := e.compressFsst(s.data)
+// doesn't serve any more, with one trained on these. best is the size that it is weighed against.
+func (e *Encoder) planFsst(s *byteValues, offsets *plan, best int) *plan {
+	payload := e.compressFsst(s.data, best)
 	p := e.newPlan(block.Fsst, 0)
 	p.payload, p.symbols = payload, e.symbols
 	p.size = headerOf(7) + align8(9*len(e.symbols.list)+len(payload)) + nestOffsets(p, s, offsets)
@@ -178,10 +178,11 @@ func (e *Encoder) planFsst(s *byteValues, offsets *plan) *plan {
 }
 
 // staleRate is how much worse than on its training text a table may do before a new one is trained, in
-// percent.
-const staleRate = 105
+// percent. hopelessRate is how much larger than the best, in percent, what an old table makes of a text may be for a new one to be worth
+// training: that takes as long as a few texts. At the longest pause between two trials it is trained all the same.
+const staleRate, hopelessRate = 105, 125
 
-func (e *Encoder) compressFsst(text []byte) []byte {
+func (e *Encoder) compressFsst(text []byte, best int) []byte {
 	room := take[uint8](&e.arena, 2*len(text))
 	if e.symbols != nil {
 		if e.tableFor != e.symbols {
@@ -192,7 +193,8 @@ func (e *Encoder) compressFsst(text []byte) []byte {
 			e.tableFor = e.symbols
 		}
 		payload := e.table.compress(room[:0], text)
-		if len(payload)*1000/len(text)*100 <= e.symbols.rate*staleRate {
+		hopeless := len(payload)*100/hopelessRate > best && !e.eager && e.rules.general == block.Lz4 && e.trials[block.Fsst][0].losses < maxLosses
+		if len(payload)*1000/len(text)*100 <= e.symbols.rate*staleRate || hopeless {
 			return payload
 		}
 	}

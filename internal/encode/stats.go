@@ -1,6 +1,10 @@
 package encode
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/shardcat/shardcat/internal/kernel"
+)
 
 // stats is what one pass over a stream of words tells. All of it is exact.
 type stats[U word] struct {
@@ -21,56 +25,23 @@ type stats[U word] struct {
 	diffChanges int
 }
 
-// scan gathers the statistics of at least one value. Its two passes are functions of their own, so that each has its counters in
-// registers; nothing in them branches on the values.
+// scan gathers the statistics of at least one value.
 func scan[U word](vals []U) stats[U] {
 	top := bitsOf[U]() - 1
-	s := stats[U]{n: len(vals)}
-	least, most := signedExtremes(vals)
-	s.low, s.span = least, most-least
-	s.negative = least>>top == 1
-	if s.width = widthOf(most); s.negative {
+	of := kernel.StepsOf(vals)
+	s := stats[U]{
+		n: len(vals), low: of.Least, span: of.Most - of.Least, changes: of.Changes,
+		diffLow: of.StepLeast, diffSpan: of.StepMost - of.StepLeast, diffChanges: of.StepChanges,
+	}
+	s.negative = s.low>>top == 1
+	if s.width = widthOf(of.Most); s.negative {
 		s.width = top + 1
 	}
-	s.signedWidth = 1 + max(widthOf(fold(least)), widthOf(fold(most)))
+	s.signedWidth = 1 + max(widthOf(fold(of.Least)), widthOf(fold(of.Most)))
 	if s.span>>top == 1 {
 		s.low, s.span = around(vals)
 	}
-	s.steps(vals)
 	return s
-}
-
-// signedExtremes are the least and the greatest value, read as signed.
-//
-//go:noinline
-func signedExtremes[U word](vals []U) (least, most U) {
-	sign := U(1) << (bitsOf[U]() - 1)
-	least, most = vals[0]^sign, vals[0]^sign // biased, so that unsigned order is that of signed numbers
-	for _, v := range vals {
-		least, most = min(least, v^sign), max(most, v^sign)
-	}
-	return least ^ sign, most ^ sign
-}
-
-// steps looks at the differences of neighbours.
-//
-//go:noinline
-func (s *stats[U]) steps(vals []U) {
-	top := bitsOf[U]() - 1
-	sign := U(1) << top
-	last, lastDiff, least, most := vals[0], U(0), ^U(0), U(0)
-	changes, diffChanges := 0, 0
-	for _, v := range vals[1:] {
-		d := v - last
-		last = v
-		least, most = min(least, d^sign), max(most, d^sign)
-		changes += int((d | -d) >> top)
-		dd := d ^ lastDiff
-		lastDiff = d
-		diffChanges += int((dd | -dd) >> top)
-	}
-	s.changes, s.diffChanges = changes, diffChanges
-	s.diffLow, s.diffSpan = least^sign, most-least
 }
 
 // fold is a value, or -1 less it where it is negative: the bits that it takes besides its sign.

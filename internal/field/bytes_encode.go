@@ -105,9 +105,7 @@ func (e *bytesEncoder) keepAll(values *byteViews, from, to int) error {
 	for from < to {
 		if n := e.stageMany(values, from, to); n > 0 {
 			if e.index != nil {
-				for i := from; i < from+n; i++ {
-					e.index.add(values.at(i))
-				}
+				e.index.addAll(values.data[from*e.fixed : (from+n)*e.fixed])
 			}
 			from += n
 			continue

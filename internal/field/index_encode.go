@@ -1,6 +1,7 @@
 package field
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -94,14 +95,38 @@ type decimalIndexBuilder struct {
 // add takes one value, nil for a null.
 func (x *decimalIndexBuilder) add(v []byte) {
 	if x.span%buffer.RangeIndexBlock == 0 {
-		x.seal()
-		x.mins, x.maxs = append(x.mins, make([]byte, decimal.Size)...), append(x.maxs, make([]byte, decimal.Size)...)
-		x.invalid, x.bounds = append(x.invalid, 0), decimal.Bounds{}
+		x.begin()
 	}
 	x.span++
 	if v == nil || x.bounds.Add(decimal.From(v)) == decimal.NotANumber {
 		x.invalid[len(x.invalid)-1]++
 	}
+}
+
+// addAll takes values that lie one after the other.
+func (x *decimalIndexBuilder) addAll(values []byte) {
+	for len(values) > 0 {
+		used := int(x.span % buffer.RangeIndexBlock)
+		if used == 0 {
+			x.begin()
+		}
+		some := values[:min(len(values), (buffer.RangeIndexBlock-used)*decimal.Size)]
+		values = values[len(some):]
+		x.span += uint64(len(some) / decimal.Size)
+		for ; len(some) >= decimal.Size; some = some[decimal.Size:] {
+			low, high := binary.LittleEndian.Uint64(some), binary.LittleEndian.Uint64(some[8:])
+			if x.bounds.AddWords(low, high) == decimal.NotANumber {
+				x.invalid[len(x.invalid)-1]++
+			}
+		}
+	}
+}
+
+// begin begins a block.
+func (x *decimalIndexBuilder) begin() {
+	x.seal()
+	x.mins, x.maxs = append(x.mins, make([]byte, decimal.Size)...), append(x.maxs, make([]byte, decimal.Size)...)
+	x.invalid, x.bounds = append(x.invalid, 0), decimal.Bounds{}
 }
 
 // seal writes down the bounds of the last block.

@@ -103,6 +103,20 @@ func glue64AVX2(dst *uint64, right *uint64, codes *uint16, high *uint64, n int) 
 //go:noescape
 func largest32AVX2(v *uint32, n int) uint32
 
+// steps32AVX2 looks at n values, a multiple of 8 above 0, before which there are two more. out, whose first four vectors hold what
+// came before, gets the least and the greatest values and differences of neighbours, read as signed; its last two count down once for each
+// value and for each difference that is the same as the one before.
+//
+//go:noescape
+func steps32AVX2(src *uint32, n int, out *[6][8]uint32)
+
+// steps64AVX2 looks at n values, a multiple of 4 above 0, before which there are two more. out, whose first four vectors hold what
+// came before, gets the least and the greatest values and differences of neighbours, read as signed; its last two count down once for each
+// value and for each difference that is the same as the one before.
+//
+//go:noescape
+func steps64AVX2(src *uint64, n int, out *[6][4]uint64)
+
 // fillAVX2 fills n bytes, at least 32, with the bytes of the pattern, over and over. n is a multiple of the size of
 // what the pattern repeats.
 //

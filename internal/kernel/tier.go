@@ -19,6 +19,7 @@ type kernels[U Unsigned] struct {
 	runs      func(dst, values []U, lengths []uint32) bool
 	gather    func(dst, dict []U, codes []uint32) bool
 	glue      func(dst, right []U, codes []uint16, high [8]U, limit uint16) bool
+	steps     func(vals []U) Steps[U]
 	// Sign extension from narrower numbers, for the widths that are.
 	widen8  func(dst []U, src []uint8)
 	widen16 func(dst []U, src []uint16)
@@ -172,7 +173,7 @@ func newPortable() *tier {
 
 func portableKernels[U Unsigned]() kernels[U] {
 	return kernels[U]{
-		unpackPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U],
+		unpackPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U],
 		signExtend[U, uint8], signExtend[U, uint16], signExtend[U, uint32],
 	}
 }

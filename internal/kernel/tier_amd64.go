@@ -39,6 +39,7 @@ func newAVX2() *tier {
 	u32.glue, u64.glue = glueVectors32AVX2, glueVectors64AVX2
 	u8.runs, u16.runs, u32.runs, u64.runs = runsBy[uint8](fillAVX2), runsBy[uint16](fillAVX2), runsBy[uint32](fillAVX2), runsBy[uint64](fillAVX2)
 	u32.gather, u64.gather = gatherBy[uint32](t.largest), gatherBy[uint64](t.largest)
+	u32.steps, u64.steps = steps32, steps64
 	t.within = within{
 		withinBy(withinI8AVX2), withinBy(withinI16AVX2), withinBy(withinI32AVX2), withinBy(withinU8AVX2), withinBy(withinU16AVX2),
 		withinBy(withinU32AVX2), withinBy(withinU64AVX2), floatsWithinBy(withinF32AVX2), floatsWithinBy(withinF64AVX2),
@@ -62,6 +63,7 @@ func newAVX512() *tier {
 	u32.glue, u64.glue = glueVectors32AVX512, glueVectors64AVX512
 	u8.runs, u16.runs, u32.runs, u64.runs = runsBy[uint8](fillAVX512), runsBy[uint16](fillAVX512), runsBy[uint32](fillAVX512), runsBy[uint64](fillAVX512)
 	u32.gather, u64.gather = gatherBy[uint32](t.largest), gatherBy[uint64](t.largest)
+	u32.steps, u64.steps = steps32, steps64
 	t.within = within{
 		withinBy(withinI8AVX512), withinBy(withinI16AVX512), withinBy(withinI32AVX512), withinBy(withinU8AVX512), withinBy(withinU16AVX512),
 		withinBy(withinU32AVX512), withinBy(withinU64AVX512), floatsWithinBy(withinF32AVX512), floatsWithinBy(withinF64AVX512),

@@ -184,3 +184,46 @@ func runsBy[U Unsigned](fill func(dst *byte, n int, pattern uint64)) func(dst, v
 		return len(dst) == 0
 	}
 }
+
+// stepsBlock is how many values the vectors of steps32AVX2 take at once: their counters can't overflow.
+const stepsBlock = 1 << 20
+
+func steps32(vals []uint32) Steps[uint32] { return stepsBy(vals, 8, steps32AVX2) }
+func steps64(vals []uint64) Steps[uint64] { return stepsBy(vals, 4, steps64AVX2) }
+
+// stepsBy is steps with vectors of some lanes. look gets values before which there are two more.
+func stepsBy[U Unsigned, V [4]uint64 | [8]uint32](vals []U, lanes int, look func(src *U, n int, out *[6]V)) Steps[U] {
+	if len(vals) < 4*lanes {
+		return steps(vals)
+	}
+	s := steps(vals[:2])
+	at := 2
+	for n := (len(vals) - at) / lanes * lanes; n > 0; n = (len(vals) - at) / lanes * lanes {
+		n = min(n, stepsBlock)
+		var out [6]V
+		lanesOf := func(i int) []U { return unsafe.Slice((*U)(unsafe.Pointer(&out[i])), lanes) }
+		for i, first := range [4]U{s.Least, s.Most, s.StepLeast, s.StepMost} {
+			for j := range lanesOf(i) {
+				lanesOf(i)[j] = first
+			}
+		}
+		look(&vals[at:][:n][0], n, &out)
+		var steps, values Steps[U]
+		values.Least, values.Most = s.Least, s.Most
+		values.extremes(lanesOf(0))
+		values.extremes(lanesOf(1))
+		steps.Least, steps.Most = s.StepLeast, s.StepMost
+		steps.extremes(lanesOf(2))
+		steps.extremes(lanesOf(3))
+		s.Least, s.Most, s.StepLeast, s.StepMost = values.Least, values.Most, steps.Least, steps.Most
+		s.Changes, s.StepChanges = s.Changes+n, s.StepChanges+n
+		for j := range lanes {
+			s.Changes -= int(-lanesOf(4)[j])
+			s.StepChanges -= int(-lanesOf(5)[j])
+		}
+		at += n
+	}
+	s.extremes(vals[at:])
+	s.differences(vals[at-1], vals[at-1]-vals[at-2], vals[at:])
+	return s
+}

@@ -22,15 +22,19 @@ type decimals struct {
 	hashes *hashSet
 	bounds decimal.Bounds
 	any    bool
-	first  decimal.Value
 	varied bool
+	// first is the first value.
+	first twoWords
 	// known holds values that were hashed and bounded before, each at its place by recall: columns of prices, rates and
 	// quantities repeat few of them.
 	known [1 << recallBits]knownDecimal
 }
 
+// twoWords are a decimal's decimal.Value.Words.
+type twoWords struct{ low, high uint64 }
+
 type knownDecimal struct {
-	v     decimal.Value
+	v     twoWords
 	class decimal.Class
 	used  bool
 }
@@ -39,9 +43,8 @@ type knownDecimal struct {
 const recallBits = 9
 
 // recall is the place of a value among the known.
-func recall(v *decimal.Value) int {
-	low, high := binary.LittleEndian.Uint64(v[:8]), binary.LittleEndian.Uint64(v[8:])
-	return int((low ^ high>>46) * 0x9E3779B97F4A7C15 >> (64 - recallBits)) // Fibonacci hashing
+func recall(v twoWords) uint64 {
+	return (v.low ^ v.high>>46) * 0x9E3779B97F4A7C15 >> (64 - recallBits) // Fibonacci hashing
 }
 
 func newDecimals(c *Collector) *decimals {
@@ -54,29 +57,32 @@ func newDecimals(c *Collector) *decimals {
 
 func (s *decimals) add(a arrow.Array) {
 	v := a.(*array.FixedSizeBinary)
+	d := v.Data()
+	data, nullable := d.Buffers()[1].Bytes()[d.Offset()*decimal.Size:], v.NullN() > 0
 	for i := range v.Len() {
-		if v.IsValid(i) {
-			s.one(decimal.From(v.Value(i)))
+		if !nullable || v.IsValid(i) {
+			s.take(wordsOf(data[i*decimal.Size:]), 1)
 		}
 	}
 }
 
-func (s *decimals) many(b []byte, n uint64) { s.take(decimal.From(b), n) }
+func (s *decimals) many(b []byte, n uint64) { s.take(wordsOf(b), n) }
 
-func (s *decimals) one(v decimal.Value) { s.take(v, 1) }
+// wordsOf are the words of the decimal at the start of b.
+func wordsOf(b []byte) twoWords {
+	b = b[:decimal.Size]
+	return twoWords{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+}
 
 // take takes a value that comes n times.
-func (s *decimals) take(v decimal.Value, n uint64) {
-	if !s.any {
-		s.any, s.first = true, v
+func (s *decimals) take(v twoWords, n uint64) {
+	if !s.varied {
+		if !s.any {
+			s.any, s.first = true, v
+		}
+		s.varied = v != s.first
 	}
-	s.varied = s.varied || v != s.first
-	k := &s.known[recall(&v)]
-	if !k.used || k.v != v {
-		*k = knownDecimal{v: v, class: s.bounds.Add(v), used: true}
-		s.hash(v)
-	}
-	switch k.class {
+	switch s.note(v) {
 	case decimal.NotANumber:
 		s.counts.NanCount += n
 	case decimal.ZeroValue:
@@ -88,12 +94,28 @@ func (s *decimals) take(v decimal.Value, n uint64) {
 	}
 }
 
-func (s *decimals) hash(v decimal.Value) {
+// note hashes and bounds a value, unless it is known, and gives its class. Values that only the sketch takes any more are too many to
+// be known.
+func (s *decimals) note(v twoWords) decimal.Class {
+	if s.sketch != nil && s.sketch.exact.full && s.hashes.done() {
+		s.sketch.sketch.addHash(sketchTwo(decimal.ShortWords(v.low, v.high)))
+		return s.bounds.AddWords(v.low, v.high)
+	}
+	k := &s.known[recall(v)]
+	if !k.used || k.v != v {
+		*k = knownDecimal{v: v, class: s.bounds.AddWords(v.low, v.high), used: true}
+		s.hash(v)
+	}
+	return k.class
+}
+
+func (s *decimals) hash(v twoWords) {
 	if s.sketch == nil && s.hashes == nil {
 		return
 	}
-	b := DecimalBytes(v)
-	if s.sketch != nil && s.sketch.addHashed(sketchTwo(binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:])), b[:]) {
+	low, high := decimal.ShortWords(v.low, v.high)
+	b := decimal.FromWords(low, high)
+	if s.sketch != nil && s.sketch.addHashed(sketchTwo(low, high), b[:]) {
 		return
 	}
 	s.hashes.add(b[:])
@@ -105,7 +127,7 @@ func (s *decimals) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
 		d.RangeStats.MinValue, d.RangeStats.MaxValue = decimalValue(s.bounds.Min), decimalValue(s.bounds.Max)
 	}
 	if s.any && !s.varied && s.bounds.Any {
-		c.constant(d, decimalValue(s.first))
+		c.constant(d, decimalValue(decimal.FromWords(s.first.low, s.first.high)))
 	}
 	d.TypeSpecific = &metapb.FieldDescriptor_DecimalStats{DecimalStats: &s.counts}
 	if s.sketch != nil && s.any {

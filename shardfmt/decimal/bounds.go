@@ -17,24 +17,32 @@ type Bounds struct {
 	Any      bool
 	Min, Max Value
 	min, max parts
-	// small: both have at most 18 digits, and the same sign and exponent.
+	// small: both have at most 18 digits, are not negative and have the same exponent, which high has with zeros beside it.
 	small bool
+	high  uint64
 }
 
 // Add takes in a value and tells what it is. Of equal numbers the first is kept.
 func (b *Bounds) Add(v Value) Class {
-	if n, ok := v.small(); ok && b.small && v.high() == b.Min.high() && v[15]>>7 == 0 {
-		if n < b.min.lo {
-			b.Min, b.min.lo = v, n
-		} else if n > b.max.lo {
-			b.Max, b.max.lo = v, n
-		}
-		if n == 0 {
-			return ZeroValue
-		}
-		return Positive
+	low, high := v.Words()
+	return b.AddWords(low, high)
+}
+
+// AddWords is Add of a value given by its Words.
+func (b *Bounds) AddWords(low, high uint64) Class {
+	if !b.small || high != b.high || low>>60 != 0 {
+		return b.add(FromWords(low, high))
 	}
-	return b.add(v)
+	n := threes(low)
+	if n < b.min.lo {
+		b.Min, b.min.lo = FromWords(low, high), n
+	} else if n > b.max.lo {
+		b.Max, b.max.lo = FromWords(low, high), n
+	}
+	if n == 0 {
+		return ZeroValue
+	}
+	return Positive
 }
 
 // add is Add of any value.
@@ -52,6 +60,7 @@ func (b *Bounds) add(v Value) Class {
 	}
 	_, least := b.Min.small()
 	_, most := b.Max.small()
-	b.small = least && most && b.Min.high() == b.Max.high()
+	b.high = b.Min.high()
+	b.small = least && most && b.high == b.Max.high() && b.high>>63 == 0
 	return Class(int(ZeroValue) + p.sign())
 }

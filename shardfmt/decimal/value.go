@@ -83,8 +83,8 @@ func (v *Value) high() uint64 { return binary.LittleEndian.Uint64(v[8:]) }
 
 // small gives the coefficient of a finite value that has at most 18 digits.
 func (v *Value) small() (coefficient uint64, ok bool) {
-	low, high := binary.LittleEndian.Uint64(v[:8]), v.high()
-	if low>>60 != 0 || high&(7<<58|1<<46-1) != 0 || high>>61&3 == 3 {
+	low, high := v.Words()
+	if !small(low, high) {
 		return 0, false
 	}
 	return threes(low), true

@@ -31,6 +31,10 @@ func main() {
 	glue32()
 	glue64()
 	largest()
+	if !*avx512 {
+		steps(words[1])
+		steps(words[2])
+	}
 	fill()
 	for _, c := range integers {
 		c.within()

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// steps is of AVX2 alone; the tier of AVX-512 takes it too. It writes the extremes of values and of their differences, and how many of each are what the one before is. It gives whole vectors,
+// whose elements are put together in Go.
+func steps(w word) {
+	size := w.bits / 8
+	function(fmt.Sprintf("steps%d", w.bits), fmt.Sprintf("func(src *uint%d, n int, out *[6][%d]uint%d)", w.bits, vector/size, w.bits),
+		fmt.Sprintf("looks at n values, a multiple of %d above 0, before which there are two more. out, whose first four vectors hold what", vector/size),
+		"came before, gets the least and the greatest values and differences of neighbours, read as signed; its last two count down once for each",
+		"value and for each difference that is the same as the one before.")
+	src, n, out := pointer("src"), pointer("n"), pointer("out")
+	var vectors [6]VecVirtual
+	for i := range vectors {
+		vectors[i] = YMM()
+		VMOVDQU(Mem{Base: out, Disp: vector * i}, vectors[i])
+	}
+	zero := YMM()
+	VPXOR(zero, zero, zero)
+	loop(n, vector/size, func() {
+		v, step, last := YMM(), YMM(), YMM()
+		VMOVDQU(Mem{Base: src}, v)
+		VMOVDQU(Mem{Base: src, Disp: -size}, last)
+		w.subtract(last, v, step)
+		w.subtract(Mem{Base: src, Disp: -2 * size}, last, last)
+		w.extremes(v, vectors[0], vectors[1])
+		w.extremes(step, vectors[2], vectors[3])
+		w.equal(step, last, last)
+		w.add(last, vectors[5], vectors[5])
+		w.equal(step, zero, step)
+		w.add(step, vectors[4], vectors[4])
+		advance(vector, src)
+	})
+	for i, v := range vectors {
+		VMOVDQU(v, Mem{Base: out, Disp: vector * i})
+	}
+	finish()
+}
+
+func (w word) subtract(ops ...Op) {
+	if w.bits == 32 {
+		VPSUBD(ops...)
+		return
+	}
+	VPSUBQ(ops...)
+}
+
+func (w word) equal(ops ...Op) {
+	if w.bits == 32 {
+		VPCMPEQD(ops...)
+		return
+	}
+	VPCMPEQQ(ops...)
+}
+
+// extremes takes v into the least and the greatest; AVX2 has no instruction of that for 64 bits.
+func (w word) extremes(v, least, most VecVirtual) {
+	if w.bits == 32 {
+		VPMINSD(v, least, least)
+		VPMAXSD(v, most, most)
+		return
+	}
+	more := YMM()
+	VPCMPGTQ(v, least, more)
+	VPBLENDVB(more, v, least, least)
+	VPCMPGTQ(most, v, more)
+	VPBLENDVB(more, v, most, most)
+}

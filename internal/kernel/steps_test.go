@@ -1,0 +1,82 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// All tiers tell of a series what a loop over big enough numbers does.
+func TestStepsAgainstPlainLoop(t *testing.T) {
+	for _, tr := range available() {
+		t.Run(tr.name, func(t *testing.T) {
+			testSteps(t, tr.words.u8.steps)
+			testSteps(t, tr.words.u16.steps)
+			testSteps(t, tr.words.u32.steps)
+			testSteps(t, tr.words.u64.steps)
+		})
+	}
+}
+
+func testSteps[U Unsigned](t *testing.T, steps func([]U) Steps[U]) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{1, 2, 3, 4, 5, 15, 16, 17, 18, 31, 32, 33, 34, 35, 63, 64, 65, 66, 100, 1000} {
+		for kind := range 6 {
+			vals := make([]U, n)
+			for i := range vals {
+				switch kind {
+				case 0:
+					vals[i] = U(r.Uint64())
+				case 1:
+					vals[i] = U(r.IntN(3)) - 1
+				case 2:
+					vals[i] = U(i) * 3
+				case 3:
+					vals[i] = 7
+				case 4:
+					vals[i] = U(i/10) << (8*SizeOf[U]() - 2)
+				case 5:
+					vals[i] = U(r.Uint64() >> r.IntN(64))
+				}
+			}
+			if got, want := steps(vals), plainSteps(vals); got != want {
+				t.Fatal(fmt.Sprintf("%d values of %T, kind %d: %+v, want %+v", n, vals, kind, got, want))
+			}
+		}
+	}
+}
+
+// plainSteps is StepsOf as its comment says it.
+func plainSteps[U Unsigned](vals []U) Steps[U] {
+	shift := 64 - 8*SizeOf[U]()
+	signed := func(v U) int64 { return int64(uint64(v)<<shift) >> shift }
+	sign := U(1) << (8*SizeOf[U]() - 1)
+	s := Steps[U]{Least: vals[0], Most: vals[0], StepLeast: sign - 1, StepMost: sign}
+	last := U(0)
+	for i, v := range vals {
+		if signed(v) < signed(s.Least) {
+			s.Least = v
+		}
+		if signed(v) > signed(s.Most) {
+			s.Most = v
+		}
+		if i == 0 {
+			continue
+		}
+		d := v - vals[i-1]
+		if signed(d) < signed(s.StepLeast) {
+			s.StepLeast = d
+		}
+		if signed(d) > signed(s.StepMost) {
+			s.StepMost = d
+		}
+		if d != 0 {
+			s.Changes++
+		}
+		if d != last {
+			s.StepChanges++
+		}
+		last = d
+	}
+	return s
+}
