@@ -8,6 +8,7 @@ import (
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -102,7 +103,7 @@ func (l *loop) take(s *shardfmt.Shard, st *loopStripe, anchor string, b *metapb.
 func (l *loop) read() (err error) {
 	for _, st := range l.stripes {
 		if l.fresh {
-			st.data = make([]byte, len(st.data))
+			st.data = uncleared.Bytes(len(st.data))
 		}
 		if _, err := l.file.ReadAt(st.data, st.start); err != nil {
 			return err
@@ -143,7 +144,7 @@ func (l *loop) decode(st *loopStripe, f block.Frame, n int) error {
 // decodeFresh decodes a block of n values into new memory.
 func (l *loop) decodeFresh(st *loopStripe, f block.Frame, n int) error {
 	l.words = nil
-	l.bytes = block.Bytes{Data: make([]byte, 0, cap(l.bytes.Data)), Offsets: make([]int64, 0, cap(l.bytes.Offsets))}
+	l.bytes = block.Bytes{Data: uncleared.Bytes(cap(l.bytes.Data))[:0], Offsets: uncleared.Of[int64](cap(l.bytes.Offsets))[:0]}
 	return l.decodeInto(st, f, n)
 }
 
@@ -213,7 +214,7 @@ func (l *loop) kind() (string, error) {
 // room is a slice of n, the same memory where that suffices.
 func room[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]T, n)
+		return uncleared.Of[T](n)
 	}
 	return s[:n]
 }
