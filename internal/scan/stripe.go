@@ -61,6 +61,8 @@ const (
 	lateBytes = 1 << 20
 	// skipBytes is the work of looking at a row for a filter or a marker, besides its values.
 	skipBytes = 8
+	// joinRows and joinBytes are how many rows, and of how many stored bytes, are read rather than left out between others.
+	joinRows, joinBytes = 1024, 4 << 10
 	// smallColumns is the size of the columns up to which they are fetched with the range indexes instead of
 	// after them: less than a round trip costs.
 	smallColumns = 256 << 10
@@ -154,6 +156,7 @@ func (s *stripe) findRows(ctx context.Context) error {
 		if indexed {
 			s.left = ranges.Intersect(s.left, candidates)
 		}
+		s.left = s.joined(s.left)
 	}
 	s.counts.BlocksPruned += all - blocksOf(s.left)
 	return nil
@@ -260,6 +263,25 @@ func (s *stripe) first() []field.Column {
 		return both
 	}
 	return s.filter
+}
+
+// joined gives ranges and the rows between them where these are so few, and of so few bytes, that looking at them costs less than
+// beginning anew: the filter is not true of them, or is not evaluated, if an index chose the rows. Columns that are fetched for
+// what the filter leaves are not to be fetched for more.
+func (s *stripe) joined(list []buffer.Range) []buffer.Range {
+	if len(s.first()) < len(s.filter)+len(s.output)-len(s.shared) {
+		return list
+	}
+	gap := min(joinRows, joinBytes*s.of.Records/max(1, stored(s.filter)+stored(s.output)))
+	out := list[:0:0]
+	for _, r := range list {
+		if n := len(out); n > 0 && r.Start-out[n-1].End <= gap {
+			out[n-1].End = r.End
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // run reads the rows, window by window.
