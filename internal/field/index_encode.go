@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -18,51 +19,62 @@ type indexBuilder[T block.Number] struct {
 	invalid    []uint16
 	span       uint64
 	valid      bool // any value that has an order
+	room       []T  // for the values of a block that are not null
 }
 
 // add takes the values of an array.
 func (x *indexBuilder[T]) add(vals []T, a arrow.Array) {
-	hasNulls := a.NullN() > 0
+	var valid []byte
+	if a.NullN() > 0 {
+		valid = a.Data().Buffers()[0].Bytes()
+		if x.room == nil {
+			x.room = make([]T, buffer.RangeIndexBlock)
+		}
+	}
 	for at := 0; at < len(vals); {
 		used := int(x.span % buffer.RangeIndexBlock)
 		if used == 0 {
 			x.mins, x.maxs, x.invalid = append(x.mins, 0), append(x.maxs, 0), append(x.invalid, 0)
 		}
 		n := min(buffer.RangeIndexBlock-used, len(vals)-at)
-		x.part(vals[at:at+n], a, at, used, hasNulls)
+		there := vals[at : at+n]
+		if valid != nil {
+			there = kernel.CompactNumbers(x.room, there, valid, a.Data().Offset()+at)
+		}
+		last := len(x.invalid) - 1
+		x.part(there, used > int(x.invalid[last]))
+		x.invalid[last] += uint16(n - len(there))
 		x.span += uint64(n)
 		at += n
 	}
 }
 
-// part takes values of the last block, of which used slots came before.
-func (x *indexBuilder[T]) part(vals []T, a arrow.Array, at, used int, hasNulls bool) {
+// part takes values of the last block, none of them null; seen says whether the block has values already.
+func (x *indexBuilder[T]) part(vals []T, seen bool) {
 	last := len(x.mins) - 1
-	least, greatest, invalid := x.mins[last], x.maxs[last], int(x.invalid[last])
-	seen := used > invalid
-	if !hasNulls && !isFloat[T]() { // nothing is left out: no branch is needed
+	least, greatest := x.mins[last], x.maxs[last]
+	if isFloat[T]() {
+		for _, v := range vals {
+			switch {
+			case v != v:
+				x.invalid[last]++
+			case !seen:
+				least, greatest, seen = v, v, true
+			case v < least:
+				least = v
+			case v > greatest:
+				greatest = v
+			}
+		}
+	} else if len(vals) > 0 {
 		if !seen {
-			least, greatest = vals[0], vals[0]
+			least, greatest, seen = vals[0], vals[0], true
 		}
 		for _, v := range vals {
 			least, greatest = min(least, v), max(greatest, v)
 		}
-		x.mins[last], x.maxs[last], x.valid = least, greatest, true
-		return
 	}
-	for i, v := range vals {
-		switch {
-		case v != v || hasNulls && a.IsNull(at+i):
-			invalid++
-		case !seen:
-			least, greatest, seen = v, v, true
-		case v < least:
-			least = v
-		case v > greatest:
-			greatest = v
-		}
-	}
-	x.mins[last], x.maxs[last], x.invalid[last] = least, greatest, uint16(invalid)
+	x.mins[last], x.maxs[last] = least, greatest
 	x.valid = x.valid || seen
 }
 

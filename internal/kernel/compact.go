@@ -12,6 +12,22 @@ func Compact[U Unsigned](dst, src []U, bitmap []byte, from int) {
 	compact(dst, src, bitmap, from)
 }
 
+// CompactNumbers is Compact of any numbers into room, which has at least as many values as src; it returns the part that was filled.
+func CompactNumbers[T Number](room, src []T, bitmap []byte, from int) []T {
+	dst := room[:OnesBetween(bitmap, from, len(src))]
+	switch SizeOf[T]() {
+	case 1:
+		Compact(Cast[uint8](dst), Cast[uint8](src), bitmap, from)
+	case 2:
+		Compact(Cast[uint16](dst), Cast[uint16](src), bitmap, from)
+	case 4:
+		Compact(Cast[uint32](dst), Cast[uint32](src), bitmap, from)
+	default:
+		Compact(Cast[uint64](dst), Cast[uint64](src), bitmap, from)
+	}
+	return dst
+}
+
 // CompactBytes is Compact for values of a size in bytes above 0; src holds whole ones.
 func CompactBytes(dst, src []byte, size int, bitmap []byte, from int) {
 	if size == 16 { // decimals and guids

@@ -36,12 +36,11 @@ func (f *floats) add(a arrow.Array) {
 }
 
 func addFloats[T float32 | float64](f *floats, a arrow.Array, values []T) {
-	nullable := a.NullN() > 0
-	for i, v := range values {
-		if !nullable || a.IsValid(i) {
+	eachPresent(a, values, func(some []T) {
+		for _, v := range some {
 			f.one(float64(v))
 		}
-	}
+	})
 }
 
 func (f *floats) one(v float64) {

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -109,10 +110,6 @@ func newIntegers(c *Collector) *integers {
 	return n
 }
 
-type integer interface {
-	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
-}
-
 func (n *integers) add(a arrow.Array) {
 	switch v := a.(type) {
 	case *array.Int8:
@@ -136,35 +133,40 @@ func (n *integers) add(a arrow.Array) {
 	}
 }
 
-func addIntegers[T integer](n *integers, a arrow.Array, values []T) {
-	lo, hi := uint64(math.MaxUint64), uint64(0)
-	nullable := a.NullN() > 0
-	if !nullable {
-		least, most := values[0], values[0]
-		for _, v := range values {
+func addIntegers[T kernel.Integer](n *integers, a arrow.Array, values []T) {
+	eachPresent(a, values, func(some []T) {
+		least, most := some[0], some[0]
+		for _, v := range some {
 			least, most = min(least, v), max(most, v)
 		}
-		lo, hi = uint64(int64(least))^n.flip, uint64(int64(most))^n.flip
-		countIntegers(&n.distinct, values)
-		values = nil
-	}
-	for i, v := range values {
-		if a.IsNull(i) {
-			continue
+		lo, hi := uint64(int64(least))^n.flip, uint64(int64(most))^n.flip // sign-extends signed types, zero-extends unsigned ones
+		if !n.any {
+			n.any, n.min, n.max = true, lo, hi
 		}
-		w := uint64(int64(v)) // sign-extends signed types, zero-extends unsigned ones
-		lo, hi = min(lo, w^n.flip), max(hi, w^n.flip)
-		n.distinct.add(w)
+		n.min, n.max = min(n.min, lo), max(n.max, hi)
+		countIntegers(&n.distinct, some)
+	})
+}
+
+// eachPresent calls do with the values of an array that are not null, some of them at a time, at least one: all at once if none is null.
+func eachPresent[T kernel.Number](a arrow.Array, values []T, do func(some []T)) {
+	if a.NullN() == 0 {
+		do(values)
+		return
 	}
-	if !n.any {
-		n.any, n.min, n.max = true, lo, hi
+	var room [1024]T
+	valid, from := a.Data().Buffers()[0].Bytes(), a.Data().Offset()
+	for at := 0; at < len(values); at += len(room) {
+		part := values[at:min(at+len(room), len(values))]
+		if some := kernel.CompactNumbers(room[:], part, valid, from+at); len(some) > 0 {
+			do(some)
+		}
 	}
-	n.min, n.max = min(n.min, lo), max(n.max, hi)
 }
 
 // countIntegers counts values none of which is null. Where there are too many for all but the sketch, they are hashed one after the
 // other, which costs less than to find out which of them were hashed lately.
-func countIntegers[T integer](d *distinct, values []T) {
+func countIntegers[T kernel.Integer](d *distinct, values []T) {
 	if !d.wanted() {
 		return
 	}
