@@ -41,6 +41,11 @@ func flushBlock[T kernel.Number](e *Encoder, vals []T, valid []byte) int {
 		return e.blockSize
 	}
 	before := e.blockSize
+	if e.measuredWide && e.flushes%surveyWideEvery != 1 && len(vals) >= wideBlock {
+		e.surveyAt = e.flushes + surveyEvery
+		return e.blockSize
+	}
+	e.measuredWide = false
 	at := (len(vals) - generalBlock) / 2 &^ 7
 	piece, bits := vals[at:at+generalBlock], from(valid, at)
 	large := measure(e, piece, bits)
@@ -94,9 +99,8 @@ func worthWide[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) bo
 	}
 	limit := size * len(vals) / generalBlock * (1000 - e.rules.wideGain) / 1000
 	if e.rules.general == block.Zstd && e.flushes%surveyWideEvery == 1 {
-		e.light = true
-		defer func() { e.light = false }()
-		return measure(e, vals, valid) < limit
+		e.measuredWide = measuredWide(e, vals, valid, limit)
+		return e.measuredWide
 	}
 	presence := align8(e.presenceSize(valid, len(vals)))
 	if size < generalBlock*kernel.SizeOf[T]()/hardlyAnything || presence > 0 && manyNulls(valid, len(vals)) {
@@ -108,6 +112,25 @@ func worthWide[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) bo
 	}
 	e.trials[block.BlockDictionary] = [4]trial{} // what it lost it lost to smaller blocks
 	return true
+}
+
+// closeCall is the share of a size, as a divisor, by which a piece of the values may mislead about all of them.
+const closeCall = 16
+
+// measuredWide plans vals as one block, and reports whether it comes to less than limit. Where that is a close call, it is held against smaller
+// blocks from all over the values, of which limit knows one.
+func measuredWide[T kernel.Number](e *Encoder, vals []T, valid []byte, limit int) bool {
+	e.light = true
+	wide := measure(e, vals, valid)
+	e.light = false
+	if wide < limit || wide > limit+limit/closeCall || len(vals) < wideBlock {
+		return wide < limit
+	}
+	pieces := 0
+	for at := 0; at < wideBlock; at += 2 * generalBlock {
+		pieces += 2 * measure(e, vals[at:at+generalBlock], from(valid, at))
+	}
+	return wide < pieces*(1000-e.rules.wideGain)/1000
 }
 
 // manyNulls reports whether so many values are null, or so few, that small blocks store a byte for each and a wide one a bit.

@@ -27,6 +27,8 @@ type Encoder struct {
 	textRate int
 	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
 	blockSize, flushes int
+	// measuredWide: wide blocks were chosen by planning one.
+	measuredWide bool
 	// surveyAt is the flush that chooses the size of blocks next, surveyPause how many went by since it was chosen last.
 	surveyAt, surveyPause int
 	// The trees of the last blocks of numbers, and of the offsets of byte strings, that were weighed.
@@ -39,6 +41,8 @@ type Encoder struct {
 	eager, measuring bool
 	// light: the library's Zstd is tried on little only; it takes longer than all else.
 	light bool
+	// trialStep is for how many of the blocks that trials count the block at hand stands.
+	trialStep uint8
 	// cut is the bytes of values cut into blocks so far.
 	cut int
 }

@@ -133,7 +133,11 @@ func (e *Encoder) appendLiterals(dst, literals []byte) []byte {
 		h := uint32(n)<<4 | 3<<2 | 1
 		return append(dst, byte(h), byte(h>>8), byte(h>>16), literals[0])
 	case err != nil:
-		return nil
+		even, ok := e.appendEvenCodes(take[uint8](&e.arena, len(literals)+1024)[:0], literals)
+		if !ok {
+			return nil
+		}
+		out = even
 	}
 	format, bits, width := uint64(1), 10, 3 // four streams, sizes of so many bits, bytes in all
 	switch {

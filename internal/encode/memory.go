@@ -18,7 +18,7 @@ const denseLz4 block.Code = 0
 func (e *Encoder) try(c block.Code, sc scope, tried *codeSet) bool {
 	l := &e.trials[c][sc.level]
 	if l.wait > 0 && !e.eager {
-		l.wait--
+		l.wait -= min(l.wait, max(1, e.trialStep))
 		return false
 	}
 	*tried |= setOf(c)

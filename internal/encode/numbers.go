@@ -3,6 +3,7 @@ package encode
 import (
 	"math/bits"
 
+	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/kernel"
 )
 
@@ -23,6 +24,10 @@ func planNumbers[T kernel.Number](e *Encoder, vals []T, valid []byte) *plan {
 func planBlock[U word](e *Encoder, vals []U, k kind, valid []byte) *plan {
 	vals = fillNulls(e, vals, valid)
 	e.values = kernel.AsBytes(vals)
+	e.trialStep = 1
+	if e.rules.general == block.Zstd && !e.light {
+		e.trialStep = uint8(max(1, len(vals)/generalBlock))
+	}
 	return planRepeated(e, &e.numbers, vals, k, valid, scope{general: e.rules.general != 0})
 }
 
@@ -31,7 +36,7 @@ func planBlock[U word](e *Encoder, vals []U, k kind, valid []byte) *plan {
 const mostlyNull = 4
 
 // fillNulls gives vals with what costs least in the null slots, whatever was there: the value before, which adds nothing to
-// the range, makes differences of zero and lengthens runs; or zero where most are null. It copies if anything has to change.
+// the range, makes differences of zero and lengthens runs, or that or the one behind; or zero where most are null. It copies if anything has to change.
 func fillNulls[U word](e *Encoder, vals []U, valid []byte) []U {
 	if valid == nil {
 		return vals
@@ -40,8 +45,12 @@ func fillNulls[U word](e *Encoder, vals []U, valid []byte) []U {
 	if present == len(vals) {
 		return vals
 	}
+	some := e.o.Profile != Plain && present > 0 && present >= len(vals)/mostlyNull
+	if some && e.rules.general == block.Zstd && len(vals) >= leastLowBytes && len(vals)-present > len(vals)/leastNulls {
+		return fillBetween(e, vals, valid, present)
+	}
 	filled := take[U](&e.arena, len(vals))
-	if e.o.Profile == Plain || present == 0 || present < len(vals)/mostlyNull {
+	if !some {
 		for i, v := range vals {
 			filled[i] = v & -U(valid[i/8]>>(i%8)&1)
 		}
