@@ -103,12 +103,6 @@ func glue64AVX512(dst *uint64, right *uint64, codes *uint16, high *uint64, n int
 //go:noescape
 func largest32AVX512(v *uint32, n int) uint32
 
-// fillAVX512 fills n bytes, at least 64, with the bytes of the pattern, over and over. n is a multiple of the size of
-// what the pattern repeats.
-//
-//go:noescape
-func fillAVX512(dst *byte, n int, pattern uint64)
-
 // withinI8AVX512 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
 // at most span.
 //

@@ -966,25 +966,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func fillAVX512(dst *byte, n int, pattern uint64)
-// Requires: AVX, AVX512F
-TEXT ·fillAVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVQ         pattern+16(FP), DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Z0
-	LEAQ         -64(AX)(CX*1), CX
-
-loop:
-	VMOVDQU64 Z0, (AX)
-	ADDQ      $0x00000040, AX
-	CMPQ      AX, CX
-	JB        loop
-	VMOVDQU64 Z0, (CX)
-	VZEROUPPER
-	RET
-
 // func withinI8AVX512(dst *uint64, src *int8, words int, low uint64, span uint64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·withinI8AVX512(SB), NOSPLIT, $0-40

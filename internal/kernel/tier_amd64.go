@@ -26,7 +26,7 @@ func assembled(name string) (*tier, error) {
 // newAVX2 is the generic tier with the functions of avx2_amd64.s (vectors_amd64.go).
 func newAVX2() *tier {
 	t := newGeneric()
-	t.name, t.largest = avx2, largestBy(largest32AVX2, 16)
+	t.name, t.largest = avx2, largestAVX2
 	t.floats32 = alpBy(alp32AVX2, 8, alpPower32[:], alpInverse32[:], alpFloats32)
 	t.floats64 = alpBy(alp64AVX2, 4, alpPower64[:], alpInverse64[:], alpFloats64)
 	u8, u16, u32, u64 := &t.words.u8, &t.words.u16, &t.words.u32, &t.words.u64
@@ -37,8 +37,8 @@ func newAVX2() *tier {
 	u32.widen8, u32.widen16 = widenBy(widen8to32AVX2, 16), widenBy(widen16to32AVX2, 16)
 	u64.widen8, u64.widen16, u64.widen32 = widenBy(widen8to64AVX2, 8), widenBy(widen16to64AVX2, 8), widenBy(widen32to64AVX2, 8)
 	u32.glue, u64.glue = glueVectors32AVX2, glueVectors64AVX2
-	u8.runs, u16.runs, u32.runs, u64.runs = runsBy[uint8](fillAVX2), runsBy[uint16](fillAVX2), runsBy[uint32](fillAVX2), runsBy[uint64](fillAVX2)
-	u32.gather, u64.gather = gatherBy[uint32](t.largest), gatherBy[uint64](t.largest)
+	u8.runs, u16.runs, u32.runs, u64.runs = runsAVX2[uint8], runsAVX2[uint16], runsAVX2[uint32], runsAVX2[uint64]
+	u32.gather, u64.gather = gatherAVX2[uint32], gatherAVX2[uint64]
 	u32.steps, u64.steps = steps32, steps64
 	t.within = within{
 		withinBy(withinI8AVX2), withinBy(withinI16AVX2), withinBy(withinI32AVX2), withinBy(withinU8AVX2), withinBy(withinU16AVX2),
@@ -47,10 +47,10 @@ func newAVX2() *tier {
 	return t
 }
 
-// newAVX512 is the generic tier with the functions of avx512_amd64.s: the same, of twice the width.
+// newAVX512 is the generic tier with the functions of avx512_amd64.s: the same, of twice the width. Runs are filled as by AVX2.
 func newAVX512() *tier {
 	t := newGeneric()
-	t.name, t.largest = avx512, largestBy(largest32AVX512, 32)
+	t.name, t.largest = avx512, largestAVX512
 	t.floats32 = alpBy(alp32AVX512, 16, alpPower32[:], alpInverse32[:], alpFloats32)
 	t.floats64 = alpBy(alp64AVX512, 8, alpPower64[:], alpInverse64[:], alpFloats64)
 	u8, u16, u32, u64 := &t.words.u8, &t.words.u16, &t.words.u32, &t.words.u64
@@ -61,8 +61,8 @@ func newAVX512() *tier {
 	u32.widen8, u32.widen16 = widenBy(widen8to32AVX512, 32), widenBy(widen16to32AVX512, 32)
 	u64.widen8, u64.widen16, u64.widen32 = widenBy(widen8to64AVX512, 16), widenBy(widen16to64AVX512, 16), widenBy(widen32to64AVX512, 16)
 	u32.glue, u64.glue = glueVectors32AVX512, glueVectors64AVX512
-	u8.runs, u16.runs, u32.runs, u64.runs = runsBy[uint8](fillAVX512), runsBy[uint16](fillAVX512), runsBy[uint32](fillAVX512), runsBy[uint64](fillAVX512)
-	u32.gather, u64.gather = gatherBy[uint32](t.largest), gatherBy[uint64](t.largest)
+	u8.runs, u16.runs, u32.runs, u64.runs = runsAVX2[uint8], runsAVX2[uint16], runsAVX2[uint32], runsAVX2[uint64]
+	u32.gather, u64.gather = gatherAVX512[uint32], gatherAVX512[uint64]
 	u32.steps, u64.steps = steps32, steps64
 	t.within = within{
 		withinBy(withinI8AVX512), withinBy(withinI16AVX512), withinBy(withinI32AVX512), withinBy(withinU8AVX512), withinBy(withinU16AVX512),

@@ -34,8 +34,8 @@ func main() {
 	if !*avx512 {
 		steps(words[1])
 		steps(words[2])
+		fill()
 	}
-	fill()
 	for _, c := range integers {
 		c.within()
 	}
