@@ -80,3 +80,17 @@ func plainSteps[U Unsigned](vals []U) Steps[U] {
 	}
 	return s
 }
+
+// No tier allocates.
+func TestStepsAllocateNothing(t *testing.T) {
+	narrow, wide := make([]uint32, 1000), make([]uint64, 1000)
+	for _, tr := range available() {
+		n := testing.AllocsPerRun(10, func() {
+			tr.words.u32.steps(narrow)
+			tr.words.u64.steps(wide)
+		})
+		if n > 0 {
+			t.Errorf("%s: %v allocations", tr.name, n)
+		}
+	}
+}

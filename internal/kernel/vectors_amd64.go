@@ -198,42 +198,65 @@ func runsAVX2[U Unsigned](dst, values []U, lengths []uint32) bool {
 // stepsBlock is how many values the vectors of steps32AVX2 take at once: their counters can't overflow.
 const stepsBlock = 1 << 20
 
-func steps32(vals []uint32) Steps[uint32] { return stepsBy(vals, 8, steps32AVX2) }
-func steps64(vals []uint64) Steps[uint64] { return stepsBy(vals, 4, steps64AVX2) }
-
-// stepsBy is steps with vectors of some lanes. look gets values before which there are two more.
-func stepsBy[U Unsigned, V [4]uint64 | [8]uint32](vals []U, lanes int, look func(src *U, n int, out *[6]V)) Steps[U] {
+// steps32 and steps64 are steps with vectors. They call the assembly by its name: what a function value is given is allocated.
+func steps32(vals []uint32) Steps[uint32] {
+	const lanes = 8
 	if len(vals) < 4*lanes {
 		return steps(vals)
 	}
-	s := steps(vals[:2])
-	at := 2
-	for n := (len(vals) - at) / lanes * lanes; n > 0; n = (len(vals) - at) / lanes * lanes {
-		n = min(n, stepsBlock)
-		var out [6]V
-		lanesOf := func(i int) []U { return unsafe.Slice((*U)(unsafe.Pointer(&out[i])), lanes) }
-		for i, first := range [4]U{s.Least, s.Most, s.StepLeast, s.StepMost} {
-			for j := range lanesOf(i) {
-				lanesOf(i)[j] = first
-			}
-		}
-		look(&vals[at:][:n][0], n, &out)
-		var steps, values Steps[U]
-		values.Least, values.Most = s.Least, s.Most
-		values.extremes(lanesOf(0))
-		values.extremes(lanesOf(1))
-		steps.Least, steps.Most = s.StepLeast, s.StepMost
-		steps.extremes(lanesOf(2))
-		steps.extremes(lanesOf(3))
-		s.Least, s.Most, s.StepLeast, s.StepMost = values.Least, values.Most, steps.Least, steps.Most
-		s.Changes, s.StepChanges = s.Changes+n, s.StepChanges+n
+	s, at := steps(vals[:2]), 2
+	for n := stepsVectors(len(vals)-at, lanes); n > 0; n = stepsVectors(len(vals)-at, lanes) {
+		var out [6][lanes]uint32
 		for j := range lanes {
-			s.Changes -= int(-lanesOf(4)[j])
-			s.StepChanges -= int(-lanesOf(5)[j])
+			out[0][j], out[1][j], out[2][j], out[3][j] = s.Least, s.Most, s.StepLeast, s.StepMost
 		}
+		steps32AVX2(&vals[at:][:n][0], n, &out)
+		s.join(n, out[0][:], out[1][:], out[2][:], out[3][:], out[4][:], out[5][:])
 		at += n
 	}
+	s.rest(vals, at)
+	return s
+}
+
+func steps64(vals []uint64) Steps[uint64] {
+	const lanes = 4
+	if len(vals) < 4*lanes {
+		return steps(vals)
+	}
+	s, at := steps(vals[:2]), 2
+	for n := stepsVectors(len(vals)-at, lanes); n > 0; n = stepsVectors(len(vals)-at, lanes) {
+		var out [6][lanes]uint64
+		for j := range lanes {
+			out[0][j], out[1][j], out[2][j], out[3][j] = s.Least, s.Most, s.StepLeast, s.StepMost
+		}
+		steps64AVX2(&vals[at:][:n][0], n, &out)
+		s.join(n, out[0][:], out[1][:], out[2][:], out[3][:], out[4][:], out[5][:])
+		at += n
+	}
+	s.rest(vals, at)
+	return s
+}
+
+// stepsVectors is how many of n values go into whole vectors, up to stepsBlock.
+func stepsVectors(n, lanes int) int { return min(n/lanes*lanes, stepsBlock) }
+
+// join takes in what the vectors have come to over n more values; same and sameSteps count down.
+func (s *Steps[U]) join(n int, least, most, stepLeast, stepMost, same, sameSteps []U) {
+	values, steps := Steps[U]{Least: s.Least, Most: s.Most}, Steps[U]{Least: s.StepLeast, Most: s.StepMost}
+	values.extremes(least)
+	values.extremes(most)
+	steps.extremes(stepLeast)
+	steps.extremes(stepMost)
+	s.Least, s.Most, s.StepLeast, s.StepMost = values.Least, values.Most, steps.Least, steps.Most
+	s.Changes, s.StepChanges = s.Changes+n, s.StepChanges+n
+	for j := range same {
+		s.Changes -= int(-same[j])
+		s.StepChanges -= int(-sameSteps[j])
+	}
+}
+
+// rest takes in the values from at on, which is 2 at least.
+func (s *Steps[U]) rest(vals []U, at int) {
 	s.extremes(vals[at:])
 	s.differences(vals[at-1], vals[at-1]-vals[at-2], vals[at:])
-	return s
 }
