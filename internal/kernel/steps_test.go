@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 )
@@ -40,7 +39,7 @@ func testSteps[U Unsigned](t *testing.T, steps func([]U) Steps[U]) {
 				}
 			}
 			if got, want := steps(vals), plainSteps(vals); got != want {
-				t.Fatal(fmt.Sprintf("%d values of %T, kind %d: %+v, want %+v", n, vals, kind, got, want))
+				t.Fatalf("%d values of %T, kind %d: %+v, want %+v", n, vals, kind, got, want)
 			}
 		}
 	}
