@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // ExpandRuns fills dst with values[i] repeated lengths[i] times; both slices have the same length. It
 // returns false if the lengths don't sum up to len(dst).
@@ -18,6 +21,34 @@ func expandRuns[U Unsigned](dst, values []U, lengths []uint32) bool {
 		run := dst[:length]
 		for j := range run {
 			run[j] = v
+		}
+		dst = dst[length:]
+	}
+	return len(dst) == 0
+}
+
+// shortRun is how many values shortRuns writes of every run.
+const shortRun = 8
+
+// shortRuns is expandRuns for runs of which most have a few values: it writes shortRun values of each, and what is too much is
+// overwritten by the next. So there is no loop whose end the processor would have to guess: half of the numbers null and filled
+// with the one before took 11 ns a run by expandRuns, and 3 ns so.
+func shortRuns[U Unsigned](dst, values []U, lengths []uint32) bool {
+	values = values[:len(lengths)]
+	for i, length := range lengths {
+		if len(dst) < shortRun {
+			return expandRuns(dst, values[i:], lengths[i:])
+		}
+		v, room := values[i], (*[shortRun]U)(dst)
+		room[0], room[1], room[2], room[3], room[4], room[5], room[6], room[7] = v, v, v, v, v, v, v, v
+		if length > shortRun {
+			if uint64(length) > uint64(len(dst)) {
+				return false
+			}
+			rest := dst[shortRun:length]
+			for j := range rest {
+				rest[j] = v
+			}
 		}
 		dst = dst[length:]
 	}
@@ -98,5 +129,37 @@ func GatherBytes(dst, data []byte, codes []uint32, spans []uint64) {
 		}
 		*(*[shortSpan]byte)(dst) = [shortSpan]byte(data[start:])
 		dst = dst[n:]
+	}
+}
+
+// FindRuns writes for each of some places among n values, which never fall and lie below n, the number of the run that it lies in.
+// It returns false, having written some, if the lengths of the runs don't sum up to n.
+func FindRuns(runs, places, lengths []uint32, n int) bool {
+	runs = runs[:len(places)]
+	end, run := uint64(0), 0 // that of the runs before
+	for i, p := range places {
+		for end <= uint64(p) {
+			if run == len(lengths) {
+				return false
+			}
+			end += uint64(lengths[run])
+			run++
+		}
+		runs[i] = uint32(run - 1)
+	}
+	for _, length := range lengths[run:] {
+		end += uint64(length)
+	}
+	return end == uint64(n)
+}
+
+// Places writes the places of n bits of a bitmap that are set, counted from base on; the first is bit from. dst has exactly as many
+// as there are.
+func Places(dst []uint32, bitmap []byte, from, n int, base uint32) {
+	for i := 0; i < n; i += wordBits {
+		for m := BitsAt(bitmap, from+i, min(wordBits, n-i)); m != 0; m &= m - 1 {
+			dst[0] = base + uint32(i+bits.TrailingZeros64(m))
+			dst = dst[1:]
+		}
 	}
 }

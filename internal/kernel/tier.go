@@ -158,7 +158,7 @@ func newGeneric() *tier {
 func genericKernels[U Unsigned](byWidth *unpackers[U]) kernels[U] {
 	k := portableKernels[U]()
 	k.unpack = func(dst *[ChunkLen]U, chunk []byte, width int, ref U) { byWidth[width](dst, chunk, ref) }
-	k.prefixSum, k.ramp = prefixSum[U], ramp[U]
+	k.prefixSum, k.ramp, k.runs = prefixSum[U], ramp[U], shortRuns[U]
 	return k
 }
 

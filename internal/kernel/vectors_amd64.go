@@ -174,7 +174,7 @@ const fewBytes = 64
 func runsAVX2[U Unsigned](dst, values []U, lengths []uint32) bool {
 	few := uint32(fewBytes / SizeOf[U]())
 	if uint64(len(dst)) < uint64(few)*uint64(len(lengths)) {
-		return expandRuns(dst, values, lengths)
+		return shortRuns(dst, values, lengths)
 	}
 	values = values[:len(lengths)]
 	ones := spread(1, 8*SizeOf[U]())
