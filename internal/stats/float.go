@@ -2,6 +2,8 @@ package stats
 
 import (
 	"math"
+	"math/bits"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -37,50 +39,117 @@ func (f *floats) add(a arrow.Array) {
 
 func addFloats[T float32 | float64](f *floats, a arrow.Array, values []T) {
 	eachPresent(a, values, func(some []T) {
-		for _, v := range some {
-			f.one(float64(v))
-		}
+		f.measure(classify(some))
+		countFloats(&f.distinct, some)
 	})
 }
 
-func (f *floats) one(v float64) {
-	bits := math.Float64bits(v)
-	if !f.any {
-		f.any, f.first = true, bits
+// classes is what values come to by themselves: bounds without NaN, counts by kind, and their bits.
+type classes struct {
+	n, negative, zeros, nans int
+	positiveInf, negativeInf int
+	min, max                 float64
+	// first is the bits of the first value, differ those in which any other differs from it.
+	first, differ uint64
+}
+
+// classify looks at values, at least one. Nearly all are neither zero nor infinite nor NaN, and their signs are counted without a branch.
+func classify[T float32 | float64](values []T) classes {
+	c := classes{n: len(values), first: bitsOf(values[0])}
+	least, most := T(math.Inf(1)), T(math.Inf(-1))
+	sign, inf := bitsOf(T(math.Copysign(0, -1))), bitsOf(least)
+	shift := bits.TrailingZeros64(sign)
+	for _, v := range values {
+		if v < least {
+			least = v
+		}
+		if v > most {
+			most = v
+		}
+		b := bitsOf(v)
+		c.differ |= b ^ c.first
+		if b&^sign-1 < inf-1 {
+			c.negative += int(b >> shift)
+			continue
+		}
+		switch {
+		case v == 0:
+			c.zeros++
+		case v != v:
+			c.nans++
+		case v > 0:
+			c.positiveInf++
+		default:
+			c.negativeInf++
+		}
 	}
-	f.varied = f.varied || bits != f.first
-	f.distinct.add(floatWord(v))
-	if v != v {
-		f.counts.NanCount++
+	c.min, c.max = float64(least), float64(most)
+	return c
+}
+
+// bitsOf is the bits of a float of either width.
+func bitsOf[T float32 | float64](v T) uint64 {
+	if unsafe.Sizeof(v) == 4 {
+		return uint64(math.Float32bits(float32(v)))
+	}
+	return math.Float64bits(float64(v))
+}
+
+// measure takes the classes of the next values: infinities are neither positive nor negative in the counts.
+func (f *floats) measure(c classes) {
+	if !f.any {
+		f.any, f.first = true, c.first
+	}
+	f.varied = f.varied || c.differ|(c.first^f.first) != 0
+	f.counts.NanCount += uint64(c.nans)
+	f.counts.ZeroCount += uint64(c.zeros)
+	f.counts.PositiveInfinityCount += uint64(c.positiveInf)
+	f.counts.NegativeInfinityCount += uint64(c.negativeInf)
+	f.counts.NegativeCount += uint64(c.negative)
+	f.counts.PositiveCount += uint64(c.n - c.negative - c.zeros - c.nans - c.positiveInf - c.negativeInf)
+	if c.nans == c.n {
 		return
 	}
 	if !f.ranged {
-		f.ranged, f.min, f.max = true, v, v
+		f.ranged, f.min, f.max = true, c.min, c.max
 	}
-	if v < f.min {
-		f.min = v
+	if c.min < f.min {
+		f.min = c.min
 	}
-	if v > f.max {
-		f.max = v
+	if c.max > f.max {
+		f.max = c.max
 	}
-	f.count(v)
 }
 
-// count classifies what is no NaN: infinities are neither positive nor negative here.
-func (f *floats) count(v float64) {
-	switch {
-	case math.IsInf(v, 1):
-		f.counts.PositiveInfinityCount++
-	case math.IsInf(v, -1):
-		f.counts.NegativeInfinityCount++
-	case v > 0:
-		f.counts.PositiveCount++
-	case v < 0:
-		f.counts.NegativeCount++
-	default:
-		f.counts.ZeroCount++
+// countFloats counts values none of which is null, as countIntegers does.
+func countFloats[T float32 | float64](d *distinct, values []T) {
+	if !d.wanted() {
+		return
+	}
+	var room [spanValues]int32
+	for len(values) > 0 && !d.onlySketched() {
+		some := values[:min(len(values), spanValues)]
+		values = values[len(some):]
+		if whole, least, most, ok := wholeNumbers(some, &room); ok && addSpan(d, whole, least, most, wordOfWhole) {
+			continue
+		}
+		for _, v := range some {
+			d.add(floatWord(float64(v)))
+		}
+	}
+	if len(values) == 0 {
+		return
+	}
+	sketch, last := &d.sketch.sketch, ^bitsOf(values[0])
+	for _, v := range values {
+		if b := bitsOf(v); b != last {
+			last = b
+			sketch.addHash(sketchWord(floatWord(float64(v))))
+		}
 	}
 }
+
+func wordOfWhole(v int32) uint64 { return floatWord(float64(v)) }
 
 func (f *floats) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
 	d.RangeStats = &metapb.RangeStats{MinInclusive: true, MaxInclusive: true}

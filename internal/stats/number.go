@@ -171,8 +171,15 @@ func countIntegers[T kernel.Integer](d *distinct, values []T) {
 		return
 	}
 	for len(values) > 0 && !d.onlySketched() {
-		some := values[:min(len(values), 1<<knownBits)]
+		some := values[:min(len(values), spanValues)]
 		values = values[len(some):]
+		least, most := some[0], some[0]
+		for _, v := range some {
+			least, most = min(least, v), max(most, v)
+		}
+		if addSpan(d, some, least, most, wordOf[T]) {
+			continue
+		}
 		for _, v := range some {
 			d.add(uint64(int64(v)))
 		}
@@ -188,6 +195,8 @@ func countIntegers[T kernel.Integer](d *distinct, values []T) {
 		}
 	}
 }
+
+func wordOf[T kernel.Integer](v T) uint64 { return uint64(int64(v)) }
 
 func (n *integers) describe(c *Collector, d *metapb.FieldDescriptor) uint64 {
 	d.RangeStats = &metapb.RangeStats{MinInclusive: true, MaxInclusive: true}
