@@ -155,10 +155,7 @@ func decodeAlpRd[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 	if err != nil {
 		return err
 	}
-	var high [alpRdEntries]U
-	for i, left := range a.entries {
-		high[i] = U(left) << a.rightBits
-	}
+	high := highOf[U](&a)
 	good, err := glue(dst, a, &high, s)
 	if err != nil {
 		return err
@@ -167,6 +164,14 @@ func decodeAlpRd[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 		return corrupt.At(int64(a.left.at), "AlpRd: code beyond %d entries", a.entryCount)
 	}
 	return patchLeft(dst, &a)
+}
+
+// highOf is the entries of the dictionary in their place.
+func highOf[U kernel.Unsigned](a *alpRd) (high [alpRdEntries]U) {
+	for i, left := range a.entries {
+		high[i] = U(left) << a.rightBits
+	}
+	return high
 }
 
 // glue decodes both parts and puts them together; good is false if a code is beyond the dictionary.

@@ -60,6 +60,8 @@ func fuzzNumbers[T Number](t *testing.T, sub []byte, n int) {
 		if n > 0 {
 			_, _, err := numberAlone[T](sub, n, n/2, s)
 			wantTyped(t, err)
+			_, err = PickNumbers(make([]T, 1), sub, n, []uint32{uint32(n / 2)}, s)
+			wantTyped(t, err)
 		}
 		return
 	}
@@ -70,6 +72,22 @@ func fuzzNumbers[T Number](t *testing.T, sub []byte, n int) {
 		v, done, err := numberAlone[T](sub, n, i, s)
 		if err != nil || done && !sameBits(v, all[i]) {
 			t.Fatalf("value %d alone is %v (%v), in the block %v", i, v, err, all[i])
+		}
+	}
+	for _, step := range []int{1, 1 + n/3} {
+		var at []uint32
+		for i := 0; i < n; i += step {
+			at = append(at, uint32(i))
+		}
+		some := make([]T, len(at))
+		done, err := PickNumbers(some, sub, n, at, s)
+		if err != nil {
+			t.Fatalf("picked, though the block has none: %v", err)
+		}
+		for k, i := range at {
+			if done && !sameBits(some[k], all[i]) {
+				t.Fatalf("value %d picked is %v, in the block %v", i, some[k], all[i])
+			}
 		}
 	}
 }

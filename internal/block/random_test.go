@@ -46,6 +46,66 @@ func checkAt[T Number](t testing.TB, sub []byte, want []T) {
 	}
 }
 
+// Values of every golden sub-block are the same picked and with the block, few and many, some of them twice.
+func TestPickNumbers(t *testing.T) {
+	picked := map[Code]bool{}
+	for _, c := range numberVectors {
+		t.Run(c.name, func(t *testing.T) {
+			eachNumbers(t, c, numberChecks{checkPicked[int8](picked), checkPicked[int16](picked), checkPicked[int32](picked), checkPicked[int64](picked),
+				checkPicked[uint8](picked), checkPicked[uint16](picked), checkPicked[uint32](picked), checkPicked[uint64](picked),
+				checkPicked[float32](picked), checkPicked[float64](picked)})
+		})
+	}
+	for _, code := range []Code{Plain, SingleValue, FLBitPack, FrameOfReference, RunLength, ZigZag, TruncateU8, TruncateU16,
+		TruncateU32, BlockDictionary, Alp, AlpRd} {
+		if !picked[code] {
+			t.Errorf("nothing was picked from %v", code)
+		}
+	}
+}
+
+// checkPicked compares picked values with those of want, and notes of which encodings they are.
+func checkPicked[T Number](picked map[Code]bool) func(testing.TB, []byte, []T) {
+	return func(t testing.TB, sub []byte, want []T) {
+		t.Helper()
+		for _, step := range []int{1, 2, 7, 100, len(want)} {
+			var at []uint32
+			for i := step - 1; i < len(want); i += step {
+				at = append(at, uint32(i))
+				if i%3 == 0 {
+					at = append(at, uint32(i))
+				}
+			}
+			samePicked(t, sub, want, at, picked)
+		}
+		if _, err := PickNumbers(make([]T, 1), sub, len(want), []uint32{uint32(len(want))}, new(Scratch)); err == nil {
+			t.Error("a place past the end is no error")
+		}
+	}
+}
+
+func samePicked[T Number](t testing.TB, sub []byte, want []T, at []uint32, picked map[Code]bool) {
+	t.Helper()
+	got := make([]T, len(at))
+	done, err := PickNumbers(got, sub, len(want), at, new(Scratch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !done {
+		return
+	}
+	tree, err := Describe(sub, ElemOf[T](), len(want), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.Walk(func(t *Tree) { picked[t.Code] = true })
+	for k, i := range at {
+		if !sameBits(got[k], want[i]) {
+			t.Fatalf("value %d is %v, want %v", i, got[k], want[i])
+		}
+	}
+}
+
 // numberAlone is value i read without the others.
 func numberAlone[T Number](sub []byte, n, i int, s *Scratch) (v T, done bool, err error) {
 	var out [1]T

@@ -21,7 +21,8 @@ type numbers[T block.Number] struct {
 
 	cached int // block in vals and present, -1 if none
 	vals   []T
-	sparse int // block of which a few values were read alone, -1 if none
+	sparse int      // block of which a few values were read alone, -1 if none
+	places []uint32 // of those values
 	// present is the bitmap of the block in vals, or of the block at hand; nil if nothing is null.
 	present, bits []byte
 }
@@ -88,6 +89,9 @@ func (c *numbers[T]) part(dst []T, i, from, size int) error {
 
 // fewValues of a block are cheaper read alone than with the block, which has some thousands.
 const fewValues = 16
+
+// fewShare: so are one in so many values of a larger block.
+const fewShare = 16
 
 // open takes block i of size values apart and decodes which of them are present.
 func (c *numbers[T]) open(i, size int) (f block.Frame, err error) {

@@ -176,7 +176,7 @@ func compact[T block.Number](dst, vals []T, p piece) {
 // few reads a few values of a block without the others, where its encodings allow that. A block that is come back to is
 // decoded as a whole.
 func (c *numbers[T]) few(dst []T, p piece) (done bool, err error) {
-	if len(dst) > fewValues || c.sparse == p.block {
+	if c.sparse == p.block || len(dst) > fewValues && len(dst) > p.size/fewShare {
 		return false, nil
 	}
 	c.sparse = p.block
@@ -184,16 +184,19 @@ func (c *numbers[T]) few(dst []T, p piece) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for k, i := 0, p.from; k < len(dst); k, i = k+1, i+1 {
-		if p.n < p.count {
-			i = p.next(i)
-		}
-		done, err := block.NumbersAt(dst[k:k+1], f.Values, p.size, i, c.scratch)
-		if !done || err != nil {
-			return false, c.Locate(err, p.block, f.ValuesOffset())
-		}
+	if err := c.mem.Work(uint64(len(dst))); err != nil {
+		return false, c.Locate(outOfProportion(err), p.block, 0)
 	}
-	return true, nil
+	c.places = slices.Grow(c.places[:0], len(dst))[:len(dst)]
+	if p.n == p.count {
+		for k := range c.places {
+			c.places[k] = uint32(p.from + k)
+		}
+	} else {
+		kernel.Places(c.places, p.bitmap, p.at, p.count, uint32(p.from))
+	}
+	done, err = block.PickNumbers(dst, f.Values, p.size, c.places, c.scratch)
+	return done, c.Locate(err, p.block, f.ValuesOffset())
 }
 
 func (c *numberColumn[T]) pick(s selection) (arrow.ArrayData, bool, error) {

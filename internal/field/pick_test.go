@@ -2,16 +2,21 @@ package field
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Rows that are picked are those that Read and Select give, of every type and form, few and many, with blocks kept from before;
@@ -21,7 +26,7 @@ func TestPick(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, node := range types(t) {
 		for _, profile := range []encode.Profile{encode.Plain, encode.Balanced} {
-			for _, nulls := range []float64{0, 0.02} {
+			for _, nulls := range []float64{0, 0.02, 0.5} {
 				g := &generator{rand.New(rand.NewPCG(5, uint64(node.Basic))), nulls}
 				a := g.array(node, n)
 				o := store(t, node, a, &Options{Profile: profile}, 1)
@@ -122,6 +127,99 @@ func TestJudge(t *testing.T) {
 					}
 					if err != nil || string(got) != string(want) {
 						t.Fatalf("%v, %v, nulls %v, rows %v: %v", a.DataType(), profile, nulls, rows, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A few of many numbers are read without the others of their blocks where half of them are null, which makes runs.
+func TestPickFewOfRuns(t *testing.T) {
+	const n = 1 << 17
+	node, b, r := numberNode, array.NewInt64Builder(memory.DefaultAllocator), rand.New(rand.NewPCG(1, 2))
+	for range n {
+		if r.IntN(2) == 0 {
+			b.AppendNull()
+		} else {
+			b.Append(r.Int64N(1000))
+		}
+	}
+	o := store(t, node, b.NewArray(), &Options{Profile: encode.Balanced}, 1)
+	mem := budget.New(0).Account()
+	c, err := Open(context.Background(), o, 0, node, n, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := buffer.Range{Start: 0, End: n}
+	if err := o.fetch(c, []buffer.Range{all}, true); err != nil {
+		t.Fatal(err)
+	}
+	bitmap := make([]byte, n/8)
+	for i := 0; i < n; i += 100 {
+		bitutil.SetBit(bitmap, i)
+	}
+	if _, err := Pick(c, all, bitmap, bitutil.CountSetBits(bitmap, 0, n), mem); err != nil {
+		t.Fatal(err)
+	}
+	if kept := c.(*numberColumn[int64]).data.vals; kept != nil {
+		t.Errorf("blocks of %d values were decoded for one value in a hundred", cap(kept))
+	}
+}
+
+// Searching a column for a value is judging the array that it reads, and decodes no block of FSST that can't have the value.
+func TestSearch(t *testing.T) {
+	const n = 20_000
+	hex := func(r *rand.Rand) string { return fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64()) }
+	few := func(r *rand.Rand) string { return strings.Repeat("ab", r.IntN(4)) }
+	for name, text := range map[string]func(*rand.Rand) string{"hex": hex, "few": few} {
+		for _, nulls := range []float64{0, 0.1, 1} {
+			r, b := rand.New(rand.NewPCG(3, 4)), array.NewLargeStringBuilder(memory.DefaultAllocator)
+			for range n {
+				if r.Float64() < nulls {
+					b.AppendNull()
+				} else {
+					b.Append(text(r))
+				}
+			}
+			a := b.NewLargeStringArray()
+			node := &schema.Node{Name: "s", Basic: schema.String, Nullable: true}
+			o := store(t, node, a, &Options{Profile: encode.Balanced}, 1)
+			for _, want := range []string{a.Value(0), a.Value(n / 2), a.Value(n - 1), hex(r), "", "ab", "a"} {
+				for _, rows := range []buffer.Range{{Start: 0, End: n}, {Start: 9_990, End: 15_001}, {Start: n - 1, End: n}} {
+					c, err := Open(context.Background(), o, 0, node, n, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := o.fetch(c, []buffer.Range{rows}, false); err != nil {
+						t.Fatal(err)
+					}
+					s, ok := c.(Searching)
+					if !ok {
+						continue // constant, or a dictionary
+					}
+					got, has := make([]byte, (rows.Len()+7)/8), false
+					err = s.Search(rows, got, kernel.NewNeedle([]byte(want)), func(values arrow.ArrayData, bitmap []byte) error {
+						clear(bitmap)
+						for i, a := 0, array.MakeFromData(values).(*array.LargeString); i < a.Len(); i++ {
+							if a.IsValid(i) && a.Value(i) == want {
+								bitutil.SetBit(bitmap, i)
+							}
+						}
+						return nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range int(rows.Len()) {
+						at := int(rows.Start) + i
+						is := a.IsValid(at) && a.Value(at) == want
+						if has = has || is; bitutil.BitIsSet(got, i) != is {
+							t.Fatalf("%s, nulls %v, rows %v: row %d is %q: %v", name, nulls, rows, at, want, !is)
+						}
+					}
+					if d := c.(*bytesColumn).data; !has && len(want) == 32 && d.vals.Data != nil {
+						t.Errorf("%s, nulls %v: a block was decoded for %q, which no row has", name, nulls, want)
 					}
 				}
 			}

@@ -1,0 +1,261 @@
+package block
+
+import (
+	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// PickNumbers fills dst with the values of sub at the places in at, which never fall and lie below n, the number of its values. It
+// costs in proportion to them, and for runs to their lengths, too. done is false, and dst of unspecified content, where each value
+// depends on the ones before or on all: the block has to be decoded. What is not picked is not
+// checked.
+func PickNumbers[T Number](dst []T, sub []byte, n int, at []uint32, s *Scratch) (done bool, err error) {
+	if len(at) != len(dst) || len(at) > 0 && uint64(at[len(at)-1]) >= uint64(n) {
+		return false, corrupt.At(0, "%d places for %d of %d values", len(at), len(dst), n)
+	}
+	k := kindOf[T]()
+	switch kernel.SizeOf[T]() {
+	case 1:
+		return alone(pickNumbers(kernel.Cast[uint8](dst), sub, n, at, k, s))
+	case 2:
+		return alone(pickNumbers(kernel.Cast[uint16](dst), sub, n, at, k, s))
+	case 4:
+		return alone(pickNumbers(kernel.Cast[uint32](dst), sub, n, at, k, s))
+	}
+	return alone(pickNumbers(kernel.Cast[uint64](dst), sub, n, at, k, s))
+}
+
+func pickNumbers[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind, s *Scratch) error {
+	size := kernel.SizeOf[U]()
+	code, err := codeOf(sub, k, size)
+	if err != nil {
+		return err
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	switch code {
+	case Plain:
+		if len(sub)-codeSize != n*size {
+			return corrupt.At(0, "Plain: %d bytes for %d values of %d", len(sub)-codeSize, n, size)
+		}
+		load(dst, sub[codeSize:], at)
+		return nil
+	case SingleValue:
+		return decodeSingleValue(dst, sub)
+	case FLBitPack, FusedFrameOfReference:
+		p, err := parsePacked[U](sub, code, n)
+		if err != nil {
+			return err
+		}
+		p.pick(dst, n, at, s)
+		return nil
+	case FrameOfReference:
+		ref, rest, err := parseBased[U](sub, code, elemOf(unsigned, size), n)
+		if err != nil {
+			return err
+		}
+		err = pickPart(dst, rest, at, s)
+		kernel.Add(dst, ref)
+		return err
+	case Delta:
+		return pickRamp(dst, sub, n, at, k)
+	case ZigZag:
+		rest, err := parseMapped(sub, code, elemOf(unsigned, size), n)
+		if err != nil {
+			return err
+		}
+		err = pickPart(dst, rest, at, s)
+		kernel.UnZigZag(dst)
+		return err
+	case TruncateU8:
+		return pickTruncated[U, uint8](dst, sub, code, n, at, s)
+	case TruncateU16:
+		return pickTruncated[U, uint16](dst, sub, code, n, at, s)
+	case TruncateU32:
+		return pickTruncated[U, uint32](dst, sub, code, n, at, s)
+	case TruncateU64:
+		return pickTruncated[U, uint64](dst, sub, code, n, at, s)
+	case RunLength:
+		return pickRuns(dst, sub, n, at, k, s)
+	case BlockDictionary:
+		return pickEntries(dst, sub, n, at, k, s)
+	case Alp:
+		return pickAlp(dst, sub, n, at, s)
+	case AlpRd:
+		return pickAlpRd(dst, sub, n, at, s)
+	}
+	return errNotAlone
+}
+
+// pickPart picks from a stream inside a sub-block.
+func pickPart[U kernel.Unsigned](dst []U, p part, at []uint32, s *Scratch) error {
+	if p.nested {
+		return corrupt.Locate(pickNumbers(dst, p.b, p.count, at, p.elem.kind(), s), "", int64(p.at))
+	}
+	if len(p.b)/kernel.SizeOf[U]() < p.count {
+		return corrupt.At(int64(p.at), "%d bytes for an array of %d × %v", len(p.b), p.count, p.elem)
+	}
+	load(dst, p.b, at)
+	return nil
+}
+
+// load reads the numbers of an array at some places, which lie in it.
+func load[U kernel.Unsigned](dst []U, array []byte, at []uint32) {
+	for k, i := range at {
+		dst[k] = kernel.LoadOne[U](array[int(i)*kernel.SizeOf[U]():])
+	}
+}
+
+// manyOfChunk is how many values of a chunk cost as much one by one as the whole chunk does.
+const manyOfChunk = 24
+
+// pick picks from n bit-packed values.
+func (p packed[U]) pick(dst []U, n int, at []uint32, s *Scratch) {
+	for len(at) > 0 {
+		chunk := at[0] / kernel.ChunkLen
+		some := 1
+		for some < len(at) && at[some]/kernel.ChunkLen == chunk {
+			some++
+		}
+		if some < manyOfChunk {
+			for k, i := range at[:some] {
+				dst[k] = p.at(int(i))
+			}
+		} else {
+			vals := p.chunk(int(chunk)*kernel.ChunkLen, n, &s.rooms[0])
+			for k, i := range at[:some] {
+				dst[k] = vals[i%kernel.ChunkLen]
+			}
+		}
+		at, dst = at[some:], dst[some:]
+	}
+}
+
+// pickRamp picks from values that all differ by the same from the one before.
+func pickRamp[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind) error {
+	base, rest, err := parseBased[U](sub, Delta, elemOf(k, kernel.SizeOf[U]()), n-1)
+	if err != nil {
+		return err
+	}
+	if code, err := codeOf(rest.b, k, kernel.SizeOf[U]()); err != nil || code != SingleValue {
+		return errNotAlone // decoding tells what is wrong, if something is
+	}
+	step, err := singleValue[U](rest.b)
+	for k, i := range at {
+		dst[k] = base + step*U(i)
+	}
+	return corrupt.Locate(err, "", int64(rest.at))
+}
+
+func pickTruncated[U, N kernel.Unsigned](dst []U, sub []byte, code Code, n int, at []uint32, s *Scratch) error {
+	rest, err := parseMapped(sub, code, elemOf(unsigned, kernel.SizeOf[N]()), n)
+	if err != nil {
+		return err
+	}
+	m := s.mark()
+	defer s.release(m)
+	narrow := take[N](s, len(dst))
+	if err := pickPart(narrow, rest, at, s); err != nil {
+		return err
+	}
+	kernel.SignExtend(dst, narrow)
+	return nil
+}
+
+// pickRuns goes over the lengths of all runs, and picks the values of those that have a place.
+func pickRuns[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind, s *Scratch) error {
+	values, lengths, err := parseRuns(sub, elemOf(k, kernel.SizeOf[U]()), n)
+	if err != nil {
+		return err
+	}
+	m := s.mark()
+	defer s.release(m)
+	l, runs := take[uint32](s, lengths.count), take[uint32](s, len(at))
+	if err := decodePart(l, lengths, s); err != nil {
+		return err
+	}
+	if !kernel.FindRuns(runs, at, l, n) {
+		return corrupt.At(int64(lengths.at), "RunLength: %d runs don't sum up to %d values", len(l), n)
+	}
+	return pickPart(dst, values, runs, s)
+}
+
+// pickEntries picks codes, and looks them up among all entries, which are far fewer than values.
+func pickEntries[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind, s *Scratch) error {
+	codes, entries, err := parseDictionary(sub, elemOf(k, kernel.SizeOf[U]()), n)
+	if err != nil {
+		return err
+	}
+	m := s.mark()
+	defer s.release(m)
+	c, dict := take[uint32](s, len(at)), take[U](s, entries.count+1)
+	if err := pickPart(c, codes, at, s); err != nil {
+		return err
+	}
+	dict[0] = 0
+	if err := decodePart(dict[1:], entries, s); err != nil {
+		return err
+	}
+	if !kernel.Gather(dst, dict, c) {
+		return corrupt.At(pairHeader, "BlockDictionary: code beyond %d entries", entries.count)
+	}
+	return nil
+}
+
+func pickAlp[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, s *Scratch) error {
+	a, err := parseAlp(sub, kernel.SizeOf[U](), n)
+	if err != nil {
+		return err
+	}
+	if err := pickPart(dst, a.integers, at, s); err != nil {
+		return err
+	}
+	kernel.AlpFloats(dst, dst, a.exponent, a.factor)
+	return eachException(a.positions, at, func(e, i int) {
+		dst[i] = kernel.LoadOne[U](a.values[e*kernel.SizeOf[U]():])
+	})
+}
+
+func pickAlpRd[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, s *Scratch) error {
+	a, err := parseAlpRd(sub, kernel.SizeOf[U](), n)
+	if err != nil {
+		return err
+	}
+	m := s.mark()
+	defer s.release(m)
+	codes := take[uint16](s, len(at))
+	if err := pickPart(codes, a.left, at, s); err != nil {
+		return err
+	}
+	if err := pickPart(dst, a.right, at, s); err != nil {
+		return err
+	}
+	high := highOf[U](&a)
+	if !kernel.Glue(dst, dst, codes, &high, uint16(a.entryCount-1)) {
+		return corrupt.At(int64(a.left.at), "AlpRd: code beyond %d entries", a.entryCount)
+	}
+	keep := U(1)<<a.rightBits - 1
+	return eachException(a.positions, at, func(e, i int) {
+		dst[i] = dst[i]&keep | U(u16(a.lefts, 2*e))<<a.rightBits
+	})
+}
+
+// eachException calls patch with the number of each exception at one of some places and with the number of that place. Exceptions that
+// don't rise, which may be several for one place, are for who decodes the block.
+func eachException(positions []byte, at []uint32, patch func(e, i int)) error {
+	k, next := 0, 0
+	for e := range len(positions) / 4 {
+		p := u32(positions, 4*e)
+		if p < next {
+			return errNotAlone
+		}
+		for next = p + 1; k < len(at) && int(at[k]) < p; k++ {
+		}
+		for i := k; i < len(at) && int(at[i]) == p; i++ {
+			patch(e, i)
+		}
+	}
+	return nil
+}
