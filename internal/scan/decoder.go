@@ -10,6 +10,7 @@ import (
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -22,8 +23,10 @@ import (
 type decoder struct {
 	workers int
 	types   *arrow.Schema // of what comes out
-	// conjuncts are the parts of the filter that must all be true, and needed is what they need; nil without one.
+	// conjuncts are the parts of the filter that must all be true, needles the only values that they are true of, nil where they
+	// aren't known, and needed is what they need; nil without a filter.
 	conjuncts []*filter.Bound
+	needles   []*kernel.Needle
 	needed    *arrow.Schema
 	root      string // for errors
 	// required are the columns that the shard says hold no null, or hold none somewhere below.
@@ -45,6 +48,12 @@ func newDecoder(q *Request) *decoder {
 	}
 	if q.Needed != nil {
 		d.needed, d.conjuncts = arrowtype.Schema(q.Needed), q.Filter.Conjuncts()
+		d.needles = make([]*kernel.Needle, len(d.conjuncts))
+		for i, f := range d.conjuncts {
+			if want, ok := f.Equals(); ok {
+				d.needles[i] = kernel.NewNeedle(want)
+			}
+		}
 	}
 	return d
 }

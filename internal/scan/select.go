@@ -38,6 +38,7 @@ type part struct {
 	filter  *filter.Bound
 	columns []int // ascending
 	types   []arrow.Field
+	needle  *kernel.Needle // the only value that the filter is true of, nil if it isn't known
 	// stored is the size of the columns in bytes; asked and passed are the rows it was asked of, and those it left.
 	stored, asked, passed float64
 }
@@ -51,8 +52,8 @@ func newSelector(s *stripe) *selector {
 	if d.needed == nil {
 		return x
 	}
-	for _, f := range d.conjuncts {
-		p := &part{filter: f}
+	for k, f := range d.conjuncts {
+		p := &part{filter: f, needle: d.needles[k]}
 		for i, field := range d.needed.Fields() {
 			if slices.ContainsFunc(f.Tops(), func(n *schema.Node) bool { return n.Name == field.Name }) {
 				p.columns = append(p.columns, i)
@@ -137,8 +138,15 @@ func (x *selector) start(r buffer.Range) (bitmap []byte, left int) {
 func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []byte, left int, decoded []arrow.ArrayData) (int, error) {
 	few := left < int(r.Len())/fewShare
 	if len(p.columns) == 1 && !few {
-		if c, ok := x.columns[p.columns[0]].(field.Judging); ok {
-			return x.judge(p, c, r, bitmap)
+		switch c := x.columns[p.columns[0]].(type) {
+		case field.Judging:
+			return x.judge(p, c.Judge, r, bitmap)
+		case field.Searching:
+			if p.needle != nil {
+				return x.judge(p, func(r ranges.Range, bitmap []byte, judge field.JudgeFunc) error {
+					return c.Search(r, bitmap, p.needle, judge)
+				}, r, bitmap)
+			}
 		}
 	}
 	var missing []field.Column
@@ -190,13 +198,13 @@ func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []
 }
 
 // judge is apply for a part that reads one column, which it judges block by block.
-func (x *selector) judge(p *part, c field.Judging, r buffer.Range, bitmap []byte) (int, error) {
+func (x *selector) judge(p *part, judge func(ranges.Range, []byte, field.JudgeFunc) error, r buffer.Range, bitmap []byte) (int, error) {
 	n := uint64(len(bitmap))
 	if err := x.mem.Take(n); err != nil {
 		return 0, err
 	}
 	selected := x.mem.Lend(n)
-	err := c.Judge(r, selected, func(values arrow.ArrayData, out []byte) error {
+	err := judge(r, selected, func(values arrow.ArrayData, out []byte) error {
 		return p.filter.SelectOf(array.MakeFromData(values), out)
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
@@ -40,10 +41,35 @@ func (t *compareTest) judge(a arrow.Array, out []uint64) bool {
 		judgeFloats(t, a.Float32Values(), out)
 	case *array.Float64:
 		judgeFloats(t, a.Float64Values(), out)
+	case *array.LargeString:
+		return t.judgeTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
+	case *array.LargeBinary:
+		return t.judgeTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
 	case *array.FixedSizeBinary:
 		return t.c == decimalClass && t.judgeDecimals(a, out)
 	default:
 		return false
+	}
+	return true
+}
+
+// judgeTexts is judge for byte strings, which lie in data one after the other: whether they are the literal, by = or !=.
+func (t *compareTest) judgeTexts(offsets []int64, data *memory.Buffer, out []uint64) bool {
+	if t.c != bytesClass || t.op != Eq && t.op != Ne || len(offsets) == 0 {
+		return false
+	}
+	var all []byte
+	if data != nil {
+		all = data.Bytes()
+	}
+	want, start := t.lit.Bytes, offsets[0]
+	setBits(out, len(offsets)-1, func(row int) bool {
+		from, end := start, offsets[row+1]
+		start = end
+		return end-from == int64(len(want)) && string(all[from:end]) == string(want)
+	})
+	if t.op == Ne {
+		invert(out)
 	}
 	return true
 }

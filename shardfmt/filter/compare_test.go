@@ -66,6 +66,74 @@ func TestCompareAllIsCompareEach(t *testing.T) {
 	}
 }
 
+// Comparing texts by = and != is comparing each, with and without nulls, and of slices of arrays.
+func TestCompareTexts(t *testing.T) {
+	s, err := schema.Parse("a: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := array.NewLargeStringBuilder(memory.DefaultAllocator)
+	for i := range 200 {
+		if i%7 == 0 {
+			build.AppendNull()
+		} else {
+			build.Append([]string{"", "x", "xy", "yx", "xyz"}[i%5])
+		}
+	}
+	all := build.NewArray()
+	none := array.NewLargeStringBuilder(memory.DefaultAllocator).NewArray()
+	for _, a := range []arrow.Array{all, array.NewSlice(all, 3, 150), none, array.NewSlice(all, 5, 5)} {
+		for _, expr := range []string{"a = 'xy'", "a != 'xy'", "a = ''", "a != ''", "a = 'none'", "a = NULL", "a != NULL"} {
+			e, err := Parse(expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := Bind(e, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := make([]byte, (a.Len()+7)/8), newTruths(a.Len())
+			if err := b.SelectOf(a, got); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.root.(leafPredicate).judgeEach(a, a.Len(), func(row int) int { return row }, want.sure); err != nil {
+				t.Fatal(err)
+			}
+			for i := range a.Len() {
+				is := a.IsValid(i) && want.sure[i/wordBits]>>(i%wordBits)&1 == 1
+				if set := got[i/8]>>(i%8)&1 == 1; set != is {
+					t.Fatalf("%s: row %d, %s, is selected: %v", expr, i, a.ValueStr(i), set)
+				}
+			}
+		}
+	}
+}
+
+// Equals knows the value of a comparison by = of texts, and of nothing else.
+func TestEquals(t *testing.T) {
+	s, err := schema.Parse("a: String, b: Int32, c: Guid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for expr, want := range map[string]string{
+		"a = 'xy'": "xy", "a = ''": "", "c = '00112233-4455-6677-8899-aabbccddeeff'": "16 bytes",
+		"a != 'xy'": "-", "a = NULL": "-", "NOT a = 'xy'": "-", "a = 'xy' OR a = 'z'": "-", "a IN ('xy')": "-", "b = 3": "-", "a IS NULL": "-", "a > 'x'": "-",
+	} {
+		e, err := Parse(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Bind(e, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := b.Equals()
+		if ok != (want != "-") || ok && string(got) != want && fmt.Sprint(len(got), " bytes") != want {
+			t.Errorf("%s: %q, %v", expr, got, ok)
+		}
+	}
+}
+
 // numbersOf is an array of a type: the ends of all ranges, numbers around zero, and random ones.
 func numbersOf(typ arrow.DataType, r *rand.Rand, n int, nulls bool) arrow.Array {
 	b := array.NewBuilder(memory.DefaultAllocator, typ)

@@ -26,3 +26,17 @@ func neverUnknown(p predicate, stats func(uint32) *Stats) bool {
 	}
 	return false
 }
+
+// Equals gives the bytes that the one field which the expression reads has in every row that it is true for; ok is false if it is
+// more, or something else, than a comparison by = of a field of byte strings.
+func (b *Bound) Equals() (want []byte, ok bool) {
+	leaf, ok := b.root.(leafPredicate)
+	if !ok {
+		return nil, false
+	}
+	t, ok := leaf.test.(*compareTest)
+	if !ok || t.op != Eq || t.c != bytesClass || t.lit.null {
+		return nil, false
+	}
+	return t.lit.Bytes, true
+}
