@@ -33,6 +33,12 @@ type RecordSource interface {
 	Next(ctx context.Context) (arrow.RecordBatch, error)
 }
 
+// codedSource is a RecordSource that has values which repeat as codes.
+type codedSource interface {
+	// NextCoded is Next, but some columns may be coded (arrowtype.Codable).
+	NextCoded(ctx context.Context) (arrow.RecordBatch, error)
+}
+
 // IngestOptions of Ingest. The zero value is valid.
 type IngestOptions struct {
 	// JobID names the delivery: the same one delivered twice is committed once. If empty it is made of the tags IngestBy among
@@ -167,7 +173,7 @@ func (t *Table) Outputs(attempt string) []string {
 func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*Ingested, error) {
 	out := &Ingested{Shards: []string{}}
 	var err error
-	if out.Rows, err = w.writeAll(ctx, t.records(ctx, src, project)); err != nil {
+	if out.Rows, err = w.writeAll(ctx, t.recordsCoded(ctx, src, project, w.takesCodes())); err != nil {
 		return nil, err
 	}
 	entries, err := w.close(ctx)
@@ -282,12 +288,25 @@ func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 // Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
 func Ticks(t time.Time) uint64 { return uint64(valuetext.Ticks(t)) }
 
+// takesCodes reports whether nothing looks at the values of batches before they are written: columns may be coded then.
+func (w *shardWriters) takesCodes() bool {
+	return w.adder == nil && w.split.spec.NumFields() == 0 && len(w.table.SortOrder()) == 0
+}
+
 // records yields the records of a source as rows of the table, in its declared order.
 func (t *Table) records(ctx context.Context, src RecordSource, project *projection) iter.Seq2[arrow.RecordBatch, error] {
-	types := arrowtype.Schema(t.schema.Shard)
+	return t.recordsCoded(ctx, src, project, false)
+}
+
+// recordsCoded is records with columns that are coded, where a source has them and they are taken.
+func (t *Table) recordsCoded(ctx context.Context, src RecordSource, project *projection, coded bool) iter.Seq2[arrow.RecordBatch, error] {
+	types, next := arrowtype.Schema(t.schema.Shard), src.Next
+	if c, ok := src.(codedSource); ok && coded {
+		next = c.NextCoded
+	}
 	return t.inOrder(ctx, func(yield func(arrow.RecordBatch, error) bool) {
 		for {
-			b, err := src.Next(ctx)
+			b, err := next(ctx)
 			if errors.Is(err, io.EOF) {
 				return
 			}

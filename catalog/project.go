@@ -50,7 +50,7 @@ func (p *projection) apply(b arrow.RecordBatch, to *arrow.Schema) (arrow.RecordB
 		}
 		columns[i] = a
 	}
-	return array.NewRecordBatch(to, columns, int64(rows)), nil
+	return arrowtype.BatchOf(to, columns, int64(rows)), nil
 }
 
 func columnIndex(b arrow.RecordBatch, name string) int {
@@ -77,9 +77,13 @@ func nulls(n *schema.Node, rows int) arrow.Array {
 // adapt turns the values of a shard's field into those of the table's.
 func (p *projection) adapt(a arrow.Array, from, to *schema.Node) (arrow.Array, error) {
 	want := arrowtype.Type(to)
+	if d, ok := a.DataType().(*arrow.DictionaryType); ok && arrow.TypeEqual(d.ValueType, want) {
+		return a, nil // coded
+	}
 	if arrow.TypeEqual(a.DataType(), want) {
 		return a, nil
 	}
+	a = arrowtype.Plain(a)
 	switch {
 	case from.Basic == schema.Struct && to.Basic == schema.Struct:
 		return p.adaptStruct(a.(*array.Struct), from, to)

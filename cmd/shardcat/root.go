@@ -1,6 +1,8 @@
 package main
 
 import (
+	"runtime"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/internal/startup/gcpause"
@@ -22,6 +24,9 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		Version:           version(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			gcpause.End() // what only tells of the command, or of a mistake in its use, ends before it would collect garbage
+			if cmd.Flags().Lookup("pprof") == nil {
+				runtime.MemProfileRate = 0 // of a command that nobody can ask for a profile
+			}
 			return a.loadConfig(cmd.Root())
 		},
 		Args: noArgs,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -44,6 +45,8 @@ func newAlternativesEncoder(node *schema.Node, o *Options, profiles []encode.Pro
 }
 
 func (e *alternativesEncoder) Add(a arrow.Array) error {
+	a = arrowtype.Plain(a)
+	defer a.Release()
 	for _, x := range e.others {
 		if err := x.Add(a); err != nil {
 			return err

@@ -32,6 +32,9 @@ type bytesEncoder struct {
 	valid   bitmap
 	n       int // values staged
 	out     buffer.StreamWriter
+
+	// codes and ids are memory for coded columns.
+	codes, ids []uint32
 }
 
 // newIndex is the builder of a field's range index, nil where it has none: only decimals do, and not those whose
@@ -71,6 +74,9 @@ func (e *bytesEncoder) newDictionary() *dictionaryBuilder {
 }
 
 func (e *bytesEncoder) Add(a arrow.Array) error {
+	if d, ok := a.(*array.Dictionary); ok {
+		return e.addCoded(d)
+	}
 	values, i := viewsOf(a), 0
 	for i < a.Len() && e.dict != nil {
 		// Up to where it is asked whether the dictionary pays; values that may be one too many come one by one.

@@ -45,7 +45,8 @@ type Options struct {
 
 // Encoder takes the values of one field, and of all below it, for one stripe. Not for concurrent use.
 type Encoder interface {
-	// Add takes the next values, an array of the field's canonical type. It keeps nothing of the array.
+	// Add takes the next values, an array of the field's canonical type, or a coded column of them where the field is Codable and
+	// no child. It keeps nothing of the array.
 	Add(a arrow.Array) error
 	// Finish encodes what is left and yields the field's nodes, children before their parents. The encoder
 	// is used up.

@@ -101,6 +101,14 @@ func valuesOf(from parquet.Type, width int, to arrow.DataType) values {
 	return nil
 }
 
+// Coded is the type of the arrays of a column of codes, nil for any other.
+func (c *Column) Coded() arrow.DataType {
+	if v, ok := c.values.(*codes); ok {
+		return v.kind
+	}
+	return nil
+}
+
 // Next gives the next n rows.
 func (c *Column) Next(n int) (arrow.Array, error) {
 	c.values.reset(n, c.keep)
@@ -123,14 +131,18 @@ func (c *Column) Next(n int) (arrow.Array, error) {
 		}
 		nulls, done, c.left = nulls+missing, done+k, c.left-k
 	}
-	if nulls == 0 {
-		return c.values.array(0, nil), nil
+	var validity *memory.Buffer
+	if nulls > 0 {
+		validity = memory.NewBufferBytes(c.valid)
+		if c.keep {
+			c.valid = nil
+		}
 	}
-	validity := memory.NewBufferBytes(c.valid)
-	if c.keep {
-		c.valid = nil
+	a, err := c.values.array(nulls, validity)
+	if err != nil {
+		return nil, c.located(err)
 	}
-	return c.values.array(nulls, validity), nil
+	return a, nil
 }
 
 // located says which column an error is about.

@@ -293,13 +293,21 @@ func open(b []byte) (f *file.Reader) {
 }
 
 func readAs(t testing.TB, f *file.Reader, i int, kind arrow.DataType, step int) {
+	readBy(t, parquetcolumn.New, f, i, kind, step)
+	readBy(t, parquetcolumn.NewCoded, f, i, kind, step)
+}
+
+func readBy(t testing.TB, open func(*file.Reader, int, arrow.DataType, bool) *parquetcolumn.Column, f *file.Reader, i int, kind arrow.DataType, step int) {
 	var c *parquetcolumn.Column
 	func() {
 		defer func() { _ = recover() }() // of the library, over a footer
-		c = parquetcolumn.New(f, i, kind, true)
+		c = open(f, i, kind, true)
 	}()
 	if c == nil {
 		return
+	}
+	if c.Coded() != nil {
+		kind = c.Coded()
 	}
 	for range 30 {
 		a, err := c.Next(step)

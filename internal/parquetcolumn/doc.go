@@ -9,6 +9,8 @@
 //	hybrid            runs: uvarint n<<1,   value in whole bytes: n times the value
 //	                  packed: uvarint n<<1|1, n × 8 values of width bits, from the lowest bit on
 //
+// A column that is coded by short dictionaries can be had as arrays of codes, too ([NewCoded]).
+//
 // Arrow's reader finds the pages and unpacks them. It also reads whatever isn't common: [New] says what is.
 // Files are hostile: a batch takes memory for the rows that are asked for and for bytes that exist, texts of a dictionary at
 // most 2 GiB.

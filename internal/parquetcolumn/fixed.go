@@ -26,7 +26,7 @@ type values interface {
 	// spread moves the last n values, which are those of the rows whose level is 1, to their rows.
 	spread(n int, levels []uint32)
 	// array gives the values with their validity.
-	array(nulls int, validity *memory.Buffer) arrow.Array
+	array(nulls int, validity *memory.Buffer) (arrow.Array, error)
 }
 
 // fixed are values of a fixed size.
@@ -98,8 +98,8 @@ func (f *fixed[T]) spread(n int, levels []uint32) {
 	}
 }
 
-func (f *fixed[T]) array(nulls int, validity *memory.Buffer) arrow.Array {
-	return made(f.kind, len(f.out), nulls, validity, f.raw(f.out))
+func (f *fixed[T]) array(nulls int, validity *memory.Buffer) (arrow.Array, error) {
+	return made(f.kind, len(f.out), nulls, validity, f.raw(f.out)), nil
 }
 
 // made is an array of buffers.

@@ -130,6 +130,6 @@ func (t *texts[O]) spread(n int, levels []uint32) {
 	}
 }
 
-func (t *texts[O]) array(nulls int, validity *memory.Buffer) arrow.Array {
-	return made(t.kind, len(t.ends)-1, nulls, validity, t.raw(t.ends), t.data)
+func (t *texts[O]) array(nulls int, validity *memory.Buffer) (arrow.Array, error) {
+	return made(t.kind, len(t.ends)-1, nulls, validity, t.raw(t.ends), t.data), nil
 }

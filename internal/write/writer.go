@@ -78,7 +78,7 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 }
 
 // Write appends the records of a batch, whose columns are the schema's fields in order, in their canonical
-// types. Nothing of the batch is kept.
+// types; those that may be coded (arrowtype.Codable) may be. Nothing of the batch is kept.
 func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error {
 	if w.err != nil {
 		return w.err
@@ -105,7 +105,11 @@ func (w *Writer) check(b arrow.RecordBatch) error {
 		return fmt.Errorf("batch of %d columns for a schema of %d fields", b.NumCols(), len(w.schema.Fields))
 	}
 	for i, f := range w.types.Fields() {
-		if !sameType(b.Column(i).DataType(), f.Type) {
+		got := b.Column(i).DataType()
+		if d, ok := got.(*arrow.DictionaryType); ok && arrowtype.Codable(w.schema.Fields[i]) {
+			got = d.ValueType
+		}
+		if !sameType(got, f.Type) {
 			return fmt.Errorf("column %d (%q) has type %v, the field %v", i, f.Name, b.Column(i).DataType(), f.Type)
 		}
 	}
@@ -145,6 +149,11 @@ func (w *Writer) add(ctx context.Context, b arrow.RecordBatch) error {
 		if err := w.begin(); err != nil {
 			return err
 		}
+	}
+	if len(w.o.Indexes) > 0 {
+		plain := arrowtype.PlainBatch(b, w.types)
+		defer plain.Release()
+		b = plain
 	}
 	for _, a := range b.Columns() {
 		settle(a)

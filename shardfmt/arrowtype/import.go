@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/extensions"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -17,6 +18,8 @@ type ImportOptions struct {
 	DropUnknown bool
 	// Strict refuses what is cut otherwise: digits below 100 ns.
 	Strict bool
+	// Codes leaves columns coded that come so and may stay so (Codable).
+	Codes bool
 }
 
 // Importer turns the batches of one Arrow schema into canonical batches of one shard schema. Not for
@@ -111,12 +114,20 @@ func (im *Importer) Import(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 			continue
 		}
 		var err error
-		columns[i], err = im.imports.array(batch.Column(im.columns[i]), place{n: n, path: n.Name, row: sameRow})
+		columns[i], err = im.imports.column(batch.Column(im.columns[i]), place{n: n, path: n.Name, row: sameRow})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return array.NewRecordBatch(im.arrow, columns, batch.NumRows()), nil
+	return BatchOf(im.arrow, columns, batch.NumRows()), nil
+}
+
+// column converts a column, which stays coded where that is wanted.
+func (im *importing) column(a arrow.Array, p place) (arrow.Array, error) {
+	if d, ok := a.(*array.Dictionary); ok && im.Codes && Codable(p.n) {
+		return im.coded(d, p)
+	}
+	return im.array(a, p)
 }
 
 // place is where an array of values belongs: a node, its path, and the row of the batch of each value.
@@ -202,6 +213,21 @@ func (p place) mismatch(a arrow.Array) error {
 
 // dictionary unpacks a dictionary-encoded array.
 func (im *importing) dictionary(a *array.Dictionary, p place) (arrow.Array, error) {
+	dict, err := im.entries(a, p)
+	if err != nil {
+		return im.unpacked(a, p, err)
+	}
+	defer dict.Release()
+	return expand(dict, a.Len(), func(i int) int {
+		if a.IsNull(i) {
+			return -1
+		}
+		return a.GetValueIndex(i)
+	}), nil
+}
+
+// entries converts the values of a dictionary.
+func (im *importing) entries(a *array.Dictionary, p place) (arrow.Array, error) {
 	// A value belongs to no row of its own; an error names the first that has it.
 	values := p
 	values.row = func(v int) int {
@@ -215,17 +241,31 @@ func (im *importing) dictionary(a *array.Dictionary, p place) (arrow.Array, erro
 	n := *p.n
 	n.Nullable = true
 	values.n = &n
-	dict, err := im.array(a.Dictionary(), values)
-	if err != nil {
-		return nil, err
+	return im.array(a.Dictionary(), values)
+}
+
+// unpacked converts the values of the rows where not all of the dictionary could be: what no row has may be anything.
+func (im *importing) unpacked(a *array.Dictionary, p place, cause error) (arrow.Array, error) {
+	var refused *RowError
+	if !errors.As(cause, &refused) || a.Len() == 0 {
+		return nil, cause
 	}
-	defer dict.Release()
-	return expand(dict, a.Len(), func(i int) int {
+	entries, rows := a.Dictionary(), make([]arrow.Array, a.Len())
+	for i := range rows {
 		if a.IsNull(i) {
-			return -1
+			rows[i] = array.MakeArrayOfNull(memory.DefaultAllocator, entries.DataType(), 1)
+		} else {
+			v := int64(a.GetValueIndex(i))
+			rows[i] = array.NewSlice(entries, v, v+1)
 		}
-		return a.GetValueIndex(i)
-	}), nil
+		defer rows[i].Release()
+	}
+	all, err := array.Concatenate(rows, memory.DefaultAllocator)
+	if err != nil {
+		return nil, cause
+	}
+	defer all.Release()
+	return im.array(all, p)
 }
 
 // runs unpacks a run-end encoded array.

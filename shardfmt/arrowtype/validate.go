@@ -255,6 +255,9 @@ func validateDictionary(data arrow.ArrayData, t *arrow.DictionaryType, depth int
 	if bits := codes.BitWidth(); t.IndexType.ID() != arrow.UINT64 && arrow.IsUnsignedInteger(t.IndexType.ID()) {
 		mask = 1<<bits - 1
 	}
+	if codesBelow(bufferOf(data, 1), codes.BitWidth()/8, data.Offset(), data.Len(), dictionary.Len()) {
+		return nil
+	}
 	at, size := numbers(bufferOf(data, 1), codes.BitWidth()/8), int64(dictionary.Len())
 	for i := range data.Len() {
 		if code := at(data.Offset()+i) & mask; (code < 0 || code >= size) && !isNull(data, i) {
@@ -262,6 +265,28 @@ func validateDictionary(data arrow.ArrayData, t *arrow.DictionaryType, depth int
 		}
 	}
 	return nil
+}
+
+// codesBelow reports whether n codes of some bytes each are below size, those of nulls too, and none is negative.
+func codesBelow(b []byte, width, from, n, size int) bool {
+	most := uint64(0)
+	switch b = b[from*width : (from+n)*width]; width {
+	case 1:
+		for _, c := range b {
+			most = max(most, uint64(c))
+		}
+	case 2:
+		for i := 0; i+2 <= len(b); i += 2 {
+			most = max(most, uint64(binary.LittleEndian.Uint16(b[i:])))
+		}
+	case 4:
+		for i := 0; i+4 <= len(b); i += 4 {
+			most = max(most, uint64(binary.LittleEndian.Uint32(b[i:])))
+		}
+	default:
+		return false
+	}
+	return most < uint64(size) && most < 1<<(8*width-1) || n == 0 // the upper half of signed ones is negative
 }
 
 func validateRuns(data arrow.ArrayData, t *arrow.RunEndEncodedType, depth int) error {

@@ -32,6 +32,7 @@ type batchSource struct {
 	batch    arrow.RecordBatch
 	told     map[string]bool
 	report   arrowtype.Report
+	types    *arrow.Schema // of plain batches
 }
 
 // batchFile is one open input.
@@ -188,7 +189,9 @@ func (s *batchSource) open(ctx context.Context) error {
 	}
 	in := s.inputs[0]
 	s.inputs, s.name, s.row = s.inputs[1:], in.name, 0
-	f, err := openBatches(ctx, s.sp, in, s.options)
+	o := s.options
+	o.coded = true
+	f, err := openBatches(ctx, s.sp, in, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.name, err)
 	}
@@ -198,11 +201,12 @@ func (s *batchSource) open(ctx context.Context) error {
 
 // begin prepares the import of the open input.
 func (s *batchSource) begin() error {
-	o := arrowtype.ImportOptions{DropUnknown: s.options.UnknownFields == DropUnknown, Strict: s.options.Exact}
+	o := arrowtype.ImportOptions{DropUnknown: s.options.UnknownFields == DropUnknown, Strict: s.options.Exact, Codes: true}
 	var err error
 	if s.importer, err = arrowtype.NewImporter(s.file.schema(), s.schema, o); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
+	s.types = arrowtype.Schema(s.schema)
 	return nil
 }
 
@@ -234,6 +238,16 @@ func (s *batchSource) Schema() *schema.Schema { return s.schema }
 
 // Next implements Source: batches of a file that are larger than asked for are cut.
 func (s *batchSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	b, err := s.NextCoded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Release()
+	return arrowtype.PlainBatch(b, s.types), nil
+}
+
+// NextCoded implements CodedSource.
+func (s *batchSource) NextCoded(ctx context.Context) (arrow.RecordBatch, error) {
 	for s.batch == nil || s.batch.NumRows() == 0 {
 		if err := s.load(ctx); err != nil {
 			return nil, err

@@ -24,6 +24,13 @@ type Source interface {
 	Close() error
 }
 
+// CodedSource is a Source that has values which repeat as codes, where its files do.
+type CodedSource interface {
+	Source
+	// NextCoded is Next, but some columns may be coded, as arrowtype.Codable says: arrays of Arrow's dictionary type.
+	NextCoded(ctx context.Context) (arrow.RecordBatch, error)
+}
+
 // Sink takes records. Not for concurrent use.
 type Sink interface {
 	// Write takes a batch in canonical types; it keeps no reference to it.
@@ -144,6 +151,9 @@ type SourceOptions struct {
 	// Warn is told, once each, of what is changed in passing: for instance digits below 100 ns that
 	// are cut.
 	Warn func(message string)
+
+	// coded: columns of a file's batches may be codes of dictionaries of their types, of which the file's schema doesn't tell.
+	coded bool
 }
 
 func (o SourceOptions) withDefaults() SourceOptions {

@@ -35,6 +35,8 @@ type parquetFile struct {
 	most int64
 	// sent is a file of which each batch is copied to another process, which checks it.
 	sent bool
+	// stored are types as the batches have them: some may be of codes.
+	stored *arrow.Schema
 }
 
 // openParquet opens a Parquet file, in a process of its own where there is one (ServeReader).
@@ -95,22 +97,40 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	for g := range p.NumRowGroups() {
 		f.left += p.MetaData().RowGroup(g).NumRows()
 	}
-	if rest := f.share(types, rows.Manifest); len(rest) > 0 || columns == 0 {
+	if rest := f.share(types, rows.Manifest, o.coded && o.BatchRows <= parquetcolumn.MaxCodedRows); len(rest) > 0 || columns == 0 {
 		if f.rest, err = rows.GetRecordReader(ctx, rest, nil); err != nil {
 			return nil, damaged(err)
 		}
 	}
 	f.types = markJSON(restoreDurations(types, durations), p.MetaData().Schema, rows.Manifest)
+	f.stored = f.storedTypes()
 	return f, nil
 }
 
-// share takes the columns that are decoded here, and gives the others, which are left to the library.
-func (f *parquetFile) share(types *arrow.Schema, m *pqarrow.SchemaManifest) (rest []int) {
+// storedTypes are the types of the file, and in place of those of columns of codes theirs.
+func (f *parquetFile) storedTypes() *arrow.Schema {
+	fields, metadata := f.types.Fields(), f.types.Metadata()
+	for i, c := range f.columns {
+		if c != nil && c.Coded() != nil {
+			fields[i].Type = c.Coded()
+		}
+	}
+	return arrow.NewSchema(fields, &metadata)
+}
+
+// share takes the columns that are decoded here, as codes where that is wanted and pays, and gives the others, which are left to the
+// library.
+func (f *parquetFile) share(types *arrow.Schema, m *pqarrow.SchemaManifest, coded bool) (rest []int) {
 	f.columns = make([]*parquetcolumn.Column, types.NumFields())
 	taken := map[int]bool{}
 	for i := range f.columns {
 		if i < len(m.Fields) && m.Fields[i].ColIndex >= 0 && len(m.Fields[i].Children) == 0 {
-			f.columns[i] = parquetcolumn.New(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+			if coded {
+				f.columns[i] = parquetcolumn.NewCoded(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+			}
+			if f.columns[i] == nil {
+				f.columns[i] = parquetcolumn.New(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+			}
 			taken[m.Fields[i].ColIndex] = f.columns[i] != nil
 		}
 	}
@@ -249,7 +269,7 @@ func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, erro
 		}
 		defer columns[i].Release()
 	}
-	return array.NewRecordBatch(f.types, columns, n), nil
+	return array.NewRecordBatch(f.stored, columns, n), nil
 }
 
 func (f *parquetFile) close() error {

@@ -72,6 +72,8 @@ type readerRequest struct {
 	Size      int64 `json:"size"`
 	BatchRows int   `json:"batch_rows"`
 	Memory    int64 `json:"memory"`
+	// Coded: see SourceOptions.coded. The types of the file are in the metadata of the stream's schema then.
+	Coded bool `json:"coded"`
 }
 
 // ServeReader makes the program one that reads Parquet in a process of its own. A program calls it before anything
@@ -100,6 +102,7 @@ func serveReader(from io.Reader, to io.Writer) error {
 		return err
 	}
 	debug.SetGCPercent(readerGarbage)
+	runtime.MemProfileRate = 0 // nobody asks it for a profile
 	if err := limitMemory(q.Memory); err != nil {
 		return err
 	}
@@ -112,13 +115,18 @@ func serveReader(from io.Reader, to io.Writer) error {
 // sendBatches reads the file and writes its batches.
 func sendBatches(c *frames, q readerRequest) (err error) {
 	defer guard(&err, "file")
-	o := SourceOptions{BatchRows: q.BatchRows}.withDefaults()
+	o := SourceOptions{BatchRows: q.BatchRows, coded: q.Coded}.withDefaults()
 	f, err := newParquet(context.Background(), newRemote(c, q.Size), o, true)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(dataFrames{c}, pipeBytes/4)
-	w := ipc.NewWriter(out, ipc.WithSchema(f.schema()))
+	if q.Coded {
+		if err := f.tellTypes(); err != nil {
+			return err
+		}
+	}
+	w := ipc.NewWriter(out, ipc.WithSchema(f.stored))
 	for {
 		b, err := f.next(context.Background())
 		if err == io.EOF {
@@ -325,7 +333,7 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	}
 	// Both buffers are for what is small: batches are read past them into the memory that they stay in.
 	p.frames = &frames{r: bufio.NewReaderSize(out, frameBuffer), w: in}
-	if err := p.ask(readerRequest{file.Size(), o.BatchRows, readerBase + o.MaxMemory}); err != nil {
+	if err := p.ask(readerRequest{file.Size(), o.BatchRows, readerBase + o.MaxMemory, o.coded}); err != nil {
 		return nil, errors.Join(err, p.end(err))
 	}
 	f, err := newArrowStream(p, bufio.NewReaderSize(p, frameBuffer), max(o.MaxMemory, DefaultMaxMemory))
@@ -333,7 +341,15 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 		p.kill()
 		return nil, err
 	}
-	return f, nil
+	if !o.coded {
+		return f, nil
+	}
+	types, err := toldTypes(f.schema())
+	if err != nil {
+		p.kill()
+		return nil, err
+	}
+	return &codedStream{f, types}, nil
 }
 
 // frameBuffer is the buffer of what comes from a reader, in bytes.
