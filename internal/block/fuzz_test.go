@@ -60,7 +60,7 @@ func fuzzNumbers[T Number](t *testing.T, sub []byte, n int) {
 		if n > 0 {
 			_, _, err := numberAlone[T](sub, n, n/2, s)
 			wantTyped(t, err)
-			_, err = PickNumbers(make([]T, 1), sub, n, []uint32{uint32(n / 2)}, s)
+			_, _, err = PickNumbers(make([]T, 1), sub, n, []uint32{uint32(n / 2)}, s)
 			wantTyped(t, err)
 		}
 		return
@@ -80,7 +80,7 @@ func fuzzNumbers[T Number](t *testing.T, sub []byte, n int) {
 			at = append(at, uint32(i))
 		}
 		some := make([]T, len(at))
-		done, err := PickNumbers(some, sub, n, at, s)
+		done, _, err := PickNumbers(some, sub, n, at, s)
 		if err != nil {
 			t.Fatalf("picked, though the block has none: %v", err)
 		}

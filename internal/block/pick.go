@@ -9,20 +9,25 @@ import (
 // costs in proportion to them, and for runs to their lengths, too. done is false, and dst of unspecified content, where each value
 // depends on the ones before or on all: the block has to be decoded. What is not picked is not
 // checked.
-func PickNumbers[T Number](dst []T, sub []byte, n int, at []uint32, s *Scratch) (done bool, err error) {
+//
+// walked is the bytes of values that had to be decoded for that, beside those in dst: lengths of runs, entries, exceptions.
+func PickNumbers[T Number](dst []T, sub []byte, n int, at []uint32, s *Scratch) (done bool, walked uint64, err error) {
 	if len(at) != len(dst) || len(at) > 0 && uint64(at[len(at)-1]) >= uint64(n) {
-		return false, corrupt.At(0, "%d places for %d of %d values", len(at), len(dst), n)
+		return false, 0, corrupt.At(0, "%d places for %d of %d values", len(at), len(dst), n)
 	}
+	s.walked = 0
 	k := kindOf[T]()
 	switch kernel.SizeOf[T]() {
 	case 1:
-		return alone(pickNumbers(kernel.Cast[uint8](dst), sub, n, at, k, s))
+		done, err = alone(pickNumbers(kernel.Cast[uint8](dst), sub, n, at, k, s))
 	case 2:
-		return alone(pickNumbers(kernel.Cast[uint16](dst), sub, n, at, k, s))
+		done, err = alone(pickNumbers(kernel.Cast[uint16](dst), sub, n, at, k, s))
 	case 4:
-		return alone(pickNumbers(kernel.Cast[uint32](dst), sub, n, at, k, s))
+		done, err = alone(pickNumbers(kernel.Cast[uint32](dst), sub, n, at, k, s))
+	default:
+		done, err = alone(pickNumbers(kernel.Cast[uint64](dst), sub, n, at, k, s))
 	}
-	return alone(pickNumbers(kernel.Cast[uint64](dst), sub, n, at, k, s))
+	return done, s.walked, err
 }
 
 func pickNumbers[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind, s *Scratch) error {
@@ -172,6 +177,7 @@ func pickRuns[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind
 	}
 	m := s.mark()
 	defer s.release(m)
+	s.walked += 4 * uint64(lengths.count)
 	l, runs := take[uint32](s, lengths.count), take[uint32](s, len(at))
 	if err := decodePart(l, lengths, s); err != nil {
 		return err
@@ -195,6 +201,7 @@ func pickEntries[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k k
 		return err
 	}
 	dict[0] = 0
+	s.walked += uint64(entries.count) * uint64(kernel.SizeOf[U]())
 	if err := decodePart(dict[1:], entries, s); err != nil {
 		return err
 	}
@@ -213,6 +220,7 @@ func pickAlp[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, s *Scra
 		return err
 	}
 	kernel.AlpFloats(dst, dst, a.exponent, a.factor)
+	s.walked += uint64(len(a.positions))
 	return eachException(a.positions, at, func(e, i int) {
 		dst[i] = kernel.LoadOne[U](a.values[e*kernel.SizeOf[U]():])
 	})
@@ -237,6 +245,7 @@ func pickAlpRd[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, s *Sc
 		return corrupt.At(int64(a.left.at), "AlpRd: code beyond %d entries", a.entryCount)
 	}
 	keep := U(1)<<a.rightBits - 1
+	s.walked += uint64(len(a.positions))
 	return eachException(a.positions, at, func(e, i int) {
 		dst[i] = dst[i]&keep | U(u16(a.lefts, 2*e))<<a.rightBits
 	})

@@ -19,8 +19,10 @@ type Scratch struct {
 	slab  []uint64 // what take hands out
 	used  int      // words of slab in use
 	depth int      // sub-blocks entered
-	rooms [2]kernel.Room
-	fsst  fsst
+	// walked is the bytes of values that picking few of a block has decoded beside them.
+	walked uint64
+	rooms  [2]kernel.Room
+	fsst   fsst
 }
 
 // mark is a state of a Scratch to which release goes back.

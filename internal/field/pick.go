@@ -184,7 +184,7 @@ func (c *numbers[T]) few(dst []T, p piece) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := c.mem.Work(uint64(len(dst))); err != nil {
+	if err := c.mem.Work(uint64(len(dst)) * uint64(unsafe.Sizeof(dst[0]))); err != nil {
 		return false, c.Locate(outOfProportion(err), p.block, 0)
 	}
 	c.places = slices.Grow(c.places[:0], len(dst))[:len(dst)]
@@ -195,8 +195,14 @@ func (c *numbers[T]) few(dst []T, p piece) (done bool, err error) {
 	} else {
 		kernel.Places(c.places, p.bitmap, p.at, p.count, uint32(p.from))
 	}
-	done, err = block.PickNumbers(dst, f.Values, p.size, c.places, c.scratch)
-	return done, c.Locate(err, p.block, f.ValuesOffset())
+	done, walked, err := block.PickNumbers(dst, f.Values, p.size, c.places, c.scratch)
+	if err != nil {
+		return done, c.Locate(err, p.block, f.ValuesOffset())
+	}
+	if err := c.mem.Work(walked); err != nil {
+		return false, c.Locate(outOfProportion(err), p.block, 0)
+	}
+	return done, nil
 }
 
 func (c *numberColumn[T]) pick(s selection) (arrow.ArrayData, bool, error) {

@@ -146,7 +146,8 @@ func TestPickFewOfRuns(t *testing.T) {
 		}
 	}
 	o := store(t, node, b.NewArray(), &Options{Profile: encode.Balanced}, 1)
-	mem := budget.New(0).Account()
+	limit := budget.New(0)
+	mem := limit.Account()
 	c, err := Open(context.Background(), o, 0, node, n, mem)
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +165,14 @@ func TestPickFewOfRuns(t *testing.T) {
 	}
 	if kept := c.(*numberColumn[int64]).data.vals; kept != nil {
 		t.Errorf("blocks of %d values were decoded for one value in a hundred", cap(kept))
+	}
+	before := limit.Decoded()
+	if _, err := Pick(c, buffer.Range{Start: 5, End: 6}, []byte{1}, 1, mem); err != nil {
+		t.Fatal(err)
+	}
+	// A block's runs are about half as many as its values, and the length of each takes four bytes.
+	if _, size := c.(*numberColumn[int64]).data.Map().Span(0); limit.Decoded()-before < size {
+		t.Errorf("%d bytes were charged for one of %d values between runs", limit.Decoded()-before, size)
 	}
 }
 
