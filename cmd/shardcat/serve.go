@@ -75,6 +75,9 @@ type serveOptions struct {
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // before anybody knows that there is something to reload, and until all is in order
+	defer signal.Stop(hangup)
 	tables, err := a.openTables(ctx)
 	if err != nil {
 		return err
@@ -108,9 +111,6 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // before anybody knows that there is something to reload
-	defer signal.Stop(hangup)
 	if err := a.printServing(listener.Addr().String()); err != nil {
 		listener.Close()
 		return err

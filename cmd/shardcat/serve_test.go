@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -39,11 +40,27 @@ func TestServe(t *testing.T) {
 	}
 	at = append(at, "--config", config)
 	ctx, stop := context.WithCancel(t.Context())
+	// The process itself must outlive a signal that comes while the service ends.
+	hangups := make(chan os.Signal, 2)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	r, w := io.Pipe()
+	told, logs := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		a := newApp(strings.NewReader(""), w, io.Discard)
+		defer logs.Close()
+		a := newApp(strings.NewReader(""), w, logs)
 		done <- a.finish(ctx, a.execute(ctx, append(at, "serve", "--listen", "127.0.0.1:0", "--json")))
+	}()
+	answers := make(chan string, 2)
+	go func() {
+		for lines := bufio.NewScanner(told); lines.Scan(); {
+			for _, answer := range []string{"settings of the file are in force", "the file was not read"} {
+				if strings.Contains(lines.Text(), answer) {
+					answers <- answer
+				}
+			}
+		}
 	}()
 	line, err := bufio.NewReader(r).ReadBytes('\n')
 	if err != nil {
@@ -55,8 +72,11 @@ func TestServe(t *testing.T) {
 	}
 	awaitTable(t, at1.URL, func(st servedTable) bool { return st.State == "waiting" && st.Shards == 1 && st.Schedule == "1s" })
 	// The file is read anew at SIGHUP; what can't be meant changes nothing.
-	for _, text := range []string{"tables:\n  t: {schedule: 2h}\n", "tables:\n  t: {schedule: never}\n"} {
-		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	for _, c := range []struct{ text, answer string }{
+		{"tables:\n  t: {schedule: 2h}\n", "settings of the file are in force"},
+		{"tables:\n  t: {schedule: never}\n", "the file was not read"},
+	} {
+		if err := os.WriteFile(config, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		self, err := os.FindProcess(os.Getpid())
@@ -65,6 +85,10 @@ func TestServe(t *testing.T) {
 		}
 		if err := self.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
+		}
+		<-hangups
+		if answer := <-answers; answer != c.answer {
+			t.Errorf("%q: %s", c.text, answer)
 		}
 		awaitTable(t, at1.URL, func(st servedTable) bool { return st.State == "waiting" && st.Schedule == "2h" })
 	}
