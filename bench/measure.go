@@ -55,8 +55,9 @@ func Measure(list []Contestant, workers int) ([]Result, error) {
 	return results, nil
 }
 
-// takeTurn runs every worker for the length of a turn and gives the best time of a round of all workers: one
-// worker's processor time, or the wall's time until several are done.
+// takeTurn runs every worker for the length of a turn and gives the mean time of a round of all workers: one worker's
+// processor time, or the wall's time until several are done. A mean, since a clock that moves in steps makes single rounds
+// look shorter than they are, or like nothing.
 func takeTurn(workers []func() error) (float64, error) {
 	clock := func() time.Duration { return time.Duration(time.Now().UnixNano()) }
 	if len(workers) == 1 {
@@ -64,15 +65,14 @@ func takeTurn(workers []func() error) (float64, error) {
 		defer runtime.UnlockOSThread()
 		clock = now
 	}
-	best, begin := time.Duration(1<<62), time.Now()
-	for time.Since(begin) < turn {
-		start := clock()
+	for n, start := 1, clock(); ; n++ {
 		if err := round(workers); err != nil {
 			return 0, err
 		}
-		best = min(best, clock()-start)
+		if took := clock() - start; took >= turn {
+			return took.Seconds() / float64(n), nil
+		}
 	}
-	return best.Seconds(), nil
 }
 
 // ProcessorTime is what all threads of this process have taken of the processors.

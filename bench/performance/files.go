@@ -114,6 +114,7 @@ func files(r *run) error {
 		if err := r.turns(g, "write", list, func(c contestant) (figures, error) { return c.write(g) }); err != nil {
 			return err
 		}
+		g.forget() // who reads has no table in memory beside, by which garbage would be collected later
 		if err := r.turns(g, "open", list, func(c contestant) (figures, error) { return c.open(g) }); err != nil {
 			return err
 		}
@@ -211,6 +212,14 @@ func (g *given) load() error {
 		b.Retain()
 		g.batches = append(g.batches, b)
 	}
+}
+
+// forget lets go of the table's batches.
+func (g *given) forget() {
+	for _, b := range g.batches {
+		b.Release()
+	}
+	g.batches = nil
 }
 
 // fileTurns is how often each contestant does a task; the best turn counts.

@@ -50,8 +50,8 @@ func main() {
 	var r run
 	flag.IntVar(&r.cpus, "cpu", runtime.NumCPU(), "measure columns against memcpy with one worker, and with this many")
 	flag.StringVar(&r.python, "python", "", "a Python with the peers that are no Go; without it, one is made with pip for this run")
-	flag.Float64Var(&r.scale, "scale", 0.1, "scale of TPC-H's lineitem, 1 for 6 million rows")
-	flag.IntVar(&r.flights, "flights", 0, "rows of the table of flights, repeated from 336,776")
+	flag.Float64Var(&r.scale, "scale", 1, "scale of TPC-H's lineitem; 1 are 6 million rows")
+	flag.IntVar(&r.flights, "flights", 3_000_000, "rows of the table of flights, repeated from 336,776")
 	flag.Parse()
 	log.SetFlags(log.Ltime)
 	if err := r.all(*page, *results, *names, *only); err != nil {
