@@ -1017,15 +1017,13 @@ loop:
 	RET
 
 // func alp32AVX2(dst *uint32, src *uint32, n int, f float32, e float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX
 TEXT ·alp32AVX2(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
-	MOVSS        f+24(FP), X0
-	VBROADCASTSS X0, Y0
-	MOVSS        e+28(FP), X1
-	VBROADCASTSS X1, Y1
+	VBROADCASTSS f+24(FP), Y0
+	VBROADCASTSS e+28(FP), Y1
 
 loop:
 	VCVTDQ2PS (CX), Y2
@@ -1040,15 +1038,13 @@ loop:
 	RET
 
 // func alp64AVX2(dst *uint64, src *uint64, n int, f float64, e float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2
 TEXT ·alp64AVX2(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
-	MOVSD        f+24(FP), X0
-	VBROADCASTSD X0, Y0
-	MOVSD        e+32(FP), X1
-	VBROADCASTSD X1, Y1
+	VBROADCASTSD f+24(FP), Y0
+	VBROADCASTSD e+32(FP), Y1
 	MOVQ         $0x4530000080000000, BX
 	VMOVQ        BX, X2
 	VPBROADCASTQ X2, Y2
@@ -2132,15 +2128,13 @@ loop:
 	RET
 
 // func withinF32AVX2(dst *uint64, src *float32, words int, low float64, high float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX
 TEXT ·withinF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         words+16(FP), DX
-	MOVSD        low+24(FP), X0
-	VBROADCASTSD X0, Y0
-	MOVSD        high+32(FP), X1
-	VBROADCASTSD X1, Y1
+	VBROADCASTSD low+24(FP), Y0
+	VBROADCASTSD high+32(FP), Y1
 
 loop:
 	VCVTPS2PD (CX), Y2
@@ -2262,15 +2256,13 @@ loop:
 	RET
 
 // func withinF64AVX2(dst *uint64, src *float64, words int, low float64, high float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX
 TEXT ·withinF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         words+16(FP), DX
-	MOVSD        low+24(FP), X0
-	VBROADCASTSD X0, Y0
-	MOVSD        high+32(FP), X1
-	VBROADCASTSD X1, Y1
+	VBROADCASTSD low+24(FP), Y0
+	VBROADCASTSD high+32(FP), Y1
 
 loop:
 	VMOVUPD   (CX), Y2

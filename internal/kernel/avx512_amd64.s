@@ -823,15 +823,13 @@ loop:
 	RET
 
 // func alp32AVX512(dst *uint32, src *uint32, n int, f float32, e float32)
-// Requires: AVX, AVX512F, SSE
+// Requires: AVX, AVX512F
 TEXT ·alp32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
-	MOVSS        f+24(FP), X0
-	VBROADCASTSS X0, Z0
-	MOVSS        e+28(FP), X1
-	VBROADCASTSS X1, Z1
+	VBROADCASTSS f+24(FP), Z0
+	VBROADCASTSS e+28(FP), Z1
 
 loop:
 	VCVTDQ2PS (CX), Z2
@@ -846,15 +844,13 @@ loop:
 	RET
 
 // func alp64AVX512(dst *uint64, src *uint64, n int, f float64, e float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·alp64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
-	MOVSD        f+24(FP), X0
-	VBROADCASTSD X0, Z0
-	MOVSD        e+32(FP), X1
-	VBROADCASTSD X1, Z1
+	VBROADCASTSD f+24(FP), Z0
+	VBROADCASTSD e+32(FP), Z1
 
 loop:
 	VCVTQQ2PD (CX), Z2
@@ -1338,15 +1334,13 @@ loop:
 	RET
 
 // func withinF32AVX512(dst *uint64, src *float32, words int, low float64, high float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·withinF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         words+16(FP), DX
-	MOVSD        low+24(FP), X0
-	VBROADCASTSD X0, Z0
-	MOVSD        high+32(FP), X1
-	VBROADCASTSD X1, Z1
+	VBROADCASTSD low+24(FP), Z0
+	VBROADCASTSD high+32(FP), Z1
 
 loop:
 	VCVTPS2PD (CX), Z2
@@ -1389,15 +1383,13 @@ loop:
 	RET
 
 // func withinF64AVX512(dst *uint64, src *float64, words int, low float64, high float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·withinF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         words+16(FP), DX
-	MOVSD        low+24(FP), X0
-	VBROADCASTSD X0, Z0
-	MOVSD        high+32(FP), X1
-	VBROADCASTSD X1, Z1
+	VBROADCASTSD low+24(FP), Z0
+	VBROADCASTSD high+32(FP), Z1
 
 loop:
 	VMOVUPD (CX), Z2

@@ -69,11 +69,15 @@ func conversion64() func(src Register) VecVirtual {
 	}
 }
 
-// factor is a vector of copies of a float.
+// factor is a vector of copies of a float. It is broadcast from where it was passed: a load by an instruction of SSE, which Load would
+// take, waits some hundred nanoseconds once vectors were in use (docs/design/kernels.md).
 func factor(name string, broadcast func(ops ...Op)) VecVirtual {
-	one, all := XMM(), vec()
-	Load(Param(name), one)
-	broadcast(one, all)
+	all := vec()
+	at, err := Param(name).Resolve()
+	if err != nil {
+		panic(err) // no such parameter
+	}
+	broadcast(at.Addr, all)
 	return all
 }
 
