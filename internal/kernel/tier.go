@@ -29,7 +29,9 @@ type kernels[U Unsigned] struct {
 // tier is a table of functions for a kind of processor. Decoders call the active tier's and don't know
 // which it is.
 type tier struct {
-	name  string
+	name string
+	// named: it is there by its name alone, and never the default.
+	named bool
 	words struct {
 		u8  kernels[uint8]
 		u16 kernels[uint16]
@@ -68,11 +70,10 @@ func choose(name string) (*tier, error) {
 	return usual(tiers), fmt.Errorf("%s=%s: %w; there are %s", Variable, name, lack(name), names(tiers))
 }
 
-// usual is the default of tiers: the best that was measured. That for AVX-512 is there by its name alone, until it is known that it
-// pays (docs/design/kernels.md).
+// usual is the default of tiers: the last, which is the fastest, of those that may be.
 func usual(tiers []*tier) *tier {
 	last := len(tiers) - 1
-	if tiers[last].name == avx512 {
+	for tiers[last].named {
 		last--
 	}
 	return tiers[last]

@@ -10,6 +10,9 @@ import (
 
 // assembled is a tier in assembly, or why this machine doesn't have it. The flags are set only where the operating system
 // keeps the wide registers, too.
+//
+// AVX-512 is the default where the processor also has VBMI2, of which the kernels use nothing: it marks the generation that doesn't lower
+// its frequency much for vectors of 512 bits (Ice Lake, Sapphire Rapids, Zen 4 and on; not Skylake-X, Cascade Lake and Cooper Lake).
 func assembled(name string) (*tier, error) {
 	x := &cpu.X86
 	switch {
@@ -20,7 +23,9 @@ func assembled(name string) (*tier, error) {
 	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
 		return nil, errors.New("this processor, or its operating system, has no AVX-512 with its parts F, BW, DQ and VL")
 	}
-	return newAVX512(), nil
+	t := newAVX512()
+	t.named = !x.HasAVX512VBMI2
+	return t, nil
 }
 
 // newAVX2 is the generic tier with the functions of avx2_amd64.s (vectors_amd64.go).

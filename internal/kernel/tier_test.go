@@ -15,8 +15,8 @@ func TestTier(t *testing.T) {
 		}
 	}
 	best := tiers[len(tiers)-1].name
-	if best == avx512 { // by its name alone
-		best = avx2
+	if tiers[len(tiers)-1].named {
+		best = tiers[len(tiers)-2].name
 	}
 	if got, err := choose(""); err != nil || got.name != best {
 		t.Errorf("no name chooses %s of %s, %v", got.name, names(tiers), err)
@@ -37,6 +37,18 @@ func TestTier(t *testing.T) {
 	}
 	if (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") && len(tiers) < 2 {
 		t.Errorf("tiers %s on %s", names(tiers), runtime.GOARCH)
+	}
+}
+
+// The last tier is the default, but never one that is there by its name alone.
+func TestUsualTier(t *testing.T) {
+	wide := &tier{name: avx512}
+	if got := usual([]*tier{portable, generic, wide}); got != wide {
+		t.Errorf("%s is the default", got.name)
+	}
+	wide.named = true
+	if got := usual([]*tier{portable, generic, wide}); got != generic {
+		t.Errorf("%s is the default, where %s is by its name alone", got.name, wide.name)
 	}
 }
 
