@@ -123,6 +123,16 @@ func steps64AVX2(src *uint64, n int, out *[6][4]uint64)
 //go:noescape
 func fillAVX2(dst *byte, n int, pattern uint64)
 
+// gather32AVX2 fills dst with dict[code] of n codes, a multiple of 8 above 0.
+//
+//go:noescape
+func gather32AVX2(dst *uint32, dict *uint32, codes *uint32, n int)
+
+// gather64AVX2 fills dst with dict[code] of n codes, a multiple of 8 above 0.
+//
+//go:noescape
+func gather64AVX2(dst *uint64, dict *uint64, codes *uint32, n int)
+
 // withinI8AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
 // at most span.
 //

@@ -1273,6 +1273,90 @@ loop:
 	VZEROUPPER
 	RET
 
+// func gather32AVX2(dst *uint32, dict *uint32, codes *uint32, n int)
+TEXT ·gather32AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ dict+8(FP), CX
+	MOVQ codes+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop:
+	MOVQ (DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVL (CX)(SI*4), SI
+	MOVL SI, (AX)
+	MOVL (CX)(DI*4), DI
+	MOVL DI, 4(AX)
+	MOVQ 8(DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVL (CX)(SI*4), SI
+	MOVL SI, 8(AX)
+	MOVL (CX)(DI*4), DI
+	MOVL DI, 12(AX)
+	MOVQ 16(DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVL (CX)(SI*4), SI
+	MOVL SI, 16(AX)
+	MOVL (CX)(DI*4), DI
+	MOVL DI, 20(AX)
+	MOVQ 24(DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVL (CX)(SI*4), SI
+	MOVL SI, 24(AX)
+	MOVL (CX)(DI*4), DI
+	MOVL DI, 28(AX)
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000020, AX
+	SUBQ $0x00000008, BX
+	JNZ  loop
+	RET
+
+// func gather64AVX2(dst *uint64, dict *uint64, codes *uint32, n int)
+TEXT ·gather64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ dict+8(FP), CX
+	MOVQ codes+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop:
+	MOVQ (DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVQ (CX)(SI*8), SI
+	MOVQ SI, (AX)
+	MOVQ (CX)(DI*8), DI
+	MOVQ DI, 8(AX)
+	MOVQ 8(DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVQ (CX)(SI*8), SI
+	MOVQ SI, 16(AX)
+	MOVQ (CX)(DI*8), DI
+	MOVQ DI, 24(AX)
+	MOVQ 16(DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVQ (CX)(SI*8), SI
+	MOVQ SI, 32(AX)
+	MOVQ (CX)(DI*8), DI
+	MOVQ DI, 40(AX)
+	MOVQ 24(DX), DI
+	MOVL DI, SI
+	SHRQ $0x20, DI
+	MOVQ (CX)(SI*8), SI
+	MOVQ SI, 48(AX)
+	MOVQ (CX)(DI*8), DI
+	MOVQ DI, 56(AX)
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000040, AX
+	SUBQ $0x00000008, BX
+	JNZ  loop
+	RET
+
 // func withinI8AVX2(dst *uint64, src *int8, words int, low uint64, span uint64)
 // Requires: AVX, AVX2
 TEXT ·withinI8AVX2(SB), NOSPLIT, $0-40

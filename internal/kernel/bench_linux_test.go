@@ -87,7 +87,7 @@ func timed() (list []timedKernel) {
 		timedKernel{"within f64", func() { FloatsWithin(truths, Cast[float64](words), 5, 500) }},
 		timedKernel{"largest code", func() { AllAtMost(codes, 1000) }},
 	)
-	for _, length := range []int{2, 8, 32, 128} {
+	for _, length := range []int{2, 4, 8, 16, 32, 128} {
 		lengths := make([]uint32, ChunkLen/length)
 		for i := range lengths {
 			lengths[i] = uint32(length)

@@ -43,7 +43,7 @@ func newAVX2() *tier {
 	u64.widen8, u64.widen16, u64.widen32 = widenBy(widen8to64AVX2, 8), widenBy(widen16to64AVX2, 8), widenBy(widen32to64AVX2, 8)
 	u32.glue, u64.glue = glueVectors32AVX2, glueVectors64AVX2
 	u8.runs, u16.runs, u32.runs, u64.runs = runsAVX2[uint8], runsAVX2[uint16], runsAVX2[uint32], runsAVX2[uint64]
-	u32.gather, u64.gather = gatherAVX2[uint32], gatherAVX2[uint64]
+	u32.gather, u64.gather = gatherBy(largestAVX2, gather32AVX2), gatherBy(largestAVX2, gather64AVX2)
 	u32.steps, u64.steps = steps32, steps64
 	t.within = within{
 		withinBy(withinI8AVX2), withinBy(withinI16AVX2), withinBy(withinI32AVX2), withinBy(withinU8AVX2), withinBy(withinU16AVX2),
@@ -67,7 +67,7 @@ func newAVX512() *tier {
 	u64.widen8, u64.widen16, u64.widen32 = widenBy(widen8to64AVX512, 16), widenBy(widen16to64AVX512, 16), widenBy(widen32to64AVX512, 16)
 	u32.glue, u64.glue = glueVectors32AVX512, glueVectors64AVX512
 	u8.runs, u16.runs, u32.runs, u64.runs = runsAVX2[uint8], runsAVX2[uint16], runsAVX2[uint32], runsAVX2[uint64]
-	u32.gather, u64.gather = gatherAVX512[uint32], gatherAVX512[uint64]
+	u32.gather, u64.gather = gatherBy(largestAVX512, gather32AVX2), gatherBy(largestAVX512, gather64AVX2)
 	u32.steps, u64.steps = steps32, steps64
 	t.within = within{
 		withinBy(withinI8AVX512), withinBy(withinI16AVX512), withinBy(withinI32AVX512), withinBy(withinU8AVX512), withinBy(withinU16AVX512),

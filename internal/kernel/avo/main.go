@@ -35,6 +35,8 @@ func main() {
 		steps(words[1])
 		steps(words[2])
 		fill()
+		gather(words[1])
+		gather(words[2])
 	}
 	for _, c := range integers {
 		c.within()
