@@ -23,13 +23,19 @@ const probeFrom = 64 << 20
 // together are read by one request, long ones by several; the requests run concurrently. The slices it returns
 // may share memory with their neighbours.
 func (c *Client) ReadRanges(ctx context.Context, url string, ranges []Range) ([][]byte, error) {
+	return c.ReadRangesInto(ctx, url, ranges, uncleared.Bytes)
+}
+
+// ReadRangesInto is ReadRanges into memory of the caller's: take gives n bytes, which may hold anything, and is called by several
+// requests at the same time. After an error nothing is said of what they hold, but nobody writes to them any more.
+func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range, take func(n int) []byte) ([][]byte, error) {
 	for _, r := range ranges {
 		if r.Start < 0 || r.End < r.Start {
 			return nil, NewError("read", url, ErrRange, errors.New("malformed range"))
 		}
 	}
 	spans := coalesce(ranges, c.opts.gap, c.opts.request)
-	if err := c.fill(ctx, url, spans); err != nil {
+	if err := c.fill(ctx, url, spans, take); err != nil {
 		return nil, err
 	}
 	out := make([][]byte, len(ranges))
@@ -77,7 +83,7 @@ func coalesce(ranges []Range, gap, request int64) []*span {
 }
 
 // fill reads the spans, each within the memory budget.
-func (c *Client) fill(ctx context.Context, url string, spans []*span) error {
+func (c *Client) fill(ctx context.Context, url string, spans []*span, take func(int) []byte) error {
 	var tail []byte
 	if total(spans) >= probeFrom {
 		last := spans[len(spans)-1]
@@ -96,13 +102,13 @@ func (c *Client) fill(ctx context.Context, url string, spans []*span) error {
 		if i != len(spans)-1 {
 			have = nil
 		}
-		return c.fillSpan(ctx, url, spans[i], have)
+		return c.fillSpan(ctx, url, spans[i], have, take)
 	})
 }
 
 // fillSpan reads one span, of which the last bytes may be there, in requests of the largest size.
-func (c *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte) error {
-	sp.data = uncleared.Bytes(int(sp.Len()))
+func (c *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte, take func(int) []byte) error {
+	sp.data = take(int(sp.Len()))
 	missing := sp.data[:len(sp.data)-copy(sp.data[len(sp.data)-len(tail):], tail)]
 	size := int(c.opts.request)
 	return c.Each(ctx, (len(missing)+size-1)/size, func(ctx context.Context, c *Client, i int) error {

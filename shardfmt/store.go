@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
 // Store reads ranges of objects by their canonical URL. It is all that reading a shard needs; a *blobio.Client is
@@ -107,6 +108,11 @@ func (s readerAtStore) ReadSuffix(ctx context.Context, url string, n int64) ([]b
 }
 
 func (s readerAtStore) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
+	return s.ReadRangesInto(ctx, url, ranges, uncleared.Bytes)
+}
+
+// ReadRangesInto is ReadRanges into memory of the caller's, see blobio.Client.
+func (s readerAtStore) ReadRangesInto(ctx context.Context, url string, ranges []blobio.Range, take func(n int) []byte) ([][]byte, error) {
 	for _, r := range ranges { // before memory is taken
 		if err := s.check(url, r.Start, r.End); err != nil {
 			return nil, err
@@ -114,7 +120,7 @@ func (s readerAtStore) ReadRanges(ctx context.Context, url string, ranges []blob
 	}
 	out := make([][]byte, len(ranges))
 	for i, r := range ranges {
-		out[i] = make([]byte, r.Len())
+		out[i] = take(int(r.Len()))
 		if _, err := s.ReadRange(ctx, url, r.Start, out[i]); err != nil {
 			return nil, err
 		}

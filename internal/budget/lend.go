@@ -52,7 +52,7 @@ func (l *lender) take(n uint64) []byte {
 		}
 	}
 	if best < 0 {
-		return uncleared.Bytes(int(n))
+		return uncleared.Again(int(n))
 	}
 	b := l.free[best]
 	last := len(l.free) - 1
@@ -61,13 +61,35 @@ func (l *lender) take(n uint64) []byte {
 	return b
 }
 
-// takeBack takes what was lent back. Memory that the batch before had no use for is let go of, so that no more is kept than
+// takeBack takes what was lent back. Memory that the batch before had no use for is given back, so that no more is kept than
 // the largest batch had.
 func (l *lender) takeBack() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lent != nil {
-		clear(l.free)
+		l.giveBack(l.free)
 		l.free, l.lent = l.lent, l.free[:0]
 	}
+}
+
+// giveBack gives memory to whoever asks for some next, in this scan or another.
+func (l *lender) giveBack(list [][]byte) {
+	for _, b := range list {
+		uncleared.GiveBack(b)
+	}
+	clear(list)
+}
+
+// Settle gives back all that was lent for use again: nobody may look at a batch of the account any more. Without it the memory is
+// left to the collector when the account is.
+func (a *Account) Settle() {
+	if a == nil {
+		return
+	}
+	l := &a.lender
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.giveBack(l.free)
+	l.giveBack(l.lent)
+	l.free, l.lent = nil, nil
 }

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
@@ -27,9 +29,19 @@ type branching interface {
 	Each(ctx context.Context, n int, do func(ctx context.Context, c *blobio.Client, i int) error) error
 }
 
+// intoStore is a store that reads into memory which take gives, for several requests at the same time; a *blobio.Client is one.
+type intoStore interface {
+	ReadRangesInto(ctx context.Context, url string, ranges []blobio.Range, take func(n int) []byte) ([][]byte, error)
+}
+
 // fetcher gets the bytes of columns.
 type fetcher struct {
 	store Store
+	// again: blocks are fetched into memory that is used again after settle, for values are copied out of them; with all, so is what
+	// columns keep, as dictionaries, which batches may point to.
+	again, all bool
+	mu         sync.Mutex
+	lent       [][]byte
 	// mem is charged for the bytes: held is what has been charged and not given back, and of that stays what is kept to the
 	// end of the stripe.
 	mem         *budget.Account
@@ -132,7 +144,7 @@ func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
 	groups := groupByObject(round)
 	got := make([][][]byte, len(groups))
 	err := f.each(ctx, len(groups), func(ctx context.Context, st Store, i int) (err error) {
-		got[i], err = readGroup(ctx, st, groups[i])
+		got[i], err = f.readGroup(ctx, st, groups[i])
 		return err
 	})
 	if err != nil {
@@ -221,12 +233,35 @@ func group(round []buffer.Request) [][]buffer.Request {
 	return out
 }
 
+// lend gives memory for n bytes that are fetched.
+func (f *fetcher) lend(n int) []byte {
+	b := uncleared.Again(n)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lent = append(f.lent, b)
+	return b
+}
+
+// settle gives back the memory of all that was fetched: nobody may look at it any more.
+func (f *fetcher) settle() {
+	for _, b := range f.lent {
+		uncleared.GiveBack(b)
+	}
+	f.lent = nil
+}
+
 // readGroup reads the requests of a group.
-func readGroup(ctx context.Context, st Store, g []buffer.Request) ([][]byte, error) {
+func (f *fetcher) readGroup(ctx context.Context, st Store, g []buffer.Request) ([][]byte, error) {
 	ranges := make([]blobio.Range, len(g))
 	for i, q := range g {
 		ranges[i] = blobio.Range{Start: int64(q.Start), End: int64(q.End)}
 	}
-	got, err := st.ReadRanges(ctx, g[0].URL, ranges)
+	var got [][]byte
+	var err error
+	if into, ok := st.(intoStore); ok && f.again && (f.all || !slices.ContainsFunc(g, func(q buffer.Request) bool { return q.Stays })) {
+		got, err = into.ReadRangesInto(ctx, g[0].URL, ranges, f.lend)
+	} else {
+		got, err = st.ReadRanges(ctx, g[0].URL, ranges)
+	}
 	return got, meta.Missing(err, g[0].URL)
 }

@@ -134,6 +134,16 @@ func (s *stripe) lane() *stripe {
 	return lane
 }
 
+// settle lets the memory of batches that were used, and of what was fetched for them, be used again. It is not called after an error
+// or where the caller wanted no more: then somebody may still look at the last batch.
+func (s *stripe) settle() {
+	for _, lane := range s.lanes {
+		lane.mem.Settle()
+	}
+	s.mem.Settle()
+	s.fetch.settle()
+}
+
 // close gives the memory of the stripe and its lanes back.
 func (s *stripe) close() {
 	s.closeLanes()

@@ -159,6 +159,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		if err != nil {
 			return err
 		}
+		p.stripe.settle() // all batches were used, and more was asked for
 		p.close()
 		ahead[k] = nil
 	}

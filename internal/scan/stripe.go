@@ -103,7 +103,9 @@ func (s *stripe) prepare(ctx context.Context) (err error) {
 	if err := s.findRows(ctx); err != nil || len(s.left) == 0 {
 		return err
 	}
-	window, _ := cutWindow(s.left, s.windowRows())
+	window, rest := cutWindow(s.left, s.windowRows())
+	// Windows of a stripe share blocks, and streams hold them on from one to the next.
+	s.fetch.again, s.fetch.all = len(rest) == 0, q.ReuseBatches
 	return s.get(ctx, s.first(), window)
 }
 
