@@ -1,6 +1,7 @@
 package field
 
 import (
+	"encoding/binary"
 	"math"
 	"unsafe"
 
@@ -27,12 +28,22 @@ func (c *dictionaryColumn) Expand(d arrow.ArrayData) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	ends, offsets := offsetsOf[int64](entries), budget.LendOf[int64](c.codes.mem, uint64(len(codes)+1))
-	size := addLengths(offsets, codes, ends, v)
+	short := shortEntries(ends, len(codes), v)
+	var size uint64
+	if short > 0 {
+		size = uint64(short) * uint64(len(codes))
+		kernel.Ramp(kernel.Cast[uint64](offsets), 0, uint64(short))
+	} else {
+		size = addLengths(offsets, codes, ends, v)
+	}
 	if err := c.codes.mem.Take(size); err != nil {
 		return nil, err
 	}
 	data := c.codes.mem.Lend(size)
-	if size > 0 {
+	switch {
+	case short > 0:
+		gatherShort(data, codes, entries.Buffers()[2].Bytes()[ends[0]:ends[len(ends)-1]], short)
+	case size > 0:
 		text, longest := entries.Buffers()[2].Bytes(), math.MaxInt
 		if entries.Len() <= len(codes) {
 			text, longest = withSlack(text), longestOf(ends)
@@ -40,6 +51,51 @@ func (c *dictionaryColumn) Expand(d arrow.ArrayData) (arrow.ArrayData, error) {
 		kernel.GatherTexts(data, offsets, codes, ends, text, longest)
 	}
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets), memory.NewBufferBytes(data)}), nil
+}
+
+const (
+	// mostShort is how many bytes the entries of gatherShort have at most, mostWords how many entries there are: they lie in the
+	// processor's nearest cache.
+	mostShort, mostWords = 8, 1 << 10
+)
+
+// shortEntries is how many bytes all entries have, if that is the same for all, few, and nothing of n values is null; else 0.
+func shortEntries(ends []int64, n int, v *validity) int {
+	if v.bits != nil || len(ends) < 2 || len(ends) > min(n, mostWords) {
+		return 0
+	}
+	size := ends[1] - ends[0]
+	for i, end := range ends[1:] {
+		if end-ends[i] != size {
+			return 0
+		}
+	}
+	if size > mostShort {
+		return 0
+	}
+	return int(size)
+}
+
+// gatherShort copies entries, all of size bytes, eight bytes at once: the next ones write over what is too many.
+func gatherShort(dst []byte, codes []uint32, text []byte, size int) {
+	var words [mostWords]uint64
+	for i := range len(text) / size {
+		var word [8]byte
+		copy(word[:], text[i*size:][:size])
+		words[i] = binary.LittleEndian.Uint64(word[:])
+	}
+	at, whole := 0, 0
+	if len(dst) >= 8 {
+		whole = (len(dst)-8)/size + 1
+	}
+	for _, id := range codes[:whole] {
+		binary.LittleEndian.PutUint64(dst[at:], words[id])
+		at += size
+	}
+	for _, id := range codes[whole:] {
+		copy(dst[at:at+size], text[int(id)*size:])
+		at += size
+	}
 }
 
 // addLengths writes where each value ends, those that are null where the one before does, and gives the bytes of all.
