@@ -2,6 +2,7 @@ package valuetext
 
 import (
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -164,4 +165,26 @@ func FuzzParseTimeSpan(f *testing.F) {
 			t.Fatalf("%q is %d, prints as %s, reads as %d (%v)", s, ticks, text, again, err)
 		}
 	})
+}
+
+// What ParsePlain takes is what ParseISO reads, and it takes all that most programs write.
+func TestPlainTimesAreThoseOfISO(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 7))
+	check := func(s []byte) bool {
+		ticks, form, ok := ParsePlain(s)
+		want, wantForm, cut, err := ParseISO(s)
+		if ok && (err != nil || ticks != want || form != wantForm || cut) {
+			t.Fatalf("%q is %d, %d, want %d, %d, %v, %v", s, ticks, form, want, wantForm, cut, err)
+		}
+		return ok
+	}
+	for range 200_000 {
+		at := AppendDateTime(nil, r.Int64N(MaxDateTime+1))
+		if !check(at) || !check(at[:10]) {
+			t.Fatalf("%s is read the long way", at)
+		}
+		at[r.IntN(len(at))] = "0123456789-:.TZ /"[r.IntN(17)]
+		check(at)
+		check(at[:r.IntN(len(at)+1)])
+	}
 }

@@ -169,6 +169,9 @@ func (c *scalarColumn) value(cur *cursor) error {
 	if c.scalar.number == nil {
 		return wanting(c.path, "Dynamic", nil, "a number where %s is wanted", c.n.TypeName())
 	}
+	if c.scalar.plain != nil && c.scalar.plain(number) {
+		return nil
+	}
 	return c.scalar.number(number)
 }
 

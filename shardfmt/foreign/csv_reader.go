@@ -3,17 +3,19 @@ package foreign
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 // csvRecord is one record of CSV: text with the fields marked in it.
 type csvRecord struct {
-	// text holds the fields, each followed by one byte that belongs to none but the last.
+	// text holds the fields, in the order of the record, with what parts them.
 	text []byte
-	// cells are where the fields end, twice, plus one for those that were quoted.
-	cells []uint32
+	// cells are where the fields stand in it.
+	cells []csvCell
 	// names are the header of its input.
 	names []string
 	// input and line are where it starts.
@@ -21,16 +23,25 @@ type csvRecord struct {
 	line  int64
 }
 
+// csvCell is where a field stands in the text of its record, which is shorter than 2³¹ bytes: its start in the upper half, and
+// in the lower one its end, twice, plus one for those that were quoted.
+type csvCell uint64
+
+func newCSVCell(start, end int, quoted bool) csvCell {
+	c := csvCell(start)<<32 | csvCell(end)<<1
+	if quoted {
+		c++
+	}
+	return c
+}
+
 // quoted reports whether field i was quoted.
 func (r *csvRecord) quoted(i int) bool { return r.cells[i]&1 != 0 }
 
 // cell is the text of field i.
 func (r *csvRecord) cell(i int) []byte {
-	start := uint32(0)
-	if i > 0 {
-		start = r.cells[i-1]>>1 + 1
-	}
-	return r.text[start : r.cells[i]>>1]
+	c := r.cells[i]
+	return r.text[c>>32 : uint32(c)>>1]
 }
 
 // null tells the unquoted empty field.
@@ -39,7 +50,7 @@ func (r *csvRecord) null(i int) bool { return !r.quoted(i) && len(r.cell(i)) == 
 // clone is a copy that outlives the next read.
 func (r *csvRecord) clone() csvRecord {
 	c := *r
-	c.text, c.cells = bytes.Clone(r.text), append([]uint32(nil), r.cells...)
+	c.text, c.cells = bytes.Clone(r.text), append([]csvCell(nil), r.cells...)
 	return c
 }
 
@@ -52,8 +63,9 @@ type csvReader struct {
 	sniff  bool
 	begun  bool
 	record csvRecord
-	// own is text that had to be put together.
-	own []byte
+	// own is text that had to be put together, and start where its last field begins.
+	own   []byte
+	start int
 }
 
 // newCSVReader reads by the comma that the options give, or tells it from the inputs.
@@ -91,22 +103,71 @@ func (r *csvReader) next(ctx context.Context) (rec *csvRecord, first bool, err e
 // parse takes a record that starts with a line.
 func (r *csvReader) parse(line []byte) (*csvRecord, error) {
 	rec := &r.record
-	rec.input, rec.line, rec.cells = r.lines.name(), r.lines.line, rec.cells[:0]
-	if bytes.IndexByte(line, '"') < 0 { // fields are where they stand
-		rec.text = line
-		for at := 0; ; {
-			i := bytes.IndexByte(line[at:], r.comma)
-			if i < 0 {
-				rec.cells = append(rec.cells, uint32(len(line))<<1)
-				return rec, nil
+	rec.input, rec.line = r.lines.name(), r.lines.line
+	if r.inPlace(line) {
+		return rec, nil
+	}
+	return r.unquote(line)
+}
+
+// inPlace marks the fields of a record where they stand in its line. It gives up on what has to be put together, as fields with
+// quotes in them and records of many lines are, and on what is wrong. It looks at eight characters at a time for those that mean
+// something.
+func (r *csvReader) inPlace(line []byte) bool {
+	rec := &r.record
+	rec.text, rec.cells = line, rec.cells[:0]
+	comma := everyByte * uint64(r.comma)
+	start, quote := 0, 0 // of the field, and how many quotes of it were met
+	for at := 0; at < len(line); at += 8 {
+		x := wordAt(line, at)
+		for marks := equalBytes(x, comma) | equalBytes(x, everyByte*'"'); marks != 0; marks &= marks - 1 {
+			i := at + bits.TrailingZeros64(marks)/8
+			switch {
+			case line[i] != r.comma:
+				if quote == 0 && i != start || quote == 1 && i+1 < len(line) && line[i+1] != r.comma || quote == 2 {
+					return false
+				}
+				quote++
+			case quote == 0:
+				rec.cells = append(rec.cells, newCSVCell(start, i, false))
+				start = i + 1
+			case quote == 2: // the comma is behind the second one
+				rec.cells = append(rec.cells, newCSVCell(start+1, i-1, true))
+				start, quote = i+1, 0
 			}
-			rec.cells = append(rec.cells, uint32(at+i)<<1)
-			at += i + 1
 		}
 	}
-	r.own = r.own[:0]
+	switch quote {
+	case 0:
+		rec.cells = append(rec.cells, newCSVCell(start, len(line), false))
+	case 2:
+		rec.cells = append(rec.cells, newCSVCell(start+1, len(line)-1, true))
+	}
+	return quote != 1
+}
+
+// wordAt is the text from a place on, up to eight characters of it, the first one lowest, and 0 behind its end.
+func wordAt(text []byte, at int) uint64 {
+	if at+8 <= len(text) {
+		return binary.LittleEndian.Uint64(text[at:])
+	}
+	return ending(text[at:]) >> (64 - 8*(len(text)-at))
+}
+
+// equalBytes marks by their highest bits the bytes that are the same in two words.
+func equalBytes(x, y uint64) uint64 {
+	const rest = everyByte * 0x7f
+	x ^= y
+	return ^(x&rest + rest | x | rest)
+}
+
+// unquote puts the fields of a record together, which starts with a line.
+func (r *csvReader) unquote(line []byte) (*csvRecord, error) {
+	rec := &r.record
+	rec.cells, r.own = rec.cells[:0], r.own[:0]
 	var err error
 	for line != nil {
+		r.start = len(r.own)
 		if len(line) > 0 && line[0] == '"' {
 			line, err = r.quoted(line[1:])
 		} else {
@@ -138,11 +199,7 @@ func (r *csvReader) plain(line []byte) ([]byte, error) {
 
 // end ends a field at the end of the text.
 func (r *csvReader) end(quoted bool) {
-	end := uint32(len(r.own)) << 1
-	if quoted {
-		end++
-	}
-	r.record.cells = append(r.record.cells, end)
+	r.record.cells = append(r.record.cells, newCSVCell(r.start, len(r.own), quoted))
 	r.own = append(r.own, r.comma)
 }
 

@@ -25,6 +25,9 @@ type csvSource struct {
 	builder *array.RecordBuilder
 	columns []column
 	cells   []func(text []byte) error
+	// usual are, for each column, what takes the text of most fields (scalar.usual and plain), or nil.
+	usual []func(text []byte) bool
+	room  room
 	// nulls are the texts that stand for null; inText, for each column, whether only some count, as in text.
 	nulls  map[string]bool
 	inText []bool
@@ -64,6 +67,7 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 	for i, f := range s.schema.Fields {
 		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.Field(i), s.state.knowing(s.found)))
 		s.cells = append(s.cells, cellReader(s.columns[i]))
+		s.usual = append(s.usual, s.usualReader(s.columns[i]))
 		s.inText = append(s.inText, holdsText(f))
 	}
 	return s, nil
@@ -149,7 +153,7 @@ func (s *csvSource) readSample(ctx context.Context, in *inference) error {
 		}
 		kept := rec.clone()
 		s.sample = append(s.sample, kept)
-		size += len(kept.text) + 4*len(kept.cells)
+		size += len(kept.text) + 8*len(kept.cells)
 	}
 	return guesses.known(s.header) // a header without rows
 }
@@ -285,20 +289,23 @@ func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err == io.EOF {
 			break
 		}
-		if err == nil {
-			err = s.append(rec)
-		}
 		if err != nil {
 			return nil, err
 		}
+		if rows == 0 {
+			s.room.reserve(s.builder)
+		}
+		if err := s.append(rec); err != nil {
+			return nil, err
+		}
 		s.note(rec.input, 1)
-		size += len(rec.text) + 4*len(rec.cells)
+		size += len(rec.text) + 8*len(rec.cells)
 		rows++
 	}
 	if rows == 0 {
 		return nil, io.EOF
 	}
-	return newBatch(s.builder, rows), nil
+	return s.room.newBatch(s.builder, rows), nil
 }
 
 // take gives the next record, first those of the sample.
@@ -325,10 +332,15 @@ func (s *csvSource) append(rec *csvRecord) error {
 		if f < 0 {
 			continue
 		}
+		filled++
+		if take := s.usual[f]; take != nil {
+			if text := rec.cell(i); len(text) > 0 && take(text) {
+				continue
+			}
+		}
 		if err := s.put(f, rec, i); err != nil {
 			return located(advised(err, s.found, s.options), rec.input, rec.line)
 		}
-		filled++
 	}
 	if filled == len(s.columns) {
 		return nil
@@ -428,6 +440,20 @@ func (s *csvSource) match(rec *csvRecord) error {
 		s.index[i] = f
 	}
 	return nil
+}
+
+// usualReader takes the fields of a column that are written as most are, none of which may stand for null by the usual texts: it is
+// nil where there are others.
+func (s *csvSource) usualReader(col column) func(text []byte) bool {
+	c, ok := col.(*scalarColumn)
+	switch {
+	case !ok || s.options.Nulls != nil:
+		return nil
+	case c.scalar.plain != nil:
+		return c.scalar.plain
+	default:
+		return c.scalar.usual
+	}
 }
 
 // cellReader appends the text of a CSV field to a column: scalars as they are, nested values as JSON.

@@ -1,8 +1,10 @@
 package foreign
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -127,7 +129,7 @@ func (c *cursor) str() ([]byte, error) {
 		return nil, c.unexpected("a string")
 	}
 	start := c.i
-	for c.i < len(c.b) {
+	for c.skipPlain(); c.i < len(c.b); {
 		switch b := c.b[c.i]; {
 		case b == '"':
 			c.i++
@@ -140,6 +142,22 @@ func (c *cursor) str() ([]byte, error) {
 		c.i++
 	}
 	return nil, errTruncated
+}
+
+// skipPlain skips characters that mean nothing in a string, eight at a time, as far as there are so many: it stops at or before a
+// quote, a backslash or a control character.
+func (c *cursor) skipPlain() {
+	for b := c.b[c.i:]; len(b) >= 8; b = b[8:] {
+		x := binary.LittleEndian.Uint64(b)
+		quote, slash := x^everyByte*'"', x^everyByte*'\\'
+		// The lowest bit set is that of the first such byte: what is subtracted carries upwards only.
+		stop := ((quote-everyByte)&^quote | (slash-everyByte)&^slash | (x-everyByte*0x20)&^x) & (everyByte * 0x80)
+		if stop != 0 {
+			c.i += bits.TrailingZeros64(stop) / 8
+			return
+		}
+		c.i += 8
+	}
 }
 
 // escaped goes on with a string at its first escape.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -26,6 +27,7 @@ type ndjsonSource struct {
 	builder *array.RecordBuilder
 	members *members
 	cursor  cursor
+	room    room
 }
 
 // newNDJSON opens NDJSON inputs; without a schema it reads the sample for inference.
@@ -144,6 +146,9 @@ func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err != nil {
 			return nil, err
 		}
+		if rows == 0 {
+			s.room.reserve(s.builder)
+		}
 		if err := s.record(doc.text); err != nil {
 			return nil, doc.located(advised(err, s.found, s.options))
 		}
@@ -154,7 +159,7 @@ func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if rows == 0 {
 		return nil, io.EOF
 	}
-	return newBatch(s.builder, rows), nil
+	return s.room.newBatch(s.builder, rows), nil
 }
 
 // maxCells bounds the values of a batch, nulls included: they cost memory whether or not the text has them.
@@ -163,10 +168,48 @@ const maxCells = 8 << 20
 // batchRows is how many rows a batch of so many columns may have.
 func batchRows(most, columns int) int { return max(1, min(most, maxCells/max(1, columns))) }
 
-// newBatch takes what a builder holds; unlike the builder it also knows how many rows no columns have.
-func newBatch(b *array.RecordBuilder, rows int) arrow.RecordBatch {
-	columns := make([]arrow.Array, len(b.Fields()))
+// room is what the last batch took: the next one is likely to take the same, and need not grow to it.
+type room struct {
+	rows int
+	// data are the bytes of each column of text or bytes.
+	data []int
+}
+
+// reserve makes room for as much again.
+func (r *room) reserve(b *array.RecordBuilder) {
+	if r.rows == 0 {
+		return
+	}
 	for i, f := range b.Fields() {
+		if arrow.IsNested(storageBuilder(f).Type().ID()) {
+			continue
+		}
+		f.Reserve(r.rows)
+		if t := binaryBuilder(f); t != nil {
+			t.ReserveData(r.data[i])
+		}
+	}
+}
+
+// binaryBuilder is the builder of a column of text or bytes, or nil.
+func binaryBuilder(b array.Builder) *array.BinaryBuilder {
+	switch b := storageBuilder(b).(type) {
+	case *array.LargeStringBuilder:
+		return b.BinaryBuilder
+	case *array.BinaryBuilder:
+		return b
+	}
+	return nil
+}
+
+// newBatch takes what a builder holds; unlike the builder it also knows how many rows no columns have.
+func (r *room) newBatch(b *array.RecordBuilder, rows int) arrow.RecordBatch {
+	columns := make([]arrow.Array, len(b.Fields()))
+	r.rows, r.data = rows, slices.Grow(r.data[:0], len(columns))[:len(columns)]
+	for i, f := range b.Fields() {
+		if t := binaryBuilder(f); t != nil {
+			r.data[i] = t.DataLen()
+		}
 		columns[i] = f.NewArray()
 		defer columns[i].Release()
 	}

@@ -16,7 +16,9 @@ import (
 // scalar appends single values, by the form they are written in; a form that the type doesn't have is nil.
 type scalar struct {
 	// plain takes a number written as most are, whole in text; false means that it took nothing. nil if there is no such way.
-	plain   func(text []byte) bool
+	plain func(text []byte) bool
+	// usual is plain for what JSON writes as strings.
+	usual   func(text []byte) bool
 	text    func(s []byte) error
 	number  func(token []byte) error
 	boolean func(v bool)
@@ -36,8 +38,7 @@ func newScalar(n *schema.Node, path string, b array.Builder, s *readState) scala
 	case schema.Float32, schema.Float64:
 		return floatScalar(n, path, b, s)
 	case schema.String:
-		sb := b.(*array.LargeStringBuilder)
-		return scalar{text: func(v []byte) error { sb.BinaryBuilder.Append(v); return nil }}
+		return stringScalar(b.(*array.LargeStringBuilder).BinaryBuilder)
 	case schema.DateTime:
 		return dateTimeScalar(path, b.(*array.Int64Builder), s)
 	case schema.Guid:
@@ -82,7 +83,7 @@ func plainIntegers(b array.Builder) func(text []byte) bool {
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
 	switch b := b.(type) {
 	case *array.Int64Builder:
-		add = b.Append
+		add = int64Appender(b)
 	case *array.Int32Builder:
 		add = func(v int64) { b.Append(int32(v)) }
 		low, high = math.MinInt32, math.MaxInt32
@@ -95,6 +96,17 @@ func plainIntegers(b array.Builder) func(text []byte) bool {
 			add(v)
 		}
 		return ok
+	}
+}
+
+// int64Appender appends; most values have their room reserved.
+func int64Appender(b *array.Int64Builder) func(v int64) {
+	return func(v int64) {
+		if b.Len() < b.Cap() {
+			b.UnsafeAppend(v)
+		} else {
+			b.Append(v)
+		}
 	}
 }
 
@@ -128,7 +140,13 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 	case *array.Float32Builder:
 		bits, add = 32, func(v float64) { b.Append(float32(v)) }
 	case *array.Float64Builder:
-		add = b.Append
+		add = func(v float64) {
+			if b.Len() < b.Cap() {
+				b.UnsafeAppend(v)
+			} else {
+				b.Append(v)
+			}
+		}
 	}
 	var plain func(text []byte) bool
 	if bits == 64 { // what is rounded twice may come out wrong
@@ -180,9 +198,32 @@ func heldExactly(token []byte, v float64, bits int) bool {
 	return err == nil && decimal.Compare(written, held) == 0
 }
 
+func stringScalar(b *array.BinaryBuilder) scalar {
+	add := func(v []byte) bool {
+		if b.Len() < b.Cap() && len(v) <= b.DataCap()-b.DataLen() {
+			b.UnsafeAppend(v)
+		} else {
+			b.Append(v)
+		}
+		return true
+	}
+	return scalar{text: func(v []byte) error { add(v); return nil }, usual: add}
+}
+
 func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
 	last := valuetext.Zoned // the form told of last
-	return scalar{text: func(t []byte) error {
+	add := int64Appender(b)
+	usual := func(t []byte) bool {
+		ticks, form, ok := s.times.usual(t)
+		if ok = ok && (form == valuetext.Zoned || form == last && !s.exact); ok {
+			add(ticks)
+		}
+		return ok
+	}
+	return scalar{usual: usual, text: func(t []byte) error {
+		if usual(t) {
+			return nil
+		}
 		ticks, form, cut, err := s.times.parse(t)
 		if err != nil {
 			return wanting(path, "String", t, "%.60q: %w", t, err)

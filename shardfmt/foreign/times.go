@@ -95,6 +95,14 @@ func newTimeLayout(format string) (timeLayout, error) {
 	return out, nil
 }
 
+// usual reads the forms of valuetext.ParsePlain where no format was given and what lacks a zone is in UTC.
+func (t *timeText) usual(s []byte) (ticks int64, form valuetext.TimeForm, ok bool) {
+	if len(t.layouts) > 0 || t.zone != time.UTC {
+		return 0, 0, false
+	}
+	return valuetext.ParsePlain(s)
+}
+
 // parse reads a point in time, in ticks since year 1.
 func (t *timeText) parse(s []byte) (ticks int64, form valuetext.TimeForm, cut bool, err error) {
 	for _, l := range t.layouts {
