@@ -128,9 +128,12 @@ func files(r *run) error {
 			}
 		}
 		if g.name == "lineitem" {
-			if err := errors.Join(remote(r, p, g), landing(r, p, g)); err != nil {
+			if err := remote(r, p, g); err != nil {
 				return err
 			}
+		}
+		if err := landing(r, p, g); err != nil {
+			return err
 		}
 		for _, c := range list {
 			grown, err := c.peak(g)

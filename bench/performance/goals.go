@@ -165,13 +165,6 @@ func judgeWrite(v *view) judged {
 	return least(x, 200, fmt.Sprintf("%.0f MB/s of lineitem in Arrow, statistics and indexes of ranges included", x))
 }
 
-func judgeLanding(v *view) judged {
-	ours, _ := v.r.find("files", "lineitem", "landing", contestants[0])
-	duck, _ := v.r.find("files", "lineitem", "landing", "DuckDB on Parquet, zstd")
-	time, size := ours.V["seconds"]/duck.V["seconds"], ours.V["stored"]/duck.V["stored"]
-	return most(max(time, size), 1, fmt.Sprintf("%.2f × the time, %.2f × the size (balanced, from Parquet; a commit included)", time, size))
-}
-
 func judgeLoop(v *view) judged {
 	bare, fresh := 0.0, 0.0
 	for _, row := range v.r.of("scans") {

@@ -40,7 +40,9 @@ func render(r *Results) (page string, plots map[string]string, err error) {
 		if err != nil {
 			return "", nil, fmt.Errorf("%s: %w", name, err)
 		}
-		parts = append(parts, strings.TrimSpace(text)+"\n")
+		if text = strings.TrimSpace(text); text != "" {
+			parts = append(parts, text+"\n")
+		}
 	}
 	return strings.Join(parts, "\n"), v.plots, nil
 }

@@ -4,6 +4,7 @@ take turns.
 Each line of standard input is a request, a JSON object; each line of standard output is its answer. Times are processor time of this process.
 """
 
+import datetime
 import importlib.metadata
 import json
 import os
@@ -267,7 +268,23 @@ class Peers:
         """The smallest chunks of Parquet of each column, over all encodings, with zstd."""
         return {name: smallest(self.tables[table].select([name])) for name in self.tables[table].column_names}
 
-    def copy(self, source, target, csv=False):
+    def text(self, name, path, form, scale):
+        """The table as a file of text, or as the Parquet file that it is."""
+        out = path.removesuffix(".given.parquet") + "." + form
+        if form == "parquet":
+            out = path
+        elif form == "csv":
+            program = os.path.join(os.path.dirname(sys.executable), "tpchgen-cli")
+            folder = os.path.dirname(path)
+            subprocess.run([program, "csv", "-s", str(scale), f"--tables={name}", f"--output-dir={folder}", "--overwrite"], check=True, stdout=subprocess.DEVNULL)
+        else:
+            with open(out, "w") as f:
+                for batch in self.tables[name].to_batches(1 << 14):
+                    for row in batch.to_pylist():
+                        f.write(json.dumps({k: v for k, v in row.items() if v is not None}, default=rfc3339) + "\n")
+        return {"path": out, "bytes": os.path.getsize(out)}
+
+    def copy(self, source, target):
         """DuckDB's COPY of a file to zstd Parquet, with one thread."""
         con = quiet()
         return {**timed(lambda: con.execute(f"COPY (FROM '{source}') TO '{target}' (FORMAT parquet, COMPRESSION zstd)")), "stored": os.path.getsize(target)}
@@ -332,6 +349,10 @@ def smallest(table):
                     if sizes[leaf][0] is None or size < sizes[leaf][0]:
                         sizes[leaf] = (size, encoding)
     return {"bytes": sum(s for s, _ in sizes.values()), "encoding": ", ".join(dict.fromkeys(e for _, e in sizes.values()))}
+
+
+def rfc3339(at):
+    return at.astimezone(datetime.timezone.utc).isoformat().replace("+00:00", "Z")
 
 
 def leaf_schema(table):

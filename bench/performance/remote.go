@@ -1,13 +1,8 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"log"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -97,55 +92,4 @@ func (s *slowFile) ReadAt(p []byte, off int64) (int, error) {
 	s.bytes += float64(n)
 	time.Sleep(blobtest.Cloud.FirstByte + time.Duration(float64(n)/float64(blobtest.Cloud.Rate)*float64(time.Second)))
 	return n, err
-}
-
-// landing measures the command, built as releases are: to land a Parquet file with one processor against DuckDB's COPY (P11), and to start (P13).
-func landing(r *run, p *peers, g *given) error {
-	program := filepath.Join(g.place, "shardcat")
-	build := exec.Command("go", "build", "-trimpath", "-tags=disable_grpc_modules", "-ldflags=-s -w", "-o", program, "./cmd/shardcat")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Dir = ".." // the module beside this one, where the command is run
-	if err := show(build); err != nil {
-		return err
-	}
-	starts, land, copied := 1e9, 1e9, figures{Seconds: 1e9}
-	for range 10 {
-		s, err := processSeconds(exec.Command(program, "--version"))
-		if err != nil {
-			return err
-		}
-		starts = min(starts, s)
-	}
-	r.add(Row{Part: "files", Subject: "command", Task: "start", V: map[string]float64{"seconds": starts}})
-	for i := range fileTurns {
-		log.Print("files: landing, turn ", i+1)
-		lake := filepath.Join(g.place, fmt.Sprint("lake", i))
-		cmd := exec.Command(program, "ingest", "t", g.Path, "--create", "--catalog", "sqlite:"+lake+".db", "--warehouse", lake)
-		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-		s, err := processSeconds(cmd)
-		if err != nil {
-			return err
-		}
-		land = min(land, s)
-		var f figures
-		if err := p.ask(request{"do": "copy", "source": g.Path, "target": filepath.Join(g.place, "copied.parquet")}, &f); err != nil {
-			return err
-		}
-		if f.Seconds < copied.Seconds {
-			copied = f
-		}
-	}
-	stored, err := folderSize(filepath.Join(g.place, "lake0", "vault"))
-	r.add(Row{Part: "files", Subject: g.name, Task: "landing", Who: "shardcat balanced", V: map[string]float64{"seconds": land, "stored": stored}})
-	r.add(Row{Part: "files", Subject: g.name, Task: "landing", Who: "DuckDB on Parquet, zstd", V: map[string]float64{"seconds": copied.Seconds, "stored": copied.Stored}})
-	return err
-}
-
-// processSeconds runs a command and gives its processor time.
-func processSeconds(cmd *exec.Cmd) (float64, error) {
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return 0, errors.Join(fmt.Errorf("%s", out), err)
-	}
-	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
 }
