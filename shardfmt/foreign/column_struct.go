@@ -8,8 +8,10 @@ import (
 
 // members reads the members of JSON objects into columns: those of a Struct, and those of the record.
 type members struct {
-	path    string // with a dot at its end, or empty
-	names   []string
+	path  string // with a dot at its end, or empty
+	names []string
+	// keys are the names as JSON writes them, empty where it may do so in other ways.
+	keys    []string
 	columns []column
 	index   map[string]int
 	state   *readState
@@ -21,7 +23,7 @@ type members struct {
 func newMembers(fields []*schema.Node, builder func(int) array.Builder, path string, s *readState) *members {
 	m := &members{path: path, index: map[string]int{}, seen: make([]uint64, len(fields)), state: s}
 	for i, f := range fields {
-		m.names = append(m.names, f.Name)
+		m.names, m.keys = append(m.names, f.Name), append(m.keys, plainKey(f.Name))
 		m.columns = append(m.columns, newColumn(f, path+f.Name, builder(i), s))
 		for _, alias := range f.Aliases {
 			m.index[alias] = i
@@ -36,22 +38,25 @@ func newMembers(fields []*schema.Node, builder func(int) array.Builder, path str
 // read appends one object: a value or a null to every column.
 func (m *members) read(c *cursor) error {
 	m.record++
+	if !c.take('{') {
+		return c.unexpected("an object")
+	}
 	next, count := 0, 0
-	err := c.object(func(key []byte) error {
-		i, ok := m.find(key, next)
-		if !ok {
-			return m.skip(key, c)
+	for first := true; !c.take('}'); first = false {
+		if !first && !c.take(',') {
+			return c.unexpected("',' or '}'")
 		}
-		if m.seen[i] == m.record {
-			return inField(m.path+m.names[i], "occurs twice in the object")
+		i, err := m.member(c, next)
+		if err != nil {
+			return err
 		}
-		m.seen[i] = m.record
-		next = i + 1
-		count++
-		return element(m.columns[i], c)
-	})
-	if err != nil || count == len(m.columns) {
-		return err
+		if i >= 0 {
+			next = i + 1
+			count++
+		}
+	}
+	if count == len(m.columns) {
+		return nil
 	}
 	for i, col := range m.columns {
 		if m.seen[i] != m.record {
@@ -61,6 +66,43 @@ func (m *members) read(c *cursor) error {
 		}
 	}
 	return nil
+}
+
+// member reads a member and gives its column, or −1 if there is none. In most records it is the one after the last.
+func (m *members) member(c *cursor, next int) (int, error) {
+	var unknown []byte
+	i := next
+	if next == len(m.keys) || !c.takeText(m.keys[next]) {
+		key, err := c.str()
+		if err != nil {
+			return 0, err
+		}
+		var ok bool
+		if i, ok = m.find(key, next); !ok {
+			i, unknown = -1, key
+		}
+	}
+	if !c.take(':') {
+		return 0, c.unexpected("':'")
+	}
+	if i < 0 {
+		return -1, m.skip(unknown, c)
+	}
+	if m.seen[i] == m.record {
+		return 0, inField(m.path+m.names[i], "occurs twice in the object")
+	}
+	m.seen[i] = m.record
+	return i, element(m.columns[i], c)
+}
+
+// plainKey is a name between quotes, if no character of it is escaped.
+func plainKey(name string) string {
+	for i := range len(name) {
+		if name[i] < 0x20 || name[i] == '"' || name[i] == '\\' {
+			return ""
+		}
+	}
+	return `"` + name + `"`
 }
 
 // find looks a member up; in most records it is the one after the last.

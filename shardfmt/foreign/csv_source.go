@@ -7,8 +7,6 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -22,12 +20,11 @@ type csvSource struct {
 	sample  []csvRecord // read for inference, not yet yielded
 	schema  *schema.Schema
 	found   *Inference
-	builder *array.RecordBuilder
+	builder *batchBuilder
 	columns []column
 	cells   []func(text []byte) error
 	// usual are, for each column, what takes the text of most fields (scalar.usual and plain), or nil.
 	usual []func(text []byte) bool
-	room  room
 	// nulls are the texts that stand for null; inText, for each column, whether only some count, as in text.
 	nulls  map[string]bool
 	inText []bool
@@ -61,11 +58,11 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 		return nil, err
 	}
 	s.current = ""
-	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
+	s.builder = newBatchBuilder(s.schema)
 	s.nulls = s.sniff.nulls
 	s.noted = make([]bool, len(s.schema.Fields))
 	for i, f := range s.schema.Fields {
-		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.Field(i), s.state.knowing(s.found)))
+		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.field(i), s.state.knowing(s.found)))
 		s.cells = append(s.cells, cellReader(s.columns[i]))
 		s.usual = append(s.usual, s.usualReader(s.columns[i]))
 		s.inText = append(s.inText, holdsText(f))
@@ -284,7 +281,7 @@ func (s *csvSource) Schema() *schema.Schema { return s.schema }
 // Next implements Source.
 func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	size, rows := 0, 0
-	for most := batchRows(s.options.BatchRows, len(s.builder.Fields())); rows < most && size < maxBatch; {
+	for most := batchRows(s.options.BatchRows, len(s.schema.Fields)); rows < most && size < maxBatch; {
 		rec, err := s.take(ctx)
 		if err == io.EOF {
 			break
@@ -293,7 +290,7 @@ func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 			return nil, err
 		}
 		if rows == 0 {
-			s.room.reserve(s.builder)
+			s.builder.reserve()
 		}
 		if err := s.append(rec); err != nil {
 			return nil, err
@@ -305,7 +302,7 @@ func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if rows == 0 {
 		return nil, io.EOF
 	}
-	return s.room.newBatch(s.builder, rows), nil
+	return s.builder.batch(rows), nil
 }
 
 // take gives the next record, first those of the sample.
@@ -346,44 +343,6 @@ func (s *csvSource) append(rec *csvRecord) error {
 		return nil
 	}
 	return s.fill(rec)
-}
-
-// put appends field i of a record to a column. Quotes make text of what would be null in a column of text; in others
-// they mean nothing, as do spaces around a value.
-func (s *csvSource) put(column int, rec *csvRecord, i int) error {
-	text := rec.cell(i)
-	if s.inText[column] {
-		if !rec.quoted(i) && (len(text) == 0 || s.options.Nulls != nil && s.nulls[string(text)]) {
-			return s.columns[column].null()
-		}
-		return s.cells[column](text)
-	}
-	if text = trimSpaces(text); len(text) == 0 || s.isNull(text) {
-		if len(text) > 0 && s.options.Nulls == nil && !s.noted[column] && s.found == nil {
-			s.noted[column] = true
-			s.options.Warn(fmt.Sprintf("field %q: %q stands for null (--null)", s.schema.Fields[column].Name, text))
-		}
-		return s.columns[column].null()
-	}
-	return s.cells[column](text)
-}
-
-// maxNullText is longer than any text that is looked up among those for null.
-const maxNullText = 64
-
-func (s *csvSource) isNull(text []byte) bool {
-	// Most values begin with a digit, and none of the usual texts do.
-	if s.options.Nulls == nil && (text[0] >= '0' && text[0] <= '9' || len(text) > maxNullText) {
-		return false
-	}
-	return s.nulls[string(text)]
-}
-
-func trimSpaces(text []byte) []byte {
-	if len(text) > 0 && (text[0] == ' ' || text[len(text)-1] == ' ') {
-		return bytes.Trim(text, " ")
-	}
-	return text
 }
 
 // fill appends null to the fields that the input doesn't have.
@@ -442,72 +401,8 @@ func (s *csvSource) match(rec *csvRecord) error {
 	return nil
 }
 
-// usualReader takes the fields of a column that are written as most are, none of which may stand for null by the usual texts: it is
-// nil where there are others.
-func (s *csvSource) usualReader(col column) func(text []byte) bool {
-	c, ok := col.(*scalarColumn)
-	switch {
-	case !ok || s.options.Nulls != nil:
-		return nil
-	case c.scalar.plain != nil:
-		return c.scalar.plain
-	default:
-		return c.scalar.usual
-	}
-}
-
-// cellReader appends the text of a CSV field to a column: scalars as they are, nested values as JSON.
-func cellReader(col column) func(text []byte) error {
-	c, ok := col.(*scalarColumn)
-	if !ok {
-		return func(text []byte) error {
-			cur := &cursor{b: text}
-			if err := element(col, cur); err != nil {
-				return err
-			}
-			return cur.end()
-		}
-	}
-	switch sc := c.scalar; {
-	case sc.boolean != nil:
-		return func(text []byte) error { return c.boolean(text) }
-	case sc.number != nil && !c.n.IsDecimal():
-		return c.number
-	default:
-		return sc.text
-	}
-}
-
-// boolean reads true and false, in the spellings that programs write.
-func (c *scalarColumn) boolean(text []byte) error {
-	switch string(text) {
-	case "true", "True", "TRUE":
-		c.scalar.boolean(true)
-	case "false", "False", "FALSE":
-		c.scalar.boolean(false)
-	default:
-		return wanting(c.path, textHolder(text), text, "%.40q where true or false is wanted", text)
-	}
-	return nil
-}
-
-// number reads what JSON would call a number, or text such as NaN.
-func (c *scalarColumn) number(text []byte) error {
-	if c.scalar.plain != nil && c.scalar.plain(text) {
-		return nil
-	}
-	cur := cursor{b: text}
-	if token, err := cur.number(); err == nil && len(token) == len(text) {
-		return c.scalar.number(token)
-	}
-	if c.scalar.text != nil {
-		return c.scalar.text(text)
-	}
-	return wanting(c.path, textHolder(text), text, "%.40q where %s is wanted", text, c.n.TypeName())
-}
-
 // Close implements Source.
 func (s *csvSource) Close() error {
-	s.builder.Release()
+	s.builder.record.Release()
 	return s.reader.lines.Close()
 }

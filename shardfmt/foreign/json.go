@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,6 +42,15 @@ func (c *cursor) take(b byte) bool {
 		return false
 	}
 	c.i++
+	return true
+}
+
+// takeText skips a text that isn't empty, if it is next.
+func (c *cursor) takeText(text string) bool {
+	if c.peek() == 0 || text == "" || !bytes.HasPrefix(c.b[c.i:], []byte(text)) {
+		return false
+	}
+	c.i += len(text)
 	return true
 }
 

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -24,10 +21,9 @@ type ndjsonSource struct {
 	sample  []document // read for inference, not yet yielded
 	schema  *schema.Schema
 	found   *Inference
-	builder *array.RecordBuilder
+	builder *batchBuilder
 	members *members
 	cursor  cursor
-	room    room
 }
 
 // newNDJSON opens NDJSON inputs; without a schema it reads the sample for inference.
@@ -41,12 +37,12 @@ func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjso
 		s.docs.lines.Close()
 		return nil, err
 	}
-	s.builder = array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s.schema))
+	s.builder = newBatchBuilder(s.schema)
 	state, err := newReadState(o)
 	if err != nil {
 		return nil, err
 	}
-	s.members = newMembers(s.schema.Fields, s.builder.Field, "", state.knowing(s.found))
+	s.members = newMembers(s.schema.Fields, s.builder.field, "", state.knowing(s.found))
 	return s, nil
 }
 
@@ -138,7 +134,7 @@ func (s *ndjsonSource) inferred() *Inference { return s.found }
 // Next implements Source.
 func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	size, rows := 0, 0
-	for most := batchRows(s.options.BatchRows, len(s.builder.Fields())); rows < most && size < maxBatch; {
+	for most := batchRows(s.options.BatchRows, len(s.schema.Fields)); rows < most && size < maxBatch; {
 		doc, err := s.document(ctx)
 		if err == io.EOF {
 			break
@@ -147,7 +143,7 @@ func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 			return nil, err
 		}
 		if rows == 0 {
-			s.room.reserve(s.builder)
+			s.builder.reserve()
 		}
 		if err := s.record(doc.text); err != nil {
 			return nil, doc.located(advised(err, s.found, s.options))
@@ -159,61 +155,7 @@ func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if rows == 0 {
 		return nil, io.EOF
 	}
-	return s.room.newBatch(s.builder, rows), nil
-}
-
-// maxCells bounds the values of a batch, nulls included: they cost memory whether or not the text has them.
-const maxCells = 8 << 20
-
-// batchRows is how many rows a batch of so many columns may have.
-func batchRows(most, columns int) int { return max(1, min(most, maxCells/max(1, columns))) }
-
-// room is what the last batch took: the next one is likely to take the same, and need not grow to it.
-type room struct {
-	rows int
-	// data are the bytes of each column of text or bytes.
-	data []int
-}
-
-// reserve makes room for as much again.
-func (r *room) reserve(b *array.RecordBuilder) {
-	if r.rows == 0 {
-		return
-	}
-	for i, f := range b.Fields() {
-		if arrow.IsNested(storageBuilder(f).Type().ID()) {
-			continue
-		}
-		f.Reserve(r.rows)
-		if t := binaryBuilder(f); t != nil {
-			t.ReserveData(r.data[i])
-		}
-	}
-}
-
-// binaryBuilder is the builder of a column of text or bytes, or nil.
-func binaryBuilder(b array.Builder) *array.BinaryBuilder {
-	switch b := storageBuilder(b).(type) {
-	case *array.LargeStringBuilder:
-		return b.BinaryBuilder
-	case *array.BinaryBuilder:
-		return b
-	}
-	return nil
-}
-
-// newBatch takes what a builder holds; unlike the builder it also knows how many rows no columns have.
-func (r *room) newBatch(b *array.RecordBuilder, rows int) arrow.RecordBatch {
-	columns := make([]arrow.Array, len(b.Fields()))
-	r.rows, r.data = rows, slices.Grow(r.data[:0], len(columns))[:len(columns)]
-	for i, f := range b.Fields() {
-		if t := binaryBuilder(f); t != nil {
-			r.data[i] = t.DataLen()
-		}
-		columns[i] = f.NewArray()
-		defer columns[i].Release()
-	}
-	return array.NewRecordBatch(b.Schema(), columns, int64(rows))
+	return s.builder.batch(rows), nil
 }
 
 // document gives the next document, first those of the sample.
@@ -253,6 +195,6 @@ func notARecord(c *cursor) error {
 
 // Close implements Source.
 func (s *ndjsonSource) Close() error {
-	s.builder.Release()
+	s.builder.record.Release()
 	return s.docs.lines.Close()
 }

@@ -38,7 +38,7 @@ func newScalar(n *schema.Node, path string, b array.Builder, s *readState) scala
 	case schema.Float32, schema.Float64:
 		return floatScalar(n, path, b, s)
 	case schema.String:
-		return stringScalar(b.(*array.LargeStringBuilder).BinaryBuilder)
+		return stringScalar(b)
 	case schema.DateTime:
 		return dateTimeScalar(path, b.(*array.Int64Builder), s)
 	case schema.Guid:
@@ -198,16 +198,18 @@ func heldExactly(token []byte, v float64, bits int) bool {
 	return err == nil && decimal.Compare(written, held) == 0
 }
 
-func stringScalar(b *array.BinaryBuilder) scalar {
-	add := func(v []byte) bool {
-		if b.Len() < b.Cap() && len(v) <= b.DataCap()-b.DataLen() {
-			b.UnsafeAppend(v)
-		} else {
-			b.Append(v)
-		}
-		return true
+func stringScalar(b array.Builder) scalar {
+	var add func(v []byte)
+	switch b := b.(type) {
+	case *textBuilder:
+		add = b.append
+	case *array.LargeStringBuilder:
+		add = b.BinaryBuilder.Append
 	}
-	return scalar{text: func(v []byte) error { add(v); return nil }, usual: add}
+	return scalar{
+		text:  func(v []byte) error { add(v); return nil },
+		usual: func(v []byte) bool { add(v); return true },
+	}
 }
 
 func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
