@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
@@ -179,7 +180,7 @@ func (m *Messages) length() (int64, error) {
 // readWhole reads so many bytes, and makes room for them as they come: a length may be anything.
 func readWhole(r io.Reader, size int64) ([]byte, error) {
 	const step = 16 << 20
-	buf := make([]byte, 0, min(size, step))
+	buf := uncleared.Bytes(int(min(size, step)))[:0] // of which nobody sees more than was read
 	for int64(len(buf)) < size {
 		if len(buf) == cap(buf) {
 			grown := make([]byte, len(buf), min(size, int64(2*cap(buf))))

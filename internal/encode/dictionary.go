@@ -64,23 +64,44 @@ func planEntries[U word](e *Encoder, codes []uint32, entries []U, coded block.Co
 	if sc.shape == nil {
 		asIs = maybeRaw(e, entries, k, sc)
 	}
-	sorted := take[U](&e.arena, len(entries))
-	copy(sorted, entries)
-	slices.Sort(sorted)
+	sorted, rank := sortEntries(e, entries)
 	byValue := maybeRaw(e, sorted, k, sc)
 	if byValue == nil || asIs != nil && asIs.cost() <= byValue.cost() {
 		return entries, asIs
-	}
-	rank := take[uint32](&e.arena, len(entries)+1)
-	rank[0] = 0 // null
-	for i, v := range entries {
-		at, _ := slices.BinarySearch(sorted, v)
-		rank[i+1] = uint32(at + 1)
 	}
 	for i, c := range codes {
 		codes[i] = rank[c]
 	}
 	return sorted, byValue
+}
+
+// sortEntries gives the entries by value, and the code that becomes of each code, which is 0 for null and else one more than the entry's
+// place. Entries that lie so close together that the place of each fits behind its distance from the least are sorted with it; the places of
+// others are looked for.
+func sortEntries[U word](e *Encoder, entries []U) (sorted []U, rank []uint32) {
+	sorted, rank = take[U](&e.arena, len(entries)), take[uint32](&e.arena, len(entries)+1)
+	rank[0] = 0
+	least, most := slices.Min(entries), slices.Max(entries)
+	shift := bits.Len(uint(len(entries)))
+	if widthOf(most-least)+shift > 64 {
+		copy(sorted, entries)
+		slices.Sort(sorted)
+		for i, v := range entries {
+			at, _ := slices.BinarySearch(sorted, v)
+			rank[i+1] = uint32(at + 1)
+		}
+		return sorted, rank
+	}
+	placed := take[uint64](&e.arena, len(entries))
+	for i, v := range entries {
+		placed[i] = uint64(v-least)<<shift | uint64(i)
+	}
+	slices.Sort(placed)
+	for at, p := range placed {
+		sorted[at] = least + U(p>>shift)
+		rank[p&(1<<shift-1)+1] = uint32(at + 1)
+	}
+	return sorted, rank
 }
 
 // dictionarySize is what n values with so many distinct ones come to, with packed codes.
@@ -181,19 +202,50 @@ func distinct[U word](e *Encoder, vals []U, limit int) []U {
 // rankByCount numbers ids anew, from 1, by descending count, and at equal counts in the order they have; it
 // brings codes (id+1, or 0) to the new numbers.
 func rankByCount(e *Encoder, counts, codes []uint32) (rank []uint32) {
-	order := take[uint64](&e.arena, len(counts))
-	for id, c := range counts {
-		order[id] = uint64(^c)<<32 | uint64(id)
-	}
-	slices.Sort(order)
-	rank = take[uint32](&e.arena, len(counts))
-	for i, o := range order {
-		rank[uint32(o)] = uint32(i + 1)
+	if rank = rankFew(e, counts); rank == nil {
+		order := take[uint64](&e.arena, len(counts))
+		for id, c := range counts {
+			order[id] = uint64(^c)<<32 | uint64(id)
+		}
+		slices.Sort(order)
+		rank = take[uint32](&e.arena, len(counts))
+		for i, o := range order {
+			rank[uint32(o)] = uint32(i + 1)
+		}
 	}
 	for i, c := range codes {
 		if c != 0 {
 			codes[i] = rank[c-1]
 		}
+	}
+	return rank
+}
+
+// rankFew is the rank of rankByCount by how many ids have each count; nil where counts go further than there are ids.
+func rankFew(e *Encoder, counts []uint32) (rank []uint32) {
+	if len(counts) == 0 {
+		return nil
+	}
+	most := slices.Max(counts)
+	if int(most) > len(counts) {
+		return nil
+	}
+	next := take[uint32](&e.arena, int(most)+1) // by count, the number that the next id with it gets
+	clear(next)
+	for _, c := range counts {
+		next[c]++
+	}
+	above := uint32(1)
+	for c := most; ; c-- {
+		next[c], above = above, above+next[c]
+		if c == 0 {
+			break
+		}
+	}
+	rank = take[uint32](&e.arena, len(counts))
+	for id, c := range counts {
+		rank[id] = next[c]
+		next[c]++
 	}
 	return rank
 }

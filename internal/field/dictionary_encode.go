@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -74,7 +75,8 @@ func (d *dictionaryBuilder) nullID() uint32 {
 // grow makes room for n codes.
 func (d *dictionaryBuilder) grow(n int) {
 	if len(d.codes)+n > cap(d.codes) {
-		d.codes = slices.Grow(d.codes, max(n, len(d.codes), dictionaryTrial)) // twice as many, so that each is copied about once
+		more := uncleared.Of[uint32](len(d.codes) + max(n, len(d.codes), dictionaryTrial)) // twice as many, so that each is copied about once
+		d.codes = more[:copy(more, d.codes)]
 	}
 }
 

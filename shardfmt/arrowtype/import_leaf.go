@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -236,7 +237,7 @@ func decimalsOf(a arrow.Array, values []byte) arrow.Array {
 // decimals128 converts decimals of the usual width, none of them null, in one loop; nil if one doesn't fit.
 func decimals128(a *array.Decimal128) []byte {
 	scale := decimal.NewScale(int(a.DataType().(arrow.DecimalType).GetScale()))
-	out := make([]byte, decimal.Size*a.Len())
+	out := uncleared.Bytes(decimal.Size * a.Len())
 	for i, n := range a.Values() {
 		if !scale.PutInt128(out[decimal.Size*i:], n.HighBits(), n.LowBits()) {
 			return nil
@@ -333,7 +334,8 @@ func byteStrings(a arrow.Array, p place) (arrow.Array, error) {
 
 // widen gives byte strings 64-bit offsets. The bytes of an array with offsets are shared, others copied.
 func widen(t arrow.DataType, a arrow.Array, p place, value func(int) []byte) (arrow.Array, error) {
-	offsets := make([]int64, a.Len()+1)
+	offsets := uncleared.Of[int64](a.Len() + 1)
+	offsets[0] = 0
 	values, shared := sharedBytes(a, offsets)
 	if shared && !ascending(offsets, len(values)) {
 		return nil, fmt.Errorf("field %q: %w: offsets that lead astray", p.path, ErrColumn)

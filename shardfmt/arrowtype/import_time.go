@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/internal/valuetext"
 )
 
@@ -120,7 +121,7 @@ func wholeTimes(a arrow.Array, c clock) []int64 {
 
 func ticksOf[T ~int32 | ~int64](values []T, c clock) []int64 {
 	first, last := -c.epoch/c.ticks, (valuetext.MaxDateTime-c.epoch)/c.ticks // an epoch is a whole number of units
-	out := make([]int64, len(values))
+	out := uncleared.Of[int64](len(values))
 	for i, v := range values {
 		if int64(v) < first || int64(v) > last {
 			return nil

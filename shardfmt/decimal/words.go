@@ -18,11 +18,28 @@ func FromWords(low, high uint64) (v Value) {
 
 // ShortWords are the Words of the Short of a value given by its own.
 func ShortWords(low, high uint64) (uint64, uint64) {
-	if small(low, high) && preferred(low) && declets[low&1023]%10 != 0 {
-		return low, high
+	if small(low, high) && low != 0 {
+		if declets[low&1023]%10 != 0 {
+			if preferred(low) {
+				return low, high
+			}
+		} else if low, high, ok := stripped(low, high); ok {
+			return low, high
+		}
 	}
 	short := FromWords(low, high).Short()
 	return short.Words()
+}
+
+// stripped is a small value that is not zero without the zeros at its end; not ok if that changes the first two bits of the exponent,
+// which stand apart from the others.
+func stripped(low, high uint64) (_, _ uint64, ok bool) {
+	const first, most = 46, 1<<12 - 1 // of the exponent's other bits
+	n, zeros := threes(low), uint64(0)
+	for n%10 == 0 {
+		n, zeros = n/10, zeros+1
+	}
+	return codeThrees(n), high + zeros<<first, high>>first&most+zeros <= most
 }
 
 // small reports whether a value is finite and has at most 18 digits.

@@ -23,6 +23,12 @@ func TestWords(t *testing.T) {
 	for range 5000 {
 		values = append(values, FromWords(r.Uint64(), r.Uint64()), FromWords(r.Uint64(), r.Uint64()&^(1<<46-1)))
 	}
+	for _, exponent := range [...]uint64{0, 1, 1<<12 - 3, 1<<12 - 2, 1<<12 - 1, 1 << 12, 2<<12 - 2, 3<<12 - 2, 3<<12 - 1} { // also where the first two bits of the exponent change
+		for n := uint64(1); n < loUnit; n *= 10 {
+			high := exponent>>12<<61 | exponent&(1<<12-1)<<46
+			values = append(values, FromWords(codeThrees(n), high), FromWords(codeThrees(n*7), high|signBit), FromWords(codeThrees(n+n/100*30), high))
+		}
+	}
 	values = append(values, Zero, NaN, Infinity, NegativeInfinity)
 	for _, v := range values {
 		low, high := v.Words()

@@ -1,0 +1,86 @@
+package encode
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Entries are brought into the order of their values, and codes with them, whether or not their places fit behind their distances.
+func TestSortEntries(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	spans := []uint64{100, 1 << 20, 1 << 53, 1 << 54, 1 << 55, 1<<63 + 1, 0}
+	for _, span := range spans {
+		for _, n := range []int{64, 1023, 1024, 3000} {
+			base := r.Uint64()
+			some := map[uint64]bool{}
+			for len(some) < n {
+				v := r.Uint64()
+				if span != 0 {
+					v = base + v%max(span, uint64(4*n))
+				}
+				some[v] = true
+			}
+			var entries []uint64
+			for v := range some {
+				entries = append(entries, v)
+			}
+			checkSorted(t, entries)
+		}
+	}
+	checkSorted(t, []uint32{1<<32 - 1, 0, 7, 3})
+	checkSorted(t, []uint8{255, 0, 128, 127})
+}
+
+func checkSorted[U word](t *testing.T, entries []U) {
+	t.Helper()
+	e := NewEncoder(Options{})
+	e.borrow()
+	sorted, rank := sortEntries(e, entries)
+	want := slices.Sorted(slices.Values(entries))
+	if !slices.Equal(sorted, want) {
+		t.Fatalf("%d entries out of order", len(entries))
+	}
+	if rank[0] != 0 {
+		t.Errorf("null has the code %d", rank[0])
+	}
+	for i, v := range entries {
+		if sorted[rank[i+1]-1] != v {
+			t.Fatalf("code %d becomes %d, which is another value", i+1, rank[i+1])
+		}
+	}
+}
+
+// Ids are numbered by descending count, and at equal counts in their order, whether counts are few or go far.
+func TestRankByCount(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	few := 0
+	for range 500 {
+		counts := make([]uint32, 1+r.IntN(60))
+		most := 1 + r.IntN(120)
+		codes := []uint32{0}
+		for id := range counts {
+			counts[id] = uint32(1 + r.IntN(most))
+			codes = append(codes, uint32(id+1))
+		}
+		order := make([]uint32, len(counts))
+		for id := range order {
+			order[id] = uint32(id)
+		}
+		slices.SortStableFunc(order, func(a, b uint32) int { return int(counts[b]) - int(counts[a]) })
+		e := NewEncoder(Options{})
+		e.borrow()
+		if rankFew(e, counts) != nil {
+			few++
+		}
+		rank := rankByCount(e, counts, codes)
+		for i, id := range order {
+			if rank[id] != uint32(i+1) || codes[id+1] != uint32(i+1) || codes[0] != 0 {
+				t.Fatalf("counts %v: id %d is number %d, and its code %d; %d was to be expected", counts, id, rank[id], codes[id+1], i+1)
+			}
+		}
+	}
+	if few < 50 || few > 450 {
+		t.Errorf("%d of 500 by counts", few)
+	}
+}
