@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
 // Spill is a temporary file in which finished blocks of streams wait until they are placed, so that memory holds only the end of each
@@ -98,7 +100,7 @@ func (t *Tape) settle() error {
 		if len(t.tail) >= heldPart {
 			t.parts = append(t.parts, part{size: len(t.tail), held: t.tail})
 			t.size += int64(len(t.tail))
-			t.tail = make([]byte, 0, heldPart+heldRoom)
+			t.tail = uncleared.Bytes(heldPart + heldRoom)[:0]
 		}
 		return nil
 	}
@@ -143,17 +145,41 @@ func (t *Tape) inMemory() int {
 	return len(t.tail)
 }
 
-// joined is all bytes of a tape without a file, with room for more behind them.
-func (t *Tape) joined(more int) []byte {
-	if len(t.parts) == 0 {
-		return t.tail
+// Pieces calls do with the bytes of the tape, some at a time, from its start. What do is given is valid until it returns. A nil tape has
+// none.
+func (t *Tape) Pieces(do func(b []byte) error) error {
+	if t == nil {
+		return nil
 	}
-	out := make([]byte, 0, t.inMemory()+more)
+	var room []byte
 	for _, p := range t.parts {
-		out = append(out, p.held...)
+		if p.held != nil {
+			if err := do(p.held); err != nil {
+				return err
+			}
+			continue
+		}
+		if room == nil {
+			room = make([]byte, pieceBytes)
+		}
+		for at := 0; at < p.size; at += len(room) {
+			b := room[:min(len(room), p.size-at)]
+			if _, err := t.spill.file.ReadAt(b, p.at+int64(at)); err != nil {
+				return err
+			}
+			if err := do(b); err != nil {
+				return err
+			}
+		}
 	}
-	return append(out, t.tail...)
+	if len(t.tail) == 0 {
+		return nil
+	}
+	return do(t.tail)
 }
+
+// pieceBytes is how much of a file Pieces reads at once.
+const pieceBytes = 256 << 10
 
 // Reader reads the tape from its start. Nothing may be written any more.
 func (t *Tape) Reader() io.Reader {

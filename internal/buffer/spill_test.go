@@ -24,7 +24,11 @@ func TestTape(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) || tape.Size() != int64(len(want)) {
 			t.Fatalf("%d bytes of %d, %v", len(got), len(want), err)
 		}
-		if spill == nil && (tape.inMemory() != len(want) || len(tape.parts) == 0 || !bytes.Equal(tape.joined(10), want)) {
+		var pieces []byte
+		if err := tape.Pieces(func(b []byte) error { pieces = append(pieces, b...); return nil }); err != nil || !bytes.Equal(pieces, want) {
+			t.Fatalf("pieces of %d bytes of %d, %v", len(pieces), len(want), err)
+		}
+		if spill == nil && (tape.inMemory() != len(want) || len(tape.parts) == 0) {
 			t.Fatalf("%d bytes in memory of %d, in %d parts", tape.inMemory(), len(want), len(tape.parts))
 		}
 	}

@@ -50,7 +50,7 @@ func (w *StreamWriter) Len() int { return w.data.inMemory() + w.m.held() }
 
 // Encoded is a finished buffer.
 type Encoded struct {
-	// Head are the first bytes of the buffer, nil where all of them are in memory.
+	// Head are the first bytes of the buffer, in a file or in memory; nil where there are none but Bytes.
 	Head *Tape
 	// Bytes of the buffer behind them: data, padding and block map.
 	Bytes []byte
@@ -62,12 +62,7 @@ type Encoded struct {
 
 // Finish pads the blocks and appends the block map. The writer is used up.
 func (w *StreamWriter) Finish() Encoded {
-	tail, head := w.data.tail, &Tape{}
-	if w.data.spill == nil {
-		tail = w.data.joined(streamAlignment + w.m.held())
-	} else {
-		head = &Tape{spill: w.data.spill, parts: w.data.parts, size: w.data.size}
-	}
+	tail, head := w.data.tail, &Tape{spill: w.data.spill, parts: w.data.parts, size: w.data.size}
 	out := Encoded{Blocks: w.m.Blocks()}
 	if head.size > 0 {
 		out.Head = head

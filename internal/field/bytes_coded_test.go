@@ -2,6 +2,7 @@ package field
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -118,7 +119,7 @@ func encodedOf(t *testing.T, node *schema.Node, o *Options, arrays []arrow.Array
 		all = append(all, d...)
 		for _, buffers := range append([][]Buffer{x.Buffers}, x.Alternatives...) {
 			for _, b := range buffers {
-				all = append(all, b.Bytes...)
+				err = errors.Join(err, b.Pieces(func(p []byte) error { all = append(all, p...); return nil }))
 			}
 		}
 		return err

@@ -91,6 +91,14 @@ type Buffer struct {
 // Size of the buffer in bytes.
 func (b *Buffer) Size() int { return int(b.Head.Size()) + len(b.Bytes) }
 
+// Pieces calls do with the bytes of the buffer, some at a time. What do is given is valid until it returns.
+func (b *Buffer) Pieces(do func([]byte) error) error {
+	if err := b.Head.Pieces(do); err != nil {
+		return err
+	}
+	return do(b.Bytes)
+}
+
 // NewEncoder makes the encoder of a node.
 func NewEncoder(node *schema.Node, o *Options) (Encoder, error) {
 	if profiles := o.Encodings[node.ID]; len(profiles) > 0 {

@@ -44,7 +44,9 @@ func (o *object) add(e *Encoded) error {
 				o.bytes = append(o.bytes, 0)
 			}
 			start := uint64(len(o.bytes))
-			o.bytes = append(o.bytes, b.Bytes...)
+			if err := b.Pieces(func(p []byte) error { o.bytes = append(o.bytes, p...); return nil }); err != nil {
+				return err
+			}
 			end := uint64(len(o.bytes))
 			b.Meta.Buffer = meta.SelfRef(start, end)
 			switch b.Meta.Kind {

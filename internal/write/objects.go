@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -325,39 +324,13 @@ func (i *image) place(b []byte) (at, end uint64, err error) {
 	return at, at + uint64(len(b)), i.write(b)
 }
 
-// placeBuffer writes a buffer, of which the start may be in a file.
+// placeBuffer writes a buffer, of which the start may be in a file, or in pieces.
 func (i *image) placeBuffer(b *field.Buffer) (at, end uint64, err error) {
-	if b.Head.Size() == 0 {
-		return i.place(b.Bytes)
-	}
 	if err := i.align(); err != nil {
 		return 0, 0, err
 	}
 	at = uint64(i.size)
-	if err := i.copy(b.Head.Reader()); err != nil {
-		return 0, 0, err
-	}
-	return at, at + uint64(b.Size()), i.write(b.Bytes)
-}
-
-// copy writes all that r has, some at a time.
-func (i *image) copy(r io.Reader) error {
-	room := make([]byte, 256<<10)
-	for {
-		n, err := io.ReadFull(r, room)
-		if n > 0 {
-			if err := i.write(room[:n]); err != nil {
-				return err
-			}
-		}
-		switch err {
-		case nil:
-		case io.EOF, io.ErrUnexpectedEOF:
-			return nil
-		default:
-			return err
-		}
-	}
+	return at, at + uint64(b.Size()), b.Pieces(i.write)
 }
 
 // close appends the last bytes and commits the object.

@@ -199,7 +199,7 @@ func (d *deletion) place(e *field.Encoded) (*metapb.StripeFieldDescriptor, *meta
 	for _, b := range e.Buffers {
 		d.image = append(d.image, make([]byte, -len(d.image)&(buffer.Alignment-1))...)
 		at := uint64(len(d.image))
-		d.image = append(d.image, b.Bytes...)
+		_ = b.Pieces(func(p []byte) error { d.image = append(d.image, p...); return nil }) // all in memory
 		b.Meta.Buffer = meta.NewRef("", at, uint64(len(d.image)))
 		if b.MapStart > 0 {
 			b.Meta.BlockMap = meta.NewRef("", at+uint64(b.MapStart), uint64(len(d.image)))
