@@ -2,6 +2,7 @@ package field
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -163,7 +164,7 @@ func TestKnownDecimalsAllocateNothing(t *testing.T) {
 	size, rows := 0, 7*batch.Len()
 	err = e.Finish(func(out *Encoded) error {
 		for _, b := range out.Buffers {
-			size += len(b.Bytes)
+			size += b.Size()
 		}
 		return nil
 	})
@@ -192,5 +193,34 @@ func BenchmarkFewDecimals(b *testing.B) {
 		if err := e.Finish(func(*Encoded) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Where all entries differ, and none is null, extremes are found by places alone: the same as one by one.
+func TestExtremesByPlace(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	d := newDictionaryBuilder(decimal.Size)
+	for i := range 300 {
+		v, _ := decimal.FromInt64(int64(i*7919%300)-100, 2)
+		d.add(v[:])
+	}
+	ranks, order := d.ranks()
+	if len(order) != 300 {
+		t.Fatalf("%d entries in order", len(order))
+	}
+	for range 200 {
+		codes := make([]uint32, 1+r.IntN(40))
+		for i := range codes {
+			codes[i] = uint32(r.IntN(300))
+		}
+		least, greatest, _ := extremes(codes, ranks, order)
+		low, high, invalid := extremes(codes, ranks, nil)
+		if least != low || greatest != high || invalid != 0 {
+			t.Fatalf("%d to %d by place, else %d to %d", least, greatest, low, high)
+		}
+	}
+	d.add(nil)
+	if _, order := d.ranks(); order != nil {
+		t.Error("a null has a place")
 	}
 }
