@@ -14,90 +14,95 @@ TEXT ·unpack16AVX512(SB), NOSPLIT, $0-40
 	VMOVQ        BX, X0
 	VPBROADCASTW X0, Z0
 	MOVQ         ref+32(FP), BX
-	VMOVQ        BX, X1
-	VPBROADCASTW X1, Z1
+	VMOVQ        BX, X2
+	VPBROADCASTW X2, Z2
 	MOVQ         DX, BX
 	SHLQ         $0x07, BX
 	ADDQ         CX, BX
 	XORQ         SI, SI
-	VMOVDQU64    (CX), Z2
-	VMOVDQU64    64(CX), Z4
+	VMOVDQU64    (CX), Z3
+	VMOVDQU64    64(CX), Z5
 	ADDQ         $0x80, CX
-	LEAQ         (AX), R10
-	MOVQ         $0x00000008, R9
+	VPXORQ       Z1, Z1, Z1
+	MOVQ         width+16(FP), DI
+	VMOVQ        DI, X4
+	VPBROADCASTW X4, Z7
+	MOVQ         $0x0010001000100010, DI
+	VMOVQ        DI, X4
+	VPBROADCASTQ X4, Z8
+	LEAQ         (AX), R9
+	MOVQ         $0x00000008, R8
 
 rows0:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLW X5, Z2, Z3
-	VPSRLW X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000010, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x10
-	JB     store0
+	VPSRLVW Z1, Z3, Z4
+	VPSRLVW Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDW  Z7, Z1, Z1
+	CMPQ    DI, $0x10
+	JB      store0
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x10, SI
 	CMPQ      CX, BX
 	JE        store0
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLW    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLW    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBW    Z8, Z1, Z1
+	VPSUBW    Z1, Z7, Z9
+	VPSLLVW   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVW   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store0:
-	VPANDQ    Z0, Z3, Z3
-	VPADDW    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDW    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000100, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDW    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000100, R9
+	DECQ      R8
 	JNZ       rows0
-	LEAQ      128(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      128(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows1:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLW X5, Z2, Z3
-	VPSRLW X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000010, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x10
-	JB     store1
+	VPSRLVW Z1, Z3, Z4
+	VPSRLVW Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDW  Z7, Z1, Z1
+	CMPQ    DI, $0x10
+	JB      store1
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x10, SI
 	CMPQ      CX, BX
 	JE        store1
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLW    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLW    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBW    Z8, Z1, Z1
+	VPSUBW    Z1, Z7, Z9
+	VPSLLVW   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVW   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store1:
-	VPANDQ    Z0, Z3, Z3
-	VPADDW    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDW    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000100, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDW    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000100, R9
+	DECQ      R8
 	JNZ       rows1
 	VZEROUPPER
 	RET
@@ -112,166 +117,169 @@ TEXT ·unpack32AVX512(SB), NOSPLIT, $0-40
 	VMOVQ        BX, X0
 	VPBROADCASTD X0, Z0
 	MOVQ         ref+32(FP), BX
-	VMOVQ        BX, X1
-	VPBROADCASTD X1, Z1
+	VMOVQ        BX, X2
+	VPBROADCASTD X2, Z2
 	MOVQ         DX, BX
 	SHLQ         $0x07, BX
 	ADDQ         CX, BX
 	XORQ         SI, SI
-	VMOVDQU64    (CX), Z2
-	VMOVDQU64    64(CX), Z4
+	VMOVDQU64    (CX), Z3
+	VMOVDQU64    64(CX), Z5
 	ADDQ         $0x80, CX
-	LEAQ         (AX), R10
-	MOVQ         $0x00000008, R9
+	VPXORQ       Z1, Z1, Z1
+	MOVQ         width+16(FP), DI
+	VMOVQ        DI, X4
+	VPBROADCASTD X4, Z7
+	MOVQ         $0x0000002000000020, DI
+	VMOVQ        DI, X4
+	VPBROADCASTQ X4, Z8
+	LEAQ         (AX), R9
+	MOVQ         $0x00000008, R8
 
 rows0:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLD X5, Z2, Z3
-	VPSRLD X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000020, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x20
-	JB     store0
+	VPSRLVD Z1, Z3, Z4
+	VPSRLVD Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDD  Z7, Z1, Z1
+	CMPQ    DI, $0x20
+	JB      store0
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x20, SI
 	CMPQ      CX, BX
 	JE        store0
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLD    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLD    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBD    Z8, Z1, Z1
+	VPSUBD    Z1, Z7, Z9
+	VPSLLVD   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVD   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store0:
-	VPANDQ    Z0, Z3, Z3
-	VPADDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDD    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000200, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDD    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000200, R9
+	DECQ      R8
 	JNZ       rows0
-	LEAQ      256(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      256(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows1:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLD X5, Z2, Z3
-	VPSRLD X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000020, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x20
-	JB     store1
+	VPSRLVD Z1, Z3, Z4
+	VPSRLVD Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDD  Z7, Z1, Z1
+	CMPQ    DI, $0x20
+	JB      store1
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x20, SI
 	CMPQ      CX, BX
 	JE        store1
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLD    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLD    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBD    Z8, Z1, Z1
+	VPSUBD    Z1, Z7, Z9
+	VPSLLVD   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVD   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store1:
-	VPANDQ    Z0, Z3, Z3
-	VPADDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDD    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000200, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDD    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000200, R9
+	DECQ      R8
 	JNZ       rows1
-	LEAQ      128(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      128(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows2:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLD X5, Z2, Z3
-	VPSRLD X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000020, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x20
-	JB     store2
+	VPSRLVD Z1, Z3, Z4
+	VPSRLVD Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDD  Z7, Z1, Z1
+	CMPQ    DI, $0x20
+	JB      store2
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x20, SI
 	CMPQ      CX, BX
 	JE        store2
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLD    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLD    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBD    Z8, Z1, Z1
+	VPSUBD    Z1, Z7, Z9
+	VPSLLVD   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVD   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store2:
-	VPANDQ    Z0, Z3, Z3
-	VPADDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDD    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000200, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDD    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000200, R9
+	DECQ      R8
 	JNZ       rows2
-	LEAQ      384(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      384(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows3:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLD X5, Z2, Z3
-	VPSRLD X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000020, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x20
-	JB     store3
+	VPSRLVD Z1, Z3, Z4
+	VPSRLVD Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDD  Z7, Z1, Z1
+	CMPQ    DI, $0x20
+	JB      store3
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x20, SI
 	CMPQ      CX, BX
 	JE        store3
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLD    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLD    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBD    Z8, Z1, Z1
+	VPSUBD    Z1, Z7, Z9
+	VPSLLVD   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVD   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store3:
-	VPANDQ    Z0, Z3, Z3
-	VPADDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDD    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000200, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDD    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000200, R9
+	DECQ      R8
 	JNZ       rows3
 	VZEROUPPER
 	RET
@@ -286,318 +294,317 @@ TEXT ·unpack64AVX512(SB), NOSPLIT, $0-40
 	VMOVQ        BX, X0
 	VPBROADCASTQ X0, Z0
 	MOVQ         ref+32(FP), BX
-	VMOVQ        BX, X1
-	VPBROADCASTQ X1, Z1
+	VMOVQ        BX, X2
+	VPBROADCASTQ X2, Z2
 	MOVQ         DX, BX
 	SHLQ         $0x07, BX
 	ADDQ         CX, BX
 	XORQ         SI, SI
-	VMOVDQU64    (CX), Z2
-	VMOVDQU64    64(CX), Z4
+	VMOVDQU64    (CX), Z3
+	VMOVDQU64    64(CX), Z5
 	ADDQ         $0x80, CX
-	LEAQ         (AX), R10
-	MOVQ         $0x00000008, R9
+	VPXORQ       Z1, Z1, Z1
+	MOVQ         width+16(FP), DI
+	VMOVQ        DI, X4
+	VPBROADCASTQ X4, Z7
+	MOVQ         $0x0000000000000040, DI
+	VMOVQ        DI, X4
+	VPBROADCASTQ X4, Z8
+	LEAQ         (AX), R9
+	MOVQ         $0x00000008, R8
 
 rows0:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store0
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store0
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store0
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store0:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows0
-	LEAQ      512(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      512(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows1:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store1
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store1
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store1
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store1:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows1
-	LEAQ      256(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      256(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows2:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store2
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store2
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store2
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store2:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows2
-	LEAQ      768(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      768(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows3:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store3
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store3
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store3
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store3:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows3
-	LEAQ      128(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      128(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows4:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store4
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store4
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store4
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store4:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows4
-	LEAQ      640(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      640(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows5:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store5
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store5
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store5
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store5:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows5
-	LEAQ      384(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      384(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows6:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store6
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store6
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store6
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store6:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows6
-	LEAQ      896(AX), R10
-	MOVQ      $0x00000008, R9
+	LEAQ      896(AX), R9
+	MOVQ      $0x00000008, R8
 
 rows7:
 	// The words at hand, shifted
-	VMOVQ  SI, X5
-	VPSRLQ X5, Z2, Z3
-	VPSRLQ X5, Z4, Z5
-	LEAQ   (SI)(DX*1), DI
-	MOVQ   $0x00000040, R8
-	SUBQ   SI, R8
-	MOVQ   DI, SI
-	CMPQ   DI, $0x40
-	JB     store7
+	VPSRLVQ Z1, Z3, Z4
+	VPSRLVQ Z1, Z5, Z6
+	LEAQ    (SI)(DX*1), DI
+	MOVQ    DI, SI
+	VPADDQ  Z7, Z1, Z1
+	CMPQ    DI, $0x40
+	JB      store7
 
 	// They are used up: the next, unless the chunk ends
 	SUBQ      $0x40, SI
 	CMPQ      CX, BX
 	JE        store7
-	VMOVQ     R8, X6
-	VMOVDQU64 (CX), Z2
-	VMOVDQU64 64(CX), Z4
+	VMOVDQU64 (CX), Z3
+	VMOVDQU64 64(CX), Z5
 	ADDQ      $0x80, CX
-	VPSLLQ    X6, Z2, Z7
-	VPORQ     Z7, Z3, Z3
-	VPSLLQ    X6, Z4, Z6
-	VPORQ     Z6, Z5, Z5
+	VPSUBQ    Z8, Z1, Z1
+	VPSUBQ    Z1, Z7, Z9
+	VPSLLVQ   Z9, Z3, Z10
+	VPORQ     Z10, Z4, Z4
+	VPSLLVQ   Z9, Z5, Z9
+	VPORQ     Z9, Z6, Z6
 
 store7:
-	VPANDQ    Z0, Z3, Z3
-	VPADDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (R10)
-	VPANDQ    Z0, Z5, Z5
-	VPADDQ    Z1, Z5, Z5
-	VMOVDQU64 Z5, 64(R10)
-	ADDQ      $0x00000400, R10
-	DECQ      R9
+	VPANDQ    Z0, Z4, Z4
+	VPADDQ    Z2, Z4, Z4
+	VMOVDQU64 Z4, (R9)
+	VPANDQ    Z0, Z6, Z6
+	VPADDQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(R9)
+	ADDQ      $0x00000400, R9
+	DECQ      R8
 	JNZ       rows7
 	VZEROUPPER
 	RET

@@ -45,11 +45,14 @@ func steps(w word) {
 }
 
 func (w word) subtract(ops ...Op) {
-	if w.bits == 32 {
+	switch w.bits {
+	case 16:
+		VPSUBW(ops...)
+	case 32:
 		VPSUBD(ops...)
-		return
+	default:
+		VPSUBQ(ops...)
 	}
-	VPSUBQ(ops...)
 }
 
 func (w word) equal(ops ...Op) {

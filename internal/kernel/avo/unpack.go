@@ -13,6 +13,7 @@ type word struct {
 	bits                        int
 	right, left, add, broadcast func(ops ...Op)
 	align, permute              func(ops ...Op) // of whole vectors, in AVX-512
+	rightBy, leftBy             func(ops ...Op) // shifts by a vector of counts; 16 bits have them in AVX-512 only
 }
 
 // last repeats the last number of each half of a vector of AVX2.
@@ -26,9 +27,9 @@ func (w word) last(v VecVirtual) {
 
 // There are no shifts of bytes: u8 stays with the words of pure Go.
 var words = []word{
-	{16, VPSRLW, VPSLLW, VPADDW, VPBROADCASTW, nil, nil},
-	{32, VPSRLD, VPSLLD, VPADDD, VPBROADCASTD, VALIGND, VPERMD},
-	{64, VPSRLQ, VPSLLQ, VPADDQ, VPBROADCASTQ, VALIGNQ, VPERMQ},
+	{16, VPSRLW, VPSLLW, VPADDW, VPBROADCASTW, nil, nil, VPSRLVW, VPSLLVW},
+	{32, VPSRLD, VPSLLD, VPADDD, VPBROADCASTD, VALIGND, VPERMD, VPSRLVD, VPSLLVD},
+	{64, VPSRLQ, VPSLLQ, VPADDQ, VPBROADCASTQ, VALIGNQ, VPERMQ, VPSRLVQ, VPSLLVQ},
 }
 
 const (
@@ -54,7 +55,7 @@ func unpack(w word) {
 	Load(Param("width"), width)
 	mask, ref := w.spread("mask"), w.spread("ref")
 
-	end, shift, after, rest := GP64(), GP64(), GP64(), GP64()
+	end, shift, after := GP64(), GP64(), GP64()
 	MOVQ(width, end)
 	SHLQ(Imm(7), end)
 	ADDQ(src, end)
@@ -64,7 +65,7 @@ func unpack(w word) {
 		at, row = append(at, vec()), append(row, vec())
 	}
 	load(at, src)
-	by, back := XMM(), XMM()
+	shifts := w.shifts()
 	rows, to := GP64(), GP64()
 	for group := range w.bits / rowStep {
 		loop, store := fmt.Sprintf("rows%d", group), fmt.Sprintf("store%d", group)
@@ -72,27 +73,18 @@ func unpack(w word) {
 		MOVQ(U32(rowStep), rows)
 		Label(loop)
 		Comment("The words at hand, shifted")
-		VMOVQ(shift, by)
-		for i := range row {
-			w.right(by, at[i], row[i])
-		}
+		shifts.right(shift, at, row)
 		LEAQ(Mem{Base: shift, Index: width, Scale: 1}, after)
-		MOVQ(U32(w.bits), rest)
-		SUBQ(shift, rest)
 		MOVQ(after, shift)
+		shifts.next()
 		CMPQ(after, Imm(uint64(w.bits)))
 		JB(LabelRef(store))
 		Comment("They are used up: the next, unless the chunk ends")
 		SUBQ(Imm(uint64(w.bits)), shift)
 		CMPQ(src, end)
 		JE(LabelRef(store))
-		VMOVQ(rest, back)
 		load(at, src)
-		for i := range row {
-			high := vec()
-			w.left(back, at[i], high)
-			or(high, row[i], row[i])
-		}
+		shifts.left(at, row)
 		Label(store)
 		for i := range row {
 			and(mask, row[i], row[i])
@@ -104,6 +96,60 @@ func unpack(w word) {
 		JNZ(LabelRef(loop))
 	}
 	finish()
+}
+
+// shifts are the two shifts of a row: by counts in vectors, which spares the move of a count, and a part of each shift; or where there
+// are none, by a register.
+type shifts struct {
+	right func(by GPVirtual, at, row []VecVirtual)
+	next  func()                     // after each row
+	left  func(at, row []VecVirtual) // of the next words, into the row
+}
+
+func (w word) shifts() shifts {
+	if w.bits == 16 && !*avx512 {
+		return w.shiftsByRegister()
+	}
+	bits := uint64(w.bits) * (^uint64(0) / (1<<w.bits - 1)) // in each number of a word of 64 bits
+	by, width, all, back := zeros(), w.spread("width"), constant(bits), vec()
+	s := shifts{next: func() { w.add(width, by, by) }}
+	s.right = func(_ GPVirtual, at, row []VecVirtual) {
+		for i := range row {
+			w.rightBy(by, at[i], row[i])
+		}
+	}
+	s.left = func(at, row []VecVirtual) {
+		w.subtract(all, by, by)     // what is left of the count
+		w.subtract(by, width, back) // of the width, the bits that the words before had
+		for i := range row {
+			high := vec()
+			w.leftBy(back, at[i], high)
+			or(high, row[i], row[i])
+		}
+	}
+	return s
+}
+
+func (w word) shiftsByRegister() shifts {
+	by, back, rest := XMM(), XMM(), GP64()
+	s := shifts{next: func() {}}
+	s.right = func(shift GPVirtual, at, row []VecVirtual) {
+		MOVQ(U32(w.bits), rest)
+		SUBQ(shift, rest)
+		VMOVQ(shift, by)
+		for i := range row {
+			w.right(by, at[i], row[i])
+		}
+	}
+	s.left = func(at, row []VecVirtual) {
+		VMOVQ(rest, back)
+		for i := range row {
+			high := vec()
+			w.left(back, at[i], high)
+			or(high, row[i], row[i])
+		}
+	}
+	return s
 }
 
 // load takes a row of packed words.
