@@ -47,11 +47,31 @@ func (r *csvRecord) cell(i int) []byte {
 // null tells the unquoted empty field.
 func (r *csvRecord) null(i int) bool { return !r.quoted(i) && len(r.cell(i)) == 0 }
 
-// clone is a copy that outlives the next read.
-func (r *csvRecord) clone() csvRecord {
+// csvCopies keeps copies of records, many in one piece of memory.
+type csvCopies struct {
+	text  []byte
+	cells []csvCell
+}
+
+// keep copies a record, so that it outlives the next read.
+func (k *csvCopies) keep(r *csvRecord) csvRecord {
 	c := *r
-	c.text, c.cells = bytes.Clone(r.text), append([]csvCell(nil), r.cells...)
+	c.text, k.text = kept(r.text, k.text)
+	c.cells, k.cells = kept(r.cells, k.cells)
 	return c
+}
+
+// keptRoom is how much of records kept is taken at once, in bytes or in fields.
+const keptRoom = 32 << 10
+
+// kept copies some values behind those that a piece of memory holds, or to a new piece.
+func kept[T any](values, room []T) (copied, rest []T) {
+	if cap(room)-len(room) < len(values) {
+		room = make([]T, 0, max(keptRoom, len(values)))
+	}
+	n := len(room)
+	room = append(room, values...)
+	return room[n:len(room):len(room)], room
 }
 
 // csvReader reads records by RFC 4180: fields between commas, quoted where they hold commas, quotes (doubled)

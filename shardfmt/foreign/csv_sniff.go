@@ -115,12 +115,13 @@ func (in *inference) sniffHeader(r *bufio.Reader, comma byte, names map[string]i
 		inputs: []input{{name: "head"}}, body: io.NopCloser(nil), reader: bufio.NewReader(bytes.NewReader(head)),
 	}}
 	var all []csvRecord
+	var copies csvCopies
 	for len(all) < sniffRecords {
 		rec, _, err := records.next(context.Background())
 		if err != nil {
 			break
 		}
-		all = append(all, rec.clone())
+		all = append(all, copies.keep(rec))
 	}
 	if len(all) == 0 {
 		return true

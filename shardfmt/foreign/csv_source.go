@@ -136,7 +136,7 @@ func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *tex
 
 func (s *csvSource) readSample(ctx context.Context, in *inference) error {
 	size := 0
-	guesses := &cellGuesses{in: in}
+	guesses, copies := &cellGuesses{in: in}, csvCopies{}
 	for len(s.sample) < s.options.InferRows && size < maxSample {
 		rec, err := s.next(ctx)
 		if err == io.EOF {
@@ -148,9 +148,8 @@ func (s *csvSource) readSample(ctx context.Context, in *inference) error {
 		if err := guesses.record(rec); err != nil {
 			return err
 		}
-		kept := rec.clone()
-		s.sample = append(s.sample, kept)
-		size += len(kept.text) + 8*len(kept.cells)
+		s.sample = append(s.sample, copies.keep(rec))
+		size += len(rec.text) + 8*len(rec.cells)
 	}
 	return guesses.known(s.header) // a header without rows
 }

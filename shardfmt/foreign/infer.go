@@ -456,6 +456,9 @@ func cellKind(text []byte) kind {
 	case "NaN", "Infinity", "-Infinity":
 		return kindNumber
 	}
+	if len(text) == 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return kindText // as cursor.number would tell by an error, which takes longer
+	}
 	c := cursor{b: text}
 	if token, err := c.number(); err == nil && len(token) == len(text) {
 		return kindNumber

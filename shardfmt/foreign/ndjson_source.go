@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +105,7 @@ func rereadable(inputs []input) error {
 }
 
 func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {
-	size := 0
+	size, room := 0, []byte(nil)
 	for len(s.sample) < s.options.InferRows && size < maxSample {
 		doc, err := s.docs.next(ctx)
 		if err == io.EOF {
@@ -115,7 +114,7 @@ func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {
 		if err != nil {
 			return err
 		}
-		doc.text = bytes.Clone(doc.text)
+		doc.text, room = kept(doc.text, room)
 		if err := in.record(doc); err != nil {
 			return err
 		}

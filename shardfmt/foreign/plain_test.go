@@ -162,7 +162,7 @@ func csvOf(text string, parse func(*csvReader, []byte) (*csvRecord, error)) (fou
 		if err != nil {
 			return append(found, err.Error())
 		}
-		for _, rec := range []csvRecord{*rec, rec.clone()} {
+		for _, rec := range []csvRecord{*rec, (&csvCopies{}).keep(rec)} {
 			for i := range rec.cells {
 				found = append(found, strconv.Itoa(i)+string(rec.cell(i))+strconv.FormatBool(rec.quoted(i)))
 			}

@@ -105,6 +105,9 @@ func (t *timeText) usual(s []byte) (ticks int64, form valuetext.TimeForm, ok boo
 
 // parse reads a point in time, in ticks since year 1.
 func (t *timeText) parse(s []byte) (ticks int64, form valuetext.TimeForm, cut bool, err error) {
+	if ticks, form, ok := t.usual(s); ok {
+		return ticks, form, false, nil
+	}
 	for _, l := range t.layouts {
 		at, err := time.ParseInLocation(l.layout, string(s), t.zone)
 		if err != nil || at.Year() < 1 || at.Year() > 9999 {
