@@ -116,9 +116,15 @@ func unpack(dst []uint32, src []byte, bit, width int) {
 	}
 	mask, most := uint64(1)<<width-1, (64-7)/width // so many a word has, wherever in its first byte they begin
 	for len(dst) >= most && bit>>3+8 <= len(src) {
-		word := binary.LittleEndian.Uint64(src[bit>>3:]) >> (bit & 7)
-		for i := range dst[:most] {
-			dst[i] = uint32(word & mask)
+		word, some := binary.LittleEndian.Uint64(src[bit>>3:])>>(bit&7), dst[:most]
+		for ; len(some) >= 4; some = some[4:] { // of which the first two and the second two don't wait for each other
+			next := word >> (2 * width & 63)
+			some[0], some[1] = uint32(word&mask), uint32(word>>(width&63)&mask)
+			some[2], some[3] = uint32(next&mask), uint32(next>>(width&63)&mask)
+			word = next >> (2 * width & 63)
+		}
+		for i := range some {
+			some[i] = uint32(word & mask)
 			word >>= width & 63
 		}
 		dst, bit = dst[most:], bit+most*width
