@@ -50,12 +50,24 @@ func (e *Encoder) numberBytes(s *byteValues, valid []byte, limit int) (codes, en
 	table := take[uint32](&e.arena, 1<<(64-shift))
 	clear(table)
 	codes = take[uint32](&e.arena, s.n)
+	recent := take[uint64](&e.arena, recentWords<<recentBits)
+	clear(recent)
 	first, hashes := take[uint32](&e.arena, limit)[:0], take[uint64](&e.arena, limit)[:0]
 	counts := take[uint32](&e.arena, limit)[:0]
 	for i := range s.n {
 		if valid != nil && valid[i/8]>>(i%8)&1 == 0 {
 			codes[i] = 0
 			continue
+		}
+		var known []uint64
+		key := keyOf(s.data, int(s.offsets[i]), int(s.offsets[i+1]))
+		if key.size != 0 {
+			known = recent[recentWords*key.place():][:recentWords]
+			if known[0] == key.head && known[1] == key.tail && uint32(known[2]>>32) == key.size {
+				codes[i] = uint32(known[2])
+				counts[codes[i]-1]++
+				continue
+			}
 		}
 		v := s.data[s.offsets[i]:s.offsets[i+1]]
 		h := xxh3.Hash(v)
@@ -75,6 +87,9 @@ func (e *Encoder) numberBytes(s *byteValues, valid []byte, limit int) (codes, en
 		}
 		codes[i] = table[slot]
 		counts[codes[i]-1]++
+		if known != nil {
+			known[0], known[1], known[2] = key.head, key.tail, uint64(key.size)<<32|uint64(codes[i])
+		}
 	}
 	rank := rankByCount(e, counts, codes)
 	entries = take[uint32](&e.arena, len(first))
@@ -82,6 +97,36 @@ func (e *Encoder) numberBytes(s *byteValues, valid []byte, limit int) (codes, en
 		entries[rank[id]-1] = at
 	}
 	return codes, entries
+}
+
+// Short values that were numbered lately are found by their bytes as words, without their hash: those of a dictionary that pays repeat few.
+// Of each, recentWords are kept: its key, and its code.
+const recentBits, recentWords = 8, 3
+
+// shortKey is a value of at most 16 bytes: its first and its last eight of them, or all of a shorter one and 0, and its length and 1; 0 for a
+// longer value.
+type shortKey struct {
+	head, tail uint64
+	size       uint32
+}
+
+// keyOf is the key of the value from start to end in data.
+func keyOf(data []byte, start, end int) shortKey {
+	switch n := end - start; {
+	case n > 16:
+		return shortKey{}
+	case n >= 8:
+		return shortKey{binary.LittleEndian.Uint64(data[start:]), binary.LittleEndian.Uint64(data[end-8:]), uint32(n + 1)}
+	case start+8 <= len(data):
+		return shortKey{head: binary.LittleEndian.Uint64(data[start:]) & (1<<(8*n) - 1), size: uint32(n + 1)}
+	default:
+		return shortKey{head: load8(data[start:end]), size: uint32(n + 1)}
+	}
+}
+
+// place is where a value is kept.
+func (k shortKey) place() int {
+	return int(hash((k.head^bits.RotateLeft64(k.tail, 18))+uint64(k.size)) >> (64 - recentBits))
 }
 
 func appendByteDictionary(dst []byte, p *plan) []byte {

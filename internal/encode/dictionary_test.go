@@ -84,3 +84,59 @@ func TestRankByCount(t *testing.T) {
 		t.Errorf("%d of 500 by counts", few)
 	}
 }
+
+// Values are numbered by how often they come, and at equal counts by where they first do, whatever their lengths and wherever they lie.
+func TestNumberBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var kinds []string
+	for n := range 25 {
+		for range 12 {
+			b := make([]byte, n)
+			for i := range b {
+				b[i] = byte(r.IntN(3)) // zeros too, which are as what is not there
+			}
+			kinds = append(kinds, string(b))
+		}
+	}
+	for range 30 {
+		values, valid := &byteValues{offsets: []uint64{0}}, make([]byte, 500)
+		var all []string
+		counts, first := map[string]int{}, map[string]int{}
+		for i := range 4000 {
+			v := kinds[min(r.IntN(len(kinds)), r.IntN(len(kinds)))]
+			all = append(all, v)
+			values.data = append(values.data, v...)
+			values.offsets = append(values.offsets, uint64(len(values.data)))
+			if r.IntN(10) == 0 {
+				continue
+			}
+			valid[i/8] |= 1 << (i % 8)
+			if counts[v]++; counts[v] == 1 {
+				first[v] = i
+			}
+		}
+		values.n = len(all)
+		e := NewEncoder(Options{})
+		e.borrow()
+		codes, entries := e.numberBytes(values, valid, 1000)
+		if len(entries) != len(counts) {
+			t.Fatalf("%d entries of %d", len(entries), len(counts))
+		}
+		for i, v := range all {
+			switch {
+			case valid[i/8]>>(i%8)&1 == 0:
+				if codes[i] != 0 {
+					t.Fatalf("null has the code %d", codes[i])
+				}
+			case int(entries[codes[i]-1]) != first[v]:
+				t.Fatalf("value %q has the code of %q", v, all[entries[codes[i]-1]])
+			}
+		}
+		for k := range entries[1:] {
+			a, b := all[entries[k]], all[entries[k+1]]
+			if counts[a] < counts[b] || counts[a] == counts[b] && first[a] > first[b] {
+				t.Fatalf("%d times %q before %d times %q", counts[a], a, counts[b], b)
+			}
+		}
+	}
+}
