@@ -132,9 +132,9 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 	branch, join := s.fetch.branches()
 	defer join()
 	ahead := make([]*prepared, len(keep)+1)
-	start := func(k int) {
+	start := func(k int, now bool) {
 		if k < len(keep) && ahead[k] == nil {
-			ahead[k] = s.prepare(ctx, branch(), keep[k])
+			ahead[k] = s.prepare(ctx, branch(), keep[k], now)
 		}
 	}
 	defer func() {
@@ -144,7 +144,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		}
 	}()
 	for k := range keep {
-		start(k)
+		start(k, true) // there is nothing to do in the meantime
 		p := ahead[k]
 		if err := p.wait(); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		err := p.run(s.counts, func(b arrow.RecordBatch) bool {
 			more := yield(b)
 			if more && len(p.stripe.left) == 0 {
-				start(k + 1)
+				start(k+1, false)
 			}
 			return more
 		})
@@ -166,7 +166,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 	return nil
 }
 
-// prepared is a stripe that is being made ready in the background.
+// prepared is a stripe that is made ready, perhaps in the background.
 type prepared struct {
 	ready  chan struct{} // closed when stripe and failed are set
 	stripe *stripe
@@ -175,19 +175,24 @@ type prepared struct {
 	run func(*Counts, func(arrow.RecordBatch) bool) error
 }
 
-// prepare begins to make a stripe ready, whose requests f makes.
-func (s *scanner) prepare(ctx context.Context, f *fetcher, i int) *prepared {
+// prepare makes a stripe ready, whose requests f makes: now, or in the background.
+func (s *scanner) prepare(ctx context.Context, f *fetcher, i int, now bool) *prepared {
 	p := &prepared{ready: make(chan struct{})}
 	p.run = func(counts *Counts, yield func(arrow.RecordBatch) bool) error {
 		return p.stripe.run(ctx, counts, yield)
 	}
-	go func() {
+	open := func() {
 		defer close(p.ready)
 		p.failed = parallel.Guarded(func() (err error) {
 			p.stripe, err = s.open(ctx, f, i)
 			return err
 		})
-	}()
+	}
+	if now {
+		open()
+	} else {
+		go open()
+	}
 	return p
 }
 

@@ -37,6 +37,7 @@ type stripe struct {
 	only     int                   // of the encodings of each column, see field.Choice
 	selector *selector             // of find, nil before it
 	counts   Counts
+	meta     *described // of the stripe, nil before described
 	// lanes decode batches side by side; alone says that there can be none.
 	lanes []*stripe
 	alone bool
@@ -109,13 +110,21 @@ func (s *stripe) prepare(ctx context.Context) (err error) {
 	return s.get(ctx, s.first(), window)
 }
 
+// described is the metadata of the stripe.
+func (s *stripe) described() *described {
+	if s.meta == nil {
+		s.meta = &described{Root: s.plan.q.Root}
+	}
+	return s.meta
+}
+
 // columns opens the columns of nodes.
 func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]field.Column, error) {
 	out := make([]field.Column, len(nodes))
 	for i, n := range nodes {
 		var err error
 		choice := field.Choice{Only: s.only, Skipped: func(error) { s.counts.EncodingsSkipped++ }}
-		if out[i], err = field.OpenChoosing(ctx, s.plan.q.Root, s.index, n, s.of.Records, s.mem, choice); err != nil {
+		if out[i], err = field.OpenChoosing(ctx, s.described(), s.index, n, s.of.Records, s.mem, choice); err != nil {
 			return nil, err
 		}
 	}
@@ -195,11 +204,11 @@ func stored(columns []field.Column) (n uint64) {
 func (s *stripe) batchRows(ctx context.Context) (int, error) {
 	raw, failed := uint64(0), error(nil)
 	s.plan.q.Project.Walk(func(_ string, n *schema.Node) bool {
-		d, err := s.plan.descriptor(ctx, s.index, n.ID)
+		d, _, err := s.described().StripeField(ctx, s.index, n.ID)
 		if err != nil {
 			failed = err
 		}
-		raw += d.GetRawDataSize()
+		raw += d.GetField().GetRawDataSize()
 		return err == nil
 	})
 	if raw/s.of.Records == 0 {
