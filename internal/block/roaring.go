@@ -132,14 +132,15 @@ func (r *roaringReader) bitset(base, card int) error {
 	if ones != card {
 		return corrupt.At(int64(r.at), "roaring bitset holds %d positions where %d are declared", ones, card)
 	}
-	for i, v := range set {
-		if v == 0 {
-			continue
-		}
-		if top := base + 8*i + bits.Len8(v) - 1; top >= r.n {
+	last := len(set) - 1
+	for last >= 0 && set[last] == 0 {
+		last--
+	}
+	if last >= 0 {
+		if top := base + 8*last + bits.Len8(set[last]) - 1; top >= r.n {
 			return r.misplaced(top)
 		}
-		r.dst[base/8+i] = v
+		copy(r.dst[base/8:], set[:last+1])
 	}
 	r.at += roaringBitsetSize
 	return nil

@@ -80,7 +80,11 @@ func (c *numberColumn[T]) judgeBlock(bitmap []byte, i, from, n, size int, judge 
 		d.cached = i
 	}
 	v := &validity{n: n}
-	if d.present != nil {
+	switch {
+	case d.present == nil:
+	case n == size:
+		v.bits = d.present // as judge keeps nothing
+	default:
 		v.put(0, d.present, from, n)
 	}
 	return judge(c.array(d.vals[from:from+n], v), bitmap)

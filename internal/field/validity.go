@@ -18,7 +18,7 @@ type validity struct {
 // put copies n bits of a bitmap, from bit from on, to the slots from at on.
 func (v *validity) put(at int, bits []byte, from, n int) {
 	if v.bits == nil {
-		if kernel.OnesBetween(bits, from, n) == n {
+		if kernel.AllOnes(bits, from, n) {
 			return
 		}
 		v.bits = ones(v.n)
@@ -29,7 +29,7 @@ func (v *validity) put(at int, bits []byte, from, n int) {
 // pick copies those bits of a bitmap that a piece of a block selects to the slots from at on.
 func (v *validity) pick(at int, bits []byte, p *piece) {
 	if v.bits == nil {
-		if kernel.OnesBetween(bits, p.from, p.count) == p.count {
+		if kernel.AllOnes(bits, p.from, p.count) {
 			return
 		}
 		v.bits = ones(v.n)
@@ -51,9 +51,7 @@ func (v *validity) and(bits []byte) {
 		v.put(0, bits, 0, v.n)
 		return
 	}
-	for i := range v.bits {
-		v.bits[i] &= bits[i]
-	}
+	kernel.AndBits(v.bits, bits)
 }
 
 // buffer gives the bitmap for Arrow, nil if nothing is null, and the number of nulls.

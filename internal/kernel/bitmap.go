@@ -65,6 +65,9 @@ func SetBits(bitmap []byte, n int) {
 // InvertBits turns the first n bits of bitmap around and clears the rest of its last byte.
 func InvertBits(bitmap []byte, n int) {
 	full := bitmap[:n/8]
+	for ; len(full) >= 8; full = full[8:] {
+		binary.LittleEndian.PutUint64(full, ^binary.LittleEndian.Uint64(full))
+	}
 	for i := range full {
 		full[i] = ^full[i]
 	}

@@ -9,7 +9,7 @@ import (
 // Compact fills dst with the values of src whose bits are set in a bitmap. The bit of src[0] is bit from; dst has exactly as many
 // values as there are such bits.
 func Compact[U Unsigned](dst, src []U, bitmap []byte, from int) {
-	compact(dst, src, bitmap, from)
+	of[U]().compact(dst, src, bitmap, from)
 }
 
 // CompactNumbers is Compact of any numbers into room, which has at least as many values as src; it returns the part that was filled.
@@ -31,7 +31,7 @@ func CompactNumbers[T Number](room, src []T, bitmap []byte, from int) []T {
 // CompactBytes is Compact for values of a size in bytes above 0; src holds whole ones.
 func CompactBytes(dst, src []byte, size int, bitmap []byte, from int) {
 	if size == 16 { // decimals and guids
-		compact(sixteens(dst), sixteens(src), bitmap, from)
+		active.compact16(sixteens(dst), sixteens(src), bitmap, from)
 		return
 	}
 	n, k := len(src)/size, 0
@@ -74,9 +74,16 @@ func compact[T any](dst, src []T, bitmap []byte, from int) {
 // CompactBits writes the bits of src whose bits are set in a bitmap to dst, from bit at on, and nothing else. The first of n bits
 // of src is bit from, that of the bitmap bit chosen.
 func CompactBits(dst []byte, at int, src []byte, from int, bitmap []byte, chosen, n int) {
+	active.compactBits(dst, at, src, from, bitmap, chosen, n)
+}
+
+func compactBits(dst []byte, at int, src []byte, from int, bitmap []byte, chosen, n int) {
 	for i := 0; i < n; i += wordBits {
 		some := min(wordBits, n-i)
 		m := BitsAt(bitmap, chosen+i, some)
+		if m == 0 {
+			continue
+		}
 		k := bits.OnesCount64(m)
 		putBits(dst, at, k, compress(BitsAt(src, from+i, some), m))
 		at += k
@@ -85,6 +92,11 @@ func CompactBits(dst []byte, at int, src []byte, from int, bitmap []byte, chosen
 
 // CopyBits copies n bits of src, from bit from on, to dst, from bit at on, and writes nothing else.
 func CopyBits(dst []byte, at int, src []byte, from, n int) {
+	if at%8 == 0 && from%8 == 0 {
+		whole := n / 8
+		copy(dst[at/8:][:whole], src[from/8:][:whole])
+		at, from, n = at+8*whole, from+8*whole, n%8
+	}
 	for i := 0; i < n; i += wordBits {
 		some := min(wordBits, n-i)
 		putBits(dst, at+i, some, BitsAt(src, from+i, some))
@@ -93,10 +105,34 @@ func CopyBits(dst []byte, at int, src []byte, from, n int) {
 
 // OnesBetween counts the ones of n bits of a bitmap, from bit from on.
 func OnesBetween(bitmap []byte, from, n int) (ones int) {
+	if from%8 == 0 {
+		return Ones(bitmap[from/8:], n)
+	}
 	for ; n >= wordBits; from, n = from+wordBits, n-wordBits {
 		ones += bits.OnesCount64(BitsAt(bitmap, from, wordBits))
 	}
 	return ones + bits.OnesCount64(BitsAt(bitmap, from, n))
+}
+
+// AllOnes reports whether all of n bits of a bitmap, from bit from on, are set.
+func AllOnes(bitmap []byte, from, n int) bool {
+	for ; n >= wordBits; from, n = from+wordBits, n-wordBits {
+		if BitsAt(bitmap, from, wordBits) != lowBits(wordBits) {
+			return false
+		}
+	}
+	return BitsAt(bitmap, from, n) == lowBits(n)
+}
+
+// AndBits clears the bits of dst that are not set in src, which is as long.
+func AndBits(dst, src []byte) {
+	src = src[:len(dst)]
+	for ; len(dst) >= 8; dst, src = dst[8:], src[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)&binary.LittleEndian.Uint64(src))
+	}
+	for i := range dst {
+		dst[i] &= src[i]
+	}
 }
 
 // BitsAt is n bits of a bitmap, at most 64, from bit from on, the first one lowest. The others are 0.

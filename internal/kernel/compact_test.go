@@ -41,7 +41,9 @@ func testCompact[U Unsigned](t *testing.T, r *rand.Rand) {
 }
 
 // The same of values of other sizes.
-func TestCompactBytes(t *testing.T) {
+func TestCompactBytes(t *testing.T) { eachTier(t, testCompactBytes) }
+
+func testCompactBytes(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 12))
 	for _, size := range []int{1, 3, 12, 16, 17} {
 		for range 100 {
@@ -61,14 +63,18 @@ func TestCompactBytes(t *testing.T) {
 }
 
 // Bits are copied, compacted and counted as one by one, and those beside them stay as they are.
-func TestBits(t *testing.T) {
+func TestBits(t *testing.T) { eachTier(t, testBits) }
+
+func testBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 13))
-	for range 2000 {
-		n, at, from, first := r.IntN(300), r.IntN(80), r.IntN(80), r.IntN(80)
+	for i := range 2000 {
+		n, at, from, first := r.IntN(300+i%10/9*6000), r.IntN(80), r.IntN(80), r.IntN(80)
 		src, bitmap := random[uint8](r, (from+n+7)/8), chosen(r, first+n)
 		before := random[uint8](r, (at+n+7)/8)
 		copied, some := slices.Clone(before), slices.Clone(before)
 		wantCopied, wantSome, ones := slices.Clone(before), slices.Clone(before), 0
+		and := random[uint8](r, len(src))
+		wantAnd := slices.Clone(and)
 		put := func(dst []byte, i int, one bool) {
 			if dst[i/8] &^= 1 << (i % 8); one {
 				dst[i/8] |= 1 << (i % 8)
@@ -83,6 +89,13 @@ func TestBits(t *testing.T) {
 		}
 		CopyBits(copied, at, src, from, n)
 		CompactBits(some, at, src, from, bitmap, first, n)
+		for i, b := range wantAnd {
+			wantAnd[i] = b & src[i]
+		}
+		AndBits(and, src)
+		if all := ones == n; AllOnes(bitmap, first, n) != all || !slices.Equal(and, wantAnd) {
+			t.Fatalf("%d bits from %d: all %t, want %t; and %08b, want %08b", n, first, !all, all, and, wantAnd)
+		}
 		if !slices.Equal(copied, wantCopied) || !slices.Equal(some, wantSome) || OnesBetween(bitmap, first, n) != ones {
 			t.Fatalf("%d bits from %d to %d, chosen from %d: %08b, want %08b; %08b, want %08b", n, from, at, first, copied, wantCopied, some, wantSome)
 		}

@@ -132,12 +132,23 @@ func GatherBytes(dst, data []byte, codes []uint32, spans []uint64) {
 	}
 }
 
+// skippedRuns are the runs that are passed over together where a place lies behind all of them.
+const skippedRuns = 8
+
 // FindRuns writes for each of some places among n values, which never fall and lie below n, the number of the run that it lies in.
 // It returns false, having written some, if the lengths of the runs don't sum up to n.
 func FindRuns(runs, places, lengths []uint32, n int) bool {
 	runs = runs[:len(places)]
 	end, run := uint64(0), 0 // that of the runs before
 	for i, p := range places {
+		for ; len(lengths)-run >= skippedRuns; run += skippedRuns {
+			l := (*[skippedRuns]uint32)(lengths[run:])
+			beyond := end + uint64(l[0]) + uint64(l[1]) + uint64(l[2]) + uint64(l[3]) + uint64(l[4]) + uint64(l[5]) + uint64(l[6]) + uint64(l[7])
+			if beyond > uint64(p) {
+				break
+			}
+			end = beyond
+		}
 		for end <= uint64(p) {
 			if run == len(lengths) {
 				return false

@@ -4,6 +4,7 @@ import "unsafe"
 
 //go:generate go run ./gen
 //go:generate go run -C avo . -out ../avx2_amd64.s -stubs ../avx2_amd64.go -pkg kernel
+//go:generate go run -C avo . -compact -out ../compact_amd64.s -stubs ../compact_amd64.go -pkg kernel
 //go:generate go run -C avo . -avx512 -out ../avx512_amd64.s -stubs ../avx512_amd64.go -pkg kernel
 
 // AppendPacked appends vals to dst as FastLanes chunks of width bits (1..B), each value less ref; only the

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math/rand/v2"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -150,4 +151,22 @@ func endOfPageBytes(t *testing.T) {
 		AlpFloats(numbersPage[uint32](t, n), numbersPage[uint32](t, n), 3, 2)
 		AlpFloats(numbersPage[uint64](t, n), numbersPage[uint64](t, n), 3, 2)
 	}
+}
+
+// Compaction reads and writes whole words, but none outside its slices.
+func TestEndOfPageCompact(t *testing.T) {
+	eachEnd(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(15, 15))
+		for _, n := range []int{63, 64, 65, 127, 128, 130, 200, 64 * 70} {
+			for _, from := range []int{0, 1, 7, 64} {
+				bitmap, src := page(t, (from+n+7)/8), page(t, (from+n+7)/8)
+				copy(bitmap, chosen(r, from+n))
+				ones := OnesBetween(bitmap, from, n)
+				CompactBits(page(t, (ones+7)/8), 0, src, from, bitmap, from, n)
+				Compact(numbersPage[uint32](t, ones), numbersPage[uint32](t, n), bitmap, from)
+				Compact(numbersPage[uint64](t, ones), numbersPage[uint64](t, n), bitmap, from)
+				CompactBytes(page(t, 16*ones), page(t, 16*n), 16, bitmap, from)
+			}
+		}
+	})
 }

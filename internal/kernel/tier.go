@@ -20,6 +20,7 @@ type kernels[U Unsigned] struct {
 	gather    func(dst, dict []U, codes []uint32) bool
 	glue      func(dst, right []U, codes []uint16, high [8]U, limit uint16) bool
 	steps     func(vals []U) Steps[U]
+	compact   func(dst, src []U, bitmap []byte, from int)
 	// Sign extension from narrower numbers, for the widths that are.
 	widen8  func(dst []U, src []uint8)
 	widen16 func(dst []U, src []uint16)
@@ -42,6 +43,9 @@ type tier struct {
 	floats64 func(dst, src []uint64, exponent, factor int)
 	largest  func(v []uint32) uint32
 	within   within
+	// compact16 compacts values of sixteen bytes, compactBits bits.
+	compact16   func(dst, src [][16]byte, bitmap []byte, from int)
+	compactBits func(dst []byte, at int, src []byte, from int, bitmap []byte, chosen, n int)
 }
 
 // The tiers in Go: generic works on 64-bit words (SWAR), portable is the plain loops, for big-endian machines
@@ -148,7 +152,8 @@ func in[U Unsigned](t *tier) *kernels[U] {
 }
 
 func newGeneric() *tier {
-	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin()}
+	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
+		compact16: compact[[16]byte], compactBits: compactBits}
 	t.words.u8 = genericKernels(&unpack8)
 	t.words.u16 = genericKernels(&unpack16)
 	t.words.u32 = genericKernels(&unpack32)
@@ -164,7 +169,8 @@ func genericKernels[U Unsigned](byWidth *unpackers[U]) kernels[U] {
 }
 
 func newPortable() *tier {
-	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin()}
+	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
+		compact16: compact[[16]byte], compactBits: compactBits}
 	t.words.u8 = portableKernels[uint8]()
 	t.words.u16 = portableKernels[uint16]()
 	t.words.u32 = portableKernels[uint32]()
@@ -174,7 +180,7 @@ func newPortable() *tier {
 
 func portableKernels[U Unsigned]() kernels[U] {
 	return kernels[U]{
-		unpackPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U],
+		unpackPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U], compact[U],
 		signExtend[U, uint8], signExtend[U, uint16], signExtend[U, uint32],
 	}
 }

@@ -16,8 +16,8 @@ import (
 func assembled(name string) (*tier, error) {
 	x := &cpu.X86
 	switch {
-	case !x.HasAVX2:
-		return nil, errors.New("this processor, or its operating system, has no AVX2")
+	case !x.HasAVX2 || !x.HasBMI2 || !x.HasPOPCNT:
+		return nil, errors.New("this processor, or its operating system, has no AVX2, or no BMI2 with it")
 	case name == avx2:
 		return newAVX2(), nil
 	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
@@ -49,6 +49,7 @@ func newAVX2() *tier {
 		withinBy(withinI8AVX2), withinBy(withinI16AVX2), withinBy(withinI32AVX2), withinBy(withinU8AVX2), withinBy(withinU16AVX2),
 		withinBy(withinU32AVX2), withinBy(withinU64AVX2), floatsWithinBy(withinF32AVX2), floatsWithinBy(withinF64AVX2),
 	}
+	t.withCompaction()
 	return t
 }
 
@@ -73,5 +74,6 @@ func newAVX512() *tier {
 		withinBy(withinI8AVX512), withinBy(withinI16AVX512), withinBy(withinI32AVX512), withinBy(withinU8AVX512), withinBy(withinU16AVX512),
 		withinBy(withinU32AVX512), withinBy(withinU64AVX512), floatsWithinBy(withinF32AVX512), floatsWithinBy(withinF64AVX512),
 	}
+	t.withCompaction()
 	return t
 }

@@ -191,9 +191,7 @@ func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []
 		keep(bitmap, selected)
 		return some, nil
 	}
-	for i := range bitmap {
-		bitmap[i] &= selected[i]
-	}
+	kernel.AndBits(bitmap, selected)
 	return kernel.Ones(bitmap, n), nil
 }
 
@@ -210,9 +208,7 @@ func (x *selector) judge(p *part, judge func(ranges.Range, []byte, field.JudgeFu
 	if err != nil {
 		return 0, err
 	}
-	for i := range bitmap {
-		bitmap[i] &= selected[i]
-	}
+	kernel.AndBits(bitmap, selected)
 	return kernel.Ones(bitmap, int(r.Len())), nil
 }
 

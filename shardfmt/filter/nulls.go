@@ -17,6 +17,15 @@ type nulls struct {
 // any reports whether a row may be null.
 func (n nulls) any() bool { return n.all || len(n.of) > 0 || n.coded != nil }
 
+// bitmap is where the rows that are not null have their bits, the first one's first, if one bitmap tells of all.
+func (n nulls) bitmap() (valid []byte, from int, ok bool) {
+	if n.all || n.coded != nil || len(n.of) != 1 {
+		return nil, 0, false
+	}
+	valid = n.of[0].NullBitmapBytes()
+	return valid, n.of[0].Data().Offset(), len(valid) > 0
+}
+
 // bits has a bit for each of count rows, at most 64, from one on: set where it is null.
 func (n nulls) bits(from, count int) (null uint64) {
 	if n.all {

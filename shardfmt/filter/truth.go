@@ -1,6 +1,10 @@
 package filter
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/shardcat/shardcat/internal/kernel"
+)
 
 // truths are what an expression is for rows, false, unknown or true: two bits for each row, in two bitmaps, so that AND is that of
 // both bitmaps and OR theirs. Bits beyond the last row mean nothing.
@@ -45,16 +49,26 @@ func (t truths) not() {
 // settle makes truths of what a test says in sure: what is not true is false, or unknown if the test says so of it, and what is
 // null is unknown.
 func (t truths) settle(n int, unknown bool, null nulls) {
-	for i, sure := range t.sure {
-		t.maybe[i] = sure
-		if unknown {
+	if unknown {
+		for i := range t.maybe {
 			t.maybe[i] = ^uint64(0)
 		}
-		if null.any() {
-			bits := null.bits(i*wordBits, min(wordBits, n-i*wordBits))
-			t.sure[i] &^= bits
-			t.maybe[i] |= bits
+	} else {
+		copy(t.maybe, t.sure)
+	}
+	if !null.any() {
+		return
+	}
+	valid, from, ok := null.bitmap()
+	for i := range t.sure {
+		var bits uint64
+		if at, count := i*wordBits, min(wordBits, n-i*wordBits); ok {
+			bits = ^kernel.BitsAt(valid, from+at, count)
+		} else {
+			bits = null.bits(at, count)
 		}
+		t.sure[i] &^= bits
+		t.maybe[i] |= bits
 	}
 }
 

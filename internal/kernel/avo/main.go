@@ -16,6 +16,11 @@ func main() {
 	flag.Parse()
 	chooseTier()
 	ConstraintExpr("amd64,!purego")
+	if *compacting {
+		compaction()
+		Generate()
+		return
+	}
 	for _, w := range words {
 		unpack(w)
 	}

@@ -12,6 +12,9 @@ import (
 // vectors' width; where they aren't, they ask.
 var avx512 = flag.Bool("avx512", false, "write the tier for AVX-512")
 
+// compacting is whether only compaction is written, instead of all else.
+var compacting = flag.Bool("compact", false, "write compaction, for AVX2")
+
 // suffix ends the names of the tier's functions, and vector is the bytes of its vectors.
 var suffix, vector = "AVX2", 32
 
