@@ -31,6 +31,10 @@ func judgeWords[U kernel.Unsigned](dst []byte, sub []byte, k kind, s *Scratch, j
 	if err != nil {
 		return false, err
 	}
+	if err := s.enter(); err != nil {
+		return false, err
+	}
+	defer s.leave()
 	m := s.mark()
 	defer s.release(m)
 	switch code {
@@ -63,6 +67,8 @@ func judgeWords[U kernel.Unsigned](dst []byte, sub []byte, k kind, s *Scratch, j
 		return judgeTruncated[U, uint32](dst, sub, code, s, judge)
 	case BlockDictionary:
 		return judgeDictionary(dst, sub, k, s, judge)
+	case Alp:
+		return judgeAlp(dst, sub, s, judge)
 	}
 	return false, nil
 }
@@ -77,23 +83,42 @@ func judgeRuns[U kernel.Unsigned](dst []byte, values []U, lengths part, s *Scrat
 	return err == nil, err
 }
 
-// judgeTruncated judges runs of narrow values.
+// judgeTruncated judges narrow values where they are stored once for many places.
 func judgeTruncated[U, N kernel.Unsigned](dst []byte, sub []byte, code Code, s *Scratch, judge func([]U, []byte) error) (done bool, err error) {
 	rest, err := parseMapped(sub, code, elemOf(unsigned, kernel.SizeOf[N]()), len(dst))
-	if err != nil || !rest.nested || len(rest.b) < codeSize || Code(u16(rest.b, 0)) != RunLength {
+	if err != nil || !rest.nested {
 		return false, err
 	}
-	values, lengths, err := parseRuns(rest.b, elemOf(unsigned, kernel.SizeOf[N]()), len(dst))
-	if err != nil {
-		return false, corrupt.Locate(err, "", int64(rest.at))
-	}
-	narrow, wide := take[N](s, values.count), take[U](s, values.count)
-	if err := decodePart(narrow, values, s); err != nil {
-		return false, corrupt.Locate(err, "", int64(rest.at))
-	}
-	kernel.SignExtend(wide, narrow)
-	done, err = judgeRuns(dst, wide, lengths, s, judge)
+	done, err = judgeWords(dst, rest.b, rest.elem.kind(), s, func(narrow []N, out []byte) error {
+		wide := take[U](s, len(narrow))
+		kernel.SignExtend(wide, narrow)
+		return judge(wide, out)
+	})
 	return done, corrupt.Locate(err, "", int64(rest.at))
+}
+
+// judgeAlp judges the floats of integers that are stored once for many places, and the exceptions.
+func judgeAlp[U kernel.Unsigned](dst []byte, sub []byte, s *Scratch, judge func([]U, []byte) error) (done bool, err error) {
+	a, err := parseAlp(sub, kernel.SizeOf[U](), len(dst))
+	if err != nil {
+		return false, err
+	}
+	done, err = judgeWords(dst, a.integers.b, a.integers.elem.kind(), s, func(integers []U, out []byte) error {
+		floats := take[U](s, len(integers))
+		kernel.AlpFloats(floats, integers, a.exponent, a.factor)
+		return judge(floats, out)
+	})
+	if err != nil || !done || len(a.positions) == 0 {
+		return done, corrupt.Locate(err, "", int64(a.integers.at))
+	}
+	values := take[U](s, len(a.positions)/4)
+	kernel.Load(values, a.values)
+	out := take[uint8](s, len(values))
+	if err := judge(values, out); err != nil {
+		return false, err
+	}
+	err = patch(dst, a.positions, out, a.at, Alp)
+	return err == nil, err
 }
 
 // judgeDictionary judges the entries, and the value 0 of the code 0.
@@ -116,4 +141,76 @@ func judgeDictionary[U kernel.Unsigned](dst []byte, sub []byte, k kind, s *Scrat
 		err = corrupt.At(pairHeader, "BlockDictionary: code beyond %d entries", entries.count)
 	}
 	return err == nil, err
+}
+
+// JudgeWithin writes a bit for each of n values of sub, in words: set where it lies in an interval. Bit-packed values are compared chunk by
+// chunk, in the first-level cache, and so are the floats of packed integers. done is false for all other encodings.
+func JudgeWithin[T Number](dst []uint64, sub []byte, n int, s *Scratch, v *kernel.Interval) (done bool, err error) {
+	switch kernel.SizeOf[T]() {
+	case 1:
+		return judgePacked[T, uint8](dst, sub, n, s, v)
+	case 2:
+		return judgePacked[T, uint16](dst, sub, n, s, v)
+	case 4:
+		return judgePacked[T, uint32](dst, sub, n, s, v)
+	}
+	return judgePacked[T, uint64](dst, sub, n, s, v)
+}
+
+func judgePacked[T Number, U kernel.Unsigned](dst []uint64, sub []byte, n int, s *Scratch, v *kernel.Interval) (done bool, err error) {
+	code, err := codeOf(sub, kindOf[T](), kernel.SizeOf[U]())
+	if err != nil {
+		return false, err
+	}
+	switch code {
+	case FLBitPack, FusedFrameOfReference:
+		p, err := parsePacked[U](sub, code, n)
+		if err != nil {
+			return false, err
+		}
+		p.judge(dst, n, s, func(dst []uint64, values []U) { kernel.Judge(dst, kernel.Cast[T](values), v) })
+		return true, nil
+	case Alp:
+		a, err := parseAlp(sub, kernel.SizeOf[U](), n)
+		if err != nil {
+			return false, err
+		}
+		p, ok, err := packedPart[U](a.integers)
+		if !ok || err != nil {
+			return false, err
+		}
+		p.judge(dst, n, s, func(dst []uint64, values []U) {
+			kernel.AlpFloats(values, values, a.exponent, a.factor)
+			kernel.Judge(dst, kernel.Cast[T](values), v)
+		})
+		return true, judgeExceptions[T, U](dst, n, a, s, v)
+	}
+	return false, nil
+}
+
+// judge unpacks chunk after chunk of n values, and lets each be judged into its words.
+func (p packed[U]) judge(dst []uint64, n int, s *Scratch, judge func(dst []uint64, values []U)) {
+	const words = kernel.ChunkLen / 64
+	for at := 0; at < n; at += kernel.ChunkLen {
+		values := p.chunk(at, n, &s.rooms[0])
+		judge(dst[at/kernel.ChunkLen*words:][:(len(values)+63)/64], values)
+	}
+}
+
+// judgeExceptions judges the exceptions of ALP in the place of what their integers stand for.
+func judgeExceptions[T Number, U kernel.Unsigned](dst []uint64, n int, a alp, s *Scratch, v *kernel.Interval) error {
+	m := s.mark()
+	defer s.release(m)
+	count := len(a.positions) / 4
+	values, words := take[U](s, count), take[uint64](s, (count+63)/64)
+	kernel.Load(values, a.values)
+	kernel.Judge(words, kernel.Cast[T](values), v)
+	for i := range count {
+		p := u32(a.positions, 4*i)
+		if p >= n {
+			return corrupt.At(int64(a.at+4*i), "%v: exception at %d of %d values", Alp, p, n)
+		}
+		dst[p/64] = dst[p/64]&^(1<<(p%64)) | words[i/64]>>(i%64)&1<<(p%64)
+	}
+	return nil
 }

@@ -1,6 +1,11 @@
 package block
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/shardcat/shardcat/internal/kernel"
+)
 
 // Judging a block is judging what it decodes to, and values that are stored once are judged once.
 func TestJudge(t *testing.T) {
@@ -45,6 +50,43 @@ func judges[T Number](seen *int) func(testing.TB, []byte, []T) {
 		}
 		if judged > 2*len(want)+2 {
 			t.Errorf("%d values were judged of %d", judged, len(want))
+		}
+	}
+}
+
+// wantJudged holds what judging says of a block, in both ways, against its values; without them, only that it fails with a typed error.
+func wantJudged[T Number](t *testing.T, sub []byte, n int, all []T, s *Scratch) {
+	t.Helper()
+	var from T
+	if len(all) > 0 {
+		from = all[n/2]
+	}
+	v := &kernel.Interval{Low: uint64(int64(from)), Span: 100, From: float64(from), To: float64(from) + 100, Others: n%2 == 1}
+	words, want, bytes := make([]uint64, (n+63)/64), make([]uint64, (n+63)/64), make([]byte, n)
+	within, err := JudgeWithin[T](words, sub, n, s, v)
+	wantTyped(t, err)
+	coded, err2 := Judge(bytes, sub, s, func(values []T, out []byte) error {
+		bits := make([]uint64, (len(values)+63)/64)
+		kernel.Judge(bits, values, v)
+		for i := range out {
+			out[i] = byte(bits[i/64] >> (i % 64) & 1)
+		}
+		return nil
+	})
+	wantTyped(t, err2)
+	if all == nil {
+		return
+	}
+	if err != nil || err2 != nil {
+		t.Fatalf("decodes, but can't be judged: %v, %v", err, err2)
+	}
+	kernel.Judge(want, all, v)
+	if within && !slices.Equal(words, want) {
+		t.Fatalf("judged packed %x, want %x", words, want)
+	}
+	for i, b := range bytes {
+		if coded && b != byte(want[i/64]>>(i%64)&1) {
+			t.Fatalf("value %d, %v, is judged %d", i, all[i], b)
 		}
 	}
 }

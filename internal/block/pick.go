@@ -178,14 +178,31 @@ func pickRuns[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind
 	m := s.mark()
 	defer s.release(m)
 	s.walked += 4 * uint64(lengths.count)
-	l, runs := take[uint32](s, lengths.count), take[uint32](s, len(at))
-	if err := decodePart(l, lengths, s); err != nil {
+	runs := take[uint32](s, len(at))
+	found, err := findRuns(runs, at, lengths, s)
+	if err != nil {
 		return err
 	}
-	if !kernel.FindRuns(runs, at, l, n) {
-		return corrupt.At(int64(lengths.at), "RunLength: %d runs don't sum up to %d values", len(l), n)
+	if !found.Whole(n) {
+		return corrupt.At(int64(lengths.at), "RunLength: %d runs don't sum up to %d values", lengths.count, n)
 	}
 	return pickPart(dst, values, runs, s)
+}
+
+// findRuns finds the runs of places, chunk by chunk where the lengths are bit-packed.
+func findRuns(runs, at []uint32, lengths part, s *Scratch) (found kernel.RunsFound, err error) {
+	if p, ok, err := packedPart[uint32](lengths); ok || err != nil {
+		for i := 0; ok && i < lengths.count; i += kernel.ChunkLen {
+			found.Find(runs, at, p.chunk(i, lengths.count, &s.rooms[0]))
+		}
+		return found, err
+	}
+	l := take[uint32](s, lengths.count)
+	if err := decodePart(l, lengths, s); err != nil {
+		return found, err
+	}
+	found.Find(runs, at, l)
+	return found, nil
 }
 
 // pickEntries picks codes, and looks them up among all entries, which are far fewer than values.

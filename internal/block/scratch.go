@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -46,7 +47,7 @@ func (s *Scratch) release(m mark) {
 func take[U kernel.Unsigned](s *Scratch, n int) []U {
 	words := (n*kernel.SizeOf[U]() + 7) / 8
 	if s.used+words > len(s.slab) {
-		s.slab = make([]uint64, max(2*len(s.slab), words, 1024))
+		s.slab = uncleared.Of[uint64](max(2*len(s.slab), words, 1024))
 		s.used = 0
 	}
 	b := s.slab[s.used : s.used+words]

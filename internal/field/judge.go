@@ -14,14 +14,14 @@ type Judging interface {
 	Column
 	// Judge sets the bits of the positions of r whose values judge sets a bit for, in a bitmap that starts at r.Start, and clears
 	// those of all others. judge gets arrays of the column's type and a bitmap with a bit for each of their slots; it keeps
-	// neither.
-	Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error
+	// neither. If v is not nil, judge does the same as v of what is not null, and may be left out for it.
+	Judge(r buffer.Range, bitmap []byte, judge JudgeFunc, v *kernel.Interval) error
 }
 
 // JudgeFunc writes a bit for each slot of an array.
 type JudgeFunc func(values arrow.ArrayData, bitmap []byte) error
 
-func (c *numberColumn[T]) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error {
+func (c *numberColumn[T]) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc, v *kernel.Interval) error {
 	if c.presence != nil { // nulls apart from the blocks
 		d, err := c.Read(r)
 		if err != nil {
@@ -37,7 +37,7 @@ func (c *numberColumn[T]) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) 
 		first, last := c.data.Map().Span(i)
 		end := min(last, r.End)
 		n := int(end - r.Start)
-		if err := c.judgePart(bitmap, at, i, int(r.Start-first), n, int(last-first), judge); err != nil {
+		if err := c.judgePart(bitmap, at, piece{block: i, from: int(r.Start - first), count: n, size: int(last - first)}, judge, v); err != nil {
 			return err
 		}
 		at, r.Start = at+n, end
@@ -45,70 +45,143 @@ func (c *numberColumn[T]) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) 
 	return nil
 }
 
-// judgePart judges n values of block i, which has size, from value from on, into a bitmap from bit at on.
-func (c *numberColumn[T]) judgePart(bitmap []byte, at, i, from, n, size int, judge JudgeFunc) error {
-	if at%8 == 0 && n%8 == 0 {
-		return c.judgeBlock(bitmap[at/8:(at+n)/8], i, from, n, size, judge)
+// judgePart judges values of a block into a bitmap from bit at on.
+func (c *numberColumn[T]) judgePart(bitmap []byte, at int, p piece, judge JudgeFunc, v *kernel.Interval) error {
+	if n := p.count; at%8 == 0 && n%8 == 0 {
+		return c.judgeBlock(bitmap[at/8:(at+n)/8], p, judge, v)
 	}
-	some := c.data.mem.Lend(uint64(n+7) / 8)
-	if err := c.judgeBlock(some, i, from, n, size, judge); err != nil {
+	some := c.data.mem.Lend(uint64(p.count+7) / 8)
+	if err := c.judgeBlock(some, p, judge, v); err != nil {
 		return err
 	}
-	kernel.CopyBits(bitmap, at, some, 0, n)
+	kernel.CopyBits(bitmap, at, some, 0, p.count)
 	return nil
 }
 
 // judgeBlock is judgePart into a bitmap of its own.
-func (c *numberColumn[T]) judgeBlock(bitmap []byte, i, from, n, size int, judge JudgeFunc) error {
+func (c *numberColumn[T]) judgeBlock(bitmap []byte, p piece, judge JudgeFunc, v *kernel.Interval) error {
 	d := c.data
-	if d.cached != i {
-		f, err := d.open(i, size)
+	if d.cached != p.block {
+		d.cached = -1 // what is present is another block's now
+		f, err := d.open(p.block, p.size)
 		if err != nil {
 			return err
 		}
-		if d.present == nil && n == size {
-			if done, err := c.judgeCoded(bitmap, i, size, f, judge); done || err != nil {
+		if p.count == p.size {
+			if done, err := c.judgeStored(bitmap, p, f, judge, v); done || err != nil {
 				return err
 			}
 		}
-		if err := d.room(size); err != nil {
+		if err := d.room(p.size); err != nil {
 			return err
 		}
-		if err := d.decodeFrame(d.vals, f, i); err != nil {
+		if err := d.decodeFrame(d.vals, f, p.block); err != nil {
 			return err
 		}
-		d.cached = i
+		d.cached = p.block
 	}
-	v := &validity{n: n}
+	vals := d.vals[p.from : p.from+p.count]
+	if v != nil {
+		words := d.wordsOf(p.count)
+		kernel.Judge(words, vals, v)
+		kernel.PutWords(bitmap, words, p.count)
+		c.andPresent(bitmap, p)
+		return nil
+	}
+	valid := &validity{n: p.count}
 	switch {
 	case d.present == nil:
-	case n == size:
-		v.bits = d.present // as judge keeps nothing
+	case p.count == p.size:
+		valid.bits = d.present // as judge keeps nothing
 	default:
-		v.put(0, d.present, from, n)
+		valid.put(0, d.present, p.from, p.count)
 	}
-	return judge(c.array(d.vals[from:from+n], v), bitmap)
+	return judge(c.array(vals, valid), bitmap)
+}
+
+// wordsOf is memory for n bits, valid until it is asked for again.
+func (c *numbers[T]) wordsOf(n int) []uint64 {
+	n = (n + 63) / 64
+	if cap(c.words) < n {
+		c.words = make([]uint64, n)
+	}
+	return c.words[:n]
+}
+
+// andPresent clears the bits of values of a block that are null.
+func (c *numberColumn[T]) andPresent(bitmap []byte, p piece) {
+	switch {
+	case c.data.present == nil:
+	case p.count == p.size:
+		kernel.AndBits(bitmap, c.data.present)
+	default:
+		valid := &validity{n: p.count}
+		if valid.put(0, c.data.present, p.from, p.count); valid.bits != nil {
+			kernel.AndBits(bitmap, valid.bits)
+		}
+	}
+}
+
+// judgeStored judges a whole block as it is stored; done is false if it has to be decoded.
+func (c *numberColumn[T]) judgeStored(bitmap []byte, p piece, f block.Frame, judge JudgeFunc, v *kernel.Interval) (done bool, err error) {
+	if v == nil {
+		if c.data.present != nil {
+			return false, nil
+		}
+		return c.judgeCoded(bitmap, p, f, func(vals []T, bits []byte) error {
+			return judge(c.array(vals, &validity{n: len(vals)}), bits)
+		})
+	}
+	done, err = c.judgePacked(bitmap, p, f, v)
+	if !done && err == nil {
+		done, err = c.judgeCoded(bitmap, p, f, func(vals []T, bits []byte) error {
+			words := make([]uint64, (len(vals)+63)/64)
+			kernel.Judge(words, vals, v)
+			kernel.PutWords(bits, words, len(vals))
+			return nil
+		})
+	}
+	if done {
+		c.andPresent(bitmap, p)
+	}
+	return done, err
+}
+
+// judgePacked judges a whole block of bit-packed values; done is false if it is none.
+func (c *numberColumn[T]) judgePacked(bitmap []byte, p piece, f block.Frame, v *kernel.Interval) (done bool, err error) {
+	words := c.data.wordsOf(p.size)
+	if done, err = block.JudgeWithin[T](words, f.Values, p.size, c.data.scratch, v); err != nil {
+		return false, c.data.Locate(err, p.block, f.ValuesOffset())
+	}
+	if !done {
+		return false, nil
+	}
+	if err := c.data.mem.Work(uint64(p.size) * uint64(kernel.SizeOf[T]())); err != nil {
+		return false, c.data.Locate(outOfProportion(err), p.block, 0)
+	}
+	kernel.PutWords(bitmap, words, p.size)
+	return true, nil
 }
 
 // judgeCoded judges a whole block that has its values once for many positions; done is false if it does not.
-func (c *numberColumn[T]) judgeCoded(bitmap []byte, i, size int, f block.Frame, judge JudgeFunc) (done bool, err error) {
-	bytes := c.data.mem.Lend(uint64(size))
+func (c *numberColumn[T]) judgeCoded(bitmap []byte, p piece, f block.Frame, judge func(vals []T, bits []byte) error) (done bool, err error) {
+	bytes := c.data.mem.Lend(uint64(p.size))
 	done, err = block.Judge(bytes, f.Values, c.data.scratch, func(vals []T, out []byte) error {
 		bits := make([]byte, (len(vals)+7)/8)
-		if err := judge(c.array(vals, &validity{n: len(vals)}), bits); err != nil {
+		if err := judge(vals, bits); err != nil {
 			return err
 		}
 		kernel.BytesOfBits(out, bits)
 		return nil
 	})
 	if err != nil {
-		return false, c.data.Locate(err, i, f.ValuesOffset())
+		return false, c.data.Locate(err, p.block, f.ValuesOffset())
 	}
 	if !done {
 		return false, nil
 	}
-	if err := c.data.mem.Work(uint64(size)); err != nil {
-		return false, c.data.Locate(outOfProportion(err), i, 0)
+	if err := c.data.mem.Work(uint64(p.size)); err != nil {
+		return false, c.data.Locate(outOfProportion(err), p.block, 0)
 	}
 	kernel.BitsOfBytes(bitmap, bytes)
 	return true, nil
@@ -119,11 +192,11 @@ func (c *numberColumn[T]) array(vals []T, v *validity) arrow.ArrayData {
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(vals)})
 }
 
-func (c *constantColumn) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error {
+func (c *constantColumn) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc, _ *kernel.Interval) error {
 	return judgeOne(c, r, bitmap, judge)
 }
 
-func (c *nullColumn) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc) error {
+func (c *nullColumn) Judge(r buffer.Range, bitmap []byte, judge JudgeFunc, _ *kernel.Interval) error {
 	return judgeOne(c, r, bitmap, judge)
 }
 

@@ -118,7 +118,7 @@ func TestJudge(t *testing.T) {
 				}
 				for _, rows := range []buffer.Range{{Start: 0, End: n}, {Start: 3000, End: 3001}, {Start: 77, End: 4_500}, {Start: 100, End: 200}} {
 					got, want := make([]byte, (rows.Len()+7)/8), make([]byte, (rows.Len()+7)/8)
-					if err := judging.Judge(rows, got, say); err != nil {
+					if err := judging.Judge(rows, got, say, nil); err != nil {
 						t.Fatal(err)
 					}
 					d, err := c.Read(rows)

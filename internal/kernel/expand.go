@@ -132,37 +132,55 @@ func GatherBytes(dst, data []byte, codes []uint32, spans []uint64) {
 	}
 }
 
+// RunsFound is how far a search for the runs that some places lie in has come: through how many runs, where the last one ends, and
+// how many of the places were found.
+type RunsFound struct {
+	run, found int
+	end        uint64
+}
+
 // skippedRuns are the runs that are passed over together where a place lies behind all of them.
 const skippedRuns = 8
 
-// FindRuns writes for each of some places among n values, which never fall and lie below n, the number of the run that it lies in.
-// It returns false, having written some, if the lengths of the runs don't sum up to n.
-func FindRuns(runs, places, lengths []uint32, n int) bool {
+// Find goes on with the lengths of the next runs. It writes for each of places, which never fall and are the same with every call,
+// the number of the run that it lies in.
+func (f *RunsFound) Find(runs, places, lengths []uint32) {
 	runs = runs[:len(places)]
-	end, run := uint64(0), 0 // that of the runs before
-	for i, p := range places {
+	run, end := 0, f.end
+	for ; f.found < len(places); f.found++ {
+		p := uint64(places[f.found])
 		for ; len(lengths)-run >= skippedRuns; run += skippedRuns {
-			l := (*[skippedRuns]uint32)(lengths[run:])
-			beyond := end + uint64(l[0]) + uint64(l[1]) + uint64(l[2]) + uint64(l[3]) + uint64(l[4]) + uint64(l[5]) + uint64(l[6]) + uint64(l[7])
-			if beyond > uint64(p) {
+			beyond := end + sumOf((*[skippedRuns]uint32)(lengths[run:]))
+			if beyond > p {
 				break
 			}
 			end = beyond
 		}
-		for end <= uint64(p) {
+		for end <= p {
 			if run == len(lengths) {
-				return false
+				f.run, f.end = f.run+run, end
+				return
 			}
 			end += uint64(lengths[run])
 			run++
 		}
-		runs[i] = uint32(run - 1)
+		runs[f.found] = uint32(f.run + run - 1)
+	}
+	for ; len(lengths)-run >= skippedRuns; run += skippedRuns {
+		end += sumOf((*[skippedRuns]uint32)(lengths[run:]))
 	}
 	for _, length := range lengths[run:] {
 		end += uint64(length)
 	}
-	return end == uint64(n)
+	f.run, f.end = f.run+len(lengths), end
 }
+
+func sumOf(l *[skippedRuns]uint32) uint64 {
+	return uint64(l[0]) + uint64(l[1]) + uint64(l[2]) + uint64(l[3]) + uint64(l[4]) + uint64(l[5]) + uint64(l[6]) + uint64(l[7])
+}
+
+// Whole reports whether the lengths of all runs sum up to n, so that all places below n were found.
+func (f *RunsFound) Whole(n int) bool { return f.end == uint64(n) }
 
 // Places writes the places of n bits of a bitmap that are set, counted from base on; the first is bit from. dst has exactly as many
 // as there are.

@@ -39,6 +39,8 @@ type part struct {
 	columns []int // ascending
 	types   []arrow.Field
 	needle  *kernel.Needle // the only value that the filter is true of, nil if it isn't known
+	// interval is the numbers that the filter is true of, nil if they aren't known.
+	interval *kernel.Interval
 	// stored is the size of the columns in bytes; asked and passed are the rows it was asked of, and those it left.
 	stored, asked, passed float64
 }
@@ -54,6 +56,7 @@ func newSelector(s *stripe) *selector {
 	}
 	for k, f := range d.conjuncts {
 		p := &part{filter: f, needle: d.needles[k]}
+		p.interval, _ = f.Interval()
 		for i, field := range d.needed.Fields() {
 			if slices.ContainsFunc(f.Tops(), func(n *schema.Node) bool { return n.Name == field.Name }) {
 				p.columns = append(p.columns, i)
@@ -140,7 +143,9 @@ func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []
 	if len(p.columns) == 1 && !few {
 		switch c := x.columns[p.columns[0]].(type) {
 		case field.Judging:
-			return x.judge(p, c.Judge, r, bitmap)
+			return x.judge(p, func(r ranges.Range, bitmap []byte, judge field.JudgeFunc) error {
+				return c.Judge(r, bitmap, judge, p.interval)
+			}, r, bitmap)
 		case field.Searching:
 			if p.needle != nil {
 				return x.judge(p, func(r ranges.Range, bitmap []byte, judge field.JudgeFunc) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // judge sets the bits of all values of an array of numbers that the test holds for, and reports whether it could. The bits of null
@@ -22,25 +23,25 @@ func (t *compareTest) judge(a arrow.Array, out []uint64) bool {
 	}
 	switch a := a.(type) {
 	case *array.Int8:
-		judgeSigned(t, a.Int8Values(), out)
+		kernel.Judge(out, a.Int8Values(), t.interval())
 	case *array.Int16:
-		judgeSigned(t, a.Int16Values(), out)
+		kernel.Judge(out, a.Int16Values(), t.interval())
 	case *array.Int32:
-		judgeSigned(t, a.Int32Values(), out)
+		kernel.Judge(out, a.Int32Values(), t.interval())
 	case *array.Int64:
-		judgeSigned(t, a.Int64Values(), out)
+		kernel.Judge(out, a.Int64Values(), t.interval())
 	case *array.Uint8:
-		judgeUnsigned(t, a.Uint8Values(), out)
+		kernel.Judge(out, a.Uint8Values(), t.interval())
 	case *array.Uint16:
-		judgeUnsigned(t, a.Uint16Values(), out)
+		kernel.Judge(out, a.Uint16Values(), t.interval())
 	case *array.Uint32:
-		judgeUnsigned(t, a.Uint32Values(), out)
+		kernel.Judge(out, a.Uint32Values(), t.interval())
 	case *array.Uint64:
-		judgeUnsigned(t, a.Uint64Values(), out)
+		kernel.Judge(out, a.Uint64Values(), t.interval())
 	case *array.Float32:
-		judgeFloats(t, a.Float32Values(), out)
+		kernel.Judge(out, a.Float32Values(), t.interval())
 	case *array.Float64:
-		judgeFloats(t, a.Float64Values(), out)
+		kernel.Judge(out, a.Float64Values(), t.interval())
 	case *array.LargeString:
 		return t.judgeTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
 	case *array.LargeBinary:
@@ -129,39 +130,37 @@ func withinOf[W int64 | uint64 | float64](op Op, lit W, o *operand, least, most 
 	return within[W]{least, lit, false}
 }
 
-func judgeSigned[T int8 | int16 | int32 | int64](t *compareTest, values []T, out []uint64) {
-	w := withinOf(t.op, t.lit.Int, &t.lit, math.MinInt64, math.MaxInt64, func(v int64) int64 { return v - 1 }, func(v int64) int64 { return v + 1 })
-	judgeIntegers(values, w.low <= w.high, w.others, uint64(w.low), uint64(w.high), out)
-}
-
-func judgeUnsigned[T uint8 | uint16 | uint32 | uint64](t *compareTest, values []T, out []uint64) {
-	w := withinOf(t.op, t.lit.Uint, &t.lit, 0, math.MaxUint64, func(v uint64) uint64 { return v - 1 }, func(v uint64) uint64 { return v + 1 })
-	judgeIntegers(values, w.low <= w.high, w.others, w.low, w.high, out)
-}
-
-func judgeIntegers[T kernel.Integer](values []T, some, others bool, low, high uint64, out []uint64) {
-	if !some {
-		setAll(out, false)
-		return
+// interval is what the comparison is true of, of a class of numbers. A NaN, on either side, is only unequal.
+func (t *compareTest) interval() *kernel.Interval {
+	switch t.c {
+	case intClass:
+		w := withinOf(t.op, t.lit.Int, &t.lit, math.MinInt64, math.MaxInt64, func(v int64) int64 { return v - 1 }, func(v int64) int64 { return v + 1 })
+		return &kernel.Interval{Low: uint64(w.low), Span: uint64(w.high) - uint64(w.low), None: w.low > w.high, Others: w.others}
+	case uintClass:
+		w := withinOf(t.op, t.lit.Uint, &t.lit, 0, math.MaxUint64, func(v uint64) uint64 { return v - 1 }, func(v uint64) uint64 { return v + 1 })
+		return &kernel.Interval{Low: w.low, Span: w.high - w.low, None: w.low > w.high, Others: w.others}
 	}
-	kernel.IntsWithin(out, values, low, high-low)
-	if others {
-		invert(out)
-	}
-}
-
-// judgeFloats: a NaN, on either side, is only unequal.
-func judgeFloats[T float32 | float64](t *compareTest, values []T, out []uint64) {
 	if math.IsNaN(t.lit.Float) {
-		setAll(out, t.op == Ne)
-		return
+		return &kernel.Interval{None: true, Others: t.op == Ne}
 	}
 	w := withinOf(t.op, t.lit.Float, &t.lit, math.Inf(-1), math.Inf(1),
 		func(v float64) float64 { return math.Nextafter(v, math.Inf(-1)) }, func(v float64) float64 { return math.Nextafter(v, math.Inf(1)) })
-	kernel.FloatsWithin(out, values, w.low, w.high)
-	if w.others {
-		invert(out)
+	return &kernel.Interval{From: w.low, To: w.high, None: w.low > w.high, Others: w.others}
+}
+
+// Interval gives the numbers that the one field which the expression reads has in every row that it is true for, none of which is null;
+// ok is false if it is more, or something else, than a comparison of a top-level field of plain integers or floats with a literal.
+func (b *Bound) Interval() (v *kernel.Interval, ok bool) {
+	leaf, ok := b.root.(leafPredicate)
+	if !ok || len(leaf.field.nodes) != 1 {
+		return nil, false
 	}
+	t, ok := leaf.test.(*compareTest)
+	n := leaf.field.leaf()
+	if !ok || t.lit.null || n.Ext != nil || !n.Basic.IsInteger() && n.Basic != schema.Float32 && n.Basic != schema.Float64 {
+		return nil, false
+	}
+	return t.interval(), true
 }
 
 func invert(out []uint64) {

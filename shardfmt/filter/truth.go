@@ -100,14 +100,3 @@ func setBits(out []uint64, n int, holds func(row int) bool) {
 		out[k] = w
 	}
 }
-
-// setAll sets all bits, or none.
-func setAll(out []uint64, on bool) {
-	w := uint64(0)
-	if on {
-		w = ^w
-	}
-	for i := range out {
-		out[i] = w
-	}
-}
