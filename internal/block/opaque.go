@@ -63,6 +63,9 @@ func (o *Opaque) decoder() (*zstd.Decoder, error) {
 
 // unzstd fills dst, exactly, from zstd frames that may name a dictionary.
 func (o *Opaque) unzstd(dst, src []byte) error {
+	if unzstdEven(dst, src) {
+		return nil
+	}
 	if o == nil || len(o.raw) == 0 {
 		d := zstdDecoders.Get().(*zstd.Decoder)
 		defer zstdDecoders.Put(d)

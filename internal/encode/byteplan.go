@@ -39,6 +39,9 @@ func (e *Encoder) planBytes(s *byteValues, valid []byte) *plan {
 
 // planTexts weighs what takes the values as one text and stores the offsets beside it.
 func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
+	if even := e.planEvenRecords(s); even != nil {
+		return better(best, e.planRecordsLZ4(s, even))
+	}
 	raw := 8*len(s.offsets) + len(s.data)
 	general := e.rules.general != 0 && float64(best.size) >= e.rules.generalAbove*float64(raw) &&
 		e.try(e.rules.general, scope{}, tried)

@@ -36,6 +36,8 @@ type Encoder struct {
 	// recordsLost: the encoder of records did worse than the general one; recordsWait is how many blocks go by until both are tried.
 	recordsLost bool
 	recordsWait int
+	// evenWait is how many blocks go by until LZ4 is tried beside a frame of even records.
+	evenWait int
 	// eager: everything is tried, and nothing remembered of it. So are blocks planned for their size alone,
 	// and the last ones of a small buffer.
 	eager, measuring bool
