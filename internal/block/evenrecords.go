@@ -99,6 +99,8 @@ func sequences(b []byte) (n int, rest []byte, ok bool) {
 		return int(b[0]), b[1:], true
 	case b[0] < 255 && len(b) > 1:
 		return int(b[0]-128)<<8 | int(b[1]), b[2:], true
+	case b[0] == 255 && len(b) > 2:
+		return 0x7F00 + int(b[1]) + int(b[2])<<8, b[3:], true
 	}
 	return 0, nil, false
 }

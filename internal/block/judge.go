@@ -50,6 +50,9 @@ func judgeWords[U kernel.Unsigned](dst []byte, sub []byte, k kind, s *Scratch, j
 		kernel.Fill(dst, out[0])
 		return true, nil
 	case RunLength:
+		if isPlanes(sub, len(dst)) {
+			return false, nil
+		}
 		values, lengths, err := parseRuns(sub, elemOf(k, kernel.SizeOf[U]()), len(dst))
 		if err != nil {
 			return false, err

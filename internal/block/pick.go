@@ -171,6 +171,9 @@ func pickTruncated[U, N kernel.Unsigned](dst []U, sub []byte, code Code, n int, 
 
 // pickRuns goes over the lengths of all runs, and picks the values of those that have a place.
 func pickRuns[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind, s *Scratch) error {
+	if isPlanes(sub, n) {
+		return errNotAlone
+	}
 	values, lengths, err := parseRuns(sub, elemOf(k, kernel.SizeOf[U]()), n)
 	if err != nil {
 		return err

@@ -32,6 +32,14 @@ func parseRuns(sub []byte, elem Elem, n int) (values, lengths part, err error) {
 }
 
 func decodeRuns[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) error {
+	if isPlanes(sub, len(dst)) && decodePlanes(dst, sub, s) {
+		return nil
+	}
+	return decodeAnyRuns(dst, sub, k, s)
+}
+
+// decodeAnyRuns is decodeRuns without a short way for planes.
+func decodeAnyRuns[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) error {
 	values, lengths, err := parseRuns(sub, elemOf(k, kernel.SizeOf[U]()), len(dst))
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package block
 import (
 	"unsafe"
 
+	"github.com/klauspost/compress/huff0"
+
 	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -24,6 +26,8 @@ type Scratch struct {
 	walked uint64
 	rooms  [2]kernel.Room
 	fsst   fsst
+	// huffman is the table of the literals at hand (see planes.go).
+	huffman *huff0.Scratch
 }
 
 // mark is a state of a Scratch to which release goes back.

@@ -138,7 +138,7 @@ func appendTwo[U word](dst []byte, p *plan) []byte {
 	switch p.code {
 	case block.RunLength:
 		binary.LittleEndian.PutUint32(at, first)
-		binary.LittleEndian.PutUint32(at[4:], uint32(len(p.in[1])/4))
+		binary.LittleEndian.PutUint32(at[4:], uint32(max(p.runs, len(p.in[1])/4)))
 		at[8], at[9] = flag(p.kids[0]), flag(p.kids[1])
 		return appendNested[uint32](pad(dst, start), p, 1)
 	case block.Sparse:

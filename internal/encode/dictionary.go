@@ -48,6 +48,7 @@ func planNumbered[U word](e *Encoder, vals []U, k kind, valid []byte, limit int,
 	if kid != nil {
 		size = kid.size
 	}
+	coded = inPlanes(e, p, codes, within)
 	nest(p, 1, entries, kid)
 	p.size = headerOf(9) + coded + size
 	return p

@@ -61,6 +61,9 @@ func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best
 	best = better(best, planRuns(e, vals, s, k, sc))
 	best = better(best, planDictionary(e, vals, k, valid, best, sc, &tried))
 	best = better(best, planSparse(e, vals, s, k, sc))
+	if codes := e.o.NoPresence && sizeOf[U]() == 4 && sc.level == 0; codes { // of a value dictionary
+		best = better(best, planPlanes(e, vals, best.size, sc))
+	}
 	low := planLowBytes(e, vals, s, k, sc)
 	if low == nil && k != float {
 		low = planWordFrame(e, vals, best, sc, &tried)

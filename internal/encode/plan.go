@@ -29,6 +29,8 @@ type plan struct {
 	exponent, factor uint8
 	where            []uint32
 	exceptions       []byte
+	// runs is the number of runs whose lengths are planes (see planes.go); 0 where it is that of the lengths.
+	runs int
 	// lefts is the dictionary of ALP-RD.
 	lefts []uint16
 	// outline of the stream, and whether the plan repeats that of an earlier block (see planRepeated).
