@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -130,6 +131,43 @@ func TestEquals(t *testing.T) {
 		got, ok := b.Equals()
 		if ok != (want != "-") || ok && string(got) != want && fmt.Sprint(len(got), " bytes") != want {
 			t.Errorf("%s: %q, %v", expr, got, ok)
+		}
+	}
+}
+
+// Interval knows the numbers of a comparison with a literal, and of nothing else: what holds for null too, or reads more, has none.
+func TestInterval(t *testing.T) {
+	s, err := schema.Parse("a: Int64, b: UInt8, c: Float64, d: Decimal, e: DateTime, f: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	greatest := math.MaxFloat64
+	for expr, want := range map[string]*kernel.Interval{
+		"a = -3": {Low: math.MaxUint64 - 2}, "a != -3": {Low: math.MaxUint64 - 2, Others: true},
+		"a < -3": {Low: 1 << 63, Span: 1<<63 - 4}, "a > 9223372036854775807": {None: true}, "a = 0.5": {None: true}, "a != 0.5": {Low: 1 << 63, Span: math.MaxUint64},
+		"b <= 6.5": {Span: 6}, "b >= 250": {Low: 250, Span: math.MaxUint64 - 250}, "b < 0": {None: true},
+		"c < 0.5": {From: math.Inf(-1), To: math.Nextafter(0.5, 0)}, "c > 1.7976931348623157e308": {From: math.Inf(1), To: math.Inf(1)},
+		"c <= 1.7976931348623157e308": {From: math.Inf(-1), To: greatest}, "c != 'NaN'": {None: true, Others: true}, "c = 'NaN'": {None: true},
+		"a = NULL": nil, "NOT a = 3": nil, "a = 3 OR a = 5": nil, "a IN (3)": nil, "a IS NULL": nil, "d < 3": nil, "e < '2020-01-01'": nil, "f < 'x'": nil,
+	} {
+		e, err := Parse(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Bind(e, s)
+		if err != nil {
+			t.Fatal(expr, err)
+		}
+		got, ok := b.Interval()
+		if ok != (want != nil) {
+			t.Errorf("%s has an interval: %v", expr, ok)
+			continue
+		}
+		if !ok || want.None && got.None && got.Others == want.Others { // its ends say nothing
+			continue
+		}
+		if *got != *want {
+			t.Errorf("%s: %+v, not %+v", expr, *got, *want)
 		}
 	}
 }
