@@ -166,11 +166,14 @@ func judgeWrite(v *view) judged {
 }
 
 func judgeLoop(v *view) judged {
-	bare, fresh := 0.0, 0.0
+	bare, fresh, least, reused := 0.0, 0.0, math.Inf(1), 0.0
 	for _, row := range v.r.of("scans") {
 		bare, fresh = max(bare, row.V["scan"]/row.V["bare"]), max(fresh, row.V["scan"]/row.V["fresh"])
+		x := row.V["reused"] / row.V["read"]
+		least, reused = min(least, x), max(reused, x)
 	}
-	return most(bare, 1.15, fmt.Sprintf("up to %.1f × the loop that decodes into memory it has, up to %.2f × the one that takes memory", bare, fresh))
+	return most(bare, 1.15, fmt.Sprintf("up to %.1f × the loop that decodes into memory it has, up to %.2f × the one that takes memory; with `ReuseBatches` %.1f to %.2f × the first with its read",
+		bare, fresh, least, reused))
 }
 
 func judgeScan(v *view) judged {

@@ -1,5 +1,5 @@
 // Command performance makes docs/performance.md. It measures, in parts, and keeps what it measured in a file of results; then it
-// renders the page from the results and from the fragments in page/. A run of all parts takes a quarter of an hour on two cores.
+// renders the page from the results and from the fragments in page/. A run of all parts takes half an hour on two cores.
 //
 //	go run ./performance                 # from bench/: measure everything, render
 //	go run ./performance -parts files    # measure one part anew
