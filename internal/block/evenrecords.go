@@ -7,54 +7,33 @@ import "encoding/binary"
 // them, and each takes two words to write. What is no such frame, or a damaged one, is left to the general decoder.
 
 const (
-	evenMagic      = 0xFD2FB528
-	evenDescriptor = 0xA0 // one segment, size u32, no checksum, no dictionary
-	evenHeader     = 9
-	evenRecord     = 16
-	mostEven       = 8
-	// evenBlock are the modes of a block's sequences: tables of one symbol each.
-	evenModes = 1<<6 | 1<<4 | 1<<2
+	evenRecord = 16
+	mostEven   = 8
 )
 
 // evenFrame is the state of reading such a frame: what is left of it, and how much of dst is written.
 type evenFrame struct {
-	dst, src []byte
-	at       int
+	zstdBlocks
+	dst []byte
+	at  int
 	// opened: the first repeated offset is that of a record.
 	opened bool
 }
 
 // unzstdEven fills dst, exactly, from a frame of even records; false, with dst in any state, if src is anything else.
 func unzstdEven(dst, src []byte) bool {
-	if len(src) < evenHeader || binary.LittleEndian.Uint32(src) != evenMagic || src[4] != evenDescriptor ||
-		uint64(binary.LittleEndian.Uint32(src[5:])) != uint64(len(dst)) {
+	blocks, ok := openFrame(src, uint64(len(dst)))
+	if !ok {
 		return false
 	}
-	f := evenFrame{dst: dst, src: src[evenHeader:]}
-	for {
-		if len(f.src) < 3 {
+	f := evenFrame{zstdBlocks: blocks, dst: dst}
+	for !f.ended {
+		b, raw, ok := f.next()
+		if !ok || raw && !f.raw(b) || !raw && !f.block(b) {
 			return false
-		}
-		h := uint32(f.src[0]) | uint32(f.src[1])<<8 | uint32(f.src[2])<<16
-		size := int(h >> 3)
-		if f.src = f.src[3:]; size > len(f.src) || size > zstdBlock {
-			return false
-		}
-		ok := false
-		switch h >> 1 & 3 {
-		case 0:
-			ok = f.raw(f.src[:size])
-		case 2:
-			ok = f.block(size)
-		}
-		if !ok {
-			return false
-		}
-		f.src = f.src[size:]
-		if h&1 == 1 {
-			return len(f.src) == 0 && f.at == len(dst)
 		}
 	}
+	return f.at == len(dst)
 }
 
 // raw appends bytes as they are.
@@ -66,9 +45,8 @@ func (f *evenFrame) raw(b []byte) bool {
 	return true
 }
 
-// block appends what a compressed block of so many bytes stands for.
-func (f *evenFrame) block(size int) bool {
-	b := f.src[:size]
+// block appends what a compressed block stands for.
+func (f *evenFrame) block(b []byte) bool {
 	if len(b) < 4 || b[0]&15 != 3<<2 { // raw literals, 20 bits for their number
 		return false
 	}
@@ -80,7 +58,7 @@ func (f *evenFrame) block(size int) bool {
 	if !ok {
 		return false
 	}
-	from, each := f.src[3:], 0
+	from, each := b[3:], 0
 	if n > 0 {
 		if each, ok = f.even(n, tail); !ok || n*each > literals || n*evenRecord+literals-n*each > zstdBlock || n*evenRecord > len(f.dst)-f.at {
 			return false
@@ -92,22 +70,9 @@ func (f *evenFrame) block(size int) bool {
 	return f.raw(from[n*each : literals])
 }
 
-// sequences reads the number of sequences of a block.
-func sequences(b []byte) (n int, rest []byte, ok bool) {
-	switch {
-	case b[0] < 128:
-		return int(b[0]), b[1:], true
-	case b[0] < 255 && len(b) > 1:
-		return int(b[0]-128)<<8 | int(b[1]), b[2:], true
-	case b[0] == 255 && len(b) > 2:
-		return 0x7F00 + int(b[1]) + int(b[2])<<8, b[3:], true
-	}
-	return 0, nil, false
-}
-
 // even reads the tables of n sequences: all alike, with a record's distance and length. It gives the number of literals of each.
 func (f *evenFrame) even(n int, b []byte) (literals int, ok bool) {
-	if len(b) != 5 || b[0] != evenModes || f.at < evenRecord {
+	if len(b) != 5 || b[0] != oneSymbolTables || f.at < evenRecord {
 		return 0, false
 	}
 	literals = int(b[1])

@@ -37,8 +37,8 @@ func decodePlanes[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) bool {
 	if n < 2 || size < 4 || len(values) < compressedHeader || Code(u16(values, 0)) != Zstd {
 		return false
 	}
-	f := planesFrame{src: values[compressedHeader:], s: s}
-	k, ok := f.open(n, size)
+	f := planesFrame{s: s}
+	k, ok := f.open(values[compressedHeader:], n, size)
 	if !ok {
 		return false
 	}
@@ -71,21 +71,17 @@ func join[U kernel.Unsigned](dst []U, upper, lower []uint8, k int) {
 
 // planesFrame reads the blocks of a frame one after the other.
 type planesFrame struct {
-	src   []byte
+	zstdBlocks
 	first byte
-	// ended: the last block was read, and nothing follows.
-	ended bool
 	s     *Scratch
 }
 
 // open reads the header and the first word, and gives the number of lower bytes.
-func (f *planesFrame) open(n, size int) (k int, ok bool) {
-	if len(f.src) < evenHeader || binary.LittleEndian.Uint32(f.src) != evenMagic || f.src[4] != evenDescriptor ||
-		uint64(binary.LittleEndian.Uint32(f.src[5:])) != uint64(2*n+1)*uint64(size) {
+func (f *planesFrame) open(src []byte, n, size int) (k int, ok bool) {
+	if f.zstdBlocks, ok = openFrame(src, uint64(2*n+1)*uint64(size)); !ok {
 		return 0, false
 	}
-	f.src = f.src[evenHeader:]
-	b, raw, ok := f.block()
+	b, raw, ok := f.next()
 	if k = len(b) - size; !ok || !raw || k < 1 || k > 2 {
 		return 0, false
 	}
@@ -95,7 +91,7 @@ func (f *planesFrame) open(n, size int) (k int, ok bool) {
 
 // zeros reads a raw block of n zeros.
 func (f *planesFrame) zeros(n int) bool {
-	b, raw, ok := f.block()
+	b, raw, ok := f.next()
 	return ok && raw && len(b) == n && allZero(b)
 }
 
@@ -106,25 +102,6 @@ func allZero(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// block gives the content of the next block, which is raw or compressed.
-func (f *planesFrame) block() (b []byte, raw, ok bool) {
-	if f.ended || len(f.src) < 3 {
-		return nil, false, false
-	}
-	h := uint32(f.src[0]) | uint32(f.src[1])<<8 | uint32(f.src[2])<<16
-	size, kind := int(h>>3), h>>1&3
-	if size > len(f.src)-3 || size > zstdBlock || kind&1 == 1 {
-		return nil, false, false
-	}
-	b, f.src = f.src[3:3+size], f.src[3+size:]
-	if h&1 == 1 {
-		if f.ended = true; len(f.src) > 0 {
-			return nil, false, false
-		}
-	}
-	return b, kind == 0, true
 }
 
 // plane fills dst, literals of words of size bytes, each of which has so many and a match of so many bytes from the distance: the first one in a
@@ -149,7 +126,7 @@ func (f *planesFrame) plane(dst []byte, each, size, match, distance int) bool {
 
 // alike reads the literals of a block into dst, and gives their number. Its sequences must be as told, and all of the literals theirs.
 func (f *planesFrame) alike(dst []byte, each, size, match, symbol int, stream []byte) (n int, ok bool) {
-	b, raw, ok := f.block()
+	b, raw, ok := f.next()
 	if !ok || raw {
 		return 0, false
 	}
@@ -158,7 +135,7 @@ func (f *planesFrame) alike(dst []byte, each, size, match, symbol int, stream []
 		return 0, false
 	}
 	count, b, ok := sequences(b)
-	if !ok || count*each != n || count*size > zstdBlock || len(b) != 4+len(stream) || b[0] != evenModes ||
+	if !ok || count*each != n || count*size > zstdBlock || len(b) != 4+len(stream) || b[0] != oneSymbolTables ||
 		int(b[1]) != each || int(b[2]) != symbol || int(b[3]) != match-3 || string(b[4:]) != string(stream) {
 		return 0, false
 	}

@@ -82,9 +82,7 @@ func (c *numberColumn[T]) judgeBlock(bitmap []byte, p piece, judge JudgeFunc, v 
 	}
 	vals := d.vals[p.from : p.from+p.count]
 	if v != nil {
-		words := d.wordsOf(p.count)
-		kernel.Judge(words, vals, v)
-		kernel.PutWords(bitmap, words, p.count)
+		d.judgeWithin(bitmap, vals, v)
 		c.andPresent(bitmap, p)
 		return nil
 	}
@@ -106,6 +104,13 @@ func (c *numbers[T]) wordsOf(n int) []uint64 {
 		c.words = make([]uint64, n)
 	}
 	return c.words[:n]
+}
+
+// judgeWithin sets a bit for each value that an interval has.
+func (c *numbers[T]) judgeWithin(bitmap []byte, vals []T, v *kernel.Interval) {
+	words := c.wordsOf(len(vals))
+	kernel.Judge(words, vals, v)
+	kernel.PutWords(bitmap, words, len(vals))
 }
 
 // andPresent clears the bits of values of a block that are null.
@@ -135,9 +140,7 @@ func (c *numberColumn[T]) judgeStored(bitmap []byte, p piece, f block.Frame, jud
 	done, err = c.judgePacked(bitmap, p, f, v)
 	if !done && err == nil {
 		done, err = c.judgeCoded(bitmap, p, f, func(vals []T, bits []byte) error {
-			words := make([]uint64, (len(vals)+63)/64)
-			kernel.Judge(words, vals, v)
-			kernel.PutWords(bits, words, len(vals))
+			c.data.judgeWithin(bits, vals, v)
 			return nil
 		})
 	}
