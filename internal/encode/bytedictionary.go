@@ -8,6 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // planByteDictionary numbers the distinct values of a variable-length stream. Null slots get code 0, and
@@ -112,21 +113,16 @@ type shortKey struct {
 
 // keyOf is the key of the value from start to end in data.
 func keyOf(data []byte, start, end int) shortKey {
-	switch n := end - start; {
-	case n > 16:
+	if end-start > kernel.EndsTell {
 		return shortKey{}
-	case n >= 8:
-		return shortKey{binary.LittleEndian.Uint64(data[start:]), binary.LittleEndian.Uint64(data[end-8:]), uint32(n + 1)}
-	case start+8 <= len(data):
-		return shortKey{head: binary.LittleEndian.Uint64(data[start:]) & (1<<(8*n) - 1), size: uint32(n + 1)}
-	default:
-		return shortKey{head: load8(data[start:end]), size: uint32(n + 1)}
 	}
+	head, tail := kernel.Ends(data, start, end)
+	return shortKey{head, tail, uint32(end - start + 1)}
 }
 
 // place is where a value is kept.
 func (k shortKey) place() int {
-	return int(hash((k.head^bits.RotateLeft64(k.tail, 18))+uint64(k.size)) >> (64 - recentBits))
+	return int(kernel.HashEnds(k.head, k.tail, int(k.size)) >> (64 - recentBits))
 }
 
 func appendByteDictionary(dst []byte, p *plan) []byte {

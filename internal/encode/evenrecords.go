@@ -100,14 +100,6 @@ func (e *Encoder) evenFrame(text []byte, differing []uint8, literals int) []byte
 	return dst
 }
 
-func appendRawBlock(dst, text []byte, last bool) []byte {
-	at := len(dst)
-	dst = append(append(dst, 0, 0, 0), text...)
-	putBlockHeader(dst[at:], len(text), last)
-	dst[at] &^= compressedBlock
-	return dst
-}
-
 // appendEvenBlock appends a block whose first records, even of them, have so many literals; the others are literals as a whole. Opened: the first
 // repeated offset is that of a record.
 func appendEvenBlock(dst, text []byte, even, literals int, opened, last bool) []byte {
@@ -123,11 +115,11 @@ func appendEvenBlock(dst, text []byte, even, literals int, opened, last bool) []
 	if even == 0 {
 		dst = append(dst, 0)
 	} else {
-		offset, stream := byte(0), byte(1)
+		offset, stream := uint8(0), byte(1)
 		if !opened {
 			offset, stream = 4, 1<<4|(recordSize+3)&15 // a distance of 16 is stored as 19: symbol 4 and its lower bits
 		}
-		dst = append(appendCount(dst, even), oneSymbolTables, byte(literals), offset, byte(recordSize-literals-minMatch), stream)
+		dst = appendAlikeSequences(dst, even, literals, offset, recordSize-literals, stream)
 	}
 	putBlockHeader(dst[at:], len(dst)-at-3, last)
 	return dst

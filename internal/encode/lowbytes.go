@@ -63,9 +63,7 @@ func lowBytes[U word](e *Encoder, vals []U) []byte {
 // Huffman codes that help.
 func (e *Encoder) lowBytesFrame(low []byte, size int) []byte {
 	dst := take[uint8](&e.arena, len(low)+len(low)/8+1024)[:0]
-	dst = binary.LittleEndian.AppendUint32(dst, zstdMagic)
-	dst = append(dst, 0xA0)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(low)*size))
+	dst = appendFrameHeader(dst, len(low)*size)
 	dst = appendFirstWords(dst, low, size)
 	low = low[2:]
 	for blocks := (len(low)*size + zstdBlock - 1) / zstdBlock; blocks > 0; blocks-- {
@@ -76,7 +74,7 @@ func (e *Encoder) lowBytesFrame(low []byte, size int) []byte {
 		if dst = e.appendLiterals(dst, part); dst == nil {
 			return nil
 		}
-		dst = append(appendCount(dst, len(part)), oneSymbolTables, 1, 0, byte(size-1-minMatch), 1)
+		dst = appendAlikeSequences(dst, len(part), 1, 0, size-1, 1)
 		putBlockHeader(dst[at:], len(dst)-at-3, blocks == 1)
 	}
 	return dst
@@ -97,6 +95,21 @@ func padFrame(frame []byte) []byte {
 	}
 	frame[len(frame)-3] |= 1
 	return frame
+}
+
+// appendFrameHeader appends the header of a frame of a text of so many bytes: one segment, its size, no checksum, no dictionary.
+func appendFrameHeader(dst []byte, size int) []byte {
+	dst = append(binary.LittleEndian.AppendUint32(dst, zstdMagic), 0xA0)
+	return binary.LittleEndian.AppendUint32(dst, uint32(size))
+}
+
+// appendRawBlock appends a block that is stored as it is.
+func appendRawBlock(dst, text []byte, last bool) []byte {
+	at := len(dst)
+	dst = append(append(dst, 0, 0, 0), text...)
+	putBlockHeader(dst[at:], len(text), last)
+	dst[at] &^= compressedBlock
+	return dst
 }
 
 func putBlockHeader(b []byte, size int, last bool) {
@@ -152,6 +165,13 @@ func (e *Encoder) appendLiterals(dst, literals []byte) []byte {
 		h >>= 8
 	}
 	return append(dst, out...)
+}
+
+// appendAlikeSequences appends the section of n sequences that are all alike: their literals, the symbol of their offset, their match, and the stream
+// of their bits.
+func appendAlikeSequences(dst []byte, n, literals int, symbol uint8, match int, stream ...byte) []byte {
+	dst = append(appendCount(dst, n), oneSymbolTables, byte(literals), symbol, byte(match-minMatch))
+	return append(dst, stream...)
 }
 
 // appendCount appends the number of sequences.

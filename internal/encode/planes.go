@@ -116,8 +116,7 @@ func (e *Encoder) appendPlane(dst, literals []byte, each, size, match, distance 
 func (e *Encoder) appendAlike(dst, literals []byte, each, match int, symbol uint8, stream []byte, last bool) []byte {
 	at := len(dst)
 	dst = e.appendAnyLiterals(append(dst, 0, 0, 0), literals)
-	dst = append(appendCount(dst, len(literals)/each), oneSymbolTables, byte(each), symbol, byte(match-minMatch))
-	dst = append(dst, stream...)
+	dst = appendAlikeSequences(dst, len(literals)/each, each, symbol, match, stream...)
 	putBlockHeader(dst[at:], len(dst)-at-3, last)
 	return dst
 }

@@ -151,10 +151,7 @@ func (e *Encoder) wordFrame(text []byte, size int) []byte {
 
 // beginFrame is the start of a frame of a text of so many bytes, with room for all of it.
 func (e *Encoder) beginFrame(size int) []byte {
-	dst := take[uint8](&e.arena, size+size/64+1024)[:0]
-	dst = binary.LittleEndian.AppendUint32(dst, zstdMagic)
-	dst = append(dst, 0xA0)
-	return binary.LittleEndian.AppendUint32(dst, uint32(size))
+	return appendFrameHeader(take[uint8](&e.arena, size+size/64+1024)[:0], size)
 }
 
 // appendFrameBlock appends the block of a piece of text that was parsed; raw, and with the distances that were the last ones before, if that is no
@@ -169,11 +166,8 @@ func (e *Encoder) appendFrameBlock(dst, text []byte, last bool, before [3]uint32
 		putBlockHeader(dst[at:], n, last)
 		return dst
 	}
-	dst = append(dst[:at+3], text...)
-	putBlockHeader(dst[at:], len(text), last)
-	dst[at] &^= compressedBlock // raw
 	f.recent = before
-	return dst
+	return appendRawBlock(dst[:at], text, last)
 }
 
 // parse cuts a block of the text into sequences.

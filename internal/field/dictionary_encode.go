@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -101,10 +102,10 @@ func (d *dictionaryBuilder) addAll(values *byteViews, from, to int) {
 			continue
 		}
 		start, end := values.span(i)
-		head, tail := endsOf(values.data, start, end)
+		head, tail := kernel.Ends(values.data, start, end)
 		pair := d.recent.at(head, tail, end-start)
 		id := pair[0].id
-		if !pair[0].is(head, tail, end-start) || end-start > recentWhole {
+		if !pair[0].is(head, tail, end-start) || end-start > kernel.EndsTell {
 			id = d.idOf(pair, head, tail, values.data[start:end])
 		}
 		d.counts[id]++
@@ -117,7 +118,7 @@ func (d *dictionaryBuilder) addAll(values *byteViews, from, to int) {
 // idOf gives the id of a value, which is a new one at first, and puts it first in its place of the recent ones.
 func (d *dictionaryBuilder) idOf(pair *[2]recentValue, head, tail uint64, v []byte) uint32 {
 	for i := range pair {
-		if r := &pair[i]; r.is(head, tail, len(v)) && (len(v) <= recentWhole || string(d.value(r.id)) == string(v)) {
+		if r := &pair[i]; r.is(head, tail, len(v)) && (len(v) <= kernel.EndsTell || string(d.value(r.id)) == string(v)) {
 			pair[0], pair[i] = pair[i], pair[0]
 			return pair[0].id
 		}
