@@ -22,6 +22,21 @@ func TestContestants(t *testing.T) {
 	}
 }
 
+// Blocks whose trees are known before come out as large as those for which they are chosen, or what choosing costs would not be
+// what the two differ in. (FSST is trained anew for each block there.)
+func TestRewriterWritesTheSame(t *testing.T) {
+	for _, c := range append(Columns(1<<17), TextColumns(1<<17)...) {
+		chosen, err1 := ScanShardcat(c, encode.Balanced)
+		known, err2 := Rewriter(c, encode.Balanced)
+		if err1 != nil || err2 != nil {
+			t.Fatal(c.Name, err1, err2)
+		}
+		if d := known.Size - chosen.Size; d > chosen.Size/20 || -d > chosen.Size/20 {
+			t.Errorf("%s: %d bytes with trees that are known, %d chosen", c.Name, known.Size, chosen.Size)
+		}
+	}
+}
+
 func contestants(tb testing.TB, c *Column) []Contestant {
 	tb.Helper()
 	list := []Contestant{Memcpy(c, false), Memcpy(c, true)}
@@ -42,6 +57,11 @@ func contestants(tb testing.TB, c *Column) []Contestant {
 		}
 		list = append(list, s)
 	}
+	known, err := Rewriter(c, encode.Balanced)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	list = append(list, known)
 	for _, p := range []shardfmt.Profile{shardfmt.Balanced, shardfmt.HighCompression} {
 		f, err := OpenColumn(plainDir(tb), c, p)
 		if err != nil {

@@ -158,12 +158,20 @@ func encoding(r *run) error {
 			}
 			list = append(list, w)
 		}
-		results, err := bench.Measure(list, 1)
+		known, err := bench.Rewriter(c, encode.Balanced)
+		if err != nil {
+			return err
+		}
+		results, err := bench.Measure(append(list, known), 1)
 		if err != nil {
 			return err
 		}
 		for i, p := range profiles {
-			r.add(Row{Part: "encoding", Subject: c.Name, Who: p.String(), V: map[string]float64{"bytes/s": float64(c.Bytes()) / results[i].Seconds}})
+			row := Row{Part: "encoding", Subject: c.Name, Who: p.String(), V: map[string]float64{"bytes/s": float64(c.Bytes()) / results[i].Seconds}}
+			if p == encode.Balanced {
+				row.V["choosing"] = results[i].Seconds/results[len(profiles)].Seconds - 1
+			}
+			r.add(row)
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/shardcat/shardcat/internal/encode"
 )
 
 // functions are what templates of fragments call.
@@ -177,16 +179,26 @@ func (v *view) encoding() string {
 	for _, p := range profiles {
 		titles = append(titles, ">"+p.String())
 	}
-	t := newTable(titles...)
+	t := newTable(append(titles, ">choosing, of the rest")...)
 	rows := v.r.of("encoding")
 	for i := 0; i+len(profiles) <= len(rows); i += len(profiles) {
 		cells := []string{rows[i].Subject}
 		for _, row := range rows[i : i+len(profiles)] {
 			cells = append(cells, fmt.Sprintf("%.0f", row.V["bytes/s"]/1e6))
 		}
-		t.add(cells...)
+		t.add(append(cells, v.choosing(rows[i].Subject))...)
 	}
 	return t.String()
+}
+
+// choosing is what the choice of encodings costs in balanced, as a share of what encoding costs when they are known.
+func (v *view) choosing(column string) string {
+	row, _ := v.r.find("encoding", column, "", encode.Balanced.String())
+	share, ok := row.V["choosing"]
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", max(0, 100*share))
 }
 
 // speed is the range of our speeds over columns of numbers, in GB/s of values.
