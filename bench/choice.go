@@ -54,32 +54,35 @@ func rewriter[T block.Number](vals []T, p encode.Profile) (Contestant, error) {
 func textRewriter(vals []string, p encode.Profile) (Contestant, error) {
 	var blocks []chosenBlock
 	e := encode.NewEncoder(encode.Options{Profile: p})
+	data, offsets := flat(vals)
 	for done := 0; done < len(vals); {
-		rest := vals[done:]
-		data, offsets := flat(rest[:min(len(rest), encode.FlushValues)])
-		n, err := e.CutBytes(data, offsets, 0, nil, len(rest) <= encode.FlushValues, chosenBlocks(e, &blocks))
+		rest := offsets[done:]
+		n, err := e.CutBytes(data, rest[:min(len(vals)-done, encode.FlushValues)+1], 0, nil, len(vals)-done <= encode.FlushValues, chosenBlocks(e, &blocks))
 		if err != nil {
 			return Contestant{}, err
 		}
 		done += n
 	}
 	return rewriteContestant(p, blocks, func(dst []byte, b chosenBlock) ([]byte, error) {
-		data, offsets := flat(vals[b.start:b.end])
-		return encode.BytesAs(dst, data, offsets, 0, nil, b.tree)
+		return encode.BytesAs(dst, data, offsets[b.start:b.end+1], 0, nil, b.tree)
 	})
 }
 
 // rewriteContestant makes blocks with their frames, as Writer does.
 func rewriteContestant(p encode.Profile, blocks []chosenBlock, sub func([]byte, chosenBlock) ([]byte, error)) (Contestant, error) {
 	var memory []byte
-	write := func() (size int, err error) {
+	write := func() (int, error) {
+		s := &stored{} // Writer keeps its blocks, too
 		for _, b := range blocks {
+			var err error
 			if memory, err = sub(memory[:0], b); err != nil {
 				return 0, err
 			}
-			size += len(block.AppendFrame(nil, nil, memory, true))
+			frame := block.AppendFrame(nil, nil, memory, true)
+			s.blocks = append(s.blocks, storedBlock{frame, b.end - b.start})
+			s.size += len(frame)
 		}
-		return size, nil
+		return s.size, nil
 	}
 	size, err := write()
 	return Contestant{Name: "shardcat " + p.String() + ", chosen before", Size: size, Open: func() (func() error, error) {

@@ -150,22 +150,22 @@ func flat(vals []string) (data []byte, offsets []int64) {
 	return data, offsets
 }
 
-// storeText writes a column of strings as a shard's buffer without a value dictionary would hold it.
-func storeText(vals []string, p encode.Profile) (*stored, error) {
+// storeText writes a column of strings, as flat has them, as a shard's buffer without a value dictionary would hold it.
+func storeText(data []byte, offsets []int64, p encode.Profile) (*stored, error) {
 	s, e := &stored{chosen: map[string]int{}}, encode.NewEncoder(encode.Options{Profile: p})
-	for len(vals) > 0 {
-		data, offsets := flat(vals[:min(len(vals), encode.FlushValues)])
-		n, err := e.CutBytes(data, offsets, 0, nil, len(vals) <= encode.FlushValues, s.add(e))
+	for n := len(offsets) - 1; n > 0; n = len(offsets) - 1 {
+		cut, err := e.CutBytes(data, offsets[:min(n, encode.FlushValues)+1], 0, nil, n <= encode.FlushValues, s.add(e))
 		if err != nil {
 			return nil, err
 		}
-		vals = vals[n:]
+		offsets = offsets[cut:]
 	}
 	return s, nil
 }
 
 func textContestant(name string, vals []string, p encode.Profile) (Contestant, error) {
-	s, err := storeText(vals, p)
+	data, offsets := flat(vals)
+	s, err := storeText(data, offsets, p)
 	if err != nil {
 		return Contestant{}, err
 	}
@@ -204,6 +204,7 @@ func Writer(c *Column, p encode.Profile) (Contestant, error) {
 		case c.Floats != nil:
 			return func() error { _, err := storeNumbers(c.Floats, p); return err }, nil
 		}
-		return func() error { _, err := storeText(c.Strings, p); return err }, nil
+		data, offsets := flat(c.Strings)
+		return func() error { _, err := storeText(data, offsets, p); return err }, nil
 	}}, nil
 }

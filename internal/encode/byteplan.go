@@ -74,9 +74,10 @@ func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 	return better(best, e.planFsst(s, offsets(), best.size))
 }
 
-// beyondFsst: Zstd has made so little of the text that symbols of eight bytes can't better it.
+// beyondFsst: so little has been made of the text that symbols, which stand for eight bytes at most, can't better it; or by Zstd
+// so little that they wouldn't.
 func beyondFsst(s *byteValues, best *plan) bool {
-	return best.code == block.Zstd && best.size*5 < len(s.data)*2
+	return best.size <= len(s.data)/8 || best.code == block.Zstd && best.size*5 < len(s.data)*2
 }
 
 // minSqueeze is the length from which a single value may be compressed instead of stored as it is.
