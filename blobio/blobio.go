@@ -36,6 +36,8 @@ type ReadOptions struct {
 	IfMatch string
 	// Trace is the chain of requests that the call is on.
 	Trace Trace
+	// Open, if not nil, has what a driver keeps open from one read to the next.
+	Open *OpenFiles
 }
 
 // ListOptions of one list. The zero value is valid.

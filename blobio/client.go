@@ -23,7 +23,9 @@ type Client struct {
 	pins     *pins  // nil: reads are not pinned
 	ifMatch  string // the ETag that reads ask for
 	uncached bool
-	also     *tally // counts what is asked through the view; nil: nothing does
+	inTurn   bool       // Each makes one call after the other
+	open     *OpenFiles // what drivers keep open; nil: nothing
+	also     *tally     // counts what is asked through the view; nil: nothing does
 }
 
 // core is what a Client and its views share.
@@ -52,6 +54,7 @@ type mount struct {
 	prober ChecksumProber // the driver, nil if it is none
 	linked Linked         // the driver, nil if it is none
 	local  bool
+	nearby bool // see Nearby
 	tally  *tally
 }
 
@@ -270,6 +273,9 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 	m.linked, _ = bucket.(Linked)
 	if l, ok := bucket.(Limited); ok {
 		m.limits = l.Limits()
+	}
+	if n, ok := bucket.(Nearby); ok {
+		m.nearby = n.Nearby()
 	}
 	if local {
 		return m

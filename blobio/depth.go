@@ -117,6 +117,9 @@ func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
 // Each calls do for 0 … n−1, as many at a time as WithConcurrency says, each with a branch of its own. The first
 // error cancels the context of the others and is returned when all have ended. A panic of do counts as its error.
 func (c *Client) Each(ctx context.Context, n int, do func(ctx context.Context, branch *Client, i int) error) error {
+	if c.inTurn {
+		return c.EachUpTo(ctx, 1, n, do)
+	}
 	return c.EachUpTo(ctx, c.opts.concurrency, n, do)
 }
 
@@ -130,6 +133,9 @@ func (c *Client) EachUpTo(ctx context.Context, limit, n int, do func(ctx context
 	}
 	fork := c.Fork()
 	defer fork.Join()
+	if limit == 1 {
+		return inTurn(ctx, n, func(i int) error { return do(ctx, fork.Branch(), i) })
+	}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(limit)
 	for i := range n {
@@ -144,4 +150,17 @@ func (c *Client) EachUpTo(ctx context.Context, limit, n int, do func(ctx context
 		return err
 	}
 	return context.Cause(ctx) // work that was never begun
+}
+
+// inTurn calls do for 0 … n−1, one after the other, without goroutines, whose stacks have to grow anew each time.
+func inTurn(ctx context.Context, n int, do func(i int) error) error {
+	for i := range n {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := parallel.Guarded(func() error { return do(i) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

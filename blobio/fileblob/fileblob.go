@@ -61,6 +61,9 @@ func Open(dir string) *Bucket { return &Bucket{dir: filepath.Clean(dir), disk: o
 // Local tells blobio that there is nothing to retry or to limit.
 func (b *Bucket) Local() bool { return true }
 
+// Nearby tells blobio that a read costs next to nothing beside its bytes.
+func (b *Bucket) Nearby() bool { return true }
+
 // Close implements blobio.Bucket.
 func (b *Bucket) Close() error {
 	b.closed.Store(true)
@@ -159,15 +162,22 @@ func fileInfo(key string, st os.FileInfo) blobio.Info {
 
 // ReadRange implements blobio.BucketReader.
 func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
-	f, info, err := b.open(ctx, "read", key, opts.IfMatch)
+	f, info, kept, err := b.openKept(ctx, key, opts)
 	if err != nil {
 		return 0, blobio.Info{}, err
 	}
-	defer f.Close()
+	if !kept {
+		defer f.Close()
+	}
 	if off < 0 || off > info.Size || info.Size-off < int64(len(dst)) {
 		return 0, blobio.Info{}, b.fail("read", key, blobio.ErrRange)
 	}
-	n, err := io.ReadFull(io.NewSectionReader(f, off, int64(len(dst))), dst)
+	n, err := f.ReadAt(dst, off)
+	if n == len(dst) {
+		err = nil // also at the end of the file
+	} else if err == io.EOF {
+		err = io.ErrUnexpectedEOF // it was cut while it was read
+	}
 	return n, info, b.fail("read", key, err)
 }
 

@@ -20,6 +20,8 @@ type Request struct {
 	Fill       func([]byte) error
 	// Stays: the receiver keeps the bytes for good, not only until the positions are released that they are asked for.
 	Stays bool
+	// Let, where the receiver tells when it lets go of the bytes, is where to put what it calls then; else nil.
+	Let *func()
 }
 
 // wholeLimit is the length, in bytes, up to which a stream is fetched whole even for a few positions: one
@@ -61,6 +63,7 @@ type Stream struct {
 type span struct {
 	Range // bytes of the buffer
 	b     []byte
+	let   *func() // see Request.Let; may be nil
 }
 
 // NewStream is a stream of the bytes [start, end) of an object whose block map is known already.
@@ -73,7 +76,7 @@ func (s *Stream) Fill(b []byte) error {
 	if uint64(len(b)) != s.m.Bytes() {
 		return corrupt.At(0, "%d bytes of blocks, %d are there", s.m.Bytes(), len(b))
 	}
-	s.hold(Range{Start: 0, End: s.m.Bytes()}, b)
+	s.hold(span{Range: Range{Start: 0, End: s.m.Bytes()}, b: b})
 	return nil
 }
 
@@ -122,14 +125,15 @@ func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
 	}
 	if s.m == nil {
 		if whole || s.Size() <= wholeLimit {
-			return []Request{{s.URL, s.Start, s.End, s.fillWhole, !whole}}, nil
+			return []Request{{URL: s.URL, Start: s.Start, End: s.End, Fill: s.fillWhole, Stays: !whole}}, nil
 		}
-		return []Request{{s.URL, s.MapStart, s.End, s.setMap, true}}, nil
+		return []Request{{URL: s.URL, Start: s.MapStart, End: s.End, Fill: s.setMap, Stays: true}}, nil
 	}
 	var out []Request
 	for _, r := range s.missing(ranges) {
-		out = append(out, Request{URL: s.URL, Start: s.Start + r.Start, End: s.Start + r.End, Fill: func(b []byte) error {
-			s.hold(r, b)
+		let := new(func())
+		out = append(out, Request{URL: s.URL, Start: s.Start + r.Start, End: s.Start + r.End, Let: let, Fill: func(b []byte) error {
+			s.hold(span{r, b, let})
 			return nil
 		}})
 	}
@@ -164,7 +168,7 @@ func (s *Stream) fillWhole(b []byte) error {
 	if err := s.setMap(b[s.MapStart-s.Start:]); err != nil {
 		return err
 	}
-	s.hold(Range{Start: 0, End: s.m.Bytes()}, b[:s.m.Bytes()])
+	s.hold(span{Range: Range{Start: 0, End: s.m.Bytes()}, b: b[:s.m.Bytes()]})
 	return nil
 }
 
@@ -198,9 +202,9 @@ func (s *Stream) agree(m *Map) error {
 	return nil
 }
 
-func (s *Stream) hold(r Range, b []byte) {
-	i, _ := slices.BinarySearchFunc(s.held, r.Start, func(h span, at uint64) int { return cmp.Compare(h.Start, at) })
-	s.held = slices.Insert(s.held, i, span{r, b})
+func (s *Stream) hold(h span) {
+	i, _ := slices.BinarySearchFunc(s.held, h.Start, func(h span, at uint64) int { return cmp.Compare(h.Start, at) })
+	s.held = slices.Insert(s.held, i, h)
 }
 
 // find gives the run in memory that holds the byte at of the buffer, or nil.
@@ -226,6 +230,9 @@ func (s *Stream) Release(pos uint64) {
 	}
 	n := 0
 	for n < len(s.held) && s.held[n].End <= at {
+		if let := s.held[n].let; let != nil && *let != nil {
+			(*let)()
+		}
 		n++
 	}
 	s.held = slices.Delete(s.held, 0, n)

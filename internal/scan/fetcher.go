@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/budget"
@@ -37,15 +38,29 @@ type intoStore interface {
 // fetcher gets the bytes of columns.
 type fetcher struct {
 	store Store
-	// again: blocks are fetched into memory that is used again after settle, for values are copied out of them; with all, so is what
-	// columns keep, as dictionaries, which batches may point to.
-	again, all bool
-	mu         sync.Mutex
-	lent       [][]byte
+	// all: what columns keep, as dictionaries, which batches may point to, is fetched into memory that is used again after settle, as
+	// blocks always are, for values are copied out of them.
+	all  bool
+	mu   sync.Mutex
+	lent []*lent
 	// mem is charged for the bytes: held is what has been charged and not given back, and of that stays what is kept to the
 	// end of the stripe.
 	mem         *budget.Account
 	held, stays uint64
+}
+
+// near gives the store to read from: where requests cost next to nothing, a view of it in which what was opened stays open until done
+// is called, and in which one worker makes its requests one after the other.
+func near(ctx context.Context, st Store, q *Request) (store Store, nearby bool, done func()) {
+	c, ok := st.(*blobio.Client)
+	if !ok || !c.Nearby(ctx, q.Root.URL()) {
+		return st, false, func() {}
+	}
+	if q.Workers == 1 {
+		c, nearby = c.InTurn(), true
+	}
+	c, done = c.KeepOpen()
+	return c, nearby, done
 }
 
 // branches gives fetchers whose requests do not wait for one another. join is called when their work is done.
@@ -233,19 +248,66 @@ func group(round []buffer.Request) [][]buffer.Request {
 	return out
 }
 
+// lent is memory that was fetched into, and how many requests lie in it whose bytes somebody has not let go of.
+type lent struct {
+	b    []byte
+	used int
+}
+
 // lend gives memory for n bytes that are fetched.
 func (f *fetcher) lend(n int) []byte {
-	b := uncleared.Again(n)
+	l := &lent{b: uncleared.Again(n)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lent = append(f.lent, b)
-	return b
+	f.lent = append(f.lent, l)
+	return l.b
+}
+
+// watch gives back the memory of requests as soon as all that lie in it were let go of.
+func (f *fetcher) watch(g []buffer.Request, got [][]byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, q := range g {
+		k := slices.IndexFunc(f.lent, func(l *lent) bool { return within(l.b, got[i]) })
+		if k < 0 {
+			continue // of no bytes
+		}
+		l := f.lent[k]
+		l.used++ // for good, if nobody tells
+		if q.Let != nil {
+			*q.Let = func() { f.let(l) }
+		}
+	}
+}
+
+// within reports whether part is a part of b that has some bytes.
+func within(b, part []byte) bool {
+	if len(part) == 0 || len(b) == 0 {
+		return false
+	}
+	first, at := uintptr(unsafe.Pointer(&b[0])), uintptr(unsafe.Pointer(&part[0]))
+	return at >= first && at < first+uintptr(len(b))
+}
+
+// let gives memory back if nobody looks at it any more.
+func (f *fetcher) let(l *lent) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l.used--; l.used > 0 {
+		return
+	}
+	if k := slices.Index(f.lent, l); k >= 0 {
+		f.lent = slices.Delete(f.lent, k, k+1)
+		uncleared.GiveBack(l.b)
+	}
 }
 
 // settle gives back the memory of all that was fetched: nobody may look at it any more.
 func (f *fetcher) settle() {
-	for _, b := range f.lent {
-		uncleared.GiveBack(b)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.lent {
+		uncleared.GiveBack(l.b)
 	}
 	f.lent = nil
 }
@@ -258,8 +320,10 @@ func (f *fetcher) readGroup(ctx context.Context, st Store, g []buffer.Request) (
 	}
 	var got [][]byte
 	var err error
-	if into, ok := st.(intoStore); ok && f.again && (f.all || !slices.ContainsFunc(g, func(q buffer.Request) bool { return q.Stays })) {
-		got, err = into.ReadRangesInto(ctx, g[0].URL, ranges, f.lend)
+	if into, ok := st.(intoStore); ok && (f.all || !slices.ContainsFunc(g, func(q buffer.Request) bool { return q.Stays })) {
+		if got, err = into.ReadRangesInto(ctx, g[0].URL, ranges, f.lend); err == nil {
+			f.watch(g, got)
+		}
 	} else {
 		got, err = st.ReadRanges(ctx, g[0].URL, ranges)
 	}

@@ -19,6 +19,8 @@ type plan struct {
 	asked map[int]answer
 	// yielded: a batch was.
 	yielded bool
+	// nearby: requests cost next to nothing, and are made by one worker, when it needs what they give.
+	nearby bool
 }
 
 func newPlan(q *Request) *plan { return &plan{q: q} }

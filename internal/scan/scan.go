@@ -79,7 +79,10 @@ var ErrStopped = errors.New("stopped")
 // Run reads records in order and yields them as batches of the canonical types, until yield returns false. Counts
 // are added to while it runs.
 func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield func(arrow.RecordBatch) bool) error {
+	store, nearby, done := near(ctx, store, q)
+	defer done()
 	p, f := newPlan(q), &fetcher{store: store}
+	p.nearby = nearby
 	keep, err := p.stripes(ctx, counts)
 	if err != nil {
 		return err
@@ -151,7 +154,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		}
 		err := p.run(s.counts, func(b arrow.RecordBatch) bool {
 			more := yield(b)
-			if more && len(p.stripe.left) == 0 {
+			if more && len(p.stripe.left) == 0 && !s.plan.nearby {
 				start(k+1, false)
 			}
 			return more

@@ -55,6 +55,9 @@ const (
 	// fetchBytes is about how many encoded bytes a window has. There are two at most: the one at hand and, during the last one
 	// of a stripe, the first of the next stripe. With batchBytes a scan holds 128 MiB, whatever the shard.
 	fetchBytes = 32 << 20
+	// nearBytes is about how many encoded bytes a window has where requests cost next to nothing: they are decoded while they are in
+	// the second-level cache, and those of the next window are read into the same memory, so that a scan takes few pages that are new.
+	nearBytes = 256 << 10
 	// memoryShare is the part of a scan's memory that a window or batches may take, since both are estimated.
 	memoryShare = 8
 	// lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
@@ -73,7 +76,7 @@ const (
 func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error) {
 	q := sc.plan.q
 	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i), mem: q.Budget.Account()}
-	f.mem = s.mem
+	f.mem, f.all = s.mem, q.ReuseBatches
 	s.mem.Reuse(q.ReuseBatches)
 	return s, s.outOfBudget(s.prepare(ctx), s.rows.Start)
 }
@@ -104,9 +107,7 @@ func (s *stripe) prepare(ctx context.Context) (err error) {
 	if err := s.findRows(ctx); err != nil || len(s.left) == 0 {
 		return err
 	}
-	window, rest := cutWindow(s.left, s.windowRows())
-	// Windows of a stripe share blocks, and streams hold them on from one to the next.
-	s.fetch.again, s.fetch.all = len(rest) == 0, q.ReuseBatches
+	window, _ := cutWindow(s.left, s.windowRows())
 	return s.get(ctx, s.first(), window)
 }
 
@@ -227,10 +228,14 @@ func (s *stripe) atMost(bytes uint64) uint64 { return min(bytes, s.plan.q.Budget
 // windowRows is how many rows of average size are fetched at once.
 func (s *stripe) windowRows() uint64 {
 	n, most := stored(s.filter)+stored(s.output), s.atMost(fetchBytes)
+	if s.plan.nearby {
+		most = min(most, nearBytes)
+	}
 	if n <= most {
 		return s.of.Records
 	}
-	return max(uint64(s.batch), uint64(float64(s.of.Records)*float64(most)/float64(n)))
+	rows := max(uint64(s.batch), uint64(float64(s.of.Records)*float64(most)/float64(n)))
+	return rows / uint64(s.batch) * uint64(s.batch) // windows that end with a block, mostly
 }
 
 // cutWindow takes the first n rows from ranges.

@@ -1,0 +1,87 @@
+package blobio
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// Nearby is a Bucket that can say whether its requests cost next to nothing beside the bytes that they give, as those of files do:
+// who reads much then asks for little at a time, into memory that stays in the processor's caches.
+type Nearby interface {
+	Nearby() bool
+}
+
+// Nearby reports whether requests to the bucket of a URL cost next to nothing. It is false of one that can't be opened.
+func (c *Client) Nearby(ctx context.Context, url string) bool {
+	m, _, err := c.find(ctx, url)
+	if err != nil || !m.nearby {
+		return false
+	}
+	cache, err := c.cacheFor(url)
+	return err == nil && cache == nil // a cache keeps what is asked for as it is asked for
+}
+
+// InTurn gives a view of the Client that makes one request after the other where others make several at the same time. It is for
+// those who have one processor to use, and a bucket that is nearby.
+func (c *Client) InTurn() *Client {
+	view := *c
+	view.inTurn = true
+	return &view
+}
+
+// KeepOpen gives a view of the Client in which drivers keep open what they read, so that later reads need not open it again, until
+// done is called. Who reads a file through it reads the file that was there at first, also when another one takes its place.
+func (c *Client) KeepOpen() (view *Client, done func()) {
+	kept := *c
+	kept.open = &OpenFiles{}
+	return &kept, kept.open.close
+}
+
+// OpenFiles are what drivers keep open from one read to the next. Safe for concurrent use; a nil one keeps nothing.
+type OpenFiles struct {
+	mu     sync.Mutex
+	open   map[string]io.Closer
+	closed bool
+}
+
+// Get gives what Keep was given under a name, nil if there is nothing.
+func (o *OpenFiles) Get(name string) io.Closer {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.open[name]
+}
+
+// Keep takes something that is to be closed at the end. It reports with false that it doesn't: then the caller closes it.
+func (o *OpenFiles) Keep(name string, c io.Closer) bool {
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.open[name] != nil || len(o.open) >= mostOpen {
+		return false
+	}
+	if o.open == nil {
+		o.open = make(map[string]io.Closer)
+	}
+	o.open[name] = c
+	return true
+}
+
+// mostOpen is how many files are kept open: a shard has one, or one for each stripe, and systems count those of all processes.
+const mostOpen = 16
+
+// close closes what is kept. Nobody may be reading any more.
+func (o *OpenFiles) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for _, c := range o.open {
+		c.Close() // nothing was written to it
+	}
+	o.open = nil
+}
