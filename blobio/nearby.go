@@ -41,32 +41,39 @@ func (c *Client) KeepOpen() (view *Client, done func()) {
 // OpenFiles are what drivers keep open from one read to the next. Safe for concurrent use; a nil one keeps nothing.
 type OpenFiles struct {
 	mu     sync.Mutex
-	open   map[string]io.Closer
+	open   map[openFile]io.Closer
 	closed bool
 }
 
-// Get gives what Keep was given under a name, nil if there is nothing.
-func (o *OpenFiles) Get(name string) io.Closer {
+// openFile is an object of a driver's bucket.
+type openFile struct {
+	of  BucketReader
+	key string
+}
+
+// Get gives what Keep was given for an object of a bucket, nil if there is nothing.
+func (o *OpenFiles) Get(of BucketReader, key string) io.Closer {
 	if o == nil {
 		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.open[name]
+	return o.open[openFile{of, key}]
 }
 
 // Keep takes something that is to be closed at the end. It reports with false that it doesn't: then the caller closes it.
-func (o *OpenFiles) Keep(name string, c io.Closer) bool {
+func (o *OpenFiles) Keep(of BucketReader, key string, c io.Closer) bool {
 	if o == nil {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	name := openFile{of, key}
 	if o.closed || o.open[name] != nil || len(o.open) >= mostOpen {
 		return false
 	}
 	if o.open == nil {
-		o.open = make(map[string]io.Closer)
+		o.open = make(map[openFile]io.Closer)
 	}
 	o.open[name] = c
 	return true

@@ -111,6 +111,10 @@ func (c *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte
 	sp.data = take(int(sp.Len()))
 	missing := sp.data[:len(sp.data)-copy(sp.data[len(sp.data)-len(tail):], tail)]
 	size := int(c.opts.request)
+	if 0 < len(missing) && len(missing) <= size { // as mostly
+		_, err := c.readRange(ctx, url, sp.Start, missing)
+		return err
+	}
 	return c.Each(ctx, (len(missing)+size-1)/size, func(ctx context.Context, c *Client, i int) error {
 		piece := missing[i*size : min((i+1)*size, len(missing))]
 		_, err := c.readRange(ctx, url, sp.Start+int64(i*size), piece)

@@ -20,11 +20,7 @@ func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptio
 		f, info, err = b.open(ctx, "read", key, opts.IfMatch)
 		return f, info, false, err
 	}
-	path, err := b.path(ctx, "read", key)
-	if err != nil {
-		return nil, blobio.Info{}, false, err
-	}
-	if k, ok := opts.Open.Get(path).(*keptFile); ok {
+	if k, ok := opts.Open.Get(b, key).(*keptFile); ok && !b.closed.Load() && ctx.Err() == nil {
 		info, err := k.now(key)
 		if err == nil && opts.IfMatch != "" && opts.IfMatch != info.ETag {
 			err = blobio.ErrChanged
@@ -35,7 +31,7 @@ func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptio
 		return nil, info, false, err
 	}
 	was, err := f.Stat()
-	kept = err == nil && opts.Open.Keep(path, &keptFile{f, was, info})
+	kept = err == nil && opts.Open.Keep(b, key, &keptFile{f, was, info})
 	return f, info, kept, nil
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -78,9 +77,10 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, me
 	n := int(m.span.Len())
 	some, mine := n, []byte(nil)
 	if m.selected != nil {
-		mine = make([]byte, (n+7)/8)
-		bitutil.CopyBitmap(m.selected, int(m.span.Start-m.rows.Start), n, mine, 0)
-		if some = bitutil.CountSetBits(mine, 0, n); some == 0 {
+		mine = mem.Lend(uint64(n+7) / 8)
+		clear(mine)
+		kernel.CopyBits(mine, 0, m.selected, int(m.span.Start-m.rows.Start), n)
+		if some = kernel.Ones(mine, n); some == 0 {
 			return nil, nil
 		}
 	}

@@ -3,6 +3,7 @@ package scan
 import (
 	"cmp"
 	"context"
+	"math/bits"
 	"slices"
 	"sync"
 	"unsafe"
@@ -201,6 +202,9 @@ func (f *fetcher) release() {
 
 // groupByObject puts requests that lie close together in one object into one group.
 func groupByObject(round []buffer.Request) (groups [][]buffer.Request) {
+	if !slices.ContainsFunc(round, func(q buffer.Request) bool { return q.URL != round[0].URL }) {
+		return group(round) // as mostly
+	}
 	byURL := make(map[string][]buffer.Request)
 	var urls []string
 	for _, q := range round {
@@ -225,27 +229,30 @@ const (
 
 // group puts requests that lie close together into one group.
 func group(round []buffer.Request) [][]buffer.Request {
-	sorted := slices.Clone(round)
-	slices.SortFunc(sorted, func(a, b buffer.Request) int { return cmp.Compare(a.Start, b.Start) })
+	sorted, byStart := round, func(a, b buffer.Request) int { return cmp.Compare(a.Start, b.Start) }
+	if !slices.IsSortedFunc(round, byStart) {
+		sorted = slices.Clone(round)
+		slices.SortFunc(sorted, byStart)
+	}
 	spare := uint64(0)
 	for _, q := range sorted {
 		spare += (q.End - q.Start) / wasteShare
 	}
 	var out [][]buffer.Request
-	end := uint64(0)
-	for _, q := range sorted {
+	first, end := 0, uint64(0) // of the group at hand
+	for i, q := range sorted {
 		gap := q.Start - min(end, q.Start)
 		switch {
-		case len(out) > 0 && gap <= smallGap:
-		case len(out) > 0 && gap <= spare:
+		case i == 0 || gap <= smallGap:
+		case gap <= spare:
 			spare -= gap
 		default:
-			out = append(out, nil)
+			out = append(out, sorted[first:i])
+			first = i
 		}
-		out[len(out)-1] = append(out[len(out)-1], q)
 		end = max(end, q.End)
 	}
-	return out
+	return append(out, sorted[first:])
 }
 
 // lent is memory that was fetched into, and how many requests lie in it whose bytes somebody has not let go of.
@@ -256,11 +263,22 @@ type lent struct {
 
 // lend gives memory for n bytes that are fetched.
 func (f *fetcher) lend(n int) []byte {
-	l := &lent{b: uncleared.Again(n)}
+	l := &lent{b: uncleared.Again(roomFor(n))[:n]}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lent = append(f.lent, l)
 	return l.b
+}
+
+// evenRoom is the most bytes that get room for a power of two, so that windows of about the same size use the same memory again.
+const evenRoom = 1 << 20
+
+// roomFor is how much memory n bytes are given.
+func roomFor(n int) int {
+	if n > evenRoom || n < 2 {
+		return n
+	}
+	return 1 << bits.Len(uint(n-1))
 }
 
 // watch gives back the memory of requests as soon as all that lie in it were let go of.

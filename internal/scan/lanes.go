@@ -24,7 +24,8 @@ const mostBatches = 1024
 // inBatches cuts ranges into the rows of batches, and calls do with some of them at a time. Those of the next call have the size that batches have by
 // then.
 func (s *stripe) inBatches(ranges []buffer.Range, do func([]match) error) error {
-	var list []match
+	list := s.listed[:0]
+	defer func() { s.listed = list[:0] }()
 	for _, r := range ranges {
 		for at := r.Start; at < r.End; {
 			rows := buffer.Range{Start: at, End: at + min(uint64(s.batch), r.End-at)}

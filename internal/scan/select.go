@@ -30,6 +30,8 @@ type selector struct {
 	types   *arrow.Schema
 	mem     *budget.Account
 	chosen  *[]ranges.Range // by indexes, nil for all rows
+	bitmaps bitmaps
+	decoded []arrow.ArrayData // of rows, to be used again
 	each    func(ctx context.Context, columns []field.Column, do func(field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error)
 }
 
@@ -93,7 +95,9 @@ func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, lef
 	n := int(r.Len())
 	bitmap, left = x.start(r)
 	slices.SortStableFunc(x.parts, func(a, b *part) int { return cmp.Compare(a.rank(), b.rank()) })
-	decoded := make([]arrow.ArrayData, len(x.columns)) // those decoded whole
+	x.decoded = slices.Grow(x.decoded[:0], len(x.columns))[:len(x.columns)] // those decoded whole
+	decoded := x.decoded
+	clear(decoded)
 	for _, p := range x.parts {
 		if left == 0 {
 			return bitmap, 0, nil
@@ -119,7 +123,7 @@ func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, lef
 // start gives a bitmap of the rows of r that the filter is to be evaluated on, and how many they are: those that indexes have chosen.
 func (x *selector) start(r buffer.Range) (bitmap []byte, left int) {
 	n := int(r.Len())
-	bitmap = make([]byte, (n+7)/8)
+	bitmap = x.bitmaps.take(r.Len())
 	if x.chosen == nil {
 		bitutil.SetBitsTo(bitmap, 0, int64(n), true)
 		return bitmap, n

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -25,7 +26,8 @@ type stripe struct {
 	index int
 	of    Stripe
 	rows  buffer.Range   // to be read, of the range of records
-	left  []buffer.Range // of them, those not ruled out and not read yet
+	next  []buffer.Range // of them, those not ruled out of the window that is read next,
+	left  []buffer.Range // and those behind it
 	// chosen are the rows that indexes leave, nil if none could tell: the filter is true for no other.
 	chosen *[]ranges.Range
 
@@ -34,6 +36,7 @@ type stripe struct {
 	shared   map[field.Column]bool // that are in both
 	batch    int                   // rows of a batch, now
 	usual    int                   // rows of a batch of average size
+	listed   []match               // of inBatches, to be used again
 	only     int                   // of the encodings of each column, see field.Choice
 	selector *selector             // of find, nil before it
 	counts   Counts
@@ -107,8 +110,8 @@ func (s *stripe) prepare(ctx context.Context) (err error) {
 	if err := s.findRows(ctx); err != nil || len(s.left) == 0 {
 		return err
 	}
-	window, _ := cutWindow(s.left, s.windowRows())
-	return s.get(ctx, s.first(), window)
+	s.next, s.left = cutWindow(s.left, s.windowRows())
+	return s.get(ctx, s.first(), s.next)
 }
 
 // described is the metadata of the stripe.
@@ -238,19 +241,22 @@ func (s *stripe) windowRows() uint64 {
 	return rows / uint64(s.batch) * uint64(s.batch) // windows that end with a block, mostly
 }
 
-// cutWindow takes the first n rows from ranges.
+// cutWindow takes the first n rows from ranges, of which it changes the one that it cuts.
 func cutWindow(ranges []buffer.Range, n uint64) (window, rest []buffer.Range) {
-	for i, r := range ranges {
-		if r.Len() > n {
-			if n == 0 {
-				return window, ranges[i:]
-			}
-			rest = append([]buffer.Range{{Start: r.Start + n, End: r.End}}, ranges[i+1:]...)
-			return append(window, buffer.Range{Start: r.Start, End: r.Start + n}), rest
+	for i := range ranges {
+		r := &ranges[i]
+		if r.Len() <= n {
+			n -= r.Len()
+			continue
 		}
-		window, n = append(window, r), n-r.Len()
+		if n == 0 {
+			return ranges[:i:i], ranges[i:]
+		}
+		cut := buffer.Range{Start: r.Start, End: r.Start + n}
+		r.Start = cut.End
+		return append(ranges[:i:i], cut), ranges[i:]
 	}
-	return window, nil
+	return ranges, nil
 }
 
 // whole reports whether ranges are all rows of the stripe.
@@ -312,13 +318,13 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 		counts.IndexBytes += s.counts.IndexBytes
 		counts.EncodingsSkipped += s.counts.EncodingsSkipped
 	}()
-	for len(s.left) > 0 {
-		var window []buffer.Range
-		window, s.left = cutWindow(s.left, s.windowRows())
+	for len(s.next) > 0 {
+		window := s.next
 		if err := s.window(ctx, window, yield); err != nil {
 			return s.outOfBudget(err, window[0].Start)
 		}
 		s.fetch.release()
+		s.next, s.left = cutWindow(s.left, s.windowRows())
 	}
 	return nil
 }
@@ -342,6 +348,9 @@ func (s *stripe) window(ctx context.Context, ranges []buffer.Range, yield func(a
 	}
 	if err := s.get(ctx, s.output, spans); err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(s.output, func(c field.Column) bool { return !field.Sparse(c) }) {
+		found = together(found, uint64(s.batch), &s.selector.bitmaps)
 	}
 	return s.emitAll(ctx, found, yield)
 }
@@ -420,6 +429,10 @@ func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match
 	defer s.mem.Reuse(s.plan.q.ReuseBatches)
 	if s.selector == nil {
 		s.selector = newSelector(s)
+	}
+	s.selector.bitmaps.reset() // what was found in the window before was used
+	for _, lane := range s.lanes {
+		lane.selector.bitmaps.reset()
 	}
 	err = s.inBatches(ranges, func(list []match) error {
 		done, err := inLanes(s, list, func(lane *stripe, m match) (bitmap []byte, err error) {
