@@ -35,7 +35,7 @@ func (c *Client) InTurn() *Client {
 func (c *Client) KeepOpen() (view *Client, done func()) {
 	kept := *c
 	kept.open = &OpenFiles{}
-	return &kept, kept.open.close
+	return &kept, kept.open.Close
 }
 
 // OpenFiles are what drivers keep open from one read to the next. Safe for concurrent use; a nil one keeps nothing.
@@ -82,8 +82,8 @@ func (o *OpenFiles) Keep(of BucketReader, key string, c io.Closer) bool {
 // mostOpen is how many files are kept open: a shard has one, or one for each stripe, and systems count those of all processes.
 const mostOpen = 16
 
-// close closes what is kept. Nobody may be reading any more.
-func (o *OpenFiles) close() {
+// Close closes what is kept. Nobody may be reading any more.
+func (o *OpenFiles) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true

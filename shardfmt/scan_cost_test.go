@@ -236,3 +236,83 @@ func TestFilterAllocates(t *testing.T) {
 		}
 	}
 }
+
+// What a scan of a file takes anew does not grow with the stripe: its bytes are read in pieces into the memory of those before.
+func TestScanOfFileTakesLittleMemory(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	client := blobio.NewClient()
+	defer client.Close()
+	shard, _ := writeRandom(t, client, 1, 80*DefaultBatchRows, 1) // 42 MB
+	for _, filter := range []string{"", "c0 > 0"} {
+		o := ScanOptions{Workers: 1, ReuseBatches: true}
+		if filter != "" {
+			o.Filter = bind(t, shard, filter)
+		}
+		runtime.GC()
+		runtime.GC() // nothing is left of scans before
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rows := int64(0)
+		for b, err := range shard.Scan(t.Context(), o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows += b.NumRows()
+		}
+		runtime.ReadMemStats(&after)
+		// A window of one batch with its room, a batch of values, a block that is kept, each as often as the pool may let go of it.
+		const most = 4 * (2 + 1 + 1) * 8 * DefaultBatchRows
+		if got := after.TotalAlloc - before.TotalAlloc; rows == 0 || got > most {
+			t.Errorf("filter %q: %d rows, %d bytes were taken, %d at most are wanted", filter, rows, got, most)
+		}
+	}
+}
+
+// Rows that range indexes leave here and there come out in batches of the usual size, not in one for each range.
+func TestFilterMakesFewBatches(t *testing.T) {
+	client := blobio.NewClient()
+	defer client.Close()
+	s, err := schema.Parse("by: Int64, value: Int64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(t.Context(), client, "mem://few/s.amudai.shard", s, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	const rows, every = 8 * DefaultBatchRows, 5000
+	for i := range rows {
+		build.Field(0).(*array.Int64Builder).Append(int64(i % every))
+		build.Field(1).(*array.Int64Builder).Append(int64(i) * 0x9E3779B97F4A7C1)
+	}
+	if err := w.Write(t.Context(), build.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	written, err := w.Close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := open(t, client, written.URL, 0)
+	for _, workers := range []int{1, 3} {
+		batches, found := 0, 0
+		o := ScanOptions{Columns: []string{"value"}, Filter: bind(t, shard, "by = 17"), Workers: workers}
+		for b, err := range shard.Scan(t.Context(), o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches++
+			for i, v := range b.Column(0).(*array.Int64).Int64Values() {
+				if want := int64(17+(found+i)*every) * 0x9E3779B97F4A7C1; v != want {
+					t.Fatalf("row %d is %d, %d is wanted", found+i, v, want)
+				}
+			}
+			found += int(b.NumRows())
+		}
+		if found != (rows-18)/every+1 || batches > rows/DefaultBatchRows+1 {
+			t.Errorf("%d workers: %d rows in %d batches", workers, found, batches)
+		}
+	}
+}

@@ -180,6 +180,7 @@ func TestScansByAllPaths(t *testing.T) {
 		for _, o := range []shardfmt.ScanOptions{
 			{Workers: 1}, {Workers: 4, BatchRows: 700}, {Workers: 3, BatchRows: 700, ReuseBatches: true}, {Workers: 2, MaxMemory: 4 << 20},
 			{Workers: 1, ReuseBatches: true, BatchRows: 1 + r.IntN(3000)},
+			{Workers: 1, ReuseBatches: r.IntN(2) == 0, BatchRows: 500, MaxMemory: 2 << 20}, // many windows of a file, in the memory of one
 		} {
 			o.Columns, o.Filter = columns, bound
 			got := scanLines(t, shard, o)
@@ -226,6 +227,7 @@ func TestWholeScansByAllPaths(t *testing.T) {
 			for _, o := range []shardfmt.ScanOptions{
 				{Workers: 4, BatchRows: 700}, {Workers: 3, BatchRows: 999, ReuseBatches: true}, {Workers: 2, MaxMemory: 4 << 20},
 				{Workers: 2, Start: 0, End: pathRows}, {Workers: 1, ReuseBatches: true},
+				{Workers: 1, BatchRows: 500, MaxMemory: 2 << 20}, {Workers: 1, BatchRows: 500, MaxMemory: 2 << 20, ReuseBatches: true},
 			} {
 				o.Columns, o.IncludeDeleted = columns, deleted
 				require.Equal(t, want, scanLines(t, shard, o), "%+v", o)

@@ -1,0 +1,90 @@
+package fileblob
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// A view that keeps files open reads the file that was there at first, refuses one that somebody writes into, and opens each once.
+func TestKeepOpen(t *testing.T) {
+	client := blobio.NewClient()
+	defer client.Close()
+	name := filepath.Join(t.TempDir(), "a")
+	write := func(to, text string) {
+		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(name, "first one")
+	view, done := client.Pinned().KeepOpen()
+	read := func(off int64) (string, error) {
+		b := make([]byte, 3)
+		_, err := view.ReadRange(t.Context(), "file://"+name, off, b)
+		return string(b), err
+	}
+	if got, err := read(0); err != nil || got != "fir" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	write(name+".new", "second one")
+	if err := os.Rename(name+".new", name); err != nil {
+		t.Skip("this system replaces no open file: ", err)
+	}
+	if got, err := read(6); err != nil || got != "one" {
+		t.Fatalf("after the file was replaced: %q, %v", got, err)
+	}
+	if _, err := read(7); !errors.Is(err, blobio.ErrRange) {
+		t.Errorf("beyond the end: %v", err)
+	}
+	done()
+	if _, err := read(0); !errors.Is(err, blobio.ErrChanged) {
+		t.Errorf("after the end of the view: %v", err)
+	}
+	view, done = client.Pinned().KeepOpen()
+	defer done()
+	if got, err := read(0); err != nil || got != "sec" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	write(name, "written in place")
+	if _, err := read(0); !errors.Is(err, blobio.ErrChanged) {
+		t.Errorf("after somebody wrote into the file: %v", err)
+	}
+}
+
+// What is kept open is bounded, and closed at the end.
+func TestOpenFilesAreBounded(t *testing.T) {
+	b, open := Open(t.TempDir()), &blobio.OpenFiles{}
+	var kept []*os.File
+	for i := range 40 {
+		key := string(rune('a' + i))
+		if err := os.WriteFile(filepath.Join(b.dir, key), []byte("12345678"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for again := range 2 {
+			f, _, held, err := b.openKept(t.Context(), key, blobio.ReadOptions{Open: open})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case !held:
+				f.Close()
+			case again == 0:
+				kept = append(kept, f)
+			case f != kept[i]:
+				t.Errorf("%s was opened again", key)
+			}
+		}
+	}
+	if len(kept) == 0 || len(kept) > 20 {
+		t.Errorf("%d of 40 files are kept open", len(kept))
+	}
+	open.Close()
+	for _, f := range kept {
+		if _, err := f.Stat(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s is open: %v", f.Name(), err)
+		}
+	}
+}
