@@ -7,6 +7,7 @@ import (
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
 // Judging is a column whose values can be judged block by block, those that a block has once for many positions once.
@@ -106,6 +107,14 @@ func (c *numbers[T]) wordsOf(n int) []uint64 {
 	return c.words[:n]
 }
 
+// marksOf is memory for n bytes, valid until it is asked for again.
+func (c *numbers[T]) marksOf(n int) []byte {
+	if cap(c.marks) < n {
+		c.marks = uncleared.Bytes(n)
+	}
+	return c.marks[:n]
+}
+
 // judgeWithin sets a bit for each value that an interval has.
 func (c *numbers[T]) judgeWithin(bitmap []byte, vals []T, v *kernel.Interval) {
 	words := c.wordsOf(len(vals))
@@ -168,7 +177,7 @@ func (c *numberColumn[T]) judgePacked(bitmap []byte, p piece, f block.Frame, v *
 
 // judgeCoded judges a whole block that has its values once for many positions; done is false if it does not.
 func (c *numberColumn[T]) judgeCoded(bitmap []byte, p piece, f block.Frame, judge func(vals []T, bits []byte) error) (done bool, err error) {
-	bytes := c.data.mem.Lend(uint64(p.size))
+	bytes := c.data.marksOf(p.size)
 	done, err = block.Judge(bytes, f.Values, c.data.scratch, func(vals []T, out []byte) error {
 		bits := make([]byte, (len(vals)+7)/8)
 		if err := judge(vals, bits); err != nil {

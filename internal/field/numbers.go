@@ -26,6 +26,7 @@ type numbers[T block.Number] struct {
 	// present is the bitmap of the block in vals, or of the block at hand; nil if nothing is null.
 	present, bits []byte
 	words         []uint64 // see wordsOf
+	marks         []byte   // see marksOf
 }
 
 func openNumbers[T block.Number](s *buffer.Stream, f *stored) *numbers[T] {

@@ -13,7 +13,7 @@ import (
 
 const (
 	// Memory of less than leastKept bytes is cheap as it is; as much as mostKept is so seldom needed that a pool of it is waste.
-	leastKept, mostKept = 16 << 10, 64 << 20
+	leastKept, mostKept = 4 << 10, 64 << 20
 	// steps are the classes of a power of two: memory is at most a quarter larger than it was asked for.
 	steps = 4
 )
