@@ -63,7 +63,7 @@ func decodeAlp[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 func alpFloats[U kernel.Unsigned](dst []U, a alp, s *Scratch) error {
 	if p, ok, err := packedPart[U](a.integers); ok || err != nil {
 		for at := 0; ok && at < len(dst); at += kernel.ChunkLen {
-			c := p.chunk(at, len(dst), &s.rooms[0])
+			c := p.chunk(at, len(dst), s.room(0))
 			kernel.AlpFloats(dst[at:at+len(c)], c, a.exponent, a.factor)
 		}
 		return err
@@ -185,7 +185,7 @@ func glue[U kernel.Unsigned](dst []U, a alpRd, high *[alpRdEntries]U, s *Scratch
 	if leftOK && rightOK {
 		good = true
 		for at := 0; good && at < len(dst); at += kernel.ChunkLen {
-			l, r := left.chunk(at, len(dst), &s.rooms[0]), right.chunk(at, len(dst), &s.rooms[1])
+			l, r := left.chunk(at, len(dst), s.room(0)), right.chunk(at, len(dst), s.room(1))
 			good = kernel.Glue(dst[at:at+len(r)], r, l, high, limit)
 		}
 		return good, nil

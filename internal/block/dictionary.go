@@ -54,7 +54,7 @@ func gather[U kernel.Unsigned](dst, dict []U, codes part, s *Scratch) (good bool
 	if p, ok, err := packedPart[uint32](codes); ok || err != nil {
 		good = true
 		for at := 0; ok && good && at < len(dst); at += kernel.ChunkLen {
-			c := p.chunk(at, len(dst), &s.rooms[0])
+			c := p.chunk(at, len(dst), s.room(0))
 			good = kernel.Gather(dst[at:at+len(c)], dict, c)
 		}
 		return good, err

@@ -26,6 +26,14 @@ type fsst struct {
 
 const fsstHeader = 16
 
+// fsstOf is the table of the Fsst block at hand. It takes more memory than all else of a Scratch, and few columns need one.
+func (s *Scratch) fsstOf() *fsst {
+	if s.fsst == nil {
+		s.fsst = new(fsst)
+	}
+	return s.fsst
+}
+
 // parse reads the header and the table. The table is filled in place: it is too large to hand around.
 func (f *fsst) parse(sub []byte, fixed int) error {
 	if err := checkHeader(sub, Fsst, fsstHeader); err != nil {
@@ -54,7 +62,7 @@ func (f *fsst) parse(sub []byte, fixed int) error {
 }
 
 func decodeBytesFsst(dst *Bytes, sub []byte, n, fixed int, s *Scratch) error {
-	f := &s.fsst
+	f := s.fsstOf()
 	if err := f.parse(sub, fixed); err != nil {
 		return err
 	}

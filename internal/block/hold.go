@@ -8,6 +8,6 @@ func MayHold(sub []byte, fixed int, needle *kernel.Needle, s *Scratch) bool {
 	if code, err := bytesCodeOf(sub); err != nil || code != Fsst {
 		return true
 	}
-	f := &s.fsst
+	f := s.fsstOf()
 	return f.parse(sub, fixed) != nil || f.table.MayHold(f.stream, needle)
 }

@@ -28,7 +28,7 @@ func decodeFOR[U kernel.Unsigned](dst []U, sub []byte, s *Scratch) error {
 	}
 	if p, ok, err := packedPart[U](rest); ok || err != nil {
 		if err == nil {
-			kernel.Unpack(dst, p.chunks, p.width, p.ref+ref, &s.rooms[0])
+			kernel.Unpack(dst, p.chunks, p.width, p.ref+ref, s.room(0))
 		}
 		return err
 	}
@@ -56,7 +56,7 @@ func decodeDelta[U kernel.Unsigned](dst []U, sub []byte, k kind, s *Scratch) err
 	}
 	if p, ok, err := packedPart[U](rest); ok || err != nil {
 		for at := 0; ok && at < len(dst); at += kernel.ChunkLen {
-			c := p.chunk(at, len(dst), &s.rooms[0])
+			c := p.chunk(at, len(dst), s.room(0))
 			kernel.PrefixSum(dst[at:at+len(c)], c, base)
 			base = dst[at+len(c)-1]
 		}
@@ -116,7 +116,7 @@ func truncated[U, N kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratch)
 	}
 	if p, ok, err := packedPart[N](rest); ok || err != nil {
 		for at := 0; ok && at < len(dst); at += kernel.ChunkLen {
-			c := p.chunk(at, len(dst), &s.rooms[0])
+			c := p.chunk(at, len(dst), s.room(0))
 			kernel.SignExtend(dst[at:at+len(c)], c)
 		}
 		return err

@@ -195,7 +195,7 @@ func judgePacked[T Number, U kernel.Unsigned](dst []uint64, sub []byte, n int, s
 func (p packed[U]) judge(dst []uint64, n int, s *Scratch, judge func(dst []uint64, values []U)) {
 	const words = kernel.ChunkLen / 64
 	for at := 0; at < n; at += kernel.ChunkLen {
-		values := p.chunk(at, n, &s.rooms[0])
+		values := p.chunk(at, n, s.room(0))
 		judge(dst[at/kernel.ChunkLen*words:][:(len(values)+63)/64], values)
 	}
 }

@@ -47,7 +47,7 @@ func decodePacked[U kernel.Unsigned](dst []U, sub []byte, code Code, s *Scratch)
 	if err != nil {
 		return err
 	}
-	kernel.Unpack(dst, p.chunks, p.width, p.ref, &s.rooms[0])
+	kernel.Unpack(dst, p.chunks, p.width, p.ref, s.room(0))
 	return nil
 }
 

@@ -129,7 +129,7 @@ func (p packed[U]) pick(dst []U, n int, at []uint32, s *Scratch) {
 				dst[k] = p.at(int(i))
 			}
 		} else {
-			vals := p.chunk(int(chunk)*kernel.ChunkLen, n, &s.rooms[0])
+			vals := p.chunk(int(chunk)*kernel.ChunkLen, n, s.room(0))
 			for k, i := range at[:some] {
 				dst[k] = vals[i%kernel.ChunkLen]
 			}
@@ -196,7 +196,7 @@ func pickRuns[U kernel.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind
 func findRuns(runs, at []uint32, lengths part, s *Scratch) (found kernel.RunsFound, err error) {
 	if p, ok, err := packedPart[uint32](lengths); ok || err != nil {
 		for i := 0; ok && i < lengths.count; i += kernel.ChunkLen {
-			found.Find(runs, at, p.chunk(i, lengths.count, &s.rooms[0]))
+			found.Find(runs, at, p.chunk(i, lengths.count, s.room(0)))
 		}
 		return found, err
 	}

@@ -120,7 +120,7 @@ func offsetsAt(section []byte, nested bool, n, fixed, i int, s *Scratch) (p span
 }
 
 func fsstAt(dst, sub []byte, n, fixed, i int, s *Scratch) ([]byte, error) {
-	f := &s.fsst
+	f := s.fsstOf()
 	if err := f.parse(sub, fixed); err != nil {
 		return dst, err
 	}

@@ -24,8 +24,8 @@ type Scratch struct {
 	depth int      // sub-blocks entered
 	// walked is the bytes of values that picking few of a block has decoded beside them.
 	walked uint64
-	rooms  [2]kernel.Room
-	fsst   fsst
+	rooms  *[2]kernel.Room // see room
+	fsst   *fsst           // see fsstOf
 	// huffman is the table of the literals at hand (see planes.go).
 	huffman *huff0.Scratch
 }
@@ -57,6 +57,14 @@ func take[U kernel.Unsigned](s *Scratch, n int) []U {
 	b := s.slab[s.used : s.used+words]
 	s.used += words
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// room is memory for the unpacked values of a chunk, of which a decoder may use two. Not every column needs its 16 KiB.
+func (s *Scratch) room(i int) *kernel.Room {
+	if s.rooms == nil {
+		s.rooms = new([2]kernel.Room)
+	}
+	return &s.rooms[i]
 }
 
 // enter counts a level of nesting; leave takes it back.

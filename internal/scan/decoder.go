@@ -60,6 +60,18 @@ func newDecoder(q *Request) *decoder {
 // each does something for every column, several at a time.
 func (d *decoder) each(ctx context.Context, columns []field.Column, do func(c field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error) {
 	out := make([]arrow.ArrayData, len(columns))
+	if d.workers <= 1 || len(columns) == 1 {
+		for i, c := range columns {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			var err error
+			if out[i], err = do(c); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
 	err := parallel.Each(ctx, d.workers, len(columns), func(i int) (err error) {
 		out[i], err = do(columns[i])
 		return err

@@ -28,7 +28,7 @@ func (d *described) StripeField(ctx context.Context, stripe int, id uint32) (*me
 	if f, ok := d.known[id]; ok {
 		return f.of, f.url, nil
 	}
-	of, url, err := d.Root.StripeField(ctx, stripe, id)
+	of, url, err := d.Root.SharedStripeField(ctx, stripe, id)
 	if err != nil {
 		return nil, "", err
 	}

@@ -142,7 +142,7 @@ func (p *plan) indexRequests(ctx context.Context, stripe int, mem *budget.Accoun
 		if !aligned(n) {
 			return true
 		}
-		q, failed := field.IndexRequest(ctx, p.q.Root, stripe, n, records, func(x *buffer.RangeIndex) {
+		q, failed := field.IndexRequest(ctx, &described{Root: p.q.Root}, stripe, n, records, func(x *buffer.RangeIndex) {
 			*out = append(*out, indexed{n, x, new(blockStats)})
 		})
 		if failed != nil {

@@ -46,7 +46,7 @@ func (p *plan) descriptor(ctx context.Context, stripe int, id uint32) (*metapb.F
 	if stripe < 0 {
 		return p.q.Root.ShardField(ctx, id)
 	}
-	d, _, err := p.q.Root.StripeField(ctx, stripe, id)
+	d, _, err := p.q.Root.SharedStripeField(ctx, stripe, id)
 	return d.GetField(), err
 }
 

@@ -45,6 +45,8 @@ type Root struct {
 	ahead   map[place][]byte
 	rows    []row
 	columns map[uint32]*column
+	// shared are descriptors that were decoded, see SharedStripeField.
+	shared map[fieldOf]sharedField
 	// followed are the files that were seen not to lead elsewhere.
 	followed sync.Map
 	// footers are those of Parquet files that fields refer to.
