@@ -53,7 +53,10 @@ type Bucket struct {
 	closed atomic.Bool
 }
 
-var _ blobio.Bucket = (*Bucket)(nil)
+var _ interface {
+	blobio.Bucket
+	blobio.FileHolder
+} = (*Bucket)(nil)
 
 // Open opens a folder, which need not exist yet.
 func Open(dir string) *Bucket { return &Bucket{dir: filepath.Clean(dir), disk: osDisk{}} }
@@ -207,6 +210,11 @@ func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.Re
 	}
 	section := io.NewSectionReader(f, off, info.Size-off)
 	return &reader{ctx: ctx, b: b, key: key, f: f, section: section}, info, nil
+}
+
+// File implements blobio.FileHolder.
+func (b *Bucket) File(ctx context.Context, key string, opts blobio.ReadOptions) (*os.File, blobio.Info, error) {
+	return b.open(ctx, "open", key, opts.IfMatch)
 }
 
 // reader ends with its context and at the size the file had when it was opened.

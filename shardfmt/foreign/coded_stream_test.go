@@ -24,7 +24,7 @@ func lend(t *testing.T, file []byte, q readerRequest) []byte {
 	q.Size, q.Memory = int64(len(file)), 1<<30
 	go func() {
 		c := &frames{r: bufio.NewReader(requests), w: answers}
-		err := sendBatches(c, q)
+		err := sendBatches(q.input(c), q.output(c), q)
 		if err == nil {
 			err = c.write(frameEnd, nil)
 		}

@@ -154,6 +154,9 @@ type SourceOptions struct {
 
 	// coded: columns of a file's batches may be codes of dictionaries of their types, of which the file's schema doesn't tell.
 	coded bool
+	// unlent and unshared: the process that reads Parquet asks for the bytes of its file, and sends its batches through a pipe, as it does
+	// where it can have neither the file nor shared memory.
+	unlent, unshared bool
 }
 
 func (o SourceOptions) withDefaults() SourceOptions {

@@ -65,6 +65,13 @@ const (
 	maxParquetBuffer = 1 << 20
 )
 
+// lentBuffer is the buffer of a column of a file that a process reads by itself, in bytes: to read costs it little, and pages that are longer
+// are read past the buffer.
+const lentBuffer = 32 << 10
+
+// buffered is a file for which other buffers than the usual ones are best, of so many bytes at most.
+type buffered interface{ buffer() int }
+
 // newParquet opens a file, of which batches may be kept unless they are sent.
 func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*parquetFile, error) {
 	properties := parquet.NewReaderProperties(memory.DefaultAllocator)
@@ -81,6 +88,9 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 		return nil, damaged(ErrTooManyFields)
 	}
 	properties.BufferSize = int64(min(max(parquetBuffers/max(columns, 1), minParquetBuffer), maxParquetBuffer))
+	if b, ok := r.(buffered); ok {
+		properties.BufferSize = min(properties.BufferSize, int64(b.buffer()))
+	}
 	durations, err := checkArrowSchema(p)
 	if err != nil {
 		return nil, err

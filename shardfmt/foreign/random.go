@@ -19,6 +19,14 @@ type random interface {
 	Size() int64
 }
 
+// lender is what may be lent to another process, which reads it by itself.
+type lender interface {
+	// lend gives the file, which whoever asks for it closes. The error is errors.ErrUnsupported where there is none.
+	lend() (*os.File, error)
+	// count is told how many bytes were read.
+	count(n int)
+}
+
 // openRandom opens an input for random access: an object by ranged reads, what is packed or comes from standard
 // input from a temporary file.
 func (in input) openRandom(ctx context.Context, sp *blobio.Client) (random, error) {
@@ -70,6 +78,17 @@ func (r ranges) ReadAt(p []byte, off int64) (int, error) {
 // Close implements io.Closer.
 func (o *object) Close() error { return nil }
 
+// lend implements lender: a file that isn't the one that was looked at before is not lent.
+func (o *object) lend() (*os.File, error) {
+	f, info, err := o.sp.File(o.ctx, o.url)
+	if err == nil && info.Size != o.Size() {
+		return nil, errors.Join(blobio.ErrChanged, f.Close())
+	}
+	return f, err
+}
+
+func (o *object) count(n int) { o.meter.add(n) }
+
 // spooled is a temporary file that is gone when closed.
 type spooled struct {
 	*os.File
@@ -80,6 +99,12 @@ type spooled struct {
 func (f spooled) Size() int64 { return f.size }
 
 func (f spooled) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+
+// lend implements lender.
+func (f spooled) lend() (*os.File, error) { return os.Open(f.Name()) }
+
+// count implements lender: what is packed was counted when it was unpacked.
+func (f spooled) count(int) {}
 
 // spool copies a stream into a temporary file.
 func spool(r io.Reader) (random, error) {

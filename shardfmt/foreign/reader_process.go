@@ -12,39 +12,18 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
-
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // Parquet is read by a library that starts goroutines of its own: what panics there, or asks for more memory than
 // there is, ends the process, whoever called. So a program may lend itself as a reader: it starts itself again, with a
-// bound on memory, no environment and no access to any store, and the two speak over pipes, in frames:
-//
-//	| kind, 1 byte | length, 4 bytes little-endian | payload |
-//
-//	to the reader     o  a readerRequest as JSON, first and once
-//	                  b  the bytes that were asked for; x in their place: the text of an error
-//	from the reader   r  offset and length, 8 bytes each: bytes of the file are wanted
-//	                  d  the next piece of an Arrow IPC stream of the file's batches
-//	                  e  the end of the stream; x in its place: the text of an error
-//
-// What comes back is checked as any Arrow stream is.
-const (
-	frameOpen  = 'o'
-	frameBytes = 'b'
-	frameError = 'x'
-	frameRead  = 'r'
-	frameData  = 'd'
-	frameEnd   = 'e'
-)
+// bound on memory, no environment and no access to any store. The two speak in frames, over pipes (reader_frames.go), and what is
+// large goes past them where the system can do that: a local file is lent to the reader, open, and the stream of its batches comes back in
+// shared memory (reader_slots.go).
 
 // readerVariable in the environment makes a process a reader.
 const readerVariable = "SHARDCAT_READER"
@@ -61,12 +40,6 @@ const readerGarbage = 400
 // a megabyte or two, so that neither process waits for the other at each column, or is woken by it.
 const pipeBytes = 1 << 20
 
-// maxFrame bounds a frame, in bytes; larger reads are done in parts.
-const maxFrame = 16 << 20
-
-// readsApart: this program can be started as a reader.
-var readsApart atomic.Bool
-
 // readerRequest says what to read.
 type readerRequest struct {
 	Size      int64 `json:"size"`
@@ -74,213 +47,11 @@ type readerRequest struct {
 	Memory    int64 `json:"memory"`
 	// Coded: see SourceOptions.coded. The types of the file are in the metadata of the stream's schema then.
 	Coded bool `json:"coded"`
-}
-
-// ServeReader makes the program one that reads Parquet in a process of its own. A program calls it before anything
-// else; in the process that was started to read, it doesn't return. Without the call files are read in the caller's
-// process, where a file made to do harm can end it.
-func ServeReader() {
-	if os.Getenv(readerVariable) == "" {
-		readsApart.Store(true)
-		return
-	}
-	if err := serveReader(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func serveReader(from io.Reader, to io.Writer) error {
-	c := &frames{r: bufio.NewReader(from), w: to}
-	payload, err := c.expect(frameOpen)
-	if err != nil {
-		return err
-	}
-	var q readerRequest
-	if err := json.Unmarshal(payload, &q); err != nil {
-		return err
-	}
-	debug.SetGCPercent(readerGarbage)
-	runtime.MemProfileRate = 0 // nobody asks it for a profile
-	if err := limitMemory(q.Memory); err != nil {
-		return err
-	}
-	if err := sendBatches(c, q); err != nil {
-		return c.write(frameError, []byte(err.Error()))
-	}
-	return c.write(frameEnd, nil)
-}
-
-// sendBatches reads the file and writes its batches.
-func sendBatches(c *frames, q readerRequest) (err error) {
-	defer guard(&err, "file")
-	o := SourceOptions{BatchRows: q.BatchRows, coded: q.Coded}.withDefaults()
-	f, err := newParquet(context.Background(), newRemote(c, q.Size), o, true)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriterSize(dataFrames{c}, pipeBytes/4)
-	if q.Coded {
-		if err := f.tellTypes(); err != nil {
-			return err
-		}
-	}
-	w := ipc.NewWriter(out, ipc.WithSchema(f.stored))
-	for {
-		b, err := f.next(context.Background())
-		if err == io.EOF {
-			if err := w.Close(); err != nil {
-				return err
-			}
-			return out.Flush()
-		}
-		if err == nil {
-			err = w.Write(b)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// frames reads and writes frames. Writes are whole; a request and its answer are one call of ask.
-type frames struct {
-	r       *bufio.Reader
-	writing sync.Mutex
-	w       io.Writer
-	asking  sync.Mutex
-	// payload is the memory of the frame that was read last.
-	payload []byte
-}
-
-func (c *frames) write(kind byte, payload []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	head := [5]byte{kind}
-	binary.LittleEndian.PutUint32(head[1:], uint32(len(payload)))
-	if _, err := c.w.Write(head[:]); err != nil {
-		return err
-	}
-	_, err := c.w.Write(payload)
-	return err
-}
-
-// head reads what stands before a payload.
-func (c *frames) head() (kind byte, size int, err error) {
-	var head [5]byte
-	if _, err := io.ReadFull(c.r, head[:]); err != nil {
-		return 0, 0, err
-	}
-	n := binary.LittleEndian.Uint32(head[1:])
-	if n > maxFrame {
-		return 0, 0, fmt.Errorf("a frame of %d bytes", n)
-	}
-	return head[0], int(n), nil
-}
-
-// read reads a frame, whose payload is valid until the next one is read.
-func (c *frames) read() (kind byte, payload []byte, err error) {
-	kind, size, err := c.head()
-	if err != nil {
-		return 0, nil, err
-	}
-	payload, err = c.payloadOf(size)
-	return kind, payload, err
-}
-
-// payloadOf reads a payload, which is valid until the next frame is read.
-func (c *frames) payloadOf(size int) ([]byte, error) {
-	if cap(c.payload) < size {
-		c.payload = make([]byte, size)
-	}
-	_, err := io.ReadFull(c.r, c.payload[:size])
-	return c.payload[:size], err
-}
-
-// expect reads a frame of one kind, or an error in its place.
-func (c *frames) expect(want byte) ([]byte, error) {
-	kind, payload, err := c.read()
-	if err == nil && kind != want {
-		err = other(kind, payload, want)
-	}
-	return payload, err
-}
-
-// expectInto is expect for a payload that fills p, to which it is read.
-func (c *frames) expectInto(want byte, p []byte) error {
-	kind, size, err := c.head()
-	switch {
-	case err != nil:
-		return err
-	case kind == want && size == len(p):
-		_, err = io.ReadFull(c.r, p)
-		return err
-	case kind == want:
-		return io.ErrUnexpectedEOF
-	}
-	payload := make([]byte, size)
-	if _, err := io.ReadFull(c.r, payload); err != nil {
-		return err
-	}
-	return other(kind, payload, want)
-}
-
-// other is the error of a frame of another kind than was expected.
-func other(kind byte, payload []byte, want byte) error {
-	if kind == frameError {
-		return errors.New(string(payload))
-	}
-	return fmt.Errorf("frame %q where %q was expected", kind, want)
-}
-
-// dataFrames writes the stream.
-type dataFrames struct{ *frames }
-
-func (d dataFrames) Write(p []byte) (int, error) {
-	for at := 0; at < len(p); at += maxFrame {
-		if err := d.write(frameData, p[at:min(at+maxFrame, len(p))]); err != nil {
-			return at, err
-		}
-	}
-	return len(p), nil
-}
-
-// remote is a file in the hands of who asked for the reading.
-type remote struct {
-	*io.SectionReader
-	c *frames
-}
-
-func newRemote(c *frames, size int64) *remote {
-	r := &remote{c: c}
-	r.SectionReader = io.NewSectionReader(remoteRanges{r}, 0, size)
-	return r
-}
-
-// Close implements io.Closer.
-func (r *remote) Close() error { return nil }
-
-type remoteRanges struct{ *remote }
-
-// ReadAt implements io.ReaderAt; the SectionReader above keeps reads within the file.
-func (r remoteRanges) ReadAt(p []byte, off int64) (int, error) {
-	r.c.asking.Lock()
-	defer r.c.asking.Unlock()
-	for at := 0; at < len(p); {
-		part := p[at:min(len(p), at+maxFrame)]
-		var request [16]byte
-		binary.LittleEndian.PutUint64(request[:], uint64(off)+uint64(at))
-		binary.LittleEndian.PutUint64(request[8:], uint64(len(part)))
-		if err := r.c.write(frameRead, request[:]); err != nil {
-			return at, err
-		}
-		if err := r.c.expectInto(frameBytes, part); err != nil {
-			return at, err
-		}
-		at += len(part)
-	}
-	return len(p), nil
+	// File and Slots are the descriptors of a file that is lent, and of the shared memory; 0 where there is none. Count asks how much of
+	// the file is read.
+	File  int  `json:"file"`
+	Slots int  `json:"slots"`
+	Count bool `json:"count"`
 }
 
 // readerProcess is a reader at work, which is read from one goroutine: its stream, and in between it answers what the process asks for.
@@ -296,6 +67,10 @@ type readerProcess struct {
 	ended error
 	// answers is the memory of the bytes that were asked for last.
 	answers []byte
+	// slots are nil where there are none, used counts those that came. piece is what is not yet read of the last one.
+	slots slots
+	used  int
+	piece []byte
 }
 
 // program is what a reader is started from.
@@ -308,6 +83,28 @@ func program() (string, error) {
 
 // startReader starts a reader for a file, which is closed with it.
 func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, error) {
+	p, err := runReader(ctx, file, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newArrowStream(p, bufio.NewReaderSize(p, frameBuffer), max(o.MaxMemory, DefaultMaxMemory))
+	if err != nil {
+		p.kill()
+		return nil, err
+	}
+	if !o.coded {
+		return f, nil
+	}
+	types, err := toldTypes(f.schema())
+	if err != nil {
+		p.kill()
+		return nil, err
+	}
+	return &codedStream{f, types}, nil
+}
+
+// runReader starts a reader and tells it what to read.
+func runReader(ctx context.Context, file random, o SourceOptions) (*readerProcess, error) {
 	path, err := program()
 	if err != nil {
 		return nil, err
@@ -327,29 +124,54 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	}
 	widenPipe(out, pipeBytes)
 	widenPipe(in, pipeBytes)
-	if err := p.cmd.Start(); err != nil {
+	q := readerRequest{Size: file.Size(), BatchRows: o.BatchRows, Memory: readerBase + o.MaxMemory, Coded: o.coded, Count: o.Progress != nil}
+	p.share(&q, o)
+	err = p.cmd.Start()
+	for _, f := range p.cmd.ExtraFiles { // the process has its own
+		f.Close()
+	}
+	if err != nil {
 		p.stop()
+		p.unmap()
 		return nil, fmt.Errorf("starting a process to read Parquet: %w", err)
 	}
 	// Both buffers are for what is small: batches are read past them into the memory that they stay in.
 	p.frames = &frames{r: bufio.NewReaderSize(out, frameBuffer), w: in}
-	if err := p.ask(readerRequest{file.Size(), o.BatchRows, readerBase + o.MaxMemory, o.coded}); err != nil {
+	if err := p.ask(q); err != nil {
 		return nil, errors.Join(err, p.end(err))
 	}
-	f, err := newArrowStream(p, bufio.NewReaderSize(p, frameBuffer), max(o.MaxMemory, DefaultMaxMemory))
-	if err != nil {
-		p.kill()
-		return nil, err
+	return p, nil
+}
+
+// firstExtra is the descriptor of the first of a process's extra files.
+const firstExtra = 3
+
+// share gives the process the file itself, and memory for what it sends, where both can be had.
+func (p *readerProcess) share(q *readerRequest, o SourceOptions) {
+	if runtime.GOOS == "windows" { // where processes inherit no files
+		return
 	}
-	if !o.coded {
-		return f, nil
+	if l, ok := p.file.(lender); ok && !o.unlent {
+		if f, err := l.lend(); err == nil { // else reading it through the pipe tells why
+			p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, f)
+			q.File = firstExtra
+		}
 	}
-	types, err := toldTypes(f.schema())
-	if err != nil {
-		p.kill()
-		return nil, err
+	if o.unshared {
+		return
 	}
-	return &codedStream{f, types}, nil
+	if f, memory, err := makeSlots(); err == nil {
+		p.slots, p.cmd.ExtraFiles = memory, append(p.cmd.ExtraFiles, f)
+		q.Slots = firstExtra + len(p.cmd.ExtraFiles) - 1
+	}
+}
+
+// unmap lets go of the slots, which nobody reads from then on.
+func (p *readerProcess) unmap() {
+	if p.slots != nil {
+		p.slots.unmap()
+		p.slots, p.piece = nil, nil
+	}
 }
 
 // frameBuffer is the buffer of what comes from a reader, in bytes.
@@ -378,7 +200,7 @@ func (p *readerProcess) kill() {
 
 // Read implements io.Reader for the stream of the process.
 func (p *readerProcess) Read(b []byte) (n int, err error) {
-	for p.ended == nil && p.left == 0 {
+	for p.ended == nil && p.left == 0 && len(p.piece) == 0 {
 		if err = p.exchange(); err != nil {
 			p.ended = p.end(err)
 		}
@@ -386,11 +208,25 @@ func (p *readerProcess) Read(b []byte) (n int, err error) {
 	if p.ended != nil {
 		return 0, p.ended
 	}
-	n, err = p.frames.r.Read(b[:min(len(b), p.left)])
-	if p.left -= n; err != nil {
+	if p.left == 0 {
+		n = p.takePiece(b)
+	} else {
+		n, err = p.frames.r.Read(b[:min(len(b), p.left)])
+		p.left -= n
+	}
+	if err != nil {
 		p.ended = p.end(err)
 	}
 	return n, p.ended
+}
+
+// takePiece copies from the slot at hand, which is given back when nothing is left in it.
+func (p *readerProcess) takePiece(b []byte) int {
+	n := copy(b, p.piece)
+	if p.piece = p.piece[n:]; len(p.piece) == 0 {
+		_ = p.frames.write(frameFree, nil) // a process that is done doesn't hear it; of one that died its pipe tells
+	}
+	return n
 }
 
 // errStreamEnd is the end of the stream, as the process says it.
@@ -406,6 +242,7 @@ func (p *readerProcess) end(err error) error {
 	}
 	_ = p.cmd.Wait() // how it ended is told by what it said last
 	p.stop()
+	p.unmap()
 	switch {
 	case err == errStreamEnd:
 		return io.EOF
@@ -452,10 +289,40 @@ func (p *readerProcess) exchange() error {
 		return errStreamEnd
 	case frameError:
 		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: strings.TrimPrefix(string(payload), "corrupt data: ")}
+	case frameFailed:
+		return fmt.Errorf("reading the file: %s", payload)
+	case frameSlot:
+		return p.beginPiece(payload)
+	case frameCount:
+		return p.count(payload)
 	case frameRead:
 		return p.answer(payload)
 	}
 	return fmt.Errorf("frame %q from the process that reads", kind)
+}
+
+// beginPiece takes what is said to be in the next slot.
+func (p *readerProcess) beginPiece(size []byte) error {
+	if len(size) != 4 || p.slots == nil {
+		return fmt.Errorf("a piece in shared memory, told in %d bytes", len(size))
+	}
+	n := binary.LittleEndian.Uint32(size)
+	if n == 0 || n > slotBytes {
+		return fmt.Errorf("a piece of %d bytes in a slot of %d", n, slotBytes)
+	}
+	p.piece = p.slots.at(p.used)[:n]
+	p.used++
+	return nil
+}
+
+// count tells how much of a lent file was read.
+func (p *readerProcess) count(read []byte) error {
+	l, ok := p.file.(lender)
+	if len(read) != 8 || !ok {
+		return fmt.Errorf("bytes of no lent file, told in %d bytes", len(read))
+	}
+	l.count(int(min(binary.LittleEndian.Uint64(read), uint64(p.file.Size()))))
+	return nil
 }
 
 // answer sends the bytes that are asked for.

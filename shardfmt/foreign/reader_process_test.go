@@ -52,7 +52,8 @@ func TestReaderSendsLargePieces(t *testing.T) {
 	fromReader, answers := io.Pipe()
 	go func() {
 		c := &frames{r: bufio.NewReader(requests), w: answers}
-		err := sendBatches(c, readerRequest{Size: int64(len(file)), BatchRows: 5000, Memory: 1 << 30})
+		q := readerRequest{Size: int64(len(file)), BatchRows: 5000, Memory: 1 << 30}
+		err := sendBatches(q.input(c), q.output(c), q)
 		if err == nil {
 			err = c.write(frameEnd, nil)
 		}
