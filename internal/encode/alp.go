@@ -109,7 +109,12 @@ func planAlp[U word](e *Encoder, vals []U, best *plan, sc scope) *plan {
 	if expect >= best.size {
 		return nil
 	}
-	p := e.newPlan(block.Alp, 0)
+	return planDecimals(e, vals, exponent, factor, sc)
+}
+
+// planDecimals turns the floats into integers by an exponent and a factor.
+func planDecimals[U word](e *Encoder, vals []U, exponent, factor int, sc scope) *plan {
+	p, d := e.newPlan(block.Alp, 0), decimalsOf[U]()
 	p.exponent, p.factor = uint8(exponent), uint8(factor)
 	ints := toIntegers(e, p, d, vals)
 	if len(p.where) > alpExceptions {

@@ -19,28 +19,44 @@ const (
 	// that what follows it is aligned.
 	leftEntries = 8
 	// alpRdSample is the number of values on which the cut is chosen.
-	alpRdSample = 256
+	alpRdSample = 512
 )
+
+// rdCut is a cut: the width of the right parts, and the dictionary of the left ones, most frequent first, filled up with zeros to four or
+// eight entries.
+type rdCut struct {
+	right   int
+	lefts   [leftEntries]uint16
+	entries int
+}
 
 // planAlpRd chooses the cut on a sample and splits the floats.
 func planAlpRd[U word](e *Encoder, vals []U, best *plan) *plan {
-	right, lefts, expect := chooseCut(e, vals)
+	cut, expect := chooseCut(e, vals)
 	if expect >= best.size {
 		return nil
 	}
+	if !e.measuring {
+		e.cutFound = cut
+	}
+	return planCut(e, vals, &cut)
+}
+
+// planCut splits the floats at a cut.
+func planCut[U word](e *Encoder, vals []U, cut *rdCut) *plan {
 	p := e.newPlan(block.AlpRd, 0)
-	p.factor = uint8(right)
-	p.lefts = lefts
-	p.size = headerOf(12) + 2*len(lefts) + splitFloats(e, p, vals)
+	p.factor = uint8(cut.right)
+	p.lefts = take[uint16](&e.arena, cut.entries)
+	copy(p.lefts, cut.lefts[:])
+	p.size = headerOf(12) + 2*len(p.lefts) + splitFloats(e, p, vals)
 	if len(p.where) > alpExceptions {
 		return nil
 	}
 	return p
 }
 
-// chooseCut gives the width of the right parts and the dictionary of the left ones, most frequent first,
-// filled up with zeros to four or eight, and the bytes that all values will take.
-func chooseCut[U word](e *Encoder, vals []U) (right int, lefts []uint16, expect int) {
+// chooseCut gives the cut that is best for a sample, and the bytes that all values will take.
+func chooseCut[U word](e *Encoder, vals []U) (_ rdCut, expect int) {
 	m := min(len(vals), alpRdSample)
 	step := len(vals) / m
 	sample := take[U](&e.arena, m)
@@ -49,27 +65,23 @@ func chooseCut[U word](e *Encoder, vals []U) (right int, lefts []uint16, expect 
 		sample[i] = vals[at+i*step]
 	}
 	slices.Sort(sample)
-	cheapest := math.MaxInt
+	cheapest, cut := math.MaxInt, rdCut{}
 	for width := 1; width <= leftBits; width++ {
-		cut := bitsOf[U]() - width
-		entries, missed, information := frequentLefts(sample, cut)
-		bits := m*(rightWidth(sample, cut)+codeWidth(entries)) + missed*8*6
+		right := bitsOf[U]() - width
+		entries, missed, information := frequentLefts(sample, right)
+		bits := m*(rightWidth(sample, right)+codeWidth(entries)) + missed*8*6
 		if e.rules.general == block.Zstd { // see planLefts
-			bits = min(bits, m*rightWidth(sample, cut)+int(information)+missed*8*6)
+			bits = min(bits, m*rightWidth(sample, right)+int(information)+missed*8*6)
 		}
 		if bits < cheapest {
-			cheapest, right = bits, cut
+			cheapest, cut.right = bits, right
 		}
 	}
-	var room [leftEntries]uint16
-	top, _, _ := topLefts(room[:0], sample, right)
-	lefts = take[uint16](&e.arena, leftEntries)
-	clear(lefts)
-	if len(top) <= leftEntries/2 {
-		lefts = lefts[:leftEntries/2]
+	top, _, _ := topLefts(cut.lefts[:0], sample, cut.right)
+	if cut.entries = leftEntries; len(top) <= leftEntries/2 {
+		cut.entries = leftEntries / 2
 	}
-	copy(lefts, top)
-	return right, lefts, cheapest * len(vals) / m / 8
+	return cut, cheapest * len(vals) / m / 8
 }
 
 // rightWidth is the bits that the right parts take packed, at least one.
@@ -79,6 +91,23 @@ func rightWidth[U word](vals []U, cut int) int {
 		all |= v
 	}
 	return widthOf(all & (U(1)<<cut - 1))
+}
+
+// leftCodes gives for each left part 1 + its code, 0 for one that the dictionary lacks.
+type leftCodes [1 << leftBits]uint8
+
+// set enters a dictionary; of entries that are alike the first counts.
+func (t *leftCodes) set(lefts []uint16) {
+	for i := len(lefts) - 1; i >= 0; i-- {
+		t[lefts[i]] = uint8(i + 1)
+	}
+}
+
+// unset takes a dictionary out again.
+func (t *leftCodes) unset(lefts []uint16) {
+	for _, left := range lefts {
+		t[left] = 0
+	}
 }
 
 // codeWidth is the bits of a code of a dictionary, at least one.
@@ -119,31 +148,45 @@ func topLefts[U word](lefts []uint16, sample []U, cut int) (_ []uint16, counts [
 	return lefts, counts, missed
 }
 
-// splitFloats makes the two streams and the exceptions of p, and returns their size.
+// splitFloats makes the two streams and the exceptions of p, and returns their size. The right parts are the values themselves, whose upper bits packing
+// cuts off.
 func splitFloats[U word](e *Encoder, p *plan, vals []U) int {
 	cut := int(p.factor)
-	codes, rights := take[uint16](&e.arena, len(vals)), take[U](&e.arena, len(vals))
-	p.where = take[uint32](&e.arena, len(vals))[:0]
-	misses := take[uint16](&e.arena, len(vals))[:0]
-	largest := uint16(0)
-	for i, v := range vals {
-		rights[i] = v & (U(1)<<cut - 1)
-		left := uint16(v >> cut)
-		code := slices.Index(p.lefts, left)
-		if code < 0 {
-			p.where, misses = append(p.where, uint32(i)), append(misses, left)
-			code = 0
-		}
-		codes[i] = uint16(code)
-		largest = max(largest, codes[i])
-	}
+	codes, misses := splitLefts(e, p, vals, cut)
 	p.exceptions = kernel.AsBytes(misses)
-	left := packedPlan[uint16](e, len(vals), max(1, widthOf(largest)))
+	all := uint16(1)
+	for _, c := range codes {
+		all |= c
+	}
+	left := packedPlan[uint16](e, len(vals), widthOf(all))
 	if coded := planLefts(e, codes); coded != nil && coded.size < left.size-left.size/lowBytesGain {
 		left = coded
 	}
 	right := packedPlan[U](e, len(vals), rightWidth(vals, cut))
-	return nest(p, 0, codes, left) + nest(p, 1, rights, right) + 4*len(p.where) + len(p.exceptions)
+	return nest(p, 0, codes, left) + nest(p, 1, vals, right) + 4*len(p.where) + len(p.exceptions)
+}
+
+// splitLefts gives the codes of the left parts, and those that p's dictionary lacks, whose places go to p and whose codes are 0. It does not branch on
+// the values.
+func splitLefts[U word](e *Encoder, p *plan, vals []U, cut int) (codes, misses []uint16) {
+	if e.leftCodes == nil {
+		e.leftCodes = new(leftCodes)
+	}
+	table := e.leftCodes
+	table.set(p.lefts)
+	defer table.unset(p.lefts)
+	codes, misses, p.where = take[uint16](&e.arena, len(vals)), take[uint16](&e.arena, len(vals)), take[uint32](&e.arena, len(vals))
+	where, missed := p.where, 0
+	for i, v := range vals {
+		left := uint16(v >> cut)
+		code := uint32(table[left]) - 1
+		miss := code >> 31
+		codes[i] = uint16(code &^ -miss)
+		misses[missed], where[missed] = left, uint32(i)
+		missed += int(miss)
+	}
+	p.where = where[:missed]
+	return codes, misses[:missed]
 }
 
 // planLefts plans the codes of the left parts by how often each occurs: as a dictionary of themselves, whose codes are words of which Zstd codes the

@@ -197,8 +197,8 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 		p.exponent, p.factor = uint8(exponent), uint8(factor)
 		err = nestAs(e, p, 0, toIntegers(e, p, decimalsOf[U](), vals), signed, t)
 	case block.AlpRd:
-		right, lefts, _ := chooseCut(e, vals)
-		err = cutAs(e, p, vals, uint8(right), lefts, t)
+		cut, _ := chooseCut(e, vals)
+		err = cutAs(e, p, vals, &cut, t)
 	case block.Lz4, block.Zstd:
 		p.payload = e.compress(kernel.AsBytes(vals), true)
 	case block.Fsst:
@@ -231,13 +231,14 @@ func twoAs[U word](e *Encoder, p *plan, vals []U, valid []byte, k kind, t *tree)
 }
 
 // cutAs is ALP-RD with a given cut and dictionary.
-func cutAs[U word](e *Encoder, p *plan, vals []U, right uint8, lefts []uint16, t *tree) error {
-	p.factor, p.lefts = right, lefts
+func cutAs[U word](e *Encoder, p *plan, vals []U, cut *rdCut, t *tree) error {
+	p.factor, p.lefts = uint8(cut.right), cut.lefts[:cut.entries]
 	splitFloats(e, p, vals)
+	rights := each1(vals, func(v U) U { return v & (U(1)<<cut.right - 1) })
 	if err := nestAs(e, p, 0, stream[uint16](p, 0), unsigned, t); err != nil {
 		return err
 	}
-	return nestAs(e, p, 1, stream[U](p, 1), unsigned, t)
+	return nestAs(e, p, 1, rights, unsigned, t)
 }
 
 // nestAs puts stream i into p as t has it.

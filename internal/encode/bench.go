@@ -28,6 +28,8 @@ type bench struct {
 	table    symbolTable
 	tableFor *symbols
 	trainer  trainer
+	// leftCodes is empty between uses, nil before the first one.
+	leftCodes *leftCodes
 }
 
 var benches = sync.Pool{New: func() any { return new(bench) }}

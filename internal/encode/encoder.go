@@ -21,6 +21,8 @@ type Encoder struct {
 	// The exponent and factor of ALP that served last.
 	alpKnown               bool
 	alpExponent, alpFactor int
+	// cutFound is the cut of ALP-RD that was chosen last.
+	cutFound rdCut
 	// The symbols of FSST that served last.
 	symbols *symbols
 	// textRate is what Zstd's own encoder made of the last text, in 1/1000 of its bytes; 0 before it was asked.
@@ -61,7 +63,7 @@ func (e *Encoder) Reset(o Options) {
 	*e = Encoder{o: o, rules: hinted(&profileRules[o.Profile], o.Hint), bench: e.bench, numbers: e.numbers, offsets: e.offsets}
 	for _, r := range []*remembered{e.numbers, e.offsets} {
 		if r != nil {
-			r.left = 0
+			r.forget()
 		}
 	}
 	if o.Dictionary != nil && e.rules.general != block.Zstd {

@@ -11,8 +11,9 @@ import (
 // are alike get the same one, unweighed, as long as it makes of them what it made of that block.
 
 const (
-	// weighEvery is how many blocks come to one that is weighed, at most.
-	weighEvery = 8
+	// weighEvery is how many blocks come to one that is weighed, at most. Floats that get the same tree again are weighed half as often as before, down
+	// to one block of weighRarely: to find a cut of ALP-RD takes as long as to carry it out for eight blocks.
+	weighEvery, weighRarely = 8, 64
 	// alikeShare is by what share of the values, as a divisor, counts of streams that are alike may differ.
 	alikeShare = 32
 	// repeatLoss is the share of the size, as a divisor, by which a tree may do worse than on the block it was chosen for.
@@ -58,17 +59,34 @@ type shape struct {
 // raw is the shape of a nested stream without an encoding.
 var raw = new(shape)
 
-// remembered is the tree of the last block that was weighed, and for how many more blocks it serves.
+// remembered is the tree of the last block that was weighed, and for how many more blocks it serves: for all of every but the first.
 type remembered struct {
-	left   int
-	shapes [mostShapes]shape
-	used   int
+	left, every int
+	shapes      [mostShapes]shape
+	used        int
 }
 
+// forget is for another buffer.
+func (r *remembered) forget() { r.left, r.used = 0, 0 }
+
 // keep remembers the tree of a block.
-func (r *remembered) keep(p *plan) {
-	r.left, r.used = weighEvery-1, 0
+func (r *remembered) keep(p *plan, k kind) {
+	if r.every *= 2; k != float || r.used == 0 || !p.same(&r.shapes[0]) {
+		r.every = weighEvery
+	}
+	r.every = min(r.every, weighRarely)
+	r.left, r.used = r.every-1, 0
 	r.shapeOf(p)
+}
+
+// same reports whether a plan has the encodings of a shape.
+func (p *plan) same(s *shape) bool {
+	for i, kid := range p.kids {
+		if (kid == nil) != (s.kids[i] == nil) || kid != nil && !kid.same(s.kids[i]) {
+			return false
+		}
+	}
+	return p.code == s.code
 }
 
 func (r *remembered) shapeOf(p *plan) *shape {
@@ -84,9 +102,9 @@ func (r *remembered) shapeOf(p *plan) *shape {
 }
 
 // planRepeated is planWords for the outermost stream of blocks that come one after the other. The profiles with Zstd weigh every block: their frames
-// follow the values more closely than an outline tells. So are floats and blocks with nulls, of which it tells less.
+// follow the values more closely than an outline tells. So are blocks with nulls, of which it tells less.
 func planRepeated[U word](e *Encoder, last **remembered, vals []U, k kind, valid []byte, sc scope) *plan {
-	if e.eager || e.rules.general == block.Zstd || e.o.Profile == Plain || k == float || valid != nil {
+	if e.eager || e.rules.general == block.Zstd || e.o.Profile == Plain || valid != nil {
 		return planWords(e, vals, k, valid, sc)
 	}
 	if *last == nil {
@@ -99,7 +117,7 @@ func planRepeated[U word](e *Encoder, last **remembered, vals []U, k kind, valid
 	}
 	p := planWords(e, vals, k, valid, sc)
 	if !p.repeated {
-		r.keep(p)
+		r.keep(p, k)
 	}
 	return p
 }
@@ -145,6 +163,14 @@ func planAs[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc 
 	case block.BlockDictionary:
 		entries := sc.shape.entries / sizeOf[U]()
 		return planNumbered(e, vals, k, valid, min(len(vals)/2, entries+entries/4+8), plain, sc)
+	case block.Alp:
+		if k == float && e.alpKnown {
+			return planDecimals(e, vals, e.alpExponent, e.alpFactor, sc)
+		}
+	case block.AlpRd:
+		if k == float && e.cutFound.entries > 0 {
+			return planCut(e, vals, &e.cutFound)
+		}
 	case block.Lz4:
 		return planGeneralOnly(e, vals, math.MaxInt)
 	}

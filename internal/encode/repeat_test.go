@@ -77,3 +77,46 @@ func TestResetForgetsTrees(t *testing.T) {
 		t.Errorf("a block after Reset was not weighed")
 	}
 }
+
+// Floats that look alike keep the cut of ALP-RD for twice as many blocks each time that it is found again, and take about what they do where each block has its own.
+func TestRepeatedCut(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	e := NewEncoder(Options{})
+	vals := make([]float32, lightBlock)
+	weighed, kept, alone := 0, 0, 0
+	const blocks = weighEvery + 2*weighEvery + 4*weighEvery
+	for range blocks {
+		for j := range vals {
+			vals[j] = float32(r.NormFloat64() / 16)
+		}
+		kept += len(roundTrip(t, e, vals, nil))
+		if e.numbers.left == e.numbers.every-1 {
+			weighed++
+		}
+		if tree := e.Chosen(); tree != "AlpRd[FLBitPack, FLBitPack]" {
+			t.Fatalf("a block of floats has %s", tree)
+		}
+		alone += len(roundTrip(t, NewEncoder(Options{}), vals, nil))
+	}
+	if weighed != 3 {
+		t.Errorf("%d blocks of %d were weighed", weighed, blocks)
+	}
+	if kept > alone+alone/200 {
+		t.Errorf("%d bytes with a cut that is kept, %d with one for each block", kept, alone)
+	}
+}
+
+// A dictionary of left parts leaves nothing behind in the table, and of entries that are alike the first counts.
+func TestLeftCodes(t *testing.T) {
+	var table leftCodes
+	lefts := []uint16{5, 1 << 15, 0, 0}
+	table.set(lefts)
+	for left, want := range map[uint16]uint8{5: 1, 1 << 15: 2, 0: 3, 7: 0} {
+		if table[left] != want {
+			t.Errorf("left part %d is at %d, want %d", left, table[left], want)
+		}
+	}
+	if table.unset(lefts); table != (leftCodes{}) {
+		t.Error("the table is not empty")
+	}
+}

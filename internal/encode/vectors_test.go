@@ -43,7 +43,9 @@ func forcedAlp[U word](e *Encoder, vals []U, exponent, factor uint8, kid string)
 // forcedAlpRd is ALP-RD with a given cut and dictionary.
 func forcedAlpRd[U word](e *Encoder, vals []U, right uint8, lefts []uint16, left, rights string) *plan {
 	p := e.newPlan(block.AlpRd, 0)
-	if err := cutAs(e, p, vals, right, lefts, mustParse("AlpRd["+left+", "+rights+"]")); err != nil {
+	cut := rdCut{right: int(right), entries: len(lefts)}
+	copy(cut.lefts[:], lefts)
+	if err := cutAs(e, p, vals, &cut, mustParse("AlpRd["+left+", "+rights+"]")); err != nil {
 		panic(err)
 	}
 	return p
