@@ -2,6 +2,7 @@ package encode
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/shardcat/shardcat/internal/block"
@@ -65,16 +66,20 @@ func chooseCut[U word](e *Encoder, vals []U) (_ rdCut, expect int) {
 		sample[i] = vals[at+i*step]
 	}
 	slices.Sort(sample)
+	all := U(0)
+	for _, v := range sample {
+		all |= v
+	}
 	cheapest, cut := math.MaxInt, rdCut{}
 	for width := 1; width <= leftBits; width++ {
 		right := bitsOf[U]() - width
 		entries, missed, information := frequentLefts(sample, right)
-		bits := m*(rightWidth(sample, right)+codeWidth(entries)) + missed*8*6
+		size := m*(rightWidth(all, right)+codeWidth(entries)) + missed*8*6
 		if e.rules.general == block.Zstd { // see planLefts
-			bits = min(bits, m*rightWidth(sample, right)+int(information)+missed*8*6)
+			size = min(size, m*rightWidth(all, right)+int(information)+missed*8*6)
 		}
-		if bits < cheapest {
-			cheapest, cut.right = bits, right
+		if size < cheapest {
+			cheapest, cut.right = size, right
 		}
 	}
 	top, _, _ := topLefts(cut.lefts[:0], sample, cut.right)
@@ -84,31 +89,8 @@ func chooseCut[U word](e *Encoder, vals []U) (_ rdCut, expect int) {
 	return cut, cheapest * len(vals) / m / 8
 }
 
-// rightWidth is the bits that the right parts take packed, at least one.
-func rightWidth[U word](vals []U, cut int) int {
-	all := U(1)
-	for _, v := range vals {
-		all |= v
-	}
-	return widthOf(all & (U(1)<<cut - 1))
-}
-
-// leftCodes gives for each left part 1 + its code, 0 for one that the dictionary lacks.
-type leftCodes [1 << leftBits]uint8
-
-// set enters a dictionary; of entries that are alike the first counts.
-func (t *leftCodes) set(lefts []uint16) {
-	for i := len(lefts) - 1; i >= 0; i-- {
-		t[lefts[i]] = uint8(i + 1)
-	}
-}
-
-// unset takes a dictionary out again.
-func (t *leftCodes) unset(lefts []uint16) {
-	for _, left := range lefts {
-		t[left] = 0
-	}
-}
+// rightWidth is the bits that the right parts take packed, at least one; all are the bits that any value has.
+func rightWidth[U word](all U, cut int) int { return widthOf((all | 1) & (U(1)<<cut - 1)) }
 
 // codeWidth is the bits of a code of a dictionary, at least one.
 func codeWidth(entries int) int { return max(1, widthOf(uint32(entries-1))) }
@@ -151,9 +133,7 @@ func topLefts[U word](lefts []uint16, sample []U, cut int) (_ []uint16, counts [
 // splitFloats makes the two streams and the exceptions of p, and returns their size. The right parts are the values themselves, whose upper bits packing
 // cuts off.
 func splitFloats[U word](e *Encoder, p *plan, vals []U) int {
-	cut := int(p.factor)
-	codes, misses := splitLefts(e, p, vals, cut)
-	p.exceptions = kernel.AsBytes(misses)
+	codes, width := splitLefts(e, p, vals)
 	all := uint16(1)
 	for _, c := range codes {
 		all |= c
@@ -162,31 +142,32 @@ func splitFloats[U word](e *Encoder, p *plan, vals []U) int {
 	if coded := planLefts(e, codes); coded != nil && coded.size < left.size-left.size/lowBytesGain {
 		left = coded
 	}
-	right := packedPlan[U](e, len(vals), rightWidth(vals, cut))
-	return nest(p, 0, codes, left) + nest(p, 1, vals, right) + 4*len(p.where) + len(p.exceptions)
+	return nest(p, 0, codes, left) + nest(p, 1, vals, packedPlan[U](e, len(vals), width)) + 4*len(p.where) + len(p.exceptions)
 }
 
-// splitLefts gives the codes of the left parts, and those that p's dictionary lacks, whose places go to p and whose codes are 0. It does not branch on
-// the values.
-func splitLefts[U word](e *Encoder, p *plan, vals []U, cut int) (codes, misses []uint16) {
-	if e.leftCodes == nil {
-		e.leftCodes = new(leftCodes)
+// splitLefts gives the codes of the left parts, 0 for those that p's dictionary lacks, which go to p with their places, and the bits of the right parts.
+func splitLefts[U word](e *Encoder, p *plan, vals []U) (codes []uint16, width int) {
+	cut := int(p.factor)
+	codes = take[uint16](&e.arena, len(vals))
+	missed := take[uint8](&e.arena, (len(vals)+7)/8)
+	e.lefts.Set(p.lefts)
+	var all uint64
+	if sizeOf[U]() == 4 {
+		all = uint64(kernel.SplitLefts(codes, missed, kernel.Cast[uint32](vals), cut, &e.lefts))
+	} else {
+		all = kernel.SplitLefts(codes, missed, kernel.Cast[uint64](vals), cut, &e.lefts)
 	}
-	table := e.leftCodes
-	table.set(p.lefts)
-	defer table.unset(p.lefts)
-	codes, misses, p.where = take[uint16](&e.arena, len(vals)), take[uint16](&e.arena, len(vals)), take[uint32](&e.arena, len(vals))
-	where, missed := p.where, 0
-	for i, v := range vals {
-		left := uint16(v >> cut)
-		code := uint32(table[left]) - 1
-		miss := code >> 31
-		codes[i] = uint16(code &^ -miss)
-		misses[missed], where[missed] = left, uint32(i)
-		missed += int(miss)
+	count := countOnes(missed, len(vals))
+	p.where = take[uint32](&e.arena, count)[:0]
+	misses := take[uint16](&e.arena, count)[:0]
+	for i, bits8 := range missed {
+		for ; bits8 != 0; bits8 &= bits8 - 1 {
+			at := 8*i + bits.TrailingZeros8(bits8)
+			p.where, misses = append(p.where, uint32(at)), append(misses, uint16(vals[at]>>cut))
+		}
 	}
-	p.where = where[:missed]
-	return codes, misses[:missed]
+	p.exceptions = kernel.AsBytes(misses)
+	return codes, rightWidth(U(all), cut)
 }
 
 // planLefts plans the codes of the left parts by how often each occurs: as a dictionary of themselves, whose codes are words of which Zstd codes the

@@ -6,6 +6,8 @@ import (
 	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // bench is the working memory of an encoder. It is the larger part by far, and holds nothing that matters
@@ -28,8 +30,7 @@ type bench struct {
 	table    symbolTable
 	tableFor *symbols
 	trainer  trainer
-	// leftCodes is empty between uses, nil before the first one.
-	leftCodes *leftCodes
+	lefts    kernel.Lefts
 }
 
 var benches = sync.Pool{New: func() any { return new(bench) }}

@@ -105,18 +105,3 @@ func TestRepeatedCut(t *testing.T) {
 		t.Errorf("%d bytes with a cut that is kept, %d with one for each block", kept, alone)
 	}
 }
-
-// A dictionary of left parts leaves nothing behind in the table, and of entries that are alike the first counts.
-func TestLeftCodes(t *testing.T) {
-	var table leftCodes
-	lefts := []uint16{5, 1 << 15, 0, 0}
-	table.set(lefts)
-	for left, want := range map[uint16]uint8{5: 1, 1 << 15: 2, 0: 3, 7: 0} {
-		if table[left] != want {
-			t.Errorf("left part %d is at %d, want %d", left, table[left], want)
-		}
-	}
-	if table.unset(lefts); table != (leftCodes{}) {
-		t.Error("the table is not empty")
-	}
-}

@@ -60,13 +60,7 @@ func around[U word](vals []U) (low, span U) {
 
 // scanFloats gathers what is of use for floats: runs.
 func scanFloats[U word](vals []U) stats[U] {
-	top := bitsOf[U]() - 1
-	changes := 0
-	for i, v := range vals[1:] {
-		d := v ^ vals[i]
-		changes += int((d | -d) >> top)
-	}
-	return stats[U]{n: len(vals), changes: changes}
+	return stats[U]{n: len(vals), changes: kernel.ChangesOf(vals)}
 }
 
 // widthOf is the number of bits of a value; 0 for 0.

@@ -54,6 +54,15 @@ func (x *indexBuilder[T]) part(vals []T, seen bool) {
 	last := len(x.mins) - 1
 	least, greatest := x.mins[last], x.maxs[last]
 	if isFloat[T]() {
+		if some, most, ok := floatBounds(vals); ok {
+			if !seen || some < least {
+				least = some
+			}
+			if !seen || most > greatest {
+				greatest = most
+			}
+			vals, seen = nil, true
+		}
 		for _, v := range vals {
 			switch {
 			case v != v:
@@ -76,6 +85,19 @@ func (x *indexBuilder[T]) part(vals []T, seen bool) {
 	}
 	x.mins[last], x.maxs[last] = least, greatest
 	x.valid = x.valid || seen
+}
+
+// floatBounds are the extremes of floats; not ok if there are none, or one is infinite or no number.
+func floatBounds[T block.Number](vals []T) (least, most T, ok bool) {
+	if len(vals) == 0 {
+		return 0, 0, false
+	}
+	if kernel.SizeOf[T]() == 4 {
+		b, ok := kernel.BoundsOf(kernel.Cast[float32](vals))
+		return T(b.Least), T(b.Most), ok
+	}
+	b, ok := kernel.BoundsOf(kernel.Cast[float64](vals))
+	return T(b.Least), T(b.Most), ok
 }
 
 // isFloat reports whether T has fractions, and so values without an order.

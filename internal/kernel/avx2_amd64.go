@@ -22,6 +22,24 @@ func unpack32AVX2(dst *uint32, chunk *byte, width uint64, mask uint64, ref uint6
 //go:noescape
 func unpack64AVX2(dst *uint64, chunk *byte, width uint64, mask uint64, ref uint64)
 
+// pack16AVX2 packs 1024 values, each less ref and cut by mask, into the 128·width bytes of a chunk. width is
+// 1..16, mask has the low width bits.
+//
+//go:noescape
+func pack16AVX2(chunk *byte, src *uint16, width uint64, mask uint64, ref uint64)
+
+// pack32AVX2 packs 1024 values, each less ref and cut by mask, into the 128·width bytes of a chunk. width is
+// 1..32, mask has the low width bits.
+//
+//go:noescape
+func pack32AVX2(chunk *byte, src *uint32, width uint64, mask uint64, ref uint64)
+
+// pack64AVX2 packs 1024 values, each less ref and cut by mask, into the 128·width bytes of a chunk. width is
+// 1..64, mask has the low width bits.
+//
+//go:noescape
+func pack64AVX2(chunk *byte, src *uint64, width uint64, mask uint64, ref uint64)
+
 // prefixSum32AVX2 fills dst with base and the sum of all of src up to each place. n is a multiple of 8 above 0;
 // dst may be src.
 //
@@ -103,6 +121,25 @@ func glue64AVX2(dst *uint64, right *uint64, codes *uint16, high *uint64, n int) 
 //go:noescape
 func largest32AVX2(v *uint32, n int) uint32
 
+// hashWordsAVX2 writes the hashes of n words, a multiple of 4 above 0, with what the seed has made of the secret. dst may be src.
+//
+//go:noescape
+func hashWordsAVX2(dst *uint64, src *uint64, n int, secret uint64)
+
+// steps8AVX2 looks at n values, a multiple of 32 above 0, before which there are two more. out, whose first four vectors hold what
+// came before, gets the least and the greatest values and differences of neighbours, read as signed; its last two count down once for each
+// value and for each difference that is the same as the one before.
+//
+//go:noescape
+func steps8AVX2(src *uint8, n int, out *[6][32]uint8)
+
+// steps16AVX2 looks at n values, a multiple of 16 above 0, before which there are two more. out, whose first four vectors hold what
+// came before, gets the least and the greatest values and differences of neighbours, read as signed; its last two count down once for each
+// value and for each difference that is the same as the one before.
+//
+//go:noescape
+func steps16AVX2(src *uint16, n int, out *[6][16]uint16)
+
 // steps32AVX2 looks at n values, a multiple of 8 above 0, before which there are two more. out, whose first four vectors hold what
 // came before, gets the least and the greatest values and differences of neighbours, read as signed; its last two count down once for each
 // value and for each difference that is the same as the one before.
@@ -116,6 +153,32 @@ func steps32AVX2(src *uint32, n int, out *[6][8]uint32)
 //
 //go:noescape
 func steps64AVX2(src *uint64, n int, out *[6][4]uint64)
+
+// bounds32AVX2 looks at n floats, a multiple of 8 above 0. out, whose first two vectors hold what came before, gets the least and the
+// greatest of them, how many are less than zero and how many zero, the bits in which they differ from the first one, and bits that are set
+// if one is infinite or no number; the extremes are of no use then.
+//
+//go:noescape
+func bounds32AVX2(src *float32, n int, out *[6][8]uint32)
+
+// bounds64AVX2 looks at n floats, a multiple of 4 above 0. out, whose first two vectors hold what came before, gets the least and the
+// greatest of them, how many are less than zero and how many zero, the bits in which they differ from the first one, and bits that are set
+// if one is infinite or no number; the extremes are of no use then.
+//
+//go:noescape
+func bounds64AVX2(src *float64, n int, out *[6][4]uint64)
+
+// split32AVX2 looks up the upper parts of n values, a multiple of 8 above 0, from bit cut on, in eight lefts, by the upper three bits of their products
+// with factor. It writes the number that belongs to each, or 0 and a bit in missed, and gives all bits that any value has.
+//
+//go:noescape
+func split32AVX2(codes *uint16, missed *byte, src *uint32, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
+
+// split64AVX2 looks up the upper parts of n values, a multiple of 8 above 0, from bit cut on, in eight lefts, by the upper three bits of their products
+// with factor. It writes the number that belongs to each, or 0 and a bit in missed, and gives all bits that any value has.
+//
+//go:noescape
+func split64AVX2(codes *uint16, missed *byte, src *uint64, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
 
 // fillAVX2 fills n bytes, at least 32, with the bytes of the pattern, over and over. n is a multiple of the size of
 // what the pattern repeats.

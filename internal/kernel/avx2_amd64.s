@@ -806,6 +806,738 @@ store7:
 	VZEROUPPER
 	RET
 
+// func pack16AVX2(chunk *byte, src *uint16, width uint64, mask uint64, ref uint64)
+// Requires: AVX, AVX2
+TEXT ·pack16AVX2(SB), NOSPLIT, $0-40
+	MOVQ         chunk+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         width+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTW X0, Y0
+	MOVQ         ref+32(FP), BX
+	VMOVQ        BX, X1
+	VPBROADCASTW X1, Y1
+	XORQ         BX, BX
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y8, Y8, Y8
+	LEAQ         (CX), R8
+	MOVQ         $0x00000008, DI
+
+rows0:
+	VMOVDQU (R8), Y3
+	VPSUBW  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBW  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBW  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBW  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLW  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLW  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLW  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLW  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x10
+	JB      next0
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x10, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLW  X10, Y3, Y2
+	VPSRLW  X10, Y5, Y4
+	VPSRLW  X10, Y7, Y6
+	VPSRLW  X10, Y9, Y8
+
+next0:
+	ADDQ $0x00000100, R8
+	DECQ DI
+	JNZ  rows0
+	LEAQ 128(CX), R8
+	MOVQ $0x00000008, DI
+
+rows1:
+	VMOVDQU (R8), Y3
+	VPSUBW  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBW  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBW  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBW  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLW  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLW  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLW  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLW  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x10
+	JB      next1
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x10, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLW  X10, Y3, Y2
+	VPSRLW  X10, Y5, Y4
+	VPSRLW  X10, Y7, Y6
+	VPSRLW  X10, Y9, Y8
+
+next1:
+	ADDQ $0x00000100, R8
+	DECQ DI
+	JNZ  rows1
+	VZEROUPPER
+	RET
+
+// func pack32AVX2(chunk *byte, src *uint32, width uint64, mask uint64, ref uint64)
+// Requires: AVX, AVX2
+TEXT ·pack32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         chunk+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         width+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         ref+32(FP), BX
+	VMOVQ        BX, X1
+	VPBROADCASTD X1, Y1
+	XORQ         BX, BX
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y8, Y8, Y8
+	LEAQ         (CX), R8
+	MOVQ         $0x00000008, DI
+
+rows0:
+	VMOVDQU (R8), Y3
+	VPSUBD  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBD  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBD  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBD  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLD  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLD  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLD  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLD  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x20
+	JB      next0
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x20, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLD  X10, Y3, Y2
+	VPSRLD  X10, Y5, Y4
+	VPSRLD  X10, Y7, Y6
+	VPSRLD  X10, Y9, Y8
+
+next0:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows0
+	LEAQ 256(CX), R8
+	MOVQ $0x00000008, DI
+
+rows1:
+	VMOVDQU (R8), Y3
+	VPSUBD  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBD  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBD  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBD  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLD  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLD  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLD  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLD  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x20
+	JB      next1
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x20, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLD  X10, Y3, Y2
+	VPSRLD  X10, Y5, Y4
+	VPSRLD  X10, Y7, Y6
+	VPSRLD  X10, Y9, Y8
+
+next1:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows1
+	LEAQ 128(CX), R8
+	MOVQ $0x00000008, DI
+
+rows2:
+	VMOVDQU (R8), Y3
+	VPSUBD  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBD  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBD  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBD  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLD  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLD  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLD  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLD  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x20
+	JB      next2
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x20, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLD  X10, Y3, Y2
+	VPSRLD  X10, Y5, Y4
+	VPSRLD  X10, Y7, Y6
+	VPSRLD  X10, Y9, Y8
+
+next2:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows2
+	LEAQ 384(CX), R8
+	MOVQ $0x00000008, DI
+
+rows3:
+	VMOVDQU (R8), Y3
+	VPSUBD  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBD  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBD  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBD  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLD  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLD  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLD  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLD  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x20
+	JB      next3
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x20, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLD  X10, Y3, Y2
+	VPSRLD  X10, Y5, Y4
+	VPSRLD  X10, Y7, Y6
+	VPSRLD  X10, Y9, Y8
+
+next3:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows3
+	VZEROUPPER
+	RET
+
+// func pack64AVX2(chunk *byte, src *uint64, width uint64, mask uint64, ref uint64)
+// Requires: AVX, AVX2
+TEXT ·pack64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         chunk+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         width+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         ref+32(FP), BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	XORQ         BX, BX
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y8, Y8, Y8
+	LEAQ         (CX), R8
+	MOVQ         $0x00000008, DI
+
+rows0:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next0
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next0:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows0
+	LEAQ 512(CX), R8
+	MOVQ $0x00000008, DI
+
+rows1:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next1
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next1:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows1
+	LEAQ 256(CX), R8
+	MOVQ $0x00000008, DI
+
+rows2:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next2
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next2:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows2
+	LEAQ 768(CX), R8
+	MOVQ $0x00000008, DI
+
+rows3:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next3
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next3:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows3
+	LEAQ 128(CX), R8
+	MOVQ $0x00000008, DI
+
+rows4:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next4
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next4:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows4
+	LEAQ 640(CX), R8
+	MOVQ $0x00000008, DI
+
+rows5:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next5
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next5:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows5
+	LEAQ 384(CX), R8
+	MOVQ $0x00000008, DI
+
+rows6:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next6
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next6:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows6
+	LEAQ 896(CX), R8
+	MOVQ $0x00000008, DI
+
+rows7:
+	VMOVDQU (R8), Y3
+	VPSUBQ  Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VMOVDQU 32(R8), Y5
+	VPSUBQ  Y1, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VMOVDQU 64(R8), Y7
+	VPSUBQ  Y1, Y7, Y7
+	VPAND   Y0, Y7, Y7
+	VMOVDQU 96(R8), Y9
+	VPSUBQ  Y1, Y9, Y9
+	VPAND   Y0, Y9, Y9
+	VMOVQ   BX, X10
+	VPSLLQ  X10, Y3, Y11
+	VPOR    Y11, Y2, Y2
+	VPSLLQ  X10, Y5, Y11
+	VPOR    Y11, Y4, Y4
+	VPSLLQ  X10, Y7, Y11
+	VPOR    Y11, Y6, Y6
+	VPSLLQ  X10, Y9, Y10
+	VPOR    Y10, Y8, Y8
+	ADDQ    DX, BX
+	CMPQ    BX, $0x40
+	JB      next7
+
+	// The words are full
+	VMOVDQU Y2, (AX)
+	VMOVDQU Y4, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y8, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x40, BX
+	MOVQ    DX, SI
+	SUBQ    BX, SI
+	VMOVQ   SI, X10
+	VPSRLQ  X10, Y3, Y2
+	VPSRLQ  X10, Y5, Y4
+	VPSRLQ  X10, Y7, Y6
+	VPSRLQ  X10, Y9, Y8
+
+next7:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows7
+	VZEROUPPER
+	RET
+
 // func prefixSum32AVX2(dst *uint32, src *uint32, n int, base uint64)
 // Requires: AVX, AVX2
 TEXT ·prefixSum32AVX2(SB), NOSPLIT, $0-32
@@ -1174,6 +1906,142 @@ loop:
 	VZEROUPPER
 	RET
 
+// func hashWordsAVX2(dst *uint64, src *uint64, n int, secret uint64)
+// Requires: AVX, AVX2
+TEXT ·hashWordsAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         secret+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         $0x0000000000000008, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         $0x9fb21c651e98df25, BX
+	VMOVQ        BX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         $0x000000009fb21c65, BX
+	VMOVQ        BX, X3
+	VPBROADCASTQ X3, Y3
+
+loop:
+	VMOVDQU  (CX), Y4
+	VPSHUFD  $0xb1, Y4, Y4
+	VPXOR    Y0, Y4, Y4
+	VPSRLQ   $0x0f, Y4, Y6
+	VPSLLQ   $0x31, Y4, Y5
+	VPOR     Y6, Y5, Y5
+	VPSRLQ   $0x28, Y4, Y7
+	VPSLLQ   $0x18, Y4, Y6
+	VPOR     Y7, Y6, Y6
+	VPXOR    Y5, Y4, Y4
+	VPXOR    Y6, Y4, Y4
+	VPSRLQ   $0x20, Y4, Y5
+	VPMULUDQ Y2, Y5, Y5
+	VPMULUDQ Y3, Y4, Y6
+	VPADDQ   Y6, Y5, Y5
+	VPSLLQ   $0x20, Y5, Y5
+	VPMULUDQ Y2, Y4, Y4
+	VPADDQ   Y5, Y4, Y4
+	VPSRLQ   $0x23, Y4, Y5
+	VPADDQ   Y1, Y5, Y5
+	VPXOR    Y5, Y4, Y4
+	VPSRLQ   $0x20, Y4, Y5
+	VPMULUDQ Y2, Y5, Y5
+	VPMULUDQ Y3, Y4, Y6
+	VPADDQ   Y6, Y5, Y5
+	VPSLLQ   $0x20, Y5, Y5
+	VPMULUDQ Y2, Y4, Y4
+	VPADDQ   Y5, Y4, Y4
+	VPSRLQ   $0x1c, Y4, Y5
+	VPXOR    Y5, Y4, Y4
+	VMOVDQU  Y4, (AX)
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000004, DX
+	JNZ      loop
+	VZEROUPPER
+	RET
+
+// func steps8AVX2(src *uint8, n int, out *[6][32]uint8)
+// Requires: AVX, AVX2
+TEXT ·steps8AVX2(SB), NOSPLIT, $0-24
+	MOVQ    src+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    out+16(FP), DX
+	VMOVDQU (DX), Y0
+	VMOVDQU 32(DX), Y1
+	VMOVDQU 64(DX), Y2
+	VMOVDQU 96(DX), Y3
+	VMOVDQU 128(DX), Y4
+	VMOVDQU 160(DX), Y5
+	VPXOR   Y6, Y6, Y6
+
+loop:
+	VMOVDQU  (AX), Y7
+	VMOVDQU  -1(AX), Y9
+	VPSUBB   Y9, Y7, Y8
+	VPSUBB   -2(AX), Y9, Y9
+	VPMINSB  Y7, Y0, Y0
+	VPMAXSB  Y7, Y1, Y1
+	VPMINSB  Y8, Y2, Y2
+	VPMAXSB  Y8, Y3, Y3
+	VPCMPEQB Y8, Y9, Y9
+	VPADDB   Y9, Y5, Y5
+	VPCMPEQB Y8, Y6, Y8
+	VPADDB   Y8, Y4, Y4
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000020, CX
+	JNZ      loop
+	VMOVDQU  Y0, (DX)
+	VMOVDQU  Y1, 32(DX)
+	VMOVDQU  Y2, 64(DX)
+	VMOVDQU  Y3, 96(DX)
+	VMOVDQU  Y4, 128(DX)
+	VMOVDQU  Y5, 160(DX)
+	VZEROUPPER
+	RET
+
+// func steps16AVX2(src *uint16, n int, out *[6][16]uint16)
+// Requires: AVX, AVX2
+TEXT ·steps16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    src+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    out+16(FP), DX
+	VMOVDQU (DX), Y0
+	VMOVDQU 32(DX), Y1
+	VMOVDQU 64(DX), Y2
+	VMOVDQU 96(DX), Y3
+	VMOVDQU 128(DX), Y4
+	VMOVDQU 160(DX), Y5
+	VPXOR   Y6, Y6, Y6
+
+loop:
+	VMOVDQU  (AX), Y7
+	VMOVDQU  -2(AX), Y9
+	VPSUBW   Y9, Y7, Y8
+	VPSUBW   -4(AX), Y9, Y9
+	VPMINSW  Y7, Y0, Y0
+	VPMAXSW  Y7, Y1, Y1
+	VPMINSW  Y8, Y2, Y2
+	VPMAXSW  Y8, Y3, Y3
+	VPCMPEQW Y8, Y9, Y9
+	VPADDW   Y9, Y5, Y5
+	VPCMPEQW Y8, Y6, Y8
+	VPADDW   Y8, Y4, Y4
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000010, CX
+	JNZ      loop
+	VMOVDQU  Y0, (DX)
+	VMOVDQU  Y1, 32(DX)
+	VMOVDQU  Y2, 64(DX)
+	VMOVDQU  Y3, 96(DX)
+	VMOVDQU  Y4, 128(DX)
+	VMOVDQU  Y5, 160(DX)
+	VZEROUPPER
+	RET
+
 // func steps32AVX2(src *uint32, n int, out *[6][8]uint32)
 // Requires: AVX, AVX2
 TEXT ·steps32AVX2(SB), NOSPLIT, $0-24
@@ -1253,6 +2121,201 @@ loop:
 	VMOVDQU   Y3, 96(DX)
 	VMOVDQU   Y4, 128(DX)
 	VMOVDQU   Y5, 160(DX)
+	VZEROUPPER
+	RET
+
+// func bounds32AVX2(src *float32, n int, out *[6][8]uint32)
+// Requires: AVX, AVX2
+TEXT ·bounds32AVX2(SB), NOSPLIT, $0-24
+	MOVQ         src+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         out+16(FP), DX
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPBROADCASTD (AX), Y7
+	MOVQ         $0x7fffffff7fffffff, BX
+	VMOVQ        BX, X8
+	VPBROADCASTQ X8, Y8
+	MOVQ         $0x7f7fffff7f7fffff, BX
+	VMOVQ        BX, X9
+	VPBROADCASTQ X9, Y9
+
+loop:
+	VMOVDQU  (AX), Y10
+	VMINPS   Y10, Y0, Y0
+	VMAXPS   Y10, Y1, Y1
+	VCMPPS   $0x11, Y6, Y10, Y11
+	VPSUBD   Y11, Y2, Y2
+	VPXOR    Y7, Y10, Y11
+	VPOR     Y11, Y4, Y4
+	VPAND    Y8, Y10, Y10
+	VPCMPEQD Y10, Y6, Y11
+	VPSUBD   Y11, Y3, Y3
+	VPCMPGTD Y9, Y10, Y11
+	VPOR     Y11, Y5, Y5
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000008, CX
+	JNZ      loop
+	VMOVDQU  Y0, (DX)
+	VMOVDQU  Y1, 32(DX)
+	VMOVDQU  Y2, 64(DX)
+	VMOVDQU  Y3, 96(DX)
+	VMOVDQU  Y4, 128(DX)
+	VMOVDQU  Y5, 160(DX)
+	VZEROUPPER
+	RET
+
+// func bounds64AVX2(src *float64, n int, out *[6][4]uint64)
+// Requires: AVX, AVX2
+TEXT ·bounds64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         src+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         out+16(FP), DX
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPBROADCASTQ (AX), Y7
+	MOVQ         $0x7fffffffffffffff, BX
+	VMOVQ        BX, X8
+	VPBROADCASTQ X8, Y8
+	MOVQ         $0x7fefffffffffffff, BX
+	VMOVQ        BX, X9
+	VPBROADCASTQ X9, Y9
+
+loop:
+	VMOVDQU  (AX), Y10
+	VMINPD   Y10, Y0, Y0
+	VMAXPD   Y10, Y1, Y1
+	VCMPPD   $0x11, Y6, Y10, Y11
+	VPSUBQ   Y11, Y2, Y2
+	VPXOR    Y7, Y10, Y11
+	VPOR     Y11, Y4, Y4
+	VPAND    Y8, Y10, Y10
+	VPCMPEQQ Y10, Y6, Y11
+	VPSUBQ   Y11, Y3, Y3
+	VPCMPGTQ Y9, Y10, Y11
+	VPOR     Y11, Y5, Y5
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000004, CX
+	JNZ      loop
+	VMOVDQU  Y0, (DX)
+	VMOVDQU  Y1, 32(DX)
+	VMOVDQU  Y2, 64(DX)
+	VMOVDQU  Y3, 96(DX)
+	VMOVDQU  Y4, 128(DX)
+	VMOVDQU  Y5, 160(DX)
+	VZEROUPPER
+	RET
+
+// func split32AVX2(codes *uint16, missed *byte, src *uint32, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
+// Requires: AVX, AVX2
+TEXT ·split32AVX2(SB), NOSPLIT, $0-72
+	MOVQ         codes+0(FP), AX
+	MOVQ         missed+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         cut+32(FP), SI
+	VMOVQ        SI, X0
+	MOVQ         factor+40(FP), SI
+	VMOVQ        SI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         lefts+48(FP), SI
+	VMOVDQU      (SI), Y2
+	MOVQ         numbers+56(FP), SI
+	VMOVDQU      (SI), Y3
+	VPXOR        Y4, Y4, Y4
+
+loop:
+	VMOVDQU      (DX), Y5
+	VPOR         Y5, Y4, Y4
+	VPSRLD       X0, Y5, Y5
+	VPMULLD      Y1, Y5, Y6
+	VPSRLD       $0x1d, Y6, Y6
+	VPERMD       Y2, Y6, Y7
+	VPERMD       Y3, Y6, Y6
+	VPCMPEQD     Y7, Y5, Y7
+	VPAND        Y7, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, (AX)
+	VMOVMSKPS    Y7, SI
+	NOTL         SI
+	MOVB         SI, (CX)
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000001, CX
+	SUBQ         $0x00000008, BX
+	JNZ          loop
+	VEXTRACTI128 $0x01, Y4, X0
+	VPOR         X0, X4, X0
+	VPSHUFD      $0xee, X0, X1
+	VPOR         X1, X0, X0
+	VPSHUFD      $0x55, X0, X1
+	VPOR         X1, X0, X0
+	VMOVD        X0, AX
+	MOVQ         AX, ret+64(FP)
+	VZEROUPPER
+	RET
+
+// func split64AVX2(codes *uint16, missed *byte, src *uint64, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
+// Requires: AVX, AVX2
+TEXT ·split64AVX2(SB), NOSPLIT, $0-72
+	MOVQ         codes+0(FP), AX
+	MOVQ         missed+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         cut+32(FP), SI
+	VMOVQ        SI, X0
+	MOVQ         factor+40(FP), SI
+	VMOVQ        SI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         lefts+48(FP), SI
+	VMOVDQU      (SI), Y2
+	MOVQ         numbers+56(FP), SI
+	VMOVDQU      (SI), Y3
+	VPXOR        Y4, Y4, Y4
+
+loop:
+	VMOVDQU      (DX), Y5
+	VPOR         Y5, Y4, Y4
+	VPSRLQ       X0, Y5, Y5
+	VMOVDQU      32(DX), Y6
+	VPOR         Y6, Y4, Y4
+	VPSRLQ       X0, Y6, Y6
+	VSHUFPS      $0x88, Y6, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPMULLD      Y1, Y5, Y6
+	VPSRLD       $0x1d, Y6, Y6
+	VPERMD       Y2, Y6, Y7
+	VPERMD       Y3, Y6, Y6
+	VPCMPEQD     Y7, Y5, Y7
+	VPAND        Y7, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, (AX)
+	VMOVMSKPS    Y7, SI
+	NOTL         SI
+	MOVB         SI, (CX)
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000001, CX
+	SUBQ         $0x00000008, BX
+	JNZ          loop
+	VEXTRACTI128 $0x01, Y4, X0
+	VPOR         X0, X4, X0
+	VPSHUFD      $0xee, X0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, AX
+	MOVQ         AX, ret+64(FP)
 	VZEROUPPER
 	RET
 

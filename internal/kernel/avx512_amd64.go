@@ -22,6 +22,24 @@ func unpack32AVX512(dst *uint32, chunk *byte, width uint64, mask uint64, ref uin
 //go:noescape
 func unpack64AVX512(dst *uint64, chunk *byte, width uint64, mask uint64, ref uint64)
 
+// pack16AVX512 packs 1024 values, each less ref and cut by mask, into the 128·width bytes of a chunk. width is
+// 1..16, mask has the low width bits.
+//
+//go:noescape
+func pack16AVX512(chunk *byte, src *uint16, width uint64, mask uint64, ref uint64)
+
+// pack32AVX512 packs 1024 values, each less ref and cut by mask, into the 128·width bytes of a chunk. width is
+// 1..32, mask has the low width bits.
+//
+//go:noescape
+func pack32AVX512(chunk *byte, src *uint32, width uint64, mask uint64, ref uint64)
+
+// pack64AVX512 packs 1024 values, each less ref and cut by mask, into the 128·width bytes of a chunk. width is
+// 1..64, mask has the low width bits.
+//
+//go:noescape
+func pack64AVX512(chunk *byte, src *uint64, width uint64, mask uint64, ref uint64)
+
 // prefixSum32AVX512 fills dst with base and the sum of all of src up to each place. n is a multiple of 16 above 0;
 // dst may be src.
 //
@@ -102,6 +120,11 @@ func glue64AVX512(dst *uint64, right *uint64, codes *uint16, high *uint64, n int
 //
 //go:noescape
 func largest32AVX512(v *uint32, n int) uint32
+
+// hashWordsAVX512 writes the hashes of n words, a multiple of 8 above 0, with what the seed has made of the secret. dst may be src.
+//
+//go:noescape
+func hashWordsAVX512(dst *uint64, src *uint64, n int, secret uint64)
 
 // withinI8AVX512 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
 // at most span.

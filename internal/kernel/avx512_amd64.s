@@ -609,6 +609,536 @@ store7:
 	VZEROUPPER
 	RET
 
+// func pack16AVX512(chunk *byte, src *uint16, width uint64, mask uint64, ref uint64)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·pack16AVX512(SB), NOSPLIT, $0-40
+	MOVQ         chunk+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         width+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTW X0, Z0
+	MOVQ         ref+32(FP), BX
+	VMOVQ        BX, X3
+	VPBROADCASTW X3, Z3
+	XORQ         BX, BX
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	LEAQ         (CX), R8
+	MOVQ         $0x00000008, DI
+
+rows0:
+	VMOVDQU64 (R8), Z4
+	VPSUBW    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBW    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLW    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLW    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x10
+	JB        next0
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x10, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLW    X6, Z4, Z1
+	VPSRLW    X6, Z5, Z2
+
+next0:
+	ADDQ $0x00000100, R8
+	DECQ DI
+	JNZ  rows0
+	LEAQ 128(CX), R8
+	MOVQ $0x00000008, DI
+
+rows1:
+	VMOVDQU64 (R8), Z4
+	VPSUBW    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBW    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLW    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLW    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x10
+	JB        next1
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x10, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLW    X6, Z4, Z1
+	VPSRLW    X6, Z5, Z2
+
+next1:
+	ADDQ $0x00000100, R8
+	DECQ DI
+	JNZ  rows1
+	VZEROUPPER
+	RET
+
+// func pack32AVX512(chunk *byte, src *uint32, width uint64, mask uint64, ref uint64)
+// Requires: AVX, AVX512F
+TEXT ·pack32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         chunk+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         width+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTD X0, Z0
+	MOVQ         ref+32(FP), BX
+	VMOVQ        BX, X3
+	VPBROADCASTD X3, Z3
+	XORQ         BX, BX
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	LEAQ         (CX), R8
+	MOVQ         $0x00000008, DI
+
+rows0:
+	VMOVDQU64 (R8), Z4
+	VPSUBD    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBD    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLD    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLD    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x20
+	JB        next0
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x20, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLD    X6, Z4, Z1
+	VPSRLD    X6, Z5, Z2
+
+next0:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows0
+	LEAQ 256(CX), R8
+	MOVQ $0x00000008, DI
+
+rows1:
+	VMOVDQU64 (R8), Z4
+	VPSUBD    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBD    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLD    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLD    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x20
+	JB        next1
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x20, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLD    X6, Z4, Z1
+	VPSRLD    X6, Z5, Z2
+
+next1:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows1
+	LEAQ 128(CX), R8
+	MOVQ $0x00000008, DI
+
+rows2:
+	VMOVDQU64 (R8), Z4
+	VPSUBD    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBD    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLD    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLD    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x20
+	JB        next2
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x20, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLD    X6, Z4, Z1
+	VPSRLD    X6, Z5, Z2
+
+next2:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows2
+	LEAQ 384(CX), R8
+	MOVQ $0x00000008, DI
+
+rows3:
+	VMOVDQU64 (R8), Z4
+	VPSUBD    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBD    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLD    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLD    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x20
+	JB        next3
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x20, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLD    X6, Z4, Z1
+	VPSRLD    X6, Z5, Z2
+
+next3:
+	ADDQ $0x00000200, R8
+	DECQ DI
+	JNZ  rows3
+	VZEROUPPER
+	RET
+
+// func pack64AVX512(chunk *byte, src *uint64, width uint64, mask uint64, ref uint64)
+// Requires: AVX, AVX512F
+TEXT ·pack64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         chunk+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         width+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Z0
+	MOVQ         ref+32(FP), BX
+	VMOVQ        BX, X3
+	VPBROADCASTQ X3, Z3
+	XORQ         BX, BX
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	LEAQ         (CX), R8
+	MOVQ         $0x00000008, DI
+
+rows0:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next0
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next0:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows0
+	LEAQ 512(CX), R8
+	MOVQ $0x00000008, DI
+
+rows1:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next1
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next1:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows1
+	LEAQ 256(CX), R8
+	MOVQ $0x00000008, DI
+
+rows2:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next2
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next2:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows2
+	LEAQ 768(CX), R8
+	MOVQ $0x00000008, DI
+
+rows3:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next3
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next3:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows3
+	LEAQ 128(CX), R8
+	MOVQ $0x00000008, DI
+
+rows4:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next4
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next4:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows4
+	LEAQ 640(CX), R8
+	MOVQ $0x00000008, DI
+
+rows5:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next5
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next5:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows5
+	LEAQ 384(CX), R8
+	MOVQ $0x00000008, DI
+
+rows6:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next6
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next6:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows6
+	LEAQ 896(CX), R8
+	MOVQ $0x00000008, DI
+
+rows7:
+	VMOVDQU64 (R8), Z4
+	VPSUBQ    Z3, Z4, Z4
+	VPANDQ    Z0, Z4, Z4
+	VMOVDQU64 64(R8), Z5
+	VPSUBQ    Z3, Z5, Z5
+	VPANDQ    Z0, Z5, Z5
+	VMOVQ     BX, X6
+	VPSLLQ    X6, Z4, Z7
+	VPORQ     Z7, Z1, Z1
+	VPSLLQ    X6, Z5, Z6
+	VPORQ     Z6, Z2, Z2
+	ADDQ      DX, BX
+	CMPQ      BX, $0x40
+	JB        next7
+
+	// The words are full
+	VMOVDQU64 Z1, (AX)
+	VMOVDQU64 Z2, 64(AX)
+	ADDQ      $0x80, AX
+	SUBQ      $0x40, BX
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	VMOVQ     SI, X6
+	VPSRLQ    X6, Z4, Z1
+	VPSRLQ    X6, Z5, Z2
+
+next7:
+	ADDQ $0x00000400, R8
+	DECQ DI
+	JNZ  rows7
+	VZEROUPPER
+	RET
+
 // func prefixSum32AVX512(dst *uint32, src *uint32, n int, base uint64)
 // Requires: AVX, AVX512F
 TEXT ·prefixSum32AVX512(SB), NOSPLIT, $0-32
@@ -966,6 +1496,45 @@ loop:
 	VPMAXUD       X1, X0, X0
 	VMOVD         X0, AX
 	MOVL          AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func hashWordsAVX512(dst *uint64, src *uint64, n int, secret uint64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·hashWordsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         secret+24(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Z0
+	MOVQ         $0x0000000000000008, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Z1
+	MOVQ         $0x9fb21c651e98df25, BX
+	VMOVQ        BX, X2
+	VPBROADCASTQ X2, Z2
+
+loop:
+	VMOVDQU64 (CX), Z3
+	VPROLQ    $0x20, Z3, Z3
+	VPXORQ    Z0, Z3, Z3
+	VPROLQ    $0x31, Z3, Z4
+	VPROLQ    $0x18, Z3, Z5
+	VPXORQ    Z4, Z3, Z3
+	VPXORQ    Z5, Z3, Z3
+	VPMULLQ   Z2, Z3, Z3
+	VPSRLQ    $0x23, Z3, Z4
+	VPADDQ    Z1, Z4, Z4
+	VPXORQ    Z4, Z3, Z3
+	VPMULLQ   Z2, Z3, Z3
+	VPSRLQ    $0x1c, Z3, Z4
+	VPXORQ    Z4, Z3, Z3
+	VMOVDQU64 Z3, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000008, DX
+	JNZ       loop
 	VZEROUPPER
 	RET
 

@@ -11,19 +11,16 @@ import "unsafe"
 // low width bits of a difference are kept. The last chunk is filled up with zeros before ref is taken off,
 // as the reference does (format note 02 §6.5).
 func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
-	for len(vals) > 0 {
+	at, step := len(dst), ChunkBytes(width)
+	dst = append(dst, make([]byte, PackedBytes(len(vals), width))...)
+	for ; len(vals) >= ChunkLen; vals = vals[ChunkLen:] {
+		of[U]().pack(dst[at:at+step], (*[ChunkLen]U)(vals), width, ref)
+		at += step
+	}
+	if len(vals) > 0 {
 		var last [ChunkLen]U
-		chunk := &last
-		if len(vals) >= ChunkLen {
-			chunk = (*[ChunkLen]U)(vals)
-			vals = vals[ChunkLen:]
-		} else {
-			copy(last[:], vals)
-			vals = nil
-		}
-		at := len(dst)
-		dst = append(dst, make([]byte, ChunkBytes(width))...)
-		pack(dst[at:], chunk, width, ref)
+		copy(last[:], vals)
+		pack(dst[at:], &last, width, ref) // by its name: what a function value is given is allocated
 	}
 	return dst
 }

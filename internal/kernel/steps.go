@@ -13,6 +13,24 @@ type Steps[U Unsigned] struct {
 // least. The first difference is compared with 0.
 func StepsOf[U Unsigned](vals []U) Steps[U] { return of[U]().steps(vals) }
 
+// ChangesOf is Changes alone, of any values.
+func ChangesOf[U Unsigned](vals []U) int {
+	if len(vals) < 2 {
+		return 0
+	}
+	return of[U]().changes(vals)
+}
+
+func changes[U Unsigned](vals []U) (n int) {
+	top, last := 8*SizeOf[U]()-1, vals[0]
+	for _, v := range vals[1:] {
+		d := v ^ last
+		last = v
+		n += int((d | -d) >> top)
+	}
+	return n
+}
+
 // steps has two passes, each a function of its own, so that each has its counters in registers; nothing in them branches on the values.
 func steps[U Unsigned](vals []U) Steps[U] {
 	sign := U(1) << (8*SizeOf[U]() - 1)

@@ -9,17 +9,17 @@ import (
 func TestStepsAgainstPlainLoop(t *testing.T) {
 	for _, tr := range available() {
 		t.Run(tr.name, func(t *testing.T) {
-			testSteps(t, tr.words.u8.steps)
-			testSteps(t, tr.words.u16.steps)
-			testSteps(t, tr.words.u32.steps)
-			testSteps(t, tr.words.u64.steps)
+			testSteps(t, &tr.words.u8)
+			testSteps(t, &tr.words.u16)
+			testSteps(t, &tr.words.u32)
+			testSteps(t, &tr.words.u64)
 		})
 	}
 }
 
-func testSteps[U Unsigned](t *testing.T, steps func([]U) Steps[U]) {
+func testSteps[U Unsigned](t *testing.T, k *kernels[U]) {
 	r := rand.New(rand.NewPCG(9, 10))
-	for _, n := range []int{1, 2, 3, 4, 5, 15, 16, 17, 18, 31, 32, 33, 34, 35, 63, 64, 65, 66, 100, 1000} {
+	for _, n := range []int{1, 2, 3, 4, 5, 15, 16, 17, 18, 31, 32, 33, 34, 35, 63, 64, 65, 66, 100, 1000, 4130, 8200} {
 		for kind := range 6 {
 			vals := make([]U, n)
 			for i := range vals {
@@ -38,12 +38,32 @@ func testSteps[U Unsigned](t *testing.T, steps func([]U) Steps[U]) {
 					vals[i] = U(r.Uint64() >> r.IntN(64))
 				}
 			}
-			if got, want := steps(vals), plainSteps(vals); got != want {
+			want := plainSteps(vals)
+			if got := k.steps(vals); got != want {
 				t.Fatalf("%d values of %T, kind %d: %+v, want %+v", n, vals, kind, got, want)
+			}
+			if got := k.changes(vals); got != want.Changes {
+				t.Fatalf("%d values of %T, kind %d: %d changes, want %d", n, vals, kind, got, want.Changes)
 			}
 		}
 	}
 }
+
+// Counters of vectors of two bytes have room for what they are given, and are emptied in time.
+func TestStepsOfManyShorts(t *testing.T) {
+	vals := make([]uint16, stepsOfMany)
+	for i := range vals[stepsOfMany/3:] {
+		vals[stepsOfMany/3+i] = uint16(i / 700)
+	}
+	for _, tr := range available() {
+		if got, want := tr.words.u16.steps(vals), plainSteps(vals); got != want {
+			t.Errorf("%s: %+v, want %+v", tr.name, got, want)
+		}
+	}
+}
+
+// stepsOfMany is above what vectors take at once.
+const stepsOfMany = 1_600_000
 
 // plainSteps is StepsOf as its comment says it.
 func plainSteps[U Unsigned](vals []U) Steps[U] {
@@ -82,9 +102,11 @@ func plainSteps[U Unsigned](vals []U) Steps[U] {
 
 // No tier allocates.
 func TestStepsAllocateNothing(t *testing.T) {
-	narrow, wide := make([]uint32, 1000), make([]uint64, 1000)
+	bytes, shorts, narrow, wide := make([]uint8, 1000), make([]uint16, 1000), make([]uint32, 1000), make([]uint64, 1000)
 	for _, tr := range available() {
 		n := testing.AllocsPerRun(10, func() {
+			tr.words.u8.steps(bytes)
+			tr.words.u16.steps(shorts)
 			tr.words.u32.steps(narrow)
 			tr.words.u64.steps(wide)
 		})

@@ -13,13 +13,16 @@ type unpackers[U Unsigned] [65]func(dst *[ChunkLen]U, chunk []byte, ref U)
 // kernels are the functions for one word width.
 type kernels[U Unsigned] struct {
 	// unpack unpacks one chunk of width 1..B; the chunk holds 128·width bytes, and the function may read and write nothing else.
-	unpack    func(dst *[ChunkLen]U, chunk []byte, width int, ref U)
+	unpack func(dst *[ChunkLen]U, chunk []byte, width int, ref U)
+	// pack is the way back.
+	pack      func(chunk []byte, src *[ChunkLen]U, width int, ref U)
 	prefixSum func(dst, src []U, base U)
 	ramp      func(dst []U, base, step U)
 	runs      func(dst, values []U, lengths []uint32) bool
 	gather    func(dst, dict []U, codes []uint32) bool
 	glue      func(dst, right []U, codes []uint16, high [8]U, limit uint16) bool
 	steps     func(vals []U) Steps[U]
+	changes   func(vals []U) int
 	compact   func(dst, src []U, bitmap []byte, from int)
 	// Sign extension from narrower numbers, for the widths that are.
 	widen8  func(dst []U, src []uint8)
@@ -42,7 +45,14 @@ type tier struct {
 	floats32 func(dst, src []uint32, exponent, factor int)
 	floats64 func(dst, src []uint64, exponent, factor int)
 	largest  func(v []uint32) uint32
-	within   within
+	bounds32 func([]float32) (Bounds[float32], bool)
+	bounds64 func([]float64) (Bounds[float64], bool)
+	// hashWords hashes as many words as there is room for.
+	hashWords func(dst, src []uint64, secret uint64)
+	// split32 and split64 are SplitLefts of a multiple of eight values above 0; nil if the plain loop is as good.
+	split32 func(codes []uint16, missed []byte, vals []uint32, cut int, d *Lefts) uint64
+	split64 func(codes []uint16, missed []byte, vals []uint64, cut int, d *Lefts) uint64
+	within  within
 	// compact16 compacts values of sixteen bytes, compactBits bits.
 	compact16   func(dst, src [][16]byte, bitmap []byte, from int)
 	compactBits func(dst []byte, at int, src []byte, from int, bitmap []byte, chosen, n int)
@@ -153,7 +163,7 @@ func in[U Unsigned](t *tier) *kernels[U] {
 
 func newGeneric() *tier {
 	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
-		compact16: compact[[16]byte], compactBits: compactBits}
+		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords}
 	t.words.u8 = genericKernels(&unpack8)
 	t.words.u16 = genericKernels(&unpack16)
 	t.words.u32 = genericKernels(&unpack32)
@@ -164,13 +174,14 @@ func newGeneric() *tier {
 func genericKernels[U Unsigned](byWidth *unpackers[U]) kernels[U] {
 	k := portableKernels[U]()
 	k.unpack = func(dst *[ChunkLen]U, chunk []byte, width int, ref U) { byWidth[width](dst, chunk, ref) }
+	k.pack = pack[U]
 	k.prefixSum, k.ramp, k.runs = prefixSum[U], ramp[U], shortRuns[U]
 	return k
 }
 
 func newPortable() *tier {
 	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
-		compact16: compact[[16]byte], compactBits: compactBits}
+		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords}
 	t.words.u8 = portableKernels[uint8]()
 	t.words.u16 = portableKernels[uint16]()
 	t.words.u32 = portableKernels[uint32]()
@@ -180,7 +191,7 @@ func newPortable() *tier {
 
 func portableKernels[U Unsigned]() kernels[U] {
 	return kernels[U]{
-		unpackPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U], compact[U],
+		unpackPortable[U], packPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U], changes[U], compact[U],
 		signExtend[U, uint8], signExtend[U, uint16], signExtend[U, uint32],
 	}
 }

@@ -3,11 +3,13 @@ package stats
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -39,7 +41,9 @@ func (f *floats) add(a arrow.Array) {
 
 func addFloats[T float32 | float64](f *floats, a arrow.Array, values []T) {
 	eachPresent(a, values, func(some []T) {
-		f.measure(classify(some))
+		for part := range slices.Chunk(some, spanValues) {
+			f.measure(classify(part))
+		}
 		countFloats(&f.distinct, some)
 	})
 }
@@ -53,8 +57,19 @@ type classes struct {
 	first, differ uint64
 }
 
-// classify looks at values, at least one. Nearly all are neither zero nor infinite nor NaN, and their signs are counted without a branch.
+// classify looks at values, at least one.
 func classify[T float32 | float64](values []T) classes {
+	if b, ok := kernel.BoundsOf(values); ok {
+		return classes{
+			n: len(values), negative: b.Negative, zeros: b.Zeros, min: float64(b.Least), max: float64(b.Most),
+			first: bitsOf(values[0]), differ: b.Differ,
+		}
+	}
+	return classifyAny(values)
+}
+
+// classifyAny is classify of values of which some are infinite or NaN, or may be.
+func classifyAny[T float32 | float64](values []T) classes {
 	c := classes{n: len(values), first: bitsOf(values[0])}
 	least, most := T(math.Inf(1)), T(math.Inf(-1))
 	sign, inf := bitsOf(T(math.Copysign(0, -1))), bitsOf(least)
@@ -140,13 +155,24 @@ func countFloats[T float32 | float64](d *distinct, values []T) {
 	if len(values) == 0 {
 		return
 	}
-	sketch, last := &d.sketch.sketch, ^bitsOf(values[0])
-	for _, v := range values {
-		if b := bitsOf(v); b != last {
-			last = b
-			sketch.addHash(sketchWord(floatWord(float64(v))))
+	sketchAll(&d.sketch.sketch, values, floatWords[T])
+}
+
+// floatWords writes the words of floats, of those that are what the one before is, one.
+func floatWords[T float32 | float64](room *sketchRoom, values []T) (n int) {
+	last := ^floatWord(float64(values[0]))
+	for _, v := range values[:min(len(values), len(room))] {
+		w := math.Float64bits(float64(v) + 0) // −0 and +0 make +0
+		if v != v {
+			w = floatWord(math.NaN())
 		}
+		if w != last {
+			n++
+		}
+		room[uint(n-1)%uint(len(room))] = w
+		last = w
 	}
+	return n
 }
 
 func wordOfWhole(v int32) uint64 { return floatWord(float64(v)) }

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // Most of what is counted are words of 8 and decimals of 16 bytes, each by a call of XXH3-64 for texts of any length. These
@@ -20,17 +22,14 @@ const (
 )
 
 // sketchWord is xxh3.HashSeed of the eight little-endian bytes of v with sketchSeed.
-func sketchWord(v uint64) uint64 {
-	const prime = 0x9fb21c651e98df25
+func sketchWord(v uint64) uint64 { return kernel.HashWord(v, wordSecret) }
+
+// wordSecret is the secret of XXH3 for words with sketchSeed, whose upper half is mixed with the lower one, turned around.
+var wordSecret = func() uint64 {
 	seed := uint64(sketchSeed)
 	seed ^= uint64(bits.ReverseBytes32(uint32(seed))) << 32
-	h := bits.RotateLeft64(v, 32) ^ (secret8 ^ secret16 - seed)
-	h ^= bits.RotateLeft64(h, 49) ^ bits.RotateLeft64(h, 24)
-	h *= prime
-	h ^= h>>35 + 8
-	h *= prime
-	return h ^ h>>28
-}
+	return secret8 ^ secret16 - seed
+}()
 
 // sketchTwo is xxh3.HashSeed of 16 bytes, given as two little-endian words, with sketchSeed.
 func sketchTwo(low, high uint64) uint64 {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"math"
 	"math/bits"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -40,6 +42,33 @@ func (s *sketch) addHash(h uint64) {
 	register := h >> (64 - sketchBits)
 	if s[register] < rank {
 		s[register] = rank
+	}
+}
+
+// sketchRoom are words that are hashed together.
+type sketchRoom [512]uint64
+
+var sketchRooms = sync.Pool{New: func() any { return new(sketchRoom) }}
+
+// sketchAll adds numbers; words writes those of some.
+func sketchAll[T any](s *sketch, values []T, words func(*sketchRoom, []T) int) {
+	room := sketchRooms.Get().(*sketchRoom)
+	defer sketchRooms.Put(room)
+	for len(values) > 0 {
+		some := values[:min(len(values), len(room))]
+		values = values[len(some):]
+		s.addWords(room[:words(room, some)])
+	}
+}
+
+// addWords hashes words in their place and adds them. Most of many have no rank above the least that any register has.
+func (s *sketch) addWords(words []uint64) {
+	kernel.HashWords(words, words, wordSecret)
+	most := uint64(1)<<(64-slices.Min(s[:])) - 1
+	for _, h := range words {
+		if h<<sketchBits <= most {
+			s.addHash(h)
+		}
 	}
 }
 

@@ -187,13 +187,21 @@ func countIntegers[T kernel.Integer](d *distinct, values []T) {
 	if len(values) == 0 {
 		return
 	}
-	sketch, last := &d.sketch.sketch, ^values[0]
-	for _, v := range values {
+	sketchAll(&d.sketch.sketch, values, integerWords[T])
+}
+
+// integerWords is floatWords for integers.
+func integerWords[T kernel.Integer](room *sketchRoom, values []T) (n int) {
+	last := values[0]
+	n = 1
+	for _, v := range values[:min(len(values), len(room))] {
 		if v != last {
-			last = v
-			sketch.addHash(sketchWord(uint64(int64(v))))
+			n++
 		}
+		room[uint(n-1)%uint(len(room))] = uint64(int64(v))
+		last = v
 	}
+	return n
 }
 
 func wordOf[T kernel.Integer](v T) uint64 { return uint64(int64(v)) }

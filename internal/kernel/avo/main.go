@@ -24,6 +24,9 @@ func main() {
 	for _, w := range words {
 		unpack(w)
 	}
+	for _, w := range words {
+		pack(w)
+	}
 	for _, w := range words[1:] {
 		prefixSum(w)
 		ramp(w)
@@ -36,9 +39,16 @@ func main() {
 	glue32()
 	glue64()
 	largest()
+	hashWords()
 	if !*avx512 {
-		steps(words[1])
-		steps(words[2])
+		steps(word{bits: 8, add: VPADDB})
+		for _, w := range words {
+			steps(w)
+		}
+		bounds(words[1])
+		bounds(words[2])
+		split(words[1])
+		split(words[2])
 		fill()
 		gather(words[1])
 		gather(words[2])

@@ -46,6 +46,8 @@ func steps(w word) {
 
 func (w word) subtract(ops ...Op) {
 	switch w.bits {
+	case 8:
+		VPSUBB(ops...)
 	case 16:
 		VPSUBW(ops...)
 	case 32:
@@ -56,23 +58,35 @@ func (w word) subtract(ops ...Op) {
 }
 
 func (w word) equal(ops ...Op) {
-	if w.bits == 32 {
+	switch w.bits {
+	case 8:
+		VPCMPEQB(ops...)
+	case 16:
+		VPCMPEQW(ops...)
+	case 32:
 		VPCMPEQD(ops...)
-		return
+	default:
+		VPCMPEQQ(ops...)
 	}
-	VPCMPEQQ(ops...)
 }
 
 // extremes takes v into the least and the greatest; AVX2 has no instruction of that for 64 bits.
 func (w word) extremes(v, least, most VecVirtual) {
-	if w.bits == 32 {
+	switch w.bits {
+	case 8:
+		VPMINSB(v, least, least)
+		VPMAXSB(v, most, most)
+	case 16:
+		VPMINSW(v, least, least)
+		VPMAXSW(v, most, most)
+	case 32:
 		VPMINSD(v, least, least)
 		VPMAXSD(v, most, most)
-		return
+	default:
+		more := YMM()
+		VPCMPGTQ(v, least, more)
+		VPBLENDVB(more, v, least, least)
+		VPCMPGTQ(most, v, more)
+		VPBLENDVB(more, v, most, most)
 	}
-	more := YMM()
-	VPCMPGTQ(v, least, more)
-	VPBLENDVB(more, v, least, least)
-	VPCMPGTQ(most, v, more)
-	VPBLENDVB(more, v, most, most)
 }

@@ -68,3 +68,11 @@ func zeros() VecVirtual {
 	}
 	return v
 }
+
+func xor(a, b, to Op) {
+	if *avx512 {
+		VPXORQ(a, b, to)
+		return
+	}
+	VPXOR(a, b, to)
+}
