@@ -216,7 +216,7 @@ func (r *planReader) Release() {
 }
 
 func (r *planReader) drop() {
-	if r.batch != nil && r.exporter != nil {
+	if r.batch != nil {
 		r.batch.Release()
 	}
 	r.batch = nil
@@ -236,7 +236,9 @@ func (r *planReader) Next() bool {
 		return false
 	}
 	if err == nil && r.exporter != nil {
-		batch, err = r.exporter.Export(batch)
+		stored := batch
+		batch, err = r.exporter.Export(stored)
+		stored.Release() // what the exported one shares with it lives on
 	}
 	if err != nil {
 		r.err = err

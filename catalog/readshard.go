@@ -206,6 +206,7 @@ func (q *shardQuery) paths(table *schema.Schema, names map[int][]string) []strin
 // finish turns a batch of the shard into one of the result.
 func (q *shardQuery) finish(ctx context.Context, b arrow.RecordBatch, types *arrow.Schema) (arrow.RecordBatch, error) {
 	if q.filter == nil {
+		defer b.Release() // what the other one shares with it lives on
 		return q.project.apply(b, types)
 	}
 	b, err := q.project.apply(b, arrowtype.Schema(&schema.Schema{Fields: q.needed}))

@@ -21,11 +21,15 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
+
+// All tests of this package scan with memory that is spoiled when scans or batches give it back.
+func init() { uncleared.Spoil(0xA5) }
 
 var ctx = context.Background()
 

@@ -37,7 +37,7 @@ type ScanOptions struct {
 	// Workers is how many batches, or columns of one, are decoded at the same time, the number of processors if 0.
 	Workers int
 	// ReuseBatches lets the memory of a batch's values be used again for the next ones: it is valid only until the next batch is
-	// asked for, and who wants to keep values copies them.
+	// asked for, whatever references there are to it, and who wants to keep values copies them.
 	ReuseBatches bool
 	// MaxMemory is the most bytes of memory that the scan may take, DefaultMaxMemory if 0; batches shrink to fit.
 	// Its work is bounded too: by MaxMemory, what is fetched and what comes out (see package internal/budget). A
@@ -88,7 +88,11 @@ type Budget struct{ b *budget.Budget }
 func NewBudget(maxMemory int64) *Budget { return &Budget{budget.New(maxMemory)} }
 
 // Scan reads records in order, as batches of the canonical types. It stops at the first error, which it yields.
-// A batch needs no Release, and may be kept unless ReuseBatches says otherwise.
+//
+// A batch is the caller's, with one reference, and may be kept as long as one likes, unless ReuseBatches says otherwise. It needs no
+// Release: one that is never released is garbage when nobody sees it any more. But a loop that releases each batch when it is
+// done with it takes a third to a half less time, for the memory is used again: once the last reference to an array of the batch is
+// released, its values must not be looked at any more, nor must strings and slices that were taken out of it without a copy.
 func (s *Shard) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		q, err := s.request(ctx, &o)

@@ -9,8 +9,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 )
+
+// All tests of this package scan with memory that is spoiled when scans or batches give it back.
+func init() { uncleared.Spoil(0xA5) }
 
 func TestMain(m *testing.M) {
 	foreign.ServeReader()

@@ -89,7 +89,7 @@ func restoredData(d arrow.ArrayData, to arrow.DataType) arrow.ArrayData {
 	// The choice may begin elsewhere than its siblings: all of them are cut to the rows that are meant.
 	s := array.NewStructData(d)
 	choice := s.Field(0).(*array.Int8)
-	buffer := memory.NewBufferBytes(arrow.Int8Traits.CastToBytes(choice.Int8Values()))
+	buffer := memory.SliceBuffer(choice.Data().Buffers()[1], choice.Data().Offset(), choice.Len()) // which holds on to the whole
 	var children []arrow.ArrayData
 	for i, f := range union.Fields() {
 		children = append(children, restoredData(s.Field(i+1).Data(), f.Type))

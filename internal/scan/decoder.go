@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -21,6 +20,7 @@ import (
 // decoder makes arrays of columns, and batches of arrays.
 type decoder struct {
 	workers int
+	reuse   bool          // the memory of a batch, for the next one
 	types   *arrow.Schema // of what comes out
 	// conjuncts are the parts of the filter that must all be true, needles the only values that they are true of, nil where they
 	// aren't known, and needed is what they need; nil without a filter.
@@ -39,7 +39,7 @@ type requiredColumn struct {
 }
 
 func newDecoder(q *Request) *decoder {
-	d := &decoder{workers: q.Workers, types: arrowtype.Schema(q.Project), root: q.Root.URL()}
+	d := &decoder{workers: q.Workers, reuse: q.ReuseBatches, types: arrowtype.Schema(q.Project), root: q.Root.URL()}
 	for i, n := range q.Project.Fields {
 		if n.Demands() {
 			d.required = append(d.required, requiredColumn{i, n})
@@ -105,7 +105,7 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, me
 	if err != nil {
 		return nil, err
 	}
-	b := record(d.types, data, some)
+	b := d.record(data, some, mem)
 	for _, c := range d.required {
 		if err := checkRequired(d.root, b.Column(c.at), c.node); err != nil {
 			return nil, err
@@ -123,11 +123,11 @@ func checkRequired(root string, a arrow.Array, n *schema.Node) error {
 	return corrupt.Locate(corrupt.At(-1, "field %q holds a null, against the property %s", path, meta.PropertyRequired), root, 0)
 }
 
-// record makes a record batch of columns of n rows.
-func record(types *arrow.Schema, columns []arrow.ArrayData, n int) arrow.RecordBatch {
-	arrays := make([]arrow.Array, len(columns))
-	for i, c := range columns {
-		arrays[i] = array.MakeFromData(c)
+// record makes a record batch of n rows of the output: one that its reader may keep, or one for which the memory of the batch
+// before is used again.
+func (d *decoder) record(columns []arrow.ArrayData, n int, mem *budget.Account) arrow.RecordBatch {
+	if d.reuse {
+		return record(d.types, columns, n)
 	}
-	return array.NewRecordBatch(types, arrays, int64(n))
+	return givenRecord(d.types, columns, n, mem)
 }

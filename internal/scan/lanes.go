@@ -66,7 +66,6 @@ func (s *stripe) emitAll(ctx context.Context, matches []match, yield func(arrow.
 		matches = matches[1:]
 	}
 	done, err := inLanes(s, matches, func(lane *stripe, m match) (arrow.RecordBatch, error) {
-		lane.mem.Reuse(s.plan.q.ReuseBatches)
 		return lane.decode.batch(ctx, lane.output, m, lane.mem)
 	}, func(_ match, b arrow.RecordBatch) error { return s.deliver(b, yield) })
 	if err != nil {
@@ -118,6 +117,7 @@ func (s *stripe) lane() *stripe {
 	decode := *s.decode
 	decode.workers = 1
 	lane := &stripe{plan: s.plan, decode: &decode, mem: s.plan.q.Budget.Account(), index: s.index, of: s.of, chosen: s.chosen}
+	lane.mem.Reuse(true)
 	twins := make(map[field.Column]field.Column)
 	for _, list := range []struct{ from, to *[]field.Column }{{&s.filter, &lane.filter}, {&s.output, &lane.output}} {
 		for _, c := range *list.from {

@@ -80,7 +80,7 @@ func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error)
 	q := sc.plan.q
 	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i), mem: q.Budget.Account()}
 	f.mem, f.all = s.mem, q.ReuseBatches
-	s.mem.Reuse(q.ReuseBatches)
+	s.mem.Reuse(true) // batches that may be kept take their memory with them
 	return s, s.outOfBudget(s.prepare(ctx), s.rows.Start)
 }
 
@@ -425,8 +425,6 @@ type match struct {
 
 // find decodes the filter's columns and applies it.
 func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match, err error) {
-	s.mem.Reuse(true) // nothing but bitmaps outlasts a batch
-	defer s.mem.Reuse(s.plan.q.ReuseBatches)
 	if s.selector == nil {
 		s.selector = newSelector(s)
 	}
@@ -436,7 +434,6 @@ func (s *stripe) find(ctx context.Context, ranges []buffer.Range) (found []match
 	}
 	err = s.inBatches(ranges, func(list []match) error {
 		done, err := inLanes(s, list, func(lane *stripe, m match) (bitmap []byte, err error) {
-			lane.mem.Reuse(true)
 			return lane.selected(ctx, m.rows)
 		}, func(m match, bitmap []byte) error {
 			found = appendMatch(found, m.rows, bitmap)

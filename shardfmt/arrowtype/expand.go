@@ -178,6 +178,14 @@ func validity(a arrow.Array) *memory.Buffer {
 	return memory.NewBufferBytes(bitmap)
 }
 
+// sharing is assemble of buffers and, behind them, n bytes of a buffer of another array from one on, which live as long as the
+// new array does.
+func sharing(t arrow.DataType, like arrow.Array, of *memory.Buffer, from, n int, buffers ...*memory.Buffer) arrow.Array {
+	part := memory.SliceBuffer(of, from, n)
+	defer part.Release()
+	return assemble(t, like, append(buffers, part))
+}
+
 // assemble makes an array with the nulls of another.
 func assemble(t arrow.DataType, like arrow.Array, buffers []*memory.Buffer, children ...arrow.ArrayData) arrow.Array {
 	data := array.NewData(t, like.Len(), append([]*memory.Buffer{validity(like)}, buffers...), children, like.NullN(), 0)

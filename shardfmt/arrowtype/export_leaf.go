@@ -73,7 +73,7 @@ func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array
 		return bytesOfBooleans(a, t, p)
 	case *array.Int32:
 		if t.ID() == arrow.INTERVAL_MONTHS {
-			return assemble(t, a, []*memory.Buffer{memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(a.Int32Values()))}), nil
+			return sharing(t, a, a.Data().Buffers()[1], a.Data().Offset()*arrow.Int32SizeBytes, a.Len()*arrow.Int32SizeBytes), nil
 		}
 	}
 	return nil, noWay(a, t, p)
@@ -128,7 +128,10 @@ func byteStringsAs(a arrow.Array, t arrow.DataType, p place, value func(i int) [
 	if !wide {
 		starts = smallOffsets(offsets)
 	}
-	return assemble(t, a, []*memory.Buffer{starts, memory.NewBufferBytes(values[first:][:offsets[a.Len()]])}), nil
+	if values == nil {
+		return assemble(t, a, []*memory.Buffer{starts, memory.NewBufferBytes(nil)}), nil
+	}
+	return sharing(t, a, a.Data().Buffers()[2], int(first), int(offsets[a.Len()]), starts), nil
 }
 
 // tooMuchText is why an array of 32-bit offsets can't be made; batches that others read have no longer ones either.

@@ -353,9 +353,11 @@ func widen(t arrow.DataType, a arrow.Array, p place, value func(int) []byte) (ar
 			return nil, err
 		}
 	}
-	return assemble(t, a, []*memory.Buffer{
-		memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(offsets)), memory.NewBufferBytes(values),
-	}), nil
+	ends := memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(offsets))
+	if shared && values != nil {
+		return sharing(t, a, a.Data().Buffers()[2], 0, len(values), ends), nil
+	}
+	return assemble(t, a, []*memory.Buffer{ends, memory.NewBufferBytes(values)}), nil
 }
 
 // ascending reports whether offsets are sound; those of a file may be anything.

@@ -1,0 +1,73 @@
+package scan
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/budget"
+)
+
+// A batch that its reader may keep becomes its reader's: memory that was lent for it goes with it, and comes back when the last
+// reference to it is released. What decoding put together has any number of references, so all is put together anew, each part
+// with the one reference of what it is a part of.
+
+// giveData puts an array together anew, with its children and its dictionary, of buffers that own what was lent for them.
+func giveData(d arrow.ArrayData, g *budget.Giving) arrow.ArrayData {
+	buffers := make([]*memory.Buffer, len(d.Buffers()))
+	for i, b := range d.Buffers() {
+		buffers[i] = g.Buffer(b)
+	}
+	children := make([]arrow.ArrayData, len(d.Children()))
+	for i, c := range d.Children() {
+		children[i] = giveData(c, g)
+	}
+	out := array.NewData(d.DataType(), d.Len(), buffers, children, d.NullN(), d.Offset())
+	for _, b := range buffers {
+		if b != nil {
+			b.Release()
+		}
+	}
+	for _, c := range children {
+		c.Release()
+	}
+	if dict, ok := d.Dictionary().(*array.Data); ok && dict != nil {
+		dict := giveData(dict, g)
+		out.SetDictionary(dict)
+		dict.Release()
+	}
+	return out
+}
+
+// record makes a record batch of columns of n rows.
+func record(types *arrow.Schema, columns []arrow.ArrayData, n int) arrow.RecordBatch {
+	return array.NewRecordBatch(types, arraysOf(columns), int64(n))
+}
+
+func arraysOf(columns []arrow.ArrayData) []arrow.Array {
+	arrays := make([]arrow.Array, len(columns))
+	for i, c := range columns {
+		arrays[i] = array.MakeFromData(c)
+	}
+	return arrays
+}
+
+// givenRecord is record of columns that become the caller's with it.
+func givenRecord(types *arrow.Schema, columns []arrow.ArrayData, n int, mem *budget.Account) arrow.RecordBatch {
+	g := mem.Give()
+	if g == nil {
+		return record(types, columns, n)
+	}
+	given := make([]arrow.ArrayData, len(columns))
+	for i, c := range columns {
+		given[i] = giveData(c, g)
+	}
+	g.Close()
+	arrays := arraysOf(given)
+	b := array.NewRecordBatch(types, arrays, int64(n))
+	for i := range given {
+		arrays[i].Release()
+		given[i].Release()
+	}
+	return b
+}
