@@ -43,7 +43,7 @@ func (p *piece) start() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData
 
 // Buffer gives b anew, with one reference, if it lies in memory that was lent; else b itself.
 func (g *Giving) Buffer(b *memory.Buffer) *memory.Buffer {
-	if b == nil || b.Len() == 0 {
+	if g == nil || b == nil || b.Len() == 0 {
 		return b
 	}
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(b.Bytes())))
@@ -60,6 +60,9 @@ func (g *Giving) Buffer(b *memory.Buffer) *memory.Buffer {
 
 // Close takes what buffers lie in from the account, which has the rest for its next batch.
 func (g *Giving) Close() {
+	if g == nil {
+		return
+	}
 	g.lender.lent = g.lender.lent[:0]
 	for _, p := range g.given {
 		if p.buffers.Load() == 0 {

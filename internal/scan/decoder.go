@@ -5,7 +5,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/kernel"
@@ -84,12 +83,12 @@ func (d *decoder) read(ctx context.Context, columns []field.Column, r buffer.Ran
 	return d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) { return c.Read(r) })
 }
 
-// batch makes a record batch of the rows of a match that are selected, nil if none is.
-func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, mem *budget.Account) (arrow.RecordBatch, error) {
+// batch makes a record batch of the rows of a match that are selected, nil if none is, for a stripe or a lane of one.
+func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, s *stripe) (arrow.RecordBatch, error) {
 	n := int(m.span.Len())
 	some, mine := n, []byte(nil)
 	if m.selected != nil {
-		mine = mem.Lend(uint64(n+7) / 8)
+		mine = s.mem.Lend(uint64(n+7) / 8)
 		clear(mine)
 		kernel.CopyBits(mine, 0, m.selected, int(m.span.Start-m.rows.Start), n)
 		if some = kernel.Ones(mine, n); some == 0 {
@@ -100,12 +99,12 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, me
 		if some == n {
 			return c.Read(m.span)
 		}
-		return field.Pick(c, m.span, mine, some, mem)
+		return field.Pick(c, m.span, mine, some, s.mem)
 	})
 	if err != nil {
 		return nil, err
 	}
-	b := d.record(data, some, mem)
+	b := d.record(data, some, s)
 	for _, c := range d.required {
 		if err := checkRequired(d.root, b.Column(c.at), c.node); err != nil {
 			return nil, err
@@ -125,9 +124,9 @@ func checkRequired(root string, a arrow.Array, n *schema.Node) error {
 
 // record makes a record batch of n rows of the output: one that its reader may keep, or one for which the memory of the batch
 // before is used again.
-func (d *decoder) record(columns []arrow.ArrayData, n int, mem *budget.Account) arrow.RecordBatch {
+func (d *decoder) record(columns []arrow.ArrayData, n int, s *stripe) arrow.RecordBatch {
 	if d.reuse {
 		return record(d.types, columns, n)
 	}
-	return givenRecord(d.types, columns, n, mem)
+	return givenRecord(d.types, columns, n, s)
 }

@@ -39,11 +39,8 @@ type intoStore interface {
 // fetcher gets the bytes of columns.
 type fetcher struct {
 	store Store
-	// all: what columns keep, as dictionaries, which batches may point to, is fetched into memory that is used again after settle, as
-	// blocks always are, for values are copied out of them.
-	all  bool
-	mu   sync.Mutex
-	lent []*lent
+	mu    sync.Mutex
+	lent  []*lent // memory that is used again after settle, or when a column lets go of it: values are copied out of it
 	// mem is charged for the bytes: held is what has been charged and not given back, and of that stays what is kept to the
 	// end of the stripe.
 	mem         *budget.Account
@@ -320,6 +317,13 @@ func (f *fetcher) let(l *lent) {
 	}
 }
 
+// leave leaves memory that was lent to whoever has bytes in it: a batch that may be kept.
+func (f *fetcher) leave(bytes []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lent = slices.DeleteFunc(f.lent, func(l *lent) bool { return within(l.b, bytes) })
+}
+
 // settle gives back the memory of all that was fetched: nobody may look at it any more.
 func (f *fetcher) settle() {
 	f.mu.Lock()
@@ -338,7 +342,7 @@ func (f *fetcher) readGroup(ctx context.Context, st Store, g []buffer.Request) (
 	}
 	var got [][]byte
 	var err error
-	if into, ok := st.(intoStore); ok && (f.all || !slices.ContainsFunc(g, func(q buffer.Request) bool { return q.Stays })) {
+	if into, ok := st.(intoStore); ok {
 		if got, err = into.ReadRangesInto(ctx, g[0].URL, ranges, f.lend); err == nil {
 			f.watch(g, got)
 		}

@@ -10,17 +10,23 @@ import (
 
 // A batch that its reader may keep becomes its reader's: memory that was lent for it goes with it, and comes back when the last
 // reference to it is released. What decoding put together has any number of references, so all is put together anew, each part
-// with the one reference of what it is a part of.
+// with the one reference of what it is a part of. Fetched memory that a buffer lies in, as a dictionary may, is left alone.
 
-// giveData puts an array together anew, with its children and its dictionary, of buffers that own what was lent for them.
-func giveData(d arrow.ArrayData, g *budget.Giving) arrow.ArrayData {
+// giver puts arrays of a batch together anew.
+type giver struct {
+	lent  *budget.Giving // nil if nothing was lent
+	fetch *fetcher
+}
+
+// data puts an array together anew, with its children and its dictionary, of buffers that own what was lent for them.
+func (g giver) data(d arrow.ArrayData) arrow.ArrayData {
 	buffers := make([]*memory.Buffer, len(d.Buffers()))
 	for i, b := range d.Buffers() {
-		buffers[i] = g.Buffer(b)
+		buffers[i] = g.buffer(b)
 	}
 	children := make([]arrow.ArrayData, len(d.Children()))
 	for i, c := range d.Children() {
-		children[i] = giveData(c, g)
+		children[i] = g.data(c)
 	}
 	out := array.NewData(d.DataType(), d.Len(), buffers, children, d.NullN(), d.Offset())
 	for _, b := range buffers {
@@ -32,11 +38,23 @@ func giveData(d arrow.ArrayData, g *budget.Giving) arrow.ArrayData {
 		c.Release()
 	}
 	if dict, ok := d.Dictionary().(*array.Data); ok && dict != nil {
-		dict := giveData(dict, g)
+		dict := g.data(dict)
 		out.SetDictionary(dict)
 		dict.Release()
 	}
 	return out
+}
+
+// buffer gives a buffer with what it lies in.
+func (g giver) buffer(b *memory.Buffer) *memory.Buffer {
+	if b == nil || b.Len() == 0 {
+		return b
+	}
+	given := g.lent.Buffer(b)
+	if given == b {
+		g.fetch.leave(b.Bytes())
+	}
+	return given
 }
 
 // record makes a record batch of columns of n rows.
@@ -52,17 +70,14 @@ func arraysOf(columns []arrow.ArrayData) []arrow.Array {
 	return arrays
 }
 
-// givenRecord is record of columns that become the caller's with it.
-func givenRecord(types *arrow.Schema, columns []arrow.ArrayData, n int, mem *budget.Account) arrow.RecordBatch {
-	g := mem.Give()
-	if g == nil {
-		return record(types, columns, n)
-	}
+// givenRecord is record of columns that become the caller's with it; s is the stripe or the lane that decoded them.
+func givenRecord(types *arrow.Schema, columns []arrow.ArrayData, n int, s *stripe) arrow.RecordBatch {
+	g := giver{s.mem.Give(), s.fetch}
 	given := make([]arrow.ArrayData, len(columns))
 	for i, c := range columns {
-		given[i] = giveData(c, g)
+		given[i] = g.data(c)
 	}
-	g.Close()
+	g.lent.Close()
 	arrays := arraysOf(given)
 	b := array.NewRecordBatch(types, arrays, int64(n))
 	for i := range given {

@@ -66,7 +66,7 @@ func (s *stripe) emitAll(ctx context.Context, matches []match, yield func(arrow.
 		matches = matches[1:]
 	}
 	done, err := inLanes(s, matches, func(lane *stripe, m match) (arrow.RecordBatch, error) {
-		return lane.decode.batch(ctx, lane.output, m, lane.mem)
+		return lane.decode.batch(ctx, lane.output, m, lane)
 	}, func(_ match, b arrow.RecordBatch) error { return s.deliver(b, yield) })
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *stripe) openLanes() []*stripe {
 func (s *stripe) lane() *stripe {
 	decode := *s.decode
 	decode.workers = 1
-	lane := &stripe{plan: s.plan, decode: &decode, mem: s.plan.q.Budget.Account(), index: s.index, of: s.of, chosen: s.chosen}
+	lane := &stripe{plan: s.plan, fetch: s.fetch, decode: &decode, mem: s.plan.q.Budget.Account(), index: s.index, of: s.of, chosen: s.chosen}
 	lane.mem.Reuse(true)
 	twins := make(map[field.Column]field.Column)
 	for _, list := range []struct{ from, to *[]field.Column }{{&s.filter, &lane.filter}, {&s.output, &lane.output}} {

@@ -79,7 +79,7 @@ const (
 func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error) {
 	q := sc.plan.q
 	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i), mem: q.Budget.Account()}
-	f.mem, f.all = s.mem, q.ReuseBatches
+	f.mem = s.mem
 	s.mem.Reuse(true) // batches that may be kept take their memory with them
 	return s, s.outOfBudget(s.prepare(ctx), s.rows.Start)
 }
@@ -501,7 +501,7 @@ func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch
 	}
 	var b arrow.RecordBatch
 	err := s.inAnyEncoding(ctx, s.output, m.span, func() (err error) {
-		b, err = s.decode.batch(ctx, s.output, m, s.mem)
+		b, err = s.decode.batch(ctx, s.output, m, s)
 		return err
 	})
 	if errors.Is(err, field.ErrTooLarge) && m.selected != nil && m.span.Len() > 1 {
