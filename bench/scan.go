@@ -65,9 +65,9 @@ func OpenColumn(dir string, c *Column, p shardfmt.Profile) (*FileColumn, error) 
 	return list[0], nil
 }
 
-// Reused is the column through the public interface, each batch in the memory of the one before, as peers read.
+// Reused is the column through the public interface, each batch released before the next one, as peers read.
 func (f *FileColumn) Reused() (Contestant, error) {
-	c := f.Scan(f.Name, shardfmt.ScanOptions{Workers: 1, ReuseBatches: true})
+	c := f.Scan(f.Name, shardfmt.ScanOptions{Workers: 1}, true)
 	err := filepath.WalkDir(f.dir, func(_ string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -128,8 +128,9 @@ func addFile(list []*FileColumn, dir, name, typ string, a arrow.Array, size int,
 	return append(list, f), err
 }
 
-// Scan is the column through the public interface, with one worker: every scan reads the file anew.
-func (f *FileColumn) Scan(name string, o shardfmt.ScanOptions) Contestant {
+// Scan is the column through the public interface: every scan reads the file anew. With release each batch is released before the
+// next one.
+func (f *FileColumn) Scan(name string, o shardfmt.ScanOptions, release bool) Contestant {
 	return Contestant{Name: name, Open: func() (func() error, error) {
 		return func() error {
 			rows := 0
@@ -138,6 +139,9 @@ func (f *FileColumn) Scan(name string, o shardfmt.ScanOptions) Contestant {
 					return err
 				}
 				rows += int(b.NumRows())
+				if release {
+					b.Release()
+				}
 			}
 			if rows != f.Rows {
 				return fmt.Errorf("%s: %d rows of %d", f.Name, rows, f.Rows)
@@ -154,8 +158,8 @@ func Scans(f *FileColumn) []Contestant {
 		f.Bare("bare loop", false, false),
 		f.Bare("bare loop and read", true, false),
 		f.Bare("bare loop and read, fresh memory", true, true),
-		f.Scan("Scan", shardfmt.ScanOptions{Workers: 1}),
-		f.Scan("Scan, ReuseBatches", shardfmt.ScanOptions{Workers: 1, ReuseBatches: true}),
+		f.Scan("Scan", shardfmt.ScanOptions{Workers: 1}, false),
+		f.Scan("Scan, released", shardfmt.ScanOptions{Workers: 1}, true),
 	}
 }
 

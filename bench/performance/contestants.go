@@ -87,7 +87,7 @@ func scanShard(client *blobio.Client, url string, t task, workers int) (rows int
 	if err != nil {
 		return 0, err
 	}
-	o := shardfmt.ScanOptions{Columns: t.Columns, Workers: workers, ReuseBatches: true} // as the peers let go of theirs
+	o := shardfmt.ScanOptions{Columns: t.Columns, Workers: workers}
 	if text := t.filterText(); text != "" {
 		all, err := s.Schema(ctx)
 		if err != nil {
@@ -106,6 +106,7 @@ func scanShard(client *blobio.Client, url string, t task, workers int) (rows int
 			return rows, err
 		}
 		rows += b.NumRows()
+		b.Release() // as the peers let go of theirs
 	}
 	return rows, nil
 }
