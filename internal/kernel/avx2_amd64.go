@@ -196,6 +196,12 @@ func gather32AVX2(dst *uint32, dict *uint32, codes *uint32, n int)
 //go:noescape
 func gather64AVX2(dst *uint64, dict *uint64, codes *uint32, n int)
 
+// fsstAVX2 decodes codes while there are 16 more of n, all of them below count, and 128 more bytes of room, of which eight are written for each
+// code. It gives how many bytes it wrote and read.
+//
+//go:noescape
+func fsstAVX2(dst *byte, src *byte, room int, n int, symbols *uint64, lengths *byte, count *byte) (written int, read int)
+
 // withinI8AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
 // at most span.
 //

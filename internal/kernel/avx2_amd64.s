@@ -2422,6 +2422,141 @@ loop:
 	JNZ  loop
 	RET
 
+// func fsstAVX2(dst *byte, src *byte, room int, n int, symbols *uint64, lengths *byte, count *byte) (written int, read int)
+// Requires: AVX, AVX2
+TEXT ·fsstAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         room+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         symbols+32(FP), SI
+	MOVQ         lengths+40(FP), DI
+	MOVQ         count+48(FP), R8
+	VPBROADCASTB (R8), X0
+	MOVQ         AX, R8
+	MOVQ         CX, R9
+	ADDQ         AX, DX
+	SUBQ         $0x00000080, DX
+	ADDQ         CX, BX
+	SUBQ         $0x00000010, BX
+
+loop:
+	CMPQ     AX, DX
+	JGT      done
+	CMPQ     CX, BX
+	JGT      done
+	VMOVDQU  (CX), X1
+	VPMAXUB  X1, X0, X2
+	VPCMPEQB X1, X2, X2
+	VPTEST   X2, X2
+	JNZ      done
+	MOVQ     (CX), R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R10
+	MOVBLZX  (DI)(R10*1), R11
+	MOVQ     (SI)(R10*8), R10
+	MOVQ     R10, (AX)
+	ADDQ     R11, AX
+	MOVQ     8(CX), R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R11
+	MOVBLZX  (DI)(R11*1), R12
+	MOVQ     (SI)(R11*8), R11
+	MOVQ     R11, (AX)
+	ADDQ     R12, AX
+	SHRQ     $0x08, R10
+	MOVBLZX  R10, R10
+	MOVBLZX  (DI)(R10*1), R11
+	MOVQ     (SI)(R10*8), R10
+	MOVQ     R10, (AX)
+	ADDQ     R11, AX
+	ADDQ     $0x00000010, CX
+	JMP      loop
+
+done:
+	SUBQ R8, AX
+	SUBQ R9, CX
+	MOVQ AX, written+56(FP)
+	MOVQ CX, read+64(FP)
+	VZEROUPPER
+	RET
+
 // func withinI8AVX2(dst *uint64, src *int8, words int, low uint64, span uint64)
 // Requires: AVX, AVX2
 TEXT ·withinI8AVX2(SB), NOSPLIT, $0-40

@@ -9,12 +9,14 @@ const fsstEscape = 255
 type FsstTable struct {
 	symbols [256]uint64
 	lengths [256]uint8
+	count   uint8 // of symbols: codes from there on have none
 }
 
 // Set fills the table from eight bytes per symbol and a length each. It returns false if a length is not
 // in 1..8.
 func (t *FsstTable) Set(symbols, lengths []byte) bool {
 	clear(t.lengths[:])
+	t.count = uint8(len(lengths))
 	ok := true
 	for i, l := range lengths {
 		ok = ok && l >= 1 && l <= 8
@@ -24,23 +26,36 @@ func (t *FsstTable) Set(symbols, lengths []byte) bool {
 	return ok
 }
 
+// fsstStep is how many codes the tiers in assembly decode at a time.
+const fsstStep = 16
+
 // Decode fills dst, exactly, from the whole of src. It returns false if src has an unknown code, ends in
 // an escape, or stands for more or fewer bytes.
-func (t *FsstTable) Decode(dst, src []byte) bool {
+func (t *FsstTable) Decode(dst, src []byte) bool { return t.decode(dst, src, active) }
+
+func (t *FsstTable) decode(dst, src []byte, by *tier) bool {
 	at, i := 0, 0
 	// Eight bytes are stored whatever the symbol's length; what is too much is overwritten by the next.
-	for last := len(dst) - 8; i < len(src) && at <= last; i++ {
-		c := src[i]
-		if length := int(t.lengths[c]); length > 0 {
-			binary.LittleEndian.PutUint64(dst[at:], t.symbols[c])
-			at += length
-			continue
+	for last := len(dst) - 8; i < len(src) && at <= last; {
+		end := len(src)
+		if by.fsst != nil {
+			written, read := by.fsst(t, dst[at:], src[i:])
+			at, i = at+written, i+read
+			end = min(end, i+fsstStep) // with a code that has no symbol among them, or the last ones
 		}
-		if i++; c != fsstEscape || i == len(src) {
-			return false
+		for ; i < end && at <= last; i++ {
+			c := src[i]
+			if length := int(t.lengths[c]); length > 0 {
+				binary.LittleEndian.PutUint64(dst[at:], t.symbols[c])
+				at += length
+				continue
+			}
+			if i++; c != fsstEscape || i == len(src) {
+				return false
+			}
+			dst[at] = src[i]
+			at++
 		}
-		dst[at] = src[i]
-		at++
 	}
 	return t.decodeEnd(dst[at:], src[i:])
 }

@@ -52,7 +52,9 @@ type tier struct {
 	// split32 and split64 are SplitLefts of a multiple of eight values above 0; nil if the plain loop is as good.
 	split32 func(codes []uint16, missed []byte, vals []uint32, cut int, d *Lefts) uint64
 	split64 func(codes []uint16, missed []byte, vals []uint64, cut int, d *Lefts) uint64
-	within  within
+	// fsst decodes the first codes of src, as many as it can, and gives how many bytes it wrote and read; nil where it is the plain loop.
+	fsst   func(t *FsstTable, dst, src []byte) (written, read int)
+	within within
 	// compact16 compacts values of sixteen bytes, compactBits bits.
 	compact16   func(dst, src [][16]byte, bitmap []byte, from int)
 	compactBits func(dst []byte, at int, src []byte, from int, bitmap []byte, chosen, n int)

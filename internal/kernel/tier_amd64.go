@@ -31,7 +31,7 @@ func assembled(name string) (*tier, error) {
 // newAVX2 is the generic tier with the functions of avx2_amd64.s (vectors_amd64.go).
 func newAVX2() *tier {
 	t := newGeneric()
-	t.name, t.largest = avx2, largestAVX2
+	t.name, t.largest, t.fsst = avx2, largestAVX2, fsstBy
 	t.floats32 = alpBy(alp32AVX2, 8, alpPower32[:], alpInverse32[:], alpFloats32)
 	t.hashWords = hashBy(hashWordsAVX2, 4)
 	t.floats64 = alpBy(alp64AVX2, 4, alpPower64[:], alpInverse64[:], alpFloats64)
@@ -58,7 +58,7 @@ func newAVX2() *tier {
 // newAVX512 is the generic tier with the functions of avx512_amd64.s: the same, of twice the width. Runs are filled as by AVX2.
 func newAVX512() *tier {
 	t := newGeneric()
-	t.name, t.largest = avx512, largestAVX512
+	t.name, t.largest, t.fsst = avx512, largestAVX512, fsstBy
 	t.floats32 = alpBy(alp32AVX512, 16, alpPower32[:], alpInverse32[:], alpFloats32)
 	t.hashWords = hashBy(hashWordsAVX512, 8)
 	t.floats64 = alpBy(alp64AVX512, 8, alpPower64[:], alpInverse64[:], alpFloats64)

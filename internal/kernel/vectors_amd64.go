@@ -255,3 +255,11 @@ func (s *Steps[U]) rest(vals []U, at int) {
 	s.extremes(vals[at:])
 	s.differences(vals[at-1], vals[at-1]-vals[at-2], vals[at:])
 }
+
+// fsstBy decodes sixteen codes at a time, as long as all of them have symbols.
+func fsstBy(t *FsstTable, dst, src []byte) (written, read int) {
+	if len(src) < fsstStep || len(dst) < 8*fsstStep {
+		return 0, 0
+	}
+	return fsstAVX2(&dst[0], &src[0], len(dst), len(src), &t.symbols[0], &t.lengths[0], &t.count)
+}

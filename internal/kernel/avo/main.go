@@ -52,6 +52,7 @@ func main() {
 		fill()
 		gather(words[1])
 		gather(words[2])
+		fsst()
 	}
 	for _, c := range integers {
 		c.within()
