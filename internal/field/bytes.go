@@ -9,7 +9,6 @@ import (
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -315,7 +314,7 @@ func (c *splitBytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	if err := c.data.mem.Take(in.Len()); err != nil {
 		return nil, err
 	}
-	out := block.Bytes{Data: uncleared.Bytes(int(in.Len())), Offsets: offsets}
+	out := block.Bytes{Data: c.data.mem.Lend(in.Len()), Offsets: offsets}
 	if err := c.data.read(out.Data, in.Start, nil, 0); err != nil {
 		return nil, err
 	}

@@ -1,14 +1,15 @@
 package field
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -136,12 +137,16 @@ func (c *constantColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 		}
 		return newData(c.typ, v, []*memory.Buffer{memory.NewBufferBytes(b)}), nil
 	case schema.String, schema.Binary:
-		offsets := make([]int64, v.n+1)
-		for i := range offsets {
-			offsets[i] = int64(i * len(c.raw))
-		}
-		data := memory.NewBufferBytes(bytes.Repeat(c.raw, v.n))
-		return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets), data}), nil
+		offsets := budget.LendOf[int64](c.mem, r.Len()+1)
+		kernel.Ramp(kernel.Cast[uint64](offsets), 0, uint64(len(c.raw)))
+		return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets), memory.NewBufferBytes(c.repeated(v.n))}), nil
 	}
-	return newData(c.typ, v, []*memory.Buffer{memory.NewBufferBytes(bytes.Repeat(c.raw, v.n))}), nil
+	return newData(c.typ, v, []*memory.Buffer{memory.NewBufferBytes(c.repeated(v.n))}), nil
+}
+
+// repeated is the value n times.
+func (c *constantColumn) repeated(n int) []byte {
+	all := c.mem.Lend(uint64(n) * uint64(len(c.raw)))
+	kernel.Repeat(all, c.raw)
+	return all
 }

@@ -46,7 +46,7 @@ func (c *dictionaryColumn) Expand(d arrow.ArrayData) (arrow.ArrayData, error) {
 	case size > 0:
 		text, longest := entries.Buffers()[2].Bytes(), math.MaxInt
 		if entries.Len() <= len(codes) {
-			text, longest = withSlack(text), longestOf(ends)
+			text, longest = withSlack(text, len(codes)), longestOf(ends)
 		}
 		kernel.GatherTexts(data, offsets, codes, ends, text, longest)
 	}
@@ -100,16 +100,12 @@ func gatherShort(dst []byte, codes []uint32, text []byte, size int) {
 
 // addLengths writes where each value ends, those that are null where the one before does, and gives the bytes of all.
 func addLengths(offsets []int64, codes []uint32, ends []int64, v *validity) uint64 {
+	if v.bits == nil {
+		return uint64(kernel.TextEnds(offsets, codes, ends))
+	}
 	at := int64(0)
 	offsets[0] = 0
 	offsets = offsets[1:][:len(codes)]
-	if v.bits == nil {
-		for i, id := range codes {
-			at += ends[id+1] - ends[id]
-			offsets[i] = at
-		}
-		return uint64(at)
-	}
 	for i, id := range codes {
 		there := int64(v.bits[i/8] >> (i % 8) & 1)
 		at += (ends[id+1] - ends[id]) & -there
@@ -126,12 +122,10 @@ func longestOf(ends []int64) (n int) {
 	return n
 }
 
-// fewBytes of entries are copied to have bytes behind them: in a dictionary of some words most lie near the end.
-const fewBytes = 1 << 10
-
-// withSlack is the bytes of entries, few with others behind them.
-func withSlack(text []byte) []byte {
-	if len(text) > fewBytes {
+// withSlack is the bytes of entries with others behind them, as all are copied with more than they have: a copy, which is made if it is
+// no more than a byte for each of n codes.
+func withSlack(text []byte, n int) []byte {
+	if len(text) > n {
 		return text
 	}
 	return append(make([]byte, 0, len(text)+kernel.TextSlack), text...)[:len(text)+kernel.TextSlack]
@@ -149,8 +143,9 @@ func (c *dictionaryColumn) gather(codes []uint32, entries []byte) []byte {
 	switch size {
 	case 16: // decimals and guids
 		to := unsafe.Slice((*[16]byte)(unsafe.Pointer(unsafe.SliceData(data))), len(codes))
-		for i, id := range codes {
-			to[i] = [16]byte(entries[int(id)*16:])
+		from := unsafe.Slice((*[16]byte)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries)/16)
+		if !kernel.Gather16(to, from, codes) {
+			panic("a code beyond the dictionary, which ReadCoded checks")
 		}
 		return data
 	case 8:

@@ -78,11 +78,11 @@ func (e *ends) read(r buffer.Range) ([]int64, buffer.Range, error) {
 	if err := e.mem.Take(20 * (r.Len() + 1)); err != nil { // raw, counted from the first, and in 32 bits for maps
 		return nil, buffer.Range{}, err
 	}
-	raw := make([]uint64, r.Len()+1)
+	raw := budget.LendOf[uint64](e.mem, r.Len()+1)
 	if err := e.numbers.read(raw, r.Start, nil, 0); err != nil {
 		return nil, buffer.Range{}, err
 	}
-	out := make([]int64, len(raw))
+	out := budget.LendOf[int64](e.mem, r.Len()+1)
 	for i, v := range raw {
 		if i > 0 && v < raw[i-1] || v > math.MaxInt64 || r.Start+uint64(i) == 0 && v != 0 {
 			return nil, buffer.Range{}, e.broken(r.Start + uint64(i))
@@ -195,19 +195,19 @@ func (c *listColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 		children = append(children, a)
 	}
 	if c.isMap {
-		return mapData(c.typ.(*arrow.MapType), v, offsets, children, int(span.Len())), nil
+		short := budget.LendOf[int32](c.offsets.mem, r.Len()+1)
+		return mapData(c.typ.(*arrow.MapType), v, offsets, short, children, int(span.Len())), nil
 	}
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets)}, children...), nil
 }
 
-// mapData makes an array of maps; its offsets have 32 bits, which maxRead keeps them to. Arrow refuses maps
+// mapData makes an array of maps; its offsets have 32 bits, which maxRead keeps them to, and go into short. Arrow refuses maps
 // with null keys by their null count: so keys have their bitmap and a count of 0, and are null all the same.
-func mapData(typ *arrow.MapType, v *validity, offsets []int64, children []arrow.ArrayData, n int) arrow.ArrayData {
+func mapData(typ *arrow.MapType, v *validity, offsets []int64, short []int32, children []arrow.ArrayData, n int) arrow.ArrayData {
 	keys := children[0]
 	if keys.NullN() > 0 {
 		children[0] = array.NewData(keys.DataType(), n, keys.Buffers(), keys.Children(), 0, keys.Offset())
 	}
-	short := make([]int32, len(offsets))
 	for i, o := range offsets {
 		short[i] = int32(o)
 	}

@@ -202,6 +202,26 @@ func gather64AVX2(dst *uint64, dict *uint64, codes *uint32, n int)
 //go:noescape
 func fsstAVX2(dst *byte, src *byte, room int, n int, symbols *uint64, lengths *byte, count *byte) (written int, read int)
 
+// gather16BytesAVX2 fills dst with dict[code] of n codes, a multiple of 8 above 0.
+//
+//go:noescape
+func gather16BytesAVX2(dst *[16]byte, dict *[16]byte, codes *uint32, n int)
+
+// textEndsAVX2 writes where the texts of n codes, a multiple of 8 above 0, end, of which the first begins at a place.
+//
+//go:noescape
+func textEndsAVX2(ends *int64, codes *uint32, lengths *uint32, n int, at int64)
+
+// gatherTexts16AVX2 copies 16 bytes from text[starts[code]] to dst[offset] for n codes, a multiple of 8 above 0, one after the other.
+//
+//go:noescape
+func gatherTexts16AVX2(dst *byte, offsets *int64, codes *uint32, starts *int64, text *byte, n int)
+
+// gatherTexts32AVX2 copies 32 bytes from text[starts[code]] to dst[offset] for n codes, a multiple of 8 above 0, one after the other.
+//
+//go:noescape
+func gatherTexts32AVX2(dst *byte, offsets *int64, codes *uint32, starts *int64, text *byte, n int)
+
 // withinI8AVX2 writes words above 0 of bits, one for each of 64 values a word: set where the value, widened, minus low is
 // at most span.
 //

@@ -2557,6 +2557,232 @@ done:
 	VZEROUPPER
 	RET
 
+// func gather16BytesAVX2(dst *[16]byte, dict *[16]byte, codes *uint32, n int)
+// Requires: AVX
+TEXT ·gather16BytesAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ dict+8(FP), CX
+	MOVQ codes+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop:
+	MOVQ    (DX), DI
+	MOVL    DI, SI
+	SHRQ    $0x20, DI
+	SHLQ    $0x04, SI
+	VMOVDQU (CX)(SI*1), X0
+	VMOVDQU X0, (AX)
+	SHLQ    $0x04, DI
+	VMOVDQU (CX)(DI*1), X0
+	VMOVDQU X0, 16(AX)
+	MOVQ    8(DX), DI
+	MOVL    DI, SI
+	SHRQ    $0x20, DI
+	SHLQ    $0x04, SI
+	VMOVDQU (CX)(SI*1), X0
+	VMOVDQU X0, 32(AX)
+	SHLQ    $0x04, DI
+	VMOVDQU (CX)(DI*1), X0
+	VMOVDQU X0, 48(AX)
+	MOVQ    16(DX), DI
+	MOVL    DI, SI
+	SHRQ    $0x20, DI
+	SHLQ    $0x04, SI
+	VMOVDQU (CX)(SI*1), X0
+	VMOVDQU X0, 64(AX)
+	SHLQ    $0x04, DI
+	VMOVDQU (CX)(DI*1), X0
+	VMOVDQU X0, 80(AX)
+	MOVQ    24(DX), DI
+	MOVL    DI, SI
+	SHRQ    $0x20, DI
+	SHLQ    $0x04, SI
+	VMOVDQU (CX)(SI*1), X0
+	VMOVDQU X0, 96(AX)
+	SHLQ    $0x04, DI
+	VMOVDQU (CX)(DI*1), X0
+	VMOVDQU X0, 112(AX)
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000008, BX
+	JNZ     loop
+	RET
+
+// func textEndsAVX2(ends *int64, codes *uint32, lengths *uint32, n int, at int64)
+TEXT ·textEndsAVX2(SB), NOSPLIT, $0-40
+	MOVQ ends+0(FP), AX
+	MOVQ codes+8(FP), CX
+	MOVQ lengths+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ at+32(FP), SI
+
+loop:
+	MOVQ (CX), R8
+	MOVL R8, DI
+	SHRQ $0x20, R8
+	MOVL (DX)(DI*4), DI
+	ADDQ DI, SI
+	MOVQ SI, (AX)
+	MOVL (DX)(R8*4), R8
+	ADDQ R8, SI
+	MOVQ SI, 8(AX)
+	MOVQ 8(CX), R8
+	MOVL R8, DI
+	SHRQ $0x20, R8
+	MOVL (DX)(DI*4), DI
+	ADDQ DI, SI
+	MOVQ SI, 16(AX)
+	MOVL (DX)(R8*4), R8
+	ADDQ R8, SI
+	MOVQ SI, 24(AX)
+	MOVQ 16(CX), R8
+	MOVL R8, DI
+	SHRQ $0x20, R8
+	MOVL (DX)(DI*4), DI
+	ADDQ DI, SI
+	MOVQ SI, 32(AX)
+	MOVL (DX)(R8*4), R8
+	ADDQ R8, SI
+	MOVQ SI, 40(AX)
+	MOVQ 24(CX), R8
+	MOVL R8, DI
+	SHRQ $0x20, R8
+	MOVL (DX)(DI*4), DI
+	ADDQ DI, SI
+	MOVQ SI, 48(AX)
+	MOVL (DX)(R8*4), R8
+	ADDQ R8, SI
+	MOVQ SI, 56(AX)
+	ADDQ $0x00000020, CX
+	ADDQ $0x00000040, AX
+	SUBQ $0x00000008, BX
+	JNZ  loop
+	RET
+
+// func gatherTexts16AVX2(dst *byte, offsets *int64, codes *uint32, starts *int64, text *byte, n int)
+// Requires: AVX
+TEXT ·gatherTexts16AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ offsets+8(FP), CX
+	MOVQ codes+16(FP), DX
+	MOVQ starts+24(FP), BX
+	MOVQ text+32(FP), SI
+	MOVQ n+40(FP), DI
+
+loop:
+	MOVQ    (DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    (CX), R10
+	VMOVDQU (SI)(R8*1), X0
+	VMOVDQU X0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    8(CX), R8
+	VMOVDQU (SI)(R9*1), X0
+	VMOVDQU X0, (AX)(R8*1)
+	MOVQ    8(DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    16(CX), R10
+	VMOVDQU (SI)(R8*1), X0
+	VMOVDQU X0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    24(CX), R8
+	VMOVDQU (SI)(R9*1), X0
+	VMOVDQU X0, (AX)(R8*1)
+	MOVQ    16(DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    32(CX), R10
+	VMOVDQU (SI)(R8*1), X0
+	VMOVDQU X0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    40(CX), R8
+	VMOVDQU (SI)(R9*1), X0
+	VMOVDQU X0, (AX)(R8*1)
+	MOVQ    24(DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    48(CX), R10
+	VMOVDQU (SI)(R8*1), X0
+	VMOVDQU X0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    56(CX), R8
+	VMOVDQU (SI)(R9*1), X0
+	VMOVDQU X0, (AX)(R8*1)
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func gatherTexts32AVX2(dst *byte, offsets *int64, codes *uint32, starts *int64, text *byte, n int)
+// Requires: AVX
+TEXT ·gatherTexts32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ offsets+8(FP), CX
+	MOVQ codes+16(FP), DX
+	MOVQ starts+24(FP), BX
+	MOVQ text+32(FP), SI
+	MOVQ n+40(FP), DI
+
+loop:
+	MOVQ    (DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    (CX), R10
+	VMOVDQU (SI)(R8*1), Y0
+	VMOVDQU Y0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    8(CX), R8
+	VMOVDQU (SI)(R9*1), Y0
+	VMOVDQU Y0, (AX)(R8*1)
+	MOVQ    8(DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    16(CX), R10
+	VMOVDQU (SI)(R8*1), Y0
+	VMOVDQU Y0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    24(CX), R8
+	VMOVDQU (SI)(R9*1), Y0
+	VMOVDQU Y0, (AX)(R8*1)
+	MOVQ    16(DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    32(CX), R10
+	VMOVDQU (SI)(R8*1), Y0
+	VMOVDQU Y0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    40(CX), R8
+	VMOVDQU (SI)(R9*1), Y0
+	VMOVDQU Y0, (AX)(R8*1)
+	MOVQ    24(DX), R9
+	MOVL    R9, R8
+	SHRQ    $0x20, R9
+	MOVQ    (BX)(R8*8), R8
+	MOVQ    48(CX), R10
+	VMOVDQU (SI)(R8*1), Y0
+	VMOVDQU Y0, (AX)(R10*1)
+	MOVQ    (BX)(R9*8), R9
+	MOVQ    56(CX), R8
+	VMOVDQU (SI)(R9*1), Y0
+	VMOVDQU Y0, (AX)(R8*1)
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
 // func withinI8AVX2(dst *uint64, src *int8, words int, low uint64, span uint64)
 // Requires: AVX, AVX2
 TEXT ·withinI8AVX2(SB), NOSPLIT, $0-40

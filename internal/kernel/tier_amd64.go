@@ -32,6 +32,7 @@ func assembled(name string) (*tier, error) {
 func newAVX2() *tier {
 	t := newGeneric()
 	t.name, t.largest, t.fsst = avx2, largestAVX2, fsstBy
+	t.withTexts(largestAVX2)
 	t.floats32 = alpBy(alp32AVX2, 8, alpPower32[:], alpInverse32[:], alpFloats32)
 	t.hashWords = hashBy(hashWordsAVX2, 4)
 	t.floats64 = alpBy(alp64AVX2, 4, alpPower64[:], alpInverse64[:], alpFloats64)
@@ -59,6 +60,7 @@ func newAVX2() *tier {
 func newAVX512() *tier {
 	t := newGeneric()
 	t.name, t.largest, t.fsst = avx512, largestAVX512, fsstBy
+	t.withTexts(largestAVX512)
 	t.floats32 = alpBy(alp32AVX512, 16, alpPower32[:], alpInverse32[:], alpFloats32)
 	t.hashWords = hashBy(hashWordsAVX512, 8)
 	t.floats64 = alpBy(alp64AVX512, 8, alpPower64[:], alpInverse64[:], alpFloats64)

@@ -57,4 +57,3 @@ func fsst() {
 	Store(src, ReturnIndex(1))
 	finish()
 }
-

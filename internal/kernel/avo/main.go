@@ -53,6 +53,10 @@ func main() {
 		gather(words[1])
 		gather(words[2])
 		fsst()
+		gather16Bytes()
+		textEnds()
+		gatherTexts(16)
+		gatherTexts(32)
 	}
 	for _, c := range integers {
 		c.within()
