@@ -69,7 +69,7 @@ func newBytesEncoder(b base) *bytesEncoder {
 // newDictionary begins a value dictionary.
 func (e *bytesEncoder) newDictionary() *dictionaryBuilder {
 	d := newDictionaryBuilder(e.fixed)
-	d.decimals = e.node.IsDecimal()
+	d.decimals, d.memory = e.node.IsDecimal(), e.o.Memory
 	return d
 }
 
@@ -220,6 +220,7 @@ func (e *bytesEncoder) giveUp() error {
 			return err
 		}
 	}
+	d.release()
 	return nil
 }
 

@@ -30,6 +30,7 @@ func (s *dictionaries) add(d *dictionaryBuilder, typ schema.Basic, enc *encode.E
 		b.Sub = append(block.AppendNamed(nil, id), b.Sub...)
 		return s.codes.Add(b)
 	})
+	d.release()
 	return err
 }
 

@@ -45,6 +45,9 @@ type dictionaryBuilder struct {
 	decimals bool
 	// recent are the values that came lately; nil as long as there are few.
 	recent *recentValues
+	// room is how many codes there would be room for if none of them had come from memory, which is where they go in the end.
+	room   int
+	memory *Memory
 }
 
 func newDictionaryBuilder(fixed int) *dictionaryBuilder {
@@ -75,10 +78,23 @@ func (d *dictionaryBuilder) nullID() uint32 {
 
 // grow makes room for n codes.
 func (d *dictionaryBuilder) grow(n int) {
-	if len(d.codes)+n > cap(d.codes) {
-		more := uncleared.Of[uint32](len(d.codes) + max(n, len(d.codes), dictionaryTrial)) // twice as many, so that each is copied about once
+	if d.room == 0 {
+		d.codes = d.memory.take()
+	}
+	if len(d.codes)+n <= d.room {
+		return
+	}
+	d.room = len(d.codes) + max(n, len(d.codes), dictionaryTrial) // twice as many, so that each is copied about once
+	if d.room > cap(d.codes) {
+		more := uncleared.Of[uint32](d.room)
 		d.codes = more[:copy(more, d.codes)]
 	}
+}
+
+// release gives up the codes.
+func (d *dictionaryBuilder) release() {
+	d.memory.give(d.codes)
+	d.codes, d.room = nil, 0
 }
 
 // addAll takes values from one on up to another.
@@ -216,6 +232,7 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 	if _, err := encode.CutNumbers(enc, d.codes, nil, true, w.Add); err != nil {
 		return err
 	}
+	d.release()
 	out.add(&metapb.EncodedBuffer{Kind: metapb.BufferKind_DATA}, w.Finish())
 	m := &metapb.EncodedBuffer{Kind: metapb.BufferKind_VALUE_DICTIONARY}
 	out.Buffers = append(out.Buffers, Buffer{Meta: m, Bytes: dict.Append(nil)})
@@ -239,5 +256,5 @@ func (d *dictionaryBuilder) size() int {
 	if d.recent != nil {
 		recent = int(unsafe.Sizeof(*d.recent))
 	}
-	return recent + 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*cap(d.codes) + perEntry*len(d.ids)
+	return recent + 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*d.room + perEntry*len(d.ids)
 }

@@ -41,6 +41,8 @@ type Options struct {
 	NoRangeIndex bool
 	// LongBlocks is encode.Options.LongBlocks for all nodes.
 	LongBlocks bool
+	// Memory, if not nil, is what the encoders of a stripe leave to those of the next.
+	Memory *Memory
 }
 
 // Encoder takes the values of one field, and of all below it, for one stripe. Not for concurrent use.
