@@ -17,7 +17,11 @@ import (
 )
 
 // codedRows is a source of ids and names, three batches of 100, which gives the names as codes to who asks for them.
-type codedRows struct{ given, coded int }
+// The memory of a batch that came as codes is spoiled when the next one is asked for.
+type codedRows struct {
+	given, coded int
+	last         arrow.RecordBatch
+}
 
 func (s *codedRows) Schema() *schema.Schema { return namedRows() }
 
@@ -30,6 +34,31 @@ func namedRows() *schema.Schema {
 }
 
 func (s *codedRows) NextCoded(context.Context) (arrow.RecordBatch, error) {
+	if s.last != nil {
+		for _, c := range s.last.Columns() {
+			spoil(c.Data())
+		}
+	}
+	b, err := s.next()
+	s.last = b
+	return b, err
+}
+
+// spoil overwrites what an array is made of.
+func spoil(data arrow.ArrayData) {
+	for _, b := range data.Buffers() {
+		if b != nil {
+			for i := range b.Bytes() {
+				b.Bytes()[i] = 0xA5
+			}
+		}
+	}
+	if d, ok := data.(*array.Data); ok && data.DataType().ID() == arrow.DICTIONARY {
+		spoil(d.Dictionary())
+	}
+}
+
+func (s *codedRows) next() (arrow.RecordBatch, error) {
 	if s.given == 300 {
 		return nil, io.EOF
 	}
@@ -52,7 +81,7 @@ func (s *codedRows) NextCoded(context.Context) (arrow.RecordBatch, error) {
 }
 
 func (s *codedRows) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	b, err := s.NextCoded(ctx)
+	b, err := s.next()
 	if err != nil {
 		return nil, err
 	}

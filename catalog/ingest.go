@@ -35,7 +35,7 @@ type RecordSource interface {
 
 // codedSource is a RecordSource that has values which repeat as codes.
 type codedSource interface {
-	// NextCoded is Next, but some columns may be coded (arrowtype.Codable).
+	// NextCoded is Next, but some columns may be coded (arrowtype.Codable), and the batch is valid until the next call alone.
 	NextCoded(ctx context.Context) (arrow.RecordBatch, error)
 }
 
@@ -288,7 +288,7 @@ func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 // Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
 func Ticks(t time.Time) uint64 { return uint64(valuetext.Ticks(t)) }
 
-// takesCodes reports whether nothing looks at the values of batches before they are written: columns may be coded then.
+// takesCodes reports whether nothing looks at the values of batches before they are written, or keeps them: columns may be coded then.
 func (w *shardWriters) takesCodes() bool {
 	return w.adder == nil && w.split.spec.NumFields() == 0 && len(w.table.SortOrder()) == 0
 }

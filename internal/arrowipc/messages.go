@@ -51,6 +51,9 @@ type Messages struct {
 	// all those that were unpacked so far.
 	err, source   error
 	unpacked, all int64
+	// reuse: bodies of record batches may come in the memory of those before, which is body.
+	reuse bool
+	body  []byte
 }
 
 // Open reads the head that only files have.
@@ -105,6 +108,10 @@ func (m *Messages) Retain() {}
 // Release implements ipc.MessageReader.
 func (m *Messages) Release() {}
 
+// Reuse says whether what the record batches from now on are made of is valid until the next message alone, which may come in the same
+// memory. Dictionaries stay.
+func (m *Messages) Reuse(may bool) { m.reuse = may }
+
 // Message implements ipc.MessageReader: the next message, valid until the next call, or io.EOF.
 func (m *Messages) Message() (*ipc.Message, error) {
 	if m.err == nil {
@@ -122,7 +129,7 @@ func (m *Messages) next() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	metadata, err := readWhole(m.r, size)
+	metadata, err := readWhole(m.r, size, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +146,7 @@ func (m *Messages) next() (*ipc.Message, error) {
 	if body > m.limits.Message {
 		return nil, m.limits.TooLarge(body, m.limits.Message)
 	}
-	data, err := readWhole(m.r, body)
+	data, err := m.readBody(metadata, body)
 	if err != nil {
 		return nil, err
 	}
@@ -177,10 +184,26 @@ func (m *Messages) length() (int64, error) {
 	return int64(size), nil
 }
 
-// readWhole reads so many bytes, and makes room for them as they come: a length may be anything.
-func readWhole(r io.Reader, size int64) ([]byte, error) {
+// readBody reads what a message of a batch is made of.
+func (m *Messages) readBody(metadata []byte, size int64) ([]byte, error) {
+	if !m.reuse || arrowtype.IsDictionary(metadata) {
+		return readWhole(m.r, size, nil)
+	}
+	data, err := readWhole(m.r, size, m.body)
+	if cap(data) > cap(m.body) {
+		m.body = data
+	}
+	return data, err
+}
+
+// readWhole reads so many bytes, into buf where they have room in it, and else makes room for them as they come: a length may be anything.
+func readWhole(r io.Reader, size int64, buf []byte) ([]byte, error) {
 	const step = 16 << 20
-	buf := uncleared.Bytes(int(min(size, step)))[:0] // of which nobody sees more than was read
+	if buf = buf[:0]; int64(cap(buf)) >= size {
+		buf = buf[:0:size]
+	} else {
+		buf = uncleared.Bytes(int(min(size, step)))[:0] // of which nobody sees more than was read
+	}
 	for int64(len(buf)) < size {
 		if len(buf) == cap(buf) {
 			grown := make([]byte, len(buf), min(size, int64(2*cap(buf))))

@@ -54,6 +54,17 @@ func CheckBatchMessage(metadata []byte) (body int64, err error) {
 	return body, nil
 }
 
+// IsDictionary reports whether a message that CheckBatchMessage takes is a dictionary, not a record batch.
+func IsDictionary(metadata []byte) bool {
+	c := flatCheck{b: metadata}
+	root, ok := c.follow(0)
+	if !ok {
+		return false
+	}
+	kind, known := c.slot(root, messageKind)
+	return known && kind < len(metadata) && metadata[kind] == kindDictionary
+}
+
 // batch is the table of the record batch that a message holds, by itself or as a dictionary.
 func (c *flatCheck) batch(root int) (at int, ok bool) {
 	at, ok = c.table(root, messageHeader)

@@ -84,6 +84,9 @@ func (s *arrowStream) next(context.Context) (b arrow.RecordBatch, err error) {
 	return nil, io.EOF
 }
 
+// reuse implements reuser.
+func (s *arrowStream) reuse(may bool) { s.messages.Reuse(may) }
+
 func (s *arrowStream) close() error {
 	s.r.Release()
 	return s.body.Close()

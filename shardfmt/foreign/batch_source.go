@@ -33,6 +33,7 @@ type batchSource struct {
 	told     map[string]bool
 	report   arrowtype.Report
 	types    *arrow.Schema // of plain batches
+	reuse    bool          // batches are valid until the next one alone
 }
 
 // batchFile is one open input.
@@ -42,6 +43,9 @@ type batchFile interface {
 	next(ctx context.Context) (arrow.RecordBatch, error)
 	close() error
 }
+
+// reuser is a batchFile that may use the memory of a batch for the next one; without being told so it doesn't.
+type reuser interface{ reuse(may bool) }
 
 // OriginalSchema is the Arrow schema of a source's first input, or nil for formats that have none.
 func OriginalSchema(s Source) *arrow.Schema {
@@ -238,7 +242,7 @@ func (s *batchSource) Schema() *schema.Schema { return s.schema }
 
 // Next implements Source: batches of a file that are larger than asked for are cut.
 func (s *batchSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	b, err := s.NextCoded(ctx)
+	b, err := s.nextBatch(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -248,6 +252,11 @@ func (s *batchSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 
 // NextCoded implements CodedSource.
 func (s *batchSource) NextCoded(ctx context.Context) (arrow.RecordBatch, error) {
+	s.reuse = true
+	return s.nextBatch(ctx)
+}
+
+func (s *batchSource) nextBatch(ctx context.Context) (arrow.RecordBatch, error) {
 	for s.batch == nil || s.batch.NumRows() == 0 {
 		if err := s.load(ctx); err != nil {
 			return nil, err
@@ -270,6 +279,9 @@ func (s *batchSource) load(ctx context.Context) error {
 			if err := s.begin(); err != nil {
 				return err
 			}
+		}
+		if f, ok := s.file.(reuser); ok {
+			f.reuse(s.reuse)
 		}
 		raw, err := s.file.next(ctx)
 		if err == io.EOF {

@@ -171,3 +171,51 @@ func TestSourceOfCodes(t *testing.T) {
 		t.Errorf("%d coded columns, %d rows", dictionaries, rows)
 	}
 }
+
+// Batches that come as codes come in the same memory, those of Next in memory of their own.
+func TestSourceReusesMemory(t *testing.T) {
+	const rows = 20_000
+	open := func() Source {
+		src, err := OpenSource(t.Context(), new(blobio.Client), []string{Stdin}, SourceOptions{Format: Parquet, Stdin: bytes.NewReader(manyColumns(t, rows)), BatchRows: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { src.Close() })
+		return src
+	}
+	check := func(b arrow.RecordBatch, first int) {
+		for i, c := range b.Columns() {
+			for row, v := range c.(*array.Int64).Int64Values() {
+				if v != int64((first+row)*i) {
+					t.Fatalf("row %d of column %d is %d", first+row, i, v)
+				}
+			}
+		}
+	}
+	places, src := map[*int64]bool{}, open().(CodedSource)
+	for at := 0; at < rows; at += 1000 {
+		b, err := src.NextCoded(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(b, at)
+		places[&b.Column(3).(*array.Int64).Int64Values()[0]] = true
+	}
+	if len(places) > 3 { // a message grows by some bytes where its numbers of rows do
+		t.Errorf("batches came in %d memories", len(places))
+	}
+	var kept []arrow.RecordBatch
+	for plain := open(); ; {
+		b, err := plain.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, b)
+	}
+	for i, b := range kept {
+		check(b, i*1000)
+	}
+}
