@@ -2,8 +2,10 @@ package encode
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
 )
 
 // ALP stores floats that are short decimals as integers: v = int · 10^factor · 10^−exponent, in that order,
@@ -173,18 +175,18 @@ func (d *decimals) measure(sample []float64, e, f, exception int) (bits, misses 
 // toIntegers converts all values. An exception takes the integer before it, so that it costs nothing more.
 func toIntegers[U word](e *Encoder, p *plan, d *decimals, vals []U) []U {
 	ints := take[U](&e.arena, len(vals))
-	p.where = take[uint32](&e.arena, len(vals))[:0]
-	x, f := int(p.exponent), int(p.factor)
-	last := U(0)
-	for i, v := range vals {
-		n, ok := d.integer(floatOf(v), x, f)
-		if !ok {
-			p.where = append(p.where, uint32(i))
-			ints[i] = last
-			continue
+	missed := take[uint8](&e.arena, (len(vals)+7)/8)
+	if sizeOf[U]() == 8 {
+		kernel.AlpIntegers(kernel.Cast[uint64](ints), missed, kernel.Cast[uint64](vals), int(p.exponent), int(p.factor))
+	} else {
+		integers(d, ints, missed, vals, int(p.exponent), int(p.factor))
+	}
+	p.where = setBits(e, missed, len(vals))
+	for _, at := range p.where {
+		ints[at] = 0
+		if at > 0 {
+			ints[at] = ints[at-1]
 		}
-		last = U(n)
-		ints[i] = last
 	}
 	if len(p.where) > 0 {
 		fillFront(p, ints)
@@ -195,6 +197,29 @@ func toIntegers[U word](e *Encoder, p *plan, d *decimals, vals []U) []U {
 		}
 	}
 	return ints
+}
+
+// integers gives the integers of floats of 32 bits; missed gets a bit for each float that has none.
+func integers[U word](d *decimals, ints []U, missed []byte, vals []U, x, f int) {
+	clear(missed)
+	for i, v := range vals {
+		n, ok := d.integer(floatOf(v), x, f)
+		ints[i] = U(n)
+		if !ok {
+			missed[i/8] |= 1 << (i % 8)
+		}
+	}
+}
+
+// setBits gives the places of the bits that are set among the first n of a bitmap.
+func setBits(e *Encoder, bitmap []byte, n int) []uint32 {
+	where := take[uint32](&e.arena, countOnes(bitmap, n))[:0]
+	for i, b := range bitmap {
+		for ; b != 0; b &= b - 1 {
+			where = append(where, uint32(8*i+bits.TrailingZeros8(b)))
+		}
+	}
+	return where
 }
 
 // fillFront gives exceptions at the very front the first integer that stands for a value.

@@ -2,7 +2,6 @@ package encode
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/shardcat/shardcat/internal/block"
@@ -157,14 +156,10 @@ func splitLefts[U word](e *Encoder, p *plan, vals []U) (codes []uint16, width in
 	} else {
 		all = kernel.SplitLefts(codes, missed, kernel.Cast[uint64](vals), cut, &e.lefts)
 	}
-	count := countOnes(missed, len(vals))
-	p.where = take[uint32](&e.arena, count)[:0]
-	misses := take[uint16](&e.arena, count)[:0]
-	for i, bits8 := range missed {
-		for ; bits8 != 0; bits8 &= bits8 - 1 {
-			at := 8*i + bits.TrailingZeros8(bits8)
-			p.where, misses = append(p.where, uint32(at)), append(misses, uint16(vals[at]>>cut))
-		}
+	p.where = setBits(e, missed, len(vals))
+	misses := take[uint16](&e.arena, len(p.where))
+	for i, at := range p.where {
+		misses[i] = uint16(vals[at] >> cut)
 	}
 	p.exceptions = kernel.AsBytes(misses)
 	return codes, rightWidth(U(all), cut)

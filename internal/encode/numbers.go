@@ -56,13 +56,28 @@ func fillNulls[U word](e *Encoder, vals []U, valid []byte) []U {
 		}
 		return filled
 	}
-	last := vals[firstOne(valid)]
+	all, last := filled, vals[firstOne(valid)]
+	for len(vals) > 0 {
+		n := min(8, len(vals))
+		if valid[0] == 0xFF && n == 8 {
+			copy(filled, vals[:8])
+			last = vals[7]
+		} else {
+			last = fillByte(filled[:n], vals[:n], valid[0], last)
+		}
+		filled, vals, valid = filled[n:], vals[n:], valid[1:]
+	}
+	return all
+}
+
+// fillByte gives at most eight values, those of null slots as the one before, and returns the last.
+func fillByte[U word](filled, vals []U, valid byte, last U) U {
 	for i, v := range vals {
-		there := -U(valid[i/8] >> (i % 8) & 1)
+		there := -U(valid >> i & 1)
 		last = v&there | last&^there
 		filled[i] = last
 	}
-	return filled
+	return last
 }
 
 // firstOne is the place of the first set bit of a bitmap that has one.

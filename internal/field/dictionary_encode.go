@@ -44,7 +44,7 @@ type dictionaryBuilder struct {
 	// decimals says that the values are decimals.
 	decimals bool
 	// recent are the values that came lately; nil as long as there are few.
-	recent *recentValues
+	recent recentValues
 	// room is how many codes there would be room for if none of them had come from memory, which is where they go in the end.
 	room   int
 	memory *Memory
@@ -106,8 +106,9 @@ func (d *dictionaryBuilder) addAll(values *byteViews, from, to int) {
 			}
 			return
 		}
-		d.recent = new(recentValues)
+		d.recent = make(recentValues, recentPlaces)
 	}
+	d.recent = d.recent.widen(len(d.ids), d.looks)
 	d.grow(to - from)
 	codes, length := d.codes, 0
 	for i := from; i < to; i++ {
@@ -252,9 +253,5 @@ func (d *dictionaryBuilder) finish(out *Encoded, enc *encode.Encoder) error {
 // size is about how many bytes the builder holds.
 func (d *dictionaryBuilder) size() int {
 	const perEntry = 48 // of the map
-	recent := 0
-	if d.recent != nil {
-		recent = int(unsafe.Sizeof(*d.recent))
-	}
-	return recent + 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*d.room + perEntry*len(d.ids)
+	return len(d.recent)*int(unsafe.Sizeof([2]recentValue{})) + 2*cap(d.data) + 8*cap(d.offsets) + 4*cap(d.counts) + 4*d.room + perEntry*len(d.ids)
 }

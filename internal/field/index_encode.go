@@ -76,12 +76,11 @@ func (x *indexBuilder[T]) part(vals []T, seen bool) {
 			}
 		}
 	} else if len(vals) > 0 {
+		some, most := integerBounds(vals)
 		if !seen {
-			least, greatest, seen = vals[0], vals[0], true
+			least, greatest, seen = some, most, true
 		}
-		for _, v := range vals {
-			least, greatest = min(least, v), max(greatest, v)
-		}
+		least, greatest = min(least, some), max(greatest, most)
 	}
 	x.mins[last], x.maxs[last] = least, greatest
 	x.valid = x.valid || seen
@@ -98,6 +97,29 @@ func floatBounds[T block.Number](vals []T) (least, most T, ok bool) {
 	}
 	b, ok := kernel.BoundsOf(kernel.Cast[float64](vals))
 	return T(b.Least), T(b.Most), ok
+}
+
+// integerBounds are the extremes of integers, at least one.
+func integerBounds[T block.Number](vals []T) (least, most T) {
+	signed := T(0)-1 < 0
+	switch kernel.SizeOf[T]() {
+	case 1:
+		return boundsAs[int8, uint8](vals, signed)
+	case 2:
+		return boundsAs[int16, uint16](vals, signed)
+	case 4:
+		return boundsAs[int32, uint32](vals, signed)
+	}
+	return boundsAs[int64, uint64](vals, signed)
+}
+
+func boundsAs[S, U kernel.Integer, T block.Number](vals []T, signed bool) (least, most T) {
+	if signed {
+		least, most := kernel.Extremes(kernel.Cast[S](vals))
+		return T(least), T(most)
+	}
+	of, to := kernel.Extremes(kernel.Cast[U](vals))
+	return T(of), T(to)
 }
 
 // isFloat reports whether T has fractions, and so values without an order.

@@ -47,3 +47,30 @@ func alpFloats64(dst, src []uint64, exponent, factor int) {
 		dst[i] = math.Float64bits(float64(float64(float64(int64(v))*f) * e))
 	}
 }
+
+// AlpIntegers is the way back for float64: it fills dst with the integers that stand for floats, of which src has the bits, and sets a bit in missed for each
+// that has none below 2^51 in size, or whose bits don't come back from it; its integer is of no use. missed has (len(src)+7)/8 bytes.
+func AlpIntegers(dst []uint64, missed []byte, src []uint64, exponent, factor int) {
+	active.integers64(dst[:len(src)], missed[:(len(src)+7)/8], src, exponent, factor)
+}
+
+// alpIntegers64 rounds by adding and taking off 3·2^51. The conversions keep the compiler from fusing operations.
+func alpIntegers64(dst []uint64, missed []byte, src []uint64, exponent, factor int) {
+	const round, limit = 3 << 51, 1 << 51
+	up, down := alpPower64[exponent], alpInverse64[factor]
+	f, e := alpPower64[factor], alpInverse64[exponent]
+	clear(missed)
+	for i, v := range src {
+		x := float64(float64(math.Float64frombits(v)*up) * down)
+		x = float64(float64(x+round) - round)
+		if !(x > -limit && x < limit) {
+			dst[i] = 0
+			missed[i/8] |= 1 << (i % 8)
+			continue
+		}
+		dst[i] = uint64(int64(x))
+		if math.Float64bits(float64(float64(x*f)*e)) != v {
+			missed[i/8] |= 1 << (i % 8)
+		}
+	}
+}

@@ -154,12 +154,42 @@ func steps32AVX2(src *uint32, n int, out *[6][8]uint32)
 //go:noescape
 func steps64AVX2(src *uint64, n int, out *[6][4]uint64)
 
+// changes32AVX2 looks at n values, a multiple of 8 above 0, before which there is one more. out counts down once for each that is the
+// same as the one before.
+//
+//go:noescape
+func changes32AVX2(src *uint32, n int, out *[8]uint32)
+
+// extremes32AVX2 looks at n values, a multiple of 8 above 0, and gives the least and the greatest of them, read as signed and with the bits of
+// flip turned around.
+//
+//go:noescape
+func extremes32AVX2(src *uint32, n int, flip uint64, out *[2][8]uint32)
+
 // bounds32AVX2 looks at n floats, a multiple of 8 above 0. out, whose first two vectors hold what came before, gets the least and the
 // greatest of them, how many are less than zero and how many zero, the bits in which they differ from the first one, and bits that are set
 // if one is infinite or no number; the extremes are of no use then.
 //
 //go:noescape
 func bounds32AVX2(src *float32, n int, out *[6][8]uint32)
+
+// split32AVX2 looks up the upper parts of n values, a multiple of 8 above 0, from bit cut on, in eight lefts, by the upper three bits of their products
+// with factor. It writes the number that belongs to each, or 0 and a bit in missed, and gives all bits that any value has.
+//
+//go:noescape
+func split32AVX2(codes *uint16, missed *byte, src *uint32, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
+
+// changes64AVX2 looks at n values, a multiple of 4 above 0, before which there is one more. out counts down once for each that is the
+// same as the one before.
+//
+//go:noescape
+func changes64AVX2(src *uint64, n int, out *[4]uint64)
+
+// extremes64AVX2 looks at n values, a multiple of 4 above 0, and gives the least and the greatest of them, read as signed and with the bits of
+// flip turned around.
+//
+//go:noescape
+func extremes64AVX2(src *uint64, n int, flip uint64, out *[2][4]uint64)
 
 // bounds64AVX2 looks at n floats, a multiple of 4 above 0. out, whose first two vectors hold what came before, gets the least and the
 // greatest of them, how many are less than zero and how many zero, the bits in which they differ from the first one, and bits that are set
@@ -168,17 +198,17 @@ func bounds32AVX2(src *float32, n int, out *[6][8]uint32)
 //go:noescape
 func bounds64AVX2(src *float64, n int, out *[6][4]uint64)
 
-// split32AVX2 looks up the upper parts of n values, a multiple of 8 above 0, from bit cut on, in eight lefts, by the upper three bits of their products
-// with factor. It writes the number that belongs to each, or 0 and a bit in missed, and gives all bits that any value has.
-//
-//go:noescape
-func split32AVX2(codes *uint16, missed *byte, src *uint32, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
-
 // split64AVX2 looks up the upper parts of n values, a multiple of 8 above 0, from bit cut on, in eight lefts, by the upper three bits of their products
 // with factor. It writes the number that belongs to each, or 0 and a bit in missed, and gives all bits that any value has.
 //
 //go:noescape
 func split64AVX2(codes *uint16, missed *byte, src *uint64, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
+
+// decimals64AVX2 writes the integers of n floats, a multiple of 8 above 0: multiplied by the first two factors and rounded. missed gets a bit for each that
+// has no integer below 2^51, or that doesn't come back to its bits when multiplied by the other two; the integer is of no use then.
+//
+//go:noescape
+func decimals64AVX2(dst *uint64, missed *byte, src *uint64, n int, factors *[4]float64)
 
 // fillAVX2 fills n bytes, at least 32, with the bytes of the pattern, over and over. n is a multiple of the size of
 // what the pattern repeats.

@@ -2124,6 +2124,49 @@ loop:
 	VZEROUPPER
 	RET
 
+// func changes32AVX2(src *uint32, n int, out *[8]uint32)
+// Requires: AVX, AVX2
+TEXT ·changes32AVX2(SB), NOSPLIT, $0-24
+	MOVQ  src+0(FP), AX
+	MOVQ  n+8(FP), CX
+	MOVQ  out+16(FP), DX
+	VPXOR Y0, Y0, Y0
+
+loop:
+	VMOVDQU  (AX), Y1
+	VPCMPEQD -4(AX), Y1, Y1
+	VPADDD   Y1, Y0, Y0
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000008, CX
+	JNZ      loop
+	VMOVDQU  Y0, (DX)
+	VZEROUPPER
+	RET
+
+// func extremes32AVX2(src *uint32, n int, flip uint64, out *[2][8]uint32)
+// Requires: AVX, AVX2
+TEXT ·extremes32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         src+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         flip+16(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         out+24(FP), DX
+	VPXOR        (AX), Y0, Y1
+	VMOVDQA      Y1, Y2
+
+loop:
+	VPXOR   (AX), Y0, Y3
+	VPMINSD Y3, Y1, Y1
+	VPMAXSD Y3, Y2, Y2
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000008, CX
+	JNZ     loop
+	VMOVDQU Y1, (DX)
+	VMOVDQU Y2, 32(DX)
+	VZEROUPPER
+	RET
+
 // func bounds32AVX2(src *float32, n int, out *[6][8]uint32)
 // Requires: AVX, AVX2
 TEXT ·bounds32AVX2(SB), NOSPLIT, $0-24
@@ -2160,52 +2203,6 @@ loop:
 	VPOR     Y11, Y5, Y5
 	ADDQ     $0x00000020, AX
 	SUBQ     $0x00000008, CX
-	JNZ      loop
-	VMOVDQU  Y0, (DX)
-	VMOVDQU  Y1, 32(DX)
-	VMOVDQU  Y2, 64(DX)
-	VMOVDQU  Y3, 96(DX)
-	VMOVDQU  Y4, 128(DX)
-	VMOVDQU  Y5, 160(DX)
-	VZEROUPPER
-	RET
-
-// func bounds64AVX2(src *float64, n int, out *[6][4]uint64)
-// Requires: AVX, AVX2
-TEXT ·bounds64AVX2(SB), NOSPLIT, $0-24
-	MOVQ         src+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVQ         out+16(FP), DX
-	VMOVDQU      (DX), Y0
-	VMOVDQU      32(DX), Y1
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y5, Y5, Y5
-	VPXOR        Y6, Y6, Y6
-	VPBROADCASTQ (AX), Y7
-	MOVQ         $0x7fffffffffffffff, BX
-	VMOVQ        BX, X8
-	VPBROADCASTQ X8, Y8
-	MOVQ         $0x7fefffffffffffff, BX
-	VMOVQ        BX, X9
-	VPBROADCASTQ X9, Y9
-
-loop:
-	VMOVDQU  (AX), Y10
-	VMINPD   Y10, Y0, Y0
-	VMAXPD   Y10, Y1, Y1
-	VCMPPD   $0x11, Y6, Y10, Y11
-	VPSUBQ   Y11, Y2, Y2
-	VPXOR    Y7, Y10, Y11
-	VPOR     Y11, Y4, Y4
-	VPAND    Y8, Y10, Y10
-	VPCMPEQQ Y10, Y6, Y11
-	VPSUBQ   Y11, Y3, Y3
-	VPCMPGTQ Y9, Y10, Y11
-	VPOR     Y11, Y5, Y5
-	ADDQ     $0x00000020, AX
-	SUBQ     $0x00000004, CX
 	JNZ      loop
 	VMOVDQU  Y0, (DX)
 	VMOVDQU  Y1, 32(DX)
@@ -2266,6 +2263,97 @@ loop:
 	VZEROUPPER
 	RET
 
+// func changes64AVX2(src *uint64, n int, out *[4]uint64)
+// Requires: AVX, AVX2
+TEXT ·changes64AVX2(SB), NOSPLIT, $0-24
+	MOVQ  src+0(FP), AX
+	MOVQ  n+8(FP), CX
+	MOVQ  out+16(FP), DX
+	VPXOR Y0, Y0, Y0
+
+loop:
+	VMOVDQU  (AX), Y1
+	VPCMPEQQ -8(AX), Y1, Y1
+	VPADDQ   Y1, Y0, Y0
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000004, CX
+	JNZ      loop
+	VMOVDQU  Y0, (DX)
+	VZEROUPPER
+	RET
+
+// func extremes64AVX2(src *uint64, n int, flip uint64, out *[2][4]uint64)
+// Requires: AVX, AVX2
+TEXT ·extremes64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         src+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         flip+16(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         out+24(FP), DX
+	VPXOR        (AX), Y0, Y1
+	VMOVDQA      Y1, Y2
+
+loop:
+	VPXOR     (AX), Y0, Y3
+	VPCMPGTQ  Y3, Y1, Y4
+	VPBLENDVB Y4, Y3, Y1, Y1
+	VPCMPGTQ  Y2, Y3, Y4
+	VPBLENDVB Y4, Y3, Y2, Y2
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000004, CX
+	JNZ       loop
+	VMOVDQU   Y1, (DX)
+	VMOVDQU   Y2, 32(DX)
+	VZEROUPPER
+	RET
+
+// func bounds64AVX2(src *float64, n int, out *[6][4]uint64)
+// Requires: AVX, AVX2
+TEXT ·bounds64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         src+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         out+16(FP), DX
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPBROADCASTQ (AX), Y7
+	MOVQ         $0x7fffffffffffffff, BX
+	VMOVQ        BX, X8
+	VPBROADCASTQ X8, Y8
+	MOVQ         $0x7fefffffffffffff, BX
+	VMOVQ        BX, X9
+	VPBROADCASTQ X9, Y9
+
+loop:
+	VMOVDQU  (AX), Y10
+	VMINPD   Y10, Y0, Y0
+	VMAXPD   Y10, Y1, Y1
+	VCMPPD   $0x11, Y6, Y10, Y11
+	VPSUBQ   Y11, Y2, Y2
+	VPXOR    Y7, Y10, Y11
+	VPOR     Y11, Y4, Y4
+	VPAND    Y8, Y10, Y10
+	VPCMPEQQ Y10, Y6, Y11
+	VPSUBQ   Y11, Y3, Y3
+	VPCMPGTQ Y9, Y10, Y11
+	VPOR     Y11, Y5, Y5
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000004, CX
+	JNZ      loop
+	VMOVDQU  Y0, (DX)
+	VMOVDQU  Y1, 32(DX)
+	VMOVDQU  Y2, 64(DX)
+	VMOVDQU  Y3, 96(DX)
+	VMOVDQU  Y4, 128(DX)
+	VMOVDQU  Y5, 160(DX)
+	VZEROUPPER
+	RET
+
 // func split64AVX2(codes *uint16, missed *byte, src *uint64, n int, cut uint64, factor uint64, lefts *uint32, numbers *uint32) uint64
 // Requires: AVX, AVX2
 TEXT ·split64AVX2(SB), NOSPLIT, $0-72
@@ -2316,6 +2404,69 @@ loop:
 	VPOR         X1, X0, X0
 	VMOVQ        X0, AX
 	MOVQ         AX, ret+64(FP)
+	VZEROUPPER
+	RET
+
+// func decimals64AVX2(dst *uint64, missed *byte, src *uint64, n int, factors *[4]float64)
+// Requires: AVX, AVX2
+TEXT ·decimals64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         missed+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         factors+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+	VBROADCASTSD 16(SI), Y2
+	VBROADCASTSD 24(SI), Y3
+	MOVQ         $0x4338000000000000, SI
+	VMOVQ        SI, X4
+	VPBROADCASTQ X4, Y4
+	MOVQ         $0x4320000000000000, SI
+	VMOVQ        SI, X5
+	VPBROADCASTQ X5, Y5
+	MOVQ         $0x7fffffffffffffff, SI
+	VMOVQ        SI, X6
+	VPBROADCASTQ X6, Y6
+
+loop:
+	VMOVUPD   (DX), Y7
+	VMULPD    Y0, Y7, Y8
+	VMULPD    Y1, Y8, Y8
+	VADDPD    Y4, Y8, Y8
+	VPSUBQ    Y4, Y8, Y9
+	VMOVDQU   Y9, (AX)
+	VSUBPD    Y4, Y8, Y8
+	VANDPD    Y6, Y8, Y9
+	VCMPPD    $0x11, Y5, Y9, Y9
+	VMULPD    Y2, Y8, Y8
+	VMULPD    Y3, Y8, Y8
+	VPCMPEQQ  Y7, Y8, Y8
+	VANDPD    Y9, Y8, Y8
+	VMOVMSKPD Y8, SI
+	VMOVUPD   32(DX), Y7
+	VMULPD    Y0, Y7, Y8
+	VMULPD    Y1, Y8, Y8
+	VADDPD    Y4, Y8, Y8
+	VPSUBQ    Y4, Y8, Y9
+	VMOVDQU   Y9, 32(AX)
+	VSUBPD    Y4, Y8, Y8
+	VANDPD    Y6, Y8, Y9
+	VCMPPD    $0x11, Y5, Y9, Y9
+	VMULPD    Y2, Y8, Y8
+	VMULPD    Y3, Y8, Y8
+	VPCMPEQQ  Y7, Y8, Y8
+	VANDPD    Y9, Y8, Y8
+	VMOVMSKPD Y8, DI
+	SHLQ      $0x04, DI
+	ORQ       DI, SI
+	NOTQ      SI
+	MOVB      SI, (CX)
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000001, CX
+	SUBQ      $0x00000008, BX
+	JNZ       loop
 	VZEROUPPER
 	RET
 

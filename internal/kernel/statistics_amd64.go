@@ -9,10 +9,86 @@ import "math"
 // withStatistics is of AVX2 alone; the tier of AVX-512 takes it too.
 func (t *tier) withStatistics() {
 	t.words.u8.steps, t.words.u16.steps, t.words.u32.steps, t.words.u64.steps = steps8, steps16, steps32, steps64
-	t.words.u32.changes = func(vals []uint32) int { return steps32(vals).Changes }
-	t.words.u64.changes = func(vals []uint64) int { return steps64(vals).Changes }
+	t.words.u32.changes, t.words.u64.changes = changes32, changes64
+	t.words.u32.extremes, t.words.u64.extremes = extremes32, extremes64
+	t.integers64 = alpIntegersVectors
 	t.bounds32, t.bounds64 = boundsVectors32, boundsVectors64
 	t.split32, t.split64 = splitVectors32, splitVectors64
+}
+
+func changes32(vals []uint32) (changed int) {
+	const lanes = 8
+	at := 1
+	for n := stepsVectors(len(vals)-at, lanes); n > 0; n = stepsVectors(len(vals)-at, lanes) {
+		var same [lanes]uint32
+		changes32AVX2(&vals[at:][:n][0], n, &same)
+		changed += n
+		for _, s := range same {
+			changed -= int(-s)
+		}
+		at += n
+	}
+	return changed + changes(vals[at-1:])
+}
+
+func changes64(vals []uint64) (changed int) {
+	const lanes = 4
+	at := 1
+	for n := stepsVectors(len(vals)-at, lanes); n > 0; n = stepsVectors(len(vals)-at, lanes) {
+		var same [lanes]uint64
+		changes64AVX2(&vals[at:][:n][0], n, &same)
+		changed += n
+		for _, s := range same {
+			changed -= int(-s)
+		}
+		at += n
+	}
+	return changed + changes(vals[at-1:])
+}
+
+func extremes32(vals []uint32, flip uint32) (least, most uint32) {
+	const lanes = 8
+	n := len(vals) / lanes * lanes
+	if n == 0 {
+		return extremes(vals, flip)
+	}
+	var out [2][lanes]uint32
+	extremes32AVX2(&vals[0], n, uint64(flip), &out)
+	least, _ = extremes(out[0][:], 0)
+	_, most = extremes(out[1][:], 0)
+	return joinExtremes(least^flip, most^flip, vals[n:], flip)
+}
+
+func extremes64(vals []uint64, flip uint64) (least, most uint64) {
+	const lanes = 4
+	n := len(vals) / lanes * lanes
+	if n == 0 {
+		return extremes(vals, flip)
+	}
+	var out [2][lanes]uint64
+	extremes64AVX2(&vals[0], n, flip, &out)
+	least, _ = extremes(out[0][:], 0)
+	_, most = extremes(out[1][:], 0)
+	return joinExtremes(least^flip, most^flip, vals[n:], flip)
+}
+
+// joinExtremes takes in some more values.
+func joinExtremes[U Unsigned](least, most U, vals []U, flip U) (U, U) {
+	flip ^= 1 << (8*SizeOf[U]() - 1)
+	for _, v := range vals {
+		least, most = min(least^flip, v^flip)^flip, max(most^flip, v^flip)^flip
+	}
+	return least, most
+}
+
+func alpIntegersVectors(dst []uint64, missed []byte, src []uint64, exponent, factor int) {
+	const step = 8
+	n := len(src) / step * step
+	if n > 0 {
+		factors := [4]float64{alpPower64[exponent], alpInverse64[factor], alpPower64[factor], alpInverse64[exponent]}
+		decimals64AVX2(&dst[:n][0], &missed[:n/8][0], &src[0], n, &factors)
+	}
+	alpIntegers64(dst[n:], missed[n/8:], src[n:], exponent, factor)
 }
 
 // packBy packs a chunk.

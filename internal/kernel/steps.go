@@ -13,6 +13,37 @@ type Steps[U Unsigned] struct {
 // least. The first difference is compared with 0.
 func StepsOf[U Unsigned](vals []U) Steps[U] { return of[U]().steps(vals) }
 
+// Extremes are the least and the greatest of integers, at least one.
+func Extremes[T Integer](vals []T) (least, most T) {
+	switch SizeOf[T]() {
+	case 1:
+		return extremesOf[T, uint8](vals)
+	case 2:
+		return extremesOf[T, uint16](vals)
+	case 4:
+		return extremesOf[T, uint32](vals)
+	}
+	return extremesOf[T, uint64](vals)
+}
+
+func extremesOf[T Integer, U Unsigned](vals []T) (least, most T) {
+	flip := U(0)
+	if ^T(0) > 0 {
+		flip = 1 << (8*SizeOf[U]() - 1)
+	}
+	low, high := of[U]().extremes(Cast[U](vals), flip)
+	return T(low), T(high)
+}
+
+func extremes[U Unsigned](vals []U, flip U) (least, most U) {
+	flip ^= 1 << (8*SizeOf[U]() - 1) // so that unsigned order is that of what is read as signed
+	least, most = vals[0]^flip, vals[0]^flip
+	for _, v := range vals {
+		least, most = min(least, v^flip), max(most, v^flip)
+	}
+	return least ^ flip, most ^ flip
+}
+
 // ChangesOf is Changes alone, of any values.
 func ChangesOf[U Unsigned](vals []U) int {
 	if len(vals) < 2 {

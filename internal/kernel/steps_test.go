@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -112,6 +113,37 @@ func TestStepsAllocateNothing(t *testing.T) {
 		})
 		if n > 0 {
 			t.Errorf("%s: %v allocations", tr.name, n)
+		}
+	}
+}
+
+// The extremes of integers of every type are those of the plain comparison, in every tier.
+func TestExtremes(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		testExtremes[int8](t)
+		testExtremes[uint16](t)
+		testExtremes[int32](t)
+		testExtremes[uint32](t)
+		testExtremes[int64](t)
+		testExtremes[uint64](t)
+	})
+}
+
+func testExtremes[T Integer](t *testing.T) {
+	r := rand.New(rand.NewPCG(24, 24))
+	for n := 1; n < 100; n++ {
+		vals := make([]T, n)
+		for range 8 {
+			for i := range vals {
+				vals[i] = T(r.Uint64() >> r.IntN(64))
+				if r.IntN(4) == 0 {
+					vals[i] = ^vals[i]
+				}
+			}
+			least, most := Extremes(vals)
+			if wantLeast, wantMost := slices.Min(vals), slices.Max(vals); least != wantLeast || most != wantMost {
+				t.Fatalf("%v: %d to %d, want %d to %d", vals, least, most, wantLeast, wantMost)
+			}
 		}
 	}
 }

@@ -23,7 +23,9 @@ type kernels[U Unsigned] struct {
 	glue      func(dst, right []U, codes []uint16, high [8]U, limit uint16) bool
 	steps     func(vals []U) Steps[U]
 	changes   func(vals []U) int
-	compact   func(dst, src []U, bitmap []byte, from int)
+	// extremes are the least and the greatest value, with the bits of flip turned around and read as signed then.
+	extremes func(vals []U, flip U) (least, most U)
+	compact  func(dst, src []U, bitmap []byte, from int)
 	// Sign extension from narrower numbers, for the widths that are.
 	widen8  func(dst []U, src []uint8)
 	widen16 func(dst []U, src []uint16)
@@ -44,9 +46,11 @@ type tier struct {
 	}
 	floats32 func(dst, src []uint32, exponent, factor int)
 	floats64 func(dst, src []uint64, exponent, factor int)
-	largest  func(v []uint32) uint32
-	bounds32 func([]float32) (Bounds[float32], bool)
-	bounds64 func([]float64) (Bounds[float64], bool)
+	// integers64 is AlpIntegers.
+	integers64 func(dst []uint64, missed []byte, src []uint64, exponent, factor int)
+	largest    func(v []uint32) uint32
+	bounds32   func([]float32) (Bounds[float32], bool)
+	bounds64   func([]float64) (Bounds[float64], bool)
 	// hashWords hashes as many words as there is room for.
 	hashWords func(dst, src []uint64, secret uint64)
 	// split32 and split64 are SplitLefts of a multiple of eight values above 0; nil if the plain loop is as good.
@@ -171,7 +175,7 @@ func in[U Unsigned](t *tier) *kernels[U] {
 func newGeneric() *tier {
 	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
 		gather16: gather16Bytes, textEnds: textEnds,
-		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords}
+		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords, integers64: alpIntegers64}
 	t.words.u8 = genericKernels(&unpack8)
 	t.words.u16 = genericKernels(&unpack16)
 	t.words.u32 = genericKernels(&unpack32)
@@ -190,7 +194,7 @@ func genericKernels[U Unsigned](byWidth *unpackers[U]) kernels[U] {
 func newPortable() *tier {
 	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
 		gather16: gather16Bytes, textEnds: textEnds,
-		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords}
+		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords, integers64: alpIntegers64}
 	t.words.u8 = portableKernels[uint8]()
 	t.words.u16 = portableKernels[uint16]()
 	t.words.u32 = portableKernels[uint32]()
@@ -200,7 +204,7 @@ func newPortable() *tier {
 
 func portableKernels[U Unsigned]() kernels[U] {
 	return kernels[U]{
-		unpackPortable[U], packPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U], changes[U], compact[U],
+		unpackPortable[U], packPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U], changes[U], extremes[U], compact[U],
 		signExtend[U, uint8], signExtend[U, uint16], signExtend[U, uint32],
 	}
 }

@@ -135,10 +135,7 @@ func (n *integers) add(a arrow.Array) {
 
 func addIntegers[T kernel.Integer](n *integers, a arrow.Array, values []T) {
 	eachPresent(a, values, func(some []T) {
-		least, most := some[0], some[0]
-		for _, v := range some {
-			least, most = min(least, v), max(most, v)
-		}
+		least, most := kernel.Extremes(some)
 		lo, hi := uint64(int64(least))^n.flip, uint64(int64(most))^n.flip // sign-extends signed types, zero-extends unsigned ones
 		if !n.any {
 			n.any, n.min, n.max = true, lo, hi
@@ -173,10 +170,7 @@ func countIntegers[T kernel.Integer](d *distinct, values []T) {
 	for len(values) > 0 && !d.onlySketched() {
 		some := values[:min(len(values), spanValues)]
 		values = values[len(some):]
-		least, most := some[0], some[0]
-		for _, v := range some {
-			least, most = min(least, v), max(most, v)
-		}
+		least, most := kernel.Extremes(some)
 		if addSpan(d, some, least, most, wordOf[T]) {
 			continue
 		}

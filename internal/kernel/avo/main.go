@@ -45,10 +45,13 @@ func main() {
 		for _, w := range words {
 			steps(w)
 		}
-		bounds(words[1])
-		bounds(words[2])
-		split(words[1])
-		split(words[2])
+		for _, w := range words[1:] {
+			changes(w)
+			extremesOf(w)
+			bounds(w)
+			split(w)
+		}
+		decimals64()
 		fill()
 		gather(words[1])
 		gather(words[2])

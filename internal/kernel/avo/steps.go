@@ -90,3 +90,43 @@ func (w word) extremes(v, least, most VecVirtual) {
 		VPBLENDVB(more, v, most, most)
 	}
 }
+
+// changes is a part of steps: how many values are what the one before is.
+func changes(w word) {
+	size := w.bits / 8
+	function(fmt.Sprintf("changes%d", w.bits), fmt.Sprintf("func(src *uint%d, n int, out *[%d]uint%d)", w.bits, vector/size, w.bits),
+		fmt.Sprintf("looks at n values, a multiple of %d above 0, before which there is one more. out counts down once for each that is the", vector/size),
+		"same as the one before.")
+	src, n, out := pointer("src"), pointer("n"), pointer("out")
+	same := zeros()
+	loop(n, vector/size, func() {
+		v := YMM()
+		VMOVDQU(Mem{Base: src}, v)
+		w.equal(Mem{Base: src, Disp: -size}, v, v)
+		w.add(v, same, same)
+		advance(vector, src)
+	})
+	VMOVDQU(same, Mem{Base: out})
+	finish()
+}
+
+// extremesOf is another part: the least and the greatest value, of numbers that are signed with the bits of flip turned around.
+func extremesOf(w word) {
+	size := w.bits / 8
+	function(fmt.Sprintf("extremes%d", w.bits), fmt.Sprintf("func(src *uint%d, n int, flip uint64, out *[2][%d]uint%d)", w.bits, vector/size, w.bits),
+		fmt.Sprintf("looks at n values, a multiple of %d above 0, and gives the least and the greatest of them, read as signed and with the bits of", vector/size),
+		"flip turned around.")
+	src, n, flip, out := pointer("src"), pointer("n"), w.spread("flip"), pointer("out")
+	least, most := YMM(), YMM()
+	VPXOR(Mem{Base: src}, flip, least)
+	VMOVDQA(least, most)
+	loop(n, vector/size, func() {
+		v := YMM()
+		VPXOR(Mem{Base: src}, flip, v)
+		w.extremes(v, least, most)
+		advance(vector, src)
+	})
+	VMOVDQU(least, Mem{Base: out})
+	VMOVDQU(most, Mem{Base: out, Disp: vector})
+	finish()
+}
