@@ -18,6 +18,8 @@ const maxDepth = 16
 type Scratch struct {
 	// Opaque are the dictionaries that compressed blocks may name, nil if there are none.
 	Opaque *Opaque
+	// Lend, if not nil, gives words of memory that stay valid as long as the Scratch is used, and hold anything.
+	Lend func(words int) []uint64
 
 	slab  []uint64 // what take hands out
 	used  int      // words of slab in use
@@ -51,7 +53,7 @@ func (s *Scratch) release(m mark) {
 func take[U kernel.Unsigned](s *Scratch, n int) []U {
 	words := (n*kernel.SizeOf[U]() + 7) / 8
 	if s.used+words > len(s.slab) {
-		s.slab = uncleared.Of[uint64](max(2*len(s.slab), words, 1024))
+		s.grow(max(2*len(s.slab), words, leastSlab))
 		s.used = 0
 	}
 	b := s.slab[s.used : s.used+words]
@@ -65,6 +67,18 @@ func (s *Scratch) room(i int) *kernel.Room {
 		s.rooms = new([2]kernel.Room)
 	}
 	return &s.rooms[i]
+}
+
+// leastSlab is how many words a slab has at least.
+const leastSlab = 1024
+
+// grow replaces the slab by one of some words.
+func (s *Scratch) grow(words int) {
+	if s.Lend != nil {
+		s.slab = s.Lend(words)
+	} else {
+		s.slab = uncleared.Of[uint64](words)
+	}
 }
 
 // enter counts a level of nesting; leave takes it back.

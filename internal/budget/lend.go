@@ -12,6 +12,7 @@ type lender struct {
 	mu         sync.Mutex
 	reuse      bool
 	lent, free [][]byte
+	stays      [][]byte // see LendToEnd
 }
 
 // Reuse says whether memory that Lend gives from now on is used again after the next NextBatch: nobody may look at the batch
@@ -40,6 +41,27 @@ func (a *Account) Lend(n uint64) []byte {
 func LendOf[T any](a *Account, n uint64) []T {
 	var zero T
 	b := a.Lend(n * uint64(unsafe.Sizeof(zero)))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// LendToEnd gives n bytes for what a reader keeps from batch to batch, and nobody else looks at: Settle takes them back. They are not
+// charged, see Hold, and what they hold is anything.
+func (a *Account) LendToEnd(n uint64) []byte {
+	if a == nil {
+		return uncleared.Bytes(int(n))
+	}
+	b := uncleared.Again(int(n))
+	l := &a.lender
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stays = append(l.stays, b)
+	return b
+}
+
+// ToEndOf is LendToEnd for n values.
+func ToEndOf[T any](a *Account, n uint64) []T {
+	var zero T
+	b := a.LendToEnd(n * uint64(unsafe.Sizeof(zero)))
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
@@ -91,5 +113,6 @@ func (a *Account) Settle() {
 	defer l.mu.Unlock()
 	l.giveBack(l.free)
 	l.giveBack(l.lent)
-	l.free, l.lent = nil, nil
+	l.giveBack(l.stays)
+	l.free, l.lent, l.stays = nil, nil, nil
 }

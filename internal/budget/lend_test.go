@@ -43,3 +43,26 @@ func TestLend(t *testing.T) {
 		t.Error("without an account")
 	}
 }
+
+// What is lent to the end comes again after Settle, and not before.
+func TestLendToEnd(t *testing.T) {
+	const n = 40 << 10
+	again := 0
+	for range 200 { // a pool may let go of memory at any time
+		a := New(1 << 20).Account()
+		b := a.LendToEnd(n)
+		a.NextBatch(false)
+		if c := a.LendToEnd(n); unsafe.SliceData(c) == unsafe.SliceData(b) {
+			t.Fatal("memory that a reader keeps came again")
+		}
+		a.Settle()
+		for range 2 {
+			if c := a.LendToEnd(n); unsafe.SliceData(c) == unsafe.SliceData(b) {
+				again++
+			}
+		}
+	}
+	if again == 0 {
+		t.Error("no memory came again")
+	}
+}

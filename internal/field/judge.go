@@ -7,7 +7,6 @@ import (
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
 // Judging is a column whose values can be judged block by block, those that a block has once for many positions once.
@@ -110,7 +109,7 @@ func (c *numbers[T]) wordsOf(n int) []uint64 {
 // marksOf is memory for n bytes, valid until it is asked for again.
 func (c *numbers[T]) marksOf(n int) []byte {
 	if cap(c.marks) < n {
-		c.marks = uncleared.Bytes(n)
+		c.marks = c.mem.LendToEnd(uint64(n))
 	}
 	return c.marks[:n]
 }

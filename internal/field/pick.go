@@ -13,7 +13,6 @@ import (
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -440,7 +439,7 @@ func (c *numbers[T]) room(size int) error {
 		if err := c.mem.Hold(uint64(size-cap(c.vals)) * uint64(unsafe.Sizeof(c.vals[0]))); err != nil {
 			return err
 		}
-		c.vals = uncleared.Of[T](size)
+		c.vals = budget.ToEndOf[T](c.mem, uint64(size))
 	}
 	c.vals = c.vals[:size]
 	return nil

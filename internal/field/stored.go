@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -65,10 +66,15 @@ func (f *stored) choose(encodings []*metapb.DataEncoding, only int) (Column, err
 	return newAlternatives(open, f.o.skip)
 }
 
+// newScratch is working memory of decoders for the columns of an account.
+func newScratch(mem *budget.Account, opaque *block.Opaque) *block.Scratch {
+	return &block.Scratch{Opaque: opaque, Lend: func(words int) []uint64 { return budget.ToEndOf[uint64](mem, uint64(words)) }}
+}
+
 // as opens the field in one of its encodings.
 func (f *stored) as(e *metapb.DataEncoding) (Column, error) {
 	one := *f
-	one.scratch = new(block.Scratch)
+	one.scratch = newScratch(f.o.mem, nil)
 	if err := one.take(e); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package field
 
 import (
-	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/budget"
 )
 
@@ -31,7 +30,7 @@ func (c *numbers[T]) twin(mem *budget.Account) *numbers[T] {
 	if !c.Alone() {
 		return nil
 	}
-	return &numbers[T]{Stream: c.Stream, scratch: &block.Scratch{Opaque: c.scratch.Opaque}, mem: mem, cached: -1, sparse: -1}
+	return &numbers[T]{Stream: c.Stream, scratch: newScratch(mem, c.scratch.Opaque), mem: mem, cached: -1, sparse: -1}
 }
 
 // twin reports with false that there can be none.
@@ -66,7 +65,7 @@ func (c *bytesColumn) twin(mem *budget.Account) Column {
 	if !ok || !c.data.Alone() {
 		return nil
 	}
-	data := &byteStrings{Stream: c.data.Stream, scratch: &block.Scratch{Opaque: c.data.scratch.Opaque}, mem: mem, fixed: c.data.fixed,
+	data := &byteStrings{Stream: c.data.Stream, scratch: newScratch(mem, c.data.scratch.Opaque), mem: mem, fixed: c.data.fixed,
 		cached: -1, sparse: -1}
 	return &bytesColumn{c.typ, data, presence, c.average}
 }
