@@ -200,7 +200,7 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 		cut, _ := chooseCut(e, vals)
 		err = cutAs(e, p, vals, &cut, t)
 	case block.Lz4, block.Zstd:
-		p.payload = e.compress(kernel.AsBytes(vals), true)
+		p.payload = e.compress(kernel.AsBytes(vals), sizeOf[U]())
 	case block.Fsst:
 		err = fmt.Errorf("%v on numbers", t.code)
 	}
@@ -270,7 +270,7 @@ func bytesAs(e *Encoder, s *byteValues, valid []byte, t *tree) (*plan, error) {
 	case block.Fsst:
 		p = e.planFsst(s, nil, math.MaxInt)
 	case block.Lz4, block.Zstd:
-		p.payload = e.compress(s.data, false)
+		p.payload = e.compress(s.data, 0)
 	default:
 		return nil, fmt.Errorf("%v on byte strings", t.code)
 	}

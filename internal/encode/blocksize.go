@@ -86,8 +86,8 @@ func (e *Encoder) presenceSize(valid []byte, n int) int {
 }
 
 // hardlyAnything is the share of the values that blocks take, as a divisor, below which most of it is what every block
-// costs.
-const hardlyAnything = 32
+// costs. The profiles with Zstd plan a whole wide block now and then anyway.
+const hardlyAnything, hardlyAnythingZstd = 16, 32
 
 // worthWide reports whether vals, as one block, promise to save what the profile asks for of what they come to in
 // smaller blocks, which is size for each generalBlock of them. Planning them for certain would cost as much as
@@ -103,7 +103,11 @@ func worthWide[T kernel.Number](e *Encoder, vals []T, valid []byte, size int) bo
 		return e.measuredWide
 	}
 	presence := align8(e.presenceSize(valid, len(vals)))
-	if size < generalBlock*kernel.SizeOf[T]()/hardlyAnything || presence > 0 && manyNulls(valid, len(vals)) {
+	share := hardlyAnything
+	if e.rules.general == block.Zstd {
+		share = hardlyAnythingZstd
+	}
+	if size < generalBlock*kernel.SizeOf[T]()/share || presence > 0 && manyNulls(valid, len(vals)) {
 		return measure(e, vals, valid) < limit
 	}
 	e.borrow()

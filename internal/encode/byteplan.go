@@ -122,7 +122,7 @@ func (e *Encoder) planByteGeneral(s *byteValues, offsets *plan) *plan {
 	if s.fixed == recordSize && e.rules.general == block.Lz4 && len(s.data) >= 2*recordSize && len(s.data) <= maxGeneral {
 		payload = e.compressRecords(s.data)
 	} else {
-		payload = e.compress(s.data, false)
+		payload = e.compress(s.data, 0)
 	}
 	if payload == nil {
 		return nil

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/kernel"
 )
 
@@ -21,8 +22,9 @@ const (
 	// one block may hold.
 	wideBlock = FlushValues
 
-	// Byte blocks end at whichever comes first.
-	bytesBlockValues, bytesBlockSize = 4 << 10, 64 << 10
+	// Byte blocks end at whichever comes first. LZ4 looks 64 KiB back, which only in the second half of a block are all there; and with its
+	// block map one is still read in 128 KiB.
+	bytesBlockValues, bytesBlockSize = 4 << 10, 112 << 10
 	// … for the profile MinimalSize …
 	wideBlockValues, wideBlockSize = 64 << 10, 1 << 20
 	// … and as many values for HighCompression: Zstd finds a fortieth more in four times the text, and in four times as much
@@ -165,11 +167,19 @@ func (e *Encoder) blockEnd(offsets []int64, fixed, taken, n int) (size int, whol
 	}
 	for taken+size < n && size < values {
 		if size > 0 && offsets[taken+size+1]-offsets[taken] > limit {
-			return size, true
+			return e.wholeChunks(size), true
 		}
 		size++
 	}
 	return size, size == values
+}
+
+// wholeChunks leaves out of the values of a block those that fill less than half a chunk: the lengths of texts are mostly packed, in whole chunks.
+func (e *Encoder) wholeChunks(n int) int {
+	if rest := n % kernel.ChunkLen; e.rules.general != block.Zstd && n > kernel.ChunkLen && rest < kernel.ChunkLen/2 {
+		return n - rest
+	}
+	return n
 }
 
 func (e *Encoder) cutBytes(data []byte, offsets []int64, fixed int, valid []byte, taken, n int, emit func(Block) error) error {

@@ -43,7 +43,7 @@ func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope, tri
 // planGeneralOnly compresses the words; nil if they are too many, or, where that is known early, if it comes to limit bytes or more.
 func planGeneralOnly[U word](e *Encoder, vals []U, limit int) *plan {
 	text := kernel.AsBytes(vals)
-	payload := e.compressBelow(text, true, limit)
+	payload := e.compressBelow(text, sizeOf[U](), limit)
 	if payload == nil {
 		return nil
 	}
@@ -67,21 +67,24 @@ func planZigZagGeneral[U word](e *Encoder, vals []U) *plan {
 }
 
 // compress gives the payload that the profile's compressor makes of text, in the memory of the block at
-// hand; nil if text is out of bounds. Numbers say that text is made of words.
-func (e *Encoder) compress(text []byte, numbers bool) []byte {
-	return e.compressBelow(text, numbers, math.MaxInt)
+// hand; nil if text is out of bounds. If text is made of words, word is their size, else 0.
+func (e *Encoder) compress(text []byte, word int) []byte {
+	return e.compressBelow(text, word, math.MaxInt)
 }
 
 // compressBelow is compress of a text whose payload is of use only if it has less than limit bytes; it may be nil if it has more.
-func (e *Encoder) compressBelow(text []byte, numbers bool, limit int) []byte {
+func (e *Encoder) compressBelow(text []byte, word, limit int) []byte {
 	if len(text) == 0 || len(text) > maxGeneral {
 		return nil
 	}
 	if e.rules.general == block.Lz4 {
-		return e.compressLZ4(text, numbers, limit)
+		return e.compressLZ4(text, word > 0, limit)
 	}
 	levels := e.rules.textLevels
-	if numbers {
+	switch {
+	case word == 1:
+		levels = e.rules.byteLevels
+	case word > 1:
 		levels = e.rules.numberLevels
 	}
 	var best []byte

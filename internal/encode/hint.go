@@ -33,7 +33,7 @@ func hinted(r *rules, h Hint) *rules {
 		out.tries = out.tries.without(block.Fsst, block.BlockDictionary)
 		if out.general != block.Zstd {
 			out.general, out.textLevels = block.Zstd, []zstd.EncoderLevel{zstd.SpeedDefault}
-			out.numberLevels = out.textLevels
+			out.numberLevels, out.byteLevels = out.textLevels, out.textLevels
 		}
 	}
 	return &out

@@ -46,9 +46,7 @@ func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best
 	} else {
 		var done bool
 		if best, done = planIntegers(e, vals, s, k, best, sc); done {
-			if closeNeighbours(e, vals, best, sc) { // one encoding less around the differences
-				best = better(best, planDelta(e, vals, s, k, best, sc))
-			}
+			best = planUncut(e, vals, s, k, valid, best, sc)
 			framed := planWordFrame(e, vals, best, sc, &tried)
 			if framed == nil || framed.size >= best.size-best.size/lowBytesGain {
 				e.learn(sc, tried, block.Zstd)
@@ -77,6 +75,23 @@ func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best
 		return best
 	}
 	e.learn(sc, tried, best.code)
+	return best
+}
+
+// planUncut weighs what of a stream that was cut down to fewer bytes has one encoding less around it if it isn't: differences, runs and the codes of a
+// dictionary. best is what the cut one came to.
+func planUncut[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best *plan, sc scope) *plan {
+	kid := best.kids[0]
+	if closeNeighbours(e, vals, best, sc) || s.fewSteps() {
+		best = better(best, planDelta(e, vals, s, k, best, sc))
+	}
+	switch {
+	case kid == nil:
+	case kid.code == block.RunLength || kid.code == block.Delta:
+		best = better(best, planRuns(e, vals, s, k, sc))
+	case kid.code == block.BlockDictionary && e.tooDeepForPlanes(sc.level+1):
+		best = better(best, planNumbered(e, vals, k, valid, len(vals)/2, best, sc))
+	}
 	return best
 }
 
@@ -171,7 +186,7 @@ func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc
 		return nil
 	}
 	expect, steady := s.deltas(e.rules)
-	if !steady && expect >= best.cost() && sc.level >= e.rules.generalBelow && !closeNeighbours(e, vals, best, sc) {
+	if !steady && !s.fewSteps() && expect >= best.cost() && sc.level >= e.rules.generalBelow && !closeNeighbours(e, vals, best, sc) {
 		return nil
 	}
 	return planDifferences(e, vals, k, sc)

@@ -26,24 +26,41 @@ const (
 	lz4LastStart = 12
 	lz4Literals  = 5
 	lz4Window    = 1<<16 - 1
-	lz4TableBits = 14
+	lz4ShortBits = 13
+	// lz4LongBits is for texts of 64 KiB and more; each halving takes a bit, down to lz4LeastBits.
+	lz4LongBits, lz4LeastBits = 16, 12
 )
 
 // lz4Encoder holds, by hash, the last position of each four and eight bytes, modulo 2^16: what else may be there is found out by
-// comparing. Both tables are 64 KiB, which leaves a second-level cache room for the text.
+// comparing. Repetitions of eight bytes and more are what makes texts small, so each of the positions within reach has a place of its own, if it
+// has luck; short ones are worth it only nearby, and a few places leave a second-level cache room for the text. Of the long table a small text
+// uses a part.
 type lz4Encoder struct {
-	short, long [1 << lz4TableBits]uint16
+	short [1 << lz4ShortBits]uint16
+	long  [1 << lz4LongBits]uint16
+	// shift leaves of a hash of 64 bits those that number the places of the part.
+	shift uint8
+}
+
+// reset empties the tables for a text of n bytes.
+func (z *lz4Encoder) reset(n int) {
+	b := min(max(bits.Len(uint(n))-1, lz4LeastBits), lz4LongBits)
+	z.shift = uint8(64 - b)
+	clear(z.short[:])
+	clear(z.long[:1<<b])
 }
 
 func lz4Bound(n int) int { return n + n/255 + 16 }
 
-func lz4Short(v uint64) uint32 { return uint32(v) * 2654435761 >> (32 - lz4TableBits) }
-func lz4Long(v uint64) uint32  { return uint32(v * 0xcf1bbcdcb7a56463 >> (64 - lz4TableBits)) }
+func lz4Short(v uint64) uint32 { return uint32(v) * 2654435761 >> (32 - lz4ShortBits) }
+
+// place is where the long table has the eight bytes v.
+func (z *lz4Encoder) place(v uint64) uint16 { return uint16(v * 0xcf1bbcdcb7a56463 >> (z.shift & 63)) }
 
 // enter puts a position with the eight bytes from it on into the tables, and gives how far before it those lie that were there: 0 to
 // lz4Window, in texts of up to 64 KiB never before the start, and 0 only at the start itself.
 func (z *lz4Encoder) enter(at int, v uint64) (far, near int) {
-	l, s := &z.long[lz4Long(v)], &z.short[lz4Short(v)]
+	l, s := &z.long[z.place(v)], &z.short[lz4Short(v)]
 	far, near = int(uint16(at)-*l), int(uint16(at)-*s)
 	*l, *s = uint16(at), uint16(at)
 	return far, near
@@ -60,7 +77,7 @@ func (z *lz4Encoder) compress(dst, src []byte) []byte {
 // compressBelow is compress of a text that is of use only if dst comes to less than limit bytes; nil if it doesn't. What match does is
 // written out for the positions that mostly have none: a call costs as much as they do.
 func (z *lz4Encoder) compressBelow(dst, src []byte, limit int) []byte {
-	*z = lz4Encoder{}
+	z.reset(len(src))
 	anchor, at, last := 0, 0, len(src)-lz4LastStart
 	for at < last {
 		if len(dst)+at-anchor >= limit { // with the literals so far
@@ -142,7 +159,7 @@ func (z *lz4Encoder) fill(src []byte, from, to int) {
 	step := 2 + (to-from)>>4
 	for at := from + 1; at < to; at += step {
 		v := lz4Load(src, at)
-		z.short[lz4Short(v)], z.long[lz4Long(v)] = uint16(at), uint16(at)
+		z.short[lz4Short(v)], z.long[z.place(v)] = uint16(at), uint16(at)
 	}
 }
 

@@ -91,7 +91,7 @@ const (
 	// recordsPause is how many blocks go by between two for which the general encoder is tried beside the one of records, or the other way round.
 	recordsPause = 15
 	// recordsLoss is by what share of the size, as a divisor, records may be larger.
-	recordsLoss = 200
+	recordsLoss = 100
 )
 
 // compressRecords compresses records by LZ4: with one encoder, and every now and then with both.

@@ -63,6 +63,11 @@ func planPlanes[U word](e *Encoder, vals []U, size int, sc scope) *plan {
 	return p
 }
 
+// tooDeepForPlanes reports whether codes of a dictionary at a level can't be planes, and codes of one a level above can.
+func (e *Encoder) tooDeepForPlanes(level int) bool {
+	return e.rules.general == block.Zstd && level+2 == e.rules.depth
+}
+
 // planesSize is about what two planes come to: the information in their bytes.
 func planesSize[U word](vals []U, k int) int {
 	var counts [2][256]int

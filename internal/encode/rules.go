@@ -16,8 +16,9 @@ type rules struct {
 	general block.Code
 	// dense: LZ4 may search exhaustively.
 	dense bool
-	// numberLevels and textLevels are the levels of Zstd that are tried; the smallest result stays.
-	numberLevels, textLevels []zstd.EncoderLevel
+	// numberLevels, byteLevels and textLevels are the levels of Zstd that are tried for words, words of one byte and texts; the smallest result
+	// stays.
+	numberLevels, byteLevels, textLevels []zstd.EncoderLevel
 	// generalAbove: the compressor is tried only when the values would shrink to no less than this share.
 	generalAbove float64
 	// generalBelow: the compressor may also work on nested streams, down to this depth.
@@ -61,12 +62,14 @@ var profileRules = [...]rules{
 	HighCompression: {
 		depth: 4, general: block.Zstd, tries: lightCodes, weight: weights(1.002, 1.005, 1.01), wideGain: 3,
 		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault},
+		byteLevels:   []zstd.EncoderLevel{zstd.SpeedDefault, zstd.SpeedBetterCompression},
 		textLevels:   []zstd.EncoderLevel{zstd.SpeedDefault},
 	},
 	MinimalSize: {
 		depth: 4, general: block.Zstd, generalBelow: 2, tries: lightCodes, wideGain: 3,
 		weight:       weights(1, 1, 1),
 		numberLevels: []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBestCompression},
+		byteLevels:   []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBestCompression},
 		textLevels:   []zstd.EncoderLevel{zstd.SpeedBetterCompression, zstd.SpeedBestCompression},
 	},
 }

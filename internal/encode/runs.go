@@ -9,6 +9,11 @@ const leastRun = 32
 // fewRuns reports whether runs may pay.
 func (s *stats[U]) fewRuns() bool { return s.changes < s.n/2+s.n/leastRun }
 
+// fewSteps reports whether runs of the differences may pay.
+func (s *stats[U]) fewSteps() bool {
+	return s.n >= 2*minDelta && s.diffChanges < s.n/3 && s.diffChanges < s.changes
+}
+
 // planRuns stores each run of equal values once, with its length. It pays from about two values a run on.
 func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
 	count := s.changes + 1
@@ -30,13 +35,18 @@ func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan
 	return p
 }
 
-// planSparse stores the values that aren't zero, with their positions. Null slots are zero too where most are null.
+// planSparse stores the values that aren't zero, with their positions, where these are few; in the profiles with Zstd, where the gaps between
+// positions are coded by how often each occurs, also half of all and some. Null slots are zero too where most are null.
 func planSparse[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan {
-	if s.changes > s.n/2+1 || !e.may(sc, block.Sparse) {
+	most := s.n / 4
+	if e.rules.general == block.Zstd && sc.level+2 < e.rules.depth {
+		most = s.n / 8 * 5
+	}
+	if s.changes > 2*most+1 || !e.may(sc, block.Sparse) {
 		return nil
 	}
 	count := s.n - countZeros(vals)
-	if count > s.n/4 {
+	if count > most {
 		return nil
 	}
 	where, stored := take[uint32](&e.arena, count)[:0], take[U](&e.arena, count)[:0]
