@@ -31,6 +31,8 @@ type bench struct {
 	tableFor *symbols
 	trainer  trainer
 	lefts    kernel.Lefts
+	// narrow is of numberNarrow, empty between its uses; nil before the first one.
+	narrow *[1 << 16]uint32
 }
 
 var benches = sync.Pool{New: func() any { return new(bench) }}

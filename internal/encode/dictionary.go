@@ -142,11 +142,29 @@ func sampleDistinct[U word](e *Encoder, vals []U) int {
 // number gives each value its code, 1 for the most frequent and so on, 0 for null slots, and the distinct
 // values in that order; nothing if there are more than limit of them.
 func number[U word](e *Encoder, vals []U, valid []byte, limit int) (codes []uint32, entries []U) {
-	shift := 64 - bits.Len(uint(2*limit))
-	table := take[uint32](&e.arena, 1<<(64-shift))
-	clear(table)
 	codes = take[uint32](&e.arena, len(vals))
 	values, counts := take[U](&e.arena, limit)[:0], take[uint32](&e.arena, limit)[:0]
+	if sizeOf[U]() <= 2 && valid == nil {
+		values, counts = numberNarrow(e, codes, vals, values, counts)
+	} else {
+		values, counts = numberHashed(e, codes, vals, valid, values, counts)
+	}
+	if values == nil {
+		return nil, nil
+	}
+	rank := rankByCount(e, counts, codes)
+	entries = take[U](&e.arena, len(values))
+	for id, v := range values {
+		entries[rank[id]-1] = v
+	}
+	return codes, entries
+}
+
+// numberHashed gives each value its code, 1 for the first one and so on, and the values and how often each occurs; nil if there is no room for them.
+func numberHashed[U word](e *Encoder, codes []uint32, vals []U, valid []byte, values []U, counts []uint32) ([]U, []uint32) {
+	shift := 64 - bits.Len(uint(2*cap(values)))
+	table := take[uint32](&e.arena, 1<<(64-shift))
+	clear(table)
 	for i, v := range vals {
 		if valid != nil && valid[i/8]>>(i%8)&1 == 0 {
 			codes[i] = 0
@@ -157,7 +175,7 @@ func number[U word](e *Encoder, vals []U, valid []byte, limit int) (codes []uint
 			slot = (slot + 1) & uint64(len(table)-1)
 		}
 		if table[slot] == 0 {
-			if len(values) == limit {
+			if len(values) == cap(values) {
 				return nil, nil
 			}
 			values, counts = append(values, v), append(counts, 0)
@@ -166,12 +184,38 @@ func number[U word](e *Encoder, vals []U, valid []byte, limit int) (codes []uint
 		codes[i] = table[slot]
 		counts[codes[i]-1]++
 	}
-	rank := rankByCount(e, counts, codes)
-	entries = take[U](&e.arena, len(values))
-	for id, v := range values {
-		entries[rank[id]-1] = v
+	return values, counts
+}
+
+// numberNarrow is numberHashed of numbers of one or two bytes, none of them null, which are looked up as they are.
+func numberNarrow[U word](e *Encoder, codes []uint32, vals, values []U, counts []uint32) ([]U, []uint32) {
+	if e.narrow == nil {
+		e.narrow = new([1 << 16]uint32)
 	}
-	return codes, entries
+	table := e.narrow
+	for i, v := range vals {
+		code := table[uint16(v)]
+		if code == 0 {
+			if len(values) == cap(values) {
+				emptyNarrow(table, values)
+				return nil, nil
+			}
+			values, counts = append(values, v), append(counts, 0)
+			code = uint32(len(values))
+			table[uint16(v)] = code
+		}
+		codes[i] = code
+		counts[code-1]++
+	}
+	emptyNarrow(table, values)
+	return values, counts
+}
+
+// emptyNarrow takes values out of a table again.
+func emptyNarrow[U word](table *[1 << 16]uint32, values []U) {
+	for _, v := range values {
+		table[uint16(v)] = 0
+	}
 }
 
 // distinct gives the distinct values of vals in the order in which they come; nothing if there are more than limit.

@@ -140,3 +140,34 @@ func TestNumberBytes(t *testing.T) {
 		}
 	}
 }
+
+// Numbers of one and two bytes are numbered by a table of all of them as the others are by their hashes, and the table is empty again, also where they were
+// too many.
+func TestNumberNarrow(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 41))
+	e := NewEncoder(Options{})
+	e.borrow()
+	for _, few := range []int{1, 5, 300, 1 << 16} {
+		testNumberNarrow(t, e, func() uint8 { return uint8(r.IntN(few)) })
+		testNumberNarrow(t, e, func() uint16 { return uint16(r.IntN(few)) })
+	}
+}
+
+func testNumberNarrow[U word](t *testing.T, e *Encoder, next func() U) {
+	t.Helper()
+	vals := make([]U, 3000)
+	for i := range vals {
+		vals[i] = next()
+	}
+	for _, limit := range []int{1, 200, 3000} {
+		codes, hashed := make([]uint32, len(vals)), make([]uint32, len(vals))
+		values, counts := numberNarrow(e, codes, vals, make([]U, 0, limit), make([]uint32, 0, limit))
+		wantValues, wantCounts := numberHashed(e, hashed, vals, nil, make([]U, 0, limit), make([]uint32, 0, limit))
+		if !slices.Equal(values, wantValues) || !slices.Equal(counts, wantCounts) || values != nil && !slices.Equal(codes, hashed) {
+			t.Fatalf("at most %d values of %T: %d of them, want %d", limit, vals, len(values), len(wantValues))
+		}
+		if *e.narrow != [1 << 16]uint32{} {
+			t.Fatalf("at most %d values of %T: the table is not empty", limit, vals)
+		}
+	}
+}

@@ -45,8 +45,7 @@ type symbolTable struct {
 // longSymbol has mask 0 and a bit that this mask never leaves while its slot is free.
 type longSymbol struct {
 	bytes, mask uint64
-	length      uint8
-	code        uint8
+	entry       uint16 // length·256 + code
 }
 
 const longSlots = 1 << 11
@@ -79,10 +78,10 @@ func (t *symbolTable) add(s symbol) bool {
 		t.short[s.bytes] = 2<<8 | uint16(code)
 	default:
 		slot := &t.long[longSlot(s.bytes)]
-		if slot.length != 0 {
+		if slot.entry != 0 {
 			return false
 		}
-		*slot = longSymbol{bytes: s.bytes, mask: mask(s.length), length: s.length, code: code}
+		*slot = longSymbol{bytes: s.bytes, mask: mask(s.length), entry: uint16(s.length)<<8 | uint16(code)}
 	}
 	t.list = append(t.list, s)
 	return true
@@ -92,8 +91,8 @@ func (t *symbolTable) add(s symbol) bool {
 // rest is how many bytes of text are left, of which the eight first are in it.
 func (t *symbolTable) find(text uint64, rest int) (code uint8, length int) {
 	l := &t.long[longSlot(text)]
-	if text&l.mask == l.bytes && int(l.length) <= rest {
-		return l.code, int(l.length)
+	if text&l.mask == l.bytes && int(l.entry>>8) <= rest {
+		return uint8(l.entry), int(l.entry >> 8)
 	}
 	s := t.short[uint16(text)]
 	if s>>8 == 2 && rest < 2 {
@@ -113,35 +112,36 @@ func (t *symbolTable) single(b uint8) uint16 {
 	return 0
 }
 
-// compress appends the codes of text.
+// compress appends the codes of text. It branches only where a literal is escaped, and has room for nothing but literals.
 func (t *symbolTable) compress(dst, text []byte) []byte {
-	for len(text) >= 8 {
-		word := binary.LittleEndian.Uint64(text)
-		if l := &t.long[longSlot(word)]; word&l.mask == l.bytes {
-			dst = append(dst, l.code)
-			text = text[l.length:]
-			continue
+	start := len(dst)
+	dst = slices.Grow(dst, 2*len(text))
+	out, n, at := dst[start:cap(dst)], 0, 0
+	for len(text)-at >= 8 {
+		word := binary.LittleEndian.Uint64(text[at:])
+		s, l := t.short[uint16(word)], &t.long[longSlot(word)]
+		if word&l.mask == l.bytes {
+			s = l.entry
 		}
-		s := t.short[uint16(word)]
 		if s == 0 {
-			dst = append(dst, escape, byte(word))
-			text = text[1:]
+			out[n], out[n+1] = escape, byte(word)
+			n, at = n+2, at+1
 			continue
 		}
-		dst = append(dst, byte(s))
-		text = text[s>>8:]
+		out[n] = byte(s)
+		n, at = n+1, at+int(s>>8)
 	}
-	for len(text) > 0 {
-		code, length := t.find(load8(text), len(text))
+	for at < len(text) {
+		code, length := t.find(load8(text[at:]), len(text)-at)
 		if length == 0 {
-			dst = append(dst, escape, text[0])
-			text = text[1:]
+			out[n], out[n+1] = escape, text[at]
+			n, at = n+2, at+1
 			continue
 		}
-		dst = append(dst, code)
-		text = text[length:]
+		out[n] = code
+		n, at = n+1, at+length
 	}
-	return dst
+	return dst[:start+n]
 }
 
 // load8 is the first eight bytes of text, zeros after its end.

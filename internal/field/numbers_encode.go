@@ -83,6 +83,13 @@ func (e *numberEncoder[T]) Add(a arrow.Array) error {
 	}
 	for at := 0; at < len(vals); {
 		n := min(len(vals)-at, encode.FlushValues)
+		if n == encode.FlushValues && len(e.vals) == 0 && a.NullN() == 0 {
+			if err := e.unstaged(vals[at : at+n]); err != nil {
+				return err
+			}
+			at += n
+			continue
+		}
 		e.valid.add(a, at, n, len(e.vals))
 		e.vals = append(e.vals, vals[at:at+n]...)
 		if err := e.flush(false); err != nil {
@@ -91,6 +98,13 @@ func (e *numberEncoder[T]) Add(a arrow.Array) error {
 		at += n
 	}
 	return nil
+}
+
+// unstaged cuts blocks from values where they lie, as many as are flushed at once; what is left of them is staged.
+func (e *numberEncoder[T]) unstaged(vals []T) error {
+	taken, err := encode.CutNumbers(e.enc, vals, nil, false, e.out.Add)
+	e.vals = append(e.vals, vals[taken:]...)
+	return err
 }
 
 // values gives the numbers of an array, those of null slots too.
