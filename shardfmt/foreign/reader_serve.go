@@ -83,6 +83,8 @@ type readerInput interface {
 	random
 	// failure is the error of reading the file itself, nil if there was none or it is told elsewhere.
 	failure() error
+	// tellRest says how much was read, if that is still to be said: all is read, and the end of the stream is still to come.
+	tellRest() error
 }
 
 // readerOutput takes the stream of a reader's batches.
@@ -111,7 +113,7 @@ func sendBatches(in readerInput, out readerOutput, q readerRequest) (err error) 
 	for {
 		b, err := f.next(context.Background())
 		if err == io.EOF {
-			return errors.Join(w.Close(), out.Flush())
+			return errors.Join(in.tellRest(), w.Close(), out.Flush())
 		}
 		if err == nil {
 			err = w.Write(b)
@@ -179,6 +181,9 @@ func (r remoteRanges) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
+// tellRest implements readerInput: who was asked counts.
+func (r *remote) tellRest() error { return nil }
+
 // failure implements readerInput: who was asked knows.
 func (r *remote) failure() error { return nil }
 
@@ -227,10 +232,19 @@ func (r lentRanges) ReadAt(p []byte, off int64) (int, error) {
 		r.failed.CompareAndSwap(nil, &err)
 		return n, err
 	}
-	if r.tells && r.untold.Add(int64(n)) >= countEvery {
-		var read [8]byte
-		binary.LittleEndian.PutUint64(read[:], uint64(r.untold.Swap(0)))
-		err = r.c.write(frameCount, read[:])
+	if r.untold.Add(int64(n)) >= countEvery {
+		err = r.tellRest()
 	}
 	return n, err
+}
+
+// tellRest implements readerInput.
+func (l *lentFile) tellRest() error {
+	n := l.untold.Swap(0)
+	if !l.tells || n == 0 {
+		return nil
+	}
+	var read [8]byte
+	binary.LittleEndian.PutUint64(read[:], uint64(n))
+	return l.c.write(frameCount, read[:])
 }
