@@ -166,14 +166,14 @@ func judgeWrite(v *view) judged {
 }
 
 func judgeLoop(v *view) judged {
-	bare, fresh, least, reused := 0.0, 0.0, math.Inf(1), 0.0
+	bare, read, best, kept := 0.0, 0.0, math.Inf(1), 0.0
 	for _, row := range v.r.of("scans") {
-		bare, fresh = max(bare, row.V["scan"]/row.V["bare"]), max(fresh, row.V["scan"]/row.V["fresh"])
+		bare, kept = max(bare, row.V["reused"]/row.V["bare"]), max(kept, row.V["scan"]/row.V["fresh"])
 		x := row.V["reused"] / row.V["read"]
-		least, reused = min(least, x), max(reused, x)
+		best, read = min(best, x), max(read, x)
 	}
-	return most(bare, 1.15, fmt.Sprintf("up to %.1f × the loop that decodes into memory it has, up to %.2f × the one that takes memory; with `ReuseBatches` %.1f to %.2f × the first with its read",
-		bare, fresh, least, reused))
+	return most(bare, 1.15, fmt.Sprintf("where each batch is released %.1f to %.2f × the loop that also reads the file, up to %.2f × the one that has it in memory; where none is, up to %.2f × the loop that takes memory",
+		best, read, bare, kept))
 }
 
 func judgeScan(v *view) judged {

@@ -109,7 +109,7 @@ func two(x float64) string { return fmt.Sprintf("%.2f", x) }
 
 // scans is the table of scans against the bare loop.
 func (v *view) scans() string {
-	t := newTable("column", "encoding", ">bare, ns a value", ">with read", ">with read, fresh", ">`Scan`", ">`Scan`, `ReuseBatches`", ">`Scan` of fresh")
+	t := newTable("column", "encoding", ">bare, ns a value", ">with read", ">with read, fresh", ">`Scan`, kept", ">`Scan`, released", ">kept, of fresh")
 	for _, row := range v.r.of("scans") {
 		bare := row.V["bare"]
 		cells := []string{row.Subject, row.Note, two(1e9 * bare / row.V["rows"])}
