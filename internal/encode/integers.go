@@ -209,7 +209,7 @@ func planDifferences[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
 func closeNeighbours[U word](e *Encoder, vals []U, best *plan, sc scope) bool {
 	const runs, run = 4, 64
 	n := len(vals)
-	codes := sc.banned.has(block.BlockDictionary) || e.o.NoPresence && sizeOf[U]() == 4 // in no order
+	codes := sc.banned.has(block.BlockDictionary) || e.o.NoPresence && !e.o.Ordered && sizeOf[U]() == 4 // in no order
 	if e.rules.general != block.Zstd || n < minWordFrame || codes {
 		return false
 	}

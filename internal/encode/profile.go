@@ -62,6 +62,8 @@ type Options struct {
 	Hint Hint
 	// NoPresence leaves the presence section out of every block (OFFSETS, dictionary codes, bit buffers).
 	NoPresence bool
+	// Ordered says that numbers which stand for others, codes of a value dictionary, go by value, so that neighbours may be close.
+	Ordered bool
 	// LongBlocks gives numbers blocks of 8,192 values behind the first eight million: the block map of very many, of which a few are looked up, stays short.
 	LongBlocks bool
 }

@@ -294,6 +294,9 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 		return yield(out)
 	}
 	if e.dict != nil && e.dict.pays(true) {
+		if err := e.orderEntries(); err != nil {
+			return err
+		}
 		smaller, err := e.smallerAsTexts()
 		if err != nil {
 			return err
@@ -330,7 +333,7 @@ func (e *bytesEncoder) finishDictionary(out *Encoded, yield func(*Encoded) error
 	if e.index != nil {
 		index = e.dict.decimalIndex() // by the ids as they are, which finish changes
 	}
-	if err := e.dict.finish(out, e.encoder(true)); err != nil {
+	if err := e.dict.finish(out, e.codeEncoder(e.dict.byValue)); err != nil {
 		return err
 	}
 	if e.index != nil {

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"bytes"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -48,6 +49,8 @@ type dictionaryBuilder struct {
 	// room is how many codes there would be room for if none of them had come from memory, which is where they go in the end.
 	room   int
 	memory *Memory
+	// byValue: entries go by value, not by frequency.
+	byValue bool
 }
 
 func newDictionaryBuilder(fixed int) *dictionaryBuilder {
@@ -198,13 +201,23 @@ func (d *dictionaryBuilder) full(v []byte, limit int) bool {
 	return !known
 }
 
-// build gives the dictionary, and the codes their ids in it, which go by frequency, so that most codes are small.
-func (d *dictionaryBuilder) build(typ schema.Basic) *buffer.Dictionary {
+// order gives the ids in the order of the entries: by frequency, so that most codes are small, or by value.
+func (d *dictionaryBuilder) order(byValue bool) []uint32 {
 	order := make([]uint32, len(d.counts))
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortStableFunc(order, func(a, b uint32) int { return int(int64(d.counts[b]) - int64(d.counts[a])) })
+	if byValue {
+		slices.SortFunc(order, func(a, b uint32) int { return bytes.Compare(d.value(a), d.value(b)) }) // no two are the same
+	} else {
+		slices.SortStableFunc(order, func(a, b uint32) int { return int(int64(d.counts[b]) - int64(d.counts[a])) })
+	}
+	return order
+}
+
+// build gives the dictionary, and the codes their ids in it.
+func (d *dictionaryBuilder) build(typ schema.Basic) *buffer.Dictionary {
+	order := d.order(d.byValue)
 	rank := make([]uint32, len(order))
 	dict := &buffer.Dictionary{Type: typ, Fixed: d.fixed, Count: len(order), Null: -1}
 	if d.fixed == 0 {

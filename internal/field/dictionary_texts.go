@@ -25,13 +25,12 @@ func (e *bytesEncoder) smallerAsTexts() (bool, error) {
 	if e.o.Profile != encode.HighCompression || e.fixed > 0 || e.limit > 0 {
 		return false, nil
 	}
-	n := min(len(d.codes), encode.FlushValues)
-	sample := d.codes[(len(d.codes)-n)/2:][:n]
-	codes := 0
-	if _, err := encode.CutNumbers(e.encoder(true), sample, nil, true, sizeIn(&codes)); err != nil {
+	sample := d.sample()
+	codes, err := e.sizeOfCodes(sample, d.byValue)
+	if err != nil {
 		return false, err
 	}
-	share := float64(len(d.codes)) / float64(n)
+	share := float64(len(d.codes)) / float64(len(sample))
 	if entries*smallDictionary < int(float64(codes)*share) {
 		return false, nil
 	}

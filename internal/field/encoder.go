@@ -165,6 +165,11 @@ func (b *base) encoder(noPresence bool) *encode.Encoder {
 	return encode.NewEncoder(o)
 }
 
+// codeEncoder makes an encoder of the codes of a value dictionary, which go by value or not.
+func (b *base) codeEncoder(byValue bool) *encode.Encoder {
+	return encode.NewEncoder(encode.Options{Profile: b.o.Profile, NoPresence: true, Ordered: byValue, LongBlocks: b.o.LongBlocks})
+}
+
 // stream makes the writer of a block stream.
 func (b *base) stream() buffer.StreamWriter { return buffer.NewStreamWriter(b.o.Spill) }
 

@@ -1,0 +1,80 @@
+package field
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/shardcat/shardcat/internal/encode"
+)
+
+// Entries of a value dictionary go by frequency, so that most codes are small. Where the rows go by what the texts say, as the hour
+// of an event does, codes by value are close to the ones before, and their steps say less. What that would be is tried, in the
+// profiles that code steps by how often each occurs.
+
+// orderGain is what codes by value must take at most, in percent of those by frequency.
+const orderGain = 95
+
+// minOrdered is how many codes there are at least where their order is looked at.
+const minOrdered = 1024
+
+// sample is as many codes as make a flush, from the middle.
+func (d *dictionaryBuilder) sample() []uint32 {
+	n := min(len(d.codes), encode.FlushValues)
+	return d.codes[(len(d.codes)-n)/2:][:n]
+}
+
+// orderEntries decides by what the entries of the dictionary go.
+func (e *bytesEncoder) orderEntries() error {
+	d := e.dict
+	if e.o.Profile != encode.HighCompression && e.o.Profile != encode.MinimalSize || e.fixed > 0 || !d.closeByValue() {
+		return nil
+	}
+	byCount, err := e.sizeOfCodes(d.sample(), false)
+	if err != nil {
+		return err
+	}
+	byValue, err := e.sizeOfCodes(d.sample(), true)
+	d.byValue = byValue*100 < byCount*orderGain
+	return err
+}
+
+// closeByValue reports whether the steps between codes by value are of half as many bits as say how often each code occurs, or fewer.
+func (d *dictionaryBuilder) closeByValue() bool {
+	sample := d.sample()
+	if len(sample) < minOrdered {
+		return false
+	}
+	rank := ranksOf(d.order(true))
+	steps := 0
+	for i := range sample[1:] {
+		step := int64(rank[sample[i+1]]) - int64(rank[sample[i]])
+		steps += bits.Len64(uint64(step<<1^step>>63)) + 1
+	}
+	information := 0.0
+	for _, n := range d.counts {
+		if n > 0 {
+			information -= float64(n) * math.Log2(float64(n)/float64(len(d.codes)))
+		}
+	}
+	return float64(steps)*2/float64(len(sample)) < information/float64(len(d.codes))
+}
+
+// sizeOfCodes is what some ids come to as codes of entries that go by value or by frequency.
+func (e *bytesEncoder) sizeOfCodes(ids []uint32, byValue bool) (size int, err error) {
+	rank := ranksOf(e.dict.order(byValue))
+	codes := make([]uint32, len(ids))
+	for i, id := range ids {
+		codes[i] = rank[id]
+	}
+	_, err = encode.CutNumbers(e.codeEncoder(byValue), codes, nil, true, sizeIn(&size))
+	return size, err
+}
+
+// ranksOf is the place of each id in an order.
+func ranksOf(order []uint32) []uint32 {
+	rank := make([]uint32, len(order))
+	for to, from := range order {
+		rank[from] = uint32(to)
+	}
+	return rank
+}
