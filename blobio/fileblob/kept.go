@@ -10,7 +10,6 @@ import (
 // keptFile is a file that stays open from one read to the next, and what it was like when it was opened.
 type keptFile struct {
 	*os.File
-	was  os.FileInfo
 	info blobio.Info
 }
 
@@ -30,9 +29,7 @@ func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptio
 	if f, info, err = b.open(ctx, "read", key, opts.IfMatch); err != nil {
 		return nil, info, false, err
 	}
-	was, err := f.Stat()
-	kept = err == nil && opts.Open.Keep(b, key, &keptFile{f, was, info})
-	return f, info, kept, nil
+	return f, info, opts.Open.Keep(b, key, &keptFile{f, info}), nil
 }
 
 // now tells of the file as it is now: somebody may write into it.
@@ -41,7 +38,7 @@ func (k *keptFile) now(key string) (blobio.Info, error) {
 	if err != nil {
 		return blobio.Info{}, err
 	}
-	if st.Size() == k.was.Size() && st.ModTime().Equal(k.was.ModTime()) {
+	if st.Size() == k.info.Size && st.ModTime().Equal(k.info.ModTime) {
 		return k.info, nil
 	}
 	return fileInfo(key, st), nil

@@ -11,7 +11,7 @@ import (
 func TestGive(t *testing.T) {
 	place := func(b []byte) *byte { return unsafe.SliceData(b) }
 	a := New(0).Account()
-	a.Reuse(true)
+	a.Reuse()
 	const n = 100_000 // which is kept when it is given back
 	given, temporary := a.Lend(n), a.Lend(n)
 	other := make([]byte, n)
@@ -55,7 +55,7 @@ func TestGive(t *testing.T) {
 // A buffer that is made larger leaves the memory it was in alone.
 func TestGrownBuffer(t *testing.T) {
 	a := New(0).Account()
-	a.Reuse(true)
+	a.Reuse()
 	lent := a.Lend(8)
 	copy(lent, "12345678")
 	g := a.Give()

@@ -15,11 +15,11 @@ type lender struct {
 	stays      [][]byte // see LendToEnd
 }
 
-// Reuse says whether memory that Lend gives from now on is used again after the next NextBatch: nobody may look at the batch
-// then any more.
-func (a *Account) Reuse(on bool) {
+// Reuse has memory that Lend gives from now on used again after the next NextBatch: nobody may look at the batch then any more, but
+// for what was passed on, see Give.
+func (a *Account) Reuse() {
 	if a != nil {
-		a.lender.reuse = on
+		a.lender.reuse = true
 	}
 }
 
@@ -39,9 +39,7 @@ func (a *Account) Lend(n uint64) []byte {
 
 // LendOf is Lend for n values.
 func LendOf[T any](a *Account, n uint64) []T {
-	var zero T
-	b := a.Lend(n * uint64(unsafe.Sizeof(zero)))
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+	return valuesIn[T](a.Lend(bytesOf[T](n)), n)
 }
 
 // LendToEnd gives n bytes for what a reader keeps from batch to batch, and nobody else looks at: Settle takes them back. They are not
@@ -60,8 +58,17 @@ func (a *Account) LendToEnd(n uint64) []byte {
 
 // ToEndOf is LendToEnd for n values.
 func ToEndOf[T any](a *Account, n uint64) []T {
+	return valuesIn[T](a.LendToEnd(bytesOf[T](n)), n)
+}
+
+// bytesOf is how many bytes n values have.
+func bytesOf[T any](n uint64) uint64 {
 	var zero T
-	b := a.LendToEnd(n * uint64(unsafe.Sizeof(zero)))
+	return n * uint64(unsafe.Sizeof(zero))
+}
+
+// valuesIn is the memory of n values.
+func valuesIn[T any](b []byte, n uint64) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 

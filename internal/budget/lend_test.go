@@ -15,7 +15,7 @@ func TestLend(t *testing.T) {
 	if place(a.Lend(100)) == place(first) {
 		t.Error("memory of a batch that somebody may keep came again")
 	}
-	a.Reuse(true)
+	a.Reuse()
 	large, small := a.Lend(1000), a.Lend(10)
 	if place(large) == place(small) || len(large) != 1000 || len(small) != 10 {
 		t.Error("one memory for two")
@@ -38,7 +38,7 @@ func TestLend(t *testing.T) {
 		t.Errorf("%v allocations for a batch like the one before", n)
 	}
 	var none *Account
-	none.Reuse(true)
+	none.Reuse()
 	if b := LendOf[uint64](none, 3); len(b) != 3 {
 		t.Error("without an account")
 	}

@@ -218,13 +218,12 @@ func (d *dictionaryBuilder) order(byValue bool) []uint32 {
 // build gives the dictionary, and the codes their ids in it.
 func (d *dictionaryBuilder) build(typ schema.Basic) *buffer.Dictionary {
 	order := d.order(d.byValue)
-	rank := make([]uint32, len(order))
+	rank := ranksOf(order)
 	dict := &buffer.Dictionary{Type: typ, Fixed: d.fixed, Count: len(order), Null: -1}
 	if d.fixed == 0 {
 		dict.Offsets = []int64{0}
 	}
 	for to, from := range order {
-		rank[from] = uint32(to)
 		if from == d.null {
 			dict.Null = int64(to)
 		}

@@ -26,26 +26,25 @@ func (d *dictionaryBuilder) sample() []uint32 {
 // orderEntries decides by what the entries of the dictionary go.
 func (e *bytesEncoder) orderEntries() error {
 	d := e.dict
-	if e.o.Profile != encode.HighCompression && e.o.Profile != encode.MinimalSize || e.fixed > 0 || !d.closeByValue() {
+	if e.o.Profile != encode.HighCompression && e.o.Profile != encode.MinimalSize || e.fixed > 0 || len(d.codes) < minOrdered {
 		return nil
 	}
-	byCount, err := e.sizeOfCodes(d.sample(), false)
+	order := d.order(true)
+	if !d.closeBy(ranksOf(order)) {
+		return nil
+	}
+	byCount, err := e.sizeOfCodes(d.order(false), false)
 	if err != nil {
 		return err
 	}
-	byValue, err := e.sizeOfCodes(d.sample(), true)
+	byValue, err := e.sizeOfCodes(order, true)
 	d.byValue = byValue*100 < byCount*orderGain
 	return err
 }
 
-// closeByValue reports whether the steps between codes by value are of half as many bits as say how often each code occurs, or fewer.
-func (d *dictionaryBuilder) closeByValue() bool {
-	sample := d.sample()
-	if len(sample) < minOrdered {
-		return false
-	}
-	rank := ranksOf(d.order(true))
-	steps := 0
+// closeBy reports whether the steps between codes, which are the ranks of ids, are of half as many bits as say how often each code occurs, or fewer.
+func (d *dictionaryBuilder) closeBy(rank []uint32) bool {
+	sample, steps := d.sample(), 0
 	for i := range sample[1:] {
 		step := int64(rank[sample[i+1]]) - int64(rank[sample[i]])
 		steps += bits.Len64(uint64(step<<1^step>>63)) + 1
@@ -59,9 +58,9 @@ func (d *dictionaryBuilder) closeByValue() bool {
 	return float64(steps)*2/float64(len(sample)) < information/float64(len(d.codes))
 }
 
-// sizeOfCodes is what some ids come to as codes of entries that go by value or by frequency.
-func (e *bytesEncoder) sizeOfCodes(ids []uint32, byValue bool) (size int, err error) {
-	rank := ranksOf(e.dict.order(byValue))
+// sizeOfCodes is what the sample comes to as codes of entries in an order, which is by value or by frequency.
+func (e *bytesEncoder) sizeOfCodes(order []uint32, byValue bool) (size int, err error) {
+	rank, ids := ranksOf(order), e.dict.sample()
 	codes := make([]uint32, len(ids))
 	for i, id := range ids {
 		codes[i] = rank[id]

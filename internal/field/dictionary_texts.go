@@ -26,7 +26,7 @@ func (e *bytesEncoder) smallerAsTexts() (bool, error) {
 		return false, nil
 	}
 	sample := d.sample()
-	codes, err := e.sizeOfCodes(sample, d.byValue)
+	codes, err := e.sizeOfCodes(d.order(d.byValue), d.byValue)
 	if err != nil {
 		return false, err
 	}

@@ -158,7 +158,7 @@ func newBase(node *schema.Node, o *Options) base {
 
 // encoder makes a block encoder with the stripe's profile.
 func (b *base) encoder(noPresence bool) *encode.Encoder {
-	o := encode.Options{Profile: b.o.Profile, NoPresence: noPresence, LongBlocks: b.o.LongBlocks}
+	o := b.blocks(noPresence)
 	if !noPresence {
 		o.Tree, o.Hint = b.o.Trees[b.node.ID], b.o.Hints[b.node.ID]
 	}
@@ -167,7 +167,14 @@ func (b *base) encoder(noPresence bool) *encode.Encoder {
 
 // codeEncoder makes an encoder of the codes of a value dictionary, which go by value or not.
 func (b *base) codeEncoder(byValue bool) *encode.Encoder {
-	return encode.NewEncoder(encode.Options{Profile: b.o.Profile, NoPresence: true, Ordered: byValue, LongBlocks: b.o.LongBlocks})
+	o := b.blocks(true)
+	o.Ordered = byValue
+	return encode.NewEncoder(o)
+}
+
+// blocks are the options of all of the stripe's blocks.
+func (b *base) blocks(noPresence bool) encode.Options {
+	return encode.Options{Profile: b.o.Profile, NoPresence: noPresence, LongBlocks: b.o.LongBlocks}
 }
 
 // stream makes the writer of a block stream.

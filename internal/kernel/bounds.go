@@ -35,7 +35,7 @@ func emptyBounds[T float32 | float64]() Bounds[T] {
 
 // take looks at more floats; first is the first of all.
 func (b *Bounds[T]) take(vals []T, first T) (ok bool) {
-	least, most, bits := b.Least, b.Most, bitsOf(first)
+	least, most, bits := b.Least, b.Most, FloatBits(first)
 	ok = true
 	for _, v := range vals {
 		if v < least {
@@ -44,7 +44,7 @@ func (b *Bounds[T]) take(vals []T, first T) (ok bool) {
 		if v > most {
 			most = v
 		}
-		b.Differ |= bitsOf(v) ^ bits
+		b.Differ |= FloatBits(v) ^ bits
 		if v < 0 {
 			b.Negative++
 		}
@@ -76,8 +76,8 @@ func (b *Bounds[T]) zero(vals []T) {
 	}
 }
 
-// bitsOf is the bits of a float of either width.
-func bitsOf[T float32 | float64](v T) uint64 {
+// FloatBits is the bits of a float of either width.
+func FloatBits[T float32 | float64](v T) uint64 {
 	if SizeOf[T]() == 4 {
 		return uint64(math.Float32bits(float32(v)))
 	}

@@ -65,10 +65,10 @@ func checkBounds[T float32 | float64](t *testing.T, vals []T) {
 		if v == 0 {
 			want.Zeros++
 		}
-		want.Differ |= bitsOf(v) ^ bitsOf(vals[0])
+		want.Differ |= FloatBits(v) ^ FloatBits(vals[0])
 	}
 	got, ok := BoundsOf(vals)
-	if !ok || got != want || bitsOf(got.Least) != bitsOf(want.Least) || bitsOf(got.Most) != bitsOf(want.Most) {
+	if !ok || got != want || FloatBits(got.Least) != FloatBits(want.Least) || FloatBits(got.Most) != FloatBits(want.Most) {
 		t.Fatalf("%v: %+v, %v, want %+v", vals, got, ok, want)
 	}
 }

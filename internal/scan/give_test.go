@@ -43,7 +43,7 @@ func TestFetchedMemoryOfABatchStays(t *testing.T) {
 // An array that is referred to twice, as bitmaps of nulls are, counts twice.
 func TestSharedBufferIsGivenTwice(t *testing.T) {
 	mem := budget.New(0).Account()
-	mem.Reuse(true)
+	mem.Reuse()
 	lent := mem.Lend(100)
 	one := memory.NewBufferBytes(lent)
 	data := array.NewData(arrow.PrimitiveTypes.Uint8, 100, []*memory.Buffer{nil, one}, nil, 0, 0)

@@ -117,7 +117,7 @@ func (s *stripe) lane() *stripe {
 	decode := *s.decode
 	decode.workers = 1
 	lane := &stripe{plan: s.plan, fetch: s.fetch, decode: &decode, mem: s.plan.q.Budget.Account(), index: s.index, of: s.of, chosen: s.chosen}
-	lane.mem.Reuse(true)
+	lane.mem.Reuse()
 	twins := make(map[field.Column]field.Column)
 	for _, list := range []struct{ from, to *[]field.Column }{{&s.filter, &lane.filter}, {&s.output, &lane.output}} {
 		for _, c := range *list.from {

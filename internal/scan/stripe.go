@@ -80,7 +80,7 @@ func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error)
 	q := sc.plan.q
 	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i), mem: q.Budget.Account()}
 	f.mem = s.mem
-	s.mem.Reuse(true) // batches that may be kept take their memory with them
+	s.mem.Reuse() // batches that may be kept take their memory with them
 	return s, s.outOfBudget(s.prepare(ctx), s.rows.Start)
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -62,7 +61,7 @@ func classify[T float32 | float64](values []T) classes {
 	if b, ok := kernel.BoundsOf(values); ok {
 		return classes{
 			n: len(values), negative: b.Negative, zeros: b.Zeros, min: float64(b.Least), max: float64(b.Most),
-			first: bitsOf(values[0]), differ: b.Differ,
+			first: kernel.FloatBits(values[0]), differ: b.Differ,
 		}
 	}
 	return classifyAny(values)
@@ -70,9 +69,9 @@ func classify[T float32 | float64](values []T) classes {
 
 // classifyAny is classify of values of which some are infinite or NaN, or may be.
 func classifyAny[T float32 | float64](values []T) classes {
-	c := classes{n: len(values), first: bitsOf(values[0])}
+	c := classes{n: len(values), first: kernel.FloatBits(values[0])}
 	least, most := T(math.Inf(1)), T(math.Inf(-1))
-	sign, inf := bitsOf(T(math.Copysign(0, -1))), bitsOf(least)
+	sign, inf := kernel.FloatBits(T(math.Copysign(0, -1))), kernel.FloatBits(least)
 	shift := bits.TrailingZeros64(sign)
 	for _, v := range values {
 		if v < least {
@@ -81,7 +80,7 @@ func classifyAny[T float32 | float64](values []T) classes {
 		if v > most {
 			most = v
 		}
-		b := bitsOf(v)
+		b := kernel.FloatBits(v)
 		c.differ |= b ^ c.first
 		if b&^sign-1 < inf-1 {
 			c.negative += int(b >> shift)
@@ -100,14 +99,6 @@ func classifyAny[T float32 | float64](values []T) classes {
 	}
 	c.min, c.max = float64(least), float64(most)
 	return c
-}
-
-// bitsOf is the bits of a float of either width.
-func bitsOf[T float32 | float64](v T) uint64 {
-	if unsafe.Sizeof(v) == 4 {
-		return uint64(math.Float32bits(float32(v)))
-	}
-	return math.Float64bits(float64(v))
 }
 
 // measure takes the classes of the next values: infinities are neither positive nor negative in the counts.
