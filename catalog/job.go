@@ -120,9 +120,20 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 		err = t.cat.putRecord(ctx, j.at(".json"), j.record)
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			j.endIfBegun(context.WithoutCancel(ctx))
+		}
 		return nil, nil, fmt.Errorf("job %s: %w", id, err)
 	}
 	return j, nil, nil
+}
+
+// endIfBegun ends a job whose begin was cancelled, if its record was written all the same: nothing else came of it, and nobody would take it up.
+func (j *Job) endIfBegun(ctx context.Context) {
+	var began JobRecord
+	if err := j.table.cat.readRecord(ctx, j.at(".json"), &began); err == nil && began.Attempt == j.record.Attempt {
+		j.Fail(ctx, nil)
+	}
 }
 
 func (j *Job) at(suffix string) string { return j.table.VaultFolder() + "_jobs/" + j.name + suffix }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -47,6 +48,11 @@ func (b *watchedBucket) ReadRange(ctx context.Context, key string, off int64, ds
 func (b *watchedBucket) ReadSuffix(ctx context.Context, key string, n int64, o blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	b.moment.pass()
 	return b.Bucket.ReadSuffix(ctx, key, n, o)
+}
+
+func (b *watchedBucket) Open(ctx context.Context, key string, off int64, o blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+	b.moment.pass()
+	return b.Bucket.Open(ctx, key, off, o)
 }
 
 func (b *watchedBucket) List(ctx context.Context, prefix string, o blobio.ListOptions) iter.Seq2[blobio.Info, error] {
@@ -237,4 +243,27 @@ func TestExpireWhileReading(t *testing.T) {
 			t.Errorf("the expired snapshot: %v", err)
 		}
 	})
+}
+
+// A job that is cancelled while it begins, at whichever request, is not left open.
+func TestCancelledBegin(t *testing.T) {
+	g := newFilesGround(t)
+	g.create()
+	for n, begun := 1, false; !begun; n++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		m := &moment{do: cancel}
+		tbl := g.load(m)
+		m.at, m.seen = n, 0
+		j, _, err := tbl.BeginJob(ctx, JobCompact, "", nil, func(a string) []string { return []string{tbl.VaultFolder() + a + ".amudai.shard"} })
+		if begun = err == nil; begun && n < 3 {
+			t.Errorf("begun with %d requests; its record is written and read back", n-1)
+		}
+		if begun {
+			j.Fail(t.Context(), nil)
+		}
+		cancel()
+		if open, err := tbl.Jobs(t.Context(), false); err != nil || len(open) > 0 {
+			t.Errorf("cancelled at request %d: %d jobs are open, %v", n, len(open), err)
+		}
+	}
 }
