@@ -245,6 +245,7 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	if err != nil {
 		return nil, nil, err
 	}
+	defer shard.Close()
 	ids, err = t.schema.MapShard(ctx, shard.Root())
 	if err != nil {
 		return nil, nil, err

@@ -246,6 +246,7 @@ func (t *Table) reach(ctx context.Context, client *blobio.Client, url string, si
 	if err != nil {
 		return nil, nil, err
 	}
+	defer root.Close()
 	return root.Reach(ctx)
 }
 

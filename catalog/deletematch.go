@@ -83,6 +83,7 @@ func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifes
 	if err != nil {
 		return nil, err
 	}
+	defer shard.Close()
 	s, err := p.newSearch(ctx, shard)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ func (t *Table) describeOwn(ctx context.Context, url string, size int64) (*manif
 	if err != nil {
 		return nil, fmt.Errorf("reading back: %w", err)
 	}
+	defer shard.Close()
 	ids, err := t.schema.MapShard(ctx, shard.Root())
 	if err != nil {
 		return nil, fmt.Errorf("reading back: %w", err)
@@ -81,5 +82,6 @@ func (t *Table) ShardFieldIDs(ctx context.Context, root string, size int64) ([]i
 	if err != nil {
 		return nil, err
 	}
+	defer shard.Close()
 	return t.schema.MapShard(ctx, shard.Root())
 }

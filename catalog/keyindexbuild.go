@@ -250,6 +250,7 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Path, err)
 		}
+		defer shard.Close()
 		ids, err := b.table.schema.MapShard(ctx, shard.Root())
 		if err != nil {
 			return err
@@ -414,6 +415,7 @@ func (b *keyIndexBuild) readShard(ctx context.Context, client *blobio.Client, r 
 	if err != nil {
 		return err
 	}
+	defer shard.Close()
 	in, err := p.newSearch(ctx, shard)
 	if err != nil {
 		return err

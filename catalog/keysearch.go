@@ -231,6 +231,7 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan,
 	if err != nil {
 		return err
 	}
+	defer shard.Close()
 	in, err := p.newSearch(ctx, shard)
 	if err != nil {
 		return err

@@ -70,6 +70,7 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 	if err != nil {
 		return err
 	}
+	defer shard.Close()
 	ids, err := l.table.schema.MapShard(ctx, shard.Root())
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.Path, err)

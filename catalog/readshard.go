@@ -33,6 +33,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	if err != nil {
 		return err
 	}
+	defer shard.Close()
 	q, err := p.shardQuery(ctx, shard)
 	if err != nil {
 		return err

@@ -86,6 +86,7 @@ func (t *Table) describeShard(ctx context.Context, client *blobio.Client, path s
 	if err != nil {
 		return nil, nil, err
 	}
+	defer shard.Close()
 	ids, err := t.schema.MapShard(ctx, shard.Root())
 	if err != nil {
 		return nil, nil, err

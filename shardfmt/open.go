@@ -80,6 +80,14 @@ func stripeInfo(d *metapb.StripeDirectory) StripeInfo {
 	return info
 }
 
+// Close gives the memory of the shard's metadata back to who opens the next one, as a wide shard's is worth it. It is called when no method
+// of the shard runs any more; batches that a scan gave stay what they are. Afterwards reading fails with blobio.ErrClosed. A shard
+// that is not closed is left to the collector of garbage. The error is nil.
+func (s *Shard) Close() error {
+	s.root.Close()
+	return nil
+}
+
 // URL of the root.
 func (s *Shard) URL() string { return s.root.URL() }
 

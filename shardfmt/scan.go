@@ -125,6 +125,23 @@ func (s *ScanStats) add(c *scan.Counts) {
 }
 
 // request puts options into the terms of the shard: names become nodes, defaults are filled in.
+// smallScan is up to how many bytes of values one worker reads a shard in less time than it takes to wake another.
+const smallScan = 1 << 20
+
+// workers is how many read the shard if nobody says.
+func (s *Shard) workers() int {
+	sum := int64(0)
+	for _, st := range s.stripes {
+		if st.RawSize < 0 {
+			return runtime.GOMAXPROCS(0)
+		}
+		if sum += min(st.RawSize, smallScan); sum >= smallScan {
+			return runtime.GOMAXPROCS(0)
+		}
+	}
+	return 1
+}
+
 func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, error) {
 	q := &scan.Request{
 		Root: s.root, Stripes: make([]scan.Stripe, len(s.stripes)), Filter: o.Filter,
@@ -143,7 +160,7 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 		q.BatchRows = DefaultBatchRows
 	}
 	if q.Workers <= 0 {
-		q.Workers = runtime.GOMAXPROCS(0)
+		q.Workers = s.workers()
 	}
 	if q.End == 0 {
 		q.End = s.Records()

@@ -87,6 +87,7 @@ func scanShard(client *blobio.Client, url string, t task, workers int) (rows int
 	if err != nil {
 		return 0, err
 	}
+	defer s.Close()
 	o := shardfmt.ScanOptions{Columns: t.Columns, Workers: workers}
 	if text := t.filterText(); text != "" {
 		all, err := s.Schema(ctx)

@@ -18,12 +18,13 @@ package fileblob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -125,7 +126,11 @@ func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, b
 
 // LeadsOut implements blobio.Linked.
 func (b *Bucket) LeadsOut(key string, folders []string) bool {
-	at, err := filepath.EvalSymlinks(filepath.Join(b.dir, filepath.FromSlash(key)))
+	path := filepath.Join(b.dir, filepath.FromSlash(key))
+	if slices.ContainsFunc(folders, func(folder string) bool { return plainlyIn(filepath.Join(b.dir, filepath.FromSlash(folder)), path) }) {
+		return false
+	}
+	at, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return false // opening it will say why
 	}
@@ -135,6 +140,27 @@ func (b *Bucket) LeadsOut(key string, folders []string) bool {
 			continue
 		}
 		if out, err := filepath.Rel(within, at); err == nil && filepath.IsLocal(out) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainlyIn reports whether path names something below folder by names of which none is a symbolic link, wherever folder itself leads. False means
+// that it is not known.
+func plainlyIn(folder, path string) bool {
+	rest, err := filepath.Rel(folder, path)
+	if err != nil || !filepath.IsLocal(rest) || rest == "." {
+		return false
+	}
+	for at := len(path) - len(rest); at < len(path); at++ {
+		if n := strings.IndexRune(path[at:], filepath.Separator); n >= 0 {
+			at += n
+		} else {
+			at = len(path)
+		}
+		st, err := os.Lstat(path[:at])
+		if err != nil || st.Mode()&(os.ModeSymlink|os.ModeIrregular) != 0 {
 			return false
 		}
 	}
@@ -160,7 +186,19 @@ func fileInfo(key string, st os.FileInfo) blobio.Info {
 		return blobio.Info{}
 	}
 	return blobio.Info{Key: key, Size: st.Size(), ModTime: st.ModTime(),
-		ETag: fmt.Sprintf("%x-%x-%x", inode(st), st.ModTime().UnixNano(), st.Size())}
+		ETag: etag(inode(st), uint64(st.ModTime().UnixNano()), uint64(st.Size()))}
+}
+
+// etag puts numbers together.
+func etag(numbers ...uint64) string {
+	b := make([]byte, 0, 3*17)
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, '-')
+		}
+		b = strconv.AppendUint(b, n, 16)
+	}
+	return string(b)
 }
 
 // ReadRange implements blobio.BucketReader.

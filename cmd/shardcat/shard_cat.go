@@ -57,6 +57,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer shard.Close()
 			s, err := shard.Schema(ctx)
 			if err != nil {
 				return err

@@ -98,6 +98,7 @@ func (a *app) schemaOfShard(ctx context.Context, name string) (*schema.Schema, *
 	if err != nil {
 		return nil, nil, err
 	}
+	defer shard.Close()
 	s, err := shard.Schema(ctx)
 	return s, convert.OriginalSchema(ctx, shard), err
 }

@@ -154,3 +154,10 @@ func Forget() { dropBefore(now().Add(1)) }
 
 // Spoil fills what is given back from now on, so that tests see who reads it later.
 func Spoil(with byte) { spoil = &with }
+
+// StopSpoiling ends what Spoil began, for who measures, until again is called.
+func StopSpoiling() (again func()) {
+	was := spoil
+	spoil = nil
+	return func() { spoil = was }
+}

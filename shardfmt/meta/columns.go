@@ -72,7 +72,7 @@ func (r *Root) outerLists(ctx context.Context, s *stripeList) (first, last *fiel
 
 // layout is what the root says of its layout, empty if nothing.
 func (r *Root) layout(ctx context.Context) (string, error) {
-	layout, _, err := r.OwnText(ctx, PropertyLayout)
+	layout, _, err := r.wireText(ctx, PropertyLayout)
 	return layout, err
 }
 
@@ -103,13 +103,13 @@ func (r *Root) keepColumn(ctx context.Context, id uint32, p place, stripes int) 
 	return nil
 }
 
-// fromColumn is the descriptor of a field in stripe i, if its column was loaded.
-func (r *Root) fromColumn(i int, id uint32) (*metapb.StripeFieldDescriptor, error) {
+// fromColumn is the descriptor of a field in stripe i, and its size, if its column was loaded.
+func (r *Root) fromColumn(i int, id uint32) (*metapb.StripeFieldDescriptor, int, error) {
 	r.mu.Lock()
 	c := r.columns[id]
 	r.mu.Unlock()
 	if c == nil || i < 0 || i >= len(c.frames) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	start := c.start
 	for _, f := range c.frames[:i] {
@@ -117,13 +117,13 @@ func (r *Root) fromColumn(i int, id uint32) (*metapb.StripeFieldDescriptor, erro
 	}
 	payload, err := Unframe(c.frames[i])
 	if err != nil {
-		return nil, corrupt.Locate(err, r.url, start)
+		return nil, 0, corrupt.Locate(err, r.url, start)
 	}
 	m := new(metapb.StripeFieldDescriptor)
 	if err := unmarshal(payload, m); err != nil {
-		return nil, corrupt.Locate(err, r.url, start+4)
+		return nil, 0, corrupt.Locate(err, r.url, start+4)
 	}
-	return m, checkField(m, r.url, start+4, i, id)
+	return m, len(payload), checkField(m, r.url, start+4, i, id)
 }
 
 func checkField(m *metapb.StripeFieldDescriptor, url string, at int64, i int, id uint32) error {

@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"sync"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -18,9 +20,9 @@ const maxMessages = 1 << 20
 // guard walks serialized messages before they are decoded, allocating nothing.
 type guard struct{ messages int }
 
-// message checks the nesting of b, whose type is md (nil: unknown, only groups are followed).
+// message checks the nesting of b, whose type has the shape of (nil: unknown, only groups are followed).
 // base is the offset of b in the payload.
-func (g *guard) message(b []byte, md protoreflect.MessageDescriptor, base, depth int) error {
+func (g *guard) message(b []byte, of *shape, base, depth int) error {
 	if depth > maxDepth {
 		return corrupt.At(int64(base), "messages nest deeper than %d levels", maxDepth)
 	}
@@ -28,7 +30,7 @@ func (g *guard) message(b []byte, md protoreflect.MessageDescriptor, base, depth
 		return corrupt.At(int64(base), "more than %d messages in one frame", maxMessages)
 	}
 	for pos := 0; pos < len(b); {
-		n, err := g.field(b, md, pos, base, depth)
+		n, err := g.field(b, of, pos, base, depth)
 		if err != nil {
 			return err
 		}
@@ -38,7 +40,7 @@ func (g *guard) message(b []byte, md protoreflect.MessageDescriptor, base, depth
 }
 
 // field checks the field at b[pos:] and returns the position behind it.
-func (g *guard) field(b []byte, md protoreflect.MessageDescriptor, pos, base, depth int) (int, error) {
+func (g *guard) field(b []byte, of *shape, pos, base, depth int) (int, error) {
 	num, typ, n := protowire.ConsumeTag(b[pos:])
 	if n < 0 {
 		return 0, corrupt.At(int64(base+pos), "protobuf tag: %v", protowire.ParseError(n))
@@ -54,7 +56,7 @@ func (g *guard) field(b []byte, md protoreflect.MessageDescriptor, pos, base, de
 		if n < 0 {
 			return 0, corrupt.At(int64(base+start), "protobuf field %d: %v", num, protowire.ParseError(n))
 		}
-		if sub := messageType(md, num); sub != nil {
+		if sub := of.below(num); sub != nil {
 			if err := g.message(body, sub, base+start+n-len(body), depth+1); err != nil {
 				return 0, err
 			}
@@ -89,13 +91,54 @@ func (g *guard) group(b []byte, num protowire.Number, pos, base, depth int) (int
 	return 0, corrupt.At(int64(base+pos), "protobuf group %d does not end", num)
 }
 
-// messageType is the type of field num of md if it is a message, else nil.
-func messageType(md protoreflect.MessageDescriptor, num protowire.Number) protoreflect.MessageDescriptor {
-	if md == nil {
+// shape is what a guard asks of the type of a message: the types of those of its fields that are messages, by their numbers. Descriptors answer that,
+// too, but take longer for it than the rest of the walk.
+type shape struct{ fields []*shape }
+
+var (
+	shapesMu sync.Mutex
+	shapes   sync.Map // of *shape by full name, of types whose fields are known
+)
+
+// shapeOf gives the shape of a type.
+func shapeOf(md protoreflect.MessageDescriptor) *shape {
+	if s, ok := shapes.Load(md.FullName()); ok {
+		return s.(*shape)
+	}
+	shapesMu.Lock()
+	defer shapesMu.Unlock()
+	seen := map[protoreflect.FullName]*shape{}
+	s := newShape(md, seen)
+	for name, s := range seen {
+		shapes.LoadOrStore(name, s)
+	}
+	return s
+}
+
+// newShape makes the shapes of a type and of those below it, which seen holds.
+func newShape(md protoreflect.MessageDescriptor, seen map[protoreflect.FullName]*shape) *shape {
+	if s := seen[md.FullName()]; s != nil {
+		return s
+	}
+	s := new(shape)
+	seen[md.FullName()] = s
+	for i := range md.Fields().Len() {
+		f := md.Fields().Get(i)
+		if f.Message() == nil {
+			continue
+		}
+		if n := int(f.Number()); n >= len(s.fields) {
+			s.fields = append(s.fields, make([]*shape, n+1-len(s.fields))...)
+		}
+		s.fields[f.Number()] = newShape(f.Message(), seen)
+	}
+	return s
+}
+
+// below is the shape of field num if that is a message, else nil.
+func (s *shape) below(num protowire.Number) *shape {
+	if s == nil || int(num) >= len(s.fields) {
 		return nil
 	}
-	if f := md.Fields().ByNumber(num); f != nil {
-		return f.Message()
-	}
-	return nil
+	return s.fields[num]
 }

@@ -37,6 +37,14 @@ func (m *memo[T]) get(ctx context.Context, load func() (T, error)) (T, error) {
 	}
 }
 
+// forget makes the next one who asks load the value again.
+func (m *memo[T]) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var none T
+	m.loaded, m.value = false, none
+}
+
 // load makes the attempt that get has announced.
 func (m *memo[T]) load(load func() (T, error)) (v T, err error) {
 	done := false

@@ -20,7 +20,7 @@ func Marshal(m proto.Message) []byte {
 // are checked first. Fields that m does not know are kept with it.
 func unmarshal(payload []byte, m proto.Message) error {
 	md := m.ProtoReflect().Descriptor()
-	if err := new(guard).message(payload, md, 0, 0); err != nil {
+	if err := new(guard).message(payload, shapeOf(md), 0, 0); err != nil {
 		return err
 	}
 	// The limit counts the outermost message too.

@@ -2,8 +2,8 @@ package meta
 
 import (
 	"context"
+
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -35,7 +35,7 @@ func (r *Root) fetch(ctx context.Context, places []place) error {
 		missing[p.url] = append(missing[p.url], blobio.Range{Start: p.start, End: p.end})
 	}
 	for url, ranges := range missing {
-		parts, err := r.store.ReadRanges(ctx, url, ranges)
+		parts, err := r.readRanges(ctx, url, ranges)
 		if err != nil {
 			return r.unreachable(err, url, ranges[0].Start, ranges[len(ranges)-1].End)
 		}
@@ -62,7 +62,7 @@ func (r *Root) fetchToTail(ctx context.Context, places []place) (done bool, err 
 	if end == r.tailStart || end-start > min(sum+suffixSize, proveSize) {
 		return false, nil
 	}
-	b := uncleared.Bytes(int(end - start))
+	b := r.take(int(end - start))
 	missing := b[:len(b)-copy(b[r.tailStart-start:], r.tail)]
 	if _, err := r.store.ReadRange(ctx, r.url, start, missing); err != nil {
 		return false, r.unreachable(err, r.url, start, end)

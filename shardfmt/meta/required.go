@@ -106,7 +106,7 @@ func (r *Root) badRequired(err error) error {
 // MarkRequired says of the given nodes of the schema, and of all below them, which hold no null. What the shard says of other nodes is not
 // looked at; Schema checks all of it.
 func (r *Root) MarkRequired(ctx context.Context, nodes []*schema.Node) error {
-	text, ok, err := r.OwnText(ctx, PropertyRequired)
+	text, ok, err := r.wireText(ctx, PropertyRequired)
 	if err != nil || !ok {
 		return err
 	}

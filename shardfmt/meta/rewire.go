@@ -248,3 +248,11 @@ func (w wire) filter(b []byte) ([]byte, error) {
 	out = protowire.AppendBytes(protowire.AppendTag(out, filterAlgorithm, protowire.BytesType), algorithm)
 	return protowire.AppendBytes(protowire.AppendTag(out, to, protowire.BytesType), data), nil
 }
+
+// messageType is the type of field num of md if it is a message, else nil.
+func messageType(md protoreflect.MessageDescriptor, num protowire.Number) protoreflect.MessageDescriptor {
+	if f := md.Fields().ByNumber(num); f != nil {
+		return f.Message()
+	}
+	return nil
+}

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -30,23 +29,28 @@ type Root struct {
 	tailStart int64
 	dir       *metapb.ShardDirectory
 
-	schemaBytes memo[[]byte]
-	view        memo[*schema.View]
-	schema      memo[*schema.Schema]
-	properties  memo[*metapb.ShardProperties]
-	bounds      memo[*Bounds]
-	required    memo[[]uint32]
-	urls        memo[*metapb.UrlList]
-	indexes     memo[*metapb.IndexCollection]
-	fields      memo[*fieldList]
-	stripes     memo[*stripeList]
+	schemaBytes   memo[[]byte]
+	propertyBytes memo[[]byte]
+	view          memo[*schema.View]
+	schema        memo[*schema.Schema]
+	properties    memo[*metapb.ShardProperties]
+	bounds        memo[*Bounds]
+	required      memo[[]uint32]
+	urls          memo[*metapb.UrlList]
+	indexes       memo[*metapb.IndexCollection]
+	fields        memo[*fieldList]
+	stripes       memo[*stripeList]
 
 	mu      sync.Mutex
+	lent    [][]byte // memory that Close gives back
+	closed  bool
 	ahead   map[place][]byte
 	rows    []row
 	columns map[uint32]*column
 	// shared are descriptors that were decoded, see SharedStripeField.
 	shared map[fieldOf]sharedField
+	// resolved are references, and what they name.
+	resolved map[string]string
 	// followed are the files that were seen not to lead elsewhere.
 	followed sync.Map
 	// footers are those of Parquet files that fields refer to.
@@ -69,7 +73,8 @@ type Options struct {
 // costs one request for all of it; any other its last 64 KiB, and a second request if the directory is
 // longer. See Options.Parts for roots that are read by parts.
 func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, error) {
-	tail, size, err := readTail(ctx, st, url, o.Size, o.Parts)
+	st = inTurn(ctx, st, url)
+	tail, size, lent, err := readTail(ctx, st, url, o.Size, o.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +84,7 @@ func OpenRoot(ctx context.Context, st Store, url string, o Options) (*Root, erro
 	}
 	r := &Root{
 		store: st, policy: o.Policy, url: url, size: size,
-		tail: tail, tailStart: size - int64(len(tail)), dir: dir,
+		tail: tail, tailStart: size - int64(len(tail)), dir: dir, lent: lent,
 	}
 	if tailIsDraft(tail, size) {
 		return r, r.undraft(ctx)
@@ -112,12 +117,32 @@ func (r *Root) Resolve(anchor, ref string) (string, error) {
 	if ref == "" {
 		return anchor, nil
 	}
+	r.mu.Lock()
+	url, known := r.resolved[ref]
+	r.mu.Unlock()
+	if known {
+		return url, nil
+	}
 	url, err := urlresolve.Resolve(r.url, ref, r.policy)
 	if err == nil && strings.HasPrefix(url, "file:") {
 		err = r.follow(url)
 	}
-	return url, err
+	if err != nil {
+		return url, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.resolved == nil {
+		r.resolved = make(map[string]string)
+	}
+	if len(r.resolved) < mostResolved && len(ref) <= longestResolved {
+		r.resolved[ref] = url
+	}
+	return url, nil
 }
+
+// mostResolved is how many references are kept resolved, longestResolved how long each may be: the buffers of a stripe name the same object.
+const mostResolved, longestResolved = 256, 1 << 10
 
 // linked is a store on which names may be symbolic links; a *blobio.Client is one.
 type linked interface {
@@ -197,6 +222,9 @@ func (r *Root) Decode(ctx context.Context, anchor string, ref *metapb.DataRef, m
 
 // bytes reads [start, end) of the object at url, from what was kept as far as it goes.
 func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte, error) {
+	if err := r.isClosed(); err != nil {
+		return nil, err
+	}
 	if url == r.url {
 		if end > r.size {
 			return nil, corrupt.Locate(corrupt.At(start, "range ends at %d of %d bytes", end, r.size), url, 0)
@@ -216,7 +244,7 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 			return nil, r.unreachable(err, url, start, end)
 		}
 	}
-	b := uncleared.Bytes(int(end - start))
+	b := r.take(int(end - start))
 	missing := b
 	if url == r.url && end > r.tailStart {
 		missing = b[:r.tailStart-start]
@@ -308,12 +336,32 @@ func (r *Root) locateSchema(err error) error {
 func (r *Root) Properties(ctx context.Context) (*metapb.ShardProperties, error) {
 	return r.properties.get(ctx, func() (*metapb.ShardProperties, error) {
 		m := new(metapb.ShardProperties)
-		if r.dir.PropertiesRef == nil {
-			return m, nil
+		b, err := r.propertyPayload(ctx)
+		if err == nil {
+			err = r.locateProperties(unmarshal(b, m))
 		}
-		_, err := r.Decode(ctx, r.url, r.dir.PropertiesRef, m)
 		return m, err
 	})
+}
+
+// propertyPayload is the serialized properties, empty if there are none.
+func (r *Root) propertyPayload(ctx context.Context) ([]byte, error) {
+	if r.dir.PropertiesRef == nil {
+		return nil, nil
+	}
+	return r.propertyBytes.get(ctx, func() ([]byte, error) { return r.Message(ctx, r.url, r.dir.PropertiesRef) })
+}
+
+// locateProperties names the place of an error in the properties.
+func (r *Root) locateProperties(err error) error {
+	if err == nil {
+		return nil
+	}
+	url, resolved := r.Resolve(r.url, r.dir.PropertiesRef.GetUrl())
+	if resolved != nil {
+		return resolved
+	}
+	return corrupt.Locate(err, url, int64(r.dir.PropertiesRef.GetRange().GetStart())+4)
 }
 
 // URLList are the objects the shard says it consists of, the root left out. Foreign writers leave it

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -25,7 +24,7 @@ func (r *Root) completeUnlessByStripes(ctx context.Context) error {
 			return err
 		}
 	}
-	whole := uncleared.Bytes(int(r.size))
+	whole := r.take(int(r.size))
 	copy(whole[r.tailStart:], r.tail)
 	if _, err := r.store.ReadRange(ctx, r.url, 0, whole[:r.tailStart]); err != nil {
 		return outside(err, r.url, 0, r.size)

@@ -3,8 +3,6 @@ package meta
 import (
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -32,8 +30,8 @@ func (r *Root) SharedStripeField(ctx context.Context, i int, id uint32) (*metapb
 	if ok {
 		return f.of, f.url, nil
 	}
-	m, url, err := r.StripeField(ctx, i, id)
-	if err != nil || m == nil || proto.Size(m) > sharedBytes {
+	m, url, size, err := r.stripeField(ctx, i, id)
+	if err != nil || m == nil || size > sharedBytes {
 		return m, url, err
 	}
 	r.mu.Lock()

@@ -60,9 +60,9 @@ func outside(err error, url string, start, end int64) error {
 }
 
 // readTail reads the end of the object at url: all of it if size is known (positive) and at most wholeRoot, or partsRoot
-// if parts are asked for, else as much as holds the directory. It returns the bytes and the object's size.
-func readTail(ctx context.Context, st Store, url string, size int64, parts bool) ([]byte, int64, error) {
-	var tail []byte
+// if parts are asked for, else as much as holds the directory. It returns the bytes, the object's size, and what memory of package
+// uncleared was taken.
+func readTail(ctx context.Context, st Store, url string, size int64, parts bool) (tail []byte, total int64, lent [][]byte, err error) {
 	if size > 0 {
 		n := size
 		switch {
@@ -71,31 +71,31 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 		case size > wholeRoot:
 			n = suffixSize
 		}
-		tail = uncleared.Bytes(int(n))
+		tail = uncleared.Again(int(n))
+		lent = append(lent, tail)
 		info, err := st.ReadRange(ctx, url, size-n, tail)
 		if err != nil {
-			return nil, 0, outside(err, url, size-n, size)
+			return nil, 0, nil, outside(err, url, size-n, size)
 		}
 		if info.Size != size && info.Size > 0 {
-			return nil, 0, corrupt.Locate(corrupt.At(-1, "object has %d bytes, %d were expected", info.Size, size), url, 0)
+			return nil, 0, nil, corrupt.Locate(corrupt.At(-1, "object has %d bytes, %d were expected", info.Size, size), url, 0)
 		}
 	} else {
-		var err error
 		var info blobio.Info
 		if tail, info, err = st.ReadSuffix(ctx, url, suffixSize); err != nil {
-			return nil, 0, err
+			return nil, 0, nil, err
 		}
 		size = info.Size
 	}
 	need, err := TailSize(tail, size)
 	if err != nil {
-		return nil, 0, corrupt.Locate(err, url, 0)
+		return nil, 0, nil, corrupt.Locate(err, url, 0)
 	}
 	if need <= int64(len(tail)) {
-		return tail, size, nil
+		return tail, size, lent, nil
 	}
-	whole := uncleared.Bytes(int(need))
+	whole := uncleared.Again(int(need))
 	copy(whole[need-int64(len(tail)):], tail)
 	_, err = st.ReadRange(ctx, url, size-need, whole[:need-int64(len(tail))])
-	return whole, size, err
+	return whole, size, append(lent, whole), err
 }

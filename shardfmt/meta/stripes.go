@@ -141,23 +141,28 @@ func (r *Root) StripeAnchor(ctx context.Context) (string, error) {
 // read from, which is the anchor of the references in it. It is nil where the stripe lacks the field: all its
 // values are null then.
 func (r *Root) StripeField(ctx context.Context, i int, id uint32) (*metapb.StripeFieldDescriptor, string, error) {
-	if m, err := r.fromColumn(i, id); m != nil || err != nil {
-		return m, r.url, err
+	m, url, _, err := r.stripeField(ctx, i, id)
+	return m, url, err
+}
+
+// stripeField is StripeField with the size of the serialized descriptor.
+func (r *Root) stripeField(ctx context.Context, i int, id uint32) (m *metapb.StripeFieldDescriptor, url string, size int, err error) {
+	if m, size, err := r.fromColumn(i, id); m != nil || err != nil {
+		return m, r.url, size, err
 	}
 	list, err := r.stripeFields(ctx, i)
 	if err != nil {
-		return nil, "", err
+		return nil, "", 0, err
 	}
 	ref, err := list.refs.Ref(int(id))
 	if err != nil || ref == nil {
-		return nil, "", corrupt.Locate(err, list.anchor, 0)
+		return nil, "", 0, corrupt.Locate(err, list.anchor, 0)
 	}
-	m := new(metapb.StripeFieldDescriptor)
-	url, err := r.Decode(ctx, list.anchor, ref, m)
-	if err != nil {
-		return nil, "", err
+	m = new(metapb.StripeFieldDescriptor)
+	if url, err = r.Decode(ctx, list.anchor, ref, m); err != nil {
+		return nil, "", 0, err
 	}
-	return m, url, checkField(m, url, int64(ref.Range.Start)+4, i, id)
+	return m, url, int(ref.Range.End - ref.Range.Start), checkField(m, url, int64(ref.Range.Start)+4, i, id)
 }
 
 // stripeFields is the field list of stripe i.
