@@ -143,6 +143,7 @@ func (l Location) container() string {
 // EscapeKey is the inverse of Location.Key: a key as the path of a URL.
 func EscapeKey(key string) string {
 	var b strings.Builder
+	b.Grow(len(key))
 	for i := 0; i < len(key); i++ {
 		if c := key[i]; isUnescaped(c) {
 			b.WriteByte(c)

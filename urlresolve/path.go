@@ -97,7 +97,10 @@ var lookalikes = strings.NewReplacer(
 	"\ufe68", "/")
 
 func climbs(path string) bool {
-	for segment := range strings.SplitSeq(lookalikes.Replace(path), "/") {
+	if strings.IndexFunc(path, func(c rune) bool { return c >= utf8.RuneSelf }) >= 0 {
+		path = lookalikes.Replace(path)
+	}
+	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
 			return true
 		}
@@ -108,6 +111,7 @@ func climbs(path string) bool {
 // normalPath escapes what the WHATWG URL standard escapes in a path, and nothing else.
 func normalPath(path string) string {
 	var b strings.Builder
+	b.Grow(len(path))
 	for i := 0; i < len(path); i++ {
 		if c := path[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>`{}^", c) >= 0 {
 			writeEscape(&b, c)
