@@ -3,7 +3,6 @@ package encode
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
 
@@ -12,14 +11,6 @@ import (
 
 // Benchmarks encode one flush of 65,536 values, or 2 MiB, at a time; MB are those of the values in memory.
 // cpuMB/s is by the time that the process ran, for machines that have other things to do.
-
-func processTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 func reportProcessTime(b *testing.B, size int, since time.Duration) {
 	if d := processTime() - since; d > 0 {

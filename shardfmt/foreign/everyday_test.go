@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -175,24 +172,6 @@ func TestBadSourceOptions(t *testing.T) {
 	} {
 		if o.Validate() == nil {
 			t.Errorf("%+v passes", o)
-		}
-	}
-}
-
-// A named pipe is read once, and its format told by its content.
-func TestNamedPipe(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no named pipes in folders")
-	}
-	for text, want := range map[string]string{"{\"a\":1}\n": `{"a":1}`, "a,b\n1,x\n": `{"a":1,"b":"x"}`} {
-		pipe := filepath.Join(t.TempDir(), "pipe")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		go os.WriteFile(pipe, []byte(text), 0)
-		got, _, err := convert(t, foreign.SourceOptions{}, foreign.NDJSON, pipe)
-		if got := lines(got, err); got != want {
-			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
