@@ -123,19 +123,19 @@ func decodeBytesPlain(dst *Bytes, sub []byte, n, fixed int) error {
 		return corrupt.At(plainBytesHeader, "Plain: %d bytes for the offsets of %d values", len(sub)-plainBytesHeader, n)
 	}
 	data := sub[plainBytesHeader+8*(n+1):]
-	base, ends := len(dst.Data), dst.addOffsets(n)
+	ends := dst.addOffsets(n)
 	kernel.Load(ends, sub[plainBytesHeader:])
-	if err := checkOffsets(ends, int64(len(data))); err != nil {
+	end, err := dst.place(ends, int64(len(data)))
+	if err != nil {
 		return corrupt.Locate(err, "", plainBytesHeader)
 	}
-	if ends[n] != int64(len(data)) {
-		return corrupt.At(plainBytesHeader, "Plain: offsets rise to %d in %d bytes of data", ends[n], len(data))
+	if end != int64(len(data)) {
+		return corrupt.At(plainBytesHeader, "Plain: offsets rise to %d in %d bytes of data", end, len(data))
 	}
 	if err := dst.charge(len(data)); err != nil {
 		return err
 	}
 	dst.Data = append(dst.Data, data...)
-	shift(ends, base)
 	return nil
 }
 

@@ -38,23 +38,18 @@ func decodeBytesCompressed(dst *Bytes, sub []byte, code Code, n, fixed int, s *S
 	if err != nil {
 		return err
 	}
-	total, ends, err := dst.decodeOffsets(c.offsets, c.nested, n, fixed, s)
+	total, err := dst.decodeOffsets(c.offsets, c.nested, n, fixed, s)
 	if err != nil {
 		return corrupt.Locate(err, "", int64(c.offAt))
 	}
 	if err := checkExpansion(c.data, total, code); err != nil {
 		return corrupt.Locate(err, "", compressedHeader)
 	}
-	base := len(dst.Data)
 	room, err := dst.grow(total)
 	if err != nil {
 		return err
 	}
-	if err := s.decompress(room, c.data, code); err != nil {
-		return corrupt.Locate(err, "", compressedHeader)
-	}
-	shift(ends, base)
-	return nil
+	return corrupt.Locate(s.decompress(room, c.data, code), "", compressedHeader)
 }
 
 // checkExpansion refuses to make room for more than packed can become.
@@ -74,50 +69,38 @@ func checkExpansion(packed []byte, total int, code Code) error {
 }
 
 // decodeOffsets reads the offsets section of Fsst, Lz4 and Zstd (format note 02 §7.3), nothing for values
-// of a fixed size, else n+1 offsets as raw u64 or as a nested sub-block. It gives the uncompressed size of
-// the values, which the caller has yet to bound, and the offsets, still relative to the block.
-func (b *Bytes) decodeOffsets(section []byte, nested bool, n, fixed int, s *Scratch) (total int, ends []int64, err error) {
+// of a fixed size, else n+1 offsets as raw u64 or as a nested sub-block, and puts them behind those that are there. It gives the
+// uncompressed size of the values, which the caller has yet to bound.
+func (b *Bytes) decodeOffsets(section []byte, nested bool, n, fixed int, s *Scratch) (total int, err error) {
 	if fixed > 0 {
 		if n > maxExpanded/fixed {
-			return 0, nil, corrupt.At(0, "%d values of %d bytes", n, fixed)
+			return 0, corrupt.At(0, "%d values of %d bytes", n, fixed)
 		}
-		return n * fixed, nil, nil
+		return n * fixed, nil
 	}
 	if !nested && len(section) != 8*(n+1) {
-		return 0, nil, corrupt.At(0, "%d bytes for the offsets of %d values", len(section), n)
+		return 0, corrupt.At(0, "%d bytes for the offsets of %d values", len(section), n)
 	}
-	ends = b.addOffsets(n)
-	// The entry that ends the values so far is overwritten by the first offset, 0, and set again by shift.
+	ends := b.addOffsets(n)
+	// The entry that ends the values so far is overwritten by the first offset, 0, and set again when all are moved.
 	if nested {
 		err = decode(kernel.Cast[uint64](ends), section, unsigned, s)
 	} else {
 		kernel.Load(ends, section)
 	}
-	if err == nil {
-		err = checkOffsets(ends, maxExpanded)
-	}
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	return int(ends[n]), ends, nil
+	end, err := b.place(ends, maxExpanded)
+	return int(end), err
 }
 
-// checkOffsets: offsets start at 0, never go down, and end at limit or below.
-func checkOffsets(offsets []int64, limit int64) error {
-	last, down := int64(0), int64(0)
-	for _, v := range offsets {
-		down |= (v - last) | v
-		last = v
+// place moves offsets behind the values that are there, and gives the last one of before. They must have started at 0, never gone down, and
+// ended at limit or below.
+func (b *Bytes) place(offsets []int64, limit int64) (end int64, err error) {
+	first, last := offsets[0], offsets[len(offsets)-1]
+	if rise := kernel.MoveEnds(offsets, int64(len(b.Data))); !rise || first != 0 || last > limit {
+		return 0, corrupt.At(0, "offsets run from %d to %d, or go down", uint64(first), uint64(last))
 	}
-	if down < 0 || offsets[0] != 0 || last > limit {
-		return corrupt.At(0, "offsets run from %d to %d, or go down", uint64(offsets[0]), uint64(last))
-	}
-	return nil
-}
-
-// shift moves offsets that start at 0 to base.
-func shift(offsets []int64, base int) {
-	for i := range offsets {
-		offsets[i] += int64(base)
-	}
+	return last, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -21,6 +22,7 @@ type byteStrings struct {
 	scratch *block.Scratch
 	mem     *budget.Account
 	fixed   int
+	average uint64 // bytes of a value, by the descriptor
 
 	cached        int
 	sparse        int // block of which a value was read alone, -1 if none
@@ -134,9 +136,8 @@ func (c *byteStrings) copy(dst *block.Bytes, from, n int) error {
 	}
 	base := int64(len(dst.Data)) - c.vals.Offsets[from]
 	dst.Data = append(dst.Data, c.vals.Data[c.vals.Offsets[from]:c.vals.Offsets[from+n]]...)
-	for _, o := range c.vals.Offsets[from+1 : from+n+1] {
-		dst.Offsets = append(dst.Offsets, base+o)
-	}
+	dst.Offsets = append(dst.Offsets, c.vals.Offsets[from+1:from+n+1]...)
+	kernel.MoveEnds(dst.Offsets[len(dst.Offsets)-n:], base)
 	return nil
 }
 
@@ -177,7 +178,6 @@ type bytesColumn struct {
 	typ      arrow.DataType
 	data     *byteStrings
 	presence *bitReader
-	average  uint64 // bytes of a value, by the descriptor
 }
 
 // fixedSize is the size of each value in bytes, 0 if they vary.
@@ -212,7 +212,8 @@ func (f *stored) bytesColumn() (Column, error) {
 	if fixed == 0 && f.count > 0 {
 		average = f.desc.GetRawDataSize()/f.count + 1
 	}
-	return &bytesColumn{f.typ, &byteStrings{Stream: s, scratch: f.scratch, mem: f.o.mem, fixed: fixed, cached: -1, sparse: -1}, p, average}, err
+	data := &byteStrings{Stream: s, scratch: f.scratch, mem: f.o.mem, fixed: fixed, average: average, cached: -1, sparse: -1}
+	return &bytesColumn{f.typ, data, p}, err
 }
 
 func (c *bytesColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
@@ -238,10 +239,15 @@ func (c *bytesColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	return bytesData(c.typ, v, &out), nil
 }
 
-// room is memory for about n values: an eighth more than the average, and never much more than what is stored, which a
-// descriptor can't fake.
+// room is memory for about n values.
 func (c *bytesColumn) room(n uint64) []byte {
-	return c.data.mem.Lend(min(c.average*n+c.average*n/8, 16*c.data.Size(), maxRead))[:0]
+	return c.data.mem.Lend(c.data.about(n, c.data.Size()))[:0]
+}
+
+// about is how many bytes n values have: an eighth more than the average, and never much more than what is stored of them, which a
+// descriptor can't fake.
+func (c *byteStrings) about(n, stored uint64) uint64 {
+	return min(c.average*n+c.average*n/8, 16*stored, maxRead)
 }
 
 func (c *bytesColumn) Release(pos uint64) {

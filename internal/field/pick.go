@@ -411,6 +411,13 @@ func (c *constantColumn) pick(s selection) (arrow.ArrayData, bool, error) {
 // keep decodes block i of size values into the memory of the block that is kept.
 func (c *byteStrings) keep(i, size int) error {
 	c.cached = -1
+	if c.vals.Data == nil {
+		start, end := c.Map().Range(i)
+		c.vals.Data = c.mem.LendToEnd(c.about(uint64(size), end-start))
+		if c.fixed == 0 {
+			c.vals.Offsets = budget.ToEndOf[int64](c.mem, uint64(size+1))
+		}
+	}
 	c.vals.Reset()
 	c.vals.Charge = c.hold
 	if err := c.decode(&c.vals, i, size); err != nil {

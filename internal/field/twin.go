@@ -66,8 +66,8 @@ func (c *bytesColumn) twin(mem *budget.Account) Column {
 		return nil
 	}
 	data := &byteStrings{Stream: c.data.Stream, scratch: newScratch(mem, c.data.scratch.Opaque), mem: mem, fixed: c.data.fixed,
-		cached: -1, sparse: -1}
-	return &bytesColumn{c.typ, data, presence, c.average}
+		average: c.data.average, cached: -1, sparse: -1}
+	return &bytesColumn{c.typ, data, presence}
 }
 
 func (c *dictionaryColumn) twin(mem *budget.Account) Column {

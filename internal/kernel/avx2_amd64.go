@@ -242,6 +242,12 @@ func gather16BytesAVX2(dst *[16]byte, dict *[16]byte, codes *uint32, n int)
 //go:noescape
 func textEndsAVX2(ends *int64, codes *uint32, lengths *uint32, n int, at int64)
 
+// moveEndsAVX2 adds a number to n ends, a multiple of 8 above 0, of which there is one more, and gives 0 if none of the n is negative or above
+// the one behind it.
+//
+//go:noescape
+func moveEndsAVX2(ends *int64, n int, by int64) uint32
+
 // gatherTexts16AVX2 copies 16 bytes from text[starts[code]] to dst[offset] for n codes, a multiple of 8 above 0, one after the other.
 //
 //go:noescape

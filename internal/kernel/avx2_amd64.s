@@ -2810,6 +2810,39 @@ loop:
 	JNZ  loop
 	RET
 
+// func moveEndsAVX2(ends *int64, n int, by int64) uint32
+// Requires: AVX, AVX2
+TEXT ·moveEndsAVX2(SB), NOSPLIT, $0-28
+	MOVQ         ends+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         by+16(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	VPXOR        Y1, Y1, Y1
+
+loop:
+	VMOVDQU   (AX), Y2
+	VMOVDQU   8(AX), Y3
+	VPSUBQ    Y2, Y3, Y3
+	VPOR      Y2, Y1, Y1
+	VPOR      Y3, Y1, Y1
+	VPADDQ    Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	VMOVDQU   32(AX), Y2
+	VMOVDQU   40(AX), Y3
+	VPSUBQ    Y2, Y3, Y3
+	VPOR      Y2, Y1, Y1
+	VPOR      Y3, Y1, Y1
+	VPADDQ    Y0, Y2, Y2
+	VMOVDQU   Y2, 32(AX)
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000008, CX
+	JNZ       loop
+	VMOVMSKPD Y1, AX
+	MOVL      AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func gatherTexts16AVX2(dst *byte, offsets *int64, codes *uint32, starts *int64, text *byte, n int)
 // Requires: AVX
 TEXT ·gatherTexts16AVX2(SB), NOSPLIT, $0-48

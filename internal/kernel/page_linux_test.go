@@ -145,6 +145,7 @@ func endOfPageBytes(t *testing.T) {
 		for _, longest := range []int{1, 20, 40} {
 			GatherTexts(page(t, n), Cast[int64](offsets), numbersPage[uint32](t, n), Cast[int64](ends), texts, longest)
 		}
+		MoveEnds(Cast[int64](ends), 3)
 		TextEnds(Cast[int64](offsets), numbersPage[uint32](t, n), Cast[int64](numbersPage[uint64](t, n/4+2)))
 		Gather16(sixteens(page(t, 16*n)), sixteens(page(t, 16*(n/4+1))), numbersPage[uint32](t, n))
 		table.Decode(page(t, 8*n), flags)

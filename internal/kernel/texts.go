@@ -22,6 +22,19 @@ func textEnds(offsets []int64, codes []uint32, ends []int64) {
 	}
 }
 
+// MoveEnds adds a number to the ends of texts, and reports whether they began at 0 or above and never fell.
+func MoveEnds(ends []int64, by int64) bool { return active.moveEnds(ends, by) }
+
+func moveEnds(ends []int64, by int64) bool {
+	last, fell := int64(0), int64(0)
+	for i, at := range ends {
+		fell |= (at - last) | at
+		last = at
+		ends[i] = at + by
+	}
+	return fell >= 0
+}
+
 // Gather16 fills dst with the entry of every code. It returns false if a code is beyond dict.
 func Gather16(dst, dict [][16]byte, codes []uint32) bool { return active.gather16(dst, dict, codes) }
 

@@ -53,6 +53,47 @@ func TestTextEndsAndGather16(t *testing.T) {
 	}
 }
 
+// Every tier moves ends as the plain loop does, wherever they fall, are negative, or are so large that differences overflow.
+func TestMoveEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(43, 44))
+	risen := 0
+	for range 20_000 {
+		ends := make([]int64, 1+r.IntN(70))
+		at := r.Int64N(3)
+		for i := range ends {
+			ends[i] = at
+			at += r.Int64N(20)
+		}
+		switch i := r.IntN(len(ends)); r.IntN(4) {
+		case 0:
+			ends[i] = -1 - r.Int64N(5)
+		case 1:
+			ends[i] -= r.Int64N(20)
+		case 2:
+			ends[i] = int64(r.Uint64())
+		}
+		by, fell := int64(r.Uint64()), ends[0] < 0
+		want := slices.Clone(ends)
+		for i := range want {
+			fell = fell || i > 0 && ends[i] < ends[i-1]
+			want[i] += by
+		}
+		if !fell {
+			risen++
+		}
+		for _, tier := range available() {
+			all := append(append([]int64{7}, ends...), 7)
+			got := all[1 : len(ends)+1]
+			if rise := tier.moveEnds(got, by); rise == fell || !slices.Equal(got, want) || all[0] != 7 || all[len(all)-1] != 7 {
+				t.Fatalf("%s: %v moved by %d: %v, and %v", tier.name, ends, by, got, rise)
+			}
+		}
+	}
+	if risen < 4000 || risen > 16_000 {
+		t.Errorf("%d of 20000 never fell", risen)
+	}
+}
+
 func panics(do func()) (did bool) {
 	defer func() { did = recover() != nil }()
 	do()

@@ -5,8 +5,8 @@ package kernel
 // The functions of avx2_amd64.s that look texts and values of sixteen bytes up check nothing. Here is seen to it that no byte outside
 // their slices is touched; what is left over is for the loops in Go.
 
-// codesStep is how many codes they look up at a time.
-const codesStep = 8
+// codesStep is how many codes they look up at a time, and moveEndsStep how many ends are moved.
+const codesStep, moveEndsStep = 8, 8
 
 // withTexts takes them into a tier; largest is the largest of codes.
 func (t *tier) withTexts(largest func([]uint32) uint32) {
@@ -31,6 +31,14 @@ func (t *tier) withTexts(largest func([]uint32) uint32) {
 			textEndsAVX2(&offsets[1:][:n][0], &codes[0], &lengths[0], n, offsets[0])
 		}
 		textEnds(offsets[n:], codes[n:], ends)
+	}
+	t.moveEnds = func(ends []int64, by int64) bool {
+		n := (len(ends) - 1) / moveEndsStep * moveEndsStep // the last one has none behind it
+		if n <= 0 {
+			return moveEnds(ends, by)
+		}
+		fell := moveEndsAVX2(&ends[0], n, by)
+		return moveEnds(ends[n:], by) && fell == 0
 	}
 	t.texts = func(dst []byte, offsets []int64, codes []uint32, ends []int64, text []byte, longest int) int {
 		size, gather := int64(16), gatherTexts16AVX2

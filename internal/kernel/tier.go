@@ -59,6 +59,7 @@ type tier struct {
 	// gather16 is gather of values of sixteen bytes, textEnds TextEnds.
 	gather16 func(dst, dict [][16]byte, codes []uint32) bool
 	textEnds func(offsets []int64, codes []uint32, ends []int64)
+	moveEnds func(ends []int64, by int64) bool
 	// texts copies the first of texts that have 32 bytes at most, as many as it can, and gives their number; nil where the plain loop does all.
 	texts func(dst []byte, offsets []int64, codes []uint32, ends []int64, text []byte, longest int) int
 	// fsst decodes the first codes of src, as many as it can, and gives how many bytes it wrote and read; nil where it is the plain loop.
@@ -174,7 +175,7 @@ func in[U Unsigned](t *tier) *kernels[U] {
 
 func newGeneric() *tier {
 	t := &tier{name: "generic", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
-		gather16: gather16Bytes, textEnds: textEnds,
+		gather16: gather16Bytes, textEnds: textEnds, moveEnds: moveEnds,
 		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords, integers64: alpIntegers64}
 	t.words.u8 = genericKernels(&unpack8)
 	t.words.u16 = genericKernels(&unpack16)
@@ -193,7 +194,7 @@ func genericKernels[U Unsigned](byWidth *unpackers[U]) kernels[U] {
 
 func newPortable() *tier {
 	t := &tier{name: "portable", floats32: alpFloats32, floats64: alpFloats64, largest: largest, within: newWithin(),
-		gather16: gather16Bytes, textEnds: textEnds,
+		gather16: gather16Bytes, textEnds: textEnds, moveEnds: moveEnds,
 		compact16: compact[[16]byte], compactBits: compactBits, bounds32: bounds[float32], bounds64: bounds[float64], hashWords: hashWords, integers64: alpIntegers64}
 	t.words.u8 = portableKernels[uint8]()
 	t.words.u16 = portableKernels[uint16]()

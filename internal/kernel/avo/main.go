@@ -58,6 +58,7 @@ func main() {
 		fsst()
 		gather16Bytes()
 		textEnds()
+		moveEnds()
 		gatherTexts(16)
 		gatherTexts(32)
 	}

@@ -82,3 +82,35 @@ func gatherTexts(size int) {
 	})
 	finish()
 }
+
+// moveEndsStep is how many ends moveEnds takes at a time: two vectors.
+const moveEndsStep = 8
+
+// moveEnds moves the ends of texts, and holds each against the one behind it before that is moved.
+func moveEnds() {
+	function("moveEnds", "func(ends *int64, n int, by int64) uint32",
+		fmt.Sprintf("adds a number to n ends, a multiple of %d above 0, of which there is one more, and gives 0 if none of the n is negative or above", moveEndsStep),
+		"the one behind it.")
+	ends, n, by := pointer("ends"), pointer("n"), XMM()
+	VMOVQ(pointer("by"), by)
+	add, fell := YMM(), YMM()
+	VPBROADCASTQ(by, add)
+	VPXOR(fell, fell, fell)
+	loop(n, moveEndsStep, func() {
+		for at := 0; at < 8*moveEndsStep; at += vector {
+			these, next := YMM(), YMM()
+			VMOVDQU(Mem{Base: ends, Disp: at}, these)
+			VMOVDQU(Mem{Base: ends, Disp: at + 8}, next)
+			VPSUBQ(these, next, next)
+			VPOR(these, fell, fell)
+			VPOR(next, fell, fell)
+			VPADDQ(add, these, these)
+			VMOVDQU(these, Mem{Base: ends, Disp: at})
+		}
+		advance(8*moveEndsStep, ends)
+	})
+	signs := GP32()
+	VMOVMSKPD(fell, signs)
+	Store(signs, ReturnIndex(0))
+	finish()
+}
