@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
@@ -34,6 +35,9 @@ func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range,
 			return nil, NewError("read", url, ErrRange, errors.New("malformed range"))
 		}
 	}
+	if len(ranges) == 1 && 0 < ranges[0].Len() && ranges[0].Len() <= c.opts.request && ranges[0].Len() < probeFrom { // as mostly
+		return c.readOne(ctx, url, ranges[0], take)
+	}
 	spans := coalesce(ranges, c.opts.gap, c.opts.request)
 	if err := c.fill(ctx, url, spans, take); err != nil {
 		return nil, err
@@ -44,6 +48,24 @@ func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range,
 			from, to := ranges[i].Start-sp.Start, ranges[i].End-sp.Start
 			out[i] = sp.data[from:to:to]
 		}
+	}
+	return out, nil
+}
+
+// readOne reads what one request answers: as ReadRangesInto does, with less to set up for it.
+func (c *Client) readOne(ctx context.Context, url string, r Range, take func(n int) []byte) (out [][]byte, err error) {
+	err = parallel.Guarded(func() error {
+		held, err := c.hold(ctx, url, r.Len())
+		if err != nil {
+			return err
+		}
+		defer c.opts.memory.Release(held)
+		out = [][]byte{take(int(r.Len()))[:r.Len():r.Len()]}
+		_, err = c.readRange(ctx, url, r.Start, out[0])
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -93,11 +115,11 @@ func (c *Client) fill(ctx context.Context, url string, spans []*span, take func(
 		}
 	}
 	return c.Each(ctx, len(spans), func(ctx context.Context, c *Client, i int) error {
-		release, err := c.hold(ctx, url, spans[i].Len())
+		held, err := c.hold(ctx, url, spans[i].Len())
 		if err != nil {
 			return err
 		}
-		defer release()
+		defer c.opts.memory.Release(held)
 		have := tail
 		if i != len(spans)-1 {
 			have = nil

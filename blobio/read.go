@@ -12,20 +12,20 @@ import (
 
 // ReadRange fills dst with the bytes of an object from off on: exactly len(dst) bytes, or an error. One GET.
 func (c *Client) ReadRange(ctx context.Context, url string, off int64, dst []byte) (Info, error) {
-	release, err := c.hold(ctx, url, int64(len(dst)))
+	held, err := c.hold(ctx, url, int64(len(dst)))
 	if err != nil {
 		return Info{}, err
 	}
-	defer release()
+	defer c.opts.memory.Release(held)
 	return c.readRange(ctx, url, off, dst)
 }
 
-// hold takes the budget for reading n bytes.
-func (c *Client) hold(ctx context.Context, url string, n int64) (release func(), err error) {
-	if release, err = c.opts.memory.hold(ctx, n); err != nil {
-		return nil, NewError("read", url, ErrCanceled, context.Cause(ctx))
+// hold takes the budget for reading n bytes, and tells how much of it is to be released.
+func (c *Client) hold(ctx context.Context, url string, n int64) (held int64, err error) {
+	if held, err = c.opts.memory.hold(ctx, n); err != nil {
+		return 0, NewError("read", url, ErrCanceled, context.Cause(ctx))
 	}
-	return release, nil
+	return held, nil
 }
 
 // readRange is ReadRange for callers that hold the budget.

@@ -104,8 +104,8 @@ func TestScanAllocates(t *testing.T) {
 					most = 0.25*c.size + 1
 				}
 				t.Logf("%s: %.1f allocations a batch, %.2f bytes a value of %v besides what is fetched", way, objects, bytes, c.size)
-				if objects > 60 || bytes > most {
-					t.Errorf("%s: more than 60 allocations a batch, or than %.2f bytes a value", way, most)
+				if objects > 54 || bytes > most {
+					t.Errorf("%s: more than 54 allocations a batch, or than %.2f bytes a value", way, most)
 				}
 			}
 		})

@@ -64,7 +64,12 @@ func take[U kernel.Unsigned](s *Scratch, n int) []U {
 // room is memory for the unpacked values of a chunk, of which a decoder may use two. Not every column needs its 16 KiB.
 func (s *Scratch) room(i int) *kernel.Room {
 	if s.rooms == nil {
-		s.rooms = new([2]kernel.Room)
+		const words = 2 * len(kernel.Room{})
+		if s.Lend != nil {
+			s.rooms = (*[2]kernel.Room)(unsafe.Pointer(unsafe.SliceData(s.Lend(words)[:words])))
+		} else {
+			s.rooms = new([2]kernel.Room)
+		}
 	}
 	return &s.rooms[i]
 }

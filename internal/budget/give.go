@@ -3,6 +3,7 @@ package budget
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"sync/atomic"
 	"unsafe"
 
@@ -15,7 +16,7 @@ import (
 // buffer in it gives it back, and where nobody does, it is the collector's as any other.
 type Giving struct {
 	lender *lender
-	given  []*piece // of all that was lent, by address
+	given  []piece // of all that was lent, by address
 }
 
 // piece is memory that was lent, and how many buffers lie in it.
@@ -30,32 +31,32 @@ func (a *Account) Give() *Giving {
 	if a == nil || !a.lender.reuse || len(a.lender.lent) == 0 {
 		return nil
 	}
-	g := &Giving{lender: &a.lender}
-	for _, b := range a.lender.lent {
-		g.given = append(g.given, &piece{bytes: b})
+	lent := a.lender.lent
+	slices.SortFunc(lent, func(a, b []byte) int { return cmp.Compare(start(a), start(b)) })
+	g := &a.lender.giving // only the pieces outlive Close
+	*g = Giving{lender: &a.lender, given: make([]piece, len(lent))}
+	for i, b := range lent {
+		g.given[i].bytes = b
 	}
-	slices.SortFunc(g.given, func(a, b *piece) int { return cmp.Compare(a.start(), b.start()) })
 	return g
 }
 
-// start is where the memory of a piece begins.
-func (p *piece) start() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p.bytes))) }
+// start is where memory begins.
+func start(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // Buffer gives b anew, with one reference, if it lies in memory that was lent; else b itself.
 func (g *Giving) Buffer(b *memory.Buffer) *memory.Buffer {
 	if g == nil || b == nil || b.Len() == 0 {
 		return b
 	}
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(b.Bytes())))
-	i, exact := slices.BinarySearchFunc(g.given, at, func(p *piece, at uintptr) int { return cmp.Compare(p.start(), at) })
-	if !exact {
-		i-- // the last one that begins before
-	}
-	if i < 0 || at-g.given[i].start() >= uintptr(cap(g.given[i].bytes)) {
+	at := start(b.Bytes())
+	i := sort.Search(len(g.given), func(i int) bool { return start(g.given[i].bytes) > at }) - 1 // the last one that begins there or before
+	if i < 0 || at-start(g.given[i].bytes) >= uintptr(cap(g.given[i].bytes)) {
 		return b
 	}
-	g.given[i].buffers.Add(1)
-	return memory.NewBufferWithAllocator(b.Bytes(), g.given[i])
+	p := &g.given[i]
+	p.buffers.Add(1)
+	return memory.NewBufferWithAllocator(b.Bytes(), p)
 }
 
 // Close takes what buffers lie in from the account, which has the rest for its next batch.
@@ -64,11 +65,12 @@ func (g *Giving) Close() {
 		return
 	}
 	g.lender.lent = g.lender.lent[:0]
-	for _, p := range g.given {
-		if p.buffers.Load() == 0 {
+	for i := range g.given {
+		if p := &g.given[i]; p.buffers.Load() == 0 {
 			g.lender.lent = append(g.lender.lent, p.bytes)
 		}
 	}
+	g.given = nil // whoever lets go of a batch lets go of its memory
 }
 
 // Free implements memory.Allocator: a buffer's last reference was released.

@@ -21,6 +21,7 @@ func TestGive(t *testing.T) {
 	if g.Buffer(plain) != plain || g.Buffer(nil) != nil {
 		t.Error("a buffer of other memory was made anew")
 	}
+	pieces := g.given
 	g.Close()
 	a.NextBatch(false)
 	if place(a.Lend(n)) != place(temporary) {
@@ -37,7 +38,8 @@ func TestGive(t *testing.T) {
 		t.Fatal("the memory of a buffer that is referred to has gone")
 	}
 	first.Release()
-	for _, p := range g.given {
+	for i := range pieces {
+		p := &pieces[i]
 		if p.buffers.Load() != 0 {
 			t.Errorf("%d buffers after the last one was released", p.buffers.Load())
 		}
@@ -60,6 +62,7 @@ func TestGrownBuffer(t *testing.T) {
 	copy(lent, "12345678")
 	g := a.Give()
 	b := g.Buffer(memory.NewBufferBytes(lent))
+	pieces := g.given
 	g.Close()
 	b.Resize(1000)
 	copy(b.Bytes(), "abcdefgh")
@@ -67,7 +70,7 @@ func TestGrownBuffer(t *testing.T) {
 		t.Errorf("%q, %d bytes", lent, len(b.Bytes()))
 	}
 	b.Release()
-	if g.given[0].buffers.Load() != 0 {
+	if pieces[0].buffers.Load() != 0 {
 		t.Error("the memory has a buffer yet")
 	}
 }

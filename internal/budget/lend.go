@@ -13,6 +13,7 @@ type lender struct {
 	reuse      bool
 	lent, free [][]byte
 	stays      [][]byte // see LendToEnd
+	giving     Giving   // of Give, to be used again
 }
 
 // Reuse has memory that Lend gives from now on used again after the next NextBatch: nobody may look at the batch then any more, but

@@ -204,6 +204,10 @@ func needAll(ranges []buffer.Range, whole bool, parts ...needer) ([]buffer.Reque
 		if err != nil {
 			return nil, err
 		}
+		if len(out) == 0 {
+			out = q // as mostly the only ones
+			continue
+		}
 		out = append(out, q...)
 	}
 	return out, nil

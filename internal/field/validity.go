@@ -73,8 +73,11 @@ func ones(n int) []byte {
 	return b
 }
 
-// newData puts an array together; buffers are those behind the null bitmap.
+// newData puts an array together, with buffers behind the null bitmap.
 func newData(typ arrow.DataType, v *validity, buffers []*memory.Buffer, children ...arrow.ArrayData) arrow.ArrayData {
 	bitmap, nulls := v.buffer()
-	return array.NewData(typ, v.n, append([]*memory.Buffer{bitmap}, buffers...), children, nulls, 0)
+	all := make([]*memory.Buffer, 1+len(buffers))
+	all[0] = bitmap
+	copy(all[1:], buffers)
+	return array.NewData(typ, v.n, all, children, nulls, 0)
 }

@@ -58,7 +58,11 @@ func newDecoder(q *Request) *decoder {
 
 // each does something for every column, several at a time.
 func (d *decoder) each(ctx context.Context, columns []field.Column, do func(c field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error) {
-	out := make([]arrow.ArrayData, len(columns))
+	return d.eachInto(ctx, make([]arrow.ArrayData, len(columns)), columns, do)
+}
+
+// eachInto is each whose results are put into out.
+func (d *decoder) eachInto(ctx context.Context, out []arrow.ArrayData, columns []field.Column, do func(c field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error) {
 	if d.workers <= 1 || len(columns) == 1 {
 		for i, c := range columns {
 			if err := ctx.Err(); err != nil {
@@ -95,7 +99,7 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, s 
 			return nil, nil
 		}
 	}
-	data, err := d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) {
+	data, err := d.eachInto(ctx, s.list(len(columns)), columns, func(c field.Column) (arrow.ArrayData, error) {
 		if some == n {
 			return c.Read(m.span)
 		}
@@ -105,6 +109,7 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, s 
 		return nil, err
 	}
 	b := d.record(data, some, s)
+	clear(data)
 	for _, c := range d.required {
 		if err := checkRequired(d.root, b.Column(c.at), c.node); err != nil {
 			return nil, err
@@ -126,7 +131,7 @@ func checkRequired(root string, a arrow.Array, n *schema.Node) error {
 // before is used again.
 func (d *decoder) record(columns []arrow.ArrayData, n int, s *stripe) arrow.RecordBatch {
 	if d.reuse {
-		return record(d.types, columns, n)
+		return s.record(d.types, columns, n)
 	}
 	return givenRecord(d.types, columns, n, s)
 }

@@ -144,6 +144,9 @@ func needs(columns []field.Column, ranges []buffer.Range, whole bool) (round []b
 		if err != nil {
 			return nil, err
 		}
+		if len(columns) == 1 {
+			return q, nil
+		}
 		round = append(round, q...)
 	}
 	return round, nil
@@ -155,6 +158,13 @@ func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
 		return err
 	}
 	groups := groupByObject(round)
+	if len(groups) == 1 { // as mostly
+		got, err := f.readGroup(ctx, f.store, groups[0])
+		if err != nil {
+			return err
+		}
+		return fill(groups[0], got)
+	}
 	got := make([][][]byte, len(groups))
 	err := f.each(ctx, len(groups), func(ctx context.Context, st Store, i int) (err error) {
 		got[i], err = f.readGroup(ctx, st, groups[i])
@@ -164,10 +174,18 @@ func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
 		return err
 	}
 	for i, g := range groups { // one after the other: requests of one stream may be in several groups
-		for k, q := range g {
-			if err := q.Fill(got[i][k]); err != nil {
-				return err
-			}
+		if err := fill(g, got[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill answers the requests of a group.
+func fill(g []buffer.Request, got [][]byte) error {
+	for i, q := range g {
+		if err := q.Fill(got[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -199,6 +217,9 @@ func (f *fetcher) release() {
 
 // groupByObject puts requests that lie close together in one object into one group.
 func groupByObject(round []buffer.Request) (groups [][]buffer.Request) {
+	if len(round) == 1 {
+		return [][]buffer.Request{round}
+	}
 	if !slices.ContainsFunc(round, func(q buffer.Request) bool { return q.URL != round[0].URL }) {
 		return group(round) // as mostly
 	}

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -73,16 +75,31 @@ func arraysOf(columns []arrow.ArrayData) []arrow.Array {
 // givenRecord is record of columns that become the caller's with it; s is the stripe or the lane that decoded them.
 func givenRecord(types *arrow.Schema, columns []arrow.ArrayData, n int, s *stripe) arrow.RecordBatch {
 	g := giver{s.mem.Give(), s.fetch}
-	given := make([]arrow.ArrayData, len(columns))
 	for i, c := range columns {
-		given[i] = g.data(c)
+		columns[i] = g.data(c)
 	}
 	g.lent.Close()
-	arrays := arraysOf(given)
-	b := array.NewRecordBatch(types, arrays, int64(n))
-	for i := range given {
-		arrays[i].Release()
-		given[i].Release()
+	b := s.record(types, columns, n)
+	for i, a := range b.Columns() {
+		a.Release() // the batch has a reference of its own
+		columns[i].Release()
 	}
+	return b
+}
+
+// list gives a list for the columns of the batch at hand, in memory that is used again.
+func (s *stripe) list(columns int) []arrow.ArrayData {
+	s.data = slices.Grow(s.data[:0], columns)[:columns]
+	return s.data
+}
+
+// record is record with a list that is used again.
+func (s *stripe) record(types *arrow.Schema, columns []arrow.ArrayData, n int) arrow.RecordBatch {
+	for _, c := range columns {
+		s.arrays = append(s.arrays, array.MakeFromData(c))
+	}
+	b := array.NewRecordBatch(types, s.arrays, int64(n))
+	clear(s.arrays) // which are the batch's
+	s.arrays = s.arrays[:0]
 	return b
 }

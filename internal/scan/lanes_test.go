@@ -7,11 +7,12 @@ import (
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // laned is a stripe with lanes, and the rows of n batches.
 func laned(lanes, n int) (*stripe, []match) {
-	q := &Request{Budget: budget.New(0), Workers: lanes}
+	q := &Request{Project: new(schema.Schema), Budget: budget.New(0), Workers: lanes}
 	s := &stripe{plan: newPlan(q), mem: q.Budget.Account(), batch: 10}
 	for range lanes {
 		s.lanes = append(s.lanes, &stripe{plan: s.plan, mem: q.Budget.Account()})

@@ -21,20 +21,27 @@ type plan struct {
 	yielded bool
 	// nearby: requests cost next to nothing, and are made by one worker, when it needs what they give.
 	nearby bool
+	// nodes are the numbers of all nodes that are read, those of the output first, and made how many those are.
+	nodes []uint32
+	made  int
 }
 
-func newPlan(q *Request) *plan { return &plan{q: q} }
-
-// nodes are the numbers of all nodes that are read.
-func (p *plan) nodes() []uint32 {
-	var ids []uint32
-	add := func(_ string, n *schema.Node) bool { ids = append(ids, n.ID); return true }
-	p.q.Project.Walk(add)
-	if p.q.Needed != nil {
-		p.q.Needed.Walk(add)
+func newPlan(q *Request) *plan {
+	p := &plan{q: q, nodes: appendNodes(nil, q.Project.Fields)}
+	p.made = len(p.nodes)
+	if q.Needed != nil {
+		p.nodes = appendNodes(p.nodes, q.Needed.Fields)
 	}
-	if p.q.Marker != nil {
-		ids = append(ids, p.q.Marker.ID)
+	if q.Marker != nil {
+		p.nodes = append(p.nodes, q.Marker.ID)
+	}
+	return p
+}
+
+// appendNodes adds the numbers of nodes and of all below them.
+func appendNodes(ids []uint32, nodes []*schema.Node) []uint32 {
+	for _, n := range nodes {
+		ids = appendNodes(append(ids, n.ID), n.Children)
 	}
 	return ids
 }

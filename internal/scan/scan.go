@@ -90,7 +90,7 @@ func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield fun
 	if keep, err = p.sift(ctx, store, keep, counts); err != nil {
 		return err
 	}
-	if err := q.Root.LoadFields(ctx, keep, p.nodes()); err != nil {
+	if err := q.Root.LoadFields(ctx, keep, p.nodes); err != nil {
 		return err
 	}
 	s := &scanner{plan: p, fetch: f, decode: newDecoder(q), counts: counts}

@@ -37,6 +37,8 @@ type stripe struct {
 	batch    int                   // rows of a batch, now
 	usual    int                   // rows of a batch of average size
 	listed   []match               // of inBatches, to be used again
+	data     []arrow.ArrayData     // of the batch at hand, to be used again,
+	arrays   []arrow.Array         // and the arrays made of it
 	only     int                   // of the encodings of each column, see field.Choice
 	selector *selector             // of find, nil before it
 	counts   Counts
@@ -206,23 +208,22 @@ func stored(columns []field.Column) (n uint64) {
 
 // batchRows is how many rows of average size make a batch.
 func (s *stripe) batchRows(ctx context.Context) (int, error) {
-	raw, failed := uint64(0), error(nil)
-	s.plan.q.Project.Walk(func(_ string, n *schema.Node) bool {
-		d, _, err := s.described().StripeField(ctx, s.index, n.ID)
+	raw := uint64(0)
+	for _, id := range s.plan.nodes[:s.plan.made] {
+		d, _, err := s.described().StripeField(ctx, s.index, id)
 		if err != nil {
-			failed = err
+			return 0, err
 		}
 		raw += d.GetField().GetRawDataSize()
-		return err == nil
-	})
+	}
 	if raw/s.of.Records == 0 {
-		return s.plan.q.BatchRows, failed
+		return s.plan.q.BatchRows, nil
 	}
 	rows := int(s.atMost(batchBytes) / uint64(s.plan.q.Workers+1) / (raw / s.of.Records))
 	if rows > evenBatch {
 		rows = rows / evenBatch * evenBatch
 	}
-	return min(s.plan.q.BatchRows, max(leastBatch, rows)), failed
+	return min(s.plan.q.BatchRows, max(leastBatch, rows)), nil
 }
 
 // atMost is so many bytes of a window or a batch, fewer where the scan may take little.
@@ -528,7 +529,7 @@ func (s *stripe) deliver(b arrow.RecordBatch, yield func(arrow.RecordBatch) bool
 		return nil
 	}
 	s.counts.RowsMatched += b.NumRows()
-	s.mem.Delivered(uint64(b.NumRows()) * uint64(max(1, len(s.plan.nodes()))))
+	s.mem.Delivered(uint64(b.NumRows()) * uint64(max(1, len(s.plan.nodes))))
 	s.plan.yielded = true
 	if !yield(b) {
 		return ErrStopped
