@@ -49,14 +49,6 @@ type stripe struct {
 }
 
 const (
-	// batchBytes is about the most bytes that the values of batches should take, of those decoded side by side and the one
-	// that is used.
-	batchBytes = 64 << 20
-	// evenBatch is the size of most blocks of numbers, so that larger batches end with a block.
-	evenBatch = 8 << 10
-	// leastBatch is the fewest rows that the descriptors can make of a batch, since they may say anything. Where
-	// values are in truth so large, the budget makes it smaller.
-	leastBatch = 256
 	// fetchBytes is about how many encoded bytes a window has. There are two at most: the one at hand and, during the last one
 	// of a stripe, the first of the next stripe. With batchBytes a scan holds 128 MiB, whatever the shard.
 	fetchBytes = 32 << 20
@@ -204,26 +196,6 @@ func stored(columns []field.Column) (n uint64) {
 		n += c.Size()
 	}
 	return n
-}
-
-// batchRows is how many rows of average size make a batch.
-func (s *stripe) batchRows(ctx context.Context) (int, error) {
-	raw := uint64(0)
-	for _, id := range s.plan.nodes[:s.plan.made] {
-		d, _, err := s.described().StripeField(ctx, s.index, id)
-		if err != nil {
-			return 0, err
-		}
-		raw += d.GetField().GetRawDataSize()
-	}
-	if raw/s.of.Records == 0 {
-		return s.plan.q.BatchRows, nil
-	}
-	rows := int(s.atMost(batchBytes) / uint64(s.plan.q.Workers+1) / (raw / s.of.Records))
-	if rows > evenBatch {
-		rows = rows / evenBatch * evenBatch
-	}
-	return min(s.plan.q.BatchRows, max(leastBatch, rows)), nil
 }
 
 // atMost is so many bytes of a window or a batch, fewer where the scan may take little.
