@@ -25,7 +25,8 @@ type ScanOptions struct {
 	Filter *filter.Bound
 	// Start and End are the records to read, by position in the shard; both 0 means all.
 	Start, End uint64
-	// BatchRows is the most records of a batch, DefaultBatchRows if 0. Large values make smaller batches.
+	// BatchRows is the most records of a batch, DefaultBatchRows if 0. Large values make smaller batches; so does one worker that reads
+	// files without a filter, down to 16,384 records, to stay in its processor's caches.
 	BatchRows int
 	// IncludeDeleted also reads records that are marked deleted.
 	IncludeDeleted bool
