@@ -161,6 +161,21 @@ func wideSize[T kernel.Number](e *Encoder, vals []T, limit int) int {
 // shareOfEntries is how many values there must be, at least, for each entry of a dictionary that pays.
 const shareOfEntries = 8
 
+// codesSize is what the codes of n values come to, packed, with a dictionary of so many entries.
+func codesSize(n, entries int) int {
+	return headerOf(9) + headerOf(1) + kernel.PackedBytes(n, widthOf(uint32(entries)))
+}
+
+// mostEntries is how many entries a dictionary that pays may have, at most: so many that the codes of n values come to less than limit. There is no
+// need to count further.
+func mostEntries(n, limit int) int {
+	most := n / shareOfEntries
+	for most > 0 && codesSize(n, most) >= limit {
+		most = 1<<(widthOf(uint32(most))-1) - 1 // a bit less
+	}
+	return most
+}
+
 func wideSizeOf[U word](e *Encoder, vals []U, k kind, limit int) int {
 	if k != float {
 		s := scan(vals)
@@ -169,14 +184,15 @@ func wideSizeOf[U word](e *Encoder, vals []U, k kind, limit int) int {
 			limit = min(limit, p.size)
 		}
 	}
-	entries := distinct(e, vals, len(vals)/shareOfEntries)
+	most := mostEntries(len(vals), limit)
+	if most == 0 {
+		return limit
+	}
+	entries := distinct(e, vals, most)
 	if entries == nil {
 		return limit
 	}
-	codes := headerOf(9) + headerOf(1) + kernel.PackedBytes(len(vals), widthOf(uint32(len(entries))))
-	if codes >= limit {
-		return limit
-	}
+	codes := codesSize(len(vals), len(entries))
 	raw := len(entries) * sizeOf[U]()
 	if k == float {
 		return min(limit, codes+raw)

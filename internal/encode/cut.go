@@ -1,6 +1,8 @@
 package encode
 
 import (
+	"sort"
+
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/kernel"
 )
@@ -165,11 +167,10 @@ func (e *Encoder) blockEnd(offsets []int64, fixed, taken, n int) (size int, whol
 		size = max(1, min(values, int(limit)/fixed))
 		return min(size, n-taken), n-taken >= size
 	}
-	for taken+size < n && size < values {
-		if size > 0 && offsets[taken+size+1]-offsets[taken] > limit {
-			return e.wholeChunks(size), true
-		}
-		size++
+	size = min(values, n-taken)
+	if ends := offsets[taken+1:][:size]; size > 1 && ends[size-1]-offsets[taken] > limit {
+		first := sort.Search(size, func(i int) bool { return ends[i]-offsets[taken] > limit })
+		return e.wholeChunks(max(1, first)), true
 	}
 	return size, size == values
 }

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -77,32 +78,41 @@ func planEntries[U word](e *Encoder, codes []uint32, entries []U, coded block.Co
 }
 
 // sortEntries gives the entries by value, and the code that becomes of each code, which is 0 for null and else one more than the entry's
-// place. Entries that lie so close together that the place of each fits behind its distance from the least are sorted with it; the places of
-// others are looked for.
+// place. The place of each is sorted with as many of the upper bits of its distance from the least as there is room for before it; the few that
+// agree in these are sorted once more.
 func sortEntries[U word](e *Encoder, entries []U) (sorted []U, rank []uint32) {
 	sorted, rank = take[U](&e.arena, len(entries)), take[uint32](&e.arena, len(entries)+1)
 	rank[0] = 0
 	least, most := slices.Min(entries), slices.Max(entries)
 	shift := bits.Len(uint(len(entries)))
-	if widthOf(most-least)+shift > 64 {
-		copy(sorted, entries)
-		slices.Sort(sorted)
-		for i, v := range entries {
-			at, _ := slices.BinarySearch(sorted, v)
-			rank[i+1] = uint32(at + 1)
-		}
-		return sorted, rank
-	}
-	placed := take[uint64](&e.arena, len(entries))
+	drop := max(0, widthOf(most-least)+shift-64)
+	placed, place := take[uint64](&e.arena, len(entries)), uint64(1)<<shift-1
 	for i, v := range entries {
-		placed[i] = uint64(v-least)<<shift | uint64(i)
+		placed[i] = uint64(v-least)>>drop<<shift | uint64(i)
 	}
-	slices.Sort(placed)
+	sortWords(e, placed)
+	if drop > 0 {
+		sortAlike(placed, shift, func(p uint64) U { return entries[p&place] })
+	}
 	for at, p := range placed {
-		sorted[at] = least + U(p>>shift)
-		rank[p&(1<<shift-1)+1] = uint32(at + 1)
+		sorted[at] = entries[p&place]
+		rank[p&place+1] = uint32(at + 1)
 	}
 	return sorted, rank
+}
+
+// sortAlike sorts those neighbours by value that agree in all but their lower bits.
+func sortAlike[U word](placed []uint64, shift int, value func(uint64) U) {
+	for from := 0; from < len(placed); {
+		to := from + 1
+		for to < len(placed) && placed[to]>>shift == placed[from]>>shift {
+			to++
+		}
+		if to-from > 1 {
+			slices.SortFunc(placed[from:to], func(a, b uint64) int { return cmp.Compare(value(a), value(b)) })
+		}
+		from = to
+	}
 }
 
 // dictionarySize is what n values with so many distinct ones come to, with packed codes.
@@ -252,7 +262,7 @@ func rankByCount(e *Encoder, counts, codes []uint32) (rank []uint32) {
 		for id, c := range counts {
 			order[id] = uint64(^c)<<32 | uint64(id)
 		}
-		slices.Sort(order)
+		sortWords(e, order)
 		rank = take[uint32](&e.arena, len(counts))
 		for i, o := range order {
 			rank[uint32(o)] = uint32(i + 1)

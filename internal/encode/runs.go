@@ -21,18 +21,29 @@ func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan
 		return nil
 	}
 	heads, lengths := take[U](&e.arena, count), take[uint32](&e.arena, count)
-	run, from := 0, 0
-	for i := 1; i < len(vals); i++ {
-		if vals[i] != vals[i-1] {
-			heads[run], lengths[run] = vals[from], uint32(i-from)
-			run, from = run+1, i
-		}
-	}
-	heads[run], lengths[run] = vals[from], uint32(len(vals)-from)
+	splitRuns(vals, heads, lengths)
 	p := e.newPlan(block.RunLength, 0)
 	p.size = headerOf(10) + align8(nest(p, 0, heads, maybeRaw(e, heads, k, sc)))
 	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, sc.second()))
 	return p
+}
+
+// splitRuns gives the value of each run and its length; heads and lengths have as many places as there are runs. It does not branch: where runs are
+// short, nobody can tell where the next one begins.
+func splitRuns[U word](vals, heads []U, lengths []uint32) {
+	ends := lengths[:len(heads)] // of the run so far
+	run, last := 0, vals[0]
+	for i, v := range vals {
+		next := 0
+		if v != last {
+			next = 1
+		}
+		run, last = run+next, v
+		heads[run], ends[run] = v, uint32(i+1)
+	}
+	for i := len(lengths) - 1; i > 0; i-- {
+		lengths[i] -= lengths[i-1]
+	}
 }
 
 // planSparse stores the values that aren't zero, with their positions, where these are few; in the profiles with Zstd, where the gaps between
