@@ -3,6 +3,7 @@ package encode
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/kernel"
@@ -13,7 +14,7 @@ import (
 func (e *Encoder) planBytes(s *byteValues, valid []byte) *plan {
 	best := e.newPlan(block.Plain, 3+8*len(s.offsets)+len(s.data))
 	if e.o.Dictionary != nil {
-		return better(best, e.planByteGeneral(s, e.planOffsets(s)))
+		return better(best, e.planByteGeneral(s, e.planOffsets(s), math.MaxInt))
 	}
 	if s.n == 0 || e.rules.tries == 0 {
 		return best
@@ -61,7 +62,7 @@ func (e *Encoder) planTexts(s *byteValues, best *plan, tried *codeSet) *plan {
 		best = better(best, framed)
 	}
 	if general {
-		best = better(best, e.planByteGeneral(s, offsets()))
+		best = better(best, e.planByteGeneral(s, offsets(), int(best.cost())+1))
 	}
 	if best == framed && framed != nil {
 		e.learn(scope{}, *tried, wordFrameTrial)
@@ -116,13 +117,13 @@ func nestOffsets(p *plan, s *byteValues, kid *plan) int {
 	return nest(p, 0, s.offsets, kid)
 }
 
-// planByteGeneral compresses the concatenated values.
-func (e *Encoder) planByteGeneral(s *byteValues, offsets *plan) *plan {
+// planByteGeneral compresses the concatenated values; nil where that is known early to come to limit bytes or more.
+func (e *Encoder) planByteGeneral(s *byteValues, offsets *plan, limit int) *plan {
 	var payload []byte
 	if s.fixed == recordSize && e.rules.general == block.Lz4 && len(s.data) >= 2*recordSize && len(s.data) <= maxGeneral {
 		payload = e.compressRecords(s.data)
 	} else {
-		payload = e.compress(s.data, 0)
+		payload = e.compressBelow(s.data, 0, limit)
 	}
 	if payload == nil {
 		return nil

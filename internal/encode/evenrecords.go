@@ -131,7 +131,7 @@ func (e *Encoder) planRecordsLZ4(s *byteValues, even *plan) *plan {
 		e.evenWait--
 		return even
 	}
-	best := better(even, e.planByteGeneral(s, nil))
+	best := better(even, e.planByteGeneral(s, nil, int(even.cost())+1))
 	if !e.eager && best == even {
 		e.evenWait = recordsPause
 	}

@@ -105,6 +105,10 @@ func (e *Encoder) compressBelow(text []byte, word, limit int) []byte {
 // percent, that it must get below to be worth its time.
 const denseDepth, denseGain = 16, 92
 
+// denseHope is the share of the size, as a divisor, that the exhaustive LZ4 may save at most of what the quick one makes: where that comes to more
+// than is of use with it, neither is.
+const denseHope = 3
+
 // compressLZ4 compresses, and, where that has paid so far for texts, looks for better matches with a second
 // encoder.
 func (e *Encoder) compressLZ4(text []byte, numbers bool, limit int) []byte {
@@ -113,9 +117,12 @@ func (e *Encoder) compressLZ4(text []byte, numbers bool, limit int) []byte {
 	if e.measuring || !e.eager && (numbers || !e.rules.dense) {
 		return e.lz4.compressBelow(room[:4], text, limit)
 	}
-	quick := e.lz4.compress(room[:4], text)
+	if limit = min(limit, math.MaxInt/2); e.eager {
+		limit = math.MaxInt / 2
+	}
+	quick := e.lz4.compressBelow(room[:4], text, limit+limit/denseHope)
 	var tried codeSet
-	if !e.try(denseLz4, scope{}, &tried) {
+	if quick == nil || !e.try(denseLz4, scope{}, &tried) {
 		return quick
 	}
 	second := take[uint8](&e.arena, 4+lz4.CompressBlockBound(len(text)))

@@ -74,14 +74,36 @@ func (z *lz4Encoder) compress(dst, src []byte) []byte {
 	return z.compressBelow(dst, src, math.MaxInt)
 }
 
-// compressBelow is compress of a text that is of use only if dst comes to less than limit bytes; nil if it doesn't. What match does is
-// written out for the positions that mostly have none: a call costs as much as they do.
+const (
+	// lz4Looks is how many times compressBelow looks how far it has come, lz4Ahead the share of the limit, as a divisor, by which
+	// a text may be ahead of its part of it: the first repetitions come late.
+	lz4Looks, lz4Ahead = 16, 5
+	// lz4LeastParted is the least text of which a part tells about the rest.
+	lz4LeastParted = 4 << 10
+)
+
+// lz4Allowed is how many bytes the first at bytes of a text of n may come to where the whole of it is of use only below limit.
+func lz4Allowed(limit, at, n int) int {
+	if n < lz4LeastParted {
+		return limit
+	}
+	return min(limit, int(float64(limit)*(float64(at)/float64(n)+1./lz4Ahead)))
+}
+
+// compressBelow is compress of a text that is of use only if dst comes to less than limit bytes; nil if it doesn't, or, from lz4LeastParted bytes on,
+// if that isn't to be expected any more of what its beginning came to. What match does is written out for the positions that mostly have none: a call
+// costs as much as they do.
 func (z *lz4Encoder) compressBelow(dst, src []byte, limit int) []byte {
 	z.reset(len(src))
 	anchor, at, last := 0, 0, len(src)-lz4LastStart
+	look := len(src) / lz4Looks
+	limit = min(limit, len(dst)+2*lz4Bound(len(src))) // no text comes to more
 	for at < last {
-		if len(dst)+at-anchor >= limit { // with the literals so far
-			return nil
+		if at >= look {
+			if len(dst)+at-anchor >= lz4Allowed(limit, at, len(src)) { // with the literals so far
+				return nil
+			}
+			look = at + len(src)/lz4Looks
 		}
 		v := lz4Load(src, at)
 		far, near := z.enter(at, v)
