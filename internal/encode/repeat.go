@@ -102,9 +102,9 @@ func (r *remembered) shapeOf(p *plan) *shape {
 }
 
 // planRepeated is planWords for the outermost stream of blocks that come one after the other. The profiles with Zstd weigh every block: their frames
-// follow the values more closely than an outline tells. So are blocks with nulls, of which it tells less.
+// follow the values more closely than an outline tells. Nulls are part of the outline by what their slots are filled with.
 func planRepeated[U word](e *Encoder, last **remembered, vals []U, k kind, valid []byte, sc scope) *plan {
-	if e.eager || e.rules.general == block.Zstd || e.o.Profile == Plain || valid != nil {
+	if e.eager || e.rules.general == block.Zstd || e.o.Profile == Plain {
 		return planWords(e, vals, k, valid, sc)
 	}
 	if *last == nil {
@@ -122,7 +122,7 @@ func planRepeated[U word](e *Encoder, last **remembered, vals []U, k kind, valid
 	return p
 }
 
-// repeat plans a stream as sc.shape has it; nil if that doesn't fit, or has become larger.
+// repeat plans a stream as sc.shape has it, or packed if that is smaller; nil if the shape doesn't fit, or has become larger.
 func repeat[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc scope) *plan {
 	shape, here := sc.shape, s.outline()
 	if shape == nil || shape == raw || !shape.outline.alike(&here) {
@@ -131,6 +131,9 @@ func repeat[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc 
 	p := planAs(e, vals, k, valid, s, sc)
 	if p == nil || p.code != shape.code || p.size*shape.outline.n > (shape.size+shape.size/repeatLoss)*s.n {
 		return nil
+	}
+	if k != float { // of which packing is known for nothing: the block before may have been the one with a value far off
+		p = better(p, planPacked(e, s, k, sc))
 	}
 	p.outline, p.repeated = here, true
 	return p

@@ -105,3 +105,107 @@ func TestRepeatedCut(t *testing.T) {
 		t.Errorf("%d bytes with a cut that is kept, %d with one for each block", kept, alone)
 	}
 }
+
+// nullsAmong is a bitmap of n values of which so many in a hundred are null; nil if none are.
+func nullsAmong(r *rand.Rand, n, share int) []byte {
+	if share == 0 {
+		return nil
+	}
+	valid := make([]byte, (n+7)/8)
+	for i := range n {
+		if r.IntN(100) >= share {
+			valid[i/8] |= 1 << (i % 8)
+		}
+	}
+	return valid
+}
+
+// Blocks of numbers some of which are null, the same share in each, keep their tree as others do.
+func TestRepeatedTreeWithNulls(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 1))
+	for _, share := range []int{1, 50, 95} {
+		e := NewEncoder(Options{})
+		vals, weighed, kept, alone := make([]int64, generalBlock), 0, 0, 0
+		for range 2 * weighEvery {
+			for j := range vals {
+				vals[j] = r.Int64N(1000)
+			}
+			valid := nullsAmong(r, len(vals), share)
+			kept += len(roundTrip(t, e, vals, valid))
+			if e.numbers.left == weighEvery-1 {
+				weighed++
+			}
+			alone += len(roundTrip(t, NewEncoder(Options{}), vals, valid))
+		}
+		if weighed > weighEvery/2 { // chance makes some of them larger
+			t.Errorf("%d %% null: %d blocks of %d were weighed", share, weighed, 2*weighEvery)
+		}
+		if kept > alone+alone/100 {
+			t.Errorf("%d %% null: %d bytes, %d where each block is weighed", share, kept, alone)
+		}
+	}
+}
+
+// Blocks whose values and whose share of nulls change take hardly more where trees are kept than where each block is weighed. Nothing pauses.
+func TestChangingNulls(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	at := int64(0)
+	kinds := []func(i int) int64{
+		func(int) int64 { return r.Int64N(100) },
+		func(int) int64 { return r.Int64N(1 << 40) },
+		func(i int) int64 { return int64(i/50) * 0x1e3779b97f4a7c15 >> 40 },
+		func(int) int64 { at += 1000 + r.Int64N(4); return at },
+		func(int) int64 { return int64(r.IntN(20)) * 0x1e3779b97f4a7c15 },
+	}
+	keeping, weighing := NewEncoder(Options{}), NewEncoder(Options{})
+	kept, weighed, repeated := 0, 0, 0
+	vals := make([]int64, lightBlock)
+	for range 400 {
+		next, share := kinds[r.IntN(len(kinds))], []int{1, 20, 50, 95}[r.IntN(4)]
+		for range 1 + r.IntN(6) {
+			for i := range vals {
+				vals[i] = next(i)
+			}
+			valid := nullsAmong(r, len(vals), share)
+			keeping.trials, weighing.trials = trials{}, trials{}
+			if weighing.numbers != nil {
+				weighing.numbers.forget()
+			}
+			kept += len(roundTrip(t, keeping, vals, valid))
+			weighed += len(roundTrip(t, weighing, vals, valid))
+			if keeping.chosen.repeated {
+				repeated++
+			}
+		}
+	}
+	if kept > weighed+weighed/32 {
+		t.Errorf("%d bytes, %d where each block is weighed", kept, weighed)
+	}
+	if repeated < 400 {
+		t.Errorf("only %d blocks kept their tree", repeated)
+	}
+}
+
+// A value far off in the block that is weighed does not cost those after it their packing.
+func TestRepeatedTreeOrPacked(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	e := NewEncoder(Options{})
+	vals := make([]float64, lightBlock)
+	kept, alone := 0, 0
+	for i := range weighEvery {
+		for j := range vals {
+			vals[j] = float64(r.IntN(30_000)) / 100
+		}
+		if i == 0 {
+			vals[7] = 400
+		}
+		kept += len(roundTrip(t, e, vals, nil))
+		alone += len(roundTrip(t, NewEncoder(Options{}), vals, nil))
+	}
+	if e.numbers.left != 0 {
+		t.Error("not all blocks but the first have repeated its tree")
+	}
+	if kept > alone+alone/100 {
+		t.Errorf("%d bytes, %d where each block is weighed", kept, alone)
+	}
+}

@@ -1,6 +1,9 @@
 package encode
 
-import "github.com/shardcat/shardcat/internal/block"
+import (
+	"github.com/shardcat/shardcat/internal/block"
+	"github.com/shardcat/shardcat/internal/kernel"
+)
 
 // leastRun is the share of the values, as a divisor, by which runs may be more than half of them: nulls that come as often
 // as values make runs of two on average.
@@ -79,7 +82,16 @@ func maybeRaw[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
 	}
 	within := sc.in(e.rules)
 	if within.shape == raw {
-		return nil
+		return unlessRaw(packedAfterRaw(e, vals, k, within), len(vals)*sizeOf[U]())
 	}
 	return unlessRaw(planWords(e, vals, k, nil, within), len(vals)*sizeOf[U]())
+}
+
+// packedAfterRaw packs a stream that was raw in an earlier block: whole chunks are packed, so a few values more or less may decide which is smaller.
+func packedAfterRaw[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
+	if k == float || len(vals) < kernel.ChunkLen/2 {
+		return nil
+	}
+	s := scan(vals)
+	return planPacked(e, &s, k, sc)
 }
