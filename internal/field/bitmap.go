@@ -17,13 +17,22 @@ func (b *bitmap) add(a arrow.Array, at, n, have int) {
 	if b.n == 0 && a.NullN() == 0 {
 		return
 	}
-	b.grow(have + n)
 	d := a.Data()
 	if d.Buffers()[0] == nil {
+		b.addBits(nil, 0, n, have)
+		return
+	}
+	b.addBits(d.Buffers()[0].Bytes(), d.Offset()+at, n, have)
+}
+
+// addBits appends n bits of valid from bit at on, set ones if valid is nil; have is how many came before.
+func (b *bitmap) addBits(valid []byte, at, n, have int) {
+	b.grow(have + n)
+	if valid == nil {
 		bitutil.SetBitsTo(b.bits, int64(have), int64(n), true)
 		return
 	}
-	bitutil.CopyBitmap(d.Buffers()[0].Bytes(), d.Offset()+at, n, b.bits, have)
+	bitutil.CopyBitmap(valid, at, n, b.bits, have)
 }
 
 // set appends one bit; have is how many came before.

@@ -124,10 +124,12 @@ func (e *bytesEncoder) keepAll(values *byteViews, from, to int) error {
 	return nil
 }
 
-// stageMany stages values at once, as many as there are nulls neither among them nor before, and as need no flush; it returns how many.
+// stageMany stages values at once, as many as need no flush, of one size only where there are nulls neither among them nor before; it returns how many.
+// What lies in the slots of nulls is staged with them, and left out by the encoder.
 func (e *bytesEncoder) stageMany(values *byteViews, from, to int) int {
 	to = min(to, from+encode.FlushValues-1-e.n)
-	if values.nulls || e.valid.bytes() != nil || from >= to {
+	nulls := values.nulls || e.valid.bytes() != nil
+	if e.fixed > 0 && nulls || from >= to {
 		return 0
 	}
 	if e.fixed > 0 {
@@ -149,6 +151,9 @@ func (e *bytesEncoder) stageMany(values *byteViews, from, to int) int {
 		}
 		to = from + n
 		e.data = append(e.data, values.data[ends[0]:ends[n]]...)
+	}
+	if nulls {
+		e.valid.addBits(values.valid, values.offset+from, to-from, e.n)
 	}
 	e.n += to - from
 	return to - from

@@ -36,14 +36,19 @@ func newByteStrings(c *Collector) *byteStrings {
 
 func (s *byteStrings) add(a arrow.Array) {
 	nullable := a.NullN() > 0
-	if text, ends, ok := wholeText(a); ok && !nullable {
+	text, ends, whole := wholeText(a)
+	switch {
+	case whole && !nullable:
 		s.addAll(text, ends)
 		return
-	}
-	value := valueBytes(a)
-	for i := range a.Len() {
-		if !nullable || a.IsValid(i) {
-			s.one(value(i))
+	case whole:
+		s.addBetween(a, text, ends)
+	default:
+		value := valueBytes(a)
+		for i := range a.Len() {
+			if !nullable || a.IsValid(i) {
+				s.one(value(i))
+			}
 		}
 	}
 	s.last, s.hasLast = nil, false // or the collector of each stripe would keep an array alive

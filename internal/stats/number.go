@@ -135,13 +135,15 @@ func (n *integers) add(a arrow.Array) {
 
 func addIntegers[T kernel.Integer](n *integers, a arrow.Array, values []T) {
 	eachPresent(a, values, func(some []T) {
-		least, most := kernel.Extremes(some)
-		lo, hi := uint64(int64(least))^n.flip, uint64(int64(most))^n.flip // sign-extends signed types, zero-extends unsigned ones
-		if !n.any {
-			n.any, n.min, n.max = true, lo, hi
+		for len(some) > 0 {
+			least, most, counted := countIntegers(&n.distinct, some)
+			lo, hi := uint64(int64(least))^n.flip, uint64(int64(most))^n.flip // sign-extends signed types, zero-extends unsigned ones
+			if !n.any {
+				n.any, n.min, n.max = true, lo, hi
+			}
+			n.min, n.max = min(n.min, lo), max(n.max, hi)
+			some = some[counted:]
 		}
-		n.min, n.max = min(n.min, lo), max(n.max, hi)
-		countIntegers(&n.distinct, some)
 	})
 }
 
@@ -161,27 +163,25 @@ func eachPresent[T kernel.Number](a arrow.Array, values []T, do func(some []T)) 
 	}
 }
 
-// countIntegers counts values none of which is null. Where there are too many for all but the sketch, they are hashed one after the
-// other, which costs less than to find out which of them were hashed lately.
-func countIntegers[T kernel.Integer](d *distinct, values []T) {
-	if !d.wanted() {
-		return
-	}
-	for len(values) > 0 && !d.onlySketched() {
-		some := values[:min(len(values), spanValues)]
-		values = values[len(some):]
-		least, most := kernel.Extremes(some)
-		if addSpan(d, some, least, most, wordOf[T]) {
-			continue
+// countIntegers counts some of values none of which is null, from the first on, and gives their extremes and how many they are. Where there are too many
+// for all but the sketch, they are hashed one after the other, which costs less than to find out which of them were hashed lately.
+func countIntegers[T kernel.Integer](d *distinct, values []T) (least, most T, counted int) {
+	switch {
+	case !d.wanted():
+	case d.onlySketched():
+		sketchAll(&d.sketch.sketch, values, integerWords[T])
+	default:
+		values = values[:min(len(values), spanValues)]
+		least, most = kernel.Extremes(values)
+		if !addSpan(d, values, least, most, wordOf[T]) {
+			for _, v := range values {
+				d.add(uint64(int64(v)))
+			}
 		}
-		for _, v := range some {
-			d.add(uint64(int64(v)))
-		}
+		return least, most, len(values)
 	}
-	if len(values) == 0 {
-		return
-	}
-	sketchAll(&d.sketch.sketch, values, integerWords[T])
+	least, most = kernel.Extremes(values)
+	return least, most, len(values)
 }
 
 // integerWords is floatWords for integers.

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Texts without nulls are looked at array by array: whether they are ASCII and how long they are in passes of their own, and the
+// Texts without nulls are looked at array by array, others from null to null: whether they are ASCII and how long they are in passes of their own, and the
 // bounds by the first eight bytes, which mostly decide.
 
 // wholeText gives the text of an array whose values have any length, and where they end in it, after where the first starts.
@@ -51,6 +51,27 @@ func (s *byteStrings) addAll(text []byte, ends []int64) {
 		}
 		if head := textHead(text, int(from), int(ends[i+1])); head <= s.minHead || head >= s.maxHead {
 			s.bound(v, head)
+		}
+	}
+}
+
+// leastTogether is the fewest values between nulls that are taken together.
+const leastTogether = 4
+
+// addBetween is addAll of the values of an array that has nulls among them.
+func (s *byteStrings) addBetween(a arrow.Array, text []byte, ends []int64) {
+	for from := 0; from < a.Len(); from++ { // past a null
+		to := from
+		for to < a.Len() && a.IsValid(to) {
+			to++
+		}
+		if to-from >= leastTogether {
+			s.addAll(text, ends[from:to+1])
+			from = to
+			continue
+		}
+		for ; from < to; from++ {
+			s.one(text[ends[from]:ends[from+1]])
 		}
 	}
 }

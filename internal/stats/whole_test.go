@@ -41,25 +41,29 @@ func TestTextsByArrayAndOneByOne(t *testing.T) {
 	}
 }
 
-// Numbers with nulls between them tell the same by arrays as one by one.
-func TestNumbersBetweenNulls(t *testing.T) {
+// Numbers and texts with nulls between them tell the same by arrays as one by one.
+func TestValuesBetweenNulls(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	for _, share := range []float64{0.01, 0.5, 0.999} {
+	for _, share := range []float64{0.01, 0.2, 0.5, 0.999} {
 		ints, floats := array.NewInt16Builder(memory.DefaultAllocator), array.NewFloat64Builder(memory.DefaultAllocator)
+		texts := array.NewLargeStringBuilder(memory.DefaultAllocator)
 		for range 5000 {
 			if r.Float64() < share {
 				ints.AppendNull()
 				floats.AppendNull()
+				texts.AppendNull()
 				continue
 			}
 			ints.Append(int16(r.IntN(3000)) - 1500)
 			floats.Append(r.NormFloat64())
+			texts.Append([]string{"", "é", "item "}[r.IntN(3)] + fmt.Sprint(r.IntN(3000)))
 		}
 		for _, c := range []struct {
 			node *schema.Node
 			all  arrow.Array
 		}{
 			{&schema.Node{Basic: schema.Int16, Signed: true}, ints.NewArray()}, {&schema.Node{Basic: schema.Float64}, floats.NewArray()},
+			{&schema.Node{Basic: schema.String}, texts.NewArray()},
 		} {
 			a := array.NewSlice(c.all, 5, 4990)
 			whole, single := NewCollector(c.node, Options{}), NewCollector(c.node, Options{})
