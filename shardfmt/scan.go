@@ -125,7 +125,6 @@ func (s *ScanStats) add(c *scan.Counts) {
 	s.IndexBytes += c.IndexBytes
 }
 
-// request puts options into the terms of the shard: names become nodes, defaults are filled in.
 // smallScan is up to how many bytes of values one worker reads a shard in less time than it takes to wake another.
 const smallScan = 1 << 20
 
@@ -143,6 +142,7 @@ func (s *Shard) workers() int {
 	return 1
 }
 
+// request puts options into the terms of the shard: names become nodes, defaults are filled in.
 func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, error) {
 	q := &scan.Request{
 		Root: s.root, Stripes: make([]scan.Stripe, len(s.stripes)), Filter: o.Filter,

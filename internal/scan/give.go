@@ -61,13 +61,13 @@ func (g giver) buffer(b *memory.Buffer) *memory.Buffer {
 
 // record makes a record batch of columns of n rows.
 func record(types *arrow.Schema, columns []arrow.ArrayData, n int) arrow.RecordBatch {
-	return array.NewRecordBatch(types, arraysOf(columns), int64(n))
+	return array.NewRecordBatch(types, appendArrays(make([]arrow.Array, 0, len(columns)), columns), int64(n))
 }
 
-func arraysOf(columns []arrow.ArrayData) []arrow.Array {
-	arrays := make([]arrow.Array, len(columns))
-	for i, c := range columns {
-		arrays[i] = array.MakeFromData(c)
+// appendArrays adds the arrays of columns.
+func appendArrays(arrays []arrow.Array, columns []arrow.ArrayData) []arrow.Array {
+	for _, c := range columns {
+		arrays = append(arrays, array.MakeFromData(c))
 	}
 	return arrays
 }
@@ -95,11 +95,8 @@ func (s *stripe) list(columns int) []arrow.ArrayData {
 
 // record is record with a list that is used again.
 func (s *stripe) record(types *arrow.Schema, columns []arrow.ArrayData, n int) arrow.RecordBatch {
-	for _, c := range columns {
-		s.arrays = append(s.arrays, array.MakeFromData(c))
-	}
+	s.arrays = appendArrays(s.arrays[:0], columns)
 	b := array.NewRecordBatch(types, s.arrays, int64(n))
 	clear(s.arrays) // which are the batch's
-	s.arrays = s.arrays[:0]
 	return b
 }

@@ -95,18 +95,14 @@ func (g *guard) group(b []byte, num protowire.Number, pos, base, depth int) (int
 // too, but take longer for it than the rest of the walk.
 type shape struct{ fields []*shape }
 
-var (
-	shapesMu sync.Mutex
-	shapes   sync.Map // of *shape by full name, of types whose fields are known
-)
+// shapes are those of types whose fields are known, by full name.
+var shapes sync.Map
 
 // shapeOf gives the shape of a type.
 func shapeOf(md protoreflect.MessageDescriptor) *shape {
 	if s, ok := shapes.Load(md.FullName()); ok {
 		return s.(*shape)
 	}
-	shapesMu.Lock()
-	defer shapesMu.Unlock()
 	seen := map[protoreflect.FullName]*shape{}
 	s := newShape(md, seen)
 	for name, s := range seen {

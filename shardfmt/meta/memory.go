@@ -2,7 +2,7 @@ package meta
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/uncleared"
@@ -49,7 +49,7 @@ func (r *Root) isClosed() error {
 	if !r.closed {
 		return nil
 	}
-	return blobio.NewError("read", r.url, blobio.ErrClosed, fmt.Errorf("the shard was closed"))
+	return blobio.NewError("read", r.url, blobio.ErrClosed, errors.New("the shard was closed"))
 }
 
 // intoStore is a store that reads ranges into memory which take gives; a *blobio.Client is one.

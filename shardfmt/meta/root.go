@@ -357,11 +357,11 @@ func (r *Root) locateProperties(err error) error {
 	if err == nil {
 		return nil
 	}
-	url, resolved := r.Resolve(r.url, r.dir.PropertiesRef.GetUrl())
+	anchor, resolved := r.PropertiesAnchor()
 	if resolved != nil {
 		return resolved
 	}
-	return corrupt.Locate(err, url, int64(r.dir.PropertiesRef.GetRange().GetStart())+4)
+	return corrupt.Locate(err, anchor, int64(r.dir.PropertiesRef.GetRange().GetStart())+4)
 }
 
 // URLList are the objects the shard says it consists of, the root left out. Foreign writers leave it
