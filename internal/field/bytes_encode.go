@@ -299,10 +299,11 @@ func (e *bytesEncoder) Finish(yield func(*Encoded) error) error {
 		return yield(out)
 	}
 	if e.dict != nil && e.dict.pays(true) {
-		if err := e.orderEntries(); err != nil {
+		codes, err := e.orderEntries()
+		if err != nil {
 			return err
 		}
-		smaller, err := e.smallerAsTexts()
+		smaller, err := e.smallerAsTexts(codes)
 		if err != nil {
 			return err
 		}

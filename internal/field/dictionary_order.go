@@ -23,23 +23,25 @@ func (d *dictionaryBuilder) sample() []uint32 {
 	return d.codes[(len(d.codes)-n)/2:][:n]
 }
 
-// orderEntries decides by what the entries of the dictionary go.
-func (e *bytesEncoder) orderEntries() error {
+// orderEntries decides by what the entries of the dictionary go. It tells what the sample of codes comes to then, 0 where that was not weighed.
+func (e *bytesEncoder) orderEntries() (codes int, err error) {
 	d := e.dict
 	if e.o.Profile != encode.HighCompression && e.o.Profile != encode.MinimalSize || e.fixed > 0 || len(d.codes) < minOrdered {
-		return nil
+		return 0, nil
 	}
 	order := d.order(true)
 	if !d.closeBy(ranksOf(order)) {
-		return nil
+		return 0, nil
 	}
 	byCount, err := e.sizeOfCodes(d.order(false), false)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	byValue, err := e.sizeOfCodes(order, true)
-	d.byValue = byValue*100 < byCount*orderGain
-	return err
+	if d.byValue = byValue*100 < byCount*orderGain; d.byValue {
+		return byValue, err
+	}
+	return byCount, err
 }
 
 // closeBy reports whether the steps between codes, which are the ranks of ids, are of half as many bits as say how often each code occurs, or fewer.

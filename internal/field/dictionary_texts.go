@@ -18,17 +18,18 @@ const (
 )
 
 // smallerAsTexts reports whether the values, compressed as texts, take less than codes and dictionary. It is estimated on as
-// many values as make a flush, from the middle.
-func (e *bytesEncoder) smallerAsTexts() (bool, error) {
+// many values as make a flush, from the middle; codes is what their codes come to, 0 if nobody knows.
+func (e *bytesEncoder) smallerAsTexts(codes int) (_ bool, err error) {
 	d := e.dict
 	entries := len(d.data) + entryBytes*len(d.counts)
 	if e.o.Profile != encode.HighCompression || e.fixed > 0 || e.limit > 0 {
 		return false, nil
 	}
 	sample := d.sample()
-	codes, err := e.sizeOfCodes(d.order(d.byValue), d.byValue)
-	if err != nil {
-		return false, err
+	if codes == 0 {
+		if codes, err = e.sizeOfCodes(d.order(d.byValue), d.byValue); err != nil {
+			return false, err
+		}
 	}
 	share := float64(len(d.codes)) / float64(len(sample))
 	if entries*smallDictionary < int(float64(codes)*share) {
