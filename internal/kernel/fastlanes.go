@@ -25,19 +25,19 @@ func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
 	return dst
 }
 
-// viaRoom is the width in bytes from which on a chunk is unpacked in the room and copied: a chunk's rows lie
-// 128 values apart, and writing the caller's memory, which is seldom in the cache, in that order costs more
-// than the copy. For narrower words it's the other way round.
-const viaRoom = 8
-
 // Unpack fills dst with the values of packed, which holds PackedBytes(len(dst), width) bytes, and adds ref
 // to each, modulo the width of U. width is 1..B.
+//
+// A chunk's rows lie 128 values apart. Where a row is a vector, it is written where it belongs: into pages that are there, since a
+// page that is new interrupts each of many rows, which costs a quarter of all there. Where a row is written by words, those of 64 bits
+// go by the room.
 func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
-	step := ChunkBytes(width)
-	if SizeOf[U]() < viaRoom {
-		unpack := of[U]().unpack
+	step, k := ChunkBytes(width), of[U]()
+	if k.vectors || SizeOf[U]() < 8 {
 		for ; len(dst) >= ChunkLen; dst, packed = dst[ChunkLen:], packed[step:] {
-			unpack((*[ChunkLen]U)(dst), packed[:step], width, ref)
+			chunk := (*[ChunkLen]U)(dst)
+			chunk[0], chunk[ChunkLen/2], chunk[ChunkLen-1] = 0, 0, 0 // of the pages that it may lie in
+			k.unpack(chunk, packed[:step], width, ref)
 		}
 	}
 	for len(dst) > 0 {

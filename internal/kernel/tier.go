@@ -14,6 +14,8 @@ type unpackers[U Unsigned] [65]func(dst *[ChunkLen]U, chunk []byte, ref U)
 type kernels[U Unsigned] struct {
 	// unpack unpacks one chunk of width 1..B; the chunk holds 128·width bytes, and the function may read and write nothing else.
 	unpack func(dst *[ChunkLen]U, chunk []byte, width int, ref U)
+	// vectors: unpack writes a vector at a time.
+	vectors bool
 	// pack is the way back.
 	pack      func(chunk []byte, src *[ChunkLen]U, width int, ref U)
 	prefixSum func(dst, src []U, base U)
@@ -205,7 +207,7 @@ func newPortable() *tier {
 
 func portableKernels[U Unsigned]() kernels[U] {
 	return kernels[U]{
-		unpackPortable[U], packPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U], changes[U], extremes[U], compact[U],
+		unpackPortable[U], false, packPortable[U], prefixSumPortable[U], rampPortable[U], expandRuns[U], gather[U], glue[U], steps[U], changes[U], extremes[U], compact[U],
 		signExtend[U, uint8], signExtend[U, uint16], signExtend[U, uint32],
 	}
 }

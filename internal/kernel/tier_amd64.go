@@ -38,6 +38,7 @@ func newAVX2() *tier {
 	t.floats64 = alpBy(alp64AVX2, 4, alpPower64[:], alpInverse64[:], alpFloats64)
 	u8, u16, u32, u64 := &t.words.u8, &t.words.u16, &t.words.u32, &t.words.u64
 	u16.unpack, u32.unpack, u64.unpack = unpackBy(unpack16AVX2), unpackBy(unpack32AVX2), unpackBy(unpack64AVX2)
+	u16.vectors, u32.vectors, u64.vectors = true, true, true
 	u16.pack, u32.pack, u64.pack = packBy(pack16AVX2), packBy(pack32AVX2), packBy(pack64AVX2)
 	u32.prefixSum, u32.ramp = prefixSumBy(prefixSum32AVX2, 8), rampBy(ramp32AVX2, 8)
 	u64.prefixSum, u64.ramp = prefixSumBy(prefixSum64AVX2, 4), rampBy(ramp64AVX2, 4)
@@ -66,6 +67,7 @@ func newAVX512() *tier {
 	t.floats64 = alpBy(alp64AVX512, 8, alpPower64[:], alpInverse64[:], alpFloats64)
 	u8, u16, u32, u64 := &t.words.u8, &t.words.u16, &t.words.u32, &t.words.u64
 	u16.unpack, u32.unpack, u64.unpack = unpackBy(unpack16AVX512), unpackBy(unpack32AVX512), unpackBy(unpack64AVX512)
+	u16.vectors, u32.vectors, u64.vectors = true, true, true
 	u16.pack, u32.pack, u64.pack = packBy(pack16AVX512), packBy(pack32AVX512), packBy(pack64AVX512)
 	u32.prefixSum, u32.ramp = prefixSumBy(prefixSum32AVX512, 16), rampBy(ramp32AVX512, 16)
 	u64.prefixSum, u64.ramp = prefixSumBy(prefixSum64AVX512, 8), rampBy(ramp64AVX512, 8)
