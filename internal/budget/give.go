@@ -23,6 +23,7 @@ type Giving struct {
 type piece struct {
 	bytes   []byte
 	buffers atomic.Int64
+	last    *memory.Buffer // of them
 }
 
 // Give begins to pass on what was lent since the last NextBatch. Nobody asks the account for memory until Close. It is nil where
@@ -46,17 +47,32 @@ func start(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b)
 
 // Buffer gives b anew, with one reference, if it lies in memory that was lent; else b itself.
 func (g *Giving) Buffer(b *memory.Buffer) *memory.Buffer {
-	if g == nil || b == nil || b.Len() == 0 {
+	p := g.find(b)
+	if p == nil {
 		return b
+	}
+	p.buffers.Add(1)
+	p.last = memory.NewBufferWithAllocator(b.Bytes(), p)
+	return p.last
+}
+
+// Owes reports whether a buffer lies in memory that was lent, and is not what Buffer gave last of it.
+func (g *Giving) Owes(b *memory.Buffer) bool {
+	p := g.find(b)
+	return p != nil && p.last != b
+}
+
+// find is what a buffer lies in, nil if that was not lent.
+func (g *Giving) find(b *memory.Buffer) *piece {
+	if g == nil || b == nil || b.Len() == 0 {
+		return nil
 	}
 	at := start(b.Bytes())
 	i := sort.Search(len(g.given), func(i int) bool { return start(g.given[i].bytes) > at }) - 1 // the last one that begins there or before
 	if i < 0 || at-start(g.given[i].bytes) >= uintptr(cap(g.given[i].bytes)) {
-		return b
+		return nil
 	}
-	p := &g.given[i]
-	p.buffers.Add(1)
-	return memory.NewBufferWithAllocator(b.Bytes(), p)
+	return &g.given[i]
 }
 
 // Close takes what buffers lie in from the account, which has the rest for its next batch.
@@ -66,7 +82,8 @@ func (g *Giving) Close() {
 	}
 	g.lender.lent = g.lender.lent[:0]
 	for i := range g.given {
-		if p := &g.given[i]; p.buffers.Load() == 0 {
+		p := &g.given[i]
+		if p.last = nil; p.buffers.Load() == 0 {
 			g.lender.lent = append(g.lender.lent, p.bytes)
 		}
 	}

@@ -3,6 +3,7 @@ package buffer
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/ranges"
@@ -50,7 +51,11 @@ type Stream struct {
 	Values int64
 
 	m    *Map
-	held []span
+	held []*span
+	// What Need gives and makes, to be used again: windows follow one another.
+	asked []Request
+	gaps  []Range
+	spare []*span
 	// Of a member of a packed group: the group, and which member.
 	group  *Stream
 	member int
@@ -59,11 +64,12 @@ type Stream struct {
 	split int
 }
 
-// span is a run of whole blocks in memory.
+// span is a run of whole blocks in memory, or one that was asked for.
 type span struct {
 	Range // bytes of the buffer
 	b     []byte
-	let   *func() // see Request.Let; may be nil
+	let   func() // see Request.Let; may be nil
+	fill  func([]byte) error
 }
 
 // NewStream is a stream of the bytes [start, end) of an object whose block map is known already.
@@ -76,7 +82,7 @@ func (s *Stream) Fill(b []byte) error {
 	if uint64(len(b)) != s.m.Bytes() {
 		return corrupt.At(0, "%d bytes of blocks, %d are there", s.m.Bytes(), len(b))
 	}
-	s.hold(span{Range: Range{Start: 0, End: s.m.Bytes()}, b: b})
+	s.hold(&span{Range: Range{Start: 0, End: s.m.Bytes()}, b: b})
 	return nil
 }
 
@@ -118,7 +124,8 @@ func (s *Stream) Size() uint64 {
 }
 
 // Need gives the requests that are still to be made before the blocks of the positions in ranges (ascending,
-// disjoint) can be read; none means that they can. whole says that ranges are all positions there are.
+// disjoint) can be read; none means that they can. whole says that ranges are all positions there are. The list is the caller's until
+// it asks again.
 func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
 	if s.group != nil {
 		return nil, nil
@@ -129,20 +136,34 @@ func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
 		}
 		return []Request{{URL: s.URL, Start: s.MapStart, End: s.End, Fill: s.setMap, Stays: true}}, nil
 	}
-	var out []Request
-	for _, r := range s.missing(ranges) {
-		let := new(func())
-		out = append(out, Request{URL: s.URL, Start: s.Start + r.Start, End: s.Start + r.End, Let: let, Fill: func(b []byte) error {
-			s.hold(span{r, b, let})
-			return nil
-		}})
+	clear(s.asked)
+	s.asked = s.asked[:0]
+	s.gaps = s.missing(s.gaps[:0], ranges)
+	for _, r := range s.gaps {
+		h := s.run(r)
+		s.asked = append(s.asked, Request{URL: s.URL, Start: s.Start + r.Start, End: s.Start + r.End, Let: &h.let, Fill: h.fill})
 	}
-	return out, nil
+	return s.asked, nil
 }
 
-// missing gives the bytes of the blocks of ranges that are not in memory, neighbours joined.
-func (s *Stream) missing(ranges []Range) []Range {
-	var out []Range
+// run gives a run that is in memory once it is filled: one that was let go of, if there is one.
+func (s *Stream) run(r Range) (h *span) {
+	if n := len(s.spare); n > 0 {
+		h, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		h = &span{}
+		h.fill = func(b []byte) error {
+			h.b = b
+			s.hold(h)
+			return nil
+		}
+	}
+	h.Range = r
+	return h
+}
+
+// missing adds the bytes of the blocks of ranges that are not in memory to out, neighbours joined.
+func (s *Stream) missing(out, ranges []Range) []Range {
 	done := 0 // blocks before this one are dealt with
 	for _, r := range ranges {
 		if r.Len() == 0 {
@@ -168,7 +189,7 @@ func (s *Stream) fillWhole(b []byte) error {
 	if err := s.setMap(b[s.MapStart-s.Start:]); err != nil {
 		return err
 	}
-	s.hold(span{Range: Range{Start: 0, End: s.m.Bytes()}, b: b[:s.m.Bytes()]})
+	s.hold(&span{Range: Range{Start: 0, End: s.m.Bytes()}, b: b[:s.m.Bytes()]})
 	return nil
 }
 
@@ -202,21 +223,21 @@ func (s *Stream) agree(m *Map) error {
 	return nil
 }
 
-func (s *Stream) hold(h span) {
-	i, _ := slices.BinarySearchFunc(s.held, h.Start, func(h span, at uint64) int { return cmp.Compare(h.Start, at) })
+func (s *Stream) hold(h *span) {
+	i, _ := slices.BinarySearchFunc(s.held, h.Start, func(h *span, at uint64) int { return cmp.Compare(h.Start, at) })
 	s.held = slices.Insert(s.held, i, h)
 }
 
 // find gives the run in memory that holds the byte at of the buffer, or nil.
 func (s *Stream) find(at uint64) *span {
-	i, found := slices.BinarySearchFunc(s.held, at, func(h span, at uint64) int { return cmp.Compare(h.Start, at) })
-	if !found {
-		i--
+	i := len(s.held) - 1
+	if i > 0 { // seldom, where windows follow one another
+		i = sort.Search(len(s.held), func(i int) bool { return s.held[i].Start > at }) - 1
 	}
-	if i < 0 || at >= s.held[i].End {
+	if i < 0 || at < s.held[i].Start || at >= s.held[i].End {
 		return nil
 	}
-	return &s.held[i]
+	return s.held[i]
 }
 
 // Release lets go of blocks that end at or before a position.
@@ -230,8 +251,12 @@ func (s *Stream) Release(pos uint64) {
 	}
 	n := 0
 	for n < len(s.held) && s.held[n].End <= at {
-		if let := s.held[n].let; let != nil && *let != nil {
-			(*let)()
+		h := s.held[n]
+		if h.let != nil {
+			h.let()
+		}
+		if h.b, h.let = nil, nil; h.fill != nil {
+			s.spare = append(s.spare, h)
 		}
 		n++
 	}

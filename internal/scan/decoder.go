@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/kernel"
@@ -56,27 +57,57 @@ func newDecoder(q *Request) *decoder {
 	return d
 }
 
-// each does something for every column, several at a time.
-func (d *decoder) each(ctx context.Context, columns []field.Column, do func(c field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error) {
-	return d.eachInto(ctx, make([]arrow.ArrayData, len(columns)), columns, do)
+// reading reads something of a column.
+type reading interface {
+	of(c field.Column) (arrow.ArrayData, error)
+}
+
+// readingFunc is a function that reads.
+type readingFunc func(c field.Column) (arrow.ArrayData, error)
+
+func (f readingFunc) of(c field.Column) (arrow.ArrayData, error) { return f(c) }
+
+// chosen reads the rows of a span, or those some of its n rows that a bitmap selects.
+type chosen struct {
+	span     buffer.Range
+	selected []byte
+	some, n  int
+	mem      *budget.Account
+}
+
+func (x *chosen) of(c field.Column) (arrow.ArrayData, error) {
+	if x.some == x.n {
+		return c.Read(x.span)
+	}
+	return field.Pick(c, x.span, x.selected, x.some, x.mem)
+}
+
+// each reads every column, several at a time.
+func (d *decoder) each(ctx context.Context, columns []field.Column, what reading) ([]arrow.ArrayData, error) {
+	return d.eachInto(ctx, make([]arrow.ArrayData, len(columns)), columns, what)
 }
 
 // eachInto is each whose results are put into out.
-func (d *decoder) eachInto(ctx context.Context, out []arrow.ArrayData, columns []field.Column, do func(c field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error) {
+func (d *decoder) eachInto(ctx context.Context, out []arrow.ArrayData, columns []field.Column, what reading) ([]arrow.ArrayData, error) {
 	if d.workers <= 1 || len(columns) == 1 {
 		for i, c := range columns {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			var err error
-			if out[i], err = do(c); err != nil {
+			if out[i], err = what.of(c); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
 	}
+	return d.together(ctx, out, columns, what)
+}
+
+// together is eachInto side by side.
+func (d *decoder) together(ctx context.Context, out []arrow.ArrayData, columns []field.Column, what reading) ([]arrow.ArrayData, error) {
 	err := parallel.Each(ctx, d.workers, len(columns), func(i int) (err error) {
-		out[i], err = do(columns[i])
+		out[i], err = what.of(columns[i])
 		return err
 	})
 	return out, err
@@ -84,7 +115,7 @@ func (d *decoder) eachInto(ctx context.Context, out []arrow.ArrayData, columns [
 
 // read decodes columns.
 func (d *decoder) read(ctx context.Context, columns []field.Column, r buffer.Range) ([]arrow.ArrayData, error) {
-	return d.each(ctx, columns, func(c field.Column) (arrow.ArrayData, error) { return c.Read(r) })
+	return d.each(ctx, columns, readingFunc(func(c field.Column) (arrow.ArrayData, error) { return c.Read(r) }))
 }
 
 // batch makes a record batch of the rows of a match that are selected, nil if none is, for a stripe or a lane of one.
@@ -99,12 +130,8 @@ func (d *decoder) batch(ctx context.Context, columns []field.Column, m match, s 
 			return nil, nil
 		}
 	}
-	data, err := d.eachInto(ctx, s.list(len(columns)), columns, func(c field.Column) (arrow.ArrayData, error) {
-		if some == n {
-			return c.Read(m.span)
-		}
-		return field.Pick(c, m.span, mine, some, s.mem)
-	})
+	s.picked = chosen{m.span, mine, some, n, s.mem}
+	data, err := d.eachInto(ctx, s.list(len(columns)), columns, &s.picked)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ type fetcher struct {
 	store Store
 	mu    sync.Mutex
 	lent  []*lent // memory that is used again after settle, or when a column lets go of it: values are copied out of it
+	spare []*lent // without memory
 	// mem is charged for the bytes: held is what has been charged and not given back, and of that stays what is kept to the
 	// end of the stripe.
 	mem         *budget.Account
@@ -157,13 +158,12 @@ func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
 	if err := f.hold(round); err != nil {
 		return err
 	}
+	if len(round) == 1 { // as of one column
+		return f.roundOf(ctx, round)
+	}
 	groups := groupByObject(round)
 	if len(groups) == 1 { // as mostly
-		got, err := f.readGroup(ctx, f.store, groups[0])
-		if err != nil {
-			return err
-		}
-		return fill(groups[0], got)
+		return f.roundOf(ctx, groups[0])
 	}
 	got := make([][][]byte, len(groups))
 	err := f.each(ctx, len(groups), func(ctx context.Context, st Store, i int) (err error) {
@@ -179,6 +179,15 @@ func (f *fetcher) round(ctx context.Context, round []buffer.Request) error {
 		}
 	}
 	return nil
+}
+
+// roundOf is round of one group.
+func (f *fetcher) roundOf(ctx context.Context, g []buffer.Request) error {
+	got, err := f.readGroup(ctx, f.store, g)
+	if err != nil {
+		return err
+	}
+	return fill(g, got)
 }
 
 // fill answers the requests of a group.
@@ -217,9 +226,6 @@ func (f *fetcher) release() {
 
 // groupByObject puts requests that lie close together in one object into one group.
 func groupByObject(round []buffer.Request) (groups [][]buffer.Request) {
-	if len(round) == 1 {
-		return [][]buffer.Request{round}
-	}
 	if !slices.ContainsFunc(round, func(q buffer.Request) bool { return q.URL != round[0].URL }) {
 		return group(round) // as mostly
 	}
@@ -277,15 +283,24 @@ func group(round []buffer.Request) [][]buffer.Request {
 type lent struct {
 	b    []byte
 	used int
+	let  func() // says of one request that it is not looked at any more
 }
 
 // lend gives memory for n bytes that are fetched.
 func (f *fetcher) lend(n int) []byte {
-	l := &lent{b: uncleared.Again(roomFor(n))[:n]}
+	b := uncleared.Again(roomFor(n))[:n]
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	var l *lent
+	if n := len(f.spare); n > 0 {
+		l, f.spare = f.spare[n-1], f.spare[:n-1]
+	} else {
+		l = &lent{}
+		l.let = func() { f.let(l) }
+	}
+	l.b = b
 	f.lent = append(f.lent, l)
-	return l.b
+	return b
 }
 
 // evenRoom is the most bytes that get room for a power of two, so that windows of about the same size use the same memory again.
@@ -311,7 +326,7 @@ func (f *fetcher) watch(g []buffer.Request, got [][]byte) {
 		l := f.lent[k]
 		l.used++ // for good, if nobody tells
 		if q.Let != nil {
-			*q.Let = func() { f.let(l) }
+			*q.Let = l.let
 		}
 	}
 }
@@ -335,6 +350,8 @@ func (f *fetcher) let(l *lent) {
 	if k := slices.Index(f.lent, l); k >= 0 {
 		f.lent = slices.Delete(f.lent, k, k+1)
 		uncleared.GiveBack(l.b)
+		l.b, l.used = nil, 0
+		f.spare = append(f.spare, l)
 	}
 }
 

@@ -22,6 +22,9 @@ type giver struct {
 
 // data puts an array together anew, with its children and its dictionary, of buffers that own what was lent for them.
 func (g giver) data(d arrow.ArrayData) arrow.ArrayData {
+	if g.inPlace(d) {
+		return d
+	}
 	buffers := make([]*memory.Buffer, len(d.Buffers()))
 	for i, b := range d.Buffers() {
 		buffers[i] = g.buffer(b)
@@ -45,6 +48,29 @@ func (g giver) data(d arrow.ArrayData) arrow.ArrayData {
 		dict.Release()
 	}
 	return out
+}
+
+// inPlace gives buffers of an array what was lent for them. It does so only if the array is of nothing else, of no other arrays, and
+// no column before it is the same: then it was made for this column, and has the one reference that it was made with.
+func (g giver) inPlace(d arrow.ArrayData) bool {
+	dict, _ := d.Dictionary().(*array.Data)
+	if len(d.Children()) > 0 || dict != nil {
+		return false
+	}
+	lent := 0
+	for _, b := range d.Buffers() {
+		if b == nil || b.Len() == 0 {
+			continue
+		}
+		if !g.lent.Owes(b) {
+			return false
+		}
+		lent++
+	}
+	for i, b := range d.Buffers() {
+		d.Buffers()[i] = g.lent.Buffer(b)
+	}
+	return lent > 0
 }
 
 // buffer gives a buffer with what it lies in.

@@ -65,18 +65,27 @@ func (s *stripe) emitAll(ctx context.Context, matches []match, yield func(arrow.
 		}
 		matches = matches[1:]
 	}
-	done, err := inLanes(s, matches, func(lane *stripe, m match) (arrow.RecordBatch, error) {
+	if len(matches) >= leastLanes && s.plan.q.Workers > 1 {
+		done, err := s.emitInLanes(ctx, matches, yield)
+		if err != nil {
+			return err
+		}
+		matches = matches[done:]
+	}
+	return s.emitAlone(ctx, matches, yield)
+}
+
+// emitInLanes is emitAll of the first so many matches by lanes.
+func (s *stripe) emitInLanes(ctx context.Context, matches []match, yield func(arrow.RecordBatch) bool) (done int, err error) {
+	done, err = inLanes(s, matches, func(lane *stripe, m match) (arrow.RecordBatch, error) {
 		return lane.decode.batch(ctx, lane.output, m, lane)
 	}, func(_ match, b arrow.RecordBatch) error { return s.deliver(b, yield) })
-	if err != nil {
-		return err
-	}
-	if done > 0 {
+	if err == nil && done > 0 {
 		for _, c := range s.output {
 			c.Release(matches[done-1].span.End)
 		}
 	}
-	return s.emitAlone(ctx, matches[done:], yield)
+	return done, err
 }
 
 // emitAlone is emitAll without lanes.

@@ -32,7 +32,7 @@ type selector struct {
 	chosen  *[]ranges.Range // by indexes, nil for all rows
 	bitmaps bitmaps
 	decoded []arrow.ArrayData // of rows, to be used again
-	each    func(ctx context.Context, columns []field.Column, do func(field.Column) (arrow.ArrayData, error)) ([]arrow.ArrayData, error)
+	decode  *decoder
 }
 
 // part is a part of the filter, with the columns it reads.
@@ -52,7 +52,7 @@ const fewShare = 16
 
 func newSelector(s *stripe) *selector {
 	d := s.decode
-	x := &selector{columns: s.filter, types: d.needed, mem: s.mem, chosen: s.chosen, each: d.each}
+	x := &selector{columns: s.filter, types: d.needed, mem: s.mem, chosen: s.chosen, decode: d}
 	if d.needed == nil {
 		return x
 	}
@@ -166,7 +166,7 @@ func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []
 			few = false // it is there already, or all are read alike
 		}
 	}
-	got, err := x.each(ctx, missing, func(c field.Column) (arrow.ArrayData, error) {
+	got, err := x.decode.each(ctx, missing, readingFunc(func(c field.Column) (arrow.ArrayData, error) {
 		if few {
 			return field.PickCoded(c, r, bitmap, left, x.mem)
 		}
@@ -174,7 +174,7 @@ func (x *selector) apply(ctx context.Context, p *part, r buffer.Range, bitmap []
 			return coded.ReadCoded(r) // the filter looks at each entry once
 		}
 		return c.Read(r)
-	})
+	}))
 	if err != nil {
 		return 0, err
 	}

@@ -39,6 +39,7 @@ type stripe struct {
 	listed   []match               // of inBatches, to be used again
 	data     []arrow.ArrayData     // of the batch at hand, to be used again,
 	arrays   []arrow.Array         // and the arrays made of it
+	picked   chosen                // what is read for it, to be used again
 	only     int                   // of the encodings of each column, see field.Choice
 	selector *selector             // of find, nil before it
 	counts   Counts
