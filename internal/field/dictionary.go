@@ -32,8 +32,15 @@ type dictionaryColumn struct {
 	fixed    int
 	all      []*valueDictionary
 	of       map[int]*valueDictionary // by block, for those seen; of several dictionaries only
+	used     []usedDictionary         // of the range at hand
 	codes    *numbers[uint32]
 	presence *bitReader
+}
+
+// usedDictionary is a dictionary that blocks of a range name, and what is added to its codes.
+type usedDictionary struct {
+	*valueDictionary
+	base uint32
 }
 
 // valueDictionary is one of a field's value dictionaries.
@@ -213,29 +220,28 @@ func (c *dictionaryColumn) ReadCoded(r buffer.Range) (arrow.ArrayData, error) {
 // entries gives the entries of the codes of a range: those of the one dictionary that its blocks name, or of all that they
 // name, one after the other, to which the codes are shifted then. The codes are checked, and nulls noted.
 func (c *dictionaryColumn) entries(codes []uint32, r buffer.Range, v *validity) (*array.Data, error) {
-	var used []*valueDictionary
-	base := make(map[*valueDictionary]uint32)
+	c.used = c.used[:0]
 	next, at := uint32(0), 0
 	err := c.eachBlock(r, func(d *valueDictionary, n uint64) error {
 		if d.dict == nil {
 			return corrupt.Locate(corrupt.At(-1, "value dictionary %d was not fetched", d.id), d.url, int64(d.start))
 		}
-		if _, known := base[d]; !known {
-			base[d] = next
+		k := slices.IndexFunc(c.used, func(u usedDictionary) bool { return u.valueDictionary == d })
+		if k < 0 {
+			k, c.used = len(c.used), append(c.used, usedDictionary{d, next})
 			next += uint32(d.dict.Count)
-			used = append(used, d)
 		}
-		err := c.shift(codes[at:at+int(n)], d.dict, base[d], v, at, r.Start)
+		err := c.shift(codes[at:at+int(n)], d.dict, c.used[k].base, v, at, r.Start)
 		at += int(n)
 		return err
 	})
-	if err != nil || len(used) == 0 {
+	if err != nil || len(c.used) == 0 {
 		return c.none(), err
 	}
-	if len(used) == 1 {
-		return used[0].values, nil
+	if len(c.used) == 1 {
+		return c.used[0].values, nil
 	}
-	return c.join(used)
+	return c.join(c.used)
 }
 
 // none is the dictionary of no codes at all.
@@ -262,7 +268,7 @@ func (c *dictionaryColumn) shift(codes []uint32, dict *buffer.Dictionary, base u
 }
 
 // join makes one array of the entries of several dictionaries.
-func (c *dictionaryColumn) join(used []*valueDictionary) (*array.Data, error) {
+func (c *dictionaryColumn) join(used []usedDictionary) (*array.Data, error) {
 	size, parts := uint64(0), make([]arrow.Array, len(used))
 	for i, d := range used {
 		size += SizeOf(d.values)

@@ -1,14 +1,13 @@
 package field
 
 import (
-	"math"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -75,25 +74,34 @@ func (e *ends) broken(pos uint64) error {
 
 // read gives the offsets of r, counted from the first of them, and what they span.
 func (e *ends) read(r buffer.Range) ([]int64, buffer.Range, error) {
-	if err := e.mem.Take(20 * (r.Len() + 1)); err != nil { // raw, counted from the first, and in 32 bits for maps
-		return nil, buffer.Range{}, err
-	}
-	raw := budget.LendOf[uint64](e.mem, r.Len()+1)
-	if err := e.numbers.read(raw, r.Start, nil, 0); err != nil {
+	if err := e.mem.Take(12 * (r.Len() + 1)); err != nil { // counted from the first, and in 32 bits for maps
 		return nil, buffer.Range{}, err
 	}
 	out := budget.LendOf[int64](e.mem, r.Len()+1)
-	for i, v := range raw {
-		if i > 0 && v < raw[i-1] || v > math.MaxInt64 || r.Start+uint64(i) == 0 && v != 0 {
-			return nil, buffer.Range{}, e.broken(r.Start + uint64(i))
-		}
-		out[i] = int64(v - raw[0])
+	if err := e.numbers.read(kernel.Cast[uint64](out), r.Start, nil, 0); err != nil {
+		return nil, buffer.Range{}, err
 	}
-	span := buffer.Range{Start: raw[0], End: raw[len(raw)-1]}
+	first, last := out[0], out[r.Len()]
+	if rise := kernel.MoveEnds(out, -first); !rise || r.Start == 0 && first != 0 {
+		return nil, buffer.Range{}, e.broken(r.Start + fall(out, first))
+	}
+	span := buffer.Range{Start: uint64(first), End: uint64(last)}
 	if span.Len() > maxRead {
 		return nil, span, ErrTooLarge
 	}
 	return out, span, nil
+}
+
+// fall is the place of the first end that is negative or less than the one before; ends are counted from a number. It is 0 if there is none.
+func fall(ends []int64, from int64) uint64 {
+	last := int64(0)
+	for i, at := range ends {
+		if at += from; at < last {
+			return uint64(i)
+		}
+		last = at
+	}
+	return 0
 }
 
 // listColumn is a field of lists or maps.

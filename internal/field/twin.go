@@ -77,7 +77,7 @@ func (c *dictionaryColumn) twin(mem *budget.Account) Column {
 		return nil
 	}
 	t := *c
-	t.codes, t.presence, t.of = codes, presence, make(map[int]*valueDictionary)
+	t.codes, t.presence, t.of, t.used = codes, presence, make(map[int]*valueDictionary), nil
 	return &t
 }
 

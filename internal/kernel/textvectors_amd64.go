@@ -51,7 +51,7 @@ func (t *tier) withTexts(largest func([]uint32) uint32) {
 		}
 		n = n / codesStep * codesStep
 		if n < 4*entries || n == 0 || ends[entries-1] > int64(len(text))-size || uint64(largest(codes[:n])) >= uint64(entries) ||
-			!rise(ends) || !rise(offsets[:n]) {
+			!rise(ends) || !t.moveEnds(offsets[:n], 0) {
 			return 0
 		}
 		gather(&dst[0], &offsets[0], &codes[0], &ends[0], &text[0], n)
