@@ -22,9 +22,6 @@ type giver struct {
 
 // data puts an array together anew, with its children and its dictionary, of buffers that own what was lent for them.
 func (g giver) data(d arrow.ArrayData) arrow.ArrayData {
-	if g.inPlace(d) {
-		return d
-	}
 	buffers := make([]*memory.Buffer, len(d.Buffers()))
 	for i, b := range d.Buffers() {
 		buffers[i] = g.buffer(b)
@@ -50,8 +47,8 @@ func (g giver) data(d arrow.ArrayData) arrow.ArrayData {
 	return out
 }
 
-// inPlace gives buffers of an array what was lent for them. It does so only if the array is of nothing else, of no other arrays, and
-// no column before it is the same: then it was made for this column, and has the one reference that it was made with.
+// inPlace gives buffers of a column what was lent for them. It does so only if the column is of nothing else, of no other arrays, and
+// no column before it is the same: then it was made for this batch, and has the one reference that it was made with.
 func (g giver) inPlace(d arrow.ArrayData) bool {
 	dict, _ := d.Dictionary().(*array.Data)
 	if len(d.Children()) > 0 || dict != nil {
@@ -102,7 +99,9 @@ func appendArrays(arrays []arrow.Array, columns []arrow.ArrayData) []arrow.Array
 func givenRecord(types *arrow.Schema, columns []arrow.ArrayData, n int, s *stripe) arrow.RecordBatch {
 	g := giver{s.mem.Give(), s.fetch}
 	for i, c := range columns {
-		columns[i] = g.data(c)
+		if !g.inPlace(c) {
+			columns[i] = g.data(c)
+		}
 	}
 	g.lent.Close()
 	b := s.record(types, columns, n)

@@ -63,3 +63,27 @@ func TestSharedBufferIsGivenTwice(t *testing.T) {
 		t.Error("memory that nobody refers to was not given back")
 	}
 }
+
+// What a batch of any shape was lent comes back when the batch is released.
+func TestReleasedBatchGivesAllBack(t *testing.T) {
+	mem := budget.New(0).Account()
+	mem.Reuse()
+	leaf := func() (*array.Data, []byte) {
+		b := mem.Lend(100)
+		return bytesArray(b), b
+	}
+	plain, first := leaf()
+	inside, second := leaf()
+	entries, third := leaf()
+	typ := arrow.StructOf(arrow.Field{Name: "a", Type: inside.DataType()})
+	nested := array.NewData(typ, 100, []*memory.Buffer{nil}, []arrow.ArrayData{inside}, 0, 0)
+	codes := array.NewDataWithDictionary(&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint8, ValueType: arrow.PrimitiveTypes.Uint8}, 1,
+		[]*memory.Buffer{nil, memory.NewBufferBytes([]byte{0})}, 0, 0, entries)
+	types := arrow.NewSchema([]arrow.Field{{Name: "p", Type: plain.DataType()}, {Name: "n", Type: typ}, {Name: "c", Type: codes.DataType()}}, nil)
+	givenRecord(types, []arrow.ArrayData{plain, nested, codes}, 1, &stripe{fetch: &fetcher{}, mem: mem}).Release()
+	for i, b := range [][]byte{first, second, third} {
+		if b[0] != 0xA5 {
+			t.Errorf("memory %d of a batch that was released was not given back", i)
+		}
+	}
+}
