@@ -18,8 +18,9 @@ func (m *memo[T]) get(ctx context.Context, load func() (T, error)) (T, error) {
 	for {
 		m.mu.Lock()
 		if m.loaded {
-			defer m.mu.Unlock()
-			return m.value, nil
+			v := m.value
+			m.mu.Unlock() // and not deferred, which in a loop is an allocation
+			return v, nil
 		}
 		if m.loading == nil {
 			m.loading = make(chan struct{})
