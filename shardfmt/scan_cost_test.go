@@ -106,8 +106,8 @@ func TestScanAllocates(t *testing.T) {
 					most = 0.25*c.size + 1
 				}
 				t.Logf("%s: %.1f allocations a batch, %.2f bytes a value of %v besides what is fetched", way, objects, bytes, c.size)
-				if objects > 46 || bytes > most {
-					t.Errorf("%s: more than 46 allocations a batch, or than %.2f bytes a value", way, most)
+				if objects > 31 || bytes > most {
+					t.Errorf("%s: more than 31 allocations a batch, or than %.2f bytes a value", way, most)
 				}
 			}
 		})
