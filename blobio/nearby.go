@@ -31,18 +31,61 @@ func (c *Client) InTurn() *Client {
 }
 
 // KeepOpen gives a view of the Client in which drivers keep open what they read, so that later reads need not open it again, until
-// done is called. Who reads a file through it reads the file that was there at first, also when another one takes its place.
+// done is called, once. Who reads a file through it reads the file that was there at first, also when another one takes its place.
 func (c *Client) KeepOpen() (view *Client, done func()) {
-	kept := *c
-	kept.open = &OpenFiles{}
-	return &kept, kept.open.Close
+	view = c
+	if c.open == nil {
+		view = c.OpenTogether()
+	}
+	view.open.hold()
+	return view, view.open.drop
+}
+
+// OpenTogether gives a view of the Client in which nothing is kept open yet, but all that KeepOpen keeps open from then on, of it and of
+// views of it, is kept open for all of them, until done was called as often as KeepOpen. It is for those who read the same objects for several
+// purposes, and need not know of one another.
+func (c *Client) OpenTogether() *Client {
+	view := *c
+	view.open = &OpenFiles{idle: true}
+	return &view
 }
 
 // OpenFiles are what drivers keep open from one read to the next. Safe for concurrent use; a nil one keeps nothing.
 type OpenFiles struct {
-	mu     sync.Mutex
-	open   map[openFile]io.Closer
-	closed bool
+	mu      sync.Mutex
+	open    map[openFile]io.Closer
+	idle    bool // nothing is kept: nobody asks for it
+	holders int  // who ask for it, reads under way among them
+}
+
+// hold makes reads keep open what they open, until drop was called as often.
+func (o *OpenFiles) hold() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.holders++
+	o.idle = false
+}
+
+// join is hold, if somebody else holds: then a read has what is kept to the end of it.
+func (o *OpenFiles) join() bool {
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle {
+		return false
+	}
+	o.holders++
+	return true
+}
+
+func (o *OpenFiles) drop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.holders--; o.holders == 0 {
+		o.close()
+	}
 }
 
 // openFile is an object of a driver's bucket.
@@ -69,7 +112,7 @@ func (o *OpenFiles) Keep(of BucketReader, key string, c io.Closer) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := openFile{of, key}
-	if o.closed || o.open[name] != nil || len(o.open) >= mostOpen {
+	if o.idle || o.open[name] != nil || len(o.open) >= mostOpen {
 		return false
 	}
 	if o.open == nil {
@@ -82,13 +125,17 @@ func (o *OpenFiles) Keep(of BucketReader, key string, c io.Closer) bool {
 // mostOpen is how many files are kept open: a shard has one, or one for each stripe, and systems count those of all processes.
 const mostOpen = 16
 
-// Close closes what is kept. Nobody may be reading any more.
+// Close closes what is kept, and nothing is kept from then on. Nobody may be reading any more.
 func (o *OpenFiles) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed = true
+	o.close()
+}
+
+func (o *OpenFiles) close() {
+	o.idle = true
 	for _, c := range o.open {
 		c.Close() // nothing was written to it
 	}
-	o.open = nil
+	clear(o.open)
 }

@@ -42,6 +42,10 @@ func (c *Client) readRange(ctx context.Context, url string, off int64, dst []byt
 	case cache != nil:
 		info, err = readRangeShared(ctx, cache, m, cacheKey{url, off, int64(len(dst))}, key, dst, opts)
 	default:
+		if c.open.join() {
+			defer c.open.drop()
+			opts.Open = c.open
+		}
 		_, info, err = m.bucket.ReadRange(ctx, key, off, dst, opts)
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func (c *Client) Measured(m *Meter) *Client {
 
 // readOptions are the conditions of a read of url through this view.
 func (c *Client) readOptions(url string) ReadOptions {
-	o := ReadOptions{IfMatch: c.ifMatch, Trace: c.trace(), Open: c.open}
+	o := ReadOptions{IfMatch: c.ifMatch, Trace: c.trace()}
 	if o.IfMatch == "" {
 		o.IfMatch = c.pins.etag(url)
 	}

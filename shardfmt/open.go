@@ -53,6 +53,7 @@ func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, err
 		return nil, err
 	}
 	st = pinned(st)
+	defer keepOpen(st)()
 	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}, Parts: o.Parts})
 	if err != nil {
 		return nil, err

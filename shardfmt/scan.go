@@ -96,6 +96,7 @@ func NewBudget(maxMemory int64) *Budget { return &Budget{budget.New(maxMemory)} 
 // released, its values must not be looked at any more, nor must strings and slices that were taken out of it without a copy.
 func (s *Shard) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
+		defer keepOpen(s.store)() // also for what is read of the root
 		q, err := s.request(ctx, &o)
 		if err != nil {
 			yield(nil, err)

@@ -44,13 +44,22 @@ func isNil(st Store) bool {
 	return st == nil || ok && c == nil
 }
 
-// pinned gives the view of a store in which each URL keeps naming the object that it named first, where the store
-// has such views.
+// pinned gives the view of a store in which each URL keeps naming the object that it named first, and files are opened for several reads
+// where keepOpen says so; a store that has no such views is its own.
 func pinned(st Store) Store {
 	if c, ok := st.(interface{ Pinned() *blobio.Client }); ok {
-		return c.Pinned()
+		return c.Pinned().OpenTogether()
 	}
 	return st
+}
+
+// keepOpen lets a store that pinned gave keep files open until done is called.
+func keepOpen(st Store) (done func()) {
+	if c, ok := st.(*blobio.Client); ok {
+		_, done = c.KeepOpen()
+		return done
+	}
+	return func() {}
 }
 
 // readerAtURL is the URL of the one object behind a ReaderAt.
