@@ -53,6 +53,7 @@ type mount struct {
 	limits []string       // of the driver
 	prober ChecksumProber // the driver, nil if it is none
 	linked Linked         // the driver, nil if it is none
+	lender Lender         // the driver with its counters, nil if it is none
 	local  bool
 	nearby bool // see Nearby
 	tally  *tally
@@ -268,7 +269,8 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 	l, ok := bucket.(interface{ Local() bool })
 	local := ok && l.Local()
 	store := new(tally)
-	m := &mount{root: root, local: local, tally: store, bucket: &counted{bucket: bucket, core: c.core, store: store, local: local}}
+	counts := &counted{bucket: bucket, core: c.core, store: store, local: local}
+	m := &mount{root: root, local: local, tally: store, bucket: counts}
 	m.prober, _ = bucket.(ChecksumProber)
 	m.linked, _ = bucket.(Linked)
 	if l, ok := bucket.(Limited); ok {
@@ -278,6 +280,9 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 		m.nearby = n.Nearby()
 	}
 	if local {
+		if _, ok := bucket.(Lender); ok {
+			m.lender = counts
+		}
 		return m
 	}
 	m.bucket = &timed{Bucket: m.bucket, stall: c.opts.retry.Stall}

@@ -30,10 +30,8 @@ func (c *Client) ReadRanges(ctx context.Context, url string, ranges []Range) ([]
 // ReadRangesInto is ReadRanges into memory of the caller's: take gives n bytes, which may hold anything, and is called by several
 // requests at the same time. After an error nothing is said of what they hold, but nobody writes to them any more.
 func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range, take func(n int) []byte) ([][]byte, error) {
-	for _, r := range ranges {
-		if r.Start < 0 || r.End < r.Start {
-			return nil, NewError("read", url, ErrRange, errors.New("malformed range"))
-		}
+	if err := wellFormed(url, ranges); err != nil {
+		return nil, err
 	}
 	if len(ranges) == 1 && 0 < ranges[0].Len() && ranges[0].Len() <= c.opts.request && ranges[0].Len() < probeFrom { // as mostly
 		return c.readOne(ctx, url, ranges[0], take)
@@ -42,6 +40,25 @@ func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range,
 	if err := c.fill(ctx, url, spans, take); err != nil {
 		return nil, err
 	}
+	return cut(ranges, spans), nil
+}
+
+// wellFormed refuses ranges that can be of no object.
+func wellFormed(url string, ranges []Range) error {
+	for _, r := range ranges {
+		if r.Start < 0 || r.End < r.Start {
+			return malformedRange(url)
+		}
+	}
+	return nil
+}
+
+func malformedRange(url string) error {
+	return NewError("read", url, ErrRange, errors.New("malformed range"))
+}
+
+// cut gives the ranges out of the spans that were read for them.
+func cut(ranges []Range, spans []*span) [][]byte {
 	out := make([][]byte, len(ranges))
 	for _, sp := range spans {
 		for _, i := range sp.ranges {
@@ -49,7 +66,7 @@ func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range,
 			out[i] = sp.data[from:to:to]
 		}
 	}
-	return out, nil
+	return out
 }
 
 // readOne reads what one request answers: as ReadRangesInto does, with less to set up for it.

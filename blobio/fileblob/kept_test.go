@@ -1,6 +1,7 @@
 package fileblob
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -87,4 +88,69 @@ func TestOpenFilesAreBounded(t *testing.T) {
 			t.Errorf("%s is open: %v", f.Name(), err)
 		}
 	}
+}
+
+// Views that keep files open together open each once, and close it when the last is done; reads of nobody who keeps files open leave none.
+func TestOpenTogether(t *testing.T) {
+	client := blobio.NewClient()
+	defer client.Close()
+	bucket := &opens{Bucket: Open(t.TempDir())}
+	if err := client.MountBucket("mem://opens/", bucket); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Put(t.Context(), "mem://opens/a", []byte("0123456789")); err != nil {
+		t.Fatal(err)
+	}
+	together := client.OpenTogether()
+	read := func(c *blobio.Client) *os.File {
+		t.Helper()
+		if _, err := c.ReadRange(t.Context(), "mem://opens/a", 2, make([]byte, 3)); err != nil {
+			t.Fatal(err)
+		}
+		return bucket.kept("a")
+	}
+	if f := read(together); f != nil {
+		t.Errorf("%s is kept open by a read", f.Name())
+	}
+	first, firstDone := together.KeepOpen()
+	f := read(first)
+	second, secondDone := together.Pinned().KeepOpen()
+	if g := read(second); f == nil || g != f {
+		t.Errorf("the second view reads %v, the first %v", g, f)
+	}
+	firstDone()
+	if g := read(together); g != f {
+		t.Errorf("a read beside the second view reads %v", g)
+	}
+	secondDone()
+	if _, err := f.Stat(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the file is open: %v", err)
+	}
+	if f := read(together); f != nil {
+		t.Errorf("%s is kept open by a read", f.Name())
+	}
+	third, thirdDone := together.KeepOpen()
+	defer thirdDone()
+	if g := read(third); g == nil || g == f {
+		t.Errorf("the third view reads %v", g)
+	}
+}
+
+// opens is a folder that knows what was open in the last read.
+type opens struct {
+	*Bucket
+	open *blobio.OpenFiles
+}
+
+func (b *opens) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	b.open = opts.Open
+	return b.Bucket.ReadRange(ctx, key, off, dst, opts)
+}
+
+// kept is the file of a key that is open after the last read, nil if there is none.
+func (b *opens) kept(key string) *os.File {
+	if k, ok := b.open.Get(b.Bucket, key).(*keptFile); ok {
+		return k.File
+	}
+	return nil
 }

@@ -54,7 +54,10 @@ type Bucket struct {
 	closed atomic.Bool
 }
 
-var _ blobio.Bucket = (*Bucket)(nil)
+var _ interface {
+	blobio.Bucket
+	blobio.Lender
+} = (*Bucket)(nil)
 
 // Open opens the bucket mem://name/.
 func Open(name string) *Bucket {
@@ -73,6 +76,9 @@ func New() *Bucket { return &Bucket{store: newStore()} }
 
 // Local tells blobio that there is nothing to retry or to limit.
 func (b *Bucket) Local() bool { return true }
+
+// Nearby tells blobio that a read costs next to nothing beside its bytes.
+func (b *Bucket) Nearby() bool { return true }
 
 func (b *Bucket) fail(op, key string, class, cause error) error {
 	return blobio.NewError(op, "mem://"+b.name+"/"+key, class, cause)
@@ -115,6 +121,18 @@ func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byt
 		return 0, blobio.Info{}, b.fail("read", key, blobio.ErrRange, nil)
 	}
 	return copy(dst, o.data[off:]), o.info, nil
+}
+
+// Lend implements blobio.Lender.
+func (b *Bucket) Lend(ctx context.Context, key string, off, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	o, err := b.get(ctx, "read", key, opts.IfMatch)
+	if err != nil {
+		return nil, blobio.Info{}, err
+	}
+	if off < 0 || n < 0 || off > int64(len(o.data)) || int64(len(o.data))-off < n {
+		return nil, blobio.Info{}, b.fail("read", key, blobio.ErrRange, nil)
+	}
+	return o.data[off : off+n : len(o.data)], o.info, nil
 }
 
 // ReadSuffix implements blobio.BucketReader.

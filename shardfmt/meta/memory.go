@@ -57,14 +57,6 @@ type intoStore interface {
 	ReadRangesInto(ctx context.Context, url string, ranges []blobio.Range, take func(n int) []byte) ([][]byte, error)
 }
 
-// readRanges reads ranges into memory of the root's, where the store can.
-func (r *Root) readRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
-	if st, ok := r.store.(intoStore); ok {
-		return st.ReadRangesInto(ctx, url, ranges, r.take)
-	}
-	return r.store.ReadRanges(ctx, url, ranges)
-}
-
 // inTurn gives the view of a store that makes its requests one after the other, where they cost less than it does to wake who makes them beside one another.
 func inTurn(ctx context.Context, st Store, url string) Store {
 	if c, ok := st.(*blobio.Client); ok && c.Nearby(ctx, url) {

@@ -62,9 +62,8 @@ func (r *Root) fetchToTail(ctx context.Context, places []place) (done bool, err 
 	if end == r.tailStart || end-start > min(sum+suffixSize, proveSize) {
 		return false, nil
 	}
-	b := r.take(int(end - start))
-	missing := b[:len(b)-copy(b[r.tailStart-start:], r.tail)]
-	if _, err := r.store.ReadRange(ctx, r.url, start, missing); err != nil {
+	b, err := r.readToTail(ctx, start, end)
+	if err != nil {
 		return false, r.unreachable(err, r.url, start, end)
 	}
 	r.mu.Lock()

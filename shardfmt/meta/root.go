@@ -244,13 +244,14 @@ func (r *Root) bytes(ctx context.Context, url string, start, end int64) ([]byte,
 			return nil, r.unreachable(err, url, start, end)
 		}
 	}
-	b := r.take(int(end - start))
-	missing := b
+	var b []byte
+	var err error
 	if url == r.url && end > r.tailStart {
-		missing = b[:r.tailStart-start]
-		copy(b[len(missing):], r.tail)
+		b, err = r.readToTail(ctx, start, end)
+	} else {
+		b, _, err = readRange(ctx, r.store, url, blobio.Range{Start: start, End: end}, r.take)
 	}
-	if _, err := r.store.ReadRange(ctx, url, start, missing); err != nil {
+	if err != nil {
 		return nil, r.unreachable(err, url, start, end)
 	}
 	return b, nil

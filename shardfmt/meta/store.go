@@ -71,9 +71,12 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 		case size > wholeRoot:
 			n = suffixSize
 		}
-		tail = uncleared.Again(int(n))
-		lent = append(lent, tail)
-		info, err := st.ReadRange(ctx, url, size-n, tail)
+		var info blobio.Info
+		tail, info, err = readRange(ctx, st, url, blobio.Range{Start: size - n, End: size}, func(n int) []byte {
+			b := uncleared.Again(n)
+			lent = append(lent, b)
+			return b
+		})
 		if err != nil {
 			return nil, 0, nil, outside(err, url, size-n, size)
 		}
