@@ -16,9 +16,17 @@ func Marshal(m proto.Message) []byte {
 	return b
 }
 
-// unmarshal decodes the payload of a frame into m. Nesting (MaxDepth) and number (MaxMessages) of messages
+// unmarshal decodes the payload of a frame into m, which is new. Nesting (MaxDepth) and number (MaxMessages) of messages
 // are checked first. Fields that m does not know are kept with it.
 func unmarshal(payload []byte, m proto.Message) error {
+	if decodePlain(payload, m) {
+		return nil
+	}
+	return unmarshalAny(payload, m)
+}
+
+// unmarshalAny is unmarshal of what need not be plain.
+func unmarshalAny(payload []byte, m proto.Message) error {
 	md := m.ProtoReflect().Descriptor()
 	if err := new(guard).message(payload, shapeOf(md), 0, 0); err != nil {
 		return err

@@ -136,7 +136,7 @@ func (r *Root) Resolve(anchor, ref string) (string, error) {
 		r.resolved = make(map[string]string)
 	}
 	if len(r.resolved) < mostResolved && len(ref) <= longestResolved {
-		r.resolved[ref] = url
+		r.resolved[strings.Clone(ref)] = url // ref may lie in a whole descriptor
 	}
 	return url, nil
 }
