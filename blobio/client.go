@@ -225,6 +225,10 @@ func (c *Client) LeadsOut(ctx context.Context, url string, folders []string) (bo
 	}
 	keys := make([]string, len(folders))
 	for i, folder := range folders {
+		if in, key := c.known(folder); in != nil {
+			keys[i] = key
+			continue
+		}
 		at, err := urlresolve.Parse(folder)
 		if err != nil {
 			return false, err

@@ -6,8 +6,22 @@ import (
 	"strings"
 )
 
-// bucketName holds the names of S3 (old ones too), GCS and mem.
-var bucketName = pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,221}$`)
+// longestBucket is the length of the longest name of a bucket: of GCS.
+const longestBucket = 222
+
+// isBucketName holds for the names of S3 (old ones too), GCS and mem: letters, digits, dots, dashes and underscores, a letter or a digit first.
+func isBucketName(name string) bool {
+	if len(name) == 0 || len(name) > longestBucket {
+		return false
+	}
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if !isLetter(c) && (c < '0' || c > '9') && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return false
+		}
+	}
+	return true
+}
 
 func checkBucket(raw, bucket string) error {
 	switch {
@@ -15,7 +29,7 @@ func checkBucket(raw, bucket string) error {
 		return refuse(raw, "no bucket")
 	case strings.IndexByte(bucket, '@') >= 0:
 		return refuse(raw, "a user or a password")
-	case !bucketName().MatchString(bucket) || strings.Contains(bucket, ".."):
+	case !isBucketName(bucket) || strings.Contains(bucket, ".."):
 		return refuse(raw, "a bucket name that no store has")
 	}
 	return nil

@@ -110,10 +110,18 @@ func climbs(path string) bool {
 
 // normalPath escapes what the WHATWG URL standard escapes in a path, and nothing else.
 func normalPath(path string) string {
+	n := 0
+	for n < len(path) && !escaped(path[n]) {
+		n++
+	}
+	if n == len(path) { // as mostly
+		return path
+	}
 	var b strings.Builder
 	b.Grow(len(path))
-	for i := 0; i < len(path); i++ {
-		if c := path[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>`{}^", c) >= 0 {
+	b.WriteString(path[:n])
+	for i := n; i < len(path); i++ {
+		if c := path[i]; escaped(c) {
 			writeEscape(&b, c)
 		} else {
 			b.WriteByte(c)
@@ -121,6 +129,9 @@ func normalPath(path string) string {
 	}
 	return b.String()
 }
+
+// escaped reports whether a byte of a path is escaped.
+func escaped(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>`{}^", c) >= 0 }
 
 func writeEscape(b *strings.Builder, c byte) {
 	const hex = "0123456789ABCDEF"

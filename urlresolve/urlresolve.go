@@ -114,6 +114,11 @@ func Resolve(rootURL, ref string, p Policy) (canonicalURL string, err error) {
 	if err != nil {
 		return "", err
 	}
+	return ResolveIn(container, ref, p)
+}
+
+// ResolveIn is Resolve for who has what Base gives of the root.
+func ResolveIn(container, ref string, p Policy) (canonicalURL string, err error) {
 	if err := checkText(ref); err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package urlresolve
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -120,6 +121,23 @@ func TestRefused(t *testing.T) {
 		}
 		if msg := err.Error(); strings.Contains(msg, "secret") || len(msg) > 600 || strings.ContainsAny(msg, "\n\x00\u202e") {
 			t.Errorf("Resolve(%.80q): unfit for a log: %q", ref, msg)
+		}
+	}
+}
+
+// isBucketName holds for what this pattern holds for.
+func TestBucketNames(t *testing.T) {
+	want := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,221}$`)
+	names := []string{"", strings.Repeat("a", 222), strings.Repeat("a", 223), "a/b", "a\n", "ä", "a\x00"}
+	const some = "aZ09._-:@ /{`["
+	for i := range len(some) {
+		for k := range len(some) {
+			names = append(names, some[i:i+1], some[i:i+1]+some[k:k+1], "x"+some[i:i+1]+some[k:k+1])
+		}
+	}
+	for _, name := range names {
+		if got := isBucketName(name); got != want.MatchString(name) {
+			t.Errorf("%q: %v", name, got)
 		}
 	}
 }

@@ -146,11 +146,11 @@ func (b *Bucket) LeadsOut(key string, folders []string) bool {
 	return true
 }
 
-// plainlyIn reports whether path names something below folder by names of which none is a symbolic link, wherever folder itself leads. False means
+// plainlyIn reports whether path names something below folder, both clean, by names of which none is a symbolic link, wherever folder itself leads. False means
 // that it is not known.
 func plainlyIn(folder, path string) bool {
-	rest, err := filepath.Rel(folder, path)
-	if err != nil || !filepath.IsLocal(rest) || rest == "." {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
+	if !ok || !filepath.IsLocal(rest) {
 		return false
 	}
 	for at := len(path) - len(rest); at < len(path); at++ {
@@ -180,13 +180,12 @@ func notRegular(mode os.FileMode) error {
 	return errSpecial
 }
 
-// fileInfo makes an ETag of what changes when a file is replaced.
+// fileInfo is what package os tells of a file.
 func fileInfo(key string, st os.FileInfo) blobio.Info {
 	if st == nil {
 		return blobio.Info{}
 	}
-	return blobio.Info{Key: key, Size: st.Size(), ModTime: st.ModTime(),
-		ETag: etag(inode(st), uint64(st.ModTime().UnixNano()), uint64(st.Size()))}
+	return stateOf(st).info(key)
 }
 
 // etag puts numbers together.

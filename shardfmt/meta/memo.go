@@ -10,8 +10,9 @@ import (
 type memo[T any] struct {
 	mu      sync.Mutex
 	loaded  bool
+	loading bool // an attempt is under way
 	value   T
-	loading chan struct{} // closed when the attempt under way has ended, nil if there is none
+	ended   chan struct{} // closed when that has ended, nil if nobody waits for it
 }
 
 func (m *memo[T]) get(ctx context.Context, load func() (T, error)) (T, error) {
@@ -22,12 +23,15 @@ func (m *memo[T]) get(ctx context.Context, load func() (T, error)) (T, error) {
 			m.mu.Unlock() // and not deferred, which in a loop is an allocation
 			return v, nil
 		}
-		if m.loading == nil {
-			m.loading = make(chan struct{})
+		if !m.loading {
+			m.loading = true
 			m.mu.Unlock()
 			return m.load(load)
 		}
-		attempt := m.loading
+		if m.ended == nil {
+			m.ended = make(chan struct{})
+		}
+		attempt := m.ended
 		m.mu.Unlock()
 		select {
 		case <-attempt:
@@ -55,8 +59,10 @@ func (m *memo[T]) load(load func() (T, error)) (v T, err error) {
 		if done && err == nil {
 			m.value, m.loaded = v, true
 		}
-		close(m.loading)
-		m.loading = nil
+		if m.ended != nil {
+			close(m.ended)
+		}
+		m.loading, m.ended = false, nil
 	}()
 	v, err = load()
 	done = true

@@ -2,6 +2,8 @@ package meta
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -24,7 +26,7 @@ func (r *Root) kept(url string, start, end int64) ([]byte, bool) {
 
 // fetch reads the ranges that are not at hand, with few requests per object, and keeps them.
 func (r *Root) fetch(ctx context.Context, places []place) error {
-	missing := map[string][]blobio.Range{}
+	var missing []place
 	for _, p := range places {
 		if r.atHand(p) {
 			continue
@@ -32,23 +34,41 @@ func (r *Root) fetch(ctx context.Context, places []place) error {
 		if p.url == r.url && p.end > r.size {
 			return corrupt.Locate(corrupt.At(p.start, "range ends at %d of %d bytes", p.end, r.size), p.url, 0)
 		}
-		missing[p.url] = append(missing[p.url], blobio.Range{Start: p.start, End: p.end})
+		missing = append(missing, p)
 	}
-	for url, ranges := range missing {
+	byURL := func(a, b place) int { return strings.Compare(a.url, b.url) }
+	if !slices.IsSortedFunc(missing, byURL) {
+		slices.SortStableFunc(missing, byURL)
+	}
+	for len(missing) > 0 { // object by object, of which there is mostly one
+		url, n := missing[0].url, 0
+		for n < len(missing) && missing[n].url == url {
+			n++
+		}
+		ranges := make([]blobio.Range, n)
+		for i, p := range missing[:n] {
+			ranges[i] = blobio.Range{Start: p.start, End: p.end}
+		}
+		missing = missing[n:]
 		parts, err := r.readRanges(ctx, url, ranges)
 		if err != nil {
-			return r.unreachable(err, url, ranges[0].Start, ranges[len(ranges)-1].End)
+			return r.unreachable(err, url, ranges[0].Start, ranges[n-1].End)
 		}
-		r.mu.Lock()
-		if r.ahead == nil {
-			r.ahead = map[place][]byte{}
-		}
-		for i, b := range parts {
-			r.ahead[place{url, ranges[i].Start, ranges[i].End}] = b
-		}
-		r.mu.Unlock()
+		r.keep(url, ranges, parts)
 	}
 	return nil
+}
+
+// keep has ranges of an object at hand from now on.
+func (r *Root) keep(url string, ranges []blobio.Range, parts [][]byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ahead == nil {
+		r.ahead = make(map[place][]byte, len(parts))
+	}
+	for i, b := range parts {
+		r.ahead[place{url, ranges[i].Start, ranges[i].End}] = b
+	}
 }
 
 // fetchToTail is fetch for places of the root that lie side by side and reach into its end: what is at hand of them is not read again. It
@@ -143,18 +163,18 @@ func (r *Root) LoadFields(ctx context.Context, stripes []int, ids []uint32) erro
 // fieldPlaces adds where the descriptors of fields lie.
 func (r *Root) fieldPlaces(places []place, list *fieldList, ids []uint32) ([]place, error) {
 	for _, id := range ids {
-		ref, err := list.refs.Ref(int(id))
+		ref, start, end, err := list.refs.At(int(id))
 		if err != nil {
 			return nil, corrupt.Locate(err, list.anchor, 0)
 		}
-		if ref == nil {
+		if start == end {
 			continue
 		}
-		p, err := r.placeOf(list.anchor, ref)
+		url, err := r.Resolve(list.anchor, ref)
 		if err != nil {
 			return nil, err
 		}
-		places = append(places, p)
+		places = append(places, place{url, start, end})
 	}
 	return places, nil
 }

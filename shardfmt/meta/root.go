@@ -49,6 +49,8 @@ type Root struct {
 	columns map[uint32]*column
 	// shared are descriptors that were decoded, see SharedStripeField.
 	shared map[fieldOf]sharedField
+	// folder is where the root lies, empty before somebody asked.
+	folder string
 	// resolved are references, and what they name.
 	resolved map[string]string
 	// followed are the files that were seen not to lead elsewhere.
@@ -123,7 +125,11 @@ func (r *Root) Resolve(anchor, ref string) (string, error) {
 	if known {
 		return url, nil
 	}
-	url, err := urlresolve.Resolve(r.url, ref, r.policy)
+	folder, err := r.container()
+	if err != nil {
+		return "", err
+	}
+	url, err = urlresolve.ResolveIn(folder, ref, r.policy)
 	if err == nil && strings.HasPrefix(url, "file:") {
 		err = r.follow(url)
 	}
@@ -139,6 +145,16 @@ func (r *Root) Resolve(anchor, ref string) (string, error) {
 		r.resolved[strings.Clone(ref)] = url // ref may lie in a whole descriptor
 	}
 	return url, nil
+}
+
+// container is the folder of the root, as urlresolve.Base gives it.
+func (r *Root) container() (folder string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.folder == "" {
+		r.folder, err = urlresolve.Base(r.url)
+	}
+	return r.folder, err
 }
 
 // mostResolved is how many references are kept resolved, longestResolved how long each may be: the buffers of a stripe name the same object.
@@ -158,7 +174,7 @@ func (r *Root) follow(url string) error {
 	if _, known := r.followed.Load(url); known {
 		return nil
 	}
-	folder, err := urlresolve.Base(r.url)
+	folder, err := r.container()
 	if err != nil {
 		return err
 	}
@@ -187,10 +203,15 @@ func (r *Root) Message(ctx context.Context, anchor string, ref *metapb.DataRef) 
 
 // message is Message that also gives the object the message lies in.
 func (r *Root) message(ctx context.Context, anchor string, ref *metapb.DataRef) (payload []byte, url string, err error) {
-	if url, err = r.Resolve(anchor, ref.GetUrl()); err != nil {
+	return r.messageAt(ctx, anchor, ref.GetUrl(), ref.GetRange().GetStart(), ref.GetRange().GetEnd())
+}
+
+// messageAt is message of a reference by its parts.
+func (r *Root) messageAt(ctx context.Context, anchor, ref string, from, to uint64) (payload []byte, url string, err error) {
+	if url, err = r.Resolve(anchor, ref); err != nil {
 		return nil, "", err
 	}
-	start, end, err := RefRange(ref)
+	start, end, err := checkRange(from, to)
 	if err != nil {
 		return nil, "", corrupt.Locate(err, anchor, 0)
 	}

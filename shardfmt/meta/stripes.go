@@ -154,15 +154,19 @@ func (r *Root) stripeField(ctx context.Context, i int, id uint32) (m *metapb.Str
 	if err != nil {
 		return nil, "", 0, err
 	}
-	ref, err := list.refs.Ref(int(id))
-	if err != nil || ref == nil {
+	ref, start, end, err := list.refs.At(int(id))
+	if err != nil || start == end {
 		return nil, "", 0, corrupt.Locate(err, list.anchor, 0)
 	}
-	m = new(metapb.StripeFieldDescriptor)
-	if url, err = r.Decode(ctx, list.anchor, ref, m); err != nil {
+	payload, url, err := r.messageAt(ctx, list.anchor, ref, uint64(start), uint64(end))
+	if err != nil {
 		return nil, "", 0, err
 	}
-	return m, url, int(ref.Range.End - ref.Range.Start), checkField(m, url, int64(ref.Range.Start)+4, i, id)
+	m = new(metapb.StripeFieldDescriptor)
+	if err := unmarshal(payload, m); err != nil {
+		return nil, "", 0, corrupt.Locate(err, url, start+4)
+	}
+	return m, url, int(end - start), checkField(m, url, start+4, i, id)
 }
 
 // stripeFields is the field list of stripe i.
