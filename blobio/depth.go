@@ -105,10 +105,14 @@ func (c *Client) Fork() *Fork {
 // Branch gives a view of the Client for one piece of the work: requests through it wait for one another and for
 // what came before the fork, not for those of other branches.
 func (f *Fork) Branch() *Client {
-	branch := *f.client
-	branch.chain = &chain{fork: f}
-	branch.chain.depth.Store(f.begin)
-	return &branch
+	branch := &struct {
+		Client
+		on chain
+	}{Client: *f.client}
+	branch.chain = &branch.on
+	branch.on.fork = f
+	branch.on.depth.Store(f.begin)
+	return &branch.Client
 }
 
 // Join says that the forked view waited for all branches. Call it when their work is done.

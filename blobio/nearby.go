@@ -45,9 +45,13 @@ func (c *Client) KeepOpen() (view *Client, done func()) {
 // views of it, is kept open for all of them, until done was called as often as KeepOpen. It is for those who read the same objects for several
 // purposes, and need not know of one another.
 func (c *Client) OpenTogether() *Client {
-	view := *c
-	view.open = &OpenFiles{idle: true}
-	return &view
+	view := &struct {
+		Client
+		files OpenFiles
+	}{Client: *c}
+	view.files.idle = true
+	view.open = &view.files
+	return &view.Client
 }
 
 // OpenFiles are what drivers keep open from one read to the next. Safe for concurrent use; a nil one keeps nothing.

@@ -6,9 +6,12 @@ import "sync"
 // through the view: later reads get that one or ErrChanged, never a mix of two. All else is shared. Whoever
 // reads several ranges of an object, or several objects that belong together, opens a view for them.
 func (c *Client) Pinned() *Client {
-	view := *c
-	view.pins = &pins{etags: map[string]string{}}
-	return &view
+	view := &struct {
+		Client
+		of pins
+	}{Client: *c}
+	view.pins = &view.of
+	return &view.Client
 }
 
 // IfMatch gives a view of the Client whose reads are answered by objects that have this ETag (Info.ETag), or end
@@ -76,6 +79,9 @@ func (p *pins) after(url string, info Info) error {
 	defer p.mu.Unlock()
 	switch p.etags[url] {
 	case "":
+		if p.etags == nil {
+			p.etags = make(map[string]string)
+		}
 		p.etags[url] = info.ETag
 	case info.ETag:
 	default:

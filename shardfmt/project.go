@@ -20,7 +20,7 @@ func (s *Shard) Project(ctx context.Context, columns []string, internal bool) (*
 	if err != nil {
 		return nil, err
 	}
-	p := projection{whole: make(map[uint32]bool), part: make(map[uint32]bool)}
+	p := projection{fields: slices.Grow([]*schema.Node(nil), len(columns)), whole: make(map[uint32]bool), part: make(map[uint32]bool)}
 	for _, path := range columns {
 		names := schema.SplitPath(path)
 		top, err := view.FieldByName(names[0])
@@ -37,7 +37,7 @@ func (s *Shard) Project(ctx context.Context, columns []string, internal bool) (*
 	if err := s.root.MarkRequired(ctx, p.fields); err != nil {
 		return nil, err
 	}
-	out := &schema.Schema{Count: view.Count()}
+	out := &schema.Schema{Count: view.Count(), Fields: slices.Grow([]*schema.Node(nil), len(p.fields))}
 	for _, n := range p.fields {
 		out.Fields = append(out.Fields, p.prune(n))
 	}

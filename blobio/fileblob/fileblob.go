@@ -90,7 +90,15 @@ func (b *Bucket) path(ctx context.Context, op, key string) (string, error) {
 	if strings.IndexByte(key, 0) >= 0 {
 		return "", b.fail(op, key, errNoFile)
 	}
-	return filepath.Join(b.dir, filepath.FromSlash(key)), nil
+	return b.below(key), nil
+}
+
+// below is the path of a key whose segments are all names.
+func (b *Bucket) below(key string) string {
+	if filepath.Separator != '/' {
+		return filepath.Join(b.dir, filepath.FromSlash(key))
+	}
+	return strings.TrimSuffix(b.dir, "/") + "/" + key // clean as it is
 }
 
 // open opens the file of a key for a read. A name that was stored with its escapes in it, as the reference

@@ -31,53 +31,54 @@ func (s fileState) info(key string) blobio.Info {
 
 // keptFile is a file that stays open from one read to the next, and what it was like when it was opened.
 type keptFile struct {
-	*rangedFile
+	rangedFile
 	info blobio.Info
 }
 
 // openKept is open for a read of a range. kept says that the file is not the caller's to close.
-func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptions) (f *rangedFile, info blobio.Info, kept bool, err error) {
+func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptions) (f *keptFile, info blobio.Info, kept bool, err error) {
 	if k, ok := opts.Open.Get(b, key).(*keptFile); ok && !b.closed.Load() && ctx.Err() == nil {
 		info, err := k.now(key)
 		if err == nil && opts.IfMatch != "" && opts.IfMatch != info.ETag {
 			err = blobio.ErrChanged
 		}
-		return k.rangedFile, info, true, b.fail("read", key, err)
+		return k, info, true, b.fail("read", key, err)
 	}
-	if f, info, err = b.openRange(ctx, key, opts.IfMatch); err != nil || opts.Open == nil {
-		return f, info, false, err
+	if f, err = b.openRange(ctx, key, opts.IfMatch); err != nil {
+		return nil, blobio.Info{}, false, err
 	}
-	return f, info, opts.Open.Keep(b, key, &keptFile{f, info}), nil
+	return f, f.info, opts.Open.Keep(b, key, f), nil
 }
 
 // openRange opens the file of a key for reads of ranges, as open does for all else.
-func (b *Bucket) openRange(ctx context.Context, key, ifMatch string) (*rangedFile, blobio.Info, error) {
+func (b *Bucket) openRange(ctx context.Context, key, ifMatch string) (*keptFile, error) {
 	path, err := b.path(ctx, "read", key)
 	if err != nil {
-		return nil, blobio.Info{}, err
+		return nil, err
 	}
-	f, err := openRanged(path)
+	f := new(keptFile)
+	err = f.open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if escaped := urlresolve.EscapeKey(key); escaped != key {
-			f, err = openRanged(filepath.Join(b.dir, filepath.FromSlash(escaped)))
+			err = f.open(filepath.Join(b.dir, filepath.FromSlash(escaped)))
 		}
 	}
 	if err != nil {
-		return nil, blobio.Info{}, b.fail("read", key, err)
+		return nil, b.fail("read", key, err)
 	}
 	st, err := f.state()
 	if err == nil && st.mode != 0 {
 		err = notRegular(st.mode)
 	}
-	info := st.info(key)
-	if err == nil && ifMatch != "" && ifMatch != info.ETag {
+	f.info = st.info(key)
+	if err == nil && ifMatch != "" && ifMatch != f.info.ETag {
 		err = blobio.ErrChanged
 	}
 	if err != nil {
 		f.Close()
-		return nil, blobio.Info{}, b.fail("read", key, err)
+		return nil, b.fail("read", key, err)
 	}
-	return f, info, nil
+	return f, nil
 }
 
 // now tells of the file as it is now: somebody may write into it.

@@ -58,7 +58,7 @@ func TestKeepOpen(t *testing.T) {
 // What is kept open is bounded, and closed at the end.
 func TestOpenFilesAreBounded(t *testing.T) {
 	b, open := Open(t.TempDir()), &blobio.OpenFiles{}
-	var kept []*rangedFile
+	var kept []*keptFile
 	for i := range 40 {
 		key := string(rune('a' + i))
 		if err := os.WriteFile(filepath.Join(b.dir, key), []byte("12345678"), 0o644); err != nil {
@@ -102,7 +102,7 @@ func TestOpenTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	together := client.OpenTogether()
-	read := func(c *blobio.Client) *rangedFile {
+	read := func(c *blobio.Client) *keptFile {
 		t.Helper()
 		if _, err := c.ReadRange(t.Context(), "mem://opens/a", 2, make([]byte, 3)); err != nil {
 			t.Fatal(err)
@@ -148,9 +148,9 @@ func (b *opens) ReadRange(ctx context.Context, key string, off int64, dst []byte
 }
 
 // kept is the file of a key that is open after the last read, nil if there is none.
-func (b *opens) kept(key string) *rangedFile {
+func (b *opens) kept(key string) *keptFile {
 	if k, ok := b.open.Get(b.Bucket, key).(*keptFile); ok {
-		return k.rangedFile
+		return k
 	}
 	return nil
 }

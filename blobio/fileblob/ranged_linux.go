@@ -13,19 +13,18 @@ import (
 // runtime, which knows no files, and its state is an object each time.
 type rangedFile struct{ fd atomic.Int64 } // -1: it is closed
 
-// openRanged opens a file as openFile does.
-func openRanged(path string) (*rangedFile, error) {
+// open opens a file as openFile does.
+func (f *rangedFile) open(path string) error {
 	for {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		f := new(rangedFile)
 		f.fd.Store(int64(fd))
-		return f, nil
+		return nil
 	}
 }
 

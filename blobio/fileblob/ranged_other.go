@@ -7,13 +7,10 @@ import "os"
 // rangedFile is a file that is opened for reads of ranges.
 type rangedFile struct{ *os.File }
 
-// openRanged opens a file as openFile does.
-func openRanged(path string) (*rangedFile, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return &rangedFile{f}, nil
+// open opens a file as openFile does.
+func (f *rangedFile) open(path string) (err error) {
+	f.File, err = openFile(path)
+	return err
 }
 
 // state tells of the file as it is now.

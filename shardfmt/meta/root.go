@@ -54,7 +54,7 @@ type Root struct {
 	// resolved are references, and what they name.
 	resolved map[string]string
 	// followed are the files that were seen not to lead elsewhere.
-	followed sync.Map
+	followed map[string]bool
 	// footers are those of Parquet files that fields refer to.
 	footers sync.Map
 }
@@ -171,7 +171,10 @@ func (r *Root) follow(url string) error {
 	if !ok {
 		return nil
 	}
-	if _, known := r.followed.Load(url); known {
+	r.mu.Lock()
+	known := r.followed[url]
+	r.mu.Unlock()
+	if known {
 		return nil
 	}
 	folder, err := r.container()
@@ -189,7 +192,12 @@ func (r *Root) follow(url string) error {
 		err = &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a symbolic link that leads out of the shard's folder"}
 	}
 	if err == nil {
-		r.followed.Store(url, true)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.followed == nil {
+			r.followed = make(map[string]bool)
+		}
+		r.followed[url] = true
 	}
 	return err
 }

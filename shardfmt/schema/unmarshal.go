@@ -2,6 +2,7 @@ package schema
 
 import (
 	"math"
+	"slices"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
@@ -32,7 +33,9 @@ func Unmarshal(payload []byte) (*Schema, error) {
 // reader decodes nodes of one schema.
 type reader struct {
 	count uint32
-	// seen has a bit per node number.
+	// few are the numbers of the first nodes; seen has a bit per number from then on, when there are more. One field of ten thousand has few.
+	few  [16]uint32
+	some int
 	seen []uint64
 	// budget is how many bytes the decoded nodes may still take.
 	budget int
@@ -50,7 +53,6 @@ const (
 func (v *View) reader() *reader {
 	return &reader{
 		count:  v.count,
-		seen:   make([]uint64, (v.count+63)/64),
 		budget: baseBudget + budgetPerByte*len(v.payload),
 	}
 }
@@ -145,12 +147,32 @@ func (r *reader) claim(id uint32, pos int64) error {
 	if id >= r.count {
 		return corrupt.At(pos, "schema: node number %d of %d", id, r.count)
 	}
-	word, bit := &r.seen[id/64], uint64(1)<<(id%64)
-	if *word&bit != 0 {
+	if r.isSeen(id) {
 		return corrupt.At(pos, "schema: node number %d is used twice", id)
 	}
-	*word |= bit
 	return nil
+}
+
+// isSeen reports whether a number was seen before. It is from now on.
+func (r *reader) isSeen(id uint32) bool {
+	if r.seen == nil {
+		if slices.Contains(r.few[:r.some], id) {
+			return true
+		}
+		if r.some < len(r.few) {
+			r.few[r.some] = id
+			r.some++
+			return false
+		}
+		r.seen = make([]uint64, (r.count+63)/64)
+		for _, id := range r.few {
+			r.seen[id/64] |= 1 << (id % 64)
+		}
+	}
+	word, bit := &r.seen[id/64], uint64(1)<<(id%64)
+	was := *word&bit != 0
+	*word |= bit
+	return was
 }
 
 // checkSize checks fixed_size against the type.
