@@ -301,7 +301,7 @@ func testTwoOfTenThousandFields(t *testing.T, sp *blobio.Client, place string) {
 }
 
 // mostForTwo is how many allocations reading two of ten thousand fields may make.
-const mostForTwo = 430
+const mostForTwo = 260
 
 // A shard that was closed reads nothing any more, and does not take back what it gave: memory that is given back is overwritten in these tests.
 func TestClose(t *testing.T) {
