@@ -131,6 +131,9 @@ func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBa
 // stripes reads stripe after stripe. While the batches of one's last window are used, the first bytes of the next are fetched:
 // not before the caller has asked for a second batch, since many want only a few rows.
 func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
+	if s.plan.nearby {
+		return s.inTurn(ctx, keep, yield)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	branch, join := s.fetch.branches()
 	defer join()
@@ -154,7 +157,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		}
 		err := p.run(s.counts, func(b arrow.RecordBatch) bool {
 			more := yield(b)
-			if more && len(p.stripe.left) == 0 && !s.plan.nearby {
+			if more && len(p.stripe.left) == 0 {
 				start(k+1, false)
 			}
 			return more
@@ -166,6 +169,36 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		p.close()
 		ahead[k] = nil
 	}
+	return nil
+}
+
+// inTurn is stripes where nothing is fetched before it is needed.
+func (s *scanner) inTurn(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
+	for _, i := range keep {
+		if err := s.stripe(ctx, i, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stripe reads a stripe.
+func (s *scanner) stripe(ctx context.Context, i int, yield func(arrow.RecordBatch) bool) error {
+	var st *stripe
+	err := parallel.Guarded(func() (err error) {
+		st, err = s.open(ctx, &fetcher{store: s.fetch.store}, i)
+		return err
+	})
+	if st != nil {
+		defer st.close()
+	}
+	if err != nil {
+		return err
+	}
+	if err := st.run(ctx, s.counts, yield); err != nil {
+		return err
+	}
+	st.settle() // all batches were used, and more was asked for
 	return nil
 }
 
