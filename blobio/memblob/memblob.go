@@ -77,9 +77,6 @@ func New() *Bucket { return &Bucket{store: newStore()} }
 // Local tells blobio that there is nothing to retry or to limit.
 func (b *Bucket) Local() bool { return true }
 
-// Nearby tells blobio that a read costs next to nothing beside its bytes.
-func (b *Bucket) Nearby() bool { return true }
-
 func (b *Bucket) fail(op, key string, class, cause error) error {
 	return blobio.NewError(op, "mem://"+b.name+"/"+key, class, cause)
 }

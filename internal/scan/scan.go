@@ -174,19 +174,21 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 
 // inTurn is stripes where nothing is fetched before it is needed.
 func (s *scanner) inTurn(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
+	branch, join := s.fetch.branches() // what a stripe asks for does not follow from another's
+	defer join()
 	for _, i := range keep {
-		if err := s.stripe(ctx, i, yield); err != nil {
+		if err := s.stripe(ctx, branch(), i, yield); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stripe reads a stripe.
-func (s *scanner) stripe(ctx context.Context, i int, yield func(arrow.RecordBatch) bool) error {
+// stripe reads a stripe, whose requests f makes.
+func (s *scanner) stripe(ctx context.Context, f *fetcher, i int, yield func(arrow.RecordBatch) bool) error {
 	var st *stripe
 	err := parallel.Guarded(func() (err error) {
-		st, err = s.open(ctx, &fetcher{store: s.fetch.store}, i)
+		st, err = s.open(ctx, f, i)
 		return err
 	})
 	if st != nil {
