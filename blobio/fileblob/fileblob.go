@@ -104,32 +104,39 @@ func (b *Bucket) below(key string) string {
 // open opens the file of a key for a read. A name that was stored with its escapes in it, as the reference
 // implementation does (format note 01 §16.2), is found too.
 func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, blobio.Info, error) {
-	path, err := b.path(ctx, op, key)
+	var f *os.File
+	err := b.openNamed(ctx, op, key, func(path string) (err error) {
+		f, err = openFile(path)
+		return err
+	})
 	if err != nil {
 		return nil, blobio.Info{}, err
 	}
-	f, err := openFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		if escaped := urlresolve.EscapeKey(key); escaped != key {
-			f, err = openFile(filepath.Join(b.dir, filepath.FromSlash(escaped)))
-		}
-	}
-	if err != nil {
-		return nil, blobio.Info{}, b.fail(op, key, err)
-	}
 	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = notRegular(st.Mode())
-	}
-	info := fileInfo(key, st)
-	if err == nil && ifMatch != "" && ifMatch != info.ETag {
-		err = blobio.ErrChanged
+	var info blobio.Info
+	if err == nil {
+		info, err = stateOf(st).object(key, ifMatch)
 	}
 	if err != nil {
 		f.Close()
 		return nil, blobio.Info{}, b.fail(op, key, err)
 	}
 	return f, info, nil
+}
+
+// openNamed has the file of a key opened, by its name or by the one that was stored with its escapes in it.
+func (b *Bucket) openNamed(ctx context.Context, op, key string, open func(path string) error) error {
+	path, err := b.path(ctx, op, key)
+	if err != nil {
+		return err
+	}
+	err = open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if escaped := urlresolve.EscapeKey(key); escaped != key {
+			err = open(filepath.Join(b.dir, filepath.FromSlash(escaped)))
+		}
+	}
+	return b.fail(op, key, err)
 }
 
 // LeadsOut implements blobio.Linked.
@@ -189,12 +196,7 @@ func notRegular(mode os.FileMode) error {
 }
 
 // fileInfo is what package os tells of a file.
-func fileInfo(key string, st os.FileInfo) blobio.Info {
-	if st == nil {
-		return blobio.Info{}
-	}
-	return stateOf(st).info(key)
-}
+func fileInfo(key string, st os.FileInfo) blobio.Info { return stateOf(st).info(key) }
 
 // etag puts numbers together.
 func etag(numbers ...uint64) string {

@@ -2,13 +2,10 @@ package fileblob
 
 import (
 	"context"
-	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // fileState is what changes when a file is replaced, or written into.
@@ -27,6 +24,18 @@ func stateOf(st os.FileInfo) fileState {
 // info makes an ETag of a state.
 func (s fileState) info(key string) blobio.Info {
 	return blobio.Info{Key: key, Size: s.size, ModTime: s.modified, ETag: etag(s.inode, uint64(s.modified.UnixNano()), uint64(s.size))}
+}
+
+// object is info of a file that is an object, and the one that a condition asks for, if there is one.
+func (s fileState) object(key, ifMatch string) (blobio.Info, error) {
+	if s.mode != 0 {
+		return blobio.Info{}, notRegular(s.mode)
+	}
+	info := s.info(key)
+	if ifMatch != "" && ifMatch != info.ETag {
+		return blobio.Info{}, blobio.ErrChanged
+	}
+	return info, nil
 }
 
 // keptFile is a file that stays open from one read to the next, and what it was like when it was opened.
@@ -52,27 +61,13 @@ func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptio
 
 // openRange opens the file of a key for reads of ranges, as open does for all else.
 func (b *Bucket) openRange(ctx context.Context, key, ifMatch string) (*keptFile, error) {
-	path, err := b.path(ctx, "read", key)
-	if err != nil {
+	f := new(keptFile)
+	if err := b.openNamed(ctx, "read", key, f.open); err != nil {
 		return nil, err
 	}
-	f := new(keptFile)
-	err = f.open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		if escaped := urlresolve.EscapeKey(key); escaped != key {
-			err = f.open(filepath.Join(b.dir, filepath.FromSlash(escaped)))
-		}
-	}
-	if err != nil {
-		return nil, b.fail("read", key, err)
-	}
 	st, err := f.state()
-	if err == nil && st.mode != 0 {
-		err = notRegular(st.mode)
-	}
-	f.info = st.info(key)
-	if err == nil && ifMatch != "" && ifMatch != f.info.ETag {
-		err = blobio.ErrChanged
+	if err == nil {
+		f.info, err = st.object(key, ifMatch)
 	}
 	if err != nil {
 		f.Close()

@@ -101,11 +101,6 @@ func (d *decoder) eachInto(ctx context.Context, out []arrow.ArrayData, columns [
 		}
 		return out, nil
 	}
-	return d.together(ctx, out, columns, what)
-}
-
-// together is eachInto side by side.
-func (d *decoder) together(ctx context.Context, out []arrow.ArrayData, columns []field.Column, what reading) ([]arrow.ArrayData, error) {
 	err := parallel.Each(ctx, d.workers, len(columns), func(i int) (err error) {
 		out[i], err = what.of(columns[i])
 		return err

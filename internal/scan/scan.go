@@ -186,11 +186,7 @@ func (s *scanner) inTurn(ctx context.Context, keep []int, yield func(arrow.Recor
 
 // stripe reads a stripe, whose requests f makes.
 func (s *scanner) stripe(ctx context.Context, f *fetcher, i int, yield func(arrow.RecordBatch) bool) error {
-	var st *stripe
-	err := parallel.Guarded(func() (err error) {
-		st, err = s.open(ctx, f, i)
-		return err
-	})
+	st, err := s.openGuarded(ctx, f, i)
 	if st != nil {
 		defer st.close()
 	}
@@ -202,6 +198,15 @@ func (s *scanner) stripe(ctx context.Context, f *fetcher, i int, yield func(arro
 	}
 	st.settle() // all batches were used, and more was asked for
 	return nil
+}
+
+// openGuarded is open whose panic is an error. A stripe that is not nil is to be closed, also with an error.
+func (s *scanner) openGuarded(ctx context.Context, f *fetcher, i int) (st *stripe, err error) {
+	err = parallel.Guarded(func() (err error) {
+		st, err = s.open(ctx, f, i)
+		return err
+	})
+	return st, err
 }
 
 // prepared is a stripe that is made ready, perhaps in the background.
@@ -221,10 +226,7 @@ func (s *scanner) prepare(ctx context.Context, f *fetcher, i int, now bool) *pre
 	}
 	open := func() {
 		defer close(p.ready)
-		p.failed = parallel.Guarded(func() (err error) {
-			p.stripe, err = s.open(ctx, f, i)
-			return err
-		})
+		p.stripe, p.failed = s.openGuarded(ctx, f, i)
 	}
 	if now {
 		open()
