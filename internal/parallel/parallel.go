@@ -74,3 +74,40 @@ func (p *Panic) String() string { return fmt.Sprint(p.Value) }
 
 // Error implements error.
 func (p *Panic) Error() string { return "internal error: " + p.String() }
+
+// InTurn calls side by side for 0 … n−1, at most workers at a time, and after each of these calls inTurn, which is called in the order of
+// i and never twice at a time. Both are told which worker calls them, from 0 on, so that it may keep memory. It stops after the first
+// error, which it returns when all calls have ended.
+func InTurn(workers, n int, sideBySide, inTurn func(worker, i int) error) error {
+	workers = max(1, min(workers, n))
+	turns := make([]chan struct{}, n+1) // closed when it is the turn of i
+	for i := range turns {
+		turns[i] = make(chan struct{})
+	}
+	close(turns[0])
+	var next atomic.Int64
+	var failed atomic.Bool
+	one := func(worker, i int) (err error) {
+		ended := false
+		defer func() { // panics too end the turns of those that wait
+			if !ended || err != nil {
+				failed.Store(true)
+			}
+			close(turns[i+1])
+		}()
+		err = sideBySide(worker, i)
+		if <-turns[i]; err == nil && !failed.Load() {
+			err = inTurn(worker, i)
+		}
+		ended = true
+		return err
+	}
+	return Each(context.Background(), workers, workers, func(worker int) error {
+		for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
+			if err := one(worker, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

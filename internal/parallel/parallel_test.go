@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -42,5 +43,60 @@ func TestGuarded(t *testing.T) {
 	}
 	if err := Guarded(func() error { return nil }); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is done in turn is done in order and alone, with the memory of the worker that did the first part.
+func TestInTurn(t *testing.T) {
+	for _, workers := range []int{0, 1, 2, 7, 200} {
+		const n = 100
+		memory := make([]int, max(1, min(workers, n)))
+		var got []int
+		err := InTurn(workers, n, func(worker, i int) error {
+			memory[worker] = i
+			return nil
+		}, func(worker, i int) error {
+			if memory[worker] != i {
+				t.Errorf("%d workers: memory of worker %d holds %d at the turn of %d", workers, worker, memory[worker], i)
+			}
+			got = append(got, i)
+			return nil
+		})
+		if err != nil || len(got) != n || !slices.IsSorted(got) {
+			t.Errorf("%d workers: %v, %v", workers, got, err)
+		}
+	}
+}
+
+// After an error, or a panic, nobody gets a turn, and nobody waits for one.
+func TestInTurnFails(t *testing.T) {
+	failed := errors.New("failed")
+	for _, workers := range []int{1, 3} {
+		for name, fail := range map[string]func() error{"error": func() error { return failed }, "panic": func() error { panic("broken") }} {
+			for _, inTurn := range []bool{false, true} {
+				last := -1
+				err := Guarded(func() error {
+					return InTurn(workers, 100, func(_, i int) error {
+						if i == 30 && !inTurn {
+							return fail()
+						}
+						return nil
+					}, func(_, i int) error {
+						if i == 30 && inTurn {
+							return fail()
+						}
+						last = i
+						return nil
+					})
+				})
+				var p *Panic
+				if name == "error" && !errors.Is(err, failed) || name == "panic" && !errors.As(err, &p) {
+					t.Errorf("%d workers, %s: %v", workers, name, err)
+				}
+				if last >= 30 || inTurn && last != 29 {
+					t.Errorf("%d workers, %s: turn of %d", workers, name, last)
+				}
+			}
+		}
 	}
 }

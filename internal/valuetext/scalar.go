@@ -12,13 +12,13 @@ var ErrGuid = errors.New("no guid")
 
 // AppendGuid appends 16 bytes as lower-case hyphenated text, first byte first.
 func AppendGuid(dst []byte, g []byte) []byte {
-	for i, n := range [...]int{4, 2, 2, 2, 6} {
-		if i > 0 {
-			dst = append(dst, '-')
-		}
-		dst = hex.AppendEncode(dst, g[:n])
-		g = g[n:]
-	}
+	dst = append(dst, "00000000-0000-0000-0000-000000000000"...)
+	text := dst[len(dst)-36:]
+	hex.Encode(text, g[:4])
+	hex.Encode(text[9:], g[4:6])
+	hex.Encode(text[14:], g[6:8])
+	hex.Encode(text[19:], g[8:10])
+	hex.Encode(text[24:], g[10:16])
 	return dst
 }
 

@@ -21,9 +21,10 @@ func AppendTimeSpan(dst []byte, ticks int64) []byte {
 		dst = append(strconv.AppendUint(dst, d, 10), '.')
 	}
 	rest := int64(u % TicksPerDay)
-	dst = appendClock(dst, rest/TicksPerSecond)
+	dst = append(dst, "00:00:00"...)
+	putClock(dst[len(dst)-len("00:00:00"):], uint32(rest/TicksPerSecond))
 	if f := rest % TicksPerSecond; f != 0 {
-		dst = appendPadded(append(dst, '.'), f, 7)
+		dst = appendFraction(dst, uint32(f))
 	}
 	return dst
 }

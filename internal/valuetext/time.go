@@ -1,6 +1,7 @@
 package valuetext
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -29,61 +30,83 @@ func Time(ticks int64) time.Time {
 // ErrTime is text that is no time of the form wanted, or one outside the years 1 to 9999.
 var ErrTime = errors.New("no time of RFC 3339 or ISO 8601 between the years 1 and 9999")
 
+// pairs are the two digits of each number below 100, the first one in the low byte.
+var pairs = func() (p [100]uint16) {
+	for i := range p {
+		p[i] = uint16('0'+i/10) | uint16('0'+i%10)<<8
+	}
+	return p
+}()
+
+// putPair writes the two digits of a number below 100.
+func putPair(dst []byte, n uint32) { binary.LittleEndian.PutUint16(dst, pairs[n]) }
+
 // AppendDateTime appends a point in time. Ticks outside the years 1 to 9999, which no writer should store,
 // are appended as a plain number of ticks.
 func AppendDateTime(dst []byte, ticks int64) []byte {
+	const form = "0000-00-00T00:00:00"
 	if ticks < 0 || ticks > MaxDateTime {
 		return fmt.Appendf(dst, "%d ticks", ticks)
 	}
-	y, m, d := civil(ticks / TicksPerDay)
-	dst = appendPadded(dst, int64(y), 4)
-	dst = appendPadded(append(dst, '-'), int64(m), 2)
-	dst = appendPadded(append(dst, '-'), int64(d), 2)
-	rest := ticks % TicksPerDay
-	dst = appendClock(append(dst, 'T'), rest/TicksPerSecond)
-	if f := rest % TicksPerSecond; f != 0 {
-		dst = appendPadded(append(dst, '.'), f, 7)
+	day := ticks / TicksPerDay
+	y, m, d := civil(uint32(day))
+	dst = append(dst, form+"Z"...)
+	text := dst[len(dst)-len(form)-1:]
+	putPair(text, y/100)
+	putPair(text[2:], y%100)
+	putPair(text[5:], m)
+	putPair(text[8:], d)
+	rest := ticks - day*TicksPerDay
+	if rest == 0 {
+		return dst
+	}
+	seconds := rest / TicksPerSecond
+	putClock(text[len("0000-00-00T"):], uint32(seconds))
+	if f := rest - seconds*TicksPerSecond; f != 0 {
+		dst = appendFraction(dst[:len(dst)-1], uint32(f))
 		for dst[len(dst)-1] == '0' {
 			dst = dst[:len(dst)-1]
 		}
-	}
-	return append(dst, 'Z')
-}
-
-// appendClock appends hh:mm:ss; more than a day of seconds makes the hours longer.
-func appendClock(dst []byte, seconds int64) []byte {
-	dst = appendPadded(dst, seconds/3600, 2)
-	dst = appendPadded(append(dst, ':'), seconds/60%60, 2)
-	return appendPadded(append(dst, ':'), seconds%60, 2)
-}
-
-func appendPadded(dst []byte, n int64, digits int) []byte {
-	at := len(dst)
-	for range digits {
-		dst = append(dst, '0')
-	}
-	for i := len(dst) - 1; i >= at && n > 0; i-- {
-		dst[i] = byte('0' + n%10)
-		n /= 10
+		dst = append(dst, 'Z')
 	}
 	return dst
 }
 
+// putClock writes the digits of hh:mm:ss into a text that has the colons. There must be less than a hundred hours.
+func putClock(dst []byte, seconds uint32) {
+	minutes := seconds / 60
+	putPair(dst[6:], seconds-60*minutes)
+	hours := minutes / 60
+	putPair(dst[3:], minutes-60*hours)
+	putPair(dst, hours)
+}
+
+// appendFraction appends a point and the seven digits of the ticks of a second.
+func appendFraction(dst []byte, ticks uint32) []byte {
+	dst = append(dst, ".0000000"...)
+	text := dst[len(dst)-7:]
+	thousands := ticks / 1000 // the first four digits
+	rest := ticks - 1000*thousands
+	putPair(text, thousands/100)
+	putPair(text[2:], thousands%100)
+	putPair(text[4:], rest/10)
+	text[6] += byte(rest % 10)
+	return dst
+}
+
 // civil is the date of a number of days since 0001-01-01, in the proleptic Gregorian calendar. Years are
-// counted from March, so that the leap day is the last (Howard Hinnant, "chrono-Compatible Low-Level Date
-// Algorithms").
-func civil(days int64) (year, month, day int) {
-	z := days + 306 // since 0000-03-01
-	era := z / 146097
-	doe := z - era*146097
-	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
-	doy := doe - (365*yoe + yoe/4 - yoe/100)
-	mp := (5*doy + 2) / 153
-	day = int(doy - (153*mp+2)/5 + 1)
-	month = int(mp + 3)
-	year = int(yoe + era*400)
-	if month > 12 {
-		month, year = month-12, year+1
+// counted from March, so that the leap day is the last, and divisions are multiplications where that is exact (Neri and Schneider,
+// Euclidean Affine Functions and Their Application to Calendar Algorithms).
+func civil(days uint32) (year, month, day uint32) {
+	quarters := 4*(days+306) + 3 // since 0000-03-01
+	century := quarters / 146097
+	ofCentury := quarters%146097 | 3
+	product := uint64(ofCentury) * 2939745 // 2^32 / 1461
+	ofYear := uint32(product) / 2939745 / 4
+	months := 2141*ofYear + 197913
+	year, month, day = 100*century+uint32(product>>32), months>>16, months&0xffff/2141+1
+	if ofYear >= 306 { // January and February
+		year, month = year+1, month-12
 	}
 	return year, month, day
 }

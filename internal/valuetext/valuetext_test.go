@@ -1,6 +1,7 @@
 package valuetext
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -27,16 +28,43 @@ func TestDateTime(t *testing.T) {
 	}
 }
 
-// Every 997th day of the calendar agrees with package time.
+// Every day of the calendar is that of package time, and every 997th is read back.
 func TestCalendarAgreesWithTime(t *testing.T) {
-	for day := int64(0); day <= MaxDateTime/TicksPerDay; day += 997 {
-		want := time.Date(1, 1, 1+int(day), 0, 0, 0, 0, time.UTC).Format(time.RFC3339)
-		got := string(AppendDateTime(nil, day*TicksPerDay))
-		if got != want {
-			t.Fatalf("day %d: got %s, want %s", day, got, want)
+	day := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	for n := int64(0); n <= MaxDateTime/TicksPerDay; n, day = n+1, day.Add(24*time.Hour) {
+		year, month, ofMonth := day.Date()
+		if y, m, d := civil(uint32(n)); int(y) != year || time.Month(m) != month || int(d) != ofMonth {
+			t.Fatalf("day %d: got %d-%d-%d, want %v", n, y, m, d, day)
 		}
-		if ticks, _, err := ParseDateTime(got); err != nil || ticks != day*TicksPerDay {
+		if n%997 != 0 {
+			continue
+		}
+		got := string(AppendDateTime(nil, n*TicksPerDay))
+		if want := day.Format(time.RFC3339); got != want {
+			t.Fatalf("day %d: got %s, want %s", n, got, want)
+		}
+		if ticks, _, err := ParseDateTime(got); err != nil || ticks != n*TicksPerDay {
 			t.Fatalf("%s: got %d, %v", got, ticks, err)
+		}
+	}
+}
+
+// Every second of a day, and fractions of all lengths.
+func TestClock(t *testing.T) {
+	fractions := []int64{0, 1, 9_999_999, 5_000_000, 20, 300, 4_000, 50_000, 600_000, 1_234_567, 1_000_001}
+	for second := range int64(86_400) {
+		f := fractions[second%int64(len(fractions))]
+		got := string(AppendDateTime(nil, UnixEpoch+second*TicksPerSecond+f))
+		if want := time.Unix(second, f*100).UTC().Format(time.RFC3339Nano); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+		span := second*TicksPerSecond + f
+		want := time.Unix(second, 0).UTC().Format(time.TimeOnly)
+		if f != 0 {
+			want += fmt.Sprintf(".%07d", f)
+		}
+		if got := string(AppendTimeSpan(nil, span)); got != want {
+			t.Fatalf("got %s, want %s", got, want)
 		}
 	}
 }
@@ -137,6 +165,34 @@ func TestFloats(t *testing.T) {
 	}
 }
 
+// What Floats takes a short way is written as AppendFloat does it, whatever came before.
+func TestFloatsInTurn(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	values := []float64{0, math.Copysign(0, -1), 5, 0.1, 0.3, 0.1 + 0.2, 1e15, 1e14 + 0.5, 1e16, 1e-5, 1.5e-5, 9e-6, 0.07, -21168.23, 99999999999999.9,
+		999999999999999.9, 123456789012.345, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, 5e-324, 4503599627370496.5, 9007199254740993}
+	for range 200_000 {
+		switch random.IntN(4) {
+		case 0:
+			values = append(values, float64(random.IntN(1e9))/100)
+		case 1:
+			values = append(values, math.Float64frombits(random.Uint64()))
+		case 2:
+			values = append(values, -float64(random.Int64N(1e15))/math.Pow10(random.IntN(16)))
+		default:
+			values = append(values, math.Nextafter(float64(random.Int64N(1e12))/1e4, 0))
+		}
+	}
+	for seed := range uint64(3) {
+		var f Floats
+		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+		for _, v := range values {
+			if got, want := string(f.Append(nil, v)), string(AppendFloat(nil, v, 64)); got != want {
+				t.Fatalf("got %s, want %s, with %d places", got, want, f.places)
+			}
+		}
+	}
+}
+
 func FuzzParseDateTime(f *testing.F) {
 	f.Add("2024-02-29T12:00:00.1234567+02:00")
 	f.Add("9999-12-31T23:59:59.9999999Z")
@@ -186,5 +242,34 @@ func TestPlainTimesAreThoseOfISO(t *testing.T) {
 		at[r.IntN(len(at))] = "0123456789-:.TZ /"[r.IntN(17)]
 		check(at)
 		check(at[:r.IntN(len(at)+1)])
+	}
+}
+
+func BenchmarkText(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var prices [1024]float64
+	var days, times [1024]int64
+	for i := range prices {
+		prices[i] = float64(random.IntN(10_000_000)) / 100
+		days[i] = UnixEpoch + random.Int64N(20_000)*TicksPerDay
+		times[i] = UnixEpoch + random.Int64N(20_000*TicksPerDay)
+	}
+	var dst []byte
+	var f Floats
+	for name, do := range map[string]func(i int){
+		"prices": func(i int) { dst = f.Append(dst, prices[i]) },
+		"days":   func(i int) { dst = AppendDateTime(dst, days[i]) },
+		"times":  func(i int) { dst = AppendDateTime(dst, times[i]) },
+		"guids":  func(i int) { dst = AppendGuid(dst, []byte("0123456789abcdef")) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				dst = dst[:0]
+				for i := range prices {
+					do(i)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(prices)), "ns/value")
+		})
 	}
 }

@@ -5,6 +5,9 @@ package decimal
 var (
 	declets [1024]uint16
 	codes   [1000]uint16
+	// declets3 are the declets as text: three digits, the first one in the low byte, and above them how many of the three are zeros
+	// before the number, of which the last digit is none.
+	declets3 [1024]uint32
 )
 
 func init() {
@@ -13,6 +16,12 @@ func init() {
 		n := unpack(uint16(code))
 		declets[code] = n
 		codes[n] = uint16(code)
+		declets3[code] = uint32(n/100+'0') | uint32(n/10%10+'0')<<8 | uint32(n%10+'0')<<16
+		if n < 10 {
+			declets3[code] |= 2 << 24
+		} else if n < 100 {
+			declets3[code] |= 1 << 24
+		}
 	}
 }
 

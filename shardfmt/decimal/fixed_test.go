@@ -183,3 +183,32 @@ func BenchmarkDecimals(b *testing.B) {
 	run("parse", func(i int) { last, _ = ParseBytes([]byte("12345.67")) })
 	_ = last
 }
+
+// The text of values with few digits is that of the way which takes any value.
+func TestSmallTextAgrees(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 300_000 {
+		low := random.Uint64() >> 4 >> random.IntN(60) // any declets, those that nobody writes too
+		exponent := uint64(bias + random.IntN(30) - 26)
+		v := FromWords(low, exponent>>12<<61|exponent&0xFFF<<46|random.Uint64()&signBit)
+		if got, want := v.String(), string(v.append(nil)); got != want {
+			t.Fatalf("%x: got %s, want %s", v, got, want)
+		}
+	}
+}
+
+func BenchmarkText(b *testing.B) {
+	var values [1024]Value
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range values {
+		values[i], _ = FromInt64(random.Int64N(10_000_000), 2)
+	}
+	var dst []byte
+	for b.Loop() {
+		dst = dst[:0]
+		for _, v := range values {
+			dst = v.Append(dst)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(values)), "ns/value")
+}

@@ -1,9 +1,11 @@
 package decimal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -21,6 +23,36 @@ func (v Value) String() string { return string(v.Append(nil)) }
 
 // Append appends the text of v.
 func (v Value) Append(dst []byte) []byte {
+	if dst, ok := v.appendSmall(dst); ok {
+		return dst
+	}
+	return v.append(dst)
+}
+
+// appendSmall is Append of a finite value of at most 18 digits without an exponent in its text: the digits are looked up three at a time.
+func (v *Value) appendSmall(dst []byte) (_ []byte, ok bool) {
+	low, high := v.Words()
+	fraction := bias - int(high>>61&3<<12|high>>46&0xFFF)
+	if !small(low, high) || fraction < 0 {
+		return dst, false
+	}
+	top := max(0, bits.Len64(low)-1) / 10 // the first declet that is not zero, or the last one
+	var buf [3*6 + 1]byte
+	for i, at := top, 0; i >= 0; i, at = i-1, at+3 {
+		binary.LittleEndian.PutUint32(buf[at:], declets3[low>>(10*i)&1023]) // the fourth byte is that of the next
+	}
+	first := declets3[low>>(10*top)&1023] >> 24
+	digits := buf[first : 3*(top+1)]
+	if len(digits)-1-fraction < -6 {
+		return dst, false
+	}
+	if high&signBit != 0 {
+		dst = append(dst, '-')
+	}
+	return appendPlain(dst, digits, fraction), true
+}
+
+func (v Value) append(dst []byte) []byte {
 	p := v.parts()
 	if p.negative {
 		dst = append(dst, '-')

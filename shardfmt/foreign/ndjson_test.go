@@ -70,7 +70,7 @@ func convert(t *testing.T, o foreign.SourceOptions, f foreign.Format, urls ...st
 	return out.String(), src.Schema(), err
 }
 
-func parse(t *testing.T, text string) *schema.Schema {
+func parse(t testing.TB, text string) *schema.Schema {
 	t.Helper()
 	s, err := schema.Parse(text)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,12 +22,20 @@ import (
 // render appends value i of one array as JSON. The value is not null.
 type render func(dst []byte, i int) []byte
 
-// renderer makes renders for the arrays of a sink.
+// renderer makes renders for the arrays of a sink. These may be used side by side, but each by one at a time.
 type renderer struct {
 	guidOrder GuidOrder
-	warn      func(string)
-	// binaryDynamic and badText: these losses were told.
-	binaryDynamic, badText bool
+	// binaryDynamic and badText tell of these losses, once.
+	binaryDynamic, badText func()
+}
+
+func newRenderer(o SinkOptions) *renderer {
+	once := func(message string) func() { return sync.OnceFunc(func() { o.Warn(message) }) }
+	return &renderer{
+		guidOrder:     o.GuidOrder,
+		binaryDynamic: once("a dynamic value is no JSON text: written as base64"),
+		badText:       once("a string is no valid UTF-8: written with U+FFFD in place of the bytes that are none"),
+	}
 }
 
 // element is render for values that may be null.
@@ -60,7 +70,13 @@ func (r *renderer) value(a arrow.Array) render {
 	case *array.Float32:
 		return func(dst []byte, i int) []byte { return appendJSONFloat(dst, float64(a.Value(i)), 32) }
 	case *array.Float64:
-		return func(dst []byte, i int) []byte { return appendJSONFloat(dst, a.Value(i), 64) }
+		var floats valuetext.Floats
+		return func(dst []byte, i int) []byte {
+			if v := a.Value(i); !math.IsNaN(v) && !math.IsInf(v, 0) {
+				return floats.Append(dst, v)
+			}
+			return appendJSONFloat(dst, a.Value(i), 64)
+		}
 	case *array.LargeString:
 		return func(dst []byte, i int) []byte { return r.quoted(dst, a.Value(i)) }
 	case *array.Boolean:
@@ -134,28 +150,29 @@ func (r *renderer) text(a arrow.Array) render {
 }
 
 func (r *renderer) structure(a *array.Struct) render {
-	names, values := r.fields(a.DataType().(*arrow.StructType).Fields(), a.Field)
-	return func(dst []byte, i int) []byte { return appendObject(dst, names, values, i) }
+	return r.object(a.DataType().(*arrow.StructType).Fields(), a.Field)
 }
 
-// fields prepares the members of an object: their names as JSON with the colon, and their values.
-func (r *renderer) fields(fields []arrow.Field, column func(int) arrow.Array) (names [][]byte, values []render) {
+// object renders an object: what stands before each member, which is the comma and its name, and the values.
+func (r *renderer) object(fields []arrow.Field, column func(int) arrow.Array) render {
+	var names [][]byte
+	var values []render
 	for i, f := range fields {
-		names = append(names, append(r.quoted(nil, f.Name), ':'))
-		values = append(values, r.element(column(i)))
-	}
-	return names, values
-}
-
-func appendObject(dst []byte, names [][]byte, values []render, i int) []byte {
-	dst = append(dst, '{')
-	for j, name := range names {
-		if j > 0 {
-			dst = append(dst, ',')
+		name := append(r.quoted([]byte{','}, f.Name), ':')
+		if i == 0 {
+			name[0] = '{'
 		}
-		dst = values[j](append(dst, name...), i)
+		names, values = append(names, name), append(values, r.element(column(i)))
 	}
-	return append(dst, '}')
+	if len(names) == 0 {
+		return func(dst []byte, _ int) []byte { return append(dst, "{}"...) }
+	}
+	return func(dst []byte, i int) []byte {
+		for j, name := range names {
+			dst = values[j](append(dst, name...), i)
+		}
+		return append(dst, '}')
+	}
 }
 
 func (r *renderer) list(a array.ListLike) render {
@@ -201,10 +218,7 @@ func (r *renderer) union(a *array.SparseUnion) render {
 // dynamic prints JSON text as it is, on one line, and anything else as base64.
 func (r *renderer) dynamic(dst, value []byte) []byte {
 	if !json.Valid(value) || !utf8.Valid(value) {
-		if !r.binaryDynamic {
-			r.binaryDynamic = true
-			r.warn("a dynamic value is no JSON text: written as base64")
-		}
+		r.binaryDynamic()
 		dst = base64.StdEncoding.AppendEncode(append(dst, '"'), value)
 		return append(dst, '"')
 	}
@@ -229,35 +243,43 @@ const hexDigits = "0123456789abcdef"
 // quoted appends a JSON string. What is no UTF-8, which a sound shard doesn't have, becomes U+FFFD.
 func (r *renderer) quoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	plain := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
+	plain, i := 0, 0
+	for {
+		if i += harmless(s[i:]); i == len(s) {
+			return append(append(dst, s[plain:]...), '"')
 		}
-		if c >= utf8.RuneSelf {
-			ch, n := utf8.DecodeRuneInString(s[i:])
-			if ch != utf8.RuneError || n > 1 {
-				i += n
-				continue
-			}
-			r.invalidText()
-			dst = append(append(dst, s[plain:i]...), "\ufffd"...)
-		} else {
+		if c := s[i]; c < utf8.RuneSelf {
 			dst = appendEscape(append(dst, s[plain:i]...), c)
+		} else if ch, n := utf8.DecodeRuneInString(s[i:]); ch != utf8.RuneError || n > 1 {
+			i += n
+			continue
+		} else {
+			r.badText()
+			dst = append(append(dst, s[plain:i]...), "\ufffd"...)
 		}
 		i++
 		plain = i
 	}
-	return append(append(dst, s[plain:]...), '"')
 }
 
-func (r *renderer) invalidText() {
-	if !r.badText {
-		r.badText = true
-		r.warn("a string is no valid UTF-8: written with U+FFFD in place of the bytes that are none")
+// harmless is how many bytes at the beginning of s stand for themselves in JSON, eight at a time.
+func harmless(s string) int {
+	i := 0
+	for ; len(s)-i >= 8; i += 8 {
+		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		quote, slash := x^everyByte*'"', x^everyByte*'\\'
+		// A byte's upper bit tells that it is below a space, the one looked for, or not ASCII; what a borrow marks besides is above such a byte.
+		if bad := ((x - everyByte*' ') | (quote - everyByte) | (slash - everyByte) | x) & (everyByte * 0x80); bad != 0 {
+			return i + bits.TrailingZeros64(bad)/8
+		}
 	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
 }
 
 func appendEscape(dst []byte, c byte) []byte {

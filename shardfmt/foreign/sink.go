@@ -39,6 +39,8 @@ type SinkOptions struct {
 	// Settings of the format, by the options that it declares (Files), and whether it will be read over a network.
 	Settings fileformat.Settings
 	Remote   bool
+	// Workers is how many make text of the records of a batch side by side, for NDJSON and CSV; as many as there are processors if 0.
+	Workers int
 	// Warn is told, once each, of what can't be written as it is.
 	Warn func(message string)
 }
@@ -62,39 +64,11 @@ func NewSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink, erro
 	return nil, fmt.Errorf("format %q is not written", f)
 }
 
-// ndjsonSink writes a JSON object a line.
-type ndjsonSink struct {
-	w      io.Writer
-	render renderer
-	buf    []byte
+// newNDJSONSink writes a JSON object a line.
+func newNDJSONSink(w io.Writer, o SinkOptions) *textSink {
+	r := newRenderer(o)
+	return newTextSink(w, o, func(batch arrow.RecordBatch) render {
+		object := r.object(batch.Schema().Fields(), batch.Column)
+		return func(dst []byte, i int) []byte { return append(object(dst, i), '\n') }
+	})
 }
-
-func newNDJSONSink(w io.Writer, o SinkOptions) *ndjsonSink {
-	return &ndjsonSink{w: w, render: renderer{guidOrder: o.GuidOrder, warn: o.Warn}}
-}
-
-// flushSize is how much text is gathered before it is written, in bytes.
-const flushSize = 64 << 10
-
-// Write implements Sink.
-func (s *ndjsonSink) Write(batch arrow.RecordBatch) error {
-	names, values := s.render.fields(batch.Schema().Fields(), batch.Column)
-	for i := range int(batch.NumRows()) {
-		s.buf = append(appendObject(s.buf, names, values, i), '\n')
-		if len(s.buf) >= flushSize {
-			if err := s.flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return s.flush()
-}
-
-func (s *ndjsonSink) flush() error {
-	_, err := s.w.Write(s.buf)
-	s.buf = s.buf[:0]
-	return err
-}
-
-// Close implements Sink.
-func (s *ndjsonSink) Close() error { return nil }

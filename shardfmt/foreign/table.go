@@ -20,7 +20,7 @@ import (
 type tableSink struct {
 	w       io.Writer
 	options SinkOptions
-	render  renderer
+	render  *renderer
 	names   []string
 	right   []bool // numbers stand at the right
 	whole   []bool // never cut
@@ -51,7 +51,7 @@ var terminal = &runewidth.Condition{StrictEmojiNeutral: true}
 const more = "…"
 
 func newTableSink(w io.Writer, s *schema.Schema, o SinkOptions) *tableSink {
-	t := &tableSink{w: w, options: o, render: renderer{guidOrder: o.GuidOrder, warn: o.Warn}}
+	t := &tableSink{w: w, options: o, render: newRenderer(o)}
 	for _, f := range s.Fields {
 		t.names = append(t.names, termtext.Line(f.Name))
 		number := f.Basic >= schema.Int8 && f.Basic <= schema.Float64 && !f.IsTimeSpan() || f.IsDecimal()
