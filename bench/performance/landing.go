@@ -36,7 +36,10 @@ func landing(r *run, p *peers, g *given) error {
 			return err
 		}
 	}
-	return nil
+	if program == "" {
+		return nil
+	}
+	return export(r, p, g, program)
 }
 
 // startOf builds the command, and measures how it starts unless that is done.
@@ -82,7 +85,7 @@ func land(r *run, p *peers, g *given, program, format, task string) error {
 		if f.Seconds < landed.Seconds {
 			landed = f
 		}
-		if err := p.ask(request{"do": "copy", "source": source.Path, "target": filepath.Join(g.place, "copied.parquet")}, &f); err != nil {
+		if err := p.ask(request{"do": "copy", "source": source.Path, "target": filepath.Join(g.place, "copied.parquet"), "form": "parquet"}, &f); err != nil {
 			return err
 		}
 		if f.Seconds < copied.Seconds {
@@ -99,11 +102,16 @@ func land(r *run, p *peers, g *given, program, format, task string) error {
 	return os.Remove(source.Path)
 }
 
+// onLake is the command with one processor, on a lake.
+func onLake(program, lake string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, append(args, "--catalog", "sqlite:"+lake+".db", "--warehouse", lake)...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	return cmd
+}
+
 // ingested lands a file in a table of a new lake, with one processor.
 func ingested(program, lake, source string) (f figures, err error) {
-	cmd := exec.Command(program, "ingest", "t", source, "--create", "--catalog", "sqlite:"+lake+".db", "--warehouse", lake)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-	if f.Seconds, err = processSeconds(cmd); err != nil {
+	if f.Seconds, err = processSeconds(onLake(program, lake, "ingest", "t", source, "--create")); err != nil {
 		return f, err
 	}
 	if f.Stored, err = folderSize(filepath.Join(lake, "vault")); err != nil {
