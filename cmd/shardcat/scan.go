@@ -54,11 +54,10 @@ func (a *app) scanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			format, err := a.outputFormat(f.format)
-			if err != nil {
+			if _, err := a.outputFormat(f.format); err != nil {
 				return err
 			}
-			o.ReuseBatches = f.explain || textAtOnce(format)
+			o.ReuseBatches = true // who takes batches keeps nothing of them
 			if _, err := bindFilter(f.where, t.Schema()); err != nil && o.At == (catalog.At{}) {
 				return err
 			}

@@ -64,7 +64,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			}
 			var stats shardfmt.ScanStats
 			o := shardfmt.ScanOptions{Columns: schema.ParsePaths(selection), MaxMemory: a.maxMemory, Stats: &stats}
-			o.ReuseBatches = textAtOnce(f)
+			o.ReuseBatches = true // who takes batches keeps nothing of them
 			if o.Filter, err = bindFilter(where, s); err != nil {
 				return err
 			}

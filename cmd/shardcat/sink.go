@@ -141,9 +141,6 @@ func (a *app) printRows(ctx context.Context, f foreign.Format, s *schema.Schema,
 	return written, err
 }
 
-// textAtOnce tells whether a format's rows are text as soon as they are written, so that their batches are not needed any more.
-func textAtOnce(f foreign.Format) bool { return f == foreign.NDJSON || f == foreign.CSV }
-
 // writeRows is printRows without the frame; more reports that the limit left out rows that were read.
 func writeRows(ctx context.Context, sink foreign.Sink, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64) (written int64, more bool, err error) {
 	if limit == 0 {

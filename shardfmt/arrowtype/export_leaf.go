@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -113,6 +114,11 @@ func byteStringsAs(a arrow.Array, t arrow.DataType, p place, value func(i int) [
 	default:
 		return appendBytes(a, t, p, value)
 	}
+	if !wide {
+		if out := smallTexts(a, t); out != nil {
+			return out, nil
+		}
+	}
 	offsets := make([]int64, a.Len()+1)
 	values, shared := sharedBytes(a, offsets)
 	if !shared {
@@ -132,6 +138,31 @@ func byteStringsAs(a arrow.Array, t arrow.DataType, p place, value func(i int) [
 		return assemble(t, a, []*memory.Buffer{starts, memory.NewBufferBytes(nil)}), nil
 	}
 	return sharing(t, a, a.Data().Buffers()[2], int(first), int(offsets[a.Len()]), starts), nil
+}
+
+// smallTexts gives an array of 64-bit offsets narrow ones, which is what most others expect, and shares its bytes; nil where that is
+// another array, empty, or too much.
+func smallTexts(a arrow.Array, t arrow.DataType) arrow.Array {
+	switch a.(type) {
+	case *array.LargeString, *array.LargeBinary:
+	default:
+		return nil
+	}
+	at, n := a.Data().Offset(), a.Len()
+	if n == 0 || a.Data().Buffers()[2] == nil {
+		return nil
+	}
+	offsets := arrow.Int64Traits.CastFromBytes(a.Data().Buffers()[1].Bytes())[at : at+n+1]
+	first, last := offsets[0], offsets[n]
+	if last-first >= 1<<31 {
+		return nil
+	}
+	out, starts := room[int32](n + 1)
+	defer starts.Release()
+	for i, o := range offsets {
+		out[i] = int32(o - first)
+	}
+	return sharing(t, a, a.Data().Buffers()[2], int(first), int(last-first), starts)
 }
 
 // tooMuchText is why an array of 32-bit offsets can't be made; batches that others read have no longer ones either.
@@ -195,37 +226,77 @@ func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p plac
 	default:
 		return nil, noWay(a, t, p)
 	}
-	out, cuts := make([]int64, a.Len()), int64(0)
+	out, buffer := room[int64](a.Len())
+	defer buffer.Release()
 	most := math.MaxInt64 / perTick
-	hasNulls := a.NullN() > 0
+	if a.NullN() > 0 || !wholeUnits(out, ticks, epoch, perUnit, perTick, most) {
+		if err := x.timesOneByOne(out, a, ticks, t, p, epoch, perUnit, perTick, most); err != nil {
+			return nil, err
+		}
+	}
+	if t.(arrow.FixedWidthDataType).BitWidth() == 64 {
+		return assemble(t, a, []*memory.Buffer{buffer}), nil
+	}
+	return filled(t, a, func(i int) (int32, error) {
+		if int64(int32(out[i])) != out[i] {
+			return 0, p.refuse(i, "%d %w", out[i], ErrUnit)
+		}
+		return int32(out[i]), nil
+	})
+}
+
+// wholeUnits converts ticks to a unit if each is a whole number of it within the range.
+func wholeUnits(out, ticks []int64, epoch, perUnit, perTick, most int64) bool {
+	var rest, beyond int64
+	switch ticks = ticks[:len(out)]; perUnit {
+	case 1:
+		for i, t := range ticks {
+			v := t - epoch
+			beyond |= (most - v) | (most + v) // negative where v is beyond
+			out[i] = v * perTick
+		}
+	case valuetext.TicksPerDay: // dates; the division by a constant is a multiplication
+		for i, t := range ticks {
+			v := t - epoch
+			q := v / valuetext.TicksPerDay
+			rest |= v - q*valuetext.TicksPerDay
+			out[i] = q
+		}
+	default:
+		for i, t := range ticks {
+			v := t - epoch
+			q := v / perUnit
+			rest |= v - q*perUnit
+			out[i] = q
+		}
+	}
+	return rest == 0 && beyond >= 0
+}
+
+// timesOneByOne converts ticks that are null, have digits that are cut, or must be refused.
+func (x *exporting) timesOneByOne(out []int64, a arrow.Array, ticks []int64, t arrow.DataType, p place, epoch, perUnit, perTick, most int64) error {
+	cuts, hasNulls := int64(0), a.NullN() > 0
 	for i := range out {
 		if hasNulls && a.IsNull(i) {
+			out[i] = 0
 			continue
 		}
 		v := ticks[i] - epoch
 		q := v / perUnit
 		if q*perUnit != v {
 			if cuts++; x.Strict {
-				return nil, p.refuse(i, "%s has digits that %s lacks", timeText(a, ticks[i]), t)
+				return p.refuse(i, "%s has digits that %s lacks", timeText(a, ticks[i]), t)
 			}
 		}
 		if q > most || q < -most {
-			return nil, p.refuse(i, "%s %w", timeText(a, ticks[i]), ErrUnit)
+			return p.refuse(i, "%s %w", timeText(a, ticks[i]), ErrUnit)
 		}
 		out[i] = q * perTick
 	}
 	if cuts > 0 {
 		x.report.Add(p.path, fmt.Sprintf("digits that %s doesn't have are cut", t), cuts)
 	}
-	if t.(arrow.FixedWidthDataType).BitWidth() == 64 {
-		return assemble(t, a, []*memory.Buffer{memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(out))}), nil
-	}
-	return fill(t, a, arrow.Int32Traits.CastToBytes, func(i int) (int32, error) {
-		if int64(int32(out[i])) != out[i] {
-			return 0, p.refuse(i, "%d %w", out[i], ErrUnit)
-		}
-		return int32(out[i]), nil
-	})
+	return nil
 }
 
 func timeText(a arrow.Array, ticks int64) string {
@@ -257,11 +328,11 @@ func (x *exporting) decimals(a *DecimalArray, t arrow.DataType, p place) (arrow.
 	}
 	switch t.ID() {
 	case arrow.DECIMAL32:
-		return fixedPoint(t, a, arrow.Int32Traits.CastToBytes, small, func(n decimal128.Num) int32 { return int32(n.LowBits()) })
+		return fixedPoint(t, a, small, func(n decimal128.Num) int32 { return int32(n.LowBits()) })
 	case arrow.DECIMAL64:
-		return fixedPoint(t, a, arrow.Int64Traits.CastToBytes, small, func(n decimal128.Num) int64 { return int64(n.LowBits()) })
+		return fixedPoint(t, a, small, func(n decimal128.Num) int64 { return int64(n.LowBits()) })
 	case arrow.DECIMAL128:
-		return fixedPoint(t, a, arrow.Decimal128Traits.CastToBytes, small, func(n decimal128.Num) decimal128.Num { return n })
+		return wideDecimals(t, a, &scale, digits, small)
 	case arrow.DECIMAL256:
 		wide := func(i int) (*big.Int, error) {
 			n, ok := decimal.From(a.Value(i)).Scaled(int(d.GetScale()))
@@ -270,7 +341,7 @@ func (x *exporting) decimals(a *DecimalArray, t arrow.DataType, p place) (arrow.
 			}
 			return n, nil
 		}
-		return fixedPoint(t, a, arrow.Decimal256Traits.CastToBytes, wide, decimal256.FromBigInt)
+		return fixedPoint(t, a, wide, decimal256.FromBigInt)
 	}
 	return nil, noWay(a, t, p)
 }
@@ -278,9 +349,37 @@ func (x *exporting) decimals(a *DecimalArray, t arrow.DataType, p place) (arrow.
 // maxDecimal128 is the most digits that a precision of decimal128 may count.
 const maxDecimal128 = 38
 
+// wideDecimals fills an array with numbers of 128 bits: those that are stored as a column's usually are many at once, others by read.
+func wideDecimals(t arrow.DataType, a *DecimalArray, scale *decimal.Scale, digits int, read func(int) (decimal128.Num, error)) (arrow.Array, error) {
+	out, buffer := room[decimal128.Num](a.Len())
+	defer buffer.Release()
+	var stored []byte
+	if data := a.Storage().Data(); len(out) > 0 {
+		stored = data.Buffers()[1].Bytes()[decimal.Size*data.Offset():]
+	}
+	hasNulls := a.NullN() > 0
+	for i := 0; i < len(out); i++ {
+		if !hasNulls {
+			i += scale.Int128s(unsafe.Slice((*[2]uint64)(unsafe.Pointer(unsafe.SliceData(out[i:]))), len(out)-i), stored[decimal.Size*i:], digits)
+		}
+		if i == len(out) {
+			break
+		}
+		var n decimal128.Num
+		if !hasNulls || a.IsValid(i) {
+			var err error
+			if n, err = read(i); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = n
+	}
+	return assemble(t, a, []*memory.Buffer{buffer}), nil
+}
+
 // fixedPoint fills an array with numbers that read gives and convert brings to their width.
-func fixedPoint[N, T any](t arrow.DataType, a arrow.Array, bytes func([]T) []byte, read func(int) (N, error), convert func(N) T) (arrow.Array, error) {
-	return fill(t, a, bytes, func(i int) (v T, err error) {
+func fixedPoint[N, T any](t arrow.DataType, a arrow.Array, read func(int) (N, error), convert func(N) T) (arrow.Array, error) {
+	return filled(t, a, func(i int) (v T, err error) {
 		n, err := read(i)
 		if err != nil {
 			return v, err
@@ -294,7 +393,7 @@ func (x *exporting) halves(a *array.Float32, t arrow.DataType, p place) (arrow.A
 	if t.ID() != arrow.FLOAT16 {
 		return nil, noWay(a, t, p)
 	}
-	return fill(t, a, arrow.Float16Traits.CastToBytes, func(i int) (float16.Num, error) {
+	return filled(t, a, func(i int) (float16.Num, error) {
 		v := a.Value(i)
 		h := float16.New(v)
 		if h.Float32() != v && v == v {
@@ -310,7 +409,7 @@ func bytesOfBooleans(a *array.Boolean, t arrow.DataType, p place) (arrow.Array, 
 		return nil, noWay(a, t, p)
 	}
 	bits, at := a.Data().Buffers()[1].Bytes(), a.Data().Offset()
-	return fill(t, a, arrow.Int8Traits.CastToBytes, func(i int) (int8, error) {
+	return filled(t, a, func(i int) (int8, error) {
 		if bitutil.BitIsSet(bits, at+i) {
 			return 1, nil
 		}

@@ -55,3 +55,27 @@ func (s *Scale) Int128(b []byte) (hi int64, lo uint64, ok bool) {
 	n := (threes(low) ^ sign) - sign
 	return int64(n) >> 63, n, true
 }
+
+// Int128s converts the values in src, Size bytes each, to integers at the scale as Int128 does, as 64 low bits and then 64 high ones. It
+// stops at the first value that has more than so many digits, or doesn't go the short way, and tells how many came before it.
+func (s *Scale) Int128s(dst [][2]uint64, src []byte, digits int) (n int) {
+	limit := uint64(loUnit)
+	if digits < 18 {
+		limit = tens[max(0, digits)]
+	}
+	if s.header == 0 {
+		return 0
+	}
+	src = src[:Size*len(dst)]
+	for i := range dst {
+		low, high := binary.LittleEndian.Uint64(src[Size*i:]), binary.LittleEndian.Uint64(src[Size*i+8:])
+		magnitude := threes(low)
+		if high&^signBit != s.header || low>>60 != 0 || magnitude >= limit {
+			return i
+		}
+		sign := uint64(int64(high) >> 63)
+		v := (magnitude ^ sign) - sign
+		dst[i] = [2]uint64{v, uint64(int64(v) >> 63)}
+	}
+	return len(dst)
+}
