@@ -74,6 +74,7 @@ func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions ui
 	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account(), only: only}
 	defer st.mem.Close()
 	st.fetch.mem = st.mem
+	st.mem.Reuse() // nothing of a batch is kept
 	columns, err := st.columns(ctx, []*schema.Node{n})
 	if err != nil {
 		return err
@@ -92,6 +93,7 @@ func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions ui
 	if err := claims.check(); err != nil {
 		return err
 	}
+	st.settle()
 	for _, u := range claims.unions {
 		for _, variant := range u.Children {
 			d, err := s.plan.descriptor(ctx, i, variant.ID)
@@ -160,6 +162,17 @@ func contradicts(n *schema.Node, c *filter.Stats, v filter.Value) string {
 		}
 		return ""
 	}
+	if what := outside(n, c, v); what != "" {
+		return what
+	}
+	if c.MayContain != nil && !c.MayContain(v) {
+		return "not in the Bloom filter"
+	}
+	return ""
+}
+
+// outside names the bound that a value, which is no NaN, lies beyond, "" if none.
+func outside(n *schema.Node, c *filter.Stats, v filter.Value) string {
 	if c.Min != nil {
 		if d := compareValues(n, v, *c.Min); d < 0 || d == 0 && c.MinExclusive {
 			return "below the least value"
@@ -169,9 +182,6 @@ func contradicts(n *schema.Node, c *filter.Stats, v filter.Value) string {
 		if d := compareValues(n, v, *c.Max); d > 0 || d == 0 && c.MaxExclusive {
 			return "above the greatest value"
 		}
-	}
-	if c.MayContain != nil && !c.MayContain(v) {
-		return "not in the Bloom filter"
 	}
 	return ""
 }

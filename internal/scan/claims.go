@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -37,6 +38,9 @@ type claim struct {
 	stats [2]*filter.Stats
 	seen  *stats.Collector
 	index *indexClaim
+	// admitted are values that every Bloom filter of stats admits.
+	admitted admitted
+	bounds   decimal.Bounds // of the run at hand
 }
 
 // mostExact is up to how many different values an exact count is counted again.
@@ -136,6 +140,23 @@ func (c *claims) values(x *claim, a arrow.Array) error {
 	}
 	at := x.seen.Positions()
 	x.seen.Add(a)
+	if what := x.hold(a, at); what != "" {
+		return c.stripe.lie(x.node, "%s", what)
+	}
+	return nil
+}
+
+// hold holds values, the first of which is at a position of the stripe, against the claims and names the first contradiction, "" if there
+// is none.
+func (x *claim) hold(a arrow.Array, at uint64) string {
+	if x.holdTogether(a, at) {
+		return ""
+	}
+	return x.holdEach(a, at)
+}
+
+// holdEach is hold of one value after the other.
+func (x *claim) holdEach(a arrow.Array, at uint64) string {
 	get := valuesOf(a)
 	for i := range a.Len() {
 		valid := !arrowtype.IsNull(a, i)
@@ -144,15 +165,15 @@ func (c *claims) values(x *claim, a arrow.Array) error {
 			v = get(i)
 			for k, s := range x.stats {
 				if what := contradicts(x.node, s, v); what != "" {
-					return c.stripe.lie(x.node, "position %d of the stripe is %s", at+uint64(i), what+[...]string{"", " of the shard"}[k])
+					return fmt.Sprintf("position %d of the stripe is %s", at+uint64(i), what+[...]string{"", " of the shard"}[k])
 				}
 			}
 		}
 		if what := x.index.take(at+uint64(i), valid, v); what != "" {
-			return c.stripe.lie(x.node, "%s", what)
+			return what
 		}
 	}
-	return nil
+	return ""
 }
 
 // check compares what was counted with what is said, after all values were taken.

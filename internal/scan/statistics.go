@@ -179,11 +179,6 @@ type blockStats struct {
 	least, greatest filter.Value
 }
 
-// indexedStats is blockStats in memory of its own.
-func indexedStats(n *schema.Node, x *buffer.RangeIndex, block int) *filter.Stats {
-	return new(blockStats).of(n, x, block)
-}
-
 // of fills in what is said of a block.
 func (b *blockStats) of(n *schema.Node, x *buffer.RangeIndex, block int) *filter.Stats {
 	r, s := x.Range(block), &b.stats

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -67,6 +69,48 @@ func TestLiesOfAnyFieldAreFound(t *testing.T) {
 			t.Errorf("%s, %s: %q", c.path, c.want, what)
 		}
 	}
+}
+
+// What the shard says of a field is held against the values too, where its stripes tell the truth.
+func TestLiesOfTheShardAreFound(t *testing.T) {
+	s := owned(t)[0]
+	for _, c := range []struct {
+		path, want string
+		lie        func(d *metapb.FieldDescriptor)
+	}{
+		{"pos.y.z", "position 0 of the stripe is above the greatest value of the shard", func(d *metapb.FieldDescriptor) { d.RangeStats.MaxValue = meta.Int(-100) }},
+		{"name", "below the least value of the shard", func(d *metapb.FieldDescriptor) { d.RangeStats.MinValue = textOf("\U0010FFFF") }},
+		{"f64", `of the shard: nan_count`, func(d *metapb.FieldDescriptor) { d.GetFloatingStats().NanCount++ }},
+		{"pos", `of the shard: `, func(d *metapb.FieldDescriptor) { *d.NullCount++ }},
+	} {
+		if what := findings(t, toldOfShard(t, s, c.path, c.lie)); !strings.Contains(what, c.want) {
+			t.Errorf("%s, %s: %q", c.path, c.want, what)
+		}
+	}
+}
+
+func textOf(s string) *metapb.AnyValue {
+	return &metapb.AnyValue{Kind: &metapb.AnyValue_StringValue{StringValue: s}}
+}
+
+// toldOfShard is a shard that says another thing of a field of all its stripes.
+func toldOfShard(t *testing.T, s *Shard, path string, lie func(d *metapb.FieldDescriptor)) *Shard {
+	t.Helper()
+	g, err := newGraft(rand.New(rand.NewPCG(1, 1)), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := lookup(t, g.nodes, path)
+	d, err := g.root.ShardField(t.Context(), n.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = proto.CloneOf(d)
+	lie(d)
+	if err := g.setShardField(n.ID, d); err != nil {
+		t.Fatal(err)
+	}
+	return g.finish()
 }
 
 // referring is a value that lies elsewhere.

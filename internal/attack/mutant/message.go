@@ -56,24 +56,29 @@ func (g *graft) shardField() (string, error) {
 	if err != nil || d == nil {
 		return "", errNothing
 	}
+	d = proto.CloneOf(d)
+	what := changeMessage(g.r, d)
+	return fmt.Sprintf("field %d of the shard: %s", id, what), g.setShardField(id, d)
+}
+
+// setShardField replaces the descriptor of a field for the whole shard.
+func (g *graft) setShardField(id uint32, d *metapb.FieldDescriptor) error {
 	payload, err := g.root.Message(context.Background(), g.root.URL(), g.dir.FieldListRef)
 	if err != nil {
-		return "", err
+		return err
 	}
 	a, err := meta.ParseRefArray(payload)
 	if err != nil {
-		return "", err
+		return err
 	}
 	array, err := refs(a)
 	if err != nil || int(id) >= len(array.Start) {
-		return "", errNothing
+		return errNothing
 	}
-	d = proto.CloneOf(d)
-	what := changeMessage(g.r, d)
 	ref := g.add(meta.Marshal(d))
 	array.Start[id], array.End[id] = ref.Range.Start, ref.Range.End
 	g.dir.FieldListRef = g.add(meta.Marshal(array))
-	return fmt.Sprintf("field %d of the shard: %s", id, what), nil
+	return nil
 }
 
 // stripeMessage changes something of a stripe.
