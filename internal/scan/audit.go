@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -19,49 +17,12 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
+// leastFetch is the least number of encoded bytes that are fetched of a column at a time: what workers fetch together is no more than
+// a window of a scan, up to eight of them.
+const leastFetch = 4 << 20
+
 // auditRows are the rows of one read of an audit.
 const auditRows = 4096
-
-// Audit reads every field of every stripe as a scan does, column by column, and compares its values, those of nested
-// fields too, with what the descriptors and range indexes say of them: counts, ranges, sizes, sketches, Bloom filters, of
-// the stripe and of the shard. What a scan would refuse, and statistics that lie, are given to found, one for each column
-// and stripe; the error is for what is not about stored data. Of a column that stores nothing only its first row is read.
-func Audit(ctx context.Context, store Store, q *Request, found func(error) error) error {
-	s := &scanner{plan: newPlan(q), fetch: &fetcher{store: store}, decode: newDecoder(q)}
-	shard := newShardClaims(s.plan)
-	for i := range q.Stripes {
-		for _, n := range q.Project.Fields {
-			if err := s.auditEncodings(ctx, i, n, shard, found); err != nil {
-				return err
-			}
-		}
-	}
-	return found(shard.check(ctx))
-}
-
-// auditEncodings checks a column in each of its encodings that can be read, which must all hold the same values.
-func (s *scanner) auditEncodings(ctx context.Context, i int, n *schema.Node, shard *shardClaims, found func(error) error) error {
-	d, _, err := s.plan.q.Root.StripeField(ctx, i, n.ID)
-	if err != nil {
-		return found(err)
-	}
-	encodings, read, unread := len(d.GetEncodings()), false, error(nil)
-	for only := min(1, encodings); only <= encodings; only++ {
-		err := s.audit(ctx, i, n, s.plan.q.Stripes[i].Records, shard, only)
-		if encodings > 1 && errors.Is(err, corrupt.ErrUnsupported) && !errors.Is(err, budget.ErrExceeded) {
-			unread = err
-			continue
-		}
-		if err := found(err); err != nil {
-			return err
-		}
-		read, shard = true, newShardClaims(s.plan) // the shard's own count each column once
-	}
-	if read {
-		return nil
-	}
-	return found(unread)
-}
 
 // audit checks one column of one stripe in one encoding, which must have so many positions, and all below it. The variants of unions are
 // columns of their own here: read with their union, each has nulls where another variant is.
@@ -71,7 +32,8 @@ func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions ui
 	}
 	of := s.plan.q.Stripes[i]
 	of.Records = positions
-	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account(), only: only}
+	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account(), only: only,
+		fetches: max(leastFetch, fetchBytes/uint64(max(1, s.plan.q.Workers)))}
 	defer st.mem.Close()
 	st.fetch.mem = st.mem
 	st.mem.Reuse() // nothing of a batch is kept

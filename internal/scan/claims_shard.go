@@ -33,6 +33,13 @@ func (s *shardClaims) add(n *schema.Node, got *metapb.FieldDescriptor) {
 	s.counted[n.ID] = stats.Fold(s.counted[n.ID], got)
 }
 
+// addAll adds what was counted in one more stripe.
+func (s *shardClaims) addAll(more *shardClaims) {
+	for id, got := range more.counted {
+		s.counted[id] = stats.Fold(s.counted[id], got)
+	}
+}
+
 // check compares the sums with what the shard says, where it speaks of as many positions.
 func (s *shardClaims) check(ctx context.Context) error {
 	var failed error

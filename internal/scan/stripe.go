@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type stripe struct {
 	arrays   []arrow.Array         // and the arrays made of it
 	picked   chosen                // what is read for it, to be used again
 	only     int                   // of the encodings of each column, see field.Choice
+	fetches  uint64                // encoded bytes of a window, fetchBytes if 0
 	selector *selector             // of find, nil before it
 	counts   Counts
 	meta     *described // of the stripe, nil before described
@@ -204,7 +206,7 @@ func (s *stripe) atMost(bytes uint64) uint64 { return min(bytes, s.plan.q.Budget
 
 // windowRows is how many rows of average size are fetched at once.
 func (s *stripe) windowRows() uint64 {
-	n, most := stored(s.filter)+stored(s.output), s.atMost(fetchBytes)
+	n, most := stored(s.filter)+stored(s.output), s.atMost(cmp.Or(s.fetches, fetchBytes))
 	if s.plan.nearby {
 		most = min(most, nearBytes)
 	}
