@@ -117,6 +117,9 @@ type changeStep struct {
 	yield          func(arrow.RecordBatch, error) bool
 	// ended: the caller wants no more.
 	ended bool
+	// written and hashes are rows, to be used again.
+	written rowhash.Rows
+	hashes  [rowhash.Most]xxh3.Uint128
 }
 
 func (s *changeStep) run(ctx context.Context, snapshot *table.Snapshot) error {
@@ -140,56 +143,46 @@ func (s *changeStep) run(ctx context.Context, snapshot *table.Snapshot) error {
 }
 
 // difference gives the rows that are on one side only: a shard that lost some rows is replaced by one with the
-// others. Sixteen bytes of memory for each row of the added shards tell them apart.
+// others. 24 bytes of memory for each row of the added shards, and as many free ones at most, tell them apart.
 func (s *changeStep) difference(ctx context.Context) error {
-	there := map[xxh3.Uint128]int{}
-	for b, err := range s.rows(ctx, s.added) {
+	var there rowhash.Counts
+	for b, err := range s.rows(ctx, s.added, ScanOptions{ReuseBatches: true}) {
 		if err != nil {
 			return err
 		}
-		for i := range int(b.NumRows()) {
-			h, err := rowHash(b, i)
-			if err != nil {
-				return err
-			}
-			there[h]++
+		if err := s.eachHash(b, func(_ int, h xxh3.Uint128) { there.Add(h) }); err != nil {
+			return err
 		}
 	}
 	// A row that comes again stays; it is counted off, so that only rows that came anew are left.
-	err := s.emit(ctx, s.removed, Removed, func(h xxh3.Uint128) bool {
-		if there[h] == 0 {
-			return true
-		}
-		there[h]--
-		return false
-	})
+	err := s.emit(ctx, s.removed, Removed, func(h xxh3.Uint128) bool { return !there.Take(h) })
 	if err != nil {
 		return err
 	}
-	return s.emit(ctx, s.added, Inserted, func(h xxh3.Uint128) bool {
-		if there[h] == 0 {
-			return false
-		}
-		there[h]--
-		return true
-	})
+	return s.emit(ctx, s.added, Inserted, there.Take)
 }
 
-func rowHash(b arrow.RecordBatch, i int) (xxh3.Uint128, error) {
-	var row []byte
-	for _, a := range b.Columns() {
-		var err error
-		if row, err = rowhash.Append(row, a, i); err != nil {
-			return xxh3.Uint128{}, err
+// eachHash calls do with the hashes of the rows of a batch.
+func (s *changeStep) eachHash(b arrow.RecordBatch, do func(i int, h xxh3.Uint128)) error {
+	for from, n := 0, int(b.NumRows()); from < n; from += rowhash.Most {
+		to := min(from+rowhash.Most, n)
+		if err := s.written.Set(b.Columns(), from, to); err != nil {
+			return err
+		}
+		for i := range to - from {
+			s.hashes[i] = xxh3.Hash128(s.written.Row(i))
+		}
+		for i, h := range s.hashes[:to-from] {
+			do(from+i, h)
 		}
 	}
-	return xxh3.Hash128(row), nil
+	return nil
 }
 
 // rows reads shards in the table's current schema.
-func (s *changeStep) rows(ctx context.Context, shards []*manifest.Entry) iter.Seq2[arrow.RecordBatch, error] {
+func (s *changeStep) rows(ctx context.Context, shards []*manifest.Entry, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		p, err := s.table.PlanOf(shards, ScanOptions{Ordered: true})
+		p, err := s.table.PlanOf(shards, o)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -206,12 +199,12 @@ func (s *changeStep) emit(ctx context.Context, shards []*manifest.Entry, kind st
 	if len(shards) == 0 || s.ended {
 		return nil
 	}
-	for b, err := range s.rows(ctx, shards) {
+	for b, err := range s.rows(ctx, shards, ScanOptions{Ordered: true}) {
 		if err != nil {
 			return err
 		}
 		if changed != nil {
-			if b, err = keepRows(ctx, b, changed); err != nil {
+			if b, err = s.keepRows(ctx, b, changed); err != nil {
 				return err
 			}
 		}
@@ -223,16 +216,22 @@ func (s *changeStep) emit(ctx context.Context, shards []*manifest.Entry, kind st
 	return nil
 }
 
-func keepRows(ctx context.Context, b arrow.RecordBatch, keep func(xxh3.Uint128) bool) (arrow.RecordBatch, error) {
-	bits := make([]byte, (b.NumRows()+7)/8)
-	for i := range int(b.NumRows()) {
-		h, err := rowHash(b, i)
-		if err != nil {
-			return nil, err
-		}
+// keepRows gives those rows of a batch that keep chooses, in order.
+func (s *changeStep) keepRows(ctx context.Context, b arrow.RecordBatch, keep func(xxh3.Uint128) bool) (arrow.RecordBatch, error) {
+	bits, kept := make([]byte, (b.NumRows()+7)/8), int64(0)
+	err := s.eachHash(b, func(i int, h xxh3.Uint128) {
 		if keep(h) {
 			bits[i/8] |= 1 << (i % 8)
+			kept++
 		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case kept == 0:
+		return b.NewSlice(0, 0), nil
+	case kept == b.NumRows():
+		return b, nil
 	}
 	mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(bits), nil, 0)
 	return compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
@@ -240,11 +239,15 @@ func keepRows(ctx context.Context, b arrow.RecordBatch, keep func(xxh3.Uint128) 
 
 // marked puts the two columns of changes before those of a batch.
 func (s *changeStep) marked(b arrow.RecordBatch, kind string) arrow.RecordBatch {
+	n := int(b.NumRows())
 	kinds := array.NewLargeStringBuilder(memory.DefaultAllocator)
+	kinds.Reserve(n)
+	kinds.ReserveData(n * len(kind))
 	ids := array.NewInt64Builder(memory.DefaultAllocator)
-	for range b.NumRows() {
+	ids.Reserve(n)
+	for range n {
 		kinds.Append(kind)
-		ids.Append(s.snapshot)
+		ids.UnsafeAppend(s.snapshot)
 	}
 	columns := append([]arrow.Array{kinds.NewArray(), ids.NewArray()}, b.Columns()...)
 	return array.NewRecordBatch(s.types, columns, b.NumRows())

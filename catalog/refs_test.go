@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,6 +160,51 @@ func TestChanges(t *testing.T) {
 	if _, err := tbl.Changes(5, 0); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "there is") {
 		t.Errorf("unknown: %v", err)
 	}
+}
+
+// An overwrite shows as the difference of two multisets of rows, whether all rows of a batch have changed, some or none: those in both
+// stay, as often as they are in both.
+func TestChangesOfRowsThatComeAgain(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	tbl := g.create(g.open(nil, nil))
+	first := ingest(t, tbl, IngestOptions{}, rows(0, 700), rows(600, 100), rows(600, 100), rows(0, 1))
+	if _, err := tbl.Overwrite(ctx, where(t, "id >= 500"), source(rows(650, 300), rows(650, 10)), IngestOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	times := map[string]int{}
+	for id := 500; id < 960; id++ {
+		before, after := 0, 0
+		for _, span := range [][2]int{{0, 700}, {600, 700}, {600, 700}} {
+			before += inSpan(id, span)
+		}
+		for _, span := range [][2]int{{650, 950}, {650, 660}} {
+			after += inSpan(id, span)
+		}
+		times[fmt.Sprint("-", id)] = max(0, before-after)
+		times[fmt.Sprint("+", id)] = max(0, after-before)
+	}
+	for change, n := range times {
+		for range n {
+			want = append(want, change)
+		}
+	}
+	got := strings.Fields(changesOf(t, tbl, first.SnapshotID, 0))
+	if !slices.IsSortedFunc(got, func(a, b string) int { return cmp.Compare(b[0], a[0]) }) { // - above +
+		t.Error("what was added comes before what was removed")
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("changes\n%v, want\n%v", got, want)
+	}
+}
+
+func inSpan(id int, span [2]int) int {
+	if id >= span[0] && id < span[1] {
+		return 1
+	}
+	return 0
 }
 
 // rewriteAll replaces all shards by one with the same rows.

@@ -45,20 +45,20 @@ func rowSums(ctx context.Context, t *catalog.Table, shards []*manifest.Entry) ([
 		return nil, err
 	}
 	var rows, low, high uint64
-	var row []byte
+	var written rowhash.Rows
 	for b, err := range plan.Run(ctx, nil) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range int(b.NumRows()) {
-			row = row[:0]
-			for _, a := range b.Columns() {
-				if row, err = rowhash.Append(row, a, i); err != nil {
-					return nil, err
-				}
+		for from, n := 0, int(b.NumRows()); from < n; from += rowhash.Most {
+			to := min(from+rowhash.Most, n)
+			if err := written.Set(b.Columns(), from, to); err != nil {
+				return nil, err
 			}
-			sum := xxh3.Hash128(row)
-			rows, low, high = rows+1, low+sum.Lo, high+sum.Hi
+			for i := range to - from {
+				sum := xxh3.Hash128(written.Row(i))
+				rows, low, high = rows+1, low+sum.Lo, high+sum.Hi
+			}
 		}
 	}
 	return []uint64{rows, low, high}, nil

@@ -96,11 +96,19 @@ func appendList(to []byte, a array.ListLike, i int) ([]byte, error) {
 
 // appendFixed copies the bytes of a value of fixed width.
 func appendFixed(to []byte, a arrow.Array, i int) ([]byte, error) {
-	typ, ok := a.DataType().(arrow.FixedWidthDataType)
-	if !ok || typ.BitWidth()%8 != 0 || len(a.Data().Buffers()) < 2 || a.Data().Buffers()[1] == nil {
+	b, width, ok := fixedBytes(a)
+	if !ok {
 		return nil, fmt.Errorf("rowhash: values of type %s", a.DataType())
 	}
-	width := typ.BitWidth() / 8
 	at := (a.Data().Offset() + i) * width
-	return append(to, a.Data().Buffers()[1].Bytes()[at:at+width]...), nil
+	return append(to, b[at:at+width]...), nil
+}
+
+// fixedBytes gives the bytes of values of fixed width, those before the array's offset too.
+func fixedBytes(a arrow.Array) (b []byte, width int, ok bool) {
+	typ, ok := a.DataType().(arrow.FixedWidthDataType)
+	if !ok || typ.BitWidth()%8 != 0 || len(a.Data().Buffers()) < 2 || a.Data().Buffers()[1] == nil {
+		return nil, 0, false
+	}
+	return a.Data().Buffers()[1].Bytes(), typ.BitWidth() / 8, true
 }
