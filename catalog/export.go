@@ -45,7 +45,9 @@ const maxExportFiles = 32
 // Export writes rows of the table to out, the canonical URL of a file that must not exist, or with PartitionBy of a
 // folder. If anything fails, what was written is deleted again.
 func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*Exported, error) {
-	p, err := t.Plan(ctx, o.ScanOptions)
+	scan := o.ScanOptions
+	scan.ReuseBatches = true // sinks keep no reference to what they are given
+	p, err := t.Plan(ctx, scan)
 	if err != nil {
 		return nil, err
 	}

@@ -7,16 +7,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
+	"github.com/shardcat/shardcat/internal/parquetwrite"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
 )
-
-// parquetGroup is how many records a row group has.
-const parquetGroup = 1 << 20
 
 // arrowSink writes Parquet and Arrow IPC by Arrow's own writers.
 type arrowSink struct {
@@ -29,19 +25,15 @@ func newArrowSink(f Format, w io.Writer, s *arrow.Schema) (fileformat.Sink, erro
 	w = struct{ io.Writer }{w} // what a library writes to, it would close
 	switch f {
 	case Parquet:
-		props := parquet.NewWriterProperties(
-			parquet.WithVersion(parquet.V2_LATEST), parquet.WithCompression(compress.Codecs.Zstd),
-			parquet.WithMaxRowGroupLength(parquetGroup))
-		arrowProps := pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())
-		report, err := parquetReport(s, props, arrowProps)
+		report, err := parquetReport(s)
 		if err != nil {
 			return nil, err
 		}
-		f, err := pqarrow.NewFileWriter(s, w, props, arrowProps)
+		f, err := parquetwrite.New(w, s)
 		if err != nil {
 			return nil, err
 		}
-		return arrowSink{f.WriteBuffered, f.Close, report}, nil
+		return arrowSink{f.Write, f.Close, report}, nil
 	case ArrowStream:
 		f := ipc.NewWriter(w, ipc.WithSchema(s))
 		return arrowSink{f.Write, f.Close, &arrowtype.Report{}}, nil
@@ -65,10 +57,10 @@ func (s arrowSink) Close() error { return s.close() }
 func (s arrowSink) Report() *arrowtype.Report { return s.report }
 
 // parquetReport refuses types that Parquet does not have, by the name of their field, and tells what others become.
-func parquetReport(s *arrow.Schema, props *parquet.WriterProperties, arrowProps pqarrow.ArrowWriterProperties) (*arrowtype.Report, error) {
+func parquetReport(s *arrow.Schema) (*arrowtype.Report, error) {
 	r := &arrowtype.Report{}
 	for _, f := range s.Fields() {
-		if _, err := pqarrow.ToParquet(arrow.NewSchema([]arrow.Field{f}, nil), props, arrowProps); err != nil {
+		if _, err := pqarrow.ToParquet(arrow.NewSchema([]arrow.Field{f}, nil), nil, pqarrow.DefaultWriterProps()); err != nil {
 			return nil, fmt.Errorf("field %q: Parquet has nothing for the type %s: %w", f.Name, f.Type, err)
 		}
 		if hasSeconds(f.Type) {
