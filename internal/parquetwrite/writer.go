@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// GroupRows is the most rows of a row group.
-	GroupRows = 1 << 20
+	// GroupRows is the most rows of a row group: twice as many save 0.15 % of lineitem and hold 70 MB more.
+	GroupRows = 1 << 19
 	// GroupBytes is how much of a row group is held before it is written with fewer rows: half of what other writers hold of rows.
 	GroupBytes = 64 << 20
 	// magic begins and ends a file.
