@@ -116,10 +116,8 @@ type changeStep struct {
 	added, removed []*manifest.Entry
 	yield          func(arrow.RecordBatch, error) bool
 	// ended: the caller wants no more.
-	ended bool
-	// written and hashes are rows, to be used again.
-	written rowhash.Rows
-	hashes  [rowhash.Most]xxh3.Uint128
+	ended   bool
+	written rowhash.Rows // to be used again
 }
 
 func (s *changeStep) run(ctx context.Context, snapshot *table.Snapshot) error {
@@ -150,7 +148,7 @@ func (s *changeStep) difference(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.eachHash(b, func(_ int, h xxh3.Uint128) { there.Add(h) }); err != nil {
+		if err := s.written.Hash(b, func(_ int, h xxh3.Uint128) { there.Add(h) }); err != nil {
 			return err
 		}
 	}
@@ -160,23 +158,6 @@ func (s *changeStep) difference(ctx context.Context) error {
 		return err
 	}
 	return s.emit(ctx, s.added, Inserted, there.Take)
-}
-
-// eachHash calls do with the hashes of the rows of a batch.
-func (s *changeStep) eachHash(b arrow.RecordBatch, do func(i int, h xxh3.Uint128)) error {
-	for from, n := 0, int(b.NumRows()); from < n; from += rowhash.Most {
-		to := min(from+rowhash.Most, n)
-		if err := s.written.Set(b.Columns(), from, to); err != nil {
-			return err
-		}
-		for i := range to - from {
-			s.hashes[i] = xxh3.Hash128(s.written.Row(i))
-		}
-		for i, h := range s.hashes[:to-from] {
-			do(from+i, h)
-		}
-	}
-	return nil
 }
 
 // rows reads shards in the table's current schema.
@@ -219,7 +200,7 @@ func (s *changeStep) emit(ctx context.Context, shards []*manifest.Entry, kind st
 // keepRows gives those rows of a batch that keep chooses, in order.
 func (s *changeStep) keepRows(ctx context.Context, b arrow.RecordBatch, keep func(xxh3.Uint128) bool) (arrow.RecordBatch, error) {
 	bits, kept := make([]byte, (b.NumRows()+7)/8), int64(0)
-	err := s.eachHash(b, func(i int, h xxh3.Uint128) {
+	err := s.written.Hash(b, func(i int, h xxh3.Uint128) {
 		if keep(h) {
 			bits[i/8] |= 1 << (i % 8)
 			kept++

@@ -50,15 +50,9 @@ func rowSums(ctx context.Context, t *catalog.Table, shards []*manifest.Entry) ([
 		if err != nil {
 			return nil, err
 		}
-		for from, n := 0, int(b.NumRows()); from < n; from += rowhash.Most {
-			to := min(from+rowhash.Most, n)
-			if err := written.Set(b.Columns(), from, to); err != nil {
-				return nil, err
-			}
-			for i := range to - from {
-				sum := xxh3.Hash128(written.Row(i))
-				rows, low, high = rows+1, low+sum.Lo, high+sum.Hi
-			}
+		err = written.Hash(b, func(_ int, sum xxh3.Uint128) { rows, low, high = rows+1, low+sum.Lo, high+sum.Hi })
+		if err != nil {
+			return nil, err
 		}
 	}
 	return []uint64{rows, low, high}, nil

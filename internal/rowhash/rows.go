@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/zeebo/xxh3"
 )
 
 // Most is how many rows are best written at a time: so many of usual size lie in the second-level cache.
@@ -20,6 +21,24 @@ type Rows struct {
 	ends    []int // where rows end, after a 0
 	at      []int // where the next value of each row goes
 	columns []column
+	hashes  [Most]xxh3.Uint128
+}
+
+// Hash calls do with the XXH3-128 of the bytes of each row of a batch, in order.
+func (r *Rows) Hash(b arrow.RecordBatch, do func(i int, h xxh3.Uint128)) error {
+	for from, n := 0, int(b.NumRows()); from < n; from += Most {
+		to := min(from+Most, n)
+		if err := r.Set(b.Columns(), from, to); err != nil {
+			return err
+		}
+		for i := range to - from {
+			r.hashes[i] = xxh3.Hash128(r.Row(i))
+		}
+		for i, h := range r.hashes[:to-from] {
+			do(from+i, h)
+		}
+	}
+	return nil
 }
 
 // Row is row i, counted from the first that was set, until the next Set.
