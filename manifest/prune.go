@@ -80,8 +80,8 @@ func (t *TableSchema) PartitionStats(spec iceberg.PartitionSpec, tuple map[int]a
 		case v == nil:
 			return &filter.Stats{Positions: 1, Nulls: 1, NullsKnown: true}
 		}
-		if low, high := sourceRange(f.Transform, v); low != nil || high != nil {
-			return &filter.Stats{Min: BoundValue(t.nodes[id], low), Max: BoundValue(t.nodes[id], high)}
+		if s := t.sourceStats(id, sourceRange(f.Transform, v)); s != nil {
+			return s
 		}
 	}
 	return nil
@@ -90,47 +90,57 @@ func (t *TableSchema) PartitionStats(spec iceberg.PartitionSpec, tuple map[int]a
 // SummaryStats are what a manifest's partition summaries say of a field, over all its entries.
 func (t *TableSchema) SummaryStats(spec iceberg.PartitionSpec, summaries []iceberg.FieldSummary, node uint32) *filter.Stats {
 	id := t.IDs[node]
-	partition := spec.PartitionType(t.Iceberg).FieldList
-	for i, f := range spec.FieldsBySourceID(id) {
-		at := fieldIndex(partition, f.FieldID)
-		if at < 0 || at >= len(summaries) || i > 0 {
+	i := 0
+	for _, f := range spec.Fields() {
+		at := i
+		i++
+		if f.SourceID() != id || at >= len(summaries) {
 			continue
 		}
+		source, ok := t.Iceberg.FindTypeByID(id)
 		s := summaries[at]
-		if s.ContainsNull || s.ContainsNaN != nil && *s.ContainsNaN || s.LowerBound == nil || s.UpperBound == nil {
-			return nil
+		if !ok || s.ContainsNull || s.ContainsNaN != nil && *s.ContainsNaN || s.LowerBound == nil || s.UpperBound == nil {
+			continue
 		}
-		low, _ := sourceRangeOf(f.Transform, partition[at].Type, *s.LowerBound)
-		_, high := sourceRangeOf(f.Transform, partition[at].Type, *s.UpperBound)
-		return &filter.Stats{Min: BoundValue(t.nodes[id], low), Max: BoundValue(t.nodes[id], high)}
+		low := sourceRangeOf(f.Transform, source, *s.LowerBound)
+		high := sourceRangeOf(f.Transform, source, *s.UpperBound)
+		if s := t.sourceStats(id, valueRange{low.low, high.high, high.open}); s != nil {
+			return s
+		}
 	}
 	return nil
 }
 
-func fieldIndex(fields []iceberg.NestedField, id int) int {
-	for i, f := range fields {
-		if f.ID == id {
-			return i
-		}
-	}
-	return -1
+// valueRange is a range of source values in single-value form, nil where it has no end. An open range ends
+// before high.
+type valueRange struct {
+	low, high []byte
+	open      bool
 }
 
-func sourceRangeOf(t iceberg.Transform, typ iceberg.Type, bound []byte) (low, high []byte) {
-	lit, err := iceberg.LiteralFromBytes(typ, bound)
+// sourceStats are the statistics of values of a column that lie in r, nil if r excludes none.
+func (t *TableSchema) sourceStats(id int, r valueRange) *filter.Stats {
+	low, high := BoundValue(t.nodes[id], r.low), BoundValue(t.nodes[id], r.high)
+	if low == nil && high == nil {
+		return nil
+	}
+	return &filter.Stats{Min: low, Max: high, MaxExclusive: r.open}
+}
+
+func sourceRangeOf(t iceberg.Transform, source iceberg.Type, bound []byte) valueRange {
+	lit, err := iceberg.LiteralFromBytes(t.ResultType(source), bound)
 	if err != nil {
-		return nil, nil
+		return valueRange{}
 	}
 	return sourceRange(t, lit.Any())
 }
 
-// sourceRange is the range of source values that a transform maps to v, in single-value form; nil where the
-// transform does not keep order (buckets) or its range is not worked out (truncation).
-func sourceRange(t iceberg.Transform, v any) (low, high []byte) {
+// sourceRange is the range of source values that a transform maps to v; without ends where the transform does
+// not keep order (buckets) or its range is not worked out (truncation).
+func sourceRange(t iceberg.Transform, v any) valueRange {
 	switch t.(type) {
 	case iceberg.IdentityTransform:
-		b := singleValue(v)
-		return b, b
+		return identityRange(v)
 	case iceberg.DayTransform:
 		return timeRange(v, func(n int64) time.Time { return epoch().AddDate(0, 0, int(n)) })
 	case iceberg.MonthTransform:
@@ -138,19 +148,40 @@ func sourceRange(t iceberg.Transform, v any) (low, high []byte) {
 	case iceberg.YearTransform:
 		return timeRange(v, func(n int64) time.Time { return epoch().AddDate(int(n), 0, 0) })
 	case iceberg.HourTransform:
-		return timeRange(v, func(n int64) time.Time { return epoch().Add(time.Duration(n) * time.Hour) })
+		return timeRange(v, func(n int64) time.Time { return time.Unix(n*secondsPerHour, 0).UTC() })
 	}
-	return nil, nil
+	return valueRange{}
+}
+
+// identityRange: Iceberg's times are rounded down to microseconds or days, while the column's have ticks of 100 ns.
+func identityRange(v any) valueRange {
+	switch v := v.(type) {
+	case iceberg.Timestamp:
+		if v == math.MaxInt64 {
+			return valueRange{low: appendLong(int64(v))}
+		}
+		return valueRange{appendLong(int64(v)), appendLong(int64(v) + 1), true}
+	case iceberg.Date:
+		if v == math.MaxInt32 {
+			return valueRange{low: appendInt(int32(v))}
+		}
+		return valueRange{appendInt(int32(v)), appendInt(int32(v) + 1), true}
+	}
+	b := singleValue(v)
+	return valueRange{low: b, high: b}
 }
 
 func epoch() time.Time { return time.Unix(0, 0).UTC() }
+
+const secondsPerHour = 60 * 60
 
 // maxPartitionUnit keeps year, month, day and hour numbers where time.Time and microseconds hold them: 200,000
 // years would overflow, hours of year 9999 (about 7e7) do not.
 const maxPartitionUnit = 100_000_000
 
-// timeRange is the half-open range from unit n to the next one, closed at the last microsecond.
-func timeRange(v any, start func(n int64) time.Time) (low, high []byte) {
+// timeRange is the range from unit n to the next one. Iceberg's hours and days are counted from 1970 and floored,
+// years 1 to 9999 are those that a DateTime has.
+func timeRange(v any, start func(n int64) time.Time) valueRange {
 	var n int64
 	switch v := v.(type) {
 	case int32:
@@ -158,13 +189,16 @@ func timeRange(v any, start func(n int64) time.Time) (low, high []byte) {
 	case iceberg.Date:
 		n = int64(v)
 	default:
-		return nil, nil
+		return valueRange{}
+	}
+	if n > maxPartitionUnit || n < -maxPartitionUnit {
+		return valueRange{}
 	}
 	first, next := start(n), start(n+1)
-	if n > maxPartitionUnit || n < -maxPartitionUnit || first.Year() < 1 || next.Year() > 10000 {
-		return nil, nil
+	if first.Year() < 1 || next.Year() > 10000 {
+		return valueRange{}
 	}
-	return appendLong(first.UnixMicro()), appendLong(next.UnixMicro())
+	return valueRange{appendLong(first.UnixMicro()), appendLong(next.UnixMicro()), true}
 }
 
 // singleValue encodes a partition value as a bound.
