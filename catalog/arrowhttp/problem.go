@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/access"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -60,6 +61,13 @@ func problemOf(err error) *problem {
 	var p *problem
 	if errors.As(err, &p) {
 		return p
+	}
+	if refusal := (*access.Refusal)(nil); errors.As(err, &refusal) {
+		code := "unsafe"
+		if refusal.Status == http.StatusUnauthorized {
+			code = "unauthorized"
+		}
+		return &problem{Status: refusal.Status, Code: code, Detail: refusal.Detail}
 	}
 	p = &problem{Status: http.StatusInternalServerError, Code: "failed", Detail: err.Error()}
 	for _, c := range classes {

@@ -290,6 +290,10 @@ func TestTokens(t *testing.T) {
 		{open, nil, 200},
 		{open, map[string]string{"Host": "rebound.example:80"}, 403},
 		{open, map[string]string{"X-Forwarded-For": "10.0.0.1"}, 403},
+		{open, map[string]string{"Via": "1.1 proxy"}, 403},
+		{open, map[string]string{"X-Real-IP": "10.0.0.1"}, 403},
+		{open, map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
+		{open, map[string]string{"Sec-Fetch-Site": "none"}, 200},
 		{closed, nil, 401},
 		{closed, map[string]string{"Authorization": "Bearer read"}, 401},
 		{closed, map[string]string{"Authorization": "Basic read me"}, 401},
@@ -301,6 +305,9 @@ func TestTokens(t *testing.T) {
 			answer, text := c.g.ask("GET", path, c.header, nil)
 			if answer.StatusCode != c.want {
 				t.Errorf("GET %s with %v: %d, want %d: %s", path, c.header, answer.StatusCode, c.want, text)
+			}
+			if answer.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+				t.Errorf("GET %s: a page of another site may embed the answer", path)
 			}
 			if c.want == 401 && answer.Header.Get("WWW-Authenticate") == "" {
 				t.Error("401 without WWW-Authenticate")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/access"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
@@ -41,6 +42,7 @@ const (
 type Server struct {
 	cat     *catalog.Catalog
 	o       Options
+	tokens  access.Tokens
 	slots   *slots
 	stats   counters
 	handler http.Handler
@@ -53,7 +55,7 @@ func New(c *catalog.Catalog, o Options) *Server {
 	o.MaxMemory = cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory)
 	o.Stall = cmp.Or(o.Stall, DefaultStall)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	s := &Server{cat: c, o: o, slots: newSlots(o.Answers, o.Patience)}
+	s := &Server{cat: c, o: o, tokens: access.Tokens{Read: o.ReadToken, Write: o.WriteToken}, slots: newSlots(o.Answers, o.Patience)}
 	mux := http.NewServeMux()
 	for pattern, h := range s.routes() {
 		mux.Handle(pattern, h)
@@ -86,6 +88,7 @@ func (s *Server) routes() map[string]http.Handler {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 	s.handler.ServeHTTP(w, r)
@@ -95,10 +98,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // reading lets those through who may read.
-func (s *Server) reading(h handler) http.Handler { return s.guarded(s.mayRead, h) }
+func (s *Server) reading(h handler) http.Handler { return s.guarded(s.tokens.MayRead, h) }
 
 // writing lets those through who may append.
-func (s *Server) writing(h handler) http.Handler { return s.guarded(s.mayWrite, h) }
+func (s *Server) writing(h handler) http.Handler { return s.guarded(s.tokens.MayWrite, h) }
 
 func (s *Server) guarded(allowed func(*http.Request) error, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/shardcat/shardcat/internal/access"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -63,7 +64,7 @@ func (g guard) check(ctx context.Context) error {
 	return status.Error(codes.Unauthenticated, "reading needs the token: send it as authorization: Bearer")
 }
 
-// known reports whether a peer is on this machine, or has a verified certificate.
+// known reports whether a peer is on this machine and no proxy, or has a verified certificate.
 func known(ctx context.Context) bool {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -71,6 +72,12 @@ func known(ctx context.Context) bool {
 	}
 	if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(tls.State.VerifiedChains) > 0 {
 		return true
+	}
+	headers, _ := metadata.FromIncomingContext(ctx)
+	for name := range headers {
+		if access.ProxyHeader(name) {
+			return false
+		}
 	}
 	host, _, err := net.SplitHostPort(p.Addr.String())
 	ip := net.ParseIP(host)

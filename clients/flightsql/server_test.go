@@ -328,6 +328,18 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// Without a token, calls that a proxy passed on are not from this machine.
+func TestProxiedCalls(t *testing.T) {
+	c := newCatalog(t)
+	client := connect(t, serve(t, c, Options{}), insecure.NewCredentials())
+	for header, want := range map[string]codes.Code{"x-other": codes.OK, "x-forwarded-for": codes.PermissionDenied, "via": codes.PermissionDenied, "forwarded": codes.PermissionDenied} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), header, "")
+		if _, err := client.Execute(ctx, "SELECT id FROM t"); status.Code(err) != want {
+			t.Errorf("%s: %v", header, err)
+		}
+	}
+}
+
 // Where certificates are asked for, nobody without one comes through.
 func TestCertificatesOfClients(t *testing.T) {
 	c := newCatalog(t)

@@ -32,7 +32,7 @@ const (
 // serveWebhookEnv names the variable that holds the URL that is told of failures; such URLs are secrets.
 const serveWebhookEnv = "SHARDCAT_SERVE_WEBHOOK"
 
-// defaultListen is loopback: who may connect may look.
+// defaultListen is loopback: other machines need a token to read.
 const defaultListen = "127.0.0.1:8099"
 
 func (a *app) serveCommand() *cobra.Command {
@@ -42,8 +42,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Keep all tables in shape by their schedules, with a page, metrics and probes, and give their rows over HTTP",
 		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
 			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
-			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md), for who has the token in " +
-			readTokenEnv + ", or, if that is not set, for this machine. When a table begins to fail, or halts, the URL in " + serveWebhookEnv +
+			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md). Pages and rows need the token in " +
+			readTokenEnv + ", or, if that is not set, a request from this machine. When a table begins to fail, or halts, the URL in " + serveWebhookEnv +
 			" gets its state as JSON, and so does the program of --on-failure. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
 		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4\n" +
 			"  " + readTokenEnv + "=secret shardcat serve --listen 0.0.0.0:8099 --answers 32",
@@ -105,7 +105,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", rows)
 	mux.Handle("/", console.New(tables, service, metrics, console.Options{
-		Token: os.Getenv(serveTokenEnv), Profile: o.profile, Log: log, Reads: rows.Stats,
+		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Profile: o.profile, Log: log, Reads: rows.Stats,
 	}))
 	server := &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -12,7 +10,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,12 +18,16 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/access"
 )
 
 // Options of New. The zero value is valid: read-only.
 type Options struct {
 	// Token allows actions to who has it; none are allowed if it is empty.
 	Token string
+	// ReadToken is the token without which no page is shown; Token shows them too. If it is empty, requests from this
+	// machine need none and all others need Token.
+	ReadToken string
 	// Profile serves net/http/pprof below /debug/pprof/.
 	Profile bool
 	// Reads, if not nil, tells what became of answers with rows, for the metrics.
@@ -41,6 +42,7 @@ type Console struct {
 	service *compaction.Service
 	metrics *Metrics
 	o       Options
+	tokens  access.Tokens
 	handler http.Handler
 	// overviews of the tables that were looked at last.
 	overviews overviews
@@ -59,26 +61,28 @@ func New(c *catalog.Catalog, s *compaction.Service, metrics *Metrics, o Options)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	h := &Console{cat: c, service: s, metrics: metrics, o: o}
+	h := &Console{cat: c, service: s, metrics: metrics, o: o, tokens: access.Tokens{Read: o.ReadToken, Write: o.Token}}
 	metrics.observe(c, s, o.Reads)
-	mux := http.NewServeMux()
+	// What stands in public is served to everybody who may connect: no names of shards, no bounds, no rows.
+	mux, public := http.NewServeMux(), http.NewServeMux()
 	mux.HandleFunc("GET /{$}", h.tables)
 	mux.HandleFunc("GET /tables/{name}", h.table)
 	mux.HandleFunc("GET /tables/{name}/shard", h.shard)
 	mux.HandleFunc("POST /tables/{name}/{action}", h.act)
-	mux.HandleFunc("GET /login", h.loginPage)
-	mux.HandleFunc("POST /login", h.login)
 	mux.HandleFunc("GET /api/tables", h.apiTables)
-	mux.Handle("GET /assets/", http.FileServerFS(assets))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", h.ready)
 	if o.Profile {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	h.handler = guard(mux)
+	public.Handle("/", h.reading(mux))
+	public.HandleFunc("GET /login", h.loginPage)
+	public.HandleFunc("POST /login", h.login)
+	public.Handle("GET /assets/", http.FileServerFS(assets))
+	public.Handle("GET /metrics", promhttp.HandlerFor(metrics.registry, promhttp.HandlerOpts{}))
+	public.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
+	public.HandleFunc("GET /readyz", h.ready)
+	h.handler = guard(public)
 	return h
 }
 
@@ -119,49 +123,58 @@ func rebound(r *http.Request) bool {
 	if err != nil || !at.Addr().Unmap().IsLoopback() {
 		return false
 	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host != "localhost" && (err != nil || !ip.Unmap().IsLoopback())
+	return !access.LocalName(r.Host)
 }
 
-// cookie holds the hash of the token, so that who reads a browser's files does not learn it.
-const cookie = "shardcat"
+// reading serves requests that may read rows: pages show rows, bounds and plans.
+func (h *Console) reading(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h.tokens.MayRead(r); err != nil {
+			h.refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
-func hashed(token string) string {
-	sum := sha256.Sum256([]byte("shardcat console\x00" + token))
-	return encode(sum[:])
+// refuse answers what MayRead refuses: with the form of the login where a login helps.
+func (h *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusForbidden
+	if refusal := (*access.Refusal)(nil); errors.As(err, &refusal) {
+		status = refusal.Status
+	}
+	switch {
+	case status == http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="shardcat"`)
+		h.render(w, status, "login.html", h.loginForm(err.Error()))
+	case h.o.Token != "" && !access.CrossSite(r):
+		h.render(w, status, "login.html", h.loginForm(err.Error()))
+	default:
+		h.fail(w, status, err.Error())
+	}
 }
 
 // allowed reports whether a request may change something.
-func (h *Console) allowed(r *http.Request) bool {
-	if h.o.Token == "" {
-		return false
-	}
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return same(hashed(bearer), hashed(h.o.Token))
-	}
-	c, err := r.Cookie(cookie)
-	return err == nil && same(c.Value, hashed(h.o.Token))
+func (h *Console) allowed(r *http.Request) bool { return h.tokens.MayWrite(r) == nil }
+
+func (h *Console) loginForm(problem string) page {
+	return page{Title: "Log in", ReadOnly: h.tokens == access.Tokens{}, Error: problem}
 }
 
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-func (h *Console) loginPage(w http.ResponseWriter, r *http.Request) {
-	h.render(w, http.StatusOK, "login.html", page{Title: "Log in", ReadOnly: h.o.Token == ""})
+func (h *Console) loginPage(w http.ResponseWriter, _ *http.Request) {
+	h.render(w, http.StatusOK, "login.html", h.loginForm(""))
 }
 
 // login trades the token for a cookie of this browser.
 func (h *Console) login(w http.ResponseWriter, r *http.Request) {
-	if h.o.Token == "" || !same(hashed(r.PostFormValue("token")), hashed(h.o.Token)) {
+	value, ok := h.tokens.Login(r.PostFormValue("token"))
+	if !ok {
 		time.Sleep(loginDelay)
-		h.render(w, http.StatusForbidden, "login.html", page{Title: "Log in", ReadOnly: h.o.Token == "", Error: "That is not the token."})
+		h.render(w, http.StatusForbidden, "login.html", h.loginForm("That is not the token."))
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookie, Value: hashed(h.o.Token), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		Name: access.Cookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/access"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -171,7 +172,7 @@ func TestActionsNeedTheToken(t *testing.T) {
 	}{
 		"nothing":      {nil, 403},
 		"another":      {map[string]string{"Authorization": "Bearer open"}, 403},
-		"a bad cookie": {map[string]string{"Cookie": cookie + "=" + token}, 403},
+		"a bad cookie": {map[string]string{"Cookie": access.Cookie + "=" + token}, 403},
 		"another site": {map[string]string{"Authorization": "Bearer " + token, "Sec-Fetch-Site": "cross-site"}, 403},
 		"the token":    {bearer, 303},
 	} {
@@ -206,6 +207,82 @@ func TestActionsNeedTheToken(t *testing.T) {
 	if code, _, _ := g.ask(t, "POST", "/login", nil, url.Values{"token": {strings.Repeat("x", maxBody)}}); code != 403 {
 		t.Errorf("a huge body: %d", code)
 	}
+}
+
+// Everything that shows names, bounds, plans or rows needs the read token, as /v1 does; probes and metrics do not.
+func TestPagesNeedTheReadToken(t *testing.T) {
+	const read = "let me look"
+	g := newGround(t, Options{Token: token, ReadToken: read, Profile: true})
+	shard := "/tables/default.t/shard?root=" + url.QueryEscape(liveRoot(t, g))
+	login := func(token string) map[string]string {
+		_, _, header := g.ask(t, "POST", "/login", nil, url.Values{"token": {token}})
+		value, _, _ := strings.Cut(header.Get("Set-Cookie"), ";")
+		return map[string]string{"Cookie": value}
+	}
+	readCookie, writeCookie := login(read), login(token)
+	secret := []string{"/", "/tables/default.t", "/tables/default.t?where=id+%3D+1", "/tables/default.t?page=2", shard, "/api/tables", "/debug/pprof/", "/nothing"}
+	for _, path := range secret {
+		for name, c := range map[string]struct {
+			header map[string]string
+			want   int
+		}{
+			"nothing":              {nil, 401},
+			"another token":        {map[string]string{"Authorization": "Bearer look"}, 401},
+			"the read token":       {map[string]string{"Authorization": "Bearer " + read}, 200},
+			"the write token":      {map[string]string{"Authorization": "Bearer " + token}, 200},
+			"a login for reading":  {readCookie, 200},
+			"a login for changes":  {writeCookie, 200},
+			"a page of other site": {map[string]string{"Cookie": readCookie["Cookie"], "Sec-Fetch-Site": "cross-site"}, 403},
+		} {
+			if path == "/nothing" && c.want == 200 {
+				c.want = 404
+			}
+			code, text, _ := g.ask(t, "GET", path, c.header, nil)
+			if code != c.want {
+				t.Errorf("GET %s with %s: %d, want %d", path, name, code, c.want)
+			}
+			if refused := code == 401 || code == 403; refused && (strings.Contains(text, "default.t") || strings.Contains(text, "script>alert")) {
+				t.Errorf("GET %s with %s shows something:\n%s", path, name, text)
+			}
+		}
+	}
+	for _, path := range []string{"/login", "/healthz", "/readyz", "/metrics", "/assets/style.css"} {
+		if code, _, _ := g.ask(t, "GET", path, nil, nil); code != 200 {
+			t.Errorf("GET %s: %d", path, code)
+		}
+	}
+	if code, _, _ := g.ask(t, "POST", "/tables/default.t/pause", readCookie, nil); code != 403 {
+		t.Errorf("the read token pauses a table: %d", code)
+	}
+}
+
+// Without a read token, what came through a proxy or for another site is not from this machine.
+func TestPagesOfThisMachineOnly(t *testing.T) {
+	g := newGround(t, Options{Token: token})
+	for _, path := range []string{"/", "/tables/default.t?where=id+%3D+1", "/tables/default.t/shard?root=" + url.QueryEscape(liveRoot(t, g)), "/api/tables"} {
+		for _, name := range []string{"X-Forwarded-For", "Via", "X-Real-IP", "Forwarded"} {
+			if code, text, _ := g.ask(t, "GET", path, map[string]string{name: "192.0.2.7"}, nil); code != 403 || strings.Contains(text, "default.t") {
+				t.Errorf("GET %s with %s: %d", path, name, code)
+			}
+		}
+		for site, want := range map[string]int{"none": 200, "same-origin": 200, "same-site": 403, "cross-site": 403} {
+			if code, _, header := g.ask(t, "GET", path, map[string]string{"Sec-Fetch-Site": site}, nil); code != want || header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+				t.Errorf("GET %s from %s: %d, want %d; %v", path, site, code, want, header)
+			}
+		}
+	}
+}
+
+func liveRoot(t *testing.T, g *ground) string {
+	t.Helper()
+	for e, err := range g.table.BriefEntries(t.Context(), catalog.At{}, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Path
+	}
+	t.Fatal("the table has no shard")
+	return ""
 }
 
 // Without a token in the environment nobody can act, whatever they send.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"html/template"
 	"math"
@@ -27,8 +26,6 @@ type page struct {
 	Refresh bool
 	Data    any
 }
-
-func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 var functions = template.FuncMap{
 	"bytes":   progress.Bytes,
