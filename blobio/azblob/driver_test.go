@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -58,6 +59,14 @@ func TestDriver(t *testing.T) {
 		Refuse: refuse,
 		Secret: secret,
 		Denied: "AuthorizationFailure",
+		State: func(w http.ResponseWriter, r *http.Request, size int) bool {
+			w.Header().Set("ETag", `"0x1"`)
+			w.Header().Set("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")
+			if r.Method == http.MethodHead {
+				w.Header().Set("Content-Length", strconv.Itoa(size))
+			}
+			return r.Method == http.MethodHead
+		},
 
 		Unresolvable: "abfss://c@acct.dfs.core.windows.net?endpoint=http://no-such-store.invalid/acct",
 		Refusals: map[string]error{

@@ -46,8 +46,17 @@ func got(r *gocloud.Reader) (g cloudblob.Got, err error) {
 		return g, errHook
 	}
 	g.ETag = quoted(out.ETag)
-	g.At, g.Size, err = rangeread.ParseContentRange(deref(out.ContentRange), deref(out.ContentLength))
+	e, err := rangeread.ParseContentRange(deref(out.ContentRange), stated(out.ContentLength))
+	g.At, g.End, g.Size = e.At, e.End, e.Size
 	return g, err
+}
+
+// stated is a number that an answer may lack.
+func stated(n *int64) int64 {
+	if n == nil {
+		return rangeread.Unknown
+	}
+	return *n
 }
 
 // head makes one HEAD, by the native client, whose ETags are the same as those of reads.
@@ -56,7 +65,7 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	if err != nil {
 		return blobio.Info{}, err
 	}
-	return blobio.Info{Key: key, Size: deref(out.ContentLength), ETag: quoted(out.ETag),
+	return blobio.Info{Key: key, Size: stated(out.ContentLength), ETag: quoted(out.ETag),
 		ModTime: deref(out.LastModified)}, nil
 }
 

@@ -1,9 +1,11 @@
 package blobtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -29,6 +31,9 @@ type Driver struct {
 	Refuse func(status int, code string, header ...string) http.HandlerFunc
 	// Refusals are answers, "404 NoSuchKey" with the code left out where there is none, and their classes.
 	Refusals map[string]error
+	// State sets the headers of a successful read of an object of some bytes, and answers requests for its metadata by
+	// itself: it returns true then.
+	State func(w http.ResponseWriter, r *http.Request, size int) bool
 	// Denied is the provider's code of a refusal with status 403.
 	Denied string
 	// Unresolvable is the URL of a bucket on a host that no DNS knows.
@@ -48,7 +53,7 @@ func RunDriver(t *testing.T, d Driver) {
 	for name, test := range map[string]func(*testing.T, Driver){
 		"ErrorClasses": testErrorClasses, "DeniedIsNotNotFound": testDenied, "RetryAfter": testRetryAfter,
 		"FollowsNoRedirect": testFollowsNoRedirect, "AsksOnce": testAsksOnce, "Unresolvable": testUnresolvable,
-		"Mounts": testMounts, "Params": testParams,
+		"Mounts": testMounts, "Params": testParams, "UnstatedLength": testUnstatedLength,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, d) })
 	}
@@ -143,6 +148,45 @@ func testFollowsNoRedirect(t *testing.T, d Driver) {
 			if blobio.Class(err) != blobio.ErrDenied {
 				t.Errorf("%s answered by %d: %v, want %v", call, status, err, blobio.ErrDenied)
 			}
+		}
+	}
+}
+
+// testUnstatedLength: a body without Content-Length is read to its end, and is never one of an empty object.
+func testUnstatedLength(t *testing.T, d Driver) {
+	for _, size := range []int{1, 100, 300_000} {
+		body := bytes.Repeat([]byte("0123456789"), 30_000)[:size]
+		b := d.Stub(t, func(w http.ResponseWriter, r *http.Request) {
+			if d.State(w, r, size) {
+				return
+			}
+			part, status := body, http.StatusOK
+			var from, to int
+			spec := r.Header.Get("Range") + r.Header.Get("X-Ms-Range")
+			if n, _ := fmt.Sscanf(spec, "bytes=%d-%d", &from, &to); n > 0 {
+				if n == 1 || to >= size {
+					to = size - 1
+				}
+				w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, size))
+				part, status = body[from:to+1], http.StatusPartialContent
+			}
+			w.WriteHeader(status)
+			_ = http.NewResponseController(w).Flush()
+			_, _ = w.Write(part)
+		})
+		r, info, err := b.Open(t.Context(), "k", 0, blobio.ReadOptions{})
+		if err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+			continue
+		}
+		got, err := io.ReadAll(r)
+		r.Close()
+		if err != nil || !bytes.Equal(got, body) || info.Size != int64(size) {
+			t.Errorf("%d bytes: %d came, size %d, %v", size, len(got), info.Size, err)
+		}
+		dst := make([]byte, size)
+		if _, _, err := b.ReadRange(t.Context(), "k", 0, dst, blobio.ReadOptions{}); err != nil || !bytes.Equal(dst, body) {
+			t.Errorf("range of %d bytes: %v", size, err)
 		}
 	}
 }

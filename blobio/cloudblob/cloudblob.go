@@ -42,7 +42,9 @@ type Got struct {
 	ETag string
 	// At is where the body begins in the object.
 	At int64
-	// Size of the object as a whole.
+	// End is where it ends, -1 where the answer does not state it.
+	End int64
+	// Size of the object as a whole, -1 where the answer does not state it.
 	Size int64
 }
 
@@ -69,7 +71,8 @@ type Options struct {
 	Suffix bool
 	// Tail reads the last bytes in the provider's own way, where no hook can ask for them.
 	Tail func(ctx context.Context, r Read) (io.ReadCloser, Got, error)
-	// Head asks for an object without its content in the provider's own way. Nil: by gocloud's attributes.
+	// Head asks for an object without its content in the provider's own way. Its size is -1 where the answer does not
+	// state it. Nil: by gocloud's attributes.
 	Head func(ctx context.Context, key string) (blobio.Info, error)
 	// BeforeList sets options of the provider's request; as blob.ListOptions.BeforeList.
 	BeforeList func(as func(any) bool) error

@@ -42,6 +42,8 @@ func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 		return blobio.NewError(op, url, blobio.ErrTransient, io.ErrUnexpectedEOF)
 	case errors.Is(err, storehttp.ErrRedirect):
 		return blobio.NewError(op, url, blobio.ErrDenied, storehttp.ErrRedirect)
+	case errors.Is(err, storehttp.ErrUnplaced):
+		return blobio.NewError(op, url, blobio.ErrUnknown, storehttp.ErrUnplaced)
 	case ctx.Err() != nil:
 		return blobio.NewError(op, url, blobio.ErrCanceled, context.Cause(ctx))
 	}

@@ -2,6 +2,7 @@ package cloudblob
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 
@@ -43,7 +44,7 @@ func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts 
 	read := Read{Off: span.Off, N: span.N, Key: key, IfMatch: opts.IfMatch}
 	if span.Off < 0 && b.opts.Tail != nil {
 		body, got, err := b.opts.Tail(storehttp.Once(ctx), read)
-		return rangeread.Download{Body: body, Info: blobio.Info{Key: key, Size: got.Size, ETag: got.ETag}, At: got.At}, err
+		return rangeread.Download{Body: body, Info: blobio.Info{Key: key, Size: got.Size, ETag: got.ETag}, At: got.At, End: got.End}, err
 	}
 	before := func(as func(any) bool) error { return b.opts.BeforeRead(as, read) }
 	r, err := b.open(storehttp.Once(ctx), key, max(0, span.Off), span.N, &blob.ReaderOptions{BeforeRead: before})
@@ -56,7 +57,7 @@ func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts 
 		return rangeread.Download{}, err
 	}
 	info := blobio.Info{Key: key, Size: got.Size, ETag: got.ETag, ModTime: r.ModTime()}
-	return rangeread.Download{Body: r, Info: info, At: got.At}, nil
+	return rangeread.Download{Body: r, Info: info, At: got.At, End: got.End}, nil
 }
 
 // open makes one GET by gocloud's reader.
@@ -83,7 +84,25 @@ func (b *Bucket) getPortable(ctx context.Context, key string, span rangeread.Spa
 		r.Close()
 		return rangeread.Download{}, blobio.ErrRange
 	}
-	return rangeread.Download{Body: r, Info: info, At: span.Off}, nil
+	d := rangeread.Download{Body: r, Info: info, At: span.Off, End: rangeread.Unknown}
+	if info.Size == 0 {
+		return d, stated(&d)
+	}
+	return d, nil
+}
+
+// stated refuses a body that has bytes although its size is said to be 0: gocloud has no word for a size that the store
+// did not state.
+func stated(d *rangeread.Download) error {
+	n, err := io.ReadFull(d.Body, make([]byte, 1))
+	if n == 0 && err == io.EOF {
+		return nil
+	}
+	d.Body.Close()
+	if n > 0 {
+		err = fmt.Errorf("%w: the answer does not state the object's size", blobio.ErrUnknown)
+	}
+	return err
 }
 
 // compare makes up for a condition that a request can't have.

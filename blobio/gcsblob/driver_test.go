@@ -43,6 +43,14 @@ func TestDriver(t *testing.T) {
 		Refuse: refuse,
 		Secret: secret,
 		Denied: "forbidden",
+		State: func(w http.ResponseWriter, r *http.Request, size int) bool {
+			w.Header().Set("X-Goog-Generation", "7")
+			if r.URL.Query().Get("alt") == "media" {
+				return false
+			}
+			fmt.Fprintf(w, `{"name":"k","bucket":"b","generation":"7","size":"%d","crc32c":"AAAAAQ=="}`, size)
+			return true
+		},
 
 		Unresolvable: "gs://b?anonymous=true&endpoint=http://no-such-store.invalid",
 		Refusals: map[string]error{

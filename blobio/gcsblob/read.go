@@ -12,6 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/internal/rangeread"
 )
 
 // Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/gcsblob. Creates and deletes go
@@ -51,14 +52,28 @@ func got(r *blob.Reader) (cloudblob.Got, error) {
 
 // told is what the answer to a read says of the object.
 func told(r *storage.Reader) (cloudblob.Got, error) {
-	if r.Attrs.Decompressed || r.Attrs.Size < 0 {
+	if r.Attrs.Decompressed {
 		return cloudblob.Got{}, fmt.Errorf("%w: the object has a Content-Encoding and was unpacked on the way", blobio.ErrUnknown)
 	}
-	got := cloudblob.Got{At: r.Attrs.StartOffset, Size: r.Attrs.Size}
-	if r.Attrs.Generation > 0 {
-		got.ETag = strconv.FormatInt(r.Attrs.Generation, 10)
+	return cloudblob.Got{At: r.Attrs.StartOffset, End: rangeread.Unknown, Size: max(r.Attrs.Size, rangeread.Unknown),
+		ETag: etag(r.Attrs.Generation)}, nil
+}
+
+// etag prints a generation; one that the store did not state is none.
+func etag(generation int64) string {
+	if generation <= 0 {
+		return ""
 	}
-	return got, nil
+	return strconv.FormatInt(generation, 10)
+}
+
+// size is what metadata state of an object's size. The library makes 0 of a missing one, which the checksum of an object
+// with content gives away.
+func size(a *storage.ObjectAttrs) int64 {
+	if a.Size == 0 && a.CRC32C != 0 {
+		return rangeread.Unknown
+	}
+	return a.Size
 }
 
 // tail reads the last bytes. gocloud refuses to ask for them, and hands out no reader's beginning by a hook.
@@ -81,15 +96,15 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	if err != nil {
 		return blobio.Info{}, err
 	}
-	return blobio.Info{Key: key, Size: a.Size, ETag: strconv.FormatInt(a.Generation, 10), ModTime: a.Updated}, nil
+	return blobio.Info{Key: key, Size: size(a), ETag: etag(a.Generation), ModTime: a.Updated}, nil
 }
 
-func (b *Bucket) listed(o *blob.ListObject) (key, etag string, ok bool) {
+func (b *Bucket) listed(o *blob.ListObject) (key, tag string, ok bool) {
 	var a storage.ObjectAttrs
 	ok = o.As(&a)
 	key = o.Key
 	if b.handle != nil {
 		key = a.Name
 	}
-	return key, strconv.FormatInt(a.Generation, 10), ok
+	return key, etag(a.Generation), ok
 }

@@ -174,26 +174,27 @@ func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts 
 	if err != nil {
 		return rangeread.Download{}, err
 	}
-	info, at, err := told(key, resp)
-	if err == nil && span.Off != 0 && resp.StatusCode == http.StatusOK {
+	info, e, err := told(key, resp)
+	switch {
+	case err != nil:
+	case resp.StatusCode == http.StatusPartialContent && resp.Header.Get("Content-Range") == "":
+		err = fmt.Errorf("%w: the server answered a part of the object without a Content-Range", blobio.ErrUnknown)
+	case span.Off != 0 && resp.StatusCode == http.StatusOK:
 		err = fmt.Errorf("%w: the server does not answer ranges", blobio.ErrDenied)
 	}
 	if err != nil {
 		resp.Body.Close()
 	}
-	return rangeread.Download{Body: resp.Body, Info: info, At: at}, err
+	return rangeread.Download{Body: resp.Body, Info: info, At: e.At, End: e.End}, err
 }
 
-// told is what the headers tell of the object and of where the body begins.
-func told(key string, resp *http.Response) (info blobio.Info, at int64, err error) {
+// told is what the headers tell of the object and of what the body holds.
+func told(key string, resp *http.Response) (info blobio.Info, e rangeread.Extent, err error) {
 	info = blobio.Info{Key: key, ETag: resp.Header.Get("ETag")}
 	info.ModTime, _ = http.ParseTime(resp.Header.Get("Last-Modified")) // left zero where it is not told
-	contentRange := resp.Header.Get("Content-Range")
-	if contentRange == "" && resp.ContentLength < 0 {
-		return info, 0, fmt.Errorf("%w: the server does not tell the object's size", blobio.ErrUnknown)
-	}
-	at, info.Size, err = rangeread.ParseContentRange(contentRange, resp.ContentLength)
-	return info, at, err
+	e, err = rangeread.ParseContentRange(resp.Header.Get("Content-Range"), resp.ContentLength)
+	info.Size = e.Size
+	return info, e, err
 }
 
 // ReadRange implements blobio.BucketReader.

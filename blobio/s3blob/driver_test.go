@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -46,6 +47,13 @@ func TestDriver(t *testing.T) {
 		Refuse: refuse,
 		Secret: secret,
 		Denied: "AccessDenied",
+		State: func(w http.ResponseWriter, r *http.Request, size int) bool {
+			w.Header().Set("ETag", `"e"`)
+			if r.Method == http.MethodHead {
+				w.Header().Set("Content-Length", strconv.Itoa(size))
+			}
+			return r.Method == http.MethodHead
+		},
 
 		Unresolvable: "s3://b?endpoint=http://no-such-store.invalid",
 		Refusals: map[string]error{

@@ -52,8 +52,17 @@ func got(r *blob.Reader) (g cloudblob.Got, err error) {
 		return g, errHook
 	}
 	g.ETag = aws.ToString(out.ETag)
-	g.At, g.Size, err = rangeread.ParseContentRange(aws.ToString(out.ContentRange), aws.ToInt64(out.ContentLength))
+	e, err := rangeread.ParseContentRange(aws.ToString(out.ContentRange), stated(out.ContentLength))
+	g.At, g.End, g.Size = e.At, e.End, e.Size
 	return g, err
+}
+
+// stated is a number that an answer may lack.
+func stated(n *int64) int64 {
+	if n == nil {
+		return rangeread.Unknown
+	}
+	return *n
 }
 
 // head makes one HEAD, by the native client: gocloud's attributes have no hook for who pays.
@@ -62,7 +71,7 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	if err != nil {
 		return blobio.Info{}, err
 	}
-	return blobio.Info{Key: key, Size: aws.ToInt64(out.ContentLength), ETag: aws.ToString(out.ETag),
+	return blobio.Info{Key: key, Size: stated(out.ContentLength), ETag: aws.ToString(out.ETag),
 		ModTime: aws.ToTime(out.LastModified)}, nil
 }
 

@@ -11,19 +11,31 @@ import (
 
 func TestParseContentRange(t *testing.T) {
 	for _, tc := range []struct {
-		header   string
-		length   int64
-		at, size int64
-		bad      bool
+		header string
+		length int64
+		want   Extent
+		bad    bool
 	}{
-		{"", 10, 0, 10, false}, {"bytes 5-9/10", 5, 5, 10, false}, {"bytes 11-?/11", 0, 11, 11, false},
-		{"bytes */10", 0, 0, 0, true}, {"bytes 5-9/*", 5, 0, 0, true}, {"bytes -1-9/10", 5, 0, 0, true},
-		{"bytes 20-29/10", 10, 0, 0, true}, {"nonsense", 5, 0, 0, true},
-		{"bytes 0-9/99999999999999999999", 10, 0, 0, true},
+		{"", 10, Extent{0, 10, 10}, false},
+		{"", 0, Extent{0, 0, 0}, false},
+		{"", -1, Extent{0, Unknown, Unknown}, false},
+		{"bytes 5-9/10", 5, Extent{5, 10, 10}, false},
+		{"bytes 5-9/10", -1, Extent{5, 10, 10}, false},
+		{"bytes 5-9/*", 5, Extent{5, 10, Unknown}, false},
+		{"bytes 11-?/11", 0, Extent{11, Unknown, 11}, false},
+		{"bytes 5-8/10", 4, Extent{5, 9, 10}, false},
+		{"bytes 5-8/10", 5, Extent{}, true},
+		{"bytes 5-10/10", 6, Extent{}, true},
+		{"bytes */10", 0, Extent{}, true},
+		{"bytes -1-9/10", 5, Extent{}, true},
+		{"bytes 0-9/-2", 10, Extent{}, true},
+		{"bytes 20-29/10", 10, Extent{}, true},
+		{"nonsense", 5, Extent{}, true},
+		{"bytes 0-9/99999999999999999999", 10, Extent{}, true},
 	} {
-		at, size, err := ParseContentRange(tc.header, tc.length)
-		if at != tc.at || size != tc.size || (err != nil) != tc.bad {
-			t.Errorf("%q: %d of %d, %v", tc.header, at, size, err)
+		got, err := ParseContentRange(tc.header, tc.length)
+		if got != tc.want || (err != nil) != tc.bad {
+			t.Errorf("%q, length %d: %+v, %v", tc.header, tc.length, got, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/storeerr"
 )
 
 // Span is the bytes of an object that a GET asks for.
@@ -44,10 +45,22 @@ func (s Span) begins(size int64) int64 {
 // Download is a store's answer to a GET. The receiver closes the body.
 type Download struct {
 	Body io.ReadCloser
-	// Info of the object as a whole.
+	// Info of the object as a whole. Its size is Unknown where the answer does not state it.
 	Info blobio.Info
 	// At is where the body begins in the object.
 	At int64
+	// End is where it ends, Unknown where the answer does not state it.
+	End int64
+	// exact: the size was found by another request.
+	exact bool
+}
+
+// holds is how many of the n bytes that were asked for the body holds by its own account: some stores send less.
+func (d Download) holds(n int64) int64 {
+	if d.End < 0 {
+		return n
+	}
+	return min(n, d.End-d.At)
 }
 
 // Reader makes the reads of a driver from the store's own GET and HEAD. It checks each answer: that it begins
@@ -79,15 +92,35 @@ func (r *Reader) ReadRange(ctx context.Context, key string, off int64, dst []byt
 	if off < 0 || end < off {
 		return 0, blobio.Info{}, r.Fail(ctx, op, key, blobio.ErrRange)
 	}
+	for filled := 0; ; {
+		n, info, err := r.readPart(ctx, op, key, off+int64(filled), dst[filled:], opts)
+		if filled += n; err != nil || filled == len(dst) {
+			return filled, info, err
+		}
+		if opts.IfMatch == "" && !r.NoConditions {
+			opts.IfMatch = info.ETag
+		}
+	}
+}
+
+// readPart makes one GET and fills dst as far as the answer reaches by its own account.
+func (r *Reader) readPart(ctx context.Context, op, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	d, err := r.get(ctx, op, key, Span{off, int64(len(dst))}, opts)
 	if err != nil {
 		return 0, d.Info, err
 	}
 	defer d.Body.Close()
-	if end > d.Info.Size {
-		return 0, d.Info, r.Fail(ctx, op, key, blobio.ErrRange)
+	holds := d.holds(int64(len(dst)))
+	switch {
+	case off+int64(len(dst)) > d.Info.Size:
+		err = blobio.ErrRange
+	case holds <= 0:
+		err = io.ErrUnexpectedEOF
 	}
-	n, err := readFull(d.Body, dst)
+	if err != nil {
+		return 0, d.Info, r.Fail(ctx, op, key, err)
+	}
+	n, err := readFull(d.Body, dst[:holds])
 	if err != nil {
 		err = r.Fail(ctx, op, key, err)
 	}
@@ -112,7 +145,7 @@ func (r *Reader) ReadSuffix(ctx context.Context, key string, n int64, opts blobi
 	if err != nil {
 		return nil, d.Info, err
 	}
-	return r.whole(ctx, op, key, d, min(n, d.Info.Size))
+	return r.whole(ctx, op, key, d, min(n, d.Info.Size), opts)
 }
 
 // suffixBySize makes two requests, which see one version of the object.
@@ -129,15 +162,24 @@ func (r *Reader) suffixBySize(ctx context.Context, key string, n int64, opts blo
 	if err != nil {
 		return nil, d.Info, err
 	}
-	return r.whole(ctx, op, key, d, n)
+	return r.whole(ctx, op, key, d, n, opts)
 }
 
-// whole reads a body of n bytes.
-func (r *Reader) whole(ctx context.Context, op, key string, d Download, n int64) ([]byte, blobio.Info, error) {
+// whole reads the last n bytes of an object, of which a body holds all or the first ones.
+func (r *Reader) whole(ctx context.Context, op, key string, d Download, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	defer d.Body.Close()
 	dst := make([]byte, n)
-	if _, err := readFull(d.Body, dst); err != nil {
+	holds := max(0, d.holds(n))
+	if _, err := readFull(d.Body, dst[:holds]); err != nil {
 		return nil, d.Info, r.Fail(ctx, op, key, err)
+	}
+	if holds < n {
+		if opts.IfMatch == "" && !r.NoConditions {
+			opts.IfMatch = d.Info.ETag
+		}
+		if _, _, err := r.ReadRange(ctx, key, d.Info.Size-n+holds, dst[holds:], opts); err != nil {
+			return nil, d.Info, err
+		}
 	}
 	return dst, d.Info, nil
 }
@@ -155,8 +197,21 @@ func (r *Reader) Open(ctx context.Context, key string, off int64, opts blobio.Re
 	if err != nil {
 		return nil, d.Info, err
 	}
-	fail := func(err error) error { return r.Fail(ctx, "read", key, err) }
-	return newBody(ctx, d.Body, d.Info.Size-off, fail), d.Info, nil
+	left := d.Info.Size - off
+	b := newBody(ctx, d.Body, left, func(err error) error { return r.Fail(ctx, "read", key, err) })
+	b.part, b.exact = d.holds(left), d.exact
+	b.more = func(left int64) (Download, error) {
+		if opts.IfMatch == "" && !r.NoConditions {
+			opts.IfMatch = d.Info.ETag
+		}
+		next, err := r.get(ctx, "read", key, Span{d.Info.Size - left, -1}, opts)
+		if err == nil && next.holds(left) <= 0 {
+			next.Body.Close()
+			err = r.Fail(ctx, "read", key, io.ErrUnexpectedEOF)
+		}
+		return next, err
+	}
+	return b, d.Info, nil
 }
 
 // openEnd settles an Open that the store refused: at the very end of the object there is nothing to read.
@@ -181,6 +236,13 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.Re
 		}
 		return Download{}, err
 	}
+	if d.Info.Size < 0 {
+		if d.Info.Size, err = r.size(ctx, op, key, d.Info.ETag); err != nil {
+			d.Body.Close()
+			return Download{}, err
+		}
+		d.exact = true
+	}
 	switch at := s.begins(d.Info.Size); {
 	case opts.IfMatch != "" && d.Info.ETag != opts.IfMatch: // a store that does not look at the condition
 		err = blobio.ErrChanged
@@ -194,6 +256,40 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.Re
 	return d, nil
 }
 
+// errNoSize says that no answer states how long an object is.
+var errNoSize = fmt.Errorf("%w: no answer of the store states the object's size (neither Content-Length nor Content-Range)", blobio.ErrUnknown)
+
+// size asks for the size of an object of which an answer stated only the ETag.
+func (r *Reader) size(ctx context.Context, op, key, etag string) (int64, error) {
+	info, err := r.head(ctx, op, key, blobio.ReadOptions{})
+	if err == nil && etag != "" && info.ETag != "" && info.ETag != etag {
+		err = r.Fail(ctx, op, key, blobio.ErrChanged)
+	}
+	return info.Size, err
+}
+
+// unknownMethod reports whether the store has no HEAD.
+func unknownMethod(err error) bool {
+	var said *storeerr.Error
+	return errors.As(err, &said) && (said.Status == http.StatusMethodNotAllowed || said.Status == http.StatusNotImplemented)
+}
+
+// sizeByRange asks for one byte of an object, the answer to which states the size where that to a HEAD does not.
+func (r *Reader) sizeByRange(ctx context.Context, op, key string) (blobio.Info, error) {
+	d, err := r.Get(ctx, key, Span{0, 1}, blobio.ReadOptions{})
+	if err != nil {
+		if err = r.Fail(ctx, op, key, err); errors.Is(err, blobio.ErrRange) {
+			return blobio.Info{Key: key}, nil // no first byte
+		}
+		return blobio.Info{}, err
+	}
+	d.Body.Close()
+	if d.Info.Size < 0 {
+		return d.Info, errNoSize
+	}
+	return d.Info, nil
+}
+
 // Stat is blobio.BucketReader's.
 func (r *Reader) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	return r.head(ctx, "stat", key, opts)
@@ -202,6 +298,17 @@ func (r *Reader) Stat(ctx context.Context, key string, opts blobio.ReadOptions) 
 // head is a read that has no bytes to ask for. It has the conditions of any read.
 func (r *Reader) head(ctx context.Context, op, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	info, err := r.Head(ctx, key)
+	switch {
+	case err == nil && info.Size < 0:
+		var ranged blobio.Info
+		ranged, err = r.sizeByRange(ctx, op, key)
+		if err == nil && ranged.ETag != "" && ranged.ETag != info.ETag {
+			err = blobio.ErrChanged
+		}
+		info.Size = ranged.Size
+	case err != nil && unknownMethod(r.Fail(ctx, op, key, err)):
+		info, err = r.sizeByRange(ctx, op, key)
+	}
 	if err == nil && opts.IfMatch != "" && opts.IfMatch != info.ETag {
 		err = blobio.ErrChanged
 	}

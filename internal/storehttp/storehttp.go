@@ -24,6 +24,9 @@ var ErrRedirect = errors.New("redirects to another host are not followed")
 // ErrSecondRequest is matched by the error of a request that a library made in a read of one request.
 var ErrSecondRequest = errors.New("a second request inside one read")
 
+// ErrUnplaced is matched by the error of a request that was answered with a part of an object that the answer does not place.
+var ErrUnplaced = errors.New("answer 206 without Content-Range")
+
 // Transport is a RoundTripper around another one.
 type Transport struct {
 	// Base makes the requests; http.DefaultTransport if nil.
@@ -79,7 +82,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	return base.RoundTrip(req)
+	resp, err := base.RoundTrip(req)
+	if err == nil && unplaced(resp) {
+		resp.Body.Close()
+		return nil, ErrUnplaced
+	}
+	return resp, err
+}
+
+// unplaced reports an answer that is a part of an object and does not state which one.
+func unplaced(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusPartialContent && resp.Header.Get("Content-Range") == ""
 }
 
 func (t *Transport) check(req *http.Request) error {
