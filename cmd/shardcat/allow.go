@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -15,6 +16,14 @@ type allowFlag []string
 func (f *allowFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar((*[]string)(f), "allow", nil,
 		"folder or URL outside the shard's own folder that its references may name, as after merge --allow-external (repeatable; default: none)")
+}
+
+// unused refuses the flag for a file of a format whose files refer to nothing.
+func (f allowFlag) unused(kind foreign.Format) error {
+	if len(f) > 0 {
+		return usagef("--allow goes with shards, and the file is %s", kind)
+	}
+	return nil
 }
 
 // prefixes opens the buckets of the prefixes and gives them in canonical form.

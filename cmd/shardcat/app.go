@@ -26,7 +26,8 @@ type app struct {
 	progressMode                             string
 	stores                                   storeFlags
 	maxMemory                                int64
-	// given are the global flags of the command line, not those of the environment or the file.
+	// given are the global flags of the command line, and those of a file that the command line names, not those of the
+	// environment.
 	given []string
 
 	at string // the last location that was named, for what is said after a panic
@@ -100,12 +101,17 @@ func (a *app) openCatalog(ctx context.Context, access catalog.Access) (*catalog.
 	if a.tables != nil {
 		return a.tables, nil
 	}
-	tables, err := catalog.Open(ctx, catalog.Options{
-		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client, Access: access,
-		MaxMemory: a.maxMemory, UnsafeNoConditionalWrites: a.unsafeWrites,
-	})
+	tables, err := catalog.Open(ctx, a.catalogOptions(access))
 	a.tables = tables
 	return tables, err
+}
+
+// catalogOptions are the global flags that describe the catalog.
+func (a *app) catalogOptions(access catalog.Access) catalog.Options {
+	return catalog.Options{
+		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client, Access: access,
+		MaxMemory: a.maxMemory, UnsafeNoConditionalWrites: a.unsafeWrites,
+	}
 }
 
 // addGlobalFlags declares the flags that every command has.
@@ -114,7 +120,7 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 	f.StringVar(&a.catalogURI, "catalog", "", "catalog: sqlite:PATH, postgres://… or rest+http(s)://… (env SHARDCAT_CATALOG; default sqlite:./shardcat/catalog.db)")
 	f.StringVar(&a.warehouse, "warehouse", "", "folder or URL that holds the tables (env SHARDCAT_WAREHOUSE; default ./shardcat/warehouse)")
 	f.StringVar(&a.vault, "vault", "", "folder or URL that holds the shards (env SHARDCAT_VAULT; default WAREHOUSE/vault)")
-	f.StringVar(&a.configFile, "config", "", "YAML file with the same keys and per-table policies")
+	f.StringVar(&a.configFile, "config", "", "YAML file with the same keys and per-table policies (env SHARDCAT_CONFIG)")
 	f.BoolVar(&a.json, "json", false, "machine output: one JSON document, or NDJSON where rows stream (default: text for people)")
 	f.StringVar(&a.progressMode, "progress", "auto", "progress bar: auto, always or never")
 	f.BoolVar(&a.unsafeWrites, "unsafe-no-conditional-writes", false, "write to a store that overwrites what it is told to create; safe with one single writer only (default: refused)")

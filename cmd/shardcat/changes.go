@@ -29,15 +29,18 @@ _commit_snapshot_id says which one it was, the table's columns follow. What comp
 			if err != nil {
 				return err
 			}
+			form, err := a.outputFormat(format)
+			if err != nil {
+				return err
+			}
+			if err := values.check(cmd, form); err != nil {
+				return err
+			}
 			t, err := a.loadTable(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			changes, err := t.Changes(first, last)
-			if err != nil {
-				return err
-			}
-			form, err := a.outputFormat(format)
 			if err != nil {
 				return err
 			}

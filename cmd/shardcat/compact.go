@@ -22,7 +22,7 @@ type compacted struct {
 
 func (a *app) compactCommand() *cobra.Command {
 	var policy policyFlags
-	var all, dryRun, check bool
+	var all, dryRun, check, once bool
 	cmd := &cobra.Command{
 		Use:   "compact T|--all",
 		Short: "Merge small shards without moving data, and rebuild what can't be merged",
@@ -33,6 +33,9 @@ func (a *app) compactCommand() *cobra.Command {
 			"written anew instead, unless the policy forbids it.",
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !once {
+				return usagef("--once=false: compact does one round; serve goes on")
+			}
 			if (len(args) == 1) == all {
 				return usagef("one table or --all is needed")
 			}
@@ -51,9 +54,10 @@ func (a *app) compactCommand() *cobra.Command {
 	}
 	policy.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "every table of the catalog")
-	cmd.Flags().Bool("once", true, "one round, and end, as compact always does; serve goes on")
+	cmd.Flags().BoolVar(&once, "once", true, "one round, and end, as compact always does; serve goes on")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan only")
 	cmd.Flags().BoolVar(&check, "check", false, "read the rows of inputs and output, and commit only if they are equal")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "check")
 	return cmd
 }
 

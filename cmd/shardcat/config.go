@@ -28,8 +28,8 @@ type config struct {
 // tablesKey holds the policies; every other key is the name of a global flag.
 const tablesKey = "tables"
 
-// noSetting are global flags that a file or the environment can't set.
-var noSetting = []string{"config", "help", "version"}
+// noSetting are global flags that neither the environment nor a file can set. A file names no other file either.
+var noSetting = []string{"help", "version"}
 
 // loadConfig settles the global flags: a flag wins over the environment (SHARDCAT_ and its name), the environment
 // over the file, the file over the default.
@@ -38,16 +38,34 @@ func (a *app) loadConfig(root *cobra.Command) error {
 	if err := kernel.Refused(); err != nil {
 		return usageError{err}
 	}
-	flags.Visit(func(f *pflag.Flag) { a.given = append(a.given, f.Name) })
+	a.given = changed(flags)
 	if err := fromEnvironment(flags); err != nil {
 		return err
 	}
+	fromEnvironment := changed(flags)
 	var err error
 	if a.config, err = readConfig(a.configFile, flags); err != nil {
 		return usagef("--config %s: %w", a.configFile, err)
 	}
+	if slices.Contains(a.given, "config") {
+		a.given = append(a.given, slices.DeleteFunc(changed(flags), func(name string) bool { return slices.Contains(fromEnvironment, name) })...)
+	}
+	if flags.Changed("cache-disk") && a.stores.cacheDir == "" {
+		return usagef("--cache-disk goes with --cache-dir")
+	}
 	a.client = a.stores.open() // nothing was mounted before the flags were read
 	return a.checkProgress()
+}
+
+// changed are the flags that have been set. FlagSet.Visit is no help: flags set behind a subcommand are marked as set in the
+// flags of the subcommand alone, though they are the same flags.
+func changed(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }
 
 // fromEnvironment sets the flags that were not given and that the environment has.
@@ -111,7 +129,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 	switch {
 	case key == tablesKey:
 		return c.setTables(value)
-	case f == nil || slices.Contains(noSetting, key):
+	case f == nil || key == "config" || slices.Contains(noSetting, key):
 		return fmt.Errorf("there is no key %q; there is %s", key, suggest.Names(key, configKeys(flags)))
 	case value.Kind != yaml.ScalarNode:
 		return fmt.Errorf("%s: want one value", key)
@@ -128,7 +146,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 func configKeys(flags *pflag.FlagSet) []string {
 	keys := []string{tablesKey}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(noSetting, f.Name) {
+		if f.Name != "config" && !slices.Contains(noSetting, f.Name) {
 			keys = append(keys, f.Name)
 		}
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -35,6 +36,11 @@ column's type is printed; --strict refuses that too.`,
 			}
 			if o.To, err = conversionFormat("to", to); err != nil {
 				return err
+			}
+			if to := cmp.Or(o.To, convert.Named(args[1])); to != "" {
+				if err := values.check(cmd, to); err != nil {
+					return err
+				}
 			}
 			if o.Sink, err = values.options(a); err != nil {
 				return err
@@ -142,6 +148,15 @@ func (f *formatFlags) add(cmd *cobra.Command, write bool) {
 			}
 		}
 	}
+}
+
+// of are the flags that were given for reading a file of one format.
+func (f *formatFlags) of(kind foreign.Format) (fileformat.Settings, error) {
+	read, _, err := f.values()
+	if err != nil {
+		return nil, err
+	}
+	return read, foreign.CheckSettings(kind, read)
 }
 
 // values are the flags that were given, for the formats to read.

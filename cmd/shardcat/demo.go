@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/demo"
 )
 
@@ -16,19 +17,22 @@ func (a *app) demoCommand() *cobra.Command {
 		Short: "Run the main job end to end on shipped data",
 		Example: `  shardcat demo
   shardcat demo --dir /tmp/try --json`,
-		Long: "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --warehouse or --catalog are given on the command line, as to try an object store.",
+		Long: "Run the main job end to end on shipped data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --catalog, --warehouse or --vault name another place, as to try an object store; those of the environment are left alone.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := io.Writer(a.stdout)
 			if a.json {
 				out = io.Discard
 			}
-			o := demo.Options{Dir: dir, Client: a.client, Out: out}
-			if slices.Contains(a.given, "warehouse") {
-				o.Warehouse = a.warehouse
+			o := demo.Options{Dir: dir, Catalog: a.catalogOptions(catalog.ReadWrite), Out: out}
+			for name, place := range map[string]*string{"catalog": &o.Catalog.URI, "warehouse": &o.Catalog.Warehouse, "vault": &o.Catalog.Vault} {
+				if *place != "" && !slices.Contains(a.given, name) {
+					a.warn(environmentName(name) + " is left alone; --" + name + " names another place")
+					*place = ""
+				}
 			}
-			if slices.Contains(a.given, "catalog") {
-				o.Catalog = a.catalogURI
+			if dir != "" && o.Catalog.URI != "" && o.Catalog.Warehouse != "" {
+				a.warn("nothing is written to --dir, since --catalog and --warehouse name other places")
 			}
 			r, err := demo.Run(cmd.Context(), o)
 			if err != nil {

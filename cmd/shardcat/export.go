@@ -33,6 +33,9 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 			if o.Format, err = exportFormat(format, args[1]); err != nil {
 				return err
 			}
+			if err := values.check(cmd, o.Format); err != nil {
+				return err
+			}
 			if o.Sink, err = values.options(a); err != nil {
 				return err
 			}
@@ -67,7 +70,7 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 			return nil
 		},
 	}
-	values.add(cmd)
+	values.addTypes(cmd)
 	cmd.Flags().StringVar(&where, "where", "", "only rows for which this expression is true (default: all)")
 	cmd.Flags().StringVar(&selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
 	cmd.Flags().StringVar(&format, "format", "", "parquet, csv, ndjson, arrow or arrows (default: by the name of OUT)")

@@ -41,6 +41,9 @@ func scoped(s shardfmt.IndexSpec, scope string) (shardfmt.IndexSpec, error) {
 
 // specs reads the flags.
 func (f *indexFlags) specs() (out []shardfmt.IndexSpec, err error) {
+	if f.scope != "stripe" && len(f.text)+len(f.hash)+len(f.layer) == 0 {
+		return nil, usagef("--index-scope goes with --text-index, --hash-index or --layer-index")
+	}
 	for _, of := range []struct {
 		kind  string
 		flags []string

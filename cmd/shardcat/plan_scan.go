@@ -125,6 +125,9 @@ func (a *app) scanTasks(cmd *cobra.Command, path string, f *scanFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := f.values.check(cmd, format); err != nil {
+		return err
+	}
 	sink, err := f.values.options(a)
 	if err != nil {
 		return err

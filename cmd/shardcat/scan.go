@@ -40,6 +40,9 @@ func (a *app) scanCommand() *cobra.Command {
 			if err := errors.Join(checkCounts(cmd, "limit", "offset", "sample", "head"), checkTexts(cmd, "where", "select", "order-by")); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("seed") && f.sample == 0 {
+				return usagef("--seed goes with --sample")
+			}
 			if (len(args) == 1) == (task != "") {
 				return usagef("one table, or a task of plan-scan, is needed")
 			}
@@ -54,7 +57,11 @@ func (a *app) scanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := a.outputFormat(f.format); err != nil {
+			format, err := a.outputFormat(f.format)
+			if err == nil {
+				err = f.values.check(cmd, format)
+			}
+			if err != nil {
 				return err
 			}
 			o.ReuseBatches = true // who takes batches keeps nothing of them
@@ -89,12 +96,12 @@ func (a *app) scanCommand() *cobra.Command {
 	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
 	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
 	flags.StringVar(&task, "task", "", "read a task, or all tasks, of plan-scan --json from this file, or from standard input (-)")
-	for _, name := range []string{"where", "select", "limit", "offset", "head", "order-by", "sample", "snapshot", "as-of", "ref", "count", "explain"} {
+	for _, name := range []string{"where", "select", "limit", "offset", "head", "order-by", "sample", "snapshot", "as-of", "ref", "count", "explain", "seed", "ordered", "ignore-indexes"} {
 		cmd.MarkFlagsMutuallyExclusive("task", name)
 	}
 	cmd.MarkFlagsMutuallyExclusive("limit", "head")
 	cmd.MarkFlagsMutuallyExclusive("order-by", "sample")
-	cmd.MarkFlagsMutuallyExclusive("count", "explain")
+	cmd.MarkFlagsMutuallyExclusive("count", "explain", "format")
 	return cmd
 }
 

@@ -31,6 +31,9 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err := errors.Join(checkCounts(cmd, "limit", "offset"), checkTexts(cmd, "where", "select")); err != nil {
 				return err
 			}
+			if err := values.check(cmd, f); err != nil {
+				return err
+			}
 			sink, err := values.options(a)
 			if err != nil {
 				return err
@@ -43,11 +46,17 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if kind, err := a.kindOf(ctx, url); err != nil {
 				return err
 			} else if kind != convert.Amudai {
-				settings, _, err := formats.values()
+				if err := allow.unused(kind); err != nil {
+					return err
+				}
+				settings, err := formats.of(kind)
 				if err != nil {
 					return err
 				}
-				return a.catFile(ctx, url, fileRows{kind, f, schema.ParsePaths(selection), where, offset, limit, settings, sink})
+				return a.catFile(ctx, url, fileRows{kind, f, schema.ParsePaths(selection), where, offset, limit, settings, sink, cmd, &values})
+			}
+			if _, err := formats.of(convert.Amudai); err != nil {
+				return err
 			}
 			prefixes, err := allow.prefixes(ctx, a)
 			if err != nil {

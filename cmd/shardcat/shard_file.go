@@ -32,6 +32,8 @@ type fileRows struct {
 	offset, limit int64
 	settings      fileformat.Settings
 	sink          foreign.SinkOptions
+	cmd           *cobra.Command
+	values        *rowFlags
 }
 
 // catFile prints records of a file that is no shard.
@@ -49,14 +51,16 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 		return asUsage(err, schema.ErrNoField)
 	}
 	defer rows.Close()
-	o.sink.Original = rows.Original()
+	if o.sink.Original, err = o.values.original(o.cmd, rows.Original()); err != nil {
+		return err
+	}
 	_, err = a.printRows(ctx, o.format, rows.Schema(), rows.All(ctx), o.offset, o.limit, o.sink)
 	return err
 }
 
 // inspectFile describes a file that is no shard.
 func (a *app) inspectFile(cmd *cobra.Command, url string, kind foreign.Format, detail int, f *formatFlags) error {
-	settings, _, err := f.values()
+	settings, err := f.of(kind)
 	if err != nil {
 		return err
 	}
@@ -73,7 +77,7 @@ func (a *app) inspectFile(cmd *cobra.Command, url string, kind foreign.Format, d
 
 // verifyFile checks a file that is no shard.
 func (a *app) verifyFile(cmd *cobra.Command, url string, kind foreign.Format, f *formatFlags) error {
-	settings, _, err := f.values()
+	settings, err := f.of(kind)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,13 @@ func (a *app) shardInspectCommand() *cobra.Command {
 			if kind, err := a.kindOf(cmd.Context(), url); err != nil {
 				return err
 			} else if kind != convert.Amudai {
+				if err := allow.unused(kind); err != nil {
+					return err
+				}
 				return a.inspectFile(cmd, url, kind, verbosity, &formats)
+			}
+			if _, err := formats.of(convert.Amudai); err != nil {
+				return err
 			}
 			prefixes, err := allow.prefixes(cmd.Context(), a)
 			if err != nil {

@@ -27,7 +27,13 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 				return err
 			}
 			if kind != convert.Amudai {
+				if err := allow.unused(kind); err != nil {
+					return err
+				}
 				return a.verifyFile(cmd, url, kind, &formats)
+			}
+			if _, err := formats.of(convert.Amudai); err != nil {
+				return err
 			}
 			prefixes, err := allow.prefixes(cmd.Context(), a)
 			if err != nil {

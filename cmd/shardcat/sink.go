@@ -72,6 +72,20 @@ func (f *rowFlags) addTypes(cmd *cobra.Command) {
 }
 
 // options turns the flags into options of a sink.
+// columnarFlags have a meaning for formats with types of Arrow only.
+var columnarFlags = []string{"time-unit", "guid-as", "dynamic-as", "decimal-as"}
+
+// check refuses flags that a format has no use for.
+func (f *rowFlags) check(cmd *cobra.Command, format foreign.Format) error {
+	if i := slices.IndexFunc(columnarFlags, cmd.Flags().Changed); i >= 0 && !foreign.HoldsBatches(format) {
+		return usagef("--%s goes with arrow, arrows and parquet, and the output is %s", columnarFlags[i], format)
+	}
+	if named := cmd.Flags().Lookup("format"); f.all && format != foreign.Table && named != nil && named.Changed {
+		return usagef("--all goes with --format table; %s is always printed whole", format)
+	}
+	return nil
+}
+
 func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
 	width, height := a.terminalSize()
 	o = foreign.SinkOptions{Width: width, PageRows: max(0, height-pageMargin), Whole: f.all, Warn: a.warn, TimeUnit: f.timeUnit, GuidAsString: f.guidAs == "string"}

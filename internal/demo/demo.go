@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -26,14 +27,13 @@ const DefaultDir = "./shardcat-demo"
 
 // Options of a run.
 type Options struct {
-	// Dir is the folder that gets catalog.db and warehouse/; nothing is written outside of it, unless Warehouse
-	// or Catalog say so. Empty is DefaultDir, or a new temporary folder where no table can lie there: in a folder with
+	// Dir is the folder that gets catalog.db and warehouse/; nothing is written outside of it, unless Catalog names
+	// another place. Empty is DefaultDir, or a new temporary folder where no table can lie there: in a folder with
 	// blanks in its path, or one that can't be written.
 	Dir string
-	// Warehouse and Catalog take the place of those in Dir, as to try an object store; empty for Dir's.
-	Warehouse, Catalog string
-	// Client to read and write with. Its counters show what the job asked of the store.
-	Client *blobio.Client
+	// Catalog is the catalog to run on. An empty URI or warehouse is the one in Dir. The counters of its client, which
+	// is needed, show what the job requests from the store.
+	Catalog catalog.Options
 	// Out is told, for a person, what happens.
 	Out io.Writer
 }
@@ -69,19 +69,21 @@ const (
 
 // Run does it all.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	dir, err := place(o)
+	given := o.Catalog
+	if given.URI == "" || given.Warehouse == "" {
+		dir, err := place(o)
+		if err != nil {
+			return nil, err
+		}
+		o.Catalog.URI = cmp.Or(given.URI, "sqlite:"+filepath.Join(dir, "catalog.db"))
+		o.Catalog.Warehouse = cmp.Or(given.Warehouse, filepath.Join(dir, "warehouse"))
+	}
+	r := &run{ctx: ctx, o: o, client: o.Catalog.Client, started: time.Now(), result: Result{Catalog: o.Catalog.URI, Warehouse: o.Catalog.Warehouse}}
+	cat, err := catalog.Open(ctx, o.Catalog)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{ctx: ctx, o: o, started: time.Now(), result: Result{
-		Catalog:   cmp.Or(o.Catalog, "sqlite:"+filepath.Join(dir, "catalog.db")),
-		Warehouse: cmp.Or(o.Warehouse, filepath.Join(dir, "warehouse")),
-	}}
-	cat, err := catalog.Open(ctx, catalog.Options{URI: r.result.Catalog, Warehouse: r.result.Warehouse, Client: o.Client})
-	if err != nil {
-		return nil, err
-	}
-	if o.Warehouse != "" {
+	if given.Warehouse != "" {
 		r.result.Warehouse = cat.Warehouse() // without options
 	}
 	err = r.job(cat)
@@ -115,6 +117,7 @@ func place(o Options) (string, error) {
 type run struct {
 	ctx     context.Context
 	o       Options
+	client  *blobio.Client
 	started time.Time
 	table   *catalog.Table
 	result  Result
@@ -154,10 +157,10 @@ func (r *run) job(cat *catalog.Catalog) error {
 // source opens the shipped file as a stream of records.
 func (r *run) source() (foreign.Source, error) {
 	const url = "mem://shardcat-demo/flights-2013-01.csv.gz"
-	if err := r.o.Client.Put(r.ctx, url, flights.January2013); err != nil {
+	if err := r.client.Put(r.ctx, url, flights.January2013); err != nil {
 		return nil, err
 	}
-	return foreign.OpenSource(r.ctx, r.o.Client, []string{url}, foreign.SourceOptions{})
+	return foreign.OpenSource(r.ctx, r.client, []string{url}, foreign.SourceOptions{})
 }
 
 // land makes the table and ingests the file.
@@ -201,11 +204,11 @@ func (r *run) scan(when string, filtered *Reads) (scanned, error) {
 	}
 	var out scanned
 	var stats catalog.ScanStats
-	counted := r.o.Client.Counters()
+	counted := r.client.Counters()
 	if out.filtered, err = r.sum(catalog.ScanOptions{Where: e}, &stats); err != nil {
 		return out, err
 	}
-	io := r.o.Client.Counters().Sub(counted)
+	io := r.client.Counters().Sub(counted)
 	*filtered = Reads{Gets: io.Gets, Bytes: io.GetBytes}
 	r.say("   scan %s compaction, WHERE %s", when, where)
 	r.say("     %d rows; of %d shards %d were ruled out by their bounds in the catalog; %d GETs, %d bytes, %d blocks read, %d skipped",
@@ -240,6 +243,19 @@ func (r *run) history() {
 // where says where everything lies, and what to try next.
 func (r *run) where() {
 	r.say("\nDone in %s. Everything lies in:", time.Since(r.started).Round(time.Millisecond))
-	r.say("   %s   the Iceberg catalog\n   %s   Iceberg's metadata, and the shards below vault/", r.result.Catalog, r.result.Warehouse)
-	r.say("Try:\n   shardcat --catalog %s --warehouse %s scan %s --where \"dest = 'HNL'\" --limit 5", r.result.Catalog, r.result.Warehouse, r.result.Table)
+	r.say("   %s   the Iceberg catalog\n   %s   Iceberg's metadata\n   %s   the shards", r.result.Catalog, r.result.Warehouse, r.result.Vault)
+	options := ""
+	if r.o.Catalog.Vault != "" {
+		options = " --vault " + shellWord(r.o.Catalog.Vault)
+	}
+	r.say("Try:\n   shardcat --catalog %s --warehouse %s%s scan %s --where \"dest = 'HNL'\" --limit 5",
+		shellWord(r.o.Catalog.URI), shellWord(r.o.Catalog.Warehouse), options, r.result.Table)
+}
+
+// shellWord quotes a location with options, whose ? and & a shell would take for its own.
+func shellWord(s string) string {
+	if strings.ContainsAny(s, "?&;*") {
+		return "'" + s + "'"
+	}
+	return s
 }

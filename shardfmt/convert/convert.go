@@ -125,7 +125,7 @@ func (j *job) locate(ctx context.Context, in, out string) (err error) {
 		}
 	}
 	if j.to = j.o.To; j.to == "" {
-		if j.to = named(j.out); j.to == "" {
+		if j.to = Named(j.out); j.to == "" {
 			return fmt.Errorf("%w: %s: its name tells no format", ErrOptions, path.Base(j.out))
 		}
 	}
@@ -133,6 +133,9 @@ func (j *job) locate(ctx context.Context, in, out string) (err error) {
 		if err := check(f); err != nil {
 			return err
 		}
+	}
+	if j.o.Source.Settings, err = foreign.CheckConversion(j.from, j.to, j.o.Source.Settings, j.o.Sink.Settings); err != nil {
+		return err
 	}
 	j.o.Source.Format, j.o.Source.Progress = j.from, j.o.Progress
 	if f := foreign.File(j.to); f != nil && f.CreateFolder != nil && namesFolder(out) {
@@ -162,8 +165,8 @@ func check(f foreign.Format) error {
 	return fmt.Errorf("%w: format %q is none of %v", ErrOptions, f, Formats)
 }
 
-// named is the format that a name tells, or empty.
-func named(url string) foreign.Format {
+// Named is the format that a name tells, or empty.
+func Named(url string) foreign.Format {
 	if strings.HasSuffix(url, ".shard") {
 		return Amudai
 	}

@@ -18,7 +18,7 @@ import (
 
 // Detect tells the format of an object, shards among them, by its name or else by its first and last bytes.
 func Detect(ctx context.Context, st fileformat.Store, url string) (foreign.Format, error) {
-	if f := named(url); f != "" {
+	if f := Named(url); f != "" {
 		return f, nil
 	}
 	tail, _, err := st.ReadSuffix(ctx, url, int64(len(meta.Magic)))

@@ -67,6 +67,9 @@ func openInputs(ctx context.Context, sp *blobio.Client, inputs []input, o Source
 			return nil, err
 		}
 	}
+	if err := o.checkUsed(); err != nil {
+		return nil, err
+	}
 	if err := metered(ctx, sp, inputs, o); err != nil {
 		return nil, err
 	}
