@@ -21,6 +21,9 @@ type Choice struct {
 	Only int
 	// Skipped, if not nil, is called with the reason for each encoding that was passed over.
 	Skipped func(error)
+	// Restored, if not nil, is called where bits that the writer cleared were restored by what the statistics count, or could not
+	// be; then presence is read even where no position is null by the statistics.
+	Restored func(error)
 }
 
 // alternatives is a field that is stored in several encodings, of which the first that works is read.

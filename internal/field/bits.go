@@ -14,6 +14,8 @@ import (
 // whose bits are all set.
 type bitReader struct {
 	n *numbers[uint8]
+	// prefix restores bits that a writer cleared, nil where nothing tells.
+	prefix *clearedPrefix
 }
 
 // bitBuffer opens the bit buffer of a kind.
@@ -25,12 +27,21 @@ func (f *stored) bitBuffer(kind metapb.BufferKind) (*bitReader, error) {
 	return &bitReader{n: openNumbers[uint8](s, f)}, nil
 }
 
-// presence opens the PRESENCE buffer; it is nil, everything present, if there is none.
+// presence opens the PRESENCE buffer; it is nil, everything present, if there is none, or if no position is null by the statistics.
 func (f *stored) presence() (*bitReader, error) {
 	if f.buffer(metapb.BufferKind_PRESENCE) == nil {
 		return nil, nil
 	}
-	return f.bitBuffer(metapb.BufferKind_PRESENCE)
+	p := f.presencePrefix()
+	if p != nil && p.want == p.count && p.report == nil {
+		return nil, nil
+	}
+	b, err := f.bitBuffer(metapb.BufferKind_PRESENCE)
+	if err != nil {
+		return nil, err
+	}
+	b.prefix = p
+	return b, nil
 }
 
 // bytesOf gives the bytes of the block stream that hold the bits of r.
@@ -42,15 +53,32 @@ func (b *bitReader) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, e
 	if b == nil {
 		return nil, nil
 	}
-	in := make([]buffer.Range, 0, len(ranges))
+	unsettled := b.prefix != nil && !b.prefix.settled && len(ranges) > 0
+	in := make([]buffer.Range, 0, len(ranges)+1)
+	if unsettled && ranges[0].Start >= 8 {
+		in = append(in, buffer.Range{Start: 0, End: 1})
+	}
 	for _, r := range ranges {
 		in = append(in, bytesOf(r))
 	}
-	return b.n.Need(in, whole)
+	out, err := b.n.Need(in, whole)
+	if unsettled && err == nil && len(out) == 0 {
+		return b.prefix.need(b, whole)
+	}
+	return out, err
 }
 
 // read gives the bits of r as a bitmap that starts at bit 0.
 func (b *bitReader) read(r buffer.Range) ([]byte, error) {
+	bits, err := b.stored(r)
+	if err == nil {
+		b.prefix.apply(bits, r)
+	}
+	return bits, err
+}
+
+// stored is read without what was restored.
+func (b *bitReader) stored(r buffer.Range) ([]byte, error) {
 	in := bytesOf(r)
 	if err := b.n.mem.Take(2 * in.Len()); err != nil {
 		return nil, err
@@ -108,11 +136,12 @@ func (f *stored) boolColumn() (Column, error) {
 		return nil, err
 	}
 	p, err := f.presence()
+	d.prefix = f.truePrefix(p)
 	return &boolColumn{f.typ, d, p}, err
 }
 
 func (c *boolColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, error) {
-	return needAll(ranges, whole, c.data, c.presence)
+	return needAll(ranges, whole, c.presence, c.data)
 }
 
 func (c *boolColumn) Read(r buffer.Range) (arrow.ArrayData, error) {

@@ -54,16 +54,31 @@ func Open(ctx context.Context, src Source, stripe int, node *schema.Node, record
 
 // OpenChoosing is Open with a choice among the encodings of node itself; fields below it are read in the first that can be.
 func OpenChoosing(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, mem *budget.Account, c Choice) (Column, error) {
-	o := &opener{ctx: ctx, src: src, stripe: stripe, mem: mem, skipped: c.Skipped}
+	o := &opener{ctx: ctx, root: node, src: src, stripe: stripe, mem: mem, skipped: c.Skipped, restored: c.Restored}
 	return o.open(node, records, c.Only)
 }
 
 type opener struct {
 	ctx     context.Context
+	root    *schema.Node // what Open was given
 	src     Source
 	stripe  int
 	mem     *budget.Account
 	skipped func(error)
+	// restored is Choice.Restored.
+	restored func(error)
+}
+
+// pathOf is the dotted path of a node below the root, for errors.
+func (o *opener) pathOf(n *schema.Node) string {
+	path := n.Name
+	(&schema.Schema{Fields: []*schema.Node{o.root}}).Walk(func(at string, m *schema.Node) bool {
+		if m.ID == n.ID {
+			path = at
+		}
+		return m.ID != n.ID
+	})
+	return path
 }
 
 // skip tells of an encoding that is passed over.
@@ -137,7 +152,7 @@ func (f *stored) column() (Column, error) {
 	case schema.Union:
 		return f.unionColumn()
 	}
-	return nil, corrupt.Locate(corrupt.Unsupported(-1, "field %q: basic type %d", f.node.Name, f.node.Basic), f.anchor, 0)
+	return nil, corrupt.Locate(corrupt.Unsupported(-1, "field %q: basic type %d", f.o.pathOf(f.node), f.node.Basic), f.anchor, 0)
 }
 
 // numberColumn opens a field of numbers.

@@ -20,7 +20,7 @@ func (f *stored) constant() (Column, bool, error) {
 	if f.node.Basic == schema.Unit {
 		return nil, false, nil
 	}
-	if v := f.desc.GetConstantValue(); v != nil && !nested(f.node.Basic) {
+	if v := f.desc.GetConstantValue(); v != nil && !nested(f.node.Basic) && !f.isStoredBesides(v) {
 		if _, isNull := v.Kind.(*metapb.AnyValue_NullValue); !isNull {
 			raw, err := f.rawConstant(v)
 			return &constantColumn{nullColumn{f.typ, f.o.mem}, f.node, raw}, true, err
@@ -32,6 +32,17 @@ func (f *stored) constant() (Column, bool, error) {
 		return &nullColumn{f.typ, f.o.mem}, true, nil
 	}
 	return nil, false, nil
+}
+
+// isStoredBesides reports whether the field has buffers to read instead of its constant: where the count of nulls contradicts the
+// constant, and where contradictions are looked for.
+func (f *stored) isStoredBesides(v *metapb.AnyValue) bool {
+	if f.parquet == nil && f.buffer(metapb.BufferKind_DATA) == nil {
+		return false
+	}
+	_, null := v.Kind.(*metapb.AnyValue_NullValue)
+	n := f.desc.NullCount
+	return f.o.restored != nil || n != nil && (null && *n < f.count || !null && *n > 0)
 }
 
 // nested says that a type has children.

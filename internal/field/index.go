@@ -23,7 +23,7 @@ func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node
 	if _, packed := meta.PackedMember(d); packed || width == 0 || d.Field.ConstantValue != nil {
 		return nil, nil
 	}
-	f := &stored{o: &opener{ctx: ctx, src: src, stripe: stripe}, node: node, desc: d.Field, anchor: anchor}
+	f := &stored{o: &opener{ctx: ctx, root: node, src: src, stripe: stripe}, node: node, desc: d.Field, anchor: anchor}
 	f.encoding = f.native(d.Encodings)
 	b := f.buffer(metapb.BufferKind_RANGE_INDEX)
 	if b == nil {

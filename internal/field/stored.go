@@ -32,11 +32,11 @@ type stored struct {
 // corrupt is an error of the field's descriptor.
 func (f *stored) corrupt(format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
-	return corrupt.Locate(corrupt.At(-1, "field %q (%d): %s", f.node.Name, f.node.ID, what), f.anchor, 0)
+	return corrupt.Locate(corrupt.At(-1, "field %q (%d): %s", f.o.pathOf(f.node), f.node.ID, what), f.anchor, 0)
 }
 
 func (f *stored) unsupported(what string) error {
-	return corrupt.Locate(corrupt.Unsupported(-1, "field %q (%d): %s", f.node.Name, f.node.ID, what), f.anchor, 0)
+	return corrupt.Locate(corrupt.Unsupported(-1, "field %q (%d): %s", f.o.pathOf(f.node), f.node.ID, what), f.anchor, 0)
 }
 
 // choose opens the first encoding that can be read: later ones say the same in other forms, and are read where the first

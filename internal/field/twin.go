@@ -39,7 +39,7 @@ func (b *bitReader) twin(mem *budget.Account) (*bitReader, bool) {
 		return nil, true
 	}
 	n := b.n.twin(mem)
-	return &bitReader{n: n}, n != nil
+	return &bitReader{n: n, prefix: b.prefix}, n != nil
 }
 
 func (c *numberColumn[T]) twin(mem *budget.Account) Column {

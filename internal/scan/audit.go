@@ -33,7 +33,8 @@ func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions ui
 	of := s.plan.q.Stripes[i]
 	of.Records = positions
 	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account(), only: only,
-		fetches: max(leastFetch, fetchBytes/uint64(max(1, s.plan.q.Workers)))}
+		fetches:  max(leastFetch, fetchBytes/uint64(max(1, s.plan.q.Workers))),
+		restored: func(err error) { s.restored = append(s.restored, err) }}
 	defer st.mem.Close()
 	st.fetch.mem = st.mem
 	st.mem.Reuse() // nothing of a batch is kept
@@ -109,8 +110,20 @@ func (s *stripe) auditRows(ctx context.Context, columns []field.Column, rows buf
 
 // lie is the error of statistics that contradict the data.
 func (s *stripe) lie(n *schema.Node, format string, args ...any) error {
-	err := corrupt.At(-1, "stripe %d, field %q: "+format, append([]any{s.index, n.Name}, args...)...)
+	err := corrupt.At(-1, "stripe %d, field %q: "+format, append([]any{s.index, s.plan.pathOf(n)}, args...)...)
 	return corrupt.Locate(err, s.plan.q.Root.URL(), 0)
+}
+
+// pathOf is the dotted path of a node, which names it where its own name is that of a list's elements.
+func (p *plan) pathOf(n *schema.Node) string {
+	path := n.Name
+	p.q.Project.Walk(func(at string, m *schema.Node) bool {
+		if m.ID == n.ID {
+			path = at
+		}
+		return m.ID != n.ID
+	})
+	return path
 }
 
 // contradicts names what in the claims a value contradicts, "" if nothing.

@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/shardcat/shardcat/internal/budget"
@@ -30,6 +31,14 @@ func Audit(ctx context.Context, store Store, q *Request, found func(error) error
 	}
 	return found(a.shard.check(ctx))
 }
+
+// Restored is what Audit finds where statistics contradict bits that readers restore by them: no damage.
+type Restored struct {
+	Stripe int
+	Err    error
+}
+
+func (r *Restored) Error() string { return fmt.Sprintf("stripe %d, %v", r.Stripe, r.Err) }
 
 // audit is the work on all columns of all stripes.
 type audit struct {
@@ -117,5 +126,9 @@ func (s *scanner) auditEncodings(ctx context.Context, i int, n *schema.Node) *au
 	if !read && unread != nil {
 		out.errs = append(out.errs, unread)
 	}
+	for _, err := range s.restored {
+		out.errs = append(out.errs, &Restored{Stripe: i, Err: err})
+	}
+	s.restored = nil
 	return out
 }

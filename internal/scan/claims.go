@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -222,6 +223,9 @@ func differs(got, d *metapb.FieldDescriptor) string {
 	if what := differentCounts(got, d); what != "" {
 		return what
 	}
+	if deniesConstant(got, d.ConstantValue) {
+		return fmt.Sprintf("the descriptor says that all values are %v, they are not", d.ConstantValue)
+	}
 	if g, c := got.Cardinality, d.Cardinality; stats.IsExact(g) && stats.IsExact(c) && *g.Count != *c.Count {
 		return fmt.Sprintf("%d different values, the descriptor says exactly %d", *g.Count, *c.Count)
 	}
@@ -229,6 +233,18 @@ func differs(got, d *metapb.FieldDescriptor) string {
 		return fmt.Sprintf("exactly %d different values in %d positions, %d of them null", *d.Cardinality.Count, d.PositionCount, *d.NullCount)
 	}
 	return differentSketch(got.Cardinality, d.Cardinality)
+}
+
+// deniesConstant reports whether the values that were counted are other ones than a constant, or several.
+func deniesConstant(got *metapb.FieldDescriptor, constant *metapb.AnyValue) bool {
+	switch {
+	case constant == nil || got.PositionCount == 0:
+		return false
+	case got.ConstantValue != nil:
+		return !meta.Equal(got.ConstantValue, constant)
+	}
+	r := got.RangeStats
+	return r != nil && r.MinValue != nil && r.MaxValue != nil && !meta.Equal(r.MinValue, r.MaxValue)
 }
 
 // differentCounts compares the statistics that belong to a type, as far as both sides have them.

@@ -43,13 +43,13 @@ func (s *shardClaims) addAll(more *shardClaims) {
 // check compares the sums with what the shard says, where it speaks of as many positions.
 func (s *shardClaims) check(ctx context.Context) error {
 	var failed error
-	s.plan.q.Project.Walk(func(_ string, n *schema.Node) bool {
+	s.plan.q.Project.Walk(func(path string, n *schema.Node) bool {
 		d, got := s.of(ctx, n), s.counted[n.ID]
 		if d == nil || got == nil || d.PositionCount != got.PositionCount {
 			return true
 		}
 		if what := differs(got, d); what != "" {
-			failed = corrupt.Locate(corrupt.At(-1, "field %q of the shard: %s", n.Name, what), s.plan.q.Root.URL(), 0)
+			failed = corrupt.Locate(corrupt.At(-1, "field %q of the shard: %s", path, what), s.plan.q.Root.URL(), 0)
 		}
 		return failed == nil
 	})

@@ -104,6 +104,8 @@ type scanner struct {
 	fetch  *fetcher
 	decode *decoder
 	counts *Counts
+	// restored is what audit found that readers restore.
+	restored []error
 }
 
 // askTogether is how many stripes' indexes are asked at the same time: few round trips for all, and not too much for who

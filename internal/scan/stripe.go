@@ -42,6 +42,7 @@ type stripe struct {
 	arrays   []arrow.Array         // and the arrays made of it
 	picked   chosen                // what is read for it, to be used again
 	only     int                   // of the encodings of each column, see field.Choice
+	restored func(error)           // see field.Choice
 	fetches  uint64                // encoded bytes of a window, fetchBytes if 0
 	selector *selector             // of find, nil before it
 	counts   Counts
@@ -124,7 +125,7 @@ func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]field.Col
 	out := make([]field.Column, len(nodes))
 	for i, n := range nodes {
 		var err error
-		choice := field.Choice{Only: s.only, Skipped: func(error) { s.counts.EncodingsSkipped++ }}
+		choice := field.Choice{Only: s.only, Skipped: func(error) { s.counts.EncodingsSkipped++ }, Restored: s.restored}
 		if out[i], err = field.OpenChoosing(ctx, s.described(), s.index, n, s.of.Records, s.mem, choice); err != nil {
 			return nil, err
 		}

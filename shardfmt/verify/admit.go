@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/scan"
@@ -99,5 +100,11 @@ func readable(ctx context.Context, st Store, root *meta.Root, fields *schema.Sch
 	if err != nil {
 		return err
 	}
-	return scan.Audit(ctx, st, q, func(err error) error { return err })
+	return scan.Audit(ctx, st, q, func(err error) error {
+		var restored *scan.Restored
+		if errors.As(err, &restored) {
+			return nil
+		}
+		return err
+	})
 }

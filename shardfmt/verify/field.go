@@ -181,7 +181,7 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 	n := f.descriptor.GetField().PositionCount
 	switch b.Kind {
 	case metapb.BufferKind_VALUE_DICTIONARY:
-		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) {
+		o.add(piece{start: start, end: end, name: name, check: func(data []byte) (int64, error) {
 			d, err := buffer.ParseDictionary(data, f.node.Basic, f.entrySize(), true)
 			if err == nil {
 				err = d.CheckOrder()
@@ -189,7 +189,7 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 			return 0, err
 		}})
 	case metapb.BufferKind_RANGE_INDEX:
-		o.add(piece{start: start, end: end, check: func(data []byte) (int64, error) {
+		o.add(piece{start: start, end: end, name: name, check: func(data []byte) (int64, error) {
 			x, err := buffer.ParseRangeIndex(data, f.node.Basic, indexWidth(f.node), n, true)
 			// The header has no checksum: of sizes that are powers of two, no flipped bit makes another.
 			if err == nil && (bits.OnesCount64(x.BlockSize) != 1 || x.BlockSize < buffer.RangeIndexBlock || x.BlockSize > buffer.WidestRangeIndexBlock) {
@@ -199,7 +199,7 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 			return rangeIndexHeader, err
 		}})
 	case metapb.BufferKind_OPAQUE_DICTIONARY:
-		o.add(piece{start: start, end: end, check: checkFrame})
+		o.add(piece{start: start, end: end, name: name, check: checkFrame})
 	case metapb.BufferKind_DATA, metapb.BufferKind_PRESENCE, metapb.BufferKind_OFFSETS:
 		s, err := f.stream(b, start, end)
 		if err != nil {
@@ -209,9 +209,9 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 		if o == f.v.object(f.r.URL()) {
 			s.start, s.copies = uint64(start), f.copiesOf(uint64(start), uint64(end))
 		}
-		o.add(piece{start: start, end: end, check: s.check})
+		o.add(piece{start: start, end: end, name: name, check: s.check})
 	default:
-		o.add(piece{start: start, end: end, unprotected: true})
+		o.add(piece{start: start, end: end, name: name, unprotected: true})
 		f.v.report.Warnings = append(f.v.report.Warnings, name+": a buffer of kind "+b.Kind.String()+" is not looked into")
 	}
 	return nil

@@ -3,10 +3,12 @@ package verify
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
@@ -29,6 +31,8 @@ type piece struct {
 	start, end int64
 	// check judges the bytes; nil checks nothing but that they exist. It returns how many of them nothing protects.
 	check func(data []byte) (unprotected int64, err error)
+	// name is what the bytes are of, which errors begin with; it may be empty.
+	name string
 	// unprotected: no rule of the wire protects the bytes.
 	unprotected bool
 	// twice: the same range was a piece before, as where a merge took one shard twice.
@@ -229,7 +233,7 @@ func (r *reader) piece(p piece) error {
 	switch {
 	case p.check != nil:
 		n, err := p.check(data)
-		if err := r.v.judge(err, r.o.url, p.start); err != nil {
+		if err := r.v.judge(named(err, p.name), r.o.url, p.start); err != nil {
 			return err
 		}
 		unprotected = n
@@ -240,6 +244,17 @@ func (r *reader) piece(p piece) error {
 		r.v.report.UnprotectedBytes += unprotected
 	}
 	return nil
+}
+
+// named gives an error of stored data the name of what the data is of.
+func named(err error, name string) error {
+	var damage *corrupt.Error
+	if name == "" || !errors.As(err, &damage) {
+		return err
+	}
+	of := *damage
+	of.What = name + ": " + of.What
+	return &of
 }
 
 // alignment of a buffer's start in its object.

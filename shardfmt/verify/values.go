@@ -2,10 +2,13 @@ package verify
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/scan"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -23,7 +26,17 @@ func (v *verifier) values() error {
 	if err != nil {
 		return v.judge(err, v.top.URL(), 0)
 	}
-	return scan.Audit(v.ctx, v.st, q, func(err error) error { return v.judge(err, v.top.URL(), 0) })
+	return scan.Audit(v.ctx, v.st, q, func(err error) error {
+		var restored *scan.Restored
+		if errors.As(err, &restored) {
+			var damage *corrupt.Error
+			if errors.As(restored.Err, &damage) {
+				v.report.Warnings = append(v.report.Warnings, fmt.Sprintf("stripe %d, %s", restored.Stripe, damage.What))
+			}
+			return nil
+		}
+		return v.judge(err, v.top.URL(), 0)
+	})
 }
 
 // audited asks for all records of some fields.
