@@ -30,7 +30,7 @@ const CatalogName = "shardcat"
 type Options struct {
 	// URI of the Iceberg catalog: sqlite:PATH, postgres://…, rest+http://… or rest+https://…
 	URI string
-	// Warehouse is the folder or URL under which tables' metadata lie. A REST catalog may take a bare name.
+	// Warehouse is the folder or URL under which tables' metadata lie. A REST catalog may take a name.
 	Warehouse string
 	// Vault is the folder or URL under which shards lie, <warehouse>/vault if empty.
 	Vault string
@@ -49,6 +49,14 @@ type Options struct {
 	MetadataCache int
 	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
 	CommitAttempts int
+	// RequestTimeout is how long one request to the catalog may take; 0 is 25 s for reads and 2 minutes for changes of a
+	// REST catalog.
+	RequestTimeout time.Duration
+	// RetryBudget is how long a request to a catalog that can't be reached is tried again, 2 minutes if 0, not at all if
+	// negative.
+	RetryBudget time.Duration
+	// Agent names the program in requests to a REST catalog, "shardcat" and its version if empty.
+	Agent string
 	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests). Writers
 	// of a wrapped catalog don't stand in line; they pause between attempts.
 	Wrap func(icecatalog.Catalog) icecatalog.Catalog
@@ -147,10 +155,9 @@ func (o *Options) fill() {
 
 // mount finds the canonical locations of warehouse and vault.
 func (c *Catalog) mount(ctx context.Context) error {
-	if isREST(c.opts.URI) && isBareName(c.opts.Warehouse) {
+	if isREST(c.opts.URI) && isWarehouseName(c.opts.Warehouse) {
 		if c.opts.Vault == "" {
-			return fmt.Errorf("%w: warehouse %q is a name that only the REST catalog knows; say where shards go with --vault",
-				ErrInvalid, c.opts.Warehouse)
+			return errWarehouseName(c.opts.Warehouse)
 		}
 	} else if err := c.mountWarehouse(ctx); err != nil {
 		return err
@@ -194,8 +201,6 @@ func CheckLocation(what, location string) error {
 func isLocal(location string) bool {
 	return location == "" || strings.HasPrefix(location, "file://") || strings.HasPrefix(location, "mem://")
 }
-
-func isBareName(s string) bool { return !strings.ContainsAny(s, "/\\:") }
 
 // connect opens the Iceberg catalog itself.
 func (c *Catalog) connect(ctx context.Context) error {

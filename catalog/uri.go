@@ -6,22 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
-	"github.com/apache/iceberg-go/catalog/rest"
 	sqlcatalog "github.com/apache/iceberg-go/catalog/sql"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
-
-	"github.com/shardcat/shardcat/internal/storehttp"
 )
 
 // openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders; keys are the storage
@@ -38,7 +33,7 @@ func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
 		ice, identity, closer, err = openPostgres(ctx, uri, o.Access, props)
 		return ice, identity, closer, nil, err
 	case isREST(uri):
-		return openREST(ctx, uri, o.Warehouse, props)
+		return openREST(ctx, o, props)
 	}
 	return nil, "", nil, nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH, postgres://… or rest+http(s)://…",
 		ErrInvalid, redactURI(uri))
@@ -186,91 +181,4 @@ func notACatalog(identity string, err error) error {
 		return fmt.Errorf("catalog %s: %w: the database has no tables of an Iceberg catalog", identity, ErrNotFound)
 	}
 	return fmt.Errorf("catalog %s: %w", identity, err)
-}
-
-// restSettings are the settings of a REST catalog that its URI may name, as ?NAME=VALUE, by the names that other Iceberg clients
-// have for them. None is a secret.
-var restSettings = []string{
-	"prefix", "oauth2-server-uri", "scope", "audience", "resource",
-	"rest.sigv4-enabled", "rest.signing-region", "rest.signing-name",
-}
-
-// restURI cuts the settings off a URI.
-func restURI(uri string) (base string, settings url.Values, err error) {
-	base, query, _ := strings.Cut(uri, "?")
-	if settings, err = url.ParseQuery(query); err != nil {
-		return "", nil, fmt.Errorf("%w: catalog %s: its settings are no NAME=VALUE&…", ErrInvalid, redactURI(base))
-	}
-	for name, values := range settings {
-		switch {
-		case !slices.Contains(restSettings, name):
-			return "", nil, fmt.Errorf("%w: catalog %s: setting %q is not known; there is %s. Tokens and credentials come from SHARDCAT_REST_TOKEN and "+
-				"SHARDCAT_REST_CREDENTIAL", ErrInvalid, redactURI(base), name, strings.Join(restSettings, ", "))
-		case len(values) > 1:
-			return "", nil, fmt.Errorf("%w: catalog %s: setting %s twice", ErrInvalid, redactURI(base), name)
-		}
-	}
-	return base, settings, nil
-}
-
-// openREST takes credentials from the environment: SHARDCAT_REST_TOKEN (a bearer token), SHARDCAT_REST_CREDENTIAL (client id and
-// secret, "id:secret", for OAuth2), and with rest.sigv4-enabled=true what the AWS SDK finds.
-func openREST(ctx context.Context, uri, warehouse string, props iceberg.Properties) (icecatalog.Catalog, string, func() error, *vendedKeys, error) {
-	identity := redactURI(uri)
-	base, settings, err := restURI(uri)
-	if err != nil {
-		return nil, "", nil, nil, err
-	}
-	opts, err := restOptions(settings)
-	if err != nil {
-		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
-	}
-	// A redirect to another host would take the token along.
-	var transport http.RoundTripper = &storehttp.Transport{Base: http.DefaultTransport.(*http.Transport).Clone()}
-	var keys *vendedKeys
-	if isBareName(warehouse) { // where the place is known, it is opened by the environment's credentials
-		keys = newVendedKeys(transport)
-		transport = keys
-	}
-	opts = append(opts, rest.WithAdditionalProps(props), rest.WithCustomTransport(transport))
-	if warehouse != "" {
-		opts = append(opts, rest.WithWarehouseLocation(warehouse))
-	}
-	if token := os.Getenv("SHARDCAT_REST_TOKEN"); token != "" {
-		opts = append(opts, rest.WithOAuthToken(token))
-	}
-	if credential := os.Getenv("SHARDCAT_REST_CREDENTIAL"); credential != "" {
-		opts = append(opts, rest.WithCredential(credential))
-	}
-	ice, err := rest.NewCatalog(ctx, CatalogName, strings.TrimPrefix(base, "rest+"), opts...)
-	if err != nil {
-		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
-	}
-	return ice, identity, ice.Close, keys, nil
-}
-
-// restOptions turns settings into options of the client.
-func restOptions(settings url.Values) (opts []rest.Option, err error) {
-	for name, option := range map[string]func(string) rest.Option{
-		"prefix": rest.WithPrefix, "scope": rest.WithScope, "audience": rest.WithAudience, "resource": rest.WithResource,
-	} {
-		if v := settings.Get(name); v != "" {
-			opts = append(opts, option(v))
-		}
-	}
-	if v := settings.Get("oauth2-server-uri"); v != "" {
-		at, err := url.Parse(v)
-		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
-			return nil, fmt.Errorf("%w: oauth2-server-uri %q is no http(s) URL", ErrInvalid, v)
-		}
-		opts = append(opts, rest.WithAuthURI(at))
-	}
-	switch enabled := settings.Get("rest.sigv4-enabled"); strings.ToLower(enabled) {
-	case "true":
-		opts = append(opts, rest.WithSigV4RegionSvc(settings.Get("rest.signing-region"), settings.Get("rest.signing-name")))
-	case "", "false":
-	default:
-		return nil, fmt.Errorf("%w: rest.sigv4-enabled is true or false, not %q", ErrInvalid, enabled)
-	}
-	return opts, nil
 }

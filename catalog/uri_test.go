@@ -34,7 +34,7 @@ func TestTokensStayWithTheCatalog(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("SHARDCAT_REST_TOKEN", "secret")
-	_, _, _, _, err := openREST(t.Context(), "rest+"+server.URL, "", nil)
+	_, _, _, _, err := openREST(t.Context(), Options{URI: "rest+" + server.URL}, nil)
 	if err == nil || !strings.Contains(err.Error(), "redirects to another host") {
 		t.Errorf("%v, want a refused redirect", err)
 	}

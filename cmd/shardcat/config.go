@@ -54,6 +54,9 @@ func (a *app) loadConfig(root *cobra.Command) error {
 		return usagef("--cache-disk goes with --cache-dir")
 	}
 	a.client = a.stores.open() // nothing was mounted before the flags were read
+	if a.catalogTimeout < 0 || a.retryBudget < 0 {
+		return usagef("--catalog-timeout and --retry-budget must not be negative")
+	}
 	return a.checkProgress()
 }
 
