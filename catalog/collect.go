@@ -188,6 +188,10 @@ func (c *collector) collect(ctx context.Context) (*Collection, error) {
 	if !c.o.Execute {
 		return c.plan, nil
 	}
+	// A table that was registered meanwhile under a second name may need what nothing reached from the first one.
+	if err := t.sharesFiles(ctx); err != nil {
+		return c.plan, err
+	}
 	return c.plan, c.execute(ctx)
 }
 
@@ -200,6 +204,15 @@ func (c *collector) mark(ctx context.Context) (err error) {
 	}
 	c.jobs.giveUp(c.now.Add(-c.o.MinAge))
 	if err := t.Refresh(ctx); err != nil {
+		return err
+	}
+	if err := t.checkMembers(ctx); err != nil {
+		return err
+	}
+	if err := t.sharesFiles(ctx); err != nil {
+		return err
+	}
+	if err := c.checkMetadataFiles(ctx); err != nil {
 		return err
 	}
 	c.live, err = t.reachable(ctx, c.jobs)
@@ -225,7 +238,9 @@ func (c *collector) list(ctx context.Context) error {
 }
 
 // metadataFolder holds the files of the table's Iceberg metadata.
-func (t *Table) metadataFolder() string { return strings.TrimSuffix(t.Location(), "/") + "/metadata/" }
+func (t *Table) metadataFolder() string {
+	return canonicalURL(strings.TrimSuffix(t.Location(), "/")+"/metadata") + "/"
+}
 
 // judgeAll sorts the listed objects.
 func (c *collector) judgeAll() {

@@ -25,6 +25,8 @@ type liveSet struct {
 	why map[string]string
 	// prefixes are names under which an open job writes.
 	prefixes map[string]string
+	// manifests that were read, by location, with what is live in them.
+	manifests map[string]counts
 }
 
 // has reports whether an object is live.
@@ -72,7 +74,7 @@ func canonicalURL(url string) string {
 // reachable finds everything that a ref, a retained snapshot or an open job needs: Iceberg's files, roots, and
 // what the roots refer to by any reference.
 func (t *Table) reachable(ctx context.Context, jobs *openJobs) (*liveSet, error) {
-	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
+	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}, manifests: map[string]counts{}}
 	roots := map[string]rootToRead{}
 	t.reachMetadata(l)
 	if err := t.reachKeyIndexes(ctx, l); err != nil {
@@ -125,8 +127,10 @@ func (t *Table) reachSnapshots(ctx context.Context, l *liveSet, roots map[string
 	return nil
 }
 
+// reachSnapshot compares what it reaches with the totals of the snapshot's own summary: a list or manifest that lost
+// entries, or names others, must not make their shards garbage.
 func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots map[string]rootToRead) error {
-	manifests, err := s.Manifests(t.fs)
+	manifests, err := t.manifests(s)
 	if err != nil {
 		return err
 	}
@@ -134,29 +138,48 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots m
 	if err != nil {
 		return err
 	}
+	var live counts
 	for _, m := range manifests {
-		if !l.add(m.FilePath(), why) {
-			continue
-		}
-		entries, err := manifest.Entries(t.fs, m)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if e.Status() == iceberg.EntryStatusDELETED {
-				continue
+		l.add(m.FilePath(), why)
+		c, known := l.manifests[m.FilePath()]
+		if !known {
+			if c, err = t.reachManifest(m, why, l, roots, allow); err != nil {
+				return err
 			}
-			f := e.DataFile()
-			url := canonicalURL(f.FilePath())
-			for _, object := range manifest.TermObjects(f, urlresolve.Policy{Allow: allow}) {
-				l.add(object, why+", by the term filters of "+url)
-			}
-			if l.add(url, why) && strings.EqualFold(string(f.FileFormat()), manifest.Format) {
-				roots[url] = rootToRead{size: f.FileSizeBytes(), why: why}
-			}
+			l.manifests[m.FilePath()] = c
 		}
+		live.files, live.records, live.size, live.stored = live.files+c.files, live.records+c.records, live.size+c.size, live.stored+c.stored
+	}
+	if faults := summaryFaults(s, live); len(faults) > 0 {
+		return corrupt.Locate(corrupt.At(-1, "%s; nothing is collected while they differ: shardcat verify shows more", faults[0]), t.MetadataLocation(), 0)
 	}
 	return nil
+}
+
+// reachManifest notes the live entries of a manifest and counts them.
+func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *liveSet, roots map[string]rootToRead, allow []urlresolve.Prefix) (live counts, err error) {
+	entries, err := manifest.Entries(t.fs, m)
+	if err != nil {
+		return live, err
+	}
+	for _, e := range entries {
+		if e.Status() == iceberg.EntryStatusDELETED {
+			continue
+		}
+		f := e.DataFile()
+		url := canonicalURL(f.FilePath())
+		live.add(&manifest.Entry{Records: f.Count(), RootBytes: f.FileSizeBytes()})
+		if err := checkPlace(url, allow); err != nil {
+			return live, err
+		}
+		for _, object := range manifest.TermObjects(f, urlresolve.Policy{Allow: allow}) {
+			l.add(object, why+", by the term filters of "+url)
+		}
+		if l.add(url, why) && strings.EqualFold(string(f.FileFormat()), manifest.Format) {
+			roots[url] = rootToRead{size: f.FileSizeBytes(), why: why}
+		}
+	}
+	return live, nil
 }
 
 // reachJobs notes what open jobs name, and the roots among it.

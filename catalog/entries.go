@@ -153,7 +153,7 @@ func (t *Table) entriesAt(ctx context.Context, at At, p *manifest.Projection) it
 // whether its entries need not be read.
 func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Projection, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
-		manifests, err := s.Manifests(t.fs)
+		manifests, err := t.manifests(s)
 		if err != nil {
 			yield(nil, fmt.Errorf("table %s: %w", t.name, err))
 			return

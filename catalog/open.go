@@ -87,7 +87,10 @@ type Catalog struct {
 	ice       icecatalog.Catalog
 	registrar registrar
 	// line of the writers of a table, nil if the catalog can't keep one.
-	line      commitLine
+	line commitLine
+	// sql is the catalog where it is an SQL database, without what Options.Wrap put around it.
+	sql       *sqlTables
+	known     registeredTables
 	identity  string
 	warehouse string
 	vault     string
@@ -217,7 +220,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 	store := &metadataStore{client: c.metadata, cache: newFileCache(cmp.Or(c.opts.MetadataCache, DefaultMetadataCache))}
 	c.fs = store.fs
 	if tables, ok := ice.(*sqlTables); ok {
-		ice = tables.useIO(store.fs)
+		ice, c.sql = tables.useIO(store.fs), tables
 		if c.opts.Wrap == nil {
 			c.line = &sqlLine{tables: tables}
 		}

@@ -70,7 +70,7 @@ func (t *Table) addedBy(ctx context.Context, s *table.Snapshot) ([]*manifest.Ent
 
 // ownEntries visits the entries that a snapshot has added or removed.
 func (t *Table) ownEntries(ctx context.Context, s *table.Snapshot, visit func(iceberg.ManifestEntry)) error {
-	manifests, err := s.Manifests(t.fs)
+	manifests, err := t.manifests(s)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}

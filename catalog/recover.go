@@ -2,11 +2,14 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
 
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 // RecoverOptions of Recover.
@@ -42,11 +45,14 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 			return nil, err
 		}
 	}
-	if err := c.CreateNamespace(ctx, name.Namespace); err != nil {
-		return nil, err
-	}
 	if c.registrar == nil {
 		return nil, fmt.Errorf("%w: the catalog can't take over metadata files", ErrInvalid)
+	}
+	if err := c.recoverable(ctx, meta, name); err != nil {
+		return nil, err
+	}
+	if err := c.CreateNamespace(ctx, name.Namespace); err != nil {
+		return nil, err
 	}
 	if _, err := c.registrar.RegisterTable(ctx, name.identifier(), at); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, translate(err))
@@ -59,6 +65,36 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 		return t, err
 	}
 	return t, t.claimVault(ctx)
+}
+
+// recoverable refuses what a recovery would leave half done, before anything is changed: a UUID that a table of the catalog
+// has, since two tables would share one vault folder and the collection of one would delete the other's shards, and a
+// vault folder of another catalog.
+func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Name) error {
+	all, err := c.registered(ctx)
+	if err != nil {
+		return fmt.Errorf("table %s: the tables of the catalog can't be read: %w", name, err)
+	}
+	uuid := meta.TableUUID().String()
+	for _, other := range all {
+		switch {
+		case other.uuid != uuid:
+		case other.name == name.String():
+			return fmt.Errorf("table %s: %w, with the UUID %s", name, ErrExists, uuid)
+		default:
+			return fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s already; drop that name first (its files stay), or give it the name you want: shardcat table rename",
+				ErrUnsafe, name, other.name, uuid)
+		}
+	}
+	var there Owner
+	err = c.readRecord(ctx, c.vaultFolder(uuid)+"_owner.json", &there)
+	if errors.Is(err, blobio.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("vault of table %s: %w", name, err)
+	}
+	return c.checkOwned(&there, uuid)
 }
 
 // nameOfLocation is the name that a table of ours had: <warehouse>/<namespace>/<table>-<8 hex>.

@@ -80,7 +80,7 @@ func (t *Table) checkWritable() error {
 		return nil
 	}
 	for _, s := range t.ice.Metadata().Snapshots() {
-		files, err := s.Manifests(t.fs)
+		files, err := t.manifests(&s)
 		if err != nil {
 			return fmt.Errorf("table %s: %w", t.name, err)
 		}

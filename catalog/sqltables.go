@@ -92,6 +92,32 @@ func (c *sqlTables) location(ctx context.Context, ident table.Identifier) (strin
 	return at.String, nil
 }
 
+// rows lists the tables of every catalog in the database, by name and metadata file.
+func (c *sqlTables) rows(ctx context.Context) (out []registeredTable, err error) {
+	query := "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables WHERE metadata_location IS NOT NULL"
+	if !c.untyped {
+		query += " AND (iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
+	}
+	found, err := c.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("listing all tables: %w", err)
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	for found.Next() {
+		var in string
+		var name Name
+		var r registeredTable
+		if err := found.Scan(&in, &name.Namespace, &name.Table, &r.metadata); err != nil {
+			return nil, fmt.Errorf("listing all tables: %w", err)
+		}
+		if r.name = name.String(); in != CatalogName {
+			r.name = in + ":" + r.name
+		}
+		out = append(out, r)
+	}
+	return out, found.Err()
+}
+
 // LoadTable implements icecatalog.Catalog.
 func (c *sqlTables) LoadTable(ctx context.Context, ident table.Identifier) (*table.Table, error) {
 	at, err := c.location(ctx, ident)

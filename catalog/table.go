@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -52,6 +54,12 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	}
 	t.ice, t.fs, t.schema = ice, writable, manifest.NewTableSchema(ice.Schema(), notes)
 	return nil
+}
+
+// manifests reads the manifest list of a snapshot.
+func (t *Table) manifests(s *table.Snapshot) ([]iceberg.ManifestFile, error) {
+	files, err := manifest.Manifests(t.fs, t.ice.Metadata().Version(), s)
+	return files, corrupt.Locate(err, t.MetadataLocation(), 0)
 }
 
 // Version names the state of a table in the catalog: it is another one after each commit. Where the catalog can tell it without the table's

@@ -61,15 +61,23 @@ func (t *Table) claimVault(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("vault of table %s: %w", t.name, err)
 	}
-	if there.TableUUID != t.UUID() || canonicalIdentity(there.Catalog) != canonicalIdentity(t.cat.identity) {
-		return fmt.Errorf("%w: the vault folder %s belongs to table %s of catalog %s, not to this catalog (%s)",
-			ErrUnsafe, t.VaultFolder(), there.Table, there.Catalog, t.cat.identity)
+	if err := t.cat.checkOwned(&there, t.UUID()); err != nil {
+		return err
 	}
 	t.cat.distrust(there.Unchecked)
 	if err := t.cat.acceptConditional(!there.Unconditional); err != nil {
 		return err
 	}
 	return t.withdrawDrop(ctx)
+}
+
+// checkOwned refuses the vault folder of a table whose record names another table or catalog.
+func (c *Catalog) checkOwned(there *Owner, tableUUID string) error {
+	if there.TableUUID != tableUUID || canonicalIdentity(there.Catalog) != canonicalIdentity(c.identity) {
+		return fmt.Errorf("%w: the vault folder %s belongs to table %s of catalog %s, not to this catalog (%s)",
+			ErrUnsafe, c.vaultFolder(tableUUID), there.Table, there.Catalog, c.identity)
+	}
+	return nil
 }
 
 // putRecord writes a record that others go by, and reads it back: it says whose a folder is, what may not be deleted,

@@ -214,17 +214,21 @@ func lost(of FaultKind) FaultKind {
 
 // storeError tells an answer of the store from damage that a decoder found.
 func storeError(err error) bool {
-	return blobio.Class(err) != nil && !errors.Is(err, blobio.ErrNotFound)
+	var answer *blobio.Error
+	if !errors.As(err, &answer) {
+		return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	}
+	return answer.Class != blobio.ErrNotFound
 }
 
 func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 	t := v.table
-	manifests, err := s.Manifests(t.fs)
+	manifests, err := t.manifests(s)
 	if err != nil {
 		if storeError(err) {
 			return err
 		}
-		v.found(FaultMetadata, "", s.ManifestList, -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
+		v.found(FaultMetadata, "", cmp.Or(s.ManifestList, t.MetadataLocation()), -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
 		return nil
 	}
 	var live counts
@@ -243,20 +247,28 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 	return nil
 }
 
-// summary holds the totals of a snapshot against its entries.
+// summary reports where the totals of a snapshot are not those of its entries.
 func (v *tableVerifier) summary(s *table.Snapshot, live counts) {
-	if s.Summary == nil {
-		v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "snapshot %d has no summary", s.SnapshotID)
-		return
+	for _, fault := range summaryFaults(s, live) {
+		v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "%s", fault)
 	}
-	for key, want := range map[string]int64{
-		"total-data-files": live.files, "total-records": live.records, "total-files-size": live.size,
-	} {
-		if got, err := strconv.ParseInt(s.Summary.Properties[key], 10, 64); err != nil || got != want {
-			v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "snapshot %d: its summary says %s = %q, its entries %d",
-				s.SnapshotID, key, s.Summary.Properties[key], want)
+}
+
+// summaryFaults compares the totals of a snapshot with its live entries.
+func summaryFaults(s *table.Snapshot, live counts) (faults []string) {
+	if s.Summary == nil {
+		return []string{fmt.Sprintf("snapshot %d has no summary", s.SnapshotID)}
+	}
+	for _, total := range []struct {
+		key  string
+		want int64
+	}{{"total-data-files", live.files}, {"total-records", live.records}, {"total-files-size", live.size}} {
+		text := s.Summary.Properties[total.key]
+		if got, err := strconv.ParseInt(text, 10, 64); err != nil || got != total.want {
+			faults = append(faults, fmt.Sprintf("snapshot %d: its summary says %s = %q, its entries %d", s.SnapshotID, total.key, text, total.want))
 		}
 	}
+	return faults
 }
 
 // manifest reads a manifest once and holds it against its line in the list.

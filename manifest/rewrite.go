@@ -40,7 +40,7 @@ func (s *stager) carryOver() error {
 	if s.parent == nil {
 		return missing(left)
 	}
-	manifests, err := s.parent.Manifests(s.FS)
+	manifests, err := Manifests(s.FS, s.Metadata.Version(), s.parent)
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}

@@ -1,0 +1,403 @@
+package catalog
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// Collection sweeps the vault folder and the metadata folder of one table. The files there are that table's alone only
+// as long as no other table of the catalog has its UUID (a metadata file that was registered under a second name) or
+// its location, so every collection compares the table with all others.
+
+// registeredTable is what a table of the catalog shares with others, if anything: folders and its UUID.
+type registeredTable struct {
+	// name with its namespace, and with the name of the catalog where the database holds several.
+	name string
+	// metadata is the location of the current metadata file.
+	metadata string
+	uuid     string
+	location string
+	// written is the property write.metadata.path, adopted the property shardcat.adopted.
+	written string
+	adopted []string
+}
+
+// tableIDs are the members of a metadata file that a registeredTable consists of.
+type tableIDs struct {
+	UUID       string            `json:"table-uuid"`
+	Location   string            `json:"location"`
+	Properties map[string]string `json:"properties"`
+}
+
+// registeredTables caches the members of metadata files, which never change, by their locations.
+type registeredTables struct {
+	sync.Mutex
+	byMetadata map[string]registeredTable
+	// loaded is the last listing of a catalog that only tells a table's metadata by loading it.
+	loaded []registeredTable
+	at     time.Time
+}
+
+// A listing that loads every table is used again for a minute where the catalog is large: a collection of each of
+// 2,000 tables would load four million.
+const (
+	loadedListing = time.Minute
+	smallCatalog  = 100
+	// listWorkers is how many tables are loaded side by side.
+	listWorkers = 16
+)
+
+// registered lists the tables of the catalog. An SQL database is asked for the tables of all catalogs that it holds. A
+// table without a readable metadata file is listed by its name and the location of that file alone.
+func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
+	if c.sql != nil {
+		rows, err := c.sql.rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.registeredAt(ctx, rows)
+	}
+	if loaded := c.known.fresh(); loaded != nil {
+		return loaded, nil
+	}
+	names, err := c.Tables(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	out := make([]registeredTable, len(names))
+	err = c.metadata.EachUpTo(ctx, listWorkers, len(names), func(ctx context.Context, _ *blobio.Client, i int) error {
+		ice, err := c.ice.LoadTable(ctx, names[i].identifier())
+		if errors.Is(err, icecatalog.ErrNoSuchTable) {
+			return nil // dropped since it was listed
+		}
+		if err != nil {
+			return fmt.Errorf("table %s: %w", names[i], translate(err))
+		}
+		md := ice.Metadata()
+		out[i] = tableIDs{md.TableUUID().String(), md.Location(), md.Properties()}.of(names[i].String(), ice.MetadataLocation())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out = slices.DeleteFunc(out, func(r registeredTable) bool { return r.name == "" })
+	c.known.Lock()
+	defer c.known.Unlock()
+	c.known.loaded, c.known.at = out, begun
+	return out, nil
+}
+
+// fresh is the last listing that loaded every table, nil if another one is due.
+func (k *registeredTables) fresh() []registeredTable {
+	k.Lock()
+	defer k.Unlock()
+	if len(k.loaded) > smallCatalog && time.Since(k.at) < loadedListing {
+		return k.loaded
+	}
+	return nil
+}
+
+// registeredAt reads the metadata files of tables that are known by name and location. Files that were read before are
+// not read again.
+func (c *Catalog) registeredAt(ctx context.Context, rows []registeredTable) ([]registeredTable, error) {
+	c.known.Lock()
+	before := c.known.byMetadata
+	c.known.Unlock()
+	known := make(map[string]registeredTable, len(rows))
+	var mu sync.Mutex
+	err := c.metadata.EachUpTo(ctx, listWorkers, len(rows), func(ctx context.Context, _ *blobio.Client, i int) error {
+		r, ok := before[rows[i].metadata]
+		if !ok {
+			ids, err := c.readIDs(ctx, rows[i].metadata)
+			switch {
+			case errors.Is(err, blobio.ErrNotFound), errors.Is(err, corrupt.ErrCorrupt):
+				return nil // there is no such table any more that anything could be lost of, but see sharesFiles
+			case err != nil:
+				return fmt.Errorf("table %s: %w", rows[i].name, err)
+			}
+			r = ids.of(rows[i].name, rows[i].metadata)
+		}
+		r.name = rows[i].name
+		rows[i] = r
+		mu.Lock()
+		defer mu.Unlock()
+		known[r.metadata] = r
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.known.Lock()
+	defer c.known.Unlock()
+	c.known.byMetadata = known
+	return rows, nil
+}
+
+func (ids tableIDs) of(name, metadata string) registeredTable {
+	r := registeredTable{name: name, metadata: metadata, uuid: strings.ToLower(ids.UUID), location: ids.Location,
+		written: ids.Properties[table.WriteMetadataPathKey]}
+	if adopted, err := parseAdopted(ids.Properties[AdoptedProperty]); err == nil {
+		r.adopted = adopted
+	}
+	return r
+}
+
+// readIDs reads the members of a metadata file.
+func (c *Catalog) readIDs(ctx context.Context, at string) (ids tableIDs, err error) {
+	text, _, err := c.metadata.ReadAll(ctx, canonical(at), metadataLimit)
+	if err != nil {
+		return ids, err
+	}
+	if text, err = unpackMetadata(text); err == nil {
+		err = json.Unmarshal(text, &ids)
+	}
+	if err != nil {
+		return ids, corrupt.Locate(corrupt.At(-1, "not a metadata file of Iceberg: %v", err), at, 0)
+	}
+	return ids, nil
+}
+
+// unpackedLimit bounds what a compressed metadata file may be unpacked to.
+const unpackedLimit = 256 << 20
+
+// unpackMetadata decompresses a metadata file that is compressed, whatever its name.
+func unpackMetadata(text []byte) ([]byte, error) {
+	var from io.Reader
+	switch {
+	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		from = z
+	case bytes.HasPrefix(text, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(bytes.NewReader(text), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(unpackedLimit))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		from = z
+	default:
+		return text, nil
+	}
+	out, err := io.ReadAll(io.LimitReader(from, unpackedLimit+1))
+	if err == nil && len(out) > unpackedLimit {
+		err = fmt.Errorf("it unpacks to more than %d bytes", unpackedLimit)
+	}
+	return out, err
+}
+
+// realFolder spells a folder in one way, with a trailing slash: aliases of schemes, doubled slashes and, on a local file
+// system, symbolic links are resolved.
+func realFolder(url string) string {
+	url = strings.TrimRight(canonicalURL(strings.TrimRight(url, "/")), "/")
+	path, local := strings.CutPrefix(url, "file://")
+	if !local {
+		scheme, rest, _ := strings.Cut(url, "://")
+		return scheme + "://" + strings.Join(strings.FieldsFunc(rest, func(r rune) bool { return r == '/' }), "/") + "/"
+	}
+	path = filepath.Clean(path)
+	missing := ""
+	for at := path; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return "file://" + strings.TrimRight(filepath.Join(real, missing), "/") + "/"
+		}
+		if at == filepath.Dir(at) {
+			return "file://" + path + "/"
+		}
+		missing = filepath.Join(filepath.Base(at), missing)
+	}
+}
+
+// sharesFiles refuses to sweep the folders of a table that another table of the catalog has a part in.
+func (t *Table) sharesFiles(ctx context.Context) error {
+	all, err := t.cat.registered(ctx)
+	if err != nil {
+		return fmt.Errorf("table %s: the other tables of the catalog can't be read, so nothing is collected: %w", t.name, err)
+	}
+	vault, metadata := realFolder(t.VaultFolder()), realFolder(t.metadataFolder())
+	for _, other := range all {
+		if other.name == t.name.String() {
+			continue
+		}
+		if with := other.sharing(t, vault, metadata); with != "" {
+			return fmt.Errorf("%w: table %s: table %s of the catalog %s too, and collection would delete its files; drop one of the two names, or give the other table files of its own, then collect",
+				ErrUnsafe, t.name, other.name, with)
+		}
+	}
+	return nil
+}
+
+// sharing names what another table has in common with t, "" for nothing. vault and metadata are t's folders.
+func (r *registeredTable) sharing(t *Table, vault, metadata string) string {
+	if r.uuid == t.UUID() {
+		return "has the UUID " + r.uuid
+	}
+	if slash := strings.LastIndexByte(r.metadata, '/'); slash > 0 && realFolder(r.metadata[:slash]) == metadata {
+		return "has its metadata in " + metadata
+	}
+	if r.uuid == "" {
+		return ""
+	}
+	if realFolder(strings.TrimSuffix(r.location, "/")+"/metadata") == metadata {
+		return "has the location " + t.Location()
+	}
+	if r.written != "" && realFolder(r.written) == metadata {
+		return "has its metadata in " + metadata
+	}
+	if realFolder(t.cat.vaultFolder(r.uuid)) == vault {
+		return "has the vault folder " + vault
+	}
+	for _, folder := range r.adopted {
+		if real := realFolder(folder); strings.HasPrefix(real, vault) || strings.HasPrefix(vault, real) {
+			return "has adopted the folder " + folder
+		}
+	}
+	return ""
+}
+
+// checkMetadataFiles refuses to sweep a metadata folder in which a metadata file names another table's UUID.
+func (c *collector) checkMetadataFiles(ctx context.Context) error {
+	t := c.table
+	var files []blobio.Info
+	for _, info := range c.listed {
+		_, checksum := checksummed(info.URL)
+		if name, ok := strings.CutPrefix(info.URL, t.metadataFolder()); ok && !checksum && !strings.Contains(name, "/") &&
+			strings.Contains(name, ".metadata.json") {
+			files = append(files, info)
+		}
+	}
+	uuid := t.UUID()
+	return t.cat.metadata.EachUpTo(ctx, listWorkers, len(files), func(ctx context.Context, _ *blobio.Client, i int) error {
+		is, err := t.cat.uuidOf(ctx, files[i])
+		switch {
+		case errors.Is(err, blobio.ErrNotFound):
+			return nil // gone since it was listed
+		case err != nil:
+			return fmt.Errorf("table %s: %s: its table can't be told, so nothing is collected; move the file elsewhere if nothing needs it: %w", t.name, files[i].URL, err)
+		case is != "" && is != uuid:
+			return fmt.Errorf("%w: table %s: %s is a metadata file of table %s, whose files collection would delete; give one of the two tables another location",
+				ErrUnsafe, t.name, files[i].URL, is)
+		}
+		return nil
+	})
+}
+
+// idsHead is how much of a metadata file is read for its UUID, which writers put near the start.
+const idsHead = 4 << 10
+
+// uuidOf is the UUID in a metadata file, "" if it has none, as files of version 1 may.
+func (c *Catalog) uuidOf(ctx context.Context, info blobio.Info) (string, error) {
+	head := make([]byte, min(info.Size, idsHead))
+	if _, err := c.metadata.ReadRange(ctx, info.URL, 0, head); err != nil {
+		return "", err
+	}
+	if uuid := uuidIn(head); uuid != "" {
+		return uuid, nil
+	}
+	ids, err := c.readIDs(ctx, info.URL)
+	return strings.ToLower(ids.UUID), err
+}
+
+// uuidIn finds the member table-uuid of the JSON object that a text begins with, "" if it is not there.
+func uuidIn(text []byte) string {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return ""
+	}
+	for {
+		key, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return ""
+		}
+		if key == "table-uuid" {
+			var uuid string
+			if json.Unmarshal(value, &uuid) != nil {
+				return ""
+			}
+			return strings.ToLower(uuid)
+		}
+	}
+}
+
+// members of a metadata file and of its snapshots that Iceberg's specification knows, up to version 3.
+var (
+	metadataMembers = setOf("format-version", "table-uuid", "location", "last-sequence-number", "last-updated-ms", "last-column-id",
+		"schema", "schemas", "current-schema-id", "partition-spec", "partition-specs", "default-spec-id", "last-partition-id",
+		"properties", "current-snapshot-id", "snapshots", "snapshot-log", "metadata-log", "sort-orders", "default-sort-order-id",
+		"refs", "statistics", "partition-statistics", "next-row-id", "row-lineage", "encryption-keys")
+	snapshotMembers = setOf("snapshot-id", "parent-snapshot-id", "sequence-number", "timestamp-ms", "manifest-list", "manifests",
+		"summary", "schema-id", "first-row-id", "added-rows", "key-id")
+)
+
+func setOf(names ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range names {
+		out[n] = true
+	}
+	return out
+}
+
+// checkMembers refuses a metadata file with a member that the specification does not have: it may refer to files, or be
+// the damaged name of one that does.
+func (t *Table) checkMembers(ctx context.Context) error {
+	at := t.MetadataLocation()
+	text, _, err := t.cat.metadata.ReadAll(ctx, canonical(at), metadataLimit)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	var members map[string]json.RawMessage
+	var snapshots []map[string]json.RawMessage
+	if text, err = unpackMetadata(text); err == nil {
+		err = json.Unmarshal(text, &members)
+	}
+	if err == nil && members["snapshots"] != nil {
+		err = json.Unmarshal(members["snapshots"], &snapshots)
+	}
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, corrupt.Locate(corrupt.At(-1, "not a metadata file of Iceberg: %v", err), at, 0))
+	}
+	odd := unknownMember(members, metadataMembers)
+	for _, s := range snapshots {
+		if odd == "" {
+			odd = unknownMember(s, snapshotMembers)
+		}
+	}
+	if odd != "" {
+		return fmt.Errorf("table %s: %w", t.name, corrupt.Locate(corrupt.Unsupported(-1,
+			"it has the member %q, which Iceberg does not know: what that refers to can't be told, so nothing is collected", odd), at, 0))
+	}
+	return nil
+}
+
+func unknownMember(members map[string]json.RawMessage, known map[string]bool) string {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !known[name] {
+			return name
+		}
+	}
+	return ""
+}
