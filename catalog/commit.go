@@ -1,13 +1,12 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
-	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
@@ -39,9 +38,7 @@ func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
 	j.joinTerms(ctx, c.Add)
 	done, err := j.attempts(ctx, c)
 	if err != nil {
-		if !errors.Is(err, ErrUnknownOutcome) {
-			j.committing = false
-		}
+		j.committing = j.doubt || mayBeCommitted(err)
 		return nil, fmt.Errorf("table %s: %w", j.table.name, err)
 	}
 	outcome := OutcomeCommitted
@@ -91,7 +88,9 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 		case found != nil: // by this run, or by another run of the same job
 			before := found.SnapshotID != staged.Snapshot.SnapshotID
 			return &Committed{SnapshotID: found.SnapshotID, Before: before, Attempts: n}, nil
-		case n >= t.cat.opts.CommitAttempts:
+		}
+		j.doubt = j.doubt || mayBeCommitted(rejected)
+		if n >= t.cat.opts.CommitAttempts {
 			return nil, fmt.Errorf("%w: %d attempts were rejected, the last with: %w", ErrConflict, n, rejected)
 		}
 	}
@@ -126,77 +125,41 @@ func (t *Table) stage(branch string, c change) (*manifest.Staged, error) {
 	return staged, nil
 }
 
-// try sends one staged change until it is known what became of it: committed (found is the job's snapshot),
-// rejected (and why; the table is at its new state then), or neither (err).
+// try sends one staged change until its outcome is known: committed (found is the job's snapshot), rejected (and why; the table is at its new
+// state then), or neither (err, see settle).
 func (t *Table) try(ctx context.Context, staged *manifest.Staged, branch, jobID string) (found *table.Snapshot, rejected, err error) {
 	if t.creation != nil {
 		return t.tryCreate(ctx, staged, jobID)
 	}
-	for send := 1; ; send++ {
-		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), staged.Requirements, staged.Updates)
-		// Whatever the answer was, what counts is what the table says.
-		if err := t.reload(ctx, sendErr); err != nil {
-			return nil, nil, err
-		}
-		found := t.findJob(branch, jobID)
-		switch {
-		case found != nil:
-			return found, nil, nil
-		case sendErr == nil:
-			return nil, nil, fmt.Errorf("%w: the catalog reported success, but the snapshot is not there", ErrUnknownOutcome)
-		case authoritative(sendErr) || t.outdated(staged.Requirements):
-			t.discardRejected(ctx, staged, sendErr)
-			return nil, sendErr, nil
-		case send >= maxSends:
-			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, sendErr)
-		}
-		if err := wait(ctx, unknownPause(send)); err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
-		}
-	}
-}
-
-// maxSends bounds how often the identical commit is sent while its outcome is unknown and the head does not
-// move: with the pauses, some five seconds.
-const maxSends = 10
-
-// authoritative reports whether an error proves that the catalog did not commit and never will.
-func authoritative(err error) bool {
-	return errors.Is(err, table.ErrCommitFailed) || errors.Is(err, icecatalog.ErrNoSuchTable)
-}
-
-// outdated reports whether the table has moved on so that a staged change can't be committed any more, not even by
-// a request that is still under way.
-func (t *Table) outdated(requirements []table.Requirement) bool {
-	return slices.ContainsFunc(requirements, func(r table.Requirement) bool {
-		return r.Validate(t.ice.Metadata()) != nil
+	rejected, err = t.settle(ctx, request{
+		requirements: staged.Requirements,
+		send: func(ctx context.Context) (table.Metadata, string, error) {
+			return t.cat.ice.CommitTable(ctx, t.name.identifier(), staged.Requirements, staged.Updates)
+		},
+		done: func(meta table.Metadata) bool {
+			found = snapshotOfJob(meta, branch, jobID, staged.Snapshot.SnapshotID)
+			return found != nil
+		},
 	})
-}
-
-// reload reads the table after a commit was sent. If that fails, the outcome is unknown.
-func (t *Table) reload(ctx context.Context, sendErr error) error {
-	var err error
-	for n := 1; n <= maxReloads; n++ {
-		if err = t.Refresh(context.WithoutCancel(ctx)); err == nil {
-			return nil
-		}
-		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
-			return err // dropped, or another table: nothing of ours can be part of it
-		}
-		if wait(ctx, unknownPause(n)) != nil {
-			break
-		}
+	if err == nil && rejected != nil || err != nil && !mayBeCommitted(err) {
+		t.discardRejected(ctx, staged, cmp.Or(rejected, err))
 	}
-	return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
+	return found, rejected, err
 }
 
-// maxReloads bounds the tries to read the table after a commit.
-const maxReloads = 5
+// snapshotOfJob is the snapshot of a job in the history of a branch, or the snapshot with the given id wherever it is: one that was
+// rolled back since it was committed. nil if there is neither.
+func snapshotOfJob(meta table.Metadata, branch, jobID string, id int64) *table.Snapshot {
+	if s := findJob(meta, branch, jobID); s != nil {
+		return s
+	}
+	return meta.SnapshotByID(id)
+}
 
-// discardRejected deletes the manifests of a change that was rejected with authority; otherwise they stay,
+// discardRejected deletes the manifests of a change that was rejected, if the rejection is proven; otherwise they stay,
 // some kilobytes that nobody refers to.
 func (t *Table) discardRejected(ctx context.Context, staged *manifest.Staged, why error) {
-	if errors.Is(why, table.ErrCommitFailed) {
+	if !mayBeCommitted(why) {
 		t.discard(ctx, staged)
 	}
 }
@@ -219,16 +182,16 @@ func (t *Table) head(branch string) int64 {
 }
 
 func (t *Table) branch(name string) *table.Snapshot {
-	if name == "" {
-		name = table.MainBranch
-	}
-	return t.ice.Metadata().SnapshotByName(name)
+	return t.ice.Metadata().SnapshotByName(cmp.Or(name, table.MainBranch))
 }
 
 // findJob searches a branch's history for the snapshot of a job, nil if it has none.
 func (t *Table) findJob(branch, id string) *table.Snapshot {
-	meta := t.ice.Metadata()
-	for s := t.branch(branch); s != nil; {
+	return findJob(t.ice.Metadata(), branch, id)
+}
+
+func findJob(meta table.Metadata, branch, id string) *table.Snapshot {
+	for s := meta.SnapshotByName(cmp.Or(branch, table.MainBranch)); s != nil; {
 		if s.Summary != nil && s.Summary.Properties[manifest.JobIDKey] == id {
 			return s
 		}

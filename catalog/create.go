@@ -174,11 +174,10 @@ func (t *Table) matchNotes(ctx context.Context, s *schema.Schema) error {
 	if text == t.ice.Properties()[manifest.TypesProperty] {
 		return nil
 	}
-	_, _, err = t.cat.ice.CommitTable(ctx, t.name.identifier(),
-		[]table.Requirement{table.AssertTableUUID(t.ice.Metadata().TableUUID())},
-		[]table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{manifest.TypesProperty: text})})
-	if err != nil {
-		return fmt.Errorf("table %s: %w", t.name, translate(err))
-	}
-	return t.Refresh(ctx)
+	return t.update(ctx, func() (*metaUpdate, error) {
+		return &metaUpdate{
+			updates: []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{manifest.TypesProperty: text})},
+			done:    func(meta table.Metadata) bool { return meta.Properties()[manifest.TypesProperty] == text },
+		}, nil
+	})
 }

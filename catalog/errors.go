@@ -20,6 +20,8 @@ var (
 	// ErrUnknownOutcome: the commit may or may not have happened, and the catalog could not be asked. The job
 	// stays open; delivering it again, with the same job id, settles it.
 	ErrUnknownOutcome = errors.New("it is unknown whether the commit happened")
+	// ErrRefused: the catalog refused a change, for a reason that another attempt does not change. Nothing was committed.
+	ErrRefused = errors.New("the catalog refused the change")
 	// ErrInvalid: an argument that can't be meant.
 	ErrInvalid = errors.New("invalid argument")
 )

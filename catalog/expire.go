@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,7 +28,9 @@ type ExpirePlan struct {
 	Snapshots []int64 `json:"snapshots"`
 	Retained  int     `json:"retained"`
 
-	table *Table
+	table  *Table
+	retain int
+	cutoff int64
 }
 
 // PlanExpire finds the snapshots that no ref needs: of each branch the head, the last RetainLast and everything
@@ -41,11 +42,12 @@ func (t *Table) PlanExpire(o ExpireOptions) (*ExpirePlan, error) {
 	if o.OlderThan.IsZero() {
 		o.OlderThan = t.cat.opts.Now().Add(-cmp.Or(o.Age, DefaultExpireAge))
 	}
-	keep := t.needed(max(o.RetainLast, 1), o.OlderThan.UnixMilli())
-	p := &ExpirePlan{table: t, Retained: len(keep), Snapshots: []int64{}}
+	p := &ExpirePlan{table: t, Snapshots: []int64{}, retain: max(o.RetainLast, 1), cutoff: o.OlderThan.UnixMilli()}
+	keep := t.needed(p.retain, p.cutoff)
+	p.Retained = len(keep)
 	for _, s := range t.ice.Metadata().Snapshots() {
 		// A snapshot off every branch (staged, or rolled back over) goes by age alone.
-		if !keep[s.SnapshotID] && s.TimestampMs < o.OlderThan.UnixMilli() {
+		if !keep[s.SnapshotID] && s.TimestampMs < p.cutoff {
 			p.Snapshots = append(p.Snapshots, s.SnapshotID)
 		} else if !keep[s.SnapshotID] {
 			p.Retained++
@@ -74,34 +76,33 @@ func (t *Table) needed(retain int, cutoff int64) map[int64]bool {
 }
 
 // Execute removes the planned snapshots from the table's metadata. No object is deleted: what nothing reaches any
-// more is collection's business. If a ref has moved since the plan was made the error is ErrConflict.
+// more is collection's business. If another writer commits meanwhile, a snapshot of the plan that a ref needs now stays.
 func (p *ExpirePlan) Execute(ctx context.Context) error {
 	t := p.table
 	if len(p.Snapshots) == 0 {
 		return nil
 	}
-	requirements := []table.Requirement{table.AssertTableUUID(t.ice.Metadata().TableUUID())}
-	for name, ref := range t.ice.Metadata().Refs() {
-		requirements = append(requirements, table.AssertRefSnapshotID(name, &ref.SnapshotID))
-	}
-	sendErr := t.send(ctx, requirements, []table.Update{table.NewRemoveSnapshotsUpdate(p.Snapshots, false)})
-	if err := t.reload(ctx, sendErr); err != nil {
+	// A tag that was made since the plan would go with its snapshot on a REST server.
+	if err := t.Refresh(ctx); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(p.Snapshots, func(id int64) bool { return t.ice.Metadata().SnapshotByID(id) != nil }) {
-		if errors.Is(sendErr, table.ErrInvalidMetadata) {
-			return fmt.Errorf("table %s: %w", t.name, t.refused(sendErr))
+	return t.update(ctx, func() (*metaUpdate, error) {
+		needed := t.needed(p.retain, p.cutoff)
+		goes := []int64{}
+		for _, id := range p.Snapshots {
+			if !needed[id] && t.ice.Metadata().SnapshotByID(id) != nil {
+				goes = append(goes, id)
+			}
 		}
-		return fmt.Errorf("%w: table %s moved while snapshots were expired: %w", ErrConflict, t.name, orNothing(sendErr))
-	}
-	return nil
-}
-
-var errNoChange = errors.New("the catalog changed nothing")
-
-func orNothing(err error) error {
-	if err == nil {
-		return errNoChange
-	}
-	return err
+		if len(goes) == 0 {
+			return nil, nil
+		}
+		u := &metaUpdate{updates: []table.Update{table.NewRemoveSnapshotsUpdate(goes, false)}, done: func(meta table.Metadata) bool {
+			return !slices.ContainsFunc(goes, func(id int64) bool { return meta.SnapshotByID(id) != nil })
+		}}
+		for name, ref := range t.ice.Metadata().Refs() {
+			u.requirements = append(u.requirements, table.AssertRefSnapshotID(name, &ref.SnapshotID))
+		}
+		return u, nil
+	})
 }

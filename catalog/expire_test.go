@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	icecatalog "github.com/apache/iceberg-go/catalog"
+
 	"github.com/apache/iceberg-go/table"
 )
 
@@ -64,7 +66,40 @@ func TestExpire(t *testing.T) {
 	if err != nil || len(late.Snapshots) != 1 {
 		t.Fatalf("%+v, %v", late, err)
 	}
-	if err := late.Execute(ctx); !errors.Is(err, ErrConflict) {
+	// The head has moved since the plan was made: the expiry is tried again on the new one.
+	if err := late.Execute(ctx); err != nil || tbl.Head() != g.load(g.open(nil, nil)).Head() {
 		t.Errorf("the head had moved: %v", err)
+	}
+	if ids, _ := scanIDs(t, tbl, ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 60)) {
+		t.Errorf("rows %v", ids)
+	}
+	// What a ref needs since the plan was made stays.
+	ingest(t, tbl, IngestOptions{}, rows(60, 10))
+	tagged := tbl.Head()
+	ingest(t, tbl, IngestOptions{}, rows(70, 10))
+	plan, err = tbl.PlanExpire(ExpireOptions{OlderThan: time.Now().Add(time.Hour)})
+	if err != nil || !slices.Contains(plan.Snapshots, tagged) {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	// The tag is made at the very moment of the commit.
+	n := 0
+	racing := g.load(g.open(nil, func(ice icecatalog.Catalog) icecatalog.Catalog {
+		return &commitFunc{ice, func(real func() error) error {
+			if n++; n == 1 {
+				if _, err := g.load(g.open(nil, nil)).CreateTag(ctx, "needed", tagged); err != nil {
+					t.Error(err)
+				}
+			}
+			return real()
+		}}
+	}))
+	if plan, err = racing.PlanExpire(ExpireOptions{OlderThan: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Execute(ctx); err != nil {
+		t.Error(err)
+	}
+	if ids, _ := scanIDs(t, g.load(g.open(nil, nil)), ScanOptions{At: At{Ref: "needed"}}); len(ids) != 70 {
+		t.Errorf("%d rows at the new tag", len(ids))
 	}
 }

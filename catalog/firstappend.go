@@ -138,55 +138,75 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 			return nil, nil, err
 		}
 	}
+	made := func(there *table.Table) (*table.Snapshot, error, error) {
+		t.creation = nil
+		t.takeOver(ctx, there.Metadata(), there.MetadataLocation())
+		return findJob(there.Metadata(), "", jobID), nil, nil
+	}
+	uuid, doubt := t.ice.Metadata().TableUUID(), false
 	for send := 1; ; send++ {
-		_, _, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), []table.Requirement{table.AssertCreate()}, updates)
-		there, err := t.lookForCreation(ctx, sendErr)
+		meta, at, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), []table.Requirement{table.AssertCreate()}, updates)
+		if sendErr == nil && meta != nil && meta.TableUUID() == uuid {
+			return made(table.New(t.name.identifier(), meta, at, t.cat.fs, t.cat.ice))
+		}
+		v := judge(sendErr)
+		doubt = doubt || v == commitUnknown
+		if !doubt && (v == commitRefused || v == commitGone || v == commitLater && send >= maxSends) {
+			return nil, nil, t.refusal(sendErr)
+		}
+		there, err := t.lookForCreation(ctx, doubt)
 		switch {
-		case err != nil:
-			return nil, nil, err
-		case there != nil && there.Metadata().TableUUID() == t.ice.Metadata().TableUUID():
-			t.creation = nil
-			if err := t.set(ctx, there); err != nil {
-				return nil, nil, err
-			}
-			return t.findJob("", jobID), nil, nil
+		case there != nil && there.Metadata().TableUUID() == uuid:
+			return made(there)
 		case there != nil:
 			winner := &Table{cat: t.cat, name: t.name}
-			return nil, nil, errors.Join(&lostCreation{winner}, winner.set(ctx, there))
-		case errors.Is(sendErr, icecatalog.ErrNoSuchNamespace):
-			return nil, nil, translate(sendErr)
-		case sendErr == nil || send >= maxSends:
-			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, sendErr)
+			lost := errors.Join(&lostCreation{winner}, winner.set(ctx, there))
+			if doubt {
+				lost = &unproven{lost}
+			}
+			return nil, nil, lost
+		case !doubt && v == commitBad:
+			return nil, nil, t.refusal(sendErr)
+		case doubt && (err != nil || send >= maxSends):
+			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
+		case err != nil || send >= maxSends:
+			return nil, nil, &unproven{fmt.Errorf("%w: %w", ErrConflict, errors.Join(sendErr, err))}
 		}
-		if err := wait(ctx, unknownPause(send)); err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
+		if err := wait(ctx, max(unknownPause(send), requestedPause(sendErr))); err != nil {
+			if doubt {
+				err = fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
+			}
+			return nil, nil, err
 		}
 	}
 }
 
-// lookForCreation loads what stands under the table's name after a commit was sent; nil if there is nothing.
-func (t *Table) lookForCreation(ctx context.Context, sendErr error) (*table.Table, error) {
+// lookForCreation loads what stands under the table's name after a commit was sent; nil if there is nothing. With doubt, a table of our UUID
+// that has another name since is found too.
+func (t *Table) lookForCreation(ctx context.Context, doubt bool) (*table.Table, error) {
+	asked, ctx := ctx, context.WithoutCancel(ctx)
 	var err error
-	for n := 1; n <= maxReloads; n++ {
+	for n := 1; n <= maxReloads && (n == 1 || wait(asked, unknownPause(n-1)) == nil); n++ {
 		var there *table.Table
-		there, err = t.cat.ice.LoadTable(context.WithoutCancel(ctx), t.name.identifier())
+		there, err = t.cat.ice.LoadTable(ctx, t.name.identifier())
+		missing := errors.Is(err, icecatalog.ErrNoSuchTable) || errors.Is(err, icecatalog.ErrNoSuchNamespace)
 		switch {
-		case err == nil:
-			return there, nil
-		case errors.Is(err, icecatalog.ErrNoSuchTable), errors.Is(err, icecatalog.ErrNoSuchNamespace):
-			return nil, nil
+		case err != nil && !missing:
+			continue
+		case doubt && (missing || there.Metadata().TableUUID() != t.ice.Metadata().TableUUID()):
+			if s := t.lookElsewhere(ctx, err); s.err == nil {
+				return t.ice, nil
+			}
 		}
-		if wait(ctx, unknownPause(n)) != nil {
-			break
-		}
+		return there, nil
 	}
-	return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
+	return nil, err
 }
 
 // createEmpty makes the table without a snapshot: its source had columns, but no rows.
 func (j *Job) createEmpty(ctx context.Context) error {
 	_, _, err := j.table.tryCreate(ctx, nil, "")
-	j.committing = errors.Is(err, ErrUnknownOutcome)
+	j.committing = err != nil && mayBeCommitted(err)
 	return err
 }
 

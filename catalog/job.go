@@ -71,6 +71,8 @@ type Job struct {
 	branch string
 	// committing: from here on the outcome may be unknown, and nothing the job wrote may be deleted.
 	committing bool
+	// doubt: a commit was rejected, but not proven not to have happened (see unproven).
+	doubt bool
 }
 
 // maxJobID keeps names of records portable.
@@ -214,7 +216,7 @@ func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 // else's: objects are the ones it created. After a commit whose outcome is unknown, and where another process has taken up
 // the run, it does nothing.
 func (j *Job) Fail(ctx context.Context, objects []string) {
-	if j.committing {
+	if j.committing || j.doubt {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)

@@ -201,7 +201,7 @@ func (b *keyIndexBuild) run(ctx context.Context) (err error) {
 		err = b.commit(ctx)
 	}
 	if err != nil {
-		j.committing = j.committing && errors.Is(err, ErrUnknownOutcome)
+		j.committing = j.committing && mayBeCommitted(err)
 		j.Fail(ctx, b.writes)
 		return err
 	}

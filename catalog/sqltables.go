@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +20,12 @@ import (
 	sqlcatalog "github.com/apache/iceberg-go/catalog/sql"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/klauspost/compress/zstd"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 // sqlTables is iceberg-go's SQL catalog with the three operations that touch metadata files done here. iceberg-go
@@ -153,11 +160,11 @@ func (c *sqlTables) CreateTable(ctx context.Context, ident table.Identifier, sc 
 // is table.ErrCommitFailed.
 func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
 	current, err := c.LoadTable(ctx, ident)
-	if errors.Is(err, icecatalog.ErrNoSuchTable) {
+	if errors.Is(err, icecatalog.ErrNoSuchTable) && creates(requirements) {
 		return c.commitFirst(ctx, ident, requirements, updates)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", unsent(err)
 	}
 	next, err := changed(current.Metadata(), current.Metadata(), current.MetadataLocation(), requirements, updates)
 	if err != nil {
@@ -168,11 +175,11 @@ func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, req
 	}
 	version, err := metadataVersion(current.MetadataLocation())
 	if err != nil {
-		return nil, "", err
+		return nil, "", unsent(err)
 	}
 	at, err := c.write(ctx, next, version+1)
 	if err != nil {
-		return nil, "", err
+		return nil, "", unsent(err)
 	}
 	return next, at, c.move(ctx, ident, current.MetadataLocation(), at)
 }
@@ -194,14 +201,56 @@ func (c *sqlTables) commitFirst(ctx context.Context, ident table.Identifier, req
 	return metadata, at, err
 }
 
+// creates reports whether a change makes a table.
+func creates(requirements []table.Requirement) bool {
+	return slices.ContainsFunc(requirements, func(r table.Requirement) bool { return r.GetType() == table.AssertCreate().GetType() })
+}
+
+// unsent is the error of a change that ended before the database was asked to make it.
+func unsent(err error) error {
+	class := commitRefused
+	switch blobio.Class(err) {
+	case blobio.ErrTransient, blobio.ErrThrottled, blobio.ErrUnknown:
+		class = commitLater
+	}
+	if errors.Is(err, icecatalog.ErrNoSuchTable) {
+		class = commitGone
+	}
+	return &commitError{class: class, local: true, err: err}
+}
+
 // changed applies updates to base if the current state (nil for no table) meets the requirements.
 func changed(current, base table.Metadata, at string, requirements []table.Requirement, updates []table.Update) (table.Metadata, error) {
 	for _, r := range requirements {
 		if err := r.Validate(current); err != nil {
-			return nil, err
+			return nil, &commitError{class: commitConflict, local: true, err: err}
 		}
 	}
-	return table.UpdateTableMetadata(base, updates, at)
+	next, err := table.UpdateTableMetadata(base, updates, at)
+	if err != nil {
+		return nil, &commitError{class: commitRefused, local: true, invalid: true, err: err}
+	}
+	if lost := lostRef(current, next, updates); lost != "" {
+		err := fmt.Errorf("requirement failed: %q refers to a snapshot that the change removes", lost)
+		return nil, &commitError{class: commitConflict, local: true, err: err}
+	}
+	return next, nil
+}
+
+// lostRef names a branch or tag that goes because the change removes its snapshot: it was made since the change was planned. No requirement of
+// Iceberg can exclude that; servers of REST catalogs let it go.
+func lostRef(current, next table.Metadata, updates []table.Update) string {
+	removes := func(u table.Update) bool { return u.Action() == table.UpdateRemoveSnapshots }
+	if current == nil || !slices.ContainsFunc(updates, removes) {
+		return ""
+	}
+	kept := maps.Collect(next.Refs())
+	for name := range current.Refs() {
+		if _, ok := kept[name]; !ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // move points a table from one metadata file to the next.
@@ -212,19 +261,27 @@ func (c *sqlTables) move(ctx context.Context, ident table.Identifier, from, to s
 	}
 	moved, err := c.exec(ctx, set+c.where()+" AND metadata_location = $5", append(rowOf(ident), to, from)...)
 	if err != nil {
-		return fmt.Errorf("committing to table %s: %w", join(ident), err)
+		return databaseError(fmt.Errorf("committing to table %s: %w", join(ident), err))
 	}
-	if moved == 0 {
-		return errors.Join(fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident)), c.forget(ctx, to))
+	if moved > 0 {
+		return nil
 	}
-	return nil
+	lost := fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident))
+	// A statement that a driver or a proxy sent twice finds nothing to move the second time.
+	switch at, err := c.location(ctx, ident); {
+	case err == nil && at == to:
+		return &commitError{class: commitUnknown, err: lost}
+	case err != nil && !errors.Is(err, icecatalog.ErrNoSuchTable):
+		return errors.Join(lost, err)
+	}
+	return errors.Join(lost, c.forget(ctx, to))
 }
 
 // insert adds a table whose first metadata these are. The namespace must be there, and the name be free.
 func (c *sqlTables) insert(ctx context.Context, ident table.Identifier, metadata table.Metadata) error {
 	at, err := c.write(ctx, metadata, 0)
 	if err != nil {
-		return err
+		return unsent(err)
 	}
 	added, err := c.add(ctx, ident, at)
 	if err != nil || added {
@@ -245,7 +302,7 @@ func (c *sqlTables) add(ctx context.Context, ident table.Identifier, at string) 
 		" OR EXISTS (SELECT 1 FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2) ON CONFLICT DO NOTHING",
 		append(rowOf(ident), at)...)
 	if err != nil {
-		return false, fmt.Errorf("adding table %s: %w", join(ident), err)
+		return false, databaseError(fmt.Errorf("adding table %s: %w", join(ident), err))
 	}
 	return added > 0, nil
 }
@@ -326,4 +383,27 @@ func metadataVersion(location string) (int, error) {
 		return 0, fmt.Errorf("metadata file %s: its name has no version", location)
 	}
 	return n, nil
+}
+
+// databaseError gives the error of a statement the class that the database's own code proves: a statement that ended with an error of
+// these codes changed nothing.
+func databaseError(err error) error {
+	if lite := (*sqlite.Error)(nil); errors.As(err, &lite) {
+		switch lite.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return &commitError{class: commitLater, local: true, err: err}
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL,
+			sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_NOTADB:
+			return &commitError{class: commitRefused, local: true, err: err}
+		}
+	}
+	if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Severity == "ERROR" && len(pg.Code) == 5 {
+		switch pg.Code[:2] {
+		case "40", "55": // serialization failures and locks
+			return &commitError{class: commitLater, local: true, err: err}
+		case "22", "23", "25", "28", "42", "54":
+			return &commitError{class: commitRefused, local: true, err: err}
+		}
+	}
+	return err
 }

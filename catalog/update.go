@@ -25,9 +25,15 @@ type metaUpdate struct {
 // update commits a change of the table's metadata. plan is asked on each state of the table that the change is tried
 // on; no update and no error says that there is nothing to do. The table is at its new state when update returns
 // nil.
-func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) error {
+func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) (err error) {
 	turn := t.turn(false)
 	defer turn.leave(ctx)
+	doubt := false // an attempt was rejected, but not proven not to have happened
+	defer func() {
+		if err != nil && doubt && !mayBeCommitted(err) {
+			err = &unproven{err}
+		}
+	}()
 	for n := 1; ; n++ {
 		if err := turn.await(ctx, n); err != nil {
 			return err
@@ -43,55 +49,43 @@ func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) er
 			return fmt.Errorf("table %s: %w", t.name, err)
 		case rejected == nil:
 			return nil
-		case n >= t.cat.opts.CommitAttempts:
+		}
+		doubt = doubt || mayBeCommitted(rejected)
+		if n >= t.cat.opts.CommitAttempts {
 			return fmt.Errorf("%w: table %s: %d attempts were rejected, the last with: %w", ErrConflict, t.name, n, rejected)
 		}
 	}
 }
 
-// tryUpdate sends an update until it is known what became of it: committed (both nil), rejected, or neither (err).
+// tryUpdate sends an update until its outcome is known: committed (both nil), rejected, or neither (err, see settle).
 func (t *Table) tryUpdate(ctx context.Context, u *metaUpdate) (rejected, err error) {
-	for send := 1; ; send++ {
-		sendErr := t.send(ctx, u.requirements, u.updates)
-		if err := t.reload(ctx, sendErr); err != nil {
-			return nil, err
-		}
-		switch {
-		case sendErr == nil || u.done(t.ice.Metadata()):
-			return nil, nil
-		case errors.Is(sendErr, table.ErrInvalidMetadata):
-			return nil, t.refused(sendErr)
-		case authoritative(sendErr) || t.outdated(u.requirements):
-			return sendErr, nil
-		case send >= maxSends:
-			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, sendErr)
-		}
-		if err := wait(ctx, unknownPause(send)); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
-		}
-	}
+	return t.settle(ctx, request{
+		requirements: u.requirements,
+		send: func(ctx context.Context) (table.Metadata, string, error) {
+			return t.send(ctx, u.requirements, u.updates)
+		},
+		done: u.done,
+	})
 }
 
 // send sends a change of the table's metadata. Iceberg's library stamps it with this computer's clock, and refuses what would be older than the
 // table's last snapshot: where somebody whose clock is ahead has committed rows, it would take no other change until that time has come. Snapshots
 // carry a time of their own, so the change goes along with one that changes no row.
-func (t *Table) send(ctx context.Context, requirements []table.Requirement, updates []table.Update) error {
-	_, _, err := t.cat.ice.CommitTable(ctx, t.name.identifier(), requirements, updates)
+func (t *Table) send(ctx context.Context, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	meta, at, err := t.cat.ice.CommitTable(ctx, t.name.identifier(), requirements, updates)
 	if !errors.Is(err, table.ErrInvalidMetadata) || t.ahead() <= 0 || t.Head() == 0 || slices.ContainsFunc(updates, movesMain) {
-		return err
+		return meta, at, err
 	}
 	carrier, stageErr := t.stage("", change{Change: manifest.Change{Operation: table.OpReplace}})
 	if stageErr != nil {
 		t.discard(ctx, carrier)
-		return errors.Join(err, stageErr)
+		return nil, "", errors.Join(err, stageErr)
 	}
-	_, _, err = t.cat.ice.CommitTable(ctx, t.name.identifier(), slices.Concat(requirements, carrier.Requirements), slices.Concat(updates, carrier.Updates))
-	if errors.Is(err, table.ErrInvalidMetadata) { // nothing was sent
+	meta, at, err = t.cat.ice.CommitTable(ctx, t.name.identifier(), slices.Concat(requirements, carrier.Requirements), slices.Concat(updates, carrier.Updates))
+	if v := judge(err); err != nil && v != commitUnknown && v != commitConflict { // nothing was committed
 		t.discard(ctx, carrier)
-	} else {
-		t.discardRejected(ctx, carrier, err)
 	}
-	return err
+	return meta, at, err
 }
 
 // movesMain reports whether an update says where main is.
