@@ -22,6 +22,9 @@ import (
 // maxMetadata is the longest metadata of a message, in bytes: it is read whole before it is known to be sound.
 const maxMetadata = 64 << 20
 
+// minMetadata is what metadata may have whatever the limits are.
+const minMetadata = 4 << 20
+
 // Magic is what files begin and end with.
 const Magic = "ARROW1"
 
@@ -31,7 +34,8 @@ const fileHead, mostFileHead = 8, 64
 
 // Limits bound what messages take.
 type Limits struct {
-	// Message is the most bytes of memory of one message, packed and unpacked. Unpacked, if not 0, is the most that all of them unpack to.
+	// Message is the most bytes of memory of one message, packed and unpacked, and of all dictionaries that are in force. Unpacked, if not 0,
+	// is the most that all of them unpack to.
 	Message, Unpacked int64
 	// Window is the most bytes of a window of zstd.
 	Window uint64
@@ -54,6 +58,10 @@ type Messages struct {
 	// reuse: bodies of record batches may come in the memory of those before, which is body.
 	reuse bool
 	body  []byte
+	// dictionaries are the bytes of memory of each dictionary, held those of all of them but the one that the last message fills, filling.
+	dictionaries map[int64]int64
+	held         int64
+	filling      *int64
 }
 
 // Open reads the head that only files have.
@@ -129,23 +137,33 @@ func (m *Messages) next() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	if size > max(minMetadata, m.limits.Message/4) {
+		return nil, m.limits.TooLarge(size, m.limits.Message/4)
+	}
 	metadata, err := readWhole(m.r, size, nil)
 	if err != nil {
 		return nil, err
 	}
 	var body int64
+	dictionary := false
 	if m.begun {
 		body, err = arrowtype.CheckBatchMessage(metadata)
+		dictionary = arrowtype.IsDictionary(metadata)
 	} else {
 		err = arrowtype.CheckSchemaMessage(metadata)
 	}
 	if err != nil {
 		return nil, err
 	}
-	m.begun, m.unpacked = true, 0
-	if body > m.limits.Message {
+	m.begun = true
+	m.settle()
+	if dictionary {
+		m.fill(metadata)
+	}
+	if body += m.held; body < 0 || body > m.limits.Message {
 		return nil, m.limits.TooLarge(body, m.limits.Message)
 	}
+	body -= m.held
 	data, err := m.readBody(metadata, body)
 	if err != nil {
 		return nil, err
@@ -155,6 +173,28 @@ func (m *Messages) next() (*ipc.Message, error) {
 	}
 	m.unpacked = body
 	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(data)), nil
+}
+
+// settle counts what the last message unpacked to for the dictionary that it filled.
+func (m *Messages) settle() {
+	if m.filling != nil {
+		m.dictionaries[*m.filling] += m.unpacked
+		m.held += m.unpacked
+	}
+	m.filling, m.unpacked = nil, 0
+}
+
+// fill begins a dictionary; one that replaces another has its memory, though not before it was read.
+func (m *Messages) fill(metadata []byte) {
+	id, delta := arrowtype.DictionaryOf(metadata)
+	if m.dictionaries == nil {
+		m.dictionaries = map[int64]int64{}
+	}
+	if !delta {
+		m.held -= m.dictionaries[id]
+		m.dictionaries[id] = 0
+	}
+	m.filling = &id
 }
 
 // length reads what stands before the metadata: a marker, which streams before Arrow 0.15 don't have, and the length,
@@ -263,7 +303,7 @@ func (a limited) claim(size int) {
 	m.all += int64(size)
 	l := &m.limits
 	switch {
-	case m.unpacked > l.Message || m.unpacked < 0:
+	case m.unpacked > l.Message-m.held || m.unpacked < 0:
 		m.err = l.TooLarge(m.unpacked, l.Message)
 	case l.Unpacked > 0 && m.all > l.Unpacked:
 		m.err = l.TooLarge(m.all, l.Unpacked)

@@ -11,7 +11,9 @@ const (
 	messageMetadata = 4
 	kindDictionary  = 2
 	kindRecordBatch = 3
+	dictionaryID    = 0
 	dictionaryBatch = 1
+	dictionaryDelta = 2
 	batchNodes      = 1
 	batchBuffers    = 2
 	batchPacked     = 3
@@ -43,9 +45,12 @@ func CheckBatchMessage(metadata []byte) (body int64, err error) {
 	c.sized(batch, batchNodes, nodeSize)
 	_, buffers := c.sized(batch, batchBuffers, bufferSize)
 	first, n := c.sized(batch, batchVariadic, variadicSize)
+	variadic := int64(0)
 	for i := range n {
-		if count := c.i64(first + variadicSize*i); count < 0 || count > int64(buffers) {
+		if count := c.i64(first + variadicSize*i); count < 0 || count > int64(buffers)-variadic {
 			c.bad = true
+		} else {
+			variadic += count
 		}
 	}
 	if c.bad {
@@ -63,6 +68,24 @@ func IsDictionary(metadata []byte) bool {
 	}
 	kind, known := c.slot(root, messageKind)
 	return known && kind < len(metadata) && metadata[kind] == kindDictionary
+}
+
+// DictionaryOf gives the number of the dictionary that a message for which IsDictionary holds fills, and whether it
+// adds to what is there.
+func DictionaryOf(metadata []byte) (id int64, delta bool) {
+	c := flatCheck{b: metadata}
+	root, _ := c.follow(0)
+	at, ok := c.table(root, messageHeader)
+	if !ok {
+		return 0, false
+	}
+	if slot, present := c.slot(at, dictionaryID); present {
+		id = c.i64(slot)
+	}
+	if slot, present := c.slot(at, dictionaryDelta); present && slot < len(metadata) {
+		delta = metadata[slot] != 0
+	}
+	return id, delta
 }
 
 // batch is the table of the record batch that a message holds, by itself or as a dictionary.

@@ -30,10 +30,12 @@ type batchSource struct {
 	row      int64             // rows of the file before what is imported next
 	raw      arrow.RecordBatch // rows of the file that are still to be imported
 	batch    arrow.RecordBatch
-	told     map[string]bool
-	report   arrowtype.Report
-	types    *arrow.Schema // of plain batches
-	reuse    bool          // batches are valid until the next one alone
+	// unpacking bounds what raw becomes.
+	unpacking unpacking
+	told      map[string]bool
+	report    arrowtype.Report
+	types     *arrow.Schema // of plain batches
+	reuse     bool          // batches are valid until the next one alone
 }
 
 // batchFile is one open input.
@@ -74,7 +76,7 @@ func SchemaProperty(s Source) ([]byte, error) {
 }
 
 func newBatchSource(ctx context.Context, sp *blobio.Client, inputs []input, o SourceOptions) (*batchSource, error) {
-	s := &batchSource{options: o, sp: sp, inputs: inputs, schema: o.Schema, told: map[string]bool{}}
+	s := &batchSource{options: o, sp: sp, inputs: inputs, schema: o.Schema, told: map[string]bool{}, unpacking: unpacking{limit: o.MaxMemory}}
 	if err := s.findSchema(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -286,6 +288,7 @@ func (s *batchSource) load(ctx context.Context) error {
 		raw, err := s.file.next(ctx)
 		if err == io.EOF {
 			s.raw = nil
+			s.unpacking.end()
 			if err := s.end(); err != nil {
 				return err
 			}
@@ -295,8 +298,15 @@ func (s *batchSource) load(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		s.raw = raw.NewSlice(0, raw.NumRows())
+		if err := s.measure(); err != nil {
+			return err
+		}
 	}
-	n := min(s.raw.NumRows(), rowsAtOnce(s.raw))
+	rows, err := s.unpacking.next(int(s.raw.NumRows()))
+	if err != nil {
+		return fmt.Errorf("%s: row %d: %w", s.name, s.row+1, err)
+	}
+	n := int64(rows)
 	part, rest := s.raw.NewSlice(0, n), s.raw.NewSlice(n, s.raw.NumRows())
 	s.raw.Release()
 	s.raw = rest
@@ -304,44 +314,14 @@ func (s *batchSource) load(ctx context.Context) error {
 	return s.take(part)
 }
 
-// Import makes plain values of encoded ones, for which it needs memory that the file didn't.
-const (
-	importRows  = 1 << 16
-	importBytes = 64 << 20
-)
-
-// rowsAtOnce is how many rows of a batch are imported together: fewer where the values of a dictionary or of runs, each
-// of which may stand in every row, are long.
-func rowsAtOnce(batch arrow.RecordBatch) int64 {
-	widest := int64(1)
-	for _, c := range batch.Columns() {
-		widest = max(widest, widestShared(c.Data()))
+// measure finds out what the rows of a new batch take once they are plain.
+func (s *batchSource) measure() (err error) {
+	defer guard(&err, s.name)
+	if err := s.unpacking.begin(s.raw); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	return max(1, min(importRows, importBytes/widest))
+	return nil
 }
-
-// widestShared bounds the size of a value that an array holds once for many rows, in bytes, by that of all such
-// values.
-func widestShared(data arrow.ArrayData) int64 {
-	widest := int64(0)
-	var shared arrow.ArrayData
-	switch data.DataType().ID() {
-	case arrow.DICTIONARY:
-		shared = data.Dictionary()
-	case arrow.RUN_END_ENCODED:
-		shared = data.Children()[1]
-	}
-	if shared != nil && shared.Len() > 0 {
-		widest = int64(shared.SizeInBytes()) / int64(min(shared.Len(), evenValues))
-	}
-	for _, c := range data.Children() {
-		widest = max(widest, widestShared(c))
-	}
-	return widest
-}
-
-// evenValues: the values of a dictionary of more than this many are taken to be of even size, within that factor.
-const evenValues = 64
 
 func (s *batchSource) take(raw arrow.RecordBatch) (err error) {
 	defer guard(&err, s.name)
@@ -369,6 +349,7 @@ func guard(err *error, name string) {
 // Close implements Source.
 func (s *batchSource) Close() error {
 	s.inputs = nil
+	s.unpacking.end()
 	if s.batch != nil {
 		s.batch.Release()
 		s.batch = nil
