@@ -261,6 +261,9 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	if folder != "" {
 		e.Flags |= manifest.Adopted
 	}
+	if err := t.proveRequired(ctx, shard, ids, e); err != nil {
+		return nil, nil, err
+	}
 	spec := t.ice.Spec()
 	e.SpecID = spec.ID()
 	e.Partition, err = manifest.PartitionOf(e, spec, t.schema.Iceberg)

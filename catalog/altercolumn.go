@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,9 @@ func (t *Table) AddColumn(ctx context.Context, path string, column *schema.Node)
 	return t.alter(ctx, func(a *alteration) error {
 		if !column.Nullable && t.head("") != 0 {
 			return fmt.Errorf("%w: the new column %q must be nullable, for older rows have no value of it", ErrInvalid, path)
+		}
+		if !column.Nullable {
+			a.requirements = append(a.requirements, table.AssertRefSnapshotID(table.MainBranch, nil))
 		}
 		names := schema.SplitPath(path)
 		own := *column
@@ -217,7 +221,8 @@ func (t *Table) alterField(ctx context.Context, path string, change func(*iceber
 
 // RequireColumn forbids nulls in a column of the table, if no row of any branch has one; a row that has one is named.
 func (t *Table) RequireColumn(ctx context.Context, path string) error {
-	return t.alter(ctx, func(a *alteration) error {
+	var checked []string
+	err := t.alter(ctx, func(a *alteration) error {
 		n, id, err := a.column(path)
 		if err != nil {
 			return err
@@ -225,48 +230,62 @@ func (t *Table) RequireColumn(ctx context.Context, path string) error {
 		if pathTo(t.schema.Shard.Fields, n)[0] != n {
 			return fmt.Errorf("%w: %q lies in another column; only whole columns can be required", ErrInvalid, path)
 		}
+		checked = nil
 		for _, ref := range t.Refs() {
 			if ref.Type != RefBranch {
 				continue
 			}
 			a.requirements = append(a.requirements, table.AssertRefSnapshotID(ref.Name, &ref.SnapshotID))
-			if err := t.checkNoNulls(ctx, ref.Name, n, id); err != nil {
+			if err := t.checkNoNulls(ctx, ref.Name, n); err != nil {
 				return err
 			}
+			checked = append(checked, ref.Name)
 		}
 		return a.field(id, func(f *iceberg.NestedField) error {
 			f.Required = true
 			return nil
 		})
 	})
+	if err != nil {
+		return err
+	}
+	return t.checkNewBranches(ctx, path, checked)
+}
+
+// checkNewBranches looks at branches that were made between the check of the others and the commit that required a column: there is
+// no condition for a commit that none was. Branches that are made after it are checked by who makes them.
+func (t *Table) checkNewBranches(ctx context.Context, path string, checked []string) error {
+	n, err := t.schema.Shard.Lookup(path)
+	if err != nil {
+		return err
+	}
+	for _, ref := range t.Refs() {
+		if ref.Type != RefBranch || slices.Contains(checked, ref.Name) {
+			continue
+		}
+		if err := t.checkNoNulls(ctx, ref.Name, n); err != nil {
+			return errors.Join(err, t.OptionalColumn(context.WithoutCancel(ctx), path))
+		}
+	}
+	return nil
 }
 
 // checkNoNulls looks for a null of a column: in the entries, and in shards whose entries don't tell. It names the first row.
-func (t *Table) checkNoNulls(ctx context.Context, branch string, n *schema.Node, id int) error {
+func (t *Table) checkNoNulls(ctx context.Context, branch string, n *schema.Node) error {
 	for e, err := range t.Entries(ctx, At{Ref: branch}) {
 		if err != nil {
 			return err
 		}
-		c, has := e.Columns[id]
-		if e.Records == 0 || has && c.Nulls == 0 {
+		if known, nulls := t.nullsOf(e, n); known && nulls == 0 {
 			continue
 		}
-		p, err := t.PlanOf([]*manifest.Entry{e}, ScanOptions{Ordered: true, Select: []string{schema.JoinPath(n.Name)}})
+		row, found, err := t.firstNull(ctx, e, n)
 		if err != nil {
 			return err
 		}
-		before := int64(0)
-		for b, err := range p.Run(ctx, nil) {
-			if err != nil {
-				return err
-			}
-			for i := 0; b.Column(0).NullN() > 0; i++ {
-				if b.Column(0).IsNull(i) {
-					return fmt.Errorf("%w: column %q can't be required: row %d of %s is null there (rows count from 0); find them all with --where '%s IS NULL'",
-						ErrInvalid, n.Name, before+int64(i), e.Path, n.Name)
-				}
-			}
-			before += b.NumRows()
+		if found {
+			return fmt.Errorf("%w: column %q can't be required: row %d of %s is null there (rows count from 0); find them all with --where '%s IS NULL'",
+				ErrInvalid, n.Name, row, e.Path, n.Name)
 		}
 	}
 	return nil

@@ -74,7 +74,9 @@ func (c *Changes) Fields() []*schema.Node {
 		{Name: ChangeTypeColumn, Basic: schema.String}, {Name: ChangeSnapshotColumn, Basic: schema.Int64, Signed: true},
 	}}
 	for _, f := range c.table.schema.Shard.Fields {
-		s.Fields = append(s.Fields, copied(f))
+		field := copied(f)
+		field.Nullable = f.Nullable || !c.table.everRequired(f) // earlier rows may be null
+		s.Fields = append(s.Fields, field)
 	}
 	s.Number()
 	return s.Fields

@@ -75,6 +75,9 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 			}
 			c.JobID = job
 		}
+		if err := t.checkRequired(ctx, j.record.Kind, c.Add); err != nil {
+			return nil, err
+		}
 		staged, err := t.stage(j.branch, c)
 		if err != nil {
 			t.discard(ctx, staged)

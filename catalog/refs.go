@@ -91,7 +91,11 @@ func (t *Table) createRef(ctx context.Context, name string, kind table.RefType, 
 			return nil, fmt.Errorf("%w: table %s: %s %q, at snapshot %d", ErrExists, t.name, there.SnapshotRefType, name, there.SnapshotID)
 		}
 		made.SnapshotID = s.SnapshotID
-		return setRef(name, kind, nil, s.SnapshotID), nil
+		u := setRef(name, kind, nil, s.SnapshotID)
+		if kind != table.BranchRef { // a tag is read by the schema of its time
+			return u, nil
+		}
+		return u, t.liveAgain(ctx, u, s)
 	})
 	return made, err
 }
@@ -148,7 +152,8 @@ func (t *Table) DropRef(ctx context.Context, name string) error {
 // brings them back.
 func (t *Table) Rollback(ctx context.Context, snapshot int64) error {
 	return t.update(ctx, func() (*metaUpdate, error) {
-		if _, err := t.snapshotOrHead(snapshot); err != nil {
+		s, err := t.snapshotOrHead(snapshot)
+		if err != nil {
 			return nil, err
 		}
 		head := t.head("")
@@ -161,6 +166,9 @@ func (t *Table) Rollback(ctx context.Context, snapshot int64) error {
 			return nil, nil
 		}
 		u := setRef(table.MainBranch, table.BranchRef, &head, snapshot)
+		if err := t.liveAgain(ctx, u, s); err != nil {
+			return nil, err
+		}
 		return u, t.noteUndone(u, t.lost(head, snapshot), nil)
 	})
 }
@@ -191,9 +199,19 @@ func (t *Table) FastForward(ctx context.Context, branch string, to At) (*Ref, er
 				ErrConflict, t.name, branch, target.SnapshotID)
 		}
 		u := setRef(branch, table.BranchRef, &ref.SnapshotID, target.SnapshotID)
+		if err := t.liveAgain(ctx, u, target); err != nil {
+			return nil, err
+		}
 		return u, t.noteUndone(u, nil, history)
 	})
 	return moved, err
+}
+
+// liveAgain checks that the rows of a snapshot, which u makes the head of a branch, may be live under the table's schema as it is now,
+// and makes that a condition of u.
+func (t *Table) liveAgain(ctx context.Context, u *metaUpdate, s *table.Snapshot) error {
+	u.requirements = append(u.requirements, table.AssertCurrentSchemaID(t.ice.Metadata().CurrentSchema().ID))
+	return t.checkRequiredAt(ctx, s)
 }
 
 // ancestors are a snapshot and what led to it, as far as it is retained, latest first.

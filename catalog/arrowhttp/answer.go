@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -108,7 +109,13 @@ func (f *form) sink(w io.Writer, reader array.RecordReader, p *catalog.Plan) (si
 			options = append(options, ipc.WithZstd(), ipc.WithCompressConcurrency(1))
 		}
 		out := ipc.NewWriter(w, options...)
-		return sink{out.Write, out.Close}, nil
+		fields := arrowtype.Demanding(reader.Schema().Fields())
+		return sink{func(b arrow.RecordBatch) error {
+			if err := arrowtype.CheckNulls(b, fields); err != nil {
+				return err
+			}
+			return out.Write(b)
+		}, out.Close}, nil
 	}
 	out, err := foreign.NewSink(f.format, w, &schema.Schema{Fields: p.Fields()}, foreign.SinkOptions{})
 	if err != nil {

@@ -80,7 +80,7 @@ paths, list elements by "item", map values by "value".
     widen COL TYPE             a type that holds all values: wider integers, Float64 for Float32
     move COL first|after OTHER
     comment COL TEXT           what the column means
-    require COL | optional COL forbid or allow nulls; require refuses while a row has one
+    require COL | optional COL forbid or allow nulls; require refuses while a row of a branch has one
     property K=V...            properties of the table
     partition FIELD...         partition fields from now on; none: no partitions. Older shards keep theirs
     order 'COL desc, …'|none   the order of rows in shards from now on; older shards get it when they are rebuilt`,

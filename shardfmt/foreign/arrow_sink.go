@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/internal/parquetwrite"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // arrowSink writes Parquet and Arrow IPC by Arrow's own writers.
@@ -19,6 +20,8 @@ type arrowSink struct {
 	write  func(arrow.RecordBatch) error
 	close  func() error
 	report *arrowtype.Report
+	// fields say what may be null: Arrow's writers take a null of a required field for the value after it.
+	fields []*schema.Node
 }
 
 func newArrowSink(f Format, w io.Writer, s *arrow.Schema) (fileformat.Sink, error) {
@@ -33,22 +36,27 @@ func newArrowSink(f Format, w io.Writer, s *arrow.Schema) (fileformat.Sink, erro
 		if err != nil {
 			return nil, err
 		}
-		return arrowSink{f.Write, f.Close, report}, nil
+		return arrowSink{f.Write, f.Close, report, arrowtype.Demanding(s.Fields())}, nil
 	case ArrowStream:
 		f := ipc.NewWriter(w, ipc.WithSchema(s))
-		return arrowSink{f.Write, f.Close, &arrowtype.Report{}}, nil
+		return arrowSink{f.Write, f.Close, &arrowtype.Report{}, arrowtype.Demanding(s.Fields())}, nil
 	case Arrow:
 		f, err := ipc.NewFileWriter(w, ipc.WithSchema(s))
 		if err != nil {
 			return nil, err
 		}
-		return arrowSink{f.Write, f.Close, &arrowtype.Report{}}, nil
+		return arrowSink{f.Write, f.Close, &arrowtype.Report{}, arrowtype.Demanding(s.Fields())}, nil
 	}
 	return nil, fmt.Errorf("format %q is not written from batches", f)
 }
 
-// Write implements fileformat.Sink.
-func (s arrowSink) Write(batch arrow.RecordBatch) error { return s.write(batch) }
+// Write implements fileformat.Sink. A null in a required field is refused.
+func (s arrowSink) Write(batch arrow.RecordBatch) error {
+	if err := arrowtype.CheckNulls(batch, s.fields); err != nil {
+		return err
+	}
+	return s.write(batch)
+}
 
 // Close implements fileformat.Sink.
 func (s arrowSink) Close() error { return s.close() }
