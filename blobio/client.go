@@ -204,7 +204,14 @@ func (c *Client) ProbeChecksum(ctx context.Context, url string) (checked, known 
 	if err != nil || m.prober == nil {
 		return false, false, err
 	}
-	if checked, err = m.prober.ProbeChecksum(ctx, key); errors.Is(err, errors.ErrUnsupported) {
+	limits := timed{policy: c.opts.retry}
+	err = c.opts.retry.Do(ctx, func() error {
+		return limits.within(ctx, 0, "create", url, func(ctx context.Context) error {
+			checked, err = m.prober.ProbeChecksum(ctx, key)
+			return err
+		})
+	})
+	if errors.Is(err, errors.ErrUnsupported) {
 		return false, false, nil
 	}
 	return checked, true, wrap("create", url, err)
@@ -289,7 +296,7 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 		}
 		return m
 	}
-	m.bucket = &timed{Bucket: m.bucket, stall: c.opts.retry.Stall}
+	m.bucket = &timed{Bucket: m.bucket, policy: c.opts.retry}
 	m.bucket = newLimited(m.bucket, c.opts.slots)
 	if c.opts.hedging {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}

@@ -55,8 +55,11 @@ func WithCoalescing(gap, request int64) Option {
 
 // WithRetry sets how long to try requests to remote buckets.
 func WithRetry(p RetryPolicy) Option {
-	return func(o *options) { o.retry = p.withDefaults() }
+	return func(o *options) { o.retry = p.WithDefaults() }
 }
+
+// Retry is the policy by which the Client repeats requests to remote buckets.
+func (c *Client) Retry() RetryPolicy { return c.opts.retry }
 
 // WithHedging makes ranged reads of remote buckets that take longer than 95 % of their likes ask a second
 // time, for at most 5 % of them.

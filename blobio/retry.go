@@ -9,46 +9,82 @@ import (
 	"time"
 )
 
-// RetryPolicy says how long to try. Zero fields have the default of DefaultRetry. Only ErrThrottled, ErrTransient,
-// ErrConflict and ErrDamaged are tried again, and only requests that may be made twice: reads, lists, deletes, and the
-// begin of a write (Client.Put deals with the end of one).
+// RetryPolicy bounds repeated attempts by time. Zero fields have the default of DefaultRetry. Only ErrThrottled,
+// ErrTransient, ErrConflict and ErrDamaged are tried again, and only requests that may be made twice: reads, lists,
+// deletes, and the begin of a write (Client.Put deals with the end of one). The policy serves catalogs too: any function
+// whose errors have these classes is repeated by Do.
 type RetryPolicy struct {
-	// Attempts without progress, the first one included; 1 is no retry.
+	// Attempts without progress, the first one included; 1 is no retry, 0 is as many as the budget has time for.
 	Attempts int
-	// Budget is the time that attempts without progress and the waits between them may take.
+	// Budget is the time that attempts without progress and the waits between them may take. The last attempt begins at
+	// its end at the latest; a store that asks for a longer wait ends the attempts at once.
 	Budget time.Duration
 	// First and Most bound the waits: before retry n it is random in [0, min(Most, First·2ⁿ)) ("full
 	// jitter"), and at least what the store asked for.
 	First, Most time.Duration
-	// Stall is how long an attempt may take, and a stream from one read to the next. Ranged reads and writes
-	// get a second more for each SlowestRate of their bytes.
+	// Busy is First after an answer that the store is busy.
+	Busy time.Duration
+	// Stall is how long an attempt may take, and a stream from one read to the next; the end of a write three times as
+	// long. Ranged reads and writes get a second more for each SlowestRate of their bytes.
 	Stall time.Duration
+	// Notify, if not nil, is called before each wait, concurrently for requests that run concurrently.
+	Notify func(Wait)
 	// retried, if not nil, counts each attempt but the first.
 	retried *both
 }
 
-// DefaultRetry rides out a restart of a server, and gives up within two minutes.
-var DefaultRetry = RetryPolicy{Attempts: 6, Budget: 2 * time.Minute, First: 100 * time.Millisecond,
+// Wait is the time between a failed attempt and the next one.
+type Wait struct {
+	// Err is the error of the failed attempt.
+	Err error
+	// For is how long the wait is.
+	For time.Duration
+	// Failed counts the attempts so far, without progress.
+	Failed int
+	// Since is how long they took, and Left what is left of the budget.
+	Since, Left time.Duration
+}
+
+// DefaultRetry outlasts an outage of two minutes.
+var DefaultRetry = RetryPolicy{Budget: 2 * time.Minute, First: 100 * time.Millisecond, Busy: time.Second,
 	Most: 10 * time.Second, Stall: 20 * time.Second}
 
-func (p RetryPolicy) withDefaults() RetryPolicy {
+// settledAttempts bounds attempts after errors that time does not heal: a conflict that stays, and an object that reads
+// back damaged.
+const settledAttempts = 6
+
+// WithDefaults fills the zero fields from DefaultRetry.
+func (p RetryPolicy) WithDefaults() RetryPolicy {
 	d := DefaultRetry
-	if p.Attempts > 0 {
-		d.Attempts = p.Attempts
+	for _, field := range []struct{ from, to *time.Duration }{
+		{&d.Budget, &p.Budget}, {&d.First, &p.First}, {&d.Busy, &p.Busy}, {&d.Most, &p.Most}, {&d.Stall, &p.Stall},
+	} {
+		if *field.to <= 0 {
+			*field.to = *field.from
+		}
 	}
-	if p.Budget > 0 {
-		d.Budget = p.Budget
+	return p
+}
+
+// SlowestRate in bytes per second is what a ranged read or a write must make to be let go on.
+const SlowestRate = 256 << 10
+
+// commits is how many times longer the request that ends a write may take than others: a store that puts an object
+// together answers when all is done.
+const commits = 3
+
+// Allow is the time for one request that moves n bytes, 0 for no limit if Stall is 0.
+func (p RetryPolicy) Allow(n int64) time.Duration {
+	if p.Stall <= 0 {
+		return 0
 	}
-	if p.First > 0 {
-		d.First = p.First
-	}
-	if p.Most > 0 {
-		d.Most = p.Most
-	}
-	if p.Stall > 0 {
-		d.Stall = p.Stall
-	}
-	return d
+	return p.Stall + time.Duration(n/SlowestRate)*time.Second
+}
+
+// AllowEnd is the time for the request that ends a write of n bytes, and for a commit to a catalog.
+func (p RetryPolicy) AllowEnd(n int64) time.Duration {
+	p.Stall *= commits
+	return p.Allow(n)
 }
 
 // tries are the attempts at one operation.
@@ -65,15 +101,27 @@ func (t *tries) progress() { t.failed, t.begin = 0, time.Now() }
 
 // again waits before the next attempt, or returns the error with which to end.
 func (t *tries) again(ctx context.Context, err error) error {
+	first, most := t.policy.First, t.policy.Attempts
 	switch Class(err) {
-	case ErrThrottled, ErrTransient, ErrConflict, ErrDamaged:
+	case ErrTransient:
+	case ErrThrottled:
+		first = max(first, t.policy.Busy)
+	case ErrConflict, ErrDamaged:
+		if most == 0 || most > settledAttempts {
+			most = settledAttempts
+		}
 	default:
 		return err
 	}
 	t.failed++
-	wait := max(t.wait(), RetryAfter(err))
-	if t.failed >= t.policy.Attempts || time.Since(t.begin)+wait > t.policy.Budget {
+	spent, asked := time.Since(t.begin), RetryAfter(err)
+	left := t.policy.Budget - spent
+	if most > 0 && t.failed >= most || left <= 0 || asked > left {
 		return err
+	}
+	wait := min(max(t.wait(first), asked), left)
+	if t.policy.Notify != nil {
+		t.policy.Notify(Wait{Err: err, For: wait, Failed: t.failed, Since: spent, Left: left})
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -89,8 +137,7 @@ func (t *tries) again(ctx context.Context, err error) error {
 }
 
 // wait is the jitter after the failures so far.
-func (t *tries) wait() time.Duration {
-	ceiling := t.policy.First
+func (t *tries) wait(ceiling time.Duration) time.Duration {
 	for range t.failed - 1 {
 		if ceiling *= 2; ceiling >= t.policy.Most {
 			break

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"time"
 )
 
@@ -11,23 +12,15 @@ import (
 // one's turn is no stall. The end of its time limit is a fault of the store: ErrTransient.
 type timed struct {
 	Bucket
-	stall time.Duration
+	policy RetryPolicy
 }
-
-// SlowestRate in bytes per second is what a ranged read or a write must make to be let go on.
-const SlowestRate = 256 << 10
 
 // errStalled is the cause of a request that was given up.
 var errStalled = errors.New("no answer in time")
 
-// allow is the time for a request that moves n bytes.
-func (b *timed) allow(n int64) time.Duration {
-	return b.stall + time.Duration(n/SlowestRate)*time.Second
-}
-
 // within runs a request that moves n bytes.
 func (b *timed) within(ctx context.Context, n int64, op, key string, request func(ctx context.Context) error) error {
-	limited, cancel := context.WithTimeoutCause(ctx, b.allow(n), errStalled)
+	limited, cancel := context.WithTimeoutCause(ctx, b.policy.Allow(n), errStalled)
 	defer cancel()
 	return blame(ctx, op, key, request(limited))
 }
@@ -73,6 +66,23 @@ func (b *timed) Delete(ctx context.Context, key string, opts DeleteOptions) erro
 	return b.within(ctx, 0, "delete", key, func(ctx context.Context) error { return b.Bucket.Delete(ctx, key, opts) })
 }
 
+// List limits the time to each key, which is that of a page where a new one is asked for.
+func (b *timed) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		watched, w := newWatch(ctx, "list", prefix)
+		defer w.end(nil)
+		timer := time.AfterFunc(b.policy.Stall, func() { w.end(errStalled) })
+		defer timer.Stop()
+		for info, err := range b.Bucket.List(watched, prefix, opts) {
+			timer.Stop() // while the consumer works
+			if !yield(info, blame(ctx, "list", prefix, err)) {
+				return
+			}
+			timer.Reset(b.policy.Stall)
+		}
+	}
+}
+
 // watch is a context that ends when one step of a longer exchange takes too long.
 type watch struct {
 	outer context.Context
@@ -97,7 +107,7 @@ func (b *timed) Open(ctx context.Context, key string, off int64, opts ReadOption
 	watched, w := newWatch(ctx, "read", key)
 	var body io.ReadCloser
 	var info Info
-	err := w.step(b.stall, func() (err error) {
+	err := w.step(b.policy.Stall, func() (err error) {
 		body, info, err = b.Bucket.Open(watched, key, off, opts)
 		return err
 	})
@@ -105,7 +115,7 @@ func (b *timed) Open(ctx context.Context, key string, off int64, opts ReadOption
 		w.end(nil)
 		return nil, info, err
 	}
-	return &watchedReader{body: body, w: w, stall: b.stall}, info, nil
+	return &watchedReader{body: body, w: w, stall: b.policy.Stall}, info, nil
 }
 
 type watchedReader struct {
@@ -137,6 +147,8 @@ func (b *timed) Create(ctx context.Context, key string, opts CreateOptions) (Wri
 	return &watchedWriter{Writer: writer, w: w, b: b}, nil
 }
 
+// watchedWriter limits each call by what a request may take and the time that the driver may spend on repeating those of an
+// upload in parts, each of which has a limit of its own.
 type watchedWriter struct {
 	Writer
 	w    *watch
@@ -146,7 +158,7 @@ type watchedWriter struct {
 
 func (w *watchedWriter) Write(p []byte) (n int, err error) {
 	w.size += int64(len(p))
-	err = w.w.step(w.b.allow(w.size), func() error {
+	err = w.w.step(w.b.policy.AllowEnd(w.size)+w.b.policy.Budget, func() error {
 		n, err = w.Writer.Write(p)
 		return err
 	})
@@ -158,7 +170,7 @@ func (w *watchedWriter) CopyAfter() int64 { return copyAfter(w.Writer) }
 
 // CopyRange implements RangeCopier. The store has as long for the bytes as the network would have.
 func (w *watchedWriter) CopyRange(key string, off, size int64, etag string) error {
-	err := w.w.step(w.b.allow(w.size+size), func() error { return copyRange(w.Writer, key, off, size, etag) })
+	err := w.w.step(w.b.policy.AllowEnd(w.size+size)+w.b.policy.Budget, func() error { return copyRange(w.Writer, key, off, size, etag) })
 	if err == nil {
 		w.size += size
 	}
@@ -167,7 +179,7 @@ func (w *watchedWriter) CopyRange(key string, off, size int64, etag string) erro
 
 func (w *watchedWriter) Close() error {
 	defer w.w.end(nil)
-	return w.w.step(w.b.allow(w.size), w.Writer.Close)
+	return w.w.step(w.b.policy.AllowEnd(w.size)+w.b.policy.Budget, w.Writer.Close)
 }
 
 func (w *watchedWriter) Abort() {

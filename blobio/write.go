@@ -39,7 +39,7 @@ func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Wr
 	if err != nil {
 		return nil, err
 	}
-	opts.Trace = c.trace()
+	opts.Trace, opts.Retry = c.trace(), c.opts.retry
 	w, err := m.bucket.Create(ctx, key, opts)
 	if err != nil {
 		return nil, wrap("create", url, err)

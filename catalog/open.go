@@ -129,7 +129,7 @@ func prepare(ctx context.Context, o Options) (*Catalog, error) {
 		c.closers = append(c.closers, c.client.Close)
 	}
 	if c.metadata == nil {
-		c.metadata = blobio.NewClient()
+		c.metadata = blobio.NewClient(blobio.WithRetry(c.client.Retry()))
 		c.closers = append(c.closers, c.metadata.Close)
 	}
 	if err := c.mount(ctx); err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"gocloud.dev/blob"
 
@@ -29,16 +28,13 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 		return b.createPortable(ctx, key, opts)
 	}
 	o := &object{b: b, key: key, contentType: opts.ContentType, trace: opts.Trace, parts: b.opts.Parts(key, opts.ContentType)}
-	how := upload.Options{PartSize: b.opts.PartSize, MaxParts: b.opts.MaxParts, SizeHint: opts.SizeHint, Retry: partRetry,
+	how := upload.Options{PartSize: b.opts.PartSize, MaxParts: b.opts.MaxParts, SizeHint: opts.SizeHint, Retry: opts.Retry,
 		Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}
 	if b.opts.Serial {
-		how.Concurrency, how.Retry = 1, blobio.RetryPolicy{}
+		how.Concurrency, how.Retry = 1, blobio.RetryPolicy{Stall: opts.Retry.Stall}
 	}
 	return upload.NewWriter(ctx, o, how), nil
 }
-
-// partRetry is for the requests of an upload in parts before its commit, of which nothing is seen.
-var partRetry = blobio.RetryPolicy{Attempts: 4, Budget: 2 * time.Minute, First: 100 * time.Millisecond, Most: time.Second}
 
 // Parts is an object on its way up by the provider's own client. The requests of one upload come in this order;
 // Part is called concurrently.

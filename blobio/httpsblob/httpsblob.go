@@ -70,13 +70,12 @@ func newClient() *http.Client {
 	c.CheckRetry = retryDial
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	c.HTTPClient = &http.Client{CheckRedirect: storehttp.Stay, Transport: &http.Transport{
-		DialContext:           dialer.DialContext,
-		DisableCompression:    true,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   blobio.DefaultBucketConcurrency,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: blobio.DefaultRetry.Stall,
+		DialContext:         dialer.DialContext,
+		DisableCompression:  true,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: blobio.DefaultBucketConcurrency,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
 	}}
 	outer := c.StandardClient()
 	outer.CheckRedirect = storehttp.Stay // both clients would follow

@@ -26,7 +26,7 @@ type app struct {
 	catalogURI, warehouse, vault, configFile string
 	json, ioStats, unsafeWrites              bool
 	progressMode                             string
-	catalogTimeout, retryBudget              time.Duration
+	catalogTimeout                           time.Duration
 	stores                                   storeFlags
 	maxMemory                                int64
 	// given are the global flags of the command line, and those of a file that the command line names, not those of the
@@ -114,7 +114,7 @@ func (a *app) catalogOptions(access catalog.Access) catalog.Options {
 	return catalog.Options{
 		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client, Access: access,
 		MaxMemory: a.maxMemory, UnsafeNoConditionalWrites: a.unsafeWrites,
-		RequestTimeout: a.catalogTimeout, RetryBudget: budgetOrNone(a.retryBudget), Agent: userAgent(),
+		RequestTimeout: a.catalogTimeout, RetryBudget: budgetOrNone(a.stores.retry.budget), Agent: userAgent(),
 	}
 }
 
@@ -139,7 +139,6 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 	f.StringVar(&a.warehouse, "warehouse", "", "folder or URL that holds the tables (env SHARDCAT_WAREHOUSE; default ./shardcat/warehouse)")
 	f.StringVar(&a.vault, "vault", "", "folder or URL that holds the shards (env SHARDCAT_VAULT; default WAREHOUSE/vault)")
 	f.DurationVar(&a.catalogTimeout, "catalog-timeout", 0, "how long one request to a REST catalog may take (default: 25s to read, 2m to change)")
-	f.DurationVar(&a.retryBudget, "retry-budget", 2*time.Minute, "how long a request to a catalog that can't be reached is tried again")
 	f.StringVar(&a.configFile, "config", "", "YAML file with the same keys and per-table policies (env SHARDCAT_CONFIG)")
 	f.BoolVar(&a.json, "json", false, "machine output: one JSON document, or NDJSON where rows stream (default: text for people)")
 	f.StringVar(&a.progressMode, "progress", "auto", "progress bar: auto, always or never")

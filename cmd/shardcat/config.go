@@ -53,9 +53,13 @@ func (a *app) loadConfig(root *cobra.Command) error {
 	if flags.Changed("cache-disk") && a.stores.cacheDir == "" {
 		return usagef("--cache-disk goes with --cache-dir")
 	}
-	a.client = a.stores.open() // nothing was mounted before the flags were read
-	if a.catalogTimeout < 0 || a.retryBudget < 0 {
-		return usagef("--catalog-timeout and --retry-budget must not be negative")
+	client, err := a.stores.open((&waitReporter{a: a}).report)
+	if err != nil {
+		return err
+	}
+	a.client = client // nothing was mounted before the flags were read
+	if a.catalogTimeout < 0 {
+		return usagef("--catalog-timeout must not be negative")
 	}
 	return a.checkProgress()
 }

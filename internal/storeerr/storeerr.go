@@ -8,6 +8,8 @@ package storeerr
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -79,7 +81,8 @@ func OfStatus(status int) error {
 }
 
 // OfNetwork is the class of an error that came without an answer, ErrUnknown if it is none of the network's.
-// The caller's own cancellation is ErrCanceled; the end of a deadline inside the transport is not.
+// The caller's own cancellation is ErrCanceled; the end of a deadline inside the transport is not. A certificate that is
+// not trusted and the wrong protocol at the other end are refusals: no request was made, and none will succeed later.
 func OfNetwork(ctx context.Context, err error) error {
 	var netErr net.Error
 	var dns *net.DNSError
@@ -89,6 +92,8 @@ func OfNetwork(ctx context.Context, err error) error {
 		return blobio.ErrCanceled
 	case errors.Is(err, fs.ErrClosed):
 		return blobio.ErrClosed
+	case untrusted(err):
+		return blobio.ErrDenied
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &dns), errors.As(err, &op), errors.As(err, &netErr):
@@ -98,6 +103,17 @@ func OfNetwork(ctx context.Context, err error) error {
 		return blobio.ErrTransient // net/http has no types for these two
 	}
 	return blobio.ErrUnknown
+}
+
+// untrusted reports whether TLS or HTTP failed because of who is at the other end.
+func untrusted(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" { // a TLS alert, whose type is not exported
+		return true
+	}
+	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
+		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError)) ||
+		errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // Redact returns an error of the network without the URL that was asked, which may hold a signature. What

@@ -2,11 +2,14 @@ package storeerr
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -44,6 +47,35 @@ func TestClassOfTheNetwork(t *testing.T) {
 	} {
 		if got := OfNetwork(tc.ctx, tc.err); got != tc.want {
 			t.Errorf("%v: %v, want %v", tc.err, got, tc.want)
+		}
+	}
+}
+
+// TestUntrustedIsRefused: time does not make a certificate trusted, nor TLS of a plain port.
+func TestUntrustedIsRefused(t *testing.T) {
+	quiet := log.New(io.Discard, "", 0)
+	secure, plain := httptest.NewUnstartedServer(nil), httptest.NewServer(nil)
+	secure.Config.ErrorLog = quiet
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	t.Cleanup(plain.Close)
+	strict := httptest.NewUnstartedServer(nil)
+	strict.TLS, strict.Config.ErrorLog = &tls.Config{ClientAuth: tls.RequireAnyClientCert}, quiet
+	strict.StartTLS()
+	t.Cleanup(strict.Close)
+	for name, get := range map[string]func() error{
+		"unknown authority":     func() error { _, err := http.Get(secure.URL); return err },
+		"TLS of a plain port":   func() error { _, err := http.Get("https" + strings.TrimPrefix(plain.URL, "http")); return err },
+		"no client certificate": func() error { _, err := strict.Client().Get(strict.URL); return err },
+		"name not of the host": func() error {
+			c := secure.Client()
+			c.Transport.(*http.Transport).TLSClientConfig.ServerName = "other.test"
+			_, err := c.Get(secure.URL)
+			return err
+		},
+	} {
+		if err := get(); OfNetwork(t.Context(), err) != blobio.ErrDenied {
+			t.Errorf("%s: %v, class %v", name, err, OfNetwork(t.Context(), err))
 		}
 	}
 }

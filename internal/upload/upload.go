@@ -57,7 +57,8 @@ type Options struct {
 	// SizeHint in bytes, 0 if unknown. A hint that MaxParts parts do not hold makes the parts larger.
 	SizeHint int64
 	// Retry is for the requests of an upload in parts. All may safely be sent twice: nothing is seen of Begin, Part and
-	// Drop before Commit, which makes the object only where there is none. Zero: each is made once.
+	// Drop before Commit, which makes the object only where there is none. Zero: each is made once. Its Stall limits
+	// each request, also that of Whole, which is made once.
 	Retry blobio.RetryPolicy
 	// Wrap makes the caller's own error of what ended the upload; nil leaves it as it is.
 	Wrap func(error) error
@@ -114,6 +115,7 @@ type Writer struct {
 	mu    sync.Mutex // against a cancellation that comes between two calls
 	buf   []byte
 	parts int // handed to a sender so far
+	size  int64
 	begun bool
 	ended bool
 
@@ -161,6 +163,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		w.reserve(take)
 		w.buf = append(w.buf, p[n:n+take]...)
 		n += take
+		w.size += int64(take)
 	}
 	return n, nil
 }
@@ -217,7 +220,7 @@ func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
 		}
 	}
 	if !w.begun {
-		if err := w.repeat(w.ctx, w.target.Begin); err != nil {
+		if err := w.repeat(w.ctx, w.allow(0), w.target.Begin); err != nil {
 			return w.abandon(err)
 		}
 		w.begun = true
@@ -233,7 +236,7 @@ func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
 		part, from := w.parts, off
 		request := func(ctx context.Context) error { return c.CopyPart(ctx, part, key, from, n, etag) }
 		if first {
-			err := w.repeat(w.ctx, request)
+			err := w.repeat(w.ctx, w.allow(n), request)
 			if errors.Is(err, errors.ErrUnsupported) {
 				return err
 			}
@@ -248,13 +251,14 @@ func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
 				return w.abandon(context.Cause(w.ctx))
 			}
 			w.sending.Go(func() {
-				if err := w.repeat(w.ctx, request); err != nil {
+				if err := w.repeat(w.ctx, w.allow(n), request); err != nil {
 					w.cancel(err)
 				}
 				w.slots <- body
 			})
 		}
 		w.parts, off, size = part+1, off+n, size-n
+		w.size += n
 	}
 	return nil
 }
@@ -277,7 +281,7 @@ func (w *Writer) Close() error {
 // commit makes the object of what was written: in one request if no part was sent yet.
 func (w *Writer) commit() error {
 	if !w.begun {
-		return w.target.Whole(w.ctx, w.buf)
+		return w.within(w.ctx, w.allowEnd(), func(ctx context.Context) error { return w.target.Whole(ctx, w.buf) })
 	}
 	if len(w.buf) > 0 || w.parts == 0 { // what was copied last may be the end
 		if err := w.send(); err != nil {
@@ -295,7 +299,7 @@ func (w *Writer) commit() error {
 // the second time, each store in its own words: then the lost answer is the error, and the caller looks what is there.
 func (w *Writer) repeatCommit() error {
 	var unanswered error
-	err := w.repeat(w.ctx, func(ctx context.Context) error {
+	err := w.repeat(w.ctx, w.allowEnd(), func(ctx context.Context) error {
 		err := w.target.Commit(ctx, w.parts)
 		if unanswered == nil && errors.Is(err, blobio.ErrTransient) {
 			unanswered = err
@@ -320,7 +324,7 @@ func (w *Writer) Abort() {
 // send hands the current part to a sender as soon as a slot is free.
 func (w *Writer) send() error {
 	if !w.begun {
-		if err := w.repeat(w.ctx, w.target.Begin); err != nil {
+		if err := w.repeat(w.ctx, w.allow(0), w.target.Begin); err != nil {
 			return err
 		}
 		w.begun = true
@@ -338,7 +342,7 @@ func (w *Writer) send() error {
 	w.parts, w.buf = n+1, free[:0]
 	w.sending.Go(func() {
 		part := func(ctx context.Context) error { return w.target.Part(ctx, n, body) }
-		if err := w.repeat(w.ctx, part); err != nil {
+		if err := w.repeat(w.ctx, w.allow(int64(len(body))), part); err != nil {
 			w.cancel(err)
 		}
 		w.slots <- body
@@ -366,12 +370,32 @@ func (w *Writer) abandon(why error) error {
 	if w.begun {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.parent), dropTimeout)
 		defer cancel()
-		_ = w.repeat(ctx, w.target.Drop) // the lifecycle rule of docs/object-stores.md catches what this leaves
+		_ = w.repeat(ctx, w.allow(0), w.target.Drop) // the lifecycle rule of docs/object-stores.md catches what this leaves
 	}
 	return w.opts.Wrap(context.Cause(w.ctx))
 }
 
-// repeat makes a request that may be sent twice.
-func (w *Writer) repeat(ctx context.Context, request func(context.Context) error) error {
-	return w.opts.Retry.Do(ctx, func() error { return request(ctx) })
+// repeat makes a request that may be sent twice, each time with a limit.
+func (w *Writer) repeat(ctx context.Context, limit time.Duration, request func(context.Context) error) error {
+	return w.opts.Retry.Do(ctx, func() error { return w.within(ctx, limit, request) })
 }
+
+// within makes a request that ends after limit, if there is one. Whether it was done then is unknown.
+func (w *Writer) within(ctx context.Context, limit time.Duration, request func(context.Context) error) error {
+	if limit <= 0 {
+		return request(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := request(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return fmt.Errorf("%w: no answer in %v", blobio.ErrTransient, limit)
+	}
+	return err
+}
+
+// allow is the time for a request that moves n bytes, 0 if there is no limit.
+func (w *Writer) allow(n int64) time.Duration { return w.opts.Retry.Allow(n) }
+
+// allowEnd is the time for the request that makes the object.
+func (w *Writer) allowEnd() time.Duration { return w.opts.Retry.AllowEnd(w.size) }
