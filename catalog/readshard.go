@@ -19,8 +19,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// batches reads one shard, filtered and projected to the result's columns. It ends when yield returns false.
-func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arrow.RecordBatch) bool) error {
+// batches reads one shard, filtered and projected to the result's columns, and decodes nothing before its turn. It ends when yield
+// returns false.
+func (r *reading) batches(ctx context.Context, e *manifest.Entry, turn <-chan struct{}, yield func(arrow.RecordBatch) bool) error {
 	p := r.plan
 	if !e.IsShard() {
 		return corrupt.Locate(corrupt.Unsupported(-1, "an entry of format %q", e.Format), e.Path, 0)
@@ -42,7 +43,7 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, yield func(arr
 	defer func() { r.count(shard, &stats) }()
 	o := q.options
 	o.Stats, o.BatchRows, o.Budget, o.IgnoreIndexes = &stats, p.options.BatchRows, r.budget, p.options.IgnoreIndexes
-	o.ReuseBatches = r.reuses()
+	o.ReuseBatches, o.All, o.Ahead, o.Turn = r.reuses(), r.all, r.ahead, turn
 	o.RuledOut = p.ruledOut[e.Path]
 	if w := p.window; w != nil {
 		if w.start == w.end || w.end > shard.Records() {

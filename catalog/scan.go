@@ -50,9 +50,13 @@ type ScanStats struct {
 	EncodingsSkipped int64 `json:"encodings_skipped"`
 }
 
-// scanShards is how many shards are read at a time. Opening one is a round trip; four hide most of it behind
-// the decoding of others, and hold few batches.
-const scanShards = 4
+const (
+	// scanShards is how many shards are decoded at a time, and hold batches.
+	scanShards = 4
+	// aheadShards is how many shards of a remote store are open at a time, most of which wait for their turn with their first bytes:
+	// as many as the store is asked at the same time (blobio.DefaultBucketConcurrency).
+	aheadShards = 64
+)
 
 // Scan plans and reads. Batches have the columns of Schema in canonical Arrow types. They need no Release, and may be
 // kept unless ReuseBatches says otherwise; a loop that releases each when it is done with it takes less time, see
@@ -151,6 +155,7 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 		stats.ShardsPrunedTerms, stats.ShardsPrunedKeys = p.PrunedTerms, p.PrunedKeys
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
 			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}
+		r.all, r.ahead = limit < 0, shardfmt.NewReadAhead(r.budget)
 		defer r.wait()
 		defer cancel()
 		left := limit
@@ -217,8 +222,11 @@ type reading struct {
 	group sync.WaitGroup
 	// fork counts the requests for shards that are read side by side.
 	fork *blobio.Fork
-	// budget is that of all shards together.
+	// budget is that of all shards together, ahead what they fetch before it is needed.
 	budget *shardfmt.Budget
+	ahead  *shardfmt.ReadAhead
+	// all: there is no limit to the rows that are read.
+	all bool
 
 	mu    sync.Mutex
 	stats *ScanStats
@@ -253,13 +261,26 @@ func (r *reading) start(ctx context.Context) []chan delivery {
 }
 
 // read reads the shards, some at a time. A channel is closed when nothing more will be sent on it.
+//
+// Of a remote store, more shards are opened than decoded: their roots and first bytes are fetched while those before them are decoded,
+// which they wait for with turn. Turns are given in the order of the shards, so that the one whose batches are taken first always
+// has one.
 func (r *reading) read(ctx context.Context, outs []chan delivery) {
-	ordered := r.plan.options.Ordered
-	slots := make(chan struct{}, scanShards)
+	shards, ordered := r.plan.Shards, r.plan.options.Ordered
+	opened := make(chan struct{}, r.opened(ctx))
+	turns, ended := make([]chan struct{}, len(shards)), make([]chan struct{}, len(shards))
+	for i := range shards {
+		turns[i], ended[i] = make(chan struct{}), make(chan struct{})
+	}
 	var begun sync.WaitGroup
-	for i, e := range r.plan.Shards {
+	begun.Add(1)
+	go func() {
+		defer begun.Done()
+		giveTurns(ctx, turns, ended)
+	}()
+	for i, e := range shards {
 		select {
-		case slots <- struct{}{}:
+		case opened <- struct{}{}:
 		case <-ctx.Done():
 			begun.Wait()
 			return // nobody listens any more
@@ -267,13 +288,14 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 		begun.Add(1)
 		go func() {
 			defer begun.Done()
-			defer func() { <-slots }()
+			defer func() { <-opened }()
+			defer close(ended[i])
 			if !ordered {
-				r.shard(ctx, e, outs[0])
+				r.shard(ctx, e, turns[i], outs[0])
 				return
 			}
 			defer close(outs[i])
-			r.shard(ctx, e, outs[i])
+			r.shard(ctx, e, turns[i], outs[i])
 			// The place among those that are read is kept until the last batch was taken: a caller that takes its time would
 			// else have all shards of one batch each in memory.
 			select {
@@ -288,6 +310,37 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 	}
 }
 
+// giveTurns closes one turn after the other, so that at most scanShards of those whose turn has come have not ended.
+func giveTurns(ctx context.Context, turns, ended []chan struct{}) {
+	slots := make(chan struct{}, scanShards)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	for i := range turns {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		close(turns[i])
+		waiting.Go(func() {
+			select {
+			case <-ended[i]:
+			case <-ctx.Done():
+			}
+			<-slots
+		})
+	}
+}
+
+// opened is how many shards are open at a time.
+func (r *reading) opened(ctx context.Context) int {
+	shards := r.plan.Shards
+	if !r.all || len(shards) == 0 || r.plan.table.cat.client.Nearby(ctx, shards[0].Path) {
+		return scanShards
+	}
+	return aheadShards
+}
+
 // reuses tells whether batches are valid only until the next one is asked for.
 func (r *reading) reuses() bool {
 	o := &r.plan.options
@@ -295,13 +348,13 @@ func (r *reading) reuses() bool {
 }
 
 // shard reads one shard into out.
-func (r *reading) shard(ctx context.Context, e *manifest.Entry, out chan<- delivery) {
+func (r *reading) shard(ctx context.Context, e *manifest.Entry, turn <-chan struct{}, out chan<- delivery) {
 	var used chan struct{}
 	if r.reuses() {
 		used = make(chan struct{}, 1)
 	}
 	err := parallel.Guarded(func() error {
-		return r.batches(ctx, e, func(b arrow.RecordBatch) bool {
+		return r.batches(ctx, e, turn, func(b arrow.RecordBatch) bool {
 			select {
 			case out <- delivery{batch: b, used: used}:
 			case <-ctx.Done():

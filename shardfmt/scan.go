@@ -46,6 +46,14 @@ type ScanOptions struct {
 	// several scans have one.
 	MaxMemory int64
 	Budget    *Budget
+	// All says that the caller will take all batches: stripes are fetched ahead from the first one on, not only when a second batch
+	// is asked for.
+	All bool
+	// Ahead, if not nil, is what several scans fetch ahead together; without it each scan of a remote store fetches up to 64 MiB ahead,
+	// or a sixteenth of its memory. Turn, if not nil, is closed when the scan may begin to decode; before that it fetches only what
+	// it begins with.
+	Ahead *ReadAhead
+	Turn  <-chan struct{}
 	// Stats, if not nil, is added to when the scan has ended.
 	Stats *ScanStats
 }
@@ -87,6 +95,12 @@ type Budget struct{ b *budget.Budget }
 
 // NewBudget makes a budget of so many bytes of memory, DefaultMaxMemory if 0.
 func NewBudget(maxMemory int64) *Budget { return &Budget{budget.New(maxMemory)} }
+
+// ReadAhead bounds the bytes that several scans fetch ahead. Safe for concurrent use.
+type ReadAhead struct{ a *scan.Ahead }
+
+// NewReadAhead makes a ReadAhead of up to 64 MiB, or a sixteenth of what scans may take.
+func NewReadAhead(b *Budget) *ReadAhead { return &ReadAhead{scan.NewAhead(b.b.Limit())} }
 
 // Scan reads records in order, as batches of the canonical types. It stops at the first error, which it yields.
 //
@@ -148,7 +162,10 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	q := &scan.Request{
 		Root: s.root, Stripes: make([]scan.Stripe, len(s.stripes)), Filter: o.Filter,
 		Start: o.Start, End: o.End, BatchRows: o.BatchRows, Workers: o.Workers,
-		ReuseBatches: o.ReuseBatches,
+		ReuseBatches: o.ReuseBatches, All: o.All, Turn: o.Turn,
+	}
+	if o.Ahead != nil {
+		q.Ahead = o.Ahead.a
 	}
 	for i, st := range s.stripes {
 		q.Stripes[i] = scan.Stripe{Position: st.Position, Records: st.Records, Deleted: st.Deleted}

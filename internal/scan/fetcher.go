@@ -49,17 +49,17 @@ type fetcher struct {
 }
 
 // near gives the store to read from: where requests cost next to nothing, a view of it in which what was opened stays open until done
-// is called, and in which one worker makes its requests one after the other.
-func near(ctx context.Context, st Store, q *Request) (store Store, nearby bool, done func()) {
+// is called, and in which one worker makes its requests one after the other (nearby).
+func near(ctx context.Context, st Store, q *Request) (store Store, local, nearby bool, done func()) {
 	c, ok := st.(*blobio.Client)
 	if !ok || !c.Nearby(ctx, q.Root.URL()) {
-		return st, false, func() {}
+		return st, false, false, func() {}
 	}
 	if q.Workers == 1 {
 		c, nearby = c.InTurn(), true
 	}
 	c, done = c.KeepOpen()
-	return c, nearby, done
+	return c, true, nearby, done
 }
 
 // branches gives fetchers whose requests do not wait for one another. join is called when their work is done.
@@ -90,12 +90,25 @@ func (f *fetcher) each(ctx context.Context, n int, do func(ctx context.Context, 
 	return parallel.Each(ctx, maxRequests, n, func(i int) error { return do(ctx, f.store, i) })
 }
 
+// eachUpTo is each with at most limit calls at a time, where the store is a Client.
+func (f *fetcher) eachUpTo(ctx context.Context, limit, n int, do func(ctx context.Context, st Store, i int) error) error {
+	if c, ok := f.store.(*blobio.Client); ok && n > 1 {
+		return c.EachUpTo(ctx, limit, n, func(ctx context.Context, c *blobio.Client, i int) error { return do(ctx, c, i) })
+	}
+	return f.each(ctx, n, do)
+}
+
 // columns makes the requests that columns need for ranges, all of a round together. whole says that ranges are all
 // rows of the stripe.
 func (f *fetcher) columns(ctx context.Context, columns []field.Column, ranges []buffer.Range, whole bool) error {
+	return f.columnsFor(ctx, columns, ranges, whole, nil)
+}
+
+// columnsFor is columns that ends where there is no room for the bytes of a round; nil is room for any.
+func (f *fetcher) columnsFor(ctx context.Context, columns []field.Column, ranges []buffer.Range, whole bool, room func(bytes uint64) bool) error {
 	for {
 		round, err := needs(columns, ranges, whole)
-		if err != nil || len(round) == 0 {
+		if err != nil || len(round) == 0 || room != nil && !room(bytesOf(round)) {
 			return err
 		}
 		switch answered, err := f.remember(round); {
@@ -188,6 +201,14 @@ func (f *fetcher) roundOf(ctx context.Context, g []buffer.Request) error {
 		return err
 	}
 	return fill(g, got)
+}
+
+// bytesOf is how many bytes requests ask for.
+func bytesOf(round []buffer.Request) (n uint64) {
+	for _, q := range round {
+		n += q.End - q.Start
+	}
+	return n
 }
 
 // fill answers the requests of a group.

@@ -21,6 +21,9 @@ type plan struct {
 	yielded bool
 	// nearby: requests cost next to nothing, and are made by one worker, when it needs what they give.
 	nearby bool
+	// local: requests cost next to nothing, and one stripe is fetched before its turn at most.
+	local bool
+	ahead *Ahead
 	// nodes are the numbers of all nodes that are read, those of the output first, and made how many those are.
 	nodes []uint32
 	made  int

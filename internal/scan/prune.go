@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
@@ -47,6 +48,9 @@ func (p *plan) candidates(ctx context.Context, store meta.Store, stripe int) (Ca
 	return p.q.Candidates(ctx, store, stripe)
 }
 
+// askAtOnce is how many stripes' indexes are asked at the same time, as many as a bucket has requests in flight.
+const askAtOnce = blobio.DefaultBucketConcurrency
+
 // ask asks the indexes of some stripes at the same time, of those whose columns are worth it. An error is told where its
 // stripe is come to.
 func (s *scanner) ask(ctx context.Context, stripes []int) error {
@@ -54,7 +58,13 @@ func (s *scanner) ask(ctx context.Context, stripes []int) error {
 		return nil
 	}
 	answers := make([]*answer, len(stripes))
-	err := s.fetch.each(ctx, len(stripes), func(ctx context.Context, st Store, i int) error {
+	each := s.fetch.each
+	if !s.plan.local {
+		each = func(ctx context.Context, n int, do func(ctx context.Context, st Store, i int) error) error {
+			return s.fetch.eachUpTo(ctx, askAtOnce, n, do)
+		}
+	}
+	err := each(ctx, len(stripes), func(ctx context.Context, st Store, i int) error {
 		store, ok := st.(meta.Store)
 		if !ok || s.plan.filterBytes(ctx, stripes[i]) < leastIndexed {
 			return nil

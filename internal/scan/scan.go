@@ -33,6 +33,12 @@ type Request struct {
 	Budget *budget.Budget
 	// RuledOut are stripes of which it is known that no row matches the filter, by their number; nil for none.
 	RuledOut []bool
+	// All: the caller will take all batches, and what they are made of may be fetched from the beginning on.
+	All bool
+	// Ahead bounds what is fetched before its turn; nil for the scan by itself. Turn, if not nil, is closed when the scan may begin to
+	// decode, for whose first stripe bytes are fetched before.
+	Ahead *Ahead
+	Turn  <-chan struct{}
 	// Sift, if not nil, asks term filters which of some stripes may have rows that match, and gives those, in order. Its
 	// requests are made through store.
 	Sift func(ctx context.Context, store meta.Store, stripes []int) ([]int, error)
@@ -79,10 +85,13 @@ var ErrStopped = errors.New("stopped")
 // Run reads records in order and yields them as batches of the canonical types, until yield returns false. Counts
 // are added to while it runs.
 func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield func(arrow.RecordBatch) bool) error {
-	store, nearby, done := near(ctx, store, q)
+	store, local, nearby, done := near(ctx, store, q)
 	defer done()
 	p, f := newPlan(q), &fetcher{store: store}
-	p.nearby = nearby
+	p.nearby, p.local = nearby, local
+	if p.ahead = q.Ahead; p.ahead == nil {
+		p.ahead = NewAhead(q.Budget.Limit())
+	}
 	keep, err := p.stripes(ctx, counts)
 	if err != nil {
 		return err
@@ -112,12 +121,19 @@ type scanner struct {
 // wants only a few rows.
 const askTogether = 16
 
+// askAll is askTogether for who wants all rows.
+const askAll = 256
+
 // run reads the stripes, so many at a time as their indexes are asked together.
 func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
+	together := askTogether
+	if s.plan.q.All && !s.plan.local {
+		together = askAll
+	}
 	for len(keep) > 0 {
 		n := len(keep)
 		if s.plan.q.Candidates != nil {
-			n = min(n, askTogether)
+			n = min(n, together)
 			if err := s.ask(ctx, keep[:n]); err != nil {
 				return err
 			}
@@ -130,8 +146,9 @@ func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBa
 	return nil
 }
 
-// stripes reads stripe after stripe. While the batches of one's last window are used, the first bytes of the next are fetched:
-// not before the caller has asked for a second batch, since many want only a few rows.
+// stripes reads stripe after stripe, and makes those behind the one that is read ready meanwhile: as many as Ahead has bytes for, and
+// the next one in any case during the last window of the one before. That begins with the first stripe where the caller wants all,
+// else not before the caller has asked for a second batch, since many want only a few rows.
 func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
 	if s.plan.nearby {
 		return s.inTurn(ctx, keep, yield)
@@ -139,28 +156,24 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 	ctx, cancel := context.WithCancel(ctx)
 	branch, join := s.fetch.branches()
 	defer join()
-	ahead := make([]*prepared, len(keep)+1)
-	start := func(k int, now bool) {
-		if k < len(keep) && ahead[k] == nil {
-			ahead[k] = s.prepare(ctx, branch(), keep[k], now)
-		}
-	}
+	r := &readAhead{scanner: s, ctx: ctx, keep: keep, branch: branch, ready: make([]*prepared, len(keep)), all: s.plan.q.All}
 	defer func() {
 		cancel()
-		for _, p := range ahead {
-			p.close()
-		}
+		r.close(0)
 	}()
+	if err := r.awaitTurn(); err != nil {
+		return err
+	}
 	for k := range keep {
-		start(k, true) // there is nothing to do in the meantime
-		p := ahead[k]
-		if err := p.wait(); err != nil {
+		p, err := r.take(k)
+		if err != nil {
 			return err
 		}
-		err := p.run(s.counts, func(b arrow.RecordBatch) bool {
+		err = p.stripe.run(ctx, s.counts, func(b arrow.RecordBatch) bool {
 			more := yield(b)
-			if more && len(p.stripe.left) == 0 {
-				start(k+1, false)
+			if more {
+				r.all = true
+				r.start(k+1, len(p.stripe.left) == 0)
 			}
 			return more
 		})
@@ -169,9 +182,138 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		}
 		p.stripe.settle() // all batches were used, and more was asked for
 		p.close()
-		ahead[k] = nil
+		r.ready[k] = nil
 	}
 	return nil
+}
+
+// readAhead makes stripes ready before their turn.
+type readAhead struct {
+	*scanner
+	ctx    context.Context
+	keep   []int
+	branch func() *fetcher
+	ready  []*prepared
+	next   int  // the first one that was not begun
+	all    bool // the caller wants more than a few rows
+	alone  bool // there was no memory for stripes before their turn
+	waits  bool // the scan's turn has not come
+}
+
+// awaitTurn makes the first stripe ready while other scans are read, and waits until it is this one's turn.
+func (r *readAhead) awaitTurn() error {
+	if r.plan.q.Turn == nil {
+		return nil
+	}
+	for r.waits = true; r.waits; {
+		var given <-chan struct{}
+		if r.next == 0 {
+			given = r.plan.ahead.given()
+			r.start(0, false)
+		}
+		if r.next > 0 {
+			given = nil
+		}
+		select {
+		case <-r.plan.q.Turn:
+			r.waits = false
+		case <-given:
+		case <-r.ctx.Done():
+			return context.Cause(r.ctx)
+		}
+	}
+	return nil
+}
+
+// start begins with the stripes from the k-th on that there is room for, one in any case where must is set.
+func (r *readAhead) start(k int, must bool) {
+	if r.plan.local {
+		if must && k < len(r.keep) && r.next == k {
+			r.begin(k).fetchFirst(r.ctx, false)
+		}
+		return
+	}
+	if !r.all || r.alone && !must {
+		return
+	}
+	for r.next < min(len(r.keep), k+aheadStripes) && (!r.waits || r.next == 0) {
+		p := r.ready[r.next]
+		if p == nil {
+			p = r.open(r.next)
+		}
+		n := uint64(0)
+		if p.stripe != nil && p.failed == nil {
+			n = p.stripe.firstBytes()
+		}
+		if !r.plan.ahead.try(n, r.waits) {
+			if !must || r.next != k {
+				return
+			}
+			n = 0
+		}
+		p.taken = n
+		r.next++
+		p.fetchFirst(r.ctx, true)
+		if r.alone {
+			return
+		}
+	}
+}
+
+// open opens the columns of the k-th stripe.
+func (r *readAhead) open(k int) *prepared {
+	p := &prepared{scanner: r.scanner, ready: make(chan struct{})}
+	p.stripe, p.failed = r.openGuarded(r.ctx, r.branch(), r.keep[k])
+	r.ready[k] = p
+	return p
+}
+
+// begin is open of the next stripe to begin with.
+func (r *readAhead) begin(k int) *prepared {
+	p := r.ready[k]
+	if p == nil {
+		p = r.open(k)
+	}
+	r.next = k + 1
+	return p
+}
+
+// take gives the k-th stripe when it is ready. One that did not fit into the memory beside those behind it is made ready again
+// without them.
+func (r *readAhead) take(k int) (*prepared, error) {
+	if r.next <= k && r.all && !r.plan.local && !r.alone {
+		r.begin(k).fetchFirst(r.ctx, true)
+	}
+	if r.next > k {
+		r.start(k+1, false)
+		p := r.ready[k]
+		<-p.ready
+		p.give() // what is read is not counted
+		if !errors.Is(p.failed, budget.ErrExceeded) {
+			return p, p.failed
+		}
+		r.close(k)
+		r.alone = true
+	}
+	p := r.begin(k)
+	p.fetchNow(r.ctx)
+	return p, p.failed
+}
+
+// close ends the work on the stripes from the k-th on, and gives their memory back.
+func (r *readAhead) close(k int) {
+	for i := k; i < len(r.ready); i++ {
+		p := r.ready[i]
+		if p == nil {
+			continue
+		}
+		if i >= r.next {
+			close(p.ready) // it was opened, and nothing was fetched
+		}
+		p.close()
+		r.ready[i] = nil
+	}
+	r.next = min(r.next, k)
 }
 
 // inTurn is stripes where nothing is fetched before it is needed.
@@ -188,17 +330,16 @@ func (s *scanner) inTurn(ctx context.Context, keep []int, yield func(arrow.Recor
 
 // stripe reads a stripe, whose requests f makes.
 func (s *scanner) stripe(ctx context.Context, f *fetcher, i int, yield func(arrow.RecordBatch) bool) error {
-	st, err := s.openGuarded(ctx, f, i)
-	if st != nil {
-		defer st.close()
+	p := &prepared{scanner: s, ready: make(chan struct{})}
+	p.stripe, p.failed = s.openGuarded(ctx, f, i)
+	defer p.close()
+	if p.fetchNow(ctx); p.failed != nil {
+		return p.failed
 	}
-	if err != nil {
+	if err := p.stripe.run(ctx, s.counts, yield); err != nil {
 		return err
 	}
-	if err := st.run(ctx, s.counts, yield); err != nil {
-		return err
-	}
-	st.settle() // all batches were used, and more was asked for
+	p.stripe.settle() // all batches were used, and more was asked for
 	return nil
 }
 
@@ -213,29 +354,60 @@ func (s *scanner) openGuarded(ctx context.Context, f *fetcher, i int) (st *strip
 
 // prepared is a stripe that is made ready, perhaps in the background.
 type prepared struct {
-	ready  chan struct{} // closed when stripe and failed are set
+	*scanner
+	ready  chan struct{} // closed when nothing is done for it in the background
 	stripe *stripe
 	failed error
-	// run reads the stripe, with the context it was prepared with.
-	run func(*Counts, func(arrow.RecordBatch) bool) error
+	taken  uint64 // of Ahead
 }
 
-// prepare makes a stripe ready, whose requests f makes: now, or in the background.
-func (s *scanner) prepare(ctx context.Context, f *fetcher, i int, now bool) *prepared {
-	p := &prepared{ready: make(chan struct{})}
-	p.run = func(counts *Counts, yield func(arrow.RecordBatch) bool) error {
-		return p.stripe.run(ctx, counts, yield)
+// fetchNow fetches what is read first.
+func (p *prepared) fetchNow(ctx context.Context) {
+	defer close(p.ready)
+	if p.failed == nil {
+		p.failed = parallel.Guarded(func() error { return p.stripe.prepare(ctx) })
 	}
-	open := func() {
+}
+
+// fetchFirst fetches what is read first in the background, and with evaluate set finds the rows of the first window that the filter
+// selects, and fetches their columns.
+func (p *prepared) fetchFirst(ctx context.Context, evaluate bool) {
+	go func() {
 		defer close(p.ready)
-		p.stripe, p.failed = s.openGuarded(ctx, f, i)
+		if p.failed != nil {
+			return
+		}
+		p.failed = parallel.Guarded(func() error {
+			if err := p.stripe.prepare(ctx); err != nil {
+				return err
+			}
+			p.settleFor()
+			if !evaluate {
+				return nil
+			}
+			return p.stripe.evaluate(ctx, func(n uint64) bool {
+				if !p.plan.ahead.try(n, false) {
+					return false
+				}
+				p.taken += n
+				return true
+			})
+		})
+	}()
+}
+
+// give returns what was taken of Ahead.
+func (p *prepared) give() {
+	p.plan.ahead.give(p.taken)
+	p.taken = 0
+}
+
+// settleFor gives back what was taken for bytes that turned out not to be needed.
+func (p *prepared) settleFor() {
+	if held := p.stripe.fetch.held; held < p.taken {
+		p.plan.ahead.give(p.taken - held)
+		p.taken = held
 	}
-	if now {
-		open()
-	} else {
-		go open()
-	}
-	return p
 }
 
 // close waits until nothing is done for the stripe any more, and gives its memory back. A nil one has none.
@@ -244,13 +416,8 @@ func (p *prepared) close() {
 		return
 	}
 	<-p.ready
+	p.give()
 	if p.stripe != nil {
 		p.stripe.close()
 	}
-}
-
-// wait waits until the stripe is ready.
-func (p *prepared) wait() error {
-	<-p.ready
-	return p.failed
 }

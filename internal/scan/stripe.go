@@ -32,21 +32,23 @@ type stripe struct {
 	// chosen are the rows that indexes leave, nil if none could tell: the filter is true for no other.
 	chosen *[]ranges.Range
 
-	filter   []field.Column        // of plan.Needed, and of the marker behind them
-	output   []field.Column        // of plan.Project
-	shared   map[field.Column]bool // that are in both
-	batch    int                   // rows of a batch, now
-	usual    int                   // rows of a batch of average size
-	listed   []match               // of inBatches, to be used again
-	data     []arrow.ArrayData     // of the batch at hand, to be used again,
-	arrays   []arrow.Array         // and the arrays made of it
-	picked   chosen                // what is read for it, to be used again
-	only     int                   // of the encodings of each column, see field.Choice
-	restored func(error)           // see field.Choice
-	fetches  uint64                // encoded bytes of a window, fetchBytes if 0
-	selector *selector             // of find, nil before it
-	counts   Counts
-	meta     *described // of the stripe, nil before described
+	filter    []field.Column        // of plan.Needed, and of the marker behind them
+	output    []field.Column        // of plan.Project
+	shared    map[field.Column]bool // that are in both
+	batch     int                   // rows of a batch, now
+	usual     int                   // rows of a batch of average size
+	listed    []match               // of inBatches, to be used again
+	data      []arrow.ArrayData     // of the batch at hand, to be used again,
+	arrays    []arrow.Array         // and the arrays made of it
+	picked    chosen                // what is read for it, to be used again
+	only      int                   // of the encodings of each column, see field.Choice
+	restored  func(error)           // see field.Choice
+	fetches   uint64                // encoded bytes of a window, fetchBytes if 0
+	selector  *selector             // of find, nil before it
+	found     []match               // of the first window, if it was evaluated before its turn
+	evaluated bool
+	counts    Counts
+	meta      *described // of the stripe, nil before described
 	// lanes decode batches side by side; alone says that there can be none.
 	lanes []*stripe
 	alone bool
@@ -79,11 +81,11 @@ func (sc *scanner) open(ctx context.Context, f *fetcher, i int) (*stripe, error)
 	s := &stripe{plan: sc.plan, fetch: f, decode: sc.decode, index: i, of: q.Stripes[i], rows: sc.plan.rows(i), mem: q.Budget.Account()}
 	f.mem = s.mem
 	s.mem.Reuse() // batches that may be kept take their memory with them
-	return s, s.outOfBudget(s.prepare(ctx), s.rows.Start)
+	return s, s.outOfBudget(s.openColumns(ctx), s.rows.Start)
 }
 
-// prepare opens the columns, finds the rows to read and fetches what is read first.
-func (s *stripe) prepare(ctx context.Context) (err error) {
+// openColumns opens the columns, for which nothing is fetched.
+func (s *stripe) openColumns(ctx context.Context) (err error) {
 	q := s.plan.q
 	if s.output, err = s.columns(ctx, q.Project.Fields); err != nil {
 		return err
@@ -105,11 +107,46 @@ func (s *stripe) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	s.usual = s.batch
+	return nil
+}
+
+// prepare finds the rows to read and fetches what is read first.
+func (s *stripe) prepare(ctx context.Context) error {
 	if err := s.findRows(ctx); err != nil || len(s.left) == 0 {
-		return err
+		return s.outOfBudget(err, s.rows.Start)
 	}
 	s.next, s.left = cutWindow(s.left, s.windowRows())
-	return s.get(ctx, s.first(), s.next)
+	return s.outOfBudget(s.get(ctx, s.first(), s.next), s.rows.Start)
+}
+
+// firstBytes is about how many bytes prepare fetches, at most.
+func (s *stripe) firstBytes() uint64 {
+	n := stored(s.first())
+	if rows := s.windowRows(); rows < s.of.Records {
+		n = uint64(float64(n) * float64(rows) / float64(s.of.Records))
+	}
+	return n
+}
+
+// evaluate finds the rows of the first window that the filter selects, and fetches the columns of the output for them, before the
+// turn of the stripe has come, as far as there is room for them.
+func (s *stripe) evaluate(ctx context.Context, room func(bytes uint64) bool) error {
+	if len(s.filter) == 0 || len(s.next) == 0 {
+		return nil
+	}
+	done, err := s.plan.ahead.evaluating(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := s.find(ctx, s.next)
+	done()
+	if err == nil {
+		s.found, s.evaluated = found, true
+		if len(found) > 0 {
+			err = s.fetch.columnsFor(ctx, s.output, spansOf(found), false, room)
+		}
+	}
+	return s.outOfBudget(err, s.next[0].Start)
 }
 
 // described is the metadata of the stripe.
@@ -176,18 +213,19 @@ func (s *stripe) findRows(ctx context.Context) error {
 }
 
 // indexes fetches the range indexes of the filter's fields, all at once, and with them the columns that are read
-// first if they are small.
+// first if they are small, else the maps of their blocks.
 func (s *stripe) indexes(ctx context.Context) (out []indexed, err error) {
 	round, err := s.plan.indexRequests(ctx, s.index, s.mem, &out)
 	if err != nil || len(round) == 0 {
 		return nil, err
 	}
-	if first := s.first(); stored(first) <= smallColumns {
-		rows := []buffer.Range{s.rows}
-		with, err := needs(first, rows, s.whole(rows))
-		if err != nil {
-			return nil, err
-		}
+	rows, first := []buffer.Range{s.rows}, s.first()
+	small := stored(first) <= smallColumns
+	with, err := needs(first, rows, small && s.whole(rows))
+	if err != nil {
+		return nil, err
+	}
+	if small || bytesOf(with) <= smallColumns { // all of them, or the maps of their blocks
 		round = append(round, with...)
 	}
 	err = s.fetch.round(ctx, round) // which fills out
@@ -308,28 +346,42 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 
 // window reads the rows of ranges.
 func (s *stripe) window(ctx context.Context, ranges []buffer.Range, yield func(arrow.RecordBatch) bool) error {
-	if err := s.get(ctx, s.first(), ranges); err != nil {
-		return err
+	found, evaluated := s.found, s.evaluated
+	s.found, s.evaluated = nil, false
+	if !evaluated {
+		if err := s.get(ctx, s.first(), ranges); err != nil {
+			return err
+		}
 	}
 	s.counts.BlocksRead += blocksOf(ranges)
 	if len(s.filter) == 0 {
 		return s.inBatches(ranges, func(list []match) error { return s.emitAll(ctx, list, yield) })
 	}
-	found, err := s.find(ctx, ranges)
-	if err != nil || len(found) == 0 {
-		return err
+	if !evaluated {
+		var err error
+		if found, err = s.find(ctx, ranges); err != nil {
+			return err
+		}
 	}
-	spans := make([]buffer.Range, len(found))
-	for i, m := range found {
-		spans[i] = m.span
+	if len(found) == 0 {
+		return nil
 	}
-	if err := s.get(ctx, s.output, spans); err != nil {
+	if err := s.get(ctx, s.output, spansOf(found)); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(s.output, func(c field.Column) bool { return !field.Sparse(c) }) {
 		found = together(found, uint64(s.batch), &s.selector.bitmaps)
 	}
 	return s.emitAll(ctx, found, yield)
+}
+
+// spansOf are the rows from the first selected one to the last of each match.
+func spansOf(found []match) []buffer.Range {
+	spans := make([]buffer.Range, len(found))
+	for i, m := range found {
+		spans[i] = m.span
+	}
+	return spans
 }
 
 // blocksOf counts the blocks of a range index that ranges touch.

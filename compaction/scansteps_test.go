@@ -1,0 +1,239 @@
+package compaction_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// requestTime is how long a request to the store of these tests takes, in time that costs none: what an operation takes, divided
+// by it, is the longest chain of requests that really waited for one another, limits to what is under way at a time included.
+const requestTime = 30 * time.Millisecond
+
+// slowStore is a store in memory, before which each request takes requestTime.
+type slowStore struct {
+	bucket *memblob.Bucket
+	uri    string
+}
+
+func newSlowStore(t *testing.T) *slowStore {
+	return &slowStore{memblob.New(), "sqlite:" + t.TempDir() + "/catalog.db"}
+}
+
+// keptOpen is a bucket that outlives the clients it is mounted in.
+type keptOpen struct{ blobio.Bucket }
+
+func (keptOpen) Close() error { return nil }
+
+// open opens the catalog over the store, whose requests take latency.
+func (s *slowStore) open(t *testing.T, latency time.Duration) (*catalog.Catalog, *blobio.Client) {
+	t.Helper()
+	client := blobio.NewClient()
+	if err := client.MountBucket("mem://steps/", keptOpen{blobtest.NewSlow(s.bucket, blobtest.Latency{FirstByte: latency})}); err != nil {
+		t.Fatal(err)
+	}
+	cat, err := catalog.Open(context.Background(), catalog.Options{URI: s.uri, Warehouse: "mem://steps/warehouse", Client: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat, client
+}
+
+var stepsTable = catalog.Name{Namespace: "default", Table: "steps"}
+
+const stepsSchema = "id: Int64, v: Int64, s: String"
+
+// fill makes a table of shards with so many rows each: ids in order, numbers and texts at random.
+func (s *slowStore) fill(t *testing.T, shards, rows int) {
+	t.Helper()
+	cat, client := s.open(t, 0)
+	defer client.Close()
+	defer cat.Close()
+	of, err := schema.Parse(stepsSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := cat.Create(t.Context(), stepsTable, catalog.CreateOptions{Schema: of, CreateNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(of))
+	for i := range shards * rows {
+		b.Field(0).(*array.Int64Builder).Append(int64(i))
+		b.Field(1).(*array.Int64Builder).Append(r.Int64N(1 << 40))
+		b.Field(2).(*array.LargeStringBuilder).Append(fmt.Sprintf("%x", r.Uint64()))
+	}
+	src := &recordSource{schema: of, batch: b.NewRecordBatch()}
+	if _, err := table.Ingest(t.Context(), src, catalog.IngestOptions{ShardRows: int64(rows)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// took is what an operation cost.
+type took struct {
+	steps       int
+	gets, bytes int64
+	rows        int64
+}
+
+// measure runs an operation on the table, as loaded anew by another program.
+func (s *slowStore) measure(t *testing.T, do func(t *testing.T, table *catalog.Table) int64) (out took) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cat, client := s.open(t, requestTime)
+		defer client.Close()
+		defer cat.Close()
+		begin := time.Now()
+		table, err := cat.Load(t.Context(), stepsTable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.rows = do(t, table)
+		out.steps = int(time.Since(begin) / requestTime)
+		n := client.Counters()
+		out.gets, out.bytes = n.Gets, n.GetBytes
+	})
+	return out
+}
+
+// scan is an operation that reads rows.
+func scan(where string, columns ...string) func(t *testing.T, table *catalog.Table) int64 {
+	return func(t *testing.T, table *catalog.Table) (rows int64) {
+		o := catalog.ScanOptions{Select: columns, Ordered: true, ReuseBatches: true}
+		if where != "" {
+			var err error
+			if o.Where, err = filter.Parse(where); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for b, err := range table.Scan(t.Context(), o, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows += b.NumRows()
+		}
+		return rows
+	}
+}
+
+// TestScanSteps: a scan of many shards takes at most 20 steps, and one of the shard of as many stripes that compaction makes of them
+// no more than before: of small stripes, whose columns come with one request, and of large ones, of which a filter reads its own
+// columns first.
+func TestScanSteps(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		shards, rows int
+	}{{"small", 200, 1000}, {"large", 24, 60_000}} {
+		t.Run(c.name, func(t *testing.T) { scanSteps(t, c.shards, c.rows) })
+	}
+}
+
+func scanSteps(t *testing.T, shards, rows int) {
+	s := newSlowStore(t)
+	s.fill(t, shards, rows)
+	scans := []struct {
+		name string
+		do   func(*testing.T, *catalog.Table) int64
+		rows int // -1 for some
+	}{
+		{"filter on an unsorted column", scan(fmt.Sprintf("v < %d", (1<<40)/rows), "id", "v", "s"), -1},
+		{"two columns", scan("", "id", "v"), shards * rows},
+		{"all columns", scan(""), shards * rows},
+	}
+	before := make([]took, len(scans))
+	for i, c := range scans {
+		before[i] = s.measure(t, c.do)
+		t.Logf("%s: %+v before", c.name, before[i])
+	}
+	cat, client := s.open(t, 0)
+	defer client.Close()
+	defer cat.Close()
+	table, err := cat.Load(t.Context(), stepsTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
+	if err != nil || r.ShardsAfter != 1 {
+		t.Fatal(r, err)
+	}
+	for i, c := range scans {
+		after := s.measure(t, c.do)
+		t.Logf("%s: %+v after", c.name, after)
+		if before[i].steps > 20 || after.steps > 20 || after.steps > before[i].steps {
+			t.Errorf("%s: %d steps before compaction, %d after, want at most 20, and not more after than before", c.name, before[i].steps, after.steps)
+		}
+		if after.rows != before[i].rows || c.rows >= 0 && after.rows != int64(c.rows) || after.rows == 0 {
+			t.Errorf("%s: %d rows before compaction, %d after, want %d", c.name, before[i].rows, after.rows, c.rows)
+		}
+		if after.gets > before[i].gets || after.bytes > before[i].bytes*11/10 {
+			t.Errorf("%s: %d requests and %d bytes before compaction, %d and %d after", c.name, before[i].gets, before[i].bytes, after.gets, after.bytes)
+		}
+	}
+}
+
+// TestReadAheadKeepsToMemory: what is fetched ahead fits into the memory that a scan may take, however little that is, and a scan that
+// could be read without it still is.
+func TestReadAheadKeepsToMemory(t *testing.T) {
+	const shards, rows = 24, 20_000
+	s := newSlowStore(t)
+	s.fill(t, shards, rows)
+	for _, memory := range []int64{4 << 20, 16 << 20, 256 << 20} {
+		for _, where := range []string{"", "v > 100"} {
+			s.measure(t, func(t *testing.T, table *catalog.Table) (n int64) {
+				o := catalog.ScanOptions{Ordered: true, ReuseBatches: true, MaxMemory: memory}
+				if where != "" {
+					var err error
+					if o.Where, err = filter.Parse(where); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for b, err := range table.Scan(t.Context(), o, nil) {
+					if err != nil {
+						t.Fatalf("%d bytes of memory, WHERE %q: %v", memory, where, err)
+					}
+					n += b.NumRows()
+				}
+				if n != shards*rows {
+					t.Errorf("%d bytes of memory, WHERE %q: %d rows", memory, where, n)
+				}
+				return n
+			})
+		}
+	}
+}
+
+// recordSource gives one batch.
+type recordSource struct {
+	schema *schema.Schema
+	batch  arrow.RecordBatch
+}
+
+func (s *recordSource) Schema() *schema.Schema { return s.schema }
+func (s *recordSource) Close() error           { return nil }
+
+func (s *recordSource) Next(context.Context) (arrow.RecordBatch, error) {
+	if s.batch == nil {
+		return nil, io.EOF
+	}
+	b := s.batch
+	s.batch = nil
+	return b, nil
+}
