@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
@@ -143,7 +144,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		t.takeOver(ctx, there.Metadata(), there.MetadataLocation())
 		return findJob(there.Metadata(), "", jobID), nil, nil
 	}
-	uuid, doubt := t.ice.Metadata().TableUUID(), false
+	uuid, doubt, begin := t.ice.Metadata().TableUUID(), false, time.Now()
 	for send := 1; ; send++ {
 		meta, at, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), []table.Requirement{table.AssertCreate()}, updates)
 		if sendErr == nil && meta != nil && meta.TableUUID() == uuid {
@@ -151,7 +152,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		}
 		v := judge(sendErr)
 		doubt = doubt || v == commitUnknown
-		if !doubt && (v == commitRefused || v == commitGone || v == commitLater && send >= maxSends) {
+		if !doubt && (v == commitRefused || v == commitGone || v == commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr)) {
 			return nil, nil, t.refusal(sendErr)
 		}
 		there, err := t.lookForCreation(ctx, doubt)
@@ -167,9 +168,9 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 			return nil, nil, lost
 		case !doubt && v == commitBad:
 			return nil, nil, t.refusal(sendErr)
-		case doubt && (err != nil || send >= maxSends):
+		case doubt && (err != nil || !t.cat.attemptsLeft(send, maxSends, begin, sendErr)):
 			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
-		case err != nil || send >= maxSends:
+		case err != nil || v != commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr):
 			return nil, nil, &unproven{fmt.Errorf("%w: %w", ErrConflict, errors.Join(sendErr, err))}
 		}
 		if err := wait(ctx, max(unknownPause(send), requestedPause(sendErr))); err != nil {
@@ -185,8 +186,8 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 // that has another name since is found too.
 func (t *Table) lookForCreation(ctx context.Context, doubt bool) (*table.Table, error) {
 	asked, ctx := ctx, context.WithoutCancel(ctx)
-	var err error
-	for n := 1; n <= maxReloads && (n == 1 || wait(asked, unknownPause(n-1)) == nil); n++ {
+	begin, err := time.Now(), error(nil)
+	for n := 1; n == 1 || t.cat.attemptsLeft(n-1, maxReloads, begin, err) && wait(asked, unknownPause(n-1)) == nil; n++ {
 		var there *table.Table
 		there, err = t.cat.ice.LoadTable(ctx, t.name.identifier())
 		missing := errors.Is(err, icecatalog.ErrNoSuchTable) || errors.Is(err, icecatalog.ErrNoSuchNamespace)

@@ -78,7 +78,7 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 		transport = keys
 	}
 	// Headers belong to the catalog alone: a token endpoint may be another's. They are signed where requests are.
-	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(transport), rest.WithHeaders(headers)}
+	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(&commitWatch{transport}), rest.WithHeaders(headers)}
 	if warehouse := warehouseForServer(o.Warehouse, props["warehouse"]); warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(warehouse))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
@@ -31,11 +32,20 @@ func mayBeCommitted(err error) bool {
 	return errors.Is(err, ErrUnknownOutcome) || errors.As(err, new(*unproven))
 }
 
-// maxSends bounds how often the identical request is sent: with the pauses, some five seconds and what the catalog asks for.
-const maxSends = 10
+const (
+	// maxSends bounds how often the identical request is sent: with the pauses, some five seconds and what the catalog asks for. While the catalog is
+	// away it is sent until the budget of retries has passed.
+	maxSends = 10
+	// maxReloads bounds the tries to read the table after a request; while the catalog is away they go on until the budget has passed.
+	maxReloads = 5
+	// defaultRetryBudget is Options.RetryBudget if 0.
+	defaultRetryBudget = 2 * time.Minute
+)
 
-// maxReloads bounds the tries to read the table after a request.
-const maxReloads = 5
+// attemptsLeft reports whether something may be tried again after n tries since begin, the last of which ended with err.
+func (c *Catalog) attemptsLeft(n, limit int, begin time.Time, err error) bool {
+	return n < limit || isOutage(err) && time.Since(begin) < cmp.Or(c.opts.RetryBudget, defaultRetryBudget)
+}
 
 // settle sends a request until its outcome is known. No errors: the change is committed, and the table is at a state that contains it.
 // rejected: it was not committed; the table is at its new state, on which it may be made anew. err: it is refused for good
@@ -44,6 +54,7 @@ const maxReloads = 5
 // A success is final: the state that came with it is the table's, and no later read can take it back. A rejection counts only if no earlier
 // request of the same change may have been committed; if one may, the table decides.
 func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
+	begin := time.Now()
 	doubt := false // an earlier request may have been carried out, or may still be
 	for n := 1; ; n++ {
 		meta, at, sendErr := r.send(ctx)
@@ -54,14 +65,14 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 		v := judge(sendErr)
 		doubt = doubt || v == commitUnknown
 		switch {
-		case !doubt && v == commitRefused, !doubt && v == commitLater && n >= maxSends:
+		case !doubt && v == commitRefused, !doubt && v == commitLater && !t.cat.attemptsLeft(n, maxSends, begin, sendErr):
 			return nil, t.refusal(sendErr)
 		case !doubt && v == commitLater:
 		default:
 			if done, rejected, err := t.decide(ctx, r, v, doubt, sendErr); done || rejected != nil || err != nil {
 				return rejected, err
 			}
-			if n >= maxSends {
+			if !t.cat.attemptsLeft(n, maxSends, begin, sendErr) {
 				return nil, t.exhausted(doubt, sendErr)
 			}
 		}
@@ -140,8 +151,8 @@ type state struct {
 // looks for a table that is missing under the other names of the catalog.
 func (t *Table) look(ctx context.Context) state {
 	asked, ctx := ctx, context.WithoutCancel(ctx)
-	var err error
-	for n := 1; n <= maxReloads && (n == 1 || wait(asked, unknownPause(n-1)) == nil); n++ {
+	begin, err := time.Now(), error(nil)
+	for n := 1; n == 1 || t.cat.attemptsLeft(n-1, maxReloads, begin, err) && wait(asked, unknownPause(n-1)) == nil; n++ {
 		var there *table.Table
 		there, err = t.cat.ice.LoadTable(ctx, t.name.identifier())
 		switch err = translate(err); {
