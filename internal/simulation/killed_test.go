@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,39 +96,41 @@ func works() []work {
 	}
 }
 
-// TestKilledProcess kills a real process by SIGKILL at each step of its work, a sample of them unless SHARDCAT_FULL is
-// set, on every catalog and store there is (see grounds). What it leaves is as before or as after; the next run converges, and
-// no garbage stays.
+// TestKilledProcess kills a real process by SIGKILL at steps of its work, on every catalog and store there is (see grounds):
+// at each step of one work, which differs from run to run, and at a sample of the others; at each step of all of them where
+// SHARDCAT_FULL is set. The table is as before or as after; the next run converges, and no garbage stays.
 func TestKilledProcess(t *testing.T) {
 	if text := os.Getenv(killedChild); text != "" {
 		beKilled(t, text)
 		return
 	}
-	seed := uint64(1)
-	if text := os.Getenv("SHARDCAT_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r := rand.New(rand.NewPCG(seed, 11))
+	number, _ := seed(t)
+	r := rand.New(rand.NewPCG(number, 11))
+	all := works()
+	whole := all[r.IntN(len(all))].name
 	for i, at := range grounds(t) {
-		sample := 1
-		if i == 0 && !testing.Short() {
-			sample = 2
-		}
 		t.Run(at.Name, func(t *testing.T) {
-			for _, w := range works() {
+			for _, w := range all {
+				sample := 1
+				switch {
+				case os.Getenv("SHARDCAT_FULL") != "" || i == 0 && w.name == whole && !testing.Short():
+					sample = everyStep
+				case i == 0 && !testing.Short():
+					sample = 2
+				}
 				t.Run(w.name, func(t *testing.T) { walkKills(t, &killGround{ground: at, work: w}, r, sample) })
 			}
 		})
 	}
 }
 
-// walkKills kills at every step of a work, or at so many by chance.
+// everyStep asks walkKills for each step of a work in turn.
+const everyStep = 0
+
+// walkKills kills at sample random steps of a work, or at each of its steps in turn.
 func walkKills(t *testing.T, g *killGround, r *rand.Rand, sample int) {
 	kills := 0
-	if os.Getenv("SHARDCAT_FULL") == "" {
+	if sample != everyStep {
 		for range sample {
 			kills += g.kill(t, 1+r.IntN(10))
 		}

@@ -39,27 +39,40 @@ var name = catalog.Name{Namespace: "default", Table: "t"}
 // How much runs: seeds of so many top-level steps each.
 const (
 	shortSeeds = 10
-	fewSeeds   = 24
+	someSeeds  = 300
 	fullSeeds  = 3000
 	steps      = 14
 )
 
-// TestSeeds runs the simulation for many seeds, or for the one of SHARDCAT_SEED.
+// seed returns the seed of a run, which it logs: that of SHARDCAT_SEED (given is true then), or a new one each time.
+func seed(t *testing.T) (seed uint64, given bool) {
+	t.Helper()
+	text := os.Getenv("SHARDCAT_SEED")
+	if text == "" {
+		seed = uint64(rand.Uint32())
+		t.Logf("SHARDCAT_SEED=%d", seed)
+		return seed, false
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("invalid SHARDCAT_SEED: %v", err)
+	}
+	return seed, true
+}
+
+// TestSeeds runs the simulation for consecutive seeds from a new one on, or for the one of SHARDCAT_SEED.
 func TestSeeds(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	first, n := uint64(1), uint64(fewSeeds)
+	n := uint64(someSeeds)
 	if testing.Short() {
 		n = shortSeeds
 	}
 	if os.Getenv("SHARDCAT_FULL") != "" {
 		n = fullSeeds
 	}
-	if text := os.Getenv("SHARDCAT_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("SHARDCAT_SEED: %v", err)
-		}
-		first, n = seed, 1
+	first, given := seed(t)
+	if given {
+		n = 1
 	}
 	begun := runSeeds(t, first, n)
 	t.Logf("%d seeds: %v", n, begun)
