@@ -232,7 +232,7 @@ func (q *shardQuery) finish(ctx context.Context, b arrow.RecordBatch, types *arr
 
 // selectRows keeps the rows that a filter selects.
 func selectRows(ctx context.Context, b arrow.RecordBatch, f *filter.Bound) (arrow.RecordBatch, error) {
-	bitmap, n, err := f.Select(b)
+	bitmap, n, err := f.Charged(func(uint64) error { return ctx.Err() }).Select(b)
 	if err != nil || int64(n) == b.NumRows() {
 		return b, err
 	}

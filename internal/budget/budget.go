@@ -7,6 +7,7 @@
 //	bytes of values decoded from blocks, or walked over   ≤ memory limit + 32,768 × bytes fetched
 //	bytes of arrays made of them                          ≤ memory limit + 512 × bytes fetched
 //	                                                        + 512 × values delivered + 128 × bytes decoded
+//	comparisons of values with the literals of a filter   ≤ 64 × memory limit + 4,096 × bytes fetched
 //
 // 32,768 is what the densest block of known writers reaches: 65,536 values of eight bytes in sixteen. 512 is more than
 // a value usually has, and than compression usually gains. A file of a few bytes that stands for days of decoding, or
@@ -26,6 +27,8 @@ const (
 	// and madePerDecoded the bytes of arrays that may be made for each byte fetched, value delivered, byte decoded.
 	decodedPerByte                            = 32 << 10
 	madePerByte, madePerValue, madePerDecoded = 512, 512, 128
+	// comparedFree are the comparisons for each byte of memory, comparedPerByte those for each byte fetched.
+	comparedFree, comparedPerByte = 64, 4096
 )
 
 var (
@@ -44,6 +47,7 @@ type Budget struct {
 	mu            sync.Mutex
 	used, peak    uint64 // by all accounts, now and at most
 	decoded, made meter
+	compared      meter
 }
 
 // meter is work so far, and how much there may be.
@@ -69,7 +73,9 @@ func New(limit int64) *Budget {
 		limit = Default
 	}
 	least := meter{allowed: uint64(limit)}
-	return &Budget{limit: uint64(limit), decoded: least, made: least}
+	b := &Budget{limit: uint64(limit), decoded: least, made: least}
+	b.compared.allow(uint64(limit), comparedFree)
+	return b
 }
 
 // Limit is the most bytes of memory.
@@ -177,6 +183,17 @@ func (a *Account) Work(n uint64) error {
 	return b.decoded.charge(n)
 }
 
+// Compare charges comparisons of values with literals.
+func (a *Account) Compare(n uint64) error {
+	if a == nil {
+		return nil
+	}
+	b := a.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.compared.charge(n)
+}
+
 // Fetched tells of bytes that were read, which allow work.
 func (a *Account) Fetched(bytes uint64) {
 	if a == nil {
@@ -187,6 +204,7 @@ func (a *Account) Fetched(bytes uint64) {
 	defer b.mu.Unlock()
 	b.decoded.allow(bytes, decodedPerByte)
 	b.made.allow(bytes, madePerByte)
+	b.compared.allow(bytes, comparedPerByte)
 }
 
 // Delivered tells of values that came out, which allow work.

@@ -33,6 +33,16 @@ type selector struct {
 	bitmaps bitmaps
 	decoded []arrow.ArrayData // of rows, to be used again
 	decode  *decoder
+	// ctx is that of the rows at hand: a batch may take seconds with a filter of thousands of literals.
+	ctx context.Context
+}
+
+// charge ends the comparisons of a scan that was cancelled, or has a filter out of proportion to what is read.
+func (x *selector) charge(comparisons uint64) error {
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	return x.mem.Compare(comparisons)
 }
 
 // part is a part of the filter, with the columns it reads.
@@ -57,7 +67,7 @@ func newSelector(s *stripe) *selector {
 		return x
 	}
 	for k, f := range d.conjuncts {
-		p := &part{filter: f, needle: d.needles[k]}
+		p := &part{filter: f.Charged(x.charge), needle: d.needles[k]}
 		p.interval, _ = f.Interval()
 		for i, field := range d.needed.Fields() {
 			if slices.ContainsFunc(f.Tops(), func(n *schema.Node) bool { return n.Name == field.Name }) {
@@ -93,6 +103,7 @@ func (p *part) rank() float64 {
 // rows gives a bitmap of the rows of r that are left, and how many they are.
 func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, left int, err error) {
 	n := int(r.Len())
+	x.ctx = ctx
 	bitmap, left = x.start(r)
 	slices.SortStableFunc(x.parts, func(a, b *part) int { return cmp.Compare(a.rank(), b.rank()) })
 	x.decoded = slices.Grow(x.decoded[:0], len(x.columns))[:len(x.columns)] // those decoded whole
@@ -101,6 +112,9 @@ func (x *selector) rows(ctx context.Context, r buffer.Range) (bitmap []byte, lef
 	for _, p := range x.parts {
 		if left == 0 {
 			return bitmap, 0, nil
+		}
+		if err := x.charge(uint64(left)); err != nil {
+			return nil, 0, err
 		}
 		before := left
 		if left, err = x.apply(ctx, p, r, bitmap, left, decoded); err != nil {

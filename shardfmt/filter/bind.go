@@ -12,6 +12,16 @@ type Bound struct {
 	root   predicate
 	fields []*boundField
 	expr   Expr
+	// charge is called before values are compared, with the number of comparisons; nil is none.
+	charge func(comparisons uint64) error
+}
+
+// Charged is the expression whose Select calls charge before it compares values, at least once for some thousand comparisons of a
+// value with a literal. An error ends Select.
+func (b *Bound) Charged(charge func(comparisons uint64) error) *Bound {
+	out := *b
+	out.charge = charge
+	return &out
 }
 
 // boundField is one field that the expression reads.

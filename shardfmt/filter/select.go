@@ -17,7 +17,7 @@ import (
 func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, err error) {
 	n := int(batch.NumRows())
 	bitmap = make([]byte, (n+7)/8)
-	if err := b.selectRows(&rows{batch: batch, n: n}, bitmap); err != nil {
+	if err := b.selectRows(&rows{batch: batch, n: n, charge: b.charge}, bitmap); err != nil {
 		return nil, 0, err
 	}
 	return bitmap, kernel.Ones(bitmap, n), nil
@@ -25,7 +25,7 @@ func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, er
 
 // SelectOf writes what Select gives of a batch that has one column, that of the only top-level field that the expression reads.
 func (b *Bound) SelectOf(column arrow.Array, bitmap []byte) error {
-	return b.selectRows(&rows{only: column, n: column.Len()}, bitmap)
+	return b.selectRows(&rows{only: column, n: column.Len(), charge: b.charge}, bitmap)
 }
 
 func (b *Bound) selectRows(r *rows, bitmap []byte) error {
@@ -42,6 +42,16 @@ type rows struct {
 	batch arrow.RecordBatch
 	only  arrow.Array
 	n     int
+	// charge is that of the Bound.
+	charge func(comparisons uint64) error
+}
+
+// compare charges n values, each of which is compared with so many literals.
+func (r *rows) compare(n, literals int) error {
+	if r.charge == nil {
+		return nil
+	}
+	return r.charge(uint64(n) * uint64(literals))
 }
 
 // top finds the column of a top-level field.
@@ -130,7 +140,7 @@ func (p leafPredicate) eval(r *rows, out truths) error {
 	if err != nil {
 		return err
 	}
-	if err := p.judge(leaf, out.sure); err != nil {
+	if err := p.judge(r, leaf, out.sure); err != nil {
 		return fmt.Errorf("filter: field %s: %w", p.field.path, err)
 	}
 	out.settle(r.n, p.test.unknown(), null)
@@ -138,39 +148,59 @@ func (p leafPredicate) eval(r *rows, out truths) error {
 }
 
 // judge sets the bits of the values of an array that the test holds for; those of null slots mean nothing.
-func (p leafPredicate) judge(a arrow.Array, out []uint64) error {
+func (p leafPredicate) judge(r *rows, a arrow.Array, out []uint64) error {
 	if d, ok := a.(*array.Dictionary); ok {
-		return p.judgeEntries(d, out)
+		return p.judgeEntries(r, d, out)
 	}
-	if c, ok := p.test.(*compareTest); ok && c.judge(a, out) {
-		return nil
+	if c, ok := p.test.(*compareTest); ok {
+		if err := r.compare(a.Len(), 1); err != nil {
+			return err
+		}
+		if c.judge(a, out) {
+			return nil
+		}
 	}
-	return p.judgeEach(a, a.Len(), func(i int) int { return i }, out)
+	return p.judgeEach(r, a, a.Len(), func(i int) int { return i }, out)
 }
 
+// comparedTogether is about how many comparisons are charged together: what takes some milliseconds at most.
+const comparedTogether = 4096
+
 // judgeEach judges a value for each of n rows, by its place among the values.
-func (p leafPredicate) judgeEach(values arrow.Array, n int, place func(row int) int, out []uint64) error {
+func (p leafPredicate) judgeEach(r *rows, values arrow.Array, n int, place func(row int) int, out []uint64) error {
 	load, err := loader(values)
 	if err != nil {
 		return err
 	}
+	literals := 1
+	if in, ok := p.test.(*inTest); ok {
+		literals = max(1, len(in.any))
+	}
 	var v Value
-	setBits(out, n, func(row int) bool {
+	holds := func(row int) bool {
 		at := place(row)
 		if values.IsNull(at) {
 			return false
 		}
 		load(at, &v)
 		return p.test.holds(&v)
-	})
+	}
+	step := max(1, comparedTogether/literals/wordBits) * wordBits
+	for from := 0; from < n; from += step {
+		some := min(step, n-from)
+		if err := r.compare(some, literals); err != nil {
+			return err
+		}
+		setBits(out[from/wordBits:(from+some+wordBits-1)/wordBits], some, func(row int) bool { return holds(from + row) })
+	}
 	return nil
 }
 
 // judgeEntries judges the entries of a dictionary, each once, unless it has more than there are rows.
-func (p leafPredicate) judgeEntries(d *array.Dictionary, out []uint64) error {
+func (p leafPredicate) judgeEntries(r *rows, d *array.Dictionary, out []uint64) error {
 	entries := d.Dictionary()
 	if entries.Len() > d.Len() {
-		return p.judgeEach(entries, d.Len(), func(row int) int {
+		return p.judgeEach(r, entries, d.Len(), func(row int) int {
 			if d.IsNull(row) {
 				return 0 // the index may be anything
 			}
@@ -178,7 +208,7 @@ func (p leafPredicate) judgeEntries(d *array.Dictionary, out []uint64) error {
 		}, out)
 	}
 	verdicts := make([]uint64, (entries.Len()+wordBits-1)/wordBits)
-	if err := p.judge(entries, verdicts); err != nil {
+	if err := p.judge(r, entries, verdicts); err != nil {
 		return err
 	}
 	if codes, ok := d.Indices().(*array.Uint32); ok && d.NullN() == 0 {

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -308,6 +309,50 @@ func TestLikePrunesByPrefix(t *testing.T) {
 		}
 		if got := b.MayMatch(func(uint32) *Stats { return stats }); got != want {
 			t.Errorf("%s: got %v, want %v", expr, got, want)
+		}
+	}
+}
+
+// Every comparison is charged before it is made, and an error of the charge ends Select.
+func TestChargedComparisons(t *testing.T) {
+	s := &schema.Schema{Fields: []*schema.Node{{Name: "n", Basic: schema.Int64, Signed: true, Nullable: true}, {Name: "s", Basic: schema.String, Nullable: true}}}
+	s.Number()
+	const rows = 10_000
+	n, text := array.NewInt64Builder(memory.DefaultAllocator), array.NewLargeStringBuilder(memory.DefaultAllocator)
+	for i := range rows {
+		n.Append(int64(i))
+		text.Append("some text")
+	}
+	batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}, {Name: "s", Type: arrow.BinaryTypes.LargeString}}, nil), []arrow.Array{n.NewArray(), text.NewArray()}, rows)
+	for expr, perRow := range map[string]uint64{
+		"n > 3": 1, "n > 3 AND n < 900": 2, "s LIKE '%t%e'": 1, "n IN (1, 2, 3, 99999)": 4, "NOT (s = 'x' OR s HAS 'text' OR n = 5)": 3, "s IS NULL": 0,
+	} {
+		e, err := Parse(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Bind(e, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charged, calls := uint64(0), 0
+		_, want, err := b.Select(batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := b.Charged(func(n uint64) error { charged += n; calls++; return nil }).Select(batch)
+		if err != nil || got != want || charged < perRow*rows || charged > 2*perRow*rows {
+			t.Errorf("%s: %d rows of %d, %d comparisons charged, %v", expr, got, want, charged, err)
+		}
+		stop := errors.New("stop")
+		if _, _, err := b.Charged(func(uint64) error {
+			calls--
+			if calls <= 0 {
+				return stop
+			}
+			return nil
+		}).Select(batch); perRow > 0 && !errors.Is(err, stop) {
+			t.Errorf("%s: %v", expr, err)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (r *Rows) All(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 				yield(nil, err)
 				return
 			}
-			more := r.emit(batch, yield)
+			more := r.emit(ctx, batch, yield)
 			batch.Release()
 			if !more {
 				return
@@ -156,13 +156,13 @@ func (r *Rows) All(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 }
 
 // emit yields the selected runs of a batch.
-func (r *Rows) emit(batch arrow.RecordBatch, yield func(arrow.RecordBatch, error) bool) bool {
+func (r *Rows) emit(ctx context.Context, batch arrow.RecordBatch, yield func(arrow.RecordBatch, error) bool) bool {
 	out := r.project(batch)
 	defer out.Release()
 	if r.where == nil {
 		return yield(out, nil)
 	}
-	bits, _, err := r.where.Select(batch)
+	bits, _, err := r.where.Charged(func(uint64) error { return ctx.Err() }).Select(batch)
 	if err != nil {
 		return yield(nil, err)
 	}
