@@ -4,71 +4,73 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/apache/iceberg-go"
-	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// AddColumns adds the fields of s that the table lacks, by name, as nullable columns at its end. Shards written
-// before have nulls there. That there is nothing to add is no error.
+// AddColumns adds the fields of s that the table lacks, by name, as nullable columns at its end, and members that its structs lack,
+// those in lists and maps among them, at the end of these. Shards written before have nulls there. Fields that a column of the
+// same name has no room for, as members of a number, are not added.
 func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
-	return t.update(ctx, func() (*metaUpdate, error) {
-		missing := t.missingFields(s)
-		if len(missing) == 0 {
-			return nil, nil
+	return t.alter(ctx, func(a *alteration) error {
+		last := t.ice.Metadata().LastColumnID()
+		for _, m := range t.missingFields(s) {
+			more, notes, err := manifest.ToIcebergFrom(&schema.Schema{Fields: []*schema.Node{m.field}}, last)
+			if err != nil {
+				return fmt.Errorf("%w: %w", ErrInvalid, err)
+			}
+			last = iceberg.NewSchema(0, more...).HighestFieldID()
+			maps.Copy(a.notes, notes)
+			if m.parent == 0 {
+				a.fields = append(a.fields, more...)
+				continue
+			}
+			err = a.field(m.parent, func(f *iceberg.NestedField) error {
+				of, ok := f.Type.(*iceberg.StructType)
+				if !ok {
+					return fmt.Errorf("%w: field %q is of type %s: members are added to structs", ErrInvalid, f.Name, f.Type)
+				}
+				f.Type = &iceberg.StructType{FieldList: append(slices.Clone(of.FieldList), more...)}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
 		}
-		updates, err := t.addColumns(missing)
-		if err != nil {
-			return nil, err
-		}
-		return &metaUpdate{
-			requirements: []table.Requirement{
-				table.AssertCurrentSchemaID(t.ice.Schema().ID), table.AssertLastAssignedFieldID(t.ice.Metadata().LastColumnID()),
-			},
-			updates: updates,
-			done:    func(table.Metadata) bool { return len(t.missingFields(s)) == 0 },
-		}, nil
+		return nil
 	})
 }
 
-func (t *Table) missingFields(s *schema.Schema) []*schema.Node {
-	ids := t.schema.ByName(s)
-	var out []*schema.Node
-	for _, f := range manifest.Columns(s) {
-		if ids[f.ID] == 0 {
-			field := *f
-			field.Nullable = true
-			out = append(out, &field)
-		}
-	}
-	return out
+// missingField is a field that the table lacks, and the field id of the struct that it is a member of, 0 for a column.
+type missingField struct {
+	field  *schema.Node
+	parent int
 }
 
-// addColumns makes the updates of a schema with more fields.
-func (t *Table) addColumns(fields []*schema.Node) ([]table.Update, error) {
-	more, notes, err := manifest.ToIcebergFrom(&schema.Schema{Fields: fields}, t.ice.Metadata().LastColumnID())
-	if err != nil {
-		return nil, err
-	}
-	next := iceberg.NewSchemaWithIdentifiers(t.ice.Schema().ID+1, t.ice.Schema().IdentifierFieldIDs,
-		append(t.ice.Schema().Fields(), more...)...)
-	if err := manifest.CheckSize(next); err != nil {
-		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)
-	}
-	updates := []table.Update{table.NewAddSchemaUpdate(next), table.NewSetCurrentSchemaUpdate(-1)}
-	if len(notes) > 0 {
-		all, err := manifest.ParseTypeNotes(t.Properties()[manifest.TypesProperty])
-		if err != nil {
-			return nil, err
+func (t *Table) missingFields(s *schema.Schema) (out []missingField) {
+	ids := t.schema.ByName(s)
+	basics := map[int]schema.Basic{}
+	t.schema.Shard.Walk(func(_ string, n *schema.Node) bool {
+		basics[t.schema.IDs[n.ID]] = n.Basic
+		return true
+	})
+	var visit func(nodes []*schema.Node, parent int)
+	visit = func(nodes []*schema.Node, parent int) {
+		for _, n := range nodes {
+			switch id := ids[n.ID]; {
+			case id == 0:
+				field := *n
+				field.Nullable = true
+				out = append(out, missingField{&field, parent})
+			case basics[id] == n.Basic && n.Basic != schema.Union:
+				visit(n.Children, id)
+			}
 		}
-		if all == nil {
-			all = manifest.TypeNotes{}
-		}
-		maps.Copy(all, notes)
-		updates = append(updates, table.NewSetPropertiesUpdate(iceberg.Properties{manifest.TypesProperty: all.Encode()}))
 	}
-	return updates, nil
+	visit(manifest.Columns(s), 0)
+	return out
 }

@@ -208,6 +208,16 @@ func (t *Table) projectSource(s *schema.Schema) (*projection, error) {
 				suggestNames(f.Name, fieldNames(t.schema.Shard.Fields)))
 		}
 	}
+	lost := ""
+	(&schema.Schema{Fields: manifest.Columns(s)}).Walk(func(path string, n *schema.Node) bool {
+		if ids[n.ID] == 0 {
+			lost = path
+		}
+		return lost == ""
+	})
+	if lost != "" {
+		return nil, fmt.Errorf("%w: the table has no field %q: its values would be lost", manifest.ErrSchema, lost)
+	}
 	return &projection{target: t.schema.Shard.Fields, ids: t.schema.IDs, shard: s, shardIDs: ids}, nil
 }
 

@@ -124,7 +124,7 @@ func (a *app) dryIngest(ctx context.Context, name string, files []string, o fore
 	if err != nil && !(create && errors.Is(err, catalog.ErrNotFound)) {
 		return err
 	}
-	if t != nil && o.Schema == nil && o.UnknownFields != foreign.ExtendByUnknown {
+	if t != nil && o.Schema == nil {
 		o.Schema = t.Schema()
 	}
 	return a.dryRun(ctx, files, o)
@@ -199,15 +199,14 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 // openFor opens files whose records go to a table (nil: one that is not there yet).
 func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o foreign.SourceOptions) (foreign.Source, error) {
 	o.NullsAsText = true // no table has a column without values
-	extend := o.UnknownFields == foreign.ExtendByUnknown
-	if t != nil && o.Schema == nil && !extend {
+	if t != nil && o.Schema == nil {
 		o.Schema = t.Schema()
 	}
 	src, err := a.openSource(ctx, files, o)
 	if err != nil {
 		return nil, err
 	}
-	if t != nil && extend {
+	if t != nil && o.UnknownFields == foreign.ExtendByUnknown {
 		if err := t.AddColumns(ctx, src.Schema()); err != nil {
 			return nil, errors.Join(err, src.Close())
 		}

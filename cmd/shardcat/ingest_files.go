@@ -67,6 +67,9 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 		return t, nil
 	}
 	source.NullsAsText = true
+	if t != nil && source.Schema == nil {
+		source.Schema = t.Schema()
+	}
 	src, err := foreign.OpenInputs(ctx, a.client, inputs, source)
 	if err != nil {
 		return nil, asUsage(err, foreign.ErrColumn)

@@ -135,6 +135,8 @@ type place struct {
 	n    *schema.Node
 	path string
 	row  func(i int) int
+	// hidden reports that value i is below something null, nil if none is.
+	hidden func(i int) bool
 }
 
 func sameRow(i int) int { return i }
@@ -154,7 +156,11 @@ func (p place) child(i int, up func(i int) int) place {
 	case schema.Map:
 		name = [2]string{"key", "value"}[i]
 	}
-	return place{n: n, path: p.path + "." + name, row: func(i int) int { return p.row(up(i)) }}
+	out := place{n: n, path: p.path + "." + name, row: func(i int) int { return p.row(up(i)) }}
+	if p.hidden != nil {
+		out.hidden = func(i int) bool { return p.hidden(up(i)) }
+	}
+	return out
 }
 
 // array converts an array to the canonical type of its place, and checks that it holds no null it may not.
@@ -165,7 +171,7 @@ func (im *importing) array(a arrow.Array, p place) (arrow.Array, error) {
 	}
 	if !p.n.Nullable && out.NullN() > 0 {
 		for i := range out.Len() {
-			if out.IsNull(i) {
+			if out.IsNull(i) && (p.hidden == nil || !p.hidden(i)) {
 				out.Release()
 				return nil, p.refuse(i, "null, and the field is not nullable")
 			}

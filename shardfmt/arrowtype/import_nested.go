@@ -58,10 +58,7 @@ func (im *importing) structs(a arrow.Array, p place) (arrow.Array, error) {
 			continue
 		}
 		used++
-		// A null struct's members are null, whatever they are.
-		member := *n
-		member.Nullable = n.Nullable || s.NullN() > 0
-		child.n = &member
+		child.hidden = hiding(s, p.hidden)
 		c, err := im.array(s.Field(at), child)
 		if err != nil {
 			return nil, err
@@ -272,4 +269,15 @@ func intervalParts(a arrow.Array) arrow.Array {
 		children = append(children, c.Data())
 	}
 	return assemble(arrow.StructOf(fields...), a, nil, children...)
+}
+
+// hiding adds to what is hidden what is null in an array.
+func hiding(a arrow.Array, hidden func(i int) bool) func(i int) bool {
+	switch {
+	case a.NullN() == 0:
+		return hidden
+	case hidden == nil:
+		return a.IsNull
+	}
+	return func(i int) bool { return a.IsNull(i) || hidden(i) }
 }

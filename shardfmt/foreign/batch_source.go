@@ -114,6 +114,11 @@ func (s *batchSource) findSchema(ctx context.Context) error {
 				return err
 			}
 		}
+		if s.options.Schema != nil {
+			if s.schema, err = overrideNew(s.schema, s.options); err != nil {
+				return err
+			}
+		}
 	}
 	return s.begin()
 }
@@ -167,25 +172,52 @@ func (s *batchSource) extendBy(ctx context.Context, in input) error {
 	return nil
 }
 
-// extendNodes adds the top-level fields that s lacks to its end, nullable.
+// extendNodes adds the fields that s lacks to its end, and members that its structs lack, at any depth, to the end of these, nullable.
 func extendNodes(s, by *schema.Schema) *schema.Schema {
-	known := map[string]bool{}
-	out := &schema.Schema{}
-	for _, f := range s.Fields {
-		out.Fields = append(out.Fields, cloneNode(f))
-		known[f.Name] = true
-		for _, alias := range f.Aliases {
-			known[alias] = true
-		}
-	}
-	for _, f := range by.Fields {
-		if !known[f.Name] {
-			f.Nullable = true
-			out.Fields = append(out.Fields, f)
-		}
-	}
+	out := &schema.Schema{Fields: extendedBy(s.Fields, by.Fields)}
 	out.Number()
 	return out
+}
+
+func extendedBy(fields, by []*schema.Node) []*schema.Node {
+	known := map[string]*schema.Node{}
+	var out []*schema.Node
+	for _, f := range fields {
+		n := cloneNode(f)
+		out = append(out, n)
+		for _, name := range append([]string{f.Name}, f.Aliases...) {
+			known[name] = n
+		}
+	}
+	for _, f := range by {
+		n := known[f.Name]
+		switch {
+		case n == nil:
+			more := cloneNode(f)
+			more.Nullable = true
+			out = append(out, more)
+		case n.Basic == schema.Struct && f.Basic == schema.Struct:
+			n.Children = extendedBy(n.Children, f.Children)
+		default:
+			extendItems(n, f)
+		}
+	}
+	return out
+}
+
+// extendItems extends what lists hold, and the values of maps.
+func extendItems(n, by *schema.Node) {
+	lists := (n.Basic == schema.List || n.Basic == schema.FixedSizeList) && (by.Basic == schema.List || by.Basic == schema.FixedSizeList)
+	if !lists && (n.Basic != schema.Map || by.Basic != schema.Map) {
+		return
+	}
+	last := len(n.Children) - 1
+	item, other := n.Children[last], by.Children[last]
+	if item.Basic == schema.Struct && other.Basic == schema.Struct {
+		item.Children = extendedBy(item.Children, other.Children)
+		return
+	}
+	extendItems(item, other)
 }
 
 // open opens the next input; io.EOF if there are no more.

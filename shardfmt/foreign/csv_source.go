@@ -100,8 +100,8 @@ func (s *csvSource) findSchema(ctx context.Context, open func() *texts) error {
 		return err
 	}
 	if s.schema != nil {
-		s.schema = in.extend(s.schema)
-		return nil
+		s.schema, err = overrideNew(in.extend(s.schema), s.options)
+		return err
 	}
 	if s.schema, err = override(in.schema(), s.options.Types); err != nil {
 		return err

@@ -347,13 +347,9 @@ func extended(fields []*schema.Node, g *guess) []*schema.Node {
 	out, known := make([]*schema.Node, 0, len(fields)), map[string]bool{}
 	for _, f := range fields {
 		n := cloneNode(f)
-		names := append([]string{f.Name}, f.Aliases...)
-		for _, name := range names {
+		for _, name := range append([]string{f.Name}, f.Aliases...) {
 			known[name] = true
-			m := g.members[name]
-			if m != nil && n.Basic == schema.Struct && m.kind == kindObject {
-				n.Children = extended(n.Children, m)
-			}
+			extendNode(n, g.members[name])
 		}
 		out = append(out, n)
 	}
@@ -363,6 +359,24 @@ func extended(fields []*schema.Node, g *guess) []*schema.Node {
 		}
 	}
 	return out
+}
+
+// extendNode adds to the structs that a field holds, at any depth, what the guess of it has beyond. What is of another kind than the
+// field stays: reading it is refused, or converts it.
+func extendNode(n *schema.Node, g *guess) {
+	switch {
+	case g == nil:
+	case n.Basic == schema.Struct && g.kind == kindObject:
+		n.Children = extended(n.Children, g)
+	case (n.Basic == schema.List || n.Basic == schema.FixedSizeList) && g.kind == kindArray:
+		extendNode(n.Children[0], g.item)
+	case n.Basic == schema.Map && g.kind == kindArray && g.item.kind == kindObject:
+		extendNode(n.Children[1], g.item.members["value"])
+	case n.Basic == schema.Map && g.kind == kindObject:
+		for _, name := range g.names {
+			extendNode(n.Children[1], g.members[name])
+		}
+	}
 }
 
 func (g *guess) children() []*schema.Node {

@@ -69,8 +69,8 @@ func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts) error
 		}
 		return err
 	}
-	s.schema = in.extend(s.schema)
-	return nil
+	s.schema, err = overrideNew(in.extend(s.schema), s.options)
+	return err
 }
 
 // readAll looks at every record, by a pass of its own over the inputs.

@@ -3,6 +3,7 @@ package foreign
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -208,4 +209,19 @@ func override(s *schema.Schema, columns []*schema.Node) (*schema.Schema, error) 
 	}
 	out.Number()
 	return out, nil
+}
+
+// overrideNew gives columns that extend the schema of the options the types of the options; those of the schema have theirs.
+func overrideNew(s *schema.Schema, o SourceOptions) (*schema.Schema, error) {
+	for _, c := range o.Types {
+		for _, f := range o.Schema.Fields {
+			if f.Name == c.Name && f.TypeName() != c.TypeName() {
+				return nil, fmt.Errorf("%w %q: it is there, of type %s, and is read by that", ErrColumn, c.Name, f.TypeName())
+			}
+		}
+	}
+	types := slices.DeleteFunc(slices.Clone(o.Types), func(c *schema.Node) bool {
+		return slices.ContainsFunc(o.Schema.Fields, func(f *schema.Node) bool { return f.Name == c.Name })
+	})
+	return override(s, types)
 }
