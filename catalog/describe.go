@@ -2,11 +2,15 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -32,21 +36,74 @@ func (t *Table) describeOwn(ctx context.Context, url string, size int64) (*manif
 // DescribeRoot makes the entry of a root in the table's folder from the bytes that were read back of it. It asks
 // the store for nothing. Partition and spec are the caller's to set.
 func (t *Table) DescribeRoot(ctx context.Context, url string, root []byte) (*manifest.Entry, error) {
+	e, _, err := t.describeBytes(ctx, url, root)
+	return e, err
+}
+
+// describeBytes makes the entry of a root in memory, and lists the objects that it refers to with the least size of each.
+func (t *Table) describeBytes(ctx context.Context, url string, root []byte) (*manifest.Entry, map[string]int64, error) {
 	allow, err := t.Allowed()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opened, err := meta.OpenRoot(ctx, rootBytes(root), url, meta.Options{
 		Size: int64(len(root)), Policy: urlresolve.Policy{Allow: allow},
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ids, err := t.schema.MapShard(ctx, opened)
 	if err != nil {
+		return nil, nil, err
+	}
+	return manifest.DescribeAll(ctx, opened, ids)
+}
+
+// DescribeMerged is DescribeRoot of a root that refers to objects which others wrote. The store is asked for each of them once, by a
+// HEAD or by listing the table's objects: one that is missing or too short is corrupt data, before the root takes the place of
+// shards that can be read.
+func (t *Table) DescribeMerged(ctx context.Context, url string, root []byte) (*manifest.Entry, error) {
+	e, objects, err := t.describeBytes(ctx, url, root)
+	if err != nil {
 		return nil, err
 	}
-	return manifest.Describe(ctx, opened, ids)
+	return e, t.checkObjects(ctx, objects)
+}
+
+// Up to fewObjectsToCheck objects are asked for one by one. More are looked for in a listing, of up to listPerObject objects for
+// each: a listing of 1,000 is one request, but costs as much as some ten HEADs.
+const fewObjectsToCheck, listPerObject = 16, 100
+
+// checkObjects makes sure that objects are there and have the sizes given at least.
+func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) error {
+	left := maps.Clone(objects)
+	if len(left) > fewObjectsToCheck {
+		listed := 0
+		for info, err := range t.cat.client.List(ctx, t.VaultFolder()+"data/") {
+			if err != nil {
+				return err
+			}
+			if least, ok := left[info.URL]; ok && info.Size >= least {
+				delete(left, info.URL)
+			}
+			if listed++; len(left) == 0 || listed > listPerObject*len(objects) {
+				break
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(left)) // a listing may lag behind: what it lacks is asked for
+	return t.cat.client.Each(ctx, len(names), func(ctx context.Context, client *blobio.Client, i int) error {
+		info, err := client.Stat(ctx, names[i])
+		switch {
+		case errors.Is(err, blobio.ErrNotFound):
+			return corrupt.Locate(corrupt.At(-1, "the object is missing; shardcat verify %s names its shard, repair mends the table", t.name), names[i], 0)
+		case err != nil:
+			return err
+		case info.Size < left[names[i]]:
+			return corrupt.Locate(corrupt.At(info.Size, "the object ends here, data up to %d is referred to; shardcat verify %s names its shard", left[names[i]], t.name), names[i], 0)
+		}
+		return nil
+	})
 }
 
 // rootBytes serves a root from memory.

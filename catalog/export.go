@@ -36,6 +36,8 @@ type ExportOptions struct {
 type Exported struct {
 	Files []string `json:"files"`
 	Rows  int64    `json:"rows"`
+	// Damaged lists what SkipDamaged left out.
+	Damaged []Damage `json:"damaged,omitempty"`
 }
 
 // maxExportFiles bounds how many files of a partitioned export are open at a time; the one begun first is ended
@@ -51,7 +53,7 @@ func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*Expor
 	if err != nil {
 		return nil, err
 	}
-	x := &exporter{client: t.cat.client, out: out, o: &o, fields: p.Fields(), done: &Exported{Files: []string{}}}
+	x := &exporter{client: t.cat.client, out: out, o: &o, fields: p.Fields(), done: &Exported{Files: []string{}, Damaged: p.Damaged}}
 	if err := x.prepare(); err != nil {
 		return nil, err
 	}

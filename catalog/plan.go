@@ -46,6 +46,8 @@ type ScanOptions struct {
 	// MaxMemory is the most bytes of memory that the values of the scan may take, that of the catalog's Options if 0; see
 	// shardfmt.ScanOptions.
 	MaxMemory int64
+	// SkipDamaged leaves out the stripes that can't be read; Plan.Damaged lists them. Everything is read twice, the first time by Plan.
+	SkipDamaged bool
 }
 
 // DefaultBatchRows is that of scans of one shard: batches of long rows have fewer.
@@ -61,6 +63,8 @@ type Plan struct {
 	Total, PrunedPartition, PrunedBounds, PrunedTerms, PrunedKeys int
 	// Manifests counts those that were read, ManifestsPruned those that their partition summaries rule out.
 	Manifests, ManifestsPruned int
+	// Damaged lists what SkipDamaged leaves out, in the order of Shards.
+	Damaged []Damage
 
 	table   *Table
 	schema  *manifest.TableSchema
@@ -70,6 +74,8 @@ type Plan struct {
 	stats *entryStats
 	// ruledOut are the stripes that term filters and key indexes rule out, by the shard's path; shards that have no filters have none.
 	ruledOut map[string][]bool
+	// leftOut are the stripes that can't be read, by the shard's path; nil without SkipDamaged.
+	leftOut map[string][]bool
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window
 	// columns are the selected nodes of the schema.
@@ -115,6 +121,9 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	p.Total += skipped
 	p.PrunedPartition += skipped
 	slices.SortStableFunc(p.Shards, byCommit)
+	if o.SkipDamaged {
+		return p, p.leaveOut(ctx)
+	}
 	return p, p.sift(ctx)
 }
 

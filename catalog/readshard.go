@@ -44,7 +44,9 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, turn <-chan st
 	o := q.options
 	o.Stats, o.BatchRows, o.Budget, o.IgnoreIndexes = &stats, p.options.BatchRows, r.budget, p.options.IgnoreIndexes
 	o.ReuseBatches, o.All, o.Ahead, o.Turn = r.reuses(), r.all, r.ahead, turn
-	o.RuledOut = p.ruledOut[e.Path]
+	if o.RuledOut = p.ruledOut[e.Path]; p.leftOut != nil {
+		o.RuledOut = p.leftOut[e.Path] // indexes are not used then
+	}
 	if w := p.window; w != nil {
 		if w.start == w.end || w.end > shard.Records() {
 			return w.outside(shard)

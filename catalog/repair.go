@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go/table"
@@ -23,7 +24,7 @@ const JobRepair = "repair"
 
 // RepairOptions of Repair. The zero value mends what can be mended without a loss.
 type RepairOptions struct {
-	// AcceptLoss also drops the shards that can't be read any more, with their rows.
+	// AcceptLoss also drops the stripes, and the shards, that can't be read any more, with their rows.
 	AcceptLoss bool
 	// DryRun says what would be done, and changes nothing.
 	DryRun bool
@@ -36,21 +37,28 @@ type Repair struct {
 	Shard string `json:"shard"`
 	// Faults are what verification found.
 	Faults []string `json:"faults"`
-	// Action is entry (a new root and an entry made from it), rewrite (all rows read and written again), drop
-	// (the shard leaves the table), or none.
+	// Action is entry (a new root and an entry made from it), rewrite (all rows read and written again), stripes
+	// (a new root of the stripes that can be read), drop (the shard leaves the table), or none.
 	Action string `json:"action"`
-	// Rows of the shard by its entry; those of a dropped shard are lost.
+	// Rows of the shard by its entry, and those of them that can't be read.
 	Rows int64 `json:"rows"`
+	Lost int64 `json:"lost,omitempty"`
+	// Stripes are those that can't be read, by number.
+	Stripes []int `json:"stripes,omitempty"`
 	// Output is the root in its place.
 	Output string `json:"output,omitempty"`
 	// Why an action is none, or was not the mildest one.
 	Why string `json:"why,omitempty"`
+
+	// kept are the stripes of the new root, nil for all.
+	kept []int
 }
 
 // The actions of a Repair.
 const (
 	RepairEntry   = "entry"
 	RepairRewrite = "rewrite"
+	RepairStripes = "stripes"
 	RepairDrop    = "drop"
 	RepairNone    = "none"
 )
@@ -64,14 +72,14 @@ type Repaired struct {
 	Left []TableFault `json:"left"`
 	// OK: nothing is left, and no repair was refused.
 	OK bool `json:"ok"`
-	// RowsLost by shards that were dropped.
+	// RowsLost by stripes and shards that were dropped, or would be.
 	RowsLost int64 `json:"rows_lost"`
 }
 
 // Repair verifies the table and mends what is wrong with the shards of its current state, each in a snapshot of its
 // own: an entry that lies is made anew, under a new root; a shard with lying statistics or damage that spares its
-// values is written again from its rows; one whose rows can't be read is dropped, if AcceptLoss says so. Older
-// snapshots keep what they have.
+// values is written again from its rows; stripes whose rows can't be read are dropped, if AcceptLoss says so, and the
+// shard with them if it has no others. Older snapshots keep what they have.
 func (t *Table) Repair(ctx context.Context, o RepairOptions) (*Repaired, error) {
 	found, err := t.Verify(ctx, o.Verify)
 	if err != nil {
@@ -96,8 +104,8 @@ func (t *Table) Repair(ctx context.Context, o RepairOptions) (*Repaired, error) 
 			return out, err
 		}
 		out.Repairs = append(out.Repairs, *r)
-		if r.Action == RepairDrop && !o.DryRun {
-			out.RowsLost += r.Rows
+		if r.Action == RepairDrop || r.Action == RepairStripes {
+			out.RowsLost += r.Lost
 		}
 	}
 	out.OK = len(out.Left) == 0
@@ -131,20 +139,45 @@ func (t *Table) repairShard(ctx context.Context, e *manifest.Entry, faults []Tab
 		}
 	}
 	if r.Action == RepairRewrite {
-		if err := t.readable(ctx, e); err != nil {
-			if !rowsAreLost(err) {
-				return nil, err
-			}
-			r.Action, r.Why = RepairDrop, err.Error()
+		p, err := t.PlanOf(nil, ScanOptions{})
+		if err != nil {
+			return nil, err
 		}
+		lost, err := p.damageOf(ctx, unsized(e), e.Records)
+		if err != nil {
+			return nil, err
+		}
+		r.drop(lost)
 	}
-	if r.Action == RepairDrop && !o.AcceptLoss {
-		r.Action, r.Why = RepairNone, fmt.Sprintf("its %d rows can't be read (%s); --accept-loss drops it", r.Rows, r.Why)
+	if r.Lost > 0 && !o.AcceptLoss {
+		r.Action, r.Why = RepairNone, fmt.Sprintf("%d of its %d rows can't be read (%s); --accept-loss drops them", r.Lost, r.Rows, r.Why)
 	}
 	if o.DryRun || r.Action == RepairNone {
 		return r, nil
 	}
 	return r, t.replaceShard(ctx, e, r)
+}
+
+// drop chooses how rows that can't be read leave the table: with their stripes, or with the whole shard. Of a shard whose
+// stripes can all be read the entry is what is wrong.
+func (r *Repair) drop(lost *Damage) {
+	if lost == nil {
+		return
+	}
+	r.Action, r.Why, r.Stripes, r.Lost = RepairStripes, lost.Why, lost.Stripes, lost.Rows
+	if len(lost.Stripes) == 0 {
+		r.Action = RepairEntry
+		return
+	}
+	if lost.all() {
+		r.Action, r.Lost = RepairDrop, r.Rows
+		return
+	}
+	for i := range lost.Of {
+		if !slices.Contains(lost.Stripes, i) {
+			r.kept = append(r.kept, i)
+		}
+	}
 }
 
 // errRows is a shard that reads to another number of rows than its entry says.
@@ -169,25 +202,6 @@ func unsized(e *manifest.Entry) *manifest.Entry {
 	return &out
 }
 
-// readable reads all rows of a shard. Nothing of its statistics is used.
-func (t *Table) readable(ctx context.Context, e *manifest.Entry) error {
-	rows := int64(0)
-	p, err := t.PlanOf([]*manifest.Entry{unsized(e)}, ScanOptions{Ordered: true})
-	if err != nil {
-		return err
-	}
-	for b, err := range p.Run(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		rows += b.NumRows()
-	}
-	if rows != e.Records {
-		return fmt.Errorf("%w: its entry says %d, %d come", errRows, e.Records, rows)
-	}
-	return nil
-}
-
 // replaceShard carries a repair out in one snapshot.
 func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) error {
 	ingest := IngestOptions{CreationTime: timeOf(e.Created.Last)}
@@ -202,10 +216,10 @@ func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) 
 	w := newShardWriters(t, j, &ingest)
 	objects := func() []string { return w.objects }
 	switch r.Action {
-	case RepairEntry:
+	case RepairEntry, RepairStripes:
 		root := t.VaultFolder() + j.Attempt() + "-0001.amudai.shard"
 		objects = func() []string { return []string{root} }
-		add, err = t.entryAnew(ctx, e, root)
+		add, err = t.entryAnew(ctx, e, root, r.kept)
 	case RepairRewrite:
 		if w.options.StandardProperties, err = t.standardProperties(ctx, e); err == nil {
 			add, err = t.rewrite(ctx, e, w)
@@ -229,13 +243,14 @@ func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) 
 	return nil
 }
 
-// entryAnew copies a root under a new name, since no path may come into a table twice, and describes it.
-func (t *Table) entryAnew(ctx context.Context, e *manifest.Entry, root string) ([]*manifest.Entry, error) {
+// entryAnew copies a root, with some of its stripes only if stripes is not nil, under a new name, since no path may come into a
+// table twice, and describes it.
+func (t *Table) entryAnew(ctx context.Context, e *manifest.Entry, root string, stripes []int) ([]*manifest.Entry, error) {
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err
 	}
-	input := merge.Input{URL: e.Path} // its size may be what is wrong
+	input := merge.Input{URL: e.Path, Stripes: stripes} // its size may be what is wrong
 	if e.Flags.Has(manifest.Foreign) {
 		if input.FieldIDs, err = t.ShardFieldIDs(ctx, e.Path, 0); err != nil {
 			return nil, err

@@ -80,7 +80,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.
 // catalog tell their number, deleted ones left out, and nothing is read; else the columns of the filter are. stats may be
 // nil.
 func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err error) {
-	if o := &p.options; p.bound == nil && p.window == nil && o.Limit == nil && o.Offset == 0 && o.Sample == 0 {
+	if o := &p.options; p.leftOut == nil && p.bound == nil && p.window == nil && o.Limit == nil && o.Offset == 0 && o.Sample == 0 {
 		for _, shard := range p.Shards {
 			rows += shard.Records
 		}
@@ -88,7 +88,7 @@ func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err err
 	}
 	bare := *p // of any columns, in any order
 	bare.options.ReuseBatches = true
-	if p.options.Sample == 0 {
+	if p.options.Sample == 0 && p.leftOut == nil {
 		bare.options.Select, bare.options.OrderBy, bare.columns = []string{}, nil, nil
 	}
 	for batch, err := range bare.Run(ctx, stats) {

@@ -52,7 +52,7 @@ func replaceEntry(t *testing.T, tbl *Table, lie func(*manifest.Entry)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add, err := tbl.entryAnew(ctx, e, tbl.VaultFolder()+j.Attempt()+"-0001.amudai.shard")
+	add, err := tbl.entryAnew(ctx, e, tbl.VaultFolder()+j.Attempt()+"-0001.amudai.shard", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func (j *Job) concatenated(ctx context.Context, out, packed string) (*manifest.E
 	}
 	j.written(merged)
 	j.result.BytesMoved = merged.BytesMoved
-	e, err := t.DescribeRoot(ctx, out, merged.Root)
+	e, err := t.DescribeMerged(ctx, out, merged.Root)
 	if err != nil {
 		return nil, err
 	}

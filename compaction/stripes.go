@@ -113,7 +113,7 @@ func (j *Job) writeStripes(ctx context.Context) error {
 		return err
 	}
 	j.written(merged)
-	kept, err := j.table.DescribeRoot(ctx, out, merged.Root)
+	kept, err := j.table.DescribeMerged(ctx, out, merged.Root)
 	if err != nil {
 		return err
 	}

@@ -191,8 +191,8 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	if q.Project, err = s.Project(ctx, o.Columns, o.Internal); err != nil {
 		return nil, err
 	}
+	q.RuledOut = o.RuledOut
 	if !o.IgnoreIndexes {
-		q.RuledOut = o.RuledOut
 		if a := s.asks(o.Filter); a != nil {
 			q.Candidates = a.candidates
 			if q.RuledOut == nil {

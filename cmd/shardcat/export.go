@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path"
 	"strings"
 
@@ -64,16 +65,18 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 			}
 			bar.Finish()
 			if a.json {
-				return a.printJSON(x)
+				err = a.printJSON(x)
+			} else {
+				a.printf("%s: %d rows in %d files\n", t.Name(), x.Rows, len(x.Files))
 			}
-			a.printf("%s: %d rows in %d files\n", t.Name(), x.Rows, len(x.Files))
-			return nil
+			return errors.Join(err, a.reportDamaged(x.Damaged))
 		},
 	}
 	values.addTypes(cmd)
 	cmd.Flags().StringVar(&where, "where", "", "only rows for which this expression is true (default: all)")
 	cmd.Flags().StringVar(&selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
 	cmd.Flags().StringVar(&format, "format", "", "parquet, csv, ndjson, arrow or arrows (default: by the name of OUT)")
+	cmd.Flags().BoolVar(&o.SkipDamaged, "skip-damaged", false, skipDamagedUsage)
 	cmd.Flags().StringSliceVar(&by, "partition-by", nil, "top-level columns whose values make folders (default: none)")
 	return cmd
 }

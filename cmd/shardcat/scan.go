@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,7 +21,7 @@ type scanFlags struct {
 	limit, offset, head, sample       int64
 	seed                              uint64
 	ordered, count, explain           bool
-	noIndexes                         bool
+	noIndexes, skipDamaged            bool
 	at                                atFlags
 	values                            rowFlags
 	// original is the Arrow schema of the table, nil if it has none.
@@ -75,7 +76,10 @@ func (a *app) scanCommand() *cobra.Command {
 			if f.original, err = f.values.original(cmd, t.OriginalSchema()); err != nil {
 				return err
 			}
-			return a.runScan(cmd.Context(), p, &f)
+			if err := a.runScan(cmd.Context(), p, &f); err != nil {
+				return err
+			}
+			return a.reportDamaged(p.Damaged)
 		},
 	}
 	flags := cmd.Flags()
@@ -93,16 +97,32 @@ func (a *app) scanCommand() *cobra.Command {
 	flags.StringVar(&f.format, "format", "", formatUsage)
 	flags.BoolVar(&f.ordered, "ordered", true, "rows in the order in which they were committed; --ordered=false prints them as they are read")
 	flags.BoolVar(&f.noIndexes, "ignore-indexes", false, "read as if no shard had an index; the rows are the same (default: indexes are used)")
+	flags.BoolVar(&f.skipDamaged, "skip-damaged", false, skipDamagedUsage)
 	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
 	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
 	flags.StringVar(&task, "task", "", "read a task, or all tasks, of plan-scan --json from this file, or from standard input (-)")
-	for _, name := range []string{"where", "select", "limit", "offset", "head", "order-by", "sample", "snapshot", "as-of", "ref", "count", "explain", "seed", "ordered", "ignore-indexes"} {
+	for _, name := range []string{"where", "select", "limit", "offset", "head", "order-by", "sample", "snapshot", "as-of", "ref", "count", "explain", "seed", "ordered", "ignore-indexes", "skip-damaged"} {
 		cmd.MarkFlagsMutuallyExclusive("task", name)
 	}
 	cmd.MarkFlagsMutuallyExclusive("limit", "head")
 	cmd.MarkFlagsMutuallyExclusive("order-by", "sample")
 	cmd.MarkFlagsMutuallyExclusive("count", "explain", "format")
 	return cmd
+}
+
+const skipDamagedUsage = "leave out stripes that can't be read, list them on standard error and exit 3 if there are any; everything is read twice (default: false)"
+
+// reportDamaged lists what a scan left out and sets the exit code of corrupt data.
+func (a *app) reportDamaged(damaged []catalog.Damage) error {
+	if len(damaged) == 0 {
+		return nil
+	}
+	rows := int64(0)
+	for i := range damaged {
+		rows += damaged[i].Rows
+		a.warn("left out: " + damaged[i].String())
+	}
+	return exitError{exitCorrupt, fmt.Errorf("%d rows of %d shards were left out, for they can't be read; shardcat repair mends the table", rows, len(damaged))}
 }
 
 // options turns the flags into options of a scan.
@@ -112,7 +132,7 @@ func (f *scanFlags) options(cmd *cobra.Command) (o catalog.ScanOptions, err erro
 	}
 	o = catalog.ScanOptions{
 		Select: schema.ParsePaths(f.selection), Ordered: f.ordered, Offset: f.offset, Sample: f.sample, Seed: f.seed,
-		IgnoreIndexes: f.noIndexes,
+		IgnoreIndexes: f.noIndexes, SkipDamaged: f.skipDamaged,
 	}
 	if f.limit >= 0 {
 		o.Limit = &f.limit

@@ -76,10 +76,10 @@ func (a *app) repairCommand() *cobra.Command {
 	var o catalog.RepairOptions
 	cmd := &cobra.Command{
 		Use:   "repair T",
-		Short: "Mend what verify finds: entries, statistics, and with --accept-loss lost shards",
+		Short: "Mend what verify finds: entries, statistics, and with --accept-loss lost rows",
 		Long: `Verify a table and mend its current state, each shard in a snapshot of its own: an entry that says other things than
 its shard is made anew; a shard whose values can be read but whose statistics or other bytes are damaged is written
-again; a shard whose rows can't be read leaves the table with --accept-loss only. What is left exits 3.`,
+again; stripes whose rows can't be read leave the table with --accept-loss only, and the shard with them if it has no others. What is left exits 3.`,
 		Example: `  shardcat repair flights --dry-run
   shardcat repair flights --accept-loss`,
 		Args: exactly(1),
@@ -101,7 +101,7 @@ again; a shard whose rows can't be read leaves the table with --accept-loss only
 		},
 	}
 	cmd.Flags().StringVar(&subset, "read-data-subset", "", "read the data of a part of the shards only, as verify does (default: all)")
-	cmd.Flags().BoolVar(&o.AcceptLoss, "accept-loss", false, "drop shards whose rows can't be read any more (default: false)")
+	cmd.Flags().BoolVar(&o.AcceptLoss, "accept-loss", false, "drop the stripes and shards whose rows can't be read any more (default: false)")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be done, and change nothing (default: false)")
 	return cmd
 }
@@ -122,7 +122,11 @@ func (a *app) printRepaired(r *catalog.Repaired) error {
 			a.printf("left: ")
 			a.printFault(&f)
 		}
-		a.printf("%s: %d shards looked after, %d faults left, %d rows lost\n", r.Table, len(r.Repairs), len(r.Left), r.RowsLost)
+		lost := "lost"
+		if r.DryRun {
+			lost = "would be lost"
+		}
+		a.printf("%s: %d shards looked after, %d faults left, %d rows %s\n", r.Table, len(r.Repairs), len(r.Left), r.RowsLost, lost)
 	}
 	if !r.OK {
 		return silently(exitCorrupt)

@@ -1,0 +1,148 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+)
+
+// Damage is what of a shard can't be read.
+type Damage struct {
+	Shard string `json:"shard"`
+	// Stripes are the numbers of those that can't be read, of as many as Of says.
+	Stripes []int `json:"stripes"`
+	Of      int   `json:"of"`
+	// Rows of these stripes, deleted ones left out.
+	Rows int64 `json:"rows"`
+	// Why the first of them can't be read.
+	Why string `json:"why"`
+}
+
+// all reports whether no stripe can be read.
+func (d *Damage) all() bool { return len(d.Stripes) >= d.Of }
+
+// String is the damage in one line.
+func (d *Damage) String() string {
+	if d.all() {
+		return fmt.Sprintf("%s: %d rows can't be read: %s", d.Shard, d.Rows, d.Why)
+	}
+	return fmt.Sprintf("%s: %d rows of %d of its %d stripes can't be read: %s", d.Shard, d.Rows, len(d.Stripes), d.Of, d.Why)
+}
+
+// leaveOut reads all shards of the plan once and takes from it the stripes that can't be read, which it notes in Damaged.
+// Indexes are not used: the rows of a shard with a damaged index can be read without it.
+func (p *Plan) leaveOut(ctx context.Context) error {
+	p.options.IgnoreIndexes = true
+	found := make([]*Damage, len(p.Shards))
+	err := p.table.cat.client.EachUpTo(ctx, scanShards, len(p.Shards), func(ctx context.Context, _ *blobio.Client, i int) (err error) {
+		found[i], err = p.damageOf(ctx, p.Shards[i], -1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var readable []*manifest.Entry
+	p.leftOut = map[string][]bool{}
+	for i, e := range p.Shards {
+		d := found[i]
+		if d == nil {
+			readable = append(readable, e)
+			continue
+		}
+		p.Damaged = append(p.Damaged, *d)
+		if d.all() {
+			continue
+		}
+		out := make([]bool, d.Of)
+		for _, s := range d.Stripes {
+			out[s] = true
+		}
+		p.leftOut[e.Path] = out
+		readable = append(readable, e)
+	}
+	p.Shards = readable
+	return nil
+}
+
+// damageOf reads a shard as the plan does, whole and, if that fails, stripe by stripe; nil if all of it can be read. The shard
+// must have as many rows as rows says, if that is not negative. An error is one of the way to the shard, not of its bytes.
+func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Damage, error) {
+	whole := p.reads(ctx, e, nil, rows)
+	if whole == nil {
+		return nil, nil
+	}
+	if !rowsAreLost(whole) {
+		return nil, whole
+	}
+	lost := &Damage{Shard: e.Path, Of: int(e.Stripes), Rows: e.Records, Why: whole.Error()}
+	shard, err := p.table.openShard(ctx, p.table.cat.client, e.Path, e.RootBytes, false)
+	if err != nil {
+		if !rowsAreLost(err) {
+			return nil, err
+		}
+		for i := range lost.Of {
+			lost.Stripes = append(lost.Stripes, i)
+		}
+		return lost, nil
+	}
+	defer shard.Close()
+	return lost, p.damagedStripes(ctx, e, shard.Stripes(), lost)
+}
+
+// damagedStripes reads each stripe by itself.
+func (p *Plan) damagedStripes(ctx context.Context, e *manifest.Entry, stripes []shardfmt.StripeInfo, lost *Damage) error {
+	lost.Of, lost.Rows = len(stripes), 0
+	var mu sync.Mutex
+	first := len(stripes)
+	err := p.table.cat.client.EachUpTo(ctx, scanShards, len(stripes), func(ctx context.Context, _ *blobio.Client, i int) error {
+		s := stripes[i]
+		if s.Records == 0 {
+			return nil
+		}
+		rows := int64(s.Records - s.Deleted)
+		want := rows
+		if p.bound != nil {
+			want = -1
+		}
+		err := p.reads(ctx, e, &window{s.Position, s.Position + s.Records}, want)
+		if err == nil {
+			return nil
+		}
+		if !rowsAreLost(err) {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		lost.Stripes, lost.Rows = append(lost.Stripes, i), lost.Rows+rows
+		if i < first {
+			first, lost.Why = i, err.Error()
+		}
+		return nil
+	})
+	slices.Sort(lost.Stripes)
+	return err
+}
+
+// reads reads the rows of a shard that the plan would, or of a window of it, and nothing of its indexes. Their number must be that of
+// rows, if it is not negative.
+func (p *Plan) reads(ctx context.Context, e *manifest.Entry, w *window, rows int64) error {
+	one := &Plan{table: p.table, schema: p.schema, bound: p.bound, columns: p.columns, window: w, Shards: []*manifest.Entry{e}, Total: 1}
+	one.options = ScanOptions{Select: p.options.Select, Where: p.options.Where, Ordered: true, IgnoreIndexes: true, ReuseBatches: true,
+		MaxMemory: p.options.MaxMemory}
+	n := int64(0)
+	for b, err := range one.Run(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		n += b.NumRows()
+	}
+	if rows >= 0 && n != rows {
+		return fmt.Errorf("%w: %d are expected, %d come", errRows, rows, n)
+	}
+	return nil
+}
