@@ -54,6 +54,7 @@ type mount struct {
 	prober ChecksumProber // the driver, nil if it is none
 	linked Linked         // the driver, nil if it is none
 	lender Lender         // the driver with its counters, nil if it is none
+	scopes *scoped        // folders with credentials of their own, nil where there are none
 	local  bool
 	nearby bool // see Nearby
 	tally  *tally
@@ -280,9 +281,18 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 	l, ok := bucket.(interface{ Local() bool })
 	local := ok && l.Local()
 	store := new(tally)
-	counts := &counted{bucket: bucket, core: c.core, store: store, local: local}
-	m := &mount{root: root, local: local, tally: store, bucket: counts}
+	m := &mount{root: root, local: local, tally: store}
 	m.prober, _ = bucket.(ChecksumProber)
+	below := bucket
+	if !local {
+		m.scopes = &scoped{Bucket: bucket}
+		below = m.scopes
+		if m.prober != nil {
+			m.prober = m.scopes
+		}
+	}
+	counts := &counted{bucket: below, core: c.core, store: store, local: local}
+	m.bucket = counts
 	m.linked, _ = bucket.(Linked)
 	if l, ok := bucket.(Limited); ok {
 		m.limits = l.Limits()

@@ -6,13 +6,13 @@ import (
 )
 
 // Credentials hands out short-lived keys of a place, by the names that Iceberg's catalogs have for them ("s3.access-key-id" …), and
-// tells when they end; a zero time is never. It is asked again when they are about to end.
+// tells when they end; a zero time is never. It is asked before each request, and keeps what holds.
 type Credentials func(ctx context.Context) (keys map[string]string, expires time.Time, err error)
 
 type credentialsKey struct{}
 
-// WithCredentials lets Mount open a bucket by credentials that are handed out instead of those of the environment. Only the driver
-// of S3 knows them so far; the others stay with the environment.
+// WithCredentials lets Mount open a bucket by credentials that are handed out instead of those of the environment. The drivers of
+// S3, Azure and GCS know them.
 func WithCredentials(ctx context.Context, c Credentials) context.Context {
 	return context.WithValue(ctx, credentialsKey{}, c)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -13,11 +12,6 @@ import (
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 )
-
-// init gives a cloud's scheme a driver: the bucket that a test mounts there goes before what it opens.
-func init() {
-	blobio.Register("gs", func(context.Context, *url.URL) (blobio.Bucket, error) { return memblob.New(), nil })
-}
 
 // damagedGround is a catalog over a bucket of a cloud, which a script damages. Open gives a catalog on the bucket as it
 // is, or behind the script.
@@ -33,7 +27,7 @@ func newDamagedGround(t *testing.T, script string) *damagedGround {
 
 func (g *damagedGround) open(bucket blobio.Bucket) *Catalog {
 	g.t.Helper()
-	const root = "gs://damaged/"
+	const root = "s3://damaged/"
 	o := Options{URI: "sqlite:" + g.dir + "/catalog.db", Warehouse: root + "wh"}
 	impatient := blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond})
 	o.Client, o.Metadata = blobio.NewClient(impatient), blobio.NewClient(impatient)

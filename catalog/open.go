@@ -96,6 +96,8 @@ type Catalog struct {
 	vault     string
 	client    *blobio.Client
 	metadata  *blobio.Client
+	// vended are the storage credentials that a REST catalog hands out, nil for other catalogs.
+	vended *vendedKeys
 	// fs is the IO of tables.
 	fs      table.FSysF
 	opts    Options
@@ -227,13 +229,13 @@ func (c *Catalog) connect(ctx context.Context) error {
 	} else {
 		served := &servedTables{Catalog: ice, fs: store.fs}
 		if keys != nil {
-			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) error {
-				return keys.mount(ctx, c.metadata, t, c.opts.Log, load)
+			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) {
+				keys.mount(ctx, c, t, load)
 			}
 		}
 		ice = served
 	}
-	c.ice, c.identity = ice, identity
+	c.ice, c.identity, c.vended = ice, identity, keys
 	if c.opts.Wrap != nil {
 		c.ice = c.opts.Wrap(ice)
 	}

@@ -71,14 +71,9 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 	if err = errors.Join(err, headersErr); err != nil {
 		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
 	}
-	var transport http.RoundTripper = below
-	var keys *vendedKeys
-	if isWarehouseName(o.Warehouse) { // where the place is known, it is opened by the environment's credentials
-		keys = newVendedKeys(transport)
-		transport = keys
-	}
+	keys := newVendedKeys(below, !isWarehouseName(o.Warehouse))
 	// Headers belong to the catalog alone: a token endpoint may be another's. They are signed where requests are.
-	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(&commitWatch{transport}), rest.WithHeaders(headers)}
+	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(&commitWatch{keys}), rest.WithHeaders(headers)}
 	if warehouse := warehouseForServer(o.Warehouse, props["warehouse"]); warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(warehouse))
 	}
@@ -118,7 +113,8 @@ func restTransport(base string, settings url.Values, o Options) (*resthttp.Trans
 	if plain.TLSClientConfig, err = clientTLS(settings); err != nil {
 		return nil, err
 	}
-	t.Base = &storehttp.Transport{Base: plain} // a redirect to another host would take the token along
+	// A redirect to another host would take the token along. Requests for new storage credentials are no part of the read that needs them.
+	t.Base = &storehttp.Transport{Base: plain, Tokens: true}
 	t.Waiting, t.Recovered = outageLog(o.Log, redactURI(base))
 	return t, nil
 }

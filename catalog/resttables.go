@@ -13,20 +13,19 @@ import (
 type servedTables struct {
 	icecatalog.Catalog
 	fs table.FSysF
-	// vended opens the bucket of a table's metadata by keys that came with it, nil where the warehouse is known: its
-	// credentials are the environment's.
-	vended func(ctx context.Context, t *table.Table, load func(context.Context) error) error
+	// vended opens a table's folders by credentials that came with it.
+	vended func(ctx context.Context, t *table.Table, load func(context.Context) error)
 }
 
 func (c *servedTables) withIO(ctx context.Context, t *table.Table, err error) (*table.Table, error) {
-	if err == nil && c.vended != nil {
-		err = c.vended(ctx, t, func(ctx context.Context) error {
+	if err != nil {
+		return nil, err
+	}
+	if c.vended != nil {
+		c.vended(ctx, t, func(ctx context.Context) error {
 			_, err := c.Catalog.LoadTable(ctx, t.Identifier())
 			return err
 		})
-	}
-	if err != nil {
-		return nil, err
 	}
 	return table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(), c.fs, c), nil
 }

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
-	"slices"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,167 +23,354 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// vendedKeys listens to what a REST catalog answers and remembers the storage credentials that it hands out with tables.
-// iceberg-go asks for them and gives them to an IO of its own, which is not used here.
+// A REST catalog may hand out storage credentials with a table: by location (storage-credentials), or for the table (config).
+// They open the table's folders and nothing else: another table of the same bucket has its own. iceberg-go asks for them and
+// gives them to an IO of its own, which is not used here, so they are read from the responses on their way to it.
+//
+// The shards of a table lie in the vault, outside of its location. The environment's credentials are used there as long as the
+// store accepts them, then those of the table.
+
+// vendedKeys remembers the storage credentials that a REST catalog hands out.
 type vendedKeys struct {
 	base http.RoundTripper
-	mu   sync.Mutex
-	// byPrefix of locations.
-	byPrefix map[string]vended
-	// mounted are the buckets that were opened by such keys.
-	mounted map[string]bool
+	// place: the warehouse is a URL, which the environment's credentials open as long as the store accepts them.
+	place bool
+
+	mu sync.Mutex
+	// tables by UUID.
+	tables map[string]*vendedTable
+	// warned says that remote signing was named.
+	warned bool
 }
 
-// vended are keys by Iceberg's names, and when they end.
-type vended struct {
-	keys    map[string]string
-	expires time.Time
+// vendedTable is what came with a table.
+type vendedTable struct {
+	// config holds for the whole table, prefixes for locations.
+	config   map[string]string
+	prefixes map[string]map[string]string
+	noted    time.Time
+	// renewing lets one load be under way at a time.
+	renewing chan struct{}
 }
 
-func newVendedKeys(base http.RoundTripper) *vendedKeys {
-	return &vendedKeys{base: base, byPrefix: map[string]vended{}, mounted: map[string]bool{}}
+func newVendedKeys(base http.RoundTripper, place bool) *vendedKeys {
+	return &vendedKeys{base: base, place: place, tables: map[string]*vendedTable{}}
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. The body of a response is in memory (internal/resthttp).
 func (v *vendedKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := v.base.RoundTrip(r)
 	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(r.URL.Path, "/tables") {
 		return resp, err
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, metadataLimit+1))
-	if err = errors.Join(err, resp.Body.Close()); err == nil && len(text) > metadataLimit {
-		err = fmt.Errorf("the answer has more than %d bytes", metadataLimit)
-	}
-	if err != nil {
+	text, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.URL.Path, err)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(text))
-	v.note(text)
+	if bytes.Contains(text, []byte(`"storage-credentials"`)) || bytes.Contains(text, []byte(`"config"`)) {
+		v.note(text)
+	}
 	return resp, nil
 }
 
-// note learns from an answer that has a table; of others it learns nothing.
+// note learns from a response that has a table; of others it learns nothing.
 func (v *vendedKeys) note(text []byte) {
 	var answer struct {
-		Location string            `json:"metadata-location"`
-		Config   map[string]string `json:"config"`
-		Keys     []struct {
+		Metadata struct {
+			UUID string `json:"table-uuid"`
+		} `json:"metadata"`
+		Config map[string]string `json:"config"`
+		Keys   []struct {
 			Prefix string            `json:"prefix"`
 			Config map[string]string `json:"config"`
 		} `json:"storage-credentials"`
 	}
-	if json.Unmarshal(text, &answer) != nil {
+	if json.Unmarshal(text, &answer) != nil || answer.Metadata.UUID == "" {
 		return
+	}
+	prefixes := map[string]map[string]string{}
+	for _, k := range answer.Keys {
+		prefixes[canonicalPrefix(k.Prefix)] = k.Config
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if at, err := urlresolve.Parse(canonical(answer.Location)); err == nil && hasKeys(answer.Config) {
-		v.byPrefix[at.Root()] = vendedOf(answer.Config)
+	t := v.tables[answer.Metadata.UUID]
+	if t == nil {
+		t = &vendedTable{renewing: make(chan struct{}, 1)}
+		v.tables[answer.Metadata.UUID] = t
 	}
-	for _, k := range answer.Keys {
-		v.byPrefix[k.Prefix] = vendedOf(k.Config)
+	t.config, t.prefixes, t.noted = answer.Config, prefixes, time.Now()
+}
+
+// canonicalPrefix spells the prefix of credentials as locations are spelled. A prefix may be a scheme alone.
+func canonicalPrefix(prefix string) string {
+	scheme, rest, ok := strings.Cut(prefix, "://")
+	if !ok {
+		scheme = strings.TrimSuffix(scheme, ":")
+	}
+	if alias := map[string]string{"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "wasb": "abfss", "wasbs": "abfss"}[scheme]; alias != "" {
+		scheme = alias
+	}
+	if !ok || rest == "" {
+		return scheme
+	}
+	if at, err := urlresolve.Parse(strings.TrimSuffix(prefix, "/") + "/"); err == nil {
+		return strings.TrimSuffix(at.String(), "/")
+	}
+	return scheme + "://" + strings.TrimSuffix(rest, "/")
+}
+
+// below reports whether a location lies at or below a prefix: "s3://b/t" is none of "s3://b/t2".
+func below(location, prefix string) bool {
+	rest, ok := strings.CutPrefix(location, prefix)
+	return ok && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, "://"))
+}
+
+// of are the credentials for a location: those of the longest prefix, else those of the table, nil if there are none.
+func (v *vendedKeys) of(uuid, location string) (keys map[string]string, noted time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.tables[uuid]
+	if t == nil {
+		return nil, time.Time{}
+	}
+	longest := -1
+	for prefix, k := range t.prefixes {
+		if len(prefix) > longest && below(location, prefix) && hasKeys(k) {
+			keys, longest = k, len(prefix)
+		}
+	}
+	if keys == nil && hasKeys(t.config) {
+		keys = t.config
+	}
+	return keys, t.noted
+}
+
+// any are credentials of a table for some location in a bucket, for its shards where no prefix holds them.
+func (v *vendedKeys) any(uuid, location string) (keys map[string]string, noted time.Time) {
+	if keys, noted = v.of(uuid, location); keys != nil {
+		return keys, noted
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t, best := v.tables[uuid], ""
+	if t == nil {
+		return nil, time.Time{}
+	}
+	for prefix, k := range t.prefixes {
+		if hasKeys(k) && below(prefix, rootOf(location)) && (keys == nil || prefix < best) {
+			keys, best = k, prefix
+		}
+	}
+	return keys, t.noted
+}
+
+// rootOf is the bucket of a location, without a trailing slash.
+func rootOf(location string) string {
+	at, err := urlresolve.Parse(location)
+	if err != nil {
+		return location
+	}
+	return strings.TrimSuffix(at.Root(), "/")
+}
+
+// keyNames begin the names of credentials that are used.
+var keyNames = []string{"s3.access-key-id", "adls.sas-token", "gcs.oauth2.token"}
+
+// hasKeys reports whether a configuration holds credentials.
+func hasKeys(config map[string]string) bool {
+	for key, value := range config {
+		for _, name := range keyNames {
+			if value != "" && (key == name || strings.HasPrefix(key, name+".")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+const (
+	// renewEarly is how long before their end credentials are renewed, and a tenth of their life if that is shorter.
+	renewEarly = time.Minute
+	// unsaidLife is how long credentials hold whose end is not said: less than the shortest session of AWS.
+	unsaidLife = 10 * time.Minute
+	// renewPause is how long refused credentials are not renewed again.
+	renewPause = 5 * time.Second
+)
+
+// ends is when credentials end, as far as it is said.
+func ends(keys map[string]string) (end time.Time) {
+	for key, value := range keys {
+		if key != "s3.session-token-expires-at-ms" && key != "expiration-time" && key != "gcs.oauth2.token-expires-at" &&
+			key != "adls.sas-token-expires-at-ms" && !strings.HasPrefix(key, "adls.sas-token-expires-at-ms.") {
+			continue
+		}
+		if ms, err := strconv.ParseInt(value, 10, 64); err == nil && ms > 0 && (end.IsZero() || time.UnixMilli(ms).Before(end)) {
+			end = time.UnixMilli(ms)
+		}
+	}
+	return end
+}
+
+// stale reports whether credentials are to be renewed before they are used.
+func stale(keys map[string]string, noted, now time.Time) bool {
+	end := ends(keys)
+	if end.IsZero() {
+		return now.Sub(noted) >= unsaidLife
+	}
+	return end.Sub(now) < min(renewEarly, end.Sub(noted)/10)
+}
+
+// vendedLoad loads a table again, so that its credentials are noted.
+type vendedLoad func(context.Context) error
+
+// renew loads a table again unless its credentials were noted since.
+func (v *vendedKeys) renew(ctx context.Context, uuid string, since time.Time, load vendedLoad) error {
+	v.mu.Lock()
+	t := v.tables[uuid]
+	v.mu.Unlock()
+	select {
+	case t.renewing <- struct{}{}:
+		defer func() { <-t.renewing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	v.mu.Lock()
+	renewed := t.noted.After(since)
+	v.mu.Unlock()
+	if renewed {
+		return nil
+	}
+	return load(ctx)
+}
+
+// credentials are those of a location, renewed before they end.
+func (v *vendedKeys) credentials(uuid, location string, find func(uuid, location string) (map[string]string, time.Time), load vendedLoad) blobio.Credentials {
+	return func(ctx context.Context) (map[string]string, time.Time, error) {
+		keys, noted := find(uuid, location)
+		if keys != nil && stale(keys, noted, time.Now()) {
+			if err := v.renew(ctx, uuid, noted, load); err != nil {
+				return nil, time.Time{}, fmt.Errorf("asking the catalog for new storage credentials: %w", err)
+			}
+			keys, _ = find(uuid, location)
+		}
+		return keys, ends(keys), nil
 	}
 }
 
-// hasKeys reports whether a table's configuration holds credentials.
-func hasKeys(config map[string]string) bool {
-	for key := range config {
-		if key == "s3.access-key-id" || slices.ContainsFunc(unusedKeys, func(unused string) bool { return strings.HasPrefix(key, unused) }) {
+// mount opens the folders of a table, and its shards in the vault, by the credentials that came with it.
+func (v *vendedKeys) mount(ctx context.Context, c *Catalog, t *table.Table, load vendedLoad) {
+	uuid := t.Metadata().TableUUID().String()
+	folders := map[string][]string{} // by bucket
+	for _, folder := range []string{t.Location(), path.Dir(t.MetadataLocation()), t.Properties()["write.metadata.path"]} {
+		folder = canonicalFolder(folder)
+		if keys, _ := v.of(uuid, folder); keys != nil {
+			folders[rootOf(folder)] = append(folders[rootOf(folder)], folder)
+		}
+	}
+	for _, in := range folders {
+		v.scope(ctx, c.metadata, uuid, in, v.of, v.place, load, c.opts.Log)
+	}
+	vault := c.vault + "/" + uuid
+	if keys, _ := v.any(uuid, vault); keys != nil && sameKind(keys, vault) {
+		v.scope(ctx, c.client, uuid, []string{vault, c.vault}, v.any, true, load, c.opts.Log)
+	}
+	v.nameRemoteSigning(uuid, len(folders) > 0, c.opts.Log)
+}
+
+// canonicalFolder is a folder as scopes have it, "" for none.
+func canonicalFolder(folder string) string {
+	scheme, rest, ok := strings.Cut(folder, ":/") // path.Dir makes one slash of two
+	if !ok || rest == "" {
+		return ""
+	}
+	at, err := urlresolve.Parse(canonical(scheme+"://"+strings.TrimLeft(rest, "/")) + "/")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(at.String(), "/")
+}
+
+// sameKind reports whether credentials are of the kind that a location needs.
+func sameKind(keys map[string]string, location string) bool {
+	scheme, _, _ := strings.Cut(location, "://")
+	name := map[string]string{"s3": "s3.access-key-id", "gs": "gcs.oauth2.token", "abfss": "adls.sas-token"}[scheme]
+	for key := range keys {
+		if name != "" && (key == name || strings.HasPrefix(key, name+".")) {
 			return true
 		}
 	}
 	return false
 }
 
-func vendedOf(keys map[string]string) vended {
-	out := vended{keys: keys}
-	for _, name := range []string{"s3.session-token-expires-at-ms", "expiration-time"} {
-		if ms, err := strconv.ParseInt(keys[name], 10, 64); err == nil {
-			out.expires = time.UnixMilli(ms)
-		}
-	}
-	return out
-}
-
-// of gives the keys of a location: those of the longest prefix.
-func (v *vendedKeys) of(location string) (found vended, ok bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	longest := -1
-	for prefix, keys := range v.byPrefix {
-		if strings.HasPrefix(location, prefix) && len(prefix) > longest {
-			found, longest = keys, len(prefix)
-		}
-	}
-	return found, longest >= 0
-}
-
-// unusedKeys begin the names of credentials that iceberg-go knows and this package does not use: those of Azure and of Google.
-var unusedKeys = []string{"adls.sas-token.", "gcs.oauth2.token"}
-
-// nameUnused says once for a bucket that the keys which came for it are not used. The bucket is opened with the environment's, if
-// there are any: a catalog may hand out keys to clients that have some of their own.
-func (v *vendedKeys) nameUnused(root, location string, log *slog.Logger) {
-	found, ok := v.of(location)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !ok || v.mounted[root] {
+// scope opens folders of one bucket.
+func (v *vendedKeys) scope(ctx context.Context, client *blobio.Client, uuid string, folders []string,
+	find func(uuid, location string) (map[string]string, time.Time), fallback bool, load vendedLoad, log *slog.Logger,
+) {
+	keys, _ := find(uuid, folders[0])
+	if !sameKind(keys, folders[0]) {
 		return
 	}
-	for key := range found.keys {
-		for _, unused := range unusedKeys {
-			if strings.HasPrefix(key, unused) {
-				log.Warn("the catalog hands out credentials of a kind that is not used; requests go with those of the environment",
-					"credentials", strings.TrimSuffix(unused, "."), "bucket", root)
-				v.mounted[root] = true
-				return
+	err := client.AddScope(ctx, blobio.Scope{
+		Folders: folders, Options: storeOptions(keys, folders[0]), Fallback: fallback,
+		Credentials: v.credentials(uuid, folders[0], find, load),
+		Renew: func(ctx context.Context) bool {
+			before, noted := find(uuid, folders[0])
+			if time.Since(noted) < renewPause || v.renew(ctx, uuid, noted, load) != nil {
+				return false
 			}
-		}
+			now, _ := find(uuid, folders[0])
+			return !maps.Equal(before, now)
+		},
+	})
+	if err != nil { // who reads there meets the cause; the table is loaded all the same
+		log.Debug("a location can't be opened by the credentials that the catalog hands out", "location", folders[0], "error", err)
 	}
 }
 
-// expiresSoon is how long before their end keys are asked for anew.
-const expiresSoon = time.Minute
-
-// mount opens the bucket of a table's metadata with the keys that came with the table, if any did. load asks for the table again.
-func (v *vendedKeys) mount(ctx context.Context, client *blobio.Client, t *table.Table, log *slog.Logger, load func(context.Context) error) error {
-	location := canonical(t.MetadataLocation())
-	at, err := urlresolve.Parse(location)
-	if err != nil {
-		return err
-	}
-	if at.Scheme != "s3" {
-		v.nameUnused(at.Root(), location, log)
-		return nil
-	}
-	first, ok := v.of(location)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !ok || first.keys["s3.access-key-id"] == "" || v.mounted[at.Root()] {
-		return nil
-	}
-	credentials := func(ctx context.Context) (map[string]string, time.Time, error) {
-		now, _ := v.of(location)
-		if !now.expires.IsZero() && time.Until(now.expires) < expiresSoon {
-			if err := load(ctx); err != nil {
-				return nil, time.Time{}, fmt.Errorf("asking the catalog for new storage credentials: %w", err)
-			}
-			now, _ = v.of(location)
-		}
-		return now.keys, now.expires, nil
-	}
+// storeOptions are the options of a bucket that came with its credentials.
+func storeOptions(keys map[string]string, location string) url.Values {
 	options := url.Values{}
-	for name, iceberg := range map[string][]string{"region": {"s3.region", "client.region"}, "endpoint": {"s3.endpoint"}} {
-		for _, key := range iceberg {
-			if value := first.keys[key]; value != "" && options.Get(name) == "" {
+	names := map[string][]string{}
+	switch {
+	case strings.HasPrefix(location, "s3://"):
+		names = map[string][]string{"region": {"s3.region", "client.region"}, "endpoint": {"s3.endpoint"}, "use_path_style": {"s3.path-style-access"}}
+	case strings.HasPrefix(location, "gs://"):
+		names = map[string][]string{"endpoint": {"gcs.service.host"}, "user_project": {"gcs.user-project"}}
+	}
+	for name, all := range names {
+		for _, key := range all {
+			if value := keys[key]; value != "" && options.Get(name) == "" {
 				options.Set(name, value)
 			}
 		}
 	}
-	if style := first.keys["s3.path-style-access"]; style != "" {
-		options.Set("use_path_style", style)
+	return options
+}
+
+// nameRemoteSigning says once that a catalog wants requests to be signed by itself, which is not done: they go by the
+// environment's credentials.
+func (v *vendedKeys) nameRemoteSigning(uuid string, keys bool, log *slog.Logger) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.tables[uuid]
+	if keys || v.warned || v.place || t == nil || !wantsRemoteSigning(t) {
+		return
 	}
-	_, err = client.Mount(blobio.WithCredentials(ctx, credentials), at.Root()+"?"+options.Encode())
-	v.mounted[at.Root()] = err == nil
-	return err
+	v.warned = true
+	log.Warn("the catalog offers remote signing (s3.remote-signing-enabled) and hands out no keys; shardcat does not use remote signing, "+
+		"requests are signed by the environment's credentials", "advice", "let the catalog vend credentials, or set AWS_ACCESS_KEY_ID and its kind")
+}
+
+func wantsRemoteSigning(t *vendedTable) bool {
+	on := func(config map[string]string) bool {
+		return strings.EqualFold(config["s3.remote-signing-enabled"], "true")
+	}
+	for _, config := range t.prefixes {
+		if on(config) {
+			return true
+		}
+	}
+	return on(t.config)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	_ "github.com/shardcat/shardcat/blobio/azblob"
+	_ "github.com/shardcat/shardcat/blobio/gcsblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
 )
 
@@ -87,39 +89,303 @@ func TestVendedKeys(t *testing.T) {
 	}
 }
 
-// Credentials of a kind that is not used are named, once, and never printed.
-func TestVendedKeysOfOthersAreNamed(t *testing.T) {
-	for key, location := range map[string]string{
-		"adls.sas-token.acct.dfs.core.windows.net": "abfss://lake@acct.dfs.core.windows.net", "gcs.oauth2.token": "gs://lake",
+// vendor is a REST catalog with tables a and b in one bucket, whose keys reach their own folder only, and that bucket.
+type vendor struct {
+	t     *testing.T
+	mu    sync.Mutex
+	loads map[string]int
+	// answer is what comes with a table: config, storage-credentials and what else a response has.
+	answer func(v *vendor, name string, load int) string
+	scheme string
+	store  *httptest.Server
+	server *httptest.Server
+	// allowed decides whether a request that is signed by a key may reach a path.
+	allowed func(key, path string) bool
+	// requests are what came, by key.
+	requests map[string][]string
+	refused  []string
+}
+
+func newVendor(t *testing.T, scheme string, answer func(v *vendor, name string, load int) string, allowed func(key, path string) bool) *vendor {
+	v := &vendor{t: t, loads: map[string]int{}, answer: answer, scheme: scheme, allowed: allowed, requests: map[string][]string{}}
+	v.store = httptest.NewServer(http.HandlerFunc(v.object))
+	v.server = httptest.NewServer(http.HandlerFunc(v.table))
+	t.Cleanup(v.store.Close)
+	t.Cleanup(v.server.Close)
+	return v
+}
+
+// keyOf finds by what a request is authorized, on any of the three clouds.
+func keyOf(r *http.Request) string {
+	auth := r.Header.Get("Authorization")
+	if sig := r.URL.Query().Get("sig"); sig != "" {
+		return sig
+	}
+	if token, ok := strings.CutPrefix(auth, "Bearer "); ok {
+		return token
+	}
+	key, _, _ := strings.Cut(strings.TrimPrefix(auth, "AWS4-HMAC-SHA256 Credential="), "/")
+	return key
+}
+
+func (v *vendor) object(w http.ResponseWriter, r *http.Request) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key, at := keyOf(r), r.URL.Path+r.URL.Query().Get("prefix")
+	if !v.allowed(key, at) {
+		v.refused = append(v.refused, key+" "+at)
+		w.Header().Set("X-Ms-Error-Code", "AuthorizationFailure")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, "<Error><Code>AccessDenied</Code></Error>")
+		return
+	}
+	v.requests[key] = append(v.requests[key], at)
+	w.Header().Set("X-Ms-Error-Code", "BlobNotFound")
+	w.WriteHeader(http.StatusNotFound)
+	fmt.Fprint(w, "<Error><Code>NoSuchKey</Code></Error>")
+}
+
+func (v *vendor) table(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	if !strings.Contains(r.URL.Path, "/tables/") {
+		fmt.Fprint(w, `{"defaults":{},"overrides":{}}`)
+		return
+	}
+	v.mu.Lock()
+	v.loads[name]++
+	load := v.loads[name]
+	v.mu.Unlock()
+	metadata := strings.ReplaceAll(tableMetadata, "s3://lake/t", v.location(name))
+	metadata = strings.ReplaceAll(metadata, "4c0001", "4c000"+map[string]string{"a": "a", "b": "b"}[name])
+	fmt.Fprintf(w, `{"metadata-location":"%s/metadata/v1.metadata.json","metadata":%s,%s}`, v.location(name), metadata, v.answer(v, name, load))
+}
+
+func (v *vendor) location(name string) string { return v.scheme + "/managed/" + name }
+
+// open opens the catalog; the vault lies in the same bucket.
+func (v *vendor) open(o Options) *Catalog {
+	v.t.Helper()
+	o.URI = "rest+" + v.server.URL
+	if o.Warehouse == "" {
+		o.Warehouse = "lake"
+	}
+	if o.Vault == "" {
+		o.Vault = "mem://vended/vault"
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Client = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 1}))
+	o.Metadata = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 1}))
+	c, err := Open(context.Background(), o)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { c.Close(); o.Client.Close(); o.Metadata.Close() })
+	return c
+}
+
+// read reads the list of manifests of a table, which the store does not have.
+func (v *vendor) read(c *Catalog, name string) error {
+	tbl, err := c.Load(context.Background(), Name{"default", name})
+	if err != nil {
+		return err
+	}
+	for _, err := range tbl.Entries(context.Background(), At{}) {
+		return err
+	}
+	return nil
+}
+
+// s3Keys are keys of S3 as a catalog hands them out.
+func s3Keys(v *vendor, key, more string) string {
+	return fmt.Sprintf(`{"s3.access-key-id":%q,"s3.secret-access-key":"x","s3.session-token":"T","s3.endpoint":%q,"s3.path-style-access":"true","s3.region":"eu-west-3"%s}`,
+		key, v.store.URL, more)
+}
+
+// ownFolder lets keys A and B reach the folders of their tables only, and no one else anything.
+func ownFolder(key, path string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(key), "-")
+	return name != "" && strings.Contains(path, "managed/"+name+"/")
+}
+
+// TestVendedKeysBelongToALocation: two tables of one bucket are each read by their own keys, in every form in which catalogs hand keys out,
+// on all three clouds.
+func TestVendedKeysBelongToALocation(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "OWN")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "own")
+	hour := fmt.Sprint(time.Now().Add(time.Hour).UnixMilli())
+	end := `,"s3.session-token-expires-at-ms":"` + hour + `"`
+	list := func(prefix, keys string) string {
+		return fmt.Sprintf(`"config":{},"storage-credentials":[{"prefix":%q,"config":%s}]`, prefix, keys)
+	}
+	for name, tc := range map[string]struct {
+		scheme string
+		answer func(v *vendor, name string, _ int) string
+	}{
+		"S3, config": {"s3://lake", func(v *vendor, n string, _ int) string { return `"config":` + s3Keys(v, strings.ToUpper(n), end) }},
+		"S3, list": {"s3://lake", func(v *vendor, n string, _ int) string {
+			return list(v.location(n), s3Keys(v, strings.ToUpper(n), end))
+		}},
+		"S3, list with a slash": {"s3://lake", func(v *vendor, n string, _ int) string {
+			return list(v.location(n)+"/", s3Keys(v, strings.ToUpper(n), end))
+		}},
+		"S3, keys without an end": {"s3://lake", func(v *vendor, n string, _ int) string { return `"config":` + s3Keys(v, strings.ToUpper(n), "") }},
+		"S3, a scheme as prefix":  {"s3://lake", func(v *vendor, n string, _ int) string { return list("s3", s3Keys(v, strings.ToUpper(n), end)) }},
+		"S3, a bucket as prefix":  {"s3://lake", func(v *vendor, n string, _ int) string { return list("s3://lake", s3Keys(v, strings.ToUpper(n), end)) }},
+		"s3a locations": {"s3a://lake", func(v *vendor, n string, _ int) string {
+			return list(v.location(n), s3Keys(v, strings.ToUpper(n), end))
+		}},
+		"s3a locations, s3 prefix": {"s3a://lake", func(v *vendor, n string, _ int) string {
+			return list("s3://lake/managed/"+n, s3Keys(v, strings.ToUpper(n), end))
+		}},
+		"s3 locations, s3a prefix": {"s3://lake", func(v *vendor, n string, _ int) string {
+			return list("s3a://lake/managed/"+n, s3Keys(v, strings.ToUpper(n), end))
+		}},
+		"longer prefixes win": {"s3://lake", func(v *vendor, n string, _ int) string {
+			return fmt.Sprintf(`"config":%s,"storage-credentials":[{"prefix":"s3://lake/managed","config":%s},{"prefix":%q,"config":%s}]`,
+				s3Keys(v, "WRONG", ""), s3Keys(v, "WRONG", ""), v.location(n), s3Keys(v, strings.ToUpper(n), end))
+		}},
+		"GCS": {"gs://lake", func(v *vendor, n string, _ int) string {
+			return list(v.location(n), fmt.Sprintf(`{"gcs.oauth2.token":%q,"gcs.oauth2.token-expires-at":%q,"gcs.service.host":%q}`, strings.ToUpper(n), hour, v.store.URL))
+		}},
+		"Azure": {"abfss://lake@acct.dfs.core.windows.net", func(v *vendor, n string, _ int) string {
+			return list(v.location(n), fmt.Sprintf(`{"adls.sas-token.acct.dfs.core.windows.net":"?sv=1&sig=%s","adls.sas-token-expires-at-ms.acct.dfs.core.windows.net":%q}`, strings.ToUpper(n), hour))
+		}},
+		"Azure, by the account's name": {"abfss://lake@acct.dfs.core.windows.net", func(v *vendor, n string, _ int) string {
+			return fmt.Sprintf(`"config":{"adls.sas-token.acct":"sv=1&sig=%s"}`, strings.ToUpper(n))
+		}},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !strings.HasSuffix(r.URL.Path, "/tables/t") {
-				fmt.Fprint(w, `{"defaults":{},"overrides":{}}`)
-				return
+		t.Run(name, func(t *testing.T) {
+			v := newVendor(t, tc.scheme, tc.answer, ownFolder)
+			t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=acct;BlobEndpoint="+v.store.URL)
+			c := v.open(Options{})
+			for _, table := range []string{"a", "b", "a"} {
+				if err := v.read(c, table); !errors.Is(err, blobio.ErrNotFound) {
+					t.Errorf("table %s: %v", table, err)
+				}
 			}
-			fmt.Fprintf(w, `{"metadata-location":"%s/t/v1.metadata.json","metadata":%s,"config":{},"storage-credentials":[{"prefix":%q,"config":{%q:"SECRET"}}]}`,
-				location, strings.ReplaceAll(tableMetadata, "s3://lake", location), location, key)
-		}))
-		var said strings.Builder
-		ctx := context.Background()
-		c, err := Open(ctx, Options{
-			URI: "rest+" + server.URL, Warehouse: "lake", Vault: "mem://vended/vault", Log: slog.New(slog.NewTextHandler(&said, nil)),
+			if len(v.refused) > 0 || len(v.requests["A"]) == 0 || len(v.requests["B"]) == 0 {
+				t.Errorf("requests %v, refused %v", v.requests, v.refused)
+			}
 		})
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+// TestVendedKeysRenewed: keys that end without having said so are renewed when the store refuses them, and the read succeeds; keys that stay
+// refused are asked for once in a while only.
+func TestVendedKeysRenewed(t *testing.T) {
+	valid := "A-1"
+	v := newVendor(t, "s3://lake", func(v *vendor, _ string, load int) string {
+		return `"config":` + s3Keys(v, fmt.Sprintf("A-%d", load), "")
+	},
+		func(key, path string) bool { return key == valid })
+	c := v.open(Options{})
+	if err := v.read(c, "a"); !errors.Is(err, blobio.ErrNotFound) {
+		t.Fatal(err)
+	}
+	tbl, err := c.Load(context.Background(), Name{"default", "a"}) // by A-2, which the store does not take
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid = "A-3"
+	entries := func() error {
+		for _, err := range tbl.Entries(context.Background(), At{}) {
+			return err
 		}
-		for range 2 {
-			if _, err := c.Load(ctx, Name{"default", "t"}); err != nil {
+		return nil
+	}
+	if err := entries(); !errors.Is(err, blobio.ErrDenied) || v.loads["a"] != 2 {
+		t.Errorf("keys that are five seconds old at most: %v after %d loads", err, v.loads["a"])
+	}
+	c.vended.age(renewPause)
+	if err := entries(); !errors.Is(err, blobio.ErrNotFound) || v.loads["a"] != 3 {
+		t.Errorf("keys that were refused: %v after %d loads", err, v.loads["a"])
+	}
+}
+
+// age lets time pass for the keys.
+func (v *vendedKeys) age(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, t := range v.tables {
+		t.noted = t.noted.Add(-d)
+	}
+}
+
+// TestStaleKeys: when keys are renewed before they are used.
+func TestStaleKeys(t *testing.T) {
+	now := time.Now()
+	at := func(d time.Duration) string { return fmt.Sprint(now.Add(d).UnixMilli()) }
+	for name, tc := range map[string]struct {
+		keys map[string]string
+		age  time.Duration
+		want bool
+	}{
+		"an hour left":                  {map[string]string{"s3.session-token-expires-at-ms": at(time.Hour)}, 0, false},
+		"half a minute left of an hour": {map[string]string{"s3.session-token-expires-at-ms": at(30 * time.Second)}, time.Hour, true},
+		"ended":                         {map[string]string{"expiration-time": at(-time.Second)}, time.Hour, true},
+		"30 s of life, just begun":      {map[string]string{"gcs.oauth2.token-expires-at": at(30 * time.Second)}, 0, false},
+		"30 s of life, 2 s left":        {map[string]string{"gcs.oauth2.token-expires-at": at(2 * time.Second)}, 28 * time.Second, true},
+		"Azure's":                       {map[string]string{"adls.sas-token-expires-at-ms.a.dfs.core.windows.net": at(time.Second)}, time.Hour, true},
+		"no end, new":                   {map[string]string{}, time.Minute, false},
+		"no end, old":                   {map[string]string{}, unsaidLife, true},
+		"an end that is no number":      {map[string]string{"expiration-time": "soon"}, time.Minute, false},
+	} {
+		if got := stale(tc.keys, now.Add(-tc.age), now); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestVendedKeysForTheVault: shards are reached by the environment's keys where the store takes them, else by the table's.
+func TestVendedKeysForTheVault(t *testing.T) {
+	for name, tc := range map[string]struct{ environment, prefix, want string }{
+		"own keys":                       {"OWN", "s3://lake", "OWN"},
+		"own keys that are refused":      {"BAD", "s3://lake", "A"},
+		"no keys":                        {"", "s3://lake", "A"},
+		"no keys, those of the location": {"", "s3://lake/managed/a", "A"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+			t.Setenv("AWS_CONFIG_FILE", "/nowhere")
+			t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+			t.Setenv("AWS_ACCESS_KEY_ID", tc.environment)
+			t.Setenv("AWS_SECRET_ACCESS_KEY", tc.environment)
+			v := newVendor(t, "s3://lake", func(v *vendor, _ string, _ int) string {
+				return fmt.Sprintf(`"config":{},"storage-credentials":[{"prefix":%q,"config":%s}]`, tc.prefix, s3Keys(v, "A", ""))
+			}, func(key, path string) bool { return key == "OWN" && strings.Contains(path, "vault/") || key == "A" })
+			c := v.open(Options{Vault: "s3://lake/vault?region=eu-west-3&endpoint=" + v.store.URL})
+			tbl, err := c.Load(context.Background(), Name{"default", "a"})
+			if err != nil {
 				t.Fatal(err)
 			}
+			for range 2 {
+				if _, err := c.client.Stat(context.Background(), tbl.VaultFolder()+"_owner.json"); !errors.Is(err, blobio.ErrNotFound) {
+					t.Error(err)
+				}
+			}
+			if len(v.requests[tc.want]) != 2 {
+				t.Errorf("requests %v, refused %v; want them by %s", v.requests, v.refused, tc.want)
+			}
+		})
+	}
+}
+
+// TestRemoteSigningIsNamed: a catalog that signs requests itself is named once, and the environment's keys are used.
+func TestRemoteSigningIsNamed(t *testing.T) {
+	var said strings.Builder
+	v := newVendor(t, "s3://lake", func(v *vendor, _ string, _ int) string {
+		return `"config":{"s3.remote-signing-enabled":"true","s3.signer.uri":"http://127.0.0.1:1"}`
+	}, func(string, string) bool { return true })
+	c := v.open(Options{Log: slog.New(slog.NewTextHandler(&said, nil))})
+	for range 2 {
+		if _, err := c.Load(context.Background(), Name{"default", "a"}); err != nil {
+			t.Fatal(err)
 		}
-		text := said.String()
-		name := strings.TrimSuffix(strings.SplitAfterN(key, "token", 2)[0], ".")
-		if strings.Count(text, "credentials="+name) != 1 || !strings.Contains(text, location) || strings.Contains(text, "SECRET") {
-			t.Errorf("%s: %s", key, text)
-		}
-		c.Close()
-		server.Close()
+	}
+	if got := said.String(); strings.Count(got, "shardcat does not use remote signing") != 1 {
+		t.Errorf("said %q", got)
 	}
 }
 

@@ -37,7 +37,7 @@ func init() {
 }
 
 // OpenURL opens the container that u names in any of its spellings, with the options of its query.
-func OpenURL(_ context.Context, u *url.URL) (blobio.Bucket, error) {
+func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	place, _, err := ParseURL(u)
 	if err != nil {
 		return nil, err
@@ -46,6 +46,7 @@ func OpenURL(_ context.Context, u *url.URL) (blobio.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.Credentials = blobio.CredentialsOf(ctx)
 	return Open(place, opts)
 }
 

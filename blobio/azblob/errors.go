@@ -47,6 +47,10 @@ var classes = map[bloberror.Code]error{
 
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
+	var handed *storeerr.HandedOut
+	if errors.As(err, &handed) {
+		return handed, handed.Class(ctx)
+	}
 	var token *tokenError
 	if errors.As(err, &token) {
 		return token, token.class()

@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	gocloud "gocloud.dev/blob/azureblob"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/storehttp"
 	"github.com/shardcat/shardcat/internal/urlparam"
 )
@@ -48,6 +49,8 @@ type Options struct {
 	Tier blob.AccessTier
 	// EncryptionScope is ?encryption_scope=.
 	EncryptionScope string
+	// Credentials are signatures that an Iceberg catalog hands out, nil for what Identity and the environment have.
+	Credentials blobio.Credentials
 	// PartSize is ?part_size=, bytes of one block of an upload.
 	PartSize int
 	// ListPage is ?list_page=, keys of one page of a list, 5,000 if 0.
@@ -193,6 +196,9 @@ func (o Options) client(p Place) (*container.Client, error) {
 	}
 	opts := &container.ClientOptions{ClientOptions: clientOptions(storehttp.Client)}
 	switch {
+	case o.Credentials != nil:
+		opts.PerRetryPolicies = append(opts.PerRetryPolicies, handedOut{o.Credentials, p})
+		return container.NewClientWithNoCredential(target, opts)
 	case o.Identity == "anonymous":
 		return container.NewClientWithNoCredential(target, opts)
 	case env.sas != "" && (o.Identity == "" || o.Identity == "sas"):

@@ -44,6 +44,7 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.Credentials = blobio.CredentialsOf(ctx)
 	return Open(ctx, u.Host, opts)
 }
 

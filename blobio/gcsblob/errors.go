@@ -27,6 +27,10 @@ var classes = map[string]error{
 
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
+	var handed *storeerr.HandedOut
+	if errors.As(err, &handed) {
+		return handed, handed.Class(ctx)
+	}
 	var missing *credentialsError
 	if errors.As(err, &missing) {
 		return missing, blobio.ErrDenied

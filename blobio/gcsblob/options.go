@@ -16,6 +16,7 @@ import (
 	"google.golang.org/api/option"
 	htransport "google.golang.org/api/transport/http"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/storehttp"
 	"github.com/shardcat/shardcat/internal/urlparam"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	// AccessID and KeyPath are ?access_id= and ?private_key_path=, for URLs that the gocloud bucket signs (Bucket.As
 	// hands it out). "-" as AccessID is Anonymous.
 	AccessID, KeyPath string
+	// Credentials are handed out by an Iceberg catalog and authorize the requests, nil for those of the environment.
+	Credentials blobio.Credentials
 	// PartSize is ?part_size=, bytes of one chunk of an upload; a multiple of 256 KiB.
 	PartSize int
 	// ListPage is ?list_page=, keys of one page of a list, 1,000 if 0.
@@ -134,7 +137,7 @@ func (o Options) client(ctx context.Context) (*storage.Client, error) {
 			return nil, &credentialsError{err}
 		}
 		opts = append(opts, option.WithTokenSource(source))
-	case o.Anonymous || emulator:
+	case o.Anonymous || emulator || o.Credentials != nil:
 		opts = append(opts, option.WithoutAuthentication())
 	default:
 		opts = append(opts, option.WithScopes(storage.ScopeReadWrite))
@@ -146,6 +149,9 @@ func (o Options) client(ctx context.Context) (*storage.Client, error) {
 	// The library's own would follow redirects, and send its token along.
 	authorized.CheckRedirect = storehttp.Stay
 	authorized.Transport = &payer{o.UserProject, &storehttp.Transport{Base: authorized.Transport}}
+	if o.Credentials != nil {
+		authorized.Transport = &handedOut{o.Credentials, authorized.Transport}
+	}
 	to := []option.ClientOption{option.WithHTTPClient(authorized), option.WithoutAuthentication(),
 		storage.WithJSONReads(), storage.WithDisabledClientMetrics()}
 	if base != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/storeerr"
 )
 
 // handedOut are credentials that an Iceberg catalog hands out, as the SDK takes them.
@@ -14,16 +15,16 @@ type handedOut struct{ ask blobio.Credentials }
 
 // Retrieve implements aws.CredentialsProvider.
 func (h handedOut) Retrieve(ctx context.Context) (aws.Credentials, error) {
-	keys, expires, err := h.ask(ctx)
+	keys, _, err := h.ask(ctx)
 	if err != nil {
-		return aws.Credentials{}, err
+		return aws.Credentials{}, &storeerr.HandedOut{Err: err}
 	}
 	c := aws.Credentials{
 		AccessKeyID: keys["s3.access-key-id"], SecretAccessKey: keys["s3.secret-access-key"], SessionToken: keys["s3.session-token"],
-		CanExpire: !expires.IsZero(), Expires: expires, Source: "Iceberg catalog",
+		CanExpire: true, Source: "Iceberg catalog", // expired at once: the SDK keeps none that the catalog replaced
 	}
 	if !c.HasKeys() {
-		return c, errors.New("the catalog hands out no keys of S3")
+		return c, &storeerr.HandedOut{Err: errors.New("the catalog hands out no keys of S3 for this location")}
 	}
 	return c, nil
 }

@@ -189,7 +189,7 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	}
 	o.assumeRole(&cfg)
 	cfg.HTTPClient = storehttp.Client(transport)
-	if !o.Anonymous {
+	if !o.Anonymous && o.Credentials == nil {
 		cfg.Credentials = checkedCredentials{cfg.Credentials}
 	}
 	return s3.NewFromConfig(cfg, o.apply), nil

@@ -1,0 +1,32 @@
+package gcsblob
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/storeerr"
+)
+
+// handedOut authorizes requests by tokens that an Iceberg catalog hands out.
+type handedOut struct {
+	ask  blobio.Credentials
+	base http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *handedOut) RoundTrip(r *http.Request) (*http.Response, error) {
+	keys, _, err := h.ask(r.Context())
+	if err == nil && keys["gcs.oauth2.token"] == "" {
+		err = errors.New("the catalog hands out no token of Google Cloud Storage for this location")
+	}
+	if err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, &storeerr.HandedOut{Err: err}
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+keys["gcs.oauth2.token"])
+	return h.base.RoundTrip(r)
+}
