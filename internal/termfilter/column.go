@@ -42,3 +42,6 @@ func (c Column) wide(row, rows int) []byte {
 
 // Has reports whether a block may hold a hash.
 func Has(block []byte, h uint64) bool { return splitblock.Has(block, h) }
+
+// Has reports whether a column may hold a hash.
+func (c Column) Has(h uint64) bool { return Has(c.block(splitblock.Block(h, c.rows())), h) }
