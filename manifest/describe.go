@@ -163,6 +163,7 @@ func (d *describer) field(n *schema.Node, sc scope) error {
 		d.count(&c, desc, sc)
 		if sc.bounded {
 			bound(&c, n, desc)
+			d.latest(n, desc)
 		}
 	}
 	if id := d.ids[n.ID]; id != 0 {
@@ -219,6 +220,22 @@ func bound(c *Column, n *schema.Node, desc *metapb.FieldDescriptor) {
 	if ranges != nil {
 		c.Lower, c.Upper = lowerBound(n, ranges), upperBound(n, ranges)
 	}
+}
+
+// latest keeps the greatest time of a column where it lies between two microseconds.
+func (d *describer) latest(n *schema.Node, desc *metapb.FieldDescriptor) {
+	id, greatest := d.ids[n.ID], desc.GetRangeStats().GetMaxValue()
+	if n.Basic != schema.DateTime || id == 0 || greatest == nil {
+		return
+	}
+	floor := timeBound(greatest, false)
+	if floor == nil || string(floor) == string(timeBound(greatest, true)) {
+		return
+	}
+	if d.entry.latest == nil {
+		d.entry.latest = map[int][]byte{}
+	}
+	d.entry.latest[id] = floor
 }
 
 // finish checks and files the sums.

@@ -40,6 +40,9 @@ type Entry struct {
 	Sequence int64
 	// SnapshotID is the snapshot that added the entry, 0 before it is added.
 	SnapshotID int64
+	// latest are the greatest times of columns as partitions have them, in microseconds rounded down, where bounds are rounded up. Only
+	// entries that were described have some.
+	latest map[int][]byte
 }
 
 // Column is what an entry says of one field.

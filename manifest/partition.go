@@ -39,11 +39,15 @@ func partitionValue(e *Entry, f iceberg.PartitionField, schema *iceberg.Schema) 
 	if err != nil {
 		return nil, err
 	}
-	high, err := transformed(f, schema, c.Upper)
+	upper := c.Upper
+	if floor := e.latest[f.SourceID()]; floor != nil {
+		upper = floor
+	}
+	high, err := transformed(f, schema, upper)
 	if err != nil {
 		return nil, err
 	}
-	exact := f.Transform.PreservesOrder() || string(c.Lower) == string(c.Upper)
+	exact := f.Transform.PreservesOrder() || string(c.Lower) == string(upper)
 	if !exact || !low.Equals(high) {
 		return nil, fmt.Errorf("%w: values from %s to %s", ErrPartition, low, high)
 	}
