@@ -67,7 +67,13 @@ func (t *Table) gather(ctx context.Context, src RecordSource, project *projectio
 }
 
 // close removes temporary files.
-func (d *keyedRows) close() error { return errors.Join(d.rows.Close(), d.keys.close()) }
+func (d *keyedRows) close() error {
+	err := d.keys.close()
+	if d.rows != nil {
+		err = errors.Join(err, d.rows.Close())
+	}
+	return err
+}
 
 // read keeps the rows, and sorts their keys.
 func (d *keyedRows) read(ctx context.Context, project *projection, types *arrow.Schema, sorter *extsort.Sorter) error {
@@ -82,27 +88,35 @@ func (d *keyedRows) read(ctx context.Context, project *projection, types *arrow.
 		if b, err = project.apply(b, types); err != nil {
 			return err
 		}
-		r, err := d.key.reader(b)
-		if err != nil {
+		if err := d.addKeys(b, sorter); err != nil {
 			return err
-		}
-		var key []byte
-		var number [8]byte
-		for i := range int(b.NumRows()) {
-			bytes, null := r.append(key[:0], i)
-			if key = bytes; null != nil {
-				return fmt.Errorf("%w: %s has no key: %s is null", manifest.ErrSchema, d.rowName(d.n), null.Name)
-			}
-			binary.BigEndian.PutUint64(number[:], uint64(d.n))
-			if err := sorter.Add(key, number[:]); err != nil {
-				return err
-			}
-			d.n++
 		}
 		if err := d.rows.Add(ctx, b); err != nil {
 			return err
 		}
 	}
+}
+
+// addKeys sorts the keys of a batch.
+func (d *keyedRows) addKeys(b arrow.RecordBatch, sorter *extsort.Sorter) error {
+	r, err := d.key.reader(b)
+	if err != nil {
+		return err
+	}
+	var key []byte
+	var number [8]byte
+	for i := range int(b.NumRows()) {
+		bytes, null := r.append(key[:0], i)
+		if key = bytes; null != nil {
+			return fmt.Errorf("%w: %s has no key: %s is null", manifest.ErrSchema, d.rowName(d.n), null.Name)
+		}
+		binary.BigEndian.PutUint64(number[:], uint64(d.n))
+		if err := sorter.Add(key, number[:]); err != nil {
+			return err
+		}
+		d.n++
+	}
+	return nil
 }
 
 // rowName names a row of the delivery.

@@ -2,20 +2,26 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // sourceSnapshotKey is Iceberg's summary property that names the snapshot a cherry-picked one repeats.
 const sourceSnapshotKey = "source-snapshot-id"
 
 // CherryPick appends to main what a snapshot of another branch appended. The shards are shared, not copied. Picked
-// twice, it is there once.
+// twice, it is there once. What was delivered by a key is picked by it: its rows replace those of main that have their keys, or
+// are refused (ErrExists) where keys are unique.
 func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*Committed, error) {
 	s, err := t.snapshotOrHead(snapshot)
 	if err != nil {
@@ -39,22 +45,131 @@ func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*Committed, err
 			}
 		}
 	}
-	j, before, err := t.BeginJob(ctx, JobPick, fmt.Sprintf("cherry-pick-%d", snapshot), nil, func(string) []string { return paths })
+	outputs := func(attempt string) []string { return append(t.Outputs(attempt), paths...) }
+	j, before, err := t.BeginJob(ctx, JobPick, fmt.Sprintf("cherry-pick-%d", snapshot), nil, outputs)
 	if before != nil || err != nil {
 		return before, err
 	}
-	done, err := j.commit(ctx, change{
-		Change: manifest.Change{
-			Operation: table.OpAppend, Add: entries, CheckDuplicates: true,
-			Properties: map[string]string{sourceSnapshotKey: fmt.Sprint(snapshot)},
-		},
-		validate: func(t *Table) error { return j.checkEntries(t, entries) },
-	})
+	u := &upsert{removal: removal{job: j, add: entries}, marked: map[string]*manifest.Entry{}}
+	done, err := u.pick(ctx, s)
 	if err != nil {
-		j.Fail(ctx, nil)
+		j.Fail(ctx, u.objects)
 		return nil, err
 	}
 	return done, nil
+}
+
+// pick commits the entries that a snapshot has added.
+func (u *upsert) pick(ctx context.Context, s *table.Snapshot) (_ *Committed, err error) {
+	t := u.job.table
+	c := change{
+		Change: manifest.Change{
+			Operation: table.OpAppend, Add: u.add, CheckDuplicates: true,
+			Properties: map[string]string{sourceSnapshotKey: fmt.Sprint(s.SnapshotID)},
+		},
+		validate: func(t *Table) error { return u.job.checkEntries(t, u.add) },
+	}
+	if text := s.Summary.Properties[deliveryKeyProperty]; text != "" {
+		d, err := t.pickedKeys(ctx, s, text, u.add)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, d.close()) }()
+		u.search = &keySearch{table: t, key: d.key, keys: &d.keys, seen: map[string]*match{}}
+		if d.unique {
+			u.search.refuse = func(_ int64, key []byte) error {
+				return fmt.Errorf("%w: snapshot %d has a key that main has: %s", ErrExists, s.SnapshotID, d.key.text(key))
+			}
+		}
+		c.prepare = func(ctx context.Context) (manifest.Change, error) {
+			keyed, err := u.prepare(ctx)
+			keyed.CheckDuplicates = true
+			keyed.Properties[sourceSnapshotKey] = fmt.Sprint(s.SnapshotID)
+			return keyed, err
+		}
+	}
+	return u.job.commit(ctx, c)
+}
+
+// pickedKeys reads the keys of rows that were delivered by a key.
+func (t *Table) pickedKeys(ctx context.Context, s *table.Snapshot, text string, entries []*manifest.Entry) (*keyedRows, error) {
+	by, err := parseDeliveryKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: snapshot %d: %w", t.name, s.SnapshotID, err)
+	}
+	key, ok := keyOfIDs(t.schema, by.ids)
+	if !ok {
+		return nil, fmt.Errorf("%w: table %s: snapshot %d was delivered by a key whose columns are gone, or are no key any more", ErrInvalid, t.name, s.SnapshotID)
+	}
+	key.schemaID = t.ice.Schema().ID
+	var columns []string
+	for _, n := range key.columns {
+		columns = append(columns, schema.JoinPath(n.Name))
+	}
+	p, err := t.PlanOf(entries, ScanOptions{Select: columns})
+	if err != nil {
+		return nil, err
+	}
+	d, sorter := &keyedRows{table: t, key: key, unique: by.unique}, extsort.New(deliveryMemory)
+	for b, runErr := range p.Run(ctx, nil) {
+		if err = runErr; err == nil {
+			err = d.addKeys(b, sorter)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = d.distinct(sorter)
+	}
+	if err = errors.Join(err, sorter.Close()); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// deliveryKeyProperty is the snapshot property that names the key by which rows were delivered: unique or upsert, and field ids.
+const deliveryKeyProperty = "shardcat.key"
+
+// deliveryKey is the key of a delivery.
+type deliveryKey struct {
+	unique bool
+	ids    []int
+}
+
+func (k deliveryKey) String() string {
+	text := "upsert"
+	if k.unique {
+		text = "unique"
+	}
+	for _, id := range k.ids {
+		text += " " + strconv.Itoa(id)
+	}
+	return text
+}
+
+func parseDeliveryKey(text string) (k deliveryKey, err error) {
+	words := strings.Fields(text)
+	if len(words) < 2 || words[0] != "unique" && words[0] != "upsert" {
+		return k, fmt.Errorf("%w: property %s: %q", ErrInvalid, deliveryKeyProperty, text)
+	}
+	k.unique = words[0] == "unique"
+	for _, word := range words[1:] {
+		id, err := strconv.Atoi(word)
+		if err != nil {
+			return k, fmt.Errorf("%w: property %s: %q", ErrInvalid, deliveryKeyProperty, text)
+		}
+		k.ids = append(k.ids, id)
+	}
+	return k, nil
+}
+
+// idsOfKey are the field ids of the columns of a key.
+func (t *Table) idsOfKey(key *rowKey) (ids []int) {
+	for _, n := range key.columns {
+		ids = append(ids, t.schema.IDs[n.ID])
+	}
+	return ids
 }
 
 // addedBy reads the entries that a snapshot has added.

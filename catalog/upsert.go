@@ -101,7 +101,9 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 // prepare makes the change on the head as it is: of shards that are there since the last time the rows are looked for, and all others stay
 // as they were found. So no other writer's row of a key goes unseen, whenever it was committed.
 func (u *upsert) prepare(ctx context.Context) (manifest.Change, error) {
-	c := manifest.Change{Operation: table.OpAppend, Properties: map[string]string{manifest.OperationKey: u.job.record.Kind}}
+	c := manifest.Change{Operation: table.OpAppend, Properties: map[string]string{
+		manifest.OperationKey: u.job.record.Kind, deliveryKeyProperty: deliveryKey{u.search.refuse != nil, u.job.table.idsOfKey(u.search.key)}.String(),
+	}}
 	found, err := u.search.run(ctx)
 	if err != nil {
 		return c, err
