@@ -21,6 +21,8 @@ type alteration struct {
 	notes  manifest.TypeNotes
 	// requirements besides the schema's own.
 	requirements []table.Requirement
+	// unusedSpecs are partition specs that go with the change.
+	unusedSpecs []int
 }
 
 // alter commits a change of the table's columns. Shards are not touched.
@@ -56,9 +58,15 @@ func (a *alteration) update() (*metaUpdate, error) {
 		if err := manifest.CheckSize(next); err != nil {
 			return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, a.table.name, err)
 		}
-		u.updates = schemaUpdates(meta, next)
+		if len(a.unusedSpecs) > 0 {
+			u.updates = append(u.updates, table.NewRemoveSpecUpdate(a.unusedSpecs))
+		}
+		u.updates = append(u.updates, schemaUpdates(meta, next)...)
 	}
-	text := a.notes.Encode()
+	text, columns := a.notes.Encode(), noteColumns(a.table.ice.Properties(), a.table.schema)
+	if len(u.updates) > 0 { // names that properties have for columns may change their meaning
+		u.updates = append(u.updates, propertyUpdates(meta.Properties(), ColumnsProperty, columns)...)
+	}
 	u.updates = append(u.updates, propertyUpdates(meta.Properties(), manifest.TypesProperty, text)...)
 	u.done = func(meta table.Metadata) bool {
 		return next.Equals(meta.CurrentSchema()) && meta.Properties()[manifest.TypesProperty] == text

@@ -65,7 +65,7 @@ func (t *Table) DropColumn(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		if err := a.checkUnpartitioned(n, "dropped"); err != nil {
+		if err := a.checkUnpartitioned(ctx, n, "dropped"); err != nil {
 			return err
 		}
 		return a.edit(id, func(siblings []iceberg.NestedField, i int) ([]iceberg.NestedField, error) {
@@ -77,9 +77,10 @@ func (t *Table) DropColumn(ctx context.Context, path string) error {
 	})
 }
 
-// checkUnpartitioned refuses a change of columns that partitions, now or in older specs, are made of, and to drop one that the
-// sort order names.
-func (a *alteration) checkUnpartitioned(n *schema.Node, verb string) error {
+// checkUnpartitioned refuses a change of columns that partitions are made of, now or in older specs that something of a retained snapshot
+// has, and to drop one that the sort order or the policy of compaction names. Older specs that nothing has any more are removed with the
+// change.
+func (a *alteration) checkUnpartitioned(ctx context.Context, n *schema.Node, verb string) error {
 	var below []int
 	var visit func(*schema.Node)
 	visit = func(n *schema.Node) {
@@ -89,17 +90,59 @@ func (a *alteration) checkUnpartitioned(n *schema.Node, verb string) error {
 		}
 	}
 	visit(n)
-	for _, spec := range a.table.ice.Metadata().PartitionSpecs() {
-		for _, f := range spec.Fields() {
-			if slices.Contains(below, f.SourceID()) {
-				return fmt.Errorf("%w: column %q can't be %s: partition field %q is made of it", ErrInvalid, n.Name, verb, f.Name)
-			}
+	if verb == "dropped" {
+		if err := a.table.checkUnnamed(n, below); err != nil {
+			return err
 		}
 	}
 	order := a.table.ice.Metadata().SortOrder()
 	for _, f := range order.Fields() {
 		if verb == "dropped" && slices.Contains(below, f.SourceID()) {
 			return fmt.Errorf("%w: column %q can't be dropped: the table is sorted by it; declare another order first", ErrInvalid, n.Name)
+		}
+	}
+	for _, spec := range a.table.ice.Metadata().PartitionSpecs() {
+		for _, f := range spec.Fields() {
+			if !slices.Contains(below, f.SourceID()) || slices.Contains(a.unusedSpecs, spec.ID()) {
+				continue
+			}
+			if err := a.checkUnusedSpec(ctx, spec.ID()); err != nil {
+				return fmt.Errorf("%w: column %q can't be %s: partition field %q is made of it, and %w", ErrInvalid, n.Name, verb, f.Name, err)
+			}
+			a.unusedSpecs = append(a.unusedSpecs, spec.ID())
+		}
+	}
+	return nil
+}
+
+// checkUnusedSpec reports what has a partition spec: the table, a retained snapshot, or shards that wait to be committed.
+func (a *alteration) checkUnusedSpec(ctx context.Context, id int) error {
+	t := a.table
+	if id == t.ice.Metadata().DefaultPartitionSpec() {
+		return errors.New("the table is partitioned by it")
+	}
+	// Snapshots that are added meanwhile have the default spec, or what their parents have.
+	for name, ref := range t.ice.Metadata().Refs() {
+		a.requirements = append(a.requirements, table.AssertRefSnapshotID(name, &ref.SnapshotID))
+	}
+	for _, s := range t.ice.Metadata().Snapshots() {
+		manifests, err := s.Manifests(t.fs)
+		if err != nil {
+			return err
+		}
+		for _, m := range manifests {
+			if int(m.PartitionSpecID()) == id && m.HasAddedFiles() || int(m.PartitionSpecID()) == id && m.HasExistingFiles() {
+				return fmt.Errorf("snapshot %d has shards of it; rebuild them (compact --mode rebuild) and expire older snapshots", s.SnapshotID)
+			}
+		}
+	}
+	jobs, err := t.jobStates(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if j.Kind == JobWrite {
+			return fmt.Errorf("job %s has written shards that may have it; commit or discard them first", j.ID)
 		}
 	}
 	return nil
@@ -146,7 +189,7 @@ func (t *Table) WidenColumn(ctx context.Context, path string, to *schema.Node) e
 				if _, err := iceberg.PromoteType(f.Type, mapped[0].Type); err != nil {
 					return fmt.Errorf("%w: column %q: Iceberg's %s can't become %s", ErrInvalid, path, f.Type, mapped[0].Type)
 				}
-				if err := a.checkUnpartitioned(n, "widened"); err != nil {
+				if err := a.checkUnpartitioned(ctx, n, "widened"); err != nil {
 					return err
 				}
 			}

@@ -12,7 +12,7 @@ import (
 // unpartitioned. Shards written before keep the partitions that they have, and are found by them.
 func (t *Table) Repartition(ctx context.Context, fields []string) error {
 	return t.update(ctx, func() (*metaUpdate, error) {
-		asked, err := parsePartition(fields, t.ice.Schema())
+		asked, err := parsePartition(fields, t.schema)
 		if err != nil {
 			return nil, err
 		}

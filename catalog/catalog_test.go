@@ -536,10 +536,11 @@ func TestOpenRefusals(t *testing.T) {
 }
 
 func TestPartitionGrammar(t *testing.T) {
-	sc, _, err := manifest.ToIceberg(people())
+	ice, notes, err := manifest.ToIceberg(people())
 	if err != nil {
 		t.Fatal(err)
 	}
+	sc := manifest.NewTableSchema(ice, notes)
 	spec, err := parsePartition([]string{"day(ts)", "bucket(16, id)", "truncate[10](id)", "small"}, sc)
 	if err != nil || spec.NumFields() != 4 {
 		t.Fatalf("%v, %v", spec, err)

@@ -51,7 +51,7 @@ func (c *Catalog) parts(name Name, o *CreateOptions) (*tableParts, error) {
 		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
 	}
 	p := &tableParts{schema: ice}
-	if p.spec, err = parsePartition(o.Partition, ice); err != nil {
+	if p.spec, err = parsePartition(o.Partition, manifest.NewTableSchema(ice, notes)); err != nil {
 		return nil, err
 	}
 	if p.order, err = firstOrder(o, ice); err != nil {

@@ -28,16 +28,13 @@ type OrderKey struct {
 // ParseOrder reads keys as they are typed: "a, b.c desc, d nulls first".
 func ParseOrder(text string) ([]OrderKey, error) {
 	var keys []OrderKey
-	for _, part := range strings.Split(text, ",") {
-		words := strings.Fields(part)
-		if len(words) == 0 {
+	for rest, more := text, true; more; {
+		column, words, behind, found := cutKey(rest)
+		if rest, more = behind, found; column == "" {
 			return nil, fmt.Errorf("%w: order %q: a column is missing", ErrInvalid, text)
 		}
-		k := OrderKey{Column: strings.Trim(words[0], `"`)}
-		if quoted := k.Column != words[0]; quoted {
-			k.Column = schema.JoinPath(k.Column)
-		}
-		switch rest := strings.ToLower(strings.Join(words[1:], " ")); rest {
+		k := OrderKey{Column: column}
+		switch rest := strings.ToLower(strings.Join(strings.Fields(words), " ")); rest {
 		case "", "asc", "nulls last", "asc nulls last":
 		case "desc", "desc nulls last":
 			k.Descending = true
@@ -51,6 +48,31 @@ func ParseOrder(text string) ([]OrderKey, error) {
 		keys = append(keys, k)
 	}
 	return keys, nil
+}
+
+// cutKey cuts off the first key of an order: its column, as a dotted path, and the words behind it. Names in double quotes may hold
+// anything, dots, spaces and commas too; a quote in them is doubled.
+func cutKey(text string) (column, words, rest string, more bool) {
+	text = strings.TrimLeft(text, " \t\n")
+	for text != "" && !strings.ContainsRune(" \t\n,", rune(text[0])) {
+		if text[0] != '"' {
+			column, text = column+text[:1], text[1:]
+			continue
+		}
+		name := ""
+		for text = text[1:]; text != ""; text = text[1:] {
+			if strings.HasPrefix(text, `""`) {
+				text = text[1:]
+			} else if text[0] == '"' {
+				text = text[1:]
+				break
+			}
+			name += text[:1]
+		}
+		column += schema.JoinPath(name)
+	}
+	words, rest, more = strings.Cut(text, ",")
+	return column, words, rest, more
 }
 
 // sorted orders the rows of the plan, with bounded memory and temporary files, and leaves off what is beyond the limit.

@@ -6,33 +6,56 @@ import (
 	"strings"
 
 	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // firstPartitionID is where Iceberg numbers partition fields from.
 const firstPartitionID = 1000
 
 // parsePartition reads partition fields as they are typed.
-func parsePartition(fields []string, sc *iceberg.Schema) (*iceberg.PartitionSpec, error) {
+func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.PartitionSpec, error) {
 	var out []iceberg.PartitionField
 	for i, text := range fields {
 		column, transform, suffix, err := parseTransform(text)
 		if err != nil {
 			return nil, err
 		}
-		source, ok := sc.FindFieldByName(column)
-		if !ok {
-			return nil, fmt.Errorf("%w: partition %q: the table has no column %q", ErrInvalid, text, column)
+		n, err := partitionSource(ts, column)
+		if err != nil {
+			return nil, fmt.Errorf("%w: partition %q: %w", ErrInvalid, text, err)
 		}
-		if !transform.CanTransform(source.Type) {
-			return nil, fmt.Errorf("%w: partition %q: %s does not apply to %s", ErrInvalid, text, transform, source.Type)
+		id := ts.IDs[n.ID]
+		typ, ok := ts.Iceberg.FindTypeByID(id)
+		if !ok || !transform.CanTransform(typ) {
+			return nil, fmt.Errorf("%w: partition %q: %s does not apply to %s", ErrInvalid, text, transform, manifest.TypeName(n))
 		}
-		name := strings.ReplaceAll(column, ".", "_") + suffix
+		name := strings.ReplaceAll(strings.Join(schema.SplitPath(column), "_"), ".", "_") + suffix
 		out = append(out, iceberg.PartitionField{
-			SourceIDs: []int{source.ID}, FieldID: firstPartitionID + i, Name: name, Transform: transform,
+			SourceIDs: []int{id}, FieldID: firstPartitionID + i, Name: name, Transform: transform,
 		})
 	}
 	spec := iceberg.NewPartitionSpec(out...)
 	return &spec, nil
+}
+
+// partitionSource is the column that a partition field is made of: one with one value a row, of a type whose values Iceberg's partitions hold.
+func partitionSource(ts *manifest.TableSchema, column string) (*schema.Node, error) {
+	n, err := ts.Shard.Lookup(column)
+	if err != nil {
+		return nil, err
+	}
+	for _, parent := range pathTo(ts.Shard.Fields, n) {
+		if parent != n && parent.Basic != schema.Struct {
+			return nil, fmt.Errorf("column %q lies in a %s; partitions are made of columns and members of structs", column, manifest.TypeName(parent))
+		}
+	}
+	typ, _ := ts.Iceberg.FindTypeByID(ts.IDs[n.ID])
+	if _, text := typ.(iceberg.StringType); n.Basic >= schema.List || text && n.Basic != schema.String {
+		return nil, fmt.Errorf("column %q is of type %s, which makes no partitions", column, manifest.TypeName(n))
+	}
+	return n, nil
 }
 
 // transforms that take a number and transforms that take none.

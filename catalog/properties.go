@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,7 @@ import (
 
 // guardedProperties hold the table together and are not the caller's to change: the settings of tables of shards, and
 // what this package keeps for itself.
-var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, UndoneProperty, KeyIndexesProperty}, protectedSettings...)
+var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, UndoneProperty, KeyIndexesProperty, ColumnsProperty}, protectedSettings...)
 
 // propertyUpdates are the updates that bring one property to a value, the empty one by taking it away; none if it has it.
 func propertyUpdates(is iceberg.Properties, name, want string) []table.Update {
@@ -38,20 +39,25 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 	if err := checkIndexes(set, t.schema.Shard); err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
-	done := func(meta table.Metadata) bool {
-		is := meta.Properties()
-		for key, want := range set {
-			if v, ok := is[key]; !ok || v != want {
-				return false
-			}
-		}
-		return !slices.ContainsFunc(remove, func(key string) bool { _, ok := is[key]; return ok })
-	}
 	return t.update(ctx, func() (*metaUpdate, error) {
+		columns, named := t.columnsWith(set, remove)
+		done := func(meta table.Metadata) bool {
+			is := meta.Properties()
+			for key, want := range set {
+				if v, ok := is[key]; !ok || v != want {
+					return false
+				}
+			}
+			return is[ColumnsProperty] == columns && !slices.ContainsFunc(remove, func(key string) bool { _, ok := is[key]; return ok })
+		}
 		if done(t.ice.Metadata()) {
 			return nil, nil
 		}
 		u := &metaUpdate{done: done}
+		if named { // by the schema as it is
+			u.requirements = append(u.requirements, table.AssertCurrentSchemaID(t.ice.Metadata().CurrentSchema().ID))
+		}
+		u.updates = propertyUpdates(t.ice.Properties(), ColumnsProperty, columns)
 		if len(set) > 0 {
 			u.updates = append(u.updates, table.NewSetPropertiesUpdate(iceberg.Properties(set)))
 		}
@@ -60,4 +66,25 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 		}
 		return u, nil
 	})
+}
+
+// columnsWith is ColumnsProperty as it is after a change of properties; named tells whether those that are set name columns.
+func (t *Table) columnsWith(set map[string]string, remove []string) (text string, named bool) {
+	all := maps.Clone(t.ice.Properties())
+	if all == nil {
+		all = iceberg.Properties{}
+	}
+	noted := columnIDs(all)
+	for _, key := range slices.Concat(slices.Collect(maps.Keys(set)), remove) {
+		_, names := namings[key]
+		_, sets := set[key]
+		named = named || names && sets
+		delete(noted, key) // its text means the columns as they are called now
+		delete(all, key)
+	}
+	if b, err := json.Marshal(noted); err == nil {
+		all[ColumnsProperty] = string(b)
+	}
+	maps.Copy(all, set)
+	return noteColumns(all, t.schema), named
 }

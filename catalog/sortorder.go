@@ -156,7 +156,7 @@ func (t *Table) orderID(keys []OrderKey) int {
 func formatOrder(keys []OrderKey) string {
 	var out []string
 	for _, k := range keys {
-		text := k.Column
+		text := quotedPath(k.Column)
 		if k.Descending {
 			text += " desc"
 		}
@@ -166,6 +166,17 @@ func formatOrder(keys []OrderKey) string {
 		out = append(out, text)
 	}
 	return strings.Join(out, ", ")
+}
+
+// quotedPath is a dotted path with quotes around names that ParseOrder would cut.
+func quotedPath(path string) string {
+	names := schema.SplitPath(path)
+	for i, name := range names {
+		if strings.ContainsAny(name, "\"\\., \t\n") || name == "" {
+			names[i] = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		}
+	}
+	return strings.Join(names, ".")
 }
 
 // inOrder sorts rows by the table's declared order, with bounded memory and temporary files; without one they pass.

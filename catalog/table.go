@@ -24,6 +24,8 @@ type Table struct {
 	ice    *table.Table
 	fs     io.WriteFileIO
 	schema *manifest.TableSchema
+	// properties are those of ice, with the names that columns have in schema.
+	properties iceberg.Properties
 	// creation is not nil as long as the table is not in the catalog.
 	creation *creation
 }
@@ -53,6 +55,7 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	t.ice, t.fs, t.schema = ice, writable, manifest.NewTableSchema(ice.Schema(), notes)
+	t.properties = currentNames(ice.Properties(), t.schema)
 	return nil
 }
 
@@ -106,8 +109,8 @@ func (t *Table) Schema() *schema.Schema { return t.schema.Shard }
 // FieldIDs are the Iceberg field ids of the schema's nodes, by node number.
 func (t *Table) FieldIDs() []int { return slices.Clone(t.schema.IDs) }
 
-// Properties of the table.
-func (t *Table) Properties() map[string]string { return t.ice.Properties() }
+// Properties of the table, which name columns as they are called now.
+func (t *Table) Properties() map[string]string { return t.properties }
 
 // Location of the table's Iceberg metadata.
 func (t *Table) Location() string { return t.ice.Location() }

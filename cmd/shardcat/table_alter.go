@@ -72,7 +72,7 @@ func (a *app) tableAlterCommand() *cobra.Command {
 		Short: "Change a table's columns, properties, partitions and order without touching its shards",
 		Long: `Change a table's columns, properties, partitions and order. Shards are not touched: columns are told apart by field id, so that scans over
 shards of all ages give the current columns, and scan --snapshot gives those of its time. Members of structs are named by dotted
-paths, list elements by "item", map values by "value".
+paths, list elements by "item", map values by "value"; a dot in a name is written \.
 
     add COL TYPE               a new nullable column, at the end
     drop COL                   nobody sees its values any more
