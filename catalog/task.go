@@ -81,14 +81,18 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 		Version: TaskVersion, Table: t.name.String(), UUID: t.UUID(), SnapshotID: s,
 		ShardsTotal: p.Total, ShardsPruned: p.PrunedPartition + p.PrunedBounds, ManifestsRead: p.Manifests, ManifestsPruned: p.ManifestsPruned, Tasks: []Task{},
 	}
+	where := ""
+	if p.options.Where != nil {
+		where = p.options.Where.String()
+	}
+	if err := p.checkSplit(splitSize, len(where)); err != nil {
+		return nil, err
+	}
 	for _, e := range p.Shards {
 		whole := Task{
 			Version: TaskVersion, Table: out.Table, UUID: out.UUID, SnapshotID: s, SchemaID: p.schema.Iceberg.ID,
 			Shard: e.Path, RootBytes: e.RootBytes, End: uint64(e.Records + e.Deleted), Stripes: int(e.Stripes),
-			Select: p.options.Select, ExpectedRows: e.Records, ExpectedBytes: e.StoredBytes,
-		}
-		if p.options.Where != nil {
-			whole.Where = p.options.Where.String()
+			Select: p.options.Select, ExpectedRows: e.Records, ExpectedBytes: e.StoredBytes, Where: where,
 		}
 		if e.StoredBytes <= splitSize || whole.End <= 1 {
 			out.Tasks = append(out.Tasks, whole)
@@ -101,6 +105,29 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 		out.Tasks = append(out.Tasks, split(whole, e, shard.Stripes(), splitSize)...)
 	}
 	return out, nil
+}
+
+// maxPlanBytes bounds the JSON of a plan's tasks beyond one for each shard: a task repeats the filter and the columns.
+const maxPlanBytes = 64 << 20
+
+// checkSplit refuses a size that makes many more tasks than readers can use.
+func (p *Plan) checkSplit(size int64, where int) error {
+	const taskBytes = 400
+	each := int64(taskBytes + where)
+	for _, path := range p.options.Select {
+		each += int64(len(path)) + 4
+	}
+	tasks, stored := int64(0), int64(0)
+	for _, e := range p.Shards {
+		stored += max(0, e.StoredBytes)
+		if e.StoredBytes > size {
+			tasks += min(e.StoredBytes/size, max(0, e.Records+e.Deleted))
+		}
+	}
+	if most := maxPlanBytes / each; tasks > most {
+		return fmt.Errorf("%w: split size %d: about %d tasks of %d bytes stored: at most %d; use %d or more", ErrInvalid, size, tasks, stored, most, stored/max(1, most)+1)
+	}
+	return nil
 }
 
 // split cuts the task of a whole shard.

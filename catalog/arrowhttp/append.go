@@ -43,7 +43,7 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) withBody(t *catalog.Table, w http.ResponseWriter, r *http.Request, format foreign.Format, do func(foreign.Source) error) error {
 	body := &arriving{from: r.Body, control: http.NewResponseController(w), stall: s.o.Stall}
 	src, err := foreign.OpenSource(r.Context(), s.cat.Client(), []string{foreign.Stdin}, foreign.SourceOptions{
-		Format: format, Schema: t.Schema(), Stdin: body, NullsAsText: true, MaxMemory: s.o.MaxMemory / int64(s.o.Answers),
+		Format: format, Schema: t.Schema(), Stdin: body, NullsAsText: true, MaxMemory: s.share(),
 	})
 	if err != nil {
 		return unread(err)

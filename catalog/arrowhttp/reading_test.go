@@ -271,6 +271,23 @@ func TestFarDates(t *testing.T) {
 	}
 }
 
+// A split size that makes more tasks than anybody reads is refused, with the least that is not.
+func TestTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	g := newGround(t, arrowhttp.Options{})
+	g.table("t", shardOf(0, 60_000))
+	where := "id >= 0 AND name != '" + strings.Repeat("x", 4000) + "'"
+	answer, text := g.ask("GET", strings.Replace(rowsPath("t", "split-size", "1", "where", where), "/rows?", "/plan?", 1), nil, nil)
+	if answer.StatusCode != 400 || !strings.Contains(text, "split size 1: about ") {
+		t.Fatalf("%d: %s", answer.StatusCode, text)
+	}
+	_, least, _ := strings.Cut(text, "; use ")
+	least, _, _ = strings.Cut(least, " ")
+	if plan := g.plan("t", "split-size", least, "where", where); len(plan.Tasks) < 100 {
+		t.Errorf("%d tasks with %s", len(plan.Tasks), least)
+	}
+}
+
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	open := newGround(t, arrowhttp.Options{})

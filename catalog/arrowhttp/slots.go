@@ -43,3 +43,20 @@ func (s *slots) busy() *problem {
 		Detail: fmt.Sprintf("as many answers are under way as this server gives at a time, and %d requests wait; come back later", s.places.Waiting()),
 	}
 }
+
+// Turn waits for a slot as an answer with rows does, for another handler that reads what tables contain; memory is what it may take. The error
+// is ErrBusy, or that of the request's context.
+func (s *Server) Turn(r *http.Request) (release func(), memory int64, err error) {
+	release, err = s.slots.take(r)
+	if p := (*problem)(nil); errors.As(err, &p) {
+		s.stats.refused.Add(1)
+		err = fmt.Errorf("%w: %s", ErrBusy, p.Detail)
+	}
+	return release, s.share(), err
+}
+
+// ErrBusy is a request for which no slot became free in time.
+var ErrBusy = turns.ErrBusy
+
+// share is the memory of one answer.
+func (s *Server) share() int64 { return s.o.MaxMemory / int64(s.o.Answers) }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +31,8 @@ type app struct {
 	catalogTimeout                           time.Duration
 	stores                                   storeFlags
 	maxMemory                                int64
+	// setMemoryLimit is debug.SetMemoryLimit in a process of its own, nil in tests.
+	setMemoryLimit func(int64) int64
 	// given are the global flags of the command line, and those of a file that the command line names, not those of the
 	// environment.
 	given []string
@@ -116,6 +120,25 @@ func (a *app) catalogOptions(access catalog.Access) catalog.Options {
 		MaxMemory: a.maxMemory, UnsafeNoConditionalWrites: a.unsafeWrites,
 		RequestTimeout: a.catalogTimeout, RetryBudget: budgetOrNone(a.stores.retry.budget), Agent: userAgent(),
 	}
+}
+
+// heapBase is the memory of the process beside values: code, metadata, buffers of requests.
+const heapBase = 256 << 20
+
+// limitHeap sets the soft memory limit of the Go runtime from --max-memory, so that garbage is collected before the process takes
+// much more: values of so many scans at a time, as read and as converted. The variable GOMEMLIMIT takes precedence.
+func (a *app) limitHeap(scans int64) {
+	if a.setMemoryLimit == nil || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	memory := a.maxMemory
+	if memory <= 0 {
+		memory = shardfmt.DefaultMaxMemory
+	}
+	if each := (math.MaxInt64 - heapBase) / 2 / scans; memory > each {
+		memory = each
+	}
+	a.setMemoryLimit(heapBase + 2*scans*memory)
 }
 
 // budgetOrNone is a budget of retries as catalog.Options has it: 0 of the flag is none.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/shardcat/shardcat/shardfmt/foreign"
@@ -35,6 +36,7 @@ func run(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	a := newApp(&input{ctx: ctx, from: os.Stdin}, os.Stdout, os.Stderr)
+	a.setMemoryLimit = debug.SetMemoryLimit
 	err := a.guarded(func() error { return a.execute(ctx, args) })
 	return a.finish(ctx, err)
 }

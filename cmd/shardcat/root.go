@@ -27,7 +27,11 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 			if cmd.Flags().Lookup("pprof") == nil {
 				runtime.MemProfileRate = 0 // of a command that nobody can ask for a profile
 			}
-			return a.loadConfig(cmd.Root())
+			if err := a.loadConfig(cmd.Root()); err != nil {
+				return err
+			}
+			a.limitHeap(1)
+			return nil
 		},
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

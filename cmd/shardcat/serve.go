@@ -82,6 +82,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	a.limitHeap(1 + int64(o.workers)) // the answers together, and the worker of each table
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", o.listen, err)
@@ -105,7 +106,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", rows)
 	mux.Handle("/", console.New(tables, service, metrics, console.Options{
-		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Profile: o.profile, Log: log, Reads: rows.Stats,
+		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
 	}))
 	server := &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,

@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/access"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // Options of New. The zero value is valid: read-only.
@@ -30,6 +31,8 @@ type Options struct {
 	ReadToken string
 	// Profile serves net/http/pprof below /debug/pprof/.
 	Profile bool
+	// Turn waits for a slot to read what tables contain, and gives its memory; nil is no slots, and the memory of one scan.
+	Turn func(*http.Request) (release func(), memory int64, err error)
 	// Reads, if not nil, tells what became of answers with rows, for the metrics.
 	Reads func() arrowhttp.Stats
 	// Log gets what went wrong, slog.Default if nil.
@@ -61,13 +64,16 @@ func New(c *catalog.Catalog, s *compaction.Service, metrics *Metrics, o Options)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.Turn == nil {
+		o.Turn = func(*http.Request) (func(), int64, error) { return func() {}, shardfmt.DefaultMaxMemory, nil }
+	}
 	h := &Console{cat: c, service: s, metrics: metrics, o: o, tokens: access.Tokens{Read: o.ReadToken, Write: o.Token}}
 	metrics.observe(c, s, o.Reads)
 	// What stands in public is served to everybody who may connect: no names of shards, no bounds, no rows.
 	mux, public := http.NewServeMux(), http.NewServeMux()
 	mux.HandleFunc("GET /{$}", h.tables)
-	mux.HandleFunc("GET /tables/{name}", h.table)
-	mux.HandleFunc("GET /tables/{name}/shard", h.shard)
+	mux.HandleFunc("GET /tables/{name}", h.inTurn(h.table))
+	mux.HandleFunc("GET /tables/{name}/shard", h.inTurn(h.shard))
 	mux.HandleFunc("POST /tables/{name}/{action}", h.act)
 	mux.HandleFunc("GET /api/tables", h.apiTables)
 	if o.Profile {
@@ -137,6 +143,20 @@ func (h *Console) reading(next http.Handler) http.Handler {
 	})
 }
 
+// inTurn waits for a slot, for pages that open shards or read all entries of a table.
+func (h *Console) inTurn(do func(w http.ResponseWriter, r *http.Request, memory int64)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		release, memory, err := h.o.Turn(r)
+		if err != nil {
+			w.Header().Set("Retry-After", "5")
+			h.fail(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		defer release()
+		do(w, r, memory)
+	}
+}
+
 // refuse answers what MayRead refuses: with the form of the login where a login helps.
 func (h *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusForbidden
@@ -198,7 +218,7 @@ func (h *Console) act(w http.ResponseWriter, r *http.Request) {
 		case "resume":
 			err = h.service.Resume(name)
 		case "dry-run":
-			h.dryRun(w, r)
+			h.inTurn(h.dryRun)(w, r)
 			return
 		default:
 			h.fail(w, http.StatusNotFound, "there is run, dry-run, pause and resume")

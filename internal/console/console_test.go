@@ -285,6 +285,33 @@ func liveRoot(t *testing.T, g *ground) string {
 	return ""
 }
 
+// Pages that open shards or read all entries wait for a slot of the answers with rows, and take its share of the memory.
+func TestPagesTakeSlots(t *testing.T) {
+	var err error
+	taken, released := 0, 0
+	g := newGround(t, Options{Token: token, Turn: func(*http.Request) (func(), int64, error) {
+		taken++
+		return func() { released++ }, 1 << 10, err
+	}})
+	bearer := map[string]string{"Authorization": "Bearer " + token}
+	for _, c := range []struct{ method, path string }{
+		{"GET", "/tables/default.t"}, {"GET", "/tables/default.t?where=id+%3D+1"}, {"GET", "/tables/default.t/shard?root=" + url.QueryEscape(liveRoot(t, g))}, {"POST", "/tables/default.t/dry-run"},
+	} {
+		taken, released, err = 0, 0, nil
+		code, text, _ := g.ask(t, c.method, c.path, bearer, nil)
+		if code != 200 || taken != 1 || released != 1 {
+			t.Errorf("%s %s: %d; %d slots taken, %d released", c.method, c.path, code, taken, released)
+		}
+		if shard := strings.Contains(c.path, "shard"); shard && !strings.Contains(text, "1024") && !strings.Contains(text, "512") {
+			t.Errorf("the page of a shard took more than its share:\n%s", text)
+		}
+		err = arrowhttp.ErrBusy
+		if code, _, header := g.ask(t, c.method, c.path, bearer, nil); code != 503 || header.Get("Retry-After") == "" {
+			t.Errorf("%s %s without a slot: %d", c.method, c.path, code)
+		}
+	}
+}
+
 // Without a token in the environment nobody can act, whatever they send.
 func TestReadOnlyWithoutToken(t *testing.T) {
 	g := newGround(t, Options{})

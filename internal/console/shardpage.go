@@ -28,7 +28,7 @@ type shardData struct {
 // readWhole bounds the shards whose data is read for a page: it tells the encoding of every block.
 const readWhole = 16 << 20
 
-func (h *Console) shard(w http.ResponseWriter, r *http.Request) {
+func (h *Console) shard(w http.ResponseWriter, r *http.Request, memory int64) {
 	t, _, ok := h.load(w, r)
 	if !ok {
 		return
@@ -44,10 +44,10 @@ func (h *Console) shard(w http.ResponseWriter, r *http.Request) {
 	if d.Whole {
 		detail = inspect.Blocks
 	}
-	seen, err := t.Inspect(r.Context(), e, detail)
+	seen, err := t.Inspect(r.Context(), e, detail, memory/2)
 	if err == nil {
 		d.Layout = newLayout(seen)
-		d.Rows, err = firstRows(r.Context(), t, e)
+		d.Rows, err = firstRows(r.Context(), t, e, memory/2)
 	}
 	if err != nil {
 		p.Error = err.Error()
@@ -220,11 +220,12 @@ const (
 	sampleText    = 80
 )
 
-func firstRows(ctx context.Context, t *catalog.Table, e *manifest.Entry) (*sample, error) {
+func firstRows(ctx context.Context, t *catalog.Table, e *manifest.Entry, memory int64) (*sample, error) {
 	plan, err := t.PlanOf([]*manifest.Entry{e}, catalog.ScanOptions{Limit: new(int64(sampleRows)), BatchRows: sampleRows})
 	if err != nil {
 		return nil, err
 	}
+	plan.LimitMemory(memory)
 	s := &sample{}
 	for _, f := range plan.Fields() {
 		if len(s.Columns) < sampleColumns {

@@ -47,7 +47,7 @@ const (
 	shownJobs, shownChanges = 20, 20
 )
 
-func (h *Console) table(w http.ResponseWriter, r *http.Request) {
+func (h *Console) table(w http.ResponseWriter, r *http.Request, _ int64) {
 	t, status, ok := h.load(w, r)
 	if !ok {
 		return
@@ -114,7 +114,7 @@ func shardLines(ctx context.Context, t *catalog.Table) ([]shardLine, error) {
 func clock(ticks int64) string { return valuetext.Time(ticks).Format(time.DateTime) }
 
 // dryRun shows in full what a run would do now, and does nothing.
-func (h *Console) dryRun(w http.ResponseWriter, r *http.Request) {
+func (h *Console) dryRun(w http.ResponseWriter, r *http.Request, _ int64) {
 	t, _, ok := h.load(w, r)
 	if !ok {
 		return
