@@ -3,10 +3,13 @@ package blobio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"math/rand/v2"
 	"time"
+
+	"github.com/zeebo/xxh3"
 )
 
 // RetryPolicy bounds repeated attempts by time. Zero fields have the default of DefaultRetry. Only ErrThrottled,
@@ -224,36 +227,123 @@ func (r *retrying) Open(ctx context.Context, key string, off int64, opts ReadOpt
 	}
 }
 
-// List begins anew behind the last key it gave. Objects that are written meanwhile may be missed, as in any
-// list.
+// List begins anew behind what it gave. Objects that are written meanwhile may be missed, as in any list. An object is
+// given once, whatever the store repeats.
 func (r *retrying) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		last, t := "", r.policy.begin()
+		g, t := given{sum: xxh3.New()}, r.policy.begin()
 		for {
 			failed := error(nil)
+			g.begin()
 			for info, err := range r.Bucket.List(ctx, prefix, opts) {
+				fresh := false
+				if err == nil {
+					fresh, err = g.take(info.Key)
+				}
 				if err != nil {
 					failed = err
 					break
 				}
-				if last != "" && info.Key <= last {
+				if !fresh {
 					continue
 				}
-				last = info.Key
 				t.progress()
 				if !yield(info, nil) {
 					return
 				}
 			}
 			if failed == nil {
+				failed = g.ended()
+			}
+			switch {
+			case failed == nil:
 				return
+			case failed == errUnordered: // from the start on, with a set
+				continue
 			}
 			if err := t.again(ctx, failed); err != nil {
-				yield(Info{}, err)
+				yield(Info{}, wrap("list", prefix, err))
 				return
 			}
 		}
 	}
+}
+
+// given is what a list gave so far. In an ordered list the last key says it all. Some stores keep no order: where that
+// shows, the list begins anew and all keys are remembered; those that were given before are the first ones, which
+// count and checksum prove.
+type given struct {
+	count int
+	last  string
+	sum   *xxh3.Hasher // of the keys in the order in which they came
+	set   map[[16]byte]struct{}
+
+	at     int    // keys of this pass
+	before string // the last one of this pass
+	again  *xxh3.Hasher
+}
+
+// errUnordered asks for another pass.
+var errUnordered = errors.New("keys are in no order")
+
+// errShuffled ends a list of which nothing is known.
+var errShuffled = fmt.Errorf("%w: the store lists keys in no order, and in another one each time", ErrUnknown)
+
+// ended is an error if the keys that were given before did not all come again.
+func (g *given) ended() error {
+	if g.set != nil && len(g.set) < g.count {
+		return errShuffled
+	}
+	return nil
+}
+
+// begin begins a pass.
+func (g *given) begin() {
+	g.at, g.before = 0, ""
+	if g.set != nil && g.again == nil {
+		g.again = xxh3.New()
+	}
+}
+
+// take reports whether a key is to be given.
+func (g *given) take(key string) (fresh bool, err error) {
+	g.at++
+	if g.set != nil {
+		return g.takeUnordered(key)
+	}
+	switch {
+	case g.at > 1 && key < g.before:
+		g.set = map[[16]byte]struct{}{}
+		return false, errUnordered
+	case g.count > 0 && key <= g.last:
+		g.before = key
+		return false, nil
+	}
+	g.before, g.last = key, key
+	g.count++
+	_, _ = g.sum.WriteString(key + "\x00")
+	return true, nil
+}
+
+func (g *given) takeUnordered(key string) (fresh bool, err error) {
+	mark := xxh3.HashString128(key).Bytes()
+	if len(g.set) < g.count && g.again != nil { // the keys of the first pass come again
+		if _, ok := g.set[mark]; !ok {
+			g.set[mark] = struct{}{}
+			_, _ = g.again.WriteString(key + "\x00")
+		}
+		if len(g.set) == g.count && g.again.Sum128() != g.sum.Sum128() {
+			return false, errShuffled
+		}
+		return false, nil
+	}
+	if _, ok := g.set[mark]; ok {
+		return false, nil
+	}
+	g.set[mark] = struct{}{}
+	g.count++
+	_, _ = g.sum.WriteString(key + "\x00")
+	return true, nil
 }
 
 func (r *retrying) Create(ctx context.Context, key string, opts CreateOptions) (w Writer, err error) {

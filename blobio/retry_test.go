@@ -213,6 +213,67 @@ func TestOutageIsOutlasted(t *testing.T) {
 	}
 }
 
+// shuffled is a bucket whose lists give keys as they are written down, pass by pass; the last one repeats. "!" breaks a list off.
+type shuffled struct {
+	blobio.Bucket
+	passes []string
+	n      int
+}
+
+func (s *shuffled) List(context.Context, string, blobio.ListOptions) iter.Seq2[blobio.Info, error] {
+	pass := s.passes[min(s.n, len(s.passes)-1)]
+	s.n++
+	return func(yield func(blobio.Info, error) bool) {
+		for key := range strings.FieldsSeq(pass) {
+			if key == "!" {
+				yield(blobio.Info{}, blobio.NewError("list", "", blobio.ErrTransient, nil))
+				return
+			}
+			if !yield(blobio.Info{Key: key}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestListGivesEachKeyOnce: in any order, however often the store repeats a key or breaks the list off.
+func TestListGivesEachKeyOnce(t *testing.T) {
+	for _, test := range []struct {
+		passes []string
+		want   string
+		class  error
+	}{
+		{[]string{"a b c"}, "a b c", nil},
+		{[]string{"a b b c c"}, "a b c", nil},
+		{[]string{"a b !", "a b c d"}, "a b c d", nil},
+		{[]string{"a b !", "a aa b c d"}, "a b c d", nil}, // written meanwhile
+		{[]string{"c a b"}, "c a b", nil},
+		{[]string{"a d b c"}, "a d b c", nil},
+		{[]string{"a b c a"}, "a b c", nil},
+		{[]string{"b d a c", "b d a !", "b d !", "b d a c e"}, "b d a c e", nil},
+		{[]string{"b d a c", "b ! ", "b d a c"}, "b d a c", nil},
+		{[]string{"b d a c", "d b a c"}, "b d", blobio.ErrUnknown},
+		{[]string{"b d a c", "b"}, "b d", blobio.ErrUnknown},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := blobio.NewClient()
+			if err := c.MountBucket("mem://shuffled/", &shuffled{Bucket: memblob.New(), passes: test.passes}); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			var failed error
+			for info, err := range c.List(t.Context(), "mem://shuffled/") {
+				if failed = err; err == nil {
+					got = append(got, info.Key)
+				}
+			}
+			if strings.Join(got, " ") != test.want || blobio.Class(failed) != test.class {
+				t.Errorf("%q: %q, %v; want %q", test.passes, got, failed, test.want)
+			}
+		})
+	}
+}
+
 // TestBusyStoreGetsASecond: the waits after an answer that the store is busy are ten times as long from the start.
 func TestBusyStoreGetsASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

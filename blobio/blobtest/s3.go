@@ -447,7 +447,7 @@ func (s *S3) complete(w http.ResponseWriter, r *http.Request, key string, body [
 }
 
 // list answers a page. Quirks: page=N, list-v1-only (no list type 2: no token), nextmarker, list-v2-refused, repeat-token,
-// no-token, list-no-mtime, list-no-size, enc-always, enc-never.
+// no-token, marker-ignored, stray-key, list-no-mtime, list-no-size, enc-always, enc-declared, enc-never.
 func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	v2 := q.Get("list-type") == "2"
 	if v2 && s.has("list-v2-refused") {
@@ -462,7 +462,9 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 		}
 	}
 	after := q.Get("start-after") + q.Get("marker")
-	if v2 {
+	if s.has("marker-ignored") {
+		after = ""
+	} else if v2 {
 		after = q.Get("start-after") + strings.TrimPrefix(q.Get("continuation-token"), "after:")
 	} else if q.Get("list-type") == "2" {
 		after = "" // neither is known
@@ -475,8 +477,11 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	}
 	more := len(keys) > most
 	keys = keys[:min(most, len(keys))]
+	if s.has("stray-key") {
+		keys = append(keys[:len(keys):len(keys)], s.keys("")[len(s.objects)-1])
+	}
 	escape := func(v string) string {
-		if q.Get("encoding-type") == "url" && !s.has("enc-never") || s.has("enc-always") {
+		if q.Get("encoding-type") == "url" && !s.has("enc-never") || s.has("enc-always") || s.has("enc-declared") {
 			return strings.ReplaceAll(url.QueryEscape(v), "%2F", "/")
 		}
 		var b strings.Builder
@@ -484,7 +489,7 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 		return b.String()
 	}
 	fmt.Fprintf(w, `<ListBucketResult><IsTruncated>%t</IsTruncated>`, more)
-	if q.Get("encoding-type") == "url" && !s.has("enc-never") {
+	if q.Get("encoding-type") == "url" && !s.has("enc-never") || s.has("enc-declared") {
 		fmt.Fprint(w, `<EncodingType>url</EncodingType>`)
 	}
 	for _, key := range keys {

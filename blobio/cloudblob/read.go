@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
+	"github.com/zeebo/xxh3"
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -148,18 +150,40 @@ func (b *Bucket) head(ctx context.Context, key string) (info blobio.Info, err er
 	return info, err
 }
 
+// mostEmptyPages is how many pages without a key may follow one another: stores send them where much was deleted.
+const mostEmptyPages = 10_000
+
 // List implements blobio.BucketReader, in the order of the keys' bytes where the store keeps one. The transport
-// counts where it sees the requests: a page may take several.
+// counts where it sees the requests: a page may take several. A token that comes again, pages without end that hold no
+// key and keys that were not asked for end the list in an error.
 func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
-		for token := blob.FirstPageToken; len(token) > 0; {
+		seen, empty := map[[16]byte]bool{}, 0
+		for token, first := "", true; first || token != ""; first = false {
 			page, next, err := b.page(counted(ctx, opts.Trace), token, prefix)
+			if empty++; len(page) > 0 {
+				empty = 0
+			}
+			mark := xxh3.HashString128(next).Bytes()
+			switch {
+			case err != nil:
+			case next != "" && seen[mark]:
+				err = fmt.Errorf("%w: a page of the list continues with a token that was there before", blobio.ErrUnknown)
+			case empty > mostEmptyPages:
+				err = fmt.Errorf("%w: %d pages of the list hold no key", blobio.ErrUnknown, empty)
+			}
 			if err != nil {
 				yield(blobio.Info{}, b.fail(ctx, "list", prefix, err))
 				return
 			}
-			for _, o := range page {
-				if info, ok := b.listed(o); ok && !yield(info, nil) {
+			seen[mark] = true
+			for _, info := range page {
+				if !strings.HasPrefix(info.Key, prefix) {
+					err := fmt.Errorf("%w: the list holds the key %q, which was not asked for", blobio.ErrUnknown, info.Key)
+					yield(blobio.Info{}, b.fail(ctx, "list", prefix, err))
+					return
+				}
+				if !yield(info, nil) {
 					return
 				}
 			}
@@ -168,12 +192,27 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 	}
 }
 
-func (b *Bucket) page(ctx context.Context, token []byte, prefix string) (page []*blob.ListObject, next []byte, err error) {
+// page gives the objects of one page, and the token of the next.
+func (b *Bucket) page(ctx context.Context, token, prefix string) (page []blobio.Info, next string, err error) {
 	if err := b.ready(ctx); err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	err = request(ctx, storehttp.List, func() (err error) {
-		page, next, err = b.bucket.ListPage(ctx, token, b.opts.ListPage, &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
+		if b.opts.List != nil {
+			page, next, err = b.opts.List(ctx, token, prefix)
+			return err
+		}
+		at := blob.FirstPageToken
+		if token != "" {
+			at = []byte(token)
+		}
+		objects, more, err := b.bucket.ListPage(ctx, at, b.opts.ListPage, &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
+		for _, o := range objects {
+			if info, ok := b.listed(o); ok {
+				page = append(page, info)
+			}
+		}
+		next = string(more)
 		return err
 	})
 	return page, next, err

@@ -58,6 +58,7 @@ type Bucket struct {
 	opts   Options
 	// plainDelete is set once the store refused a condition on a delete as not implemented.
 	plainDelete atomic.Bool
+	listing
 	// noCopy is set once the store refused to copy a range.
 	noCopy atomic.Bool
 }
@@ -79,7 +80,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	}
 	b := &Bucket{client: client, name: name, opts: opts}
 	hooks := b.reads()
-	hooks.Head, hooks.Delete, hooks.Probe = b.head, b.remove, b.probe
+	hooks.Head, hooks.Delete, hooks.Probe, hooks.List = b.head, b.remove, b.probe, b.list
 	hooks.BeforeWrite, hooks.Parts, hooks.PartSize = b.beforeWrite, b.parts, opts.PartSize
 	hooks.Unconditional = opts.Unconditional
 	hooks.CopyPart, hooks.CopyLeast, hooks.CopyMost = b.copyPart, minPart, copyMost

@@ -68,6 +68,8 @@ type Options struct {
 	PartSize int
 	// ListPage is ?list_page=, keys of one page of a list, 1,000 if 0.
 	ListPage int
+	// ListVersion is ?list_version=1|2 of the request for lists; 0 is 2, and 1 where the store does not know it.
+	ListVersion int
 }
 
 // params are those of an s3 URL. Names that other tools use for the same thing are accepted too.
@@ -96,6 +98,7 @@ var params = urlparam.Set[Options]{
 		"rate_limiter_capacity":   urlparam.Int(func(o *Options) *int { return &o.RetryCapacity }, 0, math.MaxInt),
 		"part_size":               urlparam.Int(func(o *Options) *int { return &o.PartSize }, minPart, maxPart),
 		"list_page":               urlparam.Int(func(o *Options) *int { return &o.ListPage }, 1, 1000),
+		"list_version":            urlparam.Int(func(o *Options) *int { return &o.ListVersion }, 1, 2),
 		"storage_class":           urlparam.OneOf(func(o *Options) *types.StorageClass { return &o.StorageClass }, types.StorageClass("").Values()),
 		"sse":                     setEncryption,
 		"ssetype":                 setEncryption,

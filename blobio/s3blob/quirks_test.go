@@ -3,7 +3,9 @@ package s3blob
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,5 +98,93 @@ func TestUnstatedSizeWithoutHooks(t *testing.T) {
 	}
 	if _, info, err := p.Open(t.Context(), "empty", 0, blobio.ReadOptions{}); err != nil || info.Size != 0 {
 		t.Errorf("size %d, %v; want an empty object", info.Size, err)
+	}
+}
+
+// listed gives the keys below a prefix, with their sizes.
+func listed(t *testing.T, b blobio.Bucket, prefix string) (keys []string, err error) {
+	for info, err := range b.List(t.Context(), prefix, blobio.ListOptions{}) {
+		if err != nil {
+			return keys, err
+		}
+		keys = append(keys, fmt.Sprintf("%s:%d", info.Key, info.Size))
+		if info.ModTime.IsZero() {
+			t.Errorf("%s has no time", info.Key)
+		}
+	}
+	return keys, nil
+}
+
+// TestListsAreWhole: every key comes, or an error.
+func TestListsAreWhole(t *testing.T) {
+	want := []string{"l/0:0", "l/1:1", "l/2:2", "l/3:3", "l/4:4"}
+	for _, test := range []struct {
+		quirks, params string
+		cutOff         bool
+	}{
+		{"", "", false},
+		{"page=1", "", false},
+		{"page=2", "", false},
+		{"", "&list_page=1", false},
+		{"page=2 list-v1-only", "", false},
+		{"page=2 list-v1-only nextmarker", "", false},
+		{"page=2 list-v2-refused", "", false},
+		{"page=2 list-v2-refused nextmarker", "", false},
+		{"page=2", "&list_version=1", false},
+		{"page=2 nextmarker", "&list_version=1", false},
+		{"page=2 no-token", "", false}, // goes on by version 1
+		{"page=2 list-no-mtime", "", false},
+		{"page=2 list-no-size", "", false},
+		{"page=2 list-no-size list-no-mtime", "&list_version=1", false},
+		{"page=2 enc-always", "", false},
+		{"page=2 repeat-token", "", true},
+		{"page=2 no-token", "&list_version=2", true},
+		{"page=2 list-v1-only marker-ignored", "", true},
+		{"page=2 stray-key", "", true},
+	} {
+		s, b := quirky(t, test.quirks, test.params)
+		for i := range 5 {
+			s.Put(fmt.Sprintf("l/%d", i), make([]byte, i))
+		}
+		s.Put("m", nil)
+		got, err := listed(t, b, "l/")
+		switch {
+		case test.cutOff && blobio.Class(err) != blobio.ErrUnknown:
+			t.Errorf("%q %q: %v, %v; want ErrUnknown", test.quirks, test.params, got, err)
+		case !test.cutOff && (err != nil || !slices.Equal(got, want)):
+			t.Errorf("%q %q: %v, %v", test.quirks, test.params, got, err)
+		}
+	}
+}
+
+// TestCutOffListWithoutHooks: gocloud takes a page without a token for the last one.
+func TestCutOffListOfAnotherBucket(t *testing.T) {
+	s, b := quirky(t, "page=2 no-token", "")
+	for i := range 5 {
+		s.Put(fmt.Sprintf("l/%d", i), nil)
+	}
+	var below *blob.Bucket
+	b.As(&below)
+	hooks := Hooks()
+	hooks.KeepOpen = true
+	if got, err := listed(t, cloudblob.FromBucket("s3://b/", below, hooks), ""); blobio.Class(err) != blobio.ErrUnknown {
+		t.Errorf("%v, %v; want ErrUnknown", got, err)
+	}
+}
+
+// TestKeysThatAStoreEscapes: unasked and undeclared, declared, and keys that only look so.
+func TestKeysThatAStoreEscapes(t *testing.T) {
+	for _, quirks := range []string{"", "enc-always", "enc-always list-v1-only page=1", "enc-declared"} {
+		for _, keys := range [][]string{{"l/a b.csv", "l/c+d.csv"}, {"l/a%20b.csv", "l/c+d.csv"}, {"l/%C3%A4.csv"}, {"l/ä.csv"}, {"l/100%.csv"}} {
+			s, b := quirky(t, quirks, "")
+			var want []string
+			for _, key := range keys {
+				s.Put(key, []byte("x"))
+				want = append(want, key+":1")
+			}
+			if got, err := listed(t, b, "l/"); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%q: %q, %v; want %q", quirks, got, err, want)
+			}
+		}
 	}
 }

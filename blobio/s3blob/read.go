@@ -80,6 +80,10 @@ func (b *Bucket) beforeList(as func(any) bool) error {
 	if as(&in) {
 		in.RequestPayer = b.payer()
 	}
+	var with *[]func(*s3.Options)
+	if as(&with) {
+		*with = append(*with, checkedList)
+	}
 	return nil
 }
 
