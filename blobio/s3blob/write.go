@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/internal/storeerr"
 )
 
 // S3's limits on the size of a part; the lower one is for all but the last.
@@ -63,8 +65,9 @@ type parts struct {
 	contentType string
 	id          *string
 
-	mu   sync.Mutex
-	done []types.CompletedPart
+	mu     sync.Mutex
+	done   []types.CompletedPart
+	copied bool // some parts were copied by the store
 }
 
 func (b *Bucket) parts(key, contentType string) cloudblob.Parts {
@@ -123,16 +126,16 @@ func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key st
 		CopySourceIfMatch: optional(etag),
 	})
 	switch {
-	case err != nil && notImplemented(ctx, err):
+	case err != nil && refusesCopy(ctx, err), err == nil && (out.CopyPartResult == nil || aws.ToString(out.CopyPartResult.ETag) == ""):
+		// A store that does not say what it copied took the request for an empty part, which the next one replaces.
 		b.noCopy.Store(true)
 		return errors.ErrUnsupported
 	case err != nil:
 		return err
-	case out.CopyPartResult == nil:
-		return errors.New("the store did not say what it has copied")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.copied = true
 	r := out.CopyPartResult
 	p.done = append(p.done, types.CompletedPart{
 		PartNumber: number, ETag: r.ETag, ChecksumCRC32: r.ChecksumCRC32, ChecksumCRC32C: r.ChecksumCRC32C,
@@ -151,7 +154,33 @@ func (p *parts) Commit(ctx context.Context, _ int, ifAbsent bool) error {
 		in.IfNoneMatch = aws.String("*")
 	}
 	_, err := b.client.CompleteMultipartUpload(ctx, in)
+	if err != nil && p.copied {
+		if cause, _ := explain(ctx, err); refusal(cause) == http.StatusBadRequest { // parts of other lengths, say
+			b.noCopy.Store(true)
+		}
+	}
 	return err
+}
+
+// refusal is the status of a refusal by the store, 0 if the cause is another.
+func refusal(cause error) int {
+	said, ok := cause.(*storeerr.Error)
+	if !ok {
+		return 0
+	}
+	return said.Status
+}
+
+// refusesCopy reports whether a store refuses to copy a range for what the request is, not for what it names.
+func refusesCopy(ctx context.Context, err error) bool {
+	cause, class := explain(ctx, err)
+	switch refusal(cause) {
+	case http.StatusNotImplemented, http.StatusMethodNotAllowed, http.StatusForbidden, http.StatusUnauthorized:
+		return true
+	case http.StatusBadRequest:
+		return class == blobio.ErrUnknown
+	}
+	return false
 }
 
 // Drop implements cloudblob.Parts.

@@ -236,7 +236,7 @@ func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
 		part, from := w.parts, off
 		request := func(ctx context.Context) error { return c.CopyPart(ctx, part, key, from, n, etag) }
 		if first {
-			err := w.repeat(w.ctx, w.allow(n), request)
+			err := w.repeatCopy(w.allow(n), request)
 			if errors.Is(err, errors.ErrUnsupported) {
 				return err
 			}
@@ -251,7 +251,7 @@ func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
 				return w.abandon(context.Cause(w.ctx))
 			}
 			w.sending.Go(func() {
-				if err := w.repeat(w.ctx, w.allow(n), request); err != nil {
+				if err := w.repeatCopy(w.allow(n), request); err != nil {
 					w.cancel(err)
 				}
 				w.slots <- body
@@ -378,6 +378,18 @@ func (w *Writer) abandon(why error) error {
 // repeat makes a request that may be sent twice, each time with a limit.
 func (w *Writer) repeat(ctx context.Context, limit time.Duration, request func(context.Context) error) error {
 	return w.opts.Retry.Do(ctx, func() error { return w.within(ctx, limit, request) })
+}
+
+// copyAttempts bounds the attempts at a copy: its bytes can be fetched instead.
+const copyAttempts = 6
+
+// repeatCopy asks the store to copy a range.
+func (w *Writer) repeatCopy(limit time.Duration, request func(context.Context) error) error {
+	again := w.opts.Retry
+	if again.Attempts == 0 || again.Attempts > copyAttempts {
+		again.Attempts = copyAttempts
+	}
+	return again.Do(w.ctx, func() error { return w.within(w.ctx, limit, request) })
 }
 
 // within makes a request that ends after limit, if there is one. Whether it was done then is unknown.

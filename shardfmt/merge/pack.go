@@ -153,32 +153,57 @@ const (
 // costs as much. Such bytes are not held to their checksums; those go along in the root.
 var copyLeast int64 = 16 << 20
 
-// copy writes the new object of the spans that move to it, and tells how many bytes those have.
+// copy writes the new object of the spans that move to it, and tells how many bytes those have. What the store copied is
+// compared before anything refers to it; where it copied wrongly, or refuses to copy or to join what it copied, all
+// bytes are fetched.
 func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, moving []*span, size int64) (moved int64, err error) {
-	w, err := sp.Create(ctx, object, blobio.CreateOptions{SizeHint: min(size, mostHint)})
+	c, err := p.copyBy(ctx, sp, object, moving, size, true)
+	if err == nil && len(c.copied) > 0 {
+		err = c.compare(ctx, object)
+		if errors.Is(err, blobio.ErrDamaged) {
+			if err := sp.Delete(ctx, object, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+				return 0, fmt.Errorf("%s: the store copied ranges wrongly, and the object can't be deleted: %w", object, err)
+			}
+		}
+	}
+	if err != nil && c != nil && c.refused(ctx, err) {
+		c, err = p.copyBy(ctx, sp, object, moving, size, false)
+	}
 	if err != nil {
 		return 0, err
+	}
+	return c.moved, nil
+}
+
+// copyBy writes the object, with ranges that the store copies if inStore.
+func (p *packing) copyBy(ctx context.Context, sp *blobio.Client, object string, moving []*span, size int64, inStore bool) (c *packed, err error) {
+	w, err := sp.Create(ctx, object, blobio.CreateOptions{SizeHint: min(size, mostHint)})
+	if err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			w.Abort()
 		}
 	}()
-	c := &packed{w: w, from: sp, check: newSumCheck(p.places.sums)}
-	c.copier, _ = w.(blobio.RangeCopier)
+	c = &packed{w: w, from: sp, check: newSumCheck(p.places.sums)}
+	if inStore {
+		c.copier, _ = w.(blobio.RangeCopier)
+	}
 	if err := c.put(meta.Magic[:]); err != nil {
-		return 0, err
+		return c, err
 	}
 	if err := c.spans(ctx, moving); err != nil {
-		return 0, err
+		return c, err
 	}
 	if err := c.put(meta.Magic[:]); err != nil {
-		return 0, err
+		return c, err
 	}
 	if c.written != size {
-		return 0, fmt.Errorf("merge: %d bytes were packed, %d planned", c.written, size)
+		return c, fmt.Errorf("merge: %d bytes were packed, %d planned", c.written, size)
 	}
-	return c.moved, w.Close()
+	c.closed = true
+	return c, w.Close()
 }
 
 // packed is the new object as it is written.
@@ -190,6 +215,77 @@ type packed struct {
 	check  sumCheck
 	// written are the bytes of the object so far, moved those of spans among them.
 	written, moved int64
+	// copied are the spans that the store copied, or was asked to.
+	copied []span
+	// closed: the object's last request was made.
+	closed bool
+}
+
+// refused reports whether an error is about ranges that the store was to copy, and not about what is to be copied. An
+// object whose last request has no answer may be there.
+func (c *packed) refused(ctx context.Context, err error) bool {
+	if len(c.copied) == 0 || ctx.Err() != nil {
+		return false
+	}
+	switch blobio.Class(err) {
+	case blobio.ErrExists, blobio.ErrChanged, blobio.ErrNotFound, blobio.ErrCanceled, blobio.ErrClosed:
+		return false
+	case blobio.ErrTransient, blobio.ErrThrottled:
+		return !c.closed
+	case blobio.ErrUnknown:
+		var told *blobio.Error
+		return errors.As(err, &told)
+	}
+	return true
+}
+
+// Of each range that the store copied, samples of sampleSize bytes are compared with their source: at both ends and one
+// in each sampleStep.
+const sampleSize, sampleStep = 1 << 10, 256 << 20
+
+// readSamples reads each range by a request of its own: between them lies what is not to be fetched.
+func readSamples(ctx context.Context, sp *blobio.Client, url string, ranges []blobio.Range) ([][]byte, error) {
+	out := make([][]byte, len(ranges))
+	return out, sp.Each(ctx, len(ranges), func(ctx context.Context, branch *blobio.Client, i int) error {
+		out[i] = make([]byte, ranges[i].Len())
+		_, err := branch.ReadRange(ctx, url, ranges[i].Start, out[i])
+		return err
+	})
+}
+
+// compare holds the size of the object, and samples of what the store copied, to what was planned: ErrDamaged if they differ.
+func (c *packed) compare(ctx context.Context, object string) error {
+	sp := c.from.Uncached()
+	info, err := sp.Stat(ctx, object)
+	if err != nil {
+		return err
+	}
+	if info.Size != c.written {
+		return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("%d bytes are there, %d were planned", info.Size, c.written))
+	}
+	for _, s := range c.copied {
+		var of, at []blobio.Range
+		for off := int64(0); off < s.size(); off += sampleStep {
+			n := min(sampleSize, s.size()-off)
+			of, at = append(of, blobio.Range{Start: s.start + off, End: s.start + off + n}), append(at, blobio.Range{Start: s.to + off, End: s.to + off + n})
+		}
+		n := min(sampleSize, s.size())
+		of, at = append(of, blobio.Range{Start: s.end - n, End: s.end}), append(at, blobio.Range{Start: s.to + s.size() - n, End: s.to + s.size()})
+		want, err := readSamples(ctx, sp, s.object, of)
+		if err != nil {
+			return err
+		}
+		got, err := readSamples(ctx, sp, object, at)
+		if err != nil {
+			return err
+		}
+		for i := range want {
+			if !bytes.Equal(got[i], want[i]) {
+				return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("the bytes from %d on are not those of %s from %d on", at[i].Start, s.object, of[i].Start))
+			}
+		}
+	}
+	return nil
 }
 
 func (c *packed) put(b []byte) error {
@@ -261,6 +357,7 @@ func (c *packed) large(ctx context.Context, s span) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return c.read(ctx, []*span{&s})
 	}
+	c.copied = append(c.copied, s)
 	if err == nil {
 		c.written, c.moved = c.written+s.size(), c.moved+s.size()
 	}
