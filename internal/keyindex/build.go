@@ -96,3 +96,30 @@ func (h *head) advance() (err error) {
 	h.row, err, h.valid = h.next()
 	return err
 }
+
+// Missing counts the rows of want that have lacks, both sorted, and gives the first of them.
+func Missing(have, want iter.Seq2[[]byte, error]) (n int, first Row, err error) {
+	next, stop := iter.Pull2(have)
+	defer stop()
+	h := &head{next: next, stop: stop}
+	if err := h.advance(); err != nil {
+		return 0, first, err
+	}
+	for row, err := range want {
+		if err != nil {
+			return n, first, err
+		}
+		for h.valid && bytes.Compare(h.row, row) < 0 {
+			if err := h.advance(); err != nil {
+				return n, first, err
+			}
+		}
+		if h.valid && bytes.Equal(h.row, row) {
+			continue
+		}
+		if n++; n == 1 {
+			first, _ = placeOf(row)
+		}
+	}
+	return n, first, nil
+}
