@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -131,6 +132,24 @@ func (b rootBytes) ReadRanges(ctx context.Context, url string, ranges []blobio.R
 		}
 	}
 	return out, nil
+}
+
+// PartitionSpecID is the spec by which rows are written.
+func (t *Table) PartitionSpecID() int { return t.ice.Metadata().DefaultPartitionSpec() }
+
+// ShardSchema opens a shard of the table, whose root has size bytes, and gives its schema with the field ids of its nodes.
+func (t *Table) ShardSchema(ctx context.Context, root string, size int64) (*schema.Schema, []int, error) {
+	shard, err := t.openShard(ctx, t.cat.client, root, size, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer shard.Close()
+	s, err := shard.Schema(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err := t.schema.MapShard(ctx, shard.Root())
+	return s, ids, err
 }
 
 // ShardFieldIDs opens a shard of the table, whose root has size bytes, and gives the field ids of its nodes.

@@ -149,8 +149,8 @@ func (t *Table) entriesAt(ctx context.Context, at At, p *manifest.Projection) it
 	}
 }
 
-// entriesOf yields the live entries of a snapshot, as much of them as p says. skip, if not nil, is asked about each manifest and says
-// whether its entries need not be read.
+// entriesOf yields the live entries of a snapshot, as much of them as p says. skip, if not nil, is asked about each manifest, before any
+// of them is read, and says whether its entries need not be read.
 func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Projection, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
 		manifests, err := t.manifests(s)
@@ -158,19 +158,24 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Pr
 			yield(nil, fmt.Errorf("table %s: %w", t.name, err))
 			return
 		}
+		read := manifests[:0:0]
 		for _, m := range manifests {
-			if err := ctx.Err(); err != nil {
-				yield(nil, err)
-				return
-			}
 			if m.ManifestContent() != iceberg.ManifestContentData && m.AddedDataFiles()+m.ExistingDataFiles() > 0 {
 				yield(nil, corrupt.Locate(corrupt.Unsupported(-1, "delete files of another engine: the rows that they delete can't be left out"), m.FilePath(), 0))
 				return
 			}
-			if skip != nil && skip(m) {
-				continue
+			if skip == nil || !skip(m) {
+				read = append(read, m)
 			}
-			for e, err := range manifest.LiveEntries(t.fs, m, p) {
+		}
+		fs, done := manifest.ReadAhead(t.fs, read)
+		defer done()
+		for _, m := range read {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			for e, err := range manifest.LiveEntries(fs, m, p) {
 				if err != nil {
 					err = fmt.Errorf("table %s: %w", t.name, err)
 				}

@@ -22,6 +22,8 @@ type candidate struct {
 	// name is the path, without the vault's folder if inVault, and without rootEnding if cut.
 	name         []byte
 	inVault, cut bool
+	// sorted: the shard has a sort order.
+	sorted bool
 
 	root     int64
 	records  int64 // live

@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -45,6 +46,8 @@ type Options struct {
 	Log *slog.Logger
 	// Tracer, if not nil, gets a span for each step of a job.
 	Tracer trace.Tracer
+	// room, if not nil, reports whether the run may move so many bytes more than its plan says, and books them.
+	room func(bytes int64) bool
 }
 
 // Result is a group that was merged.
@@ -149,15 +152,22 @@ func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p P
 	}
 	client := t.Catalog().Client()
 	merged, err := how(ctx, client, out, inputs, o)
-	if errors.Is(err, merge.ErrSchema) && !g.class.deleted {
-		// No input has all columns. With deleted records the table's schema will not do: it lacks the marker.
-		o.Schema, o.FieldIDs = t.Schema(), t.FieldIDs()
+	if errors.Is(err, merge.ErrSchema) { // no input has all columns
+		o.Schema, o.FieldIDs = mergedSchema(t, g.class.deleted)
 		merged, err = how(ctx, client, out, inputs, o)
 	}
 	if errors.Is(err, merge.ErrSchema) {
 		return nil, fmt.Errorf("%w: %w", ErrNeedsRebuild, err)
 	}
 	return merged, err
+}
+
+// mergedSchema is the schema that shards of a table are concatenated by, with the marker of deleted records where they have some.
+func mergedSchema(t *catalog.Table, deleted bool) (*schema.Schema, []int) {
+	if deleted {
+		return merge.WithMarker(t.Schema(), t.FieldIDs())
+	}
+	return t.Schema(), t.FieldIDs()
 }
 
 // mergeInputs names the roots; those of other writers carry no field ids and get the table's.
@@ -213,7 +223,11 @@ const maxReplans = 3
 func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*Report, error) {
 	report := &Report{Results: []Result{}}
 	for n := 0; ; n++ {
-		plan, err := tracedPlan(ctx, t, policy, o)
+		left := policy
+		if left.MaxBytesPerRun > 0 {
+			left.MaxBytesPerRun = max(1, policy.MaxBytesPerRun-report.BytesMoved)
+		}
+		plan, err := tracedPlan(ctx, t, left, o)
 		if err != nil {
 			return report, err
 		}
@@ -224,7 +238,7 @@ func Compact(ctx context.Context, t *catalog.Table, policy Policy, o Options) (*
 			report.ShardsAfter = plan.Shards
 			return report, nil
 		}
-		err = report.execute(ctx, t, plan, policy, o)
+		err = report.execute(ctx, t, plan, left, o)
 		report.ShardsAfter = int(t.Describe().Shards)
 		if !errors.Is(err, catalog.ErrConflict) || n == maxReplans {
 			if err == nil && len(report.Results) > 0 {
@@ -259,6 +273,7 @@ func (r *Report) execute(ctx context.Context, t *catalog.Table, plan *Plan, poli
 	x := &execution{report: r, policy: policy, o: o, first: len(r.Results), total: len(plan.Groups)}
 	for i := range plan.Groups {
 		x.totalRecords += plan.Groups[i].Records
+		x.moves += plan.Groups[i].BytesMoved
 	}
 	workers := min(policy.withDefaults().Concurrency, len(plan.Groups))
 	if workers <= 1 {
@@ -295,6 +310,8 @@ type execution struct {
 	o            Options
 	first, total int
 	totalRecords int64
+	// moves are the bytes that the plan moves, and what its groups turned out to move more.
+	moves int64
 
 	mu     sync.Mutex
 	report *Report
@@ -308,7 +325,7 @@ type execution struct {
 // group does one group and books what came of it. Its error is one that ends the plan: a lost race, or the context's.
 func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, number int) error {
 	one := x.o
-	one.Progress = x.progressOf()
+	one.Progress, one.room = x.progressOf(), x.room
 	if one.JobID != "" {
 		one.JobID = fmt.Sprintf("%s-%d", x.o.JobID, x.first+number)
 	}
@@ -332,6 +349,17 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 	x.report.Results = append(x.report.Results, *result)
 	x.report.BytesMoved += result.BytesMoved
 	return x.o.Quarantine.Settle(ctx, g.Inputs.Paths())
+}
+
+// room reports whether so many bytes more may be moved, and books them.
+func (x *execution) room(bytes int64) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if most := x.policy.MaxBytesPerRun; most > 0 && x.moves+bytes > most {
+		return false
+	}
+	x.moves += bytes
+	return true
 }
 
 // progressOf adds up what jobs tell; each job has one of its own.

@@ -68,18 +68,18 @@ func (h *history) append(minute int64, records, bytes int64) {
 func (h *history) compact() {
 	p := planner{
 		policy: h.policy.forTable(0), capped: map[string]int{}, kept: &candidates{vault: "vault/"}, classes: map[string]*class{}, selection: &selection{},
-		plan: &Plan{Left: map[string]int{}}, fields: 10,
+		plan: &Plan{Left: map[string]int{}},
 	}
 	h.plans++
 	for _, path := range slices.Sorted(maps.Keys(h.live)) {
 		e := h.live[path].Entry
-		if why := p.unfit(e, p.needOf(e)); why == hasRecords || why == hasSize {
+		if why := p.unfit(e, p.needOf(ctx, e)); why == hasRecords || why == hasSize {
 			h.closed, h.closedRecords = h.closed+1, h.closedRecords+e.Records
 			h.rewritten = max(h.rewritten, h.live[path].rewritten())
 			delete(h.live, path)
 			continue
 		}
-		p.sort(e)
+		p.sort(ctx, e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.classes)) {
 		p.group(p.classes[key])

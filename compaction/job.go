@@ -111,6 +111,9 @@ func (j *Job) Write(ctx context.Context) error {
 	end(err)
 	if errors.Is(err, ErrNeedsRebuild) && j.group.Mode != Rebuild && !j.policy.NoRebuild {
 		j.Cancel(ctx)
+		if j.o.room != nil && !j.o.room(j.group.Bytes) {
+			return fmt.Errorf("%w, which moves %d bytes, more than max-bytes-per-run leaves", err, j.group.Bytes)
+		}
 		if j.group.Mode, j.group.BytesMoved = Rebuild, j.group.Bytes; j.o.JobID != "" {
 			j.o.JobID += "-rebuild" // the first attempt has used up the id
 		}

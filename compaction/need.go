@@ -1,10 +1,13 @@
 package compaction
 
 import (
+	"context"
+
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // need is why a shard should be written anew, or packed, instead of being concatenated with others.
@@ -40,28 +43,70 @@ func (n need) packs() bool { return n == manyObjects || n == askedPack }
 // rebuilds reports whether the shard is written anew.
 func (n need) rebuilds() bool { return n != noNeed && !n.packs() }
 
-// unmergeable are the shapes of the table's earlier schemas that a concatenation can't bring to the current one.
-func unmergeable(t *catalog.Table) (map[int64]bool, error) {
+// shapes are what is known of the shapes of shards: whether a concatenation brings them to the table's schema. Plan and merge judge
+// alike, by merge.Mappable, so that no group is planned whose merge must fail.
+type shapes struct {
+	table *catalog.Table
+	// unmergeable by shape, and by whether the shard has deleted records.
+	unmergeable map[shapeKey]bool
+	current     map[int64]bool // the shapes of the table's schema
+}
+
+type shapeKey struct {
+	shape   int64
+	deleted bool
+}
+
+// newShapes knows the shapes of all schemas that the table has had, with and without the marker of deleted records.
+func newShapes(t *catalog.Table) (*shapes, error) {
 	schemas, err := t.Schemas()
 	if err != nil {
 		return nil, err
 	}
-	shapes := map[int64]bool{}
+	x := &shapes{table: t, unmergeable: map[shapeKey]bool{}, current: map[int64]bool{}}
+	marked, markedIDs := merge.WithMarker(t.Schema(), t.FieldIDs())
+	x.current[manifest.Shape(t.Schema(), t.FieldIDs())], x.current[manifest.Shape(marked, markedIDs)] = true, true
 	for _, s := range schemas {
-		if merge.Mappable(t.Schema(), t.FieldIDs(), s.Shard, s.IDs) != nil {
-			shapes[manifest.Shape(s.Shard, s.IDs)] = true
-		}
+		x.learn(manifest.Shape(s.Shard, s.IDs), false, s.Shard, s.IDs)
+		wide, ids := merge.WithMarker(s.Shard, s.IDs)
+		x.learn(manifest.Shape(wide, ids), true, wide, ids)
 	}
-	return shapes, nil
+	return x, nil
 }
 
-// needOf judges an entry. Shards whose shape is not one of the table's are tried: their merge falls back to a rebuild.
-func (p *planner) needOf(e *manifest.Entry) need {
+func (x *shapes) learn(shape int64, deleted bool, s *schema.Schema, ids []int) bool {
+	to, toIDs := mergedSchema(x.table, deleted)
+	bad := merge.Mappable(to, toIDs, s, ids) != nil
+	x.unmergeable[shapeKey{shape, deleted}] = bad
+	return bad
+}
+
+// refuses reports whether no concatenation brings a shard to the table's schema. Of a shape that is none of the table's one shard is
+// opened; one that can't be is tried, and quarantined if it fails.
+func (x *shapes) refuses(ctx context.Context, e *manifest.Entry) bool {
+	if x == nil {
+		return false
+	}
+	key := shapeKey{e.Shape, e.Deleted > 0}
+	bad, known := x.unmergeable[key]
+	if known {
+		return bad
+	}
+	s, ids, err := x.table.ShardSchema(ctx, e.Path, e.RootBytes)
+	if err != nil {
+		x.unmergeable[key] = false
+		return false
+	}
+	return x.learn(e.Shape, e.Deleted > 0, s, ids)
+}
+
+// needOf judges an entry.
+func (p *planner) needOf(ctx context.Context, e *manifest.Entry) need {
 	all, rebuild := e.Records+e.Deleted, !p.policy.NoRebuild // without, it can be concatenated or packed all the same
 	switch {
 	case !e.IsShard():
 		return noNeed
-	case p.unmergeable[e.Shape]:
+	case p.shapes.refuses(ctx, e):
 		return otherSchema
 	case rebuild && e.Deleted > 0 && float64(e.Deleted) >= p.policy.RebuildDeletedRatio*float64(all):
 		return deletedRecords
@@ -87,6 +132,13 @@ func stripesOf(records int64) int64 {
 // readSize is how much one request reads of a long range.
 const readSize = 8 << 20
 
+// rebuildGets are the requests of a rebuild besides those for its inputs, each of whose roots is read for the rows, and for the properties
+// and indexes that stay: two for the job's record, and one for the new root.
+const rebuildGets = 2 + readBacks
+
+// dataGets is how many requests all columns of so many stripes take, which lie side by side in each.
+func dataGets(stripes, bytes int64) int64 { return max(stripes, bytes/readSize) }
+
 // rebuild makes a group that is written anew.
 func (p *planner) rebuild(c *class, r *run, why string) Group {
 	live := r.records - r.deleted
@@ -94,7 +146,7 @@ func (p *planner) rebuild(c *class, r *run, why string) Group {
 	return Group{
 		Scan: r.scan(stripes, r.bytes/max(1, r.records)*live),
 		Mode: Rebuild, SmallStripes: c.need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
-		Gets: r.gets + r.bytes/readSize + r.stripes*int64(p.fields) + readBacks, Puts: stripes + concatPuts,
+		Gets: 2*r.gets + dataGets(r.stripes, r.bytes) + rebuildGets, Puts: stripes + concatPuts,
 		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: c.need.String() + "; the group ends because of " + why,
 		Loss:   pruningLoss(p.columns, r),
@@ -123,6 +175,5 @@ type ScanCost struct {
 
 // scan is the cost of a run's shards, and of one with so many stripes and bytes: a root each, and each stripe by requests of its own.
 func (r *run) scan(stripes, bytes int64) *ScanCost {
-	data := func(stripes, bytes int64) int64 { return max(stripes, bytes/readSize) }
-	return &ScanCost{GetsBefore: r.gets + data(r.stripes, r.bytes), GetsAfter: 1 + data(stripes, bytes), BytesBefore: r.bytes, BytesAfter: bytes}
+	return &ScanCost{GetsBefore: r.gets + dataGets(r.stripes, r.bytes), GetsAfter: 1 + dataGets(stripes, bytes), BytesBefore: r.bytes, BytesAfter: bytes}
 }

@@ -43,6 +43,7 @@ const (
 	markInVault = 1 << iota
 	markCut
 	markShape
+	markSorted
 )
 
 // add keeps an entry, and says where.
@@ -58,6 +59,9 @@ func (s *candidates) add(e *manifest.Entry) place {
 	}
 	if cut {
 		marks |= markCut
+	}
+	if e.SortOrderID != 0 {
+		marks |= markSorted
 	}
 	if e.Shape != s.shape {
 		marks |= markShape
@@ -110,7 +114,7 @@ func (s *candidates) read(p place, c *candidate) {
 	b := s.bytes(p)
 	marks := b[0]
 	name := s.name(p)
-	*c = candidate{place: p, name: name, inVault: marks&markInVault != 0, cut: marks&markCut != 0, shape: s.shape}
+	*c = candidate{place: p, name: name, inVault: marks&markInVault != 0, cut: marks&markCut != 0, sorted: marks&markSorted != 0, shape: s.shape}
 	b = b[1:]
 	_, n := binary.Uvarint(b)
 	b = b[n+len(name):]

@@ -87,7 +87,7 @@ const (
 )
 
 // NewPlan looks at the live shards of the table as it was loaded and groups them by the policy. It opens no
-// shard.
+// shard, but one of each shape that no schema of the table has had.
 func NewPlan(ctx context.Context, t *catalog.Table, policy Policy) (*Plan, error) {
 	return newPlan(ctx, t, policy, nil)
 }
@@ -106,9 +106,10 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 	}
 	p := planner{
 		policy: policy.forTable(retention), capped: map[string]int{}, columns: watched(t), classes: map[string]*class{}, held: held,
-		plan: &Plan{SnapshotID: t.Head(), Groups: []Group{}, Left: map[string]int{}}, fields: len(t.Schema().Fields),
+		plan: &Plan{SnapshotID: t.Head(), Groups: []Group{}, Left: map[string]int{}},
 	}
-	if p.unmergeable, err = unmergeable(t); err != nil {
+	p.specID = t.PartitionSpecID()
+	if p.shapes, err = newShapes(t); err != nil {
 		return nil, err
 	}
 	if p.selection, err = newSelection(t, p.policy); err != nil {
@@ -122,7 +123,7 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 		if err != nil {
 			return nil, err
 		}
-		p.sort(e)
+		p.sort(ctx, e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.classes)) {
 		if c := p.classes[key]; c.need == overlapping {
@@ -149,11 +150,10 @@ type planner struct {
 	// plain are those of entries without a partition.
 	plain map[plainKey]*class
 	// kept are the candidates of all classes.
-	kept *candidates
-	// unmergeable are the shapes that no concatenation brings to the table's schema.
-	unmergeable map[int64]bool
-	// fields of the table at the top level.
-	fields    int
+	kept   *candidates
+	shapes *shapes
+	// specID is the partition spec of what a rebuild writes.
+	specID    int
 	selection *selection
 	held      *Quarantine
 	// overlap: the first of columns is that whose bounds must not overlap more often than the policy says.
@@ -178,7 +178,7 @@ func (p *planner) manifest(shards int, skipped bool) {
 }
 
 // sort puts an entry into its class, or counts why it is left alone.
-func (p *planner) sort(e *manifest.Entry) {
+func (p *planner) sort(ctx context.Context, e *manifest.Entry) {
 	p.plan.Shards++
 	if len(p.columns) > 0 {
 		p.bounds.add(rangeOf(p.columns[0].node, p.columns[0].id, e))
@@ -187,7 +187,7 @@ func (p *planner) sort(e *manifest.Entry) {
 		p.plan.Left[inQuarantine]++
 		return
 	}
-	need := p.needOf(e)
+	need := p.needOf(ctx, e)
 	switch why := p.unfit(e, need); {
 	case p.mayOverlap(e, need, why):
 		need = overlapping
@@ -289,6 +289,9 @@ func (p *planner) close(c *class, r *run, why string) {
 	switch n := len(r.inputs); {
 	case n == 0:
 		return
+	case c.need == asked && n == 1 && c.specID == p.specID && p.rebuiltAlready(r):
+		p.plan.Left["is as a rebuild would write it"]++
+		return
 	case c.need.rebuilds():
 		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, why))
 		return
@@ -306,6 +309,14 @@ func (p *planner) close(c *class, r *run, why string) {
 		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.stripes, r.bytes),
 	}
 	p.plan.Groups = append(p.plan.Groups, g)
+}
+
+// rebuiltAlready reports whether the only shard of a run would be written as it is.
+func (p *planner) rebuiltAlready(r *run) bool {
+	var c candidate
+	p.kept.read(r.inputs[0], &c)
+	return c.deleted == 0 && c.stripes <= stripesOf(c.records) && p.shapes.current[c.shape] &&
+		(p.policy.Order == "" || c.sorted)
 }
 
 // inputs are the shards of a run; the class has them side by side.

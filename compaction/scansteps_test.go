@@ -49,7 +49,7 @@ func (s *slowStore) open(t *testing.T, latency time.Duration) (*catalog.Catalog,
 	if err := client.MountBucket("mem://steps/", keptOpen{blobtest.NewSlow(s.bucket, blobtest.Latency{FirstByte: latency})}); err != nil {
 		t.Fatal(err)
 	}
-	cat, err := catalog.Open(context.Background(), catalog.Options{URI: s.uri, Warehouse: "mem://steps/warehouse", Client: client})
+	cat, err := catalog.Open(context.Background(), catalog.Options{URI: s.uri, Warehouse: "mem://steps/warehouse", Client: client, Metadata: client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,17 +74,27 @@ func (s *slowStore) fill(t *testing.T, shards, rows int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	src := stepsRows(t, shards*rows)
+	if _, err := table.Ingest(t.Context(), src, catalog.IngestOptions{ShardRows: int64(rows)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stepsRows are rows with ids in order, and numbers and texts at random.
+func stepsRows(t *testing.T, rows int) *recordSource {
+	t.Helper()
+	of, err := schema.Parse(stepsSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(of))
-	for i := range shards * rows {
+	for i := range rows {
 		b.Field(0).(*array.Int64Builder).Append(int64(i))
 		b.Field(1).(*array.Int64Builder).Append(r.Int64N(1 << 40))
 		b.Field(2).(*array.LargeStringBuilder).Append(fmt.Sprintf("%x", r.Uint64()))
 	}
-	src := &recordSource{schema: of, batch: b.NewRecordBatch()}
-	if _, err := table.Ingest(t.Context(), src, catalog.IngestOptions{ShardRows: int64(rows)}); err != nil {
-		t.Fatal(err)
-	}
+	return &recordSource{schema: of, batch: b.NewRecordBatch()}
 }
 
 // took is what an operation cost.

@@ -293,8 +293,10 @@ type timedEntry struct {
 
 // entriesByTime reads the live entries of manifests, and how many bytes they are stored in. Those of unknown time come last.
 func (s *stager) entriesByTime(group []iceberg.ManifestFile) (out []timedEntry, stored int64, err error) {
+	fs, done := ReadAhead(s.FS, group)
+	defer done()
 	for _, m := range group {
-		entries, err := Entries(s.FS, m)
+		entries, err := Entries(fs, m)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -82,15 +82,9 @@ func markerTarget(s *shard) (*target, *schema.Node) {
 			return t, f
 		}
 	}
-	marker := &schema.Node{Basic: schema.Boolean, Internal: schema.InternalDeletedRecord}
-	wide := *s.schema
-	wide.Fields = append(wide.Fields[:len(wide.Fields):len(wide.Fields)], marker)
-	wide.Number()
-	ids := s.ids
-	if ids != nil {
-		ids = append(ids[:len(ids):len(ids)], 0)
-	}
-	t := newSchemaTarget(&wide, schema.Marshal(&wide), ids)
+	wide, ids := WithMarker(s.schema, s.ids)
+	marker := wide.Fields[len(wide.Fields)-1]
+	t := newSchemaTarget(wide, schema.Marshal(wide), ids)
 	s.mapping = append(identityMapping(s.schema.Count), lacking)
 	return t, marker
 }

@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"sync"
+
+	iceio "github.com/apache/iceberg-go/io"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
+)
+
+const (
+	// aheadFiles is how many files of metadata are on their way at a time, as many as a bucket has requests in flight.
+	aheadFiles = blobio.DefaultBucketConcurrency
+	// aheadFileBytes is the most bytes of them that wait to be read: eight manifests of the size that merges fill.
+	aheadFileBytes = 64 << 20
+)
+
+// ReadAhead begins to read files of a remote store. Files are kept until they were read once, or done is called.
+func (m *metadataIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, done func()) {
+	if m.client.Nearby(m.ctx, canonical(paths[0])) {
+		return m, func() {}
+	}
+	ctx, cancel := context.WithCancel(m.ctx)
+	a := &aheadIO{metadataIO: m, ctx: ctx, fork: m.client.Fork(), files: map[string]*aheadFile{}}
+	for i, p := range paths {
+		if _, cached := m.cache.get(canonical(p)); cached || a.files[p] != nil {
+			continue
+		}
+		f := &aheadFile{name: p, size: max(0, sizes[i]), ready: make(chan struct{})}
+		a.files[p] = f
+		a.queue = append(a.queue, f)
+	}
+	a.start()
+	return a, func() {
+		cancel()
+		a.group.Wait()
+		a.fork.Join()
+	}
+}
+
+// aheadIO is a metadataIO that has read some files before they are asked for.
+type aheadIO struct {
+	*metadataIO
+	ctx  context.Context
+	fork *blobio.Fork
+
+	group sync.WaitGroup
+	mu    sync.Mutex
+	files map[string]*aheadFile // that were not read yet
+	queue []*aheadFile          // that were not begun, in order
+	begun int
+	bytes int64 // of those begun
+}
+
+// aheadFile is a file on its way.
+type aheadFile struct {
+	name  string
+	size  int64
+	begun bool
+	ready chan struct{} // closed when data and err are set
+	data  []byte
+	err   error
+}
+
+// start begins with the files that there is room for, with one in any case if none is on its way.
+func (a *aheadIO) start() {
+	for len(a.queue) > 0 {
+		f := a.queue[0]
+		if !f.begun {
+			if a.begun > 0 && (a.begun >= aheadFiles || a.bytes+f.size > aheadFileBytes) {
+				return
+			}
+			a.begin(f)
+		}
+		a.queue = a.queue[1:]
+	}
+}
+
+func (a *aheadIO) begin(f *aheadFile) {
+	f.begun = true
+	a.begun++
+	a.bytes += f.size
+	of := &metadataIO{ctx: a.ctx, metadataStore: &metadataStore{client: a.fork.Branch(), cache: a.cache}}
+	a.group.Go(func() {
+		defer close(f.ready)
+		f.err = parallel.Guarded(func() (err error) {
+			f.data, err = of.ReadFile(f.name)
+			return err
+		})
+	})
+}
+
+// ReadFile gives a file that was read before, once; others are read now.
+func (a *aheadIO) ReadFile(name string) ([]byte, error) {
+	a.mu.Lock()
+	f := a.files[name]
+	if f == nil {
+		a.mu.Unlock()
+		return a.metadataIO.ReadFile(name)
+	}
+	delete(a.files, name)
+	if !f.begun {
+		a.begin(f)
+	}
+	a.mu.Unlock()
+	<-f.ready
+	a.mu.Lock()
+	a.begun--
+	a.bytes -= f.size
+	a.start()
+	a.mu.Unlock()
+	return f.data, f.err
+}
+
+// Open implements iceio.IO.
+func (a *aheadIO) Open(name string) (iceio.File, error) {
+	b, err := a.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &metadataFile{Reader: bytes.NewReader(b), name: path.Base(name)}, nil
+}

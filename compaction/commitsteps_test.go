@@ -1,0 +1,65 @@
+package compaction_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/shardcat/shardcat/catalog"
+)
+
+// many makes a table by so many appends of one row.
+func (s *slowStore) many(t *testing.T, appends int) {
+	t.Helper()
+	s.fill(t, 1, 1)
+	cat, client := s.open(t, 0)
+	defer client.Close()
+	defer cat.Close()
+	table, err := cat.Load(t.Context(), stepsTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range appends - 1 {
+		if _, err := table.Ingest(t.Context(), stepsRows(t, 1), catalog.IngestOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMetadataSteps: manifests are read side by side, by a count and by the commit that merges a hundred of them.
+func TestMetadataSteps(t *testing.T) {
+	count := func(t *testing.T, table *catalog.Table) int64 {
+		p, err := table.Plan(t.Context(), catalog.ScanOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := p.Count(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	append100 := func(t *testing.T, table *catalog.Table) int64 {
+		done, err := table.Ingest(context.WithoutCancel(t.Context()), stepsRows(t, 100), catalog.IngestOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done.Rows
+	}
+	for _, c := range []struct {
+		appends              int
+		countSteps, appends1 int
+	}{{99, 4, 24}, {100, 4, 24}} {
+		s := newSlowStore(t)
+		s.many(t, c.appends)
+		got := s.measure(t, count)
+		t.Logf("count after %d appends: %+v", c.appends, got)
+		if got.steps > c.countSteps || got.rows != int64(c.appends) {
+			t.Errorf("count after %d appends: %+v, want at most %d steps", c.appends, got, c.countSteps)
+		}
+		got = s.measure(t, append100)
+		t.Logf("an append after %d: %+v", c.appends, got)
+		if got.steps > c.appends1 || got.rows != 100 {
+			t.Errorf("an append after %d: %+v, want at most %d steps", c.appends, got, c.appends1)
+		}
+	}
+}
