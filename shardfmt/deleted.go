@@ -9,17 +9,23 @@ import (
 )
 
 // DeletedRecords gives the deleted records of a stripe as a bitmap: bit i (least significant first) is set where
-// record i of the stripe is deleted. A stripe without deleted records costs no request.
+// record i of the stripe is deleted. A stripe without deleted records costs what its description costs.
 func (s *Shard) DeletedRecords(ctx context.Context, stripe int) ([]byte, error) {
 	st := s.stripes[stripe]
-	if st.Deleted == 0 {
-		return make([]byte, (st.Records+7)/8), nil
-	}
 	marker, err := s.marker(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if marker == nil {
+	marks := st.Deleted > 0
+	if marker != nil {
+		if marks, err = scan.Marks(ctx, s.root, stripe, marker, st.Deleted); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !marks:
+		return make([]byte, (st.Records+7)/8), nil
+	case marker == nil:
 		return nil, corrupt.Locate(corrupt.At(-1, "stripe %d has %d deleted records, the schema no field that marks them",
 			stripe, st.Deleted), s.URL(), 0)
 	}

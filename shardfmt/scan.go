@@ -209,7 +209,7 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 			return nil, err
 		}
 	}
-	if s.Deleted() > 0 && !o.IncludeDeleted {
+	if !o.IncludeDeleted {
 		q.Marker, err = s.marker(ctx)
 	}
 	return q, err

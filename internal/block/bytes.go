@@ -28,8 +28,8 @@ func (b *Bytes) Len() int { return max(len(b.Offsets)-1, 0) }
 //
 // present is the block's presence bitmap (least significant bit first), or nil when all values are present.
 // Slots of nulls come out empty, or as fixed zero bytes, except that Plain, Fsst, Lz4 and Zstd give the bytes
-// that were stored there, which are normally none. BlockDictionary says itself which values are null, so it
-// *writes* present to agree with its codes; with present nil, a null code is corrupt.
+// that were stored there, which are normally none. BlockDictionary, whose code 0 is null, too,
+// clears present where that is; with present nil, a null code is corrupt.
 //
 // Offsets of errors are relative to sub. After an error dst is as it was before.
 func DecodeBytes(dst *Bytes, sub []byte, n, fixed int, present []byte, s *Scratch) error {

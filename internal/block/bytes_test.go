@@ -82,3 +82,27 @@ func valuesOf(b *Bytes, fixed, data int) (list []string) {
 	}
 	return list
 }
+
+// A position is null where presence says so, whatever its code, and where its code is 0, whatever presence says.
+func TestDictionaryNulls(t *testing.T) {
+	for _, c := range bytesVectors {
+		if !strings.HasPrefix(c.name, "BlockDictionary") {
+			continue
+		}
+		for null := range c.want {
+			present := bitmapOf(len(c.want), null)
+			dst := new(Bytes)
+			if err := DecodeBytes(dst, unhex(t, c.dump), len(c.want), c.fixed, present, new(Scratch)); err != nil {
+				t.Fatal(err)
+			}
+			want := slices.Clone(c.want)
+			want[null] = strings.Repeat("\x00", c.fixed)
+			if got := valuesOf(dst, c.fixed, 0); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", c.name, got, want)
+			}
+			if all := bitmapOf(len(c.want), append([]int{null}, c.nulls...)...); !slices.Equal(present, all) {
+				t.Errorf("%s: presence %x, want %x", c.name, present, all)
+			}
+		}
+	}
+}

@@ -97,7 +97,7 @@ func decodeBytesDictionary(dst *Bytes, sub []byte, n, fixed int, present []byte,
 	return gatherBytes(dst, d, codes, spans)
 }
 
-// setNulls makes the presence bitmap agree with the codes.
+// setNulls makes presence and codes agree: a position is null if either says so.
 func setNulls(present []byte, codes []uint32) error {
 	if present == nil {
 		for i, c := range codes {
@@ -109,10 +109,11 @@ func setNulls(present []byte, codes []uint32) error {
 	}
 	for i, c := range codes {
 		bit := byte(1) << (i % 8)
-		if c == 0 {
+		switch {
+		case present[i/8]&bit == 0:
+			codes[i] = 0
+		case c == 0:
 			present[i/8] &^= bit
-		} else {
-			present[i/8] |= bit
 		}
 	}
 	return nil

@@ -111,6 +111,10 @@ func (s *scanner) auditEncodings(ctx context.Context, i int, n *schema.Node) *au
 		out.errs = append(out.errs, err)
 		return out
 	}
+	if of := s.plan.q.Stripes[i]; d.GetField() == nil && of.Deleted > 0 && n.Internal == schema.InternalDeletedRecord {
+		st := &stripe{plan: s.plan, index: i}
+		out.errs = append(out.errs, st.lie(n, "no record is marked as deleted, the stripe says %d", of.Deleted))
+	}
 	encodings, read, unread, shard := len(d.GetEncodings()), false, error(nil), out.counted
 	for only := min(1, encodings); only <= encodings; only++ {
 		err := s.audit(ctx, i, n, s.plan.q.Stripes[i].Records, shard, only)

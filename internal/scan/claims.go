@@ -191,6 +191,9 @@ func (c *claims) check() error {
 
 func (c *claims) checkField(x *claim) error {
 	d := x.descriptor
+	if err := c.checkDeleted(x); err != nil {
+		return err
+	}
 	if c.sampled {
 		if nulls := x.seen.Nulls() * d.PositionCount; d.NullCount != nil && x.seen.Positions() == 1 && *d.NullCount != nulls {
 			return c.stripe.lie(x.node, "%d nulls, the descriptor says %d", nulls, *d.NullCount)
@@ -207,6 +210,21 @@ func (c *claims) checkField(x *claim) error {
 	}
 	if n := d.GetCardinality().GetCount(); stats.IsExact(d.Cardinality) && n <= mostExact && x.seen.TooMany() {
 		return c.stripe.lie(x.node, "more than %d different values, the descriptor says exactly %d", max(n, 1024), n)
+	}
+	return nil
+}
+
+// checkDeleted compares the records that a marker marks with how many the stripe says are deleted.
+func (c *claims) checkDeleted(x *claim) error {
+	if x.node.Internal != schema.InternalDeletedRecord || x.node.Basic != schema.Boolean {
+		return nil
+	}
+	marked := x.seen.Descriptor().GetBooleanStats().GetTrueCount()
+	if c.sampled {
+		marked *= x.descriptor.PositionCount
+	}
+	if n := c.stripe.of.Deleted; marked != n {
+		return c.stripe.lie(x.node, "%d records are marked as deleted, the stripe says %d", marked, n)
 	}
 	return nil
 }

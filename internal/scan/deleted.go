@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/internal/field"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -20,6 +21,27 @@ const (
 	// markerRows are read at a time.
 	markerRows = 1 << 20
 )
+
+// Marks reports whether a stripe, of which its directory says that so many records are deleted, may mark some: by the directory, or by what is
+// said of its marker field. The marks count, so a directory that says none is not believed where the field may have some.
+func Marks(ctx context.Context, root *meta.Root, stripe int, marker *schema.Node, deleted uint64) (bool, error) {
+	if deleted > 0 {
+		return true, nil
+	}
+	d, _, err := root.SharedStripeField(ctx, stripe, marker.ID)
+	if err != nil || d.GetField() == nil {
+		return false, err
+	}
+	f := d.GetField()
+	if v := f.GetConstantValue(); v != nil {
+		is, ok := v.Kind.(*metapb.AnyValue_BoolValue)
+		return ok && is.BoolValue, nil
+	}
+	if s, ok := f.TypeSpecific.(*metapb.FieldDescriptor_BooleanStats); ok && s.BooleanStats.GetTrueCount() == 0 {
+		return false, nil
+	}
+	return f.NullCount == nil || *f.NullCount < f.PositionCount, nil
+}
 
 // Deleted gives the deleted records of a stripe of so many records by its marker field, as a bitmap: bit i (least
 // significant first) is set where record i of the stripe is deleted.

@@ -96,7 +96,14 @@ func (s *stripe) openColumns(ctx context.Context) (err error) {
 		}
 	}
 	s.share()
-	if q.Marker != nil && s.of.Deleted > 0 {
+	marks := false
+	if q.Marker != nil {
+		var err error
+		if marks, err = Marks(ctx, q.Root, s.index, q.Marker, s.of.Deleted); err != nil {
+			return err
+		}
+	}
+	if marks {
 		c, err := s.columns(ctx, []*schema.Node{q.Marker})
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/scan"
@@ -21,6 +22,9 @@ func (v *verifier) values() error {
 	s, err := v.top.Schema(v.ctx)
 	if err != nil {
 		return v.judge(err, v.top.URL(), 0)
+	}
+	if n := v.top.Directory().GetDeletedRecordCount(); n > 0 && !slices.ContainsFunc(s.Fields, func(f *schema.Node) bool { return f.Internal == schema.InternalDeletedRecord }) {
+		v.found(v.top.URL(), -1, "%d records are deleted, the schema has no field that marks them", n)
 	}
 	q, err := audited(v.ctx, v.top, s, budget.New(v.o.MaxMemory))
 	if err != nil {
