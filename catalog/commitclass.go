@@ -37,7 +37,9 @@ type commitError struct {
 	after time.Duration
 	// local: no request was made. invalid: because the change makes no valid table.
 	local, invalid bool
-	err            error
+	// status of the response, 0 for none.
+	status int
+	err    error
 }
 
 func (e *commitError) Error() string { return e.err.Error() }

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // CreateOptions of a table.
@@ -30,6 +33,8 @@ type CreateOptions struct {
 	SortOrder []OrderKey
 	// Properties to set besides the ones that every table of shards has.
 	Properties map[string]string
+	// Location is the folder of the table's Iceberg metadata, a new one below the warehouse if empty.
+	Location string
 	// CreateNamespace makes a missing namespace.
 	CreateNamespace bool
 }
@@ -72,6 +77,9 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 	if err := c.besideTheVault(name.namespace()); err != nil {
 		return nil, err
 	}
+	if err := c.checkTableLocation(&o.Location); err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
 	p, err := c.parts(name, &o)
 	if err != nil {
 		return nil, err
@@ -80,12 +88,19 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 		return nil, err
 	}
 	opts := []icecatalog.CreateTableOpt{icecatalog.WithPartitionSpec(p.spec), icecatalog.WithSortOrder(p.order), icecatalog.WithProperties(p.properties)}
-	location := ""
-	if c.warehouse != "" {
+	location := o.Location
+	if location == "" && c.warehouse != "" {
 		location = c.newLocation(name)
-		opts = append(opts, icecatalog.WithLocation(location))
 	}
-	created, err := c.ice.CreateTable(ctx, name.identifier(), p.schema, opts...)
+	placed := opts
+	if location != "" {
+		placed = append(slices.Clip(opts), icecatalog.WithLocation(location))
+	}
+	created, err := c.ice.CreateTable(ctx, name.identifier(), p.schema, placed...)
+	if err != nil && o.Location == "" && isREST(c.opts.URI) && refusesLocation(err) { // the server places its tables itself
+		location = ""
+		created, err = c.ice.CreateTable(ctx, name.identifier(), p.schema, opts...)
+	}
 	if err != nil {
 		if created, err = c.settleCreate(ctx, name, location, err); err != nil {
 			return nil, fmt.Errorf("table %s: %w", name, translate(err))
@@ -99,6 +114,27 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 		return nil, err
 	}
 	return t, t.claimNew(ctx)
+}
+
+// refusesLocation reports whether a catalog refused where a table was to lie.
+func refusesLocation(err error) bool {
+	return (errors.Is(err, rest.ErrBadRequest) || errors.Is(err, rest.ErrForbidden)) && strings.Contains(strings.ToLower(err.Error()), "location")
+}
+
+// checkTableLocation spells a location that a caller chose as it is stored, and refuses one among the shards.
+func (c *Catalog) checkTableLocation(location *string) error {
+	if *location == "" {
+		return nil
+	}
+	at, err := urlresolve.Parse(strings.TrimRight(*location, "/") + "/")
+	if err != nil {
+		return fmt.Errorf("%w: location: %w", ErrInvalid, err)
+	}
+	*location = strings.TrimRight(at.String(), "/")
+	if strings.HasPrefix(*location+"/", c.vault+"/") || strings.HasPrefix(c.vault+"/", *location+"/") {
+		return fmt.Errorf("%w: location %s and the vault %s must not lie in one another", ErrInvalid, *location, c.vault)
+	}
+	return CheckLocation("location", *location)
 }
 
 // namespaceFor makes the namespace of a new table, or asks whether it is there: not every REST catalog does by itself,

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
 )
@@ -24,7 +27,27 @@ const droppedName = "_dropped.json"
 // Drop takes a table out of the catalog. Its shards and metadata stay, until collection finds the record of
 // the drop to be old enough; the record names the metadata file, by which the table can be brought back (see
 // Recover). A table that stands in the catalog under another name too leaves no record.
-func (c *Catalog) Drop(ctx context.Context, name Name) error {
+func (c *Catalog) Drop(ctx context.Context, name Name) error { return c.drop(ctx, name, false) }
+
+// Purge drops a table and has the catalog's server delete its metadata; some servers drop in no other way. The table can't be
+// brought back. Shards are collected as after Drop, as far as the server did not delete them. Catalogs without a server of their
+// own are ErrInvalid.
+func (c *Catalog) Purge(ctx context.Context, name Name) error { return c.drop(ctx, name, true) }
+
+// purger is a catalog whose server deletes the files of a table that is dropped.
+type purger interface {
+	PurgeTable(ctx context.Context, ident table.Identifier) error
+}
+
+func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
+	remove := c.ice.DropTable
+	if purge {
+		p, ok := c.ice.(purger)
+		if !ok || !isREST(c.opts.URI) {
+			return fmt.Errorf("%w: purge is a request to a REST catalog; here drop the table and let gc collect it", ErrInvalid)
+		}
+		remove = p.PurgeTable
+	}
 	t, err := c.Load(ctx, name)
 	if err != nil {
 		return err
@@ -36,7 +59,10 @@ func (c *Catalog) Drop(ctx context.Context, name Name) error {
 		Version: recordVersion, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
 		Dropped: c.opts.Now().UTC(),
 	}
-	if err := c.ice.DropTable(ctx, name.identifier()); err != nil {
+	if err := remove(ctx, name.identifier()); err != nil {
+		if !purge && strings.Contains(strings.ToLower(err.Error()), "purge") {
+			err = fmt.Errorf("%w; with --purge the catalog deletes the table's metadata too", err)
+		}
 		return fmt.Errorf("table %s: %w", name, translate(err))
 	}
 	ctx = context.WithoutCancel(ctx)

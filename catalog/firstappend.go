@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +34,8 @@ type creation struct {
 	// updates make the table without its first snapshot.
 	updates         []table.Update
 	createNamespace bool
+	// options to create the table by a request of its own, where the catalog knows no other way.
+	options CreateOptions
 	// location is the folder of its Iceberg metadata.
 	location string
 }
@@ -47,7 +51,7 @@ func (c *Catalog) IngestNew(ctx context.Context, name Name, src RecordSource, cr
 	if len(create.Schema.Fields) == 0 {
 		return nil, nil, fmt.Errorf("%w: table %s would have no columns: the input is empty; give a schema", ErrInvalid, name)
 	}
-	if c.warehouse == "" || o.keyed() {
+	if c.warehouse == "" || create.Location != "" || o.keyed() {
 		return c.createAndIngest(ctx, name, src, create, o)
 	}
 	t, err := c.plannedTable(ctx, name, create)
@@ -87,7 +91,7 @@ func (c *Catalog) plannedTable(ctx context.Context, name Name, o CreateOptions) 
 	if err != nil {
 		return nil, err
 	}
-	made := &creation{createNamespace: o.CreateNamespace, location: c.newLocation(name)}
+	made := &creation{createNamespace: o.CreateNamespace, options: o, location: c.newLocation(name)}
 	meta, err := made.metadata(parts, isREST(c.opts.URI))
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
@@ -119,7 +123,11 @@ func (c *creation) metadata(p *tableParts, rest bool) (table.Metadata, error) {
 }
 
 // lostCreation: another writer made the table first. It stands as winner.
-type lostCreation struct{ winner *Table }
+type lostCreation struct {
+	winner *Table
+	// own: the table was made by this run, without its rows (see createOtherwise).
+	own bool
+}
 
 func (l *lostCreation) Error() string { return "another writer created the table first" }
 
@@ -153,7 +161,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		v := judge(sendErr)
 		doubt = doubt || v == commitUnknown
 		if !doubt && (v == commitRefused || v == commitGone || v == commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr)) {
-			return nil, nil, t.refusal(sendErr)
+			return nil, nil, t.createOtherwise(ctx, sendErr)
 		}
 		there, err := t.lookForCreation(ctx, doubt)
 		switch {
@@ -161,13 +169,13 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 			return made(there)
 		case there != nil:
 			winner := &Table{cat: t.cat, name: t.name}
-			lost := errors.Join(&lostCreation{winner}, winner.set(ctx, there))
+			lost := errors.Join(&lostCreation{winner: winner}, winner.set(ctx, there))
 			if doubt {
 				lost = &unproven{lost}
 			}
 			return nil, nil, lost
 		case !doubt && v == commitBad:
-			return nil, nil, t.refusal(sendErr)
+			return nil, nil, t.createOtherwise(ctx, sendErr)
 		case doubt && (err != nil || !t.cat.attemptsLeft(send, maxSends, begin, sendErr)):
 			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
 		case err != nil || v != commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr):
@@ -181,6 +189,29 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		}
 	}
 }
+
+// createOtherwise makes the table empty, by a request of its own, where the catalog refused a commit that makes it together with
+// its first rows: Glue, S3 Tables and others know no such commit. The rows are then delivered to that table.
+func (t *Table) createOtherwise(ctx context.Context, why error) error {
+	known := (*commitError)(nil)
+	if !isREST(t.cat.opts.URI) || !errors.As(why, &known) || !slices.Contains(noFirstCommit, known.status) || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
+		return t.refusal(why)
+	}
+	made, err := t.cat.Create(ctx, t.name, t.creation.options)
+	if errors.Is(err, ErrExists) {
+		made, err = t.cat.Load(ctx, t.name)
+		if err == nil {
+			return &lostCreation{winner: made}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w; creating the table without rows: %w", t.refusal(why), err)
+	}
+	return &lostCreation{winner: made, own: true}
+}
+
+// noFirstCommit are the statuses by which catalogs refuse a commit to a table that is not there.
+var noFirstCommit = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusNotImplemented}
 
 // lookForCreation loads what stands under the table's name after a commit was sent; nil if there is nothing. With doubt, a table of our UUID
 // that has another name since is found too.
@@ -232,6 +263,9 @@ func (t *Table) abandon(ctx context.Context) {
 // deliverTo appends the shards of a table that lost its creation to the one that won.
 func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*Ingested, error) {
 	mine := w.table
+	if len(w.entries) == 0 { // no rows came
+		return &Ingested{Committed: &Committed{SnapshotID: winner.Head()}, Shards: []string{}}, nil
+	}
 	if !schema.Equal(mine.schema.Shard, winner.schema.Shard) || fmt.Sprint(mine.schema.IDs) != fmt.Sprint(winner.schema.IDs) ||
 		!mine.ice.Spec().Equals(winner.ice.Spec()) {
 		return nil, fmt.Errorf("%w: table %s was created by another writer meanwhile, with other columns; deliver again", ErrConflict, mine.name)

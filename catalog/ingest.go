@@ -147,7 +147,9 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	out, err := t.ingest(ctx, src, project, w)
 	var lost *lostCreation
 	if errors.As(err, &lost) {
-		out, err = w.deliverTo(ctx, lost.winner)
+		if out, err = w.deliverTo(ctx, lost.winner); err != nil && lost.own && !mayBeCommitted(err) {
+			err = errors.Join(err, t.cat.Drop(context.WithoutCancel(ctx), t.name))
+		}
 	}
 	if err != nil || lost != nil {
 		w.abort(ctx)

@@ -24,6 +24,12 @@ type restServer struct {
 	// lose counts down commits whose answer is lost: done, and answered with status.
 	lose   atomic.Int32
 	status int
+	// noFirst, if not 0, is the status by which a commit is refused that would make a table.
+	noFirst int
+	// managed: the server refuses to be told where a table lies, and puts it there.
+	managed string
+	// purged are the tables that were dropped with their files.
+	purged []string
 }
 
 func (s *restServer) mux() http.Handler {
@@ -128,6 +134,14 @@ func (s *restServer) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
+	if s.managed != "" && body.Location != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		answer(w, map[string]any{"error": map[string]any{"message": "Cannot specify location for managed table", "type": "BadRequestException", "code": 400}})
+		return
+	}
+	if s.managed != "" {
+		body.Location = s.managed + "/" + body.Name
+	}
 	t, err := s.ice.CreateTable(r.Context(), []string{r.PathValue("ns"), body.Name}, body.Schema,
 		icecatalog.WithPartitionSpec(body.Spec), icecatalog.WithProperties(body.Properties), icecatalog.WithLocation(body.Location))
 	s.table(w, t, err)
@@ -155,6 +169,11 @@ func (s *restServer) commit(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
+	if _, err := s.ice.LoadTable(r.Context(), []string{r.PathValue("ns"), r.PathValue("table")}); err != nil && s.noFirst != 0 {
+		w.WriteHeader(s.noFirst)
+		answer(w, map[string]any{"error": map[string]any{"message": "no such table", "type": "NoSuchTableException", "code": s.noFirst}})
+		return
+	}
 	meta, at, err := s.ice.CommitTable(r.Context(), []string{r.PathValue("ns"), r.PathValue("table")}, body.Requirements, body.Updates)
 	if s.lose.Add(-1) >= 0 {
 		w.WriteHeader(s.status)
@@ -168,6 +187,9 @@ func (s *restServer) commit(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *restServer) drop(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("purgeRequested") == "true" {
+		s.purged = append(s.purged, r.PathValue("table"))
+	}
 	if err := s.ice.DropTable(r.Context(), []string{r.PathValue("ns"), r.PathValue("table")}); err != nil {
 		refuse(w, err)
 		return
@@ -230,5 +252,94 @@ func TestREST(t *testing.T) {
 	}
 	if _, err := c.Load(ctx, tableName); !errors.Is(err, ErrNotFound) {
 		t.Errorf("after the drop: %v", err)
+	}
+}
+
+// TestRESTCreatesTheOtherWay: where the server refuses a commit that makes a table, or to be told where it lies, the table is made
+// empty, where the server wants it, and gets its rows then; no table and no object is left if they can't be delivered.
+func TestRESTCreatesTheOtherWay(t *testing.T) {
+	for _, status := range []int{400, 404, 405, 406, 501} {
+		for _, managed := range []bool{false, true} {
+			g, ctx := newGround(t), context.Background()
+			server, open := g.startREST()
+			server.noFirst = status
+			if managed {
+				server.managed = "mem://" + g.bucket + "/managed"
+			}
+			c := open()
+			tbl, in, err := c.IngestNew(ctx, tableName, source(rows(0, 30)), CreateOptions{CreateNamespace: true}, IngestOptions{ShardRows: 10})
+			if err != nil || in.Rows != 30 || len(in.Shards) != 3 {
+				t.Fatalf("%d: %+v, %v", status, in, err)
+			}
+			if managed && tbl.Location() != server.managed+"/"+tableName.Table {
+				t.Errorf("the table lies at %s", tbl.Location())
+			}
+			if ids, _ := scanIDs(t, g.load(open()), ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 30)) {
+				t.Errorf("%d: rows %v", status, ids)
+			}
+			for info, err := range c.Client().List(ctx, c.Vault()+"/") {
+				if err != nil || !strings.HasPrefix(info.URL, tbl.VaultFolder()) && !strings.Contains(info.URL, "/_doctor/") {
+					t.Errorf("%d: left %s, %v", status, info.URL, err)
+				}
+			}
+			// Without rows, the table is there all the same.
+			other := Name{"default", "empty"}
+			if _, in, err := c.IngestNew(ctx, other, source(), CreateOptions{}, IngestOptions{}); err != nil || in.Rows != 0 {
+				t.Errorf("%d without rows: %+v, %v", status, in, err)
+			}
+			if _, err := c.Load(ctx, other); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestRESTRefusedCreation: a refusal that is none of the form of the request is not gone around.
+func TestRESTRefusedCreation(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	server, open := g.startREST()
+	server.noFirst = http.StatusForbidden
+	c := open()
+	_, _, err := c.IngestNew(ctx, tableName, source(rows(0, 30)), CreateOptions{CreateNamespace: true}, IngestOptions{})
+	if !errors.Is(err, ErrRefused) {
+		t.Error(err)
+	}
+	if _, err := c.Load(ctx, tableName); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after the refusal: %v", err)
+	}
+}
+
+// TestPurge: the server is asked to delete the files; a catalog without a server refuses.
+func TestPurge(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	server, open := g.startREST()
+	c := open()
+	g.create(c)
+	if err := c.Purge(ctx, tableName); err != nil || !slices.Equal(server.purged, []string{tableName.Table}) {
+		t.Errorf("%v, purged %v", err, server.purged)
+	}
+	own := g.open(nil, nil)
+	g.create(own)
+	if err := own.Purge(ctx, tableName); !errors.Is(err, ErrInvalid) {
+		t.Errorf("without a server: %v", err)
+	}
+	if err := own.Drop(ctx, tableName); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLocationOfATable: a table's metadata lies where its maker says, and never among the shards.
+func TestLocationOfATable(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	at := "mem://" + g.bucket + "/mine/people"
+	tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: people(), Location: at + "/", CreateNamespace: true})
+	if err != nil || tbl.Location() != at {
+		t.Fatalf("%v, %v", tbl, err)
+	}
+	for _, bad := range []string{c.Vault(), c.Vault() + "/x", "mem://" + g.bucket + "/", "nowhere", "mem://" + g.bucket + "/a b"} {
+		if _, err := c.Create(ctx, Name{"default", "other"}, CreateOptions{Schema: people(), Location: bad}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", bad, err)
+		}
 	}
 }

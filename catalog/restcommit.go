@@ -119,5 +119,5 @@ func (s *commitResponse) classify(err error) error {
 	if s.status >= 400 {
 		err = fmt.Errorf("%d %s: %w", s.status, http.StatusText(s.status), err)
 	}
-	return &commitError{class: statusClass(s.status, s.proper), after: s.after, err: err}
+	return &commitError{class: statusClass(s.status, s.proper), after: s.after, status: s.status, err: err}
 }

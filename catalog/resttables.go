@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
@@ -46,4 +47,29 @@ func (c *servedTables) CreateTable(ctx context.Context, ident table.Identifier, 
 func (c *servedTables) RenameTable(ctx context.Context, from, to table.Identifier) (*table.Table, error) {
 	t, err := c.Catalog.RenameTable(ctx, from, to)
 	return c.withIO(ctx, t, err)
+}
+
+// PurgeTable implements purger.
+func (c *servedTables) PurgeTable(ctx context.Context, ident table.Identifier) error {
+	p, ok := c.Catalog.(purger)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return p.PurgeTable(ctx, ident)
+}
+
+// CheckNamespaceExists implements icecatalog.Catalog. A server that does not know HEAD is asked for the namespace itself.
+func (c *servedTables) CheckNamespaceExists(ctx context.Context, ns table.Identifier) (bool, error) {
+	there, err := c.Catalog.CheckNamespaceExists(ctx, ns)
+	if err == nil {
+		return there, nil
+	}
+	_, loadErr := c.Catalog.LoadNamespaceProperties(ctx, ns)
+	switch {
+	case loadErr == nil:
+		return true, nil
+	case errors.Is(loadErr, icecatalog.ErrNoSuchNamespace):
+		return false, nil
+	}
+	return false, err
 }

@@ -171,7 +171,8 @@ func (c *Catalog) Tables(ctx context.Context, namespace string) ([]Name, error) 
 	return out, nil
 }
 
-// CreateNamespace makes a namespace; that it exists is no error.
+// CreateNamespace makes a namespace, and those above it where the catalog wants them to be there; an existing namespace is no
+// error.
 func (c *Catalog) CreateNamespace(ctx context.Context, namespace string) error {
 	ident, err := namespaceOf(namespace)
 	if err == nil {
@@ -185,10 +186,19 @@ func (c *Catalog) CreateNamespace(ctx context.Context, namespace string) error {
 		return translate(err)
 	}
 	err = c.ice.CreateNamespace(ctx, ident, nil)
-	if errors.Is(err, icecatalog.ErrNamespaceAlreadyExists) {
-		return nil
+	if errors.Is(err, icecatalog.ErrNoSuchNamespace) && len(ident) > 1 {
+		if err := c.CreateNamespace(ctx, join(ident[:len(ident)-1])); err != nil {
+			return err
+		}
+		err = c.ice.CreateNamespace(ctx, ident, nil)
 	}
-	return translate(err)
+	switch {
+	case errors.Is(err, icecatalog.ErrNamespaceAlreadyExists):
+		return nil
+	case err != nil:
+		return fmt.Errorf("creating namespace %s: %w; whoever may create it: shardcat namespace create %s", namespace, translate(err), namespace)
+	}
+	return nil
 }
 
 // notFound adds to ErrNotFound what the caller may have meant.

@@ -63,6 +63,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard, or of this file of records")
 	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
 	cmd.Flags().StringVar(&order, "order", "", "order of the rows in shards, as in \"t desc, host\" (default: as they come)")
+	cmd.Flags().StringVar(&o.Location, "location", "", "URL of the folder for the table's Iceberg metadata (default: a new folder below the warehouse, or what the catalog chooses)")
 	indexes.add(cmd.Flags(), "every stripe of new shards")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the table: NAME=VALUE (repeatable)")
 	return cmd

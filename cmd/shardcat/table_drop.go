@@ -7,7 +7,8 @@ import (
 )
 
 func (a *app) tableDropCommand() *cobra.Command {
-	return &cobra.Command{
+	var purge bool
+	cmd := &cobra.Command{
 		Use:   "drop T",
 		Short: "Drop a table; its shards stay in the vault, marked as dropped",
 		Example: `  shardcat table drop logs
@@ -22,7 +23,11 @@ func (a *app) tableDropCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := tables.Drop(cmd.Context(), name); err != nil {
+			drop := tables.Drop
+			if purge {
+				drop = tables.Purge
+			}
+			if err := drop(cmd.Context(), name); err != nil {
 				return err
 			}
 			if a.json {
@@ -32,4 +37,6 @@ func (a *app) tableDropCommand() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&purge, "purge", false, "have a REST catalog delete the table's metadata too; the table can't be recovered then")
+	return cmd
 }
