@@ -89,8 +89,8 @@ func (v *verifier) newIndexCheck() (*indexCheck, error) {
 		return nil, err
 	}
 	c.whole = c.relied(c.whole, shared, v.top.URL(), true, records)
-	for id := range s.Count {
-		c.whole = c.relied(c.whole, v.top.ShardFieldIndexes(v.ctx, id), v.top.URL(), true, records)
+	for _, of := range v.described[-1] {
+		c.whole = c.relied(c.whole, of.of, of.anchor, true, records)
 	}
 	some := len(c.whole) > 0
 	for i, st := range c.stripes {
@@ -99,12 +99,8 @@ func (v *verifier) newIndexCheck() (*indexCheck, error) {
 			return nil, err
 		}
 		each := c.relied(nil, own, v.top.URL(), false, st.TotalRecordCount)
-		for id := range s.Count {
-			d, anchor, err := v.top.StripeField(v.ctx, i, id)
-			if err != nil {
-				return nil, err
-			}
-			each = c.relied(each, d.GetField().GetIndexes(), anchor, false, st.TotalRecordCount)
+		for _, of := range v.described[i] {
+			each = c.relied(each, of.of, of.anchor, false, st.TotalRecordCount)
 		}
 		c.each, some = append(c.each, each), some || len(each) > 0
 	}

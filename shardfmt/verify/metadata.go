@@ -186,6 +186,7 @@ func (w *walk) stripeFields(i int, st *metapb.StripeDirectory, s *schema.Schema)
 		if err = w.v.judge(err, w.r.URL(), 0); err != nil {
 			return err
 		}
+		w.describe(i, d.GetField().GetIndexes(), anchor)
 		f := &fieldWalk{walk: w, node: n, anchor: anchor, descriptor: d, positions: positions}
 		if err := w.v.judge(f.check(fmt.Sprintf("stripe %d, field %q", i, path)), anchor, 0); err != nil {
 			return err
@@ -216,6 +217,7 @@ func (w *walk) shardFields() error {
 		if err := w.v.judge(err, w.r.URL(), 0); err != nil {
 			return err
 		}
+		w.describe(-1, d.GetIndexes(), w.r.URL())
 		w.indexArtifacts(w.r.URL(), d.GetIndexes(), w.r.Directory().GetTotalRecordCount())
 	}
 	return w.movedFields()

@@ -33,6 +33,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -98,6 +99,25 @@ type verifier struct {
 	objects map[string]*object
 	order   []*object
 	top     *meta.Root // the shard's own root, nil if it can't be read
+	// described are the indexes in the descriptions of its fields, by stripe, those of the shard as a whole with -1.
+	described map[int][]describedIndexes
+}
+
+// describedIndexes are the indexes of a field, and the object that describes it.
+type describedIndexes struct {
+	of     *metapb.IndexCollection
+	anchor string
+}
+
+// describe notes the indexes of a field of the shard itself.
+func (w *walk) describe(stripe int, of *metapb.IndexCollection, anchor string) {
+	if of == nil || w.r != w.v.top {
+		return
+	}
+	if w.v.described == nil {
+		w.v.described = map[int][]describedIndexes{}
+	}
+	w.v.described[stripe] = append(w.v.described[stripe], describedIndexes{of, anchor})
 }
 
 // found reports damage at an offset of an object.
