@@ -7,11 +7,13 @@ package external
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/encode"
@@ -19,6 +21,7 @@ import (
 	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -40,6 +43,10 @@ type build struct {
 	files  []*source
 	schema *schema.Schema
 	bloom  map[uint32]float64
+
+	mu sync.Mutex
+	// sums are the checksums of the column chunks of the stripe at hand.
+	sums []meta.ObjectSum
 }
 
 // source is one Parquet file.
@@ -48,6 +55,8 @@ type source struct {
 	size     int64
 	footer   *parquetchunk.Footer
 	columns  []int // of the fields of the schema
+	// footerSum is the checksum of the footer, its length and the magic behind it.
+	footerSum meta.ObjectSum
 }
 
 // group is a row group of a file.
@@ -105,8 +114,9 @@ func (b *build) open(ctx context.Context, url string) (*source, error) {
 		return nil, err
 	}
 	f := &source{url: url, ref: ref, size: info.Size}
+	var tail []byte
 	for need := int64(parquetchunk.TailGuess); f.footer == nil; {
-		tail := make([]byte, min(need, f.size))
+		tail = make([]byte, min(need, f.size))
 		if _, err := b.store.ReadRange(ctx, url, f.size-int64(len(tail)), tail); err != nil {
 			return nil, err
 		}
@@ -114,6 +124,9 @@ func (b *build) open(ctx context.Context, url string) (*source, error) {
 			return nil, corrupt.Locate(err, url, 0)
 		}
 	}
+	const lengthAndMagic = 8
+	length := lengthAndMagic + int(binary.LittleEndian.Uint32(tail[len(tail)-lengthAndMagic:])) // which ParseTail has read
+	f.footerSum = sumOf(ref, uint64(f.size)-uint64(length), tail[len(tail)-length:])
 	return f, nil
 }
 
@@ -195,11 +208,12 @@ func (b *build) stripes(ctx context.Context, w *write.Writer) error {
 			run = nil
 			return nil
 		}
+		b.sums = nil
 		fields, err := b.fields(ctx, run)
 		if err != nil {
 			return err
 		}
-		err = w.AddStripe(ctx, uint64(rows), fields...)
+		err = w.AddExternalStripe(ctx, uint64(rows), b.sumsOf(run), fields...)
 		run, rows = nil, 0
 		return err
 	}

@@ -1,8 +1,12 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -79,6 +83,7 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, s
 	if _, err := b.store.ReadRange(ctx, url, int64(c.Dictionary.Start), data); err != nil {
 		return m, err
 	}
+	b.addSum(chunkRef(g.file, m.Chunk), c.Dictionary.Start, data)
 	dict, pages := data[:c.Dictionary.Len()], data[c.Dictionary.Len():]
 	made, err := c.Map(pages, mem)
 	if err != nil {
@@ -86,6 +91,40 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, s
 	}
 	m.Bytes, m.Chunk.DataPageCount = made.Append(nil), uint64(made.Blocks())
 	return m, corrupt.Locate(values(c, node, dict, pages, m.Bytes, seen, mem), url, 0)
+}
+
+// chunkRef is how the root names the object that holds a chunk.
+func chunkRef(f *source, c *metapb.ParquetColumnChunkRef) string {
+	if c.FileUrl != nil {
+		return *c.FileUrl
+	}
+	return f.ref
+}
+
+// sumOf is the checksum of data, which starts at a byte of an object.
+func sumOf(ref string, start uint64, data []byte) meta.ObjectSum {
+	return meta.ObjectSum{Ref: meta.NewRef(ref, start, start+uint64(len(data))), Sum: xxh3.Hash(data)}
+}
+
+// addSum notes the checksum of a column chunk of the stripe at hand.
+func (b *build) addSum(ref string, start uint64, data []byte) {
+	sum := sumOf(ref, start, data)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sums = append(b.sums, sum)
+}
+
+// sumsOf are the checksums of the stripe at hand, of its chunks and of the footers of its files, in the order of objects and ranges.
+func (b *build) sumsOf(groups []group) []meta.ObjectSum {
+	for k, g := range groups {
+		if k == 0 || groups[k-1].file != g.file {
+			b.sums = append(b.sums, g.file.footerSum)
+		}
+	}
+	slices.SortFunc(b.sums, func(x, y meta.ObjectSum) int {
+		return cmp.Or(cmp.Compare(x.Ref.GetUrl(), y.Ref.GetUrl()), cmp.Compare(x.Ref.GetRange().GetStart(), y.Ref.GetRange().GetStart()))
+	})
+	return b.sums
 }
 
 // place gives the object that holds a chunk, and names it in the reference where it is another than the footer's.

@@ -33,6 +33,7 @@ type stripe struct {
 	records, deleted uint64
 	fields           []*field.Encoded // children before parents
 	sum              *meta.ObjectSum  // of the bytes that hold its buffers, nil if there are none
+	external         []meta.ObjectSum // of what it refers to in objects that are not the shard's
 	descriptors      []*metapb.StripeFieldDescriptor
 	indexes          described
 	bags             meta.Bags
@@ -496,8 +497,12 @@ func (w *objects) stripeMetadata(b *meta.RootBuilder, s *stripe, shard []*metapb
 // properties are those of the stripe, with the checksum of its bytes; nil if it has none.
 func (s *stripe) properties() *metapb.StripeProperties {
 	p := &metapb.StripeProperties{StandardProperties: s.bags.Standard, CustomProperties: slices.Clone(s.bags.Custom)}
+	sums := slices.Clone(s.external)
 	if s.sum != nil {
-		p.CustomProperties = append(p.CustomProperties, meta.Pair(meta.PropertyObjects, meta.ObjectSumsValue(*s.sum)))
+		sums = append(sums, *s.sum)
+	}
+	if len(sums) > 0 {
+		p.CustomProperties = append(p.CustomProperties, meta.Pair(meta.PropertyObjects, meta.ObjectSumsValue(sums...)))
 	}
 	if len(p.StandardProperties)+len(p.CustomProperties) == 0 {
 		return nil

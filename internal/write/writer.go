@@ -253,6 +253,11 @@ func (w *Writer) FieldOptions() *field.Options { return &w.field }
 
 // AddStripe adds a stripe whose fields were made elsewhere: every field of the schema, children before their parents.
 func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field.Encoded) error {
+	return w.AddExternalStripe(ctx, records, nil, fields...)
+}
+
+// AddExternalStripe is AddStripe of fields whose values lie in objects that are not the shard's, in ranges with the given checksums.
+func (w *Writer) AddExternalStripe(ctx context.Context, records uint64, sums []meta.ObjectSum, fields ...*field.Encoded) error {
 	if err := w.EndStripe(ctx); err != nil {
 		return err
 	}
@@ -261,7 +266,7 @@ func (w *Writer) AddStripe(ctx context.Context, records uint64, fields ...*field
 			return fmt.Errorf("field %q: nulls, or nothing is said of them, and the field is not nullable", f.Node.Name)
 		}
 	}
-	s := &stripe{records: records, fields: fields, bags: w.bags}
+	s := &stripe{records: records, fields: fields, bags: w.bags, external: sums}
 	if w.o.FromEnd {
 		s.sortBySize()
 	}

@@ -384,3 +384,58 @@ func TestExternalParquetDamaged(t *testing.T) {
 		t.Error("no damage was found")
 	}
 }
+
+// Every byte of a Parquet file that a shard is over is protected by a checksum in the root, however shards over files are merged; of a
+// shard over some columns the others' bytes are counted as unprotected.
+func TestExternalParquetFlips(t *testing.T) {
+	sp, files := lake(t)
+	base := strings.TrimSuffix(files[0], "data/part-0.parquet")
+	one, two, merged, some := base+"data/one.amudai.shard", base+"data/two.amudai.shard", base+"all.amudai.shard", base+"some.amudai.shard"
+	for url, of := range map[string][]string{one: files[:1], two: files[1:2]} {
+		if _, err := shardfmt.WriteExternalParquet(t.Context(), sp, url, of, shardfmt.ExternalOptions{WriterOptions: shardfmt.WriterOptions{StripeRows: 1000}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := merge.Concat(t.Context(), sp, merged, []merge.Input{{URL: one}, {URL: two}}, merge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shardfmt.WriteExternalParquet(t.Context(), sp, some, files[:1], shardfmt.ExternalOptions{Columns: []string{"id"}}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(url string) *verify.Report {
+		r, err := verify.Shard(t.Context(), sp, url, verify.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, url := range []string{one, merged} {
+		if r := check(url); !r.OK || r.UnprotectedBytes != 0 {
+			t.Fatalf("%s: %v, %d bytes unprotected", url, r.Errors, r.UnprotectedBytes)
+		}
+	}
+	data, _, err := sp.ReadAll(t.Context(), files[0], 1<<24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := check(some); !r.OK || r.UnprotectedBytes < int64(len(data))/4 || r.UnprotectedBytes >= int64(len(data)) {
+		t.Errorf("one column: %v, %d of %d bytes unprotected", r.Errors, r.UnprotectedBytes, len(data))
+	}
+	places := []int{0, 3, 4, 5, len(data) - 1, len(data) - 4, len(data) - 5, len(data) - 8, len(data) - 9}
+	for at := 17; at < len(data); at += len(data)/40 + 1 {
+		places = append(places, at)
+	}
+	for k, at := range places {
+		flipped := bytes.Clone(data)
+		flipped[at] ^= 1 << (k % 8)
+		if err := sp.Delete(t.Context(), files[0], ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := sp.Put(t.Context(), files[0], flipped); err != nil {
+			t.Fatal(err)
+		}
+		if r := check([]string{one, merged}[k%2]); r.OK {
+			t.Errorf("byte %d of %d was flipped: whole", at, len(data))
+		}
+	}
+}

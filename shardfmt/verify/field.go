@@ -121,13 +121,18 @@ func (f *fieldWalk) external(e *metapb.ExternalParquetDataEncoding) error {
 		if err != nil {
 			return err
 		}
-		o.add(piece{start: start, end: start})
+		if end-start < parquetMagic {
+			return corrupt.At(-1, "a Parquet file of %d bytes", end-start)
+		}
+		o.isExternal()
 		o.whole = max(o.whole, end)
 		for _, chunk := range file.ColumnChunks {
 			if chunk.FileUrl != nil {
-				if _, _, _, err := f.reach(f.anchor, meta.NewRef(*chunk.FileUrl, 0, 0)); err != nil {
+				other, _, _, err := f.reach(f.anchor, meta.NewRef(*chunk.FileUrl, 0, 0))
+				if err != nil {
 					return err
 				}
+				other.isExternal()
 			}
 			if chunk.DataPageMap == nil {
 				continue
@@ -139,6 +144,14 @@ func (f *fieldWalk) external(e *metapb.ExternalParquetDataEncoding) error {
 		}
 	}
 	return nil
+}
+
+// isExternal notes that an object is a Parquet file: what of it has no checksum nothing protects.
+func (o *object) isExternal() {
+	if !o.external {
+		o.external = true
+		o.add(piece{start: 0, end: parquetMagic, check: checkMagic})
+	}
 }
 
 // checkPageMap checks a page map by itself.

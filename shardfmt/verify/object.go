@@ -22,6 +22,8 @@ type object struct {
 	sums   []*sum
 	// whole is the size that something says of the object as a whole, 0 if nothing does.
 	whole int64
+	// external: it is a Parquet file of somebody else.
+	external bool
 	// layer is the index that the object is the layer file of, nil for shards and their data.
 	layer *layerIndex
 }
@@ -69,6 +71,29 @@ func (o *object) addSum(start, end int64, want uint64) {
 	}
 	o.sums = append(o.sums, &sum{start: start, end: end, want: want, next: start})
 	o.add(piece{start: end, end: end}) // so that the object is read up to there
+}
+
+// summed is how many bytes have a stored checksum.
+func (o *object) summed() (n int64) {
+	all := slices.Clone(o.sums)
+	slices.SortFunc(all, func(a, b *sum) int { return cmp.Compare(a.start, b.start) })
+	end := int64(0)
+	for _, s := range all {
+		n += max(0, s.end-max(s.start, end))
+		end = max(end, s.end)
+	}
+	return n
+}
+
+// parquetMagic is the length of what a Parquet file starts with, which is compared.
+const parquetMagic = 4
+
+// checkMagic checks the start of a Parquet file.
+func checkMagic(data []byte) (unprotected int64, err error) {
+	if string(data) != "PAR1" {
+		err = corrupt.At(0, "the file does not start as Parquet does")
+	}
+	return 0, err
 }
 
 // reach is where the last piece ends.
@@ -142,6 +167,9 @@ func (v *verifier) readObject(o *object) error {
 	}
 	if err := rd.rest(); err != nil {
 		return err
+	}
+	if o.external {
+		v.report.UnprotectedBytes += info.Size - parquetMagic - o.summed()
 	}
 	return rd.finish()
 }
@@ -273,7 +301,7 @@ func (r *reader) gap(end int64, beforeBuffer bool) error {
 	if start >= end {
 		return nil
 	}
-	if end-start >= alignment || !beforeBuffer {
+	if end-start >= alignment || !beforeBuffer || r.o.external {
 		return r.skip(start, end)
 	}
 	data, err := r.read(start, end)
@@ -312,6 +340,9 @@ func (r *reader) wanted(start, end int64) bool {
 
 // rest checks what comes after the last buffer: in an object of a stripe the magic, and nothing else.
 func (r *reader) rest() error {
+	if r.o.external {
+		return nil
+	}
 	if r.o.isRoot {
 		r.v.checked(max(0, r.size-r.pos))
 		return nil
