@@ -59,13 +59,14 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 		Version: recordVersion, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
 		Dropped: c.opts.Now().UTC(),
 	}
-	if err := remove(ctx, name.identifier()); err != nil {
+	err = remove(ctx, name.identifier())
+	ctx = context.WithoutCancel(ctx)
+	if err != nil {
 		if !purge && strings.Contains(strings.ToLower(err.Error()), "purge") {
 			err = fmt.Errorf("%w; with --purge the catalog deletes the table's metadata too", err)
 		}
-		return fmt.Errorf("table %s: %w", name, translate(err))
+		return fmt.Errorf("table %s: %w", name, c.settleDrop(ctx, t, translate(err)))
 	}
-	ctx = context.WithoutCancel(ctx)
 	twin, err := c.nameOf(ctx, t.UUID())
 	if err == nil && twin != nil {
 		c.opts.Log.Warn("the table lives on under another name", "dropped", name.String(), "name", twin.String())
@@ -81,6 +82,18 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 			"folder", t.VaultFolder(), "metadata", record.Metadata, "error", err)
 	}
 	return nil
+}
+
+// settleDrop is the error of a drop that ended with one. If the table is gone all the same, the answer may have been lost after the work was done, or the
+// catalog can't show the table: no record may be left beside a table that lives.
+func (c *Catalog) settleDrop(ctx context.Context, t *Table, why error) error {
+	if errors.Is(why, ErrNotFound) {
+		return why
+	}
+	if _, err := c.ice.LoadTable(ctx, t.name.identifier()); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(why, err))
+	}
+	return why
 }
 
 // nameOf finds the table of a UUID, nil if the catalog shows none.

@@ -160,8 +160,11 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		}
 		v := judge(sendErr)
 		doubt = doubt || v == commitUnknown
-		if !doubt && (v == commitRefused || v == commitGone || v == commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr)) {
+		if !doubt && v == commitRefused && notSent(sendErr) {
 			return nil, nil, t.createOtherwise(ctx, sendErr)
+		}
+		if !doubt && v == commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr) {
+			return nil, nil, t.refusal(sendErr)
 		}
 		there, err := t.lookForCreation(ctx, doubt)
 		switch {
@@ -174,8 +177,10 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 				lost = &unproven{lost}
 			}
 			return nil, nil, lost
-		case !doubt && v == commitBad:
+		case !doubt && err == nil && (v == commitBad || v == commitRefused || v == commitGone):
 			return nil, nil, t.createOtherwise(ctx, sendErr)
+		case !doubt && (v == commitRefused || v == commitGone):
+			return nil, nil, &unproven{t.refusal(sendErr)}
 		case doubt && (err != nil || !t.cat.attemptsLeft(send, maxSends, begin, sendErr)):
 			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
 		case err != nil || v != commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr):

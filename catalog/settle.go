@@ -65,7 +65,7 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 		v := judge(sendErr)
 		doubt = doubt || v == commitUnknown
 		switch {
-		case !doubt && v == commitRefused, !doubt && v == commitLater && !t.cat.attemptsLeft(n, maxSends, begin, sendErr):
+		case !doubt && v == commitRefused && notSent(sendErr), !doubt && v == commitLater && !t.cat.attemptsLeft(n, maxSends, begin, sendErr):
 			return nil, t.refusal(sendErr)
 		case !doubt && v == commitLater:
 		default:
@@ -91,6 +91,11 @@ func (t *Table) decide(ctx context.Context, r request, v commitClass, doubt bool
 	switch {
 	case state.err == nil && r.done(t.ice.Metadata()):
 		return true, nil, nil
+	case !doubt && v == commitRefused: // the look is for a gateway that refuses what its server has carried out
+		if err = t.refusal(sendErr); state.err != nil {
+			err = &unproven{err}
+		}
+		return false, nil, err
 	case state.renamed || state.gone:
 		return false, nil, t.moved(state, v, doubt, sendErr)
 	case state.err == nil && t.outdated(r.requirements):
@@ -99,6 +104,8 @@ func (t *Table) decide(ctx context.Context, r request, v commitClass, doubt bool
 		return false, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(sendErr, state.err))
 	case doubt:
 		return false, nil, nil
+	case v == commitBad && state.err != nil:
+		return false, nil, &unproven{t.refusal(sendErr)}
 	case v == commitBad:
 		return false, nil, t.refusal(sendErr)
 	case state.err != nil && notSent(sendErr):

@@ -233,6 +233,28 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRefusedButCarriedOut: a gateway refuses what its server has carried out, and the table shows it; or can't be loaded, so nothing is deleted.
+func TestRefusedButCarriedOut(t *testing.T) {
+	for what, change := range changesOfRows {
+		for _, answer := range []error{rest.ErrForbidden, rest.ErrUnauthorized, rest.ErrBadRequest, icecatalog.ErrNoSuchTable, table.ErrCommitFailed} {
+			for _, visible := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%v/%v", what, answer, visible), func(t *testing.T) {
+					t.Parallel()
+					g, tbl, wrapped, other := newAfterCommit(t)
+					wrapped.commit = func(table.Metadata, string, error) (table.Metadata, string, error) { return nil, "", answer }
+					if !visible {
+						wrapped.load = fails(1000, rest.ErrForbidden)
+					}
+					if err := change.do(context.Background(), t, tbl); (err == nil) != visible {
+						t.Errorf("visible %v: %v", visible, err)
+					}
+					g.rowsAre(other, change.rows)
+				})
+			}
+		}
+	}
+}
+
 // TestBadRequestForConflict: a catalog reports a conflict as 400; the table decides.
 func TestBadRequestForConflict(t *testing.T) {
 	g := newGround(t)

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -23,6 +25,9 @@ import (
 type command struct {
 	name string
 	run  func(r *session) error
+	// prepare makes the world that it runs in of the common one, and prepared its state; nil for the common one.
+	prepare  func(r *session) error
+	prepared func(s state) state
 	// after is the state that it leads to; nil for a command that only reads, which must print the same.
 	after func(before state) state
 	// between are states, besides before and after, in which a command of several steps may stop with an error.
@@ -61,6 +66,7 @@ var commands = []command{
 		after: func(s state) state {
 			delete(s.tables, flights.String())
 			delete(s.shards, flights.String())
+			delete(s.notes, flights.String())
 			return s
 		}},
 	{name: "ingest", run: func(r *session) error { return ingestInto(r, flights, false, land...) }, after: grown(2, landed())},
@@ -79,6 +85,43 @@ var commands = []command{
 		after: func(s state) state { s.shards[flights.String()] = 1; return s }},
 	{name: "compact --mode rebuild", run: func(r *session) error { return compactBy(r, compaction.Policy{RebuildAll: true}) },
 		after: func(s state) state { s.shards[flights.String()] = 1; return s }},
+	{name: "delete", run: removeRows, after: shrunk},
+	{name: "overwrite", run: overwriteRows, after: func(s state) state { return grown(2, landed())(shrunk(s)) }},
+	{name: "truncate", run: func(r *session) error {
+		return onFlights(r, func(t *catalog.Table) error {
+			_, err := t.Truncate(r.ctx, catalog.DeleteOptions{JobID: r.job})
+			return err
+		})
+	}, after: func(s state) state { s.tables[flights.String()], s.shards[flights.String()] = nil, 0; return s }},
+	{name: "upsert", run: upsertRows, after: grown(2, landed())},
+	{name: "alter", run: func(r *session) error {
+		return onFlights(r, func(t *catalog.Table) error {
+			if slices.ContainsFunc(t.Schema().Fields, func(n *schema.Node) bool { return n.Name == "title" }) {
+				return nil
+			}
+			return t.RenameColumn(r.ctx, "name", "title")
+		})
+	}, after: renamedColumn},
+	{name: "alter properties", run: func(r *session) error {
+		return onFlights(r, func(t *catalog.Table) error { return t.SetProperties(r.ctx, map[string]string{"owner": "ops"}, nil) })
+	}, after: noting("owner=", "owner=ops")},
+	{name: "tag", run: func(r *session) error {
+		return onFlights(r, func(t *catalog.Table) error { _, err := t.CreateTag(r.ctx, "here", t.Head()); return err })
+	}, again: []error{catalog.ErrExists}, after: noting("[main]", "[here main]")},
+	{name: "expire", run: expireAll, after: noting("old=true", "old=false")},
+	{name: "gc, marking", prepare: withGarbage, prepared: collectable, run: collect, after: collectable, either: true, again: []error{catalog.ErrConflict}},
+	{name: "gc, deleting", prepare: func(r *session) error { return errors.Join(withGarbage(r), collect(r)) }, prepared: collectable, run: collect,
+		after: collectable, either: true, again: []error{catalog.ErrConflict}},
+	{name: "index add", run: func(r *session) error { return onFlights(r, func(t *catalog.Table) error { return addIndex(r, t) }) },
+		after: noting("indexes=", "indexes=hash:name"), again: []error{catalog.ErrExists}, between: hasNote("indexes=hash:name")},
+	{name: "tasks", run: writeInTasks, after: grown(2, landed())},
+	{name: "rollback", prepare: func(r *session) error { return ingestInto(r, flights, false, land...) }, prepared: grown(2, landed()),
+		run: rollBack, after: func(s state) state {
+			s.tables[flights.String()], s.shards[flights.String()] = slices.Concat(printed(0, 20), printed(100, 20), printed(200, 20)), 3
+			slices.Sort(s.tables[flights.String()])
+			return s
+		}},
+	{name: "export", run: export, again: []error{blobio.ErrExists}},
 	{name: "compact", run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
 }
 
@@ -255,7 +298,9 @@ func describeTable(r *session) error {
 	if err != nil {
 		return err
 	}
-	r.out = append(r.out, fmt.Sprintf("%+v", t.Describe()))
+	d := t.Describe()
+	d.MetadataLocation = "" // another one after each change of another client
+	r.out = append(r.out, fmt.Sprintf("%+v", d))
 	return nil
 }
 
@@ -338,5 +383,162 @@ func compactBy(r *session, p compaction.Policy) error {
 		return err
 	}
 	_, err = compaction.Compact(r.ctx, t, p, compaction.Options{})
+	return err
+}
+
+// onFlights does something to the table.
+func onFlights(r *session, do func(*catalog.Table) error) error {
+	t, err := r.tables.Load(r.ctx, flights)
+	if err != nil {
+		return err
+	}
+	return do(t)
+}
+
+// noting is a change of what is noted of the table.
+func noting(old, changed string) func(state) state {
+	return func(s state) state {
+		s.notes[flights.String()] = strings.Replace(s.notes[flights.String()], old, changed, 1)
+		return s
+	}
+}
+
+// hasNote reports whether the table is as noted.
+func hasNote(text string) func(state) bool {
+	return func(s state) bool { return strings.Contains(s.notes[flights.String()], text) }
+}
+
+// goes are the rows that delete and overwrite take away: one shard, and a part of another.
+const goes = "id < 5 or id >= 200"
+
+// shrunk is the table without these rows.
+func shrunk(s state) state {
+	s.tables[flights.String()] = slices.Concat(printed(5, 15), printed(100, 20))
+	slices.Sort(s.tables[flights.String()])
+	s.shards[flights.String()] = 2
+	return s
+}
+
+func removeRows(r *session) error {
+	where, err := filter.Parse(goes)
+	if err != nil {
+		return err
+	}
+	return onFlights(r, func(t *catalog.Table) error {
+		_, err := t.Delete(r.ctx, where, catalog.DeleteOptions{JobID: r.job})
+		return err
+	})
+}
+
+// landing does something to the table with the files of land.
+func landing(r *session, do func(*catalog.Table, foreign.Source) error) error {
+	return onFlights(r, func(t *catalog.Table) error {
+		src, err := r.source(foreign.SourceOptions{Schema: t.Schema()}, land...)
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		return do(t, src)
+	})
+}
+
+func overwriteRows(r *session) error {
+	where, err := filter.Parse(goes)
+	if err != nil {
+		return err
+	}
+	return landing(r, func(t *catalog.Table, src foreign.Source) error {
+		_, err := t.Overwrite(r.ctx, where, src, catalog.IngestOptions{JobID: r.job, ShardRows: 20, StripeRows: 15})
+		return err
+	})
+}
+
+func upsertRows(r *session) error {
+	return landing(r, func(t *catalog.Table, src foreign.Source) error {
+		_, err := t.Ingest(r.ctx, src, catalog.IngestOptions{JobID: r.job, ShardRows: 20, StripeRows: 15, UpsertBy: []string{"id"}})
+		return err
+	})
+}
+
+func writeInTasks(r *session) error {
+	return landing(r, func(t *catalog.Table, src foreign.Source) error {
+		run, err := t.WriteShards(r.ctx, src, "part", catalog.IngestOptions{JobID: r.job, ShardRows: 20, StripeRows: 15})
+		if err != nil || run.Committed != nil {
+			return err
+		}
+		_, err = t.CommitShards(r.ctx, "", r.job, []string{run.Run})
+		return err
+	})
+}
+
+func expireAll(r *session) error {
+	return onFlights(r, func(t *catalog.Table) error {
+		p, err := t.PlanExpire(catalog.ExpireOptions{OlderThan: time.Now().Add(time.Hour)})
+		if err != nil {
+			return err
+		}
+		return p.Execute(r.ctx)
+	})
+}
+
+// withGarbage leaves objects that no snapshot needs.
+func withGarbage(r *session) error { return errors.Join(removeRows(r), expireAll(r)) }
+
+func collectable(s state) state { return noting("old=true", "old=false")(shrunk(s)) }
+
+func collect(r *session) error {
+	return onFlights(r, func(t *catalog.Table) error {
+		_, err := t.Collect(r.ctx, catalog.CollectOptions{Execute: true, MinAge: time.Nanosecond, UnsafeMinAge: true, DeleteDelay: -1, MaxDeleteRatio: 1})
+		return err
+	})
+}
+
+// rollBack goes back to the table of three shards.
+func rollBack(r *session) error {
+	return onFlights(r, func(t *catalog.Table) error {
+		h := t.History()
+		i := slices.IndexFunc(h, func(s catalog.Snapshot) bool { return s.Number("total-records") == 60 })
+		if i < 0 {
+			return fmt.Errorf("%w: no snapshot of 60 rows", catalog.ErrNotFound)
+		}
+		return t.Rollback(r.ctx, h[i].ID)
+	})
+}
+
+// renamedColumn is the table whose column name is title.
+func renamedColumn(s state) state {
+	rows := slices.Clone(s.tables[flights.String()])
+	for i, row := range rows {
+		rows[i] = strings.Replace(row, `"name":`, `"title":`, 1)
+	}
+	s.tables[flights.String()] = rows
+	return noting(" name ", " title ")(s)
+}
+
+// export writes a file and prints how many rows it has; a file of an earlier run is deleted.
+func export(r *session) error {
+	out := r.url("files/out.csv")
+	if err := r.client.Delete(r.ctx, out, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+		return err
+	}
+	return onFlights(r, func(t *catalog.Table) error {
+		done, err := t.Export(r.ctx, out, catalog.ExportOptions{Format: foreign.CSV})
+		if err != nil {
+			return err
+		}
+		text, _, err := r.client.ReadAll(r.ctx, out, 1<<20)
+		rows := strings.Split(string(text), "\n")
+		slices.Sort(rows) // without Ordered, shards come as they are read
+		r.out = append(append(r.out, fmt.Sprint(done.Rows)), rows...)
+		return err
+	})
+}
+
+func addIndex(r *session, t *catalog.Table) error {
+	index, err := shardfmt.ParseIndexSpec("hash:name")
+	if err != nil {
+		return err
+	}
+	_, err = t.AddIndex(r.ctx, index, catalog.IndexOptions{})
 	return err
 }

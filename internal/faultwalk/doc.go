@@ -1,4 +1,4 @@
-// Package faultwalk holds the tests that run every command of the main job while its store misbehaves; it has no
+// Package faultwalk holds the tests that run every command while its store or its catalog misbehaves; it has no
 // code of its own.
 //
 // A walk takes one command and one fault, on one store. It breaks the first request of a run, the second of
@@ -13,8 +13,9 @@
 //   - the same command, once the faults are over, leads to the state after it.
 //
 // Stores are memory and a folder with the fault bucket of package blobtest in front, and real servers of S3,
-// Azure Blob and GCS, where the environment names them (.ci/servers), behind package faultproxy. By default a
-// sample of all steps runs, chosen by SHARDCAT_SEED (1 if unset); with SHARDCAT_FULL set, all of them.
+// Azure Blob and GCS, where the environment names them (.ci/servers), behind package faultproxy. One more is memory behind a
+// catalog that misbehaves (package catalogfault). By default a
+// sample of all steps runs, chosen by SHARDCAT_SEED (a fresh one, which is printed, if unset); with SHARDCAT_FULL set, all of them.
 //
 // The tests of the built program end it by SIGKILL and SIGTERM at random moments, and give it a full disk.
 package faultwalk

@@ -3,8 +3,13 @@ package faultwalk
 import (
 	"fmt"
 	"strings"
+	"syscall"
+
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -86,3 +91,46 @@ var bodyFaults = []fault{
 	{name: "byte 100 from the end flipped", script: unprotected + "get {n}: flip -100", kind: "get", brings: damaged},
 	{name: "last byte flipped", script: unprotected + "get {n}: flip -1", kind: "get", brings: damaged},
 }
+
+// catalogFaults are for the catalog.
+var catalogFaults = []fault{
+	{name: "404 once", script: "any {n}: fail 404", brings: missing, hides: true},
+	{name: "403 once", script: "any {n}: fail 403", brings: refused},
+	{name: "401 once", script: "any {n}: fail 401", brings: refused},
+	{name: "400 once", script: "any {n}: fail 400", brings: refused},
+	{name: "500 once", script: "any {n}: fail 500", brings: away},
+	{name: "503 once", script: "any {n}: fail 503", brings: away},
+	{name: "reset once", script: "any {n}: fail reset", brings: away},
+	{name: "conflict once", script: "commit {n}: fail 409", kind: "commit"},
+	{name: "404 from then on", script: "any {n}-: fail 404", brings: missing, hides: true},
+	{name: "403 from then on", script: "any {n}-: fail 403", brings: refused},
+	{name: "503 from then on", script: "any {n}-: fail 503", brings: away},
+	{name: "reset from then on", script: "any {n}-: fail reset", brings: away},
+	{name: "conflict for ever", script: "commit {n}-: fail 409", kind: "commit", brings: []error{catalog.ErrConflict}, hides: true},
+	{name: "answer lost", script: "any {n}: lost reset", brings: away},
+	{name: "answer became 404", script: "any {n}: lost 404", brings: missing, hides: true},
+	{name: "answer became 403", script: "any {n}: lost 403", brings: refused},
+	{name: "answer became 400", script: "any {n}: lost 400", brings: refused},
+	{name: "answer became 409", script: "any {n}: lost 409", brings: []error{rest.ErrCommitFailed, catalog.ErrConflict}, hides: true},
+	{name: "answer became 503", script: "any {n}: lost 503", brings: away},
+	{name: "every answer lost from then on", script: "any {n}-: lost reset", brings: away},
+	{name: "answer lost, then 404", script: "commit {n}: lost reset\nload {n}-: fail 404", kind: "commit", brings: missing, hides: true},
+	{name: "success, then 404", script: "commit {n+2}-: fail 404\nload {n+2}-: fail 404", kind: "commit", brings: missing, hides: true},
+	{name: "delivered twice", script: "any {n}: twice", brings: []error{catalog.ErrExists, catalog.ErrNotFound}, hides: true},
+	{name: "old state once", script: "load {n}: stale", kind: "load", brings: raced, hides: true},
+	{name: "old state from then on", script: "load {n}-: stale", kind: "load", brings: raced, hides: true},
+	{name: "renamed before", script: "any {n}: before rename", brings: missing, hides: true},
+	{name: "renamed after", script: "any {n}: after rename", brings: missing, hides: true},
+	{name: "dropped and recovered before", script: "any {n}: before recover", brings: raced, hides: true},
+	{name: "dropped and recovered after", script: "any {n}: after recover", brings: raced, hides: true},
+	{name: "changed by another writer", script: "any {n}: before change", brings: raced, hides: true},
+	{name: "changed after", script: "any {n}: after change", brings: raced, hides: true},
+	{name: "slow", script: "any {n}: slow 2ms"},
+}
+
+var (
+	raced   = []error{catalog.ErrConflict, catalog.ErrNotFound}
+	missing = []error{catalog.ErrNotFound, icecatalog.ErrNoSuchTable}
+	refused = []error{catalog.ErrRefused, rest.ErrForbidden, rest.ErrUnauthorized, rest.ErrBadRequest}
+	away    = []error{rest.ErrCommitStateUnknown, rest.ErrServiceUnavailable, syscall.ECONNRESET}
+)

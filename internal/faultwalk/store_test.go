@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	icecatalog "github.com/apache/iceberg-go/catalog"
+
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/azblob"
 	"github.com/shardcat/shardcat/blobio/blobtest"
@@ -15,6 +17,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/gcsblob"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
+	"github.com/shardcat/shardcat/internal/catalogfault"
 	"github.com/shardcat/shardcat/internal/faultproxy"
 )
 
@@ -32,6 +35,8 @@ type store struct {
 	broken func(t *testing.T, script string) (attach func(*blobio.Client), requests func(kind string) int, lift func())
 	// unresolvable mounts the store under a host name that no DNS knows; nil where there are no names.
 	unresolvable func(t *testing.T, s *blobio.Client)
+	// wrap puts faults in front of the catalog, nil for none.
+	wrap func(icecatalog.Catalog) icecatalog.Catalog
 }
 
 // newSpace is a space that tries as often as any, and waits for milliseconds.
@@ -69,6 +74,21 @@ func memStore(t *testing.T) *store {
 func fileStore(t *testing.T) *store {
 	root := "file://" + filepath.ToSlash(t.TempDir())
 	return bucketStore("file", root, "file:///", func() blobio.Bucket { return fileblob.Open("/") })
+}
+
+// catalogStore is a store in memory with faults in front of the catalog.
+func catalogStore(t *testing.T) *store {
+	s := memStore(t)
+	s.name, s.faults = "catalog", catalogFaults
+	s.broken = func(t *testing.T, script string) (func(*blobio.Client), func(string) int, func()) {
+		play := &catalogfault.Play{}
+		if err := play.Set(script); err != nil {
+			t.Fatal(err)
+		}
+		s.wrap = play.Wrap
+		return func(client *blobio.Client) { s.straight(t, client) }, play.Calls, func() { s.wrap = nil }
+	}
+	return s
 }
 
 // servers are the environment variables that name buckets on real servers.

@@ -56,15 +56,17 @@ func newWalker(t *testing.T, at *store) *walker {
 	for i := range commands {
 		c := &commands[i]
 		w.world.reset(t)
-		attach, requests, _ := at.broken(t, "")
+		w.prepare(t, c)
+		attach, requests, lift := at.broken(t, "")
 		r := w.world.session(t, func(_ *testing.T, s *blobio.Client) { attach(s) })
 		r.job = "untouched"
 		if err := c.run(r); err != nil {
 			t.Fatalf("%s, untouched: %v", c.name, err)
 		}
 		r.close()
+		lift()
 		counts := map[string]int{}
-		for _, kind := range []string{"any", "get", "list"} {
+		for _, kind := range []string{"any", "get", "list", "load", "commit"} {
 			counts[kind] = requests(kind)
 		}
 		w.printed[c.name], w.requests[c.name] = r.out, func(kind string) int { return counts[kind] }
@@ -75,9 +77,31 @@ func newWalker(t *testing.T, at *store) *walker {
 	return w
 }
 
+// before is the state before a command.
+func (w *walker) before(c *command) state {
+	if c.prepared != nil {
+		return c.prepared(w.world.state.clone())
+	}
+	return w.world.state.clone()
+}
+
+// prepare does what a command needs in its world, without faults.
+func (w *walker) prepare(t *testing.T, c *command) {
+	t.Helper()
+	if c.prepare == nil {
+		return
+	}
+	r := w.world.session(t, w.world.store.straight)
+	defer r.close()
+	r.job = "prepare"
+	if err := c.prepare(r); err != nil {
+		t.Fatalf("%s: to prepare: %v", c.name, err)
+	}
+}
+
 // expected is the state after a command.
 func (w *walker) expected(c *command) state {
-	s := w.world.state.clone()
+	s := w.before(c)
 	if c.after == nil {
 		return s
 	}
@@ -101,6 +125,7 @@ func (w *walker) take(t *testing.T, s step) (struck bool) {
 		}
 	}()
 	w.world.reset(t)
+	w.prepare(t, s.command)
 	attach, requests, lift := w.world.store.broken(t, s.fault.at(s.n))
 	r := w.world.session(t, func(_ *testing.T, client *blobio.Client) { attach(client) })
 	r.job = "walk"
@@ -147,7 +172,7 @@ func (w *walker) settled(t *testing.T, s step, r *session, err error) {
 		}
 		return
 	}
-	before, after := w.world.state, w.expected(c)
+	before, after := w.before(c), w.expected(c)
 	got := w.world.observe(t)
 	unknown := errors.Is(err, catalog.ErrUnknownOutcome)
 	switch {
@@ -204,7 +229,9 @@ var full = os.Getenv("SHARDCAT_FULL") != ""
 func seed(t *testing.T) uint64 {
 	text := os.Getenv("SHARDCAT_SEED")
 	if text == "" {
-		return 1
+		fresh := rand.Uint64()
+		t.Logf("SHARDCAT_SEED=%d repeats this run", fresh)
+		return fresh
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -236,6 +263,7 @@ func (w *walker) takeUnresolvable(t *testing.T, c *command, everything bool) {
 	t.Helper()
 	w.steps++
 	w.world.reset(t)
+	w.prepare(t, c)
 	shards := true
 	r := w.world.session(t, func(t *testing.T, s *blobio.Client) {
 		if shards || everything { // the first space is that of the shards
@@ -267,6 +295,7 @@ func TestWalk(t *testing.T) {
 		steps int // of a sample
 	}{
 		{"mem", memStore, 120},
+		{"catalog", catalogStore, 160},
 		{"file", fileStore, 60},
 		{"s3", func(t *testing.T) *store { return serverStore(t, "s3") }, 51},
 		{"azure", func(t *testing.T) *store { return serverStore(t, "azure") }, 51},

@@ -15,11 +15,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/catalogfault"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -32,7 +35,7 @@ type world struct {
 	store *store
 	// catalog is the folder of the SQLite file, kept a copy of it. The file's path is part of a catalog's identity.
 	catalog, kept string
-	objects       map[string]bool // by URL
+	objects       map[string][]byte // by URL
 	state         state
 }
 
@@ -99,7 +102,14 @@ func newWorld(t *testing.T, at *store) *world {
 	if err := errors.Join(putParquet(r), writeOver(r, "files/over.amudai.shard")); err != nil {
 		t.Fatal(err)
 	}
-	w.objects = r.list(t, "")
+	w.objects = map[string][]byte{}
+	for url := range r.list(t, "") {
+		text, _, err := r.client.ReadAll(r.ctx, url, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.objects[url] = text
+	}
 	w.state = w.observe(t)
 	return w
 }
@@ -110,12 +120,20 @@ func (w *world) reset(t *testing.T) {
 	client := newSpace()
 	defer client.Close()
 	w.store.straight(t, client)
+	there := map[string]bool{}
 	for info, err := range client.List(t.Context(), w.store.root+"/") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !w.objects[info.URL] {
-			if err := client.Delete(t.Context(), info.URL, ""); err != nil {
+		if _, kept := w.objects[info.URL]; kept {
+			there[info.URL] = true
+		} else if err := client.Delete(t.Context(), info.URL, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for url, text := range w.objects {
+		if !there[url] {
+			if err := client.Put(t.Context(), url, text); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -145,7 +163,7 @@ func (w *world) session(t *testing.T, mount func(*testing.T, *blobio.Client)) *s
 	var err error
 	r.tables, err = catalog.Open(r.ctx, catalog.Options{
 		URI: "sqlite:" + filepath.Join(w.catalog, "catalog.db"), Warehouse: r.url("wh"), Client: r.client, Metadata: r.meta,
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler), Wrap: w.store.wrap, RetryBudget: 20 * time.Millisecond, CommitAttempts: 5,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,12 +221,14 @@ type state struct {
 	tables map[string][]string
 	shards map[string]int
 	files  map[string][]string
+	// notes are columns, refs and whether the first snapshot is there, of the table flights.
+	notes map[string]string
 }
 
 func (s state) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.tables)) {
-		fmt.Fprintf(&b, "%s: %d rows in %d shards; ", name, len(s.tables[name]), s.shards[name])
+		fmt.Fprintf(&b, "%s: %d rows in %d shards, %s; ", name, len(s.tables[name]), s.shards[name], s.notes[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {
 		fmt.Fprintf(&b, "%s: %d rows; ", name, len(s.files[name]))
@@ -218,11 +238,11 @@ func (s state) String() string {
 
 func (s state) equal(o state) bool {
 	same := func(a, b []string) bool { return slices.Equal(a, b) }
-	return maps.EqualFunc(s.tables, o.tables, same) && maps.Equal(s.shards, o.shards) && maps.EqualFunc(s.files, o.files, same)
+	return maps.EqualFunc(s.tables, o.tables, same) && maps.Equal(s.shards, o.shards) && maps.EqualFunc(s.files, o.files, same) && maps.Equal(s.notes, o.notes)
 }
 
 func (s state) clone() state {
-	return state{maps.Clone(s.tables), maps.Clone(s.shards), maps.Clone(s.files)}
+	return state{maps.Clone(s.tables), maps.Clone(s.shards), maps.Clone(s.files), maps.Clone(s.notes)}
 }
 
 // outputs are the shards that commands write under a chosen name.
@@ -233,13 +253,23 @@ func (w *world) observe(t *testing.T) state {
 	t.Helper()
 	r := w.session(t, w.store.straight)
 	defer r.close()
-	s := state{map[string][]string{}, map[string]int{}, map[string][]string{}}
+	s := state{map[string][]string{}, map[string]int{}, map[string][]string{}, map[string]string{}}
 	names, err := r.tables.Tables(r.ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		s.tables[name.String()], s.shards[name.String()] = w.table(t, r, name)
+		if was, moved := strings.CutSuffix(name.Table, catalogfault.Moved); moved { // by another client; the next run looks for the old name
+			back := catalog.Name{Namespace: name.Namespace, Table: was}
+			if _, err := r.tables.Rename(r.ctx, name, back); err != nil {
+				t.Fatal(err)
+			}
+			name = back
+		}
+		rows, shards, notes := w.table(t, r, name)
+		if s.tables[name.String()], s.shards[name.String()] = rows, shards; name == flights {
+			s.notes[name.String()] = notes
+		}
 	}
 	for _, out := range outputs {
 		if _, err := r.client.Stat(r.ctx, r.url(out)); errors.Is(err, blobio.ErrNotFound) {
@@ -257,7 +287,7 @@ func (w *world) observe(t *testing.T) state {
 
 // table gives a table's rows and number of shards; the shards must verify, and nothing may lie in its vault folder
 // that nobody knows of.
-func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, int) {
+func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, int, string) {
 	t.Helper()
 	tbl, err := r.tables.Load(r.ctx, name)
 	if err != nil {
@@ -296,7 +326,24 @@ func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, in
 			t.Errorf("nobody knows of %s", info.URL)
 		}
 	}
-	return rows, shards
+	if v, err := tbl.Verify(r.ctx, catalog.VerifyOptions{}); err != nil || len(v.Errors) != 0 {
+		t.Errorf("verify %s: %+v, %v", name, v, err)
+	}
+	return rows, shards, noted(tbl)
+}
+
+// noted are a table's columns, refs and whether its first snapshot is there.
+func noted(tbl *catalog.Table) string {
+	var columns, refs []string
+	for _, f := range tbl.Schema().Fields {
+		columns = append(columns, f.Name)
+	}
+	for _, ref := range tbl.Refs() {
+		refs = append(refs, ref.Name)
+	}
+	slices.Sort(refs)
+	old := len(tbl.History()) > 0 && slices.ContainsFunc(tbl.Metadata().Snapshots(), func(s table.Snapshot) bool { return s.SequenceNumber == 1 })
+	return fmt.Sprintf("%v %v old=%v owner=%s indexes=%s", columns, refs, old, tbl.Properties()["owner"], tbl.Properties()[catalog.IndexesProperty])
 }
 
 // knownObjects tells which objects of a vault folder are records or named by the record of a job.
@@ -318,7 +365,7 @@ func knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error)
 			prefixes = append(prefixes, strings.TrimSuffix(out, "*"))
 		}
 	}
-	prefixes = append(prefixes, tbl.VaultFolder()+"_jobs/", tbl.VaultFolder()+"_owner.json")
+	prefixes = append(prefixes, tbl.VaultFolder()+"_jobs/", tbl.VaultFolder()+"_owner.json", tbl.VaultFolder()+"_gc/", tbl.VaultFolder()+"_keys/")
 	return func(url string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
 	}, nil

@@ -1,0 +1,148 @@
+// Package catalogfault is the language in which tests state which calls of an Iceberg catalog fail, and how; and a catalog around
+// another one that plays it. It is what package fault is for stores.
+//
+// A script has one rule per line, "#" begins a comment:
+//
+//	WHICH WHEN: WHAT
+//
+//	WHICH   any  load  commit  create  drop  rename  list    the kind of call
+//	WHEN    3   2-5   7-   *                                 which ones of the kind, counted from 1
+//	WHAT    fail ANSWER      the catalog does nothing and returns the error
+//	        lost ANSWER      the catalog does the work, and the caller gets the error
+//	        twice            the catalog gets the call twice; the second answer counts
+//	        stale            a load returns the state before the last change
+//	        slow D           D passes before the call
+//	        before EVENT     another client does something, then the call goes on
+//	        after EVENT      the call is made, then another client does something before the answer arrives
+//	ANSWER  400 401 403 404 409 500 503 reset                as iceberg-go's REST client reports them, and a broken connection
+//	EVENT   rename           the table gets the name with "-moved" behind it
+//	        recover          the table is dropped, and registered again from its last metadata file
+//	        change           another writer sets a property of the table
+//
+// The first rule that fits a call decides.
+package catalogfault
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
+)
+
+// anyKind is all kinds of calls.
+const anyKind = "any"
+
+var (
+	kinds  = []string{anyKind, "load", "commit", "create", "drop", "rename", "list"}
+	events = []string{"rename", "recover", "change"}
+)
+
+// answers are the errors by name.
+var answers = map[string]error{
+	"400": rest.ErrBadRequest, "401": rest.ErrUnauthorized, "403": rest.ErrForbidden, "404": icecatalog.ErrNoSuchTable,
+	"409": rest.ErrCommitFailed, "500": rest.ErrCommitStateUnknown, "503": rest.ErrServiceUnavailable, "reset": syscall.ECONNRESET,
+}
+
+// rule is one line of a script. The zero rule does nothing.
+type rule struct {
+	kind     string
+	from, to int // to 0: no end
+	what     string
+	answer   error
+	event    string
+	wait     time.Duration
+}
+
+func parse(text string) (rules []rule, err error) {
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		r, err := parseRule(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d, %q: %w", i+1, line, err)
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+func parseRule(line string) (r rule, err error) {
+	head, what, ok := strings.Cut(line, ":")
+	which, words := strings.Fields(head), strings.Fields(what)
+	if !ok || len(which) != 2 || len(words) == 0 {
+		return r, fmt.Errorf("want WHICH WHEN: WHAT")
+	}
+	if r.kind = which[0]; !slices.Contains(kinds, r.kind) {
+		return r, fmt.Errorf("unknown kind of call %q", r.kind)
+	}
+	if r.from, r.to, err = parseWhen(which[1]); err != nil {
+		return r, err
+	}
+	r.what = words[0]
+	want := 2
+	switch r.what {
+	case "twice", "stale":
+		want = 1
+	case "fail", "lost", "before", "after", "slow":
+	default:
+		return r, fmt.Errorf("unknown fault %q", r.what)
+	}
+	if len(words) != want {
+		return r, fmt.Errorf("%s: %d words, want %d", r.what, len(words), want)
+	}
+	switch r.what {
+	case "fail", "lost":
+		if r.answer = answers[words[1]]; r.answer == nil {
+			err = fmt.Errorf("unknown answer %q", words[1])
+		}
+	case "before", "after":
+		if r.event = words[1]; !slices.Contains(events, r.event) {
+			err = fmt.Errorf("unknown event %q", words[1])
+		}
+	case "slow":
+		r.wait, err = time.ParseDuration(words[1])
+	}
+	return r, err
+}
+
+// parseWhen reads 3, 2-5, 7- or *.
+func parseWhen(s string) (from, to int, err error) {
+	if s == "*" {
+		return 1, 0, nil
+	}
+	first, last, isRange := strings.Cut(s, "-")
+	if from, err = strconv.Atoi(first); err != nil || from < 1 {
+		return 0, 0, fmt.Errorf("invalid number of a call %q", s)
+	}
+	switch {
+	case !isRange:
+		return from, from, nil
+	case last == "":
+		return from, 0, nil
+	}
+	if to, err = strconv.Atoi(last); err != nil || to < from {
+		return 0, 0, fmt.Errorf("invalid range of calls %q", s)
+	}
+	return from, to, nil
+}
+
+// find is the rule of a call: the n-th of its kind, the total-th of all.
+func find(rules []rule, kind string, n, total int) rule {
+	for _, r := range rules {
+		k := n
+		if r.kind == anyKind {
+			k = total
+		}
+		if (r.kind == kind || r.kind == anyKind) && k >= r.from && (r.to == 0 || k <= r.to) {
+			return r
+		}
+	}
+	return rule{}
+}
