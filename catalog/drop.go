@@ -117,9 +117,9 @@ func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
 }
 
 // withdrawDrop deletes the record of a drop from the folder of a living table: it was registered again.
-func (t *Table) withdrawDrop(ctx context.Context) error {
+func (t *Table) withdrawDrop(ctx context.Context, err error) error {
 	at := t.VaultFolder() + droppedName
-	if _, err := t.cat.client.Stat(ctx, at); errors.Is(err, blobio.ErrNotFound) {
+	if errors.Is(err, blobio.ErrNotFound) {
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)

@@ -103,7 +103,7 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := t.claimVault(ctx); err != nil {
+	if err := t.claim(ctx, t.branch(branch)); err != nil {
 		return nil, nil, err
 	}
 	if named {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
@@ -44,6 +45,39 @@ type sqlTables struct {
 	// untyped: the column iceberg_type is not there.
 	untyped bool
 	fs      table.FSysF
+	// last are the states of tables that were loaded or committed last, by the name: metadata files never change, so that a commit on
+	// the file that was loaded need not read it again.
+	mu   sync.Mutex
+	last map[string]*table.Table
+}
+
+// mostStates is how many states of tables are kept.
+const mostStates = 16
+
+// keep keeps a state of a table, and returns it.
+func (c *sqlTables) keep(ident table.Identifier, t *table.Table) *table.Table {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil || len(c.last) >= mostStates {
+		c.last = map[string]*table.Table{}
+	}
+	c.last[strings.Join(ident, "\x00")] = t
+	return t
+}
+
+// base is the state that a commit is made on: the one that the database names, from memory where it was loaded by this process.
+func (c *sqlTables) base(ctx context.Context, ident table.Identifier) (*table.Table, error) {
+	at, err := c.location(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	t := c.last[strings.Join(ident, "\x00")]
+	c.mu.Unlock()
+	if t != nil && t.MetadataLocation() == at {
+		return t, nil
+	}
+	return table.NewFromLocation(ctx, ident, at, c.fs, c)
 }
 
 func newSQLTables(ctx context.Context, ice icecatalog.Catalog, db *sql.DB, dialect sqlcatalog.SupportedDialect) *sqlTables {
@@ -131,7 +165,11 @@ func (c *sqlTables) LoadTable(ctx context.Context, ident table.Identifier) (*tab
 	if err != nil {
 		return nil, err
 	}
-	return table.NewFromLocation(ctx, ident, at, c.fs, c)
+	t, err := table.NewFromLocation(ctx, ident, at, c.fs, c)
+	if err != nil {
+		return nil, err
+	}
+	return c.keep(ident, t), nil
 }
 
 // CreateTable implements icecatalog.Catalog; the location must be given.
@@ -159,7 +197,7 @@ func (c *sqlTables) CreateTable(ctx context.Context, ident table.Identifier, sc 
 // CommitTable implements icecatalog.Catalog. A change that is based on a state which is no longer the current one
 // is table.ErrCommitFailed.
 func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
-	current, err := c.LoadTable(ctx, ident)
+	current, err := c.base(ctx, ident)
 	if errors.Is(err, icecatalog.ErrNoSuchTable) && creates(requirements) {
 		return c.commitFirst(ctx, ident, requirements, updates)
 	}

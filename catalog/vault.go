@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+
 	"github.com/shardcat/shardcat/blobio"
 )
 
@@ -36,12 +39,32 @@ type Owner struct {
 // recordVersion is the version of all records in a vault folder.
 const recordVersion = 1
 
-// claimVault makes sure that the vault folder is the table's own: the first claim writes the owner's record,
-// later ones compare. A folder of another catalog's table is ErrUnsafe.
-func (t *Table) claimVault(ctx context.Context) error {
+// claimVault is claim for a change of no snapshot.
+func (t *Table) claimVault(ctx context.Context) error { return t.claim(ctx, nil) }
+
+// claim makes sure that the vault folder is the table's own: the first claim writes the owner's record,
+// later ones compare. A folder of another catalog's table is ErrUnsafe. Whether there is a record of a drop is looked for at the same time, and
+// the manifest list of the snapshot that a commit will be made on is read.
+func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 	at := t.VaultFolder() + "_owner.json"
 	var there Owner
-	err := t.cat.readRecord(ctx, at, &there)
+	var err, dropped error
+	eachErr := t.cat.client.EachUpTo(ctx, 3, 3, func(ctx context.Context, client *blobio.Client, i int) error {
+		switch {
+		case i == 0:
+			err = t.cat.readRecordBy(ctx, client, at, &there)
+		case i == 1:
+			_, dropped = client.Stat(ctx, t.VaultFolder()+droppedName)
+		case base != nil && base.ManifestList != "":
+			if fs, ok := t.fs.(iceio.ReadFileIO); ok {
+				_, _ = fs.ReadFile(base.ManifestList) // into the cache, for the commit; an error is found there
+			}
+		}
+		return nil
+	})
+	if eachErr != nil {
+		return eachErr
+	}
 	if errors.Is(err, blobio.ErrNotFound) {
 		conditional, probeErr := t.cat.checkConditional(ctx)
 		if probeErr != nil {
@@ -68,7 +91,7 @@ func (t *Table) claimVault(ctx context.Context) error {
 	if err := t.cat.acceptConditional(!there.Unconditional); err != nil {
 		return err
 	}
-	return t.withdrawDrop(ctx)
+	return t.withdrawDrop(ctx, dropped)
 }
 
 // checkOwned refuses the vault folder of a table whose record names another table or catalog.
@@ -106,7 +129,12 @@ func recordText(record any) ([]byte, error) {
 
 // readRecord reads a record; one of a later version is refused, for what it says may matter.
 func (c *Catalog) readRecord(ctx context.Context, at string, record any) error {
-	text, _, err := c.client.ReadAll(ctx, at, controlLimit)
+	return c.readRecordBy(ctx, c.client, at, record)
+}
+
+// readRecordBy is readRecord by a view of the client.
+func (c *Catalog) readRecordBy(ctx context.Context, client *blobio.Client, at string, record any) error {
+	text, _, err := client.ReadAll(ctx, at, controlLimit)
 	if err != nil {
 		return err
 	}

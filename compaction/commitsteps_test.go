@@ -46,9 +46,9 @@ func TestMetadataSteps(t *testing.T) {
 		return done.Rows
 	}
 	for _, c := range []struct {
-		appends              int
-		countSteps, appends1 int
-	}{{99, 4, 24}, {100, 4, 24}} {
+		appends                 int
+		countSteps, appendSteps int
+	}{{99, 4, 13}, {100, 4, 15}} {
 		s := newSlowStore(t)
 		s.many(t, c.appends)
 		got := s.measure(t, count)
@@ -58,8 +58,8 @@ func TestMetadataSteps(t *testing.T) {
 		}
 		got = s.measure(t, append100)
 		t.Logf("an append after %d: %+v", c.appends, got)
-		if got.steps > c.appends1 || got.rows != 100 {
-			t.Errorf("an append after %d: %+v, want at most %d steps", c.appends, got, c.appends1)
+		if got.steps > c.appendSteps || got.rows != 100 {
+			t.Errorf("an append after %d: %+v, want at most %d steps", c.appends, got, c.appendSteps)
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shardcat/shardcat/internal/parallel"
 )
 
 // JobIDKey is the snapshot property that names the job a snapshot was made by. A job is committed at most once.
@@ -69,7 +72,11 @@ func Stage(base Base, c Change) (*Staged, error) {
 	if err != nil {
 		return &Staged{}, err
 	}
-	if err := s.stage(); err != nil {
+	err = s.stage()
+	if writeErr := s.written(); err == nil {
+		err = writeErr
+	}
+	if err != nil {
 		return &Staged{Files: s.files}, err
 	}
 	return &Staged{
@@ -87,7 +94,9 @@ type stager struct {
 	// writeID makes this attempt's file names unique.
 	writeID string
 	files   []string
-	totals  totals
+	// writes are those under way: files of one snapshot don't wait for one another, since nothing names them before the commit.
+	writes *errgroup.Group
+	totals totals
 	// manifests of the new snapshot.
 	manifests []iceberg.ManifestFile
 	// emptied are the entries removed from manifests that hold no others, by partition spec.
@@ -187,10 +196,32 @@ func (s *stager) write(path string, fill func(io.FileWriter) error) error {
 	if err := fill(out); err != nil {
 		return fmt.Errorf("manifest: write %s: %w", path, errors.Join(err, out.Close()))
 	}
-	if err := out.Close(); err != nil {
-		return fmt.Errorf("manifest: write %s: %w", path, err)
+	end := func() error {
+		if err := out.Close(); err != nil {
+			return fmt.Errorf("manifest: write %s: %w", path, err)
+		}
+		return nil
 	}
+	if _, ok := s.FS.(AheadIO); !ok { // not known to take several files at a time
+		return end()
+	}
+	if s.writes == nil {
+		s.writes = new(errgroup.Group)
+		s.writes.SetLimit(writesAtOnce)
+	}
+	s.writes.Go(func() error { return parallel.Guarded(end) })
 	return nil
+}
+
+// writesAtOnce is how many files of a snapshot are written at the same time.
+const writesAtOnce = 16
+
+// written waits for all files.
+func (s *stager) written() error {
+	if s.writes == nil {
+		return nil
+	}
+	return s.writes.Wait()
 }
 
 func (s *stager) requirements() []table.Requirement {

@@ -185,3 +185,29 @@ func TestConfigFromEnvironment(t *testing.T) {
 		t.Errorf("a missing file: exit %d", code)
 	}
 }
+
+// TestDescribeShowsSizesOfLongProperties: what programs keep in a table's properties does not fill the screen, and --json has it.
+func TestDescribeShowsSizesOfLongProperties(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.ndjson", []byte(`{"a":1,"b":"x"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 3000)
+	for _, args := range [][]string{{"convert", "a.ndjson", "a.arrow"}, {"table", "create", "t", "--like", "a.arrow", "--property", "mine=" + long, "--property", "short=y"}} {
+		if code, said := runIn(t, args...); code != exitDone || strings.Contains(said, long) {
+			t.Fatalf("%v: exit %d: %s", args, code, said)
+		}
+	}
+	code, said := runIn(t, "table", "describe", "t")
+	for _, line := range strings.Split(said, "\n") {
+		if len(line) > 300 {
+			t.Errorf("a line of %d bytes: %.100s…", len(line), line)
+		}
+	}
+	if code != exitDone || !strings.Contains(said, "mine = 2.9 KiB (--json prints it)") || !strings.Contains(said, "short = y") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	if code, said := runIn(t, "table", "describe", "t", "--json"); code != exitDone || !strings.Contains(said, long) {
+		t.Errorf("exit %d: --json lacks the property", code)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -46,7 +47,18 @@ func (a *app) printDescription(t *catalog.Table) error {
 		a.printf("column      %-4d %s: %s\n", c.FieldID, c.Name, c.Type)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Properties)) {
-		a.printf("property    %s = %s\n", name, d.Properties[name])
+		a.printf("property    %s = %s\n", name, propertyText(d.Properties[name]))
 	}
 	return nil
+}
+
+// longProperty is the length from which on a property is data for programs, as the Arrow schema that a table came with is.
+const longProperty = 256
+
+// propertyText is a property for people: its size where it is long.
+func propertyText(value string) string {
+	if len(value) < longProperty {
+		return value
+	}
+	return fmt.Sprintf("%s (--json prints it)", progress.Bytes(int64(len(value))))
 }
