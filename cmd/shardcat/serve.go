@@ -106,7 +106,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", rows)
 	mux.Handle("/", console.New(tables, service, metrics, console.Options{
-		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
+		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Version: version(), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
 	}))
 	server := &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/shardcat/shardcat/internal/uncleared"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // lender has memory of batches that is used again for later ones.
@@ -70,7 +72,7 @@ func bytesOf[T any](n uint64) uint64 {
 
 // valuesIn is the memory of n values.
 func valuesIn[T any](b []byte, n uint64) []T {
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+	return view.Of[T](b, int(n))
 }
 
 // take gives the smallest free memory of n bytes, or new memory.

@@ -29,6 +29,8 @@ type Options struct {
 	// ReadToken is the token without which no page is shown; Token shows them too. If it is empty, requests from this
 	// machine need none and all others need Token.
 	ReadToken string
+	// Version of the program, for the first page.
+	Version string
 	// Profile serves net/http/pprof below /debug/pprof/.
 	Profile bool
 	// Turn waits for a slot to read what tables contain, and gives its memory; nil is no slots, and the memory of one scan.
@@ -49,6 +51,8 @@ type Console struct {
 	handler http.Handler
 	// overviews of the tables that were looked at last.
 	overviews overviews
+	health    checks
+	started   time.Time
 }
 
 //go:embed assets
@@ -67,7 +71,7 @@ func New(c *catalog.Catalog, s *compaction.Service, metrics *Metrics, o Options)
 	if o.Turn == nil {
 		o.Turn = func(*http.Request) (func(), int64, error) { return func() {}, shardfmt.DefaultMaxMemory, nil }
 	}
-	h := &Console{cat: c, service: s, metrics: metrics, o: o, tokens: access.Tokens{Read: o.ReadToken, Write: o.Token}}
+	h := &Console{cat: c, service: s, metrics: metrics, o: o, started: time.Now(), tokens: access.Tokens{Read: o.ReadToken, Write: o.Token}}
 	metrics.observe(c, s, o.Reads)
 	// What stands in public is served to everybody who may connect: no names of shards, no bounds, no rows.
 	mux, public := http.NewServeMux(), http.NewServeMux()

@@ -31,6 +31,8 @@ var functions = template.FuncMap{
 	"bytes":   progress.Bytes,
 	"count":   exact,
 	"ago":     ago,
+	"next":    next,
+	"short":   func(d time.Duration) string { return d.Round(time.Millisecond).String() },
 	"root":    func(table, root string) string { return "/tables/" + table + "/shard?root=" + url.QueryEscape(root) },
 	"base":    path.Base,
 	"count64": func(n int) string { return exact(int64(n)) },
@@ -76,6 +78,21 @@ func ago(t time.Time) string {
 	return (-d).String() + " ago"
 }
 
+// next is when a table is looked at next.
+func next(st compaction.TableStatus) string {
+	switch {
+	case st.State == compaction.Halted:
+		return "when it is resumed"
+	case st.State == compaction.Running:
+		return "now"
+	case st.NextRun.IsZero():
+		return "not planned"
+	case !st.NextRun.After(time.Now()):
+		return "due, waiting for a worker"
+	}
+	return ago(st.NextRun)
+}
+
 func (h *Console) render(w http.ResponseWriter, code int, name string, p page) {
 	var b bytes.Buffer
 	if err := pages().ExecuteTemplate(&b, name, p); err != nil {
@@ -98,6 +115,11 @@ func (h *Console) load(w http.ResponseWriter, r *http.Request) (*catalog.Table, 
 	}
 	t, err := h.cat.Load(r.Context(), name)
 	if err != nil {
+		if status, known := h.service.StatusOf(name); known {
+			slices.Reverse(status.History)
+			h.unreadable(w, r, status, err)
+			return nil, status, false
+		}
 		code := http.StatusBadGateway
 		if errors.Is(err, catalog.ErrNotFound) {
 			code = http.StatusNotFound

@@ -29,6 +29,10 @@ type tableData struct {
 	Shards  []shardLine
 	Try     *trial
 	Where   string
+	// Unreadable: the table could not be loaded, and this is what the service saw of it last.
+	Unreadable bool
+	// Average and Target are the bytes of a shard, as they are and as the policy wants them.
+	Average, Target int64
 }
 
 type shardLine struct {
@@ -61,6 +65,14 @@ func (h *Console) table(w http.ResponseWriter, r *http.Request, _ int64) {
 	h.render(w, http.StatusOK, "table.html", p)
 }
 
+// unreadable is the page of a table that can't be loaded: what the service knows of it, and the actions.
+func (h *Console) unreadable(w http.ResponseWriter, r *http.Request, status compaction.TableStatus, err error) {
+	d := tableData{Name: status.Table.String(), Status: status, Unreadable: true}
+	d.About.Records, d.About.DataBytes = status.Records, status.Bytes
+	d.Total = int(status.Shards)
+	h.render(w, http.StatusBadGateway, "table.html", page{Title: d.Name, ReadOnly: !h.allowed(r), Refresh: true, Error: err.Error(), Data: d})
+}
+
 // fill reads what a table's page needs of the table. What was found before an error is shown with it.
 func (h *Console) fill(r *http.Request, t *catalog.Table, d *tableData) error {
 	ctx := r.Context()
@@ -75,6 +87,7 @@ func (h *Console) fill(r *http.Request, t *catalog.Table, d *tableData) error {
 	var from, to int
 	d.pager, from, to = pageOf(r, len(v.lines), shardsPerPage)
 	d.Shards, d.Picture, d.Plan, d.Policy = v.lines[from:to], v.picture, v.plan, v.policy
+	d.Average, d.Target = d.About.DataBytes/max(1, int64(len(v.lines))), in.Policy.TargetSize
 	if d.Where != "" {
 		d.Try = try(ctx, t, d.Where)
 	}

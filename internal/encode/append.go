@@ -2,10 +2,11 @@ package encode
 
 import (
 	"encoding/binary"
-	"unsafe"
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/kernel"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // appendTree carries out a plan: it appends a sub-block. The layouts (all numbers little-endian, T the
@@ -184,5 +185,5 @@ func appendAlpRd[U word](dst []byte, p *plan) []byte {
 
 // castBytes views the memory of words as those words.
 func castBytes[U word](b []byte) []U {
-	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/sizeOf[U]())
+	return view.Of[U](b, len(b)/sizeOf[U]())
 }

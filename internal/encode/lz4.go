@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"unsafe"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // The LZ4 block format is a series of sequences:
@@ -158,7 +159,7 @@ func (z *lz4Encoder) match(src []byte, at int) (from, length int) {
 // lz4Load gives the eight bytes of src at a position, which must be there: most of what compressing takes is such loads, and a check
 // of each costs as much as the load.
 func lz4Load(src []byte, at int) uint64 {
-	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(src)), at))[:])
+	return view.Load64(src, at)
 }
 
 // lz4Common is how many bytes from a and from b > a on are the same, but for the last ones, which are literals.

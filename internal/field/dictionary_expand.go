@@ -3,13 +3,14 @@ package field
 import (
 	"encoding/binary"
 	"math"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/budget"
 	"github.com/shardcat/shardcat/internal/kernel"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 func (c *dictionaryColumn) Expand(d arrow.ArrayData) (arrow.ArrayData, error) {
@@ -142,14 +143,14 @@ func (c *dictionaryColumn) gather(codes []uint32, entries []byte) []byte {
 	data := c.codes.mem.Lend(uint64(len(codes)) * uint64(size))
 	switch size {
 	case 16: // decimals and guids
-		to := unsafe.Slice((*[16]byte)(unsafe.Pointer(unsafe.SliceData(data))), len(codes))
-		from := unsafe.Slice((*[16]byte)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries)/16)
+		to := view.Of[[16]byte](data, len(codes))
+		from := view.Of[[16]byte](entries, len(entries)/16)
 		if !kernel.Gather16(to, from, codes) {
 			panic("a code beyond the dictionary, which ReadCoded checks")
 		}
 		return data
 	case 8:
-		to := unsafe.Slice((*[8]byte)(unsafe.Pointer(unsafe.SliceData(data))), len(codes))
+		to := view.Of[[8]byte](data, len(codes))
 		for i, id := range codes {
 			to[i] = [8]byte(entries[int(id)*8:])
 		}

@@ -3,7 +3,6 @@ package field
 import (
 	"bytes"
 	"cmp"
-	"unsafe"
 
 	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
@@ -11,6 +10,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // indexShare is the share of a field's other buffers, as a divisor, that its range index may take in the profiles that ask for size
@@ -105,5 +106,5 @@ func orderOf(n *schema.Node) func(a, b []byte) int {
 
 // compareAs compares the numbers that two pieces of memory hold.
 func compareAs[T block.Number](a, b []byte) int {
-	return cmp.Compare(*(*T)(unsafe.Pointer(unsafe.SliceData(a))), *(*T)(unsafe.Pointer(unsafe.SliceData(b))))
+	return cmp.Compare(view.Of[T](a, 1)[0], view.Of[T](b, 1)[0])
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // nest is what encoders of nested types have.
@@ -182,7 +184,7 @@ func keysOf(a *array.Map) arrow.Array {
 
 func offsetsOf[T int32 | int64](d arrow.ArrayData) []T {
 	b := d.Buffers()[1].Bytes()
-	all := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+	all := view.Of[T](b, len(b)/int(unsafe.Sizeof(*new(T))))
 	return all[d.Offset() : d.Offset()+d.Len()+1]
 }
 

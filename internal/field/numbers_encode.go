@@ -10,6 +10,8 @@ import (
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // numberWriter stages numbers and cuts blocks from them.
@@ -114,7 +116,7 @@ func values[T block.Number](a arrow.Array) []T {
 		return nil
 	}
 	b := d.Buffers()[1].Bytes()
-	all := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+	all := view.Of[T](b, len(b)/int(unsafe.Sizeof(*new(T))))
 	return all[d.Offset() : d.Offset()+d.Len()]
 }
 

@@ -3,7 +3,8 @@ package kernel
 import (
 	"encoding/binary"
 	"math/bits"
-	"unsafe"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // Compact fills dst with the values of src whose bits are set in a bitmap. The bit of src[0] is bit from; dst has exactly as many
@@ -49,7 +50,7 @@ const wordBits = 64
 
 // sixteens is memory as values of sixteen bytes.
 func sixteens(b []byte) [][16]byte {
-	return unsafe.Slice((*[16]byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/16)
+	return view.Of[[16]byte](b, len(b)/16)
 }
 
 func compact[T any](dst, src []T, bitmap []byte, from int) {

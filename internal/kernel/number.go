@@ -3,6 +3,8 @@ package kernel
 import (
 	"encoding/binary"
 	"unsafe"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // Unsigned is a word that carries the bits of any number of its width.
@@ -35,7 +37,7 @@ func Cast[To, From Number](v []From) []To {
 	if SizeOf[To]() != SizeOf[From]() {
 		panic("kernel: cast between numbers of different widths")
 	}
-	return unsafe.Slice((*To)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
+	return view.Of[To](AsBytes(v), len(v))
 }
 
 // Tail is the last n numbers of a narrower (or equal) type that fit into the memory of v. Reading them in
@@ -44,7 +46,7 @@ func Cast[To, From Number](v []From) []To {
 func Tail[To, From Unsigned](v []From, n int) []To {
 	b := AsBytes(v)
 	b = b[len(b)-n*SizeOf[To]():]
-	return unsafe.Slice((*To)(unsafe.Pointer(unsafe.SliceData(b))), n)
+	return view.Of[To](b, n)
 }
 
 // Load fills dst from little-endian bytes; src holds at least len(dst) numbers.

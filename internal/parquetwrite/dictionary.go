@@ -9,6 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 const (
@@ -170,5 +172,5 @@ func words[T int32 | int64 | uint32 | uint64 | float32 | float64](a arrow.Array)
 	}
 	size := int(unsafe.Sizeof(T(0)))
 	from := a.Data().Offset() * size
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.Bytes()[from:from+a.Len()*size]))), a.Len())
+	return view.Of[T](b.Bytes()[from:from+a.Len()*size], a.Len())
 }

@@ -5,6 +5,8 @@ package uncleared
 import (
 	"strings"
 	"unsafe"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // least is the size from which on clearing costs more than what is done here instead.
@@ -26,5 +28,5 @@ func Bytes(n int) []byte {
 // Of is Bytes for n values, which must be of a type without pointers that needs no more than an alignment of eight.
 func Of[T any](n int) []T {
 	var zero T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(Bytes(n*int(unsafe.Sizeof(zero)))))), n)
+	return view.Of[T](Bytes(n*int(unsafe.Sizeof(zero))), n)
 }

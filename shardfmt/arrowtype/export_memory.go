@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/internal/uncleared"
+
+	"github.com/shardcat/shardcat/internal/view"
 )
 
 // released takes the memory of exported buffers back when their last reference is released, for those of batches that follow. Where
@@ -34,7 +36,7 @@ func (released) Free(b []byte) { uncleared.GiveBack(b) }
 func room[T any](n int) ([]T, *memory.Buffer) {
 	var zero T
 	b := uncleared.Again(n * int(unsafe.Sizeof(zero)))
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), memory.NewBufferWithAllocator(b, released{})
+	return view.Of[T](b, n), memory.NewBufferWithAllocator(b, released{})
 }
 
 // filled makes an array of fixed-width values, each computed from its index; nulls are those of a, and zero.
