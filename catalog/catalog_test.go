@@ -529,7 +529,7 @@ func TestOpenRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	_, err := Open(ctx, Options{URI: "postgres://user:secret@127.0.0.1:1/db", Warehouse: dir})
+	_, err := Open(ctx, Options{URI: "postgres://user:secret@127.0.0.1:1/db", Warehouse: dir, RetryBudget: -1})
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error of an unreachable database: %v", err)
 	}

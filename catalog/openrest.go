@@ -86,6 +86,9 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 	ice, err := rest.NewCatalog(ctx, CatalogName, below.Catalog.String(), opts...)
 	if err != nil {
 		below.CloseIdleConnections()
+		if isOutage(err) || errors.Is(err, resthttp.ErrTimeout) || errors.Is(err, rest.ErrServiceUnavailable) || errors.Is(err, rest.ErrServerError) {
+			err = errors.Join(ErrUnreachable, err)
+		}
 		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
 	}
 	closer := func() error {

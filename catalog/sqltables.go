@@ -49,6 +49,8 @@ type sqlTables struct {
 	// the file that was loaded need not read it again.
 	mu   sync.Mutex
 	last map[string]*table.Table
+	// reads are retried where the database is another machine's.
+	reads sqlReads
 }
 
 // mostStates is how many states of tables are kept.
@@ -121,7 +123,9 @@ func (c *sqlTables) location(ctx context.Context, ident table.Identifier) (strin
 		return "", err
 	}
 	var at sql.NullString
-	err := c.db.QueryRowContext(ctx, c.spelled("SELECT metadata_location FROM iceberg_tables"+c.where()), rowOf(ident)...).Scan(&at)
+	err := c.reads.do(ctx, func(ctx context.Context) error {
+		return c.db.QueryRowContext(ctx, c.spelled("SELECT metadata_location FROM iceberg_tables"+c.where()), rowOf(ident)...).Scan(&at)
+	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", fmt.Errorf("%w: %s", icecatalog.ErrNoSuchTable, join(ident))

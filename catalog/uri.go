@@ -30,7 +30,7 @@ func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
 		ice, identity, closer, err = openSQLite(ctx, rest, o.Access, props)
 		return ice, identity, closer, nil, err
 	case scheme == "postgres" || scheme == "postgresql":
-		ice, identity, closer, err = openPostgres(ctx, uri, o.Access, props)
+		ice, identity, closer, err = openPostgres(ctx, o, props)
 		return ice, identity, closer, nil, err
 	case isREST(uri):
 		return openREST(ctx, o, props)
@@ -138,21 +138,38 @@ func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icec
 	return open("?mode=ro&immutable=1")
 }
 
-func openPostgres(ctx context.Context, uri string, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
-	identity := redactURI(uri)
+func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
+	uri, identity := o.URI, redactURI(o.URI)
 	if strings.HasSuffix(identity, ":…") { // the driver's errors would name parts of it
 		return nil, "", nil, fmt.Errorf("%w: catalog %s: want postgres://USER:PASSWORD@HOST/DATABASE, with / and @ in a password written %%2F and %%40",
 			ErrInvalid, identity)
 	}
 	db, err := sql.Open("pgx", uri)
+	reads := readsOf(o, identity)
 	if err == nil {
-		err = db.PingContext(ctx)
+		if err = reads.do(ctx, db.PingContext); err != nil && isOutage(err) {
+			return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", identity, &unreachable{strings.ReplaceAll(err.Error(), uri, identity)}), db.Close())
+		}
 	}
 	if err != nil { // the driver's error may repeat the URI
 		return nil, "", nil, fmt.Errorf("catalog %s: %s", identity, strings.ReplaceAll(err.Error(), uri, identity))
 	}
-	return sqlCatalog(ctx, db, sqlcatalog.Postgres, identity, access, props)
+	ice, identity, closer, err := sqlCatalog(ctx, db, sqlcatalog.Postgres, identity, o.Access, props)
+	if tables, ok := ice.(*sqlTables); ok {
+		tables.reads = reads
+	}
+	return ice, identity, closer, err
 }
+
+// ErrUnreachable: the catalog's server is away. It may come back.
+var ErrUnreachable = errors.New("the catalog can't be reached")
+
+// unreachable is an error of a driver without its cause, which may repeat secrets.
+type unreachable struct{ text string }
+
+func (u *unreachable) Error() string { return u.text }
+
+func (u *unreachable) Is(target error) bool { return target == ErrUnreachable }
 
 // tablesThere asks for what every SQL catalog has.
 const tablesThere = "SELECT count(*) FROM iceberg_tables WHERE 1 = 0"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -69,9 +70,10 @@ type Writer struct {
 	bytes   int64
 	held    int64
 	oldest  time.Time
+	// taken counts the batches that were taken, flushed those of them that are in the table.
+	taken, flushed int64
 	// asked: Flush or Close want everything flushed that waits.
 	asked   int
-	busy    bool
 	closing bool
 	err     error
 	stopped chan struct{}
@@ -132,6 +134,7 @@ func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error {
 		}
 	}
 	w.waiting = append(w.waiting, b)
+	w.taken++
 	w.rows, w.bytes, w.held = w.rows+b.NumRows(), w.bytes+size, w.held+size
 	w.cond.Broadcast()
 	return nil
@@ -154,7 +157,7 @@ func (w *Writer) wake() {
 	w.cond.Broadcast()
 }
 
-// Flush commits everything that was written before, and waits for it.
+// Flush commits everything that was written before, and waits for it; what is written meanwhile may come later.
 func (w *Writer) Flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, w.wake)
 	defer stop()
@@ -162,10 +165,12 @@ func (w *Writer) Flush(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.asked++
 	w.cond.Broadcast()
-	for w.err == nil && ctx.Err() == nil && (len(w.waiting) > 0 || w.busy) {
-		w.cond.Wait()
+	for until := w.taken; w.flushed < until; w.cond.Wait() {
+		if err := errors.Join(w.err, ctx.Err()); err != nil {
+			return err
+		}
 	}
-	return errors.Join(w.err, ctx.Err())
+	return w.err
 }
 
 // Close flushes what waits and ends the writer.
@@ -186,18 +191,25 @@ func (w *Writer) run() {
 		if batches == nil {
 			return
 		}
-		done, err := w.table.Ingest(w.ctx, &waitingSource{w.schema, batches}, w.o.Ingest)
-		if err == nil && w.o.Flushed != nil {
-			w.o.Flushed(done)
-		}
+		err := parallel.Guarded(func() error {
+			done, err := w.table.Ingest(w.ctx, &waitingSource{w.schema, batches}, w.o.Ingest)
+			if err == nil && w.o.Flushed != nil {
+				w.o.Flushed(done)
+			}
+			return err
+		})
 		w.mu.Lock()
+		if err != nil { // what waits will never be flushed
+			w.err = err
+			batches, held = append(batches, w.waiting...), w.held
+			w.waiting, w.rows, w.bytes = nil, 0, 0
+		} else {
+			w.flushed += int64(len(batches))
+		}
 		for _, b := range batches {
 			b.Release()
 		}
-		w.held, w.busy = w.held-held, false
-		if err != nil {
-			w.err = err
-		}
+		w.held -= held
 		w.cond.Broadcast()
 		w.mu.Unlock()
 		if err != nil {
@@ -218,7 +230,7 @@ func (w *Writer) next() (batches []arrow.RecordBatch, held int64) {
 		w.cond.Wait()
 	}
 	batches, held = w.waiting, w.bytes
-	w.waiting, w.rows, w.bytes, w.asked, w.busy = nil, 0, 0, 0, true
+	w.waiting, w.rows, w.bytes, w.asked = nil, 0, 0, 0
 	return batches, held
 }
 

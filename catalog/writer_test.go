@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,5 +129,76 @@ func TestExport(t *testing.T) {
 	}
 	if folderName("a/b_c") != "a_2Fb_5Fc" {
 		t.Error(folderName("a/b_c"))
+	}
+}
+
+// TestFlushEndsWhileOthersWrite: Flush waits for what was written before it, not for what comes meanwhile.
+func TestFlushEndsWhileOthersWrite(t *testing.T) {
+	ctx := context.Background()
+	g := newGround(t)
+	g.create(g.open(nil, nil))
+	var w *Writer
+	var more atomic.Int64
+	more.Store(100)
+	w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{FlushRows: 1, FlushAge: -1, Flushed: func(*Ingested) {
+		if left := more.Add(-1); left > 0 { // something waits at all times
+			if err := w.Write(ctx, batchOf(t, 1000-int(left), 1)); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(ctx, batchOf(t, 0, 1)), w.Flush(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if left := more.Load(); left < 90 {
+		t.Errorf("flush returned after %d commits", 100-left)
+	}
+	more.Store(0)
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailedFlushReleases: after a flush that failed, or panicked, no batch is held, and every call says why.
+func TestFailedFlushReleases(t *testing.T) {
+	for name, fault := range map[string]func(){"an error": nil, "a panic": func() { panic("told") }} {
+		ctx, cancel := context.WithCancel(context.Background())
+		g := newGround(t)
+		g.create(g.open(nil, nil))
+		entered, started := make(chan struct{}, 10), make(chan struct{})
+		w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{FlushRows: 1, FlushAge: -1, Flushed: func(*Ingested) {
+			entered <- struct{}{}
+			<-started
+			if fault != nil {
+				fault()
+			}
+			cancel()
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(ctx, batchOf(t, 0, 1)); err != nil {
+			t.Fatal(err)
+		}
+		<-entered // the first is in the table, and its flush not yet over
+		if err := w.Write(ctx, batchOf(t, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		close(started)
+		if err := w.Close(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		w.mu.Lock()
+		if len(w.waiting) > 0 || w.held != 0 {
+			t.Errorf("%s: %d batches with %d bytes are held", name, len(w.waiting), w.held)
+		}
+		w.mu.Unlock()
+		if err := w.Flush(context.Background()); err == nil {
+			t.Errorf("%s: flush says nothing of it", name)
+		}
+		cancel()
 	}
 }
