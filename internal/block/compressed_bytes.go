@@ -25,6 +25,9 @@ func parseCompressed(sub []byte, code Code, fixed int) (c compressed, err error)
 	if err := checkWidth(sub[6], fixed, 6); err != nil {
 		return c, err
 	}
+	if err := checkFlags(sub, code, 7); err != nil {
+		return c, err
+	}
 	if c.data, err = cut(sub, code, "compressed values", compressedHeader, size); err != nil {
 		return c, err
 	}

@@ -21,6 +21,9 @@ func parseDictionary(sub []byte, elem Elem, n int) (codes, entries part, err err
 	if err != nil {
 		return part{}, part{}, err
 	}
+	if err := checkFlags(sub, BlockDictionary, 10); err != nil {
+		return part{}, part{}, err
+	}
 	if err := boundCount(count, n, sub, BlockDictionary); err != nil {
 		return part{}, part{}, err
 	}

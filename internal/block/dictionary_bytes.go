@@ -27,6 +27,9 @@ func parseBytesDictionary(sub []byte, n, fixed int) (d bytesDictionary, err erro
 	}
 	codesSize, lengthsSize := u32(sub, 2), u32(sub, 6)
 	d.entries = u32(sub, 10)
+	if err := checkFlags(sub, BlockDictionary, 14); err != nil {
+		return d, err
+	}
 	codes, err := cut(sub, BlockDictionary, "codes", pairHeader, codesSize)
 	if err != nil {
 		return d, err

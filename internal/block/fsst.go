@@ -45,6 +45,9 @@ func (f *fsst) parse(sub []byte, fixed int) error {
 	if err := checkWidth(sub[8], fixed, 8); err != nil {
 		return err
 	}
+	if err := checkFlags(sub, Fsst, 7); err != nil {
+		return err
+	}
 	table, err := cut(sub, Fsst, "symbols", fsstHeader, 9*count)
 	if err != nil {
 		return err

@@ -80,6 +80,9 @@ func parseMapped(sub []byte, code Code, elem Elem, n int) (part, error) {
 	if err := checkHeader(sub, code, head); err != nil {
 		return part{}, err
 	}
+	if err := checkFlags(sub, code, codeSize); err != nil {
+		return part{}, err
+	}
 	return part{b: sub[head:], at: head, nested: sub[codeSize] != 0, elem: elem, count: n}, nil
 }
 

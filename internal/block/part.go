@@ -25,6 +25,16 @@ func checkHeader(sub []byte, code Code, size int) error {
 	return nil
 }
 
+// checkFlags refuses flags, at some offsets of sub, that are neither 0 nor 1.
+func checkFlags(sub []byte, code Code, at ...int) error {
+	for _, i := range at {
+		if sub[i] > 1 {
+			return corrupt.At(int64(i), "%v: flag of %d", code, sub[i])
+		}
+	}
+	return nil
+}
+
 // cut is the size bytes of sub at offset at.
 func cut(sub []byte, code Code, what string, at, size int) ([]byte, error) {
 	if at > len(sub) || size > len(sub)-at {

@@ -62,6 +62,9 @@ func setRoaring(dst, b []byte, n int) error {
 			return err
 		}
 	}
+	if r.at < len(b) {
+		return corrupt.At(int64(r.at), "roaring bitmap: %d bytes behind its containers", len(b)-r.at)
+	}
 	return nil
 }
 

@@ -17,6 +17,9 @@ func parseRuns(sub []byte, elem Elem, n int) (values, lengths part, err error) {
 	if err := checkHeader(sub, RunLength, pairHeader); err != nil {
 		return part{}, part{}, err
 	}
+	if err := checkFlags(sub, RunLength, 10, 11); err != nil {
+		return part{}, part{}, err
+	}
 	size, count := u32(sub, 2), u32(sub, 6)
 	b, err := cut(sub, RunLength, "values", pairHeader, size)
 	if err != nil {
@@ -76,6 +79,9 @@ func expandRuns[U kernel.Unsigned](dst, values []U, lengths part, s *Scratch) er
 // parseSparse reads the header.
 func parseSparse(sub []byte, elem Elem, n int) (positions, values part, err error) {
 	if err := checkHeader(sub, Sparse, pairHeader); err != nil {
+		return part{}, part{}, err
+	}
+	if err := checkFlags(sub, Sparse, 10, 11); err != nil {
 		return part{}, part{}, err
 	}
 	count, size := u32(sub, 2), u32(sub, 6)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -25,12 +26,12 @@ func unhex(t testing.TB, s string) []byte {
 const threeBlocks = `
 	0000000000000000 0000000000000000
 	64000000 C8000000 08 08 0300 00326400
-	00326400 00000000
+	00306800 00000000
 	0000000000000000 C201000000000000
 	0000000000000000 2800000000000000
 	C201000000000000 0300000000000000
 	0100000000000000 0004000000000000
-	EE02000000000000`
+	F002000000000000`
 
 func build(blocks [][2]uint32, segment int) []byte {
 	w := MapBuilder{SegmentBlocks: segment}
@@ -41,7 +42,7 @@ func build(blocks [][2]uint32, segment int) []byte {
 }
 
 func TestBlockMapBytes(t *testing.T) {
-	got := build([][2]uint32{{100, 200}, {150, 250}, {200, 300}}, 0)
+	got := build([][2]uint32{{100, 200}, {150, 248}, {200, 304}}, 0)
 	if want := unhex(t, threeBlocks); !bytes.Equal(got, want) {
 		t.Fatalf("got\n%x\nwant\n%x", got, want)
 	}
@@ -49,7 +50,7 @@ func TestBlockMapBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Blocks() != 3 || m.Values() != 450 || m.Bytes() != 750 || !m.Canonical(got) {
+	if m.Blocks() != 3 || m.Values() != 450 || m.Bytes() != 752 || !m.Canonical(got) {
 		t.Fatalf("got %+v", m)
 	}
 	for pos, want := range map[uint64]int{0: 0, 99: 0, 100: 1, 249: 1, 250: 2, 449: 2} {
@@ -156,4 +157,33 @@ func FuzzParseMap(f *testing.F) {
 			t.Fatal("last position not in the last block")
 		}
 	})
+}
+
+// The worked example of docs/format/buffers.md is the map of the blocks that it names, each a multiple of 8 bytes long.
+func TestBlockMapOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/format/buffers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), "Three blocks of 100, 150 and 200 values in 200, 248 and 304 bytes:")
+	if !found {
+		t.Fatal("the page has no such example")
+	}
+	_, text, _ = strings.Cut(text, "```")
+	text, _, _ = strings.Cut(text, "```")
+	var shown []byte
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		columns, _, _ := strings.Cut(line, "   ")
+		for _, word := range strings.Fields(columns) {
+			short, cut := strings.CutSuffix(word, "…")
+			b := unhex(t, short)
+			if cut { // a u64 without its zeros
+				b = append(b, make([]byte, 8-len(b))...)
+			}
+			shown = append(shown, b...)
+		}
+	}
+	if want := build([][2]uint32{{100, 200}, {150, 248}, {200, 304}}, 0); !bytes.Equal(shown, want) {
+		t.Errorf("the page shows\n%x, the map is\n%x", shown, want)
+	}
 }
