@@ -65,6 +65,8 @@ type Collection struct {
 	Table  string `json:"table"`
 	Vault  string `json:"vault"`
 	DryRun bool   `json:"dry_run"`
+	// Dropped: the table was dropped, and all its files go.
+	Dropped bool `json:"dropped,omitempty"`
 	// Objects of the table's vault folder and of its Iceberg metadata; Live of them are reached.
 	Objects   int   `json:"objects"`
 	Bytes     int64 `json:"bytes"`

@@ -77,6 +77,9 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 	if err == nil {
 		err = c.putRecord(ctx, t.VaultFolder()+droppedName, record)
 	}
+	if err == nil { // without this one the folder costs space; with it alone it would not be collected
+		err = c.replaceNote(ctx, c.droppedAt(t.UUID()), record)
+	}
 	if err != nil {
 		c.opts.Log.Warn("the table is dropped, but its folder lacks the record by which it is collected",
 			"folder", t.VaultFolder(), "metadata", record.Metadata, "error", err)
@@ -94,6 +97,18 @@ func (c *Catalog) settleDrop(ctx context.Context, t *Table, why error) error {
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(why, err))
 	}
 	return why
+}
+
+// replaceNote writes a record in the place of one that an earlier drop has left.
+func (c *Catalog) replaceNote(ctx context.Context, at string, record any) error {
+	err := c.putNote(ctx, at, record)
+	if !errors.Is(err, blobio.ErrExists) {
+		return err
+	}
+	if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+		return err
+	}
+	return c.putNote(ctx, at, record)
 }
 
 // nameOf finds the table of a UUID, nil if the catalog shows none.
@@ -125,8 +140,10 @@ func (t *Table) withdrawDrop(ctx context.Context, err error) error {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	t.cat.opts.Log.Warn("the record of the table's drop is withdrawn, for the table is there", "record", at)
-	if err := t.cat.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-		return fmt.Errorf("table %s: %w", t.name, err)
+	for _, record := range []string{at, t.cat.droppedAt(t.UUID())} {
+		if err := t.cat.client.Delete(ctx, record, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			return fmt.Errorf("table %s: %w", t.name, err)
+		}
 	}
 	return nil
 }

@@ -2,12 +2,16 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -71,6 +75,14 @@ func (t *Table) snapshotAsOf(when time.Time) (*table.Snapshot, error) {
 		return nil, fmt.Errorf("table %s: no snapshot at all: %w", t.name, ErrNotFound)
 	}
 	return found, nil
+}
+
+// AtTime selects the snapshot that was current at a time, at the beginning of year 1 too, which is Go's zero time.
+func AtTime(when time.Time) At {
+	if when.IsZero() {
+		when = when.Add(1)
+	}
+	return At{AsOf: when}
 }
 
 type number int64
@@ -159,6 +171,7 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Pr
 			return
 		}
 		read := manifests[:0:0]
+		var once pathsOnce
 		for _, m := range manifests {
 			if m.ManifestContent() != iceberg.ManifestContentData && m.AddedDataFiles()+m.ExistingDataFiles() > 0 {
 				yield(nil, corrupt.Locate(corrupt.Unsupported(-1, "delete files of another engine: the rows that they delete can't be left out"), m.FilePath(), 0))
@@ -176,6 +189,9 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Pr
 				return
 			}
 			for e, err := range manifest.LiveEntries(fs, m, p) {
+				if err == nil {
+					err = once.add(e, m.FilePath())
+				}
 				if err != nil {
 					err = fmt.Errorf("table %s: %w", t.name, err)
 				}
@@ -184,5 +200,58 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Pr
 				}
 			}
 		}
+		if twice := once.repeated(); twice != 0 {
+			if err := t.namedTwice(ctx, manifests, twice); err != nil {
+				yield(nil, fmt.Errorf("table %s: %w", t.name, err))
+			}
+		}
 	}
+}
+
+// pathsOnce holds the entries of a snapshot to one for each shard: a path that is live twice would double its rows. It keeps
+// eight bytes of each, for a million entries are read in the memory of one.
+type pathsOnce struct {
+	hashes  []uint64
+	records int64
+}
+
+// add notes an entry. The sum of all records must be a number.
+func (o *pathsOnce) add(e *manifest.Entry, in string) error {
+	if e.Records > math.MaxInt64-o.records {
+		return corrupt.Locate(corrupt.At(-1, "with the %d records of %s there are more than 2^63", e.Records, e.Path), in, 0)
+	}
+	o.records += e.Records
+	o.hashes = append(o.hashes, xxh3.HashString(e.Path))
+	return nil
+}
+
+// repeated is a hash that two paths have, 0 for none.
+func (o *pathsOnce) repeated() uint64 {
+	slices.Sort(o.hashes)
+	for i := 1; i < len(o.hashes); i++ {
+		if o.hashes[i] == o.hashes[i-1] {
+			return o.hashes[i]
+		}
+	}
+	return 0
+}
+
+// namedTwice compares the paths that have a hash, which two different ones may by chance.
+func (t *Table) namedTwice(ctx context.Context, manifests []iceberg.ManifestFile, hash uint64) error {
+	in := map[string]string{}
+	for _, m := range manifests {
+		for e, err := range manifest.LiveEntries(t.fs, m, nil) {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			if xxh3.HashString(e.Path) != hash {
+				continue
+			}
+			if first, known := in[e.Path]; known {
+				return corrupt.Locate(corrupt.At(-1, "the shard %s is listed twice, here and in %s: its rows would be doubled", e.Path, first), m.FilePath(), 0)
+			}
+			in[e.Path] = m.FilePath()
+		}
+	}
+	return nil
 }

@@ -24,13 +24,13 @@ type Snapshot struct {
 	Summary   map[string]string `json:"summary"`
 }
 
-// Number reads a number of the summary, 0 if it is not there.
+// Number reads a number of the summary, 0 if it is not there, or negative, which no count or size is.
 func (s *Snapshot) Number(key string) int64 {
 	n, err := strconv.ParseInt(s.Summary[key], 10, 64)
 	if err != nil {
 		return 0
 	}
-	return n
+	return max(0, n)
 }
 
 // History lists the retained snapshots of all branches, oldest first.

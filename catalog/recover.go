@@ -57,6 +57,12 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 	if _, err := c.registrar.RegisterTable(ctx, name.identifier(), at); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, translate(err))
 	}
+	if err := c.checkBegun(ctx, meta.TableUUID().String()); err != nil { // a collection began meanwhile; it sees the table or is seen
+		if dropErr := c.ice.DropTable(context.WithoutCancel(ctx), name.identifier()); dropErr != nil {
+			err = errors.Join(err, dropErr)
+		}
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
 	t, err := c.Load(ctx, name)
 	if err != nil {
 		return nil, err
@@ -85,6 +91,9 @@ func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Nam
 			return fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s already; drop that name first (its files stay), or give it the name you want: shardcat table rename",
 				ErrUnsafe, name, other.name, uuid)
 		}
+	}
+	if err := c.checkBegun(ctx, uuid); err != nil {
+		return fmt.Errorf("table %s: %w", name, err)
 	}
 	var there Owner
 	err = c.readRecord(ctx, c.vaultFolder(uuid)+"_owner.json", &there)

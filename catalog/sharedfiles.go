@@ -230,13 +230,18 @@ func realFolder(url string) string {
 
 // sharesFiles refuses to sweep the folders of a table that another table of the catalog has a part in.
 func (t *Table) sharesFiles(ctx context.Context) error {
+	return t.sharesFilesWith(ctx, t.name.String())
+}
+
+// sharesFilesWith compares a table with all of the catalog but the one of a name, which is the table itself; "" for none.
+func (t *Table) sharesFilesWith(ctx context.Context, self string) error {
 	all, err := t.cat.registered(ctx)
 	if err != nil {
 		return fmt.Errorf("table %s: the other tables of the catalog can't be read, so nothing is collected: %w", t.name, err)
 	}
 	vault, metadata := realFolder(t.VaultFolder()), realFolder(t.metadataFolder())
 	for _, other := range all {
-		if other.name == t.name.String() {
+		if other.name == self {
 			continue
 		}
 		if with := other.sharing(t, vault, metadata); with != "" {

@@ -54,6 +54,9 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
+	if inner, ok := writable.(*metadataIO); ok {
+		writable = &tableIO{inner, t.cat.metadataPlaces(ice.MetadataLocation())}
+	}
 	t.ice, t.fs, t.schema = ice, writable, manifest.NewTableSchema(ice.Schema(), notes)
 	t.properties = currentNames(ice.Properties(), t.schema)
 	return nil

@@ -44,6 +44,10 @@ func LiveEntries(fs io.IO, m iceberg.ManifestFile, p *Projection) iter.Seq2[*Ent
 			yield(nil, corrupt.Locate(err, m.FilePath(), 0))
 			return
 		}
+		if _, err := d.file.Records(); err != nil {
+			yield(nil, corrupt.Locate(err, m.FilePath(), 0))
+			return
+		}
 		for b, err := range d.file.Blocks() {
 			if err != nil {
 				yield(nil, corrupt.Locate(err, m.FilePath(), 0))
@@ -204,5 +208,6 @@ func (d *decoder) entry(c *avrofile.Cursor, b *entryBuilder) (*Entry, error) {
 	case b.status == int64(iceberg.EntryStatusDELETED):
 		return nil, nil
 	}
-	return b.finish(d.manifest), nil
+	e := b.finish(d.manifest)
+	return e, checkNumbers(e.Path, e.Records, e.RootBytes)
 }

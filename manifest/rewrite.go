@@ -20,20 +20,6 @@ const (
 	mergeBytes         = 8 << 20
 )
 
-// Entries reads all entries of a manifest, deleted ones included.
-func Entries(fs io.IO, m iceberg.ManifestFile) ([]iceberg.ManifestEntry, error) {
-	f, err := fs.Open(m.FilePath())
-	if err != nil {
-		return nil, fmt.Errorf("manifest: open %s: %w", m.FilePath(), err)
-	}
-	defer f.Close()
-	entries, err := iceberg.ReadManifest(m, f, false)
-	if err != nil {
-		return nil, fmt.Errorf("manifest: read %s: %w", m.FilePath(), err)
-	}
-	return entries, nil
-}
-
 // carryOver takes the parent's manifests into the new snapshot: as they are, or without the entries that go.
 func (s *stager) carryOver() error {
 	left := pathSet(s.change.Remove)

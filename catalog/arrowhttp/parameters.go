@@ -85,7 +85,8 @@ func at(q url.Values) (at catalog.At, err error) {
 		}
 	}
 	if q.Has("as-of") {
-		if at.AsOf, err = time.Parse(time.RFC3339Nano, q.Get("as-of")); err != nil {
+		when, err := time.Parse(time.RFC3339Nano, q.Get("as-of"))
+		if at = catalog.AtTime(when); err != nil {
 			return at, fmt.Errorf("%w: as-of: %q is no RFC 3339 time", catalog.ErrInvalid, q.Get("as-of"))
 		}
 	}

@@ -33,7 +33,8 @@ func (f *atFlags) at(cmd *cobra.Command) (at catalog.At, err error) {
 		at.SnapshotID = id
 	}
 	if f.asOf != "" {
-		at.AsOf, err = parseTime(f.asOf)
+		when, err := parseTime(f.asOf)
+		return catalog.AtTime(when), err
 	}
-	return at, err
+	return at, nil
 }

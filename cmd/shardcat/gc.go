@@ -58,7 +58,8 @@ func (a *app) gcCommand() *cobra.Command {
 		Long: `Delete what no state of a table needs any more. Without --execute the plan is printed and nothing happens.
 With it, objects that nothing reaches and that are older than --min-age are marked by a record in the vault folder;
 a later run deletes what is still unreached and unchanged --delete-delay after it was marked. Only the table's own
-vault folder and its own Iceberg files are swept. Whatever can't be read ends the run before anything is deleted.`,
+vault folder and its own Iceberg files are swept. Whatever can't be read ends the run before anything is deleted.
+With --all the files of tables that were dropped longer than --delete-delay ago go too; until then undrop brings them back.`,
 		Example: `  shardcat gc flights
   shardcat gc --all --execute --min-age 3d`,
 		Args: between(0, 1),
@@ -128,6 +129,19 @@ func (a *app) gcAll(ctx context.Context, o catalog.CollectOptions) error {
 			}
 		}
 	}
+	dropped, err := tables.CollectDropped(ctx, o)
+	for _, c := range dropped {
+		results = append(results, &collected{Collection: c})
+		if !a.json {
+			if err := a.printCollected(results[len(results)-1]); err != nil {
+				return err
+			}
+		}
+	}
+	if err != nil {
+		failed = true
+		a.warn(err.Error())
+	}
 	if a.json {
 		if err := a.printJSON(results); err != nil {
 			return err
@@ -150,8 +164,12 @@ func (a *app) printCollected(c *collected) error {
 	if c.DryRun {
 		mark, remove = "would mark", "would delete"
 	}
-	a.printf("%s: %d objects with %s, %d live with %s\n", c.Table, c.Objects, progress.Bytes(c.Bytes), c.Live, progress.Bytes(c.LiveBytes))
-	a.printGarbage(mark, c.Mark, c.MarkBytes)
+	if c.Dropped {
+		a.printf("%s (dropped): %d objects with %s\n", c.Table, c.Objects, progress.Bytes(c.Bytes))
+	} else {
+		a.printf("%s: %d objects with %s, %d live with %s\n", c.Table, c.Objects, progress.Bytes(c.Bytes), c.Live, progress.Bytes(c.LiveBytes))
+		a.printGarbage(mark, c.Mark, c.MarkBytes)
+	}
 	a.printGarbage(remove, c.Delete, c.DeleteBytes)
 	for _, why := range slices.Sorted(maps.Keys(c.Kept)) {
 		a.printf("  kept %d objects with %s: %s\n", c.Kept[why].Objects, progress.Bytes(c.Kept[why].Bytes), why)

@@ -42,7 +42,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		a.demoCommand(), a.shardCommand(), a.conformanceCommand(), a.convertCommand(), a.tableCommand(), a.namespaceCommand(), a.ingestCommand(), a.registerCommand(),
 		a.indexCommand(), a.scanCommand(), a.changesCommand(), a.filesCommand(), a.statsCommand(), a.planScanCommand(), a.planCommand(), a.compactCommand(), a.policyCommand(), a.serveCommand(), a.doctorCommand(), a.docsCommand(),
 		a.deleteCommand(), a.overwriteCommand(), a.truncateCommand(), a.retainCommand(),
-		a.expireCommand(), a.gcCommand(), a.whyCommand(), a.jobsCommand(), a.jobCommand(),
+		a.expireCommand(), a.gcCommand(), a.whyCommand(), a.undropCommand(), a.jobsCommand(), a.jobCommand(),
 		a.verifyCommand(), a.repairCommand(), a.exportCommand(),
 	)
 	a.addCompletion(root)

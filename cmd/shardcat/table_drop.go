@@ -10,7 +10,7 @@ func (a *app) tableDropCommand() *cobra.Command {
 	var purge bool
 	cmd := &cobra.Command{
 		Use:   "drop T",
-		Short: "Drop a table; its shards stay in the vault, marked as dropped",
+		Short: "Drop a table; undrop brings it back until gc --all has deleted its files",
 		Example: `  shardcat table drop logs
   shardcat table drop old.logs --json`,
 		Args: exactly(1),
@@ -39,4 +39,31 @@ func (a *app) tableDropCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&purge, "purge", false, "have a REST catalog delete the table's metadata too; the table can't be recovered then")
 	return cmd
+}
+
+func (a *app) undropCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "undrop T",
+		Short: "Bring back a dropped table whose files have not been collected",
+		Long: `Bring back the table that was dropped last under a name, with its snapshots, policy and properties. gc --all deletes the files of
+dropped tables after its --delete-delay; from then on undrop is refused.`,
+		Example: `  shardcat undrop logs
+  shardcat undrop old.logs --json`,
+		Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := catalog.ParseName(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			tables, err := a.openTables(cmd.Context())
+			if err != nil {
+				return err
+			}
+			t, err := tables.Undrop(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			return a.printDescription(t)
+		},
+	}
 }

@@ -7,18 +7,21 @@
 // Counts and lengths are zigzag varints; a negative count is followed by the length of its items in bytes.
 //
 // It reads what Iceberg's manifests consist of. Recursive types, records that are named again, and codecs other than
-// null, deflate and zstandard are ErrUnsupported, which is known before the first record: another reader may then be
+// null, deflate, zstandard and snappy are ErrUnsupported, which is known before the first record: another reader may then be
 // asked.
 package avrofile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"iter"
 
 	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -73,7 +76,7 @@ func Open(data []byte) (*File, error) {
 	}
 	f.begin = len(data) - len(c.left)
 	switch f.codec = string(f.Metadata["avro.codec"]); f.codec {
-	case "", "null", "deflate", "zstandard":
+	case "", "null", "deflate", "zstandard", "snappy":
 	default:
 		return nil, fmt.Errorf("%w: codec %q", ErrUnsupported, f.codec)
 	}
@@ -97,6 +100,7 @@ func (f *File) Blocks() iter.Seq2[*Block, error] {
 		d := decompressor{codec: f.codec}
 		defer d.close()
 		c := Cursor{left: f.data[f.begin:]}
+		inflated := int64(0)
 		for len(c.left) > 0 {
 			b := &Block{Offset: int64(len(f.data) - len(c.left)), Records: c.Long()}
 			stored := c.Bytes()
@@ -106,7 +110,12 @@ func (f *File) Blocks() iter.Seq2[*Block, error] {
 				return
 			}
 			var err error
-			if b.left, err = d.decompress(stored); err != nil {
+			if b.left, err = d.decompress(stored); err == nil {
+				if inflated += int64(len(b.left)); inflated > minInflated+maxRatio*int64(len(f.data)) {
+					err = errInflated(len(f.data))
+				}
+			}
+			if err != nil {
 				yield(nil, corrupt.At(b.Offset, "the Avro block can't be decompressed: %v", err))
 				return
 			}
@@ -139,6 +148,8 @@ func (d *decompressor) decompress(stored []byte) ([]byte, error) {
 		from, err = d.inflater(stored)
 	case "zstandard":
 		from, err = d.zstandard(stored)
+	case "snappy":
+		return d.unsnap(stored)
 	default:
 		return stored, nil
 	}
@@ -154,6 +165,32 @@ func (d *decompressor) decompress(stored []byte) ([]byte, error) {
 	}
 	return d.out.Bytes(), nil
 }
+
+// unsnap decompresses snappy's block format, which a CRC32 of the decompressed bytes follows.
+func (d *decompressor) unsnap(stored []byte) ([]byte, error) {
+	const sum = 4
+	if len(stored) < sum {
+		return nil, errSnappy
+	}
+	packed, check := stored[:len(stored)-sum], binary.BigEndian.Uint32(stored[len(stored)-sum:])
+	n, err := s2.DecodedLen(packed)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxBlock || n > snappyRatio*len(packed) {
+		return nil, errBlockSize
+	}
+	out, err := s2.Decode(nil, packed)
+	if err == nil && crc32.ChecksumIEEE(out) != check {
+		err = errSnappy
+	}
+	return out, err
+}
+
+// snappyRatio is above what snappy can compress by: a copy of 64 bytes takes 2 or more.
+const snappyRatio = 64
+
+var errSnappy = errors.New("its checksum is another one")
 
 func (d *decompressor) inflater(stored []byte) (io.Reader, error) {
 	if d.flate == nil {

@@ -76,6 +76,9 @@ func (t *Type) Value() *Type {
 	return t
 }
 
+// maxSchema bounds the text of a schema; those of manifests have some ten kilobytes.
+const maxSchema = 4 << 20
+
 // maxDepth of nested types; manifests have six.
 const maxDepth = 32
 
@@ -96,6 +99,9 @@ var parsed = struct {
 const maxParsed, maxParsedText = 32, 64 << 10
 
 func parseSchema(text []byte) (*Type, error) {
+	if len(text) > maxSchema {
+		return nil, fmt.Errorf("%w: a schema of %d bytes", ErrUnsupported, len(text))
+	}
 	parsed.Lock()
 	t := parsed.types[string(text)]
 	parsed.Unlock()

@@ -1,0 +1,299 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// A dropped table has two records: _dropped.json in its vault folder, and vault/_dropped/<uuid>.json, by which dropped tables are
+// found without listing all objects of the vault. vault/_dropped/<uuid>.begun.json says that its collection has begun.
+
+// DroppedTable is a table that was dropped. Undrop brings it back until a collection has begun to delete its files.
+type DroppedTable struct {
+	Table     string    `json:"table"`
+	TableUUID string    `json:"table_uuid"`
+	Metadata  string    `json:"metadata"`
+	Dropped   time.Time `json:"dropped"`
+	// Recorded is when, by the store's clock. Begun: files may be gone.
+	Recorded time.Time `json:"recorded"`
+	Begun    bool      `json:"begun,omitempty"`
+}
+
+func (c *Catalog) droppedFolder() string { return c.vault + "/_dropped/" }
+
+func (c *Catalog) droppedAt(uuid string) string { return c.droppedFolder() + uuid + ".json" }
+
+func (c *Catalog) begunAt(uuid string) string { return c.droppedFolder() + uuid + begunSuffix }
+
+const begunSuffix = ".begun.json"
+
+// Dropped lists the dropped tables whose files are there, the last one first.
+func (c *Catalog) Dropped(ctx context.Context) ([]DroppedTable, error) {
+	records, begun := map[string]blobio.Info{}, map[string]bool{}
+	for info, err := range c.client.List(ctx, c.droppedFolder()) {
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", c.droppedFolder(), err)
+		}
+		at, is := strings.CutSuffix(info.URL, begunSuffix)
+		if is {
+			begun[at+".json"] = true
+			if _, both := records[at+".json"]; both {
+				continue
+			}
+			records[at+".json"] = info // all that a run which died at its end has left, where there is no other
+			continue
+		}
+		records[info.URL] = info
+	}
+	var out []DroppedTable
+	for at, info := range records {
+		var r dropped
+		if err := c.readRecord(ctx, info.URL, &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", info.URL, err)
+		}
+		d := DroppedTable{Table: r.Table, TableUUID: r.TableUUID, Metadata: r.Metadata, Dropped: r.Dropped, Recorded: info.ModTime.UTC(), Begun: begun[at]}
+		if c.droppedAt(d.TableUUID) != at {
+			return nil, fmt.Errorf("%w: %s is the record of the table %s", ErrUnsafe, info.URL, d.TableUUID)
+		}
+		if !d.Begun {
+			_, err := c.client.Stat(ctx, c.vaultFolder(d.TableUUID)+droppedName)
+			if errors.Is(err, blobio.ErrNotFound) {
+				continue // withdrawn: the table is back
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b DroppedTable) int {
+		return cmp.Or(b.Dropped.Compare(a.Dropped), cmp.Compare(a.TableUUID, b.TableUUID))
+	})
+	return out, nil
+}
+
+// Undrop brings back the table that was dropped last under a name. After a collection has begun to delete its files it is
+// ErrUnsafe.
+func (c *Catalog) Undrop(ctx context.Context, name Name) (*Table, error) {
+	all, err := c.Dropped(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range all {
+		if d.Table == name.String() {
+			return c.Recover(ctx, d.Metadata, RecoverOptions{As: name})
+		}
+	}
+	return nil, fmt.Errorf("table %s: %w among the dropped tables whose files are there", name, ErrNotFound)
+}
+
+// checkBegun refuses to bring back a table whose files a collection has begun to delete.
+func (c *Catalog) checkBegun(ctx context.Context, uuid string) error {
+	_, err := c.client.Stat(ctx, c.begunAt(uuid))
+	if errors.Is(err, blobio.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the files of the table %s are being deleted: %s", ErrUnsafe, uuid, c.begunAt(uuid))
+}
+
+// CollectDropped deletes the files of the tables that were dropped longer than DeleteDelay ago, each whole: no second mark is needed,
+// for the record of the drop is the first. Objects younger than MinAge, and those of an unknown kind, stay, and with them the records.
+// It goes on after a table that fails.
+func (c *Catalog) CollectDropped(ctx context.Context, o CollectOptions) ([]*Collection, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	all, err := c.Dropped(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Collection
+	var failed error
+	for _, d := range all {
+		done, err := c.collectDropped(ctx, &d, o)
+		if done != nil {
+			out = append(out, done)
+		}
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("dropped table %s (%s): %w", d.Table, d.TableUUID, err))
+		}
+	}
+	return out, failed
+}
+
+func (c *Catalog) collectDropped(ctx context.Context, d *DroppedTable, o CollectOptions) (*Collection, error) {
+	name, err := ParseName(d.Table)
+	if err != nil {
+		return nil, err
+	}
+	ice, err := table.NewFromLocation(ctx, name.identifier(), d.Metadata, c.fs, nil)
+	if d.Begun && errors.Is(err, blobio.ErrNotFound) { // an earlier run deleted all but records
+		return nil, c.forgetDropped(ctx, d, o.Execute)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{cat: c, name: name}
+	if err := t.set(ctx, ice); err != nil {
+		return nil, err
+	}
+	if t.UUID() != d.TableUUID {
+		return nil, fmt.Errorf("%w: its metadata file %s is that of table %s", ErrUnsafe, d.Metadata, t.UUID())
+	}
+	var owner Owner
+	err = c.readRecord(ctx, t.VaultFolder()+"_owner.json", &owner)
+	if err == nil {
+		err = c.checkOwned(&owner, d.TableUUID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x := &collector{table: t, o: o, now: c.opts.Now()}
+	x.plan = &Collection{Table: d.Table, Dropped: true, Vault: t.VaultFolder(), DryRun: !o.Execute, Kept: map[string]Kept{}, Mark: []Garbage{}, Delete: []Garbage{}}
+	if o.Execute {
+		lease, leaseErr := t.takeLease(ctx, collectLease)
+		if leaseErr != nil {
+			return x.plan, leaseErr
+		}
+		x.now = lease.taken
+		err = x.runDropped(ctx, d)
+		lease.release(ctx) // before its own records go
+	} else {
+		err = x.planDropped(ctx, d)
+	}
+	if err != nil || !o.Execute || len(x.plan.Kept) > 0 {
+		return x.plan, err
+	}
+	return x.plan, c.forgetDropped(ctx, d, true)
+}
+
+func (c *collector) runDropped(ctx context.Context, d *DroppedTable) error {
+	if err := c.planDropped(ctx, d); err != nil || len(c.plan.Delete) == 0 {
+		return err
+	}
+	return c.deleteDropped(ctx, d)
+}
+
+// planDropped lists what goes. Another table with a part in the folders, one that was brought back among them, ends it.
+func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
+	if err := c.list(ctx); err != nil {
+		return err
+	}
+	if err := c.table.sharesFilesWith(ctx, ""); err != nil {
+		return err
+	}
+	if err := c.checkMetadataFiles(ctx); err != nil {
+		return err
+	}
+	p := c.plan
+	for i := range c.listed {
+		info := &c.listed[i]
+		kind := c.table.kindOf(info.URL)
+		if kind == controlObject {
+			continue
+		}
+		p.Objects++
+		p.Bytes += info.Size
+		why := ""
+		switch {
+		case kind == unknownObject:
+			why = "of a kind that is not known here"
+			p.Unknown = append(p.Unknown, info.URL)
+		case !d.Begun && c.now.Sub(d.Recorded) < c.o.DeleteDelay:
+			why = "of a dropped table, and waiting for delete-delay"
+		case c.now.Sub(info.ModTime) < c.o.MinAge:
+			why = "younger than min-age"
+		default:
+			p.Delete, p.DeleteBytes = append(p.Delete, garbage(info, "its table was dropped at "+d.Dropped.UTC().Format(time.RFC3339))), p.DeleteBytes+info.Size
+			continue
+		}
+		k := p.Kept[why]
+		k.Objects++
+		k.Bytes += info.Size
+		p.Kept[why] = k
+	}
+	return nil
+}
+
+// deleteDropped deletes what was planned, the table's metadata file last. That its deletion has begun is recorded before the catalog
+// is asked once more whether the table is back; who brings it back registers it before looking for that record. So one of the two
+// sees the other.
+func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
+	t := c.table
+	err := t.cat.putRecord(ctx, t.cat.begunAt(d.TableUUID), dropped{Version: recordVersion, Table: d.Table, TableUUID: d.TableUUID, Metadata: d.Metadata, Dropped: d.Dropped})
+	if err != nil && !errors.Is(err, blobio.ErrExists) {
+		return err
+	}
+	if err := t.sharesFilesWith(ctx, ""); err != nil {
+		if !d.Begun {
+			err = errors.Join(err, t.cat.client.Delete(ctx, t.cat.begunAt(d.TableUUID), ""))
+		}
+		return err
+	}
+	last := canonicalURL(d.Metadata)
+	slices.SortStableFunc(c.plan.Delete, func(a, b Garbage) int {
+		return cmp.Or(cmp.Compare(btoi(a.URL == last), btoi(b.URL == last)), cmp.Compare(a.URL, b.URL))
+	})
+	for i := range c.plan.Delete {
+		g := &c.plan.Delete[i]
+		if g.URL == last && len(c.plan.Kept) > 0 {
+			g.Reason = "the metadata file stays until the rest is gone"
+			continue
+		}
+		switch err := t.clientOf(g.URL).Delete(ctx, g.URL, g.ETag); {
+		case errors.Is(err, blobio.ErrNotFound):
+		case err != nil:
+			return err
+		default:
+			c.plan.Deleted++
+		}
+	}
+	return nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// forgetDropped deletes the records of a table whose other files are gone, those by which it is found last.
+func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bool) error {
+	if !execute {
+		return nil
+	}
+	folder := c.vaultFolder(d.TableUUID)
+	for info, err := range c.client.List(ctx, folder) {
+		if err != nil {
+			return err
+		}
+		if vaultKind(strings.TrimPrefix(info.URL, folder)) != controlObject {
+			return fmt.Errorf("%w: %s is there still", ErrUnsafe, info.URL)
+		}
+		if err := c.client.Delete(ctx, info.URL, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			return err
+		}
+	}
+	for _, at := range []string{c.droppedAt(d.TableUUID), c.begunAt(d.TableUUID)} {
+		if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
