@@ -235,6 +235,7 @@ func (c *Client) PutReadBack(ctx context.Context, url string, data []byte) error
 func (c *Client) ReadBackWrites() { c.readsBack.Store(true) }
 
 func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack bool) error {
+	doubt := false // an earlier attempt may still be carried out
 	for t := c.opts.retry.begin(); ; {
 		err := c.put(ctx, url, data)
 		if err == nil && readBack {
@@ -253,8 +254,12 @@ func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack
 			case Class(readErr) != ErrNotFound:
 				return err
 			}
+			doubt = true
 		}
 		if err := t.again(ctx, err); err != nil {
+			if doubt && !outcomeUnknown(err) { // a refusal now proves nothing about the attempt before
+				return NewError("create", url, ErrUnknown, err)
+			}
 			return err
 		}
 	}

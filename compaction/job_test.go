@@ -219,3 +219,24 @@ func TestJobOfSmallStripes(t *testing.T) {
 		t.Errorf("%d rows became %d others", len(rows), len(got))
 	}
 }
+
+// TestRowCountBeforeCommit: what was written of a group must have its live records, in every mode, or nothing is committed and what was written goes.
+func TestRowCountBeforeCommit(t *testing.T) {
+	eachMode(t, func(t *testing.T, g *ground, policy Policy) {
+		before, head := contents(t, g.load(nil)), g.load(nil).Head()
+		job := begun(t, g.load(nil), modeOf(t), policy, Options{})
+		if err := job.Write(ctx); err != nil {
+			t.Fatal(err)
+		}
+		job.entries[0].Records--
+		if err := job.ReadBack(ctx); !errors.Is(err, ErrContent) {
+			t.Errorf("a row less: %v", err)
+		}
+		if _, err := job.Commit(ctx); err == nil {
+			t.Error("committed")
+		}
+		if after := g.load(nil); after.Head() != head || !slices.Equal(contents(t, after), before) {
+			t.Errorf("snapshot %d, before %d", after.Head(), head)
+		}
+	})
+}
