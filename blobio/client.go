@@ -265,7 +265,7 @@ func (c *Client) add(root string, bucket Bucket, query string) error {
 		return NewError("open", root, ErrClosed, bucket.Close())
 	}
 	if m, there := c.mounts[root]; there {
-		if query != "" && query != m.query {
+		if query != "" && !sameQuery(query, m.query) {
 			return cannotOpen(root, errors.Join(errors.New("the bucket is open with other options"), bucket.Close()))
 		}
 		return bucket.Close()
@@ -273,6 +273,13 @@ func (c *Client) add(root string, bucket Bucket, query string) error {
 	c.mounts[root] = c.layer(root, bucket)
 	c.mounts[root].query = query
 	return nil
+}
+
+// sameQuery reports whether two queries hold the same options, in whatever order.
+func sameQuery(a, b string) bool {
+	p, err1 := url.ParseQuery(a)
+	q, err2 := url.ParseQuery(b)
+	return a == b || err1 == nil && err2 == nil && p.Encode() == q.Encode()
 }
 
 // layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; time

@@ -59,7 +59,7 @@ func (sh *shared) takes(url string) bool {
 
 // read gives what key names, from the caches or by get. The data must not be changed.
 func (sh *shared) read(ctx context.Context, key cacheKey, opts ReadOptions, get func(ctx context.Context) (cached, error)) (cached, error) {
-	if v, ok := sh.lookUp(key); ok && (opts.IfMatch == "" || opts.IfMatch == v.info.ETag) {
+	if v, ok := sh.lookUp(key); ok && (opts.IfMatch == "" || SameETag(opts.IfMatch, v.info.ETag)) {
 		sh.tally.cacheHits.Add(1)
 		return v, nil
 	}

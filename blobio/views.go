@@ -77,14 +77,13 @@ func (p *pins) after(url string, info Info) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch p.etags[url] {
-	case "":
+	switch first := p.etags[url]; {
+	case first == "":
 		if p.etags == nil {
 			p.etags = make(map[string]string)
 		}
 		p.etags[url] = info.ETag
-	case info.ETag:
-	default:
+	case !SameETag(first, info.ETag):
 		return NewError("read", url, ErrChanged, nil)
 	}
 	return nil

@@ -224,6 +224,27 @@ func (c *Client) Put(ctx context.Context, url string, data []byte) error {
 	return c.putUntil(ctx, url, data, c.readsBack.Load())
 }
 
+// TryCreate creates an object with this content once, to see what the store makes of the condition: ErrExists is not
+// settled by reading back as Put does. Faults that pass are waited out; an answer that was lost is settled by the content.
+func (c *Client) TryCreate(ctx context.Context, url string, data []byte) error {
+	unsure := false
+	return c.opts.retry.Do(ctx, func() error {
+		err := c.put(ctx, url, data)
+		switch Class(err) {
+		case ErrTransient:
+			unsure = true
+		case ErrExists:
+			if !unsure {
+				break
+			}
+			if same, readErr := c.holds(ctx, url, data); readErr == nil && same {
+				return nil
+			}
+		}
+		return err
+	})
+}
+
 // PutReadBack is Put that also reads back and compares what the store took without complaint: for the few small objects
 // that others hang on. What is damaged is deleted and written again; if that does not help the error is ErrDamaged.
 func (c *Client) PutReadBack(ctx context.Context, url string, data []byte) error {

@@ -302,6 +302,8 @@ func (c *collector) judge(info *blobio.Info, kind objectKind) (verdict, string) 
 	switch {
 	case kind == unknownObject:
 		return keepObject, "of a kind that is not known here"
+	case info.ModTime.IsZero():
+		return keepObject, "of unknown age: the store gives no time"
 	case age < c.o.MinAge:
 		return keepObject, "younger than min-age"
 	case mark == nil:

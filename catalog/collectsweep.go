@@ -34,7 +34,7 @@ type tombstone struct {
 
 // same reports whether the object is still the one that was marked.
 func (m *tombstone) same(info *blobio.Info) bool {
-	return m.Size == info.Size && m.ETag == info.ETag && m.Modified.Equal(info.ModTime.UTC())
+	return m.Size == info.Size && blobio.SameETag(m.ETag, info.ETag) && m.Modified.Equal(info.ModTime.UTC())
 }
 
 // tombstonePrefix begins the names of the records, which other records of _gc do not have.
@@ -73,6 +73,7 @@ func (t *Table) readTombstones(ctx context.Context) ([]*tombstoneFile, map[strin
 // that ends in between leaves records of objects that are gone, which the next run drops.
 func (c *collector) execute(ctx context.Context) error {
 	t := c.table
+	changed := 0
 	for i := range c.plan.Delete {
 		g := &c.plan.Delete[i]
 		err := t.clientOf(g.URL).Delete(ctx, g.URL, g.ETag)
@@ -80,6 +81,7 @@ func (c *collector) execute(ctx context.Context) error {
 		case errors.Is(err, blobio.ErrNotFound):
 		case errors.Is(err, blobio.ErrChanged), errors.Is(err, blobio.ErrConflict):
 			g.Reason = "not deleted: it changed meanwhile"
+			changed++
 		case err != nil:
 			return fmt.Errorf("collect table %s: %w", t.name, err)
 		default:
@@ -100,7 +102,14 @@ func (c *collector) execute(ctx context.Context) error {
 	if err := c.dropRecords(ctx); err != nil {
 		return err
 	}
-	return c.forgetJobs(ctx)
+	if err := c.forgetJobs(ctx); err != nil {
+		return err
+	}
+	if changed > 0 && changed == len(c.plan.Delete) {
+		return fmt.Errorf("%w: nothing of table %s was deleted, because the store says of all %d objects that are due that they changed after they were listed; "+
+			"run shardcat doctor: objects do not change here, so its ETags or its answers to If-Match are not what they should be", ErrUnsafe, t.name, changed)
+	}
+	return nil
 }
 
 // clientOf is the client that reads and writes an object: the vault's, or the metadata's.

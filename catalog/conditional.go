@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Every object of a table is created on the condition that nothing is there; who writes to a store that overwrites
@@ -41,10 +39,10 @@ func (c *Catalog) acceptConditional(conditional bool) error {
 // probeConditional creates an object twice and deletes it.
 func (c *Catalog) probeConditional(ctx context.Context) (bool, error) {
 	url := c.vault + "/_doctor/" + uuid.NewString()
-	if err := c.createOnce(ctx, url, "first"); err != nil {
+	if err := c.client.TryCreate(ctx, url, []byte("first")); err != nil {
 		return false, err
 	}
-	err := c.createOnce(ctx, url, "second")
+	err := c.client.TryCreate(ctx, url, []byte("second"))
 	conditional := errors.Is(err, blobio.ErrExists) || errors.Is(err, blobio.ErrConflict)
 	if err != nil && !conditional {
 		return false, err
@@ -53,27 +51,6 @@ func (c *Catalog) probeConditional(ctx context.Context) (bool, error) {
 		c.opts.Log.Warn("an object that tried the store is left", "object", url, "error", err)
 	}
 	return conditional, nil
-}
-
-// createOnce asks the bucket itself: the Client would settle, by reading back, what is to be seen here.
-func (c *Catalog) createOnce(ctx context.Context, url, text string) error {
-	at, err := urlresolve.Parse(url)
-	if err != nil {
-		return err
-	}
-	bucket, err := c.client.Bucket(ctx, url)
-	if err != nil {
-		return err
-	}
-	w, err := bucket.Create(ctx, at.Key(), blobio.CreateOptions{SizeHint: int64(len(text))})
-	if err != nil {
-		return err
-	}
-	if _, err := bytes.NewReader([]byte(text)).WriteTo(w); err != nil {
-		w.Abort()
-		return err
-	}
-	return w.Close()
 }
 
 // checksChecksums reports whether the vault's store is known to refuse an upload that arrives damaged. What can't be

@@ -24,6 +24,11 @@ var classes = map[bloberror.Code]error{
 
 	bloberror.BlobImmutableDueToPolicy:   blobio.ErrDenied,
 	bloberror.LeaseIDMissing:             blobio.ErrDenied, // somebody holds the blob
+	bloberror.BlobArchived:               blobio.ErrDenied,
+	bloberror.BlobBeingRehydrated:        blobio.ErrDenied,
+	bloberror.SnapshotsPresent:           blobio.ErrDenied,
+	"BlobImmutableDueToLegalHold":        blobio.ErrDenied,
+	"DirectoryIsNotEmpty":                blobio.ErrDenied,
 	"PublicAccessNotPermitted":           blobio.ErrDenied,
 	"KeyBasedAuthenticationNotPermitted": blobio.ErrDenied,
 
@@ -65,10 +70,23 @@ func explain(ctx context.Context, err error) (cause, class error) {
 		said.RetryAfter = storeerr.RetryAfter(raw.Header)
 		said.Message = message(raw.Body)
 	}
+	if do := advice[bloberror.Code(said.Code)]; do != "" {
+		said.Message = strings.TrimPrefix(said.Message+"; "+do, "; ")
+	}
 	if class := classes[bloberror.Code(said.Code)]; class != nil {
 		return said, class
 	}
 	return said, storeerr.OfStatus(said.Status)
+}
+
+// advice is what to do about refusals that last until somebody does something.
+var advice = map[bloberror.Code]string{
+	bloberror.BlobArchived:             "the blob is in the archive tier: rehydrate it, and take table data out of lifecycle rules that archive",
+	bloberror.BlobBeingRehydrated:      "the blob is on its way out of the archive tier: try again in some hours",
+	bloberror.SnapshotsPresent:         "the blob has snapshots, which are deleted before it: use soft delete or versions on the account in their place",
+	bloberror.LeaseIDMissing:           "somebody holds a lease on the blob: break the lease (az storage blob lease break)",
+	bloberror.BlobImmutableDueToPolicy: "an immutability policy keeps the blob: collect after it ends, or exempt the table's container",
+	"BlobImmutableDueToLegalHold":      "a legal hold keeps the blob: clear it, or exempt the table's container",
 }
 
 // message is the first line of Azure's explanation. The rest repeats the request, with what was signed.

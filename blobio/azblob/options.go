@@ -55,6 +55,8 @@ type Options struct {
 	PartSize int
 	// ListPage is ?list_page=, keys of one page of a list, 5,000 if 0.
 	ListPage int
+	// Trust is ?ca_file=, ?client_cert_file= and ?client_key_file=.
+	Trust storehttp.Trust
 }
 
 // params are those of a container's URL. The short names of secrets are the parts of a shared access signature.
@@ -63,6 +65,9 @@ var params = urlparam.Set[Options]{
 	Secrets: []string{"key", "account_key", "sas", "sas_token", "connection_string", "sig", "sv", "se",
 		"sp", "sr", "spr", "srt", "ss", "st", "skoid", "client_secret", "password", "token"},
 	Params: map[string]urlparam.Param[Options]{
+		"ca_file":          urlparam.Text(func(o *Options) *string { return &o.Trust.CA }),
+		"client_cert_file": urlparam.Text(func(o *Options) *string { return &o.Trust.Cert }),
+		"client_key_file":  urlparam.Text(func(o *Options) *string { return &o.Trust.Key }),
 		"storage_account":  func(*Options, string) error { return nil }, // read by ParseURL
 		"endpoint":         urlparam.Text(func(o *Options) *string { return &o.Endpoint }),
 		"protocol":         urlparam.Text(func(o *Options) *string { return &o.Service.Protocol }),
@@ -194,7 +199,11 @@ func (o Options) client(p Place) (*container.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := &container.ClientOptions{ClientOptions: clientOptions(storehttp.Client)}
+	common, err := o.clientOptions(storehttp.Client)
+	if err != nil {
+		return nil, err
+	}
+	opts := &container.ClientOptions{ClientOptions: common}
 	switch {
 	case o.Credentials != nil:
 		opts.PerRetryPolicies = append(opts.PerRetryPolicies, handedOut{o.Credentials, p})
@@ -227,7 +236,10 @@ var authorities = map[string]cloud.Configuration{
 
 // token is the SDK's credential of the kind asked for, for accounts below a domain.
 func (o Options) token(domain string) (azcore.TokenCredential, error) {
-	common := clientOptions(storehttp.TokenClient)
+	common, err := o.clientOptions(storehttp.TokenClient)
+	if err != nil {
+		return nil, err
+	}
 	common.Retry = policy.RetryOptions{} // tokens are fetched rarely, by the SDK's own rules
 	if os.Getenv("AZURE_AUTHORITY_HOST") == "" {
 		common.Cloud = authorities[domain]
@@ -251,12 +263,16 @@ func (o Options) token(domain string) (azcore.TokenCredential, error) {
 }
 
 // clientOptions make one attempt per request: attempts are counted and paced above the driver.
-func clientOptions(client func(http.RoundTripper) *http.Client) azcore.ClientOptions {
+func (o Options) clientOptions(client func(http.RoundTripper) *http.Client) (azcore.ClientOptions, error) {
+	transport := storehttp.Pooled(http.DefaultTransport.(*http.Transport).Clone())
+	if err := o.Trust.Apply(transport); err != nil {
+		return azcore.ClientOptions{}, err
+	}
 	return azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
-		Transport: client(storehttp.Pooled(http.DefaultTransport.(*http.Transport).Clone())),
-		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat"},
+		Transport: client(transport),
+		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat/" + storehttp.Version()},
 
 		PerCallPolicies: []policy.Policy{bodyChecksum{}},
-	}
+	}, nil
 }

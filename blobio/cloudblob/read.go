@@ -113,7 +113,7 @@ func (b *Bucket) compare(ctx context.Context, key, etag string) error {
 		return nil
 	}
 	info, err := b.head(ctx, key)
-	if err == nil && info.ETag != etag {
+	if err == nil && !blobio.SameETag(info.ETag, etag) {
 		err = blobio.ErrChanged
 	}
 	return err

@@ -124,7 +124,7 @@ func (o Options) endpoint() (base string, emulator bool) {
 // client builds Google's client of the JSON API, which makes one attempt per request: attempts are counted and paced
 // above the driver.
 func (o Options) client(ctx context.Context) (*storage.Client, error) {
-	opts := []option.ClientOption{option.WithUserAgent("shardcat")}
+	opts := []option.ClientOption{option.WithUserAgent("shardcat/" + storehttp.Version())}
 	if o.UniverseDomain != "" {
 		opts = append(opts, option.WithUniverseDomain(o.UniverseDomain))
 	}

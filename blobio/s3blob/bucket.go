@@ -96,6 +96,14 @@ func (b *Bucket) payer() types.RequestPayer {
 	return ""
 }
 
+// condition is an ETag as a condition has it, nil if it is empty.
+func condition(etag string) *string {
+	if etag == "" {
+		return nil
+	}
+	return aws.String(`"` + blobio.BareETag(etag) + `"`)
+}
+
 // optional is a condition or parameter that is left out where it is empty.
 func optional(s string) *string {
 	if s == "" {

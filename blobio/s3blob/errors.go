@@ -111,9 +111,16 @@ func explain(ctx context.Context, err error) (cause, class error) {
 		said.Code, said.Message = api.ErrorCode(), api.ErrorMessage()
 	}
 	switch {
-	case said.Status == http.StatusMovedPermanently || said.Code == "AuthorizationHeaderMalformed":
-		said.Message = "the bucket lies in region " + response.Response.Header.Get(regionHeader) +
-			"; say so with ?region="
+	case wrongRegion(said, response):
+		said.Message = elsewhere(said.Message, response)
+		return said, blobio.ErrDenied
+	case advice[said.Code] != "" || strings.Contains(said.Message, "object lock"):
+		if said.Message += "; " + advice[said.Code]; advice[said.Code] == "" {
+			said.Message += advice["ObjectLocked"]
+		}
+		return said, blobio.ErrDenied
+	case reads(response) && hasMissing(said):
+		said.Message += missingHint
 		return said, blobio.ErrDenied
 	case classes[said.Code] != nil:
 		return said, classes[said.Code]
@@ -121,6 +128,58 @@ func explain(ctx context.Context, err error) (cause, class error) {
 		return said, storeerr.OfStatus(said.Status)
 	}
 	return storeerr.Redact(err), storeerr.OfNetwork(ctx, err)
+}
+
+// wrongRegion reports a refusal that is about the region, or the endpoint, that was asked.
+func wrongRegion(said *storeerr.Error, response *awshttp.ResponseError) bool {
+	switch said.Code {
+	case "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "InvalidRegionName", "PermanentRedirect", "TemporaryRedirect":
+		return true
+	}
+	if response == nil || response.Response == nil {
+		return false
+	}
+	named := response.Response.Header.Get(regionHeader) != ""
+	return said.Status == http.StatusMovedPermanently || named && (said.Status == http.StatusTemporaryRedirect ||
+		said.Status == http.StatusBadRequest || said.Code == "SignatureDoesNotMatch")
+}
+
+// elsewhere says where a bucket lies, if the store does, and how to say it.
+func elsewhere(message string, response *awshttp.ResponseError) string {
+	region := ""
+	if response != nil && response.Response != nil {
+		region = response.Response.Header.Get(regionHeader)
+	}
+	if region != "" {
+		return "the bucket lies in region " + region + "; say so with ?region=" + region
+	}
+	if message != "" {
+		message += "; "
+	}
+	return message + "the store wants another region or endpoint; name the bucket's with ?region="
+}
+
+// advice is what to do about refusals that the words of the store do not explain.
+var advice = map[string]string{
+	"InvalidObjectState": "the object is in an archive tier: restore it, and take table data out of lifecycle rules that archive",
+	"ObjectLocked":       "a retention rule or legal hold keeps the object: collect after it ends, or exempt the table's prefix",
+}
+
+// reads reports whether a refusal is that of a GET or HEAD.
+func reads(response *awshttp.ResponseError) bool {
+	if response == nil || response.Response == nil || response.Response.Response == nil || response.Response.Request == nil {
+		return false
+	}
+	method := response.Response.Request.Method
+	return method == http.MethodGet || method == http.MethodHead
+}
+
+// missingHint goes with refusals that may be about an object that is missing.
+const missingHint = "; an object that is missing is refused like this, too, unless s3:ListBucket is granted on the bucket"
+
+// hasMissing reports a refusal of a right, or one without words as a HEAD gets it.
+func hasMissing(said *storeerr.Error) bool {
+	return said.Status == http.StatusForbidden && (said.Code == "AccessDenied" || said.Code == "Forbidden" || said.Code == "")
 }
 
 // notImplemented says that the store knows the request but not a header of it.

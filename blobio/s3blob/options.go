@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
@@ -53,6 +54,16 @@ type Options struct {
 	StorageClass  types.StorageClass         // ?storage_class=
 	RequesterPays bool                       // ?requester_pays=true
 
+	ACL types.ObjectCannedACL // ?acl=, of new objects: bucket-owner-full-control, …
+	// KMSContext is ?kms_context=, a JSON object of texts that goes with the KMS key.
+	KMSContext string
+	// CustomerKeyFile is ?sse_customer_key_file=: a key of 256 bits with which the store encrypts (SSE-C).
+	CustomerKeyFile string
+	// Headers are ?header.NAME=VALUE, set on each request. Secret ones come from HeadersVariable.
+	Headers map[string]string
+	// Trust is ?ca_file=, ?client_cert_file= and ?client_key_file=.
+	Trust storehttp.Trust
+
 	// Credentials sign the requests instead of the SDK's chain, nil for the chain.
 	Credentials aws.CredentialsProvider
 
@@ -77,6 +88,13 @@ var params = urlparam.Set[Options]{
 	Kind: "s3",
 	Secrets: []string{"access_key", "access_key_id", "aws_access_key_id", "secret", "secret_key",
 		"secret_access_key", "aws_secret_access_key", "session_token", "aws_session_token", "token"},
+	Named: map[string]func(*Options, string, string) error{"header.": func(o *Options, name, value string) error {
+		if o.Headers == nil {
+			o.Headers = map[string]string{}
+		}
+		o.Headers[name] = value
+		return nil
+	}},
 	Params: map[string]urlparam.Param[Options]{
 		"region":                  urlparam.Text(func(o *Options) *string { return &o.Region }),
 		"endpoint":                urlparam.Text(func(o *Options) *string { return &o.Endpoint }),
@@ -98,6 +116,12 @@ var params = urlparam.Set[Options]{
 		"rate_limiter_capacity":   urlparam.Int(func(o *Options) *int { return &o.RetryCapacity }, 0, math.MaxInt),
 		"part_size":               urlparam.Int(func(o *Options) *int { return &o.PartSize }, minPart, maxPart),
 		"list_page":               urlparam.Int(func(o *Options) *int { return &o.ListPage }, 1, 1000),
+		"acl":                     urlparam.OneOf(func(o *Options) *types.ObjectCannedACL { return &o.ACL }, types.ObjectCannedACL("").Values()),
+		"kms_context":             func(o *Options, v string) error { o.KMSContext = v; return checkContext(v) },
+		"sse_customer_key_file":   urlparam.Text(func(o *Options) *string { return &o.CustomerKeyFile }),
+		"ca_file":                 urlparam.Text(func(o *Options) *string { return &o.Trust.CA }),
+		"client_cert_file":        urlparam.Text(func(o *Options) *string { return &o.Trust.Cert }),
+		"client_key_file":         urlparam.Text(func(o *Options) *string { return &o.Trust.Key }),
 		"list_version":            urlparam.Int(func(o *Options) *int { return &o.ListVersion }, 1, 2),
 		"storage_class":           urlparam.OneOf(func(o *Options) *types.StorageClass { return &o.StorageClass }, types.StorageClass("").Values()),
 		"sse":                     setEncryption,
@@ -168,6 +192,10 @@ func (o Options) Validate() error {
 		return errors.New("parameter web_identity_token_file needs parameter role")
 	case o.FixedHost && (o.Endpoint == "" || o.PathStyle != nil && !*o.PathStyle):
 		return errors.New("parameter hostname_immutable needs parameter endpoint, and path style")
+	case o.CustomerKeyFile != "" && o.Encryption != "":
+		return errors.New("parameters sse and sse_customer_key_file exclude each other")
+	case o.KMSContext != "" && !strings.HasPrefix(string(o.Encryption), "aws:kms"):
+		return errors.New("parameter kms_context needs parameter sse=aws:kms")
 	case o.Anonymous && o.Role != "":
 		return errors.New("parameters anonymous and role exclude each other")
 	}
@@ -182,16 +210,25 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 		return nil, err
 	}
 	cfg.Retryer, cfg.Logger = func() aws.Retryer { return aws.NopRetryer{} }, logging.Nop{}
-	var transport http.RoundTripper = http.DefaultTransport
-	if built, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own client would follow redirects
-		transport = storehttp.Pooled(built.GetTransport())
+	own := http.DefaultTransport.(*http.Transport).Clone()
+	built, ok := cfg.HTTPClient.(*awshttp.BuildableClient) // the SDK's own client would follow redirects
+	if ok {
+		own = built.GetTransport()
 	}
-	cfg.HTTPClient = storehttp.TokenClient(transport)
+	if err := o.Trust.Apply(storehttp.Pooled(own)); err != nil {
+		return nil, err
+	}
+	more, err := o.headers()
+	if err != nil {
+		return nil, err
+	}
+	cfg.HTTPClient = storehttp.TokenClient(own)
 	if o.Credentials != nil {
 		cfg.Credentials = aws.NewCredentialsCache(o.Credentials)
 	}
 	o.assumeRole(&cfg)
-	cfg.HTTPClient = storehttp.Client(transport)
+	cfg.HTTPClient = storehttp.Client(answers{own})
+	cfg.APIOptions = append(cfg.APIOptions, more.add, unsignedEncoding, awsmiddleware.AddUserAgentKeyValue("shardcat", storehttp.Version()))
 	if !o.Anonymous && o.Credentials == nil {
 		cfg.Credentials = checkedCredentials{cfg.Credentials}
 	}
@@ -260,8 +297,11 @@ func (o Options) apply(so *s3.Options) {
 	case own:
 		so.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	}
-	if o.ResponseChecksums != 0 {
+	switch {
+	case o.ResponseChecksums != 0:
 		so.ResponseChecksumValidation = o.ResponseChecksums
+	case so.RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired:
+		so.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired // without X-Amz-Checksum-Mode
 	}
 	if own && so.RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired {
 		// Every store that speaks S3 has known MD5 from the start. S3 itself gets the SDK's CRC.

@@ -2,9 +2,19 @@ package s3blob
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -96,9 +106,11 @@ func TestUnstatedSizeWithoutHooks(t *testing.T) {
 	if _, _, err := p.Open(t.Context(), "k", 0, blobio.ReadOptions{}); blobio.Class(err) != blobio.ErrUnknown {
 		t.Errorf("%v, want ErrUnknown", err)
 	}
-	if _, info, err := p.Open(t.Context(), "empty", 0, blobio.ReadOptions{}); err != nil || info.Size != 0 {
-		t.Errorf("size %d, %v; want an empty object", info.Size, err)
+	r, info, err := p.Open(t.Context(), "empty", 0, blobio.ReadOptions{})
+	if err != nil || info.Size != 0 {
+		t.Fatalf("size %d, %v; want an empty object", info.Size, err)
 	}
+	r.Close()
 }
 
 // listed gives the keys below a prefix, with their sizes.
@@ -185,6 +197,227 @@ func TestKeysThatAStoreEscapes(t *testing.T) {
 			if got, err := listed(t, b, "l/"); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%q: %q, %v; want %q", quirks, got, err, want)
 			}
+		}
+	}
+}
+
+// TestETagsAreComparedBare: stores print the ETag of one object in several ways.
+func TestETagsAreComparedBare(t *testing.T) {
+	for _, quirks := range []string{"", "etag-bare=list", "etag-weak=get+head+put+list", "etag-weak=list", "etag-upper=list", "etag-gzip=get",
+		"etag-bare=get+head+list", "etag-weak=get etag-bare=head"} {
+		s, b := quirky(t, quirks, "")
+		s.Put("k", []byte("content"))
+		var info blobio.Info
+		for i, err := range b.List(t.Context(), "", blobio.ListOptions{}) {
+			if info = i; err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := make([]byte, 3)
+		if quirks == "etag-upper=list" { // is sent as it was printed, which the server does not know
+			info.ETag = strings.ToLower(info.ETag)
+		}
+		if _, _, err := b.ReadRange(t.Context(), "k", 1, read, blobio.ReadOptions{IfMatch: info.ETag}); err != nil || string(read) != "ont" {
+			t.Errorf("%q: pinned read: %v", quirks, err)
+		}
+		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{IfMatch: info.ETag}); err != nil {
+			t.Errorf("%q: pinned stat: %v", quirks, err)
+		}
+		if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{IfMatch: `"00"`}); !errors.Is(err, blobio.ErrChanged) {
+			t.Errorf("%q: delete of another version: %v", quirks, err)
+		}
+		if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{IfMatch: info.ETag}); err != nil {
+			t.Errorf("%q: delete: %v", quirks, err)
+		}
+	}
+}
+
+// TestRefusalsSayWhatToDo: the region from wherever the store says it, and what is behind other refusals.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		status int
+		body   string
+		header string
+		want   string
+	}{
+		{"301", 301, "<Error><Code>PermanentRedirect</Code><Endpoint>b.s3-eu-north-1.amazonaws.com</Endpoint></Error>", "", "?region=eu-north-1"},
+		{"301 header", 301, "", "eu-north-1", "?region=eu-north-1"},
+		{"307", 307, "<Error><Code>TemporaryRedirect</Code></Error>", "eu-north-1", "?region=eu-north-1"},
+		{"400 element", 400, "<Error><Code>AuthorizationHeaderMalformed</Code><Message>malformed</Message><Region>eu-central-003</Region></Error>", "", "?region=eu-central-003"},
+		{"400 text", 400, "<Error><Code>AuthorizationHeaderMalformed</Code><Message>the region 'x' is wrong; expecting 'garage'</Message></Error>", "", "?region=garage"},
+		{"400 header", 400, "", "eu-north-1", "?region=eu-north-1"},
+		{"400 nowhere", 400, "<Error><Code>AuthorizationHeaderMalformed</Code><Message>wrong</Message></Error>", "", "?region="},
+		{"403 scope", 403, "<Error><Code>SignatureDoesNotMatch</Code><Message>Credential scope should be 'us-west-004'</Message></Error>", "", "?region=us-west-004"},
+		{"R2", 400, "<Error><Code>InvalidRegionName</Code><Message>Must be one of: wnam, auto</Message></Error>", "", "auto; the store wants another region"},
+		{"hidden", 403, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>", "", "s3:ListBucket"},
+		{"archived", 403, "<Error><Code>InvalidObjectState</Code><Message>not valid</Message></Error>", "", "restore it"},
+		{"locked", 403, "<Error><Code>AccessDenied</Code><Message>protected by object lock</Message></Error>", "", "retention rule"},
+	} {
+		b := stub(t, func(w http.ResponseWriter, _ *http.Request) {
+			if test.header != "" {
+				w.Header().Set("X-Amz-Bucket-Region", test.header)
+			}
+			w.WriteHeader(test.status)
+			fmt.Fprint(w, test.body)
+		}, "")
+		_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
+		if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want ErrDenied with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// TestRequestsOfSettings: what each setting puts into requests.
+func TestRequestsOfSettings(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(HeadersVariable, "CF-Access-Client-Id: abc\nX-Other: d: e\n")
+	s, b := quirky(t, "", "&acl=bucket-owner-full-control&sse=aws:kms&kms_key_id=k1&"+url.Values{"kms_context": {`{"a":"b"}`}}.Encode()+
+		"&storage_class=STANDARD_IA&header.X-Team=data&part_size=5242880")
+	small := func(b *Bucket) {
+		for _, size := range []int{3, 6 << 20} {
+			if err := blobtest.Put(t.Context(), b, fmt.Sprint("k", size), make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Stat(t.Context(), "k3", blobio.ReadOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := b.ReadRange(t.Context(), "k3", 0, make([]byte, 1), blobio.ReadOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	small(b)
+	for _, kind := range []string{"put", "begin"} {
+		h := s.Requests(kind)[0].Header
+		for name, want := range map[string]string{"X-Amz-Acl": "bucket-owner-full-control", "X-Amz-Storage-Class": "STANDARD_IA",
+			"X-Amz-Server-Side-Encryption": "aws:kms", "X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id": "k1",
+			"X-Amz-Server-Side-Encryption-Context": base64.StdEncoding.EncodeToString([]byte(`{"a":"b"}`))} {
+			if h.Get(name) != want {
+				t.Errorf("%s: %s is %q, want %q", kind, name, h.Get(name), want)
+			}
+		}
+	}
+	for _, r := range s.Requests("") {
+		h := r.Header
+		if h.Get("X-Team") != "data" || h.Get("Cf-Access-Client-Id") != "abc" || h.Get("X-Other") != "d: e" {
+			t.Errorf("%s lacks a header: %v", r.Kind, h)
+		}
+		if !strings.Contains(h.Get("User-Agent"), "shardcat/") {
+			t.Errorf("%s by %q", r.Kind, h.Get("User-Agent"))
+		}
+		if strings.Contains(h.Get("Authorization"), "accept-encoding") || h.Get("Accept-Encoding") == "" {
+			t.Errorf("%s: Accept-Encoding %q is signed or missing: %s", r.Kind, h.Get("Accept-Encoding"), h.Get("Authorization"))
+		}
+		if !strings.Contains(h.Get("Authorization"), "x-team") {
+			t.Errorf("%s: the header is not signed", r.Kind)
+		}
+		if h.Get("X-Amz-Checksum-Mode") != "" {
+			t.Errorf("%s has X-Amz-Checksum-Mode", r.Kind)
+		}
+	}
+	s, b = quirky(t, "", "&sse_customer_key_file="+key+"&part_size=5242880")
+	small(b)
+	for _, kind := range []string{"put", "begin", "part", "get", "head"} {
+		h := s.Requests(kind)[0].Header
+		if h.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") != "AES256" || h.Get("X-Amz-Server-Side-Encryption-Customer-Key-Md5") == "" ||
+			h.Get("X-Amz-Server-Side-Encryption-Customer-Key") != base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32)) {
+			t.Errorf("%s lacks the customer's key: %v", kind, h)
+		}
+	}
+}
+
+// TestTimesOfAnyForm: a time that is not HTTP's own does not cost the answer.
+func TestTimesOfAnyForm(t *testing.T) {
+	s, b := quirky(t, "iso-last-modified", "")
+	s.Put("k", []byte("content"))
+	info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+	if err != nil || info.ModTime.IsZero() {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestChecksumProbeWithoutWords: a refusal is one of the checksum if the right checksum is taken.
+func TestChecksumProbeWithoutWords(t *testing.T) {
+	for quirks, want := range map[string]bool{"": true, "digest-error=bare": true, "digest-error=html": true, "no-md5-check": false} {
+		s, b := quirky(t, quirks, "")
+		if checked, err := b.ProbeChecksum(t.Context(), "p"); err != nil || checked != want {
+			t.Errorf("%q: %v, %v", quirks, checked, err)
+		}
+		if _, there := s.Object("p"); there && want {
+			t.Errorf("%q: the probe is left", quirks)
+		}
+	}
+	b := stub(t, refuse(400, "InvalidArgument"), "")
+	if checked, err := b.ProbeChecksum(t.Context(), "p"); err == nil || checked {
+		t.Errorf("a store that refuses everything: %v, %v", checked, err)
+	}
+}
+
+// TestEndlessAnswers: an error and a list that do not end are given up.
+func TestEndlessAnswers(t *testing.T) {
+	for _, status := range []int{200, 403, 404, 500} {
+		sent := 0
+		b := stub(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, "<ListBucketResult><Error><Message>")
+			junk := bytes.Repeat([]byte("x"), 1<<20)
+			for sent = 0; sent < 300; sent++ {
+				if _, err := w.Write(junk); err != nil {
+					return
+				}
+			}
+		}, "")
+		if _, err := listed(t, b, ""); err == nil {
+			t.Errorf("%d: no error", status)
+		}
+		if sent > 150 {
+			t.Errorf("%d: %d MiB were read", status, sent)
+		}
+	}
+}
+
+// TestTrust: a store with a certificate of one's own, and one that wants to see one.
+func TestTrust(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.PeerCertificates) > 0 {
+			w.Header().Set("ETag", `"seen"`)
+		}
+		w.Header().Set("Content-Length", "1")
+	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	ca, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "key.pem")
+	der, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{ca: {Type: "CERTIFICATE", Bytes: server.Certificate().Raw}, key: {Type: "PRIVATE KEY", Bytes: der}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		params, bundle, etag string
+		class                error
+	}{
+		{"", "", "", blobio.ErrDenied},
+		{"&ca_file=" + ca, "", "", nil},
+		{"", ca, "", nil},
+		{"&ca_file=" + ca + "&client_cert_file=" + ca + "&client_key_file=" + key, "", `"seen"`, nil},
+	} {
+		stub(t, nil, "")
+		t.Setenv("AWS_CA_BUNDLE", test.bundle)
+		b := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+server.URL+test.params)
+		info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+		if blobio.Class(err) != test.class || info.ETag != test.etag {
+			t.Errorf("%q %q: %+v, %v", test.params, test.bundle, info, err)
 		}
 	}
 }

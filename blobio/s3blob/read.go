@@ -35,7 +35,7 @@ func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
 	}
 	b.setKey(&in.Key, r.Key)
 	in.Range = optional(rangeread.Span{Off: r.Off, N: r.N}.Header())
-	in.IfMatch, in.RequestPayer = optional(r.IfMatch), b.payer()
+	in.IfMatch, in.RequestPayer = condition(r.IfMatch), b.payer()
 	return nil
 }
 

@@ -55,6 +55,20 @@ func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error
 	if errors.As(err, &said) && (said.ErrorCode() == "BadDigest" || said.ErrorCode() == "InvalidDigest") {
 		return true, nil
 	}
+	if err == nil {
+		return false, nil
+	}
+	if cause, _ := explain(ctx, err); refusal(cause) == http.StatusBadRequest {
+		// In other words, or without any: whether the checksum was the reason shows where the right one is taken.
+		right := md5.Sum(body)
+		_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.name, Key: &key, Body: bytes.NewReader(body),
+			ContentLength: aws.Int64(int64(len(body))), RequestPayer: b.payer(), IfNoneMatch: aws.String("*"),
+			ContentMD5: aws.String(base64.StdEncoding.EncodeToString(right[:]))})
+		if err == nil {
+			_, err = b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()})
+			return true, err
+		}
+	}
 	return false, err
 }
 
@@ -123,7 +137,7 @@ func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key st
 		Bucket: &b.name, Key: &p.key, UploadId: p.id, PartNumber: number, RequestPayer: b.payer(),
 		CopySource:        aws.String((&url.URL{Path: b.name + "/" + key}).EscapedPath()),
 		CopySourceRange:   aws.String(fmt.Sprintf("bytes=%d-%d", off, off+size-1)),
-		CopySourceIfMatch: optional(etag),
+		CopySourceIfMatch: condition(etag),
 	})
 	switch {
 	case err != nil && refusesCopy(ctx, err), err == nil && (out.CopyPartResult == nil || aws.ToString(out.CopyPartResult.ETag) == ""):
@@ -198,12 +212,14 @@ func (b *Bucket) remove(ctx context.Context, key, ifMatch string) error {
 	switch {
 	case err != nil:
 		return err
-	case ifMatch != "" && info.ETag != ifMatch:
+	case ifMatch != "" && !blobio.SameETag(info.ETag, ifMatch):
 		return blobio.ErrChanged
 	}
 	in := &s3.DeleteObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()}
 	if !b.plainDelete.Load() {
-		in.IfMatch = optional(ifMatch)
+		if ifMatch != "" {
+			in.IfMatch = condition(info.ETag)
+		}
 	}
 	_, err = b.client.DeleteObject(ctx, in)
 	if err != nil && in.IfMatch != nil && notImplemented(ctx, err) {

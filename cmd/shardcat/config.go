@@ -58,6 +58,7 @@ func (a *app) loadConfig(root *cobra.Command) error {
 		return err
 	}
 	a.client = client // nothing was mounted before the flags were read
+	a.mountNamed()
 	if a.catalogTimeout < 0 {
 		return usagef("--catalog-timeout must not be negative")
 	}

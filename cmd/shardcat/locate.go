@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // mount opens the bucket of a path or URL from the command line and returns its canonical location.
 func (a *app) mount(ctx context.Context, raw string) (string, error) {
@@ -9,6 +12,16 @@ func (a *app) mount(ctx context.Context, raw string) (string, error) {
 		a.at = url
 	}
 	return url, err
+}
+
+// mountNamed opens the buckets of warehouse and vault that have options, so that a source in one of them needs none.
+// What is wrong with one is reported by the commands that use it.
+func (a *app) mountNamed() {
+	for _, raw := range []string{a.warehouse, a.vault} {
+		if strings.Contains(raw, "://") && strings.Contains(raw, "?") {
+			_, _ = a.client.Mount(context.Background(), raw)
+		}
+	}
 }
 
 // mountAll mounts many.

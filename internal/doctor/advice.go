@@ -32,14 +32,25 @@ var advice = map[error]string{
 	blobio.ErrConflict:  "try again",
 }
 
+// right is what the store calls the right to do something.
+func (e *examination) right(doing, otherwise string) string {
+	scheme, _, _ := strings.Cut(e.report.Location, "://")
+	if right := permissions[scheme][doing]; right != "" {
+		return right
+	}
+	return otherwise
+}
+
 // refused is the finding of a check that the store did not let happen.
 func (e *examination) refused(doing string, err error) Finding {
 	class := blobio.Class(err)
 	do := advice[class]
+	if class == blobio.ErrTransient || class == blobio.ErrThrottled {
+		e.failed["mount"] = true // the other checks would wait as long for the same
+	}
 	if class == blobio.ErrDenied {
-		scheme, _, _ := strings.Cut(e.report.Location, "://")
 		do = "check the credentials"
-		if right := permissions[scheme][doing]; right != "" {
+		if right := e.right(doing, ""); right != "" {
 			do += " and grant " + right
 		}
 	}

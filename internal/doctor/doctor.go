@@ -215,28 +215,7 @@ func (e *examination) write(ctx context.Context) Finding {
 func (e *examination) create(ctx context.Context, name string, data []byte) error {
 	url := e.prefix + name
 	e.made = append(e.made, url)
-	return createAt(ctx, e.client, url, data)
-}
-
-// createAt asks the bucket itself: the Client would settle, by reading back, what is to be seen here.
-func createAt(ctx context.Context, client *blobio.Client, url string, data []byte) error {
-	at, err := urlresolve.Parse(url)
-	if err != nil {
-		return err
-	}
-	bucket, err := client.Bucket(ctx, url)
-	if err != nil {
-		return err
-	}
-	w, err := bucket.Create(ctx, at.Key(), blobio.CreateOptions{SizeHint: int64(len(data))})
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(data); err != nil {
-		w.Abort()
-		return err
-	}
-	return w.Close()
+	return e.client.TryCreate(ctx, url, data)
 }
 
 func (e *examination) read(ctx context.Context) Finding {
@@ -272,7 +251,12 @@ func (e *examination) remove(ctx context.Context) Finding {
 	if err := e.client.Delete(ctx, url, ""); err != nil {
 		return e.refused("delete", err)
 	}
-	if _, err := e.client.Stat(ctx, url); blobio.Class(err) != blobio.ErrNotFound {
+	switch _, err := e.client.Stat(ctx, url); blobio.Class(err) {
+	case blobio.ErrNotFound:
+	case blobio.ErrDenied:
+		return wrong("what is gone can't be told from what is refused: "+err.Error(), "grant "+e.right("list", "the right to list")+
+			": without it the store refuses requests for objects that are missing")
+	default:
 		return wrong("a deleted object is still there", "look for a retention rule or object lock on the bucket")
 	}
 	return fine("an object may be deleted, and is gone then")

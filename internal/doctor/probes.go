@@ -90,7 +90,7 @@ const noConditions = "tables are not written here, because two writers may overw
 	"conditional writes, or --unsafe-no-conditional-writes with one single writer"
 
 func (e *examination) conditional(ctx context.Context) Finding {
-	if err := createAt(ctx, e.client, e.prefix+"small", []byte("second")); err == nil {
+	if err := e.client.TryCreate(ctx, e.prefix+"small", []byte("second")); err == nil {
 		return unsafe("an object that was there was overwritten by a conditional create")
 	} else if !lost(err) {
 		return e.refused("write", err)
@@ -118,7 +118,7 @@ func (e *examination) race(ctx context.Context) (won int, err error) {
 	errs := make([]error, writers)
 	var group sync.WaitGroup
 	for i := range writers {
-		group.Go(func() { errs[i] = createAt(ctx, e.client, url, bytes.Repeat([]byte{byte(i)}, 100)) })
+		group.Go(func() { errs[i] = e.client.TryCreate(ctx, url, bytes.Repeat([]byte{byte(i)}, 100)) })
 	}
 	group.Wait()
 	for _, one := range errs {
@@ -142,7 +142,7 @@ func (e *examination) multipart(ctx context.Context) Finding {
 	}
 	other := bytes.Clone(data) // with equal content, a Client would settle the refusal as a success
 	other[0]++
-	err := createAt(ctx, e.client, e.prefix+"large", other)
+	err := e.client.TryCreate(ctx, e.prefix+"large", other)
 	switch {
 	case err == nil:
 		return unsafe("an object that was there was overwritten by a conditional upload in parts")

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -87,7 +88,45 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, ErrUnplaced
 	}
+	if err == nil && resp.Body != nil {
+		bound(req, resp)
+	}
 	return resp, err
+}
+
+// What answers without content of an object may hold: an error, and a page of a list of 5,000 long keys.
+const mostOfError, mostOfDocument = 1 << 20, 64 << 20
+
+// bound ends bodies that libraries read into memory as a whole, however long they are.
+func bound(req *http.Request, resp *http.Response) {
+	most := int64(mostOfDocument)
+	switch {
+	case resp.StatusCode >= 300:
+		most = mostOfError
+	case KindOf(req) == Get:
+		return
+	}
+	resp.Body = &boundBody{ReadCloser: resp.Body, left: most}
+}
+
+// ErrTooLong is matched by the error of an answer that does not end.
+var ErrTooLong = errors.New("the answer is longer than any answer of its kind may be")
+
+type boundBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *boundBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		if n, err := b.ReadCloser.Read(make([]byte, 1)); n == 0 {
+			return 0, err
+		}
+		return 0, ErrTooLong
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // unplaced reports an answer that is a part of an object and does not state which one.

@@ -18,6 +18,8 @@ type Set[O any] struct {
 	Kind string
 	// Params by their names.
 	Params map[string]Param[O]
+	// Named are parameters of which a part of the name is the user's, by the part before it.
+	Named map[string]func(o *O, name, value string) error
 	// Secrets are names in small letters which must never stand in a URL.
 	Secrets []string
 }
@@ -29,6 +31,11 @@ type Param[O any] func(o *O, value string) error
 func (s Set[O]) Parse(q url.Values) (o O, err error) {
 	for name, values := range q {
 		set, known := s.Params[name]
+		for prefix, named := range s.Named {
+			if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {
+				set, known = func(o *O, value string) error { return named(o, rest, value) }, true
+			}
+		}
 		switch {
 		case slices.Contains(s.Secrets, strings.ToLower(name)):
 			return o, fmt.Errorf("parameter %q: credentials belong into the environment, not into a URL", name)
