@@ -218,7 +218,13 @@ func (q *Quarantine) drop(ctx context.Context, groups []QuarantinedGroup) error 
 
 // halted is the error of the groups because of which the table waits for somebody to look; nil if there are none.
 func (q *Quarantine) halted() error {
-	if q == nil || q.retry {
+	if q == nil {
+		return nil
+	}
+	q.mu.Lock()
+	retry := q.retry
+	q.mu.Unlock()
+	if retry {
 		return nil
 	}
 	for _, g := range q.Groups() {

@@ -55,6 +55,8 @@ type Service struct {
 	wake chan struct{}
 	// namespaces are the settings around the tables.
 	namespaces map[string]namespaceSettings
+	// catalogAway says that the catalog could not be listed the last time.
+	catalogAway bool
 	// discovered is when the catalog was last asked for its tables.
 	discovered time.Time
 }
@@ -68,6 +70,8 @@ type tended struct {
 	seen     bool
 	// held: paused by hand. A pause that the table's settings ask for is looked at again by the schedule, for it may end.
 	held bool
+	// queued: it waits for a worker.
+	queued bool
 	// resumed: this process has looked for runs that others left.
 	resumed bool
 	// done is when each chore was last done.
@@ -108,7 +112,9 @@ func (s *Service) Run(ctx context.Context) error {
 	for range s.o.Workers {
 		workers.Go(func() {
 			for name := range jobs {
-				s.tend(ctx, name)
+				if s.start(name) {
+					s.tend(ctx, name)
+				}
 				s.poke()
 			}
 		})
@@ -122,10 +128,36 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-s.wake:
 		case <-time.After(next):
 		}
-		if err := s.discover(ctx); err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("the catalog does not answer; tables that are known go on", "error", err)
-		}
+		s.reportDiscovery(ctx, s.discover(ctx))
 		next = s.dispatch(ctx, jobs)
+	}
+}
+
+// reportDiscovery reports an outage of the catalog once, and its end. Tables that fail are due at once then.
+func (s *Service) reportDiscovery(ctx context.Context, err error) {
+	s.mu.Lock()
+	was := s.catalogAway
+	switch {
+	case err == nil:
+		s.catalogAway = false
+	case ctx.Err() == nil:
+		s.catalogAway = true
+	}
+	is := s.catalogAway
+	if was && !is {
+		for _, t := range s.tables {
+			if t.status.State == Failing {
+				t.status.NextRun = s.o.Now()
+			}
+		}
+		s.line = nil
+	}
+	s.mu.Unlock()
+	switch {
+	case is && !was:
+		s.o.Log.Warn("the catalog does not answer; known tables go on", "error", err)
+	case was && !is:
+		s.o.Log.Info("the catalog answers again")
 	}
 }
 
@@ -175,12 +207,43 @@ func (s *Service) dispatch(ctx context.Context, jobs chan<- catalog.Name) time.D
 		select {
 		case <-ctx.Done():
 			return idle
+		case <-s.wake: // somebody paused a table, or a worker is free
+			s.unqueue(name)
+			return 0
+		case <-time.After(idle): // all workers are busy; new tables are looked for meanwhile
+			s.unqueue(name)
+			return 0
 		case jobs <- name:
 		}
 	}
 }
 
-// due takes the most urgent table that is due and marks it as running; without one, it tells when the next will be. Urgency is
+// unqueue gives back a table that no worker was free for.
+func (s *Service) unqueue(name catalog.Name) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tables[name]; t != nil {
+		t.queued, s.line = false, nil
+	}
+}
+
+// start marks a table as running when a worker begins with it, unless it was paused, or begun by another one, meanwhile.
+func (s *Service) start(name catalog.Name) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, now := s.tables[name], s.o.Now()
+	if t == nil {
+		return false
+	}
+	t.queued = false
+	if !t.rests() || t.status.NextRun.After(now) {
+		return false
+	}
+	t.status.State, t.began, t.progress = Running, now, nil
+	return true
+}
+
+// due takes the most urgent table that is due and marks it as queued, until a worker starts; without one, it tells when the next will be. Urgency is
 // the time that a table has waited, and grows with its backlog: a table that waits long enough comes first whatever the others have.
 func (s *Service) due() (catalog.Name, time.Duration) {
 	s.mu.Lock()
@@ -193,7 +256,7 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 		first := s.line[len(s.line)-1]
 		s.line = s.line[:len(s.line)-1]
 		if name := first.status.Table; s.tables[name] == first && first.rests() && !first.status.NextRun.After(now) {
-			first.status.State, first.began, first.progress = Running, now, nil
+			first.queued = true
 			return name, 0
 		}
 	}
@@ -225,7 +288,7 @@ func (s *Service) lineUp(now time.Time) (wait time.Duration) {
 
 // rests reports whether nobody works on the table and nothing keeps it from being worked on but the time.
 func (t *tended) rests() bool {
-	return t.status.State != Running && !t.held && t.status.State != Halted
+	return t.status.State != Running && !t.queued && !t.held && t.status.State != Halted
 }
 
 // latest is the time by which a table will be looked at in any case.

@@ -341,3 +341,31 @@ func TestServiceOutlivesUnreadableIndexes(t *testing.T) {
 		t.Errorf("%+v, and %d more", st, len(told))
 	}
 }
+
+// TestQueuedTablesCanBePaused: a table that waits for a worker is not running, can be paused, and is not started then.
+func TestQueuedTablesCanBePaused(t *testing.T) {
+	name := catalog.Name{Namespace: "default", Table: "t"}
+	s := NewService(nil, ServiceOptions{})
+	s.tables[name] = &tended{status: TableStatus{Table: name, State: Waiting, NextRun: s.o.Now()}}
+	if due, _ := s.due(); due != name {
+		t.Fatalf("due: %v", due)
+	}
+	if state := s.tables[name].status.State; state != Waiting {
+		t.Errorf("a table without a worker is %s", state)
+	}
+	if err := s.Pause(name); err != nil {
+		t.Error(err)
+	}
+	if s.start(name) {
+		t.Error("a paused table is started")
+	}
+	if err := s.Resume(name); err != nil {
+		t.Error(err)
+	}
+	if due, _ := s.due(); due != name || !s.start(name) || s.tables[name].status.State != Running {
+		t.Errorf("after the pause: %v, %s", due, s.tables[name].status.State)
+	}
+	if err := s.Pause(name); !errors.Is(err, ErrBusy) {
+		t.Errorf("a running table: %v", err)
+	}
+}
