@@ -148,6 +148,9 @@ func (t *Table) proveRequired(ctx context.Context, shard *shardfmt.Shard, ids []
 	if err != nil {
 		return err
 	}
+	if err := t.schema.Check(s, ids); err != nil {
+		return fmt.Errorf("%s: %w", e.Path, err)
+	}
 	optional := map[int]bool{} // whether the shard's field may be null, for those that it has
 	s.Walk(func(_ string, n *schema.Node) bool {
 		optional[ids[n.ID]] = n.Nullable

@@ -251,3 +251,39 @@ func TestRequiredColumnAfterFirstRows(t *testing.T) {
 		t.Errorf("before the first rows: %v", err)
 	}
 }
+
+// TestRequiredLaterThanShards: snapshots from before a column was added and required are verified and read as changes.
+func TestRequiredLaterThanShards(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 2))
+	first := tbl.Head()
+	ingest(t, tbl, IngestOptions{}, rows(2, 2))
+	if err := tbl.AddColumn(ctx, "more", typed(t, "Int64")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tbl.Truncate(ctx, DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tbl.RequireColumn(ctx, "more"); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := tbl.Verify(ctx, VerifyOptions{}); err != nil || len(v.Errors) > 0 {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+	changes, err := tbl.Changes(first, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	for b, err := range changes.Run(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += b.NumRows()
+	}
+	if n != 6 {
+		t.Errorf("%d changes, want 6", n)
+	}
+}

@@ -56,7 +56,7 @@ func (t *TableSchema) Node(id int) *schema.Node { return t.nodes[id] }
 
 // MapShard gives the Iceberg field id of each node of an opened shard, by node number: from the shard's own
 // property where it has one, else by name (an adopted shard). Nodes that are no column of the table get 0;
-// a field of another type is ErrSchema. missing names the required columns the shard lacks.
+// a field of another type is ErrSchema. A shard of an older snapshot may lack columns that are required by now.
 func (t *TableSchema) MapShard(ctx context.Context, root *meta.Root) ([]int, error) {
 	s, err := root.Schema(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *TableSchema) MapShard(ctx context.Context, root *meta.Root) ([]int, err
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Check(s, ids); err != nil {
+	if _, err := t.checkTypes(s, ids); err != nil {
 		return nil, fmt.Errorf("%s: %w", root.URL(), err)
 	}
 	return ids, nil
@@ -138,8 +138,22 @@ func named(columns []*schema.Node, n *schema.Node) *schema.Node {
 
 // Check refuses fields whose values the column can't hold, and shards that lack a required column.
 func (t *TableSchema) Check(s *schema.Schema, ids []int) error {
-	have := make(map[int]bool, len(ids))
-	err := walk(s.Fields, func(n *schema.Node) error {
+	have, err := t.checkTypes(s, ids)
+	if err != nil {
+		return err
+	}
+	for _, c := range t.Shard.Fields {
+		if !c.Nullable && !have[t.IDs[c.ID]] {
+			return fmt.Errorf("%w: the required column %q is missing", ErrSchema, c.Name)
+		}
+	}
+	return nil
+}
+
+// checkTypes refuses fields whose values the column can't hold, and gives the columns that there are.
+func (t *TableSchema) checkTypes(s *schema.Schema, ids []int) (have map[int]bool, err error) {
+	have = make(map[int]bool, len(ids))
+	err = walk(s.Fields, func(n *schema.Node) error {
 		c := t.nodes[ids[n.ID]]
 		if c == nil {
 			return nil
@@ -150,15 +164,7 @@ func (t *TableSchema) Check(s *schema.Schema, ids []int) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, c := range t.Shard.Fields {
-		if !c.Nullable && !have[t.IDs[c.ID]] {
-			return fmt.Errorf("%w: the required column %q is missing", ErrSchema, c.Name)
-		}
-	}
-	return nil
+	return have, err
 }
 
 func walk(nodes []*schema.Node, visit func(*schema.Node) error) error {
