@@ -77,7 +77,7 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 	if err == nil {
 		err = c.putRecord(ctx, t.VaultFolder()+droppedName, record)
 	}
-	if err == nil { // without this one the folder costs space; with it alone it would not be collected
+	if err == nil && !purge { // a purged table has no metadata file to be collected or brought back by
 		err = c.replaceNote(ctx, c.droppedAt(t.UUID()), record)
 	}
 	if err != nil {
