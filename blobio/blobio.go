@@ -112,6 +112,8 @@ type CreateOptions struct {
 	ContentType string
 	// SizeHint in bytes, 0 if unknown: small objects go up in one request.
 	SizeHint int64
+	// AllowUnconditional: a store that refuses the condition is asked without it, after a HEAD; see WithUnconditionalWrites.
+	AllowUnconditional bool
 	// Retry is for the requests of an upload in parts, each of which a driver repeats by itself; a Client sets its own.
 	Retry RetryPolicy
 	// Trace is the chain of requests that the call is on.

@@ -38,6 +38,10 @@ var (
 	ErrDamaged = errors.New("the store returned other bytes than were written")
 )
 
+// ErrNoCondition is matched by the error of a create that the store refused because it knows no conditions; nothing was
+// written. It is no class: the error is ErrDenied.
+var ErrNoCondition = errors.New("the store knows no conditional creates (If-None-Match)")
+
 // classes in the order in which an error that would match several is decided.
 var classes = []error{ErrCanceled, ErrClosed, ErrChanged, ErrNotFound, ErrDenied, ErrThrottled, ErrExists,
 	ErrConflict, ErrRange, ErrDamaged, ErrTransient, ErrUnknown}

@@ -10,8 +10,10 @@ type options struct {
 	request     int64
 	retry       RetryPolicy
 	hedging     bool
-	memory      *budget
-	cache       CacheOptions
+	// unconditional: see WithUnconditionalWrites.
+	unconditional bool
+	memory        *budget
+	cache         CacheOptions
 }
 
 // The defaults of a Client.
@@ -60,6 +62,12 @@ func WithRetry(p RetryPolicy) Option {
 
 // Retry is the policy by which the Client repeats requests to remote buckets.
 func (c *Client) Retry() RetryPolicy { return c.opts.retry }
+
+// WithUnconditionalWrites lets a store that refuses conditional creates be written to all the same: a HEAD precedes each
+// create, and two writers of one key may overwrite each other.
+func WithUnconditionalWrites() Option {
+	return func(o *options) { o.unconditional = true }
+}
 
 // WithHedging makes ranged reads of remote buckets that take longer than 95 % of their likes ask a second
 // time, for at most 5 % of them.

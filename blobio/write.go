@@ -39,7 +39,7 @@ func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Wr
 	if err != nil {
 		return nil, err
 	}
-	opts.Trace, opts.Retry = c.trace(), c.opts.retry
+	opts.Trace, opts.Retry, opts.AllowUnconditional = c.trace(), c.opts.retry, c.opts.unconditional
 	w, err := m.bucket.Create(ctx, key, opts)
 	if err != nil {
 		return nil, wrap("create", url, err)

@@ -131,7 +131,11 @@ func prepare(ctx context.Context, o Options) (*Catalog, error) {
 		c.closers = append(c.closers, c.client.Close)
 	}
 	if c.metadata == nil {
-		c.metadata = blobio.NewClient(blobio.WithRetry(c.client.Retry()))
+		options := []blobio.Option{blobio.WithRetry(c.client.Retry())}
+		if o.UnsafeNoConditionalWrites {
+			options = append(options, blobio.WithUnconditionalWrites())
+		}
+		c.metadata = blobio.NewClient(options...)
 		c.closers = append(c.closers, c.metadata.Close)
 	}
 	if err := c.mount(ctx); err != nil {

@@ -320,7 +320,8 @@ func (s *S3) taken(w http.ResponseWriter, r *http.Request, key, kind string) boo
 	case mode == "501":
 		s.Refuse(w, http.StatusNotImplemented, "NotImplemented", "")
 	case mode == "400":
-		s.Refuse(w, http.StatusBadRequest, "InvalidArgument", "")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "<Error><Code>InvalidArgument</Code><Message>A header you provided implies functionality that is not implemented</Message></Error>")
 	case !there:
 		return false
 	case mode == "409oss":

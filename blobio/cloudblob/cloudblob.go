@@ -102,6 +102,8 @@ type Options struct {
 	CopyLeast, CopyMost int64
 	// Unconditional: the store knows no condition for a create. A HEAD precedes it, which settles no race.
 	Unconditional bool
+	// RefusesCondition reports whether a create was refused because the store knows no condition. Nil: never.
+	RefusesCondition func(ctx context.Context, err error) bool
 	// Probe sends an object with the checksum of another body, and reports whether it was refused for that.
 	Probe func(ctx context.Context, key string) (refused bool, err error)
 	// Delete removes an object in the provider's own way, if it has this ETag or none is given. Nil: the ETag
@@ -121,6 +123,8 @@ type Bucket struct {
 	root   string
 	opts   Options
 	closed atomic.Bool
+	// unconditional is set once the store refused a condition and was to be written to without.
+	unconditional atomic.Bool
 }
 
 var _ blobio.Bucket = (*Bucket)(nil)

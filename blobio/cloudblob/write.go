@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/storehttp"
 	"github.com/shardcat/shardcat/internal/upload"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // defaultContentType of an object about which nothing was said.
@@ -27,7 +28,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 	if b.opts.Parts == nil {
 		return b.createPortable(ctx, key, opts)
 	}
-	o := &object{b: b, key: key, contentType: opts.ContentType, trace: opts.Trace, parts: b.opts.Parts(key, opts.ContentType)}
+	o := &object{b: b, key: key, contentType: opts.ContentType, trace: opts.Trace, allow: opts.AllowUnconditional, parts: b.opts.Parts(key, opts.ContentType)}
 	how := upload.Options{PartSize: b.opts.PartSize, MaxParts: b.opts.MaxParts, SizeHint: opts.SizeHint, Retry: opts.Retry,
 		Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}
 	if b.opts.Serial {
@@ -56,6 +57,7 @@ type object struct {
 	key         string
 	contentType string
 	parts       Parts
+	allow       bool // to go on where the store knows no condition
 }
 
 // Whole implements upload.Target: one request of gocloud's writer.
@@ -128,12 +130,23 @@ func (o *object) Drop(ctx context.Context) error {
 // conditionally makes an object if there is none. A store without conditions is asked with a HEAD before.
 func (o *object) conditionally(ctx context.Context, make func(ctx context.Context, ifAbsent bool) error) error {
 	ctx = counted(ctx, o.trace)
-	err := o.b.ready(ctx)
-	if err == nil && o.b.opts.Unconditional {
-		err = o.absent(ctx)
+	if err := o.b.ready(ctx); err != nil {
+		return o.settle(ctx, err)
 	}
+	if !o.b.opts.Unconditional && !o.b.unconditional.Load() {
+		err := make(ctx, true)
+		if err == nil || o.b.opts.RefusesCondition == nil || !o.b.opts.RefusesCondition(ctx, err) {
+			return o.settle(ctx, err)
+		}
+		if !o.allow {
+			return o.b.fail(ctx, "create", o.key, blobio.NewError("create", o.b.root+urlresolve.EscapeKey(o.key), blobio.ErrDenied,
+				fmt.Errorf("%w; with one single writer --unsafe-no-conditional-writes goes on: %w", blobio.ErrNoCondition, o.b.fail(ctx, "create", o.key, err))))
+		}
+		o.b.unconditional.Store(true)
+	}
+	err := o.absent(ctx)
 	if err == nil {
-		err = make(ctx, !o.b.opts.Unconditional)
+		err = make(ctx, false)
 	}
 	return o.settle(ctx, err)
 }

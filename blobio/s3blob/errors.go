@@ -182,6 +182,18 @@ func hasMissing(said *storeerr.Error) bool {
 	return said.Status == http.StatusForbidden && (said.Code == "AccessDenied" || said.Code == "Forbidden" || said.Code == "")
 }
 
+// refusesCondition reports whether a store refused a create because it knows no If-None-Match.
+func refusesCondition(ctx context.Context, err error) bool {
+	cause, _ := explain(ctx, err)
+	said, ok := cause.(*storeerr.Error)
+	if !ok {
+		return false
+	}
+	words := strings.ToLower(said.Message)
+	return said.Status == http.StatusNotImplemented || said.Code == "NotImplemented" || said.Status == http.StatusBadRequest &&
+		(strings.Contains(words, "if-none-match") || strings.Contains(words, "implies functionality") || strings.Contains(words, "conditional"))
+}
+
 // notImplemented says that the store knows the request but not a header of it.
 func notImplemented(ctx context.Context, err error) bool {
 	cause, _ := explain(ctx, err)

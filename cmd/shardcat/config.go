@@ -53,7 +53,7 @@ func (a *app) loadConfig(root *cobra.Command) error {
 	if flags.Changed("cache-disk") && a.stores.cacheDir == "" {
 		return usagef("--cache-disk goes with --cache-dir")
 	}
-	client, err := a.stores.open((&waitReporter{a: a}).report)
+	client, err := a.stores.open((&waitReporter{a: a}).report, a.unsafeWrites)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,7 @@ func exitCode(ctx context.Context, err error) int {
 	}{
 		{urlresolve.ErrRefused, exitUnsafe},
 		{catalog.ErrUnsafe, exitUnsafe},
+		{blobio.ErrNoCondition, exitUnsafe},
 		{corrupt.ErrCorrupt, exitCorrupt},
 		{blobio.ErrDamaged, exitCorrupt},
 		{corrupt.ErrUnsupported, exitCorrupt},

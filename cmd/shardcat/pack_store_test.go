@@ -78,3 +78,28 @@ func TestPackOverStoresThatCopyBadly(t *testing.T) {
 		})
 	}
 }
+
+// TestStoresWithoutConditions: a store that refuses conditional creates is refused as unsafe, and the flag alone is enough to
+// go on; the doctor says the same.
+func TestStoresWithoutConditions(t *testing.T) {
+	for _, quirks := range []string{"inm=501", "inm=400"} {
+		s := blobtest.NewS3(t, quirks)
+		dir := t.TempDir()
+		file := filepath.Join(dir, "in.csv")
+		if err := os.WriteFile(file, []byte("id,text\n1,a\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags := []string{"--catalog", "sqlite:" + filepath.Join(dir, "c.db"), "--warehouse", "s3://b/wh?endpoint=" + s.URL}
+		for _, command := range [][]string{{"ingest", "t", file, "--create"}, {"doctor"}} {
+			if code, out, stderr := runOn(t, append(flags, command...)...); code != exitUnsafe || !strings.Contains(out+stderr, "--unsafe-no-conditional-writes") {
+				t.Errorf("%s: %v: exit code %d: %s %s", quirks, command, code, out, stderr)
+			}
+		}
+		flags = append(flags, "--unsafe-no-conditional-writes")
+		for _, command := range [][]string{{"doctor"}, {"ingest", "t", file, "--create"}, {"ingest", "t", file}, {"verify", "t"}} {
+			if code, out, stderr := runOn(t, append(flags, command...)...); code != exitDone {
+				t.Errorf("%s: %v with the flag: exit code %d: %s %s", quirks, command, code, out, stderr)
+			}
+		}
+	}
+}

@@ -26,13 +26,16 @@ func (s *storeFlags) add(root *cobra.Command) {
 }
 
 // open makes the Client of a run, which reports each wait to notify.
-func (s *storeFlags) open(notify func(blobio.Wait)) (*blobio.Client, error) {
+func (s *storeFlags) open(notify func(blobio.Wait), unsafeWrites bool) (*blobio.Client, error) {
 	policy, err := s.retry.policy(notify)
 	if err != nil {
 		return nil, err
 	}
 	options := []blobio.Option{blobio.WithRetry(policy), blobio.WithCache(blobio.CacheOptions{
 		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: shardfmt.Cacheable})}
+	if unsafeWrites {
+		options = append(options, blobio.WithUnconditionalWrites())
+	}
 	if s.hedge {
 		options = append(options, blobio.WithHedging())
 	}

@@ -55,7 +55,7 @@ func (e *examination) refused(doing string, err error) Finding {
 		}
 	}
 	var said *storeerr.Error
-	if errors.As(err, &said) && said.Status == http.StatusNotImplemented {
+	if errors.Is(err, blobio.ErrNoCondition) || errors.As(err, &said) && said.Status == http.StatusNotImplemented {
 		return unsafe(err.Error())
 	}
 	if do == "" {
