@@ -184,6 +184,27 @@ func newLife(t *testing.T, seed uint64) *life {
 	return l
 }
 
+// strict requires a column after its nulls are deleted, and then goes back to where there were some, or tries to.
+func (l *life) strict() {
+	c := pick(l.r, l.columns)
+	if _, there := l.branches["side"]; there || c.required || len(l.branches[mainBranch].history) == 0 {
+		return
+	}
+	nulls := condition{c.name + " IS NULL", "", func(w *row) truth { return truthOf(w.value(c.id).null) }}
+	e, err := filter.Parse(nulls.text)
+	l.must(err)
+	l.step("require %s without its nulls", c.name)
+	_, err = l.tbl.Delete(ctx, e, catalog.DeleteOptions{})
+	l.must(err)
+	_, left := matching(l.branches[mainBranch].rows, nulls)
+	l.committed(mainBranch, left)
+	l.must(l.tbl.RequireColumn(ctx, c.name))
+	c.required = true
+	for range 4 {
+		l.refs()
+	}
+}
+
 // oddPartitions tries partitions of types that make none: what is accepted takes rows.
 func (l *life) oddPartitions() {
 	for i, text := range []string{"x: Decimal", "x: Dynamic", "x: List<Int64>", "x: Union<Int64, String>", "x: UInt8", "x: Guid", "x: Binary", "x: TimeSpan"} {
@@ -774,6 +795,8 @@ func (l *life) run(steps int) {
 			l.alter()
 		case n < 15:
 			l.layout()
+		case n < 16:
+			l.strict()
 		case n < 17:
 			l.refs()
 		case n < 18:
