@@ -101,7 +101,7 @@ func TestCollectRefusesSharedFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := os.Remove(folder); err == nil {
+			if err = os.Remove(folder); err == nil {
 				err = os.Symlink(filepath.Join(localPath(other.Location()), "metadata"), folder)
 			}
 			if err != nil {
