@@ -86,7 +86,8 @@ func rowsOf(ctx context.Context, file fileformat.File, name string, columns []st
 	if err != nil {
 		return nil, err
 	}
-	src := &batchSource{options: o, schema: o.Schema, original: f.schema(), name: name, file: f, told: map[string]bool{}}
+	src := &batchSource{options: o, schema: o.Schema, original: f.schema(), name: name, file: f, told: map[string]bool{},
+		unpacking: unpacking{limit: o.withDefaults().MaxMemory}}
 	if err := src.begin(); err != nil {
 		return nil, err
 	}
