@@ -34,14 +34,5 @@ func (s *Shard) DeletedRecords(ctx context.Context, stripe int) ([]byte, error) 
 
 // marker gives the internal field that marks deleted records, nil if there is none.
 func (s *Shard) marker(ctx context.Context) (*schema.Node, error) {
-	all, err := s.root.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range all.Fields {
-		if f.Internal == schema.InternalDeletedRecord && f.Basic == schema.Boolean {
-			return f, nil
-		}
-	}
-	return nil, nil
+	return s.root.FieldByKind(ctx, schema.InternalDeletedRecord, schema.Boolean)
 }

@@ -59,6 +59,7 @@ var notDecoding = [][]string{
 	{"table", "rollback", "t", "FIRST"}, {"table", "drop-ref", "t", "one"}, {"shard", "merge", "merged.amudai.shard", "SHARD", "--allow-external"},
 	{"table", "create", "like", "--like", "wide.arrow"},
 	{"table", "rename", "gone", "renamed"}, {"truncate", "renamed"}, {"table", "drop", "renamed"},
+	{"undrop", "renamed"},
 }
 
 // elsewhere are commands whose memory is held to other bounds.

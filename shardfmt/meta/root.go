@@ -307,6 +307,16 @@ func (r *Root) SchemaView(ctx context.Context) (*schema.View, error) {
 	})
 }
 
+// FieldByKind is the first internal field of a kind and a basic type, nil if there is none.
+func (r *Root) FieldByKind(ctx context.Context, kind string, basic schema.Basic) (*schema.Node, error) {
+	view, err := r.SchemaView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n, err := view.FieldByKind(kind, basic)
+	return n, r.locateSchema(err)
+}
+
 // Schema decodes the whole schema, with what the shard says of nulls.
 func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 	return r.schema.get(ctx, func() (*schema.Schema, error) {

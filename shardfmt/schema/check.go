@@ -99,12 +99,9 @@ func rootOf(b []byte) (*schemafb.Schema, error) {
 // that it starts there.
 func check(t flatbuffers.Table, slots []slot) error {
 	pos, end := int64(t.Pos), int64(len(t.Bytes))
-	if pos > end-4 {
-		return corrupt.At(pos, "schema: offset leads to %d of %d bytes", pos, end)
-	}
-	vt := pos - int64(flatbuffers.GetSOffsetT(t.Bytes[pos:]))
-	if vt < 0 || vt > end-4 {
-		return corrupt.At(pos, "schema: vtable outside the buffer")
+	vt, err := vtable(t)
+	if err != nil {
+		return err
 	}
 	entries, extent := u16(t.Bytes, vt), u16(t.Bytes, vt+2)
 	if entries < 4 || entries%2 != 0 || entries > end-vt {
@@ -123,6 +120,19 @@ func check(t flatbuffers.Table, slots []slot) error {
 		}
 	}
 	return nil
+}
+
+// vtable is the position of a table's vtable, of which there are at least four bytes.
+func vtable(t flatbuffers.Table) (int64, error) {
+	pos, end := int64(t.Pos), int64(len(t.Bytes))
+	if pos > end-4 {
+		return 0, corrupt.At(pos, "schema: offset leads to %d of %d bytes", pos, end)
+	}
+	vt := pos - int64(flatbuffers.GetSOffsetT(t.Bytes[pos:]))
+	if vt < 0 || vt > end-4 {
+		return 0, corrupt.At(pos, "schema: vtable outside the buffer")
+	}
+	return vt, nil
 }
 
 // check checks a value that lies off bytes into the table of extent bytes at pos; off is 0 for an absent one.

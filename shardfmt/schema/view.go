@@ -81,6 +81,41 @@ func (v *View) FieldByName(name string) (*Node, error) {
 	return v.Field(i)
 }
 
+// FieldByKind decodes the first top-level field of an internal kind and a basic type, nil if there is none. It decodes no
+// other field.
+func (v *View) FieldByKind(kind string, basic Basic) (*Node, error) {
+	var f schemafb.Field
+	var annotation schemafb.InternalFieldAnnotation
+	ordinary := int64(-1) // the vtable of fields without an annotation, which writers share among them
+	for i := range v.fields {
+		v.root.Fields(&f, i)
+		vt, err := vtable(f.Table())
+		if err != nil {
+			return nil, err
+		}
+		if vt == ordinary {
+			continue
+		}
+		if err := check(f.Table(), fieldInternalSlot); err != nil {
+			return nil, err
+		}
+		if f.InternalFieldAnnotation(&annotation) == nil {
+			ordinary = vt
+			continue
+		}
+		if err := check(annotation.Table(), internalSlots); err != nil {
+			return nil, err
+		}
+		if string(annotation.Kind()) != kind {
+			continue
+		}
+		if n, err := v.Field(i); err != nil || n.Basic == basic {
+			return n, err
+		}
+	}
+	return nil, nil
+}
+
 // fieldType is the type of field i, checked for the given slots.
 func (v *View) fieldType(i int, slots []slot) (schemafb.DataType, error) {
 	var f schemafb.Field
