@@ -218,12 +218,15 @@ func (s *Service) dispatch(ctx context.Context, jobs chan<- catalog.Name) time.D
 	}
 }
 
-// unqueue gives back a table that no worker was free for.
+// unqueue gives back a table that no worker was free for: it keeps its place at the head of the line, unless the line is to be made anew.
 func (s *Service) unqueue(name catalog.Name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.tables[name]; t != nil {
-		t.queued, s.line = false, nil
+		t.queued = false
+		if s.line != nil {
+			s.line = append(s.line, t)
+		}
 	}
 }
 

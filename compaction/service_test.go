@@ -264,6 +264,13 @@ func TestTablesAreLinedUpOnce(t *testing.T) {
 			t.Errorf("%s is first, %d are in line", n, len(s.line))
 		}
 	}
+	s.unqueue(catalog.Name{Namespace: "default", Table: fmt.Sprint("t", tables-3)}) // no worker was free
+	if n := len(s.line); n != tables-2 {
+		t.Errorf("%d are in line after no worker was free for the first", n)
+	}
+	if n, _ := s.due(); n.Table != fmt.Sprint("t", tables-3) || len(s.line) != tables-3 {
+		t.Errorf("%s is first after no worker was free for it, %d are in line", n, len(s.line))
+	}
 	asked := catalog.Name{Namespace: "default", Table: "t20"}
 	s.tables[asked].status.NextRun = now.Add(time.Hour)
 	for range tables - 4 {

@@ -125,6 +125,9 @@ func TestFairShares(t *testing.T) {
 			now = now.Add(wait)
 			continue
 		}
+		if !s.start(n) {
+			t.Fatalf("the worker does not start %s, which is due", n)
+		}
 		if !last[n].IsZero() {
 			longest = max(longest, now.Sub(last[n]))
 		}
