@@ -34,7 +34,9 @@ func (m *metadataIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, do
 		a.files[p] = f
 		a.queue = append(a.queue, f)
 	}
+	a.mu.Lock()
 	a.start()
+	a.mu.Unlock()
 	return a, func() {
 		cancel()
 		a.group.Wait()
@@ -52,8 +54,9 @@ type aheadIO struct {
 	mu    sync.Mutex
 	files map[string]*aheadFile // that were not read yet
 	queue []*aheadFile          // that were not begun, in order
-	begun int
-	bytes int64 // of those begun
+	held  int                   // that were begun and not read yet
+	going int                   // of those, that are on their way
+	bytes int64                 // of those held
 }
 
 // aheadFile is a file on its way.
@@ -66,12 +69,12 @@ type aheadFile struct {
 	err   error
 }
 
-// start begins with the files that there is room for, with one in any case if none is on its way.
+// start begins with the files that there is room for, with one in any case if none is held.
 func (a *aheadIO) start() {
-	for len(a.queue) > 0 {
+	for len(a.queue) > 0 && a.ctx.Err() == nil {
 		f := a.queue[0]
 		if !f.begun {
-			if a.begun > 0 && (a.begun >= aheadFiles || a.bytes+f.size > aheadFileBytes) {
+			if a.held > 0 && (a.going >= aheadFiles || a.bytes+f.size > aheadFileBytes) {
 				return
 			}
 			a.begin(f)
@@ -82,7 +85,8 @@ func (a *aheadIO) start() {
 
 func (a *aheadIO) begin(f *aheadFile) {
 	f.begun = true
-	a.begun++
+	a.held++
+	a.going++
 	a.bytes += f.size
 	of := &metadataIO{ctx: a.ctx, metadataStore: &metadataStore{client: a.fork.Branch(), cache: a.cache}}
 	a.group.Go(func() {
@@ -91,7 +95,21 @@ func (a *aheadIO) begin(f *aheadFile) {
 			f.data, err = of.ReadFile(f.name)
 			return err
 		})
+		a.arrived(f)
 	})
+}
+
+// arrived begins with others when a file has come, though it waits for its turn: the next ones must not wait for one before it that
+// is late. It counts as what it is from then on, whatever size was expected.
+func (a *aheadIO) arrived(f *aheadFile) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.going--
+	a.bytes += int64(len(f.data)) - f.size
+	f.size = int64(len(f.data))
+	if f.err == nil { // who reads them stops at the first that fails
+		a.start()
+	}
 }
 
 // ReadFile gives a file that was read before, once; others are read now.
@@ -109,7 +127,7 @@ func (a *aheadIO) ReadFile(name string) ([]byte, error) {
 	a.mu.Unlock()
 	<-f.ready
 	a.mu.Lock()
-	a.begun--
+	a.held--
 	a.bytes -= f.size
 	a.start()
 	a.mu.Unlock()
