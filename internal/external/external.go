@@ -1,8 +1,8 @@
 // Package external makes shards over Parquet files that exist: a root that refers to their column chunks, with the
-// statistics, Bloom filters and page maps of their values. The files are read once, and nothing of them is copied.
+// statistics, Bloom filters and page maps of their values. Nothing of the files is copied.
 //
-// A stripe is a run of whole row groups, of one file or several. The order is as for every shard: the root is written
-// last, and read back.
+// A stripe is a run of whole row groups, of one file or several. What was read of the files is read again and compared before
+// the root is written. The order is as for every shard: the root is written last, and read back.
 package external
 
 import (
@@ -47,6 +47,8 @@ type build struct {
 	mu sync.Mutex
 	// sums are the checksums of the column chunks of the stripe at hand.
 	sums []meta.ObjectSum
+	// claims are all checksums, of column chunks and footers, by the URLs of their objects.
+	claims []claim
 }
 
 // source is one Parquet file.
@@ -92,7 +94,11 @@ func Parquet(ctx context.Context, st write.Store, out string, files []string, o 
 	if err != nil {
 		return nil, err
 	}
-	if err := b.stripes(ctx, w); err != nil {
+	err = b.stripes(ctx, w)
+	if err == nil {
+		err = b.prove(ctx)
+	}
+	if err != nil {
 		w.Abort(ctx)
 		return nil, err
 	}
@@ -126,7 +132,7 @@ func (b *build) open(ctx context.Context, url string) (*source, error) {
 	}
 	const lengthAndMagic = 8
 	length := lengthAndMagic + int(binary.LittleEndian.Uint32(tail[len(tail)-lengthAndMagic:])) // which ParseTail has read
-	f.footerSum = sumOf(ref, uint64(f.size)-uint64(length), tail[len(tail)-length:])
+	f.footerSum = b.sum(url, ref, uint64(f.size)-uint64(length), tail[len(tail)-length:])
 	return f, nil
 }
 

@@ -83,7 +83,7 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, s
 	if _, err := b.store.ReadRange(ctx, url, int64(c.Dictionary.Start), data); err != nil {
 		return m, err
 	}
-	b.addSum(chunkRef(g.file, m.Chunk), c.Dictionary.Start, data)
+	b.addSum(url, chunkRef(g.file, m.Chunk), c.Dictionary.Start, data)
 	dict, pages := data[:c.Dictionary.Len()], data[c.Dictionary.Len():]
 	made, err := c.Map(pages, mem)
 	if err != nil {
@@ -101,14 +101,16 @@ func chunkRef(f *source, c *metapb.ParquetColumnChunkRef) string {
 	return f.ref
 }
 
-// sumOf is the checksum of data, which starts at a byte of an object.
-func sumOf(ref string, start uint64, data []byte) meta.ObjectSum {
-	return meta.ObjectSum{Ref: meta.NewRef(ref, start, start+uint64(len(data))), Sum: xxh3.Hash(data)}
+// sum is the checksum of data, which starts at a byte of the object at url; the root names it ref. It has to be proved.
+func (b *build) sum(url, ref string, start uint64, data []byte) meta.ObjectSum {
+	s := meta.ObjectSum{Ref: meta.NewRef(ref, start, start+uint64(len(data))), Sum: xxh3.Hash(data)}
+	b.claimed(claim{url: url, start: int64(start), end: int64(start) + int64(len(data)), sum: s.Sum})
+	return s
 }
 
 // addSum notes the checksum of a column chunk of the stripe at hand.
-func (b *build) addSum(ref string, start uint64, data []byte) {
-	sum := sumOf(ref, start, data)
+func (b *build) addSum(url, ref string, start uint64, data []byte) {
+	sum := b.sum(url, ref, start, data)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sums = append(b.sums, sum)

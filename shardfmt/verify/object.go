@@ -6,8 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/zeebo/xxh3"
-
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
@@ -19,7 +18,7 @@ type object struct {
 	// draft: it is on the draft wire, and its messages are laid out anew behind its end, see meta.Root.Draft.
 	draft  bool
 	pieces []piece
-	sums   []*sum
+	sums   []*ranges.Sum
 	// whole is the size that something says of the object as a whole, 0 if nothing does.
 	whole int64
 	// external: it is a Parquet file of somebody else.
@@ -41,15 +40,6 @@ type piece struct {
 	twice bool
 }
 
-// sum is the stored checksum of a range, and the hash of what was read of it so far.
-type sum struct {
-	start, end int64
-	want       uint64
-	hash       xxh3.Hasher
-	// next is the offset that the hash wants next; a gap in what is read would make it useless.
-	next int64
-}
-
 // object finds or adds an object by its URL.
 func (v *verifier) object(url string) *object {
 	if o, ok := v.objects[url]; ok {
@@ -65,22 +55,22 @@ func (o *object) add(p piece) { o.pieces = append(o.pieces, p) }
 
 func (o *object) addSum(start, end int64, want uint64) {
 	for _, s := range o.sums {
-		if s.start == start && s.end == end && s.want == want {
+		if s.Start == start && s.End == end && s.Want == want {
 			return
 		}
 	}
-	o.sums = append(o.sums, &sum{start: start, end: end, want: want, next: start})
+	o.sums = append(o.sums, ranges.NewSum(start, end, want))
 	o.add(piece{start: end, end: end}) // so that the object is read up to there
 }
 
 // summed is how many bytes have a stored checksum.
 func (o *object) summed() (n int64) {
 	all := slices.Clone(o.sums)
-	slices.SortFunc(all, func(a, b *sum) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(all, func(a, b *ranges.Sum) int { return cmp.Compare(a.Start, b.Start) })
 	end := int64(0)
 	for _, s := range all {
-		n += max(0, s.end-max(s.start, end))
-		end = max(end, s.end)
+		n += max(0, s.End-max(s.Start, end))
+		end = max(end, s.End)
 	}
 	return n
 }
@@ -107,7 +97,7 @@ func (o *object) reach() (end int64) {
 // covered reports whether a stored checksum covers a range.
 func (o *object) covered(start, end int64) bool {
 	for _, s := range o.sums {
-		if s.start <= start && end <= s.end {
+		if s.Start <= start && end <= s.End {
 			return true
 		}
 	}
@@ -207,22 +197,13 @@ func (r *reader) read(start, end int64) ([]byte, error) {
 			fresh = data[r.pos-start:]
 		}
 		r.v.checked(int64(len(fresh)))
-		r.feed(end-int64(len(fresh)), fresh)
+		for _, s := range r.o.sums {
+			s.Feed(end-int64(len(fresh)), fresh)
+		}
 		r.pos = end
 	}
 	r.last, r.from = data, start
 	return data, nil
-}
-
-func (r *reader) feed(start int64, data []byte) {
-	end := start + int64(len(data))
-	for _, s := range r.o.sums {
-		from, to := max(start, s.next), min(end, s.end)
-		if from < to && from == s.next {
-			_, _ = s.hash.Write(data[from-start : to-start]) // never fails
-			s.next = to
-		}
-	}
 }
 
 // frame checks the magic at both ends of an object other than the root, whose ends were checked on opening.
@@ -331,7 +312,7 @@ func (r *reader) skip(start, end int64) error {
 
 func (r *reader) wanted(start, end int64) bool {
 	for _, s := range r.o.sums {
-		if start < s.end && end > s.start {
+		if start < s.End && end > s.Start {
 			return true
 		}
 	}
@@ -362,19 +343,19 @@ func (r *reader) rest() error {
 // finish compares the checksums. Damage that another check placed inside the range already is not told twice.
 func (r *reader) finish() error {
 	for _, s := range r.o.sums {
-		if s.next == s.end && s.hash.Sum64() == s.want {
+		if s.Holds() {
 			continue
 		}
 		if !r.foundWithin(s) {
-			r.v.found(r.o.url, s.start, "the bytes [%d, %d) are not those that were written: their checksum differs", s.start, s.end)
+			r.v.found(r.o.url, s.Start, "the bytes [%d, %d) are not those that were written: their checksum differs", s.Start, s.End)
 		}
 	}
 	return nil
 }
 
-func (r *reader) foundWithin(s *sum) bool {
+func (r *reader) foundWithin(s *ranges.Sum) bool {
 	return slices.ContainsFunc(r.v.report.Errors, func(f Finding) bool {
-		return f.Object == r.o.url && f.Offset >= s.start && f.Offset < s.end
+		return f.Object == r.o.url && f.Offset >= s.Start && f.Offset < s.End
 	})
 }
 
