@@ -74,9 +74,9 @@ func (b *Bucket) parts(key, contentType string) cloudblob.Parts {
 	return &parts{b: b, object: b.handle.Object(key), contentType: contentType}
 }
 
-// Begin implements cloudblob.Parts.
+// Begin implements cloudblob.Parts. The session outlives ctx, which ends with this call; see during.
 func (p *parts) Begin(ctx context.Context) error {
-	ctx, p.cancel = context.WithCancel(ctx)
+	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	p.w = p.object.If(ifAbsent).NewWriter(ctx)
 	p.b.setOptions(p.w, p.contentType)
 	p.w.ChunkSize = upload.DefaultPartSize
@@ -86,8 +86,14 @@ func (p *parts) Begin(ctx context.Context) error {
 	return nil
 }
 
+// during ends the session if ctx ends before the function that it returns is called.
+func (p *parts) during(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, p.cancel)
+}
+
 // Part implements cloudblob.Parts.
-func (p *parts) Part(_ context.Context, _ int, body []byte) error {
+func (p *parts) Part(ctx context.Context, _ int, body []byte) error {
+	defer p.during(ctx)()
 	p.size += int64(len(body))
 	p.crc = crc32.Update(p.crc, castagnoli, body)
 	_, err := p.w.Write(body)
@@ -97,6 +103,7 @@ func (p *parts) Part(_ context.Context, _ int, body []byte) error {
 // Commit implements cloudblob.Parts.
 func (p *parts) Commit(ctx context.Context, _ int, _ bool) error {
 	defer p.cancel()
+	defer p.during(ctx)()
 	if err := p.w.Close(); err != nil {
 		return err
 	}

@@ -61,6 +61,8 @@ type Bucket struct {
 	listing
 	// noCopy is set once the store refused to copy a range.
 	noCopy atomic.Bool
+	// badCopies counts refusals in a row that may be meant for one range alone.
+	badCopies atomic.Int32
 }
 
 var _ blobio.Bucket = (*Bucket)(nil)

@@ -140,6 +140,11 @@ func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key st
 		CopySourceIfMatch: condition(etag),
 	})
 	switch {
+	case err != nil && badCopy(ctx, err):
+		if b.badCopies.Add(1) >= mostBadCopies {
+			b.noCopy.Store(true)
+		}
+		return errors.ErrUnsupported
 	case err != nil && refusesCopy(ctx, err), err == nil && (out.CopyPartResult == nil || aws.ToString(out.CopyPartResult.ETag) == ""):
 		// A store that does not say what it copied took the request for an empty part, which the next one replaces.
 		b.noCopy.Store(true)
@@ -150,6 +155,7 @@ func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key st
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.copied = true
+	b.badCopies.Store(0)
 	r := out.CopyPartResult
 	p.done = append(p.done, types.CompletedPart{
 		PartNumber: number, ETag: r.ETag, ChecksumCRC32: r.ChecksumCRC32, ChecksumCRC32C: r.ChecksumCRC32C,
@@ -185,16 +191,24 @@ func refusal(cause error) int {
 	return said.Status
 }
 
-// refusesCopy reports whether a store refuses to copy a range for what the request is, not for what it names.
+// refusesCopy reports whether a store refuses to copy any range, for what the request is.
 func refusesCopy(ctx context.Context, err error) bool {
-	cause, class := explain(ctx, err)
+	cause, _ := explain(ctx, err)
 	switch refusal(cause) {
 	case http.StatusNotImplemented, http.StatusMethodNotAllowed, http.StatusForbidden, http.StatusUnauthorized:
 		return true
-	case http.StatusBadRequest:
-		return class == blobio.ErrUnknown
 	}
 	return false
+}
+
+// mostBadCopies is how many such refusals in a row are meant for all ranges.
+const mostBadCopies = 2
+
+// badCopy reports whether a store refuses to copy a range by a status that may be meant for that range alone, past the end for
+// example.
+func badCopy(ctx context.Context, err error) bool {
+	cause, class := explain(ctx, err)
+	return refusal(cause) == http.StatusBadRequest && class == blobio.ErrUnknown
 }
 
 // Drop implements cloudblob.Parts.

@@ -26,7 +26,7 @@ import (
 type Target interface {
 	// Whole creates the object from body, in one request.
 	Whole(ctx context.Context, body []byte) error
-	// Begin starts an upload in parts.
+	// Begin starts an upload in parts. ctx ends when Begin returns.
 	Begin(ctx context.Context) error
 	// Part sends part n, counted from 0. Body is the target's until it returns.
 	Part(ctx context.Context, n int, body []byte) error
