@@ -54,13 +54,16 @@ func (j *JobState) Name() string { return j.at[strings.LastIndexByte(j.at, '/')+
 // OpenRuns lists the runs of a job that are open.
 func (t *Table) OpenRuns(ctx context.Context, id string) ([]*JobState, error) {
 	open, err := t.jobStatesAt(ctx, id, false)
+	if err != nil {
+		return nil, err
+	}
 	own := open[:0]
 	for _, j := range open {
 		if j.ID == id {
 			own = append(own, j)
 		}
 	}
-	return own, err
+	return own, nil
 }
 
 // compactionPrefix begins the ids of compactions that nobody has named, so that they are found among the records of all jobs without
