@@ -76,7 +76,10 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 		j.End = new(JobEnd)
 		return t.cat.readRecord(ctx, j.at+closedSuffix, j.End)
 	})
-	return out, err
+	if err != nil {
+		return nil, err // out has holes
+	}
+	return out, nil
 }
 
 func (t *Table) readJobs(ctx context.Context) (*openJobs, error) {
