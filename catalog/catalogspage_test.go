@@ -45,17 +45,18 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	l.mu.Lock()
 	l.requests = append(l.requests, kept)
+	answer, config := l.answer, l.config
 	l.mu.Unlock()
 	switch {
-	case l.answer != nil && l.answer(w, r):
+	case answer != nil && answer(w, r):
 	case strings.HasSuffix(r.URL.Path, "/tokens"):
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"access_token":"issued","token_type":"bearer","expires_in":3600}`)
 	case strings.HasSuffix(r.URL.Path, "/config"):
-		if l.config == "" {
-			l.config = `{"defaults":{},"overrides":{}}`
+		if config == "" {
+			config = `{"defaults":{},"overrides":{}}`
 		}
-		io.WriteString(w, l.config)
+		io.WriteString(w, config)
 	default:
 		fmt.Fprint(w, `{"namespaces":[]}`)
 	}
@@ -263,10 +264,13 @@ func settingChecks() map[string]func(*testing.T) {
 		},
 		"HTTPS_PROXY": func(t *testing.T) {
 			proxy := listen(t)
+			// Nothing of this process comes between this and the child's request, so the lock orders them.
+			proxy.mu.Lock()
 			proxy.answer = func(w http.ResponseWriter, r *http.Request) bool {
 				http.Error(w, "no", http.StatusForbidden)
 				return true
 			}
+			proxy.mu.Unlock()
 			inChild(t, "rest+https://catalog.invalid/c", "Forbidden", "HTTPS_PROXY="+proxy.URL)
 			want(t, proxy.last().Method+" "+proxy.last().Host, "CONNECT catalog.invalid:443")
 		},
