@@ -25,13 +25,13 @@ package catalogfault
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
+
+	"github.com/shardcat/shardcat/internal/fault"
 )
 
 // anyKind is all kinds of calls.
@@ -59,32 +59,20 @@ type rule struct {
 }
 
 func parse(text string) (rules []rule, err error) {
-	for i, line := range strings.Split(text, "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		r, err := parseRule(line)
-		if err != nil {
-			return nil, fmt.Errorf("line %d, %q: %w", i+1, line, err)
-		}
+	err = fault.EachRule(text, func(l fault.Line) error {
+		r, err := parseRule(l)
 		rules = append(rules, r)
-	}
-	return rules, nil
+		return err
+	})
+	return rules, err
 }
 
-func parseRule(line string) (r rule, err error) {
-	head, what, ok := strings.Cut(line, ":")
-	which, words := strings.Fields(head), strings.Fields(what)
-	if !ok || len(which) != 2 || len(words) == 0 {
-		return r, fmt.Errorf("want WHICH WHEN: WHAT")
-	}
-	if r.kind = which[0]; !slices.Contains(kinds, r.kind) {
+func parseRule(l fault.Line) (r rule, err error) {
+	r.kind, r.from, r.to = l.Which, l.From, l.To
+	if !slices.Contains(kinds, r.kind) {
 		return r, fmt.Errorf("unknown kind of call %q", r.kind)
 	}
-	if r.from, r.to, err = parseWhen(which[1]); err != nil {
-		return r, err
-	}
+	words := l.What
 	r.what = words[0]
 	want := 2
 	switch r.what {
@@ -110,27 +98,6 @@ func parseRule(line string) (r rule, err error) {
 		r.wait, err = time.ParseDuration(words[1])
 	}
 	return r, err
-}
-
-// parseWhen reads 3, 2-5, 7- or *.
-func parseWhen(s string) (from, to int, err error) {
-	if s == "*" {
-		return 1, 0, nil
-	}
-	first, last, isRange := strings.Cut(s, "-")
-	if from, err = strconv.Atoi(first); err != nil || from < 1 {
-		return 0, 0, fmt.Errorf("invalid number of a call %q", s)
-	}
-	switch {
-	case !isRange:
-		return from, from, nil
-	case last == "":
-		return from, 0, nil
-	}
-	if to, err = strconv.Atoi(last); err != nil || to < from {
-		return 0, 0, fmt.Errorf("invalid range of calls %q", s)
-	}
-	return from, to, nil
 }
 
 // find is the rule of a call: the n-th of its kind, the total-th of all.

@@ -88,35 +88,57 @@ var answers = map[string]struct {
 type script []Rule
 
 func parse(text string) (s script, err error) {
+	err = EachRule(text, func(l Line) error {
+		r := Rule{What: l.What[0], from: l.From, to: l.To}
+		r.kind, r.holds, _ = strings.Cut(l.Which, "~")
+		if !slices.Contains(kinds, r.kind) {
+			return fmt.Errorf("%q is none of %v", r.kind, kinds)
+		}
+		if err := r.parseArguments(l.What[1:]); err != nil {
+			return err
+		}
+		s = append(s, r)
+		return nil
+	})
+	return s, err
+}
+
+// Line is one rule of a script, WHICH WHEN: WHAT.
+type Line struct {
+	Which string
+	// From and To are the first and the last request that WHEN means; To is 0 for no end.
+	From, To int
+	// What are the words after the colon, at least one.
+	What []string
+}
+
+// EachRule splits a script into its rules and calls parse for each. An error names the line.
+func EachRule(text string, parse func(Line) error) error {
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		r, err := parseRule(line)
-		if err != nil {
-			return nil, fmt.Errorf("line %d, %q: %w", i+1, line, err)
+		l, err := parseLine(line)
+		if err == nil {
+			err = parse(l)
 		}
-		s = append(s, r)
+		if err != nil {
+			return fmt.Errorf("line %d, %q: %w", i+1, line, err)
+		}
 	}
-	return s, nil
+	return nil
 }
 
-func parseRule(line string) (r Rule, err error) {
+func parseLine(line string) (l Line, err error) {
 	head, what, ok := strings.Cut(line, ":")
 	which, words := strings.Fields(head), strings.Fields(what)
 	if !ok || len(which) != 2 || len(words) == 0 {
-		return r, fmt.Errorf("want WHICH WHEN: WHAT")
+		return l, fmt.Errorf("want WHICH WHEN: WHAT")
 	}
-	r.kind, r.holds, _ = strings.Cut(which[0], "~")
-	if !slices.Contains(kinds, r.kind) {
-		return r, fmt.Errorf("%q is none of %v", r.kind, kinds)
-	}
-	if r.from, r.to, err = parseWhen(which[1]); err != nil {
-		return r, err
-	}
-	r.What = words[0]
-	return r, r.parseArguments(words[1:])
+	l.Which, l.What = which[0], words
+	l.From, l.To, err = parseWhen(which[1])
+	return l, err
 }
 
 // parseWhen reads 3, 2-5, 7- or *.
