@@ -88,7 +88,7 @@ const (
 	PropertyValueKindNull       PropertyValueKind = 0
 	PropertyValueKindString     PropertyValueKind = 1
 	PropertyValueKindJsonString PropertyValueKind = 2
-	/// A serialized AnyValue message (common.proto).
+	/// A serialized AnyValue message (amudai.proto).
 	PropertyValueKindAnyValueProto PropertyValueKind = 3
 )
 

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the table of directory.md anew")
 
 const (
 	page  = "../../docs/format/directory.md"
-	begin = "<!-- fields: from the .proto files, by go test ./shardfmt/metapb -update -->\n"
+	begin = "<!-- fields: from amudai.proto, by go test ./shardfmt/metapb -update -->\n"
 	end   = "<!-- /fields -->\n"
 )
 
@@ -31,37 +31,36 @@ func kindName(f protoreflect.FieldDescriptor) string {
 	return f.Kind().String()
 }
 
-// tableOf is the rows of the messages of the .proto files.
+// tableOf is the rows of the messages of amudai.proto.
 func tableOf() string {
 	var b strings.Builder
 	b.WriteString("| message | fields |\n|---|---|\n")
-	for _, file := range []protoreflect.FileDescriptor{metapb.File_shardfmt_metapb_common_proto, metapb.File_shardfmt_metapb_shard_proto} {
-		for i := range file.Messages().Len() {
-			m := file.Messages().Get(i)
-			var fields []string
-			for j := range m.Fields().Len() {
-				f := m.Fields().Get(j)
-				text := fmt.Sprintf("%d %s *%s*", f.Number(), f.Name(), kindName(f))
-				switch {
-				case f.IsList():
-					text += " …"
-				case f.ContainingOneof() != nil && !f.ContainingOneof().IsSynthetic():
-					text += " ¹"
-				case f.HasOptionalKeyword():
-					text += " ?"
-				}
-				fields = append(fields, text)
+	file := metapb.File_amudai_proto
+	for i := range file.Messages().Len() {
+		m := file.Messages().Get(i)
+		var fields []string
+		for j := range m.Fields().Len() {
+			f := m.Fields().Get(j)
+			text := fmt.Sprintf("%d %s *%s*", f.Number(), f.Name(), kindName(f))
+			switch {
+			case f.IsList():
+				text += " …"
+			case f.ContainingOneof() != nil && !f.ContainingOneof().IsSynthetic():
+				text += " ¹"
+			case f.HasOptionalKeyword():
+				text += " ?"
 			}
-			fmt.Fprintf(&b, "| %s | %s |\n", m.Name(), strings.Join(fields, " · "))
+			fields = append(fields, text)
 		}
-		for i := range file.Enums().Len() {
-			e := file.Enums().Get(i)
-			var values []string
-			for j := range e.Values().Len() {
-				values = append(values, fmt.Sprintf("%d %s", e.Values().Get(j).Number(), e.Values().Get(j).Name()))
-			}
-			fmt.Fprintf(&b, "| %s (enum) | %s |\n", e.Name(), strings.Join(values, " · "))
+		fmt.Fprintf(&b, "| %s | %s |\n", m.Name(), strings.Join(fields, " · "))
+	}
+	for i := range file.Enums().Len() {
+		e := file.Enums().Get(i)
+		var values []string
+		for j := range e.Values().Len() {
+			values = append(values, fmt.Sprintf("%d %s", e.Values().Get(j).Number(), e.Values().Get(j).Name()))
 		}
+		fmt.Fprintf(&b, "| %s (enum) | %s |\n", e.Name(), strings.Join(values, " · "))
 	}
 	return b.String()
 }
@@ -85,6 +84,6 @@ func TestPageHasAllFields(t *testing.T) {
 		return
 	}
 	if table != want {
-		t.Errorf("the table of fields in %s is not that of the .proto files: go test ./shardfmt/metapb -update", page)
+		t.Errorf("the table of fields in %s is not that of amudai.proto: go test ./shardfmt/metapb -update", page)
 	}
 }
