@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/halffloat"
 )
 
 // statementVersion is that of the form of handles.
@@ -206,7 +207,7 @@ func literal(a arrow.Array, row int) (string, error) {
 	case *array.Boolean:
 		return strconv.FormatBool(a.Value(row)), nil
 	case *array.Float16:
-		return float(float64(a.Value(row).Float32()))
+		return float(float64(halffloat.Float32(a.Value(row).Uint16())))
 	case *array.Float32:
 		return float(float64(a.Value(row)))
 	case *array.Float64:

@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/halffloat"
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 )
@@ -395,11 +396,14 @@ func (x *exporting) halves(a *array.Float32, t arrow.DataType, p place) (arrow.A
 	}
 	return filled(t, a, func(i int) (float16.Num, error) {
 		v := a.Value(i)
-		h := float16.New(v)
-		if h.Float32() != v && v == v {
-			return h, p.refuse(i, "%v is no half float", v)
+		h, exact := halffloat.FromFloat32(v)
+		if !exact {
+			if v == v {
+				return float16.Num{}, p.refuse(i, "%v is no half float", v)
+			}
+			h |= 1 << 9 // a quiet NaN, of which no payload is too small to stay one
 		}
-		return h, nil
+		return float16.FromBits(h), nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/halffloat"
 	"github.com/shardcat/shardcat/internal/uncleared"
 	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
@@ -164,7 +165,7 @@ func floats(a arrow.Array, p place) (arrow.Array, error) {
 	var value func(i int) float64
 	switch v := a.(type) {
 	case *array.Float16:
-		value = func(i int) float64 { return float64(v.Value(i).Float32()) }
+		return halfFloats(v, p)
 	case *array.Float32:
 		value = func(i int) float64 { return float64(v.Value(i)) }
 	case *array.Float64:
@@ -181,6 +182,18 @@ func floats(a arrow.Array, p place) (arrow.Array, error) {
 			return 0, p.refuse(i, "%v is not exactly a Float32", v)
 		}
 		return float32(v), nil
+	})
+}
+
+// halfFloats widens half floats, which both types hold exactly.
+func halfFloats(a *array.Float16, p place) (arrow.Array, error) {
+	if p.n.Basic == schema.Float64 {
+		return fill(arrow.PrimitiveTypes.Float64, a, arrow.Float64Traits.CastToBytes, func(i int) (float64, error) {
+			return float64(halffloat.Float32(a.Value(i).Uint16())), nil
+		})
+	}
+	return fill(arrow.PrimitiveTypes.Float32, a, arrow.Float32Traits.CastToBytes, func(i int) (float32, error) {
+		return halffloat.Float32(a.Value(i).Uint16()), nil
 	})
 }
 
