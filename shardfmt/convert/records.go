@@ -2,6 +2,7 @@ package convert
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 
@@ -22,7 +23,7 @@ func Detect(ctx context.Context, st fileformat.Store, url string) (foreign.Forma
 		return f, nil
 	}
 	tail, _, err := st.ReadSuffix(ctx, url, int64(len(meta.Magic)))
-	if err != nil {
+	if err != nil && !errors.Is(err, blobio.ErrNotFound) { // what is not found may be a folder
 		return "", err
 	}
 	if len(tail) == len(meta.Magic) && string(tail[:4]) == string(meta.Magic[:4]) {

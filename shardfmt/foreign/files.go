@@ -49,7 +49,12 @@ func Detect(ctx context.Context, st fileformat.Store, url string) (Format, error
 	if f, ok := formatOf(url); ok {
 		return f, nil
 	}
-	tail, info, err := st.ReadSuffix(ctx, url, fileformat.SniffBytes)
+	tail, info, err := st.ReadSuffix(ctx, strings.TrimSuffix(url, "/"), fileformat.SniffBytes)
+	if errors.Is(err, blobio.ErrNotFound) {
+		if is, listErr := isDataset(ctx, st, url); is || listErr != nil {
+			return Format(dataset.Format.Name), listErr
+		}
+	}
 	if err != nil {
 		return "", err
 	}

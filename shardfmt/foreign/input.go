@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -81,6 +82,34 @@ func resolveOne(ctx context.Context, sp *blobio.Client, arg string, stdin io.Rea
 		}
 	}
 	return below(ctx, sp, arg, url)
+}
+
+// versionsFolder is the folder of the manifests of a Lance dataset: what has one is a dataset, whatever its name, and its data files
+// are no inputs by themselves, for they hold rows that are deleted or overwritten.
+const versionsFolder = "/_versions/"
+
+// isDataset reports whether the folder at url is a Lance dataset.
+func isDataset(ctx context.Context, st fileformat.Store, url string) (bool, error) {
+	for _, err := range st.List(ctx, strings.TrimSuffix(url, "/")+versionsFolder) {
+		if errors.Is(err, blobio.ErrNotFound) {
+			break
+		}
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// datasetInput is the input of a dataset; its name ends in a slash, so that no other ending of it is taken for a format.
+func datasetInput(name, url string) input {
+	return input{name: strings.TrimSuffix(name, "/") + "/", url: strings.TrimSuffix(url, "/")}
+}
+
+// datasetOf returns the dataset that an object below prefix is a part of, by its manifests' folder, or an empty string.
+func datasetOf(prefix, url string) string {
+	if i := strings.Index(url[max(0, strings.LastIndexByte(prefix, '/')):], versionsFolder); i >= 0 {
+		return url[:max(0, strings.LastIndexByte(prefix, '/'))+i]
+	}
+	return ""
 }
 
 // isFile reports whether a path, as it is written, is that of something in the file system: then it is no pattern.
@@ -183,6 +212,7 @@ func matching(ctx context.Context, sp *blobio.Client, arg, base, pattern string)
 
 func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url string) bool) ([]input, error) {
 	var found []input
+	folders, datasets := map[string]bool{}, map[string]bool{}
 	for info, err := range sp.List(ctx, prefix) {
 		if errors.Is(err, blobio.ErrNotFound) {
 			break
@@ -191,9 +221,11 @@ func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url s
 			return nil, err
 		}
 		if folder := strings.TrimSuffix(folderOf(prefix, info.URL), "/"); folder != "" {
-			if want(folder) && !slices.ContainsFunc(found, func(in input) bool { return in.url == folder }) {
-				found = append(found, input{name: folder, url: folder})
-			}
+			folders[folder] = true
+			continue
+		}
+		if folder := datasetOf(prefix, info.URL); folder != "" {
+			datasets[folder] = true
 			continue
 		}
 		name := path.Base(info.Key)
@@ -202,8 +234,32 @@ func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url s
 		}
 		found = append(found, input{name: info.URL, url: info.URL, size: info.Size})
 	}
+	found = slices.DeleteFunc(found, func(in input) bool { return within(in.url, datasets) })
+	for folder := range folders {
+		if want(folder) {
+			found = append(found, input{name: folder, url: folder})
+		}
+	}
+	for folder := range datasets {
+		if want(folder) && !within(folder, datasets) {
+			found = append(found, datasetInput(folder, folder))
+		}
+	}
 	slices.SortFunc(found, func(a, b input) int { return strings.Compare(a.url, b.url) })
 	return found, nil
+}
+
+// within reports whether an object lies below one of the folders.
+func within(url string, folders map[string]bool) bool {
+	if len(folders) == 0 {
+		return false
+	}
+	for i := strings.LastIndexByte(url, '/'); i > 0; i = strings.LastIndexByte(url[:i], '/') {
+		if folders[url[:i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // unescape turns the key of a canonical URL into the name a pattern is compared with.
@@ -225,11 +281,12 @@ var formats = map[string]Format{
 
 // formatOf is the format that a name tells, behind the ending of a compression.
 func formatOf(name string) (Format, bool) {
+	folder := strings.HasSuffix(name, "/")
 	name = strings.ToLower(path.Base(name))
 	for _, packed := range []string{".gz", ".zst", ".zstd"} {
 		name = strings.TrimSuffix(name, packed)
 	}
-	if f, ok := formats[path.Ext(name)]; ok {
+	if f, ok := formats[path.Ext(name)]; ok && !folder {
 		return f, true
 	}
 	for _, f := range Files {

@@ -133,6 +133,9 @@ func sniffFormat(head []byte) (Format, bool) {
 
 // contentFormat tells the format of an input by its content.
 func (in input) contentFormat(ctx context.Context, sp *blobio.Client) (Format, error) {
+	if in.stream == nil && strings.HasSuffix(in.name, "/") {
+		return Detect(ctx, sp, in.url+"/")
+	}
 	var head []byte
 	var err error
 	if in.stream != nil {
