@@ -21,10 +21,9 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 // messageTypes are all messages of the wire.
 func messageTypes() []protoreflect.MessageType {
 	var all []protoreflect.MessageType
-	for _, f := range []protoreflect.FileDescriptor{metapb.File_shardfmt_metapb_common_proto, metapb.File_shardfmt_metapb_shard_proto} {
-		for i := range f.Messages().Len() {
-			all = append(all, messageTypeOf(f.Messages().Get(i)))
-		}
+	messages := metapb.File_amudai_proto.Messages()
+	for i := range messages.Len() {
+		all = append(all, messageTypeOf(messages.Get(i)))
 	}
 	return all
 }

@@ -42,9 +42,9 @@ func fill(m protoreflect.Message, depth, turn int) {
 func count(m protoreflect.Message, found map[string]int) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
-		case fd.FullName() == "amudai.common.DataRef.url" || fd.FullName() == "amudai.shard.ParquetColumnChunkRef.file_url":
+		case fd.FullName() == "amudai.DataRef.url" || fd.FullName() == "amudai.ParquetColumnChunkRef.file_url":
 			found[v.String()]++
-		case fd.FullName() == "amudai.common.DataRefArray.url":
+		case fd.FullName() == "amudai.DataRefArray.url":
 			for i := range v.List().Len() {
 				found[v.List().Get(i).String()]++
 			}
