@@ -42,6 +42,8 @@ type ReadOptions struct {
 
 // ListOptions of one list. The zero value is valid.
 type ListOptions struct {
+	// Page is the most keys of one page, the driver's own number if 0.
+	Page int
 	// Trace is the chain of requests that the call is on.
 	Trace Trace
 }
@@ -112,6 +114,8 @@ type CreateOptions struct {
 	ContentType string
 	// SizeHint in bytes, 0 if unknown: small objects go up in one request.
 	SizeHint int64
+	// InParts makes a small object go up in parts too, where the driver knows such uploads.
+	InParts bool
 	// AllowUnconditional: a store that refuses the condition is asked without it, after a HEAD; see WithUnconditionalWrites.
 	AllowUnconditional bool
 	// Retry is for the requests of an upload in parts, each of which a driver repeats by itself; a Client sets its own.

@@ -165,13 +165,18 @@ func (c *Client) Stat(ctx context.Context, url string) (Info, error) {
 // List yields the objects whose URL starts with urlPrefix, in key order as far as the store keeps one, with
 // Info.URL set. It stops at the first error, which it yields.
 func (c *Client) List(ctx context.Context, urlPrefix string) iter.Seq2[Info, error] {
+	return c.ListPages(ctx, urlPrefix, 0)
+}
+
+// ListPages is List with at most so many keys a page; 0 leaves the number to the driver.
+func (c *Client) ListPages(ctx context.Context, urlPrefix string, page int) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		m, prefix, err := c.find(ctx, urlPrefix)
 		if err != nil {
 			yield(Info{}, err)
 			return
 		}
-		for info, err := range m.bucket.List(ctx, prefix, ListOptions{Trace: c.trace()}) {
+		for info, err := range m.bucket.List(ctx, prefix, ListOptions{Page: page, Trace: c.trace()}) {
 			info.URL = m.root + urlresolve.EscapeKey(info.Key)
 			if !yield(info, wrap("list", urlPrefix, err)) || err != nil {
 				return

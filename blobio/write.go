@@ -226,10 +226,10 @@ func (c *Client) Put(ctx context.Context, url string, data []byte) error {
 
 // TryCreate creates an object with this content once, to see what the store makes of the condition: ErrExists is not
 // settled by reading back as Put does. Faults that pass are waited out; an answer that was lost is settled by the content.
-func (c *Client) TryCreate(ctx context.Context, url string, data []byte) error {
+func (c *Client) TryCreate(ctx context.Context, url string, data []byte, opts CreateOptions) error {
 	unsure := false
 	return c.opts.retry.Do(ctx, func() error {
-		err := c.put(ctx, url, data)
+		err := c.put(ctx, url, data, opts)
 		switch Class(err) {
 		case ErrTransient:
 			unsure = true
@@ -258,7 +258,7 @@ func (c *Client) ReadBackWrites() { c.readsBack.Store(true) }
 func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack bool) error {
 	doubt := false // an earlier attempt may still be carried out
 	for t := c.opts.retry.begin(); ; {
-		err := c.put(ctx, url, data)
+		err := c.put(ctx, url, data, CreateOptions{})
 		if err == nil && readBack {
 			err = c.compare(ctx, url, data)
 		}
@@ -300,8 +300,9 @@ func (c *Client) damaged(ctx context.Context, url string) error {
 	return NewError("create", url, ErrDamaged, c.Delete(ctx, url, ""))
 }
 
-func (c *Client) put(ctx context.Context, url string, data []byte) error {
-	w, err := c.create(ctx, url, CreateOptions{SizeHint: int64(len(data))})
+func (c *Client) put(ctx context.Context, url string, data []byte, opts CreateOptions) error {
+	opts.SizeHint = int64(len(data))
+	w, err := c.create(ctx, url, opts)
 	if err != nil {
 		return err
 	}

@@ -36,21 +36,37 @@ func (c *Catalog) acceptConditional(conditional bool) error {
 		"with one single writer --unsafe-no-conditional-writes goes on", ErrUnsafe, c.vault)
 }
 
-// probeConditional creates an object twice and deletes it.
+// probeConditional creates an object twice, the second time in one request and in parts, and deletes it.
 func (c *Catalog) probeConditional(ctx context.Context) (bool, error) {
 	url := c.vault + "/_doctor/" + uuid.NewString()
-	if err := c.client.TryCreate(ctx, url, []byte("first")); err != nil {
+	if err := c.client.TryCreate(ctx, url, []byte("first"), blobio.CreateOptions{}); err != nil {
 		return false, err
 	}
-	err := c.client.TryCreate(ctx, url, []byte("second"))
-	conditional := errors.Is(err, blobio.ErrExists) || errors.Is(err, blobio.ErrConflict)
-	if err != nil && !conditional {
+	conditional, err := c.refusesSecond(ctx, url, blobio.CreateOptions{})
+	if conditional {
+		// Some stores look at the condition of a whole object only, and overwrite by the end of an upload in parts.
+		conditional, err = c.refusesSecond(ctx, url, blobio.CreateOptions{InParts: true})
+		if err != nil && !errors.Is(err, blobio.ErrNoCondition) && (errors.Is(err, blobio.ErrUnknown) || errors.Is(err, blobio.ErrDenied)) {
+			c.opts.Log.Debug("the store takes no uploads in parts", "vault", c.vault, "error", err)
+			conditional, err = true, nil
+		}
+	}
+	if err != nil {
 		return false, err
 	}
 	if err := c.client.Delete(context.WithoutCancel(ctx), url, ""); err != nil {
 		c.opts.Log.Warn("an object that tried the store is left", "object", url, "error", err)
 	}
 	return conditional, nil
+}
+
+// refusesSecond reports whether the store refuses to create an object that is there.
+func (c *Catalog) refusesSecond(ctx context.Context, url string, how blobio.CreateOptions) (bool, error) {
+	err := c.client.TryCreate(ctx, url, []byte("second"), how)
+	if errors.Is(err, blobio.ErrExists) || errors.Is(err, blobio.ErrConflict) {
+		return true, nil
+	}
+	return false, err
 }
 
 // checksChecksums reports whether the vault's store is known to refuse an upload that arrives damaged. What can't be

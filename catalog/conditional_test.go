@@ -3,10 +3,14 @@ package catalog
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	_ "github.com/shardcat/shardcat/blobio/s3blob"
 )
 
 // overwriting is a store that does not look at the condition of a create.
@@ -57,5 +61,46 @@ func TestWritersRefuseAStoreWithoutConditionalCreates(t *testing.T) {
 				t.Errorf("a later writer: %v", err)
 			}
 		})
+	}
+}
+
+// TestStoreIsTriedThroughFaults: what a store makes of the condition, of whole objects and of uploads in parts, is found out although
+// requests fail at first; the flag accepts a store that overwrites.
+func TestStoreIsTriedThroughFaults(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	for quirks, want := range map[string]struct {
+		conditional bool
+		err         error
+	}{
+		"":                    {true, nil},
+		"no-multipart":        {true, nil},
+		"inm=ignore":          {false, nil},
+		"inm-put=ignore":      {false, nil},
+		"inm-complete=ignore": {false, nil},
+		"inm=501":             {false, blobio.ErrNoCondition},
+		"inm=400":             {false, blobio.ErrNoCondition},
+		"inm-complete=501":    {false, blobio.ErrNoCondition},
+	} {
+		for _, fault := range []string{"", "503", "429", "500", "reset", "lost"} {
+			s := blobtest.NewS3(t, strings.TrimSuffix(quirks+" passing="+fault, " passing="))
+			c, _ := openLocal(t)
+			c.client = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
+			t.Cleanup(func() { c.client.Close() })
+			at, err := c.client.Mount(t.Context(), "s3://b/vault?endpoint="+s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.vault = at
+			conditional, err := c.probeConditional(t.Context())
+			if conditional != want.conditional || !errors.Is(err, want.err) {
+				t.Errorf("%q, %q: conditional %v, %v; want %v, %v", quirks, fault, conditional, err, want.conditional, want.err)
+			}
+			if left := s.Keys(); len(left) > 0 && want.err == nil || s.Uploads() > 0 && fault != "lost" {
+				t.Errorf("%q, %q: left behind: %v, %d uploads", quirks, fault, left, s.Uploads())
+			}
+		}
 	}
 }

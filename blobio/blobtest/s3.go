@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -31,6 +32,7 @@ type S3 struct {
 	uploads  map[string]map[int][]byte
 	requests []S3Request
 	counts   map[string]int
+	times    map[string]int // of requests of a kind for a key
 	before   func(w http.ResponseWriter, r *http.Request, kind string, n int) bool
 }
 
@@ -53,7 +55,7 @@ type S3Request struct {
 
 // NewS3 starts a server that lives as long as the test.
 func NewS3(t testing.TB, quirks string) *S3 {
-	s := &S3{objects: map[string]S3Object{}, uploads: map[string]map[int][]byte{}, counts: map[string]int{}}
+	s := &S3{objects: map[string]S3Object{}, uploads: map[string]map[int][]byte{}, counts: map[string]int{}, times: map[string]int{}}
 	s.SetQuirks(quirks)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -192,6 +194,68 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.skewed(w, r) {
+		return
+	}
+	switch fault := s.fault(kind, key, r.URL.Query()); fault {
+	case "":
+		s.answer(w, r, kind, key, body, n)
+	case "reset":
+		drop(w)
+	case "lost":
+		s.answer(httptest.NewRecorder(), r, kind, key, body, n)
+		drop(w)
+	default:
+		status, _ := strconv.Atoi(fault)
+		s.Refuse(w, status, map[int]string{429: "TooManyRequests", 500: "InternalError", 503: "SlowDown"}[status], "")
+	}
+}
+
+// fault is that of the quirk passing (a status, reset, or lost: done without an answer) for the first and the third request of a
+// kind for a key.
+func (s *S3) fault(kind, key string, q url.Values) string {
+	if !s.has("passing") {
+		return ""
+	}
+	id := kind + " " + key + " " + q.Get("partNumber")
+	s.times[id]++
+	if n := s.times[id]; n != 1 && n != 3 {
+		return ""
+	}
+	return s.quirks["passing"]
+}
+
+// drop breaks the connection in the place of an answer.
+func drop(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// skewed sets the store's clock by the quirk skew, in seconds, and refuses what was signed at another time, as S3 does from
+// 15 minutes on.
+func (s *S3) skewed(w http.ResponseWriter, r *http.Request) bool {
+	seconds, err := strconv.Atoi(s.quirks["skew"])
+	if err != nil {
+		return false
+	}
+	now := time.Now().Add(time.Duration(seconds) * time.Second)
+	w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+	signed, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+	if err == nil && signed.Sub(now).Abs() <= 15*time.Minute {
+		return false
+	}
+	s.Refuse(w, http.StatusForbidden, "RequestTimeTooSkewed", "")
+	return true
+}
+
+// answer does what a request asks for.
+func (s *S3) answer(w http.ResponseWriter, r *http.Request, kind, key string, body []byte, n int) {
 	switch kind {
 	case "get", "head":
 		s.read(w, r, key)
@@ -200,6 +264,10 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "put":
 		s.put(w, r, key, body)
 	case "begin":
+		if s.has("no-multipart") {
+			s.Refuse(w, http.StatusNotImplemented, "NotImplemented", "")
+			return
+		}
 		id := fmt.Sprintf("upload-%d", n)
 		s.uploads[id] = map[int][]byte{}
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
@@ -271,7 +339,7 @@ func (s *S3) read(w http.ResponseWriter, r *http.Request, key string) {
 // ranged gives what a request asks for of an object; ok is false if the request was answered.
 func (s *S3) ranged(w http.ResponseWriter, r *http.Request, body []byte) (part []byte, status int, ok bool) {
 	spec, ranged := strings.CutPrefix(r.Header.Get("Range"), "bytes=")
-	if !ranged {
+	if !ranged || s.has("ignore-range") {
 		return body, http.StatusOK, true
 	}
 	first, last, _ := strings.Cut(spec, "-")
@@ -448,7 +516,7 @@ func (s *S3) complete(w http.ResponseWriter, r *http.Request, key string, body [
 }
 
 // list answers a page. Quirks: page=N, list-v1-only (no list type 2: no token), nextmarker, list-v2-refused, repeat-token,
-// no-token, marker-ignored, stray-key, list-no-mtime, list-no-size, enc-always, enc-declared, enc-never.
+// no-token, empty-page (each second page has no keys and the token that was asked for; =always: all have), marker-ignored, stray-key, list-no-mtime, list-no-size, enc-always, enc-declared, enc-never.
 func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	v2 := q.Get("list-type") == "2"
 	if v2 && s.has("list-v2-refused") {
@@ -478,6 +546,10 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	}
 	more := len(keys) > most
 	keys = keys[:min(most, len(keys))]
+	again := ""
+	if mode, ok := s.quirks["empty-page"]; ok && q.Has("continuation-token") && (mode == "always" || s.counts["list"]%2 == 0) {
+		keys, more, again = nil, true, q.Get("continuation-token")
+	}
 	if s.has("stray-key") {
 		keys = append(keys[:len(keys):len(keys)], s.keys("")[len(s.objects)-1])
 	}
@@ -509,6 +581,8 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	}
 	switch {
 	case !more || s.has("no-token"):
+	case again != "":
+		fmt.Fprintf(w, "<NextContinuationToken>%s</NextContinuationToken>", again)
 	case s.has("repeat-token"):
 		fmt.Fprint(w, "<NextContinuationToken>after:</NextContinuationToken>")
 	case v2:

@@ -75,8 +75,8 @@ type Options struct {
 	// state it. Nil: by gocloud's attributes.
 	Head func(ctx context.Context, key string) (blobio.Info, error)
 	// List gives the page of a list behind a token, empty for the first one, and the token of the next, empty for the
-	// last one, in the provider's own way. Nil: by gocloud's pages.
-	List func(ctx context.Context, token, prefix string) (page []blobio.Info, next string, err error)
+	// last one, in the provider's own way; most is the number of its keys, 0 for ListPage. Nil: by gocloud's pages.
+	List func(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error)
 	// BeforeList sets options of the provider's request; as blob.ListOptions.BeforeList.
 	BeforeList func(as func(any) bool) error
 	// Listed reads what a list told of an object by the provider's type; ok is false for what is no object.

@@ -1,6 +1,7 @@
 package cloudblob
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -150,23 +151,28 @@ func (b *Bucket) head(ctx context.Context, key string) (info blobio.Info, err er
 	return info, err
 }
 
-// mostEmptyPages is how many pages without a key may follow one another: stores send them where much was deleted.
-const mostEmptyPages = 10_000
+// mostEmptyPages is how many pages without a key may follow one another: stores send them where much was deleted. Of those
+// that have the token which was asked for, mostSamePages may.
+const mostEmptyPages, mostSamePages = 10_000, 10
 
 // List implements blobio.BucketReader, in the order of the keys' bytes where the store keeps one. The transport
 // counts where it sees the requests: a page may take several. A token that comes again, pages without end that hold no
 // key and keys that were not asked for end the list in an error.
 func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
-		seen, empty := map[[16]byte]bool{}, 0
+		seen, empty, same := map[[16]byte]bool{}, 0, 0
 		for token, first := "", true; first || token != ""; first = false {
-			page, next, err := b.page(counted(ctx, opts.Trace), token, prefix)
+			page, next, err := b.page(counted(ctx, opts.Trace), token, prefix, opts.Page)
 			if empty++; len(page) > 0 {
 				empty = 0
 			}
 			mark := xxh3.HashString128(next).Bytes()
+			if same++; len(page) > 0 || next != token {
+				same = 0
+			}
 			switch {
 			case err != nil:
+			case same > 0 && same <= mostSamePages && next != "":
 			case next != "" && seen[mark]:
 				err = fmt.Errorf("%w: a page of the list continues with a token that was there before", blobio.ErrUnknown)
 			case empty > mostEmptyPages:
@@ -193,20 +199,20 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 }
 
 // page gives the objects of one page, and the token of the next.
-func (b *Bucket) page(ctx context.Context, token, prefix string) (page []blobio.Info, next string, err error) {
+func (b *Bucket) page(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, "", err
 	}
 	err = request(ctx, storehttp.List, func() (err error) {
 		if b.opts.List != nil {
-			page, next, err = b.opts.List(ctx, token, prefix)
+			page, next, err = b.opts.List(ctx, token, prefix, most)
 			return err
 		}
 		at := blob.FirstPageToken
 		if token != "" {
 			at = []byte(token)
 		}
-		objects, more, err := b.bucket.ListPage(ctx, at, b.opts.ListPage, &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
+		objects, more, err := b.bucket.ListPage(ctx, at, cmp.Or(most, b.opts.ListPage), &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
 		for _, o := range objects {
 			if info, ok := b.listed(o); ok {
 				page = append(page, info)

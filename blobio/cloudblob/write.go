@@ -29,7 +29,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 		return b.createPortable(ctx, key, opts)
 	}
 	o := &object{b: b, key: key, contentType: opts.ContentType, trace: opts.Trace, allow: opts.AllowUnconditional, parts: b.opts.Parts(key, opts.ContentType)}
-	how := upload.Options{PartSize: b.opts.PartSize, MaxParts: b.opts.MaxParts, SizeHint: opts.SizeHint, Retry: opts.Retry,
+	how := upload.Options{PartSize: b.opts.PartSize, MaxParts: b.opts.MaxParts, SizeHint: opts.SizeHint, InParts: opts.InParts, Retry: opts.Retry,
 		Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}
 	if b.opts.Serial {
 		how.Concurrency, how.Retry = 1, blobio.RetryPolicy{Stall: opts.Retry.Stall}

@@ -3,8 +3,10 @@ package s3blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -45,11 +47,11 @@ var classes = map[string]error{
 	"OperationAborted":           blobio.ErrConflict,
 	"InvalidRange":               blobio.ErrRange,
 
-	"InternalError":        blobio.ErrTransient,
-	"RequestTimeout":       blobio.ErrTransient,
-	"IncompleteBody":       blobio.ErrTransient,
-	"BadDigest":            blobio.ErrTransient, // what arrived is not what was sent
-	"RequestTimeTooSkewed": blobio.ErrTransient, // the SDK corrects its clock by the answer
+	"InternalError":  blobio.ErrTransient,
+	"RequestTimeout": blobio.ErrTransient,
+	"IncompleteBody": blobio.ErrTransient,
+	"BadDigest":      blobio.ErrTransient, // what arrived is not what was sent
+	skewed:           blobio.ErrTransient, // the SDK corrects its clock by the answer
 }
 
 // regionHeader names the region a bucket lies in, also on answers that refuse.
@@ -110,6 +112,10 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	if errors.As(err, &api) {
 		said.Code, said.Message = api.ErrorCode(), api.ErrorMessage()
 	}
+	if off := clockOff(said, response); off != 0 {
+		said.Code = skewed
+		said.Message = fmt.Sprintf("this machine's clock is %s off the store's; set the clock (NTP)", off)
+	}
 	switch {
 	case wrongRegion(said, response):
 		said.Message = elsewhere(said.Message, response)
@@ -128,6 +134,27 @@ func explain(ctx context.Context, err error) (cause, class error) {
 		return said, storeerr.OfStatus(said.Status)
 	}
 	return storeerr.Redact(err), storeerr.OfNetwork(ctx, err)
+}
+
+// skewed is the code of a refusal because of the time at which a request was signed.
+const skewed = "RequestTimeTooSkewed"
+
+// clockOff is how far the time of a refused request was off that of its answer, 0 if the refusal has another reason. An
+// answer to a HEAD has no code, but a date; stores refuse from 15 minutes on, and the SDK signs the next request by the
+// date of this answer.
+func clockOff(said *storeerr.Error, response *awshttp.ResponseError) time.Duration {
+	const enough = 5 * time.Minute
+	if said.Status != http.StatusForbidden || said.Code != "" && said.Code != "Forbidden" ||
+		response == nil || response.Response == nil || response.Response.Response == nil || response.Response.Request == nil {
+		return 0
+	}
+	signed, err1 := time.Parse("20060102T150405Z", response.Response.Request.Header.Get("X-Amz-Date"))
+	store, err2 := http.ParseTime(response.Response.Header.Get("Date"))
+	off := signed.Sub(store).Round(time.Second)
+	if err1 != nil || err2 != nil || off.Abs() < enough {
+		return 0
+	}
+	return off
 }
 
 // wrongRegion reports a refusal that is about the region, or the endpoint, that was asked.

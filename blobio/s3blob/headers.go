@@ -123,6 +123,22 @@ func (h headers) add(stack *middleware.Stack) error {
 // acceptEncoding is sent but not signed: front ends between here and the store change it.
 const acceptEncoding = "Accept-Encoding"
 
+// bucketPath ends the path of a request for a bucket with a slash before it is signed, as most clients of S3 do: policies of
+// sessions and gateways match BUCKET/ and what is below it.
+func bucketPath(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("shardcatBucketPath",
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+			req, ok := in.Request.(*smithyhttp.Request)
+			switch awsmiddleware.GetOperationName(ctx) {
+			case "ListObjectsV2", "ListObjects":
+				if ok && !strings.HasSuffix(req.URL.Path, "/") {
+					req.URL.Path, req.URL.RawPath = req.URL.Path+"/", ""
+				}
+			}
+			return next.HandleFinalize(ctx, in)
+		}), "ResolveEndpointV2", middleware.After)
+}
+
 // unsignedEncoding takes the header away while the request is signed.
 func unsignedEncoding(stack *middleware.Stack) error {
 	type key struct{}

@@ -1,6 +1,7 @@
 package s3blob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,17 +30,17 @@ const tokenToken = "token:"
 
 // list gives one page. Version 2 of the request is the first choice; a store that does not know it, or cuts an answer
 // to it off without a token, is asked by version 1 from there on.
-func (b *Bucket) list(ctx context.Context, token, prefix string) (page []blobio.Info, next string, err error) {
+func (b *Bucket) list(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error) {
 	marker, byMarker := strings.CutPrefix(token, markerToken)
 	if byMarker || token == "" && (b.opts.ListVersion == 1 || b.listV1.Load()) {
-		return b.listOne(ctx, marker, prefix)
+		return b.listOne(ctx, marker, prefix, most)
 	}
-	out, err := b.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: optional(prefix), MaxKeys: b.keysOfPage(),
+	out, err := b.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: optional(prefix), MaxKeys: b.keysOfPage(most),
 		ContinuationToken: optional(strings.TrimPrefix(token, tokenToken)), RequestPayer: b.payer()})
 	if err != nil {
 		if token == "" && b.opts.ListVersion == 0 && refusesVersion(ctx, err) {
 			b.listV1.Store(true)
-			return b.listOne(ctx, "", prefix)
+			return b.listOne(ctx, "", prefix, most)
 		}
 		return nil, "", err
 	}
@@ -60,8 +61,8 @@ func (b *Bucket) list(ctx context.Context, token, prefix string) (page []blobio.
 }
 
 // listOne gives the page behind a key by version 1.
-func (b *Bucket) listOne(ctx context.Context, marker, prefix string) (page []blobio.Info, next string, err error) {
-	out, err := b.client.ListObjects(ctx, &s3.ListObjectsInput{Bucket: &b.name, Prefix: optional(prefix), MaxKeys: b.keysOfPage(),
+func (b *Bucket) listOne(ctx context.Context, marker, prefix string, most int) (page []blobio.Info, next string, err error) {
+	out, err := b.client.ListObjects(ctx, &s3.ListObjectsInput{Bucket: &b.name, Prefix: optional(prefix), MaxKeys: b.keysOfPage(most),
 		Marker: optional(marker), RequestPayer: b.payer()})
 	if err != nil {
 		return nil, "", err
@@ -89,11 +90,9 @@ func (b *Bucket) listOne(ctx context.Context, marker, prefix string) (page []blo
 	return page, markerToken + more, err
 }
 
-func (b *Bucket) keysOfPage() *int32 {
-	if b.opts.ListPage == 0 {
-		return aws.Int32(1000)
-	}
-	return aws.Int32(int32(b.opts.ListPage))
+// keysOfPage is how many keys a page may have: those that were asked for, of the options, else 1,000.
+func (b *Bucket) keysOfPage(most int) *int32 {
+	return aws.Int32(int32(cmp.Or(most, b.opts.ListPage, 1000)))
 }
 
 // refusesVersion reports whether the store does not know a request.

@@ -307,4 +307,5 @@ func (o Options) apply(so *s3.Options) {
 		// Every store that speaks S3 has known MD5 from the start. S3 itself gets the SDK's CRC.
 		so.APIOptions = append(so.APIOptions, smithyhttp.AddContentChecksumMiddleware)
 	}
+	so.APIOptions = append(so.APIOptions, bucketPath)
 }

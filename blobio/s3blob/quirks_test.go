@@ -149,6 +149,9 @@ func TestListsAreWhole(t *testing.T) {
 		{"page=2 list-no-size", "", false},
 		{"page=2 list-no-size list-no-mtime", "&list_version=1", false},
 		{"page=2 enc-always", "", false},
+		{"page=2 empty-page", "", false},
+		{"page=1 empty-page", "", false},
+		{"page=2 empty-page=always", "", true},
 		{"page=2 repeat-token", "", true},
 		{"page=2 no-token", "&list_version=2", true},
 		{"page=2 list-v1-only marker-ignored", "", true},
@@ -166,6 +169,45 @@ func TestListsAreWhole(t *testing.T) {
 		case !test.cutOff && (err != nil || !slices.Equal(got, want)):
 			t.Errorf("%q %q: %v, %v", test.quirks, test.params, got, err)
 		}
+	}
+}
+
+// TestPathOfABucket: what is allowed below BUCKET/ may be listed, by both versions.
+func TestPathOfABucket(t *testing.T) {
+	for _, params := range []string{"", "&list_version=1"} {
+		s, b := quirky(t, "", params)
+		s.Put("l/1", nil)
+		s.Before(func(w http.ResponseWriter, r *http.Request, kind string, _ int) bool {
+			if r.URL.Path == "/b/" {
+				return false
+			}
+			s.Refuse(w, http.StatusForbidden, "AccessDenied", "")
+			return true
+		})
+		if got, err := listed(t, b, "l/"); err != nil || !slices.Equal(got, []string{"l/1:0"}) {
+			t.Errorf("%q: %v, %v", params, got, err)
+		}
+	}
+}
+
+// TestSkewedClock: a refusal for the time of the signature is known by the date of its answer, also where that has no body, and
+// heals.
+func TestSkewedClock(t *testing.T) {
+	for _, skew := range []string{"-3600", "3600"} {
+		s, b := quirky(t, "skew="+skew, "")
+		s.Put("k", []byte("content"))
+		_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+		if blobio.Class(err) != blobio.ErrTransient || !strings.Contains(err.Error(), "clock is") {
+			t.Errorf("%s s: %v, want ErrTransient that names the clock", skew, err)
+		}
+		if info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil || info.Size != 7 {
+			t.Errorf("%s s, signed by the store's clock: %v, %v", skew, info, err)
+		}
+	}
+	// A refusal at the right time is one of a right.
+	b := stub(t, refuse(403, ""), "")
+	if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); blobio.Class(err) != blobio.ErrDenied {
+		t.Errorf("%v, want ErrDenied", err)
 	}
 }
 

@@ -14,7 +14,7 @@
 //	conditional  a second create of the same key is refused, also by eight writers at once
 //	multipart    an object goes up in parts, and a second upload to the same key is refused
 //	checksum     an object that arrives with another checksum than it was sent with is refused
-//	listed       the object is in the list at once
+//	listed       the object is in the list at once, and a list in pages of one key is whole
 //	clock        the store's clock and ours agree
 //	throughput   how long the first byte takes and how many bytes come per second; never a failure
 //	delete       an object may be deleted, and is gone then
@@ -26,6 +26,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,8 @@ const (
 	skewWarning, skewFailure = 30 * time.Second, 15 * time.Minute
 	// cleanup bounds the deletes at the end, also of a cancelled examination.
 	cleanup = 30 * time.Second
+	// slowest bounds the reads whose rate is measured.
+	slowest = 30 * time.Second
 )
 
 // examination is one run.
@@ -215,7 +218,7 @@ func (e *examination) write(ctx context.Context) Finding {
 func (e *examination) create(ctx context.Context, name string, data []byte) error {
 	url := e.prefix + name
 	e.made = append(e.made, url)
-	return e.client.TryCreate(ctx, url, data)
+	return e.client.TryCreate(ctx, url, data, blobio.CreateOptions{})
 }
 
 func (e *examination) read(ctx context.Context) Finding {
@@ -234,16 +237,38 @@ func (e *examination) listed(ctx context.Context) Finding {
 	if e.failed["list"] {
 		return Finding{Status: Skipped, What: "list did not succeed"}
 	}
-	for info, err := range e.client.List(ctx, e.prefix) {
-		if err != nil {
-			return e.refused("list", err)
-		}
-		if info.URL == e.prefix+"small" {
-			return fine("what was written is listed at once")
-		}
+	if err := e.create(ctx, "page", e.small[:1]); err != nil {
+		return e.refused("write", err)
 	}
-	return wrong("an object that was just written is not listed",
-		"garbage collection would be unsafe here; use a store with consistent lists")
+	whole, err := e.keys(ctx, 0)
+	if err != nil {
+		return e.refused("list", err)
+	}
+	if whole[e.prefix+"small"] == 0 || whole[e.prefix+"page"] == 0 {
+		return wrong("an object that was just written is not listed",
+			"garbage collection would be unsafe here; use a store with consistent lists")
+	}
+	single, err := e.keys(ctx, 1)
+	switch {
+	case err != nil:
+		return e.refused("list", err)
+	case !maps.Equal(whole, single):
+		return wrong(fmt.Sprintf("a list in pages of one key has %d of %d objects", len(single), len(whole)),
+			"folders would be read in part, and garbage collection would be unsafe; use a store whose lists continue")
+	}
+	return fine("what was written is listed at once, also in pages of one key")
+}
+
+// keys lists what is below the prefix in pages of so many keys, and counts each key.
+func (e *examination) keys(ctx context.Context, page int) (map[string]int, error) {
+	keys := map[string]int{}
+	for info, err := range e.client.ListPages(ctx, e.prefix, page) {
+		if err != nil {
+			return nil, err
+		}
+		keys[info.URL]++
+	}
+	return keys, nil
 }
 
 func (e *examination) remove(ctx context.Context) Finding {

@@ -170,6 +170,73 @@ func TestStoreThatRefusesConditions(t *testing.T) {
 	}
 }
 
+// examineS3 runs all checks on a store of S3 with quirks.
+func examineS3(t *testing.T, quirks string) (*Report, *blobtest.S3) {
+	t.Helper()
+	s := blobtest.NewS3(t, quirks)
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
+	t.Cleanup(func() { client.Close() })
+	return Examine(t.Context(), client, "s3://b/w?part_size=5242880&endpoint="+s.URL, Options{LargeBytes: 6 << 20}), s
+}
+
+// TestFaultsThatPass: each request of an examination fails at first, or its answer is lost; the findings are those of a healthy store,
+// and nothing is left.
+func TestFaultsThatPass(t *testing.T) {
+	for _, fault := range []string{"503", "429", "500", "reset", "lost"} {
+		r, s := examineS3(t, "passing="+fault)
+		for _, f := range r.Findings {
+			if f.Status != OK {
+				t.Errorf("%s: %s", fault, f)
+			}
+		}
+		if left := s.Keys(); len(left) > 0 || s.Uploads() > 0 && fault != "lost" { // an upload whose id was lost stays
+			t.Errorf("%s: left behind: %v, %d uploads", fault, left, s.Uploads())
+		}
+	}
+}
+
+// TestQuirksOfS3: what a real store does otherwise is found by the check for it, or nothing where it is made up for.
+func TestQuirksOfS3(t *testing.T) {
+	for quirks, want := range map[string]struct {
+		check, do string
+		unsafe    bool
+	}{
+		"list-v1-only":            {},
+		"list-v2-refused":         {},
+		"nextmarker list-v1-only": {},
+		"empty-page":              {},
+		"enc-always":              {},
+		"list-no-size":            {},
+		"no-token marker-ignored": {"listed", "", false},
+		"inm-complete=ignore":     {"multipart", "--unsafe-no-conditional-writes", true},
+		"inm=ignore":              {"conditional", "--unsafe-no-conditional-writes", true},
+		"inm=501":                 {"write", "--unsafe-no-conditional-writes", true},
+		"cr-missing":              {"ranges", "ignores ranges", false},
+		"ignore-range":            {"ranges", "ignores ranges", false},
+		"etag-none=get+head+list": {"pinned", "", false},
+		"no-md5-check":            {"checksum", "", false},
+	} {
+		r, _ := examineS3(t, quirks)
+		found := want.check == ""
+		for _, f := range r.Findings {
+			switch {
+			case f.Check == want.check:
+				found = f.Status != OK && strings.Contains(f.Do, want.do) && f.Unsafe == want.unsafe
+				if !found {
+					t.Errorf("%s: %s", quirks, f)
+				}
+			case want.check == "" && f.Status != OK:
+				t.Errorf("%s: %s", quirks, f)
+			}
+		}
+		if !found {
+			t.Errorf("%s: not found by %s", quirks, want.check)
+		}
+	}
+}
+
 func TestClocks(t *testing.T) {
 	for _, tc := range []struct {
 		off  time.Duration

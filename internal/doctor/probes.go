@@ -18,7 +18,7 @@ func (e *examination) ranges(ctx context.Context) Finding {
 		info, err := e.client.ReadRange(ctx, url, at.off, dst)
 		switch {
 		case err != nil:
-			return e.refused("read", err)
+			return e.unranged(err)
 		case !bytes.Equal(dst, e.small[at.off:at.off+at.n]) || info.Size != size:
 			return wrong(fmt.Sprintf("bytes %d to %d came wrong", at.off, at.off+at.n-1),
 				"a proxy or store that ignores ranges stands in the way; ask it for the store itself")
@@ -27,7 +27,7 @@ func (e *examination) ranges(ctx context.Context) Finding {
 	suffix, _, err := e.client.ReadSuffix(ctx, url, 100)
 	switch {
 	case err != nil:
-		return e.refused("read", err)
+		return e.unranged(err)
 	case !bytes.Equal(suffix, e.small[size-100:]):
 		return wrong("the last bytes came wrong", "a proxy or store that ignores ranges stands in the way")
 	}
@@ -35,6 +35,15 @@ func (e *examination) ranges(ctx context.Context) Finding {
 		return wrong("a range past the end was not refused", "do not use this store: short objects would go unseen")
 	}
 	return fine("ranges and suffixes are exact")
+}
+
+// unranged is the finding of a ranged read that failed.
+func (e *examination) unranged(err error) Finding {
+	f := e.refused("read", err)
+	if blobio.Class(err) == blobio.ErrUnknown {
+		f.Do = "a proxy or store that ignores ranges stands in the way; ask it for the store itself"
+	}
+	return f
 }
 
 func (e *examination) pinned(ctx context.Context) Finding {
@@ -90,7 +99,7 @@ const noConditions = "tables are not written here, because two writers may overw
 	"conditional writes, or --unsafe-no-conditional-writes with one single writer"
 
 func (e *examination) conditional(ctx context.Context) Finding {
-	if err := e.client.TryCreate(ctx, e.prefix+"small", []byte("second")); err == nil {
+	if err := e.client.TryCreate(ctx, e.prefix+"small", []byte("second"), blobio.CreateOptions{}); err == nil {
 		return unsafe("an object that was there was overwritten by a conditional create")
 	} else if !lost(err) {
 		return e.refused("write", err)
@@ -118,7 +127,9 @@ func (e *examination) race(ctx context.Context) (won int, err error) {
 	errs := make([]error, writers)
 	var group sync.WaitGroup
 	for i := range writers {
-		group.Go(func() { errs[i] = e.client.TryCreate(ctx, url, bytes.Repeat([]byte{byte(i)}, 100)) })
+		group.Go(func() {
+			errs[i] = e.client.TryCreate(ctx, url, bytes.Repeat([]byte{byte(i)}, 100), blobio.CreateOptions{})
+		})
 	}
 	group.Wait()
 	for _, one := range errs {
@@ -142,7 +153,7 @@ func (e *examination) multipart(ctx context.Context) Finding {
 	}
 	other := bytes.Clone(data) // with equal content, a Client would settle the refusal as a success
 	other[0]++
-	err := e.client.TryCreate(ctx, e.prefix+"large", other)
+	err := e.client.TryCreate(ctx, e.prefix+"large", other, blobio.CreateOptions{})
 	switch {
 	case err == nil:
 		return unsafe("an object that was there was overwritten by a conditional upload in parts")
@@ -205,11 +216,17 @@ func (e *examination) throughput(ctx context.Context) Finding {
 	first := time.Since(begin)
 	const streams = 4
 	begin = time.Now()
-	err := e.client.Each(ctx, streams, func(ctx context.Context, branch *blobio.Client, _ int) error {
+	limited, cancel := context.WithTimeout(ctx, slowest)
+	defer cancel()
+	err := e.client.Each(limited, streams, func(ctx context.Context, branch *blobio.Client, _ int) error {
 		_, err := branch.ReadRange(ctx, url, 0, make([]byte, e.opts.LargeBytes))
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		return Finding{Status: Warning, What: fmt.Sprintf("%d MiB took longer than %s over %d streams", streams*e.opts.LargeBytes>>20, slowest, streams),
+			Do: "look for a slow network, or for a proxy that answers with less than the range asked for"}
+	case err != nil:
 		return e.refused("read", err)
 	}
 	rate := float64(streams*e.opts.LargeBytes) / (1 << 20) / time.Since(begin).Seconds()

@@ -56,6 +56,8 @@ type Options struct {
 	MaxParts int
 	// SizeHint in bytes, 0 if unknown. A hint that MaxParts parts do not hold makes the parts larger.
 	SizeHint int64
+	// InParts sends also an object of one part by Begin, Part and Commit.
+	InParts bool
 	// Retry is for the requests of an upload in parts. All may safely be sent twice: nothing is seen of Begin, Part and
 	// Drop before Commit, which makes the object only where there is none. Zero: each is made once. Its Stall limits
 	// each request, also that of Whole, which is made once.
@@ -280,7 +282,7 @@ func (w *Writer) Close() error {
 
 // commit makes the object of what was written: in one request if no part was sent yet.
 func (w *Writer) commit() error {
-	if !w.begun {
+	if !w.begun && !w.opts.InParts {
 		return w.within(w.ctx, w.allowEnd(), func(ctx context.Context) error { return w.target.Whole(ctx, w.buf) })
 	}
 	if len(w.buf) > 0 || w.parts == 0 { // what was copied last may be the end
