@@ -2,7 +2,8 @@
 // have, and memory that runs out is caught by nothing: so claims are checked against what is there, before it sees them.
 //
 // A stream is messages, | marker | length | metadata | body |, the first of which is the schema. A file is its magic, padded to 8 bytes,
-// such a stream with an end, and a footer that says where the messages are; who reads all of them needs no footer.
+// such a stream, and a footer with the schema that says where the messages are. A file is read by its footer (OpenFile): its messages may be
+// in any order, and the stream may lack its schema and its end. Open reads a file as the stream that it should hold.
 package arrowipc
 
 import (
@@ -48,9 +49,14 @@ type Messages struct {
 	r      *bufio.Reader
 	limits Limits
 	// file: an end is written, so that nothing can be missing.
-	file  bool
-	begun bool
-	last  *ipc.Message
+	file bool
+	// marked: a marker stood before the length of the last message.
+	marked bool
+	// footer and blocks are those of a file that is read by its footer, nil otherwise.
+	footer *arrowtype.Footer
+	blocks *blockReader
+	begun  bool
+	last   *ipc.Message
 	// err is why the messages ended, source the error of what they are read from; unpacked counts the bytes of memory of the last one, and
 	// all those that were unpacked so far.
 	err, source   error
@@ -133,14 +139,7 @@ func (m *Messages) Message() (*ipc.Message, error) {
 }
 
 func (m *Messages) next() (*ipc.Message, error) {
-	size, err := m.length()
-	if err != nil {
-		return nil, err
-	}
-	if size > max(minMetadata, m.limits.Message/4) {
-		return nil, m.limits.TooLarge(size, m.limits.Message/4)
-	}
-	metadata, err := readWhole(m.r, size, nil)
+	metadata, err := m.metadata()
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +157,12 @@ func (m *Messages) next() (*ipc.Message, error) {
 	m.begun = true
 	m.settle()
 	if dictionary {
-		m.fill(metadata)
+		if err := m.fill(metadata); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.checkBlock(body); err != nil {
+		return nil, err
 	}
 	if body += m.held; body < 0 || body > m.limits.Message {
 		return nil, m.limits.TooLarge(body, m.limits.Message)
@@ -175,6 +179,30 @@ func (m *Messages) next() (*ipc.Message, error) {
 	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(data)), nil
 }
 
+// metadata reads those of the next message.
+func (m *Messages) metadata() ([]byte, error) {
+	if m.footer != nil && !m.begun {
+		return m.footer.Schema, nil
+	}
+	if m.footer != nil {
+		if err := m.nextBlock(); err != nil {
+			return nil, err
+		}
+	}
+	size, err := m.length()
+	if err != nil {
+		return nil, err
+	}
+	if size > max(minMetadata, m.limits.Message/4) {
+		return nil, m.limits.TooLarge(size, m.limits.Message/4)
+	}
+	b, err := readWhole(m.r, size, nil)
+	if err == nil && m.footer != nil {
+		err = m.endMetadata(size)
+	}
+	return b, err
+}
+
 // settle counts what the last message unpacked to for the dictionary that it filled.
 func (m *Messages) settle() {
 	if m.filling != nil {
@@ -185,8 +213,11 @@ func (m *Messages) settle() {
 }
 
 // fill begins a dictionary; one that replaces another has its memory, though not before it was read.
-func (m *Messages) fill(metadata []byte) {
+func (m *Messages) fill(metadata []byte) error {
 	id, delta := arrowtype.DictionaryOf(metadata)
+	if _, filled := m.dictionaries[id]; filled && !delta && m.footer != nil { // which batches mean which one, a footer does not say
+		return errReplaced
+	}
 	if m.dictionaries == nil {
 		m.dictionaries = map[int64]int64{}
 	}
@@ -195,6 +226,7 @@ func (m *Messages) fill(metadata []byte) {
 		m.dictionaries[id] = 0
 	}
 	m.filling = &id
+	return nil
 }
 
 // length reads what stands before the metadata: a marker, which streams before Arrow 0.15 don't have, and the length,
@@ -207,7 +239,7 @@ func (m *Messages) length() (int64, error) {
 		return 0, cutShort(err)
 	}
 	size := binary.LittleEndian.Uint32(word[:])
-	if size == 0xFFFFFFFF {
+	if m.marked = size == 0xFFFFFFFF; m.marked {
 		if _, err := io.ReadFull(m.r, word[:]); err != nil {
 			return 0, cutShort(err)
 		}
@@ -216,6 +248,8 @@ func (m *Messages) length() (int64, error) {
 	switch {
 	case size == 0 && !m.begun:
 		return 0, arrowtype.ErrSchema
+	case size == 0 && m.footer != nil:
+		return 0, errBlock
 	case size == 0:
 		return 0, io.EOF
 	case size < 4 || size > maxMetadata:
@@ -242,7 +276,8 @@ func readWhole(r io.Reader, size int64, buf []byte) ([]byte, error) {
 	if buf = buf[:0]; int64(cap(buf)) >= size {
 		buf = buf[:0:size]
 	} else {
-		buf = uncleared.Bytes(int(min(size, step)))[:0] // of which nobody sees more than was read
+		n := int(min(size, step))
+		buf = uncleared.Bytes(n)[:0:n] // of which nobody sees more than was read; it may have capacity beyond n
 	}
 	for int64(len(buf)) < size {
 		if len(buf) == cap(buf) {

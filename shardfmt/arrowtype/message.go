@@ -30,6 +30,7 @@ const (
 	fieldMetadata  = 6
 	unionTypeIDs   = 1
 	kindUnion      = 14
+	kindSchema     = 1
 )
 
 // CheckSchemaMessage reports whether the metadata of an IPC schema message, without the length in front, may be
@@ -41,6 +42,9 @@ func CheckSchemaMessage(metadata []byte) error {
 			low, _ := c.u32(at)
 			high, _ := c.u32(at + 4)
 			c.bad = c.bad || low|high != 0 // a schema has no body, and room would be made for one
+		}
+		if err := c.version(root, messageVersion); err != nil {
+			return err
 		}
 	}
 	if c.bad {

@@ -32,16 +32,16 @@ func unpack(r io.ReadCloser) (io.ReadCloser, error) {
 			r.Close()
 			return nil, err
 		}
-		return &unpacked{z, r}, nil
+		return &unpacked{ReadCloser: z, below: r}, nil
 	case bytes.HasPrefix(magic, zstdMagic):
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			r.Close()
 			return nil, err
 		}
-		return &unpacked{z.IOReadCloser(), r}, nil
+		return &unpacked{ReadCloser: z.IOReadCloser(), below: r}, nil
 	}
-	return &unpacked{io.NopCloser(b), r}, nil
+	return &unpacked{ReadCloser: io.NopCloser(b), below: r, plain: true}, nil
 }
 
 // packed tells by its first bytes whether an input is compressed.
@@ -53,6 +53,8 @@ func packed(head []byte) bool {
 type unpacked struct {
 	io.ReadCloser
 	below io.Closer
+	// plain: nothing was packed.
+	plain bool
 }
 
 func (u *unpacked) Close() error {
