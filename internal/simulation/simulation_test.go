@@ -60,7 +60,7 @@ func seed(t *testing.T) (seed uint64, given bool) {
 	return seed, true
 }
 
-// TestSeeds runs the simulation for consecutive seeds from a new one on, or for the one of SHARDCAT_SEED.
+// TestSeeds runs the simulation for consecutive seeds from a new one on, as many as SHARDCAT_SEEDS says, or for the one of SHARDCAT_SEED.
 func TestSeeds(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	n := uint64(someSeeds)
@@ -69,6 +69,12 @@ func TestSeeds(t *testing.T) {
 	}
 	if os.Getenv("SHARDCAT_FULL") != "" {
 		n = fullSeeds
+	}
+	if text := os.Getenv("SHARDCAT_SEEDS"); text != "" {
+		var err error
+		if n, err = strconv.ParseUint(text, 10, 32); err != nil {
+			t.Fatalf("invalid SHARDCAT_SEEDS: %v", err)
+		}
 	}
 	first, given := seed(t)
 	if given {
