@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -19,6 +20,10 @@ import (
 // AdoptedProperty is the table property that lists, as a JSON array, the folders outside the vault whose shards
 // are part of the table. They are read and marked, never swept.
 const AdoptedProperty = "shardcat.adopted"
+
+// AdoptedNamesProperty is the table property that keeps by which names adopted shards know columns that have others by now, see
+// manifest.AdoptedNames.
+const AdoptedNamesProperty = "shardcat.adopted-names"
 
 // Adopted lists the adopted folders, each with a trailing slash.
 func (t *Table) Adopted() ([]string, error) { return parseAdopted(t.Properties()[AdoptedProperty]) }
@@ -102,7 +107,7 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 	if o.Copy {
 		return t.registerCopies(ctx, urls, o)
 	}
-	entries, folders, err := t.adoptAll(ctx, urls, o)
+	entries, fields, folders, err := t.adoptAll(ctx, urls, o)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +119,7 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 	if before != nil || err != nil {
 		return &Registered{Committed: before}, err
 	}
-	out.Committed, err = j.register(ctx, entries, folders)
+	out.Committed, err = j.register(ctx, entries, fields, folders)
 	if err != nil {
 		j.Fail(ctx, nil)
 		return nil, err
@@ -123,33 +128,33 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 }
 
 // adoptAll describes existing shards, some at a time, and names the folders to adopt.
-func (t *Table) adoptAll(ctx context.Context, urls []string, o RegisterOptions) (entries []*manifest.Entry, folders []string, err error) {
+func (t *Table) adoptAll(ctx context.Context, urls []string, o RegisterOptions) (entries []*manifest.Entry, fields []*namedFields, folders []string, err error) {
 	if folders, err = t.allowedFolders(o.Allow); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	entries = make([]*manifest.Entry, len(urls))
+	entries, fields = make([]*manifest.Entry, len(urls)), make([]*namedFields, len(urls))
 	found := make([]string, len(urls))
 	err = t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
-		entries[i], found[i], err = t.adopt(ctx, branch, urls[i], o)
+		entries[i], fields[i], found[i], err = t.adopt(ctx, branch, urls[i], o)
 		if err == nil && o.Progress != nil {
 			o.Progress()
 		}
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	given := map[string]bool{}
 	for i, e := range entries {
 		if given[e.Path] {
-			return nil, nil, fmt.Errorf("%w: %s is given twice", ErrInvalid, e.Path)
+			return nil, nil, nil, fmt.Errorf("%w: %s is given twice", ErrInvalid, e.Path)
 		}
 		given[e.Path] = true
 		if found[i] != "" {
 			folders = append(folders, found[i])
 		}
 	}
-	return entries, folders, nil
+	return entries, fields, folders, nil
 }
 
 // allowedFolders are folders to adopt besides those of the shards. Another table's are refused: it sweeps them.
@@ -169,7 +174,7 @@ func (t *Table) allowedFolders(allow []urlresolve.Prefix) (folders []string, err
 }
 
 // register commits adopted entries together with the folders they lie in.
-func (j *Job) register(ctx context.Context, entries []*manifest.Entry, folders []string) (*Committed, error) {
+func (j *Job) register(ctx context.Context, entries []*manifest.Entry, fields []*namedFields, folders []string) (*Committed, error) {
 	return j.commit(ctx, change{
 		Change: manifest.Change{Operation: table.OpAppend, Add: entries, CheckDuplicates: true},
 		properties: func(current map[string]string) map[string]string {
@@ -177,11 +182,23 @@ func (j *Job) register(ctx context.Context, entries []*manifest.Entry, folders [
 			if err != nil {
 				return nil // validate has refused it
 			}
-			return adoptedWith(known, folders)
+			set := adoptedWith(known, folders)
+			if text := namesWith(current[AdoptedNamesProperty], fields); text != current[AdoptedNamesProperty] {
+				if set == nil {
+					set = map[string]string{}
+				}
+				set[AdoptedNamesProperty] = text
+			}
+			return set
 		},
 		validate: func(t *Table) error {
 			if _, err := t.Adopted(); err != nil {
 				return err
+			}
+			for i, f := range fields {
+				if err := f.check(t, entries[i].Path); err != nil {
+					return err
+				}
 			}
 			return j.checkEntries(t, entries)
 		},
@@ -203,71 +220,124 @@ func adoptedWith(known, more []string) map[string]string {
 	return map[string]string{AdoptedProperty: string(text)}
 }
 
+// namedFields are the fields of a shard that are found by name, with their field ids.
+type namedFields struct {
+	schema *schema.Schema
+	ids    []int
+}
+
+// check refuses a shard whose fields would be other columns in t than those that they were described as: a name is that of one column for all
+// adopted shards.
+func (f *namedFields) check(t *Table, path string) error {
+	if f == nil {
+		return nil
+	}
+	now, fresh := t.schema.ByAdoptedName(f.schema), t.schema.ByNewName(f.schema)
+	var err error
+	f.schema.Walk(func(at string, n *schema.Node) bool {
+		switch id := f.ids[n.ID]; {
+		case now[n.ID] == id:
+		case fresh[n.ID] != id:
+			err = fmt.Errorf("%w: table %s: the columns were altered meanwhile; register %s again", ErrConflict, t.name, path)
+		default:
+			err = fmt.Errorf("%w: %s: field %q: shards that table %s has adopted before have another field of that name; register a copy (--copy)",
+				ErrInvalid, path, at, t.name)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// namesWith is AdoptedNamesProperty with the fields that shards have and the table lacks.
+func namesWith(text string, fields []*namedFields) string {
+	names, err := manifest.ParseAdoptedNames(text)
+	if err != nil {
+		return text // Load has refused it
+	}
+	for _, f := range fields {
+		if f != nil {
+			if names == nil {
+				names = manifest.AdoptedNames{}
+			}
+			names.NoteLacking(f.schema, f.ids)
+		}
+	}
+	return names.Encode()
+}
+
 // adopt describes an existing shard, and names the folder to adopt, "" if it lies in the table's own.
-func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, o RegisterOptions) (*manifest.Entry, string, error) {
+func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, o RegisterOptions) (*manifest.Entry, *namedFields, string, error) {
 	path, err := client.Mount(ctx, url)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	folder, err := urlresolve.Base(path)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	switch {
 	case t.owns(path):
 		if err := t.checkTombstones(ctx, client, path); err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 		folder = ""
 	case strings.HasPrefix(path, t.cat.vault+"/"):
-		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder; a copy of it can be registered", ErrUnsafe, path)
+		return nil, nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder; a copy of it can be registered", ErrUnsafe, path)
 	}
-	e, _, err := t.describe(ctx, client, path, folder, o)
-	return e, folder, err
+	e, _, fields, err := t.describe(ctx, client, path, folder, o)
+	return e, fields, folder, err
 }
 
 // describe opens a shard, refuses it if it would poison the table, and makes its entry, partition included. folder, if not
-// empty, is about to be adopted, as are those that o allows. ids are the field ids of the shard's nodes.
-func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, o RegisterOptions) (e *manifest.Entry, ids []int, err error) {
+// empty, is about to be adopted, as are those that o allows. ids are the field ids of the shard's nodes, and fields those that
+// were found by name, nil if the shard has ids of its own.
+func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, o RegisterOptions) (e *manifest.Entry, ids []int, fields *namedFields, err error) {
 	allow, err := t.Allowed()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	allow = append(allow, o.Allow...)
 	if folder != "" {
 		more, err := prefixes([]string{folder})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		allow = append(allow, more...)
 	}
 	shard, err := shardfmt.Open(ctx, client, path, shardfmt.OpenOptions{Allow: allow})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer shard.Close()
-	ids, err = t.schema.MapShard(ctx, shard.Root())
+	ids, byName, err := t.schema.MapNewShard(ctx, shard.Root())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	if byName {
+		s, err := shard.Schema(ctx)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		fields = &namedFields{s, ids}
 	}
 	e, err = manifest.Describe(ctx, shard.Root(), ids)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	admit := verify.AdmitOptions{Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
 	if err := verify.AdmitRoot(ctx, client, shard.Root(), admit); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if folder != "" {
 		e.Flags |= manifest.Adopted
 	}
 	if err := t.proveRequired(ctx, shard, ids, e); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	spec := t.ice.Spec()
 	e.SpecID = spec.ID()
 	e.Partition, err = manifest.PartitionOf(e, spec, t.schema.Iceberg)
-	return e, ids, err
+	return e, ids, fields, err
 }
 
 // checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it

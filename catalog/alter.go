@@ -64,8 +64,13 @@ func (a *alteration) update() (*metaUpdate, error) {
 		u.updates = append(u.updates, schemaUpdates(meta, next)...)
 	}
 	text, columns := a.notes.Encode(), noteColumns(a.table.ice.Properties(), a.table.schema)
-	if len(u.updates) > 0 { // names that properties have for columns may change their meaning
+	if len(u.updates) > 0 { // names that properties and adopted shards have for columns may change their meaning
 		u.updates = append(u.updates, propertyUpdates(meta.Properties(), ColumnsProperty, columns)...)
+		names, err := a.adoptedNames(u, was, next)
+		if err != nil {
+			return nil, err
+		}
+		u.updates = append(u.updates, propertyUpdates(meta.Properties(), AdoptedNamesProperty, names)...)
 	}
 	u.updates = append(u.updates, propertyUpdates(meta.Properties(), manifest.TypesProperty, text)...)
 	u.done = func(meta table.Metadata) bool {
@@ -75,6 +80,29 @@ func (a *alteration) update() (*metaUpdate, error) {
 		return nil, nil
 	}
 	return u, nil
+}
+
+// adoptedNames is AdoptedNamesProperty after a change of the schema. Shards that other programs wrote carry no field ids.
+func (a *alteration) adoptedNames(u *metaUpdate, was, next *iceberg.Schema) (string, error) {
+	properties := a.table.ice.Properties()
+	names, err := manifest.ParseAdoptedNames(properties[AdoptedNamesProperty])
+	if err != nil {
+		return "", fmt.Errorf("table %s: property %s: %w", a.table.name, AdoptedNamesProperty, err)
+	}
+	if changed := (manifest.AdoptedNames{}); changed.NoteChanged(was, next) { // a shard may be adopted meanwhile
+		var head *int64
+		if id := a.table.head(""); id != 0 {
+			head = &id
+		}
+		u.requirements = append(u.requirements, table.AssertRefSnapshotID(table.MainBranch, head))
+	}
+	if names == nil && properties[AdoptedProperty] != "" { // by an earlier version
+		names = manifest.AdoptedNames{}
+	}
+	if names != nil {
+		names.NoteChanged(was, next)
+	}
+	return names.Encode(), nil
 }
 
 // schemaUpdates make a schema the current one; one that the table had before keeps its id.

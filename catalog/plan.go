@@ -167,7 +167,9 @@ func (t *Table) schemaByID(id int) (*manifest.TableSchema, error) {
 			if err != nil {
 				return nil, err
 			}
-			return manifest.NewTableSchema(sc, notes), nil
+			s := manifest.NewTableSchema(sc, notes)
+			s.Names = t.schema.Names
+			return s, nil
 		}
 	}
 	return nil, fmt.Errorf("table %s: schema %d: %w", t.name, id, ErrNotFound)

@@ -15,7 +15,7 @@ import (
 
 // guardedProperties hold the table together and are not the caller's to change: the settings of tables of shards, and
 // what this package keeps for itself.
-var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, UndoneProperty, KeyIndexesProperty, ColumnsProperty}, protectedSettings...)
+var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, AdoptedNamesProperty, UndoneProperty, KeyIndexesProperty, ColumnsProperty}, protectedSettings...)
 
 // propertyUpdates are the updates that bring one property to a value, the empty one by taking it away; none if it has it.
 func propertyUpdates(is iceberg.Properties, name, want string) []table.Update {

@@ -59,7 +59,7 @@ func (t *Table) copyIn(ctx context.Context, client *blobio.Client, c *copying, o
 	if err != nil {
 		return nil, err
 	}
-	is, ids, err := t.describe(ctx, client, from, folder, o)
+	is, ids, _, err := t.describe(ctx, client, from, folder, o)
 	if err != nil {
 		return nil, err
 	}

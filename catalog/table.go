@@ -57,7 +57,12 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if inner, ok := writable.(*metadataIO); ok {
 		writable = &tableIO{inner, t.cat.metadataPlaces(ice.MetadataLocation())}
 	}
+	names, err := manifest.ParseAdoptedNames(ice.Properties()[AdoptedNamesProperty])
+	if err != nil {
+		return fmt.Errorf("table %s: property %s: %w", t.name, AdoptedNamesProperty, err)
+	}
 	t.ice, t.fs, t.schema = ice, writable, manifest.NewTableSchema(ice.Schema(), notes)
+	t.schema.Names = names
 	t.properties = currentNames(ice.Properties(), t.schema)
 	return nil
 }

@@ -22,6 +22,8 @@ type TableSchema struct {
 	IDs   []int
 	// Unsupported are columns that no shard can have; Shard lacks them.
 	Unsupported []UnsupportedColumn
+	// Names are those by which fields of adopted shards are found, where they are not the columns' names of today.
+	Names AdoptedNames
 	// nodes by field id.
 	nodes map[int]*schema.Node
 }
@@ -58,83 +60,120 @@ func (t *TableSchema) Node(id int) *schema.Node { return t.nodes[id] }
 // property where it has one, else by name (an adopted shard). Nodes that are no column of the table get 0;
 // a field of another type is ErrSchema. A shard of an older snapshot may lack columns that are required by now.
 func (t *TableSchema) MapShard(ctx context.Context, root *meta.Root) ([]int, error) {
+	ids, _, err := t.mapShard(ctx, root, t.ByAdoptedName)
+	return ids, err
+}
+
+// MapNewShard is MapShard for a shard that is about to become part of the table: ByNewName instead of ByAdoptedName. byName tells that
+// the shard has no ids of its own.
+func (t *TableSchema) MapNewShard(ctx context.Context, root *meta.Root) (ids []int, byName bool, err error) {
+	return t.mapShard(ctx, root, t.ByNewName)
+}
+
+func (t *TableSchema) mapShard(ctx context.Context, root *meta.Root, find func(*schema.Schema) []int) (ids []int, byName bool, err error) {
 	s, err := root.Schema(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	text, _, err := root.OwnText(ctx, meta.PropertyFieldIDs)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var ids []int
 	if text != "" {
 		ids, err = meta.ParseFieldIDs(text, int(s.Count))
 	} else {
-		ids = t.ByName(s)
+		ids, byName = find(s), true
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if _, err := t.checkTypes(s, ids); err != nil {
-		return nil, fmt.Errorf("%s: %w", root.URL(), err)
+		return nil, false, fmt.Errorf("%s: %w", root.URL(), err)
 	}
-	return ids, nil
+	return ids, byName, nil
 }
 
-// ByName pairs an adopted shard's fields with the columns by name, then by alias; children of lists and maps
+// ByName pairs a shard's fields with the columns by name, then by alias; children of lists and maps
 // pair by place.
-func (t *TableSchema) ByName(s *schema.Schema) []int {
-	ids := make([]int, s.Count)
-	t.pairNames(Columns(s), t.Shard.Fields, ids)
-	return ids
+func (t *TableSchema) ByName(s *schema.Schema) []int { return t.pair(s, &pairing{}) }
+
+// ByAdoptedName is ByName for a shard that the table has adopted, which knows columns by the names of that time.
+func (t *TableSchema) ByAdoptedName(s *schema.Schema) []int {
+	return t.pair(s, &pairing{names: t.Names})
 }
 
-func (t *TableSchema) pairNames(shard, columns []*schema.Node, ids []int) {
+// ByNewName is ByName for a shard that is about to be adopted. A name that no column has any more is that of the column that adopted
+// shards know by it.
+func (t *TableSchema) ByNewName(s *schema.Schema) []int {
+	return t.pair(s, &pairing{names: t.Names, today: true})
+}
+
+func (t *TableSchema) pair(s *schema.Schema, p *pairing) []int {
+	p.TableSchema, p.ids = t, make([]int, s.Count)
+	p.fields(Columns(s), t.Shard.Fields, 0)
+	return p.ids
+}
+
+// pairing finds the field ids of a shard's nodes.
+type pairing struct {
+	*TableSchema
+	names AdoptedNames
+	// today lets the columns' names of today come before names.
+	today bool
+	ids   []int
+}
+
+// fields pairs nodes with the columns below a field id.
+func (p *pairing) fields(shard, columns []*schema.Node, parent int) {
 	for i, n := range shard {
-		c := named(columns, n)
+		c := p.named(columns, n, parent)
 		if c == nil && n.Name == "" && i < len(columns) {
 			c = columns[i]
 		}
 		if c == nil {
 			continue
 		}
-		ids[n.ID] = t.IDs[c.ID]
+		p.ids[n.ID] = p.IDs[c.ID]
 		if isNested(n.Basic) && c.Basic == n.Basic {
-			t.pairChildren(n, c, ids)
+			p.children(n, c)
 		}
 	}
 }
 
-func (t *TableSchema) pairChildren(n, c *schema.Node, ids []int) {
+func (p *pairing) children(n, c *schema.Node) {
 	if n.Basic == schema.Struct || n.Basic == schema.Union {
-		t.pairNames(n.Children, c.Children, ids)
+		p.fields(n.Children, c.Children, p.IDs[c.ID])
 		return
 	}
-	for i := range min(len(n.Children), len(c.Children)) {
-		t.pairNames([]*schema.Node{{
-			ID: n.Children[i].ID, Name: c.Children[i].Name, Basic: n.Children[i].Basic,
-			Children: n.Children[i].Children,
-		}}, c.Children[i:i+1], ids)
+	for i := range min(len(n.Children), len(c.Children)) { // by place
+		child, column := n.Children[i], c.Children[i]
+		p.ids[child.ID] = p.IDs[column.ID]
+		if isNested(child.Basic) && column.Basic == child.Basic {
+			p.children(child, column)
+		}
 	}
 }
 
-func isNested(b schema.Basic) bool { return b >= schema.List }
-
-func named(columns []*schema.Node, n *schema.Node) *schema.Node {
-	for _, c := range columns {
-		if c.Name == n.Name && n.Name != "" {
-			return c
+// named is the column of a node, nil if there is none.
+func (p *pairing) named(columns []*schema.Node, n *schema.Node, parent int) *schema.Node {
+	for _, name := range append([]string{n.Name}, n.Aliases...) {
+		id, noted := p.names[parent][name]
+		if noted && !p.today {
+			return p.nodes[id]
 		}
-	}
-	for _, alias := range n.Aliases {
 		for _, c := range columns {
-			if c.Name == alias {
+			if c.Name == name && name != "" {
 				return c
 			}
+		}
+		if noted {
+			return p.nodes[id]
 		}
 	}
 	return nil
 }
+
+func isNested(b schema.Basic) bool { return b >= schema.List }
 
 // Check refuses fields whose values the column can't hold, and shards that lack a required column.
 func (t *TableSchema) Check(s *schema.Schema, ids []int) error {
