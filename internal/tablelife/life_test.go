@@ -30,10 +30,12 @@ import (
 
 // life is a table, and what it ought to hold.
 type life struct {
-	t   *testing.T
-	r   *rand.Rand
-	c   *catalog.Catalog
-	tbl *catalog.Table
+	t *testing.T
+	r *rand.Rand
+	c *catalog.Catalog
+	// bucket holds the table, and shards of others.
+	bucket string
+	tbl    *catalog.Table
 	// columns besides serial, in order; used are those that partitions, orders or indexes have ever named, by number.
 	columns []*column
 	used    map[int]bool
@@ -43,8 +45,10 @@ type life struct {
 	branches  map[string]*branch
 	snapshots map[int64][]*row
 	deliv     []delivery
-	steps     []string
-	asked     []question
+	// partitioned reports whether new shards are.
+	partitioned bool
+	steps       []string
+	asked       []question
 }
 
 type branch struct {
@@ -163,13 +167,13 @@ func (l *life) committed(name string, rows []*row) {
 }
 
 func newLife(t *testing.T, seed uint64) *life {
-	dir := t.TempDir()
-	c, err := catalog.Open(ctx, catalog.Options{URI: "sqlite:" + dir + "/c.db", Warehouse: fmt.Sprintf("mem://life-%d/wh", seed), Log: slog.New(slog.DiscardHandler)})
+	dir, bucket := t.TempDir(), fmt.Sprintf("life-%d", seed)
+	c, err := catalog.Open(ctx, catalog.Options{URI: "sqlite:" + dir + "/c.db", Warehouse: "mem://" + bucket + "/wh", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	l := &life{t: t, r: rand.New(rand.NewPCG(seed, 1)), c: c, used: map[int]bool{}, branches: map[string]*branch{mainBranch: {}}, snapshots: map[int64][]*row{}}
+	l := &life{t: t, bucket: bucket, r: rand.New(rand.NewPCG(seed, 1)), c: c, used: map[int]bool{}, branches: map[string]*branch{mainBranch: {}}, snapshots: map[int64][]*row{}}
 	for range 2 + l.r.IntN(4) {
 		l.columns = append(l.columns, l.newColumn(l.r.IntN(8) == 0))
 	}
@@ -178,31 +182,10 @@ func newLife(t *testing.T, seed uint64) *life {
 	}}
 	partition := l.partition()
 	l.step("create %s partition %v", o.Schema, partition)
-	o.Partition = partition
+	o.Partition, l.partitioned = partition, len(partition) > 0
 	l.tbl, err = c.Create(ctx, catalog.Name{Namespace: "default", Table: "t"}, o)
 	l.must(err)
 	return l
-}
-
-// strict requires a column after its nulls are deleted, and then goes back to where there were some, or tries to.
-func (l *life) strict() {
-	c := pick(l.r, l.columns)
-	if _, there := l.branches["side"]; there || c.required || len(l.branches[mainBranch].history) == 0 {
-		return
-	}
-	nulls := condition{c.name + " IS NULL", "", func(w *row) truth { return truthOf(w.value(c.id).null) }}
-	e, err := filter.Parse(nulls.text)
-	l.must(err)
-	l.step("require %s without its nulls", c.name)
-	_, err = l.tbl.Delete(ctx, e, catalog.DeleteOptions{})
-	l.must(err)
-	_, left := matching(l.branches[mainBranch].rows, nulls)
-	l.committed(mainBranch, left)
-	l.must(l.tbl.RequireColumn(ctx, c.name))
-	c.required = true
-	for range 4 {
-		l.refs()
-	}
 }
 
 // oddPartitions tries partitions of types that make none: what is accepted takes rows.
@@ -519,6 +502,7 @@ func (l *life) layout() {
 		p := l.partition()
 		l.step("partition %v", p)
 		l.must(l.tbl.Repartition(ctx, p))
+		l.partitioned = len(p) > 0
 	case 1:
 		c := pick(l.r, l.columns)
 		if c.kind >= kStruct {
@@ -650,6 +634,9 @@ func (l *life) compact() {
 	if mode == "rebuild" && l.r.IntN(2) == 0 {
 		p.Order = "serial desc"
 	}
+	if p.External = l.r.IntN(2) == 0; p.External {
+		mode += " external"
+	}
 	l.step("compact %s, target %d", mode, p.TargetRecords)
 	_, err := compaction.Compact(ctx, l.tbl, p, compaction.Options{Check: l.r.IntN(2) == 0})
 	if !errors.Is(err, compaction.ErrNeedsRebuild) && !errors.Is(err, merge.ErrNothingToPack) { // forced modes find some groups impossible
@@ -686,9 +673,10 @@ func (l *life) retire() {
 	}
 	l.step("retire %s", c.name)
 	l.must(l.tbl.Repartition(ctx, nil))
+	l.partitioned = false
 	l.must(l.tbl.SortBy(ctx, nil))
 	l.must(compaction.SetPolicy(ctx, l.tbl, map[string]string{"order": "", "where": ""}))
-	_, err := compaction.Compact(ctx, l.tbl, compaction.Policy{RebuildAll: true, NoConcat: true, NoPack: true}, compaction.Options{})
+	_, err := compaction.Compact(ctx, l.tbl, compaction.Policy{RebuildAll: true, NoConcat: true, NoPack: true, External: true}, compaction.Options{})
 	l.must(err)
 	l.committed(mainBranch, l.branches[mainBranch].rows)
 	p, err := l.tbl.PlanExpire(catalog.ExpireOptions{OlderThan: time.Now().Add(time.Hour)})
@@ -783,8 +771,10 @@ func (l *life) check() {
 func (l *life) run(steps int) {
 	for range steps {
 		switch n := l.r.IntN(20); {
-		case n < 5:
+		case n < 4:
 			l.append()
+		case n < 5:
+			l.register()
 		case n < 8:
 			l.deliver()
 		case n < 10:
@@ -796,7 +786,7 @@ func (l *life) run(steps int) {
 		case n < 15:
 			l.layout()
 		case n < 16:
-			l.strict()
+			l.waysIn()
 		case n < 17:
 			l.refs()
 		case n < 18:
