@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
@@ -75,4 +77,42 @@ func unwrapAll(err error) []error {
 		}
 	}
 	return all
+}
+
+// TestRefusalsSayWhatToDo: what lasts until somebody does something is named as such, in reads, writes and deletes, and not tried again.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	for code, want := range map[string]struct {
+		status int
+		do     string
+	}{
+		"BlobArchived":                {409, "rehydrate it"},
+		"BlobBeingRehydrated":         {409, "try again in some hours"},
+		"SnapshotsPresent":            {409, "has snapshots"},
+		"LeaseIdMissing":              {412, "break the lease"},
+		"BlobImmutableDueToPolicy":    {409, "immutability policy"},
+		"BlobImmutableDueToLegalHold": {409, "legal hold"},
+	} {
+		var requests atomic.Int64
+		b := stub(t, func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			refuse(want.status, code)(w, r)
+		}, "")
+		client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond}))
+		if err := client.MountBucket("abfss://c@acct.dfs.core.windows.net/", b); err != nil {
+			t.Fatal(err)
+		}
+		const url = "abfss://c@acct.dfs.core.windows.net/k"
+		for name, do := range map[string]func() error{
+			"read":   func() error { _, err := client.ReadRange(t.Context(), url, 0, make([]byte, 1)); return err },
+			"write":  func() error { return client.Put(t.Context(), url, []byte("x")) },
+			"delete": func() error { return client.Delete(t.Context(), url, "") },
+		} {
+			requests.Store(0)
+			err := do()
+			if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), want.do) || requests.Load() != 1 {
+				t.Errorf("%s, %s: %v after %d requests; want ErrDenied that says %q after one", name, code, err, requests.Load(), want.do)
+			}
+		}
+		client.Close()
+	}
 }

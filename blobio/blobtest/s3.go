@@ -508,6 +508,10 @@ func (s *S3) complete(w http.ResponseWriter, r *http.Request, key string, body [
 			s.Refuse(w, http.StatusBadRequest, "InvalidPart", "")
 			return
 		}
+		if sum := md5.Sum(parts[p.PartNumber]); strings.Trim(p.ETag, `"`) != hex.EncodeToString(sum[:]) {
+			s.Refuse(w, http.StatusBadRequest, "InvalidPart", "")
+			return
+		}
 		whole = append(whole, parts[p.PartNumber]...)
 	}
 	delete(s.uploads, r.URL.Query().Get("uploadId"))

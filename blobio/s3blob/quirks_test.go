@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gocloud.dev/blob"
 
@@ -274,6 +275,44 @@ func TestETagsAreComparedBare(t *testing.T) {
 	}
 }
 
+// TestETagsOfParts: those of an upload's parts are sent as S3 prints them.
+func TestETagsOfParts(t *testing.T) {
+	for _, quirks := range []string{"", "etag-weak=part", "etag-bare=part"} {
+		s, b := quirky(t, quirks, "&part_size=5242880")
+		if err := blobtest.Put(t.Context(), b, "k", make([]byte, 6<<20)); err != nil {
+			t.Errorf("%q: %v", quirks, err)
+		}
+		if o, _ := s.Object("k"); len(o.Body) != 6<<20 {
+			t.Errorf("%q: %d bytes", quirks, len(o.Body))
+		}
+	}
+}
+
+// TestDeleteWithoutHead: a store without HEAD deletes, and keeps to the condition.
+func TestDeleteWithoutHead(t *testing.T) {
+	s, b := quirky(t, "head-405", "")
+	s.Put("k", []byte("content"))
+	if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{IfMatch: `"00"`}); !errors.Is(err, blobio.ErrChanged) {
+		t.Errorf("another version: %v, want ErrChanged", err)
+	}
+	if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{}); err != nil || len(s.Keys()) > 0 {
+		t.Errorf("%v, left %v", err, s.Keys())
+	}
+	if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{}); !errors.Is(err, blobio.ErrNotFound) {
+		t.Errorf("what is gone: %v, want ErrNotFound", err)
+	}
+}
+
+// TestWordlessRefusals: the reason of a HEAD that was refused with 400, of which the answer has no body, comes from a read.
+func TestWordlessRefusals(t *testing.T) {
+	for code, want := range map[string]error{"ExpiredToken": blobio.ErrDenied, "RequestTimeout": blobio.ErrTransient, "InvalidArgument": blobio.ErrUnknown} {
+		b := stub(t, refuse(400, code), "")
+		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); blobio.Class(err) != want || !strings.Contains(err.Error(), code) {
+			t.Errorf("%s: %v, want %v", code, err, want)
+		}
+	}
+}
+
 // TestRefusalsSayWhatToDo: the region from wherever the store says it, and what is behind other refusals.
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	for _, test := range []struct {
@@ -392,6 +431,24 @@ func TestChecksumProbeWithoutWords(t *testing.T) {
 		if _, there := s.Object("p"); there && want {
 			t.Errorf("%q: the probe is left", quirks)
 		}
+	}
+	for _, kind := range []string{"put", "delete"} { // the second request fails once, and the probe is made again
+		s, b := quirky(t, "digest-error=html", "")
+		s.Before(func(w http.ResponseWriter, r *http.Request, is string, n int) bool {
+			if is != kind || n != map[string]int{"put": 2, "delete": 1}[kind] {
+				return false
+			}
+			s.Refuse(w, http.StatusBadGateway, "", "")
+			return true
+		})
+		client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond}))
+		if err := client.MountBucket("s3://b/", b); err != nil {
+			t.Fatal(err)
+		}
+		if checked, known, err := client.ProbeChecksum(t.Context(), "s3://b/p"); !checked || !known || err != nil || len(s.Keys()) > 0 {
+			t.Errorf("%s fails once: %v, %v, %v, left %v", kind, checked, known, err, s.Keys())
+		}
+		client.Close()
 	}
 	b := stub(t, refuse(400, "InvalidArgument"), "")
 	if checked, err := b.ProbeChecksum(t.Context(), "p"); err == nil || checked {

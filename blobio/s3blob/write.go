@@ -58,12 +58,15 @@ func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error
 	if err == nil {
 		return false, nil
 	}
-	if cause, _ := explain(ctx, err); refusal(cause) == http.StatusBadRequest {
+	if statusOf(ctx, err) == http.StatusBadRequest {
 		// In other words, or without any: whether the checksum was the reason shows where the right one is taken.
 		right := md5.Sum(body)
 		_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.name, Key: &key, Body: bytes.NewReader(body),
 			ContentLength: aws.Int64(int64(len(body))), RequestPayer: b.payer(), IfNoneMatch: aws.String("*"),
 			ContentMD5: aws.String(base64.StdEncoding.EncodeToString(right[:]))})
+		if err != nil && statusOf(ctx, err) == http.StatusPreconditionFailed {
+			err = nil // it is there from an attempt before, of which an answer was lost
+		}
 		if err == nil {
 			_, err = b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()})
 			return true, err
@@ -116,7 +119,7 @@ func (p *parts) Part(ctx context.Context, n int, body []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done = append(p.done, types.CompletedPart{
-		PartNumber: number, ETag: out.ETag, ChecksumCRC32: out.ChecksumCRC32,
+		PartNumber: number, ETag: condition(aws.ToString(out.ETag)), ChecksumCRC32: out.ChecksumCRC32,
 		ChecksumCRC32C: out.ChecksumCRC32C, ChecksumCRC64NVME: out.ChecksumCRC64NVME,
 		ChecksumSHA1: out.ChecksumSHA1, ChecksumSHA256: out.ChecksumSHA256,
 	})
@@ -158,7 +161,7 @@ func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key st
 	b.badCopies.Store(0)
 	r := out.CopyPartResult
 	p.done = append(p.done, types.CompletedPart{
-		PartNumber: number, ETag: r.ETag, ChecksumCRC32: r.ChecksumCRC32, ChecksumCRC32C: r.ChecksumCRC32C,
+		PartNumber: number, ETag: condition(aws.ToString(r.ETag)), ChecksumCRC32: r.ChecksumCRC32, ChecksumCRC32C: r.ChecksumCRC32C,
 		ChecksumCRC64NVME: r.ChecksumCRC64NVME, ChecksumSHA1: r.ChecksumSHA1, ChecksumSHA256: r.ChecksumSHA256,
 	})
 	return nil
@@ -175,7 +178,7 @@ func (p *parts) Commit(ctx context.Context, _ int, ifAbsent bool) error {
 	}
 	_, err := b.client.CompleteMultipartUpload(ctx, in)
 	if err != nil && p.copied {
-		if cause, _ := explain(ctx, err); refusal(cause) == http.StatusBadRequest { // parts of other lengths, say
+		if statusOf(ctx, err) == http.StatusBadRequest { // parts of other lengths, say
 			b.noCopy.Store(true)
 		}
 	}
@@ -191,10 +194,15 @@ func refusal(cause error) int {
 	return said.Status
 }
 
+// statusOf is the status of the refusal that an error is, 0 if it is none.
+func statusOf(ctx context.Context, err error) int {
+	cause, _ := explain(ctx, err)
+	return refusal(cause)
+}
+
 // refusesCopy reports whether a store refuses to copy any range, for what the request is.
 func refusesCopy(ctx context.Context, err error) bool {
-	cause, _ := explain(ctx, err)
-	switch refusal(cause) {
+	switch statusOf(ctx, err) {
 	case http.StatusNotImplemented, http.StatusMethodNotAllowed, http.StatusForbidden, http.StatusUnauthorized:
 		return true
 	}
@@ -223,6 +231,9 @@ func (p *parts) Drop(ctx context.Context) error {
 // with the request.
 func (b *Bucket) remove(ctx context.Context, key, ifMatch string) error {
 	info, err := b.head(ctx, key)
+	if err != nil && statusOf(ctx, err) == http.StatusMethodNotAllowed {
+		info, err = b.Stat(ctx, key, blobio.ReadOptions{}) // by a range
+	}
 	switch {
 	case err != nil:
 		return err

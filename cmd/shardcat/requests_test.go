@@ -20,10 +20,10 @@ type requestCounts struct {
 }
 
 // probe is what the first command that writes to a store asks of it besides: whether it keeps to conditional writes. An object is
-// created, created again in vain, and deleted; S3 has no conditional delete and looks at the object before.
+// created, created again in vain, whole and in parts, and deleted; S3 has no conditional delete and looks at the object before.
 var probe = map[string]requestCounts{
-	"SHARDCAT_TEST_S3":    {Puts: 2, Deletes: 1, Heads: 1},
-	"SHARDCAT_TEST_AZURE": {Puts: 2, Deletes: 1},
+	"SHARDCAT_TEST_S3":    {Puts: 5, Deletes: 2, Heads: 1},
+	"SHARDCAT_TEST_AZURE": {Puts: 4, Deletes: 1},
 	"SHARDCAT_TEST_GCS":   {Puts: 2, Deletes: 1},
 }
 

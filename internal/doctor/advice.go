@@ -55,6 +55,9 @@ func (e *examination) refused(doing string, err error) Finding {
 		}
 	}
 	var said *storeerr.Error
+	if errors.As(err, &said) && (said.Status == http.StatusConflict || said.Status == http.StatusPreconditionFailed) {
+		do = "do what the store says; it is no matter of rights"
+	}
 	if errors.Is(err, blobio.ErrNoCondition) || errors.As(err, &said) && said.Status == http.StatusNotImplemented {
 		return unsafe(err.Error())
 	}

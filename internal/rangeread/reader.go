@@ -268,10 +268,14 @@ func (r *Reader) size(ctx context.Context, op, key, etag string) (int64, error) 
 	return info.Size, err
 }
 
-// unknownMethod reports whether the store has no HEAD.
-func unknownMethod(err error) bool {
+// wordless reports whether the store has no HEAD, or refused one with 400: an answer without a body can't say why.
+func wordless(err error) bool {
 	var said *storeerr.Error
-	return errors.As(err, &said) && (said.Status == http.StatusMethodNotAllowed || said.Status == http.StatusNotImplemented)
+	if !errors.As(err, &said) {
+		return false
+	}
+	return said.Status == http.StatusMethodNotAllowed || said.Status == http.StatusNotImplemented ||
+		said.Status == http.StatusBadRequest && errors.Is(err, blobio.ErrUnknown)
 }
 
 // sizeByRange asks for one byte of an object, the answer to which states the size where that to a HEAD does not.
@@ -306,7 +310,7 @@ func (r *Reader) head(ctx context.Context, op, key string, opts blobio.ReadOptio
 			err = blobio.ErrChanged
 		}
 		info.Size = ranged.Size
-	case err != nil && unknownMethod(r.Fail(ctx, op, key, err)):
+	case err != nil && wordless(r.Fail(ctx, op, key, err)):
 		info, err = r.sizeByRange(ctx, op, key)
 	}
 	if err == nil && opts.IfMatch != "" && !blobio.SameETag(opts.IfMatch, info.ETag) {
