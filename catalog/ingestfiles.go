@@ -204,7 +204,10 @@ func (r *filesRun) run(ctx context.Context) error {
 	if err := t.cat.putNote(context.WithoutCancel(ctx), t.filesRecord(r.record.ID)+".closed.json", end); err != nil && !errors.Is(err, blobio.ErrExists) {
 		t.cat.opts.Log.Warn("the files are landed, but their job's record stays open", "error", err)
 	}
-	return t.Refresh(ctx)
+	if err := t.Refresh(ctx); err != nil { // every part is committed
+		t.cat.opts.Log.Warn("the files are landed, but the table's new state can't be loaded", "table", t.name.String(), "error", err)
+	}
+	return nil
 }
 
 // part gives the files of a part.

@@ -242,6 +242,9 @@ func (c *Catalog) connect(ctx context.Context) error {
 	c.ice, c.identity, c.vended = ice, identity, keys
 	if c.opts.Wrap != nil {
 		c.ice = c.opts.Wrap(ice)
+		if r, ok := c.ice.(registrar); ok && c.registrar != nil {
+			c.registrar = r
+		}
 	}
 	return nil
 }

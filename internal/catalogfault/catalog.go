@@ -89,32 +89,39 @@ func (f *faulty) call(ctx context.Context, kind string, ident table.Identifier, 
 	return do()
 }
 
-// event is what another client does to a table; a table that is not there is left alone.
+// event is what another client does to the table of a call.
 func (f *faulty) event(ctx context.Context, event string, ident table.Identifier) error {
-	ctx = context.WithoutCancel(ctx)
+	return another(context.WithoutCancel(ctx), f.Catalog, event, ident)
+}
+
+// registrar is a catalog that can take over a metadata file.
+type registrar interface {
+	RegisterTable(context.Context, table.Identifier, string) (*table.Table, error)
+}
+
+// another is what another client does to a table; one that is not there is left alone.
+func another(ctx context.Context, c icecatalog.Catalog, event string, ident table.Identifier) error {
 	if len(ident) == 0 {
 		return nil
 	}
-	t, err := f.Catalog.LoadTable(ctx, ident)
+	t, err := c.LoadTable(ctx, ident)
 	if err != nil {
 		return nil //nolint:nilerr // nothing to do it to
 	}
 	switch event {
 	case "rename":
 		to := append(ident[:len(ident)-1:len(ident)-1], ident[len(ident)-1]+Moved)
-		_, err = f.Catalog.RenameTable(ctx, ident, to)
+		_, err = c.RenameTable(ctx, ident, to)
 	case "recover":
-		registrar, ok := f.Catalog.(interface {
-			RegisterTable(context.Context, table.Identifier, string) (*table.Table, error)
-		})
+		r, ok := c.(registrar)
 		if !ok {
-			return fmt.Errorf("%T can't register a table", f.Catalog)
+			return fmt.Errorf("%T can't register a table", c)
 		}
-		if err = f.Catalog.DropTable(ctx, ident); err == nil {
-			_, err = registrar.RegisterTable(ctx, ident, t.MetadataLocation())
+		if err = c.DropTable(ctx, ident); err == nil {
+			_, err = r.RegisterTable(ctx, ident, t.MetadataLocation())
 		}
 	case "change":
-		_, _, err = f.Catalog.CommitTable(ctx, ident, nil, []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{"changed": time.Now().String()})})
+		_, _, err = c.CommitTable(ctx, ident, nil, []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{"changed": time.Now().String()})})
 	}
 	return err
 }
@@ -183,6 +190,71 @@ func (f *faulty) RenameTable(ctx context.Context, from, to table.Identifier) (t 
 		return nil, err
 	}
 	return t, nil
+}
+
+// RegisterTable is that of a catalog that has it.
+func (f *faulty) RegisterTable(ctx context.Context, ident table.Identifier, metadata string) (t *table.Table, err error) {
+	r, ok := f.Catalog.(registrar)
+	if !ok {
+		return nil, fmt.Errorf("%T can't register a table", f.Catalog)
+	}
+	err = f.call(ctx, "register", nil, func() error {
+		t, err = r.RegisterTable(ctx, ident, metadata)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// ListNamespaces implements icecatalog.Catalog.
+func (f *faulty) ListNamespaces(ctx context.Context, parent table.Identifier) (found []table.Identifier, err error) {
+	err = f.call(ctx, "namespace", nil, func() error {
+		found, err = f.Catalog.ListNamespaces(ctx, parent)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// CheckNamespaceExists implements icecatalog.Catalog.
+func (f *faulty) CheckNamespaceExists(ctx context.Context, namespace table.Identifier) (there bool, err error) {
+	err = f.call(ctx, "namespace", nil, func() error {
+		there, err = f.Catalog.CheckNamespaceExists(ctx, namespace)
+		return err
+	})
+	return there && err == nil, err
+}
+
+// CreateNamespace implements icecatalog.Catalog.
+func (f *faulty) CreateNamespace(ctx context.Context, namespace table.Identifier, props iceberg.Properties) error {
+	return f.call(ctx, "namespace", nil, func() error { return f.Catalog.CreateNamespace(ctx, namespace, props) })
+}
+
+// LoadNamespaceProperties implements icecatalog.Catalog.
+func (f *faulty) LoadNamespaceProperties(ctx context.Context, namespace table.Identifier) (props iceberg.Properties, err error) {
+	err = f.call(ctx, "namespace", nil, func() error {
+		props, err = f.Catalog.LoadNamespaceProperties(ctx, namespace)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return props, nil
+}
+
+// UpdateNamespaceProperties implements icecatalog.Catalog.
+func (f *faulty) UpdateNamespaceProperties(ctx context.Context, namespace table.Identifier, removals []string, updates iceberg.Properties) (
+	done icecatalog.PropertiesUpdateSummary, err error,
+) {
+	err = f.call(ctx, "namespace", nil, func() error {
+		done, err = f.Catalog.UpdateNamespaceProperties(ctx, namespace, removals, updates)
+		return err
+	})
+	return done, err
 }
 
 // ListTables implements icecatalog.Catalog.

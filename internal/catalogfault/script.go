@@ -5,7 +5,8 @@
 //
 //	WHICH WHEN: WHAT
 //
-//	WHICH   any  load  commit  create  drop  rename  list    the kind of call
+//	WHICH   any  load  commit  create  drop  rename          the kind of call
+//	        list  register  namespace
 //	WHEN    3   2-5   7-   *                                 which ones of the kind, counted from 1
 //	WHAT    fail ANSWER      the catalog does nothing and returns the error
 //	        lost ANSWER      the catalog does the work, and the caller gets the error
@@ -38,14 +39,18 @@ import (
 const anyKind = "any"
 
 var (
-	kinds  = []string{anyKind, "load", "commit", "create", "drop", "rename", "list"}
+	kinds  = []string{anyKind, "load", "commit", "create", "drop", "rename", "list", "register", "namespace"}
 	events = []string{"rename", "recover", "change"}
 )
 
-// answers are the errors by name.
-var answers = map[string]error{
-	"400": rest.ErrBadRequest, "401": rest.ErrUnauthorized, "403": rest.ErrForbidden, "404": icecatalog.ErrNoSuchTable,
-	"409": rest.ErrCommitFailed, "500": rest.ErrCommitStateUnknown, "503": rest.ErrServiceUnavailable, "reset": syscall.ECONNRESET,
+// answers are the errors, and the statuses of HTTP, by name.
+var answers = map[string]struct {
+	err    error
+	status int
+}{
+	"400": {rest.ErrBadRequest, 400}, "401": {rest.ErrUnauthorized, 401}, "403": {rest.ErrForbidden, 403}, "404": {icecatalog.ErrNoSuchTable, 404},
+	"409": {rest.ErrCommitFailed, 409}, "500": {rest.ErrCommitStateUnknown, 500}, "503": {rest.ErrServiceUnavailable, 503},
+	"reset": {syscall.ECONNRESET, 0},
 }
 
 // rule is one line of a script. The zero rule does nothing.
@@ -54,6 +59,7 @@ type rule struct {
 	from, to int // to 0: no end
 	what     string
 	answer   error
+	status   int // 0: the connection breaks
 	event    string
 	wait     time.Duration
 }
@@ -87,7 +93,8 @@ func parseRule(l fault.Line) (r rule, err error) {
 	}
 	switch r.what {
 	case "fail", "lost":
-		if r.answer = answers[words[1]]; r.answer == nil {
+		a, known := answers[words[1]]
+		if r.answer, r.status = a.err, a.status; !known {
 			err = fmt.Errorf("unknown answer %q", words[1])
 		}
 	case "before", "after":

@@ -34,6 +34,8 @@ type command struct {
 	between func(s state) bool
 	// hidden is where a list that leaves out a new file may lead: whole files are missing, nothing else.
 	hidden func(before state) state
+	// damaged: verification finds damage in the prepared world.
+	damaged bool
 	// either: an error may mean that it was done, which the next run will say.
 	either bool
 	// again are errors by which a second run may say that the first was done.
@@ -41,7 +43,7 @@ type command struct {
 }
 
 // commands are those of the main job.
-var commands = []command{
+var commands = append([]command{
 	{name: "shard write", either: true, run: func(r *session) error { return writeShard(r, outputs[0], land...) },
 		after: func(s state) state { s.files[outputs[0]] = landed(); return s }, again: []error{blobio.ErrExists}},
 	{name: "shard write --external-parquet", either: true, run: func(r *session) error { return writeOver(r, outputs[0]) },
@@ -123,7 +125,7 @@ var commands = []command{
 		}},
 	{name: "export", run: export, again: []error{blobio.ErrExists}},
 	{name: "compact", run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
-}
+}, changes...)
 
 // grown is the table with more shards and rows.
 func grown(shards int, rows []string) func(state) state {

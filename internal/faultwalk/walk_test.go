@@ -88,7 +88,7 @@ func (w *walker) before(c *command) state {
 // prepare does what a command needs in its world, without faults.
 func (w *walker) prepare(t *testing.T, c *command) {
 	t.Helper()
-	if c.prepare == nil {
+	if w.world.damaged = c.damaged; c.prepare == nil {
 		return
 	}
 	r := w.world.session(t, w.world.store.straight)
