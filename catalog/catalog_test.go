@@ -503,9 +503,28 @@ func TestVaultBelongsToOneTable(t *testing.T) {
 	tbl := g.create(c)
 	other := g.open(nil, nil)
 	other.identity = "postgres://elsewhere/db"
-	if _, err := appendFake(g.load(other), "", 1); !errors.Is(err, ErrUnsafe) {
-		t.Errorf("a copy of the catalog wrote: %v", err)
+	if _, err := appendFake(g.load(other), "", 1); err != nil {
+		t.Errorf("the catalog under another name: %v", err)
 	}
+	at := tbl.VaultFolder() + "_owner.json"
+	owned := func(o Owner) {
+		t.Helper()
+		o.Version, o.TableUUID = recordVersion, tbl.UUID()
+		if err := errors.Join(c.client.Delete(ctx, at, ""), c.putRecord(ctx, at, o)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, o := range map[string]Owner{
+		"a catalog without an identity":               {Catalog: "sqlite:elsewhere"},
+		"a catalog with another identity":             {Catalog: "sqlite:elsewhere", CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01"},
+		"one that took over, with this catalog's URI": {Catalog: c.identity, CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01", TakenOver: true},
+	} {
+		owned(o)
+		if _, err := appendFake(g.load(c), "", 1); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("the folder of %s: %v", what, err)
+		}
+	}
+	owned(Owner{Catalog: c.identity, CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01"}) // a catalog that was made anew in the same place
 	j, _, err := tbl.BeginJob(ctx, JobAppend, "", nil, func(a string) []string { return []string{tbl.VaultFolder() + a + "*"} })
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func checksummed(url string) (of string, ok bool) {
 func vaultKind(name string) objectKind {
 	switch folder, _, nested := strings.Cut(name, "/"); {
 	case nested && (folder == "_jobs" || folder == "_gc" || folder == "_compaction") && strings.HasSuffix(name, ".json"),
-		name == "_owner.json", name == "_dropped.json":
+		name == "_owner.json", name == "_dropped.json", name == nameRecord:
 		return controlObject
 	case nested && folder == "data" && strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ".amudai."):
 		return dataObject

@@ -158,7 +158,7 @@ func (c *Catalog) collectDropped(ctx context.Context, d *DroppedTable, o Collect
 	var owner Owner
 	err = c.readRecord(ctx, t.VaultFolder()+"_owner.json", &owner)
 	if err == nil {
-		err = c.checkOwned(&owner, d.TableUUID)
+		err = c.checkOwned(ctx, &owner, d.TableUUID)
 	}
 	if err != nil {
 		return nil, err

@@ -2,12 +2,15 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 // namespaceOf reads a namespace; parts are separated by dots.
@@ -80,8 +83,12 @@ func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
 	case len(below) > 0:
 		return fmt.Errorf("%w: namespace %s holds the namespace %s", ErrConflict, namespace, join(below[0]))
 	}
+	at := c.namespaceAt(ctx, namespace)
 	if err := c.ice.DropNamespace(ctx, ident); err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
+	}
+	if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+		c.opts.Log.Warn("the record of a dropped namespace stays", "record", at, "error", err)
 	}
 	return nil
 }
@@ -98,6 +105,7 @@ func (c *Catalog) NamespaceProperties(ctx context.Context, namespace string) (ma
 	}
 	out := maps.Clone(map[string]string(properties))
 	delete(out, "exists") // how SQL catalogs say that a namespace without properties is there
+	delete(out, identityProperty)
 	return out, nil
 }
 
@@ -107,8 +115,12 @@ func (c *Catalog) SetNamespaceProperties(ctx context.Context, namespace string, 
 	if err != nil {
 		return err
 	}
+	if _, ok := set[identityProperty]; ok || slices.Contains(remove, identityProperty) {
+		return fmt.Errorf("%w: namespace %s: the property %s is the identity of the catalog", ErrInvalid, namespace, identityProperty)
+	}
 	if _, err := c.ice.UpdateNamespaceProperties(ctx, ident, remove, iceberg.Properties(set)); err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
 	}
+	c.recordNamespace(ctx, namespace)
 	return nil
 }

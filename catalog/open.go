@@ -92,6 +92,7 @@ type Catalog struct {
 	sql       *sqlTables
 	known     registeredTables
 	identity  string
+	ids       identities
 	warehouse string
 	vault     string
 	client    *blobio.Client

@@ -16,6 +16,8 @@ import (
 type RecoverOptions struct {
 	// As is the table's name; by default the namespace and name of its location.
 	As Name
+	// TakeOver makes this catalog the owner of a vault folder that another catalog owns, which is refused from then on.
+	TakeOver bool
 }
 
 // registrar is a catalog that can take over a metadata file.
@@ -31,13 +33,9 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := c.metadata.ReadAll(ctx, at, metadataLimit)
+	meta, err := c.readMetadata(ctx, at)
 	if err != nil {
 		return nil, err
-	}
-	meta, err := table.ParseMetadataBytes(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s is no Iceberg metadata file: %w", ErrInvalid, at, err)
 	}
 	name := o.As
 	if name == (Name{}) {
@@ -48,10 +46,14 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 	if c.registrar == nil {
 		return nil, fmt.Errorf("%w: the catalog can't take over metadata files", ErrInvalid)
 	}
-	if err := c.recoverable(ctx, meta, name); err != nil {
+	owner, err := c.recoverable(ctx, meta, name, o.TakeOver)
+	if err != nil {
 		return nil, err
 	}
-	if err := c.CreateNamespace(ctx, name.Namespace); err != nil {
+	if err := c.CreateNamespace(ctx, join(name.namespace())); err != nil {
+		return nil, err
+	}
+	if err := c.ownRecovered(ctx, owner, name, o.TakeOver); err != nil {
 		return nil, err
 	}
 	if _, err := c.registrar.RegisterTable(ctx, name.identifier(), at); err != nil {
@@ -70,40 +72,78 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 	if err := t.checkVault(); err != nil {
 		return t, err
 	}
-	return t, t.claimVault(ctx)
+	if err := t.claimVault(ctx); err != nil {
+		return t, err
+	}
+	c.recordName(ctx, t)
+	return t, nil
+}
+
+// readMetadata reads a metadata file.
+func (c *Catalog) readMetadata(ctx context.Context, at string) (table.Metadata, error) {
+	text, _, err := c.metadata.ReadAll(ctx, at, metadataLimit)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = unpackMetadata(text); err != nil {
+		return nil, fmt.Errorf("%w: %s is no Iceberg metadata file: %w", ErrInvalid, at, err)
+	}
+	meta, err := table.ParseMetadataBytes(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is no Iceberg metadata file: %w", ErrInvalid, at, err)
+	}
+	return meta, nil
+}
+
+// ownRecovered makes the vault folder of a table this catalog's, before the table is registered: were it after, a take-over that fails would
+// leave a table that can't be written to.
+func (c *Catalog) ownRecovered(ctx context.Context, owner *Owner, name Name, takeOver bool) error {
+	switch {
+	case owner == nil: // the first claim writes the record
+		return nil
+	case takeOver:
+		return c.takeOwnership(ctx, *owner, name)
+	}
+	if err := c.adoptIdentity(ctx, name.Namespace, owner.CatalogID); err != nil {
+		c.opts.Log.Warn("the identity of the former catalog is not recorded; under another URI this one will need --take-over", "table", name.String(), "error", err)
+	}
+	return nil
 }
 
 // recoverable refuses what a recovery would leave half done, before anything is changed: a UUID that a table of the catalog
 // has, since two tables would share one vault folder and the collection of one would delete the other's shards, and a
-// vault folder of another catalog.
-func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Name) error {
+// vault folder of another catalog unless it is taken over. It returns the record of the owner, nil if there is none.
+func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Name, takeOver bool) (*Owner, error) {
 	all, err := c.registered(ctx)
 	if err != nil {
-		return fmt.Errorf("table %s: the tables of the catalog can't be read: %w", name, err)
+		return nil, fmt.Errorf("table %s: the tables of the catalog can't be read: %w", name, err)
 	}
 	uuid := meta.TableUUID().String()
 	for _, other := range all {
 		switch {
 		case other.uuid != uuid:
 		case other.name == name.String():
-			return fmt.Errorf("table %s: %w, with the UUID %s", name, ErrExists, uuid)
+			return nil, fmt.Errorf("table %s: %w, with the UUID %s", name, ErrExists, uuid)
 		default:
-			return fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s already; drop that name first (its files stay), or give it the name you want: shardcat table rename",
+			return nil, fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s already; drop that name first (its files stay), or give it the name you want: shardcat table rename",
 				ErrUnsafe, name, other.name, uuid)
 		}
 	}
 	if err := c.checkBegun(ctx, uuid); err != nil {
-		return fmt.Errorf("table %s: %w", name, err)
+		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	var there Owner
 	err = c.readRecord(ctx, c.vaultFolder(uuid)+"_owner.json", &there)
 	if errors.Is(err, blobio.ErrNotFound) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("vault of table %s: %w", name, err)
+		return nil, fmt.Errorf("vault of table %s: %w", name, err)
 	}
-	return c.checkOwned(&there, uuid)
+	if takeOver && there.TableUUID == uuid {
+		return &there, nil
+	}
+	return &there, c.checkOwned(ctx, &there, uuid)
 }
 
 // nameOfLocation is the name that a table of ours had: <warehouse>/<namespace>/<table>-<8 hex>.

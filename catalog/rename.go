@@ -18,11 +18,16 @@ func (c *Catalog) Rename(ctx context.Context, from, to Name) (*Table, error) {
 		err = translate(err)
 		switch there, loadErr := c.Load(context.WithoutCancel(ctx), to); {
 		case loadErr == nil && there.UUID() == t.UUID():
+			c.recordName(context.WithoutCancel(ctx), there)
 			return there, nil
 		case loadErr == nil && !errors.Is(err, ErrExists):
 			err = fmt.Errorf("%w: %w", ErrExists, err)
 		}
 		return nil, fmt.Errorf("table %s as %s: %w", from, to, err)
 	}
-	return c.Load(ctx, to)
+	there, err := c.Load(ctx, to)
+	if err == nil {
+		c.recordName(context.WithoutCancel(ctx), there)
+	}
+	return there, err
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -290,6 +291,14 @@ func (c *collector) checkMetadataFiles(ctx context.Context) error {
 			strings.Contains(name, ".metadata.json") {
 			files = append(files, info)
 		}
+	}
+	ahead, err := c.aheadOf(ctx, files)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	if ahead != "" {
+		return fmt.Errorf("%w: table %s: its folder has a later state than the catalog (%s after %s), so the catalog is an old copy and collection would delete what the later state needs; run shardcat table recover --all",
+			ErrUnsafe, t.name, path.Base(ahead), path.Base(t.MetadataLocation()))
 	}
 	uuid := t.UUID()
 	return t.cat.metadata.EachUpTo(ctx, listWorkers, len(files), func(ctx context.Context, _ *blobio.Client, i int) error {

@@ -24,8 +24,11 @@ func (c *Catalog) vaultFolder(tableUUID string) string { return c.vault + "/" + 
 
 // Owner is the content of _owner.json: who may write to and sweep a vault folder.
 type Owner struct {
-	Version   int    `json:"version"`
-	Catalog   string `json:"catalog"`
+	Version int    `json:"version"`
+	Catalog string `json:"catalog"`
+	// CatalogID is a UUID of the catalog, empty in records of catalogs that have none. TakenOver: the URI proves nothing, see isOwner.
+	CatalogID string `json:"catalog_id,omitempty"`
+	TakenOver bool   `json:"taken_over,omitempty"`
 	TableUUID string `json:"table_uuid"`
 	// Table is the name at creation, for people: a table may be renamed.
 	Table   string    `json:"table"`
@@ -70,8 +73,13 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 		if probeErr != nil {
 			return probeErr
 		}
+		if t.creation != nil && t.creation.createNamespace { // which has the identity
+			if err := t.cat.CreateNamespace(ctx, join(t.name.namespace())); err != nil {
+				return err
+			}
+		}
 		mine := Owner{
-			Version: recordVersion, Catalog: t.cat.identity, TableUUID: t.UUID(), Table: t.name.String(),
+			Version: recordVersion, Catalog: t.cat.identity, CatalogID: t.cat.identityFor(ctx, t.name.Namespace), TableUUID: t.UUID(), Table: t.name.String(),
 			Created: t.cat.opts.Now().UTC(), Unconditional: !conditional, Unchecked: !t.cat.checksChecksums(ctx),
 		}
 		t.cat.distrust(mine.Unchecked)
@@ -84,7 +92,7 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("vault of table %s: %w", t.name, err)
 	}
-	if err := t.cat.checkOwned(&there, t.UUID()); err != nil {
+	if err := t.cat.checkOwned(ctx, &there, t.UUID()); err != nil {
 		return err
 	}
 	t.cat.distrust(there.Unchecked)
@@ -92,15 +100,6 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 		return err
 	}
 	return t.withdrawDrop(ctx, dropped)
-}
-
-// checkOwned refuses the vault folder of a table whose record names another table or catalog.
-func (c *Catalog) checkOwned(there *Owner, tableUUID string) error {
-	if there.TableUUID != tableUUID || canonicalIdentity(there.Catalog) != canonicalIdentity(c.identity) {
-		return fmt.Errorf("%w: the vault folder %s belongs to table %s of catalog %s, not to this catalog (%s)",
-			ErrUnsafe, c.vaultFolder(tableUUID), there.Table, there.Catalog, c.identity)
-	}
-	return nil
 }
 
 // putRecord writes a record that others go by, and reads it back: it says whose a folder is, what may not be deleted,

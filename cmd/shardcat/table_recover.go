@@ -1,6 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -8,16 +13,35 @@ import (
 
 func (a *app) tableRecoverCommand() *cobra.Command {
 	var as string
+	var all, takeOver bool
 	cmd := &cobra.Command{
-		Use:   "recover METADATA.json",
-		Short: "Bring a table back from its metadata file",
+		Use:   "recover METADATA.json|--all",
+		Short: "Bring a table back from its metadata file, or all tables of a warehouse",
 		Long: `Bring a table back from its metadata file: one that was dropped (its vault folder's _dropped.json names the file), or whose
-catalog was lost (the file with the highest number in the table's metadata folder). Snapshots, schema and shards are those of the file.`,
+catalog was lost (the file with the highest number in the table's metadata folder). Snapshots, schema and shards are those of the file.
+
+With --all find all tables of the warehouse and the vault, and bring each into the catalog in its last state, under its last name; restore the recorded
+properties of namespaces. Tables that the catalog has in an older state, as after a restored backup, are moved on. Dropped tables stay dropped.
+
+A table belongs to one catalog. --take-over gives the tables of another catalog, which is lost or retired, to this one: the former catalog can
+neither write to them nor collect their files from then on.`,
 		Example: `  shardcat table recover file:///data/warehouse/default/flights-1a2b3c4d/metadata/00007-….metadata.json
-  shardcat table recover s3://bucket/wh/default/t-0f0f0f0f/metadata/00002-….metadata.json --as restored.t`,
-		Args: exactly(1),
+  shardcat table recover s3://bucket/wh/default/t-0f0f0f0f/metadata/00002-….metadata.json --as restored.t
+  shardcat table recover --all
+  shardcat table recover --all --take-over`,
+		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var o catalog.RecoverOptions
+			switch {
+			case all && len(args) > 0:
+				return usagef("--all takes no METADATA.json")
+			case all && as != "":
+				return usagef("--as is the name of one table")
+			case all:
+				return a.recoverAll(cmd.Context(), takeOver)
+			case len(args) == 0:
+				return usagef("missing METADATA.json, or --all")
+			}
+			o := catalog.RecoverOptions{TakeOver: takeOver}
 			if as != "" {
 				name, err := catalog.ParseName(as)
 				if err != nil {
@@ -37,5 +61,33 @@ catalog was lost (the file with the highest number in the table's metadata folde
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "", "name of the table (default: the one that its folder had)")
+	cmd.Flags().BoolVar(&all, "all", false, "recover all tables of the warehouse and the vault")
+	cmd.Flags().BoolVar(&takeOver, "take-over", false, "take tables over from the catalog that owns them, which is refused from then on")
 	return cmd
+}
+
+// recoverAll prints a line for each table.
+func (a *app) recoverAll(ctx context.Context, takeOver bool) error {
+	tables, err := a.openTables(ctx)
+	if err != nil {
+		return err
+	}
+	results, err := tables.RecoverAll(ctx, takeOver)
+	if results == nil {
+		return err
+	}
+	if a.json {
+		return errors.Join(a.printJSON(results), err)
+	}
+	counts := map[string]int{}
+	for _, r := range results {
+		counts[r.Outcome]++
+		if r.Outcome != catalog.FailedTable {
+			a.printf("%-10s %s\n", r.Outcome, r.Table)
+		}
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(counts)) {
+		a.printf("%d %s\n", counts[outcome], outcome)
+	}
+	return err
 }

@@ -1,0 +1,253 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// openAt opens a catalog of a file over the warehouse of a folder.
+func openAt(t *testing.T, dir, file string) *Catalog {
+	t.Helper()
+	c, err := Open(context.Background(), Options{URI: "sqlite:" + filepath.Join(dir, file), Warehouse: filepath.Join(dir, "warehouse")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// copyDatabase copies the database of a closed catalog.
+func copyDatabase(t *testing.T, dir, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, from))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, to), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// twoTables is a catalog with two tables in two namespaces, closed, in a folder.
+func twoTables(t *testing.T) (dir string, names []Name) {
+	t.Helper()
+	ctx, dir := context.Background(), t.TempDir()
+	c := openAt(t, dir, "a.db")
+	names = []Name{{"default", "people"}, {"web.eu", "hits"}}
+	for i, name := range names {
+		tbl, err := c.Create(ctx, name, CreateOptions{Schema: people(), CreateNamespace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ingest(t, tbl, IngestOptions{}, rows(100*i, 10))
+	}
+	if err := c.SetNamespaceProperties(ctx, "web.eu", map[string]string{"shardcat.compaction.target-size": "64MiB"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, names
+}
+
+func write(t *testing.T, c *Catalog, name Name) error {
+	t.Helper()
+	tbl, err := c.Load(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = appendFake(tbl, "", 1)
+	return err
+}
+
+func liveRows(t *testing.T, c *Catalog, name Name) int64 {
+	t.Helper()
+	tbl, err := c.Load(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tbl.Describe().Records
+}
+
+func outcomes(results []RecoverResult) (out []string) {
+	for _, r := range results {
+		out = append(out, r.Table+" "+r.Outcome)
+	}
+	return out
+}
+
+// TestCatalogUnderAnotherName: a database at another path is the same catalog, for writes and for collection.
+func TestCatalogUnderAnotherName(t *testing.T) {
+	dir, names := twoTables(t)
+	copyDatabase(t, dir, "a.db", "b.db")
+	c := openAt(t, dir, "b.db")
+	for _, name := range names {
+		tbl, err := c.Load(context.Background(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ingest(t, tbl, IngestOptions{}, rows(50, 5))
+		if _, err := tbl.Collect(context.Background(), CollectOptions{Execute: true}); err != nil {
+			t.Errorf("collection of %s: %v", name, err)
+		}
+	}
+	properties, err := c.NamespaceProperties(context.Background(), "web.eu")
+	if err != nil || len(properties) != 1 {
+		t.Errorf("properties of the namespace: %v, %v", properties, err)
+	}
+	if err := c.SetNamespaceProperties(context.Background(), "web.eu", nil, []string{identityProperty}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("the identity was removed: %v", err)
+	}
+}
+
+// TestRecoverAll: a new catalog gets all tables, under their last names and with the properties of their namespaces, once it takes them
+// over; the former one and its copies are refused then, by name and by content.
+func TestRecoverAll(t *testing.T) {
+	ctx := context.Background()
+	dir, names := twoTables(t)
+	old := openAt(t, dir, "a.db")
+	renamed := Name{"web.eu", "visits"}
+	if _, err := old.Rename(ctx, names[1], renamed); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := old.Create(ctx, Name{"default", "gone"}, CreateOptions{Schema: people()})
+	if err == nil {
+		err = old.Drop(ctx, gone.Name())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := openAt(t, dir, "new.db")
+	results, err := fresh.RecoverAll(ctx, false)
+	if !errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), "--take-over") {
+		t.Errorf("without a take-over: %v %v", outcomes(results), err)
+	}
+	if tables, err := fresh.Tables(ctx, ""); err != nil || len(tables) != 0 {
+		t.Errorf("tables after the refusal: %v, %v", tables, err)
+	}
+	results, err = fresh.RecoverAll(ctx, true)
+	if want := []string{"default.gone dropped", "default.people recovered", "web.eu.visits recovered"}; err != nil || !slices.Equal(outcomes(results), want) {
+		t.Fatalf("%v %v, want %v", outcomes(results), err, want)
+	}
+	properties, err := fresh.NamespaceProperties(ctx, "web.eu")
+	if err != nil || properties["shardcat.compaction.target-size"] != "64MiB" {
+		t.Errorf("properties of the namespace: %v, %v", properties, err)
+	}
+	for _, name := range []Name{names[0], renamed} {
+		if err := write(t, fresh, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := write(t, old, name); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("the former catalog wrote to %s: %v", name, err)
+		}
+	}
+	if results, err = fresh.RecoverAll(ctx, true); err != nil || !slices.Equal(outcomes(results)[1:], []string{"default.people current", "web.eu.visits current"}) {
+		t.Errorf("again: %v %v", outcomes(results), err)
+	}
+	if err := fresh.Close(); err != nil {
+		t.Fatal(err)
+	}
+	copyDatabase(t, dir, "new.db", "copy.db") // a copy has all identities, until it is fenced, or fences
+	twin := openAt(t, dir, "copy.db")
+	if results, err = twin.RecoverAll(ctx, true); err != nil {
+		t.Fatalf("%v %v", outcomes(results), err)
+	}
+	if err := write(t, twin, renamed); err != nil {
+		t.Errorf("the copy that took over: %v", err)
+	}
+	if err := write(t, openAt(t, dir, "new.db"), renamed); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("the catalog that a copy has fenced wrote: %v", err)
+	}
+}
+
+// TestRestoredBackup: a database of yesterday gets the commits of today; until then it collects nothing. A table with commits on both
+// sides is reported.
+func TestRestoredBackup(t *testing.T) {
+	ctx := context.Background()
+	dir, names := twoTables(t)
+	copyDatabase(t, dir, "a.db", "backup.db")
+	c := openAt(t, dir, "a.db")
+	for _, name := range names {
+		tbl, err := c.Load(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			ingest(t, tbl, IngestOptions{}, rows(1000+10*i, 10))
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = openAt(t, dir, "backup.db")
+	tbl, err := c.Load(ctx, names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tbl.Collect(ctx, CollectOptions{}); !errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), "recover --all") {
+		t.Errorf("collection of a catalog that is behind: %v", err)
+	}
+	other, err := c.Load(ctx, names[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	ingest(t, other, IngestOptions{}, rows(5000, 1)) // a commit on this side
+	results, err := c.RecoverAll(ctx, false)
+	if !errors.Is(err, ErrConflict) || !slices.Equal(outcomes(results), []string{"default.people advanced", "web.eu.hits failed"}) {
+		t.Errorf("%v %v", outcomes(results), err)
+	}
+	if got := liveRows(t, c, names[0]); got != 30 {
+		t.Errorf("%d rows after the recovery, want 30", got)
+	}
+	if got := liveRows(t, c, names[1]); got != 11 {
+		t.Errorf("%d rows of the table with commits on both sides, want 11", got)
+	}
+}
+
+// TestMetadataFilesOfOneNumber: of several files of the highest number the one counts whose job was committed; two that were committed are
+// reported, and nothing is done.
+func TestMetadataFilesOfOneNumber(t *testing.T) {
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		both bool
+		want string
+	}{"one was committed": {false, "default.people recovered"}, "both were": {true, "default.people failed"}} {
+		t.Run(what, func(t *testing.T) {
+			dir, names := twoTables(t)
+			copyDatabase(t, dir, "a.db", "b.db")
+			var states []*Table
+			for _, file := range []string{"a.db", "b.db"} {
+				tbl, err := openAt(t, dir, file).Load(ctx, names[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				ingest(t, tbl, IngestOptions{JobID: strings.TrimSuffix(file, ".db")}, rows(1000, 7))
+				states = append(states, tbl)
+			}
+			if a, b := path.Base(states[0].MetadataLocation()), path.Base(states[1].MetadataLocation()); a[:5] != b[:5] || a == b {
+				t.Fatalf("%s and %s", a, b)
+			}
+			if !c.both { // the loser of a race dies before it records how its job ended
+				if err := os.Remove(filepath.Join(dir, "warehouse", "vault", states[1].UUID(), "_jobs", "b.closed.json")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			results, err := openAt(t, dir, "new.db").RecoverAll(ctx, true)
+			if got := outcomes(results); got[0] != c.want {
+				t.Fatalf("%v %v", got, err)
+			}
+			if c.both && (!errors.Is(err, ErrConflict) || len(results[0].Candidates) != 2 || !strings.Contains(err.Error(), "17 rows")) {
+				t.Errorf("%v %v", results[0].Candidates, err)
+			}
+			if !c.both && results[0].Metadata != states[0].MetadataLocation() {
+				t.Errorf("recovered %s, committed was %s", results[0].Metadata, states[0].MetadataLocation())
+			}
+		})
+	}
+}

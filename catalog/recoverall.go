@@ -1,0 +1,479 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/manifest"
+)
+
+const (
+	// nameRecord in a vault folder has the name of a table that was renamed or recovered.
+	nameRecord = "_name.json"
+	// namespacesFolder of the vault has the properties of namespaces.
+	namespacesFolder = "_namespaces"
+)
+
+// nameNote is the content of _name.json.
+type nameNote struct {
+	Version int    `json:"version"`
+	Table   string `json:"table"`
+}
+
+// namespaceRecord is the content of vault/_namespaces/<catalog id>/<namespace>.json.
+type namespaceRecord struct {
+	Version    int               `json:"version"`
+	Namespace  string            `json:"namespace"`
+	Properties map[string]string `json:"properties"`
+}
+
+// recordName records a table's name, from which RecoverAll takes it. The catalog's own change stands without it.
+func (c *Catalog) recordName(ctx context.Context, t *Table) {
+	c.identityFor(ctx, t.name.Namespace) // of the new namespace: the former one may be dropped
+	if err := c.replaceNote(ctx, t.VaultFolder()+nameRecord, nameNote{recordVersion, t.name.String()}); err != nil {
+		c.opts.Log.Warn("the table's name is not recorded; a recovery of all tables would give it its former name", "table", t.name.String(), "error", err)
+	}
+}
+
+func (c *Catalog) namespaceAt(ctx context.Context, namespace string) string {
+	id := c.identityFor(ctx, namespace)
+	if id == "" {
+		id = "none"
+	}
+	return c.vault + "/" + namespacesFolder + "/" + id + "/" + namespace + ".json"
+}
+
+// recordNamespace records a namespace's properties, from which RecoverAll takes them.
+func (c *Catalog) recordNamespace(ctx context.Context, namespace string) {
+	ctx = context.WithoutCancel(ctx)
+	properties, err := c.NamespaceProperties(ctx, namespace)
+	if err == nil {
+		err = c.replaceNote(ctx, c.namespaceAt(ctx, namespace), namespaceRecord{recordVersion, namespace, properties})
+	}
+	if err != nil {
+		c.opts.Log.Warn("the properties of the namespace are not recorded; a recovery of all tables would not restore them", "namespace", namespace, "error", err)
+	}
+}
+
+// Outcomes of RecoverAll for one table.
+const (
+	// RecoveredTable was not in the catalog. CurrentTable was, in its last state, AdvancedTable in an older one. DroppedState: the table was
+	// dropped and stays so. FailedTable: see Error.
+	RecoveredTable = "recovered"
+	CurrentTable   = "current"
+	AdvancedTable  = "advanced"
+	DroppedState   = "dropped"
+	FailedTable    = "failed"
+)
+
+// RecoverResult is what RecoverAll did about one table.
+type RecoverResult struct {
+	Table     string `json:"table"`
+	TableUUID string `json:"table_uuid"`
+	Metadata  string `json:"metadata,omitempty"`
+	Outcome   string `json:"outcome"`
+	// Candidates are metadata files of one number that can't be told apart.
+	Candidates []string `json:"candidates,omitempty"`
+	Error      string   `json:"error,omitempty"`
+
+	err error
+}
+
+// lostTable is a table as its files show it.
+type lostTable struct {
+	owner   Owner
+	dropped bool
+	// files are the metadata files of the highest number, by their folder.
+	files []metadataState
+}
+
+// metadataState is a metadata file.
+type metadataState struct {
+	at     string
+	number int
+	meta   table.Metadata
+}
+
+// RecoverAll brings the tables of a vault and a warehouse into the catalog, each in its last state, with the names and the properties of namespaces that
+// are recorded in the vault. It goes on after a table that fails; the error joins theirs. docs/design/catalog-identity.md.
+func (c *Catalog) RecoverAll(ctx context.Context, takeOver bool) ([]RecoverResult, error) {
+	if c.registrar == nil {
+		return nil, fmt.Errorf("%w: the catalog can't take over metadata files", ErrInvalid)
+	}
+	if c.warehouse == "" {
+		return nil, fmt.Errorf("%w: the warehouse is a name that only the REST catalog knows; give its URL with --warehouse", ErrInvalid)
+	}
+	lost, err := c.lostTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there, err := c.registered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]registeredTable{}
+	for _, r := range there {
+		known[r.uuid] = r
+	}
+	if err := c.recoverNamespaces(ctx, lost); err != nil {
+		return nil, err
+	}
+	results := []RecoverResult{}
+	var failed error
+	for _, uuid := range slices.Sorted(maps.Keys(lost)) {
+		r := c.recoverOne(ctx, uuid, lost[uuid], known, takeOver)
+		if r.err != nil {
+			r.Outcome, r.Error = FailedTable, r.err.Error()
+			failed = errors.Join(failed, r.err)
+		}
+		results = append(results, r)
+		if ctx.Err() != nil {
+			return results, ctx.Err()
+		}
+	}
+	slices.SortStableFunc(results, func(a, b RecoverResult) int { return strings.Compare(a.Table, b.Table) })
+	return results, failed
+}
+
+// lostTables finds the tables of the vault and their last metadata files, by UUID.
+func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error) {
+	lost, folders := map[string]*lostTable{}, map[string][]metadataState{}
+	visit := func(info blobio.Info) error {
+		if rest, ok := strings.CutPrefix(info.URL, c.vault+"/"); ok {
+			uuid, name, _ := strings.Cut(rest, "/")
+			switch name {
+			case "_owner.json":
+				t := lostTableOf(lost, uuid)
+				if err := c.readRecord(ctx, info.URL, &t.owner); err != nil {
+					return fmt.Errorf("%s: %w", info.URL, err)
+				}
+			case droppedName:
+				lostTableOf(lost, uuid).dropped = true
+			}
+			return nil
+		}
+		folder, base := path.Split(info.URL)
+		if _, checksum := checksummed(info.URL); checksum || !strings.Contains(base, ".metadata.json") {
+			return nil
+		}
+		number, err := metadataVersion(info.URL)
+		if err != nil {
+			return nil // no file of a catalog's
+		}
+		if f := folders[folder]; len(f) > 0 && f[0].number > number {
+			return nil
+		} else if len(f) > 0 && f[0].number < number {
+			folders[folder] = nil
+		}
+		folders[folder] = append(folders[folder], metadataState{at: info.URL, number: number})
+		return nil
+	}
+	roots := []string{c.warehouse}
+	if !strings.HasPrefix(c.vault+"/", c.warehouse+"/") {
+		roots = append(roots, c.vault)
+	}
+	for _, root := range roots {
+		client := c.client
+		if root == c.warehouse {
+			client = c.metadata
+		}
+		for info, err := range client.List(ctx, root+"/") {
+			if err == nil {
+				err = visit(info)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("list %s: %w", root, err)
+			}
+		}
+	}
+	for _, files := range folders {
+		for _, f := range files {
+			meta, err := c.readMetadata(ctx, f.at)
+			if err != nil {
+				return nil, fmt.Errorf("%w; move the file elsewhere if it is damaged, and the table's file with the number before it counts", err)
+			}
+			f.meta = meta
+			if t := lost[meta.TableUUID().String()]; t != nil {
+				t.files = append(t.files, f)
+			}
+		}
+	}
+	for uuid, t := range lost {
+		if t.owner.TableUUID == "" { // a folder without an owner has no rows that a catalog committed
+			delete(lost, uuid)
+		}
+	}
+	return lost, nil
+}
+
+func lostTableOf(lost map[string]*lostTable, uuid string) *lostTable {
+	if lost[uuid] == nil {
+		lost[uuid] = &lostTable{}
+	}
+	return lost[uuid]
+}
+
+func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, known map[string]registeredTable, takeOver bool) RecoverResult {
+	r := RecoverResult{TableUUID: uuid, Table: t.owner.Table}
+	is, here := known[uuid]
+	name, err := c.lastName(ctx, uuid, &t.owner)
+	if here {
+		name, err = ParseName(is.name)
+	}
+	if err != nil {
+		r.err = err
+		return r
+	}
+	if r.Table = name.String(); t.dropped && !here {
+		r.Outcome = DroppedState
+		return r
+	}
+	last, err := c.lastState(ctx, uuid, t.files)
+	if err != nil {
+		r.err = fmt.Errorf("table %s: %w", name, err)
+		for _, f := range t.files {
+			r.Candidates = append(r.Candidates, f.at)
+		}
+		return r
+	}
+	r.Metadata = last.at
+	if !here {
+		r.Outcome = RecoveredTable
+		_, r.err = c.Recover(ctx, last.at, RecoverOptions{As: name, TakeOver: takeOver})
+		return r
+	}
+	if takeOver {
+		r.err = c.takeOwnership(ctx, t.owner, name)
+	} else {
+		r.err = c.checkOwned(ctx, &t.owner, uuid)
+	}
+	if r.err != nil {
+		return r
+	}
+	r.Outcome, r.err = c.advance(ctx, name, is.metadata, last)
+	return r
+}
+
+// lastName is the name that a table had last.
+func (c *Catalog) lastName(ctx context.Context, uuid string, owner *Owner) (Name, error) {
+	var renamed nameNote
+	err := c.readRecord(ctx, c.vaultFolder(uuid)+nameRecord, &renamed)
+	switch {
+	case errors.Is(err, blobio.ErrNotFound):
+		return ParseName(owner.Table)
+	case err != nil:
+		return Name{}, err
+	}
+	return ParseName(renamed.Table)
+}
+
+// lastState is the metadata file of the highest number. Of several the one whose snapshot's job was committed counts.
+func (c *Catalog) lastState(ctx context.Context, uuid string, files []metadataState) (metadataState, error) {
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b metadataState) int { return b.number - a.number })
+	for i, f := range files {
+		if f.number < files[0].number {
+			files = files[:i]
+			break
+		}
+	}
+	switch len(files) {
+	case 0:
+		return metadataState{}, fmt.Errorf("%w: no metadata file of the UUID %s lies in the warehouse %s; give it by name: shardcat table recover METADATA.json", ErrNotFound, uuid, c.warehouse)
+	case 1:
+		return files[0], nil
+	}
+	var committed []metadataState
+	same := true
+	for _, f := range files {
+		proven, err := c.wasCommitted(ctx, uuid, f.meta)
+		if err != nil {
+			return metadataState{}, err
+		}
+		if proven {
+			committed = append(committed, f)
+		}
+		same = same && currentSnapshot(f.meta) == currentSnapshot(files[0].meta)
+	}
+	if len(committed) == 1 {
+		return committed[0], nil
+	}
+	if same { // they differ in properties, columns or refs at most
+		return slices.MaxFunc(files, func(a, b metadataState) int {
+			return int(a.meta.LastUpdatedMillis() - b.meta.LastUpdatedMillis())
+		}), nil
+	}
+	return metadataState{}, fmt.Errorf("%w: %d metadata files have the number %d, and more than one may be the table's last state; recover the right one by its name: %s",
+		ErrConflict, len(files), files[0].number, describeStates(files))
+}
+
+// describeStates lists metadata files with what tells them apart.
+func describeStates(files []metadataState) string {
+	var texts []string
+	for _, f := range files {
+		rows, at := "0", int64(0)
+		if s := f.meta.CurrentSnapshot(); s != nil && s.Summary != nil {
+			rows, at = s.Summary.Properties["total-records"], s.TimestampMs
+		}
+		texts = append(texts, fmt.Sprintf("%s (%s rows, snapshot of %s)", path.Base(f.at), rows, time.UnixMilli(at).UTC().Format("2006-01-02T15:04:05.000Z")))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}
+
+func currentSnapshot(meta table.Metadata) int64 {
+	if s := meta.CurrentSnapshot(); s != nil {
+		return s.SnapshotID
+	}
+	return 0
+}
+
+// wasCommitted reports whether the job of the current snapshot is recorded as committed with that snapshot.
+func (c *Catalog) wasCommitted(ctx context.Context, uuid string, meta table.Metadata) (bool, error) {
+	s := meta.CurrentSnapshot()
+	if s == nil || s.Summary == nil || s.Summary.Properties[manifest.JobIDKey] == "" {
+		return false, nil
+	}
+	job := s.Summary.Properties[manifest.JobIDKey]
+	if !validPart(job) || len(job) > maxJobID {
+		return false, nil
+	}
+	for info, err := range c.client.List(ctx, c.vaultFolder(uuid)+"_jobs/"+job+".") {
+		if err != nil {
+			return false, err
+		}
+		if !strings.HasSuffix(info.URL, ".closed.json") {
+			continue
+		}
+		var end JobEnd
+		if err := c.readRecord(ctx, info.URL, &end); err != nil {
+			return false, err
+		}
+		if end.Outcome == OutcomeCommitted && end.Snapshot == s.SnapshotID {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// advance moves a table of the catalog on to a later state of it.
+func (c *Catalog) advance(ctx context.Context, name Name, from string, last metadataState) (string, error) {
+	if canonicalURL(from) == canonicalURL(last.at) {
+		return CurrentTable, nil
+	}
+	now, err := c.readMetadata(ctx, canonical(from))
+	if err != nil && !errors.Is(err, blobio.ErrNotFound) {
+		return "", err
+	}
+	if number, err := metadataVersion(from); err == nil && number > last.number {
+		return CurrentTable, nil // it was written since the files were listed
+	}
+	if !descends(last.meta, from, now) {
+		return "", fmt.Errorf("table %s: %w: its state %s and the last one of its folder, %s, have each commits that the other lacks; drop the name and recover the one that counts",
+			name, ErrConflict, path.Base(from), path.Base(last.at))
+	}
+	if c.sql == nil {
+		return "", fmt.Errorf("table %s: %w: the catalog has an older state (%s); drop the name, then: shardcat table recover %s", name, ErrConflict, path.Base(from), last.at)
+	}
+	if err := c.sql.move(ctx, name.identifier(), from, last.at); err != nil {
+		return "", fmt.Errorf("table %s: %w", name, translate(err))
+	}
+	return AdvancedTable, nil
+}
+
+// descends reports whether a state came from another one: its log names the file, or its snapshots descend from the other's.
+func descends(last table.Metadata, from string, of table.Metadata) bool {
+	for entry := range last.PreviousFiles() {
+		if canonicalURL(entry.MetadataFile) == canonicalURL(from) {
+			return true
+		}
+	}
+	if of == nil || of.CurrentSnapshot() == nil {
+		return false
+	}
+	seen := 0
+	for s := last.CurrentSnapshot(); s != nil && seen <= len(last.Snapshots()); seen++ {
+		if s.SnapshotID == of.CurrentSnapshot().SnapshotID {
+			return true
+		}
+		if s.ParentSnapshotID == nil {
+			return false
+		}
+		s = last.SnapshotByID(*s.ParentSnapshotID)
+	}
+	return false
+}
+
+// recoverNamespaces makes the recorded namespaces of the catalogs that owned the tables. Properties that a namespace has stay.
+func (c *Catalog) recoverNamespaces(ctx context.Context, lost map[string]*lostTable) error {
+	owners := map[string]bool{}
+	for _, t := range lost {
+		owners[t.owner.CatalogID] = true
+	}
+	folder := c.vault + "/" + namespacesFolder + "/"
+	for info, err := range c.client.List(ctx, folder) {
+		if err != nil {
+			return fmt.Errorf("list %s: %w", folder, err)
+		}
+		id, _, _ := strings.Cut(strings.TrimPrefix(info.URL, folder), "/")
+		if mine, err := c.hasIdentity(ctx, id); err != nil {
+			return err
+		} else if !mine && !owners[id] && id != "none" {
+			continue
+		}
+		var r namespaceRecord
+		if err := c.readRecord(ctx, info.URL, &r); err != nil {
+			return fmt.Errorf("%s: %w", info.URL, err)
+		}
+		if err := c.CreateNamespace(ctx, r.Namespace); err != nil {
+			return err
+		}
+		is, err := c.NamespaceProperties(ctx, r.Namespace)
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(r.Properties, func(key, _ string) bool { _, ok := is[key]; return ok || key == identityProperty })
+		if len(r.Properties) > 0 {
+			if err := c.SetNamespaceProperties(ctx, r.Namespace, r.Properties, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// aheadOf finds a metadata file of the folder that descends from the table's state and is at least two versions ahead, "" if there is none: the catalog
+// shows an old state, as a copy of a database does. One version ahead may be what a killed writer left.
+func (c *collector) aheadOf(ctx context.Context, files []blobio.Info) (string, error) {
+	t := c.table
+	now, err := metadataVersion(t.MetadataLocation())
+	if err != nil {
+		return "", nil
+	}
+	highest, at := now+1, ""
+	for _, f := range files {
+		if n, err := metadataVersion(f.URL); err == nil && n > highest {
+			highest, at = n, f.URL
+		}
+	}
+	if at == "" {
+		return "", nil
+	}
+	meta, err := t.cat.readMetadata(ctx, at)
+	if errors.Is(err, blobio.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil || !descends(meta, t.MetadataLocation(), nil) {
+		return "", err
+	}
+	return at, nil
+}
