@@ -39,6 +39,9 @@ func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
 		ErrInvalid, redactURI(uri))
 }
 
+// RedactURI is a catalog's URI without credentials and options.
+func RedactURI(uri string) string { return redactURI(uri) }
+
 func isREST(uri string) bool {
 	return strings.HasPrefix(uri, "rest+http://") || strings.HasPrefix(uri, "rest+https://")
 }

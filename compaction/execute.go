@@ -333,6 +333,7 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 	if errors.Is(err, catalog.ErrConflict) || errors.Is(err, catalog.ErrLeaseLost) || err != nil && ctx.Err() != nil {
 		return err
 	}
+	err = lostRoot(ctx, t, err)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err != nil {

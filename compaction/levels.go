@@ -214,7 +214,11 @@ func SetPolicy(ctx context.Context, t *catalog.Table, settings map[string]string
 	if err := checkWhere(t, settings); err != nil {
 		return err
 	}
-	return t.SetProperties(ctx, set, remove)
+	if err := t.SetProperties(ctx, set, remove); err != nil {
+		return err
+	}
+	noteChange(ctx, t.Catalog(), t.Name().String())
+	return nil
 }
 
 // SetNamespacePolicy is SetPolicy for all tables of a namespace and those below it.
@@ -227,7 +231,11 @@ func SetNamespacePolicy(ctx context.Context, c *catalog.Catalog, namespace strin
 	if err != nil {
 		return err
 	}
-	return c.SetNamespaceProperties(ctx, namespace, set, remove)
+	if err := c.SetNamespaceProperties(ctx, namespace, set, remove); err != nil {
+		return err
+	}
+	noteChange(ctx, c, namespace+".*")
+	return nil
 }
 
 // changed are the properties to set and to remove for a change of settings that may be made.

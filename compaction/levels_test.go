@@ -43,7 +43,7 @@ func TestLevels(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"max-inputs": "7 by table", "min-inputs": "4 by table (file)", "max-rows": "100 by namespace web", "order": "name desc by namespace web.eu",
-		"max-objects": "10 by catalog (file)", "max-stripes": "11 by namespace web (file)", "max-creation-range": "auto by default", "collect": "never by default",
+		"max-objects": "10 by catalog (file)", "max-stripes": "11 by namespace web (file)", "max-creation-range": "auto by default", "collect": "24h by default",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %s, want %s", name, got[name], want)

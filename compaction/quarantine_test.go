@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/virtualtime"
 )
@@ -45,13 +46,18 @@ func twoGroups(t *testing.T, g *ground, damage func(root []byte) []byte) *catalo
 // A group that fails is left alone for a delay that doubles, which a restarted service knows; the other groups and the table go on.
 func TestFailingGroupIsQuarantined(t *testing.T) {
 	g := newGround(t)
-	var victim []byte
-	tbl := twoGroups(t, g, func(root []byte) []byte { victim = root; return nil })
+	tbl := twoGroups(t, g, func(root []byte) []byte { return root })
+	plan, err := NewPlan(ctx, tbl, Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sick := &deniedBucket{Bucket: memblob.Open(g.bucket), key: strings.TrimPrefix(plan.Groups[0].Inputs.Paths()[0], "mem://"+g.bucket+"/")}
+	sick.denied.Store(true)
 	clock := virtualtime.New(time.Now())
 	var mu sync.Mutex
 	told := 0
 	once := func() (Run, TableStatus) {
-		s, runs, stop := serve(t, g.open(nil), ServiceOptions{Now: clock.Now, Failed: func(TableStatus) { mu.Lock(); told++; mu.Unlock() }})
+		s, runs, stop := serve(t, g.openOver(sick), ServiceOptions{Now: clock.Now, Overrides: Overrides{"*": {"collect": "never"}}, Failed: func(TableStatus) { mu.Lock(); told++; mu.Unlock() }})
 		run := await(t, runs, 1)[0]
 		st := statusOf(t, s, name)
 		stop()
@@ -84,9 +90,7 @@ func TestFailingGroupIsQuarantined(t *testing.T) {
 		t.Errorf("delays %v", delays)
 	}
 	// Mended, and after its delay, it is compacted, and nothing of the quarantine is left.
-	if err := tbl.Catalog().Client().Put(ctx, run.Failed[0].Inputs[0], victim); err != nil {
-		t.Fatal(err)
-	}
+	sick.denied.Store(false)
 	clock.Advance(maxQuarantine)
 	if run, st = once(); len(run.Results) != 1 || st.Quarantined != 0 || st.Problem != "" || st.Shards != 2 {
 		t.Errorf("%+v, %+v", run, st)

@@ -43,7 +43,7 @@ func TestServiceListsCompactionsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	s, runs, stop := serve(t, c, ServiceOptions{})
+	s, runs, stop := serve(t, c, ServiceOptions{Overrides: Overrides{"*": {"collect": "never"}}})
 	defer stop()
 	if r := await(t, runs, 1)[0]; r.Error != "" || len(r.Results) != 1 {
 		t.Fatalf("%+v", r)

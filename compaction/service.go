@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,8 @@ type ServiceOptions struct {
 	// Failed, if not nil, is told when a table begins to fail, when it halts, and when groups go into quarantine that were not there; not
 	// again for each run that fails after that.
 	Failed func(TableStatus)
+	// Collect are the delays and the ratio of collections of tables whose settings leave them open; Execute is set. A ratio of 0 is DefaultCollectRatio.
+	Collect catalog.CollectOptions
 	// Tracer, if not nil, gets a span for each run over a table, each group and each step.
 	Tracer trace.Tracer
 }
@@ -59,6 +62,11 @@ type Service struct {
 	catalogAway bool
 	// discovered is when the catalog was last asked for its tables.
 	discovered time.Time
+	// storeAway: runs failed because the store does not answer. probed is when it was last asked since.
+	storeAway bool
+	probed    time.Time
+	// changes are the records of changed settings that were seen, nil before the first look.
+	changes map[string]bool
 }
 
 // tended is a table as the service knows it.
@@ -78,6 +86,8 @@ type tended struct {
 	done map[chore]time.Time
 	// indexed is the property whose indexes the table's shards have.
 	indexed string
+	// again: its settings were changed while it was worked on.
+	again bool
 	// retry: somebody asked for the next run, which is not kept back by a quarantine.
 	retry bool
 	// rest is what a run that found nothing to do knows of the table, nil if the next one must look.
@@ -129,6 +139,7 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-time.After(next):
 		}
 		s.reportDiscovery(ctx, s.discover(ctx))
+		s.reportStore(ctx)
 		next = s.dispatch(ctx, jobs)
 	}
 }
@@ -145,12 +156,7 @@ func (s *Service) reportDiscovery(ctx context.Context, err error) {
 	}
 	is := s.catalogAway
 	if was && !is {
-		for _, t := range s.tables {
-			if t.status.State == Failing {
-				t.status.NextRun = s.o.Now()
-			}
-		}
-		s.line = nil
+		s.failingAreDue()
 	}
 	s.mu.Unlock()
 	switch {
@@ -159,6 +165,40 @@ func (s *Service) reportDiscovery(ctx context.Context, err error) {
 	case was && !is:
 		s.o.Log.Info("the catalog answers again")
 	}
+}
+
+// Once does one round over all tables, each with everything that is due, and returns when the last one is done. The error joins those of tables
+// that failed.
+func (s *Service) Once(ctx context.Context) error {
+	if err := s.discover(ctx); err != nil {
+		return err
+	}
+	var workers sync.WaitGroup
+	jobs := make(chan catalog.Name)
+	for range s.o.Workers {
+		workers.Go(func() {
+			for name := range jobs {
+				if s.start(name) {
+					s.tend(ctx, name)
+				}
+			}
+		})
+	}
+	for _, st := range s.Status() {
+		select {
+		case jobs <- st.Table:
+		case <-ctx.Done():
+		}
+	}
+	close(jobs)
+	workers.Wait()
+	failed := ctx.Err()
+	for _, st := range s.Status() {
+		if st.State == Failing || st.State == Halted {
+			failed = errors.Join(failed, fmt.Errorf("table %s is %s: %s", st.Table, st.State, st.Problem))
+		}
+	}
+	return failed
 }
 
 // Reload puts other overrides in force, and makes every table due whose work is not held up.
@@ -320,16 +360,21 @@ func (s *Service) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	changed, err := s.changedSettings(ctx)
+	if err != nil {
+		s.o.Log.Debug("changes of settings are seen by the tables' schedules", "error", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.discovered = now
+	s.dueAfter(changed)
 	for _, t := range s.tables {
 		t.seen = false
 	}
 	for _, name := range names {
 		t := s.tables[name]
 		if t == nil {
-			t = &tended{status: TableStatus{Table: name, State: Waiting, NextRun: now}}
+			t = &tended{status: TableStatus{Table: name, State: Waiting, NextRun: now, LastSuccess: now}}
 			s.tables[name] = t
 		}
 		t.seen = true
@@ -374,12 +419,21 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 	now := t.status
 	s.mu.Unlock()
 	begins := err != nil && (was == 0 || now.State == Halted) || err == nil && run.quarantines()
+	away, first := false, false
+	if err != nil && ended {
+		away, first = s.outage(ctx, err)
+		begins = begins && (!away || first)
+	}
 	if s.o.Failed != nil && ended && begins {
 		now.History = nil
 		s.o.Failed(now)
 	}
 	switch {
 	case !ended:
+	case first:
+		s.o.Log.Warn("the store does not answer; tables are tried again", "table", name, "error", err)
+	case away:
+		s.o.Log.Debug("compaction failed in an outage", "table", name, "error", err)
 	case err != nil:
 		s.o.Log.Error("compaction failed", "table", name, "state", now.State, "error", err, "next", now.NextRun)
 	case len(run.Results) > 0 || run.RowsExpired > 0 || run.SnapshotsExpired > 0:
@@ -391,10 +445,16 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 // finish books a run.
 func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 	st := &t.status
-	st.Shards, st.Records, st.Bytes = look.shards, look.records, look.bytes
-	st.Quarantined, st.QuarantinedShards = look.quarantined, look.quarantinedShards
-	st.BacklogShards, st.BacklogBytes, st.Groups, st.Schedule = look.backlogShards, look.backlogBytes, look.groups, look.schedule.String()
-	t.schedule = look.schedule
+	st.Rounds++
+	if look.measured { // else the last known values stay
+		st.Shards, st.Records, st.Bytes, st.Measured = look.shards, look.records, look.bytes, true
+		st.Quarantined, st.QuarantinedShards = look.quarantined, look.quarantinedShards
+		st.BacklogShards, st.BacklogBytes, st.Groups = look.backlogShards, look.backlogBytes, look.groups
+	}
+	if look.settled || t.schedule == (Schedule{}) {
+		t.schedule, st.Schedule = look.schedule, look.schedule.String()
+		st.Interval = t.schedule.Next(t.schedule.Next(now)).Sub(t.schedule.Next(now))
+	}
 	if n := len(st.History); n > 0 && run.idle() && st.History[n-1].idle() {
 		st.History[n-1] = run // of a table at rest the latest look is enough
 	} else {
@@ -405,18 +465,25 @@ func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 	}
 	st.Problem, st.Remedy = "", ""
 	if err == nil {
-		t.failures = 0
+		t.failures, st.FailingSince, st.LastSuccess = 0, time.Time{}, now
 		st.State = Waiting
 		if st.Problem = look.problem; st.Problem != "" {
 			st.Remedy = "shardcat verify " + st.Table.String()
+			if strings.HasPrefix(st.Problem, "collection: ") {
+				st.Remedy = "shardcat gc " + st.Table.String()
+			}
 		}
-		st.NextRun = jittered(t.schedule.Next(now), now, look.jitter)
+		if st.NextRun = jittered(t.schedule.Next(now), now, look.jitter); t.again {
+			st.NextRun, t.again = now, false
+		}
 		if look.paused {
 			st.State = Paused
 		}
 		return
 	}
-	t.failures++
+	if t.failures++; t.failures == 1 {
+		st.FailingSince = now
+	}
 	st.Problem, st.Remedy = err.Error(), remedyOf(st.Table, err)
 	st.State, st.NextRun = Failing, now.Add(min(minBackoff<<min(t.failures-1, 10), maxBackoff))
 	if Halts(err) {

@@ -38,6 +38,15 @@ type TableStatus struct {
 	BacklogBytes  int64     `json:"backlog_bytes"`
 	Schedule      string    `json:"schedule"`
 	NextRun       time.Time `json:"next_run"`
+	// Measured: the sizes and the backlog were measured, by the last run or one before it.
+	Measured bool `json:"measured"`
+	// Rounds counts runs since the service began. LastSuccess is when the last one that succeeded ended, or when the service found the table.
+	Rounds      int64     `json:"rounds"`
+	LastSuccess time.Time `json:"last_success"`
+	// FailingSince is when the first of the failed runs since then ended, zero if there is none. It stays while the next one is under way.
+	FailingSince time.Time `json:"failing_since,omitzero"`
+	// Interval is the time between two runs by the schedule.
+	Interval time.Duration `json:"-"`
 	// Quarantined are groups that failed and are left alone for a while, QuarantinedShards what they consist of.
 	Quarantined       int `json:"quarantined,omitempty"`
 	QuarantinedShards int `json:"quarantined_shards,omitempty"`
@@ -132,6 +141,20 @@ func (s *Service) Halted() bool {
 		}
 	}
 	return false
+}
+
+// Ready reports whether the tables of the catalog have been listed once.
+func (s *Service) Ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.discovered.IsZero()
+}
+
+// CatalogUp reports whether the last request for the list of tables succeeded.
+func (s *Service) CatalogUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.catalogAway && !s.discovered.IsZero()
 }
 
 // Halts reports whether an error means that going on could do harm: rows that a merge changed, a vault that is another

@@ -3,6 +3,7 @@ package compaction
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -20,7 +21,17 @@ type upkeep struct {
 	expire time.Duration
 	// retain, expiry and collect say when these are done: the zero value with every run, nil never.
 	retain, expiry, collect *Schedule
+	// minAge, deleteDelay and ratio are those of collections, 0 for the service's.
+	minAge, deleteDelay time.Duration
+	ratio               float64
 }
+
+// DefaultCollect is how often a table is collected, DefaultCollectRatio the share of its objects above which a collection is refused. Most objects of a table
+// that is rebuilt all the time are garbage, so it is larger than that of the command.
+const (
+	DefaultCollect      = 24 * time.Hour
+	DefaultCollectRatio = 0.95
+)
 
 // DefaultJitter is the share by which the time between two runs varies.
 const DefaultJitter = 0.1
@@ -28,6 +39,7 @@ const DefaultJitter = 0.1
 var defaultUpkeep = upkeep{
 	schedule: Schedule{every: DefaultEvery, text: DefaultEvery.String()}, jitter: DefaultJitter,
 	expire: catalog.DefaultExpireAge, retain: new(Schedule), expiry: new(Schedule),
+	collect: &Schedule{every: DefaultCollect, text: "24h"},
 }
 
 // serviceSettings make up an upkeep.
@@ -51,7 +63,38 @@ var serviceSettings = []setting{
 	{"expire-schedule", "when that is done: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.expiry }),
 		func(*rules) string { return "always" }},
 	{"collect", "when what nothing reaches is collected: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.collect }),
-		func(*rules) string { return "never" }},
+		func(r *rules) string { return r.collect.String() }},
+	{"collect-min-age", "least age of what is marked for deletion, 24h or more, or serve for what serve says", ageAtLeast(catalog.SafeMinAge, func(r *rules) *time.Duration { return &r.minAge }),
+		func(*rules) string { return "serve" }},
+	{"collect-delete-delay", "time after which what was marked is deleted, or serve for what serve says", ageAtLeast(time.Second, func(r *rules) *time.Duration { return &r.deleteDelay }),
+		func(*rules) string { return "serve" }},
+	{"collect-max-delete-ratio", "share of a table's objects above which a collection is refused, or serve for what serve says", (*rules).setRatio,
+		func(*rules) string { return "serve" }},
+}
+
+// ageAtLeast reads an age; "serve" is 0.
+func ageAtLeast(least time.Duration, at func(*rules) *time.Duration) func(*rules, string) error {
+	return func(r *rules, text string) (err error) {
+		if text == "serve" {
+			*at(r) = 0
+			return nil
+		}
+		if *at(r), err = catalog.ParseAge(text); err == nil && *at(r) < least {
+			err = fmt.Errorf("must be %s or more", least)
+		}
+		return err
+	}
+}
+
+func (r *rules) setRatio(text string) (err error) {
+	if text == "serve" {
+		r.ratio = 0
+		return nil
+	}
+	if r.ratio, err = strconv.ParseFloat(text, 64); err == nil && !(r.ratio > 0 && r.ratio <= 1) {
+		err = errors.New("must be a share above 0, up to 1")
+	}
+	return err
 }
 
 func (r *rules) setJitter(text string) (err error) {
@@ -145,6 +188,8 @@ type looked struct {
 	quarantined, quarantinedShards int
 	// problem is why, in one line.
 	problem string
+	// settled: the settings are known; measured: the sizes and the backlog are.
+	settled, measured bool
 }
 
 // work does everything that is due for a table.
@@ -165,7 +210,7 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 	if err != nil {
 		return look, err
 	}
-	look.upkeep = in.upkeep
+	look.upkeep, look.settled = in.upkeep, true
 	v := &visit{service: s, table: t, in: in, run: run}
 	defer v.leave(ctx)
 	if !look.paused {
@@ -176,7 +221,12 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 		}
 	}
 	look.hold(v.held)
-	err = errors.Join(err, look.measure(ctx, t, in.Policy, v.left, v.held))
+	if v.refused != "" {
+		look.problem = "collection: " + v.refused
+	}
+	measureErr := look.measure(ctx, t, in.Policy, v.left, v.held)
+	look.measured = measureErr == nil
+	err = lostRoot(ctx, t, errors.Join(err, measureErr))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.tables[name]; known != nil {

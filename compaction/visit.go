@@ -21,6 +21,8 @@ type visit struct {
 	lease *catalog.CompactLease
 	// held is the table's quarantine, nil as long as nothing was to be compacted.
 	held *Quarantine
+	// refused is why a collection was, empty if none was.
+	refused string
 	// left is the plan of what is still to do, nil if only a new one tells: a table at rest, as most are, is planned once.
 	left *Plan
 }
@@ -258,9 +260,18 @@ func (v *visit) collect(ctx context.Context) error {
 	if !s.isDue(t.Name(), collecting, v.in.upkeep.collect) {
 		return nil
 	}
-	done, err := t.Collect(ctx, catalog.CollectOptions{Execute: true})
-	if errors.Is(err, catalog.ErrConflict) {
+	o := s.o.Collect
+	o.Execute, o.MinAge, o.DeleteDelay = true, cmp.Or(v.in.upkeep.minAge, o.MinAge), cmp.Or(v.in.upkeep.deleteDelay, o.DeleteDelay)
+	o.MaxDeleteRatio = cmp.Or(v.in.upkeep.ratio, o.MaxDeleteRatio, DefaultCollectRatio)
+	done, err := t.Collect(ctx, o)
+	switch {
+	case errors.Is(err, catalog.ErrConflict):
 		s.o.Log.Info("collected later", "table", t.Name(), "reason", err)
+		return nil
+	case errors.Is(err, catalog.ErrUnsafe): // nothing was deleted; the table's shards are compacted all the same
+		v.refused = err.Error()
+		s.o.Log.Warn("the collection is refused; nothing was deleted", "table", t.Name(), "error", err)
+		s.did(t.Name(), collecting)
 		return nil
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"slices"
@@ -31,6 +32,8 @@ type app struct {
 	catalogTimeout                           time.Duration
 	stores                                   storeFlags
 	maxMemory                                int64
+	// log takes the warnings of the catalog, nil for slog's default.
+	log *slog.Logger
 	// setMemoryLimit is debug.SetMemoryLimit in a process of its own, nil in tests.
 	setMemoryLimit func(int64) int64
 	// given are the global flags of the command line, and those of a file that the command line names, not those of the
@@ -118,7 +121,7 @@ func (a *app) catalogOptions(access catalog.Access) catalog.Options {
 	return catalog.Options{
 		URI: a.catalogURI, Warehouse: a.warehouse, Vault: a.vault, Client: a.client, Access: access,
 		MaxMemory: a.maxMemory, UnsafeNoConditionalWrites: a.unsafeWrites,
-		RequestTimeout: a.catalogTimeout, RetryBudget: budgetOrNone(a.stores.retry.budget), Agent: userAgent(),
+		RequestTimeout: a.catalogTimeout, RetryBudget: budgetOrNone(a.stores.retry.budget), Agent: userAgent(), Log: a.log,
 	}
 }
 

@@ -1,26 +1,32 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/console"
 	"github.com/shardcat/shardcat/internal/notify"
 	"github.com/shardcat/shardcat/internal/tracing"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // serveTokenEnv names the variable that holds the token for actions and appends, readTokenEnv that for reading rows.
@@ -55,6 +61,9 @@ func (a *app) serveCommand() *cobra.Command {
 			case o.answers < 1:
 				return usagef("invalid argument %d for --answers: 1 or more", o.answers)
 			}
+			if err := o.parse(); err != nil {
+				return err
+			}
 			return a.serve(cmd.Context(), o)
 		},
 	}
@@ -62,6 +71,12 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.workers, "workers", 1, "tables that are worked on at the same time")
 	cmd.Flags().IntVar(&o.answers, "answers", arrowhttp.DefaultAnswers, "answers with rows at the same time; each may take its share of --max-memory, and others wait in line")
 	cmd.Flags().StringVar(&o.onFailure, "on-failure", "", "program that is run when a table begins to fail or halts, with its state as JSON on standard input")
+	cmd.Flags().BoolVar(&o.once, "once", false, "do one round over all tables with everything that is due, without a page, and end: for cron")
+	cmd.Flags().StringVar(&o.minAge, "collect-min-age", "7d", "least age of what collections mark for deletion")
+	cmd.Flags().StringVar(&o.deleteDelay, "collect-delete-delay", "48h", "time after which collections delete what they marked")
+	cmd.Flags().BoolVar(&o.collect.UnsafeMinAge, "unsafe-min-age", false, "allow a --collect-min-age below 24h; a writer that is at work for longer loses what it wrote (default: refused)")
+	cmd.Flags().StringVar(&o.logFormat, "log-format", "json", "format of the log on standard error: json or text")
+	cmd.Flags().StringVar(&o.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
 	cmd.Flags().BoolVar(&o.profile, "pprof", false, "serve net/http/pprof below /debug/pprof/")
 	return cmd
 }
@@ -72,53 +87,84 @@ type serveOptions struct {
 	workers, answers int
 	profile          bool
 	onFailure        string
+	once             bool
+
+	minAge, deleteDelay string
+	collect             catalog.CollectOptions
+	logFormat, logLevel string
+	level               slog.Level
 }
 
-func (a *app) serve(ctx context.Context, o serveOptions) error {
+// parse checks the flags that are text.
+func (o *serveOptions) parse() (err error) {
+	if o.collect.MinAge, err = catalog.ParseAge(o.minAge); err != nil {
+		return usagef("--collect-min-age: %v", err)
+	}
+	if o.collect.MinAge < catalog.SafeMinAge && !o.collect.UnsafeMinAge {
+		return usagef("--collect-min-age %s: below %s only with --unsafe-min-age", o.minAge, catalog.SafeMinAge)
+	}
+	o.collect.MinAge = cmp.Or(o.collect.MinAge, time.Nanosecond) // 0 would be the default
+	if o.collect.DeleteDelay, err = catalog.ParseAge(o.deleteDelay); err != nil {
+		return usagef("--collect-delete-delay: %v", err)
+	}
+	if o.collect.DeleteDelay == 0 {
+		o.collect.DeleteDelay = -1
+	}
+	if o.logFormat != "json" && o.logFormat != "text" {
+		return usagef("--log-format %q: json or text", o.logFormat)
+	}
+	if err := o.level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return usagef("--log-level %q: debug, info, warn or error", o.logLevel)
+	}
+	return nil
+}
+
+// logger is the log of the process.
+func (o *serveOptions) logger(w io.Writer) *slog.Logger {
+	if o.logFormat == "text" {
+		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: o.level}))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: o.level}))
+}
+
+func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // before anybody knows that there is something to reload, and until all is in order
 	defer signal.Stop(hangup)
-	tables, err := a.openTables(ctx)
-	if err != nil {
-		return err
-	}
 	a.limitHeap(1 + int64(o.workers)) // the answers together, and the worker of each table
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
-	if err != nil {
-		return fmt.Errorf("--listen %s: %w", o.listen, err)
-	}
-	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	log := o.logger(a.stderr)
+	a.log = log
 	tracer, endTraces, err := tracing.FromEnvironment(ctx, version())
 	if err != nil {
 		return err
 	}
 	defer endTraces(context.WithoutCancel(ctx)) // what the collector does not take is lost, and nothing else
-	metrics := console.NewMetrics()
-	tell, told := failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log)
-	defer told()
-	service := compaction.NewService(tables, compaction.ServiceOptions{
-		Workers: o.workers, Log: log, Finished: metrics.Finished, Tracer: tracer,
-		Overrides: a.config.tables, Failed: tell,
-	})
-	rows := arrowhttp.New(tables, arrowhttp.Options{
-		ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
-	})
-	mux := http.NewServeMux()
-	mux.Handle("/v1/", rows)
-	mux.Handle("/", console.New(tables, service, metrics, console.Options{
-		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Version: version(), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
-	}))
+	if o.once {
+		return a.serveOnce(ctx, o, log, tracer)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", o.listen, err)
+	}
+	begun := time.Now()
+	log.Info("serving", append(a.whatRuns(o), "address", listener.Addr().String())...)
+	defer func() {
+		ended := []any{"uptime", time.Since(begun).Round(time.Second).String()}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			log.Error("ended", append(ended, "error", err)...)
+			return
+		}
+		log.Info("ended", append(ended, "reason", cmp.Or(fmt.Sprint(context.Cause(ctx)), "the server was closed"))...)
+	}()
+	var handler swapped
+	handler.use(http.HandlerFunc(beforeCatalog))
 	server := &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		Handler: &handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	if err := a.printServing(listener.Addr().String()); err != nil {
-		listener.Close()
-		return err
-	}
+	tell, told := failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log)
+	defer told()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return service.Run(ctx) })
-	group.Go(func() error { a.reloadOn(ctx, hangup, service, log); return nil })
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -131,7 +177,123 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		defer cancel()
 		return server.Shutdown(grace)
 	})
+	open := make(chan struct{})
+	group.Go(func() error {
+		tables, err := a.awaitTables(ctx, log)
+		if err != nil || tables == nil {
+			return err
+		}
+		metrics := console.NewMetrics()
+		service := compaction.NewService(tables, o.service(a, log, tracer, metrics.Finished, tell))
+		handler.use(a.serveHandler(tables, service, metrics, o, log))
+		close(open)
+		group.Go(func() error { a.reloadOn(ctx, hangup, service, log); return nil })
+		return service.Run(ctx)
+	})
+	select { // who reads the address finds tables, unless the catalog is away
+	case <-open:
+	case <-ctx.Done():
+		return group.Wait()
+	case <-time.After(openBeforeAddress):
+	}
+	group.Go(func() error { return a.printServing(listener.Addr().String()) })
 	return group.Wait()
+}
+
+// openBeforeAddress is how long the address is not printed while the catalog is being opened.
+const openBeforeAddress = 5 * time.Second
+
+// serveOnce does one round over all tables, for cron.
+func (a *app) serveOnce(ctx context.Context, o serveOptions, log *slog.Logger, tracer trace.Tracer) error {
+	tables, err := a.openTables(ctx)
+	if err != nil {
+		return err
+	}
+	tell, told := failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log)
+	defer told()
+	log.Info("one round over all tables", a.whatRuns(o)...)
+	begun := time.Now()
+	service := compaction.NewService(tables, o.service(a, log, tracer, nil, tell))
+	err = service.Once(ctx)
+	log.Info("the round has ended", "tables", len(service.Status()), "seconds", time.Since(begun).Seconds())
+	return err
+}
+
+// service are the options of the service.
+func (o *serveOptions) service(a *app, log *slog.Logger, tracer trace.Tracer, finished func(compaction.Run), failed func(compaction.TableStatus)) compaction.ServiceOptions {
+	return compaction.ServiceOptions{
+		Workers: o.workers, Log: log, Finished: finished, Tracer: tracer, Overrides: a.config.tables, Failed: failed, Collect: o.collect,
+	}
+}
+
+// serveHandler is all that is served once the catalog is open.
+func (a *app) serveHandler(tables *catalog.Catalog, service *compaction.Service, metrics *console.Metrics, o serveOptions, log *slog.Logger) http.Handler {
+	rows := arrowhttp.New(tables, arrowhttp.Options{
+		ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", rows)
+	mux.Handle("/", console.New(tables, service, metrics, console.Options{
+		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Version: version(), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
+	}))
+	return mux
+}
+
+// whatRuns are the attributes of the first line of the log.
+func (a *app) whatRuns(o serveOptions) []any {
+	options := a.catalogOptions(catalog.ReadWrite)
+	return []any{
+		"version", version(), "pid", os.Getpid(), "catalog", catalog.RedactURI(cmp.Or(options.URI, catalog.DefaultURI)),
+		"warehouse", urlresolve.Redact(cmp.Or(options.Warehouse, catalog.DefaultWarehouse)), "config", a.configFile, "workers", o.workers,
+	}
+}
+
+// swapped is a handler that can be replaced.
+type swapped struct{ handler atomic.Pointer[http.Handler] }
+
+func (s *swapped) use(h http.Handler) { s.handler.Store(&h) }
+
+func (s *swapped) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*s.handler.Load()).ServeHTTP(w, r)
+}
+
+// beforeCatalog answers while the catalog has never been reached.
+func beforeCatalog(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		w.Write([]byte("ok\n"))
+		return
+	}
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, "the catalog has not been reached yet", http.StatusServiceUnavailable)
+}
+
+// catalogPause is the time between two attempts to open a catalog that can't be reached.
+const catalogPause = 5 * time.Second
+
+// awaitTables opens the catalog, for as long as it takes where it can't be reached; nil if the context ends before.
+func (a *app) awaitTables(ctx context.Context, log *slog.Logger) (*catalog.Catalog, error) {
+	for begun, told := time.Now(), false; ; {
+		tables, err := a.openTables(ctx)
+		switch {
+		case err == nil:
+			if told {
+				log.Info("the catalog can be reached", "waited", time.Since(begun).Round(time.Second).String())
+			}
+			return tables, nil
+		case ctx.Err() != nil:
+			return nil, nil
+		case !errors.Is(err, catalog.ErrUnreachable):
+			return nil, err
+		case !told:
+			log.Warn("the catalog can't be reached; waiting for it", "error", err)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-time.After(catalogPause):
+		}
+	}
 }
 
 // failedTable is what is told of a table that fails.

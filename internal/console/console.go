@@ -72,7 +72,7 @@ func New(c *catalog.Catalog, s *compaction.Service, metrics *Metrics, o Options)
 		o.Turn = func(*http.Request) (func(), int64, error) { return func() {}, shardfmt.DefaultMaxMemory, nil }
 	}
 	h := &Console{cat: c, service: s, metrics: metrics, o: o, started: time.Now(), tokens: access.Tokens{Read: o.ReadToken, Write: o.Token}}
-	metrics.observe(c, s, o.Reads)
+	metrics.observe(c, s, o)
 	// What stands in public is served to everybody who may connect: no names of shards, no bounds, no rows.
 	mux, public := http.NewServeMux(), http.NewServeMux()
 	mux.HandleFunc("GET /{$}", h.tables)
@@ -239,10 +239,11 @@ func (h *Console) act(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready fails while a table is halted: somebody must look.
+// ready fails before the catalog has been listed once. It speaks of the process: a table that is halted, or a catalog that is away for a while, takes
+// neither the page nor the rows of other tables away.
 func (h *Console) ready(w http.ResponseWriter, _ *http.Request) {
-	if h.service.Halted() {
-		http.Error(w, "a table is halted", http.StatusServiceUnavailable)
+	if !h.service.Ready() {
+		http.Error(w, "the catalog has not been listed yet", http.StatusServiceUnavailable)
 		return
 	}
 	w.Write([]byte("ready\n"))

@@ -53,6 +53,18 @@ type ground struct {
 	table   *catalog.Table
 }
 
+// numbers is the schema of the tables.
+func numbers() *schema.Schema {
+	s := &schema.Schema{Fields: []*schema.Node{{Name: "id", Basic: schema.Int64, Signed: true, Nullable: true}, {Name: "<b>", Basic: schema.String, Nullable: true}}}
+	s.Number()
+	return s
+}
+
+// newServer is a server without a service at work.
+func newServer(c *catalog.Catalog, service *compaction.Service, metrics *Metrics, tbl *catalog.Table) *ground {
+	return &ground{httptest.NewServer(New(c, service, metrics, Options{})), service, tbl}
+}
+
 func newGround(t *testing.T, o Options) *ground {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -63,8 +75,7 @@ func newGround(t *testing.T, o Options) *ground {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &schema.Schema{Fields: []*schema.Node{{Name: "id", Basic: schema.Int64, Signed: true, Nullable: true}, {Name: "<b>", Basic: schema.String, Nullable: true}}}
-	s.Number()
+	s := numbers()
 	tbl, err := c.Create(ctx, catalog.Name{Namespace: "default", Table: "t"}, catalog.CreateOptions{Schema: s, CreateNamespace: true,
 		Properties: map[string]string{compaction.PropertyPrefix + "pause": "true"}})
 	if err != nil {

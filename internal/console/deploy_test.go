@@ -2,6 +2,8 @@ package console
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -90,4 +92,70 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestManifestsAreRestricted: the pods pass the restricted Pod Security Standard, have limits and a /tmp, and their arguments are commands.
+func TestManifestsAreRestricted(t *testing.T) {
+	type container struct {
+		Args            []string
+		Resources       struct{ Limits map[string]string }
+		SecurityContext struct {
+			ReadOnlyRootFilesystem   bool  `yaml:"readOnlyRootFilesystem"`
+			AllowPrivilegeEscalation *bool `yaml:"allowPrivilegeEscalation"`
+			Capabilities             struct{ Drop []string }
+		} `yaml:"securityContext"`
+		VolumeMounts []struct {
+			MountPath string `yaml:"mountPath"`
+		} `yaml:"volumeMounts"`
+	}
+	type template struct {
+		Spec struct {
+			SecurityContext struct {
+				RunAsNonRoot   bool                  `yaml:"runAsNonRoot"`
+				SeccompProfile struct{ Type string } `yaml:"seccompProfile"`
+			} `yaml:"securityContext"`
+			Containers []container
+		}
+	}
+	kinds := map[string]int{}
+	for _, file := range []string{"deployment.yaml", "cronjob.yaml"} {
+		for decoder := yaml.NewDecoder(strings.NewReader(read(t, "../../deploy/kubernetes/"+file))); ; {
+			var object struct {
+				Kind string
+				Spec struct {
+					Template    template
+					JobTemplate struct{ Spec struct{ Template template } } `yaml:"jobTemplate"`
+				}
+			}
+			err := decoder.Decode(&object)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds[object.Kind]++
+			pod := object.Spec.Template
+			if object.Kind == "CronJob" {
+				pod = object.Spec.JobTemplate.Spec.Template
+			} else if object.Kind != "Deployment" {
+				continue
+			}
+			if !pod.Spec.SecurityContext.RunAsNonRoot || pod.Spec.SecurityContext.SeccompProfile.Type != "RuntimeDefault" || len(pod.Spec.Containers) == 0 {
+				t.Errorf("%s: %+v", file, pod.Spec.SecurityContext)
+			}
+			for _, c := range pod.Spec.Containers {
+				s := c.SecurityContext
+				if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []string{"ALL"}) {
+					t.Errorf("%s: %+v", file, s)
+				}
+				if c.Resources.Limits["memory"] == "" || c.Resources.Limits["cpu"] == "" || len(c.VolumeMounts) == 0 || c.VolumeMounts[0].MountPath != "/tmp" || c.Args[0] != "serve" {
+					t.Errorf("%s: %+v", file, c)
+				}
+			}
+		}
+	}
+	if kinds["Deployment"] != 1 || kinds["CronJob"] != 1 || kinds["Service"] != 1 {
+		t.Errorf("%v", kinds)
+	}
 }

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"runtime"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -88,14 +90,15 @@ func (m *Metrics) Finished(r compaction.Run) {
 }
 
 // observe adds what is read off the service and the stores when somebody asks.
-func (m *Metrics) observe(c *catalog.Catalog, s *compaction.Service, reads func() arrowhttp.Stats) {
-	m.registry.MustRegister(&observed{cat: c, service: s, reads: reads})
+func (m *Metrics) observe(c *catalog.Catalog, s *compaction.Service, o Options) {
+	m.registry.MustRegister(&observed{cat: c, service: s, reads: o.Reads, version: o.Version})
 }
 
 type observed struct {
 	cat     *catalog.Catalog
 	service *compaction.Service
 	reads   func() arrowhttp.Stats
+	version string
 }
 
 var (
@@ -103,8 +106,15 @@ var (
 	bytesDesc    = prometheus.NewDesc("shardcat_table_bytes", "Stored bytes that a table's live shards reach.", []string{"table"}, nil)
 	backlogDesc  = prometheus.NewDesc("shardcat_backlog_shards", "Shards that the policy would compact now.", []string{"table"}, nil)
 	backlogBDesc = prometheus.NewDesc("shardcat_backlog_bytes", "Stored bytes of those shards.", []string{"table"}, nil)
+	pausedDesc   = prometheus.NewDesc("shardcat_paused", "1 while a table is paused, by hand or by its settings.", []string{"table"}, nil)
 	haltedDesc   = prometheus.NewDesc("shardcat_halted", "1 while a table is halted and waits for somebody to look.", []string{"table"}, nil)
-	failingDesc  = prometheus.NewDesc("shardcat_failing", "1 while the last run over a table failed.", []string{"table"}, nil)
+	failingDesc  = prometheus.NewDesc("shardcat_failing", "1 from a run over a table that failed until one succeeds.", []string{"table"}, nil)
+	successDesc  = prometheus.NewDesc("shardcat_last_success_timestamp_seconds", "When the last run over a table that succeeded ended, or when the service found the table.", []string{"table"}, nil)
+	intervalDesc = prometheus.NewDesc("shardcat_schedule_interval_seconds", "Time between two runs over a table by its schedule.", []string{"table"}, nil)
+	roundsDesc   = prometheus.NewDesc("shardcat_rounds_total", "Runs over a table that ended, also those that found nothing to do.", []string{"table"}, nil)
+	buildDesc    = prometheus.NewDesc("shardcat_build_info", "1, with the version of the program.", []string{"version", "goversion"}, nil)
+	storeDesc    = prometheus.NewDesc("shardcat_store_up", "0 while runs fail because the store of the shards does not answer.", nil, nil)
+	catalogDesc  = prometheus.NewDesc("shardcat_catalog_up", "1 if the last request for the list of tables succeeded.", nil, nil)
 	heldDesc     = prometheus.NewDesc("shardcat_quarantined_groups", "Groups that failed and are left alone for a while.", []string{"table"}, nil)
 	heldSDesc    = prometheus.NewDesc("shardcat_quarantined_shards", "Shards of those groups.", []string{"table"}, nil)
 	requestsDesc = prometheus.NewDesc("shardcat_requests_total", "Requests to object stores, by class, by what they were for (data or catalog), and by bucket.", []string{"class", "for", "store"}, nil)
@@ -116,7 +126,7 @@ var (
 )
 
 func (o *observed) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{shardsDesc, bytesDesc, backlogDesc, backlogBDesc, haltedDesc, failingDesc, heldDesc, heldSDesc,
+	for _, d := range []*prometheus.Desc{storeDesc, pausedDesc, successDesc, intervalDesc, roundsDesc, buildDesc, catalogDesc, shardsDesc, bytesDesc, backlogDesc, backlogBDesc, haltedDesc, failingDesc, heldDesc, heldSDesc,
 		requestsDesc, trafficDesc, retriesDesc, cacheDesc, answersDesc, endedDesc} {
 		ch <- d
 	}
@@ -128,15 +138,26 @@ func (o *observed) Collect(ch chan<- prometheus.Metric) {
 		gauge := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, name)
 		}
-		gauge(shardsDesc, float64(st.Shards))
-		gauge(bytesDesc, float64(st.Bytes))
-		gauge(backlogDesc, float64(st.BacklogShards))
-		gauge(backlogBDesc, float64(st.BacklogBytes))
+		if st.Measured {
+			gauge(shardsDesc, float64(st.Shards))
+			gauge(bytesDesc, float64(st.Bytes))
+			gauge(backlogDesc, float64(st.BacklogShards))
+			gauge(backlogBDesc, float64(st.BacklogBytes))
+			gauge(heldDesc, float64(st.Quarantined))
+			gauge(heldSDesc, float64(st.QuarantinedShards))
+		}
+		gauge(pausedDesc, truth(st.State == compaction.Paused))
 		gauge(haltedDesc, truth(st.State == compaction.Halted))
-		gauge(failingDesc, truth(st.State == compaction.Failing))
-		gauge(heldDesc, float64(st.Quarantined))
-		gauge(heldSDesc, float64(st.QuarantinedShards))
+		gauge(failingDesc, truth(!st.FailingSince.IsZero()))
+		gauge(successDesc, float64(st.LastSuccess.UnixMilli())/1e3)
+		if st.Interval > 0 {
+			gauge(intervalDesc, st.Interval.Seconds())
+		}
+		ch <- prometheus.MustNewConstMetric(roundsDesc, prometheus.CounterValue, float64(st.Rounds), name)
 	}
+	ch <- prometheus.MustNewConstMetric(buildDesc, prometheus.GaugeValue, 1, o.version, runtime.Version())
+	ch <- prometheus.MustNewConstMetric(catalogDesc, prometheus.GaugeValue, truth(o.service.CatalogUp()))
+	ch <- prometheus.MustNewConstMetric(storeDesc, prometheus.GaugeValue, truth(o.service.StoreUp()))
 	for what, stores := range map[string]map[string]blobio.Counters{"data": o.cat.Client().CountersByStore(), "catalog": o.cat.MetadataCountersByStore()} {
 		for store, c := range stores {
 			requests(ch, c, what, store)
