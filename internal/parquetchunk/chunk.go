@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 
+	_ "github.com/shardcat/shardcat/internal/parquetlz4" // the codec
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/metapb"

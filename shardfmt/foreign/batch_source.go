@@ -253,7 +253,7 @@ func (s *batchSource) end() error {
 	if s.importer != nil {
 		s.tell(s.importer.Report())
 	}
-	if f, ok := s.file.(columnarFile); ok {
+	if f, ok := s.file.(reporter); ok {
 		s.tell(f.Report())
 	}
 	err := s.file.close()
@@ -409,7 +409,7 @@ func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptio
 	if countFields(f.schema().Fields()) > MaxFields {
 		return nil, errors.Join(damaged(ErrTooManyFields), f.close())
 	}
-	return f, nil
+	return withNames(f), nil
 }
 
 // countFields counts fields, nested ones included.

@@ -190,7 +190,7 @@ func (b batches) Next(ctx context.Context) (arrow.RecordBatch, error) { return b
 func (b batches) Close() error { return b.close() }
 
 func (b batches) Report() *arrowtype.Report {
-	if c, ok := b.batchFile.(columnarFile); ok {
+	if c, ok := b.batchFile.(reporter); ok {
 		return c.Report()
 	}
 	return &arrowtype.Report{}

@@ -13,10 +13,10 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parquetcolumn"
+	_ "github.com/shardcat/shardcat/internal/parquetlz4" // the codec
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
@@ -91,6 +91,9 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	if b, ok := r.(buffered); ok {
 		properties.BufferSize = min(properties.BufferSize, int64(b.buffer()))
 	}
+	if err := checkColumns(p); err != nil {
+		return nil, err
+	}
 	durations, err := checkArrowSchema(p)
 	if err != nil {
 		return nil, err
@@ -103,6 +106,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	if err != nil {
 		return nil, damaged(err)
 	}
+	types = parquetTypes(types, p.MetaData().Schema)
 	f := &parquetFile{file: p, body: r, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
 	for g := range p.NumRowGroups() {
 		f.left += p.MetaData().RowGroup(g).NumRows()
@@ -112,7 +116,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 			return nil, damaged(err)
 		}
 	}
-	f.types = markJSON(restoreDurations(types, durations), p.MetaData().Schema, rows.Manifest)
+	f.types = restoreDurations(types, durations)
 	f.stored = f.storedTypes()
 	return f, nil
 }
@@ -150,21 +154,6 @@ func (f *parquetFile) share(types *arrow.Schema, m *pqarrow.SchemaManifest, code
 		}
 	}
 	return rest
-}
-
-// markJSON notes which columns hold JSON by Parquet's own types, which Arrow's schema doesn't say.
-func markJSON(types *arrow.Schema, s *pqschema.Schema, m *pqarrow.SchemaManifest) *arrow.Schema {
-	fields := types.Fields()
-	for i := range fields {
-		if i >= len(m.Fields) || m.Fields[i].ColIndex < 0 || len(m.Fields[i].Children) > 0 {
-			continue
-		}
-		if s.Column(m.Fields[i].ColIndex).LogicalType().Equals(pqschema.JSONLogicalType{}) {
-			fields[i].Metadata = arrowtype.MarkJSON(fields[i].Metadata)
-		}
-	}
-	metadata := types.Metadata()
-	return arrow.NewSchema(fields, &metadata)
 }
 
 // checkArrowSchema checks the Arrow schema that a file may carry, in base64, before Arrow's reader takes its word for how
@@ -214,15 +203,16 @@ func restoreDurations(types *arrow.Schema, durations map[string]*arrow.DurationT
 }
 
 // typed gives a column the type of the file's schema, which has the same values.
-func (f *parquetFile) typed(i int, c arrow.Array) arrow.Array {
-	t := f.types.Field(i).Type
-	if t.ID() != arrow.DURATION {
+func (f *parquetFile) typed(i int, c arrow.Array) (arrow.Array, error) {
+	if c.DataType().ID() == arrow.DICTIONARY {
 		c.Retain()
-		return c
+		return c, nil
 	}
-	data := array.NewData(t, c.Len(), c.Data().Buffers(), nil, c.NullN(), c.Data().Offset())
-	defer data.Release()
-	return array.MakeFromData(data)
+	a, err := reshape(c, f.types.Field(i).Type)
+	if err != nil {
+		err = damaged(fmt.Errorf("column %q: %w", f.types.Field(i).Name, err))
+	}
+	return a, err
 }
 
 func (f *parquetFile) schema() *arrow.Schema { return f.types }
@@ -267,15 +257,21 @@ func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, erro
 	columns := make([]arrow.Array, len(f.columns))
 	for i, c := range f.columns {
 		if c == nil {
-			columns[i] = f.typed(i, rest[0])
+			var err error
+			if columns[i], err = f.typed(i, rest[0]); err != nil {
+				return nil, err
+			}
 			rest = rest[1:]
 		} else {
 			one, err := c.Next(int(n))
 			if err != nil {
 				return nil, damaged(err)
 			}
-			columns[i] = f.typed(i, one)
+			columns[i], err = f.typed(i, one)
 			one.Release()
+			if err != nil {
+				return nil, err
+			}
 		}
 		defer columns[i].Release()
 	}

@@ -270,6 +270,16 @@ func (p *readerProcess) death() error {
 	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the reader gives up: " + why}
 }
 
+// unreadable is an error of a file, as the process that reads it put it in words.
+func unreadable(text string) error {
+	for _, kind := range []error{corrupt.ErrUnsupported, corrupt.ErrCorrupt} {
+		if what, ok := strings.CutPrefix(text, kind.Error()+": "); ok {
+			return &corrupt.Error{Kind: kind, Offset: -1, What: what}
+		}
+	}
+	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: text}
+}
+
 // exchange reads the head of the next piece of the stream, and answers what is asked for in front of it.
 func (p *readerProcess) exchange() error {
 	kind, size, err := p.frames.head()
@@ -288,7 +298,7 @@ func (p *readerProcess) exchange() error {
 	case frameEnd:
 		return errStreamEnd
 	case frameError:
-		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: strings.TrimPrefix(string(payload), "corrupt data: ")}
+		return unreadable(string(payload))
 	case frameFailed:
 		return fmt.Errorf("reading the file: %s", payload)
 	case frameSlot:
