@@ -770,7 +770,7 @@ func (l *life) check() {
 // run lives for so many steps.
 func (l *life) run(steps int) {
 	for range steps {
-		switch n := l.r.IntN(20); {
+		switch n := l.r.IntN(22); {
 		case n < 4:
 			l.append()
 		case n < 5:
@@ -785,13 +785,13 @@ func (l *life) run(steps int) {
 			l.alter()
 		case n < 15:
 			l.layout()
-		case n < 16:
-			l.waysIn()
-		case n < 17:
-			l.refs()
 		case n < 18:
-			l.compact()
+			l.waysIn()
 		case n < 19:
+			l.refs()
+		case n < 20:
+			l.compact()
+		case n < 21:
 			l.cleanUp()
 		case l.r.IntN(3) == 0:
 			l.retire()

@@ -27,8 +27,21 @@ func TestParsePrintsItself(t *testing.T) {
 		`d > timespan '1.00:00:00'`: "d > timespan '1.00:00:00'",
 		`flag and not (other)`:      "(flag AND NOT (other))",
 		`größe >= .5`:               "größe >= .5",
+		`a9 = 1.5e-3`:               "a9 = 1.5e-3",
+		`a = 1E+5`:                  "a = 1E+5",
+		`a=1-2`:                     "",
+		`"a""" = 1`:                 `"a""" = 1`,
+		"a\t=\n1":                   "a = 1",
+		`a."b".c > -.5`:             "a.b.c > -.5",
+		`a.1 = 1`:                   "",
 	} {
 		e, err := Parse(in)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%s: got %s", in, e)
+			}
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", in, err)
 			continue
@@ -61,6 +74,11 @@ func TestParseErrorsNameTheOffset(t *testing.T) {
 		`a = 1e999999999`: "out of any column's range",
 		`select = `:       "a literal",
 		`NULL IS NULL`:    "a comparison",
+		`NOT a =`:         "offset 7",
+		`NOT (NOT a =)`:   "a literal",
+		`(a =)`:           "a literal",
+		`(a = 1) OR b =`:  "offset 14",
+		`'a' = ''b'`:      "offset",
 	} {
 		_, err := Parse(in)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -72,6 +90,18 @@ func TestParseErrorsNameTheOffset(t *testing.T) {
 func TestParseBoundsNesting(t *testing.T) {
 	if _, err := Parse(strings.Repeat("(", 100000) + "a = 1"); err == nil {
 		t.Error("a hundred thousand brackets were accepted")
+	}
+	for _, part := range []string{"(", "NOT "} {
+		nested := func(n int) error {
+			_, err := Parse(strings.Repeat(part, n) + "a = 1" + strings.Repeat(")", strings.Count(part, "(")*n))
+			return err
+		}
+		if err := nested(maxDepth - 1); err != nil {
+			t.Errorf("%d times %q: %v", maxDepth-1, part, err)
+		}
+		if nested(maxDepth) == nil {
+			t.Errorf("%d times %q were accepted", maxDepth, part)
+		}
 	}
 	if _, err := Parse(strings.Repeat("NOT ", 100000) + "a = 1"); err == nil {
 		t.Error("a hundred thousand NOTs were accepted")

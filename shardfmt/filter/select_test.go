@@ -173,6 +173,8 @@ func TestBindRefuses(t *testing.T) {
 		"span = '1 hour'":            "time span",
 		"t = 5":                      "does not fit",
 		"g = X'00'":                  "does not fit",
+		"s = X'00'":                  "does not fit",
+		"i.x.y = 1":                  `field i is no struct, it has no member "x"`,
 		"span = '99999999.00:00:00'": "time span",
 	} {
 		e, err := Parse(expr)

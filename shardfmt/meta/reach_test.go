@@ -38,3 +38,72 @@ func TestReachGoesThroughIndexes(t *testing.T) {
 	require.Subset(t, objects, []string{testURL, "mem://b/t/old", "mem://b/t/first/more", "mem://b/t/second/more", "mem://b/t/shard/more"})
 	require.ElementsMatch(t, artifacts, []string{"mem://b/t/first/terms", "mem://b/t/second/terms", "mem://b/t/shard/terms"})
 }
+
+// TestReachEndsWhereSomethingIsUnreadable: what refers to objects is read whole or not at all. A part of the metadata that is gone, or a
+// reference that is refused, is an error wherever it stands, never a shorter list of objects: what is not in it is deleted.
+func TestReachEndsWhereSomethingIsUnreadable(t *testing.T) {
+	gone := NewRef("gone", 0, 9)
+	outside := []*metapb.NameValuePair{Pair("more", &metapb.AnyValue{Kind: &metapb.AnyValue_DataRef{DataRef: NewRef("mem://elsewhere/x", 0, 9)}})}
+	artifact := func(url string) *metapb.IndexCollection {
+		return &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{{IndexType: "hash",
+			Artifacts: []*metapb.IndexArtifact{{Name: "none"}, {Name: "terms", DataRef: NewRef(url, 0, 9)}}}}}
+	}
+	whole := smallest(t)
+	reach := func(change func(b *RootBuilder, dir *metapb.ShardDirectory, stripe *metapb.StripeDirectory)) ([]string, []string, error) {
+		b := NewRootBuilder()
+		dir, _, _, err := ParseTail(whole, int64(len(whole)))
+		require.NoError(t, err)
+		RewriteURLs(dir, func(string) string { return "old" })
+		dir.TotalRecordCount, dir.DeletedRecordCount, dir.StripeCount = 1, 0, 1
+		stripe := &metapb.StripeDirectory{TotalRecordCount: 1, FieldListRef: b.Add(RefsOf(make([]*metapb.DataRef, 1))),
+			IndexesRef: b.Add(artifact("of-stripe")), PropertiesRef: b.Add(&metapb.StripeProperties{})}
+		dir.FieldListRef, dir.UrlListRef = b.Add(RefsOf(make([]*metapb.DataRef, 1))), b.Add(&metapb.UrlList{Urls: []string{"listed"}})
+		dir.PropertiesRef, dir.IndexesRef = b.Add(&metapb.ShardProperties{}), b.Add(artifact("of-shard"))
+		change(b, dir, stripe)
+		if dir.StripeListRef != gone {
+			dir.StripeListRef = b.Add(&metapb.StripeList{Stripes: []*metapb.StripeDirectory{stripe}})
+		}
+		root := b.Finish(dir)
+		st := &mapStore{objects: map[string][]byte{testURL: root, "mem://b/t/old": whole}}
+		r, err := OpenRoot(context.Background(), st, testURL, Options{Size: int64(len(root))})
+		require.NoError(t, err)
+		return r.Reach(context.Background())
+	}
+	objects, artifacts, err := reach(func(*RootBuilder, *metapb.ShardDirectory, *metapb.StripeDirectory) {})
+	require.NoError(t, err)
+	require.ElementsMatch(t, objects, []string{testURL, "mem://b/t/old", "mem://b/t/listed", "mem://b/t/of-stripe", "mem://b/t/of-shard"})
+	require.ElementsMatch(t, artifacts, []string{"mem://b/t/of-stripe", "mem://b/t/of-shard"})
+	for name, change := range map[string]func(b *RootBuilder, dir *metapb.ShardDirectory, stripe *metapb.StripeDirectory){
+		"properties of the shard": func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.PropertiesRef = gone },
+		"indexes of the shard":    func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.IndexesRef = gone },
+		"list of objects":         func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.UrlListRef = gone },
+		"fields of the shard":     func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.FieldListRef = gone },
+		"stripes":                 func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.StripeListRef = gone },
+		"properties of a stripe":  func(_ *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) { s.PropertiesRef = gone },
+		"indexes of a stripe":     func(_ *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) { s.IndexesRef = gone },
+		"fields of a stripe":      func(_ *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) { s.FieldListRef = gone },
+		"a field of a stripe": func(b *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) {
+			s.FieldListRef = b.Add(RefsOf([]*metapb.DataRef{gone}))
+		},
+		"a property of the shard": func(b *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) {
+			dir.PropertiesRef = b.Add(&metapb.ShardProperties{CustomProperties: outside})
+		},
+		"a property of a stripe": func(b *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) {
+			s.PropertiesRef = b.Add(&metapb.StripeProperties{CustomProperties: outside})
+		},
+		"an artifact of the shard": func(b *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) {
+			dir.IndexesRef = b.Add(artifact("mem://elsewhere/x"))
+		},
+		"an artifact of a stripe": func(b *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) {
+			s.IndexesRef = b.Add(artifact("mem://elsewhere/x"))
+		},
+		"an object that is listed": func(b *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) {
+			dir.UrlListRef = b.Add(&metapb.UrlList{Urls: []string{"listed", "mem://elsewhere/x"}})
+		},
+	} {
+		objects, artifacts, err := reach(change)
+		require.Error(t, err, name)
+		require.Empty(t, objects, name)
+		require.Empty(t, artifacts, name)
+	}
+}
