@@ -64,7 +64,13 @@ type Options struct {
 	Now func() time.Time
 	// Log takes warnings, slog.Default() if nil.
 	Log *slog.Logger
+
+	// unnamed: no warehouse was given, and a server is told of none.
+	unnamed bool
 }
+
+// KnowsWarehouse reports whether the warehouse is a name that only the REST catalog knows, and no folder or URL.
+func (o Options) KnowsWarehouse() bool { return isREST(o.URI) && isWarehouseName(o.Warehouse) }
 
 // Access is what a catalog is opened for.
 type Access string
@@ -150,7 +156,7 @@ func (o *Options) fill() {
 		o.URI = DefaultURI
 	}
 	if o.Warehouse == "" {
-		o.Warehouse = DefaultWarehouse
+		o.Warehouse, o.unnamed = DefaultWarehouse, true
 	}
 	if o.CommitAttempts == 0 {
 		o.CommitAttempts = DefaultCommitAttempts
@@ -165,7 +171,7 @@ func (o *Options) fill() {
 
 // mount finds the canonical locations of warehouse and vault.
 func (c *Catalog) mount(ctx context.Context) error {
-	if isREST(c.opts.URI) && isWarehouseName(c.opts.Warehouse) {
+	if c.opts.KnowsWarehouse() {
 		if c.opts.Vault == "" {
 			return errWarehouseName(c.opts.Warehouse)
 		}

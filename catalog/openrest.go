@@ -74,7 +74,7 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 	keys := newVendedKeys(below, !isWarehouseName(o.Warehouse))
 	// Headers belong to the catalog alone: a token endpoint may be another's. They are signed where requests are.
 	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(&commitWatch{keys}), rest.WithHeaders(headers)}
-	if warehouse := warehouseForServer(o.Warehouse, props["warehouse"]); warehouse != "" {
+	if warehouse := warehouseForServer(o.Warehouse, props["warehouse"]); warehouse != "" && !o.unnamed {
 		opts = append(opts, rest.WithWarehouseLocation(warehouse))
 	}
 	if prefix := settings.Get("prefix"); prefix != "" {

@@ -1,6 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -10,19 +15,28 @@ import (
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Prove that the warehouse's store can be trusted with tables",
+		Short: "Prove that the warehouse's store and the catalog can be trusted with tables",
 		Example: `  shardcat doctor
-  shardcat doctor --warehouse "s3://bucket/tables?region=eu-west-1"`,
+  shardcat doctor --warehouse "s3://bucket/tables?region=eu-west-1"
+  shardcat doctor --catalog rest+https://HOST/catalog --warehouse NAME`,
 		Long: "Prove that the store of --warehouse (and --vault) can be read, written, listed and deleted from, that ranges are exact, that creating an object is " +
-			"conditional, and that clocks agree. Each line says what was found and, where something is wrong, what to do. It writes below _doctor/ and deletes what it wrote.",
+			"conditional, and that clocks agree; and that the catalog of --catalog can be reached and its tables be loaded. Each line says what was found and, where something is wrong, " +
+			"what to do. No table need be there. A store alone, or a catalog alone, is examined by its flag alone. It writes below _doctor/ and deletes what it wrote.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			examine := func(what, url string) *doctor.Report {
 				return doctor.Examine(cmd.Context(), a.client, url, doctor.Options{Accept: func(at string) error { return catalog.CheckLocation(what, at) }})
 			}
-			reports := []*doctor.Report{examine("warehouse", first(a.warehouse, catalog.DefaultWarehouse))}
+			reports := []*doctor.Report{}
+			alone := a.catalogURI != "" && a.warehouse == "" && a.vault == ""
+			if !alone && !a.catalogOptions(catalog.ReadOnly).KnowsWarehouse() {
+				reports = append(reports, examine("warehouse", first(a.warehouse, catalog.DefaultWarehouse)))
+			}
 			if a.vault != "" {
 				reports = append(reports, examine("vault", a.vault))
+			}
+			if a.catalogURI != "" || a.warehouse == "" { // the default catalog is that of the default warehouse
+				reports = append(reports, a.examineCatalog(cmd.Context()))
 			}
 			if a.json {
 				if err := a.printJSON(reports); err != nil {
@@ -45,6 +59,71 @@ func (a *app) doctorCommand() *cobra.Command {
 		},
 	}
 	return cmd
+}
+
+// tablesExamined bounds how many tables of a catalog the doctor loads.
+const tablesExamined = 20
+
+// examineCatalog opens the catalog that was named, lists it and loads its first tables. A catalog that the first table makes need not be
+// there.
+func (a *app) examineCatalog(ctx context.Context) *doctor.Report {
+	r := &doctor.Report{Location: catalog.RedactURI(first(a.catalogURI, catalog.DefaultURI)), Healthy: true, SafeWrites: true}
+	find := func(check string, status doctor.Status, do, format string, args ...any) {
+		r.Findings = append(r.Findings, doctor.Finding{Check: check, Status: status, What: fmt.Sprintf(format, args...), Do: do})
+		r.Healthy = r.Healthy && status != doctor.Failed
+	}
+	o := a.catalogOptions(catalog.ReadOnly)
+	if o.KnowsWarehouse() && o.Vault == "" {
+		find("vault", doctor.Warning, "say where shards go with --vault URL", "only the catalog knows the warehouse %q", o.Warehouse)
+		o.Vault = catalog.DefaultWarehouse // nothing is read or written there
+	}
+	tables, err := catalog.Open(ctx, o)
+	switch {
+	case errors.Is(err, catalog.ErrNotFound) && !strings.HasPrefix(o.URI, "rest+"):
+		find("catalog", doctor.OK, "", "%s is not there yet: the first table makes it", r.Location)
+		return r
+	case err != nil:
+		find("catalog", doctor.Failed, catalogAdvice(err), "%s", oneLine(err))
+		return r
+	}
+	a.tables = tables
+	find("catalog", doctor.OK, "", "%s answers", r.Location)
+	namespaces, err := tables.Namespaces(ctx)
+	if err != nil {
+		find("namespaces", doctor.Failed, catalogAdvice(err), "%s", oneLine(err))
+		return r
+	}
+	find("namespaces", doctor.OK, "", "%d namespaces", len(namespaces))
+	names, err := tables.Tables(ctx, "")
+	if err != nil {
+		find("tables", doctor.Failed, catalogAdvice(err), "%s", oneLine(err))
+		return r
+	}
+	var failed error
+	bad, looked := 0, names[:min(len(names), tablesExamined)]
+	for _, name := range looked {
+		if _, err := tables.Load(ctx, name); err != nil {
+			bad, failed = bad+1, errors.Join(failed, err)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		find("tables", doctor.OK, "", "no table yet")
+	case bad > 0:
+		find("tables", doctor.Warning, "nothing, if they are tables of other engines; else see the error of shardcat table describe T",
+			"%d of %d tables can't be loaded: %s", bad, len(looked), oneLine(failed))
+	default:
+		find("tables", doctor.OK, "", "%d tables, %d of them were loaded", len(names), len(looked))
+	}
+	return r
+}
+
+// catalogAdvice is what to do about a catalog that does not answer as it should.
+func catalogAdvice(err error) string {
+	if errors.Is(err, catalog.ErrUnreachable) {
+		return "check address, network, DNS and certificates (docs/catalogs.md)"
+	}
+	return "check the URI's path and settings, --warehouse, and the credentials of SHARDCAT_REST_TOKEN or SHARDCAT_REST_CREDENTIAL (docs/catalogs.md)"
 }
 
 // doctorCode is the exit code for a report: a store without conditional writes is unsafe, any other failure a failure.

@@ -24,7 +24,7 @@ type requestCounts struct {
 var probe = map[string]requestCounts{
 	"SHARDCAT_TEST_S3":    {Puts: 5, Deletes: 2, Heads: 1},
 	"SHARDCAT_TEST_AZURE": {Puts: 4, Deletes: 1},
-	"SHARDCAT_TEST_GCS":   {Puts: 2, Deletes: 1},
+	"SHARDCAT_TEST_GCS":   {Puts: 3, Deletes: 1},
 }
 
 // TestRequestsAreTheSameOnEveryStore: a command asks a cloud for exactly what it asks a folder for, but for the probe.
