@@ -50,6 +50,7 @@ type options struct {
 	results string
 	again   bool
 	files   *regexp.Regexp
+	only    *regexp.Regexp
 	skip    string
 	also    []string
 }
@@ -64,11 +65,15 @@ func run() error {
 	flag.IntVar(&o.jobs, "j", runtime.NumCPU(), "`processes` at a time")
 	flag.StringVar(&o.results, "o", "", "append results to this `file`, and skip what it has")
 	flag.BoolVar(&o.again, "again", false, "try survivors of the results file again")
+	tests := flag.String("run", "", "only run tests that match this `regexp`")
 	flag.StringVar(&o.skip, "skip", "", "leave out tests that match this `regexp`")
 	flag.Parse()
 	o.until = time.Now().Add(time.Duration(*minutes) * time.Minute)
 	var err error
 	if o.files, err = regexp.Compile(*files); err != nil {
+		return err
+	}
+	if o.only, err = regexp.Compile(*tests); err != nil {
 		return err
 	}
 	if *also != "" {
@@ -270,7 +275,7 @@ func (p *target) cover(binaries map[string]string) error {
 			return err
 		}
 		for _, name := range strings.Fields(string(out)) {
-			if strings.HasPrefix(name, "Benchmark") || p.skip != "" && regexp.MustCompile(p.skip).MatchString(name) {
+			if strings.HasPrefix(name, "Benchmark") || !p.only.MatchString(name) || p.skip != "" && regexp.MustCompile(p.skip).MatchString(name) {
 				continue
 			}
 			p.tests = append(p.tests, &test{binary: binaries[path], dir: dir, name: name})

@@ -97,7 +97,7 @@ func TestFailsAnyway(t *testing.T) { t.Fail() }
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &target{options: options{until: time.Now().Add(time.Hour), jobs: 2, files: regexp.MustCompile("")}, path: "./", work: t.TempDir(), results: r}
+		p := &target{options: options{until: time.Now().Add(time.Hour), jobs: 2, files: regexp.MustCompile(""), only: regexp.MustCompile("")}, path: "./", work: t.TempDir(), results: r}
 		if err := p.run(); err != nil {
 			t.Fatal(err)
 		}
