@@ -179,3 +179,47 @@ func estimateOf(d *metapb.FieldDescriptor) *metapb.FieldDescriptor {
 	d.Cardinality.IsEstimate = true
 	return d
 }
+
+// TestExactTogether: a count of different values of two parts is exact only where nothing can be in both.
+func TestExactTogether(t *testing.T) {
+	value := func(n int64) *metapb.AnyValue { return &metapb.AnyValue{Kind: &metapb.AnyValue_I64Value{I64Value: n}} }
+	part := func(count uint64, least int64, leastIn bool, most int64, mostIn bool) *metapb.FieldDescriptor {
+		return &metapb.FieldDescriptor{Cardinality: exactCount(count),
+			RangeStats: &metapb.RangeStats{MinValue: value(least), MinInclusive: leastIn, MaxValue: value(most), MaxInclusive: mostIn}}
+	}
+	constant := func(n int64, count uint64) *metapb.FieldDescriptor {
+		d := part(count, n, true, n, true)
+		d.ConstantValue = value(n)
+		return d
+	}
+	booleans := func(yes, no uint64) *metapb.FieldDescriptor {
+		return &metapb.FieldDescriptor{Cardinality: exactCount(min(yes, 1) + min(no, 1)),
+			TypeSpecific: &metapb.FieldDescriptor_BooleanStats{BooleanStats: &metapb.BooleanStats{TrueCount: yes, FalseCount: no}}}
+	}
+	estimate := part(3, 0, true, 4, true)
+	estimate.Cardinality.IsEstimate = true
+	for name, c := range map[string]struct {
+		a, b *metapb.FieldDescriptor
+		want uint64 // 0: not exact
+	}{
+		"apart":                      {part(3, 0, true, 4, true), part(2, 5, true, 9, true), 5},
+		"apart, the other way":       {part(2, 5, true, 9, true), part(3, 0, true, 4, true), 5},
+		"they touch":                 {part(3, 0, true, 5, true), part(2, 5, true, 9, true), 0},
+		"they touch, one open":       {part(3, 0, true, 5, false), part(2, 5, true, 9, true), 5},
+		"they touch, the other open": {part(3, 0, true, 5, true), part(2, 5, false, 9, true), 5},
+		"they overlap":               {part(3, 0, true, 6, false), part(2, 5, false, 9, true), 0},
+		"the same constant":          {constant(7, 1), constant(7, 1), 1},
+		"two constants":              {constant(7, 1), constant(8, 1), 2},
+		"a constant and more":        {constant(7, 1), part(2, 7, true, 9, true), 0},
+		"one value, no constant":     {constant(7, 1), part(1, 7, true, 7, true), 0},
+		"no constants":               {part(1, 7, true, 7, true), part(1, 7, true, 7, true), 0},
+		"booleans":                   {booleans(3, 0), booleans(1, 2), 2},
+		"the same boolean":           {booleans(3, 0), booleans(1, 0), 1},
+		"booleans of one side":       {booleans(3, 0), part(1, 7, true, 7, true), 0},
+		"an estimate":                {estimate, part(2, 5, true, 9, true), 0},
+	} {
+		if got, ok := exactTogether(c.a, c.b); got != c.want || ok != (c.want > 0) {
+			t.Errorf("%s: %d, %v, want %d", name, got, ok, c.want)
+		}
+	}
+}
