@@ -249,7 +249,7 @@ func TestCollectForgetsJobs(t *testing.T) {
 	}
 	ingest(t, kept, IngestOptions{}, rows(0, 5))
 	ingest(t, tbl, IngestOptions{JobID: "first"}, rows(0, 5))
-	ingest(t, tbl, IngestOptions{}, rows(5, 5))
+	ingest(t, tbl, IngestOptions{JobID: "second"}, rows(5, 5))
 	expireAll(t, tbl, g.clock.Now().Add(time.Minute))
 	g.clock.Advance(DefaultJobMemory - day)
 	if _, _, err := tbl.BeginJob(ctx, JobAppend, "open", nil, tbl.Outputs); err != nil {

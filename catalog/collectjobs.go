@@ -66,7 +66,11 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 	out := make([]*JobState, len(begun))
 	err := t.cat.client.Each(ctx, len(begun), func(ctx context.Context, _ *blobio.Client, i int) error {
 		j := &JobState{at: strings.TrimSuffix(begun[i].URL, ".json"), Recorded: begun[i].ModTime.UTC()}
-		if err := t.cat.readRecord(ctx, begun[i].URL, &j.JobRecord); err != nil {
+		err := t.cat.readRecord(ctx, begun[i].URL, &j.JobRecord)
+		if errors.Is(err, blobio.ErrNotFound) {
+			return nil // it ended since the list, or the list is a stale one; see Job.end
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", begun[i].URL, err)
 		}
 		out[i] = j
@@ -79,7 +83,7 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 	if err != nil {
 		return nil, err // out has holes
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(j *JobState) bool { return j == nil }), nil
 }
 
 func (t *Table) readJobs(ctx context.Context) (*openJobs, error) {

@@ -85,8 +85,12 @@ func (c *collector) oldJobs() ([]*jobRecords, error) {
 	var old []*jobRecords
 	runs := c.recordsOfJobs()
 	for _, at := range slices.Sorted(maps.Keys(runs)) {
-		if r := runs[at]; r.closed != nil && c.now.Sub(r.closed.ModTime) >= memory {
-			old = append(old, r)
+		last := runs[at].closed
+		if last == nil && runs[at].begun == nil { // a claim of a job whose record went with its commit
+			last = slices.MaxFunc(runs[at].notes, func(a, b *blobio.Info) int { return a.ModTime.Compare(b.ModTime) })
+		}
+		if last != nil && c.now.Sub(last.ModTime) >= memory {
+			old = append(old, runs[at])
 		}
 	}
 	return old, nil

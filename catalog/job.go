@@ -45,6 +45,8 @@ type JobRecord struct {
 	// Ref is the branch that the job writes to, main if empty.
 	Ref     string    `json:"ref,omitempty"`
 	Started time.Time `json:"started"`
+	// Unnamed: the id was made up by this program and given to nobody before the commit, so no delivery repeats it.
+	Unnamed bool `json:"unnamed,omitempty"`
 	// Files are those of a job of kind JobFiles, PartFiles how many of them one commit has.
 	Files     []InputFile `json:"files,omitempty"`
 	PartFiles int         `json:"part_files,omitempty"`
@@ -115,6 +117,7 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	j := &Job{table: t, name: id, branch: branch, record: JobRecord{
 		Version: recordVersion, ID: id, Attempt: attempt, Kind: kind, Inputs: inputs, Outputs: outputs(attempt),
 		Base: t.head(branch), Ref: branch, Started: t.cat.opts.Now().UTC(),
+		Unnamed: !named,
 	}}
 	err = t.cat.putRecord(ctx, j.at(".json"), j.record)
 	if errors.Is(err, blobio.ErrExists) { // an earlier run of this job, ended or not
@@ -201,7 +204,15 @@ func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
 }
 
 // end closes the job, unless another process has: the record tells how it ended, and decides nothing. A job whose outcome is unknown stays open.
+// A committed job whose id nobody can deliver again has nothing to be remembered by: its record is deleted instead. A claim stays, for it
+// keeps a process that wakes up late from deleting what is live.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
+	if j.record.Unnamed && outcome == OutcomeCommitted {
+		if err := j.table.cat.client.Delete(ctx, j.at(".json"), ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			return fmt.Errorf("job %s: %w", j.record.ID, err)
+		}
+		return nil
+	}
 	err := j.table.cat.putNote(ctx, j.at(".closed.json"), JobEnd{
 		Version: recordVersion, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
 		Ref: j.branch, Closed: j.table.cat.opts.Now().UTC(),

@@ -87,6 +87,13 @@ func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *Committed, e
 		if ended == nil && (end.Outcome == OutcomeCommitted || end.Outcome == OutcomeDuplicate) {
 			return nil, &Committed{SnapshotID: end.Snapshot, Before: true}, nil
 		}
+		// Who commits a job that nobody has named leaves no record of it.
+		if refreshErr := t.Refresh(ctx); refreshErr != nil {
+			return nil, nil, refreshErr
+		}
+		if s := t.findJob("", name); s != nil {
+			return nil, &Committed{SnapshotID: s.SnapshotID, Before: true}, nil
+		}
 	}
 	if err != nil {
 		return nil, nil, err

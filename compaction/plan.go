@@ -77,11 +77,11 @@ type Plan struct {
 	Unmet []string `json:"unmet,omitempty"`
 }
 
-// Requests of one concat besides the roots of its inputs: the new root is read back, and written between the
-// records of the job's begin and end.
+// Requests of one concat besides the roots of its inputs: the new root is read back, and written after the record of the job, which is
+// deleted in the end. A job with an id of the caller's has a record of its end, one PUT more.
 const (
 	readBacks  = 1
-	concatPuts = 3
+	concatPuts = 2
 	// wholeRoot is the largest root that is read in one request.
 	wholeRoot = 1 << 20
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 func (a *app) ingestCommand() *cobra.Command {
@@ -203,15 +204,33 @@ func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o f
 		o.Schema = t.Schema()
 	}
 	src, err := a.openSource(ctx, files, o)
-	if err != nil {
+	if t == nil || err != nil || o.UnknownFields != foreign.ExtendByUnknown {
+		return src, err
+	}
+	if err := t.AddColumns(ctx, src.Schema()); err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	if slices.Contains(files, foreign.Stdin) || sameTypes(src.Schema().Fields, t.Schema().Fields) {
+		return src, nil
+	}
+	// Another writer added a column of the same name and another type: the files are read by it, as if they had come later.
+	if err := src.Close(); err != nil {
 		return nil, err
 	}
-	if t != nil && o.UnknownFields == foreign.ExtendByUnknown {
-		if err := t.AddColumns(ctx, src.Schema()); err != nil {
-			return nil, errors.Join(err, src.Close())
-		}
+	o.Schema = t.Schema()
+	return a.openSource(ctx, files, o)
+}
+
+// sameTypes reports whether fields have the types of a table's fields of the same names.
+func sameTypes(fields, table []*schema.Node) bool {
+	byName := make(map[string]*schema.Node, len(table))
+	for _, n := range table {
+		byName[n.Name] = n
 	}
-	return src, nil
+	return !slices.ContainsFunc(fields, func(f *schema.Node) bool {
+		n := byName[f.Name]
+		return n != nil && (f.TypeName() != n.TypeName() || !sameTypes(f.Children, n.Children))
+	})
 }
 
 // printIngested says what was added.

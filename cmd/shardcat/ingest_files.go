@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -86,7 +87,15 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 	if err := o.KeepArrow(foreign.OriginalSchema(src)); err != nil {
 		return nil, err
 	}
-	return a.tables.Create(ctx, n, o)
+	t, err = a.tables.Create(ctx, n, o)
+	if !errors.Is(err, catalog.ErrExists) {
+		return t, err
+	}
+	// Another writer created the table meanwhile.
+	if t, err = a.ingestTarget(ctx, name, false); err != nil || !extend {
+		return t, err
+	}
+	return t, t.AddColumns(ctx, src.Schema())
 }
 
 // landFiles lands the files of a table that is there.
