@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -310,7 +311,7 @@ func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, in
 	if d := tbl.Describe(); d.Records != int64(len(rows)) {
 		t.Errorf("table %s: %d rows, its summary says %d", name, len(rows), d.Records)
 	}
-	known, err := knownObjects(r, tbl)
+	known, err := w.knownObjects(r, tbl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,9 +390,31 @@ func noted(t *testing.T, r *session, tbl *catalog.Table) string {
 		tbl.Properties()[catalog.IndexesProperty], keys, namespace["owner"], len(tbl.SortOrder()), spec.NumFields(), required, aside)
 }
 
-// knownObjects tells which objects of a vault folder are records or named by the record of a job.
-func knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error) {
+// attempt is the random part of the names of all objects that one run of a job writes.
+var attempt = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// knownObjects tells which objects of a vault folder are records, are named by the record of a job, or are of a run that committed: its
+// record went with the commit, so it is known by a snapshot, or was there before anything went wrong.
+func (w *world) knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error) {
 	var prefixes []string
+	committed := map[string]bool{}
+	note := func(url string) {
+		if _, name, ok := strings.Cut(url, "/vault/"+tbl.UUID()+"/"); ok {
+			committed[attempt.FindString(name)] = true
+		}
+	}
+	for url := range w.objects {
+		note(url)
+	}
+	for _, s := range tbl.Metadata().Snapshots() {
+		for e, err := range tbl.BriefEntries(r.ctx, catalog.At{SnapshotID: s.SnapshotID}, nil) {
+			if err != nil {
+				return nil, err
+			}
+			note(e.Path)
+		}
+	}
+	delete(committed, "")
 	for info, err := range r.client.List(r.ctx, tbl.VaultFolder()+"_jobs/") {
 		if err != nil {
 			return nil, err
@@ -411,7 +434,8 @@ func knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error)
 	// The record of a drop may stay beside a table that is back, until its next writer: a collection asks the catalog first.
 	prefixes = append(prefixes, tbl.VaultFolder()+"_jobs/", tbl.VaultFolder()+"_dropped.json", tbl.VaultFolder()+"_owner.json", tbl.VaultFolder()+"_gc/", tbl.VaultFolder()+"_keys/")
 	return func(url string) bool {
-		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
+		_, name, _ := strings.Cut(url, "/vault/"+tbl.UUID()+"/")
+		return committed[attempt.FindString(name)] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
 	}, nil
 }
 
