@@ -88,7 +88,7 @@ func (a *aheadIO) begin(f *aheadFile) {
 	a.held++
 	a.going++
 	a.bytes += f.size
-	of := &metadataIO{ctx: a.ctx, metadataStore: &metadataStore{client: a.fork.Branch(), cache: a.cache}}
+	of := &metadataIO{ctx: a.ctx, metadataStore: &metadataStore{client: a.fork.Branch(), cache: a.cache, memory: a.memory}}
 	a.group.Go(func() {
 		defer close(f.ready)
 		f.err = parallel.Guarded(func() (err error) {

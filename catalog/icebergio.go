@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,15 +15,26 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // metadataLimit bounds what is read as one metadata file, manifest or manifest list.
-const metadataLimit = 1 << 30
+const metadataLimit = 256 << 20
 
 // metadataStore is a Client with a cache of the files that never change.
 type metadataStore struct {
 	client *blobio.Client
 	cache  *fileCache
+	// memory bounds what a file of the table's metadata may take once it is decoded.
+	memory int64
+}
+
+// minMetadataMemory is what the metadata of a table may take whatever the memory of scans is: that of some 100,000 values of JSON.
+const minMetadataMemory = 64 << 20
+
+// metadataMemory bounds what the metadata of one table may take once they are decoded.
+func (o *Options) metadataMemory() int64 {
+	return max(minMetadataMemory, cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory))
 }
 
 // fs is the IO of one context. All of Iceberg's reads and writes run through blobio, over as many buckets as there are.
@@ -72,6 +84,10 @@ func (m *metadataIO) ReadFile(name string) ([]byte, error) {
 	}
 	if strings.HasSuffix(at, ".avro") { // manifests and lists: written once, never changed
 		m.cache.put(at, b)
+		return b, nil
+	}
+	if _, err := checkedMetadata(at, b, m.memory); err != nil {
+		return nil, err
 	}
 	return b, nil
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -49,6 +50,8 @@ type IngestOptions struct {
 	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
 	ShardRows  int64
 	StripeRows int
+	// share is how many ingestions of the process share the memory, 1 if 0.
+	share int64
 	// Profile and Layout of the shards.
 	Profile shardfmt.Profile
 	Layout  shardfmt.Layout
@@ -365,6 +368,9 @@ func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
 			if err := s.writer.Write(ctx, w.added(b.NewSlice(0, n))); err != nil {
 				return err
 			}
+			if err := w.fit(ctx); err != nil {
+				return err
+			}
 			s.rows += n
 			b = b.NewSlice(n, b.NumRows())
 			if s.rows == w.options.ShardRows {
@@ -372,6 +378,36 @@ func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// writerMemory is what the stripes at hand may hold together: half of the memory of scans, which a scan may need beside them.
+func (w *shardWriters) writerMemory() int64 {
+	all := cmp.Or(w.table.cat.opts.MaxMemory, shardfmt.DefaultMaxMemory) / max(1, w.options.share)
+	return max(minWriterMemory, all/2)
+}
+
+// minWriterMemory lets a table with many columns have stripes at all.
+const minWriterMemory = 8 << 20
+
+// fit ends stripes, the one that holds most first, until all of them fit into memory.
+func (w *shardWriters) fit(ctx context.Context) error {
+	for range w.open {
+		var held int64
+		var most *openShard
+		for _, s := range w.open {
+			held += s.writer.Held()
+			if most == nil || s.writer.Held() > most.writer.Held() {
+				most = s
+			}
+		}
+		if held <= w.writerMemory() {
+			return nil
+		}
+		if err := most.writer.EndStripe(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -392,7 +428,8 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 	writer, err := shardfmt.NewWriter(ctx, w.table.cat.client, w.table.VaultFolder()+name+".amudai.shard",
 		w.schema, shardfmt.WriterOptions{
 			Profile: w.options.Profile, Layout: w.options.Layout, StripeRows: w.options.StripeRows,
-			DataPrefix: "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
+			StripeBytes: int(min(shardfmt.DefaultStripeBytes, w.writerMemory()/2)),
+			DataPrefix:  "data/" + name + "/", CreationMin: w.created, CreationMax: w.createdLast,
 			Properties: w.options.Properties, StandardProperties: w.options.StandardProperties,
 			StripeProperties: w.options.StripeProperties, FieldProperties: w.options.FieldProperties,
 			SparseUnions: w.options.SparseUnions, OpaqueDictionaries: w.options.OpaqueDictionaries,

@@ -169,6 +169,7 @@ type filesRun struct {
 	branch  string
 	options FilesOptions
 	record  *JobRecord
+	workers int
 
 	mu  sync.Mutex
 	out *IngestedFiles
@@ -189,7 +190,8 @@ func (r *filesRun) run(ctx context.Context) error {
 	if r.options.Ingest.keyed() {
 		workers = 1 // later files replace rows of earlier ones
 	}
-	err = parallel.Each(ctx, workers, len(left), func(i int) error {
+	r.workers = min(workers, max(1, len(left)))
+	err = parallel.Each(ctx, r.workers, len(left), func(i int) error {
 		err := r.land(ctx, left[i])
 		if err != nil {
 			return fmt.Errorf("part %d of job %s: %w", left[i], r.record.ID, err)
@@ -247,7 +249,7 @@ func (r *filesRun) land(ctx context.Context, n int) (err error) {
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	o := r.options.Ingest
-	o.JobID = r.record.ID + partSuffix(n)
+	o.JobID, o.share = r.record.ID+partSuffix(n), int64(r.workers)
 	in, err := t.Ingest(ctx, src, o)
 	if err != nil {
 		return err

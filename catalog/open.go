@@ -230,7 +230,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 	}
 	c.closers = append(c.closers, closeIce)
 	c.registrar, _ = ice.(registrar)
-	store := &metadataStore{client: c.metadata, cache: newFileCache(cmp.Or(c.opts.MetadataCache, DefaultMetadataCache))}
+	store := &metadataStore{client: c.metadata, memory: c.opts.metadataMemory(), cache: newFileCache(cmp.Or(c.opts.MetadataCache, DefaultMetadataCache))}
 	c.fs = store.fs
 	if tables, ok := ice.(*sqlTables); ok {
 		ice, c.sql = tables.useIO(store.fs), tables

@@ -105,7 +105,7 @@ func restTransport(base string, settings url.Values, o Options) (*resthttp.Trans
 	if err != nil || at.Host == "" {
 		return nil, fmt.Errorf("%w: want rest+http(s)://HOST/PATH", ErrInvalid)
 	}
-	t := &resthttp.Transport{Catalog: at, Agent: userAgent(o.Agent), Timeout: o.RequestTimeout, Budget: o.RetryBudget}
+	t := &resthttp.Transport{Catalog: at, Agent: userAgent(o.Agent), Timeout: o.RequestTimeout, Budget: o.RetryBudget, MaxMemory: o.metadataMemory()}
 	if t.Signed, err = isSigned(at, settings.Get("rest.sigv4-enabled")); err != nil {
 		return nil, err
 	}

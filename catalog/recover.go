@@ -85,7 +85,7 @@ func (c *Catalog) readMetadata(ctx context.Context, at string) (table.Metadata, 
 	if err != nil {
 		return nil, err
 	}
-	if text, err = unpackMetadata(text); err != nil {
+	if text, err = checkedMetadata(at, text, c.opts.metadataMemory()); err != nil {
 		return nil, fmt.Errorf("%w: %s is no Iceberg metadata file: %w", ErrInvalid, at, err)
 	}
 	meta, err := table.ParseMetadataBytes(text)

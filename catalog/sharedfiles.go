@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/resthttp"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -168,7 +169,7 @@ func (c *Catalog) readIDs(ctx context.Context, at string) (ids tableIDs, err err
 	if err != nil {
 		return ids, err
 	}
-	if text, err = unpackMetadata(text); err == nil {
+	if text, err = checkedMetadata(at, text, c.opts.metadataMemory()); err == nil {
 		err = json.Unmarshal(text, &ids)
 	}
 	if err != nil {
@@ -180,17 +181,29 @@ func (c *Catalog) readIDs(ctx context.Context, at string) (ids tableIDs, err err
 // unpackedLimit bounds what a compressed metadata file may be unpacked to.
 const unpackedLimit = 256 << 20
 
-// unpackMetadata decompresses a metadata file that is compressed, whatever its name.
-func unpackMetadata(text []byte) ([]byte, error) {
+// checkedMetadata decompresses a metadata file and refuses one that would take more memory than there is, before anything decodes it.
+func checkedMetadata(at string, file []byte, memory int64) ([]byte, error) {
+	text, err := unpackMetadata(at, file, min(unpackedLimit, memory/2))
+	if err == nil {
+		err = resthttp.CheckJSON(text, memory)
+	}
+	if err != nil {
+		return nil, corrupt.Locate(corrupt.At(-1, "not a metadata file of Iceberg: %v", err), at, 0)
+	}
+	return text, nil
+}
+
+// unpackMetadata decompresses a metadata file that is compressed, or has the name of one.
+func unpackMetadata(at string, text []byte, limit int64) ([]byte, error) {
 	var from io.Reader
 	switch {
-	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}), strings.HasSuffix(at, ".gz.metadata.json"), strings.HasSuffix(at, "metadata.json.gz"):
 		z, err := gzip.NewReader(bytes.NewReader(text))
 		if err != nil {
 			return nil, err
 		}
 		from = z
-	case bytes.HasPrefix(text, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case bytes.HasPrefix(text, []byte{0x28, 0xb5, 0x2f, 0xfd}), strings.HasSuffix(at, ".zstd.metadata.json"), strings.HasSuffix(at, "metadata.json.zstd"):
 		z, err := zstd.NewReader(bytes.NewReader(text), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(unpackedLimit))
 		if err != nil {
 			return nil, err
@@ -200,9 +213,9 @@ func unpackMetadata(text []byte) ([]byte, error) {
 	default:
 		return text, nil
 	}
-	out, err := io.ReadAll(io.LimitReader(from, unpackedLimit+1))
-	if err == nil && len(out) > unpackedLimit {
-		err = fmt.Errorf("it unpacks to more than %d bytes", unpackedLimit)
+	out, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err == nil && int64(len(out)) > limit {
+		err = fmt.Errorf("it unpacks to more than %d bytes (see --max-memory)", limit)
 	}
 	return out, err
 }
@@ -385,7 +398,7 @@ func (t *Table) checkMembers(ctx context.Context) error {
 	}
 	var members map[string]json.RawMessage
 	var snapshots []map[string]json.RawMessage
-	if text, err = unpackMetadata(text); err == nil {
+	if text, err = checkedMetadata(at, text, t.cat.opts.metadataMemory()); err == nil {
 		err = json.Unmarshal(text, &members)
 	}
 	if err == nil && members["snapshots"] != nil {

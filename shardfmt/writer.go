@@ -63,6 +63,9 @@ func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error { return 
 // EndStripe ends the stripe at hand; the next record starts another. Without records it does nothing.
 func (w *Writer) EndStripe(ctx context.Context) error { return w.w.EndStripe(ctx) }
 
+// Held is about how many bytes of memory the stripe at hand holds: EndStripe gives them back.
+func (w *Writer) Held() int64 { return w.w.Held() }
+
 // SetStripeProperties gives the stripe at hand, and those after it, other properties than WriterOptions.StripeProperties. The
 // writer may add one of its own, meta.PropertyObjects.
 func (w *Writer) SetStripeProperties(b meta.Bags) error { return w.w.SetStripeProperties(b) }

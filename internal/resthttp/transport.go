@@ -42,6 +42,7 @@ const (
 	maxRetryAfter = 10 * time.Minute
 	// maxBody bounds the body of a response, maxErrorBody that of an error.
 	maxBody, maxErrorBody = 256 << 20, 64 << 10
+	defaultMemory         = 1 << 30
 )
 
 // ErrTimeout is matched by the error of a request that was not responded to in time.
@@ -66,6 +67,8 @@ type Transport struct {
 	Timeout time.Duration
 	// Budget of retries, DefaultBudget if 0, no retry if negative.
 	Budget time.Duration
+	// MaxMemory bounds what a response may take once it is decoded, defaultMemory if 0.
+	MaxMemory int64
 	// Waiting reports the begin of an outage, and Recovered its end, once each; either may be nil.
 	Waiting   func(cause error, until time.Time)
 	Recovered func(outage time.Duration)
@@ -220,7 +223,7 @@ func (t *Transport) once(r *http.Request, token string) (*http.Response, error) 
 	t.setHeaders(sent, token)
 	resp, err := t.Base.RoundTrip(sent)
 	if err == nil {
-		err = readBody(resp)
+		err = readBody(resp, t.MaxMemory)
 	}
 	if err != nil {
 		if ctx.Err() != nil && r.Context().Err() == nil {
@@ -240,8 +243,8 @@ func (t *Transport) setHeaders(r *http.Request, token string) {
 	}
 }
 
-// readBody reads a response into memory. The body of an error is cut off where it is too long.
-func readBody(resp *http.Response) error {
+// readBody reads a response into memory, as far as what it decodes to fits there. The body of an error is cut off where it is too long.
+func readBody(resp *http.Response, memory int64) error {
 	defer resp.Body.Close()
 	limit := int64(maxBody)
 	if resp.StatusCode >= 300 {
@@ -253,6 +256,9 @@ func readBody(resp *http.Response) error {
 			return fmt.Errorf("%s: the response has more than %d bytes", resp.Request.URL.Path, limit)
 		}
 		text, err = text[:limit], nil
+	}
+	if err == nil {
+		err = CheckJSON(text, cmp.Or(memory, defaultMemory))
 	}
 	if err != nil {
 		return err

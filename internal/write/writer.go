@@ -192,7 +192,10 @@ func (w *Writer) begin() error {
 	return nil
 }
 
-// size is about how many bytes the stripe at hand holds.
+// Held is about how many bytes of memory the stripe at hand holds.
+func (w *Writer) Held() int64 { return int64(w.size()) }
+
+// size is Held in the unit of Options.StripeBytes.
 func (w *Writer) size() (n int) {
 	for _, c := range w.columns {
 		n += c.Size()
