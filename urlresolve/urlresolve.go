@@ -36,7 +36,7 @@ var tooLong = "its URL is longer than " + strconv.Itoa(MaxLength) + " bytes"
 
 // ErrRefused is matched (errors.Is) by every error of this package: the reference is malformed, or names what
 // it must not.
-var ErrRefused = errors.New("reference refused")
+var ErrRefused = errors.New("unsafe reference")
 
 // Error is a refused reference.
 type Error struct {

@@ -21,7 +21,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 		Short: "Write shards with their records to test any reader of the format by, or test one",
 		Long: `Write shards with their records to a new folder: plain values (l1), every encoding (l2), nested types and unions (l3), indexes and deleted records (l4), forms that the book of the format knows (l5), and damaged shards that a reader must refuse (refuse). docs/format/conformance.md says what is expected.
 
-With --run, the shards in DIR are given to a reader: a command that prints every record of the shard {} as a line of JSON, and ends with another code than 0 if it refuses it. The exit code is 1 if a case of the levels asked for is not passed.`,
+With --run, the shards in DIR are given to a reader: a command that prints every record of the shard {} as a line of JSON. It refuses a shard by exit code 3 and a last line of standard error that begins with corrupt, unsupported or missing, or by code 6 and unsafe. With --json, the score of each level and every outcome are printed. The exit code is 1 if a case of the levels asked for is neither passed nor a form that a reader may refuse.`,
 		Example: `  shardcat conformance kit
   shardcat conformance kit --run 'python3 -m amudai cat {}' --levels l1,l2,l3,l4
   shardcat conformance kit --run 'my-reader {}' --lookup 'my-reader lookup {index} {keys}' --levels l4`,
@@ -89,37 +89,36 @@ func (a *app) runReader(cmd *cobra.Command, dir, command string, o conformance.R
 	if err != nil {
 		return err
 	}
-	failed := 0
-	for _, r := range outcomes {
-		if r.Outcome != conformance.Passed {
-			failed++
-		}
-	}
+	scores := conformance.Scores(outcomes)
 	if a.json {
-		err = a.printJSON(outcomes)
+		err = a.printJSON(conformanceResult{Version: conformance.Version, Levels: scores, Outcomes: outcomes})
 	} else {
-		a.printOutcomes(outcomes)
+		a.printOutcomes(outcomes, scores)
 	}
-	if err == nil && failed > 0 {
+	if err == nil && slices.ContainsFunc(scores, func(s conformance.Score) bool { return !s.Conforms() }) {
 		err = silently(exitFailed)
 	}
 	return err
 }
 
+// conformanceResult is what a reader made of the kit, as JSON.
+type conformanceResult struct {
+	Version  int                   `json:"version"`
+	Levels   []conformance.Score   `json:"levels"`
+	Outcomes []conformance.Outcome `json:"outcomes"`
+}
+
 // printOutcomes prints a line for every case, and the sums by level.
-func (a *app) printOutcomes(outcomes []conformance.Outcome) {
-	passed, all := map[string]int{}, map[string]int{}
+func (a *app) printOutcomes(outcomes []conformance.Outcome, scores []conformance.Score) {
 	for _, r := range outcomes {
-		all[r.Level]++
-		if r.Outcome == conformance.Passed {
-			passed[r.Level]++
-		}
 		line := fmt.Sprintf("%-6s  %-22s  %-8s  %s", r.Level, r.Name, r.Outcome, r.Detail)
 		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
-	for _, level := range conformance.Levels {
-		if all[level] > 0 {
-			a.printf("%s: %d of %d passed\n", level, passed[level], all[level])
+	for _, s := range scores {
+		a.printf("%s: %d of %d passed", s.Level, s.Passed, s.Cases)
+		if s.Refused > 0 {
+			a.printf(", %d refused as optional forms may be", s.Refused)
 		}
+		a.printf("\n")
 	}
 }

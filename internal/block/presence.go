@@ -39,7 +39,7 @@ func DecodePresence(dst []byte, section []byte, n int) (nulls int, err error) {
 	case presenceRoaring:
 		return decodeRoaringPresence(dst, section, n)
 	}
-	return 0, corrupt.At(0, "presence of unknown form %d", section[0])
+	return 0, corrupt.Unsupported(0, "presence of form %d", section[0])
 }
 
 // decodeRoaringPresence reads a section that lists the present positions, or with the negated flag the nulls.

@@ -111,7 +111,6 @@ func TestPresenceRoaringLibrary(t *testing.T) {
 
 func TestPresenceCorrupt(t *testing.T) {
 	for name, dump := range map[string]string{
-		"unknown form":            "04",
 		"too few bytes":           "02 01 01",
 		"too many bytes":          "02 01 01 01 01 01 01 01 01 01 01 01 01",
 		"no bitmap":               "03",
@@ -134,6 +133,15 @@ func TestPresenceCorrupt(t *testing.T) {
 				t.Errorf("nulls %d, error %v", nulls, err)
 			}
 		})
+	}
+}
+
+// A form that is not known is said to be so.
+func TestPresenceOfUnknownForm(t *testing.T) {
+	for _, form := range []byte{0, 4, 9, 255} {
+		if _, err := DecodePresence(make([]byte, 2), []byte{form, 0}, 10); !errors.Is(err, corrupt.ErrUnsupported) {
+			t.Errorf("form %d: %v", form, err)
+		}
 	}
 }
 

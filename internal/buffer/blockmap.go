@@ -19,8 +19,7 @@ type Map struct {
 	position []uint64
 	// offset[i] is where block i starts, in bytes from the start of the buffer; the last entry is where
 	// the last block ends.
-	offset  []uint64
-	segment uint64 // blocks per segment
+	offset []uint64
 }
 
 // Blocks is the number of blocks.
@@ -49,7 +48,7 @@ type mapFooter struct {
 }
 
 // ParseMap reads a whole block map and checks that its parts agree: segments and records without gaps, all
-// segments but the last full, every block with at least one value and one byte, totals as in the footer.
+// segments but the last of SegmentBlocks blocks, every block with at least one value and one byte, totals as in the footer.
 // Errors are of package corrupt, with offsets relative to b.
 func ParseMap(b []byte) (*Map, error) {
 	f, list, err := parseMapFooter(b)
@@ -59,7 +58,6 @@ func ParseMap(b []byte) (*Map, error) {
 	m := &Map{
 		position: make([]uint64, 1, f.blocks+1),
 		offset:   make([]uint64, 1, f.blocks+1),
-		segment:  f.segmentSize,
 	}
 	logical, records := b[list:], b[list+8*(int(f.segments)+1):]
 	if u64(logical, 0) != 0 || u64(records, 0) != 0 {
@@ -105,10 +103,10 @@ func parseMapFooter(b []byte) (f mapFooter, list int, err error) {
 		return f, 0, corrupt.At(int64(at), "block map: %d segments and %d blocks in %d bytes", f.segments, f.blocks, len(b))
 	case f.values < f.blocks || f.blocks < f.segments || (f.segments == 0) != (f.blocks == 0):
 		return f, 0, corrupt.At(int64(at), "block map: %d values in %d blocks in %d segments", f.values, f.blocks, f.segments)
-	case f.segmentSize == 0 || f.segmentSize > 1<<16-1,
-		f.segments > 0 && (f.segments-1)*f.segmentSize >= f.blocks,
-		f.segments*f.segmentSize < f.blocks:
-		return f, 0, corrupt.At(int64(at+24), "block map: %d blocks in %d segments of %d", f.blocks, f.segments, f.segmentSize)
+	case f.segmentSize != SegmentBlocks:
+		return f, 0, corrupt.At(int64(at+24), "block map: segments of %d blocks, not of %d", f.segmentSize, SegmentBlocks)
+	case f.segments > 0 && (f.segments-1)*SegmentBlocks >= f.blocks, f.segments*SegmentBlocks < f.blocks:
+		return f, 0, corrupt.At(int64(at+8), "block map: %d blocks in %d segments of %d", f.blocks, f.segments, SegmentBlocks)
 	}
 	return f, at - 16*(int(f.segments)+1), nil
 }
@@ -123,7 +121,7 @@ func (m *Map) addSegment(r []byte, f mapFooter, s int) error {
 			s, u64(r, 0), u64(r, 1), m.Values(), m.Bytes())
 	}
 	n := uint64(binary.LittleEndian.Uint16(r[26:]))
-	want := f.segmentSize
+	want := uint64(SegmentBlocks)
 	if last := f.blocks - uint64(m.Blocks()); s == int(f.segments)-1 {
 		want = last
 	}
@@ -159,7 +157,7 @@ func (m *Map) addBlocks(r []byte, n int) error {
 // Canonical reports whether b is, byte for byte, the block map that a writer makes of m: least widths, least
 // minima, zero padding. Only that protects the bytes of a block map, which has no checksum.
 func (m *Map) Canonical(b []byte) bool {
-	w := MapBuilder{SegmentBlocks: int(m.segment)}
+	var w MapBuilder
 	for i := range m.Blocks() {
 		w.Add(uint32(m.position[i+1]-m.position[i]), uint32(m.offset[i+1]-m.offset[i]))
 	}

@@ -33,8 +33,8 @@ const threeBlocks = `
 	0100000000000000 0004000000000000
 	F002000000000000`
 
-func build(blocks [][2]uint32, segment int) []byte {
-	w := MapBuilder{SegmentBlocks: segment}
+func build(blocks [][2]uint32) []byte {
+	var w MapBuilder
 	for _, b := range blocks {
 		w.Add(b[0], b[1])
 	}
@@ -42,7 +42,7 @@ func build(blocks [][2]uint32, segment int) []byte {
 }
 
 func TestBlockMapBytes(t *testing.T) {
-	got := build([][2]uint32{{100, 200}, {150, 248}, {200, 304}}, 0)
+	got := build([][2]uint32{{100, 200}, {150, 248}, {200, 304}})
 	if want := unhex(t, threeBlocks); !bytes.Equal(got, want) {
 		t.Fatalf("got\n%x\nwant\n%x", got, want)
 	}
@@ -61,7 +61,7 @@ func TestBlockMapBytes(t *testing.T) {
 }
 
 func TestBlockMapMixedWidths(t *testing.T) {
-	got := build([][2]uint32{{2048, 8216}, {2048, 16}, {5, 70000}}, 0)
+	got := build([][2]uint32{{2048, 8216}, {2048, 16}, {5, 70000}})
 	record := unhex(t, `05000000 10000000 1020 0300 FB07FB070000 0000 08200000 00000000 60110100`)
 	if len(got) != 120 || !bytes.Equal(got[16:48], record) {
 		t.Fatalf("%d bytes, record %x", len(got), got[16:48])
@@ -69,7 +69,7 @@ func TestBlockMapMixedWidths(t *testing.T) {
 }
 
 func TestBlockMapEmpty(t *testing.T) {
-	got := build(nil, 0)
+	got := build(nil)
 	m, err := ParseMap(got)
 	if err != nil || len(got) != 56 || m.Blocks() != 0 || m.Values() != 0 {
 		t.Fatalf("%d bytes, %v, %v", len(got), m, err)
@@ -84,7 +84,7 @@ func TestBlockMapSegments(t *testing.T) {
 			blocks[i] = [2]uint32{uint32(1 + i*7%300), uint32(8 + i*131%70000)}
 			values += uint64(blocks[i][0])
 		}
-		b := build(blocks, 0)
+		b := build(blocks)
 		m, err := ParseMap(b)
 		if err != nil || m.Values() != values || m.Blocks() != n || !m.Canonical(b) {
 			t.Fatalf("%d blocks: %v", n, err)
@@ -103,7 +103,7 @@ func TestBlockMapSegments(t *testing.T) {
 // TestBlockMapClaims: a map of a few bytes that claims as many blocks as its segments could have is refused before room is
 // made for them.
 func TestBlockMapClaims(t *testing.T) {
-	const size, fullSegment = 4096, 1<<16 - 1
+	const size, fullSegment = 4096, SegmentBlocks
 	b := make([]byte, size)
 	segments := uint64((size - mapFooterSize - 16) / (16 + segmentHeaderSize))
 	blocks := segments * fullSegment
@@ -123,7 +123,7 @@ func TestBlockMapClaims(t *testing.T) {
 }
 
 func TestBlockMapFlips(t *testing.T) {
-	b := build([][2]uint32{{100, 200}, {150, 250}, {200, 70000}, {9, 8}}, 2)
+	b := build([][2]uint32{{100, 200}, {150, 250}, {200, 70000}, {9, 8}})
 	for i := range b {
 		bad := bytes.Clone(b)
 		bad[i] ^= 0x10
@@ -140,10 +140,33 @@ func TestBlockMapFlips(t *testing.T) {
 	}
 }
 
+// A map whose segments are of another number of blocks is refused, whether it has one segment or several.
+func TestBlockMapOfOtherSegments(t *testing.T) {
+	for _, n := range []int{0, 3, 1024, 2000} {
+		for _, per := range []uint64{0, 1, 1023, 1025, 1200, 65535, 1 << 32} {
+			b := build(nil)
+			if n > 0 {
+				blocks := make([][2]uint32, n)
+				for i := range blocks {
+					blocks[i] = [2]uint32{1, 8}
+				}
+				b = build(blocks)
+			}
+			if _, err := ParseMap(b); err != nil {
+				t.Fatal(err)
+			}
+			binary.LittleEndian.PutUint64(b[len(b)-16:], per)
+			if _, err := ParseMap(b); !errors.Is(err, corrupt.ErrCorrupt) {
+				t.Errorf("%d blocks in segments of %d: %v", n, per, err)
+			}
+		}
+	}
+}
+
 func FuzzParseMap(f *testing.F) {
 	f.Add(unhex(f, threeBlocks))
-	f.Add(build(nil, 0))
-	f.Add(build([][2]uint32{{2048, 8216}, {2048, 16}, {5, 70000}}, 2))
+	f.Add(build(nil))
+	f.Add(build([][2]uint32{{2048, 8216}, {2048, 16}, {5, 70000}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := ParseMap(b)
 		if err != nil {
@@ -183,7 +206,7 @@ func TestBlockMapOfThePage(t *testing.T) {
 			shown = append(shown, b...)
 		}
 	}
-	if want := build([][2]uint32{{100, 200}, {150, 248}, {200, 304}}, 0); !bytes.Equal(shown, want) {
+	if want := build([][2]uint32{{100, 200}, {150, 248}, {200, 304}}); !bytes.Equal(shown, want) {
 		t.Errorf("the page shows\n%x, the map is\n%x", shown, want)
 	}
 }

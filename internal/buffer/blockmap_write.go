@@ -7,9 +7,6 @@ import (
 
 // MapBuilder collects the lengths of blocks and writes the block map. The zero value is ready.
 type MapBuilder struct {
-	// SegmentBlocks is how many blocks a segment holds, SegmentBlocks of the package if 0.
-	SegmentBlocks int
-
 	// values and sizes are those of the blocks of the segment at hand.
 	values, sizes []uint32
 	// done are the finished segments, of so many blocks, positions and bytes; logical and records say of each where it ends.
@@ -23,17 +20,9 @@ type MapBuilder struct {
 func (w *MapBuilder) Add(values, size uint32) {
 	w.values = append(w.values, values)
 	w.sizes = append(w.sizes, size)
-	if len(w.values) == w.per() {
+	if len(w.values) == SegmentBlocks {
 		w.endSegment()
 	}
-}
-
-// per is how many blocks a segment holds.
-func (w *MapBuilder) per() int {
-	if w.SegmentBlocks == 0 {
-		return SegmentBlocks
-	}
-	return w.SegmentBlocks
 }
 
 func (w *MapBuilder) endSegment() {
@@ -63,7 +52,7 @@ func (w *MapBuilder) Append(dst []byte) []byte {
 			dst = binary.LittleEndian.AppendUint64(dst, v)
 		}
 	}
-	footer := [...]uint64{w.position, uint64(w.blocks), uint64(len(w.logical)), uint64(w.per()), w.offset}
+	footer := [...]uint64{w.position, uint64(w.blocks), uint64(len(w.logical)), SegmentBlocks, w.offset}
 	for _, v := range footer {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}

@@ -39,7 +39,7 @@ const Alignment = 64
 // streamAlignment of the block map behind the blocks, in bytes.
 const streamAlignment = 16
 
-// SegmentBlocks is how many blocks a full segment of a block map holds, as we write it.
+// SegmentBlocks is how many blocks a full segment of a block map holds.
 const SegmentBlocks = 1024
 
 // alignUp is the smallest multiple of a that is at least n.

@@ -107,6 +107,9 @@ func (o *opener) openIn(g *group, node *schema.Node, count uint64, only int) (Co
 	if count != unknown && f.count != count && !f.short(count) {
 		return nil, f.corrupt("%d positions, %d expected", f.count, count)
 	}
+	if n := f.desc.GetNullCount(); n > f.count {
+		return nil, f.corrupt("%d nulls in %d positions", n, f.count)
+	}
 	c, err := f.choose(d.GetEncodings(), only)
 	if err != nil {
 		return nil, err
@@ -117,10 +120,28 @@ func (o *opener) openIn(g *group, node *schema.Node, count uint64, only int) (Co
 	return c, nil
 }
 
-// short says that the field may have fewer positions than expected: the reference does not pad the child of a
+// short says that the field may have fewer positions than expected: the reference does not pad what is below a
 // FixedSizeList whose last lists are null. What is missing is null.
 func (f *stored) short(count uint64) bool {
-	return f.count < count && f.node.Parent != schema.NoParent
+	return f.count < count && f.o.inFixedSizeList(f.node)
+}
+
+// inFixedSizeList reports whether the positions of a node follow from those of a FixedSizeList above it.
+func (o *opener) inFixedSizeList(n *schema.Node) bool {
+	above := make(map[uint32]*schema.Node)
+	(&schema.Schema{Fields: []*schema.Node{o.root}}).Walk(func(_ string, m *schema.Node) bool {
+		above[m.ID] = m
+		return m.ID != n.ID
+	})
+	for p := above[n.Parent]; p != nil; p = above[p.Parent] {
+		switch p.Basic {
+		case schema.FixedSizeList:
+			return true
+		case schema.List, schema.Map:
+			return false
+		}
+	}
+	return false
 }
 
 // column makes the reader that the type and the stored form ask for.

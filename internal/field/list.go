@@ -165,7 +165,7 @@ func (c *listColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, 
 	}
 	for i, child := range c.children {
 		if n := len(in); n > 0 && in[n-1].End > c.counts[i] {
-			return nil, c.beyond(in[n-1].End, i)
+			return nil, c.disagrees(in[n-1].End, i)
 		}
 		more, err := child.Need(in, whole)
 		if err != nil {
@@ -176,7 +176,8 @@ func (c *listColumn) Need(ranges []buffer.Range, whole bool) ([]buffer.Request, 
 	return out, nil
 }
 
-func (c *listColumn) beyond(end uint64, child int) error {
+// disagrees is the error of an offset behind the end of a child, or of a last offset before it.
+func (c *listColumn) disagrees(end uint64, child int) error {
 	return corrupt.Locate(corrupt.At(int64(c.offsets.Start), "offset %d, the child has %d positions",
 		end, c.counts[child]), c.offsets.URL, 0)
 }
@@ -193,8 +194,8 @@ func (c *listColumn) Read(r buffer.Range) (arrow.ArrayData, error) {
 	}
 	var children []arrow.ArrayData
 	for i, child := range c.children {
-		if span.End > c.counts[i] {
-			return nil, c.beyond(span.End, i)
+		if span.End > c.counts[i] || r.End == c.offsets.count && c.counts[i] != unknown && span.End < c.counts[i] {
+			return nil, c.disagrees(span.End, i)
 		}
 		a, err := child.Read(span)
 		if err != nil {

@@ -41,12 +41,12 @@ var pairs = func() (p [100]uint16) {
 // putPair writes the two digits of a number below 100.
 func putPair(dst []byte, n uint32) { binary.LittleEndian.PutUint16(dst, pairs[n]) }
 
-// AppendDateTime appends a point in time. Ticks outside the years 1 to 9999, which no writer should store,
-// are appended as a plain number of ticks.
+// AppendDateTime appends a point in time. Ticks beyond the year 9999, which no writer should store, are appended as a
+// plain number of ticks, unsigned as they are stored.
 func AppendDateTime(dst []byte, ticks int64) []byte {
 	const form = "0000-00-00T00:00:00"
 	if ticks < 0 || ticks > MaxDateTime {
-		return fmt.Appendf(dst, "%d ticks", ticks)
+		return fmt.Appendf(dst, "%d ticks", uint64(ticks))
 	}
 	day := ticks / TicksPerDay
 	y, m, d := civil(uint32(day))

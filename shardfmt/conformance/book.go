@@ -3,13 +3,12 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/external"
 	"github.com/shardcat/shardcat/internal/write"
@@ -21,40 +20,48 @@ import (
 
 // form is a form that no writer here makes: a shard is written, changed and put in its place, with the same records.
 type form struct {
-	name, what string
-	change     func(g *graft)
+	level, name, what string
+	optional          bool
+	change            func(g *graft)
 }
 
 // The nodes of the shard that gets another form.
 const (
 	formID = iota
 	formText
+	formFixed
 	formNone
 )
 
+const formRows = 300
+
+// formTextValue is a value of formText.
+var formTextValue = sometimes(4, words)
+
 func formTable(f form) *table {
-	return &table{level: "l5", name: f.name, what: f.what, rows: 300, o: write.Options{Profile: encode.Plain, Layout: write.Single}, columns: []column{
+	return &table{level: f.level, name: f.name, what: f.what, optional: f.optional, rows: formRows, o: write.Options{Profile: encode.Plain, Layout: write.Single}, columns: []column{
 		{name: "id", typ: "UInt32", value: steps(0, 1)},
-		{name: "text", typ: "String", value: sometimes(4, words)},
+		{name: "text", typ: "String", value: formTextValue},
+		{name: "fixed", typ: fmt.Sprintf("FixedSizeBinary(%d)", formFixedSize), value: formFixedText},
 		{name: "none", typ: "Int64", value: func(int) string { return "null" }},
 	}}
 }
 
 var bookForms = []form{
-	{"alternative-encodings", "encodings that nobody knows before one that all know", func(g *graft) {
+	{"l5", "alternative-encodings", "encodings that nobody knows before one that all know", true, func(g *graft) {
 		for _, node := range []int{formID, formText} {
 			g.fields[node].Encodings = append([]*metapb.DataEncoding{{}, {}}, g.fields[node].Encodings...)
 		}
 	}},
-	{"no-block-checksums", "blocks without checksums", func(g *graft) { g.withoutChecksums(g.buffer(formID, metapb.BufferKind_DATA), 300) }},
-	{"short-field-list", "a field list that ends before the last field, whose values are all null", func(g *graft) { g.fields = g.fields[:formNone] }},
-	{"no-descriptor", "a field list with an empty range for a field whose values are all null", func(g *graft) { g.fields[formNone] = nil }},
+	{"l5", "no-block-checksums", "blocks without checksums", false, func(g *graft) { g.withoutChecksums(g.buffer(formID, metapb.BufferKind_DATA), formRows) }},
+	{"l5", "short-field-list", "a field list that ends before the last field, whose values are all null", false, func(g *graft) { g.fields = g.fields[:formNone] }},
+	{"l5", "no-descriptor", "a field list with an empty range for a field whose values are all null", false, func(g *graft) { g.fields[formNone] = nil }},
 }
 
-// writeForms writes the shards of bookForms.
+// writeForms writes the shards of habits and of bookForms.
 func writeForms(ctx context.Context, client *blobio.Client, base string) ([]Case, error) {
 	var cases []Case
-	for _, f := range bookForms {
+	for _, f := range append(habits, bookForms...) {
 		c, err := formTable(f).write(ctx, client, base)
 		if err != nil {
 			return nil, err
@@ -78,13 +85,13 @@ func writeForms(ctx context.Context, client *blobio.Client, base string) ([]Case
 
 // writeExternal writes a shard over Parquet files of its records: two files.
 func writeExternal(ctx context.Context, client *blobio.Client, base string) (Case, error) {
-	t := &table{level: "l5", name: "external-parquet", what: "fields whose values are in column chunks of two Parquet files", rows: 700, columns: []column{
+	t := &table{level: "l5", name: "external-parquet", optional: true, what: "fields whose values are in column chunks of two Parquet files", rows: 700, columns: []column{
 		{name: "id", typ: "Int64", value: steps(0, 1)}, {name: "word", typ: "String", value: sometimes(5, few(`"red"`, `"green"`))},
 		{name: "text", typ: "String", value: sometimes(4, words)}, {name: "f", typ: "Float64", value: sometimes(6, float(64))},
 		{name: "yes", typ: "Boolean", value: sometimes(3, boolean)}, {name: "b", typ: "Binary", value: blob(sized(3))},
 	}}
 	folder, text := t.level+"/"+t.name+"/", []byte(t.text())
-	c := Case{Level: t.level, Name: t.name, Shard: folder + RootName, Rows: folder + RowsName, What: t.what, Records: t.rows}
+	c := Case{Level: t.level, Name: t.name, Shard: folder + RootName, Rows: folder + RowsName, What: t.what, Records: t.rows, Optional: true, Schema: json.RawMessage(t.schema())}
 	var files []string
 	var rows bytes.Buffer
 	for i, lines := range [][]byte{text[:half(text)], text[half(text):]} {
@@ -145,15 +152,8 @@ func (g *graft) withoutChecksums(b *metapb.EncodedBuffer, n int) {
 	if err != nil {
 		panic(err) // Plain takes all
 	}
-	data := block.AppendFrame(nil, nil, sub, false)
-	var m buffer.MapBuilder
-	m.Add(uint32(n), uint32(len(data)))
-	for len(data)%16 != 0 {
-		data = append(data, 0)
-	}
-	at := len(data)
-	g.place(b, buffer.Encoded{Bytes: m.Append(data), MapStart: at, Blocks: 1})
 	b.BlockChecksums = false
+	g.oneBlock(b, n, nil, sub)
 }
 
 // refs of the field list: an empty range for a field without a descriptor.
@@ -161,7 +161,9 @@ func (g *graft) refs() []*metapb.DataRef {
 	refs := make([]*metapb.DataRef, len(g.fields))
 	for i, f := range g.fields {
 		if refs[i] = meta.SelfRef(0, 0); f != nil {
-			refs[i] = g.add(meta.Marshal(f))
+			refs[i] = g.add(append(meta.Marshal(f), g.behind[i]...))
+			g.body = append(g.body, g.slack...)
+			refs[i].Range.End += uint64(len(g.slack))
 		}
 	}
 	return refs

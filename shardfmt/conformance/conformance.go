@@ -15,12 +15,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
 )
 
 // Version of the kit: it grows with every change of its cases.
-const Version = 5
+const Version = 6
 
 // The names of objects in the folder of a case.
 const (
@@ -45,9 +47,16 @@ type Case struct {
 	Rows  string `json:"rows,omitempty"`
 	// Records is how many lines Rows has.
 	Records int `json:"records,omitempty"`
-	// What says what is special, or damaged; Answer what a reader should call it: corrupt, unsupported, missing or unsafe.
+	// Schema of the records, as the CLI reads it: values are compared by their type.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// What says what is special, or damaged; Answer what a reader calls it: corrupt, unsupported, missing or unsafe.
 	What   string `json:"what"`
 	Answer string `json:"answer,omitempty"`
+	// Optional says that a reader may refuse the shard as unsupported, because it has a form that not every reader knows.
+	Optional bool `json:"optional,omitempty"`
+	// Sound is the name of the case of the same level that is the shard before it was damaged. Only a reader that reads that one has
+	// refused this one for its damage.
+	Sound string `json:"sound,omitempty"`
 	// Lookups are the indexes of the shard, with what they are asked.
 	Lookups []Lookup `json:"lookups,omitempty"`
 }
@@ -76,6 +85,7 @@ func Write(ctx context.Context, client *blobio.Client, base string) (*Kit, error
 		return nil, err
 	}
 	k.Cases = append(k.Cases, forms...)
+	slices.SortStableFunc(k.Cases, func(a, b Case) int { return strings.Compare(a.Level, b.Level) }) // the levels sort as they stand
 	damaged, err := writeDamaged(ctx, client, base)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,11 @@ type graft struct {
 	dir     *metapb.ShardDirectory
 	stripes *metapb.StripeList
 	fields  []*metapb.StripeFieldDescriptor
+	// behind are bytes behind the message of a field, in its frame; last changes the directory when all else is placed.
+	behind map[int][]byte
+	last   func(*metapb.ShardDirectory)
+	// slack follows every frame of a field, inside its range; magic ends the object, the usual one if nil.
+	slack, magic []byte
 }
 
 // takeApart reads the root of a shard of one object.
@@ -67,6 +72,9 @@ func (g *graft) add(payload []byte) *metapb.DataRef {
 func (g *graft) together() []byte {
 	g.stripes.Stripes[0].FieldListRef = g.add(meta.Marshal(meta.RefsOf(g.refs())))
 	g.dir.StripeListRef = g.add(meta.Marshal(g.stripes))
+	if g.last != nil {
+		g.last(g.dir)
+	}
 	return g.close()
 }
 
@@ -75,6 +83,9 @@ func (g *graft) close() []byte {
 	payload := meta.Marshal(g.dir)
 	out := meta.AppendFrame(g.body, payload)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(payload)))
+	if g.magic != nil {
+		return append(out, g.magic...)
+	}
 	return append(out, meta.Magic[:]...)
 }
 

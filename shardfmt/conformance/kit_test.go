@@ -68,7 +68,7 @@ func TestLevels(t *testing.T) {
 	levels, encodings := map[string]int{}, map[string]bool{}
 	for _, c := range k.Cases {
 		levels[c.Level]++
-		if c.Level == Refuse {
+		if c.Answer != "" {
 			continue
 		}
 		got, err := rowsOf(t.Context(), base+c.Shard)
@@ -156,7 +156,7 @@ func TestDamagedShardsAreRefused(t *testing.T) {
 	}
 	n := 0
 	for _, c := range k.Cases {
-		if c.Level != Refuse {
+		if c.Answer == "" {
 			continue
 		}
 		n++
@@ -165,7 +165,7 @@ func TestDamagedShardsAreRefused(t *testing.T) {
 			t.Errorf("%s (%s): %v, want %s", c.Name, c.What, err, c.Answer)
 		}
 	}
-	if n != len(damages())+len(formDamages()) || n < 50 {
+	if n != len(damages())+len(formDamages()) || n < 80 {
 		t.Errorf("%d damaged shards", n)
 	}
 }
@@ -205,7 +205,7 @@ func TestFormsAreThere(t *testing.T) {
 			t.Errorf("%s has not its form: %v, %v", c.Name, id, err)
 		}
 	}
-	if seen != len(bookForms) {
-		t.Errorf("%d forms, want %d", seen, len(bookForms))
+	if want := len(bookForms); seen != want {
+		t.Errorf("%d forms, want %d", seen, want)
 	}
 }

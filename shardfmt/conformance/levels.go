@@ -189,7 +189,7 @@ func indexTables() []*table {
 func bookTables() []*table {
 	union := func(i int) string { return []string{"1", `"text"`, "null", "true"}[noise(i)%4] }
 	return []*table{
-		{level: "l5", name: "sparse-unions", what: "unions whose variants have no gaps: OFFSETS beside DATA", rows: 700,
+		{level: "l5", optional: true, name: "sparse-unions", what: "unions whose variants have no gaps: OFFSETS beside DATA", rows: 700,
 			columns: []column{{name: "u", typ: "Union<Int64, String, Boolean>", value: union}, {name: "id", typ: "Int32", value: steps(0, 1)}},
 			o:       write.Options{Layout: write.Single, SparseUnions: true}},
 		draftTable("draft-wire", "messages as the format's book prints them, in one object", write.Options{Layout: write.Single, Draft: true}),
@@ -200,14 +200,14 @@ func bookTables() []*table {
 			func(i int) bool { return i%5 == 1 }, func(i int) bool { return noise(i)%6 == 2 }),
 		packedTable("packed-group-null", "a packed group of which most super-blocks have nulls only", 3000,
 			func(i int) bool { return i > 20 }, func(i int) bool { return i > 9 }),
-		{level: "l5", name: "opaque-dictionaries", what: "text whose blocks Zstd compressed with a dictionary that they share", rows: 700,
+		{level: "l5", optional: true, name: "opaque-dictionaries", what: "text whose blocks Zstd compressed with a dictionary that they share", rows: 700,
 			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "id", typ: "Int32", value: steps(0, 1)}},
 			o:       write.Options{Layout: write.Single, Opaque: []string{"log"}}},
-		{level: "l5", name: "several-dictionaries", what: "fields of which every block names one of several value dictionaries by its id", rows: 3000,
+		{level: "l5", optional: true, name: "several-dictionaries", what: "fields of which every block names one of several value dictionaries by its id", rows: 3000,
 			columns: []column{{name: "host", typ: "String", value: sometimes(11, drifting)}, {name: "id", typ: "Int32", value: steps(0, 1)},
 				{name: "code", typ: "FixedSizeBinary(4)", value: driftingCodes}},
 			o: write.Options{Layout: write.Single, StripeRows: 2000, DictionaryEntries: map[string]int{"host": 40, "code": 24}}},
-		{level: "l5", name: "several-encodings", what: "fields that are stored three times, the first time with an opaque dictionary", rows: 500,
+		{level: "l5", optional: true, name: "several-encodings", what: "fields that are stored three times, the first time with an opaque dictionary", rows: 500,
 			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "n", typ: "Int64", value: sometimes(5, around(1000))}},
 			o: write.Options{Layout: write.Single, Opaque: []string{"log"}, Encodings: map[string][]encode.Profile{
 				"log": {encode.Balanced, encode.Plain}, "n": {encode.HighCompression, encode.Plain}}}},
@@ -220,7 +220,7 @@ func draftTable(name, what string, o write.Options) *table {
 	columns = append(columns, column{name: "same", typ: "Decimal", value: few(`"1.50"`)}, column{name: "nothing", typ: "String", value: few("null")},
 		column{name: "tags", typ: "List<String>", value: func(i int) string { return fmt.Sprintf(`["a","b%d"]`, i%9) }},
 		column{name: "m", typ: "Map<String, Struct<a: Int32>>", value: func(i int) string { return fmt.Sprintf(`[{"key":"k","value":{"a":%d}}]`, i) }})
-	return &table{level: "l5", name: name, what: what, rows: 700, columns: columns, o: o}
+	return &table{level: "l5", optional: true, name: name, what: what, rows: 700, columns: columns, o: o}
 }
 
 // packedTable has a packed group of all its fields but one, which is a list; none and null say where the struct and its fields are
@@ -246,7 +246,7 @@ func packedTable(name, what string, rows int, none, null func(i int) bool) *tabl
 		}
 		return "{" + strings.Join(append(text, fmt.Sprintf(`"list":[%d,null]`, i)), ",") + "}"
 	}
-	return &table{level: "l5", name: name, what: what, rows: rows,
+	return &table{level: "l5", optional: true, name: name, what: what, rows: rows,
 		columns: []column{{name: "id", typ: "Int32", value: steps(0, 1)},
 			{name: "g", typ: "Struct<" + strings.Join(fields, ", ") + ", list: List<Int64>>", value: value}},
 		o: write.Options{Layout: write.Single, StripeRows: 2048, Pack: map[string][]string{"g": nil}}}

@@ -27,7 +27,7 @@ func soundForms() *table {
 		}
 		return fmt.Sprintf(`{"n":%d,"s":"text %d"}`, i, i%5)
 	}
-	return &table{level: Refuse, name: "sound-forms", rows: 600, columns: []column{
+	return &table{level: Refuse, name: "sound-forms", what: "the shard in forms of the book that is damaged, before it is", optional: true, rows: 600, columns: []column{
 		{name: "group", typ: "Struct<n: Int32, s: String>", value: group},
 		{name: "host", typ: "String", value: drifting},
 	}, o: write.Options{Profile: encode.Balanced, Layout: write.Single,

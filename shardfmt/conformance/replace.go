@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/internal/kernel"
@@ -50,4 +51,16 @@ func (g *graft) place(b *metapb.EncodedBuffer, e buffer.Encoded) {
 	b.BlockMap.Range = &metapb.UInt64Range{Start: start + uint64(e.MapStart), End: uint64(len(g.body))}
 	n := uint64(e.Blocks)
 	b.BlockCount = &n
+}
+
+// oneBlock gives a buffer one block of n values, behind what is there.
+func (g *graft) oneBlock(b *metapb.EncodedBuffer, n int, presence, values []byte) {
+	data := block.AppendFrame(nil, presence, values, b.BlockChecksums)
+	var m buffer.MapBuilder
+	m.Add(uint32(n), uint32(len(data)))
+	for len(data)%16 != 0 {
+		data = append(data, 0)
+	}
+	at := len(data)
+	g.place(b, buffer.Encoded{Bytes: m.Append(data), MapStart: at, Blocks: 1})
 }

@@ -9,9 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Placeholder stands for the path of a shard in the command line of a reader; IndexPlaceholder and KeysPlaceholder for those of
@@ -24,12 +27,17 @@ const (
 
 // Outcomes of a case.
 const (
-	// Passed: the records are right, or the damaged shard was refused.
+	// Passed: the records are right, or the damaged shard was refused by its class.
 	Passed = "passed"
+	// Refused: the shard has a form that a reader need not know, and was refused as unsupported.
+	Refused = "refused"
+	// Misnamed: a damaged shard was refused, by another class than its own.
+	Misnamed = "misnamed"
 	// Wrong: other records than the kit's. Accepted: a damaged shard was read as if it were whole.
 	Wrong    = "wrong"
 	Accepted = "accepted"
-	// Failed: the command failed on a whole shard. Crashed: a signal ended it, Late: it took too long.
+	// Failed: the command failed on a whole shard, ended without a refusal on a damaged one, or refuses the sound one, too. Crashed: a
+	// signal ended it, Late: it took too long.
 	Failed  = "failed"
 	Crashed = "crashed"
 	Late    = "late"
@@ -62,7 +70,7 @@ const maxOutput = 64 << 20
 
 // Run asks a reader for every case of the kit in a folder. command is a command line that is split at spaces, without a
 // shell; Placeholder in it stands for the path of the shard. It prints every record as a line of JSON and ends with 0, or
-// ends with another code for a shard that it refuses.
+// refuses the shard by an exit code and a word.
 func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 || !strings.Contains(command, Placeholder) {
@@ -80,6 +88,7 @@ func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, err
 		o.Timeout = DefaultTimeout
 	}
 	var out []Outcome
+	sound := map[string]string{}
 	for _, c := range k.Cases {
 		if len(o.Levels) > 0 && !slices.Contains(o.Levels, c.Level) {
 			continue
@@ -88,6 +97,7 @@ func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, err
 		if err != nil {
 			return nil, err
 		}
+		r.proven(sound)
 		out = append(out, r)
 		for i := range c.Lookups {
 			if len(lookup) == 0 {
@@ -100,6 +110,21 @@ func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, err
 		}
 	}
 	return out, nil
+}
+
+// proven takes a refusal for what it is by what became of the sound shard, which comes before its damages: sound has the outcomes of
+// those by their names.
+func (r *Outcome) proven(sound map[string]string) {
+	switch {
+	case r.Level != Refuse:
+	case r.Answer == "":
+		sound[r.Name] = r.Outcome
+	case r.Sound == "" || sound[r.Sound] == Passed:
+	case sound[r.Sound] == Refused && (r.Outcome == Passed || r.Outcome == Misnamed):
+		r.Outcome = Refused
+	case r.Outcome == Passed || r.Outcome == Misnamed:
+		r.Outcome, r.Detail = Failed, fmt.Sprintf("the sound shard %s was not read either: %s", r.Sound, r.Detail)
+	}
 }
 
 // readKit reads the list of cases in a folder.
@@ -193,17 +218,47 @@ func (r *Outcome) run(ctx context.Context, dir string, words []string, paths map
 		return fmt.Errorf("%s: %w", args[0], err)
 	case exit.ExitCode() < 0 || exit.ExitCode() >= 128:
 		r.Outcome, r.Detail = Crashed, lastLine(said.String())
-	case r.Level == Refuse:
-		r.Outcome, r.Detail = Passed, lastLine(said.String())
 	default:
-		r.Outcome, r.Detail = Failed, lastLine(said.String())
+		r.refused(exit.ExitCode(), lastLine(said.String()))
 	}
 	return nil
 }
 
+// refusal is the last line of a reader that refuses: the class is its first word, or the first behind the name of the program.
+var refusal = regexp.MustCompile(`^(?:[^\s:]+: )?(corrupt|unsupported|missing|unsafe)\b`)
+
+// Exit codes of a refusal: refusedCode, or unsafeCode for a reference that is unsafe.
+const (
+	refusedCode = 3
+	unsafeCode  = 6
+)
+
+// refused judges the end of a command that is neither success nor a crash.
+func (r *Outcome) refused(code int, line string) {
+	r.Detail = line
+	m := refusal.FindStringSubmatch(line)
+	if m == nil || code != refusedCode && (code != unsafeCode || m[1] != unsafe) {
+		r.Outcome = Failed
+		if r.Answer != "" {
+			r.Detail = fmt.Sprintf("exit code %d, which is no refusal: %s", code, line)
+		}
+		return
+	}
+	switch class := m[1]; {
+	case r.Answer == "" && r.Optional && class == unsupported:
+		r.Outcome = Refused
+	case r.Answer == "":
+		r.Outcome = Failed
+	case class == r.Answer, r.Answer == missing && class == corrupt, r.Optional && class == unsupported:
+		r.Outcome = Passed
+	default:
+		r.Outcome, r.Detail = Misnamed, fmt.Sprintf("should be %s: %s", r.Answer, line)
+	}
+}
+
 // judge compares the records that a command printed with the kit's.
 func (r *Outcome) judge(dir string, rows []byte) error {
-	if r.Level == Refuse {
+	if r.Answer != "" {
 		r.Outcome, r.Detail = Accepted, "should be "+r.Answer
 		return nil
 	}
@@ -212,7 +267,13 @@ func (r *Outcome) judge(dir string, rows []byte) error {
 		return err
 	}
 	r.Outcome = Passed
-	if r.Detail = difference(rows, want); r.Detail != "" {
+	var s *schema.Schema
+	if len(r.Schema) > 0 {
+		if s, err = schema.Parse(string(r.Schema)); err != nil {
+			return fmt.Errorf("case %s/%s: %w", r.Level, r.Name, err)
+		}
+	}
+	if r.Detail = difference(rows, want, s); r.Detail != "" {
 		r.Outcome = Wrong
 	}
 	return nil

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type column struct {
 // table is a shard to be written.
 type table struct {
 	level, name, what string
+	optional          bool
 	rows              int
 	columns           []column
 	o                 write.Options
@@ -76,7 +78,7 @@ func (t *table) text() string {
 // write writes the shard and its records.
 func (t *table) write(ctx context.Context, client *blobio.Client, base string) (Case, error) {
 	path := t.level + "/" + t.name + "/"
-	c := Case{Level: t.level, Name: t.name, Shard: path + RootName, Rows: path + RowsName, What: t.what}
+	c := Case{Level: t.level, Name: t.name, Shard: path + RootName, Rows: path + RowsName, What: t.what, Optional: t.optional, Schema: json.RawMessage(t.schema())}
 	s, err := schema.Parse(t.schema())
 	if err != nil {
 		return c, err

@@ -125,7 +125,10 @@ func parseDirectory(payload []byte, size int64) (*metapb.ShardDirectory, error) 
 			}
 			continue
 		}
-		_, end, err := RefRange(r.ref)
+		start, end, err := RefRange(r.ref)
+		if err == nil && start == end && r.mandatory {
+			return nil, corrupt.At(0, "directory: %s is empty", r.name)
+		}
 		if err != nil || r.ref.Url == "" && end > size {
 			return nil, corrupt.At(0, "directory: %s is [%d, %d) of %d bytes", r.name,
 				r.ref.GetRange().GetStart(), r.ref.GetRange().GetEnd(), size)

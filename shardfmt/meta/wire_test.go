@@ -297,7 +297,7 @@ func TestFollow(t *testing.T) {
 	at := uint64(b.Len())
 	circle := ref(SelfRef(at, at+uint64(len(Marshal(ref(SelfRef(at, at+40)))))+FrameOverhead))
 	b.Add(circle)
-	dir := &metapb.ShardDirectory{SchemaRef: SelfRef(0, 0), FieldListRef: SelfRef(0, 0), StripeListRef: SelfRef(0, 0), UrlListRef: SelfRef(0, 0)}
+	dir := &metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)}
 	r := openBytes(t, b.Finish(dir))
 	for i, v := range chain {
 		got, err := r.Follow(ctx, r.URL(), v)
@@ -328,8 +328,8 @@ func TestFollowIntoOtherObjects(t *testing.T) {
 	onwards := near.Add(ref(NewRef("d/far", text.Start, text.End))).GetRange()
 	root := smallest(t)
 	st := &mapStore{objects: map[string][]byte{testURL: root,
-		"mem://b/t/d/near": near.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 0), FieldListRef: SelfRef(0, 0), StripeListRef: SelfRef(0, 0), UrlListRef: SelfRef(0, 0)}),
-		"mem://b/t/d/far":  far.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 0), FieldListRef: SelfRef(0, 0), StripeListRef: SelfRef(0, 0), UrlListRef: SelfRef(0, 0)})}}
+		"mem://b/t/d/near": near.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)}),
+		"mem://b/t/d/far":  far.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)})}}
 	r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(root))})
 	require.NoError(t, err)
 	got, err := r.Follow(ctx, r.URL(), ref(NewRef("d/near", onwards.Start, onwards.End)))

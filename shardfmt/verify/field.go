@@ -20,6 +20,8 @@ type fieldWalk struct {
 	descriptor *metapb.StripeFieldDescriptor
 	// positions the field must have, negative if only its parent's values could tell.
 	positions int64
+	// inFixed says that they follow from those of a fixed-size list above it.
+	inFixed bool
 	// dictionaries are the ids of the value dictionaries of the encoding at hand, 0 for one without.
 	dictionaries []uint32
 	// opaques are the opaque dictionaries of the encoding at hand, nil if it has none.
@@ -35,7 +37,7 @@ func (f *fieldWalk) check(name string) error {
 	if d == nil {
 		return corrupt.At(-1, "%s: the descriptor has no field", name)
 	}
-	if f.positions >= 0 && int64(d.PositionCount) != f.positions && !f.mayFallShort() {
+	if f.positions >= 0 && d.PositionCount != uint64(f.positions) && !f.mayFallShort() {
 		f.v.found(f.anchor, -1, "%s: %d positions, its parent has %d", name, d.PositionCount, f.positions)
 	}
 	if d.NullCount != nil && *d.NullCount > d.PositionCount {
@@ -163,9 +165,22 @@ func checkPageMap(data []byte) (unprotected int64, err error) {
 	return int64(len(data)), err
 }
 
-// mayFallShort: a reference-written child of a fixed-size list can lack its last nulls.
+// mayFallShort reports whether the field lacks positions that it may lack: a node below a fixed-size list, as the reference writes
+// it, can lack its last nulls.
 func (f *fieldWalk) mayFallShort() bool {
-	return int64(f.descriptor.GetField().PositionCount) < f.positions && f.node.Parent != schema.NoParent
+	return f.descriptor.GetField().PositionCount < uint64(f.positions) && f.inFixed
+}
+
+// isSparse reports whether a union has OFFSETS, which say where the values of each variant are.
+func (f *fieldWalk) isSparse() bool {
+	for _, e := range f.descriptor.GetEncodings() {
+		for _, b := range e.GetNative().GetBuffers() {
+			if b.Kind == metapb.BufferKind_OFFSETS {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // childPositions is what the children of the field must have.
@@ -175,7 +190,12 @@ func (f *fieldWalk) childPositions() int64 {
 	}
 	n := f.descriptor.GetField().PositionCount
 	switch f.node.Basic {
-	case schema.Struct, schema.Union:
+	case schema.Union:
+		if f.isSparse() {
+			return -1
+		}
+		return int64(n)
+	case schema.Struct:
 		return int64(n)
 	case schema.FixedSizeList:
 		if hi, lo := bits.Mul64(n, f.node.FixedSize); hi == 0 && int64(lo) >= 0 {

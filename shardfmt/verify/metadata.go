@@ -180,26 +180,27 @@ func (w *walk) stripeProperties(i int, st *metapb.StripeDirectory) error {
 
 // stripeFields loads all descriptors of a stripe and collects their buffers.
 func (w *walk) stripeFields(i int, st *metapb.StripeDirectory, s *schema.Schema) error {
-	var visit func(path string, n *schema.Node, positions int64) error
-	visit = func(path string, n *schema.Node, positions int64) error {
+	var visit func(path string, n *schema.Node, positions int64, inFixed bool) error
+	visit = func(path string, n *schema.Node, positions int64, inFixed bool) error {
 		d, anchor, err := w.r.StripeField(w.v.ctx, i, n.ID)
 		if err = w.v.judge(err, w.r.URL(), 0); err != nil {
 			return err
 		}
 		w.describe(i, d.GetField().GetIndexes(), anchor)
-		f := &fieldWalk{walk: w, node: n, anchor: anchor, descriptor: d, positions: positions}
+		f := &fieldWalk{walk: w, node: n, anchor: anchor, descriptor: d, positions: positions, inFixed: inFixed}
 		if err := w.v.judge(f.check(fmt.Sprintf("stripe %d, field %q", i, path)), anchor, 0); err != nil {
 			return err
 		}
 		for k, child := range n.Children {
-			if err := visit(path+"."+schema.JoinPath(n.ChildName(k)), child, f.childPositions()); err != nil {
+			below := n.Basic == schema.FixedSizeList || inFixed && n.Basic != schema.List && n.Basic != schema.Map
+			if err := visit(path+"."+schema.JoinPath(n.ChildName(k)), child, f.childPositions(), below); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for _, n := range s.Fields {
-		if err := visit(schema.JoinPath(n.Name), n, int64(st.TotalRecordCount)); err != nil {
+		if err := visit(schema.JoinPath(n.Name), n, int64(st.TotalRecordCount), false); err != nil {
 			return err
 		}
 	}

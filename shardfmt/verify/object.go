@@ -219,14 +219,22 @@ func (r *reader) frame() error {
 	if _, err := r.v.st.ReadRange(r.v.ctx, r.o.url, r.size-frameSize, tail); err != nil {
 		return err
 	}
-	headOK, tailOK := bytes.Equal(head, meta.Magic[:]), bytes.Equal(tail, meta.Magic[:])
+	headOK, tailOK := isMagic(head), isMagic(tail)
 	switch {
 	case !headOK && (tailOK || r.o.isRoot):
 		r.v.found(r.o.url, 0, "the object does not start with the magic, but ends with it")
+	case headOK && tailOK && !bytes.Equal(head, tail):
+		r.v.found(r.o.url, r.size-frameSize, "the magics at the start and at the end of the object differ")
 	case headOK && !tailOK:
 		r.v.found(r.o.url, r.size-frameSize, "the object starts with the magic, but does not end with it")
 	}
 	return nil
+}
+
+// isMagic reports whether eight bytes are the magic of an object, of any patch and minor version.
+func isMagic(b []byte) bool {
+	const word, major = 4, 7
+	return bytes.Equal(b[:word], meta.Magic[:word]) && b[major] == meta.Magic[major]
 }
 
 // piece reads up to a piece, checks the gap before it, and checks the piece.

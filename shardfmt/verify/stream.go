@@ -2,7 +2,6 @@ package verify
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/bits"
 	"slices"
 
@@ -83,10 +82,6 @@ func (s *streamCheck) checkMap(m *buffer.Map, data []byte) error {
 		return corrupt.At(s.mapAt, "%d bytes of blocks before a map at %d", m.Bytes(), s.mapAt)
 	case !m.Canonical(data[s.mapAt:]):
 		return corrupt.At(s.mapAt, "the block map is not in the form that writers give it")
-	}
-	if n := binary.LittleEndian.Uint64(data[len(data)-16:]); n != buffer.SegmentBlocks {
-		// With one segment at most any number would do, which is why it has to be the one that all writers use.
-		return corrupt.At(int64(len(data)-16), "the block map has segments of %d blocks, not of %d", n, buffer.SegmentBlocks)
 	}
 	if i := firstNonZero(data[m.Bytes():s.mapAt]); i >= 0 {
 		return corrupt.At(int64(m.Bytes())+int64(i), "the padding behind the blocks is not zero")

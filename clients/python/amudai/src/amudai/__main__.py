@@ -33,7 +33,7 @@ def main(argv=None):
             out.flush()
     except ShardError as e:
         print(f"amudai: {e}", file=sys.stderr)
-        return 3
+        return 6 if e.kind == "unsafe" else 3
     except KeyError as e:
         print(f"amudai: no column {e.args[0]!r}", file=sys.stderr)
         return 2

@@ -23,12 +23,12 @@ F32_NEG = np.array([float(f"1e-{i}") for i in range(11)], np.float32)
 
 
 class Views:
-    """Byte strings: starts and lens (int64) into data."""
+    """Byte strings: starts and lens (int64) into data, and which of them codes say are null."""
 
-    __slots__ = ("starts", "lens", "data")
+    __slots__ = ("starts", "lens", "data", "nulls")
 
-    def __init__(self, starts, lens, data):
-        self.starts, self.lens, self.data = starts, lens, data
+    def __init__(self, starts, lens, data, nulls=None):
+        self.starts, self.lens, self.data, self.nulls = starts, lens, data, nulls
 
     def __len__(self):
         return len(self.starts)
@@ -133,6 +133,8 @@ def _roaring(b, out):
         if len(pos) and pos[-1] >= len(out):
             raise Bad("bitmap: a position beyond the values")
         out[pos] = True
+    if at != len(b):
+        raise Bad(f"bitmap: {len(b) - at} bytes behind its containers")
 
 
 # ---- shared pieces
@@ -158,6 +160,8 @@ def _raw(b, w, n, exact, what):
 
 
 def _stream(b, w, n, nested, depth, what, exact=False):
+    if nested > 1:
+        raise Bad(f"{what}: a flag of {nested}")
     if nested:
         return numbers(b, w, n, False, depth + 1)
     return _raw(b, w, n, exact, what)
@@ -179,7 +183,8 @@ def unzstd(b, declared=None):
                 if len(out) > limit:
                     raise Bad(f"Zstd: more than {limit} bytes")
     except (zstandard.ZstdError, MemoryError) as e:
-        raise Bad(f"Zstd: {e}") from e
+        # a frame that names a dictionary is compressed with an opaque one
+        raise Bad(f"Zstd: {e}", 0, "unsupported" if "ictionary" in str(e) else "corrupt") from e
     return bytes(out)
 
 
@@ -248,7 +253,7 @@ def numbers(b, w, n, is_float=False, depth=1):
     if code == 5:
         first = np.frombuffer(_take(b, 2, w, "Delta"), t)
         if n == 0:
-            return first[:0]
+            raise Bad("Delta: no values")
         d = numbers(b[up8(2 + w):], w, n - 1, False, depth + 1)
         return np.cumsum(np.concatenate([first, d]), dtype=t)
     if code == 6:
@@ -301,6 +306,8 @@ def _limit(count, n, b, what):
 def _runs(b, w, n, is_float, depth):
     size, runs, nv, nl = struct.unpack_from("<IIBB", b, 2)
     _limit(runs, n, b, "RunLength: runs")
+    if nv > 1:
+        raise Bad(f"RunLength: a flag of {nv}")
     v = _take(b, 16, size, "RunLength")
     values = numbers(v, w, runs, is_float, depth + 1) if nv else _raw(v, w, runs, True, "RunLength")
     lengths = _stream(b[up8(16 + size):], 4, runs, nl, depth, "RunLength").astype(np.int64)
@@ -403,7 +410,7 @@ def strings(b, fixed, n, depth=1):
         # code 0 is null, and has no bytes
         starts = np.concatenate([[0], ends - lens]).astype(np.int64)
         lens = np.concatenate([[0], lens]).astype(np.int64)
-        return Views(starts[codes], lens[codes], data)
+        return Views(starts[codes], lens[codes], data, codes == 0)
     if code == 15:
         symbols, size, nested, width = struct.unpack_from("<BIBB", b, 2)
         at = 16 + 9 * symbols

@@ -5,11 +5,12 @@ class ShardError(Exception):
     """Names the object and the byte offset at which reading stopped.
 
     ``kind`` is ``"corrupt"`` (the bytes contradict the format or themselves), ``"unsupported"`` (a form this package
-    does not read) or ``"missing"`` (an object that is referred to cannot be opened).
+    does not read), ``"missing"`` (an object that is referred to cannot be opened) or ``"unsafe"`` (a reference that leads
+    out of the folder of the shard).
     """
 
     def __init__(self, obj, offset, reason, kind="corrupt"):
-        super().__init__(f"{obj} at {offset}: {reason} ({kind})")
+        super().__init__(f"{kind}: {obj} at {offset}: {reason}")
         self.object = obj
         self.offset = offset
         self.reason = reason

@@ -8,7 +8,7 @@ from . import blocks, values
 from .buffers import BlockStream, SuperBlocks
 from .errors import Bad, ShardError, TooMany
 from .meta import Located
-from .schema import INTS
+from .schema import BASIC, INTS
 from .wire import checksum
 
 MAX_POSITIONS = 1 << 24  # at most this many values of a node are held at once
@@ -306,6 +306,10 @@ class DataColumn(Column):
             if t is not None:
                 return blocks.numbers(v, t.itemsize, n, t.kind == "f").view(t), valid
             v = blocks.strings(v, field.fixed_size, n)
+            if v.nulls is not None and np.any(v.nulls):
+                if valid is None:
+                    raise Bad("BlockDictionary: the code of null in a block without presence")
+                valid = valid & ~v.nulls
             if field.fixed_size and np.any((v.lens != field.fixed_size) & (True if valid is None else valid)):
                 raise Bad(f"a null code for a value that is present, or one that is not of {field.fixed_size} bytes")
             return v, valid
@@ -353,6 +357,8 @@ class Dictionary:
             b = self.obj.read(buf["start"], buf["end"])
             if len(b) < 128 or struct.unpack_from("<I", b, 124)[0] != checksum(b[:124]):
                 raise Bad("value dictionary: wrong checksum of its header")
+            if b[0] >= len(BASIC) or BASIC[b[0]] != field.basic:
+                raise Bad(f"value dictionary: of type {b[0]} for a field of {field.basic}")
             self.entries = struct.unpack_from("<I", b, 1)[0]
             self.null = struct.unpack_from("<I", b, 6)[0] if b[5] else None
             size = struct.unpack_from("<I", b, 10)[0]
@@ -435,6 +441,8 @@ def column(stripe, field, length, group=None):
 
 def _column(stripe, field, fd, group):
     n, basic = fd.positions, field.basic
+    if fd.nulls is not None and fd.nulls > n:
+        raise ShardError(fd.obj.name, fd.at, f"{fd.nulls} nulls in {n} positions")
     if basic == "Unit":
         return ConstColumn(field, n, fd.obj, fd.at, None)
     if fd.constant is not None:

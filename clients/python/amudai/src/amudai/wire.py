@@ -66,20 +66,20 @@ class Store:
         except ValueError:
             pass
         if parts is None or parts.query or parts.fragment or "@" in parts.netloc or "?" in url or "#" in url:
-            raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsupported")
+            raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsafe")
         p = unquote(parts.path)
         if "\\" in p or "\0" in p or "%2f" in parts.path.lower() or ".." in p.split("/"):
-            raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsupported")
+            raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsafe")
         if parts.scheme or parts.netloc:
             if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-                raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsupported")
+                raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsafe")
             full = os.path.realpath(p)
         elif p.startswith("/"):
-            raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsupported")
+            raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsafe")
         else:
             full = os.path.realpath(os.path.join(self.folder, p))
         if not full.startswith(self.folder.rstrip(os.sep) + os.sep):
-            raise ShardError(holder.name, 0, f"refused URL {url!r}: outside of the shard's folder", "unsupported")
+            raise ShardError(holder.name, 0, f"refused URL {url!r}: outside of the shard's folder", "unsafe")
         if full not in self._objects:
             self._objects[full] = Object(full, os.path.relpath(full, self.folder))
         return self._objects[full]
