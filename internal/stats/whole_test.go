@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -74,6 +75,22 @@ func TestValuesBetweenNulls(t *testing.T) {
 			if got, want := whole.Descriptor(), single.Descriptor(); !proto.Equal(got, want) {
 				t.Errorf("%v, %v null: got %v\nwant %v", c.node.Basic, share, got, want)
 			}
+		}
+	}
+}
+
+// TestBoundsBehindEqualHeads: bounds are decided by more than the first eight bytes, which are compared first.
+func TestBoundsBehindEqualHeads(t *testing.T) {
+	const head = "12345678"
+	for _, texts := range [][]string{{"b", "a", "c"}, {"b", "c", "a"}, {"b", "ab", "bb"}, {"a", "", "b"}, {"c", "a", "b"}, {"a", "c", "b"}} {
+		s := &byteStrings{}
+		s.begin([]byte(head + texts[0]))
+		for _, text := range texts[1:] {
+			b := []byte(head + text)
+			s.bound(b, textHead(b, 0, len(b)))
+		}
+		if least, most := head+slices.Min(texts), head+slices.Max(texts); string(s.min) != least || string(s.max) != most {
+			t.Errorf("%q: %q to %q, want %q to %q", texts, s.min, s.max, least, most)
 		}
 	}
 }

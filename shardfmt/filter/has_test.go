@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/shardcat/shardcat/internal/term"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -92,5 +93,40 @@ func BenchmarkHas(b *testing.B) {
 				holds()
 			}
 		})
+	}
+}
+
+// TestTermsAreWords compares the term operators with words of a text.
+func TestTermsAreWords(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	join := func(pieces []string, n int) (s string) {
+		for range 1 + r.IntN(n) {
+			s += pieces[r.IntN(len(pieces))]
+		}
+		return s
+	}
+	var found [2]int
+	for range 20_000 {
+		text, want := join([]string{"a", "b", "9", " ", "-", "é", "."}, 8), join([]string{"a", "b", "9", "é"}, 3)
+		has, prefix := false, false
+		for _, word := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) }) {
+			has, prefix = has || word == want, prefix || strings.HasPrefix(word, want)
+		}
+		for i, is := range []bool{has, prefix} {
+			kind := []TextKind{Has, HasPrefix}[i]
+			built, err := newTextTest(&schema.Node{Basic: schema.String}, Text{Kind: kind, Term: want})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := built.holds(&Value{Bytes: []byte(text)}); got != is {
+				t.Fatalf("%q %v %q: %v, want %v", text, kind, want, got, is)
+			}
+			if is {
+				found[i]++
+			}
+		}
+	}
+	if found[0] < 1000 || found[1] < 1000 {
+		t.Errorf("only %v found", found)
 	}
 }

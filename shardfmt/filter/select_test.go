@@ -86,7 +86,7 @@ func TestSelect(t *testing.T) {
 		"p.x = 3": "00100", "p.x IS NULL": "01010", "p IS NULL": "00010", "p.x IS NOT NULL": "10101",
 		"d = 1.5": "10000", "d > -3": "10001", "d != decimal '1.500'": "01101", "d >= '1E+30'": "00001",
 		"span = timespan '-00:00:01'": "10000", "span >= '01:00:00'": "01100", "span = '1.00:00:00.0000001'": "00100",
-		"i IN (7, 0)": "01001", "i NOT IN (7, 0)": "10100", "i IN (7, NULL)": "00001", "i NOT IN (7, NULL)": "00000",
+		"i IN (7, 0)": "01001", "i NOT IN (7, 0)": "10100", "i IN (7, NULL)": "00001", "i IN (NULL, 7)": "00001", "i NOT IN (7, NULL)": "00000",
 		"i = 7 OR i IS NULL": "00011", "i = 7 AND s = NULL": "00000", "i = 0 OR s = NULL": "01000",
 		"i BETWEEN -5 AND 0": "11000", "NOT (i = 7 OR s HAS 'disk')": "00100",
 	} {
