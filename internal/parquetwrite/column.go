@@ -106,7 +106,7 @@ type library struct {
 
 func (l *library) add(a arrow.Array) (err error) {
 	if l.w == nil {
-		l.w, err = pqarrow.NewFileWriter(l.column.schema, &l.out, anything, pqarrow.DefaultWriterProps())
+		l.w, err = pqarrow.NewFileWriter(l.column.schema, &l.out, withoutFloats(l.column.types), pqarrow.DefaultWriterProps())
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package parquetwrite
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -130,6 +131,8 @@ func (f *flat) without(end bool) *parquet.WriterProperties {
 	case entries > maxEntries || f.table.size() > maxDictionary:
 	case rows >= stepRows && entries > rows/5*4:
 		return how
+	case end && f.manyNaNs():
+		return how // the library takes all NaNs for one, and would give codes that its dictionary lacks
 	case end && entries > max(rows/perEntry, min(rows/2, fewEntries)):
 	case rows >= judgedRows && entries > rows/perEntry:
 	default:
@@ -139,6 +142,30 @@ func (f *flat) without(end bool) *parquet.WriterProperties {
 		return plainRuns
 	}
 	return how
+}
+
+// manyNaNs reports whether the dictionary has NaNs of more than one pattern of bits.
+func (f *flat) manyNaNs() bool {
+	t, ok := f.table.(*wordTable)
+	if !ok {
+		return false
+	}
+	n := 0
+	switch f.types.Column(0).PhysicalType() {
+	case parquet.Types.Float:
+		for _, w := range t.words {
+			if v := math.Float32frombits(uint32(w)); v != v {
+				n++
+			}
+		}
+	case parquet.Types.Double:
+		for _, w := range t.words {
+			if v := math.Float64frombits(w); v != v {
+				n++
+			}
+		}
+	}
+	return n > 1
 }
 
 // spell writes what the codes stand for, and ends the time of codes.

@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 )
 
 const (
@@ -27,9 +28,23 @@ var (
 	anything = properties(true, textsLevel, textsAtOnce)
 )
 
-func properties(dictionary bool, level int, atOnce int64) *parquet.WriterProperties {
-	return parquet.NewWriterProperties(
+func properties(dictionary bool, level int, atOnce int64, more ...parquet.WriterProperty) *parquet.WriterProperties {
+	return parquet.NewWriterProperties(append([]parquet.WriterProperty{
 		parquet.WithVersion(parquet.V2_LATEST), parquet.WithStoreDecimalAsInteger(true),
 		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithCompressionLevel(level),
-		parquet.WithDictionaryDefault(dictionary), parquet.WithDataPageSize(pageBytes), parquet.WithBatchSize(atOnce))
+		parquet.WithDictionaryDefault(dictionary), parquet.WithDataPageSize(pageBytes), parquet.WithBatchSize(atOnce)}, more...)...)
+}
+
+// withoutFloats are anything, without dictionaries of floats: the library takes all NaNs for one.
+func withoutFloats(s *pqschema.Schema) *parquet.WriterProperties {
+	var plain []parquet.WriterProperty
+	for i := range s.NumColumns() {
+		if c := s.Column(i); c.PhysicalType() == parquet.Types.Float || c.PhysicalType() == parquet.Types.Double {
+			plain = append(plain, parquet.WithDictionaryFor(c.Path(), false))
+		}
+	}
+	if plain == nil {
+		return anything
+	}
+	return properties(true, textsLevel, textsAtOnce, plain...)
 }

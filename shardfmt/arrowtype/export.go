@@ -103,15 +103,15 @@ func (x *exporting) topField(n *schema.Node) (arrow.Field, error) {
 	if err != nil {
 		return byDefault, err
 	}
-	f := x.original(n, byDefault)
+	f := x.original(n, byDefault, all)
 	if arrow.TypeEqual(f.Type, byDefault.Type) {
 		all.Merge(x.report)
 	}
 	return f, nil
 }
 
-// original gives a top-level field the type it came with, where that maps to the node's type.
-func (x *exporting) original(n *schema.Node, f arrow.Field) arrow.Field {
+// original gives a top-level field the type it came with, where that maps to the node's type; r notes what Parquet lacks of it.
+func (x *exporting) original(n *schema.Node, f arrow.Field, r *Report) arrow.Field {
 	if x.Original == nil {
 		return f
 	}
@@ -124,6 +124,9 @@ func (x *exporting) original(n *schema.Node, f arrow.Field) arrow.Field {
 	was, err := fromField(o, n.Name, n.Name, 1, &Report{})
 	if err != nil || !alike(was, n) {
 		return f
+	}
+	if x.Parquet {
+		o, _ = ParquetField(o, n.Name, r)
 	}
 	return o
 }

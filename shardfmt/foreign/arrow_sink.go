@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
-	"github.com/shardcat/shardcat/internal/parquetwrite"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -24,19 +23,11 @@ type arrowSink struct {
 	fields []*schema.Node
 }
 
-func newArrowSink(f Format, w io.Writer, s *arrow.Schema) (fileformat.Sink, error) {
+func newArrowSink(f Format, w io.Writer, s *arrow.Schema, exact bool) (fileformat.Sink, error) {
 	w = struct{ io.Writer }{w} // what a library writes to, it would close
 	switch f {
 	case Parquet:
-		report, err := parquetReport(s)
-		if err != nil {
-			return nil, err
-		}
-		f, err := parquetwrite.New(w, s)
-		if err != nil {
-			return nil, err
-		}
-		return arrowSink{f.Write, f.Close, report, arrowtype.Demanding(s.Fields())}, nil
+		return newParquetSink(w, s, exact)
 	case ArrowStream:
 		f := ipc.NewWriter(w, ipc.WithSchema(s))
 		return arrowSink{f.Write, f.Close, &arrowtype.Report{}, arrowtype.Demanding(s.Fields())}, nil
@@ -65,17 +56,16 @@ func (s arrowSink) Close() error { return s.close() }
 func (s arrowSink) Report() *arrowtype.Report { return s.report }
 
 // parquetReport refuses types that Parquet does not have, by the name of their field, and tells what others become.
-func parquetReport(s *arrow.Schema) (*arrowtype.Report, error) {
-	r := &arrowtype.Report{}
+func parquetReport(s *arrow.Schema, r *arrowtype.Report) error {
 	for _, f := range s.Fields() {
 		if _, err := pqarrow.ToParquet(arrow.NewSchema([]arrow.Field{f}, nil), nil, pqarrow.DefaultWriterProps()); err != nil {
-			return nil, fmt.Errorf("field %q: Parquet has nothing for the type %s: %w", f.Name, f.Type, err)
+			return fmt.Errorf("field %q: Parquet has no type for %s: leave it out, or write Arrow", f.Name, f.Type)
 		}
 		if hasSeconds(f.Type) {
 			r.Add(f.Name, "seconds of the day become milliseconds", 0)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // hasSeconds reports whether a type is, or holds, times of the day in seconds.

@@ -207,7 +207,7 @@ func NewBatchSink(f Format, w io.Writer, s *arrow.Schema, o SinkOptions) (filefo
 		}
 		return file.NewSink(w, s, o.sink())
 	}
-	return newArrowSink(f, w, s)
+	return newArrowSink(f, w, s, o.Exact)
 }
 
 func (o SinkOptions) sink() fileformat.SinkOptions {
@@ -220,7 +220,7 @@ func CreateBatches(ctx context.Context, sp *blobio.Client, url string, f Format,
 		return file.Create(ctx, sp, url, s, o.sink())
 	}
 	one := &fileformat.Format{Name: string(f), NewSink: func(w io.Writer, s *arrow.Schema, _ fileformat.SinkOptions) (fileformat.Sink, error) {
-		return newArrowSink(f, w, s)
+		return newArrowSink(f, w, s, o.Exact)
 	}}
 	return one.Create(ctx, sp, url, s, o.sink())
 }
