@@ -25,6 +25,8 @@ func (c *converter) close() { duckdb.DestroyArrowConvertedSchema(&c.schema) }
 
 // convert makes a chunk, which shares the batch's memory and keeps it.
 func (c *converter) convert(b arrow.RecordBatch) (duckdb.DataChunk, error) {
+	b = rebase(b)
+	defer b.Release()
 	chunk, told := duckdb.DataChunkFromArrow(c.engine.types, b, c.schema)
 	return chunk, dataError(told)
 }
