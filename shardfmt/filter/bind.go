@@ -113,7 +113,9 @@ func (b *binder) bind(e Expr) (predicate, error) {
 	case In:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newInTest(n, e.Values) })
 	case Like:
-		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newLikeTest(n, e.Pattern) })
+		return b.leaf(e.Field, func(n *schema.Node) (test, error) {
+			return onText(n, func(n *schema.Node) (test, error) { return newLikeTest(n, e.Pattern) })
+		})
 	case Text:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newTextTest(n, e) })
 	}

@@ -27,6 +27,9 @@ type compareTest struct {
 }
 
 func newCompareTest(n *schema.Node, op Op, l Literal) (test, error) {
+	if n.IsDynamic() {
+		return newDynamicCompare(n, op, l)
+	}
 	lit, err := bindLiteral(n, l)
 	return &compareTest{classOf(n), op, lit}, err
 }
@@ -108,6 +111,9 @@ type inTest struct {
 }
 
 func newInTest(n *schema.Node, values []Literal) (test, error) {
+	if n.IsDynamic() {
+		return newDynamicIn(n, values)
+	}
 	t := &inTest{c: classOf(n)}
 	for _, l := range values {
 		lit, err := bindLiteral(n, l)

@@ -30,11 +30,17 @@ type readState struct {
 	exact bool
 	// exactTimes refuses times with digits below 100 ns instead of cutting them.
 	exactTimes bool
+	// texts are the top-level columns that were asked to be String: they hold any JSON value as its text.
+	texts map[string]bool
 }
 
 func newReadState(o SourceOptions) (*readState, error) {
 	times, err := newTimeText(o)
-	return &readState{times: times, guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact, told: map[string]bool{}}, err
+	texts := map[string]bool{}
+	for _, c := range o.Types {
+		texts[c.Name] = c.Basic == schema.String
+	}
+	return &readState{times: times, guidOrder: o.GuidOrder, unknown: o.UnknownFields, warn: o.Warn, exactTimes: o.Exact, texts: texts, told: map[string]bool{}}, err
 }
 
 // knowing leaves out the notes on times that an inference told.
@@ -94,7 +100,11 @@ func newColumn(n *schema.Node, path string, b array.Builder, s *readState) colum
 	if n.IsDynamic() {
 		return &dynamicColumn{base, storageBuilder(b).(*array.BinaryBuilder)}
 	}
-	return &scalarColumn{base, newScalar(n, path, b, s)}
+	c := &scalarColumn{base, newScalar(n, path, b, s)}
+	if n.Basic == schema.String && n.Name == path && s.texts[path] {
+		return &textColumn{c}
+	}
+	return c
 }
 
 // storageBuilder is the builder below an extension type.
@@ -173,6 +183,20 @@ func (c *scalarColumn) value(cur *cursor) error {
 		return nil
 	}
 	return c.scalar.number(number)
+}
+
+// textColumn holds the characters of JSON strings and the JSON text of other values.
+type textColumn struct{ *scalarColumn }
+
+func (c *textColumn) value(cur *cursor) error {
+	if cur.peek() == '"' {
+		return c.scalarColumn.value(cur)
+	}
+	raw, err := cur.raw()
+	if err != nil {
+		return err
+	}
+	return c.scalar.text(raw)
 }
 
 // dynamicColumn keeps the JSON text of the value.

@@ -61,6 +61,7 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 	s.builder = newBatchBuilder(s.schema)
 	s.nulls = s.sniff.nulls
 	s.noted = make([]bool, len(s.schema.Fields))
+	s.state.texts = nil // every field of CSV is text
 	for i, f := range s.schema.Fields {
 		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.field(i), s.state.knowing(s.found)))
 		s.cells = append(s.cells, cellReader(s.columns[i]))
