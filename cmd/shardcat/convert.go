@@ -18,6 +18,7 @@ func (a *app) convertCommand() *cobra.Command {
 	var o convert.Options
 	var settings formatFlags
 	var values rowFlags
+	var dialect dialectFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Turn a file of one format into one of another, and tell what that loses",
@@ -52,6 +53,12 @@ column's type is printed; --strict refuses that too.`,
 			if o.Source.Schema, err = readSchema(schemaText); err != nil {
 				return err
 			}
+			if err := dialect.options(a, &o.Source); err != nil {
+				return err
+			}
+			if err := o.Source.Validate(); err != nil {
+				return usageError{err}
+			}
 			o.MaxMemory, o.Source.MaxMemory = a.maxMemory, a.maxMemory
 			if o.From == "" {
 				if o.From, err = a.formatOf(cmd.Context(), args[0]); err != nil {
@@ -69,6 +76,7 @@ column's type is printed; --strict refuses that too.`,
 		},
 	}
 	settings.add(cmd, true)
+	dialect.add(cmd, true)
 	values.addTypes(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&schemaText, "schema", "", "schema of text: a file (JSON or YAML) or the text itself (default: inferred)")

@@ -67,7 +67,7 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 	if t != nil && !extend {
 		return t, nil
 	}
-	source.NullsAsText = true
+	source.NullsAsText, source.Reject = true, ignoring(source.Reject)
 	if t != nil && source.Schema == nil {
 		source.Schema = t.Schema()
 	}
@@ -107,7 +107,7 @@ func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []foreign.
 	}
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), max(1, a.maxMemory/workerMemory)))
 	source.MaxMemory = a.maxMemory / int64(workers)
-	source.NullsAsText = true
+	source.NullsAsText, source.Reject = true, ignoring(source.Reject)
 	if source.Schema == nil || source.UnknownFields == foreign.ExtendByUnknown {
 		source.Schema, source.Types = t.Schema(), nil
 	}

@@ -18,6 +18,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 	var allow allowFlag
 	var values rowFlags
 	var formats formatFlags
+	var dialect dialectFlags
 	cmd := &cobra.Command{
 		Use:     "cat SHARD",
 		Short:   "Print the records of a shard, or of a file of any other format",
@@ -53,9 +54,12 @@ func (a *app) shardCatCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.catFile(ctx, url, fileRows{kind, f, schema.ParsePaths(selection), where, offset, limit, settings, sink, cmd, &values})
+				return a.catFile(ctx, url, fileRows{kind, f, schema.ParsePaths(selection), where, offset, limit, settings, sink, cmd, &values, &dialect})
 			}
 			if _, err := formats.of(convert.Amudai); err != nil {
+				return err
+			}
+			if err := dialect.unused(convert.Amudai); err != nil {
 				return err
 			}
 			prefixes, err := allow.prefixes(ctx, a)
@@ -100,6 +104,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 	values.add(cmd)
 	allow.add(cmd)
 	formats.add(cmd, false)
+	dialect.add(cmd, false)
 	cmd.Flags().StringVar(&selection, "select", "", "fields to print, separated by commas; nested ones dotted (default: all)")
 	cmd.Flags().StringVar(&where, "where", "", "print only records for which this expression is true (default: all)")
 	cmd.Flags().Int64Var(&limit, "limit", -1, "print at most `N` records (default: all)")

@@ -34,6 +34,7 @@ type fileRows struct {
 	sink          foreign.SinkOptions
 	cmd           *cobra.Command
 	values        *rowFlags
+	dialect       *dialectFlags
 }
 
 // catFile prints records of a file that is no shard.
@@ -45,8 +46,14 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 			return usageError{err}
 		}
 	}
-	rows, err := foreign.OpenRows(ctx, a.client, url, o.columns, where, foreign.SourceOptions{
-		Format: o.kind, Settings: o.settings, MaxMemory: a.maxMemory, Warn: a.warn})
+	source := foreign.SourceOptions{Format: o.kind, Settings: o.settings, MaxMemory: a.maxMemory, Warn: a.warn}
+	if err := o.dialect.options(a, &source); err != nil {
+		return err
+	}
+	if err := source.Validate(); err != nil {
+		return usageError{err}
+	}
+	rows, err := foreign.OpenRows(ctx, a.client, url, o.columns, where, source)
 	if err != nil {
 		return asUsage(err, schema.ErrNoField)
 	}

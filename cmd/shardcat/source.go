@@ -20,6 +20,7 @@ type sourceFlags struct {
 	inferRows                                               int
 	noHeader, dryRun                                        bool
 	formats                                                 formatFlags
+	dialect                                                 dialectFlags
 }
 
 func (f *sourceFlags) add(cmd *cobra.Command) {
@@ -34,6 +35,7 @@ func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.header, "header", "auto", "CSV files begin with the names of their fields: auto, yes or no")
 	flags.BoolVar(&f.noHeader, "no-header", false, "the same as --header no")
 	flags.StringVar(&f.comma, "comma", "", "separator of CSV fields: one byte, or comma, tab, semicolon, pipe, space, colon (default: told from the file)")
+	f.dialect.add(cmd, true)
 	flags.StringArrayVar(&f.nulls, "null", nil, "text of a CSV field that stands for null, in columns of every type (repeatable; default: "+
 		strings.Join(foreign.DefaultNulls, " ")+", where a column holds no text)")
 	flags.StringArrayVar(&f.dateFormats, "date-format", nil, "format of times in text, as strftime has it: %d/%m/%Y (repeatable; ISO 8601 is always read)")
@@ -56,7 +58,7 @@ func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
 	if o.GuidOrder, err = guidOrder(f.guidOrder); err != nil {
 		return o, err
 	}
-	if err = f.textOptions(&o); err != nil {
+	if err = f.textOptions(a, &o); err != nil {
 		return o, err
 	}
 	if o.Settings, _, err = f.formats.values(); err != nil {
@@ -72,7 +74,7 @@ func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
 }
 
 // textOptions turns the flags for text into options of a source.
-func (f *sourceFlags) textOptions(o *foreign.SourceOptions) (err error) {
+func (f *sourceFlags) textOptions(a *app, o *foreign.SourceOptions) (err error) {
 	switch {
 	case f.inferRows < 0:
 		return usagef("invalid argument %d for --infer-rows", f.inferRows)
@@ -90,6 +92,12 @@ func (f *sourceFlags) textOptions(o *foreign.SourceOptions) (err error) {
 			return usagef("invalid argument for --comma: %w", err)
 		}
 	}
+	if err = f.dialect.options(a, o); err != nil {
+		return err
+	}
+	if f.dryRun {
+		o.Reject = ignoring(o.Reject)
+	}
 	if o.TimeZone, err = time.LoadLocation(f.zone); err != nil {
 		return usagef("--time-zone: %w", err)
 	}
@@ -104,6 +112,14 @@ func (f *sourceFlags) textOptions(o *foreign.SourceOptions) (err error) {
 		return usagef("--column goes with inferred types, not with --schema: change the schema")
 	}
 	return nil
+}
+
+// ignoring takes rejected records without a word, where they are rejected: of a pass that only looks at the types.
+func ignoring(reject func(foreign.Rejected) error) func(foreign.Rejected) error {
+	if reject == nil {
+		return nil
+	}
+	return func(foreign.Rejected) error { return nil }
 }
 
 func inputFormat(name string) (foreign.Format, error) {

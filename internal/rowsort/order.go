@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 )
@@ -101,6 +102,27 @@ func (c *column) null(i int) bool {
 	return c.values.IsNull(i)
 }
 
+// compareDynamic orders JSON numbers by value, and behind them all other values by their text.
+func compareDynamic(a, b []byte) int {
+	x, xNumber := dynamicNumber(a)
+	y, yNumber := dynamicNumber(b)
+	switch {
+	case xNumber && yNumber:
+		return decimal.Compare(x, y)
+	case xNumber || yNumber:
+		return number(yNumber) - number(xNumber)
+	}
+	return bytes.Compare(valuetext.DynamicText(a), valuetext.DynamicText(b))
+}
+
+func dynamicNumber(json []byte) (decimal.Value, bool) {
+	if len(json) == 0 || json[0] != '-' && (json[0] < '0' || json[0] > '9') {
+		return decimal.Value{}, false
+	}
+	v, err := decimal.ParseRounded(string(json))
+	return v, err == nil
+}
+
 // comparison compares the values of two arrays of the type of a; nil for types without an order.
 func comparison(a arrow.Array) func(i int, other arrow.Array, j int) int {
 	switch a := a.(type) {
@@ -125,7 +147,9 @@ func comparison(a arrow.Array) func(i int, other arrow.Array, j int) int {
 			return decimal.Compare(decimal.From(a.Value(i)), decimal.From(b.(*arrowtype.DecimalArray).Value(j)))
 		}
 	case *arrowtype.DynamicArray:
-		return nil
+		return func(i int, b arrow.Array, j int) int {
+			return compareDynamic(a.Storage().(*array.LargeBinary).Value(i), b.(*arrowtype.DynamicArray).Storage().(*array.LargeBinary).Value(j))
+		}
 	case array.ExtensionArray: // times, spans and guids are ordered as they are stored
 		storage := comparison(a.Storage())
 		if storage == nil {

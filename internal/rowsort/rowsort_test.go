@@ -1,6 +1,7 @@
 package rowsort
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,9 +136,18 @@ func TestOrderOfValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"d", "l", "st", "x", "f.x", "st.x"} {
+	for _, path := range []string{"l", "st", "x", "f.x", "st.x"} {
 		if _, err := New(arrowtype.Schema(s), []Key{{Path: strings.Split(path, ".")}}, Options{}); !errors.Is(err, errKey) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+	// Dynamic values: numbers by value, then the others by their text.
+	dynamic := []string{"-1e3", "9", "10", `"10"`, `"A"`, `"Avatar"`, `"Avatar!"`, `"\u0042"`, `"b"`, "true", `{"a":1}`}
+	for i, x := range dynamic {
+		for j, y := range dynamic {
+			if got := compareDynamic([]byte(x), []byte(y)); got != cmp.Compare(i, j) {
+				t.Errorf("%s and %s compare as %d", x, y, got)
+			}
 		}
 	}
 	b := array.NewFloat64Builder(memory.DefaultAllocator)

@@ -2,8 +2,8 @@ package filter
 
 import (
 	"bytes"
-	"encoding/json"
 
+	"github.com/shardcat/shardcat/internal/valuetext"
 	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -32,25 +32,9 @@ func onText(n *schema.Node, build func(n *schema.Node) (test, error)) (test, err
 
 func (t *dynamicTest) unknown() bool { return t.text.unknown() }
 
-func (t *dynamicTest) holds(v *Value) bool { return t.text.holds(&Value{Bytes: dynamicText(v.Bytes)}) }
+func (t *dynamicTest) holds(v *Value) bool { return t.text.holds(&Value{Bytes: valuetext.DynamicText(v.Bytes)}) }
 
 func (t *dynamicTest) possible(*Stats) outcomes { return anything }
-
-// dynamicText is the text of a Dynamic value.
-func dynamicText(raw []byte) []byte {
-	b := bytes.TrimSpace(raw)
-	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
-		return raw
-	}
-	if bytes.IndexByte(b, '\\') < 0 {
-		return b[1 : len(b)-1]
-	}
-	var s string
-	if json.Unmarshal(b, &s) != nil {
-		return raw
-	}
-	return []byte(s)
-}
 
 // dynamicCompare compares Dynamic values with a number or a boolean.
 type dynamicCompare struct {

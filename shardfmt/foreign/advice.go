@@ -3,8 +3,10 @@ package foreign
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -68,8 +70,14 @@ func wanting(path string, holder string, text []byte, format string, args ...any
 
 // numberHolder is a type that holds a number which another type of numbers doesn't.
 func numberHolder(token []byte) string {
-	var g guess
+	g := guess{}
 	g.number(token)
+	if _, err := strconv.ParseFloat(string(token), 64); g.fraction && err != nil {
+		if _, err := decimal.Parse(string(token)); err == nil {
+			return "Decimal"
+		}
+		return "Dynamic"
+	}
 	n := &schema.Node{}
 	g.numeric(n)
 	return n.TypeName()
@@ -77,9 +85,9 @@ func numberHolder(token []byte) string {
 
 // textHolder is a type that holds the text of a CSV field.
 func textHolder(text []byte) string {
-	switch cellKind(text) {
+	switch k, token := (&numberText{point: '.'}).kind(text); k {
 	case kindNumber:
-		return numberHolder(text)
+		return numberHolder(token)
 	case kindBoolean:
 		return "Boolean"
 	}

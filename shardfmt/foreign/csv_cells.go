@@ -48,7 +48,7 @@ func trimSpaces(text []byte) []byte {
 func (s *csvSource) usualReader(col column) func(text []byte) bool {
 	c, ok := col.(*scalarColumn)
 	switch {
-	case !ok || s.options.Nulls != nil:
+	case !ok || s.options.Nulls != nil || s.sniff.numbers.custom() && c.scalar.number != nil:
 		return nil
 	case c.scalar.plain != nil:
 		return c.scalar.plain
@@ -58,7 +58,7 @@ func (s *csvSource) usualReader(col column) func(text []byte) bool {
 }
 
 // cellReader appends the text of a CSV field to a column: scalars as they are, nested values as JSON.
-func cellReader(col column) func(text []byte) error {
+func cellReader(col column, numbers *numberText) func(text []byte) error {
 	c, ok := col.(*scalarColumn)
 	if !ok {
 		return func(text []byte) error {
@@ -72,8 +72,8 @@ func cellReader(col column) func(text []byte) error {
 	switch sc := c.scalar; {
 	case sc.boolean != nil:
 		return func(text []byte) error { return c.boolean(text) }
-	case sc.number != nil && !c.n.IsDecimal():
-		return c.number
+	case sc.number != nil:
+		return func(text []byte) error { return c.number(text, numbers) }
 	default:
 		return sc.text
 	}
@@ -92,13 +92,12 @@ func (c *scalarColumn) boolean(text []byte) error {
 	return nil
 }
 
-// number reads what JSON would call a number, or text such as NaN.
-func (c *scalarColumn) number(text []byte) error {
-	if c.scalar.plain != nil && c.scalar.plain(text) {
+// number reads a number as text has them, or text such as NaN.
+func (c *scalarColumn) number(text []byte, numbers *numberText) error {
+	if c.scalar.plain != nil && !numbers.custom() && c.scalar.plain(text) {
 		return nil
 	}
-	cur := cursor{b: text}
-	if token, err := cur.number(); err == nil && len(token) == len(text) {
+	if token, ok := numbers.token(text); ok {
 		return c.scalar.number(token)
 	}
 	if c.scalar.text != nil {

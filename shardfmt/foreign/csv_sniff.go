@@ -44,14 +44,15 @@ const (
 
 // sniffComma tells the separator of an input from its first records: the one by which most of them have as many fields
 // as the first, and among equals the one that makes most fields. A name that ends in .tsv means tabs.
-func sniffComma(r *bufio.Reader, name string) byte {
+func sniffComma(r *bufio.Reader, name string, d csvDialect) byte {
 	if strings.Contains(strings.ToLower(name), ".tsv") {
 		return '\t'
 	}
 	head := ahead(r, sniffBytes)
 	best, bestShare, bestFields := byte(','), 0.0, 1
 	for _, comma := range commas {
-		fields, share := consistency(head, comma, len(head) < sniffBytes)
+		d.comma = comma
+		fields, share := consistency(head, d, len(head) < sniffBytes)
 		if fields > 1 && (share > bestShare || share == bestShare && fields > bestFields) {
 			best, bestShare, bestFields = comma, share, fields
 		}
@@ -63,10 +64,11 @@ func sniffComma(r *bufio.Reader, name string) byte {
 func ahead(r *bufio.Reader, n int) []byte {
 	for {
 		head, _ := r.Peek(min(r.Buffered(), n))
-		if len(head) == n || bytes.Count(head, []byte("\n")) > sniffRecords {
+		if len(head) == n || max(bytes.Count(head, []byte("\n")), bytes.Count(head, []byte("\r"))) > sniffRecords {
 			return head
 		}
 		if _, err := r.Peek(len(head) + 1); err != nil {
+			head, _ = r.Peek(len(head)) // what was buffered may have moved
 			return head
 		}
 	}
@@ -74,24 +76,33 @@ func ahead(r *bufio.Reader, n int) []byte {
 
 // consistency counts the fields of the first record by a separator, and the share of records that have as many. What
 // stands in quotes parts nothing. whole tells that the last record is whole.
-func consistency(head []byte, comma byte, whole bool) (fields int, share float64) {
+func consistency(head []byte, d csvDialect, whole bool) (fields int, share float64) {
 	var counts []int
-	count, quoted := 1, false
-	for _, b := range head {
+	count, quoted, start := 1, false, true // start: of a field
+	for i := 0; i < len(head) && len(counts) < sniffRecords; i++ {
+		b := head[i]
+		begins := start
+		start = false
 		switch {
-		case b == '"':
-			quoted = !quoted
+		case d.escape != 0 && b == d.escape:
+			i++
 		case quoted:
-		case b == comma:
-			count++
-		case b == '\n':
+			quoted = b != d.quote || i+1 < len(head) && head[i+1] == d.quote && d.quote != 0
+			if b == d.quote && quoted {
+				i++ // doubled
+			}
+		case begins && b == d.quote && d.quote != 0:
+			quoted = true
+		case b == d.comma:
+			count, start = count+1, true
+		case b == '\n' || b == '\r':
+			if start = true; b == '\n' && i > 0 && head[i-1] == '\r' {
+				continue
+			}
 			counts, count = append(counts, count), 1
 		}
-		if len(counts) == sniffRecords {
-			break
-		}
 	}
-	if whole && len(head) > 0 && head[len(head)-1] != '\n' || len(counts) == 0 {
+	if last := len(head) - 1; whole && last >= 0 && head[last] != '\n' && head[last] != '\r' || len(counts) == 0 {
 		counts = append(counts, count)
 	}
 	same := 0
@@ -104,14 +115,14 @@ func consistency(head []byte, comma byte, whole bool) (fields int, share float64
 }
 
 // sniffHeader reports whether an input begins with the names of its fields; names are those that a schema knows.
-func (in *inference) sniffHeader(r *bufio.Reader, comma byte, names map[string]int) bool {
+func (in *inference) sniffHeader(r *bufio.Reader, d csvDialect, names map[string]int) bool {
 	head := ahead(r, sniffBytes)
 	if len(head) == sniffBytes { // the last line may be cut
-		if end := bytes.LastIndexByte(head, '\n'); end >= 0 {
+		if end := bytes.LastIndexAny(head, "\r\n"); end >= 0 {
 			head = head[:end+1]
 		}
 	}
-	records := &csvReader{comma: comma, lines: &texts{
+	records := &csvReader{csvDialect: d, begun: true, lines: &texts{
 		inputs: []input{{name: "head"}}, body: io.NopCloser(nil), reader: bufio.NewReader(bytes.NewReader(head)),
 	}}
 	var all []csvRecord
@@ -135,21 +146,50 @@ func (in *inference) sniffHeader(r *bufio.Reader, comma byte, names map[string]i
 }
 
 // looksLikeHeader reports whether the first record names the fields of the others: whether none of its fields is a
-// number, a time or the like where the fields below it are of the same kind.
+// number, a time or the like where the fields below it are of the same kind, and written alike: names in quotes above numbers without
+// stay names. Numbers behind a first field that is empty, as the head of a column of row names is, are names too if they count up.
 func (in *inference) looksLikeHeader(first *csvRecord, below []csvRecord) bool {
+	if in.countsUp(first, below) {
+		return true
+	}
 	for i := range first.cells {
 		k := in.kindOf(first, i)
 		if k == kindNone || k == kindText && !in.isInstant(first.cell(i)) {
 			continue
 		}
-		same := true
+		same, quoted := true, len(below) == 0
 		for j := range below {
 			if i < len(below[j].cells) {
 				other := in.kindOf(&below[j], i)
 				same = same && (other == kindNone || other == k && (k != kindText || in.isInstant(below[j].cell(i))))
+				quoted = quoted || other != kindNone && below[j].quoted(i)
 			}
 		}
-		if same {
+		if same && (quoted || !first.quoted(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// countsUp reports whether a record is an empty field and different whole numbers that go up by one, and the first fields below it
+// are not empty: so tables with numbered columns, or one for each year, are written.
+func (in *inference) countsUp(first *csvRecord, below []csvRecord) bool {
+	if len(first.cells) < 2 || len(below) == 0 || len(first.cell(0)) > 0 {
+		return false
+	}
+	for j := range below {
+		if len(below[j].cell(0)) == 0 {
+			return false
+		}
+	}
+	for i := 1; i < len(first.cells); i++ {
+		n, ok := plainInteger(bytes.Trim(first.cell(i), " "))
+		before := n - 1
+		if i > 1 {
+			before, _ = plainInteger(bytes.Trim(first.cell(i-1), " "))
+		}
+		if !ok || n != before+1 {
 			return false
 		}
 	}
@@ -162,7 +202,8 @@ func (in *inference) kindOf(rec *csvRecord, i int) kind {
 	if in.nulls[string(text)] {
 		return kindNone
 	}
-	return cellKind(text)
+	k, _ := in.numbers.kind(text)
+	return k
 }
 
 // isInstant reports whether a text is a point in time.

@@ -20,11 +20,11 @@ type csvSource struct {
 	sample  []csvRecord // read for inference, not yet yielded
 	schema  *schema.Schema
 	found   *Inference
-	builder *batchBuilder
-	columns []column
-	cells   []func(text []byte) error
-	// usual are, for each column, what takes the text of most fields (scalar.usual and plain), or nil.
-	usual []func(text []byte) bool
+	csvColumns
+	// trial takes each record first, if those that don't fit are rejected.
+	trial csvColumns
+	// tried is how many records it holds.
+	tried int
 	// nulls are the texts that stand for null; inText, for each column, whether only some count, as in text.
 	nulls  map[string]bool
 	inText []bool
@@ -42,10 +42,29 @@ type csvSource struct {
 	current string // the input that index is for
 }
 
+// csvColumns are the builders of a batch, and what fills them.
+type csvColumns struct {
+	builder *batchBuilder
+	columns []column
+	cells   []func(text []byte) error
+	// usual are, for each column, what takes the text of most fields (scalar.usual and plain), or nil.
+	usual []func(text []byte) bool
+}
+
+func (s *csvSource) newColumns() (c csvColumns) {
+	c.builder = newBatchBuilder(s.schema)
+	for i, f := range s.schema.Fields {
+		c.columns = append(c.columns, newColumn(f, f.Name, c.builder.field(i), s.state))
+		c.cells = append(c.cells, cellReader(c.columns[i], s.sniff.numbers))
+		c.usual = append(c.usual, s.usualReader(c.columns[i]))
+	}
+	return c
+}
+
 // newCSV opens CSV inputs; without a schema it reads the sample for inference.
 func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSource, error) {
 	lines := open()
-	s := &csvSource{options: o, schema: o.Schema, reader: newCSVReader(lines, o.Comma), sniff: newInference(o)}
+	s := &csvSource{options: o, schema: o.Schema, reader: newCSVReader(lines, o.dialect()), sniff: newInference(o)}
 	err := s.findSchema(ctx, open)
 	if err == nil {
 		err = arrowtype.Check(s.schema)
@@ -58,14 +77,15 @@ func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSourc
 		return nil, err
 	}
 	s.current = ""
-	s.builder = newBatchBuilder(s.schema)
 	s.nulls = s.sniff.nulls
 	s.noted = make([]bool, len(s.schema.Fields))
 	s.state.texts = nil // every field of CSV is text
-	for i, f := range s.schema.Fields {
-		s.columns = append(s.columns, newColumn(f, f.Name, s.builder.field(i), s.state.knowing(s.found)))
-		s.cells = append(s.cells, cellReader(s.columns[i]))
-		s.usual = append(s.usual, s.usualReader(s.columns[i]))
+	s.state.knowing(s.found)
+	s.csvColumns = s.newColumns()
+	if o.Reject != nil {
+		s.trial = s.newColumns()
+	}
+	for _, f := range s.schema.Fields {
 		s.inText = append(s.inText, holdsText(f))
 	}
 	return s, nil
@@ -117,7 +137,10 @@ func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *tex
 	if err := rereadable(s.reader.lines.inputs); err != nil {
 		return err
 	}
-	all := &csvSource{options: s.options, schema: s.schema, sniff: s.sniff, reader: newCSVReader(open(), s.options.Comma)}
+	all := &csvSource{options: s.options, schema: s.schema, sniff: s.sniff, reader: newCSVReader(open(), s.options.dialect())}
+	if all.options.Reject != nil {
+		all.options.Reject = func(Rejected) error { return nil } // each is told of once, when it is read again
+	}
 	defer all.reader.lines.Close()
 	guesses := &cellGuesses{in: in}
 	for {
@@ -202,7 +225,13 @@ func (s *csvSource) next(ctx context.Context) (*csvRecord, error) {
 		}
 		rec, first, err := s.reader.next(ctx)
 		if err != nil {
-			return nil, err
+			if first || !s.isRecord(err) {
+				return nil, err
+			}
+			if err := s.reject(&s.reader.record, err); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if first {
 			if err := s.begin(rec); err != nil {
@@ -216,30 +245,39 @@ func (s *csvSource) next(ctx context.Context) (*csvRecord, error) {
 			if len(rec.cells) == 1 && rec.null(0) {
 				continue // a blank line
 			}
-			err := fmt.Errorf("%d fields where %d are wanted: a field that holds the separator %q stands in quotes; --comma says another separator",
-				len(rec.cells), len(s.header), s.reader.comma)
-			return nil, located(err, rec.input, rec.line)
+			if !s.options.Pad || !rec.pad(len(s.header)) {
+				if err := s.reject(rec, s.raggedError(rec)); err != nil {
+					return nil, err
+				}
+				continue
+			}
 		}
 		rec.names = s.header
 		return rec, nil
 	}
 }
 
+// raggedError is the error of a record with more or fewer fields than there are columns.
+func (s *csvSource) raggedError(rec *csvRecord) error {
+	what := "a field that holds the separator %q stands in quotes; --comma says another separator"
+	if len(rec.cells) < len(s.header) {
+		what = "--pad reads the missing ones as null; --comma says another separator than %q"
+	}
+	return located(fmt.Errorf("%d fields where %d are wanted: "+what, len(rec.cells), len(s.header), s.reader.comma), rec.input, rec.line)
+}
+
 // findHeader looks whether the inputs begin with headers.
 func (s *csvSource) findHeader(ctx context.Context) error {
 	with := s.options.Header == WithHeader
 	if s.options.Header == AutoHeader {
-		if err := s.reader.lines.open(ctx); err != nil {
+		if err := s.reader.begin(ctx); err != nil {
 			return err
 		}
-		names, comma := map[string]int{}, s.reader.comma
+		names := map[string]int{}
 		if s.schema != nil {
 			names = s.fieldIndex()
 		}
-		if s.reader.sniff {
-			comma = sniffComma(s.reader.lines.reader, s.reader.lines.name())
-		}
-		with = s.sniff.sniffHeader(s.reader.lines.reader, comma, names)
+		with = s.sniff.sniffHeader(s.reader.lines.reader, s.reader.csvDialect, names)
 	}
 	s.withHeader = &with
 	return nil
@@ -289,6 +327,17 @@ func (s *csvSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := s.enter(rec); err != nil {
+			return nil, err
+		}
+		if s.options.Reject != nil {
+			if err := s.try(rec); err != nil {
+				if err := s.reject(rec, err); err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
 		if rows == 0 {
 			s.builder.reserve()
 		}
@@ -316,14 +365,19 @@ func (s *csvSource) take(ctx context.Context) (*csvRecord, error) {
 	return &rec, nil
 }
 
-// append adds one record to the builders.
-func (s *csvSource) append(rec *csvRecord) error {
+// enter finds the columns of a record's input, unless it is that of the one before.
+func (s *csvSource) enter(rec *csvRecord) error {
 	if s.current != rec.input {
 		if err := s.match(rec); err != nil {
 			return located(advised(err, s.found, s.options), rec.input, 1)
 		}
 		s.current = rec.input
 	}
+	return nil
+}
+
+// append adds one record to the builders.
+func (s *csvSource) append(rec *csvRecord) error {
 	filled := 0
 	for i, f := range s.index {
 		if f < 0 {
@@ -404,5 +458,8 @@ func (s *csvSource) match(rec *csvRecord) error {
 // Close implements Source.
 func (s *csvSource) Close() error {
 	s.builder.record.Release()
+	if s.trial.builder != nil {
+		s.trial.builder.record.Release()
+	}
 	return s.reader.lines.Close()
 }

@@ -37,6 +37,8 @@ type documents struct {
 	form  documentForm
 	row   int64
 	text  []byte
+	// rest is what stands behind the last document on its line.
+	rest []byte
 }
 
 type documentForm uint8
@@ -71,7 +73,7 @@ func (d *documents) next(ctx context.Context) (document, error) {
 
 // begin finds out how the open input holds its documents. The first error of reading is left to who reads on.
 func (d *documents) begin() {
-	d.begun, d.form, d.row = true, byLine, 0
+	d.begun, d.form, d.row, d.rest = true, byLine, 0, nil
 	first, err := d.lines.skipSpace()
 	switch {
 	case err != nil:
@@ -92,13 +94,19 @@ func (d *documents) lineIsWhole() bool {
 	r := d.lines.reader
 	for {
 		head, _ := r.Peek(r.Buffered())
-		line, _, ends := bytes.Cut(head, []byte("\n"))
+		at := bytes.IndexAny(head, "\r\n")
+		line, ends := head, at >= 0
+		if ends {
+			line = head[:at]
+		}
 		var err error
 		if !ends {
 			if len(head) == r.Size() {
 				return false
 			}
-			_, err = r.Peek(len(head) + 1)
+			if _, err = r.Peek(len(head) + 1); err != nil {
+				line, _ = r.Peek(len(head)) // what was buffered may have moved
+			}
 		}
 		if ends || err != nil { // the end of the input ends its last line
 			var s jsonScan
@@ -112,7 +120,10 @@ func (d *documents) lineIsWhole() bool {
 func (d *documents) nextHere() (document, error) {
 	if d.form == byLine {
 		for {
-			line, err := d.lines.here()
+			line, err := d.rest, error(nil)
+			if d.rest = nil; line == nil {
+				line, err = d.lines.here()
+			}
 			if err != nil {
 				return document{}, err
 			}
@@ -136,6 +147,16 @@ func (d *documents) nextHere() (document, error) {
 	return doc, nil
 }
 
+// cut ends the last document of a line behind n bytes of it, if another object follows there, which is the next document then; it
+// reports whether one does.
+func (d *documents) cut(text []byte, n int) bool {
+	if d.form != byLine || n >= len(text) || text[n] != '{' {
+		return false
+	}
+	d.rest = text[n:]
+	return true
+}
+
 // separator skips what stands before a document, and gives its first byte; io.EOF if there are no more.
 func (d *documents) separator() (byte, error) {
 	first, err := d.lines.skipSpace()
@@ -145,7 +166,7 @@ func (d *documents) separator() (byte, error) {
 	case err != nil:
 		return 0, err
 	case d.form == afterArray:
-		return 0, d.lines.located(fmt.Errorf("%q behind the end of the array", first))
+		return 0, d.lines.located(fmt.Errorf("%q behind the end of the array%s", first, commentHint(first)))
 	case d.form == spanning:
 		return first, nil
 	case first == ']':
@@ -155,7 +176,7 @@ func (d *documents) separator() (byte, error) {
 	case d.row == 0:
 		return first, nil
 	case first != ',':
-		return 0, d.lines.located(fmt.Errorf("%q between elements of the array, where ',' or ']' belongs", first))
+		return 0, d.lines.located(fmt.Errorf("%q between elements of the array, where ',' or ']' belongs%s", first, commentHint(first)))
 	}
 	d.lines.reader.Discard(1)
 	if first, err = d.lines.skipSpace(); err == io.EOF {
@@ -188,8 +209,7 @@ func (d *documents) value(first byte) ([]byte, error) {
 			n = len(chunk)
 		}
 		d.text = append(d.text, chunk[:n]...)
-		d.lines.line += int64(bytes.Count(chunk[:n], []byte("\n")))
-		d.lines.reader.Discard(n)
+		d.lines.skip(chunk[:n])
 		if len(d.text) > maxRecord {
 			return nil, fmt.Errorf("a record of more than %d bytes", maxRecord)
 		}

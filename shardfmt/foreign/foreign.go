@@ -118,6 +118,23 @@ type SourceOptions struct {
 	Header Header
 	// Comma between CSV fields; told from the first lines if 0.
 	Comma byte
+	// Encoding of text.
+	Encoding Encoding
+	// Quote stands around CSV fields that hold commas, quotes or line breaks: the double quote if 0, none if NoQuote.
+	Quote byte
+	// Escape takes the meaning of the character behind it away, in CSV; 0 is none, and quotes in quoted fields are doubled.
+	Escape byte
+	// Comment begins a comment, up to the end of its line, in CSV; 0 is none.
+	Comment byte
+	// Skip is how many lines stand before the header, or the first record, of each CSV input.
+	Skip int
+	// Pad reads the fields that a CSV record lacks as null.
+	Pad bool
+	// Decimal is the decimal mark of numbers in CSV, the point if 0; Thousands is what stands between groups of three digits, or 0.
+	Decimal, Thousands byte
+	// Reject, if not nil, is given the records of CSV that can't be read, and reading goes on; its error ends the reading. Calls may be
+	// concurrent where several sources have the same options.
+	Reject func(Rejected) error
 	// Nulls are texts of CSV fields that stand for null, in columns of every type; an empty field without quotes always
 	// does. If Nulls is nil, DefaultNulls do in columns that hold no text.
 	Nulls []string
@@ -182,6 +199,18 @@ func (o SourceOptions) withDefaults() SourceOptions {
 	return o
 }
 
+// NoQuote as SourceOptions.Quote takes quotes as text.
+const NoQuote = 0xFF
+
+// Rejected is a record that was left out.
+type Rejected struct {
+	Input string
+	// Line is where it starts, from 1.
+	Line int64
+	// Reason is what is wrong with it, and Text what stands there.
+	Reason, Text string
+}
+
 // Header reports whether a CSV input begins with the names of its fields.
 type Header string
 
@@ -209,9 +238,8 @@ func (o SourceOptions) Validate() error {
 	default:
 		return fmt.Errorf("header: %q is none of auto, yes, no", o.Header)
 	}
-	switch o.Comma {
-	case '"', '\n', '\r':
-		return fmt.Errorf("comma: %q parts no fields", o.Comma)
+	if err := o.validateDialect(); err != nil {
+		return err
 	}
 	if o.InferRows < AllRows {
 		return fmt.Errorf("infer rows: %d", o.InferRows)

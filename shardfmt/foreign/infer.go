@@ -17,6 +17,8 @@ type inference struct {
 	times *timeText
 	// nulls reports whether the text of a CSV field may stand for null.
 	nulls map[string]bool
+	// numbers reads the numbers of CSV.
+	numbers *numberText
 	// fields counts the guesses below root.
 	fields int
 	rows   int64
@@ -60,6 +62,8 @@ type guess struct {
 	zoneless, dateOnly bool
 	// special: a string says NaN or infinity, which decides nothing by itself.
 	special bool
+	// inCells: they are those of CSV, where what no number type holds is text.
+	inCells bool
 	// nullText is the first text that may stand for null and isn't empty, nullTexts how many there are.
 	nullText  string
 	nullTexts int64
@@ -72,7 +76,7 @@ type guess struct {
 
 func newInference(o SourceOptions) *inference {
 	times, _ := newTimeText(o) // the options are valid
-	in := &inference{root: &guess{kind: kindObject}, times: times, nulls: map[string]bool{"": true}}
+	in := &inference{root: &guess{kind: kindObject}, times: times, numbers: newNumberText(o), nulls: map[string]bool{"": true}}
 	for _, text := range nullTexts(o) {
 		in.nulls[text] = true
 	}
@@ -87,8 +91,8 @@ func nullTexts(o SourceOptions) []string {
 	return DefaultNulls
 }
 
-// record looks at one JSON document, which should be an object.
-func (in *inference) record(doc document) error {
+// record looks at one JSON document of docs, which should be an object, and gives its length: another object may follow on its line.
+func (in *inference) record(doc document, docs *documents) (int, error) {
 	in.input, in.line = doc.input, doc.line
 	c := &cursor{b: doc.text}
 	err := func() error {
@@ -98,13 +102,16 @@ func (in *inference) record(doc document) error {
 		if err := in.value(in.root, c, 0); err != nil {
 			return err
 		}
+		if c.peek() == '{' && docs.cut(doc.text, c.i) {
+			return nil
+		}
 		return c.end()
 	}()
 	if err != nil {
-		return doc.located(err)
+		return 0, doc.located(err)
 	}
 	in.rows++
-	return nil
+	return c.i, nil
 }
 
 // ErrTooManyFields is a file with more fields than MaxFields.
@@ -415,11 +422,15 @@ func (g *guess) node(name string) *schema.Node {
 func (g *guess) isTime() bool { return g.kind == kindText && !g.noTime && !g.special }
 
 // numeric picks the narrowest type that holds every number: Int64, UInt64, Decimal for longer whole
-// numbers, Float64 for the rest.
+// numbers, text for those beyond its 34 digits (Dynamic in JSON), Float64 for fractions.
 func (g *guess) numeric(n *schema.Node) {
 	switch {
-	case g.fraction || g.beyondDecimal || g.special:
+	case g.fraction || g.special:
 		n.Basic = schema.Float64
+	case g.beyondDecimal && g.inCells:
+		n.Basic = schema.String
+	case g.beyondDecimal:
+		n.Basic, n.Ext = schema.Binary, &schema.Extension{Label: schema.LabelDynamic}
 	case !g.beyondInt64:
 		n.Basic, n.Signed = schema.Int64, true
 	case !g.beyondUint64 && !g.negative:
@@ -447,35 +458,16 @@ func (in *inference) cell(g *guess, text []byte, quoted bool) {
 	if g.values++; g.values == 1 {
 		g.example = example(text)
 	}
-	k := cellKind(trimmed)
+	k, token := in.numbers.kind(trimmed)
 	if g.kind != kindNone && g.kind != k {
 		k, g.kind = kindText, kindText
 		g.noTime, g.noGuid = true, true
 	}
-	g.kind = k
+	g.kind, g.inCells = k, true
 	switch k {
 	case kindNumber:
-		g.number(trimmed)
+		g.number(token)
 	case kindText:
 		in.text(g, trimmed)
 	}
-}
-
-// cellKind is the kind that the text of a CSV field looks like. Numbers are written as in JSON, so that
-// codes such as 007 stay text.
-func cellKind(text []byte) kind {
-	switch string(text) {
-	case "true", "True", "TRUE", "false", "False", "FALSE":
-		return kindBoolean
-	case "NaN", "Infinity", "-Infinity":
-		return kindNumber
-	}
-	if len(text) == 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
-		return kindText // as cursor.number would tell by an error, which takes longer
-	}
-	c := cursor{b: text}
-	if token, err := c.number(); err == nil && len(token) == len(text) {
-		return kindNumber
-	}
-	return kindText
 }

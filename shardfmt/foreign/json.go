@@ -59,7 +59,15 @@ func (c *cursor) unexpected(want string) error {
 		return errTruncated
 	}
 	r, _ := utf8.DecodeRune(c.b[c.i:])
-	return fmt.Errorf("no JSON: %q at column %d, where %s belongs", r, c.i+1, want)
+	return fmt.Errorf("no JSON: %q at column %d, where %s belongs%s", r, c.i+1, want, commentHint(c.b[c.i]))
+}
+
+// commentHint names what a byte that JSON has no use for most likely begins.
+func commentHint(first byte) string {
+	if first == '/' || first == '#' {
+		return ": JSON has no comments, remove them"
+	}
+	return ""
 }
 
 // end makes sure that nothing follows.

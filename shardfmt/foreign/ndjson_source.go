@@ -86,7 +86,7 @@ func (s *ndjsonSource) readAll(ctx context.Context, in *inference, open func() *
 			return nil
 		}
 		if err == nil {
-			err = in.record(doc)
+			_, err = in.record(doc, all)
 		}
 		if err != nil {
 			return err
@@ -115,9 +115,11 @@ func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {
 			return err
 		}
 		doc.text, room = kept(doc.text, room)
-		if err := in.record(doc); err != nil {
+		n, err := in.record(doc, s.docs)
+		if err != nil {
 			return err
 		}
+		doc.text = doc.text[:n]
 		s.sample = append(s.sample, doc)
 		size += len(doc.text)
 	}
@@ -176,6 +178,9 @@ func (s *ndjsonSource) record(text []byte) error {
 	}
 	if err := s.members.read(&s.cursor); err != nil {
 		return err
+	}
+	if s.cursor.peek() == '{' && s.docs.cut(text, s.cursor.i) {
+		return nil
 	}
 	return s.cursor.end()
 }

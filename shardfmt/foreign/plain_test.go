@@ -152,7 +152,7 @@ func floatByDigits(t []byte) (v float64, ok bool) {
 func csvOf(text string, parse func(*csvReader, []byte) (*csvRecord, error)) (found []string) {
 	body := strings.NewReader(text)
 	lines := &texts{inputs: []input{{name: "x"}}, body: io.NopCloser(body), reader: bufio.NewReader(body)}
-	r := newCSVReader(lines, ',')
+	r := newCSVReader(lines, csvDialect{comma: ',', quote: '"'})
 	for {
 		line, err := lines.here()
 		if err != nil {

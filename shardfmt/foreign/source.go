@@ -73,7 +73,7 @@ func openInputs(ctx context.Context, sp *blobio.Client, inputs []input, o Source
 	if err := metered(ctx, sp, inputs, o); err != nil {
 		return nil, err
 	}
-	open := func() *texts { return &texts{sp: sp, inputs: inputs} }
+	open := func() *texts { return &texts{sp: sp, inputs: inputs, encoding: o.Encoding} }
 	switch o.Format {
 	case NDJSON:
 		return newNDJSON(ctx, open, o)

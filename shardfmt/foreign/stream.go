@@ -107,6 +107,7 @@ func firstBytes(r *bufio.Reader) ([]byte, error) {
 			return head, nil
 		}
 		if _, err := r.Peek(len(head) + 1); err != nil {
+			head, _ = r.Peek(len(head)) // what was buffered may have moved
 			return head, err
 		}
 	}
@@ -115,6 +116,10 @@ func firstBytes(r *bufio.Reader) ([]byte, error) {
 // sniffFormat tells a format by the first bytes of a file, unpacked: the magic of Parquet and Arrow, JSON by its
 // bracket, and CSV for any other text.
 func sniffFormat(head []byte) (Format, bool) {
+	if e, err := detectEncoding(head); err == nil && e != UTF8 && !bytes.HasPrefix(head, []byte{0xFF, 0xFF}) {
+		decoded, _ := e.decode(bufio.NewReader(bytes.NewReader(head)))
+		head, _ = io.ReadAll(decoded) // half a character at the end tells nothing
+	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, bom), " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):

@@ -76,7 +76,16 @@ func (in *inference) notesOf(g *guess, n *schema.Node, o SourceOptions) []string
 	var walk func(g *guess, prefix string)
 	walk = func(g *guess, prefix string) {
 		for _, note := range g.notes {
+			if g.path == n.Name && !n.IsDynamic() {
+				continue // another type was given
+			}
 			notes = append(notes, prefix+"Dynamic, because "+note)
+		}
+		if g.kind == kindNumber && g.beyondDecimal && !g.fraction && !g.special {
+			notes = append(notes, prefix+"whole numbers of more than 34 digits, which no type of numbers holds exactly, are kept as text")
+		}
+		if g.kind == kindNumber && g.beyondInt64 && (g.fraction || g.special) {
+			notes = append(notes, prefix+"whole numbers of 19 digits and more are rounded to Float64 (a column of type Decimal holds 34 digits)")
 		}
 		if g.isTime() && g.dateOnly {
 			notes = append(notes, prefix+in.times.notes[valuetext.DateOnly])

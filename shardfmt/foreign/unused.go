@@ -3,6 +3,7 @@ package foreign
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/shardcat/shardcat/shardfmt/fileformat"
@@ -53,12 +54,30 @@ func (o SourceOptions) checkUsed() error {
 			return refuse("comma", string(o.Comma), ofCSV)
 		case o.Header != AutoHeader:
 			return refuse("header", string(o.Header), ofCSV)
+		case o.Quote != 0:
+			return refuse("quote", string(rune(o.Quote)), ofCSV)
+		case o.Escape != 0:
+			return refuse("escape", string(rune(o.Escape)), ofCSV)
+		case o.Comment != 0:
+			return refuse("comment", string(rune(o.Comment)), ofCSV)
+		case o.Skip != 0:
+			return refuse("skip", strconv.Itoa(o.Skip), ofCSV)
+		case o.Pad:
+			return refuse("pad", "true", ofCSV)
+		case o.Decimal != 0:
+			return refuse("decimal", string(rune(o.Decimal)), ofCSV)
+		case o.Thousands != 0:
+			return refuse("thousands", string(rune(o.Thousands)), ofCSV)
+		case o.Reject != nil:
+			return refuse("reject-file", "given", ofCSV)
 		case len(o.Nulls) > 0:
 			return refuse("null", o.Nulls[0], ofCSV)
 		}
 	}
 	if o.Format != CSV && o.Format != NDJSON {
 		switch {
+		case o.Encoding != AutoEncoding:
+			return refuse("encoding", string(o.Encoding), ofText)
 		case len(o.DateFormats) > 0:
 			return refuse("date-format", o.DateFormats[0], ofText)
 		case o.TimeZone != nil && o.TimeZone != time.UTC:

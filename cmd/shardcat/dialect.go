@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/foreign"
+)
+
+// dialectFlags say how text is written: the encoding, and the dialect of CSV.
+type dialectFlags struct {
+	cmd                                                  *cobra.Command
+	quote, escape, comment, decimal, thousands, encoding string
+	skip, maxRejects                                     int
+	pad                                                  bool
+	rejectFile                                           string
+	rejects                                              *rejectFile
+	warn                                                 func(string)
+}
+
+// defaultMaxRejects is how many records may be rejected without a word on how many.
+const defaultMaxRejects = 1000
+
+// dialectNames are the flags that sources of all kinds have.
+var dialectNames = []string{"quote", "escape", "comment", "skip", "pad", "decimal", "thousands", "encoding"}
+
+// add declares the flags, with those for rejected records where a command has use for them.
+func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
+	f.cmd = cmd
+	flags := cmd.Flags()
+	flags.StringVar(&f.quote, "quote", "", `quote of CSV fields: one character, or none, which takes quotes as text (default: ")`)
+	flags.StringVar(&f.escape, "escape", "", `character of CSV that takes the meaning of the one behind it away, such as \ (default: none; quotes in quoted fields are doubled)`)
+	flags.StringVar(&f.comment, "comment", "", "character that begins a comment, up to the end of its line, in CSV (default: none)")
+	flags.IntVar(&f.skip, "skip", 0, "lines before the header, or the first record, of each CSV file")
+	flags.BoolVar(&f.pad, "pad", false, "read the fields that a CSV record lacks as null (default: such a record is refused)")
+	flags.StringVar(&f.decimal, "decimal", "", "decimal mark of CSV numbers: . or , (default: .)")
+	flags.StringVar(&f.thousands, "thousands", "", "mark between groups of three digits of CSV numbers (default: none)")
+	flags.StringVar(&f.encoding, "encoding", "", "encoding of text: utf-8, utf-16le, utf-16be, latin-1 or windows-1252 (default: utf-8, or utf-16 by its byte order mark)")
+	if rejects {
+		run := cmd.RunE
+		cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.finish(run(cmd, args)) }
+		flags.StringVar(&f.rejectFile, "reject-file", "", "write the CSV records that can't be read to this file, with file, line, reason and text, as NDJSON if its name ends with .ndjson, else as CSV, and go on (default: the first one ends the run)")
+		flags.IntVar(&f.maxRejects, "max-rejects", defaultMaxRejects, "records that --reject-file takes at most; one more ends the run")
+	}
+}
+
+// unused refuses the flags for a format that is no text.
+func (f *dialectFlags) unused(kind foreign.Format) error {
+	for _, name := range dialectNames {
+		if f.cmd.Flags().Changed(name) {
+			return usagef("--%s goes with text, and the input is %s", name, kind)
+		}
+	}
+	return nil
+}
+
+// options turns the flags into options of a source.
+func (f *dialectFlags) options(a *app, o *foreign.SourceOptions) error {
+	for _, c := range []struct {
+		name, text string
+		to         *byte
+	}{
+		{"quote", f.quote, &o.Quote}, {"escape", f.escape, &o.Escape}, {"comment", f.comment, &o.Comment},
+		{"decimal", f.decimal, &o.Decimal}, {"thousands", f.thousands, &o.Thousands},
+	} {
+		switch {
+		case c.text == "" && !f.cmd.Flags().Changed(c.name):
+		case c.name == "quote" && (c.text == "none" || c.text == ""):
+			o.Quote = foreign.NoQuote
+		case len(c.text) != 1:
+			return usagef("invalid argument %q for --%s: one ASCII character", c.text, c.name)
+		default:
+			*c.to = c.text[0]
+		}
+	}
+	o.Skip, o.Pad, o.Encoding = f.skip, f.pad, foreign.Encoding(f.encoding)
+	if f.rejectFile == "" {
+		if f.cmd.Flags().Changed("max-rejects") {
+			return usagef("--max-rejects goes with --reject-file")
+		}
+		return nil
+	}
+	if f.maxRejects < 0 {
+		return usagef("invalid argument %d for --max-rejects", f.maxRejects)
+	}
+	if _, err := os.Lstat(f.rejectFile); err == nil {
+		return fmt.Errorf("%s: %w", f.rejectFile, blobio.ErrExists)
+	}
+	f.rejects, f.warn = &rejectFile{path: f.rejectFile, most: f.maxRejects}, a.warn
+	o.Reject = f.rejects.add
+	return nil
+}
+
+// finish closes the file of rejected records, and says how many there are; err is what the run ended with.
+func (f *dialectFlags) finish(err error) error {
+	if f.rejects == nil {
+		return err
+	}
+	err = errors.Join(err, f.rejects.close())
+	if n := f.rejects.n; n > 0 && err == nil {
+		f.warn(fmt.Sprintf("%d records were rejected: %s", n, f.rejectFile))
+	}
+	return err
+}
+
+// rejectFile takes rejected records; the file is made with the first one. Safe for concurrent use.
+type rejectFile struct {
+	path string
+	most int
+
+	mu   sync.Mutex
+	n    int
+	file *os.File
+	csv  *csv.Writer
+	json *json.Encoder
+}
+
+// rejectedJSON is a rejected record in a file of NDJSON.
+type rejectedJSON struct {
+	File   string `json:"file"`
+	Line   int64  `json:"line"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+func (r *rejectFile) add(x foreign.Rejected) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n == r.most {
+		err := fmt.Errorf("%s: more than %d records can't be read (--max-rejects)", x.Reason, r.most)
+		return &foreign.RecordError{Input: x.Input, Line: x.Line, Err: err}
+	}
+	if r.file == nil {
+		if err := r.create(); err != nil {
+			return err
+		}
+	}
+	r.n++
+	if r.json != nil {
+		return r.json.Encode(rejectedJSON{x.Input, x.Line, x.Reason, x.Text})
+	}
+	return r.csv.Write([]string{x.Input, strconv.FormatInt(x.Line, 10), x.Reason, x.Text})
+}
+
+func (r *rejectFile) create() (err error) {
+	if r.file, err = os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+		return err
+	}
+	switch filepath.Ext(r.path) {
+	case ".ndjson", ".jsonl", ".json":
+		r.json = json.NewEncoder(r.file)
+		r.json.SetEscapeHTML(false)
+		return nil
+	}
+	r.csv = csv.NewWriter(r.file)
+	return r.csv.Write([]string{"file", "line", "reason", "text"})
+}
+
+func (r *rejectFile) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		return nil
+	}
+	var err error
+	if r.csv != nil {
+		r.csv.Flush()
+		err = r.csv.Error()
+	}
+	err = errors.Join(err, r.file.Close())
+	r.file = nil
+	return err
+}
