@@ -32,7 +32,9 @@ func onText(n *schema.Node, build func(n *schema.Node) (test, error)) (test, err
 
 func (t *dynamicTest) unknown() bool { return t.text.unknown() }
 
-func (t *dynamicTest) holds(v *Value) bool { return t.text.holds(&Value{Bytes: valuetext.DynamicText(v.Bytes)}) }
+func (t *dynamicTest) holds(v *Value) bool {
+	return t.text.holds(&Value{Bytes: valuetext.DynamicText(v.Bytes)})
+}
 
 func (t *dynamicTest) possible(*Stats) outcomes { return anything }
 
