@@ -2,6 +2,7 @@ package buffer
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -90,4 +91,38 @@ func FuzzParseDictionary(f *testing.F) {
 			d.Value(uint32(id))
 		}
 	})
+}
+
+// The sections of a dictionary can be read by wide loads where they lie: each starts at a multiple of 16 bytes of the buffer, its payload at a
+// multiple of 8, and at least 64 zeros follow it inside the buffer. The values that are read are slices of the buffer, not copies.
+func TestDictionarySectionsLieForWideLoads(t *testing.T) {
+	for n := range 40 {
+		d := &Dictionary{Type: schema.String, Count: n, Null: -1, Offsets: []int64{0}}
+		for i := range n {
+			d.Data = append(d.Data, bytes.Repeat([]byte{byte('a' + i%26), byte('a' + i/26)}, 1+i%3)...)
+			d.Offsets = append(d.Offsets, int64(len(d.Data)))
+		}
+		b := d.Append(nil)
+		for _, at := range []int{14, 30, 46} {
+			start, end := binary.LittleEndian.Uint64(b[at:]), binary.LittleEndian.Uint64(b[at+8:])
+			size := binary.LittleEndian.Uint64(b[start:])
+			if start%16 != 0 || end%16 != 0 {
+				t.Errorf("%d entries: a section from %d to %d", n, start, end)
+			}
+			behind := b[start+8+size : end-4]
+			if len(behind) < 64 || len(bytes.Trim(behind, "\x00")) > 0 {
+				t.Errorf("%d entries: %d bytes behind the payload: %x", n, len(behind), behind)
+			}
+		}
+		r, err := ParseDictionary(b, schema.String, 0, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := binary.LittleEndian.Uint64(b[14:]) + 8
+		for id := range n {
+			if v := r.Value(uint32(id)); &v[0] != &b[values+uint64(d.Offsets[id])] {
+				t.Errorf("%d entries: entry %d is a copy", n, id)
+			}
+		}
+	}
 }

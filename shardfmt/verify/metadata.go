@@ -352,7 +352,9 @@ func (w *walk) reachDirectory() error {
 		if err != nil {
 			return err
 		}
-		w.mark(url)
+		if w.mark(url); url != w.r.URL() {
+			w.v.object(url) // whose frames were checked as they were read; its ends are
+		}
 	}
 	return nil
 }
