@@ -49,6 +49,8 @@ type Options struct {
 	PartSize int
 	// ListPage is ?list_page=, keys of one page of a list, 1,000 if 0.
 	ListPage int
+	// Trust is ?ca_file=, ?client_cert_file= and ?client_key_file=.
+	Trust storehttp.Trust
 }
 
 // chunkStep is what GCS wants the chunks of an upload to be a multiple of.
@@ -71,6 +73,9 @@ var params = urlparam.Set[Options]{
 		"private_key_path": urlparam.Text(func(o *Options) *string { return &o.KeyPath }),
 		"anonymous":        urlparam.Bool(func(o *Options) *bool { return &o.Anonymous }),
 		"part_size":        urlparam.Int(func(o *Options) *int { return &o.PartSize }, chunkStep, 5<<30),
+		"ca_file":          urlparam.Text(func(o *Options) *string { return &o.Trust.CA }),
+		"client_cert_file": urlparam.Text(func(o *Options) *string { return &o.Trust.Cert }),
+		"client_key_file":  urlparam.Text(func(o *Options) *string { return &o.Trust.Key }),
 		"list_page":        urlparam.Int(func(o *Options) *int { return &o.ListPage }, 1, 1000),
 	},
 }
@@ -142,9 +147,9 @@ func (o Options) client(ctx context.Context) (*storage.Client, error) {
 	default:
 		opts = append(opts, option.WithScopes(storage.ScopeReadWrite))
 	}
-	authorized, _, err := htransport.NewClient(ctx, opts...)
+	authorized, err := o.authorized(ctx, opts)
 	if err != nil {
-		return nil, &credentialsError{err}
+		return nil, err
 	}
 	// The library's own would follow redirects, and send its token along.
 	authorized.CheckRedirect = storehttp.Stay
@@ -165,6 +170,26 @@ func (o Options) client(ctx context.Context) (*storage.Client, error) {
 		client.SetRetry(storage.WithPolicy(storage.RetryNever))
 	}
 	return client, err
+}
+
+// authorized makes the HTTP client that adds tokens to requests. The library's own transport knows no certificates but the system's.
+func (o Options) authorized(ctx context.Context, opts []option.ClientOption) (*http.Client, error) {
+	if o.Trust == (storehttp.Trust{}) && os.Getenv("AWS_CA_BUNDLE") == "" {
+		client, _, err := htransport.NewClient(ctx, opts...)
+		if err != nil {
+			return nil, &credentialsError{err}
+		}
+		return client, nil
+	}
+	own := storehttp.Pooled(http.DefaultTransport.(*http.Transport).Clone())
+	if err := o.Trust.Apply(own); err != nil {
+		return nil, err
+	}
+	with, err := htransport.NewTransport(ctx, own, opts...)
+	if err != nil {
+		return nil, &credentialsError{err}
+	}
+	return &http.Client{Transport: with}, nil
 }
 
 // open opens the bucket by gocloud, which reads the key for signing.

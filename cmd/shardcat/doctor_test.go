@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/doctor"
 )
 
-// emptyCatalog is a REST catalog without tables that wants a token and knows one warehouse; it notes the warehouses that it was asked for.
+// emptyCatalog is a REST catalog without tables that wants a token and knows all warehouses but one; it notes the warehouses that it was asked for.
 func emptyCatalog(t *testing.T, warehouses *[]string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -22,17 +22,18 @@ func emptyCatalog(t *testing.T, warehouses *[]string) string {
 			_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": "as the catalog says", "type": kind, "code": status}})
 		}
 		asked := r.URL.Query().Get("warehouse")
+		at := r.URL.Path[max(0, strings.Index(r.URL.Path, "/v1/")):] // below any path
 		switch {
 		case r.Header.Get("Authorization") != "Bearer good":
 			refuse(http.StatusUnauthorized, "NotAuthorizedException")
-		case r.URL.Path == "/v1/config":
+		case at == "/v1/config":
 			*warehouses = append(*warehouses, asked)
-			if asked != "" && asked != "lake" {
+			if asked == "pond" {
 				refuse(http.StatusNotFound, "NoSuchWarehouseException")
 				return
 			}
 			_, _ = w.Write([]byte(`{"defaults":{},"overrides":{}}`))
-		case r.URL.Path == "/v1/namespaces":
+		case at == "/v1/namespaces":
 			_, _ = w.Write([]byte(`{"namespaces":[]}`))
 		default:
 			refuse(http.StatusNotFound, "NoSuchTableException")
