@@ -21,6 +21,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -28,6 +29,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -35,7 +37,10 @@ import (
 var core = []string{"./shardfmt/meta", "./shardfmt/filter", "./shardfmt/merge", "./internal/stats", "./manifest", "./catalog", "./compaction"}
 
 func main() {
-	if err := run(); err != nil {
+	// Mutated loops may never end by themselves.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -55,7 +60,7 @@ type options struct {
 	also    []string
 }
 
-func run() error {
+func run(ctx context.Context) error {
 	var o options
 	minutes := flag.Int("m", 600, "try mutations for so many `minutes`")
 	files := flag.String("files", "", "only mutate files whose path matches this `regexp`")
@@ -99,7 +104,7 @@ func run() error {
 			return err
 		}
 		p := &target{options: o, path: path, work: dir, results: results}
-		if err := p.run(); err != nil {
+		if err := p.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -125,7 +130,7 @@ type test struct {
 	hits              map[int]bool
 }
 
-func (p *target) run() error {
+func (p *target) run(ctx context.Context) error {
 	if err := p.read(); err != nil {
 		return err
 	}
@@ -133,10 +138,10 @@ func (p *target) run() error {
 	if err != nil {
 		return err
 	}
-	if err := p.cover(binaries); err != nil {
+	if err := p.cover(ctx, binaries); err != nil {
 		return err
 	}
-	return p.try()
+	return p.try(ctx)
 }
 
 // read finds the sites of the package.
@@ -262,7 +267,7 @@ func (p *target) withoutErrors(out string) []*site {
 }
 
 // cover runs each test alone and notes which mutations it reaches. A test that fails without a mutation is left out.
-func (p *target) cover(binaries map[string]string) error {
+func (p *target) cover(ctx context.Context, binaries map[string]string) error {
 	for _, path := range slices.Sorted(maps.Keys(binaries)) {
 		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", path).Output()
 		if err != nil {
@@ -286,7 +291,7 @@ func (p *target) cover(binaries map[string]string) error {
 	each(p.jobs, p.tests, func(t *test) {
 		hits := filepath.Join(p.work, filepath.Base(t.binary)+t.name+".hits")
 		start := time.Now()
-		ok, _ := p.passes([]*test{t}, 10*time.Minute, "MUTATE_HITS="+hits)
+		ok, _ := p.passes(ctx, []*test{t}, 10*time.Minute, "MUTATE_HITS="+hits)
 		t.took = time.Since(start)
 		if !ok {
 			mu.Lock()
@@ -321,12 +326,12 @@ func each[T any](jobs int, all []T, f func(T)) {
 }
 
 // passes runs tests of one binary.
-func (p *target) passes(tests []*test, limit time.Duration, env string) (ok, late bool) {
+func (p *target) passes(ctx context.Context, tests []*test, limit time.Duration, env string) (ok, late bool) {
 	var names []string
 	for _, t := range tests {
 		names = append(names, t.name)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	// A mutated loop may take all memory.
 	cmd := exec.CommandContext(ctx, "bash", "-c", `ulimit -v 12000000; exec "$@"`, "bash",
@@ -337,7 +342,7 @@ func (p *target) passes(tests []*test, limit time.Duration, env string) (ok, lat
 }
 
 // try tries the mutations in an order that the seed chooses.
-func (p *target) try() error {
+func (p *target) try(ctx context.Context) error {
 	var left []*site
 	for _, s := range p.sites {
 		if r, ok := p.results.known[p.key(s)]; !ok || p.again && r != "noticed" && r != "late" {
@@ -349,11 +354,14 @@ func (p *target) try() error {
 		left = left[:min(len(left), p.count)]
 	}
 	each(p.jobs, left, func(s *site) {
-		if time.Now().Before(p.until) {
-			p.results.add(p.key(s), p.outcome(s), s)
+		if time.Now().After(p.until) || ctx.Err() != nil {
+			return
+		}
+		if outcome := p.outcome(ctx, s); ctx.Err() == nil {
+			p.results.add(p.key(s), outcome, s)
 		}
 	})
-	return p.results.err
+	return errors.Join(ctx.Err(), p.results.err)
 }
 
 // key is a site as results name it.
@@ -371,7 +379,7 @@ func (p *target) key(s *site) string {
 }
 
 // outcome tries one mutation on the tests that reach it, a few short ones first.
-func (p *target) outcome(s *site) string {
+func (p *target) outcome(ctx context.Context, s *site) string {
 	reaching := map[string][]*test{}
 	for _, t := range p.tests {
 		if t.hits[s.id] {
@@ -387,11 +395,11 @@ func (p *target) outcome(s *site) string {
 		for n := 6; len(tests) > 0; n *= 4 {
 			some := tests[:min(n, len(tests))]
 			tests = tests[len(some):]
-			limit := time.Minute
+			limit := 20 * time.Second
 			for _, t := range some {
-				limit += 5 * t.took
+				limit += 3 * t.took
 			}
-			if ok, late := p.passes(some, limit, "MUTATE_SITE="+strconv.Itoa(s.id)); late {
+			if ok, late := p.passes(ctx, some, limit, "MUTATE_SITE="+strconv.Itoa(s.id)); late {
 				return "late"
 			} else if !ok {
 				return "noticed"

@@ -98,7 +98,7 @@ func TestFailsAnyway(t *testing.T) { t.Fail() }
 			t.Fatal(err)
 		}
 		p := &target{options: options{until: time.Now().Add(time.Hour), jobs: 2, files: regexp.MustCompile(""), only: regexp.MustCompile("")}, path: "./", work: t.TempDir(), results: r}
-		if err := p.run(); err != nil {
+		if err := p.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.Close(); err != nil {
