@@ -30,13 +30,15 @@ type fieldOf struct {
 
 // growing is a table whose files have more fields than it does.
 type growing struct {
-	t     *testing.T
-	r     *rand.Rand
-	root  *shape
-	names int
-	rows  map[int]map[string]any // by id
-	id    int
-	steps []string
+	t    *testing.T
+	r    *rand.Rand
+	root *shape
+	// within is a struct in a list or a map.
+	within *shape
+	names  int
+	rows   map[int]map[string]any // by id
+	id     int
+	steps  []string
 }
 
 func (g *growing) fail(format string, args ...any) {
@@ -216,6 +218,9 @@ func (g *growing) step() {
 	if g.r.IntN(3) > 0 {
 		all := g.root.structs()
 		s := all[g.r.IntN(len(all))]
+		if g.r.IntN(3) == 0 {
+			s = g.within
+		}
 		s.members = append(s.members, g.newMember(1, true))
 	}
 	var rows []map[string]any
@@ -298,6 +303,11 @@ func TestExtendLives(t *testing.T) {
 			for range 2 + g.r.IntN(4) {
 				g.root.members = append(g.root.members, g.newMember(2, false))
 			}
+			// Most that went wrong lay in lists and maps.
+			name := g.newMember(0, false).name
+			g.within = &shape{kind: "Struct", members: []fieldOf{g.newMember(0, false), g.newMember(1, false)}}
+			kind := []string{"List", "Map"}[g.r.IntN(2)]
+			g.root.members = append(g.root.members, fieldOf{name, &shape{kind: kind, item: g.within}})
 			g.shardcat("table", "create", "t", "--schema", membersText(g.root.members))
 			for range 5 {
 				g.step()

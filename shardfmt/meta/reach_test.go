@@ -73,7 +73,34 @@ func TestReachEndsWhereSomethingIsUnreadable(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, objects, []string{testURL, "mem://b/t/old", "mem://b/t/listed", "mem://b/t/of-stripe", "mem://b/t/of-shard"})
 	require.ElementsMatch(t, artifacts, []string{"mem://b/t/of-stripe", "mem://b/t/of-shard"})
+	// Descriptors of fields refer to buffers and indexes, those of the shard to indexes only.
+	ofShard := func(b *RootBuilder, url string) *metapb.DataRef {
+		return b.Add(RefsOf([]*metapb.DataRef{b.Add(&metapb.FieldDescriptor{PositionCount: 1, Indexes: artifact(url)})}))
+	}
+	ofStripe := func(b *RootBuilder, buffer, index string) *metapb.DataRef {
+		native := &metapb.NativeDataEncoding{Buffers: []*metapb.EncodedBuffer{{Kind: metapb.BufferKind(1), Buffer: NewRef(buffer, 0, 9)}}}
+		return b.Add(RefsOf([]*metapb.DataRef{b.Add(&metapb.StripeFieldDescriptor{
+			Field:     &metapb.FieldDescriptor{PositionCount: 1, Indexes: artifact(index)},
+			Encodings: []*metapb.DataEncoding{{Kind: &metapb.DataEncoding_Native{Native: native}}},
+		})}))
+	}
+	objects, artifacts, err = reach(func(b *RootBuilder, dir *metapb.ShardDirectory, s *metapb.StripeDirectory) {
+		dir.FieldListRef, s.FieldListRef = ofShard(b, "of-field"), ofStripe(b, "data", "of-stripe-field")
+	})
+	require.NoError(t, err)
+	require.ElementsMatch(t, objects, []string{testURL, "mem://b/t/old", "mem://b/t/listed", "mem://b/t/of-stripe", "mem://b/t/of-shard",
+		"mem://b/t/of-field", "mem://b/t/data", "mem://b/t/of-stripe-field"})
+	require.ElementsMatch(t, artifacts, []string{"mem://b/t/of-stripe", "mem://b/t/of-shard", "mem://b/t/of-field", "mem://b/t/of-stripe-field"})
 	for name, change := range map[string]func(b *RootBuilder, dir *metapb.ShardDirectory, stripe *metapb.StripeDirectory){
+		"an index of a field": func(b *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) {
+			dir.FieldListRef = ofShard(b, "mem://elsewhere/x")
+		},
+		"a buffer": func(b *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) {
+			s.FieldListRef = ofStripe(b, "mem://elsewhere/x", "index")
+		},
+		"an index of a field of a stripe": func(b *RootBuilder, _ *metapb.ShardDirectory, s *metapb.StripeDirectory) {
+			s.FieldListRef = ofStripe(b, "data", "mem://elsewhere/x")
+		},
 		"properties of the shard": func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.PropertiesRef = gone },
 		"indexes of the shard":    func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.IndexesRef = gone },
 		"list of objects":         func(_ *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) { dir.UrlListRef = gone },
