@@ -444,3 +444,36 @@ func TestPageNamesTheFiles(t *testing.T) {
 		}
 	}
 }
+
+// The page says how many vectors each file has, and how many there are.
+func TestVectorsAreCounted(t *testing.T) {
+	page, err := os.ReadFile(folder + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`\| \[(\w+\.json)\]\(\w+\.json\) \| (\d+) \|`).FindAllStringSubmatch(string(page), -1)
+	files, err := filepath.Glob(folder + "/*.json")
+	if err != nil || len(rows) != len(files) {
+		t.Fatalf("%d rows for %d files (%v)", len(rows), len(files), err)
+	}
+	sum := 0
+	for _, row := range rows {
+		b, err := os.ReadFile(filepath.Join(folder, row[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f struct {
+			Vectors []json.RawMessage `json:"vectors"`
+		}
+		if err := json.Unmarshal(b, &f); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(len(f.Vectors)) != row[2] {
+			t.Errorf("%s has %d vectors, the page says %s", row[1], len(f.Vectors), row[2])
+		}
+		sum += len(f.Vectors)
+	}
+	if !strings.Contains(string(page), fmt.Sprintf("Together they are %d vectors.", sum)) {
+		t.Errorf("the page does not say that there are %d vectors", sum)
+	}
+}
