@@ -16,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // ExportOptions of Export.
@@ -148,32 +149,14 @@ func (x *exporter) write(ctx context.Context, b arrow.RecordBatch) error {
 	return nil
 }
 
-// folder names the partition of a row as Hive does.
+// folder names the partition of a row as Hive does, as part of a URL.
 func (x *exporter) folder(b arrow.RecordBatch, row int) string {
 	var path strings.Builder
 	for _, c := range x.by {
-		value := "__HIVE_DEFAULT_PARTITION__"
-		if a := b.Column(c); a.IsValid(row) {
-			value = folderName(a.ValueStr(row))
-		}
-		path.WriteString(x.fields[c].Name + "=" + value + "/")
+		a := b.Column(c)
+		path.WriteString(foreign.PartitionFolder(x.fields[c].Name, a.ValueStr(row), !a.IsValid(row)) + "/")
 	}
-	return path.String()
-}
-
-// folderName writes a value with letters, digits, points and hyphens; any other byte is _XX. Two values never have
-// one name, and every store takes it.
-func folderName(value string) string {
-	var b strings.Builder
-	for i := range len(value) {
-		switch c := value[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '-':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "_%02X", c)
-		}
-	}
-	return b.String()
+	return urlresolve.EscapeKey(path.String())
 }
 
 func (x *exporter) add(ctx context.Context, folder string, b arrow.RecordBatch) error {

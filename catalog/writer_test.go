@@ -127,9 +127,6 @@ func TestExport(t *testing.T) {
 	if _, err := tbl.Export(ctx, at+"a.ndjson", ExportOptions{Format: foreign.NDJSON}); err == nil {
 		t.Error("a file was overwritten")
 	}
-	if folderName("a/b_c") != "a_2Fb_5Fc" {
-		t.Error(folderName("a/b_c"))
-	}
 }
 
 // TestFlushEndsWhileOthersWrite: Flush waits for what was written before it, not for what comes meanwhile.

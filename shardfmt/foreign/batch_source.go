@@ -59,6 +59,9 @@ func OriginalSchema(s Source) *arrow.Schema {
 
 // Report tells what a source changed so far; formats of text change nothing but what they refuse or warn of.
 func Report(s Source) *arrowtype.Report {
+	if p, ok := s.(*partitioned); ok {
+		s = p.Source
+	}
 	if b, ok := s.(*batchSource); ok {
 		return &b.report
 	}

@@ -29,6 +29,9 @@ type input struct {
 	// size in bytes, 0 if it isn't known; meter counts what is read of it, nil if nobody asks.
 	size  int64
 	meter *meter
+	// parts are the columns that the names of its folders give; listed: it was found in a folder, or by a pattern.
+	parts  []partition
+	listed bool
 }
 
 // ErrNoInput is a folder, prefix or pattern that no object matches.
@@ -246,6 +249,10 @@ func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url s
 		}
 	}
 	slices.SortFunc(found, func(a, b input) int { return strings.Compare(a.url, b.url) })
+	for i := range found {
+		below := found[i].url[strings.LastIndexByte(prefix, '/')+1:]
+		found[i].parts, found[i].listed = partitionsOf(unescape(below)), true
+	}
 	return found, nil
 }
 

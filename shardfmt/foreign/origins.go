@@ -25,6 +25,15 @@ func (o *origins) note(input string, rows int64) {
 	o.rows += rows
 }
 
+// inputOf is the input of a row, by its number from 0 on.
+func (o *origins) inputOf(row int64) string {
+	i := sort.Search(len(o.starts), func(i int) bool { return o.starts[i].row > row })
+	if i == 0 {
+		return ""
+	}
+	return o.starts[i-1].input
+}
+
 // RowName names a row, by its number from 0 on over all that the source has given: its input, and which record of that it is; empty
 // for a row that was not given.
 func (o *origins) RowName(row int64) string {

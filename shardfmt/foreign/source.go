@@ -26,6 +26,9 @@ type Input struct {
 	// Name is what errors call it; URL is canonical; Size is in bytes.
 	Name, URL string
 	Size      int64
+	// parts are the columns that the names of its folders give, and listed whether it was found in one.
+	parts  []partition
+	listed bool
 }
 
 // FindInputs finds what OpenSource would open. ok is false if something of it can be read once only, such as a pipe.
@@ -43,7 +46,7 @@ func FindInputs(ctx context.Context, sp *blobio.Client, urls []string) (found []
 				return nil, false, err
 			}
 		}
-		found = append(found, Input{in.name, in.url, in.size})
+		found = append(found, Input{in.name, in.url, in.size, in.parts, in.listed})
 	}
 	return found, true, nil
 }
@@ -52,7 +55,7 @@ func FindInputs(ctx context.Context, sp *blobio.Client, urls []string) (found []
 func OpenInputs(ctx context.Context, sp *blobio.Client, found []Input, o SourceOptions) (Source, error) {
 	inputs := make([]input, len(found))
 	for i, f := range found {
-		inputs[i] = input{name: f.Name, url: f.URL, size: f.Size}
+		inputs[i] = input{name: f.Name, url: f.URL, size: f.Size, parts: f.parts, listed: f.listed}
 	}
 	return openInputs(ctx, sp, inputs, o)
 }
@@ -73,6 +76,14 @@ func openInputs(ctx context.Context, sp *blobio.Client, inputs []input, o Source
 	if err := metered(ctx, sp, inputs, o); err != nil {
 		return nil, err
 	}
+	if names := partitionNames(inputs, o.Warn); len(names) > 0 {
+		return openPartitioned(ctx, sp, inputs, names, o)
+	}
+	return openFiles(ctx, sp, inputs, o)
+}
+
+// openFiles opens inputs of one format.
+func openFiles(ctx context.Context, sp *blobio.Client, inputs []input, o SourceOptions) (Source, error) {
 	open := func() *texts { return &texts{sp: sp, inputs: inputs, encoding: o.Encoding} }
 	switch o.Format {
 	case NDJSON:
