@@ -357,7 +357,10 @@ func (c *Client) find(ctx context.Context, raw string) (*mount, string, error) {
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.mounts[at.Root()], at.Key(), nil
+	if m = c.mounts[at.Root()]; m == nil { // closed meanwhile
+		return nil, "", NewError("open", at.Root(), ErrClosed, nil)
+	}
+	return m, at.Key(), nil
 }
 
 // known is the short way for canonical URLs without escapes in buckets that are there.

@@ -89,3 +89,25 @@ func checkLong(t *testing.T, s *span, ranges []Range, request int64) {
 		at = max(at, ranges[i].End)
 	}
 }
+
+// TestFindBesideClose: a bucket that is looked for while the Client is closed is an error or a bucket, never neither.
+func TestFindBesideClose(t *testing.T) {
+	for i := range 200 {
+		c := NewClient()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				m, _, err := c.find(t.Context(), "mem://beside/x")
+				if m == nil && err == nil {
+					t.Errorf("round %d: neither a bucket nor an error", i)
+				}
+				if err != nil {
+					return
+				}
+			}
+		}()
+		c.Close()
+		<-done
+	}
+}

@@ -41,8 +41,9 @@ const (
 	deadAfter = 15 * time.Second
 	// beatEvery is how often a holder that waits shows that it lives.
 	beatEvery = time.Second
-	// yieldFor bounds how long a compaction lets others go first; then it takes a number like everybody.
-	yieldFor = 15 * time.Second
+	// yieldFor bounds how long a compaction lets others go first; then it takes a number like everybody. Where writers come all the time
+	// somebody is always in line: longer than a few commits take, a compaction waits for nothing.
+	yieldFor = 2 * time.Second
 	// lookFirst and lookLast bound the pauses between two looks at the line.
 	lookFirst, lookLast = 2 * time.Millisecond, 50 * time.Millisecond
 )

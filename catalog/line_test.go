@@ -266,3 +266,24 @@ func TestLineOfOtherTables(t *testing.T) {
 		t.Errorf("%+v", tbl.Describe())
 	}
 }
+
+// TestCompactionYieldsForSeconds: a compaction among constant writers takes its place in line after a few commits of theirs.
+func TestCompactionYieldsForSeconds(t *testing.T) {
+	ahead := placed{number: 7}
+	for _, c := range []struct {
+		turn     turn
+		rejected bool
+		waited   time.Duration
+		want     bool
+	}{
+		{turn{yields: true}, true, 0, false},
+		{turn{yields: true}, true, time.Second, false},
+		{turn{yields: true}, false, 3 * time.Second, true},
+		{turn{yields: true, number: 8}, false, 0, true},
+		{turn{}, false, 0, true},
+	} {
+		if got := c.turn.takesPart(ahead, c.rejected, c.waited); got != c.want {
+			t.Errorf("%+v, rejected %v, after %s: takes part %v", c.turn, c.rejected, c.waited, got)
+		}
+	}
+}

@@ -334,21 +334,23 @@ func (x *execution) group(ctx context.Context, t *catalog.Table, g *Group, numbe
 		return err
 	}
 	err = lostRoot(ctx, t, err)
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if err != nil {
 		failure := Failure{Inputs: g.Inputs.Paths(), Error: err.Error(), Halts: Halts(err)}
 		if x.o.Quarantine != nil && !errors.Is(err, catalog.ErrUnsafe) { // the folder of another table is not to be written to
 			err = errors.Join(err, x.o.Quarantine.Add(ctx, &failure))
 		}
+		x.mu.Lock()
+		defer x.mu.Unlock()
 		x.report.Failed = append(x.report.Failed, failure)
 		if x.failed == nil || Halts(err) && !Halts(x.failed) {
 			x.failed = fmt.Errorf("%w: %w", ErrGroups, err)
 		}
 		return nil
 	}
+	x.mu.Lock()
 	x.report.Results = append(x.report.Results, *result)
 	x.report.BytesMoved += result.BytesMoved
+	x.mu.Unlock()
 	return x.o.Quarantine.Settle(ctx, g.Inputs.Paths())
 }
 

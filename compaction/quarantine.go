@@ -132,11 +132,11 @@ func (q *Quarantine) Retry() {
 
 // Add books a failure, with a longer delay if some of the shards were there before; it sets f.Times.
 func (q *Quarantine) Add(ctx context.Context, f *Failure) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	now := q.now().UTC()
 	g := QuarantinedGroup{Version: quarantineVersion, Inputs: f.Inputs, Reason: f.Error, Since: now, Halts: f.Halts}
+	q.mu.Lock()
 	before := q.overlapping(f.Inputs)
+	q.mu.Unlock()
 	for _, b := range before {
 		g.Failures = max(g.Failures, b.Failures)
 		if b.Since.Before(g.Since) {
@@ -154,7 +154,10 @@ func (q *Quarantine) Add(ctx context.Context, f *Failure) error {
 	if err != nil {
 		return fmt.Errorf("quarantine: %w", err)
 	}
+	q.mu.Lock()
 	q.groups = append(q.groups, g)
+	q.index()
+	q.mu.Unlock()
 	return q.drop(ctx, before)
 }
 
@@ -172,8 +175,9 @@ func (q *Quarantine) Settle(ctx context.Context, inputs []string) error {
 		return nil
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.drop(ctx, q.overlapping(inputs))
+	settled := q.overlapping(inputs)
+	q.mu.Unlock()
+	return q.drop(ctx, settled)
 }
 
 // forget drops the groups none of whose shards is live any more.
@@ -189,10 +193,10 @@ func (q *Quarantine) forget(ctx context.Context, t *catalog.Table) error {
 		live[e.Path] = true
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	gone := slices.DeleteFunc(slices.Clone(q.groups), func(g QuarantinedGroup) bool {
 		return slices.ContainsFunc(g.Inputs, func(input string) bool { return live[input] })
 	})
+	q.mu.Unlock()
 	return q.drop(ctx, gone)
 }
 
@@ -205,13 +209,16 @@ func (q *Quarantine) overlapping(inputs []string) (out []QuarantinedGroup) {
 	return out
 }
 
+// drop deletes groups. The lock is not held meanwhile: plans and pages don't wait for the store.
 func (q *Quarantine) drop(ctx context.Context, groups []QuarantinedGroup) error {
-	defer q.index()
 	for _, g := range groups {
 		if err := q.client.Delete(ctx, g.url, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return fmt.Errorf("quarantine: %w", err)
 		}
+		q.mu.Lock()
 		q.groups = slices.DeleteFunc(q.groups, func(other QuarantinedGroup) bool { return other.url == g.url })
+		q.index()
+		q.mu.Unlock()
 	}
 	return nil
 }

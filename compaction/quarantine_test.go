@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/virtualtime"
@@ -141,5 +142,69 @@ func TestCorruptInputHalts(t *testing.T) {
 			}
 		}
 		stop()
+	}
+}
+
+// unlocked is a bucket that refuses to write while a lock is held.
+type unlocked struct {
+	*memblob.Bucket
+	t  *testing.T
+	mu *sync.Mutex
+}
+
+func (b *unlocked) free() {
+	if b.mu == nil {
+		return
+	}
+	if !b.mu.TryLock() {
+		b.t.Error("a lock is held over a request to the store")
+		return
+	}
+	b.mu.Unlock()
+}
+
+// Create implements blobio.Bucket.
+func (b *unlocked) Create(ctx context.Context, key string, o blobio.CreateOptions) (blobio.Writer, error) {
+	b.free()
+	return b.Bucket.Create(ctx, key, o)
+}
+
+// Delete implements blobio.Bucket.
+func (b *unlocked) Delete(ctx context.Context, key string, o blobio.DeleteOptions) error {
+	b.free()
+	return b.Bucket.Delete(ctx, key, o)
+}
+
+// TestQuarantineHoldsNoLock: who asks whether a shard is held never waits for the store.
+func TestQuarantineHoldsNoLock(t *testing.T) {
+	g := newGround(t)
+	fill(t, g.create(), 2)
+	bucket := &unlocked{Bucket: memblob.Open(g.bucket), t: t}
+	o := g.options()
+	if err := o.Client.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Open(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	tbl, err := c.Load(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := LoadQuarantine(ctx, tbl, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket.mu = &q.mu
+	for times := 1; times <= 2; times++ {
+		f := Failure{Inputs: []string{"a", "b"}, Error: "why"}
+		if err := q.Add(ctx, &f); err != nil || f.Times != times || !q.Holds("a") || len(q.Groups()) != 1 {
+			t.Errorf("%+v, %v, %d groups", f, err, len(q.Groups()))
+		}
+	}
+	if err := q.Settle(ctx, []string{"b"}); err != nil || q.Holds("a") || len(q.Groups()) != 0 {
+		t.Errorf("%v, %d groups", err, len(q.Groups()))
 	}
 }

@@ -59,7 +59,7 @@ type readerProcess struct {
 	cmd    *exec.Cmd
 	file   random
 	frames *frames
-	stderr bytes.Buffer
+	stderr head
 	ctx    context.Context
 	stop   context.CancelFunc
 	// left is what is not yet read of a piece of the stream, ended why there is no more.
@@ -71,6 +71,18 @@ type readerProcess struct {
 	slots slots
 	used  int
 	piece []byte
+}
+
+// head keeps the beginning of what is written to it: a panic's message comes before its stacks, and a hostile file must not fill the
+// memory by what its reader complains of.
+type head struct{ bytes.Buffer }
+
+const maxHead = 64 << 10
+
+// Write implements io.Writer.
+func (h *head) Write(p []byte) (int, error) {
+	h.Buffer.Write(p[:min(len(p), maxHead-h.Len())])
+	return len(p), nil
 }
 
 // program is what a reader is started from.
