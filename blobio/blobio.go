@@ -44,6 +44,8 @@ type ReadOptions struct {
 type ListOptions struct {
 	// Page is the most keys of one page, the driver's own number if 0.
 	Page int
+	// Retry is for single pages, where a driver can repeat them; a Client sets its own.
+	Retry RetryPolicy
 	// Trace is the chain of requests that the call is on.
 	Trace Trace
 }

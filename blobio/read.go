@@ -176,7 +176,7 @@ func (c *Client) ListPages(ctx context.Context, urlPrefix string, page int) iter
 			yield(Info{}, err)
 			return
 		}
-		for info, err := range m.bucket.List(ctx, prefix, ListOptions{Page: page, Trace: c.trace()}) {
+		for info, err := range m.bucket.List(ctx, prefix, ListOptions{Page: page, Retry: c.opts.retry.ofPage(), Trace: c.trace()}) {
 			info.URL = m.root + urlresolve.EscapeKey(info.Key)
 			if !yield(info, wrap("list", urlPrefix, err)) || err != nil {
 				return

@@ -56,6 +56,17 @@ var DefaultRetry = RetryPolicy{Budget: 2 * time.Minute, First: 100 * time.Millis
 // back damaged.
 const settledAttempts = 6
 
+// pageAttempts bounds attempts at one page of a list. After them the list begins anew, for its token may be of no use.
+const pageAttempts = 5
+
+// ofPage is the policy for one page of a list.
+func (p RetryPolicy) ofPage() RetryPolicy {
+	if p.Attempts == 0 || p.Attempts > pageAttempts {
+		p.Attempts = pageAttempts
+	}
+	return p
+}
+
 // WithDefaults fills the zero fields from DefaultRetry.
 func (p RetryPolicy) WithDefaults() RetryPolicy {
 	d := DefaultRetry

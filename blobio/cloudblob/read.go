@@ -162,7 +162,14 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 	return func(yield func(blobio.Info, error) bool) {
 		seen, empty, same := map[[16]byte]bool{}, 0, 0
 		for token, first := "", true; first || token != ""; first = false {
-			page, next, err := b.page(counted(ctx, opts.Trace), token, prefix, opts.Page)
+			var page []blobio.Info
+			var next string
+			err := opts.Retry.Do(ctx, func() (err error) {
+				if page, next, err = b.page(counted(ctx, opts.Trace), token, prefix, opts.Page); err != nil {
+					err = b.fail(ctx, "list", prefix, err)
+				}
+				return err
+			})
 			if empty++; len(page) > 0 {
 				empty = 0
 			}

@@ -173,6 +173,38 @@ func TestListsAreWhole(t *testing.T) {
 	}
 }
 
+// TestPagesAreTriedAgain: a list of many pages ends although every second request fails.
+func TestPagesAreTriedAgain(t *testing.T) {
+	for _, quirks := range []string{"page=1", "page=1 list-v1-only"} {
+		s, b := quirky(t, quirks, "")
+		for i := range 9 {
+			s.Put(fmt.Sprintf("l/%d", i), nil)
+		}
+		s.Before(func(w http.ResponseWriter, _ *http.Request, kind string, n int) bool {
+			if kind != "list" || n%2 == 0 {
+				return false
+			}
+			s.Refuse(w, http.StatusServiceUnavailable, "SlowDown", "")
+			return true
+		})
+		client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond, Budget: 10 * time.Second}))
+		if err := client.MountBucket("s3://b/", b); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, err := range client.List(t.Context(), "s3://b/l/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if lists := len(s.Requests("list")); n != 9 || lists > 25 {
+			t.Errorf("%q: %d keys by %d requests", quirks, n, lists)
+		}
+		client.Close()
+	}
+}
+
 // TestPathOfABucket: what is allowed below BUCKET/ may be listed, by both versions.
 func TestPathOfABucket(t *testing.T) {
 	for _, params := range []string{"", "&list_version=1"} {

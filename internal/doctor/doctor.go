@@ -237,32 +237,34 @@ func (e *examination) listed(ctx context.Context) Finding {
 	if e.failed["list"] {
 		return Finding{Status: Skipped, What: "list did not succeed"}
 	}
-	if err := e.create(ctx, "page", e.small[:1]); err != nil {
-		return e.refused("write", err)
+	for _, name := range []string{"page/1", "page/2"} {
+		if err := e.create(ctx, name, e.small[:1]); err != nil {
+			return e.refused("write", err)
+		}
 	}
-	whole, err := e.keys(ctx, 0)
+	whole, err := e.keys(ctx, "", 0)
 	if err != nil {
 		return e.refused("list", err)
 	}
-	if whole[e.prefix+"small"] == 0 || whole[e.prefix+"page"] == 0 {
+	if whole[e.prefix+"small"] == 0 || whole[e.prefix+"page/1"] == 0 || whole[e.prefix+"page/2"] == 0 {
 		return wrong("an object that was just written is not listed",
 			"garbage collection would be unsafe here; use a store with consistent lists")
 	}
-	single, err := e.keys(ctx, 1)
+	single, err := e.keys(ctx, "page/", 1)
 	switch {
 	case err != nil:
 		return e.refused("list", err)
-	case !maps.Equal(whole, single):
-		return wrong(fmt.Sprintf("a list in pages of one key has %d of %d objects", len(single), len(whole)),
+	case !maps.Equal(single, map[string]int{e.prefix + "page/1": 1, e.prefix + "page/2": 1}):
+		return wrong(fmt.Sprintf("a list in pages of one key has %d of 2 objects", len(single)),
 			"folders would be read in part, and garbage collection would be unsafe; use a store whose lists continue")
 	}
 	return fine("what was written is listed at once, also in pages of one key")
 }
 
-// keys lists what is below the prefix in pages of so many keys, and counts each key.
-func (e *examination) keys(ctx context.Context, page int) (map[string]int, error) {
+// keys lists what is below a folder of the prefix in pages of so many keys, and counts each key.
+func (e *examination) keys(ctx context.Context, folder string, page int) (map[string]int, error) {
 	keys := map[string]int{}
-	for info, err := range e.client.ListPages(ctx, e.prefix, page) {
+	for info, err := range e.client.ListPages(ctx, e.prefix+folder, page) {
 		if err != nil {
 			return nil, err
 		}
@@ -313,6 +315,7 @@ func (e *examination) removeFolders() {
 		return
 	}
 	own := filepath.FromSlash("/" + strings.TrimSuffix(at.Key(), "/"))
+	_ = os.Remove(filepath.Join(own, "page"))
 	_ = os.Remove(own) // what is not empty stays, as what others examine at the same time
 	_ = os.Remove(filepath.Dir(own))
 }
