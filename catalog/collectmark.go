@@ -27,6 +27,8 @@ type liveSet struct {
 	prefixes map[string]string
 	// manifests that were read, by location, with what is live in them.
 	manifests map[string]counts
+	// unread, if not nil, takes the roots that are missing or damaged; a collection has none and ends there.
+	unread map[string]error
 }
 
 // has reports whether an object is live.
@@ -74,7 +76,23 @@ func canonicalURL(url string) string {
 // reachable finds everything that a ref, a retained snapshot or an open job needs: Iceberg's files, roots, and
 // what the roots refer to by any reference.
 func (t *Table) reachable(ctx context.Context, jobs *openJobs) (*liveSet, error) {
-	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}, manifests: map[string]counts{}}
+	return t.reachableBy(ctx, jobs, nil)
+}
+
+// passes reports whether a root that can't be read is passed over, and notes it.
+func (l *liveSet) passes(url string, err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unread == nil || !errors.Is(err, blobio.ErrNotFound) && !errors.Is(err, corrupt.ErrCorrupt) {
+		return false
+	}
+	l.unread[url] = err
+	return true
+}
+
+// reachableBy is reachable that passes over roots that are lost or damaged and notes them in unread, if that is not nil.
+func (t *Table) reachableBy(ctx context.Context, jobs *openJobs, unread map[string]error) (*liveSet, error) {
+	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}, manifests: map[string]counts{}, unread: unread}
 	roots := map[string]rootToRead{}
 	t.reachMetadata(l)
 	if err := t.reachKeyIndexes(ctx, l); err != nil {
@@ -234,6 +252,9 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 			from := roots[urls[i]]
 			objects, artifacts, err := t.reach(ctx, branch, urls[i], from.size, allow)
 			if from.optional && errors.Is(err, blobio.ErrNotFound) {
+				return nil
+			}
+			if err != nil && l.passes(urls[i], err) {
 				return nil
 			}
 			if err != nil {

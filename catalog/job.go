@@ -110,6 +110,9 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	}
 	if named {
 		if done, err := t.alreadyCommitted(ctx, branch, id); done != nil || err != nil {
+			if err == nil {
+				t.closeEarlierRuns(ctx, branch, id, OutcomeCommitted, done.SnapshotID, "")
+			}
 			return nil, done, err
 		}
 	}
@@ -219,6 +222,9 @@ func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 	})
 	if err != nil && !errors.Is(err, blobio.ErrExists) {
 		return fmt.Errorf("job %s: %w", j.record.ID, err)
+	}
+	if j.name != j.record.ID && (outcome == OutcomeCommitted || outcome == OutcomeDuplicate) && j.record.Kind != JobCompact && j.record.Kind != JobWrite {
+		j.table.closeEarlierRuns(ctx, j.branch, j.record.ID, OutcomeDuplicate, snapshot, j.name)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -74,6 +75,57 @@ type Repaired struct {
 	OK bool `json:"ok"`
 	// RowsLost by stripes and shards that were dropped, or would be.
 	RowsLost int64 `json:"rows_lost"`
+	// Remains are what snapshots still refer to of shards that left the current state with lost rows: until they expire verify reports them, and a collection
+	// ends where a root is lost.
+	Remains []Remain `json:"remains,omitempty"`
+}
+
+// Remain is a lost shard that retained snapshots name.
+type Remain struct {
+	Shard     string  `json:"shard"`
+	Snapshots []int64 `json:"snapshots"`
+	// Refs are branches and tags that keep one of them; it stays until they are dropped or moved on.
+	Refs []string `json:"refs,omitempty"`
+	// Until is when the last of them is old enough to expire by the default age.
+	Until time.Time `json:"until"`
+}
+
+// remains finds the snapshots that name faulty shards which the current state does not name.
+func (t *Table) remains(ctx context.Context, faults map[string]bool) ([]Remain, error) {
+	if len(faults) == 0 {
+		return nil, nil
+	}
+	for e, err := range t.Entries(ctx, At{}) {
+		if err != nil {
+			return nil, err
+		}
+		delete(faults, e.Path)
+	}
+	found := map[string]*Remain{}
+	for _, s := range t.History() {
+		for e, err := range t.Entries(ctx, At{SnapshotID: s.ID}) {
+			if err != nil { // of a damaged list or manifest, which is a fault of its own
+				break
+			}
+			if !faults[e.Path] {
+				continue
+			}
+			r := found[e.Path]
+			if r == nil {
+				r = &Remain{Shard: e.Path}
+				found[e.Path] = r
+			}
+			r.Snapshots, r.Refs = append(r.Snapshots, s.ID), append(r.Refs, s.Refs...)
+			if until := s.Time.Add(DefaultExpireAge).UTC(); until.After(r.Until) {
+				r.Until = until
+			}
+		}
+	}
+	var out []Remain
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, *found[path])
+	}
+	return out, nil
 }
 
 // Repair verifies the table and mends what is wrong with the shards of its current state, each in a snapshot of its
@@ -107,6 +159,20 @@ func (t *Table) Repair(ctx context.Context, o RepairOptions) (*Repaired, error) 
 		if r.Action == RepairDrop || r.Action == RepairStripes {
 			out.RowsLost += r.Lost
 		}
+	}
+	gone := map[string]bool{} // lost shards that older snapshots name, of this repair and of those before it
+	for _, f := range out.Left {
+		if f.Shard != "" {
+			gone[f.Shard] = true
+		}
+	}
+	for _, r := range out.Repairs {
+		if !o.DryRun && r.Lost > 0 && (r.Action == RepairDrop || r.Action == RepairStripes) {
+			gone[r.Shard] = true
+		}
+	}
+	if out.Remains, err = t.remains(ctx, gone); err != nil {
+		return out, err
 	}
 	out.OK = len(out.Left) == 0
 	for _, r := range out.Repairs {

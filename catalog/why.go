@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 type Standing struct {
 	URL   string `json:"url"`
 	Table string `json:"table,omitempty"`
-	// State is live, control, young, marked, unreached, unknown (of a kind that is never deleted), gone, or
+	// State is live, control, young, marked, unreached, kept, unknown (of a kind that is never deleted), gone, or
 	// foreign (outside the table's folders, where collection never looks).
 	State  string `json:"state"`
 	Reason string `json:"reason"`
@@ -35,6 +37,8 @@ const (
 	StateUnknown   = "unknown"
 	StateGone      = "gone"
 	StateForeign   = "foreign"
+	// StateKept: a lost or damaged root may refer to the object.
+	StateKept = "kept"
 )
 
 // TableOf finds the table whose vault folder or metadata folder an object lies in; ErrNotFound if there is none
@@ -91,7 +95,8 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standin
 	if err != nil {
 		return nil, err
 	}
-	live, err := t.reachable(ctx, jobs)
+	unread := map[string]error{}
+	live, err := t.reachableBy(ctx, jobs, unread)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +109,11 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standin
 		return w, nil
 	}
 	if w.State == StateGone {
+		return w, nil
+	}
+	if len(unread) > 0 { // a collection would end there
+		roots := slices.Sorted(maps.Keys(unread))
+		w.State, w.Reason = StateKept, fmt.Sprintf("nothing that can be read reaches it, and nothing is collected while %d live roots can't be read: %s; run shardcat verify %s", len(roots), roots[0], t.name)
 		return w, nil
 	}
 	return w, t.standing(ctx, w, kind, &info, &o)

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -122,6 +126,9 @@ func (a *app) printRepaired(r *catalog.Repaired) error {
 			a.printf("left: ")
 			a.printFault(&f)
 		}
+		for _, m := range r.Remains {
+			a.printf("remains: %s, in %s: verify reports it, and collection ends there if its root is lost, until %s\n", m.Shard, countOf(len(m.Snapshots), "snapshot"), untilText(&m, r.Table))
+		}
 		lost := "lost"
 		if r.DryRun {
 			lost = "would be lost"
@@ -132,4 +139,19 @@ func (a *app) printRepaired(r *catalog.Repaired) error {
 		return silently(exitCorrupt)
 	}
 	return nil
+}
+
+// untilText says when a lost shard leaves the last snapshot, and by which command sooner.
+func untilText(m *catalog.Remain, table string) string {
+	if len(m.Refs) > 0 {
+		return "the refs " + strings.Join(m.Refs, ", ") + " are dropped or moved on, and the snapshots have expired"
+	}
+	return fmt.Sprintf("they expire: at %s, or at once by shardcat expire %s --older-than 0s", m.Until.Format(time.RFC3339), table)
+}
+
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
