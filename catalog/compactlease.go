@@ -2,7 +2,11 @@ package catalog
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 // CompactLease keeps several compactors from doing the same work on a table. See Table.LeaseForCompaction.
@@ -49,4 +53,18 @@ func (c *CompactLease) Release(ctx context.Context) {
 	c.stop()
 	c.done.Wait()
 	c.lease.release(ctx)
+}
+
+// CompactionHolder is the process that took the table's lease for compaction last, as HOST/PID, "" if nobody holds it.
+func (t *Table) CompactionHolder(ctx context.Context) (string, error) {
+	last, released, _, err := t.leases(ctx, compactLease)
+	if err != nil || released || last.number == 0 {
+		return "", err
+	}
+	var record leaseRecord
+	err = t.cat.readRecord(ctx, fmt.Sprintf("%s%s-%08d.json", t.gcFolder(), compactLease, last.number), &record)
+	if errors.Is(err, blobio.ErrNotFound) {
+		return "", nil
+	}
+	return record.Holder, err
 }

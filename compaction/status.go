@@ -81,6 +81,8 @@ type Run struct {
 	ObjectsDeleted int `json:"objects_deleted,omitempty"`
 	// Lease is what became of the table's lease, empty if there was nothing to do.
 	Lease LeaseState `json:"lease,omitempty"`
+	// Holder is the process that held the lease, as HOST/PID, if it was busy.
+	Holder string `json:"holder,omitempty"`
 	// IndexesBuilt counts indexes of stripes that the table's property asked for.
 	IndexesBuilt int    `json:"indexes_built,omitempty"`
 	Error        string `json:"error,omitempty"`

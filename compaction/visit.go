@@ -35,6 +35,7 @@ func (v *visit) take(ctx context.Context) (bool, error) {
 	lease, err := v.table.LeaseForCompaction(ctx)
 	if errors.Is(err, catalog.ErrConflict) {
 		v.run.Lease = LeaseBusy
+		v.run.Holder, _ = v.table.CompactionHolder(ctx) // for the page
 		return false, nil
 	}
 	if err != nil {

@@ -184,8 +184,18 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 			return err
 		}
 		metrics := console.NewMetrics()
+		rows := arrowhttp.New(tables, arrowhttp.Options{
+			ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
+		})
 		service := compaction.NewService(tables, o.service(a, log, tracer, metrics.Finished, tell))
-		handler.use(a.serveHandler(tables, service, metrics, o, log))
+		page := console.New(tables, service, metrics, console.Options{
+			Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Version: version(), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
+		})
+		mux := http.NewServeMux()
+		mux.Handle("/v1/", rows)
+		mux.Handle("/", page)
+		handler.use(mux)
+		group.Go(func() error { return page.Keep(ctx) })
 		close(open)
 		group.Go(func() error { a.reloadOn(ctx, hangup, service, log); return nil })
 		return service.Run(ctx)
@@ -224,19 +234,6 @@ func (o *serveOptions) service(a *app, log *slog.Logger, tracer trace.Tracer, fi
 	return compaction.ServiceOptions{
 		Workers: o.workers, Log: log, Finished: finished, Tracer: tracer, Overrides: a.config.tables, Failed: failed, Collect: o.collect,
 	}
-}
-
-// serveHandler is all that is served once the catalog is open.
-func (a *app) serveHandler(tables *catalog.Catalog, service *compaction.Service, metrics *console.Metrics, o serveOptions, log *slog.Logger) http.Handler {
-	rows := arrowhttp.New(tables, arrowhttp.Options{
-		ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
-	})
-	mux := http.NewServeMux()
-	mux.Handle("/v1/", rows)
-	mux.Handle("/", console.New(tables, service, metrics, console.Options{
-		Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Version: version(), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
-	}))
-	return mux
 }
 
 // whatRuns are the attributes of the first line of the log.

@@ -52,6 +52,7 @@ type Console struct {
 	// overviews of the tables that were looked at last.
 	overviews overviews
 	health    checks
+	history   history
 	started   time.Time
 }
 
@@ -224,8 +225,14 @@ func (h *Console) act(w http.ResponseWriter, r *http.Request) {
 		case "dry-run":
 			h.inTurn(h.dryRun)(w, r)
 			return
+		case "verify":
+			h.inTurn(h.verify)(w, r)
+			return
+		case "repair-dry-run":
+			h.inTurn(h.repairDryRun)(w, r)
+			return
 		default:
-			h.fail(w, http.StatusNotFound, "there is run, dry-run, pause and resume")
+			h.fail(w, http.StatusNotFound, "there is run, dry-run, verify, repair-dry-run, pause and resume")
 			return
 		}
 	}

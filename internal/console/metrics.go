@@ -1,7 +1,9 @@
 package console
 
 import (
+	"maps"
 	"runtime"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,12 +27,24 @@ type Metrics struct {
 	objects   *prometheus.CounterVec
 	failed    prometheus.Counter
 	resumed   prometheus.Counter
+
+	mu sync.Mutex
+	// failures counts failed runs by table, for the charts.
+	failures map[string]int64
+}
+
+// failedRuns are the numbers of failed runs by table.
+func (m *Metrics) failedRuns() map[string]int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.failures)
 }
 
 // NewMetrics makes metrics; give their Finished to the service.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
+		failures: map[string]int64{},
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_runs_total",
 			Help: "Runs over a table, by result: ok or failed."}, []string{"table", "result"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "shardcat_run_seconds",
@@ -70,6 +84,9 @@ func (m *Metrics) Finished(r compaction.Run) {
 	result := "ok"
 	if r.Error != "" {
 		result = "failed"
+		m.mu.Lock()
+		m.failures[r.Table.String()]++
+		m.mu.Unlock()
 	}
 	m.runs.WithLabelValues(r.Table.String(), result).Inc()
 	m.seconds.Observe(r.Seconds)

@@ -27,6 +27,9 @@ type page struct {
 	Data    any
 }
 
+// sizeText is a number of bytes.
+func sizeText(n int64) string { return progress.Bytes(n) }
+
 var functions = template.FuncMap{
 	"bytes":   progress.Bytes,
 	"count":   exact,

@@ -31,6 +31,7 @@ type tableData struct {
 	Where   string
 	// Unreadable: the table could not be loaded, and this is what the service saw of it last.
 	Unreadable bool
+	Charts     []chart
 	// Average and Target are the bytes of a shard, as they are and as the policy wants them.
 	Average, Target int64
 }
@@ -57,6 +58,7 @@ func (h *Console) table(w http.ResponseWriter, r *http.Request, _ int64) {
 		return
 	}
 	d := tableData{Name: t.Name().String(), Status: status, About: t.Describe(), Where: r.FormValue("where"), Changes: lastChanges(t)}
+	d.Charts = h.history.chartsOf(d.Name)
 	p := page{Title: d.Name, ReadOnly: !h.allowed(r), Refresh: d.Where == ""}
 	if err := h.fill(r, t, &d); err != nil {
 		p.Error = err.Error()
@@ -67,7 +69,7 @@ func (h *Console) table(w http.ResponseWriter, r *http.Request, _ int64) {
 
 // unreadable is the page of a table that can't be loaded: what the service knows of it, and the actions.
 func (h *Console) unreadable(w http.ResponseWriter, r *http.Request, status compaction.TableStatus, err error) {
-	d := tableData{Name: status.Table.String(), Status: status, Unreadable: true}
+	d := tableData{Name: status.Table.String(), Status: status, Unreadable: true, Charts: h.history.chartsOf(status.Table.String())}
 	d.About.Records, d.About.DataBytes = status.Records, status.Bytes
 	d.Total = int(status.Shards)
 	h.render(w, http.StatusBadGateway, "table.html", page{Title: d.Name, ReadOnly: !h.allowed(r), Refresh: true, Error: err.Error(), Data: d})

@@ -30,6 +30,11 @@ type tablesData struct {
 	Version string
 	Since   time.Time
 	Health  []health
+	// Elsewhere are tables that another process works on, as of the last look.
+	Elsewhere []compaction.TableStatus
+	Charts    []chart
+	// ReadOnly: no buttons.
+	ReadOnly bool
 }
 
 // column is a heading of the tables by which they can be sorted.
@@ -98,6 +103,7 @@ func (h *Console) tables(w http.ResponseWriter, r *http.Request) {
 	d.pager, from, to = pageOf(r, len(d.Tables), tablesPerPage)
 	d.Tables = d.Tables[from:to]
 	d.Version, d.Since, d.Health = h.o.Version, h.started, h.health.of(r.Context(), h.cat)
+	d.Charts, d.ReadOnly = h.history.chartsOf(""), !h.allowed(r)
 	h.render(w, http.StatusOK, "tables.html", page{Title: "Tables", ReadOnly: !h.allowed(r), Refresh: true, Data: d})
 }
 
@@ -125,6 +131,9 @@ func newTables(all []compaction.TableStatus, find string, only bool, sort string
 		if st.State == compaction.Running {
 			d.Running = append(d.Running, st)
 			d.Started++
+		}
+		if n := len(st.History); n > 0 && st.History[n-1].Holder != "" && st.State != compaction.Running && len(d.Elsewhere) < shownRunning {
+			d.Elsewhere = append(d.Elsewhere, st)
 		}
 		for _, run := range st.History {
 			if run.Error != "" || len(run.Failed) > 0 {
