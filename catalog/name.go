@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -48,6 +49,9 @@ func validPart(s string) bool {
 
 // maxNameLength keeps folder names below what file systems take (255), suffix included.
 const maxNameLength = 200
+
+// LogValue is the name as it is typed, also in logs of JSON.
+func (n Name) LogValue() slog.Value { return slog.StringValue(n.String()) }
 
 // String is the name as it is typed.
 func (n Name) String() string { return join(n.identifier()) }

@@ -94,6 +94,22 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
+// TestDashboardSelects: each expression is of the chosen jobs and instances, and a size of a table is counted once however many replicas serve it.
+func TestDashboardSelects(t *testing.T) {
+	for _, expr := range panelExprs(t) {
+		for _, at := range metricNames.FindAllStringIndex(expr, -1) {
+			if !strings.HasPrefix(expr[at[1]:], `{job=~"$job",instance=~"$instance"}`) {
+				t.Errorf("%q: %s is of all jobs and instances", expr, expr[at[0]:at[1]])
+			}
+		}
+		for _, gauge := range []string{"halted", "failing", "backlog_shards", "backlog_bytes", "table_shards", "table_bytes", "quarantined_groups"} {
+			if strings.Contains(expr, "shardcat_"+gauge+"{") && !strings.Contains(expr, "max by (table) (shardcat_"+gauge+"{") {
+				t.Errorf("%q counts a table once for each replica", expr)
+			}
+		}
+	}
+}
+
 // TestManifestsAreRestricted: the pods pass the restricted Pod Security Standard, have limits and a /tmp, and their arguments are commands.
 func TestManifestsAreRestricted(t *testing.T) {
 	type container struct {
