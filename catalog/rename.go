@@ -13,21 +13,37 @@ func (c *Catalog) Rename(ctx context.Context, from, to Name) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.ice.RenameTable(ctx, from.identifier(), to.identifier()); err != nil {
-		// The answer may have been lost after the work was done; and not every catalog says of a name that it is taken.
+	_, err = c.ice.RenameTable(ctx, from.identifier(), to.identifier())
+	ctx = context.WithoutCancel(ctx)
+	there, loadErr := c.Load(ctx, to)
+	switch {
+	case loadErr == nil && there.UUID() == t.UUID(): // whatever the answer was
+		c.recordName(ctx, there)
+		return there, nil
+	case err == nil:
+		return c.renamed(ctx, t, to, loadErr), nil
+	case loadErr == nil && !errors.Is(translate(err), ErrExists): // not every catalog says of a name that it is taken
+		err = fmt.Errorf("%w: %w", ErrExists, translate(err))
+	case loadErr == nil, judge(err) == commitRefused, judge(err) == commitConflict:
 		err = translate(err)
-		switch there, loadErr := c.Load(context.WithoutCancel(ctx), to); {
-		case loadErr == nil && there.UUID() == t.UUID():
-			c.recordName(context.WithoutCancel(ctx), there)
-			return there, nil
-		case loadErr == nil && !errors.Is(err, ErrExists):
-			err = fmt.Errorf("%w: %w", ErrExists, err)
+	default: // the work may be done: an answer was lost, or came from a look at the table after it
+		at, lookErr := c.nameOf(ctx, t.UUID())
+		if at != nil && *at == to {
+			return c.renamed(ctx, t, to, loadErr), nil
 		}
-		return nil, fmt.Errorf("table %s as %s: %w", from, to, err)
+		if err = translate(err); at == nil {
+			err = fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, loadErr, lookErr))
+		}
 	}
-	there, err := c.Load(ctx, to)
-	if err == nil {
-		c.recordName(context.WithoutCancel(ctx), there)
+	return nil, fmt.Errorf("table %s as %s: %w", from, to, err)
+}
+
+// renamed is a table under its new name, at the state that it had under the old one: the new one can't be loaded.
+func (c *Catalog) renamed(ctx context.Context, t *Table, to Name, why error) *Table {
+	if why != nil {
+		c.opts.Log.Warn("the table is renamed, but can't be loaded under its new name", "table", to.String(), "error", why)
 	}
-	return there, err
+	t.name = to
+	c.recordName(ctx, t)
+	return t
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 	"sync"
 	"time"
 
@@ -65,6 +66,9 @@ type faulty struct {
 // call makes one call by its rule.
 func (f *faulty) call(ctx context.Context, kind string, ident table.Identifier, do func() error) error {
 	r := f.play.next(kind)
+	if ofNamespace(kind) && r.status == http.StatusNotFound {
+		r.answer = icecatalog.ErrNoSuchNamespace
+	}
 	switch r.what {
 	case "fail":
 		return fmt.Errorf("%s of the test: %w", kind, r.answer)

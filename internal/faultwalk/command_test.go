@@ -288,7 +288,7 @@ func createTable(r *session) error {
 }
 
 func listTables(r *session) error {
-	names, err := r.tables.Tables(r.ctx, "")
+	names, err := r.tables.Tables(r.ctx, flights.Namespace)
 	for _, n := range names {
 		r.out = append(r.out, n.String())
 	}

@@ -2,6 +2,7 @@ package faultwalk
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"syscall"
 
@@ -111,7 +112,7 @@ var catalogFaults = []fault{
 	{name: "answer became 404", script: "any {n}: lost 404", brings: missing, hides: true},
 	{name: "answer became 403", script: "any {n}: lost 403", brings: refused},
 	{name: "answer became 400", script: "any {n}: lost 400", brings: refused},
-	{name: "answer became 409", script: "any {n}: lost 409", brings: []error{rest.ErrCommitFailed, catalog.ErrConflict}, hides: true},
+	{name: "answer became 409", script: "any {n}: lost 409", brings: []error{rest.ErrCommitFailed, rest.ErrRESTError, catalog.ErrConflict}, hides: true},
 	{name: "answer became 503", script: "any {n}: lost 503", brings: away},
 	{name: "every answer lost from then on", script: "any {n}-: lost reset", brings: away},
 	{name: "answer lost, then 404", script: "commit {n}: lost reset\nload {n}-: fail 404", kind: "commit", brings: missing, hides: true},
@@ -130,7 +131,7 @@ var catalogFaults = []fault{
 
 var (
 	raced   = []error{catalog.ErrConflict, catalog.ErrNotFound}
-	missing = []error{catalog.ErrNotFound, icecatalog.ErrNoSuchTable}
+	missing = []error{catalog.ErrNotFound, icecatalog.ErrNoSuchTable, icecatalog.ErrNoSuchNamespace}
 	refused = []error{catalog.ErrRefused, rest.ErrForbidden, rest.ErrUnauthorized, rest.ErrBadRequest}
-	away    = []error{rest.ErrCommitStateUnknown, rest.ErrServiceUnavailable, syscall.ECONNRESET}
+	away    = []error{rest.ErrCommitStateUnknown, rest.ErrServiceUnavailable, rest.ErrServerError, syscall.ECONNRESET, io.EOF, io.ErrUnexpectedEOF}
 )

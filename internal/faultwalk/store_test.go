@@ -35,6 +35,12 @@ type store struct {
 	broken func(t *testing.T, script string) (attach func(*blobio.Client), requests func(kind string) int, lift func())
 	// unresolvable mounts the store under a host name that no DNS knows; nil where there are no names.
 	unresolvable func(t *testing.T, s *blobio.Client)
+	// folders are all that hold objects, root itself first.
+	folders []string
+	// uri of the catalog, its warehouse and vault; empty for an SQLite file of the world, and folders below root.
+	uri, warehouse, vault string
+	// keep remembers the state of a catalog with a uri, restore goes back to it; nil for an SQLite file.
+	keep, restore func(t *testing.T)
 	// wrap puts faults in front of the catalog, nil for none.
 	wrap func(icecatalog.Catalog) icecatalog.Catalog
 }
@@ -48,7 +54,7 @@ func newSpace() *blobio.Client {
 // bucketStore is a store with the fault bucket in front.
 func bucketStore(name, root, mountAt string, open func() blobio.Bucket) *store {
 	return &store{
-		name: name, root: root, faults: bucketFaults,
+		name: name, root: root, faults: bucketFaults, folders: []string{root + "/"},
 		straight: func(t *testing.T, s *blobio.Client) {
 			if err := s.MountBucket(mountAt, open()); err != nil {
 				t.Fatal(err)
@@ -123,7 +129,7 @@ func serverStore(t *testing.T, name string) *store {
 			t.Fatal(err)
 		}
 		if s.root == "" {
-			s.root = root
+			s.root, s.folders = root, []string{root + "/"}
 		}
 	}
 	s.straight = func(t *testing.T, client *blobio.Client) { mount(t, client, at.Query().Get("endpoint")) }

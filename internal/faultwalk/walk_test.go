@@ -297,6 +297,8 @@ func TestWalk(t *testing.T) {
 	}{
 		{"mem", memStore, 120},
 		{"catalog", catalogStore, 160},
+		{"postgres", postgresStore, 40},
+		{"rest", restStore, 40},
 		{"file", fileStore, 60},
 		{"s3", func(t *testing.T) *store { return serverStore(t, "s3") }, 51},
 		{"azure", func(t *testing.T) *store { return serverStore(t, "azure") }, 51},

@@ -2,6 +2,7 @@ package faultwalk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,6 +76,10 @@ func newWorld(t *testing.T, at *store) *world {
 	r := w.session(t, at.straight)
 	defer func() {
 		r.close()
+		if at.keep != nil {
+			at.keep(t)
+			return
+		}
 		if err := os.CopyFS(w.kept, os.DirFS(w.catalog)); err != nil {
 			t.Fatal(err)
 		}
@@ -106,12 +111,15 @@ func newWorld(t *testing.T, at *store) *world {
 		t.Fatal(err)
 	}
 	w.objects = map[string][]byte{}
-	for url := range r.list(t, "") {
-		text, _, err := r.client.ReadAll(r.ctx, url, 1<<20)
-		if err != nil {
-			t.Fatal(err)
+	for _, folder := range at.folders {
+		for info, err := range r.client.List(r.ctx, folder) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w.objects[info.URL], _, err = r.client.ReadAll(r.ctx, info.URL, 1<<20); err != nil {
+				t.Fatal(err)
+			}
 		}
-		w.objects[url] = text
 	}
 	w.state = w.observe(t)
 	return w
@@ -124,14 +132,16 @@ func (w *world) reset(t *testing.T) {
 	defer client.Close()
 	w.store.straight(t, client)
 	there := map[string]bool{}
-	for info, err := range client.List(t.Context(), w.store.root+"/") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, kept := w.objects[info.URL]; kept && !w.damaged { // a command has damaged some of them
-			there[info.URL] = true
-		} else if err := client.Delete(t.Context(), info.URL, ""); err != nil {
-			t.Fatal(err)
+	for _, folder := range w.store.folders {
+		for info, err := range client.List(t.Context(), folder) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, kept := w.objects[info.URL]; kept && !w.damaged { // a command has damaged some of them
+				there[info.URL] = true
+			} else if err := client.Delete(t.Context(), info.URL, ""); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for url, text := range w.objects {
@@ -140,6 +150,10 @@ func (w *world) reset(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+	if w.store.restore != nil {
+		w.store.restore(t)
+		return
 	}
 	if err := errors.Join(os.RemoveAll(w.catalog), os.CopyFS(w.catalog, os.DirFS(w.kept))); err != nil {
 		t.Fatal(err)
@@ -165,7 +179,7 @@ func (w *world) session(t *testing.T, mount func(*testing.T, *blobio.Client)) *s
 	mount(t, r.meta)
 	var err error
 	r.tables, err = catalog.Open(r.ctx, catalog.Options{
-		URI: "sqlite:" + filepath.Join(w.catalog, "catalog.db"), Warehouse: r.url("wh"), Client: r.client, Metadata: r.meta,
+		URI: cmp.Or(w.store.uri, "sqlite:"+filepath.Join(w.catalog, "catalog.db")), Warehouse: cmp.Or(w.store.warehouse, r.url("wh")), Vault: w.store.vault, Client: r.client, Metadata: r.meta,
 		Log: slog.New(slog.DiscardHandler), Wrap: w.store.wrap, RetryBudget: 20 * time.Millisecond, CommitAttempts: 5,
 	})
 	if err != nil {
@@ -180,19 +194,6 @@ func (r *session) close() {
 	r.tables.Close()
 	r.client.Close()
 	r.meta.Close()
-}
-
-// list gives the objects below a folder.
-func (r *session) list(t *testing.T, folder string) map[string]bool {
-	t.Helper()
-	out := map[string]bool{}
-	for info, err := range r.client.List(r.ctx, r.url(folder)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[info.URL] = true
-	}
-	return out
 }
 
 // lines renders rows as the command line does.
@@ -257,7 +258,7 @@ func (w *world) observe(t *testing.T) state {
 	r := w.session(t, w.store.straight)
 	defer r.close()
 	s := state{map[string][]string{}, map[string]int{}, map[string][]string{}, map[string]string{}}
-	names, err := r.tables.Tables(r.ctx, "")
+	names, err := r.tables.Tables(r.ctx, flights.Namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
