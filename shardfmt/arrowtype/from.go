@@ -84,7 +84,7 @@ func fromField(f arrow.Field, name, path string, depth int, r *Report) (*schema.
 	if err != nil {
 		return nil, err
 	}
-	n.Name, n.Nullable = name, f.Nullable
+	n.Name, n.Nullable = name, f.Nullable || n.Basic == schema.Union // a union has no validity of its own: its variants may be null
 	applyExtension(n, label, data, f.Metadata, path, r)
 	return n, nil
 }

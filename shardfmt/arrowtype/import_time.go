@@ -33,14 +33,19 @@ type clock struct {
 	epoch int64
 }
 
-// at is value i. ok is false if it has too many ticks; cut tells digits below 100 ns, dropped toward zero.
+// at is value i. ok is false if it has too many ticks; cut tells digits below 100 ns, which are dropped: from the text of a point in time,
+// which makes it earlier, and from the magnitude of a span.
 func (c clock) at(i int) (ticks int64, cut, ok bool) {
 	v := c.value(i)
 	hi, lo := bits.Mul64(magnitude(v), uint64(c.ticks))
-	if hi != 0 || lo > math.MaxInt64 {
+	if hi != 0 || lo > math.MaxInt64 && (v > 0 || lo > 1<<63) {
 		return 0, false, false
 	}
-	return v * c.ticks / c.perTick, c.perTick > 1 && v%c.perTick != 0, true
+	ticks, cut = v*c.ticks/c.perTick, c.perTick > 1 && v%c.perTick != 0
+	if cut && v < 0 && c.epoch != 0 {
+		ticks--
+	}
+	return ticks, cut, true
 }
 
 func magnitude(v int64) uint64 {

@@ -27,6 +27,8 @@ func TestArrowFilesOfOthers(t *testing.T) {
 		"polars2_compressed.arrow":      `{"a":"eA==","l":["q"]} {"a":null,"l":null} {"a":"eXk=","l":[]}`,
 		"string_view_polars130.arrow":   `{"a":1,"s":"x"} {"a":2,"s":"y"}`,
 		"footer_lists_one_of_two.arrow": `{"a":1,"s":"x"} {"a":2,"s":null} {"a":3,"s":"z"}`,
+		"timestamp_ns_min.arrow":        `{"t":"1677-09-21T00:12:43.1452241Z"} {"t":"1677-09-21T00:12:43.1452241Z"} {"t":"1677-09-21T00:12:43.1452243Z"} {"t":"2262-04-11T23:47:16.8547758Z"}`,
+		"union_not_nullable.arrow":      `{"u":1} {"u":null} {"u":"z"}`,
 		"pre015_framing.arrows":         `{"a":1,"s":"x"} {"a":2,"s":null} {"a":3,"s":"z"}`,
 	} {
 		at := filepath.Join("testdata/files", name)
