@@ -273,3 +273,17 @@ func BenchmarkText(b *testing.B) {
 		})
 	}
 }
+
+// Ticks beyond the year 9999 are printed as they are stored: unsigned.
+func TestTicksBeyondTheYear9999(t *testing.T) {
+	for ticks, want := range map[uint64]string{
+		MaxDateTime:     "9999-12-31T23:59:59.9999999Z",
+		MaxDateTime + 1: "3155378976000000000 ticks",
+		1 << 63:         "9223372036854775808 ticks",
+		math.MaxUint64:  "18446744073709551615 ticks",
+	} {
+		if got := string(AppendDateTime(nil, int64(ticks))); got != want {
+			t.Errorf("%d: %s, want %s", ticks, got, want)
+		}
+	}
+}

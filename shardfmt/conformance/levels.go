@@ -51,6 +51,13 @@ func plainTables() []*table {
 		{level: "l1", name: "some-null", what: "one value in seven null", rows: 500, columns: withNulls(flat(), sometimes, 7), o: plain},
 		{level: "l1", name: "mostly-null", what: "all but one value in forty null", rows: 500, columns: withNulls(flat(), mostly, 40), o: plain},
 		{level: "l1", name: "three-stripes", what: "stripes in objects of their own", rows: 800, columns: withNulls(flat(), sometimes, 9), o: apart},
+		{level: "l1", name: "text-forms", what: "values whose texts are longest, shortest or have another form", rows: 60, columns: []column{
+			{name: "price", typ: "Decimal", value: few(`"1E+30"`, `"-0"`, `"NaN"`, `"Infinity"`, `"-Infinity"`, `"1.50"`, `"0.000001"`, `"1E-7"`, `"1.23E+7"`, `"0E+3"`, `"9.999999999999999999999999999999999E+6144"`)},
+			{name: "span", typ: "TimeSpan", value: few(`"-10675199.02:48:05.4775808"`, `"10675199.02:48:05.4775807"`, `"00:00:00"`, `"-00:00:00.0000001"`)},
+			{name: "t", typ: "DateTime", value: few(`"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59.9999999Z"`, `"1970-01-01T00:00:00.1Z"`)},
+			{name: "f", typ: "Float32", value: few("3.4028235e38", "1e-45", "0.1", "-0.0", "16777216")},
+			{name: "d", typ: "Float64", value: few("1.7976931348623157e308", "5e-324", "0.1", "-0.0")},
+			{name: "id", typ: "Int64", value: few("-9223372036854775808", "9223372036854775807")}, {name: "u", typ: "UInt64", value: few("18446744073709551615", "0")}}, o: plain},
 		{level: "l1", name: "one-record", what: "one record", rows: 1, columns: flat(), o: plain},
 		{level: "l1", name: "no-record", what: "no record", rows: 0, columns: flat(), o: plain},
 		{level: "l1", name: "constants", what: "fields of one value, and of nulls alone, which have no buffers", rows: 70, columns: []column{
