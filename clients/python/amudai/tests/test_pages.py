@@ -58,6 +58,8 @@ def test_order_of_bits(w):
 def test_values():
     assert values.datetime_text(0) == "0001-01-01T00:00:00Z"
     assert values.datetime_text(621_355_968_000_000_001) == "1970-01-01T00:00:00.0000001Z"
+    assert values.datetime_text(3_155_378_976_000_000_000) == "3155378976000000000 ticks"
+    assert values.datetime_text((1 << 64) - 1) == "18446744073709551615 ticks"
     assert values.datetime_text(values.MAX_DATETIME) == "9999-12-31T23:59:59.9999999Z"
     assert values.timespan_text(-1) == "-00:00:00.0000001"
     assert values.timespan_text(864_000_000_000 * 3 + 600_000_000) == "3.00:01:00"
