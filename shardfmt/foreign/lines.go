@@ -150,9 +150,10 @@ func (t *texts) buffered() ([]byte, error) {
 func (t *texts) readLine() ([]byte, error) {
 	t.long = t.long[:0]
 	for {
-		chunk, err := t.reader.Peek(t.reader.Buffered())
+		chunk, _ := t.reader.Peek(t.reader.Buffered())
 		if len(chunk) == 0 {
-			if _, err = t.reader.Peek(1); err == nil {
+			_, err := t.reader.Peek(1)
+			if err == nil {
 				continue
 			}
 			return t.lastLine(err)
