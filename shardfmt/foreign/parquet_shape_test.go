@@ -47,7 +47,10 @@ func parquetOf(t *testing.T, column pqschema.Node, leaves ...leafValues) string 
 	}
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, root)
-	g := w.AppendRowGroup()
+	g, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, l := range leaves {
 		c, err := g.NextColumn()
 		if err != nil {
