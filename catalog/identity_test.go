@@ -210,43 +210,84 @@ func TestRestoredBackup(t *testing.T) {
 	}
 }
 
-// TestMetadataFilesOfOneNumber: of several files of the highest number the one counts whose job was committed; two that were committed are
-// reported, and nothing is done.
+// TestMetadataFilesOfOneNumber: copies a and b of a database each commit once, so that two metadata files have the highest number. What the
+// records of their jobs show decides.
 func TestMetadataFilesOfOneNumber(t *testing.T) {
 	ctx := context.Background()
+	failed := func(t *testing.T, tbl *Table, job string) {
+		end := JobEnd{Version: recordVersion, ID: job, Outcome: OutcomeFailed}
+		at := tbl.VaultFolder() + "_jobs/" + job + closedSuffix
+		if err := tbl.cat.client.Delete(ctx, at, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := tbl.cat.putRecord(ctx, at, end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(t *testing.T, tbl *Table, job string) { // its writer died before it recorded how the job ended
+		if err := tbl.cat.client.Delete(ctx, tbl.VaultFolder()+"_jobs/"+job+closedSuffix, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	append7 := func(job string) func(*testing.T, *Table) {
+		return func(t *testing.T, tbl *Table) { ingest(t, tbl, IngestOptions{JobID: job}, rows(1000, 7)) }
+	}
+	comment := func(t *testing.T, tbl *Table) {
+		if err := tbl.SetProperties(ctx, map[string]string{"comment": "people"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for what, c := range map[string]struct {
-		both bool
+		a, b func(*testing.T, *Table)
+		// mend changes the records of jobs afterwards.
+		mend func(t *testing.T, a, b *Table)
+		// want is the recovered state: a, b, the one before both, or none.
 		want string
-	}{"one was committed": {false, "default.people recovered"}, "both were": {true, "default.people failed"}} {
+	}{
+		"one was committed":                      {append7("a"), append7("b"), func(t *testing.T, _, b *Table) { open(t, b, "b") }, "a"},
+		"both were":                              {append7("a"), append7("b"), nil, "none"},
+		"one failed":                             {append7("a"), append7("b"), func(t *testing.T, a, b *Table) { open(t, a, "a"); failed(t, b, "b") }, "a"},
+		"both failed":                            {append7("a"), append7("b"), func(t *testing.T, a, b *Table) { failed(t, a, "a"); failed(t, b, "b") }, "before"},
+		"none is known":                          {append7("a"), append7("b"), func(t *testing.T, a, b *Table) { open(t, a, "a"); open(t, b, "b") }, "none"},
+		"a job without a record":                 {append7(""), append7("b"), func(t *testing.T, _, b *Table) { open(t, b, "b") }, "a"},
+		"two jobs without a record":              {append7(""), append7(""), nil, "none"},
+		"a property beside a commit that failed": {comment, append7("b"), func(t *testing.T, _, b *Table) { failed(t, b, "b") }, "a"},
+		"a property beside a commit":             {comment, append7("b"), nil, "b"},
+		"a property beside what nobody knows":    {comment, append7("b"), func(t *testing.T, _, b *Table) { open(t, b, "b") }, "none"},
+	} {
 		t.Run(what, func(t *testing.T) {
 			dir, names := twoTables(t)
 			copyDatabase(t, dir, "a.db", "b.db")
-			var states []*Table
-			for _, file := range []string{"a.db", "b.db"} {
+			states := map[string]string{}
+			var tables []*Table
+			for i, file := range []string{"a.db", "b.db"} {
 				tbl, err := openAt(t, dir, file).Load(ctx, names[0])
 				if err != nil {
 					t.Fatal(err)
 				}
-				ingest(t, tbl, IngestOptions{JobID: strings.TrimSuffix(file, ".db")}, rows(1000, 7))
-				states = append(states, tbl)
+				states["before"] = tbl.MetadataLocation()
+				[]func(*testing.T, *Table){c.a, c.b}[i](t, tbl)
+				states[file[:1]] = tbl.MetadataLocation()
+				tables = append(tables, tbl)
 			}
-			if a, b := path.Base(states[0].MetadataLocation()), path.Base(states[1].MetadataLocation()); a[:5] != b[:5] || a == b {
+			if a, b := path.Base(states["a"]), path.Base(states["b"]); a[:5] != b[:5] || a == b {
 				t.Fatalf("%s and %s", a, b)
 			}
-			if !c.both { // the loser of a race dies before it records how its job ended
-				if err := os.Remove(filepath.Join(dir, "warehouse", "vault", states[1].UUID(), "_jobs", "b.closed.json")); err != nil {
-					t.Fatal(err)
-				}
+			if c.mend != nil {
+				c.mend(t, tables[0], tables[1])
 			}
 			results, err := openAt(t, dir, "new.db").RecoverAll(ctx, true)
-			if got := outcomes(results); got[0] != c.want {
+			want := "default.people recovered"
+			if c.want == "none" {
+				want = "default.people failed"
+				if !errors.Is(err, ErrConflict) || len(results[0].Candidates) != 2 || !strings.Contains(err.Error(), "17 rows") {
+					t.Errorf("%v %v", results[0].Candidates, err)
+				}
+			} else if results[0].Metadata != states[c.want] {
+				t.Errorf("recovered %s, want %s", results[0].Metadata, states[c.want])
+			}
+			if got := outcomes(results); got[0] != want {
 				t.Fatalf("%v %v", got, err)
-			}
-			if c.both && (!errors.Is(err, ErrConflict) || len(results[0].Candidates) != 2 || !strings.Contains(err.Error(), "17 rows")) {
-				t.Errorf("%v %v", results[0].Candidates, err)
-			}
-			if !c.both && results[0].Metadata != states[0].MetadataLocation() {
-				t.Errorf("recovered %s, committed was %s", results[0].Metadata, states[0].MetadataLocation())
 			}
 		})
 	}

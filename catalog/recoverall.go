@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,16 +93,19 @@ type RecoverResult struct {
 type lostTable struct {
 	owner   Owner
 	dropped bool
-	// files are the metadata files of the highest number, by their folder.
+	// files are the metadata files of its folders.
 	files []metadataState
 }
 
-// metadataState is a metadata file.
+// metadataState is a metadata file; meta is nil before it is read.
 type metadataState struct {
 	at     string
 	number int
 	meta   table.Metadata
 }
+
+// byNumber orders metadata files, the highest number first.
+func byNumber(a, b metadataState) int { return b.number - a.number }
 
 // RecoverAll brings the tables of a vault and a warehouse into the catalog, each in its last state, with the names and the properties of namespaces that
 // are recorded in the vault. It goes on after a table that fails; the error joins theirs. docs/design/catalog-identity.md.
@@ -169,11 +173,6 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 		if err != nil {
 			return nil // no file of a catalog's
 		}
-		if f := folders[folder]; len(f) > 0 && f[0].number > number {
-			return nil
-		} else if len(f) > 0 && f[0].number < number {
-			folders[folder] = nil
-		}
 		folders[folder] = append(folders[folder], metadataState{at: info.URL, number: number})
 		return nil
 	}
@@ -195,16 +194,13 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 			}
 		}
 	}
-	for _, files := range folders {
-		for _, f := range files {
-			meta, err := c.readMetadata(ctx, f.at)
-			if err != nil {
-				return nil, fmt.Errorf("%w; move the file elsewhere if it is damaged, and the table's file with the number before it counts", err)
-			}
-			f.meta = meta
-			if t := lost[meta.TableUUID().String()]; t != nil {
-				t.files = append(t.files, f)
-			}
+	for _, files := range folders { // all files of a folder are one table's
+		slices.SortFunc(files, byNumber)
+		if err := c.readState(ctx, &files[0]); err != nil {
+			return nil, err
+		}
+		if t := lost[files[0].meta.TableUUID().String()]; t != nil {
+			t.files = append(t.files, files...)
 		}
 	}
 	for uuid, t := range lost {
@@ -240,8 +236,10 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, kno
 	last, err := c.lastState(ctx, uuid, t.files)
 	if err != nil {
 		r.err = fmt.Errorf("table %s: %w", name, err)
-		for _, f := range t.files {
-			r.Candidates = append(r.Candidates, f.at)
+		if several, ok := errors.AsType[*statesError](err); ok {
+			for _, f := range several.files {
+				r.Candidates = append(r.Candidates, f.at)
+			}
 		}
 		return r
 	}
@@ -276,48 +274,96 @@ func (c *Catalog) lastName(ctx context.Context, uuid string, owner *Owner) (Name
 	return ParseName(renamed.Table)
 }
 
-// lastState is the metadata file of the highest number. Of several the one whose snapshot's job was committed counts.
-func (c *Catalog) lastState(ctx context.Context, uuid string, files []metadataState) (metadataState, error) {
-	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b metadataState) int { return b.number - a.number })
-	for i, f := range files {
-		if f.number < files[0].number {
-			files = files[:i]
-			break
-		}
+// readState reads a metadata file unless it was read.
+func (c *Catalog) readState(ctx context.Context, f *metadataState) (err error) {
+	if f.meta == nil {
+		f.meta, err = c.readMetadata(ctx, f.at)
 	}
-	switch len(files) {
-	case 0:
-		return metadataState{}, fmt.Errorf("%w: no metadata file of the UUID %s lies in the warehouse %s; give it by name: shardcat table recover METADATA.json", ErrNotFound, uuid, c.warehouse)
-	case 1:
-		return files[0], nil
+	if err != nil {
+		return fmt.Errorf("%w; move the file elsewhere if it is damaged, and the table's file with the number before it counts", err)
 	}
-	var committed []metadataState
-	same := true
-	for _, f := range files {
-		proven, err := c.wasCommitted(ctx, uuid, f.meta)
-		if err != nil {
-			return metadataState{}, err
-		}
-		if proven {
-			committed = append(committed, f)
-		}
-		same = same && currentSnapshot(f.meta) == currentSnapshot(files[0].meta)
-	}
-	if len(committed) == 1 {
-		return committed[0], nil
-	}
-	if same { // they differ in properties, columns or refs at most
-		return slices.MaxFunc(files, func(a, b metadataState) int {
-			return int(a.meta.LastUpdatedMillis() - b.meta.LastUpdatedMillis())
-		}), nil
-	}
-	return metadataState{}, fmt.Errorf("%w: %d metadata files have the number %d, and more than one may be the table's last state; recover the right one by its name: %s",
-		ErrConflict, len(files), files[0].number, describeStates(files))
+	return nil
 }
 
+// lastState returns the metadata file of the highest number, without those whose commit is recorded as failed. Of several the one whose commit
+// is proven counts.
+func (c *Catalog) lastState(ctx context.Context, uuid string, files []metadataState) (metadataState, error) {
+	files = slices.Clone(files)
+	slices.SortFunc(files, byNumber)
+	for len(files) > 0 {
+		n := 1
+		for n < len(files) && files[n].number == files[0].number {
+			n++
+		}
+		last, err := c.committedState(ctx, uuid, files[:n])
+		if last != nil || err != nil {
+			return *cmp.Or(last, &metadataState{}), err
+		}
+		files = files[n:]
+	}
+	return metadataState{}, fmt.Errorf("%w: no metadata file of the UUID %s lies in the warehouse %s; give it by name: shardcat table recover METADATA.json", ErrNotFound, uuid, c.warehouse)
+}
+
+// committedState returns the one of several metadata files of one number that a catalog had, nil if none of them was committed.
+func (c *Catalog) committedState(ctx context.Context, uuid string, files []metadataState) (*metadataState, error) {
+	for i := range files {
+		if err := c.readState(ctx, &files[i]); err != nil {
+			return nil, err
+		}
+		if id := files[i].meta.TableUUID().String(); id != uuid {
+			return nil, fmt.Errorf("%w: %s has the UUID %s beside files of %s", ErrUnsafe, files[i].at, id, uuid)
+		}
+	}
+	var possible, proven []*metadataState
+	for i := range files {
+		f := &files[i]
+		// The commit of a snapshot that another file has too is an earlier one, and proves nothing of this number.
+		snapshot := currentSnapshot(f.meta)
+		shared := slices.ContainsFunc(files, func(o metadataState) bool { return o.at != f.at && o.meta.SnapshotByID(snapshot) != nil })
+		outcome := unknownCommit
+		if !shared {
+			var err error
+			if outcome, err = c.commitOf(ctx, uuid, f.meta); err != nil {
+				return nil, err
+			}
+		}
+		switch outcome {
+		case failedCommit:
+			continue
+		case provenCommit:
+			proven = append(proven, f)
+		}
+		possible = append(possible, f)
+	}
+	switch {
+	case len(proven) == 1:
+		return proven[0], nil
+	case len(possible) == 1:
+		return possible[0], nil
+	case len(possible) == 0:
+		return nil, nil
+	}
+	same := !slices.ContainsFunc(possible, func(f *metadataState) bool { return currentSnapshot(f.meta) != currentSnapshot(possible[0].meta) })
+	if same { // they differ in properties, columns or refs at most
+		return slices.MaxFunc(possible, func(a, b *metadataState) int {
+			return cmp.Compare(a.meta.LastUpdatedMillis(), b.meta.LastUpdatedMillis())
+		}), nil
+	}
+	return nil, &statesError{possible}
+}
+
+// statesError is an ErrConflict: metadata files of one number, of which more than one may be the table's last state.
+type statesError struct{ files []*metadataState }
+
+func (e *statesError) Error() string {
+	return fmt.Sprintf("%v: %d metadata files have the number %d, and more than one may be the table's last state; recover the right one by its name: %s",
+		ErrConflict, len(e.files), e.files[0].number, describeStates(e.files))
+}
+
+func (e *statesError) Unwrap() error { return ErrConflict }
+
 // describeStates lists metadata files with what tells them apart.
-func describeStates(files []metadataState) string {
+func describeStates(files []*metadataState) string {
 	var texts []string
 	for _, f := range files {
 		rows, at := "0", int64(0)
@@ -337,32 +383,52 @@ func currentSnapshot(meta table.Metadata) int64 {
 	return 0
 }
 
-// wasCommitted reports whether the job of the current snapshot is recorded as committed with that snapshot.
-func (c *Catalog) wasCommitted(ctx context.Context, uuid string, meta table.Metadata) (bool, error) {
+// What the records of a job show of the commit of a snapshot.
+const (
+	unknownCommit = iota
+	provenCommit
+	failedCommit
+)
+
+// commitOf returns what the records of the current snapshot's job show of its commit. A job without a record was committed under an id that
+// shardcat made up (see Job.end): a record stands before each commit.
+func (c *Catalog) commitOf(ctx context.Context, uuid string, meta table.Metadata) (int, error) {
 	s := meta.CurrentSnapshot()
 	if s == nil || s.Summary == nil || s.Summary.Properties[manifest.JobIDKey] == "" {
-		return false, nil
+		return unknownCommit, nil
 	}
 	job := s.Summary.Properties[manifest.JobIDKey]
 	if !validPart(job) || len(job) > maxJobID {
-		return false, nil
+		return unknownCommit, nil
 	}
+	begun, ended, others := 0, 0, 0
 	for info, err := range c.client.List(ctx, c.vaultFolder(uuid)+"_jobs/"+job+".") {
 		if err != nil {
-			return false, err
+			return unknownCommit, err
 		}
-		if !strings.HasSuffix(info.URL, ".closed.json") {
-			continue
-		}
-		var end JobEnd
-		if err := c.readRecord(ctx, info.URL, &end); err != nil {
-			return false, err
-		}
-		if end.Outcome == OutcomeCommitted && end.Snapshot == s.SnapshotID {
-			return true, nil
+		switch {
+		case strings.HasSuffix(info.URL, closedSuffix):
+			var end JobEnd
+			if err := c.readRecord(ctx, info.URL, &end); err != nil {
+				return unknownCommit, err
+			}
+			if end.Outcome == OutcomeCommitted && end.Snapshot == s.SnapshotID {
+				return provenCommit, nil
+			}
+			ended++
+		case strings.HasSuffix(info.URL, claimSuffix), strings.HasSuffix(info.URL, writtenSuffix):
+			others++
+		default:
+			begun++
 		}
 	}
-	return false, nil
+	switch {
+	case begun+ended == 0:
+		return provenCommit, nil
+	case begun <= ended && others == 0:
+		return failedCommit, nil
+	}
+	return unknownCommit, nil
 }
 
 // advance moves a table of the catalog on to a later state of it.
