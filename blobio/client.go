@@ -355,12 +355,18 @@ func (c *Client) find(ctx context.Context, raw string) (*mount, string, error) {
 	if _, err := c.Mount(ctx, at.Root()); err != nil {
 		return nil, "", err
 	}
+	m, err = c.mounted(at.Root())
+	return m, at.Key(), err
+}
+
+// mounted returns the bucket of a root that was opened, ErrClosed if the Client was closed since.
+func (c *Client) mounted(root string) (*mount, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if m = c.mounts[at.Root()]; m == nil { // closed meanwhile
-		return nil, "", NewError("open", at.Root(), ErrClosed, nil)
+	if m := c.mounts[root]; m != nil {
+		return m, nil
 	}
-	return m, at.Key(), nil
+	return nil, NewError("open", root, ErrClosed, nil)
 }
 
 // known is the short way for canonical URLs without escapes in buckets that are there.

@@ -2,6 +2,7 @@ package blobio
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -90,24 +91,18 @@ func checkLong(t *testing.T, s *span, ranges []Range, request int64) {
 	}
 }
 
-// TestFindBesideClose: a bucket that is looked for while the Client is closed is an error or a bucket, never neither.
-func TestFindBesideClose(t *testing.T) {
-	for i := range 200 {
-		c := NewClient()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for {
-				m, _, err := c.find(t.Context(), "mem://beside/x")
-				if m == nil && err == nil {
-					t.Errorf("round %d: neither a bucket nor an error", i)
-				}
-				if err != nil {
-					return
-				}
-			}
-		}()
-		c.Close()
-		<-done
+// TestMountedAfterClose: a bucket that is looked for while the Client is closed is ErrClosed, never nil.
+func TestMountedAfterClose(t *testing.T) {
+	c := NewClient()
+	m, _, err := c.find(t.Context(), "mem://beside/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.mounted("mem://beside/"); got != m || err != nil {
+		t.Fatalf("%v, %v", got, err)
+	}
+	c.Close()
+	if got, err := c.mounted("mem://beside/"); got != nil || !errors.Is(err, ErrClosed) {
+		t.Errorf("%v, %v", got, err)
 	}
 }
