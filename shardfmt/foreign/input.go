@@ -249,8 +249,12 @@ func list(ctx context.Context, sp *blobio.Client, prefix string, want func(url s
 		}
 	}
 	slices.SortFunc(found, func(a, b input) int { return strings.Compare(a.url, b.url) })
+	folder := prefix[:strings.LastIndexByte(prefix, '/')+1]
 	for i := range found {
-		below := found[i].url[strings.LastIndexByte(prefix, '/')+1:]
+		below := strings.TrimPrefix(found[i].url, folder)
+		if len(below) == len(found[i].url) { // the dataset that the folder is
+			below = ""
+		}
 		found[i].parts, found[i].listed = partitionsOf(unescape(below)), true
 	}
 	return found, nil

@@ -312,7 +312,7 @@ func TestFollow(t *testing.T) {
 	require.ErrorIs(t, err, corrupt.ErrCorrupt)
 	require.ErrorContains(t, err, "circle")
 	_, err = r.Follow(ctx, r.URL(), ref(NewRef("../x", 0, 8)))
-	require.ErrorContains(t, err, "refused")
+	require.ErrorContains(t, err, "unsafe reference")
 }
 
 // TestFollowIntoOtherObjects: a value may lie in another object, and refer onwards from there; every name is relative to the root
