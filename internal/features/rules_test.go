@@ -53,7 +53,7 @@ func TestRulesNameTheirTests(t *testing.T) {
 			}
 		}
 	}
-	for _, page := range []string{"collection.md", "commit.md", "compaction.md"} {
+	for _, page := range []string{"collection.md", "commit.md", "compaction.md", "faults.md"} {
 		if rules[page] < 10 {
 			t.Errorf("%s has %d rules with tests", page, rules[page])
 		}

@@ -337,6 +337,16 @@ func TestFollowIntoOtherObjects(t *testing.T) {
 	require.Equal(t, "far", got.GetStringValue())
 	_, err = r.Follow(ctx, r.URL(), ref(NewRef("d/nothing", onwards.Start, onwards.End)))
 	require.ErrorIs(t, err, os.ErrNotExist)
+	// Two objects that refer to each other: the names have one length, so the values lie at the same place.
+	at := NewRootBuilder().Add(ref(NewRef("d/one", 1, 2))).GetRange()
+	for _, names := range [][2]string{{"d/one", "d/two"}, {"d/two", "d/one"}} {
+		b := NewRootBuilder()
+		b.Add(ref(NewRef(names[1], at.Start, at.End)))
+		st.objects["mem://b/t/"+names[0]] = b.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)})
+	}
+	_, err = r.Follow(ctx, r.URL(), ref(NewRef("d/one", at.Start, at.End)))
+	require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	require.ErrorContains(t, err, "circle")
 }
 
 // TestOtherObjects: directory elements may lie in other objects; those that are missing or too short are told
