@@ -67,6 +67,13 @@ type Service struct {
 	probed    time.Time
 	// changes are the records of changed settings that were seen, nil before the first look.
 	changes map[string]bool
+	// look is written to when the catalog may be due to be listed; undiscovered counts failures in a row, and the next try is at retryAt.
+	look         chan struct{}
+	undiscovered int
+	retryAt      time.Time
+	// sweep is written to when dropped tables may be due to be collected; swept is when they last were.
+	sweep chan struct{}
+	swept time.Time
 }
 
 // tended is a table as the service knows it.
@@ -111,7 +118,7 @@ func NewService(c *catalog.Catalog, o ServiceOptions) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Service{cat: c, o: o, tables: map[catalog.Name]*tended{}, namespaces: map[string]namespaceSettings{}, wake: make(chan struct{}, 1)}
+	return &Service{cat: c, o: o, tables: map[catalog.Name]*tended{}, namespaces: map[string]namespaceSettings{}, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), sweep: make(chan struct{}, 1)}
 }
 
 // Run works until ctx is done, and returns when every table that was being worked on is left in order: a run under way is
@@ -131,6 +138,9 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	defer workers.Wait()
 	defer close(jobs)
+	// Beside the workers, so that a catalog or a store that is slow keeps no known table waiting.
+	workers.Go(func() { each(ctx, s.look, s.watch) })
+	workers.Go(func() { each(ctx, s.sweep, s.collectDropped) })
 	for next := time.Duration(0); ; {
 		select {
 		case <-ctx.Done():
@@ -138,9 +148,54 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-s.wake:
 		case <-time.After(next):
 		}
-		s.reportDiscovery(ctx, s.discover(ctx))
-		s.reportStore(ctx)
+		notify(s.look)
+		notify(s.sweep)
 		next = s.dispatch(ctx, jobs)
+	}
+}
+
+// each calls work for each value of a channel until ctx is done.
+func each(ctx context.Context, c <-chan struct{}, work func(context.Context)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c:
+			work(ctx)
+		}
+	}
+}
+
+// watch lists the catalog if it is time to, and looks for the end of outages. Between failures it backs off.
+func (s *Service) watch(ctx context.Context) {
+	if s.undiscovered == 0 || !s.o.Now().Before(s.retryAt) {
+		s.reportDiscovery(ctx, s.discover(ctx))
+	}
+	s.reportStore(ctx)
+}
+
+// collectDropped deletes the files of dropped tables whose delay is over, as often as the settings for all tables say. A failure is logged and
+// waits for the next time.
+func (s *Service) collectDropped(ctx context.Context) {
+	e, err := Resolve(appendOverride(nil, s.overrides(), "*", "catalog (file)"))
+	now := s.o.Now()
+	if err != nil || e.upkeep.collect == nil || !s.swept.IsZero() && !now.Before(s.swept) && e.upkeep.collect.Next(s.swept).After(now) {
+		return
+	}
+	s.swept = now
+	o := s.o.Collect
+	o.Execute, o.MinAge, o.DeleteDelay = true, cmp.Or(e.upkeep.minAge, o.MinAge), cmp.Or(e.upkeep.deleteDelay, o.DeleteDelay)
+	err = parallel.Guarded(func() error { // what lies there must not end the service
+		done, err := s.cat.CollectDropped(ctx, o)
+		for _, c := range done {
+			if c.Deleted > 0 {
+				s.o.Log.Info("deleted files of a dropped table", "table", c.Table, "objects", c.Deleted)
+			}
+		}
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		s.o.Log.Warn("dropped tables are collected later", "error", err)
 	}
 }
 
@@ -192,6 +247,7 @@ func (s *Service) Once(ctx context.Context) error {
 	}
 	close(jobs)
 	workers.Wait()
+	s.collectDropped(ctx)
 	failed := ctx.Err()
 	for _, st := range s.Status() {
 		if st.State == Failing || st.State == Halted {
@@ -227,9 +283,12 @@ func (s *Service) Effective(ctx context.Context, t *catalog.Table) (*Effective, 
 	return EffectiveOf(ctx, t, s.overrides())
 }
 
-func (s *Service) poke() {
+func (s *Service) poke() { notify(s.wake) }
+
+// notify writes to a channel that holds one value, unless it does.
+func notify(c chan<- struct{}) {
 	select {
-	case s.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -358,8 +417,12 @@ func (s *Service) discover(ctx context.Context) error {
 	}
 	names, err := s.cat.Tables(ctx, "")
 	if err != nil {
+		s.undiscovered++
+		s.retryAt = now.Add(min(time.Second<<min(s.undiscovered, 10), s.o.Discover))
 		return err
 	}
+	s.undiscovered = 0
+	defer s.poke()
 	changed, err := s.changedSettings(ctx)
 	if err != nil {
 		s.o.Log.Debug("changes of settings are seen by the tables' schedules", "error", err)
