@@ -248,3 +248,21 @@ func TestCommitsOutOfOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestRepairIsFinal: a repair whose commit is acknowledged succeeds, though the snapshots that still name what was lost can't be read afterwards.
+func TestRepairIsFinal(t *testing.T) {
+	ctx, g := context.Background(), newDamagedGround(t, "")
+	tbl := g.create(g.open(g.bucket))
+	ingest(t, tbl, IngestOptions{StripeRows: 4}, rows(0, 20))
+	swap(t, tbl.cat.client, stripesOf(t, tbl, firstEntry(t, tbl).Path)[2], nothing)
+	c := g.open(g.bucket)
+	c.ice = &slowCommits{Catalog: c.ice, between: func() { g.bucket.Play(t, "get~.avro *: fail denied") }}
+	done, err := g.load(c).Repair(ctx, RepairOptions{AcceptLoss: true})
+	if err != nil || !done.OK || done.RowsLost != 4 || len(done.Remains) != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	g.bucket.Play(t, "")
+	if n := counted(t, g.load(g.open(g.bucket))); n != 16 {
+		t.Errorf("%d rows", n)
+	}
+}
