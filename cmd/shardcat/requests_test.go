@@ -75,6 +75,9 @@ func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
 				if p := probe[variable]; i == 0 {
 					got.Puts, got.Deletes, got.Heads = got.Puts-p.Puts, got.Deletes-p.Deletes, got.Heads-p.Heads
 				}
+				if variable == "SHARDCAT_TEST_S3" {
+					got.Heads -= got.Deletes // it looks at an object before it deletes it
+				}
 				if got != folder[i] {
 					t.Errorf("%v: %+v, on a folder %+v", commands[i], got, folder[i])
 				}
