@@ -20,12 +20,18 @@ func (f *stored) constant() (Column, bool, error) {
 	if f.node.Basic == schema.Unit {
 		return nil, false, nil
 	}
-	if v := f.desc.GetConstantValue(); v != nil && !nested(f.node.Basic) && !f.isStoredBesides(v) {
-		if _, isNull := v.Kind.(*metapb.AnyValue_NullValue); !isNull {
+	if v := f.desc.GetConstantValue(); v != nil && !nested(f.node.Basic) {
+		_, isNull := v.Kind.(*metapb.AnyValue_NullValue)
+		stored := f.isStoredBesides(v)
+		if !isNull && (!stored || f.o.restored != nil) { // who looks for contradictions refuses what others would
 			raw, err := f.rawConstant(v)
-			return &constantColumn{nullColumn{f.typ, f.o.mem}, f.node, raw}, true, err
+			if err != nil || !stored {
+				return &constantColumn{nullColumn{f.typ, f.o.mem}, f.node, raw}, true, err
+			}
 		}
-		return &nullColumn{f.typ, f.o.mem}, true, nil
+		if !stored {
+			return &nullColumn{f.typ, f.o.mem}, true, nil
+		}
 	}
 	allNull := f.desc.NullCount != nil && f.desc.GetNullCount() == f.count && f.count > 0
 	if allNull && (!nested(f.node.Basic) || len(f.encoding.GetBuffers()) == 0) {

@@ -70,6 +70,16 @@ func TestLyingStatistics(t *testing.T) {
 				e.Descriptor.ConstantValue = &metapb.AnyValue{Kind: &metapb.AnyValue_NullValue{}}
 			}
 		}, `field "k": the descriptor says that all values are`},
+		{"a constant of another type", func(e *field.Encoded) {
+			if e.Node == s.Fields[0] {
+				e.Descriptor.ConstantValue = &metapb.AnyValue{Kind: &metapb.AnyValue_StringValue{StringValue: "1"}}
+			}
+		}, `field "k" (0): constant value of kind`},
+		{"a constant without a kind", func(e *field.Encoded) {
+			if e.Node == s.Fields[0] {
+				e.Descriptor.ConstantValue = &metapb.AnyValue{}
+			}
+		}, `field "k" (0): constant value of kind`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			client := blobio.NewClient()
