@@ -81,9 +81,9 @@ func (l *life) waysIn() {
 	case !c.required:
 		l.fail("%s was not under way: %v", w.name, err)
 	case errors.Is(err, catalog.ErrConflict) && w.retried: // nothing came in
+	case errors.Is(err, manifest.ErrPartition) && l.partitioned: // the shard has rows of several partitions
 	case dirty && !errors.Is(err, manifest.ErrSchema):
 		l.fail("rows with nulls in the required column %s, by %s: %v", c.name, w.name, err)
-	case !dirty && errors.Is(err, manifest.ErrPartition) && l.partitioned:
 	case !dirty:
 		l.must(err)
 		l.tbl = l.other()
