@@ -17,6 +17,7 @@ const firstPartitionID = 1000
 // parsePartition reads partition fields as they are typed.
 func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.PartitionSpec, error) {
 	var out []iceberg.PartitionField
+	decimal := "" // iceberg-go gives all decimals one Avro name, so that no manifest can be written with two of them
 	for i, text := range fields {
 		column, transform, suffix, err := parseTransform(text)
 		if err != nil {
@@ -30,6 +31,13 @@ func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.Partiti
 		typ, ok := ts.Iceberg.FindTypeByID(id)
 		if !ok || !transform.CanTransform(typ) {
 			return nil, fmt.Errorf("%w: partition %q: %s does not apply to %s", ErrInvalid, text, transform, manifest.TypeName(n))
+		}
+		if _, ok := transform.ResultType(typ).(iceberg.DecimalType); ok {
+			if decimal != "" {
+				return nil, fmt.Errorf("%w: partition %q: Iceberg's manifests hold one partition field with values of type %s, and %q is one; use bucket(N, %s)",
+					ErrInvalid, text, manifest.TypeName(n), decimal, column)
+			}
+			decimal = text
 		}
 		name := strings.ReplaceAll(strings.Join(schema.SplitPath(column), "_"), ".", "_") + suffix
 		out = append(out, iceberg.PartitionField{

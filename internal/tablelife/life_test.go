@@ -210,6 +210,7 @@ func (l *life) oddPartitions() {
 
 // partition draws partition fields.
 func (l *life) partition() (out []string) {
+	fixed := false
 	for range l.r.IntN(3) {
 		c := pick(l.r, l.columns)
 		name, k := c.name, c.kind
@@ -227,6 +228,12 @@ func (l *life) partition() (out []string) {
 			text = fmt.Sprintf(pick(l.r, []string{"%s", "bucket(3, %s)", "truncate(5, %s)"}), name)
 		default:
 			text = name
+		}
+		if k == kUInt64 && !strings.HasPrefix(text, "bucket") { // manifests hold one such field
+			if fixed {
+				continue
+			}
+			fixed = true
 		}
 		if l.used[c.id] = true; !slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, name) }) {
 			out = append(out, text)

@@ -135,6 +135,10 @@ func (l *life) wayIn(c *column) wayIn {
 		}, func(_ []*row, require func()) error {
 			require()
 			_, err := l.tbl.CommitShards(ctx, "", job, []string{run})
+			if err != nil { // else no column that the shards may have can be dropped
+				_, discard := l.tbl.DiscardShards(ctx, job)
+				l.must(discard)
+			}
 			return err
 		}, plain, false}
 	case n == 1:
