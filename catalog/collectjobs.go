@@ -52,12 +52,13 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", folder, err)
 		}
-		if at, ok := strings.CutSuffix(info.URL, closedSuffix); ok {
+		switch at, kind := runOfRecord(info.URL); kind {
+		case closedSuffix:
 			closed[at] = true
-		} else if strings.HasSuffix(info.URL, claimSuffix) || strings.HasSuffix(info.URL, writtenSuffix) {
-			continue // they tell what may become of the objects of a run, see ResumeJob and WriteShards
-		} else if strings.HasSuffix(info.URL, ".json") {
-			begun = append(begun, info)
+		case "": // the others tell what may become of the objects of a run, see ResumeJob and WriteShards
+			if strings.HasSuffix(info.URL, ".json") {
+				begun = append(begun, info)
+			}
 		}
 	}
 	if !all {

@@ -43,6 +43,16 @@ type jobRecords struct {
 	notes         []*blobio.Info
 }
 
+// runOfRecord splits the name of a job's record: the run that it is of, and the suffix of its kind, "" for the record of the run itself.
+func runOfRecord(name string) (run, kind string) {
+	for _, s := range []string{closedSuffix, claimSuffix, writtenSuffix} {
+		if run, ok := strings.CutSuffix(name, s); ok {
+			return run, s
+		}
+	}
+	return strings.TrimSuffix(name, ".json"), ""
+}
+
 // recordsOfJobs sorts the listed records by the runs that they are of.
 func (c *collector) recordsOfJobs() map[string]*jobRecords {
 	folder := c.table.VaultFolder() + "_jobs/"
@@ -52,18 +62,13 @@ func (c *collector) recordsOfJobs() map[string]*jobRecords {
 		if !strings.HasPrefix(info.URL, folder) || !strings.HasSuffix(info.URL, ".json") {
 			continue
 		}
-		at, suffix := strings.TrimSuffix(info.URL, ".json"), ""
-		for _, s := range []string{closedSuffix, claimSuffix, writtenSuffix} {
-			if rest, ok := strings.CutSuffix(info.URL, s); ok {
-				at, suffix = rest, s
-			}
-		}
+		at, kind := runOfRecord(info.URL)
 		r := runs[at]
 		if r == nil {
 			r = &jobRecords{}
 			runs[at] = r
 		}
-		switch suffix {
+		switch kind {
 		case "":
 			r.begun = info
 		case closedSuffix:

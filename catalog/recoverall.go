@@ -406,8 +406,8 @@ func (c *Catalog) commitOf(ctx context.Context, uuid string, meta table.Metadata
 		if err != nil {
 			return unknownCommit, err
 		}
-		switch {
-		case strings.HasSuffix(info.URL, closedSuffix):
+		switch _, kind := runOfRecord(info.URL); kind {
+		case closedSuffix:
 			var end JobEnd
 			if err := c.readRecord(ctx, info.URL, &end); err != nil {
 				return unknownCommit, err
@@ -416,10 +416,10 @@ func (c *Catalog) commitOf(ctx context.Context, uuid string, meta table.Metadata
 				return provenCommit, nil
 			}
 			ended++
-		case strings.HasSuffix(info.URL, claimSuffix), strings.HasSuffix(info.URL, writtenSuffix):
-			others++
-		default:
+		case "":
 			begun++
+		default:
+			others++
 		}
 	}
 	switch {

@@ -25,14 +25,11 @@ func (t *Table) closeRuns(ctx context.Context, branch, id, outcome string, snaps
 		if err != nil {
 			return err
 		}
-		name := strings.TrimPrefix(info.URL, folder)
-		if strings.HasSuffix(name, claimSuffix) || strings.HasSuffix(name, writtenSuffix) {
-			continue
-		}
-		if run, ended := strings.CutSuffix(name, ".closed.json"); ended {
+		switch run, kind := runOfRecord(strings.TrimPrefix(info.URL, folder)); kind {
+		case closedSuffix:
 			open[run] = false
-		} else if run := strings.TrimSuffix(name, ".json"); run != except {
-			if _, known := open[run]; !known {
+		case "":
+			if _, known := open[run]; !known && run != except {
 				open[run] = true
 			}
 		}

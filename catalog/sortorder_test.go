@@ -16,23 +16,11 @@ import (
 func rebuildAll(t *testing.T, tbl *Table) *Job {
 	t.Helper()
 	ctx := context.Background()
-	var shards []*manifest.Entry
-	var inputs []string
-	for e, err := range tbl.Entries(ctx, At{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		shards, inputs = append(shards, e), append(inputs, e.Path)
-	}
-	j, _, err := tbl.BeginJob(ctx, JobCompact, "", inputs, tbl.Outputs)
+	j, entries, err := beginRebuild(ctx, tbl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, err := j.Rewrite(ctx, shards, RewriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := j.Replace(ctx, inputs, written.Entries); err != nil {
+	if _, err := j.Replace(ctx, j.Inputs(), entries); err != nil {
 		t.Fatal(err)
 	}
 	return j

@@ -63,6 +63,11 @@ func (s Schedule) Next(t time.Time) time.Time {
 // String is the text that ParseSchedule reads.
 func (s Schedule) String() string { return s.text }
 
+// passed reports whether a chore that was last done at a time is due again. By a clock that was set back it has not been done yet.
+func (s Schedule) passed(last, now time.Time) bool {
+	return now.Before(last) || !s.Next(last).After(now)
+}
+
 // Cron is the expression with its time zone, as "CRON_TZ=UTC 0 3 * * *"; empty for an interval.
 func (s Schedule) Cron() string {
 	if s.cron == nil {

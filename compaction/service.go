@@ -179,14 +179,12 @@ func (s *Service) watch(ctx context.Context) {
 func (s *Service) collectDropped(ctx context.Context) {
 	e, err := Resolve(appendOverride(nil, s.overrides(), "*", "catalog (file)"))
 	now := s.o.Now()
-	if err != nil || e.upkeep.collect == nil || !s.swept.IsZero() && !now.Before(s.swept) && e.upkeep.collect.Next(s.swept).After(now) {
+	if err != nil || e.upkeep.collect == nil || !s.swept.IsZero() && !e.upkeep.collect.passed(s.swept, now) {
 		return
 	}
 	s.swept = now
-	o := s.o.Collect
-	o.Execute, o.MinAge, o.DeleteDelay = true, cmp.Or(e.upkeep.minAge, o.MinAge), cmp.Or(e.upkeep.deleteDelay, o.DeleteDelay)
 	err = parallel.Guarded(func() error { // what lies there must not end the service
-		done, err := s.cat.CollectDropped(ctx, o)
+		done, err := s.cat.CollectDropped(ctx, s.collectOptions(e.upkeep))
 		for _, c := range done {
 			if c.Deleted > 0 {
 				s.o.Log.Info("deleted files of a dropped table", "table", c.Table, "objects", c.Deleted)

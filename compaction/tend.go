@@ -162,8 +162,7 @@ func (s *Service) isDue(name catalog.Name, c chore, when *Schedule) bool {
 	if t == nil || t.done[c].IsZero() || *when == (Schedule{}) {
 		return true
 	}
-	now := s.o.Now()
-	return now.Before(t.done[c]) || !when.Next(t.done[c]).After(now) // a clock that was set back has not done it yet
+	return when.passed(t.done[c], s.o.Now())
 }
 
 // did books that a chore was done.

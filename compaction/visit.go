@@ -261,10 +261,7 @@ func (v *visit) collect(ctx context.Context) error {
 	if !s.isDue(t.Name(), collecting, v.in.upkeep.collect) {
 		return nil
 	}
-	o := s.o.Collect
-	o.Execute, o.MinAge, o.DeleteDelay = true, cmp.Or(v.in.upkeep.minAge, o.MinAge), cmp.Or(v.in.upkeep.deleteDelay, o.DeleteDelay)
-	o.MaxDeleteRatio = cmp.Or(v.in.upkeep.ratio, o.MaxDeleteRatio, DefaultCollectRatio)
-	done, err := t.Collect(ctx, o)
+	done, err := t.Collect(ctx, s.collectOptions(v.in.upkeep))
 	switch {
 	case errors.Is(err, catalog.ErrConflict):
 		s.o.Log.Info("collected later", "table", t.Name(), "reason", err)
@@ -281,6 +278,14 @@ func (v *visit) collect(ctx context.Context) error {
 	v.run.ObjectsMarked, v.run.ObjectsDeleted = len(done.Mark), done.Deleted
 	s.did(t.Name(), collecting)
 	return nil
+}
+
+// collectOptions are those of a collection: what the settings leave open is the service's.
+func (s *Service) collectOptions(u upkeep) catalog.CollectOptions {
+	o := s.o.Collect
+	o.Execute, o.MinAge, o.DeleteDelay = true, cmp.Or(u.minAge, o.MinAge), cmp.Or(u.deleteDelay, o.DeleteDelay)
+	o.MaxDeleteRatio = cmp.Or(u.ratio, o.MaxDeleteRatio, DefaultCollectRatio)
+	return o
 }
 
 // quarantines reports whether the run put groups into quarantine that were not there.
