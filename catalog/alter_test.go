@@ -179,3 +179,54 @@ func TestRepartition(t *testing.T) {
 		t.Errorf("%d rows", len(ids))
 	}
 }
+
+// TestPartitionNames: a partition field never gets a name that Iceberg refuses, which is that of another column or of
+// another field of the partition.
+func TestPartitionNames(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	s, err := schema.Parse("id: Int64, name: String, name_trunc: String, s: Struct<m: Int64>, s_m: Int64, s_m_2: Int64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tbl, err := g.open(nil, nil).Create(ctx, tableName, CreateOptions{Schema: s, CreateNamespace: true, Partition: []string{"id"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(fields ...string) (out []string) {
+		t.Helper()
+		if err := tbl.Repartition(ctx, fields); err != nil {
+			t.Fatalf("%v: %v", fields, err)
+		}
+		spec := tbl.ice.Metadata().PartitionSpec()
+		for _, f := range spec.Fields() {
+			out = append(out, f.Name)
+		}
+		return out
+	}
+	expect := func(got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("the fields are called %q, want %q", got, want)
+		}
+	}
+	expect(names("truncate(3, name)"), "name_trunc_2")
+	expect(names("s.m"), "s_m_3")
+	expect(names("s.m", "s_m"), "s_m_3", "s_m")
+	expect(names("bucket(2, id)", "bucket(3, id)"), "id_bucket", "id_bucket_2")
+	// A column that has the name of a field of an earlier partition.
+	if err := tbl.RenameColumn(ctx, "id", "number"); err != nil {
+		t.Fatal(err)
+	}
+	later, err := schema.Parse("id: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tbl.AddColumns(ctx, later); err != nil {
+		t.Fatal(err)
+	}
+	expect(names("number"), "id") // the partition of before, as it was
+	expect(names("number", "id"), "number", "id")
+	// Two earlier fields that were never in one partition.
+	expect(names("bucket(3, number)"), "id_bucket_2")
+	expect(names("bucket(2, number)", "bucket(3, number)"), "id_bucket", "id_bucket_2")
+}

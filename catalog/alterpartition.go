@@ -62,7 +62,10 @@ func (t *Table) numbered(fields []iceberg.PartitionField) iceberg.PartitionSpec 
 		for _, s := range meta.PartitionSpecs() {
 			for _, f := range s.Fields() {
 				if f.SourceID() == fields[i].SourceID() && f.Transform.Equals(fields[i].Transform) {
-					fields[i].FieldID, fields[i].Name = f.FieldID, f.Name
+					fields[i].FieldID = f.FieldID
+					if others := slices.Delete(slices.Clone(fields), i, i+1); !nameTaken(t.schema, f, others) {
+						fields[i].Name = f.Name // else a column that came later has it
+					}
 				}
 			}
 		}

@@ -39,13 +39,26 @@ func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.Partiti
 			}
 			decimal = text
 		}
-		name := strings.ReplaceAll(strings.Join(schema.SplitPath(column), "_"), ".", "_") + suffix
-		out = append(out, iceberg.PartitionField{
-			SourceIDs: []int{id}, FieldID: firstPartitionID + i, Name: name, Transform: transform,
-		})
+		f := iceberg.PartitionField{
+			SourceIDs: []int{id}, FieldID: firstPartitionID + i, Transform: transform,
+			Name: strings.ReplaceAll(strings.Join(schema.SplitPath(column), "_"), ".", "_") + suffix,
+		}
+		for n, base := 2, f.Name; nameTaken(ts, f, out); n++ {
+			f.Name = fmt.Sprintf("%s_%d", base, n)
+		}
+		out = append(out, f)
 	}
 	spec := iceberg.NewPartitionSpec(out...)
 	return &spec, nil
+}
+
+// nameTaken tells whether the partition field's name belongs to another column of the table or to another of the fields,
+// which Iceberg refuses.
+func nameTaken(ts *manifest.TableSchema, f iceberg.PartitionField, others []iceberg.PartitionField) bool {
+	if column, ok := ts.Iceberg.FindFieldByName(f.Name); ok && column.ID != f.SourceID() {
+		return true
+	}
+	return slices.ContainsFunc(others, func(o iceberg.PartitionField) bool { return o.Name == f.Name })
 }
 
 // partitionSource is the column that a partition field is made of: one with one value a row, of a type whose values Iceberg's partitions hold.
