@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/shardcat/shardcat/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 )
 
 // Every contestant gives the column's values; Open compares them.

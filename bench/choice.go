@@ -1,8 +1,8 @@
 package bench
 
 import (
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 )
 
 // chosenBlock is a block of a column and the tree of encodings that it was given.

@@ -1,4 +1,4 @@
-module github.com/shardcat/shardcat/bench
+module github.com/shardcat/shardcat/shardfmt/bench
 
 go 1.26.0
 

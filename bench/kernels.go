@@ -6,7 +6,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
 // Kernel is an inner loop over data that stays in the first-level cache.
@@ -18,9 +18,9 @@ type Kernel struct {
 }
 
 // kernelValues is the values of a run: four chunks, as a large block.
-const kernelValues = 4 * kernel.ChunkLen
+const kernelValues = 4 * simd.ChunkLen
 
-// Kernels lists the loops of package kernel, and memcpy of the same sizes first.
+// Kernels lists the loops of package simd, and memcpy of the same sizes first.
 func Kernels() []Kernel {
 	var list []Kernel
 	for _, size := range []int{1, 2, 4, 8} {
@@ -36,18 +36,18 @@ func Kernels() []Kernel {
 }
 
 // unpackKernels unpacks some widths, without and with a frame of reference.
-func unpackKernels[U kernel.Unsigned](widths ...int) (list []Kernel) {
-	size := kernel.SizeOf[U]()
-	vals, room := make([]U, kernelValues), new(kernel.Room)
+func unpackKernels[U simd.Unsigned](widths ...int) (list []Kernel) {
+	size := simd.SizeOf[U]()
+	vals, room := make([]U, kernelValues), new(simd.Room)
 	for _, width := range widths {
-		packed := kernel.AppendPacked(nil, vals, width, 0)
+		packed := simd.AppendPacked(nil, vals, width, 0)
 		for _, ref := range []U{0, 5} {
 			name := fmt.Sprintf("FastLanes unpack u%d, width %d", 8*size, width)
 			if ref > 0 {
 				name += ", FOR"
 			}
 			list = append(list, Kernel{name, kernelValues, size * kernelValues,
-				func() { kernel.Unpack(vals, packed, width, ref, room) }})
+				func() { simd.Unpack(vals, packed, width, ref, room) }})
 		}
 	}
 	return list
@@ -63,17 +63,17 @@ func otherKernels() []Kernel {
 	lefts, high := make([]uint16, kernelValues), [8]uint64{}
 	bitmap, flags := make([]byte, kernelValues/8), make([]byte, kernelValues)
 	list := []Kernel{
-		{"prefix sum u64", kernelValues, 8 * kernelValues, func() { kernel.PrefixSum(words, words, 1) }},
-		{"ramp u64", kernelValues, 8 * kernelValues, func() { kernel.Ramp(words, 1, 2) }},
-		{"ALP-RD parts to f64", kernelValues, 8 * kernelValues, func() { kernel.Glue(words, integers, lefts, &high, 7) }},
-		{"dictionary gather u64, 1000 entries", kernelValues, 8 * kernelValues, func() { kernel.Gather(words, dict, codes) }},
+		{"prefix sum u64", kernelValues, 8 * kernelValues, func() { simd.PrefixSum(words, words, 1) }},
+		{"ramp u64", kernelValues, 8 * kernelValues, func() { simd.Ramp(words, 1, 2) }},
+		{"ALP-RD parts to f64", kernelValues, 8 * kernelValues, func() { simd.Glue(words, integers, lefts, &high, 7) }},
+		{"dictionary gather u64, 1000 entries", kernelValues, 8 * kernelValues, func() { simd.Gather(words, dict, codes) }},
 		{"sign extend u16 to u64", kernelValues, 8 * kernelValues,
-			func() { kernel.SignExtend(words, kernel.Tail[uint16](words, kernelValues)) }},
-		{"zigzag u64", kernelValues, 8 * kernelValues, func() { kernel.UnZigZag(words) }},
-		{"ALP to f64", kernelValues, 8 * kernelValues, func() { kernel.AlpFloats(words, integers, 14, 12) }},
-		{"ALP to f32", kernelValues, 4 * kernelValues, func() { kernel.AlpFloats(narrow, codes, 6, 5) }},
-		{"presence bytes to bitmap", kernelValues, kernelValues, func() { kernel.BitsOfBytes(bitmap, flags) }},
-		{"checksum (XXH3-64)", kernelValues, 8 * kernelValues, func() { sink += xxh3.Hash(kernel.AsBytes(words)) }},
+			func() { simd.SignExtend(words, simd.Tail[uint16](words, kernelValues)) }},
+		{"zigzag u64", kernelValues, 8 * kernelValues, func() { simd.UnZigZag(words) }},
+		{"ALP to f64", kernelValues, 8 * kernelValues, func() { simd.AlpFloats(words, integers, 14, 12) }},
+		{"ALP to f32", kernelValues, 4 * kernelValues, func() { simd.AlpFloats(narrow, codes, 6, 5) }},
+		{"presence bytes to bitmap", kernelValues, kernelValues, func() { simd.BitsOfBytes(bitmap, flags) }},
+		{"checksum (XXH3-64)", kernelValues, 8 * kernelValues, func() { sink += xxh3.Hash(simd.AsBytes(words)) }},
 	}
 	list = append(list, fsstKernel())
 	for _, length := range []int{3, 20, 200} {
@@ -83,14 +83,14 @@ func otherKernels() []Kernel {
 		}
 		n := len(values) * length
 		list = append(list, Kernel{fmt.Sprintf("run expansion u64, runs of %d", length), n, 8 * n,
-			func() { kernel.ExpandRuns(words[:n], values, lengths) }})
+			func() { simd.ExpandRuns(words[:n], values, lengths) }})
 	}
 	return list
 }
 
 // fsstKernel decompresses words of one to eight letters.
 func fsstKernel() Kernel {
-	table, codes, size := new(kernel.FsstTable), make([]byte, kernelValues), 0
+	table, codes, size := new(simd.FsstTable), make([]byte, kernelValues), 0
 	var symbols, lengths []byte
 	for i := range 200 {
 		symbols = append(symbols, "abcdefgh"...)

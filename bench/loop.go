@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -34,9 +34,9 @@ type loop struct {
 type loopStripe struct {
 	start, mapStart, end int64
 	data                 []byte
-	blocks               *buffer.Map
+	blocks               *colstream.Map
 	checksums            bool
-	entries              *buffer.Dictionary // nil without a value dictionary
+	entries              *colstream.Dictionary // nil without a value dictionary
 }
 
 // openLoop finds the buffers of a column without nulls.
@@ -92,7 +92,7 @@ func (l *loop) take(s *shardfmt.Shard, st *loopStripe, anchor string, b *metapb.
 			return err
 		}
 		fixed := int(l.node.FixedSize)
-		st.entries, err = buffer.ParseDictionary(raw, l.node.Basic, fixed, false)
+		st.entries, err = colstream.ParseDictionary(raw, l.node.Basic, fixed, false)
 	case metapb.BufferKind_PRESENCE:
 		err = fmt.Errorf("column %s has nulls", l.node.Name)
 	}
@@ -103,12 +103,12 @@ func (l *loop) take(s *shardfmt.Shard, st *loopStripe, anchor string, b *metapb.
 func (l *loop) read() (err error) {
 	for _, st := range l.stripes {
 		if l.fresh {
-			st.data = uncleared.Bytes(len(st.data))
+			st.data = bufpool.Bytes(len(st.data))
 		}
 		if _, err := l.file.ReadAt(st.data, st.start); err != nil {
 			return err
 		}
-		if st.blocks, err = buffer.ParseMap(st.data[st.mapStart-st.start:]); err != nil {
+		if st.blocks, err = colstream.ParseMap(st.data[st.mapStart-st.start:]); err != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ func (l *loop) decode(st *loopStripe, f block.Frame, n int) error {
 // decodeFresh decodes a block of n values into new memory.
 func (l *loop) decodeFresh(st *loopStripe, f block.Frame, n int) error {
 	l.words = nil
-	l.bytes = block.Bytes{Data: uncleared.Bytes(cap(l.bytes.Data))[:0], Offsets: uncleared.Of[int64](cap(l.bytes.Offsets))[:0]}
+	l.bytes = block.Bytes{Data: bufpool.Bytes(cap(l.bytes.Data))[:0], Offsets: bufpool.Of[int64](cap(l.bytes.Offsets))[:0]}
 	return l.decodeInto(st, f, n)
 }
 
@@ -160,17 +160,17 @@ func (l *loop) decodeInto(st *loopStripe, f block.Frame, n int) error {
 	switch l.node.Basic {
 	case schema.Int64:
 		l.words = room(l.words, n)
-		return block.DecodeNumbers(kernel.Cast[int64](l.words), f.Values, &l.scratch)
+		return block.DecodeNumbers(simd.Cast[int64](l.words), f.Values, &l.scratch)
 	case schema.Float64:
 		l.words = room(l.words, n)
-		return block.DecodeNumbers(kernel.Cast[float64](l.words), f.Values, &l.scratch)
+		return block.DecodeNumbers(simd.Cast[float64](l.words), f.Values, &l.scratch)
 	}
 	l.bytes.Reset()
 	return block.DecodeBytes(&l.bytes, f.Values, n, int(l.node.FixedSize), nil, &l.scratch)
 }
 
 // look copies the entries of a dictionary that the codes name.
-func (l *loop) look(d *buffer.Dictionary) error {
+func (l *loop) look(d *colstream.Dictionary) error {
 	l.bytes.Reset()
 	for _, id := range l.codes {
 		if int(id) >= d.Count {
@@ -214,7 +214,7 @@ func (l *loop) kind() (string, error) {
 // room is a slice of n, the same memory where that suffices.
 func room[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return uncleared.Of[T](n)
+		return bufpool.Of[T](n)
 	}
 	return s[:n]
 }

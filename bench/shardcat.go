@@ -5,8 +5,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 )
 
 // stored is a column as blocks with checksums.

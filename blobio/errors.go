@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/shardcat/shardcat/internal/apierror"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -13,27 +14,27 @@ import (
 // like one that has no such object.
 var (
 	// ErrNotFound: the store said, with authority, that there is no such object.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = apierror.ErrNotFound
 	// ErrDenied: the store refused: credentials, permission, a full or read-only disk.
-	ErrDenied = errors.New("refused by the store")
+	ErrDenied = apierror.ErrDenied
 	// ErrThrottled: the store asks for fewer requests; nothing was done.
-	ErrThrottled = errors.New("store is busy")
+	ErrThrottled = apierror.ErrThrottled
 	// ErrExists: a precondition failed, for Create that the key is free.
-	ErrExists = errors.New("already exists")
+	ErrExists = apierror.ErrExists
 	// ErrConflict: another writer of the same key is at work; nothing was done.
-	ErrConflict = errors.New("conflicting write in progress")
+	ErrConflict = apierror.ErrConflict
 	// ErrRange: the range ends beyond the object.
-	ErrRange = errors.New("range beyond the end of the object")
+	ErrRange = apierror.ErrRange
 	// ErrTransient: a fault of network or store that may not come again. A write may have been done.
-	ErrTransient = errors.New("store can't be reached")
+	ErrTransient = apierror.ErrTransient
 	// ErrUnknown: none of the others. A write may have been done.
-	ErrUnknown = errors.New("request failed")
+	ErrUnknown = apierror.ErrUnknown
 	// ErrCanceled: the caller's context ended. A write may have been done.
-	ErrCanceled = errors.New("canceled")
+	ErrCanceled = apierror.ErrCanceled
 	// ErrClosed: the Client, bucket, reader or writer was closed before.
-	ErrClosed = errors.New("already closed")
+	ErrClosed = apierror.ErrClosed
 	// ErrChanged: the object is not the one that was opened: someone replaced it in place.
-	ErrChanged = errors.New("object was replaced while it was read")
+	ErrChanged = apierror.ErrChanged
 	// ErrDamaged: what was read back is not what was written. The object was deleted.
 	ErrDamaged = errors.New("the store returned other bytes than were written")
 )

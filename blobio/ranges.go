@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/internal/parallel"
-	"github.com/shardcat/shardcat/internal/uncleared"
 )
 
 // Range is the bytes [Start, End) of an object.
@@ -24,7 +24,7 @@ const probeFrom = 64 << 20
 // together are read by one request, long ones by several; the requests run concurrently. The slices it returns
 // may share memory with their neighbours.
 func (c *Client) ReadRanges(ctx context.Context, url string, ranges []Range) ([][]byte, error) {
-	return c.ReadRangesInto(ctx, url, ranges, uncleared.Bytes)
+	return c.ReadRangesInto(ctx, url, ranges, bufpool.Bytes)
 }
 
 // ReadRangesInto is ReadRanges into memory of the caller's: take gives n bytes, which may hold anything, and is called by several

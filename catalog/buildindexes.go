@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -283,7 +283,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 		return nil, err
 	}
 	for i := range shard.Stripes() {
-		has, err := stripeindex.OfOneStripe(ctx, shard.Root(), i)
+		has, err := index.OfStripe(ctx, shard.Root(), i)
 		if err != nil {
 			return nil, err
 		}
@@ -296,7 +296,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 			}
 			there := slices.ContainsFunc(has, func(d *metapb.IndexDescriptor) bool {
 				now, ok := x.table.indexNow(d, w.ids)
-				return ok && now.String() == s.String() && !stripeindex.IsFilter(d)
+				return ok && now.String() == s.String() && !index.IsTermFilter(d)
 			})
 			if own, ok := x.table.indexOf(s, types, w.ids); ok && !there {
 				w.lacking[i] = append(w.lacking[i], own)
@@ -311,7 +311,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 
 // planWhole finds the indexes of the shard as a whole that are to be built, or to go.
 func (w *indexWork) planWhole(ctx context.Context, types *schema.Schema) error {
-	has, err := stripeindex.OfAllStripes(ctx, w.shard.Root())
+	has, err := index.OfShard(ctx, w.shard.Root())
 	if err != nil || len(w.shard.Stripes()) == 0 {
 		return err
 	}
@@ -321,7 +321,7 @@ func (w *indexWork) planWhole(ctx context.Context, types *schema.Schema) error {
 	for _, s := range w.specs {
 		there := slices.ContainsFunc(has, func(d *metapb.IndexDescriptor) bool {
 			now, ok := w.table.indexNow(d, w.ids)
-			return ok && now.String() == s.String() && stripeindex.OfShardAsWhole(d, w.shard.Records())
+			return ok && now.String() == s.String() && index.CoversShard(d, w.shard.Records())
 		})
 		if own, ok := w.table.indexOf(s, types, w.ids); ok && !there && s.Scope.Whole() {
 			w.whole, w.renewed = append(w.whole, own), append(w.renewed, s.Name())
@@ -359,7 +359,7 @@ func (w *indexWork) build(ctx context.Context, name string, done *Indexed) (*man
 		}
 		change.Add[i] = made
 		for _, d := range made {
-			if !stripeindex.IsFilter(d) {
+			if !index.IsTermFilter(d) {
 				built++
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -47,7 +47,7 @@ var grounds struct {
 }
 
 // open opens the catalog; with a killer, everything it does passes through it.
-func (g *ground) open(killer *crash.Killer, wrap func(icecatalog.Catalog) icecatalog.Catalog) *Catalog {
+func (g *ground) open(killer *crashtest.Killer, wrap func(icecatalog.Catalog) icecatalog.Catalog) *Catalog {
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
@@ -55,11 +55,11 @@ func (g *ground) open(killer *crash.Killer, wrap func(icecatalog.Catalog) icecat
 	}
 	if killer != nil {
 		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
+			if err := s.MountBucket("mem://"+g.bucket+"/", &crashtest.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
 				g.t.Fatal(err)
 			}
 		}
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} }
+		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := Open(context.Background(), o)
 	if err != nil {
@@ -432,7 +432,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		"replace": {func(t *Table) (*Committed, error) { return replaceFake(t, "job", 1, 2, 9) }, []int{1, 2}, []int{9}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+			kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 				g := newGround(t)
 				tbl := g.create(g.open(nil, nil))
 				for _, i := range work.before {
@@ -471,7 +471,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 
 // TestKilledWhileCreating: a create that was killed can be taken up by the next writer.
 func TestKilledWhileCreating(t *testing.T) {
-	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 		g := newGround(t)
 		ctx := context.Background()
 		_, err := g.open(killer, nil).Create(ctx, tableName, CreateOptions{Schema: people(), CreateNamespace: true})

@@ -19,8 +19,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/internal/crash"
-	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
@@ -28,31 +28,31 @@ import (
 // timed is a ground with a clock that the test moves.
 type timed struct {
 	*ground
-	clock *virtualtime.Clock
+	clock *fakeclock.Clock
 }
 
 func newTimed(t *testing.T) *timed {
 	// iceberg-go stamps metadata by the real clock, and time along a branch never runs backwards.
-	return &timed{newGround(t), virtualtime.New(time.Now())}
+	return &timed{newGround(t), fakeclock.New(time.Now())}
 }
 
-func (g *timed) catalog(killer *crash.Killer) *Catalog {
+func (g *timed) catalog(killer *crashtest.Killer) *Catalog {
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,
 	}
 	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-		var b blobio.Bucket = &virtualtime.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}
+		var b blobio.Bucket = &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}
 		if killer != nil {
-			b = &crash.Bucket{Bucket: b, Killer: killer}
+			b = &crashtest.Bucket{Bucket: b, Killer: killer}
 		}
 		if err := s.MountBucket("mem://"+g.bucket+"/", b); err != nil {
 			g.t.Fatal(err)
 		}
 	}
 	if killer != nil {
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} }
+		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := Open(context.Background(), o)
 	if err != nil {
@@ -420,7 +420,7 @@ func TestCollectLeavesOthersAlone(t *testing.T) {
 func TestKilledCollections(t *testing.T) {
 	ctx := context.Background()
 	steps := 0
-	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 		g := newTimed(t)
 		tbl := g.create(g.catalog(nil))
 		ingest(t, tbl, IngestOptions{}, rows(0, 5))

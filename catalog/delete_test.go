@@ -10,7 +10,7 @@ import (
 
 	icecatalog "github.com/apache/iceberg-go/catalog"
 
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -261,7 +261,7 @@ func TestKilledDeletes(t *testing.T) {
 				g := newGround(t)
 				tbl := g.create(g.open(nil, nil))
 				ingest(t, tbl, IngestOptions{ShardRows: 10}, rows(0, 20))
-				killer := crash.KillAt(n)
+				killer := crashtest.KillAt(n)
 				killed, err := g.open(killer, nil).Load(ctx, tableName)
 				if err != nil {
 					t.Fatal(err)

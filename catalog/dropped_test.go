@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
 func collectDropped(t *testing.T, c *Catalog, o CollectOptions) []*Collection {
@@ -159,7 +159,7 @@ func TestKilledDrops(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.clock.Advance(30 * day)
-		_, err := g.catalog(crash.KillAt(n)).CollectDropped(context.Background(), CollectOptions{Execute: true})
+		_, err := g.catalog(crashtest.KillAt(n)).CollectDropped(context.Background(), CollectOptions{Execute: true})
 		g.clock.Advance(day)
 		back, backErr := c.Undrop(context.Background(), tableName)
 		if backErr == nil {
@@ -178,7 +178,7 @@ func TestKilledDrops(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, crash.ErrKilled) {
+		if !errors.Is(err, crashtest.ErrKilled) {
 			t.Fatalf("step %d: %v", n, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -22,13 +22,13 @@ import (
 // ExportOptions of Export.
 type ExportOptions struct {
 	ScanOptions
-	// Format of the files: foreign.Parquet, CSV, NDJSON, Arrow or ArrowStream.
-	Format foreign.Format
+	// Format of the files: fileio.Parquet, CSV, NDJSON, Arrow or ArrowStream.
+	Format fileio.Format
 	// PartitionBy are top-level columns by whose values the rows are split into folders COLUMN=VALUE; the export
 	// is one file if there are none.
 	PartitionBy []string
 	// Sink says how values are written.
-	Sink foreign.SinkOptions
+	Sink fileio.SinkOptions
 	// Progress, if not nil, is told how many rows were written so far.
 	Progress func(rows int64)
 }
@@ -92,7 +92,7 @@ type exportFile struct {
 	folder, url string
 	object      blobio.Writer
 	buffer      *bufio.Writer
-	sink        foreign.Sink
+	sink        fileio.Sink
 }
 
 func (x *exporter) prepare() error {
@@ -154,7 +154,7 @@ func (x *exporter) folder(b arrow.RecordBatch, row int) string {
 	var path strings.Builder
 	for _, c := range x.by {
 		a := b.Column(c)
-		path.WriteString(foreign.PartitionFolder(x.fields[c].Name, a.ValueStr(row), !a.IsValid(row)) + "/")
+		path.WriteString(fileio.PartitionFolder(x.fields[c].Name, a.ValueStr(row), !a.IsValid(row)) + "/")
 	}
 	return urlresolve.EscapeKey(path.String())
 }
@@ -197,7 +197,7 @@ func (x *exporter) begin(ctx context.Context, folder string) error {
 	for _, c := range x.rest {
 		s.Fields = append(s.Fields, x.fields[c])
 	}
-	if f.sink, err = foreign.NewSink(x.o.Format, f.buffer, s, x.o.Sink); err != nil {
+	if f.sink, err = fileio.NewSink(x.o.Format, f.buffer, s, x.o.Sink); err != nil {
 		object.Abort()
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // farTimes are sentinels, ordinary times, and some that microseconds or nanoseconds since 1970 can't express.
@@ -22,7 +22,7 @@ func farRows(t *testing.T, small int, times ...string) string {
 	t.Helper()
 	var out []string
 	for _, text := range times {
-		ticks, _, err := valuetext.ParseDateTime(text)
+		ticks, _, err := literal.ParseDateTime(text)
 		if err != nil {
 			t.Fatal(err)
 		}

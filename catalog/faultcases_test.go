@@ -9,7 +9,7 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -40,7 +40,7 @@ func beginRebuild(ctx context.Context, tbl *Table) (*Job, []*manifest.Entry, err
 func TestKilledWhileRenewing(t *testing.T) {
 	ctx := context.Background()
 	waited := 0
-	kills, err := crash.Walk(func(_ int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(_ int, killer *crashtest.Killer) error {
 		g := newTimed(t)
 		tbl := g.create(g.catalog(nil))
 		ingest(t, tbl, IngestOptions{ShardRows: 5}, rows(0, 10))

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -68,11 +68,11 @@ func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
 	}
-	of, err := stripeindex.OfOneStripe(ctx, shard.Root(), 0)
+	of, err := index.OfStripe(ctx, shard.Root(), 0)
 	if err != nil {
 		return err
 	}
-	whole, err := stripeindex.OfAllStripes(ctx, shard.Root())
+	whole, err := index.OfShard(ctx, shard.Root())
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 // indexNow is an index of a shard by the names that its columns have in the table; ok is false if it can't be built for
 // the table. ids are the field ids of the shard's nodes.
 func (t *Table) indexNow(d *metapb.IndexDescriptor, ids []int) (s shardfmt.IndexSpec, ok bool) {
-	s, err := stripeindex.SpecOf(d)
+	s, err := index.SpecOf(d)
 	if err != nil {
 		return s, false
 	}

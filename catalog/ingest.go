@@ -16,17 +16,17 @@ import (
 	"github.com/zeebo/xxh3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/shardcat/shardcat/internal/internalfield"
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/fileio/sysfield"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// RecordSource yields records as batches of canonical Arrow types; package foreign's sources are some.
+// RecordSource yields records as batches of canonical Arrow types; package fileio's sources are some.
 type RecordSource interface {
 	// Schema of all batches.
 	Schema() *schema.Schema
@@ -251,7 +251,7 @@ type shardWriters struct {
 	count      int
 	// adder adds the internal fields that were asked for, nil if none; the shards have its schema, or the table's, and the
 	// ids of the columns, 0 for what is no column.
-	adder    *internalfield.Adder
+	adder    *sysfield.Adder
 	schema   *schema.Schema
 	fieldIDs []int
 	// order is the number of the sort order that the rows come in, 0 for none.
@@ -283,7 +283,7 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 		open: map[string]*openShard{}, partitions: map[string]string{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs, order: t.orderID(t.SortOrder()),
 	}
 	if o.IngestionTime || o.RecordID {
-		w.adder = internalfield.New(t.schema.Shard, internalfield.Options{
+		w.adder = sysfield.New(t.schema.Shard, sysfield.Options{
 			IngestionTime: o.IngestionTime, RecordID: o.RecordID, Now: int64(Ticks(t.cat.opts.Now())),
 		})
 		w.schema = w.adder.Schema()
@@ -301,7 +301,7 @@ func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 }
 
 // Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
-func Ticks(t time.Time) uint64 { return uint64(valuetext.Ticks(t)) }
+func Ticks(t time.Time) uint64 { return uint64(literal.Ticks(t)) }
 
 // takesCodes reports whether nothing looks at the values of batches before they are written, or keeps them: columns may be coded then.
 func (w *shardWriters) takesCodes() bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -275,7 +275,7 @@ func TestBadInputLeavesNothing(t *testing.T) {
 
 func TestIngestKilledAtEveryStep(t *testing.T) {
 	ctx := context.Background()
-	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 		g := newGround(t)
 		ingest(t, g.create(g.open(nil, nil)), IngestOptions{}, rows(0, 5))
 		o := IngestOptions{JobID: "load", ShardRows: 10}

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/termfilter"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -62,7 +62,7 @@ type termGroup struct {
 	hash     bool
 	fields   []manifest.TermField
 	members  []termMember
-	matrices map[termMatrix][]termfilter.Column
+	matrices map[termMatrix][]index.TermColumn
 	bytes    int64
 }
 
@@ -76,7 +76,7 @@ type termMember struct {
 type termMatrix struct {
 	object string
 	start  int64
-	termfilter.Matrix
+	index.Matrix
 }
 
 // note finds the group of a run.
@@ -89,7 +89,7 @@ func (x *termJoiner) note(root string, entry, run int) {
 	i := slices.IndexFunc(x.groups, func(g *termGroup) bool { return g.hash == r.Hash && reflect.DeepEqual(g.fields, r.Fields) })
 	if i < 0 {
 		i = len(x.groups)
-		x.groups = append(x.groups, &termGroup{hash: r.Hash, fields: r.Fields, matrices: map[termMatrix][]termfilter.Column{}})
+		x.groups = append(x.groups, &termGroup{hash: r.Hash, fields: r.Fields, matrices: map[termMatrix][]index.TermColumn{}})
 	}
 	g, at := x.groups[i], termMatrix{object, r.Start, r.Matrix}
 	if _, known := g.matrices[at]; !known {
@@ -102,7 +102,7 @@ func (x *termJoiner) note(root string, entry, run int) {
 // join reads the matrices of a group, and writes their columns as few.
 func (x *termJoiner) join(ctx context.Context, g *termGroup) error {
 	places := slices.Collect(maps.Keys(g.matrices))
-	split := make([][]termfilter.Column, len(places))
+	split := make([][]index.TermColumn, len(places))
 	err := x.job.table.cat.client.Each(ctx, len(places), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
 		at := places[i]
 		data := make([]byte, at.Size())
@@ -120,7 +120,7 @@ func (x *termJoiner) join(ctx context.Context, g *termGroup) error {
 	for i, at := range places {
 		g.matrices[at] = split[i]
 	}
-	var columns []termfilter.Column
+	var columns []index.TermColumn
 	var waiting []termMember
 	for _, m := range g.members {
 		r := x.runs[m.entry][m.run]
@@ -136,16 +136,16 @@ func (x *termJoiner) join(ctx context.Context, g *termGroup) error {
 	return x.write(ctx, waiting, columns)
 }
 
-func fitsAll(columns, more []termfilter.Column) bool {
-	return termfilter.Fits(slices.Concat(columns, more[:len(more)-1]), more[len(more)-1])
+func fitsAll(columns, more []index.TermColumn) bool {
+	return index.FitsMatrix(slices.Concat(columns, more[:len(more)-1]), more[len(more)-1])
 }
 
 // write writes the columns of some runs as one matrix, in their order, unless they make none.
-func (x *termJoiner) write(ctx context.Context, of []termMember, columns []termfilter.Column) error {
+func (x *termJoiner) write(ctx context.Context, of []termMember, columns []index.TermColumn) error {
 	if len(of) < 2 {
 		return nil
 	}
-	m, data := termfilter.Join(termfilter.NewID(), columns)
+	m, data := index.JoinMatrix(columns)
 	t := x.job.table
 	url := fmt.Sprintf("%sdata/%s-terms%d.amudai.filter", t.VaultFolder(), x.job.Attempt(), x.written)
 	if !m.Valid() {

@@ -13,8 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/compute"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/internal/extsort"
-	"github.com/shardcat/shardcat/internal/rowsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/internal/crash"
-	"github.com/shardcat/shardcat/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/keyindex"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
 func addKeyIndex(t testing.TB, tbl *Table, spec string) *KeyIndexed {
@@ -303,7 +303,7 @@ func TestKeysOfEveryTypeIndexed(t *testing.T) {
 // TestKilledKeyIndexUpdates kills an update at each of its steps: the rows are the same, upserts find them, and the next update covers all.
 func TestKilledKeyIndexUpdates(t *testing.T) {
 	ctx := context.Background()
-	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 		g := newGround(t)
 		tbl := g.create(g.open(nil, nil))
 		ingest(t, tbl, IngestOptions{ShardRows: 5}, rows(0, 30))

@@ -17,7 +17,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"

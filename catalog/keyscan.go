@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/shardcat/shardcat/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"

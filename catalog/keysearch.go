@@ -9,10 +9,10 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parallel"
-	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -170,7 +170,7 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	if err != nil {
 		return nil, err
 	}
-	var units [][]*stripeindex.Filter
+	var units [][]*index.TermFilter
 	stripes := make([]int, len(shards)) // of each shard, among units
 	places := map[place]bool{}
 	for i, e := range shards {
@@ -193,7 +193,7 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	for i, key := range set.keys {
 		keys[i] = s.key.values(key)
 	}
-	found, err := stripeindex.SiftKeys(ctx, s.table.cat.client, s.key.columns, keys, units)
+	found, err := index.PruneKeys(ctx, s.table.cat.client, s.key.columns, keys, units)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -77,13 +77,13 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 	}
 	l.stripes += len(shard.Stripes())
 	for i := range shard.Stripes() {
-		has, err := stripeindex.OfOneStripe(ctx, shard.Root(), i)
+		has, err := index.OfStripe(ctx, shard.Root(), i)
 		if err != nil {
 			return err
 		}
 		l.add(has, ids, 1)
 	}
-	has, err := stripeindex.OfAllStripes(ctx, shard.Root())
+	has, err := index.OfShard(ctx, shard.Root())
 	if err == nil {
 		l.add(has, ids, len(shard.Stripes()))
 	}
@@ -100,7 +100,7 @@ func (l *indexList) add(has []*metapb.IndexDescriptor, ids []int, stripes int) {
 		if l.states[s.String()] == nil {
 			l.states[s.String()] = &IndexState{Name: s.Name(), Spec: s.String()}
 		}
-		if !stripeindex.IsFilter(d) {
+		if !index.IsTermFilter(d) {
 			l.states[s.String()].Stripes += stripes
 		}
 		l.states[s.String()].Bytes += d.GetIndexSize()

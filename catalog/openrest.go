@@ -20,8 +20,8 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 
-	"github.com/shardcat/shardcat/internal/resthttp"
-	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/catalog/internal/resthttp"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // restSettings are the settings of a REST catalog that its URI may name, as ?NAME=VALUE, by the names that other Iceberg clients
@@ -117,7 +117,7 @@ func restTransport(base string, settings url.Values, o Options) (*resthttp.Trans
 		return nil, err
 	}
 	// A redirect to another host would take the token along. Requests for new storage credentials are no part of the read that needs them.
-	t.Base = &storehttp.Transport{Base: plain, Tokens: true}
+	t.Base = &httptransport.Transport{Base: plain, Tokens: true}
 	t.Waiting, t.Recovered = outageLog(o.Log, redactURI(base))
 	return t, nil
 }

@@ -11,7 +11,7 @@ import (
 // their numbers.
 func pruneFields(s *schema.Schema, selected []*schema.Node) []*schema.Node {
 	parents := map[uint32]*schema.Node{}
-	index(s.Fields, parents)
+	collectParents(s.Fields, parents)
 	var order []uint32
 	keep := map[uint32]bool{}  // nodes on the way to a selected one
 	whole := map[uint32]bool{} // selected nodes
@@ -41,12 +41,12 @@ func pruneFields(s *schema.Schema, selected []*schema.Node) []*schema.Node {
 	return out
 }
 
-func index(nodes []*schema.Node, parents map[uint32]*schema.Node) {
+func collectParents(nodes []*schema.Node, parents map[uint32]*schema.Node) {
 	for _, n := range nodes {
 		for _, c := range n.Children {
 			parents[c.ID] = n
 		}
-		index(n.Children, parents)
+		collectParents(n.Children, parents)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/fileblob"
-	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
 // moment runs something of another process between two requests of one.
@@ -74,11 +74,11 @@ func (b *watchedBucket) Delete(ctx context.Context, key string, o blobio.DeleteO
 type filesGround struct {
 	t     *testing.T
 	dir   string
-	clock *virtualtime.Clock
+	clock *fakeclock.Clock
 }
 
 func newFilesGround(t *testing.T) *filesGround {
-	return &filesGround{t, t.TempDir(), virtualtime.New(time.Now())}
+	return &filesGround{t, t.TempDir(), fakeclock.New(time.Now())}
 }
 
 func (g *filesGround) catalog(m *moment) *Catalog {
@@ -88,7 +88,7 @@ func (g *filesGround) catalog(m *moment) *Catalog {
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,
 	}
 	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
-		var b blobio.Bucket = &virtualtime.Bucket{Bucket: fileblob.Open("/"), Clock: g.clock}
+		var b blobio.Bucket = &fakeclock.Bucket{Bucket: fileblob.Open("/"), Clock: g.clock}
 		if m != nil {
 			b = &watchedBucket{b, m}
 		}

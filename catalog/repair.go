@@ -11,7 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -372,5 +372,5 @@ func timeOf(ticks int64) time.Time {
 	if ticks == 0 {
 		return time.Time{}
 	}
-	return valuetext.Time(ticks)
+	return literal.Time(ticks)
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // CommitTable implements icecatalog.Catalog. Its errors have the class that the server's response proves: iceberg-go's own say neither
@@ -111,7 +111,7 @@ func (s *commitResponse) classify(err error) error {
 	switch {
 	case !s.sent && isOutage(err):
 		return &commitError{class: commitLater, local: true, err: err}
-	case !s.sent && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded), errors.Is(err, storehttp.ErrRedirect):
+	case !s.sent && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded), errors.Is(err, httptransport.ErrRedirect):
 		return &commitError{class: commitRefused, local: true, err: err}
 	case s.status == 0:
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/internal/resthttp"
+	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 )
 
 // sqlReads retries reads of a catalog's database that is away, for a budget of time, and bounds each. The zero value does neither.

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/shardcat/shardcat/internal/resthttp"
+	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 )
 
 // TestSQLReadsAreRetried: reads of a database that is away are tried again for the budget, with one report of the outage and one of its end;

@@ -11,12 +11,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/internal/extsort"
-	"github.com/shardcat/shardcat/internal/stripeindex"
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/hashindex"
-	"github.com/shardcat/shardcat/shardfmt/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -43,7 +41,7 @@ func (t *Table) newRowKey(columns []string) (*rowKey, error) {
 			return nil, fmt.Errorf("%w: key: %w", ErrInvalid, err)
 		case n.Parent != schema.NoParent:
 			return nil, fmt.Errorf("%w: key: %s is a member of another column; keys are of columns", ErrInvalid, path)
-		case !hashindex.Hashable(n) || n.IsDynamic():
+		case !index.Hashable(n) || n.IsDynamic():
 			return nil, fmt.Errorf("%w: key: column %s is %s, of which equal values can have different bytes or none", ErrInvalid, path, n.TypeName())
 		}
 		for _, other := range k.columns[:i] {
@@ -99,11 +97,11 @@ const signBit = 1 << 63
 
 // keyPart gives the part that a value is of a key.
 func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
-	if value, signed, ok := stripeindex.Integers(a); ok {
+	if value, signed, ok := index.Integers(a); ok {
 		if signed {
-			return func(dst []byte, row int) []byte { return layerindex.AppendSigned(dst, int64(value(row))) }, nil
+			return func(dst []byte, row int) []byte { return index.AppendSigned(dst, int64(value(row))) }, nil
 		}
-		return func(dst []byte, row int) []byte { return layerindex.AppendUnsigned(dst, value(row)) }, nil
+		return func(dst []byte, row int) []byte { return index.AppendUnsigned(dst, value(row)) }, nil
 	}
 	switch a := a.(type) {
 	case *array.Boolean:
@@ -161,9 +159,9 @@ func (k *rowKey) part(n *schema.Node, v *filter.Value) []byte {
 	case n.Basic == schema.Guid, n.Basic == schema.FixedSizeBinary:
 		return v.Bytes
 	case n.Basic.IsInteger() && !n.Signed:
-		return layerindex.AppendUnsigned(nil, v.Uint)
+		return index.AppendUnsigned(nil, v.Uint)
 	}
-	return layerindex.AppendSigned(nil, v.Int)
+	return index.AppendSigned(nil, v.Int)
 }
 
 // literal is what a part of a key is in a filter.
@@ -172,7 +170,7 @@ func (k *rowKey) literal(n *schema.Node, part []byte) filter.Literal {
 	case schema.Boolean:
 		return filter.Literal{Kind: filter.BoolLiteral, Text: strconv.FormatBool(part[0] == 1)}
 	case schema.Guid:
-		return filter.Literal{Kind: filter.GuidLiteral, Text: string(valuetext.AppendGuid(nil, part))}
+		return filter.Literal{Kind: filter.GuidLiteral, Text: string(literal.AppendGuid(nil, part))}
 	case schema.FixedSizeBinary:
 		return filter.Literal{Kind: filter.BinaryLiteral, Text: hex.EncodeToString(part)}
 	case schema.String:
@@ -183,9 +181,9 @@ func (k *rowKey) literal(n *schema.Node, part []byte) filter.Literal {
 	v := binary.BigEndian.Uint64(part)
 	switch ticks := int64(v ^ signBit); {
 	case n.Basic == schema.DateTime:
-		return filter.Literal{Kind: filter.DateTimeLiteral, Text: string(valuetext.AppendDateTime(nil, ticks))}
+		return filter.Literal{Kind: filter.DateTimeLiteral, Text: string(literal.AppendDateTime(nil, ticks))}
 	case n.IsTimeSpan():
-		return filter.Literal{Kind: filter.TimeSpanLiteral, Text: string(valuetext.AppendTimeSpan(nil, ticks))}
+		return filter.Literal{Kind: filter.TimeSpanLiteral, Text: string(literal.AppendTimeSpan(nil, ticks))}
 	case n.Signed:
 		return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatInt(ticks, 10)}
 	}

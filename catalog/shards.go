@@ -8,7 +8,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -62,8 +62,8 @@ func (t *Table) shardInfo(e *manifest.Entry) *ShardInfo {
 		SnapshotID: e.SnapshotID, Adopted: e.Flags.Has(manifest.Adopted), Bounds: map[string]ColumnBounds{},
 	}
 	if e.Created.Known() {
-		s.CreatedFirst = string(valuetext.AppendDateTime(nil, e.Created.First))
-		s.CreatedLast = string(valuetext.AppendDateTime(nil, e.Created.Last))
+		s.CreatedFirst = string(literal.AppendDateTime(nil, e.Created.First))
+		s.CreatedLast = string(literal.AppendDateTime(nil, e.Created.Last))
 	}
 	if spec := t.ice.Metadata().PartitionSpecByID(e.SpecID); spec != nil && spec.NumFields() > 0 {
 		s.Partition = map[string]*string{}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/shardcat/shardcat/internal/stripeindex"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -32,7 +32,7 @@ func (p *Plan) sift(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var units [][]*stripeindex.Filter
+	var units [][]*index.TermFilter
 	stripes := make([]int, len(p.Shards)) // of each shard, among units
 	places := map[place]bool{}
 	for i, e := range p.Shards {
@@ -48,7 +48,7 @@ func (p *Plan) sift(ctx context.Context) error {
 			}
 		}
 	}
-	may, err := stripeindex.Sift(ctx, p.table.cat.client, p.bound, units)
+	may, err := index.Prune(ctx, p.table.cat.client, p.bound, units)
 	if err != nil {
 		return err
 	}

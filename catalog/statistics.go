@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/inspect"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -80,13 +78,13 @@ type gathering struct {
 type gathered struct {
 	node *schema.Node
 	path string
-	sum  *metapb.FieldDescriptor
+	sum  *shardfmt.Statistics
 	out  ColumnStatistics
 }
 
 // add lists a column and the members of a struct.
 func (g *gathering) add(n *schema.Node, path string) {
-	g.columns = append(g.columns, &gathered{node: n, path: path, out: ColumnStatistics{Name: path, Type: manifest.TypeName(n)}})
+	g.columns = append(g.columns, &gathered{node: n, path: path, sum: shardfmt.NewStatistics(n), out: ColumnStatistics{Name: path, Type: manifest.TypeName(n)}})
 	if n.Basic == schema.Struct {
 		for _, c := range n.Children {
 			g.add(c, path+"."+schema.JoinPath(c.Name))
@@ -108,17 +106,14 @@ func (g *gathering) shard(ctx context.Context, e *manifest.Entry) error {
 	}
 	for _, c := range g.columns {
 		c.out.Bytes += g.bytes(e, c.node)
-		d, err := g.descriptor(ctx, shard, ids, c)
+		known, err := g.known(ctx, shard, ids, c)
+		if err == nil && !known {
+			err = g.scan(ctx, e, c)
+			c.out.Scanned++
+		}
 		if err != nil {
 			return err
 		}
-		if d == nil {
-			if d, err = g.scan(ctx, e, c); err != nil {
-				return err
-			}
-			c.out.Scanned++
-		}
-		c.sum = stats.Fold(c.sum, d)
 	}
 	return nil
 }
@@ -132,71 +127,42 @@ func (g *gathering) bytes(e *manifest.Entry, n *schema.Node) int64 {
 	return total
 }
 
-// descriptor is what the shard says of a column; nil if that is not the truth about its live records.
-func (g *gathering) descriptor(ctx context.Context, shard *shardfmt.Shard, ids []int, c *gathered) (*metapb.FieldDescriptor, error) {
-	if shard.Deleted() > 0 {
-		return nil, nil
+// known adds what the shard says of a column; false if that is not the truth about its live rows.
+func (g *gathering) known(ctx context.Context, shard *shardfmt.Shard, ids []int, c *gathered) (bool, error) {
+	node := slices.Index(ids, g.table.schema.IDs[c.node.ID])
+	switch {
+	case node >= 0:
+		return c.sum.AddShard(ctx, shard, uint32(node))
+	case shard.Deleted() > 0:
+		return false, nil
 	}
-	for node, id := range ids {
-		if id != g.table.schema.IDs[c.node.ID] {
-			continue
-		}
-		d, err := shard.Root().ShardField(ctx, uint32(node))
-		if err != nil || d == nil || d.NullCount == nil {
-			return nil, err
-		}
-		if bounded(c.node) && d.RangeStats == nil && *d.NullCount < d.PositionCount {
-			return nil, nil
-		}
-		return d, nil
-	}
-	nulls := shard.Records()
-	return &metapb.FieldDescriptor{PositionCount: nulls, NullCount: &nulls}, nil
-}
-
-// bounded tells the types whose values have bounds in statistics.
-func bounded(n *schema.Node) bool {
-	switch n.Basic {
-	case schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.Float32, schema.Float64, schema.DateTime, schema.String:
-		return true
-	}
-	return false
+	c.sum.AddNulls(shard.Records())
+	return true, nil
 }
 
 // scan reads a column of one shard and gathers its statistics anew.
-func (g *gathering) scan(ctx context.Context, e *manifest.Entry, c *gathered) (*metapb.FieldDescriptor, error) {
+func (g *gathering) scan(ctx context.Context, e *manifest.Entry, c *gathered) error {
 	p, err := g.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Select: []string{c.path}})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	collector := stats.NewCollector(c.node, stats.Options{Bloom: stats.BloomNever})
 	for b, err := range p.Run(ctx, nil) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		a, err := memberOf(b, schema.SplitPath(c.path))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		collector.Add(a)
+		c.sum.Add(a)
 	}
-	return collector.Descriptor(), nil
+	return nil
 }
 
 func (c *gathered) finish() ColumnStatistics {
-	out, d := c.out, c.sum
-	out.Min, out.Max = json.RawMessage("null"), json.RawMessage("null")
-	if d == nil {
-		return out
-	}
-	out.Rows, out.Nulls = d.PositionCount, d.GetNullCount()
-	if r := d.RangeStats; r != nil {
-		out.Min, out.Max = inspect.Value(r.MinValue, c.node), inspect.Value(r.MaxValue, c.node)
-		out.Inexact = !r.MinInclusive || !r.MaxInclusive
-	}
-	if n := d.Cardinality; n != nil && n.Count != nil {
-		out.Distinct, out.DistinctExact = n.Count, !n.IsEstimate
-	}
+	out, r := c.out, c.sum.Result()
+	out.Rows, out.Nulls, out.Min, out.Max, out.Inexact = r.Rows, r.Nulls, r.Min, r.Max, r.Inexact
+	out.Distinct, out.DistinctExact = r.Distinct, r.DistinctExact
 	return out
 }
 

@@ -3,7 +3,7 @@ package catalog
 import (
 	"fmt"
 
-	"github.com/shardcat/shardcat/internal/suggest"
+	"github.com/shardcat/shardcat/internal/didyoumean"
 )
 
 // suggestNames lists the names closest to what was asked for, as words for an error.
@@ -12,5 +12,5 @@ func suggestNames[T fmt.Stringer](asked string, there []T) string {
 	for i, n := range there {
 		names[i] = n.String()
 	}
-	return suggest.Names(asked, names)
+	return didyoumean.Names(asked, names)
 }

@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // All tests of this package scan with memory that is spoiled when scans or batches give it back.
-func init() { uncleared.Spoil(0xA5) }
+func init() { bufpool.Spoil(0xA5) }
 
 // served is a catalog that the suite runs on, and a namespace of this run there.
 type served struct {

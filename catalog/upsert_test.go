@@ -16,7 +16,7 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -573,7 +573,7 @@ func TestKilledUpserts(t *testing.T) {
 		_, err := tbl.Ingest(ctx, source(valued(90, append(between(10, 20), 3, 30)...)), IngestOptions{UpsertBy: []string{"id"}, JobID: "killed"})
 		return err
 	}
-	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 		g := newGround(t)
 		ingest(t, g.create(g.open(nil, nil)), IngestOptions{ShardRows: 10}, rows(0, 20))
 		killed, err := g.open(killer, nil).Load(ctx, tableName)

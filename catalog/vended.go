@@ -57,7 +57,7 @@ func newVendedKeys(base http.RoundTripper, place bool) *vendedKeys {
 	return &vendedKeys{base: base, place: place, tables: map[string]*vendedTable{}}
 }
 
-// RoundTrip implements http.RoundTripper. The body of a response is in memory (internal/resthttp).
+// RoundTrip implements http.RoundTripper. The body of a response is in memory (catalog/internal/resthttp).
 func (v *vendedKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := v.base.RoundTrip(r)
 	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(r.URL.Path, "/tables") {

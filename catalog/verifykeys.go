@@ -5,7 +5,7 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/shardcat/shardcat/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/manifest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 )
 
 // A key index that lacks rows of shards that it covers passes its own checksums; verify makes the rows anew from the values and

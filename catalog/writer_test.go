@@ -11,7 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 func batchOf(t *testing.T, first, n int) arrow.RecordBatch {
@@ -108,7 +108,7 @@ func TestExport(t *testing.T) {
 	tbl := g.create(g.open(nil, nil))
 	ingest(t, tbl, IngestOptions{}, rows(0, 30))
 	at := "mem://" + g.bucket + "/out/"
-	x, err := tbl.Export(ctx, at+"a.ndjson", ExportOptions{Format: foreign.NDJSON, ScanOptions: ScanOptions{Where: where(t, "id < 3"), Select: []string{"id"}, Ordered: true}})
+	x, err := tbl.Export(ctx, at+"a.ndjson", ExportOptions{Format: fileio.NDJSON, ScanOptions: ScanOptions{Where: where(t, "id < 3"), Select: []string{"id"}, Ordered: true}})
 	if err != nil || x.Rows != 3 {
 		t.Fatalf("%+v, %v", x, err)
 	}
@@ -116,15 +116,15 @@ func TestExport(t *testing.T) {
 	if err != nil || string(text) != "{\"id\":0}\n{\"id\":1}\n{\"id\":2}\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	x, err = tbl.Export(ctx, at+"p", ExportOptions{Format: foreign.CSV, PartitionBy: []string{"small"},
+	x, err = tbl.Export(ctx, at+"p", ExportOptions{Format: fileio.CSV, PartitionBy: []string{"small"},
 		ScanOptions: ScanOptions{Where: where(t, "id < 3"), Select: []string{"id", "small"}}})
 	if err != nil || x.Rows != 3 || len(x.Files) != 3 || !strings.Contains(x.Files[0], "/p/small=") {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if _, err := tbl.Export(ctx, at+"q", ExportOptions{Format: foreign.CSV, PartitionBy: []string{"tags"}}); !errors.Is(err, ErrInvalid) {
+	if _, err := tbl.Export(ctx, at+"q", ExportOptions{Format: fileio.CSV, PartitionBy: []string{"tags"}}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("by a list: %v", err)
 	}
-	if _, err := tbl.Export(ctx, at+"a.ndjson", ExportOptions{Format: foreign.NDJSON}); err == nil {
+	if _, err := tbl.Export(ctx, at+"a.ndjson", ExportOptions{Format: fileio.NDJSON}); err == nil {
 		t.Error("a file was overwritten")
 	}
 }

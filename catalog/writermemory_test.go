@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/resthttp"
+	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
 // writeShards runs one part of the job "load".
@@ -227,7 +227,7 @@ func TestWrittenShardsSurviveKills(t *testing.T) {
 		_, err = tbl.CommitShards(ctx, "", "load", []string{w.Run})
 		return err
 	}
-	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 		g := newGround(t)
 		ingest(t, g.create(g.open(nil, nil)), IngestOptions{}, rows(0, 5))
 		runErr := job(g.load(g.open(killer, nil)))

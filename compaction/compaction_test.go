@@ -20,8 +20,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/crash"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -29,7 +29,7 @@ import (
 )
 
 // All tests of this package scan with memory that is spoiled when scans or batches give it back.
-func init() { uncleared.Spoil(0xA5) }
+func init() { bufpool.Spoil(0xA5) }
 
 var ctx = context.Background()
 
@@ -61,16 +61,16 @@ func (g *ground) options() catalog.Options {
 }
 
 // open opens the catalog anew, behind a killer if there is one.
-func (g *ground) open(killer *crash.Killer) *catalog.Catalog {
+func (g *ground) open(killer *crashtest.Killer) *catalog.Catalog {
 	g.t.Helper()
 	o := g.options()
 	if killer != nil {
 		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-			if err := s.MountBucket("mem://"+g.bucket+"/", &crash.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
+			if err := s.MountBucket("mem://"+g.bucket+"/", &crashtest.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
 				g.t.Fatal(err)
 			}
 		}
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} }
+		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *ground) open(killer *crash.Killer) *catalog.Catalog {
 	return c
 }
 
-func (g *ground) load(killer *crash.Killer) *catalog.Table {
+func (g *ground) load(killer *crashtest.Killer) *catalog.Table {
 	g.t.Helper()
 	t, err := g.open(killer).Load(ctx, name)
 	if err != nil {
@@ -400,7 +400,7 @@ func TestCompactorsAndWritersRace(t *testing.T) {
 }
 
 func TestKilledAtEveryStep(t *testing.T) {
-	kills, err := crash.Walk(func(n int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {
 		g := newGround(t)
 		fill(t, g.create(), 3)
 		before := contents(t, g.load(nil))

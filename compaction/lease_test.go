@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
 // One of two compactors holds a table's lease; who has lost it finds out before the commit, and leaves the table as the other made it.
@@ -25,7 +25,7 @@ func TestLeaseFencesCommits(t *testing.T) {
 		t.Errorf("a second lease: %v", err)
 	}
 	// An hour later, by a clock that may as well be wrong, another process takes over in the middle of the first one's run.
-	late := openAt(t, g, virtualtime.New(time.Now().Add(time.Hour)))
+	late := openAt(t, g, fakeclock.New(time.Now().Add(time.Hour)))
 	var other *catalog.CompactLease
 	fence := func(ctx context.Context) error {
 		if other == nil {
@@ -56,7 +56,7 @@ func TestLeaseFencesCommits(t *testing.T) {
 }
 
 // openAt loads the table in a catalog with a clock of its own.
-func openAt(t *testing.T, g *ground, clock *virtualtime.Clock) *catalog.Table {
+func openAt(t *testing.T, g *ground, clock *fakeclock.Clock) *catalog.Table {
 	t.Helper()
 	o := g.options()
 	o.Now = clock.Now

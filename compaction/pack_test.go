@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -99,7 +99,7 @@ func TestPackDeleted(t *testing.T) {
 
 func TestPackKilledAtEveryStep(t *testing.T) {
 	policy := Policy{NoRebuild: true, PackAll: true}
-	kills, err := crash.Walk(func(_ int, killer *crash.Killer) error {
+	kills, err := crashtest.Walk(func(_ int, killer *crashtest.Killer) error {
 		g := newGround(t)
 		fill(t, g.create(), 3)
 		before := contents(t, g.load(nil))

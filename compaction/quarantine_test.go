@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
 // twoGroups is a table of two groups, by their months. The root of one shard of the first is gone or damaged.
@@ -54,7 +54,7 @@ func TestFailingGroupIsQuarantined(t *testing.T) {
 	}
 	sick := &deniedBucket{Bucket: memblob.Open(g.bucket), key: strings.TrimPrefix(plan.Groups[0].Inputs.Paths()[0], "mem://"+g.bucket+"/")}
 	sick.denied.Store(true)
-	clock := virtualtime.New(time.Now())
+	clock := fakeclock.New(time.Now())
 	var mu sync.Mutex
 	told := 0
 	once := func() (Run, TableStatus) {

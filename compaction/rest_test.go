@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
 // A table for which there was nothing to do is not read again, until something has changed, or may have become due.
@@ -13,7 +13,7 @@ func TestTableAtRest(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
 	fill(t, tbl, 1)
-	c, clock := g.open(nil), virtualtime.New(time.Now())
+	c, clock := g.open(nil), fakeclock.New(time.Now())
 	s := NewService(c, ServiceOptions{Now: clock.Now, Discover: time.Second})
 	look := func() (reads int64, run Run) {
 		t.Helper()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -107,7 +107,7 @@ func leased(t *testing.T, o catalog.Options) (*catalog.Table, *catalog.CompactLe
 func overtake(t *testing.T, dir string) []string {
 	t.Helper()
 	o := stoppedOptions(dir)
-	o.Now = virtualtime.New(time.Now().Add(time.Hour)).Now
+	o.Now = fakeclock.New(time.Now().Add(time.Hour)).Now
 	tbl, lease := leased(t, o)
 	defer lease.Release(ctx)
 	if report, err := Compact(ctx, tbl, Policy{}, Options{Fence: lease.Check}); err != nil || report.ShardsAfter != 1 {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/virtualtime"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
 // While another process holds a table's lease, nothing is dropped, expired or indexed; once it is released, all of it is done in one run.
@@ -83,7 +83,7 @@ func TestCatchUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	night := time.Now().UTC().Truncate(24 * time.Hour).Add(24*time.Hour + 3*time.Hour)
-	clock := virtualtime.New(night.Add(5 * time.Hour)) // five hours late
+	clock := fakeclock.New(night.Add(5 * time.Hour)) // five hours late
 	s, runs, stop := serve(t, g.open(nil), ServiceOptions{Now: clock.Now})
 	defer stop()
 	run := await(t, runs, 1)[0]

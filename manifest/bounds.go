@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/iceberg-go"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -20,7 +20,7 @@ const boundLength = 16
 
 const (
 	// epochTicks is 1970-01-01 in 100 ns ticks since 0001-01-01.
-	epochTicks = valuetext.UnixEpoch
+	epochTicks = literal.UnixEpoch
 	// ticksPerMicro is the number of ticks in Iceberg's unit of time.
 	ticksPerMicro = 10
 )

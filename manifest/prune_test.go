@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -21,7 +21,7 @@ var times = []string{
 
 func ticksOf(t *testing.T, text string) int64 {
 	t.Helper()
-	ticks, cut, err := valuetext.ParseDateTime(text)
+	ticks, cut, err := literal.ParseDateTime(text)
 	if err != nil || cut {
 		t.Fatal(text, cut, err)
 	}

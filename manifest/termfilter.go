@@ -9,9 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/zeebo/xxh3"
 
-	"github.com/shardcat/shardcat/internal/stripeindex"
-	"github.com/shardcat/shardcat/internal/term"
-	"github.com/shardcat/shardcat/internal/termfilter"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -23,7 +21,7 @@ type TermFilter struct {
 	// Object is relative to the folder of the shard's root; the matrix lies in it from Start on.
 	Object string
 	Start  int64
-	termfilter.Matrix
+	index.Matrix
 	// Column is that of stripe Stripe, and Count stripes from there on have the columns that follow.
 	Column, Stripe, Count int
 	// Hash: of hashed values, else of terms.
@@ -186,7 +184,7 @@ func termFilters(ctx context.Context, root *meta.Root, ids []int) ([]TermFilter,
 		return nil, err
 	}
 	for stripe := range all {
-		filters, err := stripeindex.StripeFilters(ctx, root, stripe)
+		filters, err := index.TermFilters(ctx, root, stripe)
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +197,7 @@ func termFilters(ctx context.Context, root *meta.Root, ids []int) ([]TermFilter,
 	return out, nil
 }
 
-func termFilterOf(root string, f *stripeindex.Filter, stripe int, ids []int) (x TermFilter, ok bool) {
+func termFilterOf(root string, f *index.TermFilter, stripe int, ids []int) (x TermFilter, ok bool) {
 	x = TermFilter{Object: urlresolve.Relative(root, f.Object), Start: f.Start, Matrix: f.Matrix, Column: f.Column, Stripe: stripe, Count: 1, Hash: f.Hash}
 	for _, n := range f.Fields {
 		if int(n.Node) >= len(ids) || ids[n.Node] == 0 {
@@ -229,12 +227,12 @@ func appendRun(out []TermFilter, x TermFilter) []TermFilter {
 
 // TermFilters are the term filters of an entry's shard, stripe by stripe, in terms of the table's schema: nil if the entry tells of none.
 // Those that p refuses are left out.
-func (t *TableSchema) TermFilters(e *Entry, p urlresolve.Policy) [][]*stripeindex.Filter {
+func (t *TableSchema) TermFilters(e *Entry, p urlresolve.Policy) [][]*index.TermFilter {
 	runs := DecodeTerms(e.Path, e.Terms)
 	if len(runs) == 0 || e.Stripes < 1 || e.Stripes > maxSiftedStripes {
 		return nil
 	}
-	out := make([][]*stripeindex.Filter, e.Stripes)
+	out := make([][]*index.TermFilter, e.Stripes)
 	for i := range runs {
 		r := &runs[i]
 		object, err := urlresolve.Resolve(e.Path, r.Object, p)
@@ -243,7 +241,7 @@ func (t *TableSchema) TermFilters(e *Entry, p urlresolve.Policy) [][]*stripeinde
 			continue
 		}
 		for k := range r.Count {
-			out[r.Stripe+k] = append(out[r.Stripe+k], &stripeindex.Filter{Object: object, Start: r.Start, Matrix: r.Matrix, Column: r.Column + k, Hash: r.Hash, Fields: fields})
+			out[r.Stripe+k] = append(out[r.Stripe+k], &index.TermFilter{Object: object, Start: r.Start, Matrix: r.Matrix, Column: r.Column + k, Hash: r.Hash, Fields: fields})
 		}
 	}
 	return out
@@ -253,14 +251,14 @@ func (t *TableSchema) TermFilters(e *Entry, p urlresolve.Policy) [][]*stripeinde
 const maxSiftedStripes = 1 << 16
 
 // filterFields are the fields of a filter by the nodes of the table's schema.
-func (t *TableSchema) filterFields(r *TermFilter) (out []stripeindex.FilterField) {
+func (t *TableSchema) filterFields(r *TermFilter) (out []index.TermField) {
 	for _, x := range r.Fields {
 		n := t.Node(x.ID)
-		z, err := term.ParseTokenizer(x.Tokenizer)
+		z, err := index.ParseTokenizer(x.Tokenizer)
 		if n == nil || err != nil || !r.Hash && n.Basic != schema.String && !n.IsDynamic() {
 			continue
 		}
-		out = append(out, stripeindex.FilterField{Node: n.ID, Type: x.Type, Tokenizer: z, Prefix: x.Prefix})
+		out = append(out, index.TermField{Node: n.ID, Type: x.Type, Tokenizer: z, Prefix: x.Prefix})
 	}
 	return out
 }

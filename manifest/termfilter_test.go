@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/internal/termfilter"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -13,7 +13,7 @@ import (
 const termsRoot = "file:///vault/t/a.amudai.shard"
 
 func someTerms() []TermFilter {
-	m := termfilter.Matrix{ID: 1 << 63, Rows: 64, Columns: 5}
+	m := index.Matrix{ID: 1 << 63, Rows: 64, Columns: 5}
 	return []TermFilter{
 		{Object: "data/x.amudai.filter", Matrix: m, Column: 1, Stripe: 0, Count: 2, Fields: []TermField{{ID: 3, Type: "String", Tokenizer: "unicode-log"}}},
 		{Object: "data/y.amudai.filter", Start: 4096, Matrix: m, Column: 4, Stripe: 2, Count: 1, Hash: true, Fields: []TermField{{ID: 1, Type: "Int32", Prefix: "n:"}, {ID: 2, Type: "String", Prefix: "s.t:"}}},

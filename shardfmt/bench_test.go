@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -54,7 +54,7 @@ func workloads() map[string]func() (arrow.RecordBatch, *schema.Schema, int64) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	defer uncleared.StopSpoiling()()
+	defer bufpool.StopSpoiling()()
 	for name, make := range workloads() {
 		batch, s, size := make()
 		b.Run(name, func(b *testing.B) {
@@ -82,7 +82,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func BenchmarkScan(b *testing.B) {
-	defer uncleared.StopSpoiling()()
+	defer bufpool.StopSpoiling()()
 	for name, make := range workloads() {
 		batch, s, size := make()
 		sp := blobio.NewClient()

@@ -3,8 +3,8 @@ package shardfmt
 import (
 	"context"
 
-	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/shardcat/shardcat/internal/external"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetref"
 )
 
 // ExternalOptions of WriteExternalParquet. The zero value is valid.
@@ -34,7 +34,7 @@ func WriteExternalParquet(ctx context.Context, st WriteStore, url string, files 
 	if len(o.Indexes) > 0 {
 		return nil, errors.New("indexes are not built with a shard over Parquet files: add them to the shard")
 	}
-	w, err := external.Parquet(ctx, st, url, files, external.Options{
+	w, err := parquetref.Parquet(ctx, st, url, files, parquetref.Options{
 		Write: o.room(), Columns: o.Columns, AllowExternal: o.AllowExternal, MaxMemory: o.MaxMemory,
 	})
 	if err != nil {

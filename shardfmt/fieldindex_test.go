@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -25,8 +25,8 @@ import (
 func writeLines(t *testing.T, sp *blobio.Client, url string, s *schema.Schema, lines string, o shardfmt.WriterOptions) {
 	t.Helper()
 	ctx := context.Background()
-	src, err := foreign.OpenSource(ctx, sp, []string{foreign.Stdin}, foreign.SourceOptions{
-		Format: foreign.NDJSON, Schema: s, Stdin: strings.NewReader(lines), BatchRows: 100,
+	src, err := fileio.OpenSource(ctx, sp, []string{fileio.Stdin}, fileio.SourceOptions{
+		Format: fileio.NDJSON, Schema: s, Stdin: strings.NewReader(lines), BatchRows: 100,
 	})
 	require.NoError(t, err)
 	defer src.Close()
@@ -56,7 +56,7 @@ func readLines(t *testing.T, sp *blobio.Client, url string) string {
 	s, err := shard.Schema(ctx)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	sink, err := foreign.NewSink(foreign.NDJSON, &out, s, foreign.SinkOptions{})
+	sink, err := fileio.NewSink(fileio.NDJSON, &out, s, fileio.SinkOptions{})
 	require.NoError(t, err)
 	for b, err := range shard.Scan(ctx, shardfmt.ScanOptions{}) {
 		require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestUnionsOfManyVariants(t *testing.T) {
 		_, err := merge.Concat(ctx, sp, both, inputs, merge.Options{})
 		require.NoError(t, err)
 		require.Equal(t, lines+lines, readLines(t, sp, both))
-		_, err = foreign.NewSink(foreign.ArrowStream, io.Discard, s, foreign.SinkOptions{})
+		_, err = fileio.NewSink(fileio.ArrowStream, io.Discard, s, fileio.SinkOptions{})
 		if n > 128 {
 			require.ErrorContains(t, err, "Arrow has at most 128")
 		} else {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -22,7 +22,7 @@ import (
 type specimen struct {
 	bytes []byte
 	// frames and blocks are where messages and encoded blocks lie: all that has a checksum of its own.
-	frames, blocks []buffer.Range
+	frames, blocks []colstream.Range
 }
 
 // dissect finds everything in a shard that has a checksum.
@@ -53,7 +53,7 @@ func dissect(f *testing.F, sp *blobio.Client, url string) *specimen {
 	}
 	for at := uint64(start); at < uint64(len(b)-12); {
 		end := at + meta.FrameOverhead + uint64(binary.LittleEndian.Uint32(b[at:]))
-		x.frames = append(x.frames, buffer.Range{Start: at, End: end})
+		x.frames = append(x.frames, colstream.Range{Start: at, End: end})
 		at = end
 	}
 	return x
@@ -69,14 +69,14 @@ func (x *specimen) addBlocks(f *testing.F, s *Shard, stripe int, id uint32) {
 			if b.BlockMap == nil {
 				continue
 			}
-			m, err := buffer.ParseMap(x.bytes[b.BlockMap.Range.Start:b.BlockMap.Range.End])
+			m, err := colstream.ParseMap(x.bytes[b.BlockMap.Range.Start:b.BlockMap.Range.End])
 			if err != nil {
 				f.Fatal(err)
 			}
 			for i := range m.Blocks() {
 				from, to := m.Range(i)
 				at := b.Buffer.Range.Start
-				x.blocks = append(x.blocks, buffer.Range{Start: at + from, End: at + to})
+				x.blocks = append(x.blocks, colstream.Range{Start: at + from, End: at + to})
 			}
 		}
 	}

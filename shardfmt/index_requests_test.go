@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/textindex"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
 )

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/scan"
-	"github.com/shardcat/shardcat/internal/stripeindex"
-	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/scan"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -220,7 +220,7 @@ type indexBuild struct {
 	store    WriteStore
 	o        IndexBuild
 	columns  []string
-	builders []write.Index
+	builders []shardwriter.Index
 	objects  []Object
 }
 
@@ -248,7 +248,7 @@ func (b *indexBuild) abort() {
 }
 
 // wrote notes objects, and passes an error on.
-func (b *indexBuild) wrote(objects []write.Object, err error) error {
+func (b *indexBuild) wrote(objects []shardwriter.Object, err error) error {
 	for _, o := range objects {
 		b.objects = append(b.objects, Object(o))
 	}

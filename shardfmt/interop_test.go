@@ -9,8 +9,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
-	"github.com/shardcat/shardcat/internal/interop"
-	"github.com/shardcat/shardcat/internal/interop/rows"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop/rows"
 )
 
 // Every golden shard reads back to its rows.

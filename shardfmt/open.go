@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -49,7 +49,7 @@ func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, err
 	if isNil(st) {
 		return nil, fmt.Errorf("%w: no store to open %s in", ErrMissing, urlresolve.Redact(url))
 	}
-	if err := kernel.Refused(); err != nil {
+	if err := simd.Refused(); err != nil {
 		return nil, err
 	}
 	st = pinned(st)

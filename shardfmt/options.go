@@ -3,8 +3,8 @@ package shardfmt
 import (
 	"fmt"
 
-	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -15,15 +15,15 @@ type Layout uint8
 // The layouts.
 const (
 	// TwoLevel is a root and one object for each stripe: a merge can leave the data where it is.
-	TwoLevel = Layout(write.TwoLevel)
+	TwoLevel = Layout(shardwriter.TwoLevel)
 	// Single is one object.
-	Single = Layout(write.Single)
+	Single = Layout(shardwriter.Single)
 	// Auto is Single for a shard whose data is smaller than AutoLimit, else TwoLevel.
-	Auto = Layout(write.Auto)
+	Auto = Layout(shardwriter.Auto)
 )
 
 // AutoLimit is the number of bytes of data from which on Auto writes stripes apart: one request reads as much.
-const AutoLimit = write.AutoLimit
+const AutoLimit = shardwriter.AutoLimit
 
 var layoutNames = [...]string{TwoLevel: "two-level", Single: "single", Auto: "auto"}
 
@@ -71,9 +71,9 @@ func ParseWire(name string) (Wire, error) {
 
 const (
 	// DefaultStripeRows is how many records a stripe gets at most.
-	DefaultStripeRows = write.DefaultStripeRows
+	DefaultStripeRows = shardwriter.DefaultStripeRows
 	// DefaultStripeBytes is how many bytes the encoders of a stripe may hold.
-	DefaultStripeBytes = write.DefaultStripeBytes
+	DefaultStripeBytes = shardwriter.DefaultStripeBytes
 )
 
 // WriterOptions of NewWriter. The zero value is valid.
@@ -130,16 +130,16 @@ type WriterOptions struct {
 }
 
 // room gives the options in the terms of the package that writes.
-func (o *WriterOptions) room() write.Options {
+func (o *WriterOptions) room() shardwriter.Options {
 	encodings := make(map[string][]encode.Profile)
 	for path, profiles := range o.Encodings {
 		for _, p := range profiles {
 			encodings[path] = append(encodings[path], encode.Profile(p))
 		}
 	}
-	return write.Options{
+	return shardwriter.Options{
 		Opaque: o.OpaqueDictionaries, DictionaryEntries: o.DictionaryEntries, Encodings: encodings,
-		Profile: encode.Profile(o.Profile), Layout: write.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
+		Profile: encode.Profile(o.Profile), Layout: shardwriter.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
 		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
 		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,
 		StripeProperties: o.StripeProperties, FieldProperties: o.FieldProperties,

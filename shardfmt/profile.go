@@ -1,6 +1,6 @@
 package shardfmt
 
-import "github.com/shardcat/shardcat/internal/encode"
+import "github.com/shardcat/shardcat/shardfmt/internal/encode"
 
 // Profile says how much work goes into making a block small. The zero value is Balanced.
 type Profile uint8

@@ -9,9 +9,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/internal/budget"
-	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -41,7 +41,7 @@ type ScanOptions struct {
 	// asked for, whatever references there are to it, and who wants to keep values copies them.
 	ReuseBatches bool
 	// MaxMemory is the most bytes of memory that the scan may take, DefaultMaxMemory if 0; batches shrink to fit.
-	// Its work is bounded too: by MaxMemory, what is fetched and what comes out (see package internal/budget). A
+	// Its work is bounded too: by MaxMemory, what is fetched and what comes out (see package shardfmt/internal/budget). A
 	// scan that would exceed the one or the other ends in ErrBudget. Budget, if not nil, is used instead, so that
 	// several scans have one.
 	MaxMemory int64

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 )
 
 // leaving is a context that is cancelled once it was asked so many times: a client that leaves in the middle of a batch.

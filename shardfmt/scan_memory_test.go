@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
@@ -121,7 +121,7 @@ func TestScanMemoryIsBounded(t *testing.T) {
 
 // heapLive is the memory that is in use after a collection, without what is kept for scans to come.
 func heapLive() uint64 {
-	uncleared.Forget()
+	bufpool.Forget()
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

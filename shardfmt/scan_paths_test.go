@@ -13,8 +13,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -116,7 +116,7 @@ func scanLines(t *testing.T, shard *shardfmt.Shard, o shardfmt.ScanOptions) []st
 	s, err := shard.Project(ctx, o.Columns, false)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	sink, err := foreign.NewSink(foreign.NDJSON, &out, s, foreign.SinkOptions{})
+	sink, err := fileio.NewSink(fileio.NDJSON, &out, s, fileio.SinkOptions{})
 	require.NoError(t, err)
 	for b, err := range shard.Scan(ctx, o) {
 		require.NoError(t, err)

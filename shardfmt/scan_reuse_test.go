@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
 // All tests of this package scan with memory that is spoiled when scans give it back.
-func init() { uncleared.Spoil(0xA5) }
+func init() { bufpool.Spoil(0xA5) }
 
 // pathShard opens a shard of all kinds of columns in several stripes.
 func pathShard(t *testing.T) *shardfmt.Shard {

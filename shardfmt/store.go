@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 )
 
 // Store reads ranges of objects by their canonical URL. It is all that reading a shard needs; a *blobio.Client is
@@ -117,7 +117,7 @@ func (s readerAtStore) ReadSuffix(ctx context.Context, url string, n int64) ([]b
 }
 
 func (s readerAtStore) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
-	return s.ReadRangesInto(ctx, url, ranges, uncleared.Bytes)
+	return s.ReadRangesInto(ctx, url, ranges, bufpool.Bytes)
 }
 
 // ReadRangesInto is ReadRanges into memory of the caller's, see blobio.Client.

@@ -6,16 +6,16 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/internal/stripeindex"
-	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Writer writes one shard. Not for concurrent use.
 type Writer struct {
-	w *write.Writer
+	w *shardwriter.Writer
 }
 
 // Written is a finished shard.
@@ -40,7 +40,7 @@ func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema,
 	if isNil(st) || s == nil {
 		return nil, fmt.Errorf("%w: a writer needs a store and a schema", ErrMissing)
 	}
-	if err := kernel.Refused(); err != nil {
+	if err := simd.Refused(); err != nil {
 		return nil, err
 	}
 	s.Number()
@@ -49,7 +49,7 @@ func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema,
 	if options.Indexes, err = stripeindex.NewBuilders(o.Indexes, s); err != nil {
 		return nil, err
 	}
-	w, err := write.New(ctx, st, url, s, options)
+	w, err := shardwriter.New(ctx, st, url, s, options)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (w *Writer) Close(ctx context.Context) (*Written, error) {
 }
 
 // written is a finished shard in the terms of this package.
-func written(w *write.Written) *Written {
+func written(w *shardwriter.Written) *Written {
 	out := &Written{URL: w.URL, Size: w.Size, Records: w.Records, Deleted: w.Deleted}
 	for _, o := range w.Objects {
 		out.Objects = append(out.Objects, Object(o))

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -106,7 +106,7 @@ func TestPlaceOfStripes(t *testing.T) {
 			t.Fatalf("field %d is not in stripe 1: %v", id, err)
 		}
 		for _, b := range d.Encodings[0].GetNative().Buffers {
-			if b.Buffer.Range.Start%buffer.Alignment != 0 || !slices.Contains(urls.Urls, b.Buffer.Url) {
+			if b.Buffer.Range.Start%colstream.Alignment != 0 || !slices.Contains(urls.Urls, b.Buffer.Url) {
 				t.Errorf("buffer %v", b.Buffer)
 			}
 		}
@@ -336,7 +336,7 @@ func TestClose(t *testing.T) {
 }
 
 func BenchmarkTwoOfTenThousandFields(b *testing.B) {
-	defer uncleared.StopSpoiling()()
+	defer bufpool.StopSpoiling()()
 	sp := blobio.NewClient()
 	defer sp.Close()
 	for _, place := range []string{"mem://" + rand.Text() + "/s.amudai.shard", "file://" + b.TempDir() + "/s.amudai.shard"} {

@@ -23,10 +23,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/shardcat/shardcat/bench"
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/bench"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 //go:embed pylance.py
@@ -71,7 +71,7 @@ func run(rows, turns int, python string) error {
 // sample is one table, and the formats that hold it.
 type sample struct {
 	what    string
-	formats []foreign.Format
+	formats []fileio.Format
 	schema  *arrow.Schema
 	batch   arrow.RecordBatch
 	bytes   int
@@ -79,14 +79,14 @@ type sample struct {
 
 func everything(rows int) *sample {
 	t := table(append(bench.Columns(rows), bench.TextColumns(rows)...), "c")
-	t.what, t.formats = "all columns", []foreign.Format{foreign.Lance, foreign.Parquet, foreign.Arrow}
+	t.what, t.formats = "all columns", []fileio.Format{fileio.Lance, fileio.Parquet, fileio.Arrow}
 	return t
 }
 
 func withoutFloats(rows int) *sample {
 	columns := slices.DeleteFunc(append(bench.Columns(rows), bench.TextColumns(rows)...), func(c *bench.Column) bool { return c.Floats != nil })
 	t := table(columns, "c")
-	t.what, t.formats = "integers and texts", []foreign.Format{foreign.COLE, foreign.Lance, foreign.Parquet, foreign.Arrow}
+	t.what, t.formats = "integers and texts", []fileio.Format{fileio.COLE, fileio.Lance, fileio.Parquet, fileio.Arrow}
 	return t
 }
 
@@ -94,7 +94,7 @@ func withoutFloats(rows int) *sample {
 func keyed(rows int) *sample {
 	texts := bench.TextColumns(rows)
 	t := table([]*bench.Column{bench.Columns(rows)[0], texts[len(texts)-1]}, "")
-	t.what, t.formats = "a key and a text", []foreign.Format{foreign.Layer, foreign.COLE, foreign.Lance, foreign.Parquet, foreign.Arrow}
+	t.what, t.formats = "a key and a text", []fileio.Format{fileio.Layer, fileio.COLE, fileio.Lance, fileio.Parquet, fileio.Arrow}
 	return t
 }
 
@@ -134,13 +134,13 @@ func values(c *bench.Column) arrow.Array {
 }
 
 // by says what each format's line is called.
-var by = map[foreign.Format]string{
-	foreign.COLE: "COLE", foreign.Layer: "layer file without compression", foreign.Lance: "Lance 2.0, ours",
-	foreign.Parquet: "Parquet with zstd, arrow-go", foreign.Arrow: "Arrow IPC, arrow-go",
+var by = map[fileio.Format]string{
+	fileio.COLE: "COLE", fileio.Layer: "layer file without compression", fileio.Lance: "Lance 2.0, ours",
+	fileio.Parquet: "Parquet with zstd, arrow-go", fileio.Arrow: "Arrow IPC, arrow-go",
 }
 
 // measure writes and reads a file of a format, and prints its line.
-func (t *sample) measure(f foreign.Format, path string, turns int) error {
+func (t *sample) measure(f fileio.Format, path string, turns int) error {
 	ctx, c := context.Background(), blobio.NewClient()
 	defer c.Close()
 	url, err := c.Mount(ctx, path)
@@ -151,7 +151,7 @@ func (t *sample) measure(f foreign.Format, path string, turns int) error {
 	for range turns {
 		os.Remove(path)
 		start := time.Now()
-		sink, err := foreign.CreateBatches(ctx, c, url, f, t.schema, foreign.SinkOptions{})
+		sink, err := fileio.CreateBatches(ctx, c, url, f, t.schema, fileio.SinkOptions{})
 		if err == nil {
 			err = errors.Join(sink.Write(t.batch), sink.Close())
 		}
@@ -174,8 +174,8 @@ func (t *sample) measure(f foreign.Format, path string, turns int) error {
 }
 
 // read reads all rows.
-func (t *sample) read(ctx context.Context, c *blobio.Client, url string, f foreign.Format) error {
-	src, err := foreign.OpenBatches(ctx, c, url, foreign.SourceOptions{Format: f})
+func (t *sample) read(ctx context.Context, c *blobio.Client, url string, f fileio.Format) error {
+	src, err := fileio.OpenBatches(ctx, c, url, fileio.SourceOptions{Format: f})
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/bench"
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/bench"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -197,7 +197,7 @@ func (g *given) load() error {
 	ctx := context.Background()
 	c := blobio.NewClient()
 	defer c.Close()
-	src, err := foreign.OpenSource(ctx, c, []string{"file://" + g.Path}, foreign.SourceOptions{Format: foreign.Parquet})
+	src, err := fileio.OpenSource(ctx, c, []string{"file://" + g.Path}, fileio.SourceOptions{Format: fileio.Parquet})
 	if err != nil {
 		return err
 	}

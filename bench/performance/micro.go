@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/shardcat/shardcat/bench"
-	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/internal/kernel"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/bench"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
 // kernels measures the inner loops.
@@ -26,7 +26,7 @@ func kernels(r *run) error {
 	}
 	for i, k := range list {
 		seconds := results[i].Seconds / bench.KernelRounds
-		r.add(Row{Part: "kernels", Subject: k.Name, Note: kernel.Tier(),
+		r.add(Row{Part: "kernels", Subject: k.Name, Note: simd.Tier(),
 			V: map[string]float64{"seconds": seconds, "values": float64(k.Values), "bytes": float64(k.Bytes)}})
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 )
 
 // functions are what templates of fragments call.

@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storeerr"
+	"github.com/shardcat/shardcat/internal/apierror"
 )
 
 // classes of Azure's error codes, where the status of the answer does not already say it.
@@ -52,7 +52,7 @@ var classes = map[bloberror.Code]error{
 
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
-	var handed *storeerr.HandedOut
+	var handed *apierror.HandedOut
 	if errors.As(err, &handed) {
 		return handed, handed.Class(ctx)
 	}
@@ -62,12 +62,12 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	}
 	var response *azcore.ResponseError
 	if !errors.As(err, &response) {
-		return storeerr.Redact(err), storeerr.OfNetwork(ctx, err)
+		return apierror.Redact(err), apierror.OfNetwork(ctx, err)
 	}
-	said := &storeerr.Error{Status: response.StatusCode, Code: response.ErrorCode}
+	said := &apierror.Error{Status: response.StatusCode, Code: response.ErrorCode}
 	if raw := response.RawResponse; raw != nil {
 		said.RequestID = raw.Header.Get("X-Ms-Request-Id")
-		said.RetryAfter = storeerr.RetryAfter(raw.Header)
+		said.RetryAfter = apierror.RetryAfter(raw.Header)
 		said.Message = message(raw.Body)
 	}
 	if do := advice[bloberror.Code(said.Code)]; do != "" {
@@ -76,7 +76,7 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	if class := classes[bloberror.Code(said.Code)]; class != nil {
 		return said, class
 	}
-	return said, storeerr.OfStatus(said.Status)
+	return said, apierror.OfStatus(said.Status)
 }
 
 // advice is what to do about refusals that last until somebody does something.
@@ -103,7 +103,7 @@ func message(body io.Reader) string {
 type tokenError struct{ err error }
 
 func (e *tokenError) Error() string {
-	first, _, _ := strings.Cut(storeerr.Redact(e.err).Error(), "\n")
+	first, _, _ := strings.Cut(apierror.Redact(e.err).Error(), "\n")
 	return "no usable Azure credential in the environment, the instance's identity or az login " +
 		"(or ?credential=anonymous for a public container): " + first
 }
@@ -112,7 +112,7 @@ func (e *tokenError) Error() string {
 func (e *tokenError) class() error {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(e.err, &failed) && failed.RawResponse != nil {
-		return storeerr.OfTokenStatus(failed.RawResponse.StatusCode)
+		return apierror.OfTokenStatus(failed.RawResponse.StatusCode)
 	}
 	return blobio.ErrDenied
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storeerr"
+	"github.com/shardcat/shardcat/internal/apierror"
 )
 
 // handedOut signs requests by shared access signatures that an Iceberg catalog hands out for an account.
@@ -21,7 +21,7 @@ type handedOut struct {
 func (h handedOut) Do(r *policy.Request) (*http.Response, error) {
 	keys, _, err := h.ask(r.Raw().Context())
 	if err != nil {
-		return nil, &storeerr.HandedOut{Err: err}
+		return nil, &apierror.HandedOut{Err: err}
 	}
 	for _, name := range []string{
 		"adls.sas-token." + h.place.Account + ".dfs." + h.place.Domain, "adls.sas-token." + h.place.Account + ".blob." + h.place.Domain,
@@ -33,5 +33,5 @@ func (h handedOut) Do(r *policy.Request) (*http.Response, error) {
 			return r.Next()
 		}
 	}
-	return nil, &storeerr.HandedOut{Err: errors.New("the catalog hands out no signature of Azure for account " + h.place.Account)}
+	return nil, &apierror.HandedOut{Err: errors.New("the catalog hands out no signature of Azure for account " + h.place.Account)}
 }

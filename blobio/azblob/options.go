@@ -19,8 +19,8 @@ import (
 	gocloud "gocloud.dev/blob/azureblob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storehttp"
-	"github.com/shardcat/shardcat/internal/urlparam"
+	"github.com/shardcat/shardcat/blobio/internal/urlparam"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // Options are what the parameters of a container's URL say. What is left empty comes from the environment:
@@ -56,7 +56,7 @@ type Options struct {
 	// ListPage is ?list_page=, keys of one page of a list, 5,000 if 0.
 	ListPage int
 	// Trust is ?ca_file=, ?client_cert_file= and ?client_key_file=.
-	Trust storehttp.Trust
+	Trust httptransport.Trust
 }
 
 // params are those of a container's URL. The short names of secrets are the parts of a shared access signature.
@@ -199,7 +199,7 @@ func (o Options) client(p Place) (*container.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	common, err := o.clientOptions(storehttp.Client)
+	common, err := o.clientOptions(httptransport.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ var authorities = map[string]cloud.Configuration{
 
 // token is the SDK's credential of the kind asked for, for accounts below a domain.
 func (o Options) token(domain string) (azcore.TokenCredential, error) {
-	common, err := o.clientOptions(storehttp.TokenClient)
+	common, err := o.clientOptions(httptransport.TokenClient)
 	if err != nil {
 		return nil, err
 	}
@@ -264,14 +264,14 @@ func (o Options) token(domain string) (azcore.TokenCredential, error) {
 
 // clientOptions make one attempt per request: attempts are counted and paced above the driver.
 func (o Options) clientOptions(client func(http.RoundTripper) *http.Client) (azcore.ClientOptions, error) {
-	transport := storehttp.Pooled(http.DefaultTransport.(*http.Transport).Clone())
+	transport := httptransport.Pooled(http.DefaultTransport.(*http.Transport).Clone())
 	if err := o.Trust.Apply(transport); err != nil {
 		return azcore.ClientOptions{}, err
 	}
 	return azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
 		Transport: client(transport),
-		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat/" + storehttp.Version()},
+		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat/" + httptransport.Version()},
 
 		PerCallPolicies: []policy.Policy{bodyChecksum{}},
 	}, nil

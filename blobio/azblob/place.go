@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shardcat/shardcat/internal/urlparam"
+	"github.com/shardcat/shardcat/blobio/internal/urlparam"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/rangeread"
+	"github.com/shardcat/shardcat/blobio/internal/httprange"
 )
 
 // Hooks reach what gocloud hides of a container that you opened by gocloud.dev/blob/azureblob. Creates and
@@ -46,7 +46,7 @@ func got(r *gocloud.Reader) (g cloudblob.Got, err error) {
 		return g, errHook
 	}
 	g.ETag = quoted(out.ETag)
-	e, err := rangeread.ParseContentRange(deref(out.ContentRange), stated(out.ContentLength))
+	e, err := httprange.ParseContentRange(deref(out.ContentRange), stated(out.ContentLength))
 	g.At, g.End, g.Size = e.At, e.End, e.Size
 	return g, err
 }
@@ -54,7 +54,7 @@ func got(r *gocloud.Reader) (g cloudblob.Got, err error) {
 // stated is a number that an answer may lack.
 func stated(n *int64) int64 {
 	if n == nil {
-		return rangeread.Unknown
+		return httprange.Unknown
 	}
 	return *n
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/fault"
+	"github.com/shardcat/shardcat/internal/testkit/fault"
 )
 
-// Faulty is a bucket in which requests go wrong by a script in the language of internal/fault. A Client takes it for a
+// Faulty is a bucket in which requests go wrong by a script in the language of internal/testkit/fault. A Client takes it for a
 // remote one, with retries and limits. A PUT is made by Close of a writer. What it can't play are slow bodies, stale
 // lists and calls.
 type Faulty struct {

@@ -20,8 +20,8 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/rangeread"
-	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/blobio/internal/httprange"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // Read is what one read asks for.
@@ -118,7 +118,7 @@ type Options struct {
 
 // Bucket is a gocloud bucket as blobio sees it.
 type Bucket struct {
-	reads  rangeread.Reader
+	reads  httprange.Reader
 	bucket *blob.Bucket
 	root   string
 	opts   Options
@@ -139,7 +139,7 @@ func FromBucket(rootURL string, bucket *blob.Bucket, opts Options) *Bucket {
 	if b.opts.ListPage == 0 {
 		b.opts.ListPage = 1000
 	}
-	b.reads = rangeread.Reader{Get: b.get, Head: b.head, Fail: b.fail, NoSuffix: !opts.Suffix && opts.Tail == nil,
+	b.reads = httprange.Reader{Get: b.get, Head: b.head, Fail: b.fail, NoSuffix: !opts.Suffix && opts.Tail == nil,
 		NoConditions: !opts.hooked()}
 	return b
 }
@@ -196,22 +196,22 @@ func (b *Bucket) ready(ctx context.Context) error {
 }
 
 // kinds are the requests that the transport sees, as they are counted.
-var kinds = map[storehttp.Kind]blobio.Counters{
-	storehttp.Get:    {Gets: 1, Depth: 1},
-	storehttp.Stat:   {Heads: 1, Depth: 1},
-	storehttp.List:   {Lists: 1, Depth: 1},
-	storehttp.Put:    {Puts: 1, Depth: 1},
-	storehttp.Delete: {Deletes: 1, Depth: 1},
+var kinds = map[httptransport.Kind]blobio.Counters{
+	httptransport.Get:    {Gets: 1, Depth: 1},
+	httptransport.Stat:   {Heads: 1, Depth: 1},
+	httptransport.List:   {Lists: 1, Depth: 1},
+	httptransport.Put:    {Puts: 1, Depth: 1},
+	httptransport.Delete: {Deletes: 1, Depth: 1},
 }
 
 // counted gives a context in which the transport counts what is asked of the store.
 func counted(ctx context.Context, trace blobio.Trace) context.Context {
-	return storehttp.Watch(ctx, func(k storehttp.Kind) { trace.Count(kinds[k]) })
+	return httptransport.Watch(ctx, func(k httptransport.Kind) { trace.Count(kinds[k]) })
 }
 
 // beside is counted for requests that wait for no other: parts that go up at the same time, and tidying up.
 func beside(ctx context.Context, trace blobio.Trace) context.Context {
-	return storehttp.Watch(ctx, func(k storehttp.Kind) {
+	return httptransport.Watch(ctx, func(k httptransport.Kind) {
 		request := kinds[k]
 		request.Depth = 0
 		trace.Count(request)

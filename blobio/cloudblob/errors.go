@@ -9,21 +9,21 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storeerr"
-	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/internal/apierror"
+	"github.com/shardcat/shardcat/internal/httptransport"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // request lets gocloud, or the provider's client, make one request. It makes an error of a panic: they follow
 // pointers to headers and elements that a store may have left out of its answer, such as the time of the last
 // modification.
-func request(ctx context.Context, kind storehttp.Kind, do func() error) (err error) {
+func request(ctx context.Context, kind httptransport.Kind, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: the answer lacks what every store sends: %v", blobio.ErrUnknown, p)
 		}
 	}()
-	return storehttp.Request(ctx, kind, do)
+	return httptransport.Request(ctx, kind, do)
 }
 
 // fail makes the error of an operation on a key: its class from the provider's own code, its text without
@@ -34,16 +34,16 @@ func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 		return err
 	}
 	url := b.root + urlresolve.EscapeKey(key)
-	if class := storeerr.Own(err); class != nil {
+	if class := apierror.Own(err); class != nil {
 		return blobio.NewError(op, url, class, err)
 	}
 	switch {
-	case errors.Is(err, storehttp.ErrSecondRequest):
+	case errors.Is(err, httptransport.ErrSecondRequest):
 		return blobio.NewError(op, url, blobio.ErrTransient, io.ErrUnexpectedEOF)
-	case errors.Is(err, storehttp.ErrRedirect):
-		return blobio.NewError(op, url, blobio.ErrDenied, storehttp.ErrRedirect)
-	case errors.Is(err, storehttp.ErrUnplaced):
-		return blobio.NewError(op, url, blobio.ErrUnknown, storehttp.ErrUnplaced)
+	case errors.Is(err, httptransport.ErrRedirect):
+		return blobio.NewError(op, url, blobio.ErrDenied, httptransport.ErrRedirect)
+	case errors.Is(err, httptransport.ErrUnplaced):
+		return blobio.NewError(op, url, blobio.ErrUnknown, httptransport.ErrUnplaced)
 	case ctx.Err() != nil:
 		return blobio.NewError(op, url, blobio.ErrCanceled, context.Cause(ctx))
 	}
@@ -65,11 +65,11 @@ var codes = map[gcerrors.ErrorCode]error{
 
 // explain goes by gocloud's codes, and by the network's errors below them.
 func explain(ctx context.Context, err error) (cause, class error) {
-	if class := storeerr.OfNetwork(ctx, err); class == blobio.ErrTransient {
-		return storeerr.Redact(err), class
+	if class := apierror.OfNetwork(ctx, err); class == blobio.ErrTransient {
+		return apierror.Redact(err), class
 	}
 	if class := codes[gcerrors.Code(err)]; class != nil {
-		return storeerr.Redact(err), class
+		return apierror.Redact(err), class
 	}
-	return storeerr.Redact(err), blobio.ErrUnknown
+	return apierror.Redact(err), blobio.ErrUnknown
 }

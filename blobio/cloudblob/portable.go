@@ -6,7 +6,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // createPortable starts an object by gocloud's own writer, which makes it if the key is free.
@@ -51,7 +51,7 @@ func (w *writer) Close() error {
 		return w.b.fail(w.ctx, "create", w.key, err)
 	}
 	defer w.cancel()
-	err := request(w.inner, storehttp.Put, w.w.Close)
+	err := request(w.inner, httptransport.Put, w.w.Close)
 	w.w = nil
 	if err != nil {
 		return w.b.fail(w.ctx, "create", w.key, err)

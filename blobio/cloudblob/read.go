@@ -12,8 +12,8 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/rangeread"
-	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/blobio/internal/httprange"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // ReadRange implements blobio.BucketReader.
@@ -37,35 +37,35 @@ func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) 
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts blobio.ReadOptions) (rangeread.Download, error) {
+func (b *Bucket) get(ctx context.Context, key string, span httprange.Span, opts blobio.ReadOptions) (httprange.Download, error) {
 	if err := b.ready(ctx); err != nil {
-		return rangeread.Download{}, err
+		return httprange.Download{}, err
 	}
 	if !b.opts.hooked() {
 		return b.getPortable(ctx, key, span, opts)
 	}
 	read := Read{Off: span.Off, N: span.N, Key: key, IfMatch: opts.IfMatch}
 	if span.Off < 0 && b.opts.Tail != nil {
-		body, got, err := b.opts.Tail(storehttp.Once(ctx), read)
-		return rangeread.Download{Body: body, Info: blobio.Info{Key: key, Size: got.Size, ETag: got.ETag}, At: got.At, End: got.End}, err
+		body, got, err := b.opts.Tail(httptransport.Once(ctx), read)
+		return httprange.Download{Body: body, Info: blobio.Info{Key: key, Size: got.Size, ETag: got.ETag}, At: got.At, End: got.End}, err
 	}
 	before := func(as func(any) bool) error { return b.opts.BeforeRead(as, read) }
-	r, err := b.open(storehttp.Once(ctx), key, max(0, span.Off), span.N, &blob.ReaderOptions{BeforeRead: before})
+	r, err := b.open(httptransport.Once(ctx), key, max(0, span.Off), span.N, &blob.ReaderOptions{BeforeRead: before})
 	if err != nil {
-		return rangeread.Download{}, err
+		return httprange.Download{}, err
 	}
 	got, err := b.opts.Got(r)
 	if err != nil {
 		r.Close()
-		return rangeread.Download{}, err
+		return httprange.Download{}, err
 	}
 	info := blobio.Info{Key: key, Size: got.Size, ETag: got.ETag, ModTime: r.ModTime()}
-	return rangeread.Download{Body: r, Info: info, At: got.At, End: got.End}, nil
+	return httprange.Download{Body: r, Info: info, At: got.At, End: got.End}, nil
 }
 
 // open makes one GET by gocloud's reader.
 func (b *Bucket) open(ctx context.Context, key string, off, n int64, opts *blob.ReaderOptions) (r *blob.Reader, err error) {
-	err = request(ctx, storehttp.Get, func() (err error) {
+	err = request(ctx, httptransport.Get, func() (err error) {
 		r, err = b.bucket.NewRangeReader(ctx, key, off, n, opts)
 		return err
 	})
@@ -74,20 +74,20 @@ func (b *Bucket) open(ctx context.Context, key string, off, n int64, opts *blob.
 
 // getPortable is get without hooks. Drivers differ in what they do at and beyond the end of an object, so the
 // size decides. A condition is compared with the attributes right before.
-func (b *Bucket) getPortable(ctx context.Context, key string, span rangeread.Span, opts blobio.ReadOptions) (rangeread.Download, error) {
+func (b *Bucket) getPortable(ctx context.Context, key string, span httprange.Span, opts blobio.ReadOptions) (httprange.Download, error) {
 	if err := b.compare(ctx, key, opts.IfMatch); err != nil {
-		return rangeread.Download{}, err
+		return httprange.Download{}, err
 	}
 	r, err := b.open(ctx, key, span.Off, span.N, nil)
 	if err != nil {
-		return rangeread.Download{}, b.beyond(ctx, key, span.Off, err)
+		return httprange.Download{}, b.beyond(ctx, key, span.Off, err)
 	}
 	info := blobio.Info{Key: key, Size: r.Size(), ETag: opts.IfMatch, ModTime: r.ModTime()}
 	if span.Off > info.Size {
 		r.Close()
-		return rangeread.Download{}, blobio.ErrRange
+		return httprange.Download{}, blobio.ErrRange
 	}
-	d := rangeread.Download{Body: r, Info: info, At: span.Off, End: rangeread.Unknown}
+	d := httprange.Download{Body: r, Info: info, At: span.Off, End: httprange.Unknown}
 	if info.Size == 0 {
 		return d, stated(&d)
 	}
@@ -96,7 +96,7 @@ func (b *Bucket) getPortable(ctx context.Context, key string, span rangeread.Spa
 
 // stated refuses a body that has bytes although its size is said to be 0: gocloud has no word for a size that the store
 // did not state.
-func stated(d *rangeread.Download) error {
+func stated(d *httprange.Download) error {
 	n, err := io.ReadFull(d.Body, make([]byte, 1))
 	if n == 0 && err == io.EOF {
 		return nil
@@ -136,8 +136,8 @@ func (b *Bucket) head(ctx context.Context, key string) (info blobio.Info, err er
 	if err := b.ready(ctx); err != nil {
 		return blobio.Info{}, err
 	}
-	once := storehttp.Once(ctx)
-	err = request(once, storehttp.Stat, func() (err error) {
+	once := httptransport.Once(ctx)
+	err = request(once, httptransport.Stat, func() (err error) {
 		if b.opts.Head != nil {
 			info, err = b.opts.Head(once, key)
 			return err
@@ -210,7 +210,7 @@ func (b *Bucket) page(ctx context.Context, token, prefix string, most int) (page
 	if err := b.ready(ctx); err != nil {
 		return nil, "", err
 	}
-	err = request(ctx, storehttp.List, func() (err error) {
+	err = request(ctx, httptransport.List, func() (err error) {
 		if b.opts.List != nil {
 			page, next, err = b.opts.List(ctx, token, prefix, most)
 			return err

@@ -10,8 +10,8 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storehttp"
-	"github.com/shardcat/shardcat/internal/upload"
+	"github.com/shardcat/shardcat/blobio/internal/upload"
+	"github.com/shardcat/shardcat/internal/httptransport"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -63,8 +63,8 @@ type object struct {
 // Whole implements upload.Target: one request of gocloud's writer.
 func (o *object) Whole(ctx context.Context, body []byte) error {
 	return o.conditionally(ctx, func(ctx context.Context, ifAbsent bool) error {
-		once := storehttp.Once(ctx)
-		return request(once, storehttp.Put, func() error {
+		once := httptransport.Once(ctx)
+		return request(once, httptransport.Put, func() error {
 			return o.b.bucket.Upload(once, o.key, bytes.NewReader(body), &blob.WriterOptions{
 				ContentType: o.contentType, IfNotExist: ifAbsent, BufferSize: len(body) + 1, MaxConcurrency: 1,
 				BeforeWrite: o.b.beforeWrite(Write{o.key, body, o.contentType, ifAbsent})})
@@ -202,7 +202,7 @@ func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptio
 	switch {
 	case err != nil:
 	case b.opts.Delete != nil:
-		err = request(ctx, storehttp.Delete, func() error { return b.opts.Delete(ctx, key, opts.IfMatch) })
+		err = request(ctx, httptransport.Delete, func() error { return b.opts.Delete(ctx, key, opts.IfMatch) })
 	default:
 		err = b.deletePortable(ctx, key, opts)
 	}
@@ -220,5 +220,5 @@ func (b *Bucket) deletePortable(ctx context.Context, key string, opts blobio.Del
 	if err := b.compare(ctx, key, opts.IfMatch); err != nil {
 		return err
 	}
-	return request(ctx, storehttp.Delete, func() error { return b.bucket.Delete(ctx, key) })
+	return request(ctx, httptransport.Delete, func() error { return b.bucket.Delete(ctx, key) })
 }

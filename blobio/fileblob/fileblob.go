@@ -30,7 +30,7 @@ import (
 	"syscall"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -238,7 +238,7 @@ func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobi
 		return nil, blobio.Info{}, err
 	}
 	defer f.Close()
-	suffix := uncleared.Bytes(int(min(max(n, 0), info.Size)))
+	suffix := bufpool.Bytes(int(min(max(n, 0), info.Size)))
 	if _, err := io.ReadFull(io.NewSectionReader(f, info.Size-int64(len(suffix)), int64(len(suffix))), suffix); err != nil {
 		return nil, blobio.Info{}, b.fail("read", key, err)
 	}

@@ -27,7 +27,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/upload"
+	"github.com/shardcat/shardcat/blobio/internal/upload"
 )
 
 func init() {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storeerr"
+	"github.com/shardcat/shardcat/internal/apierror"
 )
 
 // classes of Google's reasons, where the status of the answer does not already say it: the limits on rates
@@ -27,7 +27,7 @@ var classes = map[string]error{
 
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
-	var handed *storeerr.HandedOut
+	var handed *apierror.HandedOut
 	if errors.As(err, &handed) {
 		return handed, handed.Class(ctx)
 	}
@@ -45,14 +45,14 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	}
 	var response *googleapi.Error
 	if !errors.As(err, &response) {
-		return storeerr.Redact(err), storeerr.OfNetwork(ctx, err)
+		return apierror.Redact(err), apierror.OfNetwork(ctx, err)
 	}
-	said := &storeerr.Error{Status: response.Code, RetryAfter: storeerr.RetryAfter(response.Header)}
+	said := &apierror.Error{Status: response.Code, RetryAfter: apierror.RetryAfter(response.Header)}
 	said.Code, said.Message = reason(response)
 	if class := classes[said.Code]; class != nil {
 		return said, class
 	}
-	return said, storeerr.OfStatus(said.Status)
+	return said, apierror.OfStatus(said.Status)
 }
 
 // reason is why the store refused, in a word and in a sentence. The library reads it from the answers to all
@@ -75,14 +75,14 @@ func reason(e *googleapi.Error) (code, message string) {
 
 // unauthenticated is the refusal of the service that hands out tokens, without what it was asked.
 func unauthenticated(status int) (cause, class error) {
-	return &storeerr.Error{Status: status, Code: "token", Message: "no access token was handed out"}, storeerr.OfTokenStatus(status)
+	return &apierror.Error{Status: status, Code: "token", Message: "no access token was handed out"}, apierror.OfTokenStatus(status)
 }
 
 // credentialsError says that there are no application default credentials.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
-	first, _, _ := strings.Cut(storeerr.Redact(e.err).Error(), "\n")
+	first, _, _ := strings.Cut(apierror.Redact(e.err).Error(), "\n")
 	return "no usable Google credentials in the environment, gcloud's files or the instance " +
 		"(set GOOGLE_APPLICATION_CREDENTIALS, or ?anonymous=true for a public bucket): " + first
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storeerr"
+	"github.com/shardcat/shardcat/internal/apierror"
 )
 
 // handedOut authorizes requests by tokens that an Iceberg catalog hands out.
@@ -24,7 +24,7 @@ func (h *handedOut) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
 			r.Body.Close()
 		}
-		return nil, &storeerr.HandedOut{Err: err}
+		return nil, &apierror.HandedOut{Err: err}
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+keys["gcs.oauth2.token"])

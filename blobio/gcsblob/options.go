@@ -17,8 +17,8 @@ import (
 	htransport "google.golang.org/api/transport/http"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storehttp"
-	"github.com/shardcat/shardcat/internal/urlparam"
+	"github.com/shardcat/shardcat/blobio/internal/urlparam"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // Options are what the parameters of a bucket's URL say. What is left empty comes from the environment, as
@@ -50,7 +50,7 @@ type Options struct {
 	// ListPage is ?list_page=, keys of one page of a list, 1,000 if 0.
 	ListPage int
 	// Trust is ?ca_file=, ?client_cert_file= and ?client_key_file=.
-	Trust storehttp.Trust
+	Trust httptransport.Trust
 }
 
 // chunkStep is what GCS wants the chunks of an upload to be a multiple of.
@@ -129,7 +129,7 @@ func (o Options) endpoint() (base string, emulator bool) {
 // client builds Google's client of the JSON API, which makes one attempt per request: attempts are counted and paced
 // above the driver.
 func (o Options) client(ctx context.Context) (*storage.Client, error) {
-	opts := []option.ClientOption{option.WithUserAgent("shardcat/" + storehttp.Version())}
+	opts := []option.ClientOption{option.WithUserAgent("shardcat/" + httptransport.Version())}
 	if o.UniverseDomain != "" {
 		opts = append(opts, option.WithUniverseDomain(o.UniverseDomain))
 	}
@@ -152,8 +152,8 @@ func (o Options) client(ctx context.Context) (*storage.Client, error) {
 		return nil, err
 	}
 	// The library's own would follow redirects, and send its token along.
-	authorized.CheckRedirect = storehttp.Stay
-	authorized.Transport = &payer{o.UserProject, &storehttp.Transport{Base: authorized.Transport}}
+	authorized.CheckRedirect = httptransport.Stay
+	authorized.Transport = &payer{o.UserProject, &httptransport.Transport{Base: authorized.Transport}}
 	if o.Credentials != nil {
 		authorized.Transport = &handedOut{o.Credentials, authorized.Transport}
 	}
@@ -174,14 +174,14 @@ func (o Options) client(ctx context.Context) (*storage.Client, error) {
 
 // authorized makes the HTTP client that adds tokens to requests. The library's own transport knows no certificates but the system's.
 func (o Options) authorized(ctx context.Context, opts []option.ClientOption) (*http.Client, error) {
-	if o.Trust == (storehttp.Trust{}) && os.Getenv("AWS_CA_BUNDLE") == "" {
+	if o.Trust == (httptransport.Trust{}) && os.Getenv("AWS_CA_BUNDLE") == "" {
 		client, _, err := htransport.NewClient(ctx, opts...)
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
 		return client, nil
 	}
-	own := storehttp.Pooled(http.DefaultTransport.(*http.Transport).Clone())
+	own := httptransport.Pooled(http.DefaultTransport.(*http.Transport).Clone())
 	if err := o.Trust.Apply(own); err != nil {
 		return nil, err
 	}

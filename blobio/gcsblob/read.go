@@ -12,7 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/rangeread"
+	"github.com/shardcat/shardcat/blobio/internal/httprange"
 )
 
 // Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/gcsblob. Creates and deletes go
@@ -55,7 +55,7 @@ func told(r *storage.Reader) (cloudblob.Got, error) {
 	if r.Attrs.Decompressed {
 		return cloudblob.Got{}, fmt.Errorf("%w: the object has a Content-Encoding and was unpacked on the way", blobio.ErrUnknown)
 	}
-	return cloudblob.Got{At: r.Attrs.StartOffset, End: rangeread.Unknown, Size: max(r.Attrs.Size, rangeread.Unknown),
+	return cloudblob.Got{At: r.Attrs.StartOffset, End: httprange.Unknown, Size: max(r.Attrs.Size, httprange.Unknown),
 		ETag: etag(r.Attrs.Generation)}, nil
 }
 
@@ -71,7 +71,7 @@ func etag(generation int64) string {
 // with content gives away.
 func size(a *storage.ObjectAttrs) int64 {
 	if a.Size == 0 && a.CRC32C != 0 {
-		return rangeread.Unknown
+		return httprange.Unknown
 	}
 	return a.Size
 }

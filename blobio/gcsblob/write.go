@@ -14,7 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/upload"
+	"github.com/shardcat/shardcat/blobio/internal/upload"
 )
 
 // castagnoli is the polynomial of the checksum that GCS keeps of each object.

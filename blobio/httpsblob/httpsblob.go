@@ -28,9 +28,9 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/rangeread"
-	"github.com/shardcat/shardcat/internal/storeerr"
-	"github.com/shardcat/shardcat/internal/storehttp"
+	"github.com/shardcat/shardcat/blobio/internal/httprange"
+	"github.com/shardcat/shardcat/internal/apierror"
+	"github.com/shardcat/shardcat/internal/httptransport"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -47,7 +47,7 @@ func init() {
 
 // Bucket is one web server.
 type Bucket struct {
-	reads  rangeread.Reader
+	reads  httprange.Reader
 	client *http.Client
 	root   string // scheme://host/
 	closed atomic.Bool
@@ -58,7 +58,7 @@ var _ blobio.Bucket = (*Bucket)(nil)
 // Open opens the server at a host, with a port if it isn't the scheme's own. No request is made.
 func Open(scheme, host string) *Bucket {
 	b := &Bucket{client: newClient(), root: scheme + "://" + host + "/"}
-	b.reads = rangeread.Reader{Get: b.get, Head: b.head, Fail: b.fail}
+	b.reads = httprange.Reader{Get: b.get, Head: b.head, Fail: b.fail}
 	return b
 }
 
@@ -69,7 +69,7 @@ func newClient() *http.Client {
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = 2, 50*time.Millisecond, 500*time.Millisecond
 	c.CheckRetry = retryDial
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	c.HTTPClient = &http.Client{CheckRedirect: storehttp.Stay, Transport: &http.Transport{
+	c.HTTPClient = &http.Client{CheckRedirect: httptransport.Stay, Transport: &http.Transport{
 		DialContext:         dialer.DialContext,
 		DisableCompression:  true,
 		ForceAttemptHTTP2:   true,
@@ -78,7 +78,7 @@ func newClient() *http.Client {
 		TLSHandshakeTimeout: 10 * time.Second,
 	}}
 	outer := c.StandardClient()
-	outer.CheckRedirect = storehttp.Stay // both clients would follow
+	outer.CheckRedirect = httptransport.Stay // both clients would follow
 	return outer
 }
 
@@ -106,18 +106,18 @@ func retryDial(ctx context.Context, _ *http.Response, err error) (bool, error) {
 
 // fail makes the error of an operation on a key: nothing of the request but its URL, which holds no secret.
 func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
-	class := storeerr.Own(err)
-	var said *storeerr.Error
+	class := apierror.Own(err)
+	var said *apierror.Error
 	switch {
 	case class != nil:
 	case errors.As(err, &said):
-		class = storeerr.OfStatus(said.Status)
+		class = apierror.OfStatus(said.Status)
 	case errors.Is(err, errMetadata):
 		class = blobio.ErrDenied
 	default:
-		class = storeerr.OfNetwork(ctx, err)
+		class = apierror.OfNetwork(ctx, err)
 	}
-	return blobio.NewError(op, b.url(key), class, storeerr.Redact(err))
+	return blobio.NewError(op, b.url(key), class, apierror.Redact(err))
 }
 
 func (b *Bucket) url(key string) string { return b.root + urlresolve.EscapeKey(key) }
@@ -154,7 +154,7 @@ func isStrong(etag string) bool { return strings.HasPrefix(etag, `"`) }
 
 // refusal is the error that an answer means, nil for 200 and 206.
 func refusal(resp *http.Response) error {
-	said := &storeerr.Error{Status: resp.StatusCode, RetryAfter: storeerr.RetryAfter(resp.Header)}
+	said := &apierror.Error{Status: resp.StatusCode, RetryAfter: apierror.RetryAfter(resp.Header)}
 	switch {
 	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusPartialContent:
 		if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
@@ -168,10 +168,10 @@ func refusal(resp *http.Response) error {
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts blobio.ReadOptions) (rangeread.Download, error) {
+func (b *Bucket) get(ctx context.Context, key string, span httprange.Span, opts blobio.ReadOptions) (httprange.Download, error) {
 	resp, err := b.do(ctx, http.MethodGet, key, span.Header(), opts.IfMatch)
 	if err != nil {
-		return rangeread.Download{}, err
+		return httprange.Download{}, err
 	}
 	info, e, err := told(key, resp)
 	switch {
@@ -184,14 +184,14 @@ func (b *Bucket) get(ctx context.Context, key string, span rangeread.Span, opts 
 	if err != nil {
 		resp.Body.Close()
 	}
-	return rangeread.Download{Body: resp.Body, Info: info, At: e.At, End: e.End}, err
+	return httprange.Download{Body: resp.Body, Info: info, At: e.At, End: e.End}, err
 }
 
 // told is what the headers tell of the object and of what the body holds.
-func told(key string, resp *http.Response) (info blobio.Info, e rangeread.Extent, err error) {
+func told(key string, resp *http.Response) (info blobio.Info, e httprange.Extent, err error) {
 	info = blobio.Info{Key: key, ETag: resp.Header.Get("ETag")}
 	info.ModTime, _ = http.ParseTime(resp.Header.Get("Last-Modified")) // left zero where it is not told
-	e, err = rangeread.ParseContentRange(resp.Header.Get("Content-Range"), resp.ContentLength)
+	e, err = httprange.ParseContentRange(resp.Header.Get("Content-Range"), resp.ContentLength)
 	info.Size = e.Size
 	return info, e, err
 }

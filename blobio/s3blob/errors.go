@@ -13,7 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storeerr"
+	"github.com/shardcat/shardcat/internal/apierror"
 )
 
 // classes of S3's error codes, where the status of the answer does not already say it.
@@ -62,7 +62,7 @@ type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
 	return "no usable AWS credentials in the environment, shared files or instance metadata " +
-		"(set them, or ?anonymous=true for a public bucket): " + storeerr.OneLine(storeerr.Redact(e.err))
+		"(set them, or ?anonymous=true for a public bucket): " + apierror.OneLine(apierror.Redact(e.err))
 }
 
 // class tells a service of tokens that is busy or away, which may pass, from having none. A machine that is
@@ -70,9 +70,9 @@ func (e *credentialsError) Error() string {
 func (e *credentialsError) class(ctx context.Context) error {
 	var response *awshttp.ResponseError
 	if errors.As(e.err, &response) {
-		return storeerr.OfTokenStatus(response.HTTPStatusCode())
+		return apierror.OfTokenStatus(response.HTTPStatusCode())
 	}
-	if !strings.Contains(e.err.Error(), "IMDS") && storeerr.OfNetwork(ctx, e.err) == blobio.ErrTransient {
+	if !strings.Contains(e.err.Error(), "IMDS") && apierror.OfNetwork(ctx, e.err) == blobio.ErrTransient {
 		return blobio.ErrTransient
 	}
 	return blobio.ErrDenied
@@ -93,7 +93,7 @@ func (c checkedCredentials) Retrieve(ctx context.Context) (aws.Credentials, erro
 
 // explain finds what the store said, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
-	var handed *storeerr.HandedOut
+	var handed *apierror.HandedOut
 	if errors.As(err, &handed) {
 		return handed, handed.Class(ctx)
 	}
@@ -101,12 +101,12 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	if errors.As(err, &missing) {
 		return missing, missing.class(ctx)
 	}
-	said := &storeerr.Error{}
+	said := &apierror.Error{}
 	var response *awshttp.ResponseError
 	if errors.As(err, &response) && response.Response != nil {
 		said.Status = response.HTTPStatusCode()
 		said.RequestID = response.ServiceRequestID()
-		said.RetryAfter = storeerr.RetryAfter(response.Response.Header)
+		said.RetryAfter = apierror.RetryAfter(response.Response.Header)
 	}
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -131,9 +131,9 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	case classes[said.Code] != nil:
 		return said, classes[said.Code]
 	case said.Status >= 300:
-		return said, storeerr.OfStatus(said.Status)
+		return said, apierror.OfStatus(said.Status)
 	}
-	return storeerr.Redact(err), storeerr.OfNetwork(ctx, err)
+	return apierror.Redact(err), apierror.OfNetwork(ctx, err)
 }
 
 // skewed is the code of a refusal because of the time at which a request was signed.
@@ -142,7 +142,7 @@ const skewed = "RequestTimeTooSkewed"
 // clockOff is how far the time of a refused request was off that of its answer, 0 if the refusal has another reason. An
 // answer to a HEAD has no code, but a date; stores refuse from 15 minutes on, and the SDK signs the next request by the
 // date of this answer.
-func clockOff(said *storeerr.Error, response *awshttp.ResponseError) time.Duration {
+func clockOff(said *apierror.Error, response *awshttp.ResponseError) time.Duration {
 	const enough = 5 * time.Minute
 	if said.Status != http.StatusForbidden || said.Code != "" && said.Code != "Forbidden" ||
 		response == nil || response.Response == nil || response.Response.Response == nil || response.Response.Request == nil {
@@ -158,7 +158,7 @@ func clockOff(said *storeerr.Error, response *awshttp.ResponseError) time.Durati
 }
 
 // wrongRegion reports a refusal that is about the region, or the endpoint, that was asked.
-func wrongRegion(said *storeerr.Error, response *awshttp.ResponseError) bool {
+func wrongRegion(said *apierror.Error, response *awshttp.ResponseError) bool {
 	switch said.Code {
 	case "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "InvalidRegionName", "PermanentRedirect", "TemporaryRedirect":
 		return true
@@ -205,14 +205,14 @@ func reads(response *awshttp.ResponseError) bool {
 const missingHint = "; an object that is missing is refused like this, too, unless s3:ListBucket is granted on the bucket"
 
 // hasMissing reports a refusal of a right, or one without words as a HEAD gets it.
-func hasMissing(said *storeerr.Error) bool {
+func hasMissing(said *apierror.Error) bool {
 	return said.Status == http.StatusForbidden && (said.Code == "AccessDenied" || said.Code == "Forbidden" || said.Code == "")
 }
 
 // refusesCondition reports whether a store refused a create because it knows no If-None-Match.
 func refusesCondition(ctx context.Context, err error) bool {
 	cause, _ := explain(ctx, err)
-	said, ok := cause.(*storeerr.Error)
+	said, ok := cause.(*apierror.Error)
 	if !ok {
 		return false
 	}
@@ -224,6 +224,6 @@ func refusesCondition(ctx context.Context, err error) bool {
 // notImplemented says that the store knows the request but not a header of it.
 func notImplemented(ctx context.Context, err error) bool {
 	cause, _ := explain(ctx, err)
-	said, ok := cause.(*storeerr.Error)
+	said, ok := cause.(*apierror.Error)
 	return ok && (said.Status == http.StatusNotImplemented || said.Code == "NotImplemented")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/storeerr"
+	"github.com/shardcat/shardcat/internal/apierror"
 )
 
 // errCutOff says that a list is incomplete and that no answer states how it goes on.
@@ -98,7 +98,7 @@ func (b *Bucket) keysOfPage(most int) *int32 {
 // refusesVersion reports whether the store does not know a request.
 func refusesVersion(ctx context.Context, err error) bool {
 	cause, _ := explain(ctx, err)
-	said, ok := cause.(*storeerr.Error)
+	said, ok := cause.(*apierror.Error)
 	if !ok {
 		return false
 	}

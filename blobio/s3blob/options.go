@@ -21,8 +21,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	gcaws "gocloud.dev/aws"
 
-	"github.com/shardcat/shardcat/internal/storehttp"
-	"github.com/shardcat/shardcat/internal/urlparam"
+	"github.com/shardcat/shardcat/blobio/internal/urlparam"
+	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
 // Options are what the parameters of a bucket's URL say. What is left empty comes from the environment and
@@ -62,7 +62,7 @@ type Options struct {
 	// Headers are ?header.NAME=VALUE, set on each request. Secret ones come from HeadersVariable.
 	Headers map[string]string
 	// Trust is ?ca_file=, ?client_cert_file= and ?client_key_file=.
-	Trust storehttp.Trust
+	Trust httptransport.Trust
 
 	// Credentials sign the requests instead of the SDK's chain, nil for the chain.
 	Credentials aws.CredentialsProvider
@@ -215,20 +215,20 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	if ok {
 		own = built.GetTransport()
 	}
-	if err := o.Trust.Apply(storehttp.Pooled(own)); err != nil {
+	if err := o.Trust.Apply(httptransport.Pooled(own)); err != nil {
 		return nil, err
 	}
 	more, err := o.headers()
 	if err != nil {
 		return nil, err
 	}
-	cfg.HTTPClient = storehttp.TokenClient(own)
+	cfg.HTTPClient = httptransport.TokenClient(own)
 	if o.Credentials != nil {
 		cfg.Credentials = aws.NewCredentialsCache(o.Credentials)
 	}
 	o.assumeRole(&cfg)
-	cfg.HTTPClient = storehttp.Client(answers{own})
-	cfg.APIOptions = append(cfg.APIOptions, more.add, unsignedEncoding, awsmiddleware.AddUserAgentKeyValue("shardcat", storehttp.Version()))
+	cfg.HTTPClient = httptransport.Client(answers{own})
+	cfg.APIOptions = append(cfg.APIOptions, more.add, unsignedEncoding, awsmiddleware.AddUserAgentKeyValue("shardcat", httptransport.Version()))
 	if !o.Anonymous && o.Credentials == nil {
 		cfg.Credentials = checkedCredentials{cfg.Credentials}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/rangeread"
+	"github.com/shardcat/shardcat/blobio/internal/httprange"
 )
 
 // Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/s3blob. Creates and deletes go
@@ -34,7 +34,7 @@ func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
 		return errHook
 	}
 	b.setKey(&in.Key, r.Key)
-	in.Range = optional(rangeread.Span{Off: r.Off, N: r.N}.Header())
+	in.Range = optional(httprange.Span{Off: r.Off, N: r.N}.Header())
 	in.IfMatch, in.RequestPayer = condition(r.IfMatch), b.payer()
 	return nil
 }
@@ -52,7 +52,7 @@ func got(r *blob.Reader) (g cloudblob.Got, err error) {
 		return g, errHook
 	}
 	g.ETag = aws.ToString(out.ETag)
-	e, err := rangeread.ParseContentRange(aws.ToString(out.ContentRange), stated(out.ContentLength))
+	e, err := httprange.ParseContentRange(aws.ToString(out.ContentRange), stated(out.ContentLength))
 	g.At, g.End, g.Size = e.At, e.End, e.Size
 	return g, err
 }
@@ -60,7 +60,7 @@ func got(r *blob.Reader) (g cloudblob.Got, err error) {
 // stated is a number that an answer may lack.
 func stated(n *int64) int64 {
 	if n == nil {
-		return rangeread.Unknown
+		return httprange.Unknown
 	}
 	return *n
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
-	"github.com/shardcat/shardcat/internal/storeerr"
+	"github.com/shardcat/shardcat/internal/apierror"
 )
 
 // S3's limits on the size of a part; the lower one is for all but the last.
@@ -187,7 +187,7 @@ func (p *parts) Commit(ctx context.Context, _ int, ifAbsent bool) error {
 
 // refusal is the status of a refusal by the store, 0 if the cause is another.
 func refusal(cause error) int {
-	said, ok := cause.(*storeerr.Error)
+	said, ok := cause.(*apierror.Error)
 	if !ok {
 		return 0
 	}

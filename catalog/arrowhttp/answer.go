@@ -16,7 +16,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -34,7 +34,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p *catalog.Plan,
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	p.LimitMemory(s.share())
-	reader, err := p.Reader(ctx, catalog.ReadOptions{Canonical: f.format != foreign.ArrowStream, TimeUnit: f.timeUnit})
+	reader, err := p.Reader(ctx, catalog.ReadOptions{Canonical: f.format != fileio.ArrowStream, TimeUnit: f.timeUnit})
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p *catalog.Plan,
 func (f *form) header(h http.Header) {
 	media := f.media
 	switch f.format {
-	case foreign.CSV:
+	case fileio.CSV:
 		media += "; charset=utf-8; header=present"
-	case foreign.ArrowStream:
+	case fileio.ArrowStream:
 	default:
 		media += "; charset=utf-8"
 	}
@@ -103,7 +103,7 @@ type sink struct {
 }
 
 func (f *form) sink(w io.Writer, reader array.RecordReader, p *catalog.Plan) (sink, error) {
-	if f.format == foreign.ArrowStream {
+	if f.format == fileio.ArrowStream {
 		options := []ipc.Option{ipc.WithSchema(reader.Schema())}
 		if f.packed {
 			options = append(options, ipc.WithZstd(), ipc.WithCompressConcurrency(1))
@@ -117,7 +117,7 @@ func (f *form) sink(w io.Writer, reader array.RecordReader, p *catalog.Plan) (si
 			return out.Write(b)
 		}, out.Close}, nil
 	}
-	out, err := foreign.NewSink(f.format, w, &schema.Schema{Fields: p.Fields()}, foreign.SinkOptions{})
+	out, err := fileio.NewSink(f.format, w, &schema.Schema{Fields: p.Fields()}, fileio.SinkOptions{})
 	if err != nil {
 		return sink{}, err
 	}

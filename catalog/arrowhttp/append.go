@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 // append answers POST /v1/tables/{table}/rows: the rows of the body become shards of the table, in one snapshot. A body
@@ -28,7 +28,7 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.inTurn(r, func(t *catalog.Table) error {
 		var in *catalog.Ingested
-		err := s.withBody(t, w, r, format, func(rows foreign.Source) (err error) {
+		err := s.withBody(t, w, r, format, func(rows fileio.Source) (err error) {
 			in, err = t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: q.Get("job-id")})
 			return err
 		})
@@ -40,9 +40,9 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 }
 
 // withBody does something with the rows of the body.
-func (s *Server) withBody(t *catalog.Table, w http.ResponseWriter, r *http.Request, format foreign.Format, do func(foreign.Source) error) error {
+func (s *Server) withBody(t *catalog.Table, w http.ResponseWriter, r *http.Request, format fileio.Format, do func(fileio.Source) error) error {
 	body := &arriving{from: r.Body, control: http.NewResponseController(w), stall: s.o.Stall}
-	src, err := foreign.OpenSource(r.Context(), s.cat.Client(), []string{foreign.Stdin}, foreign.SourceOptions{
+	src, err := fileio.OpenSource(r.Context(), s.cat.Client(), []string{fileio.Stdin}, fileio.SourceOptions{
 		Format: format, Schema: t.Schema(), Stdin: body, NullsAsText: true, MaxMemory: s.share(),
 	})
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Server) withBody(t *catalog.Table, w http.ResponseWriter, r *http.Reque
 }
 
 // bodyFormat is the format of rows that are sent. Compressed ones are recognised by what they begin with.
-func bodyFormat(r *http.Request) (foreign.Format, error) {
+func bodyFormat(r *http.Request) (fileio.Format, error) {
 	given := r.Header.Get("Content-Type")
 	media, _, _ := mime.ParseMediaType(given)
 	for _, f := range forms {
@@ -72,11 +72,11 @@ func bodyFormat(r *http.Request) (foreign.Format, error) {
 
 // given are the rows of a body; err is why they could not be read, which is the sender's error and not the table's.
 type given struct {
-	foreign.Source
+	fileio.Source
 	err error
 }
 
-// Next implements foreign.Source.
+// Next implements fileio.Source.
 func (g *given) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	b, err := g.Source.Next(ctx)
 	if err != nil && err != io.EOF {

@@ -25,12 +25,12 @@ import (
 	"github.com/shardcat/shardcat"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // All tests of this package scan with memory that is spoiled when scans or batches give it back.
-func init() { uncleared.Spoil(0xA5) }
+func init() { bufpool.Spoil(0xA5) }
 
 // ground is a server over a catalog in a folder.
 type ground struct {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 // maxRuns bounds the JSON that names the runs of a commit: some hundred thousand.
@@ -26,7 +26,7 @@ func (s *Server) writeRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.inTurn(r, func(t *catalog.Table) error {
 		var out *catalog.WrittenShards
-		err := s.withBody(t, w, r, format, func(rows foreign.Source) (err error) {
+		err := s.withBody(t, w, r, format, func(rows fileio.Source) (err error) {
 			out, err = t.WriteShards(r.Context(), rows, q.Get("part"), catalog.IngestOptions{JobID: r.PathValue("job")})
 			return err
 		})

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 // Media types of rows.
@@ -20,18 +20,18 @@ const (
 // forms are the formats of rows by media type, the first for who takes any: lines that people and programs read.
 var forms = []struct {
 	media  string
-	format foreign.Format
+	format fileio.Format
 }{
-	{typeNDJSON, foreign.NDJSON},
-	{"application/jsonl", foreign.NDJSON},
-	{"application/x-jsonlines", foreign.NDJSON},
-	{typeArrow, foreign.ArrowStream},
-	{typeCSV, foreign.CSV},
+	{typeNDJSON, fileio.NDJSON},
+	{"application/jsonl", fileio.NDJSON},
+	{"application/x-jsonlines", fileio.NDJSON},
+	{typeArrow, fileio.ArrowStream},
+	{typeCSV, fileio.CSV},
 }
 
 // form is how rows are written.
 type form struct {
-	format foreign.Format
+	format fileio.Format
 	media  string
 	// packed: buffers of Arrow are compressed. encoding is the Content-Encoding of text, "" for none.
 	packed   bool
@@ -48,11 +48,11 @@ func formOf(r *http.Request, q url.Values) (form, error) {
 	f := form{}
 	switch named {
 	case "arrow":
-		f.format, f.media = foreign.ArrowStream, typeArrow
+		f.format, f.media = fileio.ArrowStream, typeArrow
 	case "ndjson":
-		f.format, f.media = foreign.NDJSON, typeNDJSON
+		f.format, f.media = fileio.NDJSON, typeNDJSON
 	case "csv":
-		f.format, f.media = foreign.CSV, typeCSV
+		f.format, f.media = fileio.CSV, typeCSV
 	default:
 		if f, err = accepted(strings.Join(r.Header.Values("Accept"), ",")); err != nil {
 			return f, err
@@ -66,7 +66,7 @@ func formOf(r *http.Request, q url.Values) (form, error) {
 		return f, err
 	}
 	f.packed = packing == "zstd"
-	if f.format != foreign.ArrowStream && f.packed {
+	if f.format != fileio.ArrowStream && f.packed {
 		f.encoding = encodingOf(strings.Join(r.Header.Values("Accept-Encoding"), ","))
 	}
 	return f, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -44,7 +44,7 @@ var classes = []struct {
 	{schema.ErrNoField, http.StatusBadRequest, "usage"},
 	{manifest.ErrSchema, http.StatusBadRequest, "usage"},
 	{arrowtype.ErrColumn, http.StatusBadRequest, "usage"},
-	{foreign.ErrRecord, http.StatusBadRequest, "usage"},
+	{fileio.ErrRecord, http.StatusBadRequest, "usage"},
 	{urlresolve.ErrRefused, http.StatusForbidden, "unsafe"},
 	{catalog.ErrUnsafe, http.StatusForbidden, "unsafe"},
 	{catalog.ErrUnknownOutcome, http.StatusInternalServerError, "unknown_outcome"},

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/shardcat/shardcat/internal/turns"
+	"github.com/shardcat/shardcat/internal/fairqueue"
 )
 
 // slots bound how many answers are under way. Who finds none waits in line, where clients take turns; a line that is longer
 // than lineFactor times the slots, or takes longer than patience, is a 503 that says when to come back.
 type slots struct {
-	places   *turns.Places
+	places   *fairqueue.Places
 	patience time.Duration
 }
 
@@ -21,7 +21,7 @@ type slots struct {
 const lineFactor = 8
 
 func newSlots(n int, patience time.Duration) *slots {
-	return &slots{turns.New(n, n*lineFactor, patience), patience}
+	return &slots{fairqueue.New(n, n*lineFactor, patience), patience}
 }
 
 // take waits for a slot; release gives it back.
@@ -31,7 +31,7 @@ func (s *slots) take(r *http.Request) (release func(), err error) {
 		client = r.RemoteAddr
 	}
 	release, err = s.places.Take(r.Context(), client)
-	if errors.Is(err, turns.ErrBusy) {
+	if errors.Is(err, fairqueue.ErrBusy) {
 		return nil, s.busy()
 	}
 	return release, err
@@ -56,7 +56,7 @@ func (s *Server) Turn(r *http.Request) (release func(), memory int64, err error)
 }
 
 // ErrBusy is a request for which no slot became free in time.
-var ErrBusy = turns.ErrBusy
+var ErrBusy = fairqueue.ErrBusy
 
 // share is the memory of one answer.
 func (s *Server) share() int64 { return s.o.MaxMemory / int64(s.o.Answers) }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/turns"
+	"github.com/shardcat/shardcat/internal/fairqueue"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -59,7 +59,7 @@ type server struct {
 	cat *catalog.Catalog
 	o   Options
 	// slots are those of streams, plans those of queries being planned, which need not wait for streams.
-	slots, plans *turns.Places
+	slots, plans *fairqueue.Places
 }
 
 // New makes a gRPC server over a catalog; options say how it is reached, by TLS for one.
@@ -68,7 +68,7 @@ func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Ser
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	o.MaxMemory = cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory)
 	o.Stall = cmp.Or(o.Stall, DefaultStall)
-	places := func() *turns.Places { return turns.New(o.Answers, o.Answers*lineFactor, o.Patience) }
+	places := func() *fairqueue.Places { return fairqueue.New(o.Answers, o.Answers*lineFactor, o.Patience) }
 	s := &server{cat: c, o: o, slots: places(), plans: places()}
 	s.Alloc = memory.DefaultAllocator
 	for id, value := range map[flightsql.SqlInfo]any{
@@ -95,13 +95,13 @@ const streamsOfConnection = 100
 const lineFactor = 8
 
 // take waits for a turn to give rows, or to plan; clients, by their addresses, take turns.
-func (s *server) take(ctx context.Context, places *turns.Places) (release func(), err error) {
+func (s *server) take(ctx context.Context, places *fairqueue.Places) (release func(), err error) {
 	client := ""
 	if p, ok := peer.FromContext(ctx); ok {
 		client, _, _ = net.SplitHostPort(p.Addr.String())
 	}
 	release, err = places.Take(ctx, client)
-	if errors.Is(err, turns.ErrBusy) {
+	if errors.Is(err, fairqueue.ErrBusy) {
 		return nil, status.Error(codes.ResourceExhausted, "as many answers are under way as this server gives at a time; come back later")
 	}
 	return release, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -19,7 +19,7 @@ func (f *allowFlag) add(cmd *cobra.Command) {
 }
 
 // unused refuses the flag for a file of a format whose files refer to nothing.
-func (f allowFlag) unused(kind foreign.Format) error {
+func (f allowFlag) unused(kind fileio.Format) error {
 	if len(f) > 0 {
 		return usagef("--allow goes with shards, and the file is %s", kind)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
-	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/internal/suggest"
+	"github.com/shardcat/shardcat/internal/didyoumean"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // config is the file given by --config: the global flags by their names, and policies by table.
@@ -35,7 +35,7 @@ var noSetting = []string{"help", "version"}
 // over the file, the file over the default.
 func (a *app) loadConfig(root *cobra.Command) error {
 	flags := root.PersistentFlags()
-	if err := kernel.Refused(); err != nil {
+	if err := shardfmt.CheckCPU(); err != nil {
 		return usageError{err}
 	}
 	a.given = changed(flags)
@@ -138,7 +138,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 	case key == tablesKey:
 		return c.setTables(value)
 	case f == nil || key == "config" || slices.Contains(noSetting, key):
-		return fmt.Errorf("there is no key %q; there is %s", key, suggest.Names(key, configKeys(flags)))
+		return fmt.Errorf("there is no key %q; there is %s", key, didyoumean.Names(key, configKeys(flags)))
 	case value.Kind != yaml.ScalarNode:
 		return fmt.Errorf("%s: want one value", key)
 	case f.Changed:

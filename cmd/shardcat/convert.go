@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/shardfmt/convert"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 )
 
 func (a *app) convertCommand() *cobra.Command {
@@ -97,7 +97,7 @@ func formatNames() string {
 }
 
 // formatOf tells the format of a file by its name or its bytes.
-func (a *app) formatOf(ctx context.Context, file string) (foreign.Format, error) {
+func (a *app) formatOf(ctx context.Context, file string) (fileio.Format, error) {
 	url, err := a.mount(ctx, file)
 	if err != nil {
 		return "", err
@@ -106,15 +106,15 @@ func (a *app) formatOf(ctx context.Context, file string) (foreign.Format, error)
 }
 
 // inputUnit is what the progress of reading a file counts.
-func inputUnit(f foreign.Format) string {
+func inputUnit(f fileio.Format) string {
 	if f == convert.Amudai {
 		return "rows"
 	}
 	return "B"
 }
 
-func conversionFormat(flag, name string) (foreign.Format, error) {
-	f := foreign.Format(name)
+func conversionFormat(flag, name string) (fileio.Format, error) {
+	f := fileio.Format(name)
 	if name != "" && !slices.Contains(convert.Formats, f) {
 		return "", usagef("invalid argument %q for --%s: %s", name, flag, formatNames())
 	}
@@ -149,7 +149,7 @@ type formatFlags struct {
 // add declares the options of reading and, for a command that writes, those of writing.
 func (f *formatFlags) add(cmd *cobra.Command, write bool) {
 	f.cmd, f.text = cmd, map[string]*string{}
-	for _, format := range foreign.Files {
+	for _, format := range fileio.Files {
 		for _, o := range format.Options {
 			if (o.Read || write) && f.text[o.Name] == nil && cmd.Flags().Lookup(o.Name) == nil {
 				f.text[o.Name] = cmd.Flags().String(o.Name, "", o.Doc)
@@ -159,18 +159,18 @@ func (f *formatFlags) add(cmd *cobra.Command, write bool) {
 }
 
 // of are the flags that were given for reading a file of one format.
-func (f *formatFlags) of(kind foreign.Format) (fileformat.Settings, error) {
+func (f *formatFlags) of(kind fileio.Format) (fileformat.Settings, error) {
 	read, _, err := f.values()
 	if err != nil {
 		return nil, err
 	}
-	return read, foreign.CheckSettings(kind, read)
+	return read, fileio.CheckSettings(kind, read)
 }
 
 // values are the flags that were given, for the formats to read.
 func (f *formatFlags) values() (read, write fileformat.Settings, err error) {
 	read, write = fileformat.Settings{}, fileformat.Settings{}
-	for _, format := range foreign.Files {
+	for _, format := range fileio.Files {
 		for _, o := range format.Options {
 			if f.text[o.Name] == nil || !f.cmd.Flags().Changed(o.Name) {
 				continue

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/demo"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/demo"
 )
 
 func (a *app) demoCommand() *cobra.Command {

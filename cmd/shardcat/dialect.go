@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 // dialectFlags say how text is written: the encoding, and the dialect of CSV.
@@ -54,7 +54,7 @@ func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 }
 
 // unused refuses the flags for a format that is no text.
-func (f *dialectFlags) unused(kind foreign.Format) error {
+func (f *dialectFlags) unused(kind fileio.Format) error {
 	for _, name := range dialectNames {
 		if f.cmd.Flags().Changed(name) {
 			return usagef("--%s goes with text, and the input is %s", name, kind)
@@ -64,7 +64,7 @@ func (f *dialectFlags) unused(kind foreign.Format) error {
 }
 
 // options turns the flags into options of a source.
-func (f *dialectFlags) options(a *app, o *foreign.SourceOptions) error {
+func (f *dialectFlags) options(a *app, o *fileio.SourceOptions) error {
 	for _, c := range []struct {
 		name, text string
 		to         *byte
@@ -75,14 +75,14 @@ func (f *dialectFlags) options(a *app, o *foreign.SourceOptions) error {
 		switch {
 		case c.text == "" && !f.cmd.Flags().Changed(c.name):
 		case c.name == "quote" && (c.text == "none" || c.text == ""):
-			o.Quote = foreign.NoQuote
+			o.Quote = fileio.NoQuote
 		case len(c.text) != 1:
 			return usagef("invalid argument %q for --%s: one ASCII character", c.text, c.name)
 		default:
 			*c.to = c.text[0]
 		}
 	}
-	o.Skip, o.Pad, o.Encoding = f.skip, f.pad, foreign.Encoding(f.encoding)
+	o.Skip, o.Pad, o.Encoding = f.skip, f.pad, fileio.Encoding(f.encoding)
 	if f.rejectFile == "" {
 		if f.cmd.Flags().Changed("max-rejects") {
 			return usagef("--max-rejects goes with --reject-file")
@@ -132,12 +132,12 @@ type rejectedJSON struct {
 	Text   string `json:"text"`
 }
 
-func (r *rejectFile) add(x foreign.Rejected) error {
+func (r *rejectFile) add(x fileio.Rejected) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.n == r.most {
 		err := fmt.Errorf("%s: more than %d records can't be read (--max-rejects)", x.Reason, r.most)
-		return &foreign.RecordError{Input: x.Input, Line: x.Line, Err: err}
+		return &fileio.RecordError{Input: x.Input, Line: x.Line, Err: err}
 	}
 	if r.file == nil {
 		if err := r.create(); err != nil {

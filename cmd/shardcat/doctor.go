@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/doctor"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -24,10 +24,10 @@ func (a *app) doctorCommand() *cobra.Command {
 			"what to do. No table need be there. A store alone, or a catalog alone, is examined by its flag alone. It writes below _doctor/ and deletes what it wrote.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			examine := func(what, url string) *doctor.Report {
-				return doctor.Examine(cmd.Context(), a.client, url, doctor.Options{Accept: func(at string) error { return catalog.CheckLocation(what, at) }})
+			examine := func(what, url string) *storecheck.Report {
+				return storecheck.Examine(cmd.Context(), a.client, url, storecheck.Options{Accept: func(at string) error { return catalog.CheckLocation(what, at) }})
 			}
-			reports := []*doctor.Report{}
+			reports := []*storecheck.Report{}
 			alone := a.catalogURI != "" && a.warehouse == "" && a.vault == ""
 			if !alone && !a.catalogOptions(catalog.ReadOnly).KnowsWarehouse() {
 				reports = append(reports, examine("warehouse", first(a.warehouse, catalog.DefaultWarehouse)))
@@ -66,37 +66,37 @@ const tablesExamined = 20
 
 // examineCatalog opens the catalog that was named, lists it and loads its first tables. A catalog that the first table makes need not be
 // there.
-func (a *app) examineCatalog(ctx context.Context) *doctor.Report {
-	r := &doctor.Report{Location: catalog.RedactURI(first(a.catalogURI, catalog.DefaultURI)), Healthy: true, SafeWrites: true}
-	find := func(check string, status doctor.Status, do, format string, args ...any) {
-		r.Findings = append(r.Findings, doctor.Finding{Check: check, Status: status, What: fmt.Sprintf(format, args...), Do: do})
-		r.Healthy = r.Healthy && status != doctor.Failed
+func (a *app) examineCatalog(ctx context.Context) *storecheck.Report {
+	r := &storecheck.Report{Location: catalog.RedactURI(first(a.catalogURI, catalog.DefaultURI)), Healthy: true, SafeWrites: true}
+	find := func(check string, status storecheck.Status, do, format string, args ...any) {
+		r.Findings = append(r.Findings, storecheck.Finding{Check: check, Status: status, What: fmt.Sprintf(format, args...), Do: do})
+		r.Healthy = r.Healthy && status != storecheck.Failed
 	}
 	o := a.catalogOptions(catalog.ReadOnly)
 	if o.KnowsWarehouse() && o.Vault == "" {
-		find("vault", doctor.Warning, "say where shards go with --vault URL", "only the catalog knows the warehouse %q", o.Warehouse)
+		find("vault", storecheck.Warning, "say where shards go with --vault URL", "only the catalog knows the warehouse %q", o.Warehouse)
 		o.Vault = catalog.DefaultWarehouse // nothing is read or written there
 	}
 	tables, err := catalog.Open(ctx, o)
 	switch {
 	case errors.Is(err, catalog.ErrNotFound) && !strings.HasPrefix(o.URI, "rest+"):
-		find("catalog", doctor.OK, "", "%s is not there yet: the first table makes it", r.Location)
+		find("catalog", storecheck.OK, "", "%s is not there yet: the first table makes it", r.Location)
 		return r
 	case err != nil:
-		find("catalog", doctor.Failed, catalogAdvice(err), "%s", oneLine(err))
+		find("catalog", storecheck.Failed, catalogAdvice(err), "%s", oneLine(err))
 		return r
 	}
 	a.tables = tables
-	find("catalog", doctor.OK, "", "%s answers", r.Location)
+	find("catalog", storecheck.OK, "", "%s answers", r.Location)
 	namespaces, err := tables.Namespaces(ctx)
 	if err != nil {
-		find("namespaces", doctor.Failed, catalogAdvice(err), "%s", oneLine(err))
+		find("namespaces", storecheck.Failed, catalogAdvice(err), "%s", oneLine(err))
 		return r
 	}
-	find("namespaces", doctor.OK, "", "%d namespaces", len(namespaces))
+	find("namespaces", storecheck.OK, "", "%d namespaces", len(namespaces))
 	names, err := tables.Tables(ctx, "")
 	if err != nil {
-		find("tables", doctor.Failed, catalogAdvice(err), "%s", oneLine(err))
+		find("tables", storecheck.Failed, catalogAdvice(err), "%s", oneLine(err))
 		return r
 	}
 	var failed error
@@ -108,12 +108,12 @@ func (a *app) examineCatalog(ctx context.Context) *doctor.Report {
 	}
 	switch {
 	case len(names) == 0:
-		find("tables", doctor.OK, "", "no table yet")
+		find("tables", storecheck.OK, "", "no table yet")
 	case bad > 0:
-		find("tables", doctor.Warning, "nothing, if they are tables of other engines; else see the error of shardcat table describe T",
+		find("tables", storecheck.Warning, "nothing, if they are tables of other engines; else see the error of shardcat table describe T",
 			"%d of %d tables can't be loaded: %s", bad, len(looked), oneLine(failed))
 	default:
-		find("tables", doctor.OK, "", "%d tables, %d of them were loaded", len(names), len(looked))
+		find("tables", storecheck.OK, "", "%d tables, %d of them were loaded", len(names), len(looked))
 	}
 	return r
 }
@@ -127,11 +127,11 @@ func catalogAdvice(err error) string {
 }
 
 // doctorCode is the exit code for a report: a store without conditional writes is unsafe, any other failure a failure.
-func doctorCode(r *doctor.Report, tolerate bool) int {
+func doctorCode(r *storecheck.Report, tolerate bool) int {
 	code := exitDone
 	for _, f := range r.Findings {
 		switch {
-		case f.Status != doctor.Failed:
+		case f.Status != storecheck.Failed:
 		case !f.Unsafe:
 			code = max(code, exitFailed)
 		case !tolerate:

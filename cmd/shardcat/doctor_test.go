@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio/blobtest"
-	"github.com/shardcat/shardcat/internal/doctor"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
 )
 
 // emptyCatalog is a REST catalog without tables that wants a token and knows all warehouses but one; it notes the warehouses that it was asked for.
@@ -91,7 +91,7 @@ func TestDoctorBeforeTheFirstTable(t *testing.T) {
 				t.Error("a folder was made of the warehouse's name")
 			}
 			_, out, _ = runOn(t, append([]string{"doctor", "--json"}, test.args...)...)
-			var reports []doctor.Report
+			var reports []storecheck.Report
 			if err := json.Unmarshal([]byte(out), &reports); err != nil || len(reports) != test.reports {
 				t.Errorf("%d reports, %v; want %d: %s", len(reports), err, test.reports, out)
 			}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/shardfmt/convert"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -75,14 +75,14 @@ func exitCode(ctx context.Context, err error) int {
 		{corrupt.ErrCorrupt, exitCorrupt},
 		{blobio.ErrDamaged, exitCorrupt},
 		{corrupt.ErrUnsupported, exitCorrupt},
-		{foreign.ErrRecord, exitCorrupt},
-		{foreign.ErrUnknownFormat, exitCorrupt},
+		{fileio.ErrRecord, exitCorrupt},
+		{fileio.ErrUnknownFormat, exitCorrupt},
 		{convert.ErrLossy, exitCorrupt},
 		{catalog.ErrConflict, exitConflict},
 		{catalog.ErrExists, exitConflict},
 		{blobio.ErrExists, exitConflict},
 		{catalog.ErrNotFound, exitNotFound},
-		{foreign.ErrNoInput, exitNotFound},
+		{fileio.ErrNoInput, exitNotFound},
 		{blobio.ErrNotFound, exitNotFound},
 	} {
 		if errors.Is(err, class.sentinel) {

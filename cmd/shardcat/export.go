@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -82,12 +82,12 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 }
 
 // exportFormat is the format asked for, else the one that the name says.
-func exportFormat(name, out string) (foreign.Format, error) {
+func exportFormat(name, out string) (fileio.Format, error) {
 	if name == "" {
 		name = strings.TrimPrefix(path.Ext(out), ".")
 	}
 	f, ok := outputFormats[name]
-	if !ok || f == foreign.Table {
+	if !ok || f == fileio.Table {
 		return "", usagef("the format of %s is not known by its name; say --format parquet, csv, ndjson, arrow or arrows", out)
 	}
 	return f, nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -57,7 +57,7 @@ func TestExtendLosesRace(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = a.landIn(t.Context(), mine, "t", []string{file("2.ndjson", c.record)},
-				foreign.SourceOptions{UnknownFields: foreign.ExtendByUnknown}, catalog.IngestOptions{})
+				fileio.SourceOptions{UnknownFields: fileio.ExtendByUnknown}, catalog.IngestOptions{})
 			if (err == nil) != (c.want != "") {
 				t.Fatalf("%s after %s: %v", c.record, c.winner, err)
 			}

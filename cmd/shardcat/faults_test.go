@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shardcat/shardcat/internal/faultproxy"
+	"github.com/shardcat/shardcat/internal/testkit/faultproxy"
 )
 
 // faultSample is how many broken runs of each command a store gets where SHARDCAT_FULL is not set.
@@ -25,7 +25,7 @@ var faults = []string{"drop", "lost", "lost 500", "fail 503", "fail 403", "twice
 
 // TestExitCodesUnderFaults breaks the requests of commands on each store, one at a time, and holds what the command line
 // promises of that: a command that could not do its work says why on one line and ends with an exit code that
-// scripts can tell. What is left of the tables is looked at by internal/faultwalk.
+// scripts can tell. What is left of the tables is looked at by internal/testkit/faultwalk.
 func TestExitCodesUnderFaults(t *testing.T) {
 	for _, variable := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_AZURE", "SHARDCAT_TEST_GCS"} {
 		t.Run(variable, func(t *testing.T) {

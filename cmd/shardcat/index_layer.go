@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/shardcat/shardcat/shardfmt/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/index"
 )
 
 // layerJSON is the answer of a layer index: the question and the positions of all records whose keys it asks for.
@@ -19,7 +19,7 @@ type layerJSON struct {
 }
 
 // layerAnswers are those of a layer index.
-type layerAnswers struct{ x *layerindex.Index }
+type layerAnswers struct{ x *index.Layer }
 
 func (l layerAnswers) ask(ctx context.Context, k indexKey) (any, error) {
 	if k.Key == nil && k.From == nil && k.To == nil {
@@ -29,7 +29,7 @@ func (l layerAnswers) ask(ctx context.Context, k indexKey) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := l.x.Rows(ctx, []layerindex.Keys{keys}, math.MaxUint64, math.MaxUint64)
+	rows, _, err := l.x.Rows(ctx, []index.Keys{keys}, math.MaxUint64, math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (l layerAnswers) ask(ctx context.Context, k indexKey) (any, error) {
 	return out, nil
 }
 
-func (l layerAnswers) keys(k indexKey) (keys layerindex.Keys, err error) {
+func (l layerAnswers) keys(k indexKey) (keys index.Keys, err error) {
 	if k.Key != nil {
 		keys.Low, err = l.bytes(k.Key)
 		keys.High = keys.Low
@@ -63,20 +63,20 @@ func (l layerAnswers) bytes(text json.RawMessage) ([]byte, error) {
 	key := make([]byte, 0, 8)
 	var err error
 	switch l.x.Form() {
-	case layerindex.Signed:
+	case index.Signed:
 		var v int64
 		if v, err = strconv.ParseInt(string(text), 10, 64); err == nil {
-			return layerindex.AppendSigned(key, v), nil
+			return index.AppendSigned(key, v), nil
 		}
-	case layerindex.Unsigned:
+	case index.Unsigned:
 		var v uint64
 		if v, err = strconv.ParseUint(string(text), 10, 64); err == nil {
-			return layerindex.AppendUnsigned(key, v), nil
+			return index.AppendUnsigned(key, v), nil
 		}
-	case layerindex.Float:
+	case index.Float:
 		var v float64
 		if err = json.Unmarshal(text, &v); err == nil {
-			return layerindex.AppendFloat(key, v), nil
+			return index.AppendFloat(key, v), nil
 		}
 	default:
 		var v string

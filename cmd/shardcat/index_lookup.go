@@ -12,10 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/shardfmt/hashindex"
-	"github.com/shardcat/shardcat/shardfmt/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
-	"github.com/shardcat/shardcat/shardfmt/textindex"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -77,15 +75,15 @@ type askFunc func(ctx context.Context, k indexKey) (any, error)
 
 // openIndex opens an index of any type that is known.
 func (a *app) openIndex(ctx context.Context, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (askFunc, error) {
-	if d.IndexType == textindex.Type {
-		x, err := textindex.Open(ctx, a.client, base, d, p)
+	if d.IndexType == index.TextType {
+		x, err := index.OpenText(ctx, a.client, base, d, p)
 		return textAnswers{x}.ask, err
 	}
-	if d.IndexType == layerindex.Type {
-		x, err := layerindex.Open(ctx, a.client, base, d, p)
+	if d.IndexType == index.LayerType {
+		x, err := index.OpenLayer(ctx, a.client, base, d, p)
 		return layerAnswers{x}.ask, err
 	}
-	x, err := hashindex.Open(a.client, base, d, p)
+	x, err := index.OpenHash(a.client, base, d, p)
 	return hashAnswers{x}.ask, err
 }
 
@@ -169,7 +167,7 @@ type hashJSON struct {
 }
 
 // textAnswers are those of a text index.
-type textAnswers struct{ x *textindex.Index }
+type textAnswers struct{ x *index.Text }
 
 func (t textAnswers) ask(ctx context.Context, k indexKey) (any, error) {
 	switch {
@@ -202,9 +200,9 @@ func (t textAnswers) term(ctx context.Context, term string) (any, error) {
 	return out, nil
 }
 
-func postingOf(p *textindex.Posting) postingJSON {
+func postingOf(p *index.Posting) postingJSON {
 	out := postingJSON{Field: p.Field, Stripe: p.Stripe, Repr: p.Kind.String()}
-	if p.Kind == textindex.Positions {
+	if p.Kind == index.Positions {
 		out.Positions = &p.Values
 		return out
 	}
@@ -221,11 +219,11 @@ func (t textAnswers) prefix(ctx context.Context, prefix string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := textindex.Combine(entries)
+	answer, err := index.Combine(entries)
 	return prefixJSON{Certain: setsOf(answer.Certain), Possible: setsOf(answer.Possible), Prefix: prefix}, err
 }
 
-func setsOf(sets []textindex.PositionSet) []setJSON {
+func setsOf(sets []index.PositionSet) []setJSON {
 	out := make([]setJSON, len(sets))
 	for i, s := range sets {
 		out[i] = setJSON{s.Field, s.Positions, s.Stripe}
@@ -234,7 +232,7 @@ func setsOf(sets []textindex.PositionSet) []setJSON {
 }
 
 // hashAnswers are those of a hash index.
-type hashAnswers struct{ x *hashindex.Index }
+type hashAnswers struct{ x *index.Hash }
 
 func (h hashAnswers) ask(ctx context.Context, k indexKey) (any, error) {
 	if k.Hash == nil {

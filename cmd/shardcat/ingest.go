@@ -11,7 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/progress"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -120,7 +120,7 @@ func parseTime(s string) (time.Time, error) {
 }
 
 // dryIngest prints how the files would be read: by the table's schema, or by what is inferred.
-func (a *app) dryIngest(ctx context.Context, name string, files []string, o foreign.SourceOptions, create bool) error {
+func (a *app) dryIngest(ctx context.Context, name string, files []string, o fileio.SourceOptions, create bool) error {
 	t, err := a.readTable(ctx, name)
 	if err != nil && !(create && errors.Is(err, catalog.ErrNotFound)) {
 		return err
@@ -134,7 +134,7 @@ func (a *app) dryIngest(ctx context.Context, name string, files []string, o fore
 // land opens the files and the table they go to, and ingests. Without a schema of their own the files are read by
 // the table's; with --create a missing table gets the files' schema, with --unknown-fields extend a table that is
 // there gets the columns that it lacks.
-func (a *app) land(ctx context.Context, name string, files []string, source foreign.SourceOptions, create bool, o catalog.IngestOptions) error {
+func (a *app) land(ctx context.Context, name string, files []string, source fileio.SourceOptions, create bool, o catalog.IngestOptions) error {
 	for {
 		t, err := a.ingestTarget(ctx, name, create)
 		if err != nil {
@@ -163,7 +163,7 @@ func (a *app) ingestTarget(ctx context.Context, name string, create bool) (*cata
 }
 
 // landIn ingests into a table, or into one that comes into being with the rows if t is nil.
-func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files []string, source foreign.SourceOptions, o catalog.IngestOptions) error {
+func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files []string, source fileio.SourceOptions, o catalog.IngestOptions) error {
 	bar, told := a.inputBar("ingest", "B")
 	source.Progress = told
 	src, err := a.openFor(ctx, t, files, source)
@@ -183,7 +183,7 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 		in, err = t.Ingest(ctx, src, o)
 	} else if n, nameErr := catalog.ParseName(name); nameErr == nil {
 		create := catalog.CreateOptions{CreateNamespace: true}
-		if err := create.KeepArrow(foreign.OriginalSchema(src)); err != nil {
+		if err := create.KeepArrow(fileio.OriginalSchema(src)); err != nil {
 			return err
 		}
 		t, in, err = a.tables.IngestNew(ctx, n, src, create, o)
@@ -198,19 +198,19 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 }
 
 // openFor opens files whose records go to a table (nil: one that is not there yet).
-func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o foreign.SourceOptions) (foreign.Source, error) {
+func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o fileio.SourceOptions) (fileio.Source, error) {
 	o.NullsAsText = true // no table has a column without values
 	if t != nil && o.Schema == nil {
 		o.Schema = t.Schema()
 	}
 	src, err := a.openSource(ctx, files, o)
-	if t == nil || err != nil || o.UnknownFields != foreign.ExtendByUnknown {
+	if t == nil || err != nil || o.UnknownFields != fileio.ExtendByUnknown {
 		return src, err
 	}
 	if err := t.AddColumns(ctx, src.Schema()); err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
-	if slices.Contains(files, foreign.Stdin) || sameTypes(src.Schema().Fields, t.Schema().Fields) {
+	if slices.Contains(files, fileio.Stdin) || sameTypes(src.Schema().Fields, t.Schema().Fields) {
 		return src, nil
 	}
 	// Another writer added a column of the same name and another type: the files are read by it, as if they had come later.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/progress"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 const (
@@ -22,8 +22,8 @@ const (
 
 // landParts lands many files in parts and reports whether it did: without --commit-files few files, and what can be read
 // once only, are landed in one commit.
-func (a *app) landParts(ctx context.Context, name string, args []string, source foreign.SourceOptions, create bool, o catalog.IngestOptions, part int) (bool, error) {
-	if slices.Contains(args, foreign.Stdin) {
+func (a *app) landParts(ctx context.Context, name string, args []string, source fileio.SourceOptions, create bool, o catalog.IngestOptions, part int) (bool, error) {
+	if slices.Contains(args, fileio.Stdin) {
 		if part > 0 {
 			return true, usagef("--commit-files goes with files, not with standard input: see the --flush flags")
 		}
@@ -32,7 +32,7 @@ func (a *app) landParts(ctx context.Context, name string, args []string, source 
 	if part == 0 && o.JobID == "" && len(o.StandardProperties) == 0 && len(args) <= oneCommitFiles && !slices.ContainsFunc(args, mayBeMany) {
 		return false, nil // nothing is to be looked for
 	}
-	inputs, ok, err := foreign.FindInputs(ctx, a.client, args)
+	inputs, ok, err := fileio.FindInputs(ctx, a.client, args)
 	if err != nil || !ok {
 		return false, nil // said by the reading of them
 	}
@@ -57,13 +57,13 @@ func (a *app) landParts(ctx context.Context, name string, args []string, source 
 
 // mayBeMany tells folders and patterns from files, by their names alone.
 func mayBeMany(arg string) bool {
-	_, named := foreign.FormatOf(arg)
+	_, named := fileio.FormatOf(arg)
 	return !named || strings.HasSuffix(arg, "/") || strings.ContainsAny(arg, "*?[")
 }
 
 // partsTarget makes the table, or adds columns to it, as all files together ask for.
-func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, inputs []foreign.Input, source foreign.SourceOptions) (*catalog.Table, error) {
-	extend := source.UnknownFields == foreign.ExtendByUnknown
+func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, inputs []fileio.Input, source fileio.SourceOptions) (*catalog.Table, error) {
+	extend := source.UnknownFields == fileio.ExtendByUnknown
 	if t != nil && !extend {
 		return t, nil
 	}
@@ -71,9 +71,9 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 	if t != nil && source.Schema == nil {
 		source.Schema = t.Schema()
 	}
-	src, err := foreign.OpenInputs(ctx, a.client, inputs, source)
+	src, err := fileio.OpenInputs(ctx, a.client, inputs, source)
 	if err != nil {
-		return nil, asUsage(err, foreign.ErrColumn)
+		return nil, asUsage(err, fileio.ErrColumn)
 	}
 	defer src.Close()
 	if t != nil {
@@ -84,7 +84,7 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 		return nil, err
 	}
 	o := catalog.CreateOptions{Schema: src.Schema(), CreateNamespace: true}
-	if err := o.KeepArrow(foreign.OriginalSchema(src)); err != nil {
+	if err := o.KeepArrow(fileio.OriginalSchema(src)); err != nil {
 		return nil, err
 	}
 	t, err = a.tables.Create(ctx, n, o)
@@ -99,8 +99,8 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 }
 
 // landFiles lands the files of a table that is there.
-func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []foreign.Input, source foreign.SourceOptions, o catalog.IngestOptions, part int) error {
-	files, byURL := make([]catalog.InputFile, len(inputs)), make(map[string]foreign.Input, len(inputs))
+func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []fileio.Input, source fileio.SourceOptions, o catalog.IngestOptions, part int) error {
+	files, byURL := make([]catalog.InputFile, len(inputs)), make(map[string]fileio.Input, len(inputs))
 	for i, in := range inputs {
 		files[i] = catalog.InputFile{URL: in.URL, Size: in.Size}
 		byURL[in.URL] = in
@@ -108,11 +108,11 @@ func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []foreign.
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), max(1, a.maxMemory/workerMemory)))
 	source.MaxMemory = a.maxMemory / int64(workers)
 	source.NullsAsText, source.Reject = true, ignoring(source.Reject)
-	if source.Schema == nil || source.UnknownFields == foreign.ExtendByUnknown {
+	if source.Schema == nil || source.UnknownFields == fileio.ExtendByUnknown {
 		source.Schema, source.Types = t.Schema(), nil
 	}
-	if source.UnknownFields == foreign.ExtendByUnknown {
-		source.UnknownFields = foreign.ErrorOnUnknown // the columns are there
+	if source.UnknownFields == fileio.ExtendByUnknown {
+		source.UnknownFields = fileio.ErrorOnUnknown // the columns are there
 	}
 	bar := a.bar("ingest", "B", 0)
 	started := time.Now()
@@ -125,7 +125,7 @@ func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []foreign.
 			}
 		},
 		Open: func(ctx context.Context, part []catalog.InputFile) (catalog.FileSource, error) {
-			found := make([]foreign.Input, len(part))
+			found := make([]fileio.Input, len(part))
 			for i, f := range part {
 				found[i] = byURL[f.URL]
 			}
@@ -134,7 +134,7 @@ func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []foreign.
 				bar.Add(now - read)
 				read = now
 			}
-			return foreign.OpenInputs(ctx, a.client, found, mine)
+			return fileio.OpenInputs(ctx, a.client, found, mine)
 		},
 	})
 	if err != nil {

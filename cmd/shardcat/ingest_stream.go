@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 // streamFlags are the flags that make ingest commit as rows come, for ever, instead of once at the end.
@@ -35,7 +35,7 @@ type streamed struct {
 
 // stream ingests until the input ends, with a commit at every flush. Records are read one by one, so that one that has
 // come is never held back by the next.
-func (a *app) stream(ctx context.Context, name string, files []string, source foreign.SourceOptions, f *streamFlags, o catalog.IngestOptions) error {
+func (a *app) stream(ctx context.Context, name string, files []string, source fileio.SourceOptions, f *streamFlags, o catalog.IngestOptions) error {
 	if o.JobID != "" {
 		return usagef("--job-id can't be used with --flush flags: what a flush holds depends on time")
 	}
@@ -47,7 +47,7 @@ func (a *app) stream(ctx context.Context, name string, files []string, source fo
 		source.Schema = t.Schema()
 	}
 	source.BatchRows = 1
-	src, err := foreign.OpenSource(ctx, a.client, files, source)
+	src, err := fileio.OpenSource(ctx, a.client, files, source)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *app) stream(ctx context.Context, name string, files []string, source fo
 	return nil
 }
 
-func pour(ctx context.Context, src foreign.Source, w *catalog.Writer) error {
+func pour(ctx context.Context, src fileio.Source, w *catalog.Writer) error {
 	for {
 		b, err := src.Next(ctx)
 		if errors.Is(err, io.EOF) {

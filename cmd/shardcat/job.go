@@ -9,7 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/progress"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 func (a *app) jobCommand() *cobra.Command {
@@ -85,7 +85,7 @@ that begin later can. A run that nobody discards is given up by gc in time.`,
 }
 
 // writeUncommitted ingests for job commit.
-func (a *app) writeUncommitted(ctx context.Context, name string, files []string, source foreign.SourceOptions, part string, o catalog.IngestOptions) error {
+func (a *app) writeUncommitted(ctx context.Context, name string, files []string, source fileio.SourceOptions, part string, o catalog.IngestOptions) error {
 	t, err := a.loadTable(ctx, name)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 
 	// The stores that URLs may name.
 	_ "github.com/shardcat/shardcat/blobio/azblob"
@@ -22,11 +22,11 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
 
 	// Starts without what no command needs.
-	_ "github.com/shardcat/shardcat/internal/startup"
+	_ "github.com/shardcat/shardcat/cmd/shardcat/internal/startup"
 )
 
 func main() {
-	foreign.ServeReader()
+	fileio.ServeReader()
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -9,15 +9,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/shardcat/shardcat/internal/uncleared"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 // All tests of this package scan with memory that is spoiled when scans or batches give it back.
-func init() { uncleared.Spoil(0xA5) }
+func init() { bufpool.Spoil(0xA5) }
 
 func TestMain(m *testing.M) {
-	foreign.ServeReader()
+	fileio.ServeReader()
 	testscript.Main(m, map[string]func(){"shardcat": func() { os.Exit(run(os.Args[1:])) }})
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/shardcat/shardcat/internal/termtext"
+	"github.com/shardcat/shardcat/internal/sanitize"
 )
 
 // output is standard output. It keeps the first error, so that a command whose words got lost does not end as if
@@ -23,7 +23,7 @@ type output struct {
 func newOutput(to io.Writer) *output {
 	o := &output{to: to, text: to}
 	if isTerminal(to) {
-		o.text = &termtext.Writer{To: to}
+		o.text = &sanitize.Writer{To: to}
 	}
 	return o
 }
@@ -73,12 +73,12 @@ func (a *app) printJSON(v any) error {
 
 // printf writes text for a person. What names and values hold besides text does not pass.
 func (a *app) printf(format string, args ...any) {
-	io.WriteString(a.stdout, termtext.Lines(fmt.Sprintf(format, args...)))
+	io.WriteString(a.stdout, sanitize.Lines(fmt.Sprintf(format, args...)))
 }
 
 // warn tells a person, on stderr, what could not be done as asked, or was done in passing.
 func (a *app) warn(message string) {
-	fmt.Fprintln(a.stderr, "shardcat: note: "+termtext.Line(message))
+	fmt.Fprintln(a.stderr, "shardcat: note: "+sanitize.Line(message))
 }
 
 // failure is the JSON form of the error that a command ended with.
@@ -114,5 +114,5 @@ func (a *app) printError(err error, code int) {
 // oneLine is an error's text without line breaks.
 func oneLine(err error) string {
 	text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
-	return termtext.Line(text)
+	return sanitize.Line(text)
 }

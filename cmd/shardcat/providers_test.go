@@ -12,7 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
-	"github.com/shardcat/shardcat/internal/doctor"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
 )
 
 // providerQuirks are in which way the server of the test differs for a provider, and what the doctor finds then.
@@ -101,13 +101,13 @@ func runStoreLine(t *testing.T, s *blobtest.S3, u *url.URL, found []string, args
 	q.Del("ca_file")
 	u.RawQuery = q.Encode()
 	code, out, stderr := runOn(t, "doctor", "--warehouse", u.String(), "--json")
-	var reports []doctor.Report
+	var reports []storecheck.Report
 	if err := json.Unmarshal([]byte(out), &reports); err != nil || len(reports) != 1 {
 		t.Fatalf("%v: %s%s", err, out, stderr)
 	}
 	var bad []string
 	for _, f := range reports[0].Findings {
-		if f.Status != doctor.OK && f.Status != doctor.Skipped {
+		if f.Status != storecheck.OK && f.Status != storecheck.Skipped {
 			bad = append(bad, string(f.Status)+"  "+f.Check)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/internal/startup/gcpause"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/startup/gcpause"
 )
 
 // rootCommand builds the tree of commands.

@@ -22,10 +22,10 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/notify"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/tracing"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/webui"
 	"github.com/shardcat/shardcat/compaction"
-	"github.com/shardcat/shardcat/internal/console"
-	"github.com/shardcat/shardcat/internal/notify"
-	"github.com/shardcat/shardcat/internal/tracing"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -183,12 +183,12 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		if err != nil || tables == nil {
 			return err
 		}
-		metrics := console.NewMetrics()
+		metrics := webui.NewMetrics()
 		rows := arrowhttp.New(tables, arrowhttp.Options{
 			ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
 		})
 		service := compaction.NewService(tables, o.service(a, log, tracer, metrics.Finished, tell))
-		page := console.New(tables, service, metrics, console.Options{
+		page := webui.New(tables, service, metrics, webui.Options{
 			Token: os.Getenv(serveTokenEnv), ReadToken: os.Getenv(readTokenEnv), Version: version(), Profile: o.profile, Log: log, Reads: rows.Stats, Turn: rows.Turn,
 		})
 		mux := http.NewServeMux()

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/notify"
 	"github.com/shardcat/shardcat/compaction"
-	"github.com/shardcat/shardcat/internal/notify"
 )
 
 // TestServe starts the service as a person would, sees it compact, and ends it.

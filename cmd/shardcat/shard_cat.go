@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/convert"
+	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )

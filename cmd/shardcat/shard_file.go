@@ -6,18 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/shardfmt/convert"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // kindOf tells the format of a file that a shard command was given. What tells none is read as a shard, whose reader
 // says what is wrong with it.
-func (a *app) kindOf(ctx context.Context, url string) (foreign.Format, error) {
+func (a *app) kindOf(ctx context.Context, url string) (fileio.Format, error) {
 	f, err := convert.Detect(ctx, a.client, url)
-	if errors.Is(err, foreign.ErrUnknownFormat) {
+	if errors.Is(err, fileio.ErrUnknownFormat) {
 		return convert.Amudai, nil
 	}
 	return f, err
@@ -25,13 +25,13 @@ func (a *app) kindOf(ctx context.Context, url string) (foreign.Format, error) {
 
 // fileRows say which records of a file that is no shard are printed, and how.
 type fileRows struct {
-	kind          foreign.Format
-	format        foreign.Format
+	kind          fileio.Format
+	format        fileio.Format
 	columns       []string
 	where         string
 	offset, limit int64
 	settings      fileformat.Settings
-	sink          foreign.SinkOptions
+	sink          fileio.SinkOptions
 	cmd           *cobra.Command
 	values        *rowFlags
 	dialect       *dialectFlags
@@ -46,14 +46,14 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 			return usageError{err}
 		}
 	}
-	source := foreign.SourceOptions{Format: o.kind, Settings: o.settings, MaxMemory: a.maxMemory, Warn: a.warn}
+	source := fileio.SourceOptions{Format: o.kind, Settings: o.settings, MaxMemory: a.maxMemory, Warn: a.warn}
 	if err := o.dialect.options(a, &source); err != nil {
 		return err
 	}
 	if err := source.Validate(); err != nil {
 		return usageError{err}
 	}
-	rows, err := foreign.OpenRows(ctx, a.client, url, o.columns, where, source)
+	rows, err := fileio.OpenRows(ctx, a.client, url, o.columns, where, source)
 	if err != nil {
 		return asUsage(err, schema.ErrNoField)
 	}
@@ -66,12 +66,12 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 }
 
 // inspectFile describes a file that is no shard.
-func (a *app) inspectFile(cmd *cobra.Command, url string, kind foreign.Format, detail int, f *formatFlags) error {
+func (a *app) inspectFile(cmd *cobra.Command, url string, kind fileio.Format, detail int, f *formatFlags) error {
 	settings, err := f.of(kind)
 	if err != nil {
 		return err
 	}
-	x, err := foreign.Inspect(cmd.Context(), a.client, url, kind, detail, settings)
+	x, err := fileio.Inspect(cmd.Context(), a.client, url, kind, detail, settings)
 	if err != nil {
 		return err
 	}
@@ -83,13 +83,13 @@ func (a *app) inspectFile(cmd *cobra.Command, url string, kind foreign.Format, d
 }
 
 // verifyFile checks a file that is no shard.
-func (a *app) verifyFile(cmd *cobra.Command, url string, kind foreign.Format, f *formatFlags) error {
+func (a *app) verifyFile(cmd *cobra.Command, url string, kind fileio.Format, f *formatFlags) error {
 	settings, err := f.of(kind)
 	if err != nil {
 		return err
 	}
 	bar, told := a.inputBar("verify", "B")
-	r, err := foreign.Verify(cmd.Context(), a.client, url, kind, settings, told)
+	r, err := fileio.Verify(cmd.Context(), a.client, url, kind, settings, told)
 	bar.Finish()
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -87,4 +87,4 @@ func (a *app) printMerged(r *merge.Result, took time.Duration) error {
 }
 
 // timeText prints ticks as RFC 3339.
-func timeText(ticks uint64) string { return string(valuetext.AppendDateTime(nil, int64(ticks))) }
+func timeText(ticks uint64) string { return string(literal.AppendDateTime(nil, int64(ticks))) }

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/internalfield"
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/fileio/sysfield"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -32,7 +32,7 @@ type shardFlags struct {
 	indexes                       indexFlags
 	opaque, encodings, entries    []string
 	// internal are the internal fields to add.
-	internal internalfield.Options
+	internal sysfield.Options
 }
 
 func (f *shardFlags) add(cmd *cobra.Command) {
@@ -68,7 +68,7 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	}
 	o.StripeRows = f.stripeRows
 	if f.creationTime != "" {
-		ticks, _, err := valuetext.ParseDateTime(f.creationTime)
+		ticks, _, err := literal.ParseDateTime(f.creationTime)
 		if err != nil {
 			return o, usagef("--creation-time: %w", err)
 		}
@@ -150,14 +150,14 @@ func packedGroups(flags []string) (map[string][]string, error) {
 }
 
 // gatherGroups gathers the columns of packed groups that are no structs yet.
-func gatherGroups(src foreign.Source, groups map[string][]string) (foreign.Source, error) {
+func gatherGroups(src fileio.Source, groups map[string][]string) (fileio.Source, error) {
 	names := map[string][]string{}
 	for path, members := range groups {
 		if parts := schema.SplitPath(path); len(parts) == 1 {
 			names[parts[0]] = members
 		}
 	}
-	g, err := foreign.Group(src, names)
+	g, err := fileio.Group(src, names)
 	if err != nil {
 		return src, usagef("--pack: %w", err)
 	}
@@ -237,7 +237,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 }
 
 // writeShard copies records from files to a new shard and says what it wrote.
-func (a *app) writeShard(ctx context.Context, out string, files []string, in foreign.SourceOptions, o shardfmt.WriterOptions, add internalfield.Options) error {
+func (a *app) writeShard(ctx context.Context, out string, files []string, in fileio.SourceOptions, o shardfmt.WriterOptions, add sysfield.Options) error {
 	url, err := a.mount(ctx, out)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 	if err := keepArrowSchema(src, &o.Properties); err != nil {
 		return err
 	}
-	src = internalfield.Source(src, add)
+	src = sysfield.Source(src, add)
 	s := src.Schema()
 	s.Number()
 	if err := shardfmt.CheckIndexes(o.Indexes, s); err != nil {
@@ -280,8 +280,8 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in for
 }
 
 // keepArrowSchema adds the property that restores the Arrow types of the records, where it takes one.
-func keepArrowSchema(src foreign.Source, properties *[]*metapb.NameValuePair) error {
-	value, err := foreign.SchemaProperty(src)
+func keepArrowSchema(src fileio.Source, properties *[]*metapb.NameValuePair) error {
+	value, err := fileio.SchemaProperty(src)
 	if err == nil && value != nil {
 		*properties = append(*properties, meta.Pair(arrowtype.PropertySchema, meta.Blob(value)))
 	}
@@ -289,7 +289,7 @@ func keepArrowSchema(src foreign.Source, properties *[]*metapb.NameValuePair) er
 }
 
 // copyRows moves all batches of a source into a writer.
-func copyRows(ctx context.Context, w *shardfmt.Writer, src foreign.Source) error {
+func copyRows(ctx context.Context, w *shardfmt.Writer, src fileio.Source) error {
 	for {
 		batch, err := src.Next(ctx)
 		if errors.Is(err, io.EOF) {

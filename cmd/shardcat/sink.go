@@ -13,32 +13,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // outputFormats are the names that --format takes where rows are printed.
-var outputFormats = map[string]foreign.Format{
-	"table": foreign.Table, "ndjson": foreign.NDJSON, "csv": foreign.CSV, "arrow": foreign.Arrow,
-	"arrows": foreign.ArrowStream, "parquet": foreign.Parquet,
+var outputFormats = map[string]fileio.Format{
+	"table": fileio.Table, "ndjson": fileio.NDJSON, "csv": fileio.CSV, "arrow": fileio.Arrow,
+	"arrows": fileio.ArrowStream, "parquet": fileio.Parquet,
 }
 
 // formatUsage is the help text of such a flag.
 const formatUsage = "`format` of the rows: table, ndjson, csv, arrow (IPC file), arrows (IPC stream) or parquet (default: table on a terminal, else ndjson)"
 
 // outputFormat is the format of rows on stdout: as asked, else a table for a person and NDJSON for a program.
-func (a *app) outputFormat(name string) (foreign.Format, error) {
+func (a *app) outputFormat(name string) (fileio.Format, error) {
 	f, ok := outputFormats[name]
 	switch {
 	case name == "" && a.stdoutIsTerminal() && !a.json:
-		return foreign.Table, nil
+		return fileio.Table, nil
 	case name == "":
-		return foreign.NDJSON, nil
+		return fileio.NDJSON, nil
 	case !ok:
 		return "", usagef("invalid argument %q for --format: table, ndjson, csv, arrow, arrows or parquet", name)
-	case a.json && f != foreign.NDJSON:
+	case a.json && f != fileio.NDJSON:
 		return "", usagef("--json prints rows as ndjson and can't be used with --format %s", name)
-	case a.stdoutIsTerminal() && (f == foreign.Arrow || f == foreign.ArrowStream || f == foreign.Parquet):
+	case a.stdoutIsTerminal() && (f == fileio.Arrow || f == fileio.ArrowStream || f == fileio.Parquet):
 		return "", usagef("--format %s is not for a terminal; redirect the output to a file", name)
 	}
 	return f, nil
@@ -68,7 +68,7 @@ func (f *rowFlags) addTypes(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.guidAs, "guid-as", "uuid", "guids in arrow and parquet: uuid or string")
 	cmd.Flags().StringVar(&f.dynamicAs, "dynamic-as", "json", "dynamic values in arrow and parquet: json (text) or variant (Parquet's variant)")
 	cmd.Flags().StringVar(&f.decimalAs, "decimal-as", "text", "decimals in arrow and parquet whose scale no schema says: text, or digits and scale of a decimal128, as in 18,2")
-	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(foreign.RFCOrder), "byte order that the text of a guid stands for: rfc or microsoft")
+	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(fileio.RFCOrder), "byte order that the text of a guid stands for: rfc or microsoft")
 }
 
 // options turns the flags into options of a sink.
@@ -76,19 +76,19 @@ func (f *rowFlags) addTypes(cmd *cobra.Command) {
 var columnarFlags = []string{"time-unit", "guid-as", "dynamic-as", "decimal-as"}
 
 // check refuses flags that a format has no use for.
-func (f *rowFlags) check(cmd *cobra.Command, format foreign.Format) error {
-	if i := slices.IndexFunc(columnarFlags, cmd.Flags().Changed); i >= 0 && !foreign.HoldsBatches(format) {
+func (f *rowFlags) check(cmd *cobra.Command, format fileio.Format) error {
+	if i := slices.IndexFunc(columnarFlags, cmd.Flags().Changed); i >= 0 && !fileio.HoldsBatches(format) {
 		return usagef("--%s goes with arrow, arrows and parquet, and the output is %s", columnarFlags[i], format)
 	}
-	if named := cmd.Flags().Lookup("format"); f.all && format != foreign.Table && named != nil && named.Changed {
+	if named := cmd.Flags().Lookup("format"); f.all && format != fileio.Table && named != nil && named.Changed {
 		return usagef("--all goes with --format table; %s is always printed whole", format)
 	}
 	return nil
 }
 
-func (f *rowFlags) options(a *app) (o foreign.SinkOptions, err error) {
+func (f *rowFlags) options(a *app) (o fileio.SinkOptions, err error) {
 	width, height := a.terminalSize()
-	o = foreign.SinkOptions{Width: width, PageRows: max(0, height-pageMargin), Whole: f.all, Warn: a.warn, TimeUnit: f.timeUnit, GuidAsString: f.guidAs == "string"}
+	o = fileio.SinkOptions{Width: width, PageRows: max(0, height-pageMargin), Whole: f.all, Warn: a.warn, TimeUnit: f.timeUnit, GuidAsString: f.guidAs == "string"}
 	if !slices.Contains([]string{"ns", "us", "ms", "s"}, f.timeUnit) {
 		return o, usagef("invalid argument %q for --time-unit: ns, us, ms or s", f.timeUnit)
 	}
@@ -132,13 +132,13 @@ func decimalType(as string) (*arrow.Decimal128Type, error) {
 
 // printRows writes batches to stdout, after leaving out the first offset rows and at most limit of them (negative:
 // all, or as many as a terminal gets unasked), and returns how many were written.
-func (a *app) printRows(ctx context.Context, f foreign.Format, s *schema.Schema, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64, o foreign.SinkOptions) (int64, error) {
-	capped := limit < 0 && f == foreign.Table && a.stdoutIsTerminal() && !o.Whole
+func (a *app) printRows(ctx context.Context, f fileio.Format, s *schema.Schema, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64, o fileio.SinkOptions) (int64, error) {
+	capped := limit < 0 && f == fileio.Table && a.stdoutIsTerminal() && !o.Whole
 	if capped {
 		limit = terminalRows
 	}
 	out := bufio.NewWriterSize(a.stdout, 1<<16)
-	sink, err := foreign.NewSink(f, out, s, o)
+	sink, err := fileio.NewSink(f, out, s, o)
 	if err != nil {
 		return 0, err
 	}
@@ -156,7 +156,7 @@ func (a *app) printRows(ctx context.Context, f foreign.Format, s *schema.Schema,
 }
 
 // writeRows is printRows without the frame; more reports that the limit left out rows that were read.
-func writeRows(ctx context.Context, sink foreign.Sink, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64) (written int64, more bool, err error) {
+func writeRows(ctx context.Context, sink fileio.Sink, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64) (written int64, more bool, err error) {
 	if limit == 0 {
 		return 0, false, nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -30,23 +30,23 @@ func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.schema, "schema", "", "schema: a file (JSON or YAML) or the text itself (default: inferred)")
 	flags.StringArrayVar(&f.columns, "column", nil, "type of one column, over what is inferred: 'NAME: TYPE' (repeatable)")
 	flags.StringVar(&f.unknown, "unknown-fields", "error", "a field that the schema lacks: error, extend or drop")
-	flags.IntVar(&f.inferRows, "infer-rows", foreign.DefaultInferRows, "records that inference looks at; 0 looks at all of them, in a pass of its own")
+	flags.IntVar(&f.inferRows, "infer-rows", fileio.DefaultInferRows, "records that inference looks at; 0 looks at all of them, in a pass of its own")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what was inferred (types, nulls, examples) and write nothing")
 	flags.StringVar(&f.header, "header", "auto", "CSV files begin with the names of their fields: auto, yes or no")
 	flags.BoolVar(&f.noHeader, "no-header", false, "the same as --header no")
 	flags.StringVar(&f.comma, "comma", "", "separator of CSV fields: one byte, or comma, tab, semicolon, pipe, space, colon (default: told from the file)")
 	f.dialect.add(cmd, true)
 	flags.StringArrayVar(&f.nulls, "null", nil, "text of a CSV field that stands for null, in columns of every type (repeatable; default: "+
-		strings.Join(foreign.DefaultNulls, " ")+", where a column holds no text)")
+		strings.Join(fileio.DefaultNulls, " ")+", where a column holds no text)")
 	flags.StringArrayVar(&f.dateFormats, "date-format", nil, "format of times in text, as strftime has it: %d/%m/%Y (repeatable; ISO 8601 is always read)")
 	flags.StringVar(&f.zone, "time-zone", "UTC", "zone of times in text that name none: UTC, Local or a name such as Europe/Berlin")
 	flags.StringVar(&f.guidOrder, "guid-order", "rfc", "bytes that the text of a guid stands for: rfc or microsoft")
 }
 
 // options turns the flags into options of a source.
-func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
-	o := foreign.SourceOptions{
-		InferRows: f.inferRows, Nulls: f.nulls, DateFormats: f.dateFormats, Header: foreign.Header(f.header), Stdin: a.stdin, MaxMemory: a.maxMemory, Warn: a.warn,
+func (f *sourceFlags) options(a *app) (fileio.SourceOptions, error) {
+	o := fileio.SourceOptions{
+		InferRows: f.inferRows, Nulls: f.nulls, DateFormats: f.dateFormats, Header: fileio.Header(f.header), Stdin: a.stdin, MaxMemory: a.maxMemory, Warn: a.warn,
 	}
 	var err error
 	if o.Format, err = inputFormat(f.format); err != nil {
@@ -74,21 +74,21 @@ func (f *sourceFlags) options(a *app) (foreign.SourceOptions, error) {
 }
 
 // textOptions turns the flags for text into options of a source.
-func (f *sourceFlags) textOptions(a *app, o *foreign.SourceOptions) (err error) {
+func (f *sourceFlags) textOptions(a *app, o *fileio.SourceOptions) (err error) {
 	switch {
 	case f.inferRows < 0:
 		return usagef("invalid argument %d for --infer-rows", f.inferRows)
 	case f.inferRows == 0:
-		o.InferRows = foreign.AllRows
+		o.InferRows = fileio.AllRows
 	}
 	if f.noHeader {
-		if o.Header == foreign.WithHeader {
+		if o.Header == fileio.WithHeader {
 			return usagef("--no-header contradicts --header yes")
 		}
-		o.Header = foreign.NoHeader
+		o.Header = fileio.NoHeader
 	}
 	if f.comma != "" {
-		if o.Comma, err = foreign.ParseComma(f.comma); err != nil {
+		if o.Comma, err = fileio.ParseComma(f.comma); err != nil {
 			return usagef("invalid argument for --comma: %w", err)
 		}
 	}
@@ -115,32 +115,32 @@ func (f *sourceFlags) textOptions(a *app, o *foreign.SourceOptions) (err error) 
 }
 
 // ignoring takes rejected records without a word, where they are rejected: of a pass that only looks at the types.
-func ignoring(reject func(foreign.Rejected) error) func(foreign.Rejected) error {
+func ignoring(reject func(fileio.Rejected) error) func(fileio.Rejected) error {
 	if reject == nil {
 		return nil
 	}
-	return func(foreign.Rejected) error { return nil }
+	return func(fileio.Rejected) error { return nil }
 }
 
-func inputFormat(name string) (foreign.Format, error) {
-	switch f := foreign.Format(name); f {
-	case "", foreign.NDJSON, foreign.CSV, foreign.Parquet, foreign.Arrow, foreign.Lance, foreign.COLE, foreign.Layer:
+func inputFormat(name string) (fileio.Format, error) {
+	switch f := fileio.Format(name); f {
+	case "", fileio.NDJSON, fileio.CSV, fileio.Parquet, fileio.Arrow, fileio.Lance, fileio.COLE, fileio.Layer:
 		return f, nil
 	}
 	return "", usagef("invalid argument %q for --format: ndjson, csv, parquet, arrow, lance, cole or layer", name)
 }
 
-func unknownFields(name string) (foreign.UnknownFields, error) {
-	switch u := foreign.UnknownFields(name); u {
-	case foreign.ErrorOnUnknown, foreign.ExtendByUnknown, foreign.DropUnknown:
+func unknownFields(name string) (fileio.UnknownFields, error) {
+	switch u := fileio.UnknownFields(name); u {
+	case fileio.ErrorOnUnknown, fileio.ExtendByUnknown, fileio.DropUnknown:
 		return u, nil
 	}
 	return "", usagef("invalid argument %q for --unknown-fields: error, extend or drop", name)
 }
 
-func guidOrder(name string) (foreign.GuidOrder, error) {
-	switch g := foreign.GuidOrder(name); g {
-	case foreign.RFCOrder, foreign.MicrosoftOrder:
+func guidOrder(name string) (fileio.GuidOrder, error) {
+	switch g := fileio.GuidOrder(name); g {
+	case fileio.RFCOrder, fileio.MicrosoftOrder:
 		return g, nil
 	}
 	return "", usagef("invalid argument %q for --guid-order: rfc or microsoft", name)
@@ -165,12 +165,12 @@ func readSchema(text string) (*schema.Schema, error) {
 }
 
 // openSource opens the files as one stream of records, and tells what was inferred of them.
-func (a *app) openSource(ctx context.Context, files []string, o foreign.SourceOptions) (foreign.Source, error) {
-	src, err := foreign.OpenSource(ctx, a.client, files, o)
+func (a *app) openSource(ctx context.Context, files []string, o fileio.SourceOptions) (fileio.Source, error) {
+	src, err := fileio.OpenSource(ctx, a.client, files, o)
 	if err != nil {
-		return nil, asUsage(err, foreign.ErrColumn)
+		return nil, asUsage(err, fileio.ErrColumn)
 	}
-	if in := foreign.InferenceOf(src); in != nil {
+	if in := fileio.InferenceOf(src); in != nil {
 		const most = 60
 		a.notes = in.Lines(most)
 		if isTerminal(a.stderr) {
@@ -190,15 +190,15 @@ func (a *app) tellNotes() {
 }
 
 // dryRun prints how the files would be read.
-func (a *app) dryRun(ctx context.Context, files []string, o foreign.SourceOptions) error {
-	src, err := foreign.OpenSource(ctx, a.client, files, o)
+func (a *app) dryRun(ctx context.Context, files []string, o fileio.SourceOptions) error {
+	src, err := fileio.OpenSource(ctx, a.client, files, o)
 	if err != nil {
-		return asUsage(err, foreign.ErrColumn)
+		return asUsage(err, fileio.ErrColumn)
 	}
 	defer src.Close()
-	in := foreign.InferenceOf(src)
+	in := fileio.InferenceOf(src)
 	if in == nil {
-		in = foreign.GivenTypes(src)
+		in = fileio.GivenTypes(src)
 	}
 	if a.json {
 		return a.printJSON(in)

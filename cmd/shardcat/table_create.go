@@ -9,8 +9,8 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/convert"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -79,7 +79,7 @@ func (a *app) takeSchema(ctx context.Context, o *catalog.CreateOptions, text, li
 		return err
 	}
 	var types *arrow.Schema
-	if _, ok := foreign.FormatOf(like); ok {
+	if _, ok := fileio.FormatOf(like); ok {
 		o.Schema, types, err = a.schemaOfFile(ctx, like)
 	} else {
 		o.Schema, types, err = a.schemaOfShard(ctx, like)
@@ -106,11 +106,11 @@ func (a *app) schemaOfShard(ctx context.Context, name string) (*schema.Schema, *
 
 // schemaOfFile is the schema that ingesting a file would infer.
 func (a *app) schemaOfFile(ctx context.Context, file string) (*schema.Schema, *arrow.Schema, error) {
-	src, err := foreign.OpenSource(ctx, a.client, []string{file}, foreign.SourceOptions{MaxMemory: a.maxMemory, Warn: a.warn})
+	src, err := fileio.OpenSource(ctx, a.client, []string{file}, fileio.SourceOptions{MaxMemory: a.maxMemory, Warn: a.warn})
 	if err != nil {
 		return nil, nil, err
 	}
-	return src.Schema(), foreign.OriginalSchema(src), src.Close()
+	return src.Schema(), fileio.OriginalSchema(src), src.Close()
 }
 
 // pairs reads the --property flags of a table.

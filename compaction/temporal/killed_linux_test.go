@@ -17,7 +17,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/internal/crash"
+	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
 // killedEnv makes the test binary a worker that is killed at a step of its own; its value is the server, its namespace, the folder, the queue and the step.
@@ -102,16 +102,16 @@ func killedWorker(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	killer := crash.KillAt(at)
+	killer := crashtest.KillAt(at)
 	killer.Kill = func() { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 	o := optionsOf(dir)
 	bucket := fileblob.Open("/")
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := c.MountBucket("file:///", &crash.Bucket{Bucket: bucket, Killer: killer}); err != nil {
+		if err := c.MountBucket("file:///", &crashtest.Bucket{Bucket: bucket, Killer: killer}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crash.Catalog{Catalog: c, Killer: killer} }
+	o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
 	tables, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)

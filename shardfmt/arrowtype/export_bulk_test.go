@@ -11,13 +11,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/shardcat/shardcat/internal/uncleared"
-	"github.com/shardcat/shardcat/internal/valuetext"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/internal/decimal"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-func init() { uncleared.Spoil(0xA5) }
+func init() { bufpool.Spoil(0xA5) }
 
 // canonicalColumn is a batch of one column, and its schema; row says the value of each row, false for null.
 func canonicalColumn[T any](t testing.TB, types string, rows int, row func(i int) (T, bool), put func(array.Builder, T)) (*schema.Schema, arrow.RecordBatch) {
@@ -136,7 +136,7 @@ func TestDecimalsTooLong(t *testing.T) {
 // Times of whole units, with digits that are cut, out of range and beside nulls.
 func TestTimesInBulk(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	const day = valuetext.TicksPerDay
+	const day = literal.TicksPerDay
 	for _, c := range []struct {
 		t       arrow.DataType
 		unit    int64 // in ticks, 0 for those that a tick has many of
@@ -151,9 +151,9 @@ func TestTimesInBulk(t *testing.T) {
 					if nulls && i%7 == 2 {
 						return 0, false
 					}
-					ticks := valuetext.UnixEpoch + (random.Int64N(40_000)-10_000)*day + random.Int64N(day)
+					ticks := literal.UnixEpoch + (random.Int64N(40_000)-10_000)*day + random.Int64N(day)
 					if whole {
-						ticks -= (ticks - valuetext.UnixEpoch) % c.unit
+						ticks -= (ticks - literal.UnixEpoch) % c.unit
 					}
 					return ticks, true
 				})
@@ -165,7 +165,7 @@ func TestTimesInBulk(t *testing.T) {
 				for i := range got.Len() {
 					want := int64(0)
 					if stored.IsValid(i + 7) {
-						want = (stored.Ticks()[i+7] - valuetext.UnixEpoch) / c.unit * c.perTick
+						want = (stored.Ticks()[i+7] - literal.UnixEpoch) / c.unit * c.perTick
 					}
 					var n int64
 					switch got := got.(type) {
@@ -186,7 +186,7 @@ func TestTimesInBulk(t *testing.T) {
 			if i == 50 {
 				return year, true
 			}
-			return valuetext.UnixEpoch, true
+			return literal.UnixEpoch, true
 		})
 		var row *RowError
 		if _, err := exported(s, batch, &arrow.TimestampType{Unit: arrow.Nanosecond}); !errors.As(err, &row) || row.Row != 43 || !errors.Is(err, ErrUnit) {
@@ -228,10 +228,10 @@ func TestExportedMemoryComesAgain(t *testing.T) {
 }
 
 func BenchmarkExport(b *testing.B) {
-	defer uncleared.StopSpoiling()()
+	defer bufpool.StopSpoiling()()
 	const rows = 65_536
 	decimals, prices := decimalColumn(b, rows, func(i int) (decimal.Value, bool) { v, _ := decimal.FromInt64(int64(i)*97, 2); return v, true })
-	times, days := timeColumn(b, rows, func(i int) (int64, bool) { return valuetext.UnixEpoch + int64(i%9000)*valuetext.TicksPerDay, true })
+	times, days := timeColumn(b, rows, func(i int) (int64, bool) { return literal.UnixEpoch + int64(i%9000)*literal.TicksPerDay, true })
 	for _, c := range []struct {
 		name  string
 		s     *schema.Schema

@@ -18,9 +18,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/internal/halffloat"
-	"github.com/shardcat/shardcat/internal/valuetext"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // array converts a canonical array to an Arrow type that its node may become.
@@ -64,7 +64,7 @@ func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array
 			storage.Retain()
 			return storage, nil
 		}
-		return appendBytes(a, t, p, func(i int) []byte { return valuetext.AppendGuid(nil, storage.Value(i)) })
+		return appendBytes(a, t, p, func(i int) []byte { return literal.AppendGuid(nil, storage.Value(i)) })
 	case *array.LargeString:
 		return byteStringsAs(a, t, p, func(i int) []byte { return []byte(a.Value(i)) })
 	case *array.LargeBinary:
@@ -211,7 +211,7 @@ func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p plac
 	var epoch, perUnit, perTick int64 = 0, 1, 1
 	switch t := t.(type) {
 	case *arrow.TimestampType:
-		epoch = valuetext.UnixEpoch
+		epoch = literal.UnixEpoch
 		perUnit, perTick = unitTicks(t.Unit)
 	case *arrow.DurationType:
 		perUnit, perTick = unitTicks(t.Unit)
@@ -220,9 +220,9 @@ func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p plac
 	case *arrow.Time64Type:
 		perUnit, perTick = unitTicks(t.Unit)
 	case *arrow.Date32Type:
-		epoch, perUnit = valuetext.UnixEpoch, valuetext.TicksPerDay
+		epoch, perUnit = literal.UnixEpoch, literal.TicksPerDay
 	case *arrow.Date64Type:
-		epoch, perUnit = valuetext.UnixEpoch, valuetext.TicksPerSecond/1000
+		epoch, perUnit = literal.UnixEpoch, literal.TicksPerSecond/1000
 	case *arrow.Int64Type:
 	default:
 		return nil, noWay(a, t, p)
@@ -256,11 +256,11 @@ func wholeUnits(out, ticks []int64, epoch, perUnit, perTick, most int64) bool {
 			beyond |= (most - v) | (most + v) // negative where v is beyond
 			out[i] = v * perTick
 		}
-	case valuetext.TicksPerDay: // dates; the division by a constant is a multiplication
+	case literal.TicksPerDay: // dates; the division by a constant is a multiplication
 		for i, t := range ticks {
 			v := t - epoch
-			q := v / valuetext.TicksPerDay
-			rest |= v - q*valuetext.TicksPerDay
+			q := v / literal.TicksPerDay
+			rest |= v - q*literal.TicksPerDay
 			out[i] = q
 		}
 	default:
@@ -302,9 +302,9 @@ func (x *exporting) timesOneByOne(out []int64, a arrow.Array, ticks []int64, t a
 
 func timeText(a arrow.Array, ticks int64) string {
 	if _, ok := a.(*DateTimeArray); ok {
-		return string(valuetext.AppendDateTime(nil, ticks))
+		return string(literal.AppendDateTime(nil, ticks))
 	}
-	return string(valuetext.AppendTimeSpan(nil, ticks))
+	return string(literal.AppendTimeSpan(nil, ticks))
 }
 
 // decimals converts to fixed-point numbers, or text.

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 
 	"github.com/shardcat/shardcat/internal/view"
 )
@@ -16,26 +16,26 @@ import (
 type released struct{}
 
 // Allocate implements memory.Allocator.
-func (released) Allocate(n int) []byte { return uncleared.Again(n) }
+func (released) Allocate(n int) []byte { return bufpool.Again(n) }
 
 // Reallocate implements memory.Allocator.
 func (released) Reallocate(n int, b []byte) []byte {
 	if n <= cap(b) {
 		return b[:n]
 	}
-	grown := uncleared.Again(n)
+	grown := bufpool.Again(n)
 	copy(grown, b)
-	uncleared.GiveBack(b)
+	bufpool.GiveBack(b)
 	return grown
 }
 
 // Free implements memory.Allocator.
-func (released) Free(b []byte) { uncleared.GiveBack(b) }
+func (released) Free(b []byte) { bufpool.GiveBack(b) }
 
 // room is memory for n values, to be written whole, as a buffer with one reference. T has no pointers and an alignment of eight at most.
 func room[T any](n int) ([]T, *memory.Buffer) {
 	var zero T
-	b := uncleared.Again(n * int(unsafe.Sizeof(zero)))
+	b := bufpool.Again(n * int(unsafe.Sizeof(zero)))
 	return view.Of[T](b, n), memory.NewBufferWithAllocator(b, released{})
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/decimal"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // Names of the extension types of this package, as they stand in Arrow field metadata.
@@ -72,12 +72,12 @@ func (a *DynamicArray) Value(i int) []byte { return a.Storage().(*array.LargeBin
 
 // ValueStr is time i in ISO 8601.
 func (a *DateTimeArray) ValueStr(i int) string {
-	return valueText(a, i, func() []byte { return valuetext.AppendDateTime(nil, a.Ticks()[i]) })
+	return valueText(a, i, func() []byte { return literal.AppendDateTime(nil, a.Ticks()[i]) })
 }
 
 // ValueStr is duration i as [-][days.]hh:mm:ss[.fffffff].
 func (a *TimeSpanArray) ValueStr(i int) string {
-	return valueText(a, i, func() []byte { return valuetext.AppendTimeSpan(nil, a.Ticks()[i]) })
+	return valueText(a, i, func() []byte { return literal.AppendTimeSpan(nil, a.Ticks()[i]) })
 }
 
 // ValueStr is decimal i in digits.

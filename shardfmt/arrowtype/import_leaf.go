@@ -9,10 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/internal/halffloat"
-	"github.com/shardcat/shardcat/internal/uncleared"
-	"github.com/shardcat/shardcat/internal/valuetext"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -48,7 +48,7 @@ func (im *importing) inRange(a arrow.Array, p place) error {
 		return nil
 	}
 	for i, ticks := range t.Ticks() {
-		if (ticks < 0 || ticks > valuetext.MaxDateTime) && t.IsValid(i) {
+		if (ticks < 0 || ticks > literal.MaxDateTime) && t.IsValid(i) {
 			a.Release()
 			return p.refuse(i, "%d ticks are no time between the years 1 and 9999", ticks)
 		}
@@ -250,7 +250,7 @@ func decimalsOf(a arrow.Array, values []byte) arrow.Array {
 // decimals128 converts decimals of the usual width, none of them null, in one loop; nil if one doesn't fit.
 func decimals128(a *array.Decimal128) []byte {
 	scale := decimal.NewScale(int(a.DataType().(arrow.DecimalType).GetScale()))
-	out := uncleared.Bytes(decimal.Size * a.Len())
+	out := bufpool.Bytes(decimal.Size * a.Len())
 	for i, n := range a.Values() {
 		if !scale.PutInt128(out[decimal.Size*i:], n.HighBits(), n.LowBits()) {
 			return nil
@@ -347,7 +347,7 @@ func byteStrings(a arrow.Array, p place) (arrow.Array, error) {
 
 // widen gives byte strings 64-bit offsets. The bytes of an array with offsets are shared, others copied.
 func widen(t arrow.DataType, a arrow.Array, p place, value func(int) []byte) (arrow.Array, error) {
-	offsets := uncleared.Of[int64](a.Len() + 1)
+	offsets := bufpool.Of[int64](a.Len() + 1)
 	offsets[0] = 0
 	values, shared := sharedBytes(a, offsets)
 	if shared && !ascending(offsets, len(values)) {
@@ -442,7 +442,7 @@ func fixedBytes(a arrow.Array, p place) (arrow.Array, error) {
 			continue
 		}
 		if value == nil {
-			g, err := valuetext.ParseGuid(string(text(i)))
+			g, err := literal.ParseGuid(string(text(i)))
 			if err != nil {
 				return nil, p.refuse(i, "%.60q: %w", text(i), err)
 			}

@@ -8,19 +8,19 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/shardcat/shardcat/internal/uncleared"
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // unitTicks is how many ticks a unit of time has, and, below a tick, how many units a tick has.
 func unitTicks(u arrow.TimeUnit) (ticks, perTick int64) {
 	switch u {
 	case arrow.Second:
-		return valuetext.TicksPerSecond, 1
+		return literal.TicksPerSecond, 1
 	case arrow.Millisecond:
-		return valuetext.TicksPerSecond / 1_000, 1
+		return literal.TicksPerSecond / 1_000, 1
 	case arrow.Microsecond:
-		return valuetext.TicksPerSecond / 1_000_000, 1
+		return literal.TicksPerSecond / 1_000_000, 1
 	}
 	return 1, 100
 }
@@ -61,7 +61,7 @@ func clockOf(a arrow.Array) (clock, bool) {
 	var unit arrow.TimeUnit
 	switch v := a.(type) {
 	case *array.Timestamp:
-		unit, c.epoch = v.DataType().(*arrow.TimestampType).Unit, valuetext.UnixEpoch
+		unit, c.epoch = v.DataType().(*arrow.TimestampType).Unit, literal.UnixEpoch
 		c.value = func(i int) int64 { return int64(v.Value(i)) }
 	case *array.Duration:
 		unit = v.DataType().(*arrow.DurationType).Unit
@@ -73,9 +73,9 @@ func clockOf(a arrow.Array) (clock, bool) {
 		unit = v.DataType().(*arrow.Time64Type).Unit
 		c.value = func(i int) int64 { return int64(v.Value(i)) }
 	case *array.Date32:
-		return clock{func(i int) int64 { return int64(v.Value(i)) }, valuetext.TicksPerDay, 1, valuetext.UnixEpoch}, true
+		return clock{func(i int) int64 { return int64(v.Value(i)) }, literal.TicksPerDay, 1, literal.UnixEpoch}, true
 	case *array.Date64:
-		unit, c.epoch = arrow.Millisecond, valuetext.UnixEpoch
+		unit, c.epoch = arrow.Millisecond, literal.UnixEpoch
 		c.value = func(i int) int64 { return int64(v.Value(i)) }
 	case *array.Int64:
 		return clock{v.Value, 1, 1, 0}, true
@@ -102,7 +102,7 @@ func (im *importing) times(a arrow.Array, p place) (arrow.Array, error) {
 	}
 	return im.ticks(DateTime, a, p, func(i int) (int64, bool, error) {
 		ticks, cut, ok := c.at(i)
-		if !ok || ticks < -c.epoch || ticks > valuetext.MaxDateTime-c.epoch {
+		if !ok || ticks < -c.epoch || ticks > literal.MaxDateTime-c.epoch {
 			return 0, false, p.refuse(i, "%s is outside the years 1 to 9999", a.ValueStr(i))
 		}
 		return ticks + c.epoch, cut, nil
@@ -125,8 +125,8 @@ func wholeTimes(a arrow.Array, c clock) []int64 {
 }
 
 func ticksOf[T ~int32 | ~int64](values []T, c clock) []int64 {
-	first, last := -c.epoch/c.ticks, (valuetext.MaxDateTime-c.epoch)/c.ticks // an epoch is a whole number of units
-	out := uncleared.Of[int64](len(values))
+	first, last := -c.epoch/c.ticks, (literal.MaxDateTime-c.epoch)/c.ticks // an epoch is a whole number of units
+	out := bufpool.Of[int64](len(values))
 	for i, v := range values {
 		if int64(v) < first || int64(v) > last {
 			return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/variant"
 	"github.com/google/uuid"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/decimal"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // variants makes JSON text of Parquet's variants, shredded or not. Numbers keep all their digits; values of types that
@@ -128,10 +128,10 @@ func (w *variantWriter) value(v variant.Value, depth int) error {
 
 func (w *variantWriter) float(f float64, bits int) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		w.text("float", string(valuetext.AppendFloat(nil, f, bits)))
+		w.text("float", string(literal.AppendFloat(nil, f, bits)))
 		return
 	}
-	w.out = valuetext.AppendFloat(w.out, f, bits)
+	w.out = literal.AppendFloat(w.out, f, bits)
 }
 
 // timestampText is RFC 3339, without a zone for timestamps that have none.

@@ -26,7 +26,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 

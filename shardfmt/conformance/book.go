@@ -9,10 +9,10 @@ import (
 	"io"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/internal/external"
-	"github.com/shardcat/shardcat/internal/write"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetref"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -39,7 +39,7 @@ const formRows = 300
 var formTextValue = sometimes(4, words)
 
 func formTable(f form) *table {
-	return &table{level: f.level, name: f.name, what: f.what, optional: f.optional, rows: formRows, o: write.Options{Profile: encode.Plain, Layout: write.Single}, columns: []column{
+	return &table{level: f.level, name: f.name, what: f.what, optional: f.optional, rows: formRows, o: shardwriter.Options{Profile: encode.Plain, Layout: shardwriter.Single}, columns: []column{
 		{name: "id", typ: "UInt32", value: steps(0, 1)},
 		{name: "text", typ: "String", value: formTextValue},
 		{name: "fixed", typ: fmt.Sprintf("FixedSizeBinary(%d)", formFixedSize), value: formFixedText},
@@ -104,7 +104,7 @@ func writeExternal(ctx context.Context, client *blobio.Client, base string) (Cas
 	if err := client.Put(ctx, base+c.Rows, rows.Bytes()); err != nil {
 		return c, err
 	}
-	_, err := external.Parquet(ctx, client, base+c.Shard, files, external.Options{Write: write.Options{CreationMin: creation, CreationMax: creation}})
+	_, err := parquetref.Parquet(ctx, client, base+c.Shard, files, parquetref.Options{Write: shardwriter.Options{CreationMin: creation, CreationMax: creation}})
 	return c, err
 }
 
@@ -117,19 +117,19 @@ func (t *table) parquet(ctx context.Context, client *blobio.Client, url string, 
 	if err != nil {
 		return err
 	}
-	src, err := foreign.OpenSource(ctx, client, []string{foreign.Stdin}, foreign.SourceOptions{
-		Format: foreign.NDJSON, Schema: s, Stdin: bytes.NewReader(lines), BatchRows: 200,
+	src, err := fileio.OpenSource(ctx, client, []string{fileio.Stdin}, fileio.SourceOptions{
+		Format: fileio.NDJSON, Schema: s, Stdin: bytes.NewReader(lines), BatchRows: 200,
 	})
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	var out bytes.Buffer
-	sink, err := foreign.NewSink(foreign.Parquet, &out, src.Schema(), foreign.SinkOptions{})
+	sink, err := fileio.NewSink(fileio.Parquet, &out, src.Schema(), fileio.SinkOptions{})
 	if err != nil {
 		return err
 	}
-	kept, err := foreign.NewSink(foreign.NDJSON, rows, src.Schema(), foreign.SinkOptions{})
+	kept, err := fileio.NewSink(fileio.NDJSON, rows, src.Schema(), fileio.SinkOptions{})
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -118,7 +118,7 @@ func (g *graft) blockMap(b *metapb.EncodedBuffer) []byte {
 // presence section.
 func (g *graft) block(field int, kind metapb.BufferKind, change func(presence, values []byte)) {
 	b := g.buffer(field, kind)
-	m, err := buffer.ParseMap(g.blockMap(b))
+	m, err := colstream.ParseMap(g.blockMap(b))
 	if err != nil {
 		panic(err) // the shard is ours
 	}

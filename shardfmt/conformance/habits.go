@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 
-	"github.com/shardcat/shardcat/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/internal/block"
 	"github.com/shardcat/shardcat/shardfmt"
 	corrupted "github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -47,7 +47,7 @@ func rowsOf(ctx context.Context, url string) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	sink, err := foreign.NewSink(foreign.NDJSON, &out, s, foreign.SinkOptions{})
+	sink, err := fileio.NewSink(fileio.NDJSON, &out, s, fileio.SinkOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 )
 
 // tables are the shards of all levels.
@@ -43,9 +43,9 @@ func withNulls(columns []column, null func(int, func(int) string) func(int) stri
 }
 
 func plainTables() []*table {
-	plain := write.Options{Profile: encode.Plain, Layout: write.Single}
+	plain := shardwriter.Options{Profile: encode.Plain, Layout: shardwriter.Single}
 	apart := plain
-	apart.Layout, apart.StripeRows = write.TwoLevel, 300
+	apart.Layout, apart.StripeRows = shardwriter.TwoLevel, 300
 	return []*table{
 		{level: "l1", name: "every-type", what: "every type without children, no null", rows: 500, columns: flat(), o: plain},
 		{level: "l1", name: "some-null", what: "one value in seven null", rows: 500, columns: withNulls(flat(), sometimes, 7), o: plain},
@@ -101,7 +101,7 @@ var forms = []struct {
 func encodingTables() []*table {
 	var out []*table
 	for _, f := range forms {
-		t := &table{level: "l2", name: f.name, rows: 2100, o: write.Options{Profile: encode.Plain, Layout: write.Single}}
+		t := &table{level: "l2", name: f.name, rows: 2100, o: shardwriter.Options{Profile: encode.Plain, Layout: shardwriter.Single}}
 		var trees []string
 		for i, c := range f.columns {
 			t.columns = append(t.columns,
@@ -133,7 +133,7 @@ func writerTables() []*table {
 		columns := append(withNulls(flat(), sometimes, 20), column{name: "log", typ: "String", value: logs},
 			column{name: "word", typ: "String", value: sometimes(10, few(`"red"`, `"green"`, `"blue"`))}, column{name: "id", typ: "Int64", value: steps(1, 1)})
 		out = append(out, &table{level: "l2", name: "profile-" + p.String(), what: "what the profile chooses, value dictionaries too", rows: 1500,
-			columns: columns, o: write.Options{Profile: p, Layout: write.Single}})
+			columns: columns, o: shardwriter.Options{Profile: p, Layout: shardwriter.Single}})
 	}
 	return out
 }
@@ -169,13 +169,13 @@ func nestedTables() []*table {
 	}
 	unions := []column{{name: "u", typ: "Union<Int64, String, Boolean>", value: union},
 		{name: "lu", typ: "List<Union<Int64, String, Boolean>>", value: list(3, union)}, {name: "id", typ: "Int32", value: steps(0, 1)}}
-	plain := write.Options{Profile: encode.Plain, Layout: write.Single}
+	plain := shardwriter.Options{Profile: encode.Plain, Layout: shardwriter.Single}
 	return []*table{
 		{level: "l3", name: "nested-plain", what: "lists, structs, maps, fixed lists, null at every depth", rows: 600, columns: columns(), o: plain},
-		{level: "l3", name: "nested-stripes", what: "the same, encoded, in stripes", rows: 900, columns: columns(), o: write.Options{StripeRows: 400}},
+		{level: "l3", name: "nested-stripes", what: "the same, encoded, in stripes", rows: 900, columns: columns(), o: shardwriter.Options{StripeRows: 400}},
 		{level: "l3", name: "empty-lists", what: "lists that are all empty, or all null", rows: 90, columns: []column{
 			{name: "e", typ: "List<Int32>", value: few("[]")}, {name: "n", typ: "List<Int32>", value: few("null")}, {name: "id", typ: "Int32", value: steps(0, 1)}}, o: plain},
-		{level: "l3", name: "unions", what: "unions, null ones too", rows: 700, columns: unions, o: write.Options{Layout: write.Single}},
+		{level: "l3", name: "unions", what: "unions, null ones too", rows: 700, columns: unions, o: shardwriter.Options{Layout: shardwriter.Single}},
 	}
 }
 
@@ -185,10 +185,10 @@ func indexTables() []*table {
 	}
 	return []*table{
 		{level: "l4", name: "text-and-hash", what: "indexes of two stripes, each a shard of its own, which a reader of records passes over", rows: 700, columns: columns(),
-			o: write.Options{StripeRows: 400}, indexes: "text:text hash:id"},
-		{level: "l4", name: "deleted", what: "one record in five is marked as deleted", rows: 700, columns: columns(), o: write.Options{StripeRows: 300},
+			o: shardwriter.Options{StripeRows: 400}, indexes: "text:text hash:id"},
+		{level: "l4", name: "deleted", what: "one record in five is marked as deleted", rows: 700, columns: columns(), o: shardwriter.Options{StripeRows: 300},
 			deleted: func(i int) bool { return noise(i)%5 == 0 }},
-		{level: "l4", name: "deleted-stripe", what: "a stripe of which nothing is left", rows: 600, columns: columns(), o: write.Options{Layout: write.Single, StripeRows: 200},
+		{level: "l4", name: "deleted-stripe", what: "a stripe of which nothing is left", rows: 600, columns: columns(), o: shardwriter.Options{Layout: shardwriter.Single, StripeRows: 200},
 			deleted: func(i int) bool { return i/200 == 1 }},
 	}
 }
@@ -198,10 +198,10 @@ func bookTables() []*table {
 	return []*table{
 		{level: "l5", optional: true, name: "sparse-unions", what: "unions whose variants have no gaps: OFFSETS beside DATA", rows: 700,
 			columns: []column{{name: "u", typ: "Union<Int64, String, Boolean>", value: union}, {name: "id", typ: "Int32", value: steps(0, 1)}},
-			o:       write.Options{Layout: write.Single, SparseUnions: true}},
-		draftTable("draft-wire", "messages as the format's book prints them, in one object", write.Options{Layout: write.Single, Draft: true}),
+			o:       shardwriter.Options{Layout: shardwriter.Single, SparseUnions: true}},
+		draftTable("draft-wire", "messages as the format's book prints them, in one object", shardwriter.Options{Layout: shardwriter.Single, Draft: true}),
 		draftTable("draft-wire-stripes", "messages as the book prints them, stripes in objects of their own",
-			write.Options{Layout: write.TwoLevel, StripeRows: 300, Draft: true}),
+			shardwriter.Options{Layout: shardwriter.TwoLevel, StripeRows: 300, Draft: true}),
 		packedTable("packed-group", "a struct of every type without children as a packed group", 2100, func(int) bool { return false }, func(int) bool { return false }),
 		packedTable("packed-group-nulls", "a packed group of a struct that may be null, with fields that may be null", 2500,
 			func(i int) bool { return i%5 == 1 }, func(i int) bool { return noise(i)%6 == 2 }),
@@ -209,20 +209,20 @@ func bookTables() []*table {
 			func(i int) bool { return i > 20 }, func(i int) bool { return i > 9 }),
 		{level: "l5", optional: true, name: "opaque-dictionaries", what: "text whose blocks Zstd compressed with a dictionary that they share", rows: 700,
 			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "id", typ: "Int32", value: steps(0, 1)}},
-			o:       write.Options{Layout: write.Single, Opaque: []string{"log"}}},
+			o:       shardwriter.Options{Layout: shardwriter.Single, Opaque: []string{"log"}}},
 		{level: "l5", optional: true, name: "several-dictionaries", what: "fields of which every block names one of several value dictionaries by its id", rows: 3000,
 			columns: []column{{name: "host", typ: "String", value: sometimes(11, drifting)}, {name: "id", typ: "Int32", value: steps(0, 1)},
 				{name: "code", typ: "FixedSizeBinary(4)", value: driftingCodes}},
-			o: write.Options{Layout: write.Single, StripeRows: 2000, DictionaryEntries: map[string]int{"host": 40, "code": 24}}},
+			o: shardwriter.Options{Layout: shardwriter.Single, StripeRows: 2000, DictionaryEntries: map[string]int{"host": 40, "code": 24}}},
 		{level: "l5", optional: true, name: "several-encodings", what: "fields that are stored three times, the first time with an opaque dictionary", rows: 500,
 			columns: []column{{name: "log", typ: "String", value: sometimes(8, logs)}, {name: "n", typ: "Int64", value: sometimes(5, around(1000))}},
-			o: write.Options{Layout: write.Single, Opaque: []string{"log"}, Encodings: map[string][]encode.Profile{
+			o: shardwriter.Options{Layout: shardwriter.Single, Opaque: []string{"log"}, Encodings: map[string][]encode.Profile{
 				"log": {encode.Balanced, encode.Plain}, "n": {encode.HighCompression, encode.Plain}}}},
 	}
 }
 
 // draftTable has every type without children, some constants and nested types.
-func draftTable(name, what string, o write.Options) *table {
+func draftTable(name, what string, o shardwriter.Options) *table {
 	columns := withNulls(flat(), sometimes, 8)
 	columns = append(columns, column{name: "same", typ: "Decimal", value: few(`"1.50"`)}, column{name: "nothing", typ: "String", value: few("null")},
 		column{name: "tags", typ: "List<String>", value: func(i int) string { return fmt.Sprintf(`["a","b%d"]`, i%9) }},
@@ -256,5 +256,5 @@ func packedTable(name, what string, rows int, none, null func(i int) bool) *tabl
 	return &table{level: "l5", optional: true, name: name, what: what, rows: rows,
 		columns: []column{{name: "id", typ: "Int32", value: steps(0, 1)},
 			{name: "g", typ: "Struct<" + strings.Join(fields, ", ") + ", list: List<Int64>>", value: value}},
-		o: write.Options{Layout: write.Single, StripeRows: 2048, Pack: map[string][]string{"g": nil}}}
+		o: shardwriter.Options{Layout: shardwriter.Single, StripeRows: 2048, Pack: map[string][]string{"g": nil}}}
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -43,7 +43,7 @@ const (
 // sound is the shard that is damaged.
 func sound() *table {
 	few := few(`"red"`, `"green"`, `"blue"`)
-	return &table{level: Refuse, name: "sound", what: "the shard that is damaged, before it is", rows: 600, o: write.Options{Profile: encode.Balanced, Layout: write.Single}, columns: []column{
+	return &table{level: Refuse, name: "sound", what: "the shard that is damaged, before it is", rows: 600, o: shardwriter.Options{Profile: encode.Balanced, Layout: shardwriter.Single}, columns: []column{
 		{name: "packed", typ: "UInt32", value: below(500), tree: "FLBitPack"},
 		{name: "runs", typ: "Int32", value: runs(9), tree: "RunLength[raw, raw]"},
 		{name: "dictionary", typ: "Int64", value: sometimes(9, signed(40)), tree: "BlockDictionary[Plain, raw]"},

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -30,7 +30,7 @@ func soundForms() *table {
 	return &table{level: Refuse, name: "sound-forms", what: "the shard in forms of the book that is damaged, before it is", optional: true, rows: 600, columns: []column{
 		{name: "group", typ: "Struct<n: Int32, s: String>", value: group},
 		{name: "host", typ: "String", value: drifting},
-	}, o: write.Options{Profile: encode.Balanced, Layout: write.Single,
+	}, o: shardwriter.Options{Profile: encode.Balanced, Layout: shardwriter.Single,
 		Pack: map[string][]string{"group": nil}, DictionaryEntries: map[string]int{"host": 8}}}
 }
 

@@ -1,10 +1,10 @@
 package conformance
 
 import (
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/internal/encode"
-	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
@@ -19,7 +19,7 @@ func (g *graft) offsets(at int, off uint64) {
 }
 
 // fill is a value n times.
-func fill[T kernel.Number](v T, n int) []T {
+func fill[T simd.Number](v T, n int) []T {
 	out := make([]T, n)
 	for i := range out {
 		out[i] = v
@@ -28,12 +28,12 @@ func fill[T kernel.Number](v T, n int) []T {
 }
 
 // setBlocks gives a buffer one block of values, behind what is there.
-func setBlocks[T kernel.Number](g *graft, b *metapb.EncodedBuffer, vals []T) {
+func setBlocks[T simd.Number](g *graft, b *metapb.EncodedBuffer, vals []T) {
 	sub, err := encode.NumbersAs(nil, vals, nil, "Plain")
 	if err != nil {
 		panic(err) // Plain takes all
 	}
-	var w buffer.StreamWriter
+	var w colstream.StreamWriter
 	if err := w.Add(encode.Block{Values: len(vals), Sub: sub}); err != nil {
 		panic(err)
 	}
@@ -41,8 +41,8 @@ func setBlocks[T kernel.Number](g *graft, b *metapb.EncodedBuffer, vals []T) {
 }
 
 // place puts a buffer behind what is there.
-func (g *graft) place(b *metapb.EncodedBuffer, e buffer.Encoded) {
-	for len(g.body)%buffer.Alignment != 0 {
+func (g *graft) place(b *metapb.EncodedBuffer, e colstream.Encoded) {
+	for len(g.body)%colstream.Alignment != 0 {
 		g.body = append(g.body, 0)
 	}
 	start := uint64(len(g.body))
@@ -56,11 +56,11 @@ func (g *graft) place(b *metapb.EncodedBuffer, e buffer.Encoded) {
 // oneBlock gives a buffer one block of n values, behind what is there.
 func (g *graft) oneBlock(b *metapb.EncodedBuffer, n int, presence, values []byte) {
 	data := block.AppendFrame(nil, presence, values, b.BlockChecksums)
-	var m buffer.MapBuilder
+	var m colstream.MapBuilder
 	m.Add(uint32(n), uint32(len(data)))
 	for len(data)%16 != 0 {
 		data = append(data, 0)
 	}
 	at := len(data)
-	g.place(b, buffer.Encoded{Bytes: m.Append(data), MapStart: at, Blocks: 1})
+	g.place(b, colstream.Encoded{Bytes: m.Append(data), MapStart: at, Blocks: 1})
 }

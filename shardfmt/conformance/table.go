@@ -12,9 +12,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/stripeindex"
-	"github.com/shardcat/shardcat/internal/write"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -35,7 +35,7 @@ type table struct {
 	optional          bool
 	rows              int
 	columns           []column
-	o                 write.Options
+	o                 shardwriter.Options
 	// indexes as on the command line.
 	indexes string
 	// deleted says which records are marked as deleted, nil for none.
@@ -83,15 +83,15 @@ func (t *table) write(ctx context.Context, client *blobio.Client, base string) (
 	if err != nil {
 		return c, err
 	}
-	src, err := foreign.OpenSource(ctx, client, []string{foreign.Stdin}, foreign.SourceOptions{
-		Format: foreign.NDJSON, Schema: s, Stdin: strings.NewReader(t.text()), BatchRows: 1000,
+	src, err := fileio.OpenSource(ctx, client, []string{fileio.Stdin}, fileio.SourceOptions{
+		Format: fileio.NDJSON, Schema: s, Stdin: strings.NewReader(t.text()), BatchRows: 1000,
 	})
 	if err != nil {
 		return c, err
 	}
 	defer src.Close()
 	var rows bytes.Buffer
-	sink, err := foreign.NewSink(foreign.NDJSON, &rows, src.Schema(), foreign.SinkOptions{})
+	sink, err := fileio.NewSink(fileio.NDJSON, &rows, src.Schema(), fileio.SinkOptions{})
 	if err != nil {
 		return c, err
 	}
@@ -109,7 +109,7 @@ func (t *table) write(ctx context.Context, client *blobio.Client, base string) (
 }
 
 // writer starts the shard.
-func (t *table) writer(ctx context.Context, client *blobio.Client, url string, s *schema.Schema) (*write.Writer, error) {
+func (t *table) writer(ctx context.Context, client *blobio.Client, url string, s *schema.Schema) (*shardwriter.Writer, error) {
 	o := t.o
 	o.CreationMin, o.CreationMax, o.Trees = creation, creation, map[string]string{}
 	for _, c := range t.columns {
@@ -127,11 +127,11 @@ func (t *table) writer(ctx context.Context, client *blobio.Client, url string, s
 			return nil, err
 		}
 	}
-	return write.New(ctx, client, url, s, o)
+	return shardwriter.New(ctx, client, url, s, o)
 }
 
 // copyRows gives the records of a source to a shard and to a sink.
-func copyRows(ctx context.Context, src foreign.Source, w *write.Writer, sink foreign.Sink) error {
+func copyRows(ctx context.Context, src fileio.Source, w *shardwriter.Writer, sink fileio.Sink) error {
 	toShard := func(b arrow.RecordBatch) error { return w.Write(ctx, b) }
 	if err := copyBatches(ctx, src, sink.Write, toShard); err != nil {
 		return err
@@ -158,7 +158,7 @@ func keep(lines []byte, marked bool) []byte {
 }
 
 // copyBatches gives each batch of a source to all that write.
-func copyBatches(ctx context.Context, src foreign.Source, write ...func(arrow.RecordBatch) error) error {
+func copyBatches(ctx context.Context, src fileio.Source, write ...func(arrow.RecordBatch) error) error {
 	for {
 		b, err := src.Next(ctx)
 		if errors.Is(err, io.EOF) {

@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/shardcat/shardcat/internal/kernel"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/decimal"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -23,25 +23,25 @@ func (t *compareTest) judge(a arrow.Array, out []uint64) bool {
 	}
 	switch a := a.(type) {
 	case *array.Int8:
-		kernel.Judge(out, a.Int8Values(), t.interval())
+		simd.Judge(out, a.Int8Values(), t.interval())
 	case *array.Int16:
-		kernel.Judge(out, a.Int16Values(), t.interval())
+		simd.Judge(out, a.Int16Values(), t.interval())
 	case *array.Int32:
-		kernel.Judge(out, a.Int32Values(), t.interval())
+		simd.Judge(out, a.Int32Values(), t.interval())
 	case *array.Int64:
-		kernel.Judge(out, a.Int64Values(), t.interval())
+		simd.Judge(out, a.Int64Values(), t.interval())
 	case *array.Uint8:
-		kernel.Judge(out, a.Uint8Values(), t.interval())
+		simd.Judge(out, a.Uint8Values(), t.interval())
 	case *array.Uint16:
-		kernel.Judge(out, a.Uint16Values(), t.interval())
+		simd.Judge(out, a.Uint16Values(), t.interval())
 	case *array.Uint32:
-		kernel.Judge(out, a.Uint32Values(), t.interval())
+		simd.Judge(out, a.Uint32Values(), t.interval())
 	case *array.Uint64:
-		kernel.Judge(out, a.Uint64Values(), t.interval())
+		simd.Judge(out, a.Uint64Values(), t.interval())
 	case *array.Float32:
-		kernel.Judge(out, a.Float32Values(), t.interval())
+		simd.Judge(out, a.Float32Values(), t.interval())
 	case *array.Float64:
-		kernel.Judge(out, a.Float64Values(), t.interval())
+		simd.Judge(out, a.Float64Values(), t.interval())
 	case *array.LargeString:
 		return t.judgeTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
 	case *array.LargeBinary:
@@ -131,26 +131,26 @@ func withinOf[W int64 | uint64 | float64](op Op, lit W, o *operand, least, most 
 }
 
 // interval is what the comparison is true of, of a class of numbers. A NaN, on either side, is only unequal.
-func (t *compareTest) interval() *kernel.Interval {
+func (t *compareTest) interval() *simd.Interval {
 	switch t.c {
 	case intClass:
 		w := withinOf(t.op, t.lit.Int, &t.lit, math.MinInt64, math.MaxInt64, func(v int64) int64 { return v - 1 }, func(v int64) int64 { return v + 1 })
-		return &kernel.Interval{Low: uint64(w.low), Span: uint64(w.high) - uint64(w.low), None: w.low > w.high, Others: w.others}
+		return &simd.Interval{Low: uint64(w.low), Span: uint64(w.high) - uint64(w.low), None: w.low > w.high, Others: w.others}
 	case uintClass:
 		w := withinOf(t.op, t.lit.Uint, &t.lit, 0, math.MaxUint64, func(v uint64) uint64 { return v - 1 }, func(v uint64) uint64 { return v + 1 })
-		return &kernel.Interval{Low: w.low, Span: w.high - w.low, None: w.low > w.high, Others: w.others}
+		return &simd.Interval{Low: w.low, Span: w.high - w.low, None: w.low > w.high, Others: w.others}
 	}
 	if math.IsNaN(t.lit.Float) {
-		return &kernel.Interval{None: true, Others: t.op == Ne}
+		return &simd.Interval{None: true, Others: t.op == Ne}
 	}
 	w := withinOf(t.op, t.lit.Float, &t.lit, math.Inf(-1), math.Inf(1),
 		func(v float64) float64 { return math.Nextafter(v, math.Inf(-1)) }, func(v float64) float64 { return math.Nextafter(v, math.Inf(1)) })
-	return &kernel.Interval{From: w.low, To: w.high, None: w.low > w.high, Others: w.others}
+	return &simd.Interval{From: w.low, To: w.high, None: w.low > w.high, Others: w.others}
 }
 
 // Interval gives the numbers that the one field which the expression reads has in every row that it is true for, none of which is null;
 // ok is false if it is more, or something else, than a comparison of a top-level field of plain integers or floats with a literal.
-func (b *Bound) Interval() (v *kernel.Interval, ok bool) {
+func (b *Bound) Interval() (v *simd.Interval, ok bool) {
 	leaf, ok := b.root.(leafPredicate)
 	if !ok || len(leaf.field.nodes) != 1 {
 		return nil, false

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -142,7 +142,7 @@ func TestInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	greatest := math.MaxFloat64
-	for expr, want := range map[string]*kernel.Interval{
+	for expr, want := range map[string]*simd.Interval{
 		"a = -3": {Low: math.MaxUint64 - 2}, "a != -3": {Low: math.MaxUint64 - 2, Others: true},
 		"a < -3": {Low: 1 << 63, Span: 1<<63 - 4}, "a > 9223372036854775807": {None: true}, "a = 0.5": {None: true}, "a != 0.5": {Low: 1 << 63, Span: math.MaxUint64},
 		"b <= 6.5": {Span: 6}, "b >= 250": {Low: 250, Span: math.MaxUint64 - 250}, "b < 0": {None: true},

@@ -3,8 +3,8 @@ package filter
 import (
 	"bytes"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/decimal"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -33,7 +33,7 @@ func onText(n *schema.Node, build func(n *schema.Node) (test, error)) (test, err
 func (t *dynamicTest) unknown() bool { return t.text.unknown() }
 
 func (t *dynamicTest) holds(v *Value) bool {
-	return t.text.holds(&Value{Bytes: valuetext.DynamicText(v.Bytes)})
+	return t.text.holds(&Value{Bytes: literal.DynamicText(v.Bytes)})
 }
 
 func (t *dynamicTest) possible(*Stats) outcomes { return anything }

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/shardcat/shardcat/internal/term"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // foldedWhole is what textTest.holds is to be: the whole text folded, whatever is in it.
 func foldedWhole(t *textTest, text []byte) bool {
-	folded := term.AppendFolded(nil, text)
+	folded := tokenizer.AppendFolded(nil, text)
 	return t.find(folded, 0, folded)
 }
 

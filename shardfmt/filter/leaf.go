@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

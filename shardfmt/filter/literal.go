@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -136,7 +136,7 @@ func bindInteger(n *schema.Node, c class, l Literal) (operand, error) {
 		ticks, err := parseDateTime(l.Text)
 		return operand{Value: Value{Int: ticks}}, err
 	case n.IsTimeSpan() && (l.Kind == StringLiteral || l.Kind == TimeSpanLiteral):
-		ticks, err := valuetext.ParseTimeSpan(l.Text)
+		ticks, err := literal.ParseTimeSpan(l.Text)
 		return operand{Value: Value{Int: ticks}}, err
 	case l.Kind != NumberLiteral || n.Basic == schema.DateTime:
 		return operand{}, fmt.Errorf("the literal's type does not fit")
@@ -189,7 +189,7 @@ func bindFloat(n *schema.Node, l Literal) (float64, error) {
 func bindBytes(n *schema.Node, l Literal) ([]byte, error) {
 	switch {
 	case n.Basic == schema.Guid && (l.Kind == StringLiteral || l.Kind == GuidLiteral):
-		g, err := valuetext.ParseGuid(l.Text)
+		g, err := literal.ParseGuid(l.Text)
 		return g[:], err
 	case l.Kind == BinaryLiteral && n.Basic != schema.String && n.Basic != schema.Guid:
 		return hex.DecodeString(l.Text)
@@ -202,10 +202,10 @@ func bindBytes(n *schema.Node, l Literal) ([]byte, error) {
 // parseDateTime reads RFC 3339, or the same without zone (UTC then), without seconds, or a date alone.
 func parseDateTime(s string) (int64, error) {
 	for _, suffix := range []string{"", "Z", ":00Z", "T00:00:00Z"} {
-		if ticks, _, err := valuetext.ParseDateTime(s + suffix); err == nil {
+		if ticks, _, err := literal.ParseDateTime(s + suffix); err == nil {
 			return ticks, nil
 		}
 	}
-	_, _, err := valuetext.ParseDateTime(s)
+	_, _, err := literal.ParseDateTime(s)
 	return 0, err
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
 // nulls are the rows in which a field is null: where one of some arrays is, or the entry of a dictionary that a row names.
@@ -33,7 +33,7 @@ func (n nulls) bits(from, count int) (null uint64) {
 	}
 	for _, a := range n.of {
 		if valid := a.NullBitmapBytes(); len(valid) > 0 {
-			null |= ^kernel.BitsAt(valid, a.Data().Offset()+from, count)
+			null |= ^simd.BitsAt(valid, a.Data().Offset()+from, count)
 			continue
 		}
 		for i := range count { // types whose slots are null by other means

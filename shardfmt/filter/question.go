@@ -1,8 +1,8 @@
 package filter
 
 import (
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/internal/ranges"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
 // Select tells which rows of a batch the expression selects: those for which it is true. The batch holds the
@@ -20,7 +20,7 @@ func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, er
 	if err := b.selectRows(&rows{batch: batch, n: n, charge: b.charge}, bitmap); err != nil {
 		return nil, 0, err
 	}
-	return bitmap, kernel.Ones(bitmap, n), nil
+	return bitmap, simd.Ones(bitmap, n), nil
 }
 
 // SelectOf writes what Select gives of a batch that has one column, that of the only top-level field that the expression reads.

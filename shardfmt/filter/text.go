@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/shardcat/shardcat/internal/term"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -158,7 +158,7 @@ type textTest struct {
 func newTextTest(n *schema.Node, e Text) (test, error) {
 	t := &textTest{kind: e.Kind, exact: e.Exact, want: []byte(e.Term)}
 	if !e.Exact {
-		t.want = term.AppendFolded(nil, t.want)
+		t.want = tokenizer.AppendFolded(nil, t.want)
 	}
 	if len(t.want) == 0 {
 		return nil, fmt.Errorf("filter: %s of an empty text", e.Kind)
@@ -175,7 +175,7 @@ func (t *textTest) holds(v *Value) bool {
 	if found, done := t.holdsASCII(v.Bytes); done {
 		return found
 	}
-	text := term.AppendFolded(make([]byte, 0, 128), v.Bytes)
+	text := tokenizer.AppendFolded(make([]byte, 0, 128), v.Bytes)
 	return t.find(text, 0, text)
 }
 
@@ -207,7 +207,7 @@ func (t *textTest) holdsASCII(text []byte) (found, done bool) {
 	for from := 0; ; from += foldedBytes - len(t.want) + 1 {
 		end := min(from+foldedBytes, len(text))
 		folded := room[:end-from]
-		if !term.FoldASCII(folded, text[from:end]) {
+		if !tokenizer.FoldASCII(folded, text[from:end]) {
 			return false, false
 		}
 		if t.find(text, from, folded) {
@@ -225,9 +225,9 @@ func (t *textTest) bounded(text []byte, start, end int) bool {
 		return true
 	}
 	before, _ := utf8.DecodeLastRune(text[:start])
-	if start > 0 && term.Alphanumeric(before) {
+	if start > 0 && tokenizer.Alphanumeric(before) {
 		return false
 	}
 	after, _ := utf8.DecodeRune(text[end:])
-	return t.kind == HasPrefix || end == len(text) || !term.Alphanumeric(after)
+	return t.kind == HasPrefix || end == len(text) || !tokenizer.Alphanumeric(after)
 }

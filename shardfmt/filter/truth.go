@@ -3,7 +3,7 @@ package filter
 import (
 	"encoding/binary"
 
-	"github.com/shardcat/shardcat/internal/kernel"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
 // truths are what an expression is for rows, false, unknown or true: two bits for each row, in two bitmaps, so that AND is that of
@@ -63,7 +63,7 @@ func (t truths) settle(n int, unknown bool, null nulls) {
 	for i := range t.sure {
 		var bits uint64
 		if at, count := i*wordBits, min(wordBits, n-i*wordBits); ok {
-			bits = ^kernel.BitsAt(valid, from+at, count)
+			bits = ^simd.BitsAt(valid, from+at, count)
 		} else {
 			bits = null.bits(at, count)
 		}

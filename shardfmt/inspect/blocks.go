@@ -1,10 +1,10 @@
 package inspect
 
 import (
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/budget"
-	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -97,7 +97,7 @@ func (v *inspector) blocks(out *Buffer, b *metapb.EncodedBuffer, url string, e e
 	if _, err := v.st.ReadRange(v.ctx, url, out.Start, data); err != nil {
 		return meta.Missing(err, url)
 	}
-	m, err := buffer.ParseMap(data[mapStart-out.Start : mapEnd-out.Start])
+	m, err := colstream.ParseMap(data[mapStart-out.Start : mapEnd-out.Start])
 	if err != nil {
 		return corrupt.Locate(err, url, mapStart)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 )
 
 func inspectGolden(t *testing.T, c *interop.Case, d Detail) *Inspection {

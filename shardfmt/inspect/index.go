@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/shardcat/shardcat/internal/artifact"
 	"github.com/shardcat/shardcat/internal/progress"
-	"github.com/shardcat/shardcat/shardfmt/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -90,7 +90,7 @@ func DescribeIndex(ctx context.Context, st meta.Store, base string, d *metapb.In
 		if err != nil {
 			return nil, err
 		}
-		s, err := artifact.Open(ctx, st, url, p)
+		s, err := indexshard.Open(ctx, st, url, p)
 		if err != nil {
 			return nil, err
 		}

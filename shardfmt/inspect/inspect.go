@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
@@ -154,7 +154,7 @@ func (v *inspector) properties() error {
 }
 
 func timeText(ticks uint64) *string {
-	s := string(valuetext.AppendDateTime(nil, int64(ticks)))
+	s := string(literal.AppendDateTime(nil, int64(ticks)))
 	return &s
 }
 

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/shardcat/shardcat/internal/valuetext"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/decimal"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -101,25 +101,25 @@ func valueJSON(v *metapb.AnyValue, n *schema.Node) json.RawMessage {
 		return json.RawMessage("null")
 	case *metapb.AnyValue_U64Value:
 		if n != nil && n.Basic == schema.DateTime {
-			return textJSON(valuetext.AppendDateTime(nil, int64(k.U64Value)))
+			return textJSON(literal.AppendDateTime(nil, int64(k.U64Value)))
 		}
 	case *metapb.AnyValue_I64Value:
 		if n != nil && n.IsTimeSpan() {
-			return textJSON(valuetext.AppendTimeSpan(nil, k.I64Value))
+			return textJSON(literal.AppendTimeSpan(nil, k.I64Value))
 		}
 	case *metapb.AnyValue_DoubleValue:
 		return floatJSON(k.DoubleValue, n)
 	case *metapb.AnyValue_DatetimeValue:
-		return textJSON(valuetext.AppendDateTime(nil, int64(k.DatetimeValue.GetTicks())))
+		return textJSON(literal.AppendDateTime(nil, int64(k.DatetimeValue.GetTicks())))
 	case *metapb.AnyValue_TimespanValue:
-		return textJSON(valuetext.AppendTimeSpan(nil, int64(k.TimespanValue.GetTicks())))
+		return textJSON(literal.AppendTimeSpan(nil, int64(k.TimespanValue.GetTicks())))
 	case *metapb.AnyValue_DecimalValue:
 		if len(k.DecimalValue) == decimal.Size {
 			return mustJSON(decimal.Value(k.DecimalValue).String())
 		}
 	case *metapb.AnyValue_BytesValue:
 		if n != nil && n.Basic == schema.Guid && len(k.BytesValue) == 16 {
-			return textJSON(valuetext.AppendGuid(nil, k.BytesValue))
+			return textJSON(literal.AppendGuid(nil, k.BytesValue))
 		}
 	}
 	return plainValue(v)
@@ -164,7 +164,7 @@ func floatJSON(f float64, n *schema.Node) json.RawMessage {
 	if n != nil && n.Basic == schema.Float32 && float64(float32(f)) == f { // any other was not stored by a writer of floats
 		bits = 32
 	}
-	text := valuetext.AppendFloat(nil, f, bits)
+	text := literal.AppendFloat(nil, f, bits)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return textJSON(text)
 	}

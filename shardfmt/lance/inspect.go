@@ -6,7 +6,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 )
 
 // Inspect implements fileformat.File: from detail 1 on the columns, from 2 on their pages, from 3 on the buffers.

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/shardcat/shardcat/internal/protofields"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/protoscan"
 )
 
 // Description is what a file says of itself, beyond what version 5 has room for. All of it is optional.
@@ -97,7 +97,7 @@ func (x *extension) message() []byte {
 
 // parse reads the message of a file whose blocks end at end and which has so many columns.
 func (x *extension) parse(b []byte, columns int, size int64) error {
-	return protofields.Each(b, func(n protowire.Number, v uint64, body []byte) (err error) {
+	return protoscan.Each(b, func(n protowire.Number, v uint64, body []byte) (err error) {
 		switch n {
 		case 1:
 			if x.Types, err = ParseTypes(string(body)); err == nil && len(x.Types) != columns {
@@ -108,7 +108,7 @@ func (x *extension) parse(b []byte, columns int, size int64) error {
 		case 3:
 			var s Setting
 			var value []byte
-			s.Key, value, err = protofields.Entry(body)
+			s.Key, value, err = protoscan.Entry(body)
 			s.Value = string(value)
 			x.Settings = append(x.Settings, s)
 		case 4:
@@ -124,7 +124,7 @@ func (x *extension) parse(b []byte, columns int, size int64) error {
 
 func (x *extension) parseTable(b []byte, size int64) error {
 	var at [4]uint64
-	err := protofields.Each(b, func(n protowire.Number, v uint64, _ []byte) error {
+	err := protoscan.Each(b, func(n protowire.Number, v uint64, _ []byte) error {
 		if n >= 1 && n <= 4 {
 			at[n-1] = v
 		}

@@ -78,7 +78,7 @@ func TestFilters(t *testing.T) {
 		t.Errorf("a bitmap with a smaller base: %v", err)
 	}
 	// Modules, as other writers make them: one chain of hashes through all.
-	m := &bloom{t: Type{Kind: I64}, hashes: 3, words: [][]uint64{make([]uint64, 40), make([]uint64, 40)}}
+	m := &wordFilter{t: Type{Kind: I64}, hashes: 3, words: [][]uint64{make([]uint64, 40), make([]uint64, 40)}}
 	for k := range int64(50) {
 		m.insert(hashKey(m.t, Value{Int: k}))
 	}

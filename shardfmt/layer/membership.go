@@ -18,8 +18,8 @@ type Filter interface {
 	MayContain(key Value) bool
 }
 
-// bloom is a Bloom filter over 64-bit words, in modules that one chain of hashes runs through; most have one.
-type bloom struct {
+// wordFilter is a Bloom filter over 64-bit words, in modules that one chain of hashes runs through; most have one.
+type wordFilter struct {
 	t      Type
 	hashes int
 	words  [][]uint64
@@ -32,7 +32,7 @@ func hashKey(t Type, key Value) uint64 { return xxh3.Hash(t.appendHash(nil, key)
 const bloomMultiplier = 0x517cc1b727220a95
 
 // probe visits the bits of a hash until visit says false.
-func (b *bloom) probe(h uint64, visit func(module int, word uint64, mask uint64) bool) bool {
+func (b *wordFilter) probe(h uint64, visit func(module int, word uint64, mask uint64) bool) bool {
 	h1, h2 := h, (h>>32)*bloomMultiplier
 	for m, words := range b.words {
 		size := uint64(len(words)) * 64
@@ -49,11 +49,11 @@ func (b *bloom) probe(h uint64, visit func(module int, word uint64, mask uint64)
 }
 
 // MayContain implements Filter.
-func (b *bloom) MayContain(key Value) bool {
+func (b *wordFilter) MayContain(key Value) bool {
 	return b.probe(hashKey(b.t, key), func(m int, word, mask uint64) bool { return b.words[m][word]&mask != 0 })
 }
 
-func (b *bloom) insert(h uint64) {
+func (b *wordFilter) insert(h uint64) {
 	b.probe(h, func(m int, word, mask uint64) bool {
 		b.words[m][word] |= mask
 		return true
@@ -67,15 +67,15 @@ const (
 )
 
 // newBloom makes room for n keys.
-func newBloom(t Type, n uint64) *bloom {
+func newBloom(t Type, n uint64) *wordFilter {
 	n = max(n, bloomMinKeys)
 	wanted := max(512, 8*math.Ceil(float64(n)*math.Log(bloomRate)/(-8*math.Ln2*math.Ln2)))
 	words := int(math.Ceil(wanted / 64))
-	return &bloom{t: t, hashes: max(1, int(math.Ln2*float64(64*words)/float64(n))), words: [][]uint64{make([]uint64, words)}}
+	return &wordFilter{t: t, hashes: max(1, int(math.Ln2*float64(64*words)/float64(n))), words: [][]uint64{make([]uint64, words)}}
 }
 
 // block is the filter as a block of the file.
-func (b *bloom) block() []byte {
+func (b *wordFilter) block() []byte {
 	out := make([]byte, 8, 20+8*len(b.words[0]))
 	out = binary.LittleEndian.AppendUint32(out, uint32(b.hashes))
 	out = binary.LittleEndian.AppendUint64(out, uint64(len(b.words[0])))
@@ -93,7 +93,7 @@ func parseBloom(t Type, b []byte) (Filter, error) {
 	if hashes == 0 || hashes > 1024 || words == 0 || words > uint64(len(b)-20)/8 {
 		return nil, corrupt.At(8, "a Bloom filter of %d hashes and %d words in %d bytes", hashes, words, len(b))
 	}
-	return &bloom{t, int(hashes), [][]uint64{wordsOf(b[20:], words)}}, nil
+	return &wordFilter{t, int(hashes), [][]uint64{wordsOf(b[20:], words)}}, nil
 }
 
 func wordsOf(b []byte, n uint64) []uint64 {
@@ -113,7 +113,7 @@ func parseModules(t Type, b []byte) (Filter, error) {
 	if modules == 0 || modules > room || words == 0 || words > (room-modules)/modules || hashes == 0 || hashes > 1024 {
 		return nil, corrupt.At(8, "%d modules of %d words in %d bytes", modules, words, len(b))
 	}
-	f := &bloom{t: t, hashes: int(hashes)}
+	f := &wordFilter{t: t, hashes: int(hashes)}
 	at := 24 + 8*modules
 	for m := range modules {
 		part, set := wordsOf(b[at:], words), 0

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"sort"
 
-	"github.com/shardcat/shardcat/internal/splitblock"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/bloom"
 )
 
 // Filters of parts of the first column, each written behind the lowest index block at which enough keys have gathered, so
@@ -25,7 +25,7 @@ const (
 const (
 	// partitionKeys is how many keys are enough for a filter.
 	partitionKeys = 32 << 10
-	unitSize      = splitblock.BlockSize + 4
+	unitSize      = bloom.BlockSize + 4
 	tableEntry    = 32
 	// DefaultFilterBits are the bits of a partitioned filter for each key: about 1 of 100 absent keys passes.
 	DefaultFilterBits = 10
@@ -61,15 +61,15 @@ func filtered(t Type, key Value, minKey uint64) bool {
 // block makes the filter of rows [start, end) and forgets their keys.
 func (p *partitioner) block(end uint64) (b []byte, units int) {
 	n := sort.Search(len(p.pending), func(i int) bool { return p.pending[i].row >= end })
-	units = max(1, (n*p.bits+8*splitblock.BlockSize-1)/(8*splitblock.BlockSize))
+	units = max(1, (n*p.bits+8*bloom.BlockSize-1)/(8*bloom.BlockSize))
 	b = make([]byte, blockHeader+units*unitSize)
 	unit := func(i int) []byte { return b[blockHeader+i*unitSize:][:unitSize] }
 	for _, k := range p.pending[:n] {
-		splitblock.Insert(unit(splitblock.Block(k.hash, units)), k.hash)
+		bloom.Insert(unit(bloom.Block(k.hash, units)), k.hash)
 	}
 	for i := range units {
 		u := unit(i)
-		binary.LittleEndian.PutUint32(u[splitblock.BlockSize:], crc32.Checksum(u[:splitblock.BlockSize], castagnoli))
+		binary.LittleEndian.PutUint32(u[bloom.BlockSize:], crc32.Checksum(u[:bloom.BlockSize], castagnoli))
 	}
 	p.pending = append(p.pending[:0], p.pending[n:]...)
 	binary.LittleEndian.PutUint32(b[8:], uint32(units))
@@ -185,7 +185,7 @@ func (f *File) probe(ctx context.Context, key Value, row uint64) (bool, error) {
 		return true, nil
 	}
 	h := hashKey(t, key)
-	at := p.offset + blockHeader + int64(splitblock.Block(h, int(p.units)))*unitSize
+	at := p.offset + blockHeader + int64(bloom.Block(h, int(p.units)))*unitSize
 	unit, err := f.stored(ctx, location{at, unitSize})
 	if err != nil {
 		return false, err
@@ -196,12 +196,12 @@ func (f *File) probe(ctx context.Context, key Value, row uint64) (bool, error) {
 	if err := checkUnit(unit); err != nil {
 		return false, corrupt.Locate(err, f.url, at)
 	}
-	return splitblock.Has(unit, h), nil
+	return bloom.Has(unit, h), nil
 }
 
 func checkUnit(unit []byte) error {
-	want := binary.LittleEndian.Uint32(unit[splitblock.BlockSize:])
-	if got := crc32.Checksum(unit[:splitblock.BlockSize], castagnoli); got != want {
+	want := binary.LittleEndian.Uint32(unit[bloom.BlockSize:])
+	if got := crc32.Checksum(unit[:bloom.BlockSize], castagnoli); got != want {
 		return corrupt.At(0, "the checksum of a unit of a filter is %08x, it says %08x", got, want)
 	}
 	return nil
@@ -227,6 +227,6 @@ func (f *File) checkPartition(ctx context.Context, p partition) (func(key Value)
 	t := f.pair(0).Key
 	return func(key Value) bool {
 		h := hashKey(t, key)
-		return !filtered(t, key, f.x.minKey) || splitblock.Has(b[blockHeader+splitblock.Block(h, int(p.units))*unitSize:], h)
+		return !filtered(t, key, f.x.minKey) || bloom.Has(b[blockHeader+bloom.Block(h, int(p.units))*unitSize:], h)
 	}, nil
 }

@@ -9,9 +9,9 @@ import (
 	"io"
 	"testing"
 
-	"github.com/shardcat/shardcat/internal/splitblock"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/bloom"
 )
 
 // write makes a file of n rows, whose keys are even numbers.
@@ -210,13 +210,13 @@ func TestFilterRates(t *testing.T) {
 			p.pending = append(p.pending, keyHash{uint64(i), hashKey(Type{Kind: I64}, Value{Int: int64(i)})})
 		}
 		b, units := p.block(n)
-		if got := float64(units*splitblock.BlockSize*8) / n; got < float64(bits) || got > float64(bits)+0.1 {
+		if got := float64(units*bloom.BlockSize*8) / n; got < float64(bits) || got > float64(bits)+0.1 {
 			t.Errorf("%g bits a key, want %d", got, bits)
 		}
 		passed := 0
 		for i := range absent {
 			h := hashKey(Type{Kind: I64}, Value{Int: int64(n + i)})
-			if splitblock.Has(b[blockHeader+splitblock.Block(h, units)*unitSize:], h) {
+			if bloom.Has(b[blockHeader+bloom.Block(h, units)*unitSize:], h) {
 				passed++
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 )
 
 // sink makes rows of Arrow batches: a row of the last column each, with the keys and auxiliary values of the rows that

@@ -11,7 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 

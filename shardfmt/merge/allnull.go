@@ -1,7 +1,7 @@
 package merge
 
 import (
-	"github.com/shardcat/shardcat/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )

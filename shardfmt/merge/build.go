@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/shardcat/shardcat/internal/stats"
-	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"

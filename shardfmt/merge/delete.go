@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/buffer"
-	"github.com/shardcat/shardcat/internal/field"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/column"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -170,8 +170,8 @@ func (d *deletion) encodeStripe(i int, dir *metapb.StripeDirectory, bitmap []byt
 }
 
 // encodeMarker encodes a bitmap as the values of a field.
-func encodeMarker(node *schema.Node, bitmap []byte, n int) (encoded *field.Encoded, err error) {
-	enc, err := field.NewEncoder(node, &field.Options{})
+func encodeMarker(node *schema.Node, bitmap []byte, n int) (encoded *column.Encoded, err error) {
+	enc, err := column.NewEncoder(node, &column.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -180,18 +180,18 @@ func encodeMarker(node *schema.Node, bitmap []byte, n int) (encoded *field.Encod
 	if err := enc.Add(array.NewBooleanData(data)); err != nil {
 		return nil, err
 	}
-	return encoded, enc.Finish(func(e *field.Encoded) error { encoded = e; return nil })
+	return encoded, enc.Finish(func(e *column.Encoded) error { encoded = e; return nil })
 }
 
 // place lays the buffers of a marker out in the image.
-func (d *deletion) place(e *field.Encoded) (*metapb.StripeFieldDescriptor, *meta.ObjectSum) {
+func (d *deletion) place(e *column.Encoded) (*metapb.StripeFieldDescriptor, *meta.ObjectSum) {
 	native := new(metapb.NativeDataEncoding)
 	if len(e.Buffers) > 0 && len(d.image) == 0 {
 		d.image = append(d.image, meta.Magic[:]...)
 	}
 	start := len(d.image)
 	for _, b := range e.Buffers {
-		d.image = append(d.image, make([]byte, -len(d.image)&(buffer.Alignment-1))...)
+		d.image = append(d.image, make([]byte, -len(d.image)&(colstream.Alignment-1))...)
 		at := uint64(len(d.image))
 		_ = b.Pieces(func(p []byte) error { d.image = append(d.image, p...); return nil }) // all in memory
 		b.Meta.Buffer = meta.NewRef("", at, uint64(len(d.image)))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"

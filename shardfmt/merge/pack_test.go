@@ -14,9 +14,9 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )

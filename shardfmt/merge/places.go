@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/shardcat/shardcat/internal/buffer"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
@@ -128,7 +128,7 @@ func (p *places) settle(into string, o PackOptions) (moving []*span, size int64)
 	}
 	size = int64(len(meta.Magic))
 	for _, s := range moving {
-		const mask = buffer.Alignment - 1
+		const mask = colstream.Alignment - 1
 		size += (s.start - size) & mask // a buffer keeps its alignment
 		s.moves, s.to = true, size
 		size += s.size()

@@ -17,10 +17,10 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/internal/interop"
-	"github.com/shardcat/shardcat/internal/interop/rows"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop/rows"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/shardcat/shardcat/shardfmt/decimal"
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 )
 
 // What a root reads lies in memory that roots before have used, and is given back by Close: a root of ten thousand fields is three
@@ -13,7 +13,7 @@ import (
 
 // take gives memory for n bytes that are kept until Close.
 func (r *Root) take(n int) []byte {
-	b := uncleared.Again(n)
+	b := bufpool.Again(n)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lent = append(r.lent, b)
@@ -38,7 +38,7 @@ func (r *Root) Close() {
 		}
 	}
 	for _, b := range lent {
-		uncleared.GiveBack(b)
+		bufpool.GiveBack(b)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/shardcat/shardcat/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/uncleared"
+	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -73,7 +73,7 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 		}
 		var info blobio.Info
 		tail, info, err = readRange(ctx, st, url, blobio.Range{Start: size - n, End: size}, func(n int) []byte {
-			b := uncleared.Again(n)
+			b := bufpool.Again(n)
 			lent = append(lent, b)
 			return b
 		})
@@ -97,7 +97,7 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 	if need <= int64(len(tail)) {
 		return tail, size, lent, nil
 	}
-	whole := uncleared.Again(int(need))
+	whole := bufpool.Again(int(need))
 	copy(whole[need-int64(len(tail)):], tail)
 	_, err = st.ReadRange(ctx, url, size-need, whole[:need-int64(len(tail))])
 	return whole, size, append(lent, whole), err

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 )
 
 var errRange = fmt.Errorf("%w: test", blobio.ErrRange)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/decimal"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 

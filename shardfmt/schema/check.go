@@ -6,8 +6,8 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
-	"github.com/shardcat/shardcat/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // The accessors that flatc generates for Go index the buffer with whatever stands in it. So a table must pass check

@@ -5,8 +5,8 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
-	"github.com/shardcat/shardcat/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // The book prints the schema without parents, counts and lookup tables: a DataType has the slots

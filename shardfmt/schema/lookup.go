@@ -5,7 +5,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/shardcat/shardcat/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // A lookup table finds a child by its name. Names are hashed (XXH3-64) into a power of two of buckets:

@@ -3,7 +3,7 @@ package schema
 import (
 	flatbuffers "github.com/google/flatbuffers/go"
 
-	"github.com/shardcat/shardcat/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // Marshal serializes s with its lookup tables. Nodes must have been numbered (Number) and be valid

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shardcat/shardcat/internal/suggest"
+	"github.com/shardcat/shardcat/internal/didyoumean"
 )
 
 // ErrNoField is the error of a name that no field has.
@@ -183,5 +183,5 @@ func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 1 << 16
 	}
-	return suggest.Distance(a, b)
+	return didyoumean.Distance(a, b)
 }

@@ -6,8 +6,8 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
-	"github.com/shardcat/shardcat/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // Unmarshal decodes the payload of a schema message. Node numbers must be unique and below the stated count;

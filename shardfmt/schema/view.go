@@ -1,8 +1,8 @@
 package schema
 
 import (
-	"github.com/shardcat/shardcat/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // View is a serialized schema of which only what is asked for is decoded: a field of ten thousand is found

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zeebo/xxh3"
 
-	"github.com/shardcat/shardcat/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // The three buffers of format note "container and directory", section 18.2, made by the reference's runtime.

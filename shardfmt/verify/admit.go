@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/shardcat/shardcat/internal/budget"
-	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -48,7 +48,7 @@ type AdmitOptions struct {
 //   - no field of a struct or union has more positions than its parent;
 //   - one record of its types takes at most M/2 bytes;
 //   - all records of its types take at most M + 512 × B + 1,536 × records × fields bytes, as a scan may (package
-//     internal/budget).
+//     shardfmt/internal/budget).
 //
 // Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read says;
 // where all of a shard is read, whatever Shard would report is refused too. The error is a corrupt.Error that names object

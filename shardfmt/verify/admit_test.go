@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/budget"
-	"github.com/shardcat/shardcat/internal/interop"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 

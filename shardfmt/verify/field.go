@@ -4,9 +4,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -158,7 +158,7 @@ func (o *object) isExternal() {
 
 // checkPageMap checks a page map by itself.
 func checkPageMap(data []byte) (unprotected int64, err error) {
-	m, err := buffer.ParseMap(data)
+	m, err := colstream.ParseMap(data)
 	if err == nil && !m.Canonical(data) {
 		err = corrupt.At(0, "the page map is not in the form that writers give it")
 	}
@@ -215,7 +215,7 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 	switch b.Kind {
 	case metapb.BufferKind_VALUE_DICTIONARY:
 		o.add(piece{start: start, end: end, name: name, check: func(data []byte) (int64, error) {
-			d, err := buffer.ParseDictionary(data, f.node.Basic, f.entrySize(), true)
+			d, err := colstream.ParseDictionary(data, f.node.Basic, f.entrySize(), true)
 			if err == nil {
 				err = d.CheckOrder()
 			}
@@ -223,11 +223,11 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 		}})
 	case metapb.BufferKind_RANGE_INDEX:
 		o.add(piece{start: start, end: end, name: name, check: func(data []byte) (int64, error) {
-			x, err := buffer.ParseRangeIndex(data, f.node.Basic, indexWidth(f.node), n, true)
+			x, err := colstream.ParseRangeIndex(data, f.node.Basic, indexWidth(f.node), n, true)
 			// The header has no checksum: of sizes that are powers of two, no flipped bit makes another.
-			if err == nil && (bits.OnesCount64(x.BlockSize) != 1 || x.BlockSize < buffer.RangeIndexBlock || x.BlockSize > buffer.WidestRangeIndexBlock) {
+			if err == nil && (bits.OnesCount64(x.BlockSize) != 1 || x.BlockSize < colstream.RangeIndexBlock || x.BlockSize > colstream.WidestRangeIndexBlock) {
 				err = corrupt.At(36, "a range index of %d positions a block, not of a power of two from %d to %d", x.BlockSize,
-					buffer.RangeIndexBlock, buffer.WidestRangeIndexBlock)
+					colstream.RangeIndexBlock, colstream.WidestRangeIndexBlock)
 			}
 			return rangeIndexHeader, err
 		}})

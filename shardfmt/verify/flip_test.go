@@ -11,7 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 )
 
 // load puts the objects of a folder into memory, with the byte at an offset of one of them changed.

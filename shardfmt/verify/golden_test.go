@@ -8,7 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
-	"github.com/shardcat/shardcat/internal/interop"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 )
 
 // Every shard that the reference wrote, and every root merged from them, verifies.

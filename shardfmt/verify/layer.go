@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"github.com/shardcat/shardcat/shardfmt/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 

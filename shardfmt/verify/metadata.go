@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"

@@ -9,9 +9,9 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
-	"github.com/shardcat/shardcat/internal/field"
-	"github.com/shardcat/shardcat/internal/write"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/column"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -46,36 +46,36 @@ func TestLyingStatistics(t *testing.T) {
 	a, list := s.Fields[1].Children[0].Children[0], s.Fields[1]
 	for _, c := range []struct {
 		name string
-		lie  func(e *field.Encoded)
+		lie  func(e *column.Encoded)
 		want string
 	}{
-		{"truth", func(*field.Encoded) {}, ""},
-		{"nulls of a member", func(e *field.Encoded) {
+		{"truth", func(*column.Encoded) {}, ""},
+		{"nulls of a member", func(e *column.Encoded) {
 			if e.Node == a {
 				e.Descriptor.NullCount = new(uint64)
 			}
 		}, `field "l.item.a": 1 nulls in the blocks, the descriptor says 0`},
-		{"lists", func(e *field.Encoded) {
+		{"lists", func(e *column.Encoded) {
 			if e.Node == list {
 				e.Descriptor.GetListStats().MaxLength = 7
 			}
 		}, `field "l"`},
-		{"a constant of several values", func(e *field.Encoded) {
+		{"a constant of several values", func(e *column.Encoded) {
 			if e.Node == s.Fields[0] {
 				e.Descriptor.ConstantValue = &metapb.AnyValue{Kind: &metapb.AnyValue_I64Value{I64Value: 1}}
 			}
 		}, `field "k": the descriptor says that all values are`},
-		{"a null constant", func(e *field.Encoded) {
+		{"a null constant", func(e *column.Encoded) {
 			if e.Node == s.Fields[0] {
 				e.Descriptor.ConstantValue = &metapb.AnyValue{Kind: &metapb.AnyValue_NullValue{}}
 			}
 		}, `field "k": the descriptor says that all values are`},
-		{"a constant of another type", func(e *field.Encoded) {
+		{"a constant of another type", func(e *column.Encoded) {
 			if e.Node == s.Fields[0] {
 				e.Descriptor.ConstantValue = &metapb.AnyValue{Kind: &metapb.AnyValue_StringValue{StringValue: "1"}}
 			}
 		}, `field "k" (0): constant value of kind`},
-		{"a constant without a kind", func(e *field.Encoded) {
+		{"a constant without a kind", func(e *column.Encoded) {
 			if e.Node == s.Fields[0] {
 				e.Descriptor.ConstantValue = &metapb.AnyValue{}
 			}
@@ -88,13 +88,13 @@ func TestLyingStatistics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := write.New(t.Context(), client, url, s, write.Options{})
+			w, err := shardwriter.New(t.Context(), client, url, s, shardwriter.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var all []*field.Encoded
+			var all []*column.Encoded
 			for i, text := range []string{`[1,2,3]`, `[[{"a":5},{"a":6}],[{"a":null}],[]]`} {
-				enc, err := field.NewEncoder(s.Fields[i], &field.Options{})
+				enc, err := column.NewEncoder(s.Fields[i], &column.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,7 +105,7 @@ func TestLyingStatistics(t *testing.T) {
 				if err := enc.Add(values); err != nil {
 					t.Fatal(err)
 				}
-				if err := enc.Finish(func(e *field.Encoded) error { c.lie(e); all = append(all, e); return nil }); err != nil {
+				if err := enc.Finish(func(e *column.Encoded) error { c.lie(e); all = append(all, e); return nil }); err != nil {
 					t.Fatal(err)
 				}
 			}

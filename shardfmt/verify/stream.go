@@ -5,9 +5,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/shardcat/shardcat/internal/block"
-	"github.com/shardcat/shardcat/internal/buffer"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/block"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
@@ -38,7 +38,7 @@ func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
 			return 0, corrupt.At(int64(at), "the bytes are not those that %s has of them", meta.PropertyCopies)
 		}
 	}
-	m, err := buffer.ParseMap(data[s.mapAt:])
+	m, err := colstream.ParseMap(data[s.mapAt:])
 	if err != nil {
 		return 0, shift(err, s.mapAt)
 	}
@@ -72,7 +72,7 @@ func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
 }
 
 // checkMap holds the map to the descriptor and to the bytes around it.
-func (s *streamCheck) checkMap(m *buffer.Map, data []byte) error {
+func (s *streamCheck) checkMap(m *colstream.Map, data []byte) error {
 	switch {
 	case m.Values() != s.values:
 		return corrupt.At(s.mapAt, "the block map covers %d values, %d were expected", m.Values(), s.values)
@@ -127,7 +127,7 @@ func (s *streamCheck) block(data []byte, n int, scratch *block.Scratch) (nulls i
 
 // super checks one super-block and counts the structs that are null.
 func (s *streamCheck) super(data []byte, n int, scratch *block.Scratch) (nulls int64, err error) {
-	members, err := buffer.SplitSuper(data, s.checksums)
+	members, err := colstream.SplitSuper(data, s.checksums)
 	if err != nil {
 		return 0, err
 	}

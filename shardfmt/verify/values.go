@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/shardcat/shardcat/internal/budget"
-	"github.com/shardcat/shardcat/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )

@@ -9,10 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/budget"
-	"github.com/shardcat/shardcat/internal/field"
-	"github.com/shardcat/shardcat/internal/scan"
-	"github.com/shardcat/shardcat/internal/write"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	columnpkg "github.com/shardcat/shardcat/shardfmt/internal/column"
+	"github.com/shardcat/shardcat/shardfmt/internal/scan"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -20,7 +20,7 @@ import (
 const auditedColumns, auditedRows = 12, 30_000
 
 // texts writes a shard of two stripes of columns of text; lie changes what is said of some.
-func texts(t *testing.T, client *blobio.Client, url string, lie func(stripe, column int, e *field.Encoded)) {
+func texts(t *testing.T, client *blobio.Client, url string, lie func(stripe, column int, e *columnpkg.Encoded)) {
 	t.Helper()
 	names := make([]string, auditedColumns)
 	for i := range names {
@@ -30,14 +30,14 @@ func texts(t *testing.T, client *blobio.Client, url string, lie func(stripe, col
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := write.New(t.Context(), client, url, s, write.Options{})
+	w, err := shardwriter.New(t.Context(), client, url, s, shardwriter.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for stripe := range 2 {
-		var all []*field.Encoded
+		var all []*columnpkg.Encoded
 		for i, n := range s.Fields {
-			enc, err := field.NewEncoder(n, &field.Options{})
+			enc, err := columnpkg.NewEncoder(n, &columnpkg.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func texts(t *testing.T, client *blobio.Client, url string, lie func(stripe, col
 			if err := enc.Add(b.NewArray()); err != nil {
 				t.Fatal(err)
 			}
-			if err := enc.Finish(func(e *field.Encoded) error { lie(stripe, i, e); all = append(all, e); return nil }); err != nil {
+			if err := enc.Finish(func(e *columnpkg.Encoded) error { lie(stripe, i, e); all = append(all, e); return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,7 +94,7 @@ func TestColumnsSideBySide(t *testing.T) {
 	client := blobio.NewClient()
 	defer client.Close()
 	const url = "mem://side/by-side.amudai.shard"
-	texts(t, client, url, func(stripe, column int, e *field.Encoded) {
+	texts(t, client, url, func(stripe, column int, e *columnpkg.Encoded) {
 		if column%3 == stripe {
 			*e.Descriptor.RawDataSize += uint64(column) + 1
 		}
@@ -115,7 +115,7 @@ func TestColumnsSideBySideInLittleMemory(t *testing.T) {
 	client := blobio.NewClient()
 	defer client.Close()
 	const url = "mem://little/memory.amudai.shard"
-	texts(t, client, url, func(int, int, *field.Encoded) {})
+	texts(t, client, url, func(int, int, *columnpkg.Encoded) {})
 	least := int64(1 << 14)
 	for len(auditOf(t, client, url, 1, least)) > 0 {
 		least += least / 4

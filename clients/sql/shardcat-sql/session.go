@@ -15,12 +15,12 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	shardsql "github.com/shardcat/shardcat/clients/sql"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 // formats are those of --format, as of scan.
-var formats = map[string]foreign.Format{
-	"": "", "table": foreign.Table, "ndjson": foreign.NDJSON, "csv": foreign.CSV, "arrow": foreign.Arrow, "arrows": foreign.ArrowStream, "parquet": foreign.Parquet,
+var formats = map[string]fileio.Format{
+	"": "", "table": fileio.Table, "ndjson": fileio.NDJSON, "csv": fileio.CSV, "arrow": fileio.Arrow, "arrows": fileio.ArrowStream, "parquet": fileio.Parquet,
 }
 
 // session answers statements one after another.
@@ -85,7 +85,7 @@ func (s *session) print(r *shardsql.Result) (rows int64, err error) {
 		return 0, err
 	}
 	out := bufio.NewWriterSize(s.out, 1<<16)
-	sink, err := foreign.NewSink(s.formatOf(), out, to, foreign.SinkOptions{Width: width(s.out), TimeUnit: s.timeUnit, Original: r.Schema()})
+	sink, err := fileio.NewSink(s.formatOf(), out, to, fileio.SinkOptions{Width: width(s.out), TimeUnit: s.timeUnit, Original: r.Schema()})
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ func (s *session) print(r *shardsql.Result) (rows int64, err error) {
 }
 
 // write prints the batch at which a result stands.
-func write(importer *arrowtype.Importer, sink foreign.Sink, r *shardsql.Result) error {
+func write(importer *arrowtype.Importer, sink fileio.Sink, r *shardsql.Result) error {
 	batch, err := importer.Import(r.RecordBatch())
 	if err != nil {
 		return err
@@ -115,14 +115,14 @@ func write(importer *arrowtype.Importer, sink foreign.Sink, r *shardsql.Result) 
 	return sink.Write(batch)
 }
 
-func (s *session) formatOf() foreign.Format {
+func (s *session) formatOf() fileio.Format {
 	if f := formats[s.format]; f != "" {
 		return f
 	}
 	if terminal(s.out) {
-		return foreign.Table
+		return fileio.Table
 	}
-	return foreign.NDJSON
+	return fileio.NDJSON
 }
 
 // terminal reports whether a person sits at a stream.

@@ -8,17 +8,17 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/convert"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/foreign"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/lance/dataset"
 )
 
 // rows counts the records of inputs.
-func rows(t *testing.T, c *blobio.Client, o foreign.SourceOptions, args ...string) (n int64, names []string) {
+func rows(t *testing.T, c *blobio.Client, o fileio.SourceOptions, args ...string) (n int64, names []string) {
 	t.Helper()
 	ctx := context.Background()
-	s, err := foreign.OpenSource(ctx, c, args, o)
+	s, err := fileio.OpenSource(ctx, c, args, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func rows(t *testing.T, c *blobio.Client, o foreign.SourceOptions, args ...strin
 func TestDatasetsAreFiles(t *testing.T) {
 	ctx := context.Background()
 	c, url, _ := dataset.Fixture(t, nil)
-	lance := foreign.SourceOptions{Format: foreign.Format("lance")}
+	lance := fileio.SourceOptions{Format: fileio.Format("lance")}
 	newest, err := dataset.Open(ctx, c, url, "")
 	if err != nil {
 		t.Fatal(err)
@@ -72,11 +72,11 @@ func TestDatasetsAreFiles(t *testing.T) {
 	if _, err := dataset.Open(ctx, c, parent+"b.lance", ""); !errors.Is(err, dataset.ErrNoDataset) {
 		t.Errorf("a file that was written: %v", err)
 	}
-	x, err := foreign.Inspect(ctx, c, url, "lance", 1, old.Settings)
+	x, err := fileio.Inspect(ctx, c, url, "lance", 1, old.Settings)
 	if err != nil || x.Records != 54 || x.Format != "lance" {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if r, err := foreign.Verify(ctx, c, url, "lance", nil, nil); err != nil || !r.OK || r.Objects < 5 {
+	if r, err := fileio.Verify(ctx, c, url, "lance", nil, nil); err != nil || !r.OK || r.Objects < 5 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/shardcat/shardcat/internal/protofields"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/protoscan"
 	"github.com/shardcat/shardcat/shardfmt/lance"
 )
 
@@ -123,7 +123,7 @@ func parseManifest(b []byte) (*manifest, error) {
 		b = b[4 : 4+n]
 	}
 	m := &manifest{metadata: map[string]string{}}
-	if err := protofields.Each(b, m.field); err != nil {
+	if err := protoscan.Each(b, m.field); err != nil {
 		return nil, damage(err)
 	}
 	return m, m.check()
@@ -152,10 +152,10 @@ func (m *manifest) field(n protowire.Number, v uint64, body []byte) (err error) 
 	case 5:
 		var key string
 		var value []byte
-		key, value, err = protofields.Entry(body)
+		key, value, err = protoscan.Entry(body)
 		m.metadata[key] = string(value)
 	case 7:
-		err = protofields.Each(body, func(n protowire.Number, v uint64, _ []byte) error {
+		err = protoscan.Each(body, func(n protowire.Number, v uint64, _ []byte) error {
 			if n == 1 {
 				m.written = time.Unix(int64(v), 0).UTC()
 			}
@@ -166,11 +166,11 @@ func (m *manifest) field(n protowire.Number, v uint64, body []byte) (err error) 
 	case 13:
 		var name string
 		var version []byte
-		name, version, err = protofields.Entry(body) // two texts, 1 and 2
+		name, version, err = protoscan.Entry(body) // two texts, 1 and 2
 		m.writer = strings.TrimSpace(name + " " + string(version))
 	case 15:
 		var storage []byte
-		_, storage, err = protofields.Entry(body)
+		_, storage, err = protoscan.Entry(body)
 		m.storage = string(storage)
 	case 18:
 		m.bases++
@@ -181,7 +181,7 @@ func (m *manifest) field(n protowire.Number, v uint64, body []byte) (err error) 
 }
 
 func parseFragment(b []byte) (f fragment, err error) {
-	err = protofields.Each(b, func(n protowire.Number, v uint64, body []byte) (err error) {
+	err = protoscan.Each(b, func(n protowire.Number, v uint64, body []byte) (err error) {
 		switch n {
 		case 1:
 			f.id = v
@@ -201,12 +201,12 @@ func parseFragment(b []byte) (f fragment, err error) {
 
 func parseDataFile(b []byte) (d dataFile, err error) {
 	var ids []uint64
-	err = protofields.Each(b, func(n protowire.Number, v uint64, body []byte) (err error) {
+	err = protoscan.Each(b, func(n protowire.Number, v uint64, body []byte) (err error) {
 		switch n {
 		case 1:
 			d.path = string(body)
 		case 2:
-			ids, err = protofields.Varints(ids, v, body)
+			ids, err = protoscan.Varints(ids, v, body)
 		case 4:
 			d.major = v
 		case 5:
@@ -226,7 +226,7 @@ func parseDataFile(b []byte) (d dataFile, err error) {
 
 func parseDeletion(b []byte) (*deletionFile, error) {
 	d := &deletionFile{}
-	return d, protofields.Each(b, func(n protowire.Number, v uint64, _ []byte) error {
+	return d, protoscan.Each(b, func(n protowire.Number, v uint64, _ []byte) error {
 		switch n {
 		case 1:
 			if v > 1 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/lance"
 )
 

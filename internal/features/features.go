@@ -1,2 +1,0 @@
-// Package features holds docs/features.md to the tree; it has no code of its own.
-package features

@@ -1,2 +1,0 @@
-// Package layers holds the tests of the order of the house; it has no code of its own.
-package layers

@@ -1,0 +1,345 @@
+package faultwalk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+)
+
+// batches are the rest of a source.
+func batches(ctx context.Context, src fileio.Source) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for {
+			b, err := src.Next(ctx)
+			if errors.Is(err, io.EOF) || !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// step is one run: a command, and a fault at one of its requests.
+type step struct {
+	command *command
+	fault   *fault
+	n       int
+}
+
+// walker walks one store.
+type walker struct {
+	world *world
+	// printed by a run without faults, and requests it made by kind; by command.
+	printed  map[string][]string
+	requests map[string]func(kind string) int
+	steps    int
+	struck   int // steps in which the fault came to pass
+	failed   int // commands that ended with an error
+}
+
+// newWalker runs every command once, untouched.
+func newWalker(t *testing.T, at *store) *walker {
+	t.Helper()
+	w := &walker{world: newWorld(t, at), printed: map[string][]string{}, requests: map[string]func(string) int{}}
+	for i := range commands {
+		c := &commands[i]
+		w.world.reset(t)
+		w.prepare(t, c)
+		attach, requests, lift := at.broken(t, "")
+		r := w.world.session(t, func(_ *testing.T, s *blobio.Client) { attach(s) })
+		r.job = "untouched"
+		if err := c.run(r); err != nil {
+			t.Fatalf("%s, untouched: %v", c.name, err)
+		}
+		r.close()
+		lift()
+		counts := map[string]int{}
+		for _, kind := range []string{"any", "get", "list", "load", "commit"} {
+			counts[kind] = requests(kind)
+		}
+		w.printed[c.name], w.requests[c.name] = r.out, func(kind string) int { return counts[kind] }
+		if got, want := w.world.observe(t), w.expected(c); !got.equal(want) {
+			t.Fatalf("%s, untouched: %v, want %v", c.name, got, want)
+		}
+	}
+	return w
+}
+
+// before is the state before a command.
+func (w *walker) before(c *command) state {
+	if c.prepared != nil {
+		return c.prepared(w.world.state.clone())
+	}
+	return w.world.state.clone()
+}
+
+// prepare does what a command needs in its world, without faults.
+func (w *walker) prepare(t *testing.T, c *command) {
+	t.Helper()
+	if w.world.damaged = c.damaged; c.prepare == nil {
+		return
+	}
+	r := w.world.session(t, w.world.store.straight)
+	defer r.close()
+	r.job = "prepare"
+	if err := c.prepare(r); err != nil {
+		t.Fatalf("%s: to prepare: %v", c.name, err)
+	}
+}
+
+// expected is the state after a command.
+func (w *walker) expected(c *command) state {
+	s := w.before(c)
+	if c.after == nil {
+		return s
+	}
+	return c.after(s)
+}
+
+func (f *fault) counted() string {
+	if f.kind == "" {
+		return "any"
+	}
+	return f.kind
+}
+
+// take runs one step and reports whether its fault was reached.
+func (w *walker) take(t *testing.T, s step) (struck bool) {
+	t.Helper()
+	w.steps++
+	defer func() {
+		if t.Failed() {
+			t.Fatalf("in %q, %s, at request %d of %s", s.command.name, s.fault.name, s.n, s.fault.counted())
+		}
+	}()
+	w.world.reset(t)
+	w.prepare(t, s.command)
+	attach, requests, lift := w.world.store.broken(t, s.fault.at(s.n))
+	r := w.world.session(t, func(_ *testing.T, client *blobio.Client) { attach(client) })
+	r.job = "walk"
+	err := s.command.run(r)
+	r.close()
+	lift()
+	struck = requests(s.fault.counted()) >= s.n
+	if struck {
+		w.struck++
+	}
+	if err != nil {
+		w.failed++
+		w.classed(t, s.fault, err)
+	}
+	w.settled(t, s, r, err)
+	return struck
+}
+
+// classed holds an error to the classes that the fault may bring.
+func (w *walker) classed(t *testing.T, f *fault, err error) {
+	t.Helper()
+	allowed := append([]error{blobio.ErrTransient, blobio.ErrThrottled, blobio.ErrUnknown, catalog.ErrUnknownOutcome}, f.brings...)
+	if len(f.brings) > 0 && slices.Contains(f.brings, corrupt.ErrCorrupt) {
+		allowed = append(allowed, errDamage)
+	}
+	if !slices.ContainsFunc(allowed, func(class error) bool { return errors.Is(err, class) }) {
+		t.Errorf("an error without a class that fits: %v", err)
+	}
+	for _, wrong := range []error{blobio.ErrNotFound, catalog.ErrNotFound, fileio.ErrNoInput, blobio.ErrExists, catalog.ErrExists,
+		catalog.ErrConflict, catalog.ErrUnsafe, catalog.ErrInvalid} {
+		if !f.hides && errors.Is(err, wrong) {
+			t.Errorf("the fault was taken for %q: %v", wrong, err)
+		}
+	}
+}
+
+// settled holds what a run left to before or after, and what the next run leaves to after.
+func (w *walker) settled(t *testing.T, s step, r *session, err error) {
+	t.Helper()
+	c := s.command
+	if c.after == nil {
+		if err == nil && !slices.Equal(r.out, w.printed[c.name]) {
+			t.Errorf("printed %q, want %q", r.out, w.printed[c.name])
+		}
+		return
+	}
+	before, after := w.before(c), w.expected(c)
+	got := w.world.observe(t)
+	unknown := errors.Is(err, catalog.ErrUnknownOutcome)
+	switch {
+	case got.equal(after) && (err == nil || unknown || c.either):
+	case got.equal(before) && err != nil:
+	case err == nil && c.hidden != nil && s.fault.hides && got.equal(c.hidden(before.clone())):
+		return
+	case err != nil && c.between != nil && c.between(got):
+	default:
+		t.Errorf("error %v; left %v", err, got)
+		return
+	}
+	again := w.world.session(t, w.world.store.straight)
+	defer again.close()
+	again.job = "walk"
+	if err := c.run(again); err != nil {
+		if !got.equal(after) || !slices.ContainsFunc(c.again, func(class error) bool { return errors.Is(err, class) }) {
+			t.Errorf("the next run: %v", err)
+		}
+	}
+	if got := w.world.observe(t); !got.equal(after) {
+		t.Errorf("the next run left %v, want %v", got, after)
+	}
+}
+
+// whole walks one part of all pairs of commands and faults to their ends.
+func (w *walker) whole(t *testing.T, part, parts int) {
+	faults := w.world.store.faults
+	for i := part; i < len(commands)*len(faults); i += parts {
+		for n := 1; w.take(t, step{&commands[i/len(faults)], &faults[i%len(faults)], n}); n++ {
+		}
+	}
+}
+
+// cases is how many steps a whole walk has: a run for each request, and one that makes fewer.
+func (w *walker) cases() (total int) {
+	for i := range commands {
+		for j := range w.world.store.faults {
+			total += 1 + w.requests[commands[i].name](w.world.store.faults[j].counted())
+		}
+	}
+	return total
+}
+
+// sample takes some steps of the walk, so that every command and every fault has its turn.
+func (w *walker) sample(t *testing.T, random *rand.Rand, steps int) {
+	faults := w.world.store.faults
+	for i, f := range random.Perm(steps) {
+		s := step{&commands[i%len(commands)], &faults[f%len(faults)], 1}
+		most := w.requests[s.command.name](s.fault.counted())
+		for k := 0; most == 0; k++ { // no lists, say
+			s.command = &commands[k]
+			most = w.requests[s.command.name](s.fault.counted())
+		}
+		s.n += random.IntN(most)
+		w.take(t, s)
+	}
+}
+
+// full asks for the whole walk.
+var full = os.Getenv("SHARDCAT_FULL") != ""
+
+// defaultSeed chooses the sample where SHARDCAT_SEED does not.
+const defaultSeed = 7
+
+func seed(t *testing.T) uint64 {
+	text := os.Getenv("SHARDCAT_SEED")
+	if text == "" {
+		return defaultSeed
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("SHARDCAT_SEED=%q is no number", text)
+	}
+	return n
+}
+
+// TestStoreWithoutAName: a host name that does not resolve is a store that can't be reached, and nothing else.
+func TestStoreWithoutAName(t *testing.T) {
+	for name := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := serverStore(t, name)
+			w := newWalker(t, at)
+			for i := range commands {
+				w.takeUnresolvable(t, &commands[i], i%2 == 0)
+				if full {
+					w.takeUnresolvable(t, &commands[i], i%2 == 1)
+				}
+			}
+			t.Logf("%d runs, %d of which ended with an error", w.steps, w.failed)
+		})
+	}
+}
+
+// takeUnresolvable runs a command whose shards, or with everything metadata too, are on a host that nobody knows.
+func (w *walker) takeUnresolvable(t *testing.T, c *command, everything bool) {
+	t.Helper()
+	w.steps++
+	w.world.reset(t)
+	w.prepare(t, c)
+	shards := true
+	r := w.world.session(t, func(t *testing.T, s *blobio.Client) {
+		if shards || everything { // the first space is that of the shards
+			w.world.store.unresolvable(t, s)
+		} else {
+			w.world.store.straight(t, s)
+		}
+		shards = false
+	})
+	r.job = "walk"
+	err := c.run(r)
+	r.close()
+	unresolvable := &fault{name: "a host that does not resolve"}
+	if err != nil {
+		w.failed++
+		w.classed(t, unresolvable, err)
+	}
+	w.settled(t, step{c, unresolvable, 0}, r, err)
+	if t.Failed() {
+		t.Fatalf("in %q, everything %v", c.name, everything)
+	}
+}
+
+// TestWalk: whatever a store does, nothing is lost, doubled or half done.
+func TestWalk(t *testing.T) {
+	for i, at := range []struct {
+		name  string
+		open  func(t *testing.T) *store
+		steps int // of a sample
+	}{
+		{"mem", memStore, 120},
+		{"catalog", catalogStore, 160},
+		{"postgres", postgresStore, 40},
+		{"rest", restStore, 40},
+		{"file", fileStore, 60},
+		{"s3", func(t *testing.T) *store { return serverStore(t, "s3") }, 51},
+		{"azure", func(t *testing.T) *store { return serverStore(t, "azure") }, 51},
+		{"gcs", func(t *testing.T) *store { return serverStore(t, "gcs") }, 51},
+	} {
+		parts := 1
+		if full && at.name != "rest" { // whose server has one namespace for the walk
+			parts = wholeParts
+		}
+		for part := range parts {
+			name := at.name
+			if part > 0 {
+				name = fmt.Sprint(name, "-", part)
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newWalker(t, at.open(t))
+				if full {
+					w.whole(t, part, parts)
+				} else {
+					w.sample(t, rand.New(rand.NewPCG(seed(t), uint64(i))), at.steps)
+				}
+				t.Logf("%d faults injected in %d runs of %d, %d of which ended with an error", w.struck, w.steps, w.cases(), w.failed)
+				if w.struck*2 < w.steps {
+					t.Errorf("only %d of %d runs met their fault", w.struck, w.steps)
+				}
+			})
+		}
+	}
+}
+
+// wholeParts is how many worlds a whole walk of a store has, each with its share of the pairs of commands and faults. Runs wait more than they
+// work.
+const wholeParts = 4

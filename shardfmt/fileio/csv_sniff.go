@@ -1,0 +1,213 @@
+package fileio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// commas are what parts the fields of CSV, likelier ones first.
+var commas = []byte{',', '\t', ';', '|'}
+
+// CommaNames are the separators of CSV fields that have a name on the command line.
+var CommaNames = map[string]byte{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "pipe": '|', "space": ' ', "colon": ':'}
+
+// ParseComma reads a separator of CSV fields: a name of CommaNames, or the byte itself.
+func ParseComma(text string) (byte, error) {
+	if c, ok := CommaNames[text]; ok {
+		return c, nil
+	}
+	if len(text) != 1 {
+		return 0, fmt.Errorf("%q: one byte, or comma, tab, semicolon, pipe, space, colon", text)
+	}
+	return text[0], nil
+}
+
+// nameComma is how people read a separator.
+func nameComma(c byte) string {
+	for _, name := range []string{"tab", "space"} {
+		if CommaNames[name] == c {
+			return name
+		}
+	}
+	return string(rune(c))
+}
+
+// Sniffing looks at this many records, in this many bytes at most.
+const (
+	sniffRecords = 50
+	sniffBytes   = 256 << 10
+)
+
+// sniffComma tells the separator of an input from its first records: the one by which most of them have as many fields
+// as the first, and among equals the one that makes most fields. A name that ends in .tsv means tabs.
+func sniffComma(r *bufio.Reader, name string, d csvDialect) byte {
+	if strings.Contains(strings.ToLower(name), ".tsv") {
+		return '\t'
+	}
+	head := ahead(r, sniffBytes)
+	best, bestShare, bestFields := byte(','), 0.0, 1
+	for _, comma := range commas {
+		d.comma = comma
+		fields, share := consistency(head, d, len(head) < sniffBytes)
+		if fields > 1 && (share > bestShare || share == bestShare && fields > bestFields) {
+			best, bestShare, bestFields = comma, share, fields
+		}
+	}
+	return best
+}
+
+// ahead gives what a reader holds next, up to n bytes: whole lines as far as they are there already.
+func ahead(r *bufio.Reader, n int) []byte {
+	for {
+		head, _ := r.Peek(min(r.Buffered(), n))
+		if len(head) == n || max(bytes.Count(head, []byte("\n")), bytes.Count(head, []byte("\r"))) > sniffRecords {
+			return head
+		}
+		if _, err := r.Peek(len(head) + 1); err != nil {
+			head, _ = r.Peek(len(head)) // what was buffered may have moved
+			return head
+		}
+	}
+}
+
+// consistency counts the fields of the first record by a separator, and the share of records that have as many. What
+// stands in quotes parts nothing. whole tells that the last record is whole.
+func consistency(head []byte, d csvDialect, whole bool) (fields int, share float64) {
+	var counts []int
+	count, quoted, start := 1, false, true // start: of a field
+	for i := 0; i < len(head) && len(counts) < sniffRecords; i++ {
+		b := head[i]
+		begins := start
+		start = false
+		switch {
+		case d.escape != 0 && b == d.escape:
+			i++
+		case quoted:
+			quoted = b != d.quote || i+1 < len(head) && head[i+1] == d.quote && d.quote != 0
+			if b == d.quote && quoted {
+				i++ // doubled
+			}
+		case begins && b == d.quote && d.quote != 0:
+			quoted = true
+		case b == d.comma:
+			count, start = count+1, true
+		case b == '\n' || b == '\r':
+			if start = true; b == '\n' && i > 0 && head[i-1] == '\r' {
+				continue
+			}
+			counts, count = append(counts, count), 1
+		}
+	}
+	if last := len(head) - 1; whole && last >= 0 && head[last] != '\n' && head[last] != '\r' || len(counts) == 0 {
+		counts = append(counts, count)
+	}
+	same := 0
+	for _, c := range counts {
+		if c == counts[0] {
+			same++
+		}
+	}
+	return counts[0], float64(same) / float64(len(counts))
+}
+
+// sniffHeader reports whether an input begins with the names of its fields; names are those that a schema knows.
+func (in *inference) sniffHeader(r *bufio.Reader, d csvDialect, names map[string]int) bool {
+	head := ahead(r, sniffBytes)
+	if len(head) == sniffBytes { // the last line may be cut
+		if end := bytes.LastIndexAny(head, "\r\n"); end >= 0 {
+			head = head[:end+1]
+		}
+	}
+	records := &csvReader{csvDialect: d, begun: true, lines: &texts{
+		inputs: []input{{name: "head"}}, body: io.NopCloser(nil), reader: bufio.NewReader(bytes.NewReader(head)),
+	}}
+	var all []csvRecord
+	var copies csvCopies
+	for len(all) < sniffRecords {
+		rec, _, err := records.next(context.Background())
+		if err != nil {
+			break
+		}
+		all = append(all, copies.keep(rec))
+	}
+	if len(all) == 0 {
+		return true
+	}
+	for i := range all[0].cells {
+		if _, known := names[string(all[0].cell(i))]; known {
+			return true
+		}
+	}
+	return in.looksLikeHeader(&all[0], all[1:])
+}
+
+// looksLikeHeader reports whether the first record names the fields of the others: whether none of its fields is a
+// number, a time or the like where the fields below it are of the same kind, and written alike: names in quotes above numbers without
+// stay names. Numbers behind a first field that is empty, as the head of a column of row names is, are names too if they count up.
+func (in *inference) looksLikeHeader(first *csvRecord, below []csvRecord) bool {
+	if in.countsUp(first, below) {
+		return true
+	}
+	for i := range first.cells {
+		k := in.kindOf(first, i)
+		if k == kindNone || k == kindText && !in.isInstant(first.cell(i)) {
+			continue
+		}
+		same, quoted := true, len(below) == 0
+		for j := range below {
+			if i < len(below[j].cells) {
+				other := in.kindOf(&below[j], i)
+				same = same && (other == kindNone || other == k && (k != kindText || in.isInstant(below[j].cell(i))))
+				quoted = quoted || other != kindNone && below[j].quoted(i)
+			}
+		}
+		if same && (quoted || !first.quoted(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// countsUp reports whether a record is an empty field and different whole numbers that go up by one, and the first fields below it
+// are not empty: so tables with numbered columns, or one for each year, are written.
+func (in *inference) countsUp(first *csvRecord, below []csvRecord) bool {
+	if len(first.cells) < 2 || len(below) == 0 || len(first.cell(0)) > 0 {
+		return false
+	}
+	for j := range below {
+		if len(below[j].cell(0)) == 0 {
+			return false
+		}
+	}
+	for i := 1; i < len(first.cells); i++ {
+		n, ok := plainInteger(bytes.Trim(first.cell(i), " "))
+		before := n - 1
+		if i > 1 {
+			before, _ = plainInteger(bytes.Trim(first.cell(i-1), " "))
+		}
+		if !ok || n != before+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// kindOf is the kind of a field; kindNone if it stands for null.
+func (in *inference) kindOf(rec *csvRecord, i int) kind {
+	text := bytes.Trim(rec.cell(i), " ")
+	if in.nulls[string(text)] {
+		return kindNone
+	}
+	k, _ := in.numbers.kind(text)
+	return k
+}
+
+// isInstant reports whether a text is a point in time.
+func (in *inference) isInstant(text []byte) bool {
+	_, _, _, err := in.times.parse(bytes.Trim(text, " "))
+	return err == nil
+}

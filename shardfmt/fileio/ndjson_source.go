@@ -1,0 +1,204 @@
+package fileio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// ndjsonSource reads JSON objects, one a line or as documents has them.
+type ndjsonSource struct {
+	origins
+	options SourceOptions
+	docs    *documents
+	sample  []document // read for inference, not yet yielded
+	schema  *schema.Schema
+	found   *Inference
+	builder *batchBuilder
+	members *members
+	cursor  cursor
+}
+
+// newNDJSON opens NDJSON inputs; without a schema it reads the sample for inference.
+func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjsonSource, error) {
+	s := &ndjsonSource{options: o, docs: &documents{lines: open()}, schema: o.Schema}
+	if err := s.findSchema(ctx, open); err != nil {
+		s.docs.lines.Close()
+		return nil, err
+	}
+	if err := arrowtype.Check(s.schema); err != nil {
+		s.docs.lines.Close()
+		return nil, err
+	}
+	s.builder = newBatchBuilder(s.schema)
+	state, err := newReadState(o)
+	if err != nil {
+		return nil, err
+	}
+	s.members = newMembers(s.schema.Fields, s.builder.field, "", state.knowing(s.found))
+	return s, nil
+}
+
+// findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
+// everything.
+func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts) error {
+	extend := s.options.UnknownFields == ExtendByUnknown
+	if s.schema != nil && !extend {
+		return nil
+	}
+	in := newInference(s.options)
+	var err error
+	if extend || s.options.InferRows == AllRows {
+		err = s.readAll(ctx, in, open)
+	} else {
+		err = s.readSample(ctx, in)
+	}
+	if err != nil {
+		return err
+	}
+	if s.schema == nil {
+		s.schema, err = override(in.schema(), s.options.Types)
+		if err == nil {
+			s.found = in.summary(s.options, s.schema)
+		}
+		return err
+	}
+	s.schema, err = overrideNew(in.extend(s.schema), s.options)
+	return err
+}
+
+// readAll looks at every record, by a pass of its own over the inputs.
+func (s *ndjsonSource) readAll(ctx context.Context, in *inference, open func() *texts) error {
+	if err := rereadable(s.docs.lines.inputs); err != nil {
+		return err
+	}
+	all := &documents{lines: open()}
+	defer all.lines.Close()
+	for {
+		doc, err := all.next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			_, err = in.record(doc, all)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rereadable: extending a schema, and looking at all rows, take a pass of their own over the inputs.
+func rereadable(inputs []input) error {
+	for _, in := range inputs {
+		if in.stream != nil {
+			return fmt.Errorf("%s is read only once, as standard input and pipes are: looking at all of it before the first row takes a file; or give a schema", in.name)
+		}
+	}
+	return nil
+}
+
+func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {
+	size, room := 0, []byte(nil)
+	for len(s.sample) < s.options.InferRows && size < maxSample {
+		doc, err := s.docs.next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		doc.text, room = kept(doc.text, room)
+		n, err := in.record(doc, s.docs)
+		if err != nil {
+			return err
+		}
+		doc.text = doc.text[:n]
+		s.sample = append(s.sample, doc)
+		size += len(doc.text)
+	}
+	return nil
+}
+
+// Schema implements Source.
+func (s *ndjsonSource) Schema() *schema.Schema { return s.schema }
+
+// inferred tells InferenceOf.
+func (s *ndjsonSource) inferred() *Inference { return s.found }
+
+// Next implements Source.
+func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	size, rows := 0, 0
+	for most := batchRows(s.options.BatchRows, len(s.schema.Fields)); rows < most && size < maxBatch; {
+		doc, err := s.document(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rows == 0 {
+			s.builder.reserve()
+		}
+		if err := s.record(doc.text); err != nil {
+			return nil, doc.located(advised(err, s.found, s.options))
+		}
+		s.note(doc.input, 1)
+		size += len(doc.text)
+		rows++
+	}
+	if rows == 0 {
+		return nil, io.EOF
+	}
+	return s.builder.batch(rows), nil
+}
+
+// document gives the next document, first those of the sample.
+func (s *ndjsonSource) document(ctx context.Context) (document, error) {
+	if len(s.sample) > 0 {
+		doc := s.sample[0]
+		s.sample[0] = document{}
+		s.sample = s.sample[1:]
+		return doc, nil
+	}
+	return s.docs.next(ctx)
+}
+
+// record appends one document to the builders.
+func (s *ndjsonSource) record(text []byte) error {
+	s.cursor.b, s.cursor.i = text, 0
+	if s.cursor.peek() != '{' {
+		return notARecord(&s.cursor)
+	}
+	if err := s.members.read(&s.cursor); err != nil {
+		return err
+	}
+	if s.cursor.peek() == '{' && s.docs.cut(text, s.cursor.i) {
+		return nil
+	}
+	return s.cursor.end()
+}
+
+// notARecord says what stands where a JSON object should.
+func notARecord(c *cursor) error {
+	if c.peek() == '[' {
+		return errors.New("an array, where each record should be a JSON object")
+	}
+	if err := c.skip(0); err != nil {
+		return err
+	}
+	c.i = 0
+	return errors.New(c.what() + ", where each record should be a JSON object")
+}
+
+// Close implements Source.
+func (s *ndjsonSource) Close() error {
+	s.builder.record.Release()
+	return s.docs.lines.Close()
+}

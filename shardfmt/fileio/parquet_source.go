@@ -1,0 +1,292 @@
+package fileio
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcolumn"
+	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetlz4" // the codec
+)
+
+// parquetFile reads one Parquet file, a row group's column chunk at a time.
+type parquetFile struct {
+	types *arrow.Schema
+	file  *file.Reader
+	// columns are those that are decoded here, by field, nil where a field is one of rest, which is nil if there is none.
+	columns []*parquetcolumn.Column
+	rest    pqarrow.RecordReader
+	last    arrow.RecordBatch
+	body    io.Closer
+	// left is how many rows there are to read, most in a batch.
+	left, batch int64
+	// most bytes that a batch is taken for, where it is asked whether it has too many rows for them.
+	most int64
+	// sent is a file of which each batch is copied to another process, which checks it.
+	sent bool
+	// stored are types as the batches have them: some may be of codes.
+	stored *arrow.Schema
+}
+
+// openParquet opens a Parquet file, in a process of its own where there is one (ServeReader).
+func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
+	r, err := in.openRandom(ctx, sp)
+	if err != nil {
+		return nil, err
+	}
+	var f batchFile
+	if readsApart.Load() {
+		f, err = startReader(ctx, r, o)
+	} else {
+		f, err = newParquet(ctx, r, o, false)
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Buffers of the columns of a file, in bytes: for all, and at least and at most for one.
+const (
+	parquetBuffers   = 64 << 20
+	minParquetBuffer = 16 << 10
+	maxParquetBuffer = 1 << 20
+)
+
+// lentBuffer is the buffer of a column of a file that a process reads by itself, in bytes: to read costs it little, and pages that are longer
+// are read past the buffer.
+const lentBuffer = 32 << 10
+
+// buffered is a file for which other buffers than the usual ones are best, of so many bytes at most.
+type buffered interface{ buffer() int }
+
+// newParquet opens a file, of which batches may be kept unless they are sent.
+func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*parquetFile, error) {
+	properties := parquet.NewReaderProperties(memory.DefaultAllocator)
+	properties.BufferedStreamEnabled = true  // else column chunks are read whole
+	p, err := file.NewParquetReader(struct { // what a library reads from, it would close
+		io.ReaderAt
+		io.Seeker
+	}{r, r}, file.WithReadProps(properties))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	columns := p.MetaData().Schema.NumColumns()
+	if columns > MaxFields {
+		return nil, damaged(ErrTooManyFields)
+	}
+	properties.BufferSize = int64(min(max(parquetBuffers/max(columns, 1), minParquetBuffer), maxParquetBuffer))
+	if b, ok := r.(buffered); ok {
+		properties.BufferSize = min(properties.BufferSize, int64(b.buffer()))
+	}
+	if err := checkColumns(p); err != nil {
+		return nil, err
+	}
+	durations, err := checkArrowSchema(p)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{BatchSize: int64(o.BatchRows)}, memory.DefaultAllocator)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	types, err := rows.Schema()
+	if err != nil {
+		return nil, damaged(err)
+	}
+	types = parquetTypes(types, p.MetaData().Schema)
+	f := &parquetFile{file: p, body: r, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
+	for g := range p.NumRowGroups() {
+		f.left += p.MetaData().RowGroup(g).NumRows()
+	}
+	if rest := f.share(types, rows.Manifest, o.coded && o.BatchRows <= parquetcolumn.MaxCodedRows); len(rest) > 0 || columns == 0 {
+		if f.rest, err = rows.GetRecordReader(ctx, rest, nil); err != nil {
+			return nil, damaged(err)
+		}
+	}
+	f.types = restoreDurations(types, durations)
+	f.stored = f.storedTypes()
+	return f, nil
+}
+
+// storedTypes are the types of the file, and in place of those of columns of codes theirs.
+func (f *parquetFile) storedTypes() *arrow.Schema {
+	fields, metadata := f.types.Fields(), f.types.Metadata()
+	for i, c := range f.columns {
+		if c != nil && c.Coded() != nil {
+			fields[i].Type = c.Coded()
+		}
+	}
+	return arrow.NewSchema(fields, &metadata)
+}
+
+// share takes the columns that are decoded here, as codes where that is wanted and pays, and gives the others, which are left to the
+// library.
+func (f *parquetFile) share(types *arrow.Schema, m *pqarrow.SchemaManifest, coded bool) (rest []int) {
+	f.columns = make([]*parquetcolumn.Column, types.NumFields())
+	taken := map[int]bool{}
+	for i := range f.columns {
+		if i < len(m.Fields) && m.Fields[i].ColIndex >= 0 && len(m.Fields[i].Children) == 0 {
+			if coded {
+				f.columns[i] = parquetcolumn.NewCoded(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+			}
+			if f.columns[i] == nil {
+				f.columns[i] = parquetcolumn.New(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+			}
+			taken[m.Fields[i].ColIndex] = f.columns[i] != nil
+		}
+	}
+	for i := range f.file.MetaData().Schema.NumColumns() {
+		if !taken[i] {
+			rest = append(rest, i)
+		}
+	}
+	return rest
+}
+
+// checkArrowSchema checks the Arrow schema that a file may carry, in base64, before Arrow's reader takes its word for how
+// many fields there are. That reader refuses durations, which pandas writes, so they are numbers in what it is given;
+// the types that they have are returned by name.
+func checkArrowSchema(p *file.Reader) (durations map[string]*arrow.DurationType, err error) {
+	text := p.MetaData().KeyValueMetadata().FindValue("ARROW:schema")
+	if text == nil {
+		return nil, nil
+	}
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(*text, "="))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	s, err := arrowtype.UnmarshalSchema(b)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	durations = map[string]*arrow.DurationType{}
+	fields := s.Fields()
+	for i, f := range fields {
+		if d, ok := f.Type.(*arrow.DurationType); ok {
+			durations[f.Name], fields[i].Type = d, arrow.PrimitiveTypes.Int64
+		}
+	}
+	if len(durations) == 0 {
+		return nil, nil
+	}
+	metadata := s.Metadata()
+	if b, err = arrowtype.MarshalSchema(arrow.NewSchema(fields, &metadata)); err != nil {
+		return nil, damaged(err)
+	}
+	*text = base64.StdEncoding.EncodeToString(b)
+	return durations, nil
+}
+
+// restoreDurations gives columns that are read as numbers their type.
+func restoreDurations(types *arrow.Schema, durations map[string]*arrow.DurationType) *arrow.Schema {
+	fields := types.Fields()
+	for i, f := range fields {
+		if d := durations[f.Name]; d != nil && f.Type.ID() == arrow.INT64 {
+			fields[i].Type = d
+		}
+	}
+	metadata := types.Metadata()
+	return arrow.NewSchema(fields, &metadata)
+}
+
+// typed gives a column the type of the file's schema, which has the same values.
+func (f *parquetFile) typed(i int, c arrow.Array) (arrow.Array, error) {
+	if c.DataType().ID() == arrow.DICTIONARY {
+		c.Retain()
+		return c, nil
+	}
+	a, err := reshape(c, f.types.Field(i).Type)
+	if err != nil {
+		err = damaged(fmt.Errorf("column %q: %w", f.types.Field(i).Name, err))
+	}
+	return a, err
+}
+
+func (f *parquetFile) schema() *arrow.Schema { return f.types }
+
+func (f *parquetFile) next(context.Context) (b arrow.RecordBatch, err error) {
+	defer guard(&err, "Parquet file")
+	if f.last != nil {
+		f.last.Release()
+		f.last = nil
+	}
+	n, rest := min(f.left, f.batch), []arrow.Array(nil)
+	if f.rest != nil {
+		if n, rest, err = f.nextOfRest(); err != nil {
+			return nil, err
+		}
+	}
+	if n == 0 {
+		return nil, io.EOF
+	}
+	f.left -= n
+	if f.last, err = f.join(n, rest); err != nil || f.sent {
+		return f.last, err
+	}
+	return f.last, sound(f.last, f.most)
+}
+
+// nextOfRest gives the next rows of the columns that the library reads, none at their end.
+func (f *parquetFile) nextOfRest() (n int64, rest []arrow.Array, err error) {
+	if f.rest.Next() {
+		rest, n = f.rest.RecordBatch().Columns(), f.rest.RecordBatch().NumRows()
+	} else if err := f.rest.Err(); err != nil && err != io.EOF {
+		return 0, nil, damaged(err)
+	}
+	if own := len(f.columns) > len(f.rest.Schema().Fields()); own && (n > f.left || n == 0 && f.left > 0) {
+		return 0, nil, damaged(fmt.Errorf("columns of different length: %d rows where %d are left", n, f.left))
+	}
+	return n, rest, nil
+}
+
+// join makes a batch of the next n rows of the columns that are decoded here and of the rest.
+func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, error) {
+	columns := make([]arrow.Array, len(f.columns))
+	for i, c := range f.columns {
+		if c == nil {
+			var err error
+			if columns[i], err = f.typed(i, rest[0]); err != nil {
+				return nil, err
+			}
+			rest = rest[1:]
+		} else {
+			one, err := c.Next(int(n))
+			if err != nil {
+				return nil, damaged(err)
+			}
+			columns[i], err = f.typed(i, one)
+			one.Release()
+			if err != nil {
+				return nil, err
+			}
+		}
+		defer columns[i].Release()
+	}
+	return array.NewRecordBatch(f.stored, columns, n), nil
+}
+
+func (f *parquetFile) close() error {
+	if f.rest != nil {
+		f.rest.Release()
+	}
+	for _, c := range f.columns {
+		if c != nil {
+			c.Close()
+		}
+	}
+	f.file.Close()
+	return f.body.Close()
+}

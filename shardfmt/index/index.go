@@ -1,0 +1,158 @@
+// Package index opens the indexes of shards and asks them, for programs that look into an index or plan over many shards.
+// A scan uses indexes by itself; see package shardfmt.
+package index
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/bloommatrix"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// The kinds of index, as a descriptor names them.
+const (
+	TextType  = textindex.Type
+	LayerType = layerindex.Type
+)
+
+// Text is an open text index: the terms of columns and the rows that have them.
+type Text = textindex.Index
+
+// Posting is what a text index has of one term.
+type Posting = textindex.Posting
+
+// Positions is the kind of a Posting that names rows.
+const Positions = textindex.Positions
+
+// PositionSet are the rows of one column of one stripe.
+type PositionSet = textindex.PositionSet
+
+// Hash is an open hash index: the hashes of values and the rows that have them.
+type Hash = hashindex.Index
+
+// Layer is an open layer index: sorted keys and the rows that have them.
+type Layer = layerindex.Index
+
+// Keys is a range of keys of a layer index, both ends included.
+type Keys = layerindex.Keys
+
+// The types of the keys of a layer index whose bytes are not those of its values.
+const (
+	Signed   = layerindex.Signed
+	Unsigned = layerindex.Unsigned
+	Float    = layerindex.Float
+)
+
+// OpenText opens the text index that d describes. References are relative to the folder of the object base.
+func OpenText(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Text, error) {
+	return textindex.Open(ctx, st, base, d, p)
+}
+
+// OpenHash opens the hash index that d describes, without a request.
+func OpenHash(st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Hash, error) {
+	return hashindex.Open(st, base, d, p)
+}
+
+// OpenLayer opens the layer index that d describes with one request.
+func OpenLayer(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Layer, error) {
+	return layerindex.Open(ctx, st, base, d, p)
+}
+
+// Combine unites the postings of entries of a text index; more than 64 Mi rows are refused.
+func Combine(entries []textindex.Entry) (textindex.Answer, error) { return textindex.Combine(entries) }
+
+// AppendSigned, AppendUnsigned and AppendFloat append the bytes of a key of a layer index, which sort as the values do.
+func AppendSigned(dst []byte, v int64) []byte { return layerindex.AppendSigned(dst, v) }
+
+// AppendUnsigned: see AppendSigned.
+func AppendUnsigned(dst []byte, v uint64) []byte { return layerindex.AppendUnsigned(dst, v) }
+
+// AppendFloat: see AppendSigned.
+func AppendFloat(dst []byte, v float64) []byte { return layerindex.AppendFloat(dst, v) }
+
+// Hashable reports whether equal values of a column have equal bytes and different ones different bytes, as a key needs:
+// not floats, decimals and containers.
+func Hashable(n *schema.Node) bool { return hashindex.Hashable(n) }
+
+// Integers gives the values of an array of integers as 64 bits, sign-extended; ok is false for any other array.
+func Integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
+	return stripeindex.Integers(a)
+}
+
+// Spec is what an index is built by.
+type Spec = stripeindex.Spec
+
+// SpecOf is what the index that d describes was built by.
+func SpecOf(d *metapb.IndexDescriptor) (Spec, error) { return stripeindex.SpecOf(d) }
+
+// OfStripe lists the indexes of one stripe of a shard.
+func OfStripe(ctx context.Context, root *meta.Root, stripe int) ([]*metapb.IndexDescriptor, error) {
+	return stripeindex.OfOneStripe(ctx, root, stripe)
+}
+
+// OfShard lists the indexes of a shard as a whole.
+func OfShard(ctx context.Context, root *meta.Root) ([]*metapb.IndexDescriptor, error) {
+	return stripeindex.OfAllStripes(ctx, root)
+}
+
+// CoversShard reports whether a scan relies on the index as one of all stripes of a shard of so many rows.
+func CoversShard(d *metapb.IndexDescriptor, records uint64) bool {
+	return stripeindex.OfShardAsWhole(d, records)
+}
+
+// IsTermFilter reports whether d describes a term filter, which stands beside the index of the same name.
+func IsTermFilter(d *metapb.IndexDescriptor) bool { return stripeindex.IsFilter(d) }
+
+// TermFilter is the Bloom filter of the terms of columns in one stripe, a column of a Matrix.
+type TermFilter = stripeindex.Filter
+
+// TermField is a column of the table whose terms a TermFilter holds.
+type TermField = stripeindex.FilterField
+
+// TermFilters are the term filters of a stripe.
+func TermFilters(ctx context.Context, root *meta.Root, stripe int) ([]*TermFilter, error) {
+	return stripeindex.StripeFilters(ctx, root, stripe)
+}
+
+// Prune asks term filters which units, each a stripe by its filters, may have rows for which f is true. All reads are made
+// at once. A filter that is damaged or unreadable rules nothing out; the only error is that of a context that ended.
+func Prune(ctx context.Context, st meta.Store, f *filter.Bound, units [][]*TermFilter) (may []bool, err error) {
+	return stripeindex.Sift(ctx, st, f, units)
+}
+
+// PruneKeys asks term filters of hashes which keys units may have: may[unit][key]. A key is a value for each of the columns.
+// A filter that is damaged or unreadable rules nothing out; the only error is that of a context that ended.
+func PruneKeys(ctx context.Context, st meta.Store, columns []*schema.Node, keys [][]filter.Value, units [][]*TermFilter) (may [][]bool, err error) {
+	return stripeindex.SiftKeys(ctx, st, columns, keys, units)
+}
+
+// Matrix says where Bloom filters of one size lie side by side, so that one short read tells of all of them.
+type Matrix = bloommatrix.Matrix
+
+// TermColumn is one Bloom filter of a Matrix.
+type TermColumn = bloommatrix.Column
+
+// FitsMatrix reports whether another column fits into a matrix of some columns.
+func FitsMatrix(columns []TermColumn, c TermColumn) bool { return bloommatrix.Fits(columns, c) }
+
+// JoinMatrix lays columns side by side in a matrix with a number of its own, and gives its bytes.
+func JoinMatrix(columns []TermColumn) (Matrix, []byte) {
+	return bloommatrix.Join(bloommatrix.NewID(), columns)
+}
+
+// Tokenizer cuts text into terms.
+type Tokenizer = tokenizer.Tokenizer
+
+// ParseTokenizer reads the name of a tokenizer; the empty string is that of words.
+func ParseTokenizer(name string) (Tokenizer, error) { return tokenizer.ParseTokenizer(name) }

@@ -1,0 +1,49 @@
+package encode
+
+import "github.com/shardcat/shardcat/shardfmt/internal/block"
+
+// trials remembers how the encodings that are dear to try have fared, per level of the tree. One that keeps
+// losing is tried on fewer and fewer blocks, but never given up.
+type trials [block.Sparse + 1][4]trial
+
+type trial struct{ wait, losses uint8 }
+
+// maxLosses bounds the pause between two trials: 2^maxLosses − 1 blocks. The profiles with Zstd, which ask for size before time, try again sooner.
+const maxLosses, maxLossesZstd = 6, 4
+
+// denseLz4 stands for the exhaustive search of LZ4, which is no encoding of its own.
+const denseLz4 block.Code = 0
+
+// try reports whether to try an encoding now, and notes in tried that it was.
+func (e *Encoder) try(c block.Code, sc scope, tried *codeSet) bool {
+	l := &e.trials[c][sc.level]
+	if l.wait > 0 && !e.eager {
+		l.wait -= min(l.wait, max(1, e.trialStep))
+		return false
+	}
+	*tried |= setOf(c)
+	return true
+}
+
+// learn takes the outcome: which encodings were tried, and which one of them, if any, was the best.
+func (e *Encoder) learn(sc scope, tried codeSet, best block.Code) {
+	if e.eager {
+		return
+	}
+	most := uint8(maxLosses)
+	if e.rules.general == block.Zstd {
+		most = maxLossesZstd
+	}
+	for c := range block.Sparse + 1 {
+		if !tried.has(c) {
+			continue
+		}
+		l := &e.trials[c][sc.level]
+		if c == best {
+			l.losses = 0
+			continue
+		}
+		l.losses = min(l.losses+1, most)
+		l.wait = 1<<l.losses - 1
+	}
+}

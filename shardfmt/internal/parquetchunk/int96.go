@@ -1,0 +1,80 @@
+package parquetchunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/shardcat/shardcat/internal/literal"
+)
+
+// An INT96 is a point in time: nanoseconds of the day, u64, then the Julian day number, u32.
+const (
+	// julianYear1 is the Julian day number of 0001-01-01.
+	julianYear1  = 1721426
+	nanosPerDay  = 86_400_000_000_000
+	nanosPerTick = 100
+)
+
+var errInt96 = errors.New("an INT96 that is no point in time of the years 1 to 9999")
+
+// readInt96 decodes a chunk of INT96 into ticks.
+func readInt96(f *file.Reader, n int, alloc *charged) (arrow.Array, error) {
+	c, err := f.RowGroup(0).Column(0)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := c.(*file.Int96ColumnChunkReader)
+	if !ok {
+		return nil, errInt96
+	}
+	alloc.take(n * (parquet.Int96SizeBytes + 2 + 2*8))
+	values, levels := make([]parquet.Int96, n), make([]int16, n)
+	b := array.NewInt64Builder(alloc)
+	b.Reserve(n)
+	for done := 0; done < n; {
+		k, read, err := r.ReadBatch(int64(n-done), values, levels[:n-done], nil)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			break
+		}
+		if r.Descriptor().MaxDefinitionLevel() == 0 {
+			for i := range levels[:k] {
+				levels[i] = 0
+			}
+		}
+		if err := appendTicks(b, values[:read], levels[:k], r.Descriptor().MaxDefinitionLevel()); err != nil {
+			return nil, err
+		}
+		done += int(k)
+	}
+	return b.NewArray(), nil
+}
+
+// appendTicks appends a value for each level that is the highest, a null for any other.
+func appendTicks(b *array.Int64Builder, values []parquet.Int96, levels []int16, highest int16) error {
+	next := 0
+	for _, level := range levels {
+		if level < highest {
+			b.AppendNull()
+			continue
+		}
+		if next == len(values) {
+			return errInt96
+		}
+		nanos, day := binary.LittleEndian.Uint64(values[next][:]), int64(binary.LittleEndian.Uint32(values[next][8:]))
+		next++
+		if nanos >= nanosPerDay || day < julianYear1 || day-julianYear1 > math.MaxInt64/literal.TicksPerDay-1 {
+			return errInt96
+		}
+		b.Append((day-julianYear1)*literal.TicksPerDay + int64(nanos/nanosPerTick))
+	}
+	return nil
+}

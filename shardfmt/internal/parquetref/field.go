@@ -1,0 +1,190 @@
+package parquetref
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	columnpkg "github.com/shardcat/shardcat/shardfmt/internal/column"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetchunk"
+	"github.com/shardcat/shardcat/shardfmt/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+const (
+	// runBytes and runRows bound the pages that are decoded at once, for their statistics.
+	runBytes = 4 << 20
+	runRows  = 256 << 10
+)
+
+// fields describes the columns of row groups, some at a time.
+func (b *build) fields(ctx context.Context, groups []group) ([]*columnpkg.Encoded, error) {
+	out := make([]*columnpkg.Encoded, len(b.schema.Fields))
+	err := parallel.Each(ctx, b.o.Write.Workers, len(out), func(i int) (err error) {
+		mem := b.budget.Account()
+		defer mem.Close()
+		out[i], err = b.field(ctx, i, groups, mem)
+		return err
+	})
+	return out, err
+}
+
+// field describes one column of row groups.
+func (b *build) field(ctx context.Context, i int, groups []group, mem *budget.Account) (*columnpkg.Encoded, error) {
+	node := b.schema.Fields[i]
+	out := &columnpkg.Encoded{Node: node, External: new(metapb.ExternalParquetDataEncoding)}
+	seen := stats.NewCollector(node, b.statistics(node))
+	for k, g := range groups {
+		if k == 0 || groups[k-1].file != g.file {
+			file := &metapb.ParquetFileColumnRef{FileRef: meta.NewRef(g.file.ref, 0, uint64(g.file.size))}
+			out.External.FileColumnRefs = append(out.External.FileColumnRefs, file)
+		}
+		m, err := b.chunk(ctx, node, g, i, seen, mem)
+		if err != nil {
+			return nil, err
+		}
+		file := out.External.FileColumnRefs[len(out.External.FileColumnRefs)-1]
+		file.ColumnChunks = append(file.ColumnChunks, m.Chunk)
+		out.Maps = append(out.Maps, m)
+	}
+	out.Descriptor = seen.Descriptor()
+	return out, nil
+}
+
+// chunk reads one column chunk: where its pages are, and its values for the statistics.
+func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, seen *stats.Collector, mem *budget.Account) (m columnpkg.PageMap, err error) {
+	column := g.file.columns[at]
+	c, err := g.file.footer.Chunk(g.number, column)
+	if err != nil {
+		return m, corrupt.Locate(err, g.file.url, 0)
+	}
+	m.Chunk = c.Reference(g.number, column)
+	url, err := b.place(g.file, c, m.Chunk)
+	if err != nil {
+		return m, err
+	}
+	size := c.Pages.End - c.Dictionary.Start
+	if err := mem.Hold(size); err != nil {
+		return m, fmt.Errorf("column %q of row group %d of %s: %w", node.Name, g.number, urlresolve.Redact(g.file.url), err)
+	}
+	defer mem.Drop(size)
+	mem.Fetched(size)
+	data := make([]byte, size)
+	if _, err := b.store.ReadRange(ctx, url, int64(c.Dictionary.Start), data); err != nil {
+		return m, err
+	}
+	b.addSum(url, chunkRef(g.file, m.Chunk), c.Dictionary.Start, data)
+	dict, pages := data[:c.Dictionary.Len()], data[c.Dictionary.Len():]
+	made, err := c.Map(pages, mem)
+	if err != nil {
+		return m, corrupt.Locate(err, url, 0)
+	}
+	m.Bytes, m.Chunk.DataPageCount = made.Append(nil), uint64(made.Blocks())
+	return m, corrupt.Locate(values(c, node, dict, pages, m.Bytes, seen, mem), url, 0)
+}
+
+// chunkRef is how the root names the object that holds a chunk.
+func chunkRef(f *source, c *metapb.ParquetColumnChunkRef) string {
+	if c.FileUrl != nil {
+		return *c.FileUrl
+	}
+	return f.ref
+}
+
+// sum is the checksum of data, which starts at a byte of the object at url; the root names it ref. It has to be proved.
+func (b *build) sum(url, ref string, start uint64, data []byte) meta.ObjectSum {
+	s := meta.ObjectSum{Ref: meta.NewRef(ref, start, start+uint64(len(data))), Sum: xxh3.Hash(data)}
+	b.claimed(claim{url: url, start: int64(start), end: int64(start) + int64(len(data)), sum: s.Sum})
+	return s
+}
+
+// addSum notes the checksum of a column chunk of the stripe at hand.
+func (b *build) addSum(url, ref string, start uint64, data []byte) {
+	sum := b.sum(url, ref, start, data)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sums = append(b.sums, sum)
+}
+
+// sumsOf are the checksums of the stripe at hand, of its chunks and of the footers of its files, in the order of objects and ranges.
+func (b *build) sumsOf(groups []group) []meta.ObjectSum {
+	for k, g := range groups {
+		if k == 0 || groups[k-1].file != g.file {
+			b.sums = append(b.sums, g.file.footerSum)
+		}
+	}
+	slices.SortFunc(b.sums, func(x, y meta.ObjectSum) int {
+		return cmp.Or(cmp.Compare(x.Ref.GetUrl(), y.Ref.GetUrl()), cmp.Compare(x.Ref.GetRange().GetStart(), y.Ref.GetRange().GetStart()))
+	})
+	return b.sums
+}
+
+// place gives the object that holds a chunk, and names it in the reference where it is another than the footer's.
+func (b *build) place(f *source, c *parquetchunk.Chunk, ref *metapb.ParquetColumnChunkRef) (string, error) {
+	if c.File == "" {
+		return f.url, nil
+	}
+	url, err := urlresolve.Resolve(f.url, urlresolve.EscapeKey(c.File), urlresolve.Policy{})
+	if err != nil {
+		return "", err
+	}
+	stored, err := b.reference(url)
+	ref.FileUrl = &stored
+	return url, err
+}
+
+// values decodes the pages of a chunk, some at a time, and adds them to the statistics.
+func values(c *parquetchunk.Chunk, node *schema.Node, dict, pages, pageMap []byte, seen *stats.Collector, mem *budget.Account) error {
+	m, err := colstream.ParseMap(pageMap)
+	if err != nil {
+		return err
+	}
+	d, err := parquetchunk.NewDecoder(c, node)
+	if err != nil {
+		return err
+	}
+	for first := 0; first < m.Blocks(); {
+		from, start := position(m, first)
+		end := first + 1
+		for end < m.Blocks() {
+			to, stop := position(m, end+1)
+			if to-from > runRows || stop-start > runBytes {
+				break
+			}
+			end++
+		}
+		to, stop := position(m, end)
+		mem.NextBatch(true)
+		a, err := d.Decode(dict, pages[start:stop], int(to-from), c.Pages.Start+start, mem)
+		if err != nil {
+			return err
+		}
+		if a.NullN() > 0 && !node.Nullable {
+			return corrupt.At(int64(c.Pages.Start+start), "column %q is required, and has nulls", node.Name)
+		}
+		mem.Delivered(to - from)
+		seen.Add(a)
+		first = end
+	}
+	return nil
+}
+
+// position gives the position and the byte at which page i starts, or the last one ends.
+func position(m *colstream.Map, i int) (position, at uint64) {
+	if i < m.Blocks() {
+		position, _ = m.Span(i)
+		at, _ = m.Range(i)
+		return position, at
+	}
+	return m.Values(), m.Bytes()
+}

@@ -1,0 +1,125 @@
+package scan
+
+import (
+	"context"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/meta"
+)
+
+// leastIndexed is the size of the filter's columns from which on indexes are asked: less is read in one request.
+const leastIndexed = 4 << 10
+
+// candidates asks the indexes of the stripe for the rows of which some may match. They come as whole blocks, as range
+// indexes give them: a block is decoded whole, and rows one by one would be batches of one row. The filter is evaluated on the rows
+// themselves, which are kept for that.
+func (s *stripe) candidates(ctx context.Context) (blocks []colstream.Range, known bool, err error) {
+	store, ok := s.fetch.store.(meta.Store)
+	if s.plan.q.Candidates == nil || !ok || stored(s.filter) < leastIndexed {
+		return nil, false, nil
+	}
+	c, err := s.plan.candidates(ctx, store, s.index)
+	s.counts.IndexGets += c.Gets
+	s.counts.IndexBytes += c.Bytes
+	if c.Unindexed {
+		s.counts.StripesUnindexed++
+	}
+	if err != nil || !c.Known {
+		return nil, false, err
+	}
+	s.counts.StripesIndexed++
+	s.chosen = &c.Rows
+	return wholeBlocks(c.Rows, s.of.Records), true, nil
+}
+
+// answer is what the indexes of a stripe said.
+type answer struct {
+	Candidates
+	err error
+}
+
+// candidates is the answer of a stripe's indexes, which may have been asked before.
+func (p *plan) candidates(ctx context.Context, store meta.Store, stripe int) (Candidates, error) {
+	if a, ok := p.asked[stripe]; ok {
+		return a.Candidates, a.err
+	}
+	return p.q.Candidates(ctx, store, stripe)
+}
+
+// askAtOnce is how many stripes' indexes are asked at the same time, as many as a bucket has requests in flight.
+const askAtOnce = blobio.DefaultBucketConcurrency
+
+// ask asks the indexes of some stripes at the same time, of those whose columns are worth it. An error is told where its
+// stripe is come to.
+func (s *scanner) ask(ctx context.Context, stripes []int) error {
+	if len(stripes) < 2 {
+		return nil
+	}
+	answers := make([]*answer, len(stripes))
+	each := s.fetch.each
+	if !s.plan.local {
+		each = func(ctx context.Context, n int, do func(ctx context.Context, st Store, i int) error) error {
+			return s.fetch.eachUpTo(ctx, askAtOnce, n, do)
+		}
+	}
+	err := each(ctx, len(stripes), func(ctx context.Context, st Store, i int) error {
+		store, ok := st.(meta.Store)
+		if !ok || s.plan.filterBytes(ctx, stripes[i]) < leastIndexed {
+			return nil
+		}
+		c, err := s.plan.q.Candidates(ctx, store, stripes[i])
+		answers[i] = &answer{c, err}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	s.plan.asked = map[int]answer{}
+	for i, a := range answers {
+		if a != nil {
+			s.plan.asked[stripes[i]] = *a
+		}
+	}
+	return nil
+}
+
+// filterBytes is the stored size of the filter's columns in a stripe, 0 if they can't be opened.
+func (p *plan) filterBytes(ctx context.Context, i int) uint64 {
+	s := &stripe{plan: p, index: i, of: p.q.Stripes[i], mem: p.q.Budget.Account()}
+	defer s.mem.Close()
+	columns, err := s.columns(ctx, p.q.Needed.Fields)
+	if err != nil {
+		return 0
+	}
+	return stored(columns)
+}
+
+// sift leaves the stripes that term filters don't rule out. One stripe is not worth a request.
+func (p *plan) sift(ctx context.Context, store Store, in []int, counts *Counts) ([]int, error) {
+	st, ok := store.(meta.Store)
+	if p.q.Sift == nil || !ok || len(in) < 2 {
+		return in, nil
+	}
+	keep, err := p.q.Sift(ctx, st, in)
+	counts.StripesPrunedTerms += len(in) - len(keep)
+	return keep, err
+}
+
+// wholeBlocks widens ranges to the blocks of range indexes, and joins those that touch.
+func wholeBlocks(rows []filter.Range, records uint64) (out []colstream.Range) {
+	const block = colstream.RangeIndexBlock
+	for _, r := range rows {
+		if r.Start >= records {
+			break
+		}
+		start, end := r.Start/block*block, min(records, (min(r.End, records)+block-1)/block*block)
+		if n := len(out); n > 0 && start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, end)
+		} else {
+			out = append(out, colstream.Range{Start: start, End: end})
+		}
+	}
+	return out
+}
