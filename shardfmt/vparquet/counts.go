@@ -179,7 +179,7 @@ var errEnough = errors.New("enough")
 // shred cuts rows of a chunk into pages, the first of which begins at row from.
 func (f *File) shred(ctx context.Context, group, column int, from, to int64, emit func(*page) error) error {
 	g, l := &f.groups[group], f.leaves[column]
-	s := newShredder(l, int(f.pageLimit()), emit)
+	s := newShredder(l, int(f.pageBytes), int(f.pageLimit()), emit)
 	var scanned shardfmt.ScanStats
 	defer func() { f.stats.blocksRead.Add(scanned.BlocksRead) }()
 	rows := int64(0)
@@ -187,14 +187,14 @@ func (f *File) shred(ctx context.Context, group, column int, from, to int64, emi
 		Columns: []string{l.column}, Start: uint64(g.first + from), End: uint64(g.first + to), IncludeDeleted: true, IgnoreIndexes: true,
 		Workers: f.o.Workers, ReuseBatches: true, MaxMemory: f.o.MaxMemory, All: true, Stats: &scanned,
 	}) {
-		if err == nil {
-			err = s.add(b.Column(0))
-		}
 		if err != nil {
 			return err
 		}
 		rows += b.NumRows()
 		f.stats.rowsDecoded.Add(b.NumRows())
+		if err := s.add(b.Column(0)); err != nil {
+			return err
+		}
 	}
 	if rows != to-from {
 		return corrupt.At(-1, "stripe %d, column %q: %d rows, expected %d", g.stripe, l.column, rows, to-from)

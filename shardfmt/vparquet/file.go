@@ -49,6 +49,8 @@ type File struct {
 	leaves   []*leaf
 	groups   []group
 	rows     int64
+	// pageBytes is the most bytes of the values of a page of several rows.
+	pageBytes int64
 	// dataEnd, indexEnd and footerStart are where the parts of the file end and begin.
 	dataEnd, indexEnd, footerStart, footerLen, size int64
 	footer                                          atomic.Pointer[[]byte]
@@ -77,11 +79,16 @@ func (f *File) Stats() Stats {
 // Open lays out the Parquet file of an opened shard, which must stay open. It reads metadata of the shard, and decodes a column only where
 // no upper bound of its size can be found there.
 func Open(ctx context.Context, shard *shardfmt.Shard, o Options) (*File, error) {
+	return open(ctx, shard, o, pageBytes)
+}
+
+// open is Open with a limit of the values of a page in bytes.
+func open(ctx context.Context, shard *shardfmt.Shard, o Options, limit int64) (*File, error) {
 	s, err := shard.Schema(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{shard: shard, o: o, key: o.Key}
+	f := &File{shard: shard, o: o, key: o.Key, pageBytes: limit}
 	if f.key == "" {
 		f.key = shard.URL()
 	}
@@ -109,7 +116,9 @@ func Open(ctx context.Context, shard *shardfmt.Shard, o Options) (*File, error) 
 }
 
 // fail adds the shard to an error.
-func (f *File) fail(err error) error { return fmt.Errorf("Parquet view of %s: %w", f.shard.URL(), err) }
+func (f *File) fail(err error) error {
+	return fmt.Errorf("view of %s as Parquet: %w", f.shard.URL(), err)
+}
 
 // number is the number of a chunk in the file.
 func (f *File) number(group, column int) int { return group*len(f.leaves) + column }

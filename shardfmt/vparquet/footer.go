@@ -2,6 +2,7 @@ package vparquet
 
 import (
 	"context"
+	"math/bits"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -215,20 +216,14 @@ func (e *element) annotate(t *thrift) (logical int) {
 	return 0
 }
 
-// The sizes of an offset index: the list and the end, and for each page three integers behind a byte each, and an end.
-const (
-	indexHead    = 1 + 1 + 3 + 1
-	indexPerPage = 1 + padOffset + 1 + padI32 + 1 + padOffset + 1
-)
+// indexPerPage is what a page takes in an offset index: three integers behind a byte each, and an end.
+const indexPerPage = 1 + padOffset + 1 + padI32 + 1 + padOffset + 1
 
-// indexBytes is the size of an offset index of so many pages: the number of pages takes up to two bytes from 15 on, three from 128 on …
+// indexBytes is the size of an offset index of so many pages, whose number stands behind the head of the list from 15 on.
 func indexBytes(pages int64) int64 {
-	n := int64(3) + pages*indexPerPage
-	for ; pages >= 15; pages >>= 7 {
-		n++
-		if pages < 128 {
-			break
-		}
+	n := 3 + pages*indexPerPage
+	if pages >= 15 {
+		n += int64(bits.Len64(uint64(pages))+6) / 7
 	}
 	return n
 }

@@ -124,7 +124,7 @@ func (f *File) planChunk(ctx context.Context, group, column int) error {
 	if e.known {
 		k.room, k.exact = l.chunkBytes(pages, e), e.exact
 		if !e.whole {
-			cuts := 2*(l.valueBytes(e.entries, e.valid, e.bytes)/pageBytes+1) + 1
+			cuts := 2*(l.valueBytes(e.entries, e.valid, e.bytes)/f.pageBytes+1) + 1
 			k.room += cuts * l.pageOverhead()
 			pages += cuts
 		}
@@ -199,7 +199,7 @@ func (f *File) extentOf(ctx context.Context, g *group, l *leaf, desc *metapb.Fie
 		e = stringExtent(l, desc, e)
 	}
 	values := l.valueBytes(e.entries, e.valid, e.bytes)
-	e.whole = values <= pageBytes || !l.repeated() && l.form == asStored && longest(desc) <= pageBytes/pageRows-4
+	e.whole = values <= f.pageBytes || !l.repeated() && l.form == asStored && longest(desc) <= uint64(max(0, f.pageBytes/pageRows-4))
 	e.exact = e.exact && e.whole && direct && desc.PositionCount == uint64(g.rows) && !l.repeated()
 	return e, nil
 }

@@ -25,8 +25,8 @@ type shredder struct {
 	next *page
 	// emit takes a full page, which is used again afterwards.
 	emit func(*page) error
-	// limit is the most bytes that the values of a page may take.
-	limit int
+	// most is the most bytes of the values of a page of several rows, limit that of any page.
+	most, limit int
 
 	// cols are the arrays of the steps, lists those of their offsets and unions those of their variants.
 	cols   []arrow.Array
@@ -39,9 +39,9 @@ type shredder struct {
 	err   error
 }
 
-func newShredder(l *leaf, limit int, emit func(*page) error) *shredder {
+func newShredder(l *leaf, most, limit int, emit func(*page) error) *shredder {
 	n := len(l.steps)
-	return &shredder{leaf: l, page: &page{leaf: l}, next: &page{leaf: l}, emit: emit, limit: limit,
+	return &shredder{leaf: l, page: &page{leaf: l}, next: &page{leaf: l}, emit: emit, most: most, limit: limit,
 		cols: make([]arrow.Array, n), ranges: make([]func(int) (int64, int64), n), unions: make([]arrowtype.Union, n)}
 }
 
@@ -96,7 +96,7 @@ func (s *shredder) row(i int) error {
 	if len(s.page.values) > s.limit {
 		return fmt.Errorf("column %q: a page of %d bytes: %w", s.leaf.column, len(s.page.values), shardfmt.ErrBudget)
 	}
-	if len(s.page.values) > pageBytes && before.rows > 0 {
+	if len(s.page.values) > s.most && before.rows > 0 {
 		s.page.moveTail(before, s.next)
 		if err := s.flush(); err != nil {
 			return err
