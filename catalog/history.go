@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/apache/iceberg-go"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,8 @@ type ColumnInfo struct {
 	Iceberg  string `json:"iceberg_type"`
 	Nullable bool   `json:"nullable"`
 	Doc      string `json:"doc,omitempty"`
+	// Children are the members of a struct, the element of a list, key and value of a map, the variants of a union.
+	Children []ColumnInfo `json:"children,omitempty"`
 }
 
 // Describe tells what a table is and holds. It makes no request.
@@ -106,13 +109,7 @@ func (t *Table) Describe() Description {
 		Snapshots: len(meta.Snapshots()),
 	}
 	for _, f := range t.schema.Iceberg.Fields() {
-		c := ColumnInfo{
-			FieldID: f.ID, Name: f.Name, Type: "unsupported", Iceberg: f.Type.String(), Nullable: !f.Required, Doc: f.Doc,
-		}
-		if n := t.schema.Node(f.ID); n != nil {
-			c.Type = manifest.TypeName(n)
-		}
-		d.Columns = append(d.Columns, c)
+		d.Columns = append(d.Columns, t.columnInfo(f))
 	}
 	spec := meta.PartitionSpec()
 	for _, f := range spec.Fields() {
@@ -126,6 +123,22 @@ func (t *Table) Describe() Description {
 		d.RootBytes, d.DataBytes = current.Number("total-files-size"), current.Number("shardcat.total-data-bytes")
 	}
 	return d
+}
+
+// columnInfo describes a column and those below it.
+func (t *Table) columnInfo(f iceberg.NestedField) ColumnInfo {
+	c := ColumnInfo{FieldID: f.ID, Name: f.Name, Type: "unsupported", Iceberg: f.Type.String(), Nullable: !f.Required, Doc: f.Doc}
+	n := t.schema.Node(f.ID)
+	if n == nil {
+		return c
+	}
+	c.Type = manifest.TypeName(n)
+	for _, child := range n.Children {
+		if below, ok := t.schema.Iceberg.FindFieldByID(t.schema.IDs[child.ID]); ok {
+			c.Children = append(c.Children, t.columnInfo(below))
+		}
+	}
+	return c
 }
 
 // partitionText is the form in which partition fields are typed.

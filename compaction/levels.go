@@ -184,6 +184,12 @@ func Meaning(name string) string {
 	return ""
 }
 
+// IsBool reports whether the value of a setting is true or false.
+func IsBool(name string) bool {
+	s, err := settingNamed(name)
+	return err == nil && s.isBool
+}
+
 // PolicyOf reads the policy that a table's own properties give.
 func PolicyOf(properties map[string]string) (Policy, error) {
 	e, err := Resolve([]Level{{"table", settingsOf(properties)}})

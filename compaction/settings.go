@@ -28,6 +28,8 @@ type setting struct {
 	set   func(*rules, string) error
 	// text is the value as set reads it.
 	text func(*rules) string
+	// isBool says that the value is true or false.
+	isBool bool
 }
 
 // policySettings make up a Policy.
@@ -41,10 +43,10 @@ var policySettings = []setting{
 	countOf("max-inputs", "most shards of one merge", func(p *Policy) *int { return &p.MaxInputs }),
 	{"max-creation-range", "longest time between the first and last record of a merged shard, auto or none",
 		func(r *rules, text string) (err error) { r.MaxCreationRange, err = parseRange(text); return err },
-		func(r *rules) string { return rangeText(r.MaxCreationRange) }},
+		func(r *rules) string { return rangeText(r.MaxCreationRange) }, false},
 	{"lookback", "age from which on shards are left alone, or never",
 		func(r *rules, text string) (err error) { r.Lookback, err = parseLookback(text); return err },
-		func(r *rules) string { return lookbackText(r.Lookback) }},
+		func(r *rules) string { return lookbackText(r.Lookback) }, false},
 	textOf("where", "filter that all rows of a shard must match, as its bounds prove", func(p *Policy) *string { return &p.Where }),
 	numberOf("max-stripes", "most stripes of a merged shard", func(p *Policy) *int64 { return &p.MaxStripes }),
 	numberOf("max-metadata-bytes", "most bytes of metadata of a merged shard", func(p *Policy) *int64 { return &p.MaxMetadataBytes }),
@@ -58,7 +60,7 @@ var policySettings = []setting{
 	textOf("order", "columns that a rebuild sorts by, as in \"ts desc, id\"", func(p *Policy) *string { return &p.Order }),
 	{"max-overlap-depth", "most shards at the target that may hold the same values of the order's first column, or none",
 		func(r *rules, text string) (err error) { r.MaxOverlapDepth, err = parseDepth(text); return err },
-		func(r *rules) string { return depthText(r.MaxOverlapDepth) }},
+		func(r *rules) string { return depthText(r.MaxOverlapDepth) }, false},
 	numberOf("max-bytes-per-run", "most bytes of data that one plan moves, 0 for no limit", func(p *Policy) *int64 { return &p.MaxBytesPerRun }),
 	countOf("concurrency", "groups of a table that are worked on at the same time", func(p *Policy) *int { return &p.Concurrency }),
 	whether("tagged", "whether shards with standard properties are merged", func(p *Policy) *bool { return &p.Tagged }),
@@ -68,7 +70,7 @@ var policySettings = []setting{
 func numberOf(name, means string, at func(*Policy) *int64) setting {
 	return setting{name, means,
 		func(r *rules, text string) (err error) { *at(&r.Policy), err = ParseSize(text); return err },
-		func(r *rules) string { return strconv.FormatInt(*at(&r.Policy), 10) }}
+		func(r *rules) string { return strconv.FormatInt(*at(&r.Policy), 10) }, false}
 }
 
 func countOf(name, means string, at func(*Policy) *int) setting {
@@ -79,7 +81,7 @@ func countOf(name, means string, at func(*Policy) *int) setting {
 			}
 			return err
 		},
-		func(r *rules) string { return strconv.Itoa(*at(&r.Policy)) }}
+		func(r *rules) string { return strconv.Itoa(*at(&r.Policy)) }, false}
 }
 
 func shareOf(name, means string, at func(*Policy) *float64) setting {
@@ -90,19 +92,19 @@ func shareOf(name, means string, at func(*Policy) *float64) setting {
 			}
 			return err
 		},
-		func(r *rules) string { return strconv.FormatFloat(*at(&r.Policy), 'g', -1, 64) }}
+		func(r *rules) string { return strconv.FormatFloat(*at(&r.Policy), 'g', -1, 64) }, false}
 }
 
 func textOf(name, means string, at func(*Policy) *string) setting {
 	return setting{name, means,
 		func(r *rules, text string) error { *at(&r.Policy) = text; return nil },
-		func(r *rules) string { return *at(&r.Policy) }}
+		func(r *rules) string { return *at(&r.Policy) }, false}
 }
 
 func whether(name, means string, at func(*Policy) *bool) setting {
 	return setting{name, means,
 		func(r *rules, text string) (err error) { *at(&r.Policy), err = strconv.ParseBool(text); return err },
-		func(r *rules) string { return strconv.FormatBool(*at(&r.Policy)) }}
+		func(r *rules) string { return strconv.FormatBool(*at(&r.Policy)) }, true}
 }
 
 // allowedUnless is a setting that says the opposite of its member.
@@ -113,7 +115,7 @@ func allowedUnless(name, means string, at func(*Policy) *bool) setting {
 			*at(&r.Policy) = !allowed && err == nil
 			return err
 		},
-		func(r *rules) string { return strconv.FormatBool(!*at(&r.Policy)) }}
+		func(r *rules) string { return strconv.FormatBool(!*at(&r.Policy)) }, true}
 }
 
 // parseRange reads a creation range: a duration, "auto" (0) or "none" (negative).

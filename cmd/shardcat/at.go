@@ -13,9 +13,9 @@ type atFlags struct{ snapshot, asOf, ref string }
 
 func (f *atFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.snapshot, "snapshot", "", "the table as of this snapshot `ID` (default: the newest)")
-	flags.StringVar(&f.asOf, "as-of", "", "the table as it was at this `time`, RFC 3339")
-	flags.StringVar(&f.ref, "ref", "", "the table at this branch or tag `name` (default: main)")
+	flags.StringVar(&f.snapshot, "snapshot", "", "read the table at snapshot `ID` (default: the newest)")
+	flags.StringVar(&f.asOf, "as-of", "", "read the table as of this `time`, RFC 3339")
+	flags.StringVar(&f.ref, "ref", "", "read the table at branch or tag `name` (default: main)")
 	cmd.MarkFlagsMutuallyExclusive("snapshot", "as-of", "ref")
 }
 

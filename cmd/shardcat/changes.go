@@ -12,7 +12,7 @@ func (a *app) changesCommand() *cobra.Command {
 	var values rowFlags
 	cmd := &cobra.Command{
 		Use:   "changes T --from ID",
-		Short: "Print the rows added and removed between two snapshots",
+		Short: "Print rows added and removed between two snapshots",
 		Long: `Print the rows added and removed between two snapshots, in the order of the snapshots: _change_type is INSERT or DELETE,
 _commit_snapshot_id says which one it was, the table's columns follow. What compaction moves is no change.`,
 		Example: "  shardcat changes flights --from 5213874502837465\n  shardcat changes flights --from 5213874502837465 --to 8812763450912374 --format ndjson",
@@ -54,9 +54,9 @@ _commit_snapshot_id says which one it was, the table's columns follow. What comp
 	}
 	values.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&from, "from", "", "the snapshot after which changes begin (needed)")
-	flags.StringVar(&to, "to", "", "the snapshot with which they end (default: the head of main)")
-	flags.Int64Var(&limit, "limit", -1, "at most this many rows (default: all)")
+	flags.StringVar(&from, "from", "", "snapshot ID to start after (needed)")
+	flags.StringVar(&to, "to", "", "snapshot ID to end with (default: the head of main)")
+	flags.Int64Var(&limit, "limit", -1, "maximum number of rows (default: all)")
 	flags.StringVar(&format, "format", "", "table, ndjson, csv, arrow or parquet (default: table on a terminal, else ndjson)")
 	return cmd
 }

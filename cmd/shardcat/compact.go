@@ -22,10 +22,10 @@ type compacted struct {
 
 func (a *app) compactCommand() *cobra.Command {
 	var policy policyFlags
-	var all, dryRun, check, once bool
+	var all, dryRun, check bool
 	cmd := &cobra.Command{
 		Use:   "compact T|--all",
-		Short: "Merge small shards without moving data, and rebuild what can't be merged",
+		Short: "Merge small shards by metadata alone; rewrite those that cannot be merged",
 		Example: `  shardcat compact logs
   shardcat compact --all --dry-run`,
 		Long: "Merge small shards by listing their stripes in one new root, and replace them by it in one snapshot: no data is read or written. " +
@@ -33,9 +33,6 @@ func (a *app) compactCommand() *cobra.Command {
 			"written anew instead, unless the policy forbids it.",
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !once {
-				return usagef("--once=false: compact does one round; serve goes on")
-			}
 			if (len(args) == 1) == all {
 				return usagef("one table or --all is needed")
 			}
@@ -53,10 +50,9 @@ func (a *app) compactCommand() *cobra.Command {
 		},
 	}
 	policy.add(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "every table of the catalog")
-	cmd.Flags().BoolVar(&once, "once", true, "one round, and end, as compact always does; serve goes on")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan only")
-	cmd.Flags().BoolVar(&check, "check", false, "read the rows of inputs and output, and commit only if they are equal")
+	cmd.Flags().BoolVar(&all, "all", false, "all tables of the catalog")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan without executing it")
+	cmd.Flags().BoolVar(&check, "check", false, "compare the rows of inputs and output before the commit")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "check")
 	return cmd
 }
@@ -72,7 +68,7 @@ type compactRun struct {
 // policyFor is asked for each table before it is compacted, which starts its bar.
 func (c *compactRun) policyFor(ctx context.Context, t *catalog.Table) (compaction.Policy, error) {
 	c.bar = c.app.bar("compact", "records", 0)
-	return c.policy.policy(ctx, c.config, t)
+	return c.policy.policy(ctx, t)
 }
 
 func (c *compactRun) step(p compaction.Progress) { c.bar.At(p.RecordsDone, p.Records) }
@@ -100,13 +96,13 @@ func (c *compactRun) one(ctx context.Context, name string) error {
 	return nil
 }
 
-// all goes on after a failure, prints one result per table and exits 1 if any failed, or with the code of the first one that halts.
+// all compacts every table, also after a failure, prints one result per table and exits 1 if any failed.
 func (c *compactRun) all(ctx context.Context) error {
 	tables, err := c.openTables(ctx)
 	if err != nil {
 		return err
 	}
-	results, code := []*compacted{}, exitDone
+	results, failed := []*compacted{}, false
 	for table, err := range compaction.CompactAll(ctx, tables, c.policyFor, c.options) {
 		if err != nil {
 			return err
@@ -114,11 +110,7 @@ func (c *compactRun) all(ctx context.Context) error {
 		done := &compacted{Table: table.Table.String(), Report: table.Report, DryRun: c.options.DryRun}
 		if table.Err != nil {
 			done = &compacted{Table: done.Table, Error: oneLine(fmt.Errorf("compact %s: %w", done.Table, table.Err))}
-			if code == exitDone || code == exitFailed {
-				if code = exitFailed; compaction.Halts(table.Err) {
-					code = exitCode(ctx, table.Err)
-				}
-			}
+			failed = true
 		} else {
 			c.bar.Finish()
 		}
@@ -133,8 +125,8 @@ func (c *compactRun) all(ctx context.Context) error {
 			c.printCompacted(r)
 		}
 	}
-	if code != exitDone {
-		return silently(code)
+	if failed {
+		return silently(exitFailed)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "conformance DIR",
-		Short: "Write shards with their records to test any reader of the format by, or test one",
+		Short: "Write the conformance suite of the format, or run a reader against it",
 		Long: `Write shards with their records to a new folder: plain values (l1), every encoding (l2), nested types and unions (l3), indexes and deleted records (l4), forms that the book of the format knows (l5), and damaged shards that a reader must refuse (refuse). docs/format/conformance.md says what is expected.
 
 With --run, the shards in DIR are given to a reader: a command that prints every record of the shard {} as a line of JSON. It refuses a shard by exit code 3 and a last line of standard error that begins with corrupt, unsupported or missing, or by code 6 and unsafe. With --json, the score of each level and every outcome are printed. The exit code is 1 if a case of the levels asked for is neither passed nor a form that a reader may refuse.`,
@@ -36,10 +36,10 @@ With --run, the shards in DIR are given to a reader: a command that prints every
 			return a.writeKit(cmd, args[0])
 		},
 	}
-	cmd.Flags().StringVar(&run, "run", "", "test the reader that this `command` starts, with the shards in DIR; it is split at spaces, and {} stands for the path of a shard")
-	cmd.Flags().StringVar(&lookup, "lookup", "", "with --run, also ask the indexes of l4 by this `command`: {index} stands for the path of a bare IndexDescriptor, {keys} for that of questions, of which each is answered by a line of JSON as index lookup does (default: indexes are not asked)")
-	cmd.Flags().StringSliceVar(&levels, "levels", nil, "only these `LEVELS`, separated by commas: "+strings.Join(conformance.Levels, ", ")+" (default: all)")
-	cmd.Flags().DurationVar(&timeout, "timeout", conformance.DefaultTimeout, "time that the reader has for a shard")
+	cmd.Flags().StringVar(&run, "run", "", "test a reader: run this `command` for each shard in DIR; {} is replaced by the path")
+	cmd.Flags().StringVar(&lookup, "lookup", "", "with --run, also test index lookups with this `command`: {index} is the path of an IndexDescriptor, {keys} that of a file of keys; one JSON line per key, as index lookup prints (default: no index test)")
+	cmd.Flags().StringSliceVar(&levels, "levels", nil, "comma-separated `LEVELS` to test: "+strings.Join(conformance.Levels, ", ")+" (default: all)")
+	cmd.Flags().DurationVar(&timeout, "timeout", conformance.DefaultTimeout, "timeout per shard")
 	return cmd
 }
 

@@ -21,7 +21,7 @@ func (a *app) convertCommand() *cobra.Command {
 	var dialect dialectFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Turn a file of one format into one of another, and tell what that loses",
+		Short: "Convert a file to another format and report what is lost",
 		Long: `Turn a file of one format into one of another, and tell what that loses. The formats are ` + formatNames() + `.
 A name OUT that ends in .lance/ becomes a Lance dataset, a folder, which must not be there yet.
 A value that the other format can't hold exactly is refused with its record; --allow-lossy changes and counts it. What is lost of a
@@ -79,11 +79,11 @@ column's type is printed; --strict refuses that too.`,
 	dialect.add(cmd, true)
 	values.addTypes(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&schemaText, "schema", "", "schema of text: a file (JSON or YAML) or the text itself (default: inferred)")
-	flags.StringVar(&from, "from", "", "format of IN (default: by its name, else by its bytes)")
-	flags.StringVar(&to, "to", "", "format of OUT (default: by its name)")
-	flags.BoolVar(&o.Strict, "strict", false, "refuse any loss, also of types: a time zone, an encoding (default: losses of types are reported)")
-	flags.BoolVar(&o.AllowLossy, "allow-lossy", false, "change values that OUT can't hold, and count them (default: refuse them)")
+	flags.StringVar(&schemaText, "schema", "", "schema of text input: a JSON or YAML file, or inline text (default: inferred)")
+	flags.StringVar(&from, "from", "", "format of IN (default: detected)")
+	flags.StringVar(&to, "to", "", "format of OUT (default: by file extension)")
+	flags.BoolVar(&o.Strict, "strict", false, "fail on any loss, including types, time zones and encodings (default: report losses of types)")
+	flags.BoolVar(&o.AllowLossy, "allow-lossy", false, "convert values that OUT cannot represent, and count them (default: fail)")
 	return cmd
 }
 
@@ -152,7 +152,7 @@ func (f *formatFlags) add(cmd *cobra.Command, write bool) {
 	for _, format := range fileio.Files {
 		for _, o := range format.Options {
 			if (o.Read || write) && f.text[o.Name] == nil && cmd.Flags().Lookup(o.Name) == nil {
-				f.text[o.Name] = cmd.Flags().String(o.Name, "", o.Doc)
+				f.text[o.Name] = settingFlag(cmd, o.Name, o.Doc, o.Bool)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func (a *app) deleteCommand() *cobra.Command {
 	var o catalog.DeleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete T --where EXPR",
-		Short: "Delete rows; data stays where it is, a marker field says which records are gone",
+		Short: "Delete rows that match a filter; only deletion markers are written",
 		Long: `Delete the rows for which an expression is true, in one snapshot. Shards whose statistics prove that all
 their rows match go out without being opened. Of the others a new root is written that refers to the same
 data and to a marker field, which says which records are deleted.`,
@@ -37,13 +37,13 @@ data and to a marker field, which says which records are deleted.`,
 		},
 	}
 	addDeleteFlags(cmd, &o)
-	cmd.Flags().StringVar(&where, "where", "", "the rows for which this expression is true (needed)")
+	cmd.Flags().StringVar(&where, "where", "", "filter expression (needed)")
 	return cmd
 }
 
 func addDeleteFlags(cmd *cobra.Command, o *catalog.DeleteOptions) {
-	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: random)")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would go, and change nothing (default: false)")
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "idempotency key: a job with the same ID is committed once (default: random)")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would be deleted without changing anything (default: false)")
 }
 
 // tableAndFilter loads a table and parses a filter for it, which must be given.

@@ -39,17 +39,17 @@ func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.quote, "quote", "", `quote of CSV fields: one character, or none, which takes quotes as text (default: ")`)
 	flags.StringVar(&f.escape, "escape", "", `character of CSV that takes the meaning of the one behind it away, such as \ (default: none; quotes in quoted fields are doubled)`)
-	flags.StringVar(&f.comment, "comment", "", "character that begins a comment, up to the end of its line, in CSV (default: none)")
-	flags.IntVar(&f.skip, "skip", 0, "lines before the header, or the first record, of each CSV file")
-	flags.BoolVar(&f.pad, "pad", false, "read the fields that a CSV record lacks as null (default: such a record is refused)")
-	flags.StringVar(&f.decimal, "decimal", "", "decimal mark of CSV numbers: . or , (default: .)")
-	flags.StringVar(&f.thousands, "thousands", "", "mark between groups of three digits of CSV numbers (default: none)")
+	flags.StringVar(&f.comment, "comment", "", "CSV comment character (default: none)")
+	flags.IntVar(&f.skip, "skip", 0, "number of lines to skip at the start of each CSV file")
+	flags.BoolVar(&f.pad, "pad", false, "read missing trailing CSV fields as null (default: reject the record)")
+	flags.StringVar(&f.decimal, "decimal", "", "decimal separator of CSV numbers: . or , (default: .)")
+	flags.StringVar(&f.thousands, "thousands", "", "thousands separator of CSV numbers (default: none)")
 	flags.StringVar(&f.encoding, "encoding", "", "encoding of text: utf-8, utf-16le, utf-16be, latin-1 or windows-1252 (default: utf-8, or utf-16 by its byte order mark)")
 	if rejects {
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.finish(run(cmd, args)) }
-		flags.StringVar(&f.rejectFile, "reject-file", "", "write the CSV records that can't be read to this file, with file, line, reason and text, as NDJSON if its name ends with .ndjson, else as CSV, and go on (default: the first one ends the run)")
-		flags.IntVar(&f.maxRejects, "max-rejects", defaultMaxRejects, "records that --reject-file takes at most; one more ends the run")
+		flags.StringVar(&f.rejectFile, "reject-file", "", "write invalid CSV records with file, line, reason and text to this file (NDJSON for .ndjson, else CSV) and continue (default: fail at the first one)")
+		flags.IntVar(&f.maxRejects, "max-rejects", defaultMaxRejects, "maximum number of rejected records before the run fails")
 	}
 }
 

@@ -13,7 +13,7 @@ func (a *app) docsCommand() *cobra.Command {
 	var man string
 	cmd := &cobra.Command{
 		Use:     "docs",
-		Short:   "Print the page of the command line, or write man pages",
+		Short:   "Print the CLI reference, or write man pages",
 		Example: "  shardcat docs > cli.md\n  shardcat docs --man /usr/local/share/man/man1",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -29,7 +29,7 @@ func (a *app) docsCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&man, "man", "", "write a man page of each command to this `folder`, which is made if it is not there")
+	cmd.Flags().StringVar(&man, "man", "", "write a man page per command to this `folder`, created if missing")
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Prove that the warehouse's store and the catalog can be trusted with tables",
+		Short: "Check that the object store and the catalog meet the requirements",
 		Example: `  shardcat doctor
   shardcat doctor --warehouse "s3://bucket/tables?region=eu-west-1"
   shardcat doctor --catalog rest+https://HOST/catalog --warehouse NAME`,

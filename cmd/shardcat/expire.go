@@ -22,7 +22,7 @@ func (a *app) expireCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "expire T",
-		Short: "Remove old snapshots from a table's metadata; no object is deleted",
+		Short: "Remove old snapshots from a table's metadata; objects stay until gc",
 		Long: `Remove the snapshots that no branch or tag needs and that are older than an age. The head of each branch, what
 each tag names and the last snapshots of each branch stay. No object is deleted: gc does that.`,
 		Example: `  shardcat expire flights --older-than 5d --dry-run
@@ -60,9 +60,9 @@ each tag names and the last snapshots of each branch stay. No object is deleted:
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&olderThan, "older-than", "5d", "only snapshots older than this: days (5d) or hours and minutes (12h30m)")
-	cmd.Flags().IntVar(&o.RetainLast, "retain-last", 1, "snapshots of each branch that stay at least")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would go, and change nothing (default: false)")
+	cmd.Flags().StringVar(&olderThan, "older-than", "5d", "age of the snapshots to remove: days (5d) or hours and minutes (12h30m)")
+	cmd.Flags().IntVar(&o.RetainLast, "retain-last", 1, "minimum number of snapshots to keep per branch")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be deleted without changing anything (default: false)")
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func (a *app) jobsCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "jobs T",
-		Short: "List the jobs of a table that have not ended",
+		Short: "List the open jobs of a table",
 		Long: `List the jobs of a table that have not ended: what each writes is kept by gc. A job that was killed stays open
 until a collection finds it older than its min-age and gives it up.`,
 		Example: `  shardcat jobs flights
@@ -101,6 +101,6 @@ until a collection finds it older than its min-age and gives it up.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "those that have ended too (default: false)")
+	cmd.Flags().BoolVar(&all, "all", false, "include finished jobs (default: false)")
 	return cmd
 }

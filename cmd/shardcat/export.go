@@ -20,7 +20,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var o catalog.ExportOptions
 	cmd := &cobra.Command{
 		Use:   "export T OUT",
-		Short: "Write rows of a table to a file, or to a folder by partition",
+		Short: "Write rows of a table to a file, or to a partitioned folder",
 		Long: `Write rows of a table to one file that must not exist yet, in the format that its name ends with, or with --partition-by
 to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 		Example: `  shardcat export flights january.parquet --where "at < '2013-02-01T00:00:00Z'"
@@ -73,11 +73,11 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
 		},
 	}
 	values.addTypes(cmd)
-	cmd.Flags().StringVar(&where, "where", "", "only rows for which this expression is true (default: all)")
-	cmd.Flags().StringVar(&selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
-	cmd.Flags().StringVar(&format, "format", "", "parquet, csv, ndjson, arrow or arrows (default: by the name of OUT)")
+	cmd.Flags().StringVar(&where, "where", "", "filter expression (default: all rows)")
+	cmd.Flags().StringVar(&selection, "select", "", "comma-separated columns, nested ones with dots (default: all)")
+	cmd.Flags().StringVar(&format, "format", "", "parquet, csv, ndjson, arrow or arrows (default: by file extension)")
 	cmd.Flags().BoolVar(&o.SkipDamaged, "skip-damaged", false, skipDamagedUsage)
-	cmd.Flags().StringSliceVar(&by, "partition-by", nil, "top-level columns whose values make folders (default: none)")
+	cmd.Flags().StringSliceVar(&by, "partition-by", nil, "top-level columns to partition by, one folder per value (default: none)")
 	return cmd
 }
 

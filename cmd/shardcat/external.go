@@ -19,7 +19,7 @@ func (f *externalFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.parquet, "external-parquet", false,
 		"write a root over Parquet files, which stay where they are and are not copied: their columns must be values at the top level (default: files are copied)")
-	flags.StringSliceVar(&f.columns, "external-columns", nil, "columns to take with --external-parquet, by name (default: all)")
+	flags.StringSliceVar(&f.columns, "external-columns", nil, "columns to include with --external-parquet (default: all)")
 	flags.BoolVar(&f.allow, "allow-external", false,
 		"let the root of --external-parquet refer to files outside its folder, which readers then have to --allow (default: refused)")
 }

@@ -14,7 +14,7 @@ func (a *app) filesCommand() *cobra.Command {
 	var at atFlags
 	cmd := &cobra.Command{
 		Use:   "files T",
-		Short: "List the shards of a table: rows, sizes, stripes, creation times, bounds of columns",
+		Short: "List the shards of a table with rows, sizes, stripes, creation times and column bounds",
 		Long: "List the shards of a table with what the table's metadata say of each: live and deleted rows, bytes, stripes, when its records were " +
 			"created, its partition, and with --bounds the lowest and highest value of every column. No shard is opened.",
 		Example: `  shardcat files flights

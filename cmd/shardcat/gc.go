@@ -20,9 +20,9 @@ type collectFlags struct {
 }
 
 func (f *collectFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.minAge, "min-age", "7d", "objects younger than this stay, by the store's clock")
-	cmd.Flags().StringVar(&f.deleteDelay, "delete-delay", "48h", "how long after it was marked an object is deleted")
-	cmd.Flags().BoolVar(&f.unsafe, "unsafe-min-age", false, "allow --min-age below 24h; only if nobody writes to the table (default: false)")
+	cmd.Flags().StringVar(&f.minAge, "min-age", "7d", "minimum age of objects to delete, by the store's clock")
+	cmd.Flags().StringVar(&f.deleteDelay, "delete-delay", "48h", "delay between marking and deleting an object")
+	cmd.Flags().BoolVar(&f.unsafe, "unsafe-min-age", false, "allow --min-age below 24h; only safe without concurrent writers (default: false)")
 }
 
 func (f *collectFlags) options() (o catalog.CollectOptions, err error) {
@@ -54,7 +54,7 @@ func (a *app) gcCommand() *cobra.Command {
 	var ratio float64
 	cmd := &cobra.Command{
 		Use:   "gc T|--all",
-		Short: "Delete objects that no snapshot, ref or open job needs, in two phases",
+		Short: "Delete unreachable objects in two phases: mark, then delete",
 		Long: `Delete what no state of a table needs any more. Without --execute the plan is printed and nothing happens.
 With it, objects that nothing reaches and that are older than --min-age are marked by a record in the vault folder;
 a later run deletes what is still unreached and unchanged --delete-delay after it was marked. Only the table's own
@@ -90,9 +90,9 @@ With --all the files of tables that were dropped longer than --delete-delay ago 
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "every table of the catalog, one after the other (default: false)")
-	cmd.Flags().BoolVar(&execute, "execute", false, "mark and delete; without it the plan is printed only (default: false)")
-	cmd.Flags().Float64Var(&ratio, "max-delete-ratio", catalog.DefaultMaxDeleteRatio, "refuse to mark or delete more than this part of a table's objects")
+	cmd.Flags().BoolVar(&all, "all", false, "all tables of the catalog, one after another (default: false)")
+	cmd.Flags().BoolVar(&execute, "execute", false, "mark and delete objects (default: print the plan)")
+	cmd.Flags().Float64Var(&ratio, "max-delete-ratio", catalog.DefaultMaxDeleteRatio, "maximum share of a table's objects to mark or delete")
 	return cmd
 }
 

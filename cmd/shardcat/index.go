@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) indexCommand() *cobra.Command {
-	return group("index", "Ask and look at single indexes", a.indexLookupCommand(), a.indexInspectCommand())
+	return group("index", "Query and inspect indexes", a.indexLookupCommand(), a.indexInspectCommand())
 }
 
 // maxDescriptor is the longest descriptor of an index that is read: 65,536 partitions with long names.

@@ -11,10 +11,10 @@ func (a *app) indexInspectCommand() *cobra.Command {
 	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "inspect INDEX.pb",
-		Short: "Describe an index by itself",
+		Short: "Describe an index",
 		Example: `  shardcat index inspect index.pb
   shardcat index inspect s3://bucket/index.pb --json`,
-		Long: "Describe an index by itself: its type, fields and properties, and of its artifacts the sizes and the numbers of records. An index of an unknown type is described too.",
+		Long: "Describe an index: its type, fields and properties, and of its artifacts the sizes and the numbers of records. An index of an unknown type is described too.",
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

@@ -21,7 +21,7 @@ func (a *app) indexLookupCommand() *cobra.Command {
 	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "lookup INDEX.pb KEYS|-",
-		Short: "Ask an index by itself",
+		Short: "Look up keys in an index",
 		Example: `  shardcat index lookup index.pb keys.ndjson
   echo '{"term":"timeout"}' | shardcat index lookup index.pb -`,
 		Long: `Ask an index by itself. INDEX.pb is a bare IndexDescriptor whose URLs are relative to its folder. KEYS holds one

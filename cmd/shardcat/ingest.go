@@ -27,14 +27,14 @@ func (a *app) ingestCommand() *cobra.Command {
 	var tags []string
 	cmd := &cobra.Command{
 		Use:   "ingest T FILE...|-",
-		Short: "Land files as shards of a table, in one snapshot",
+		Short: "Load files into a table in one snapshot",
 		Example: `  shardcat ingest flights flights.csv --create
   shardcat ingest logs s3://bucket/landing/2024-01-31/ --unknown-fields extend --job-id logs-2024-01-31
   shardcat ingest logs 2024-01-31.ndjson --ingest-by 2024-01-31
   shardcat ingest logs s3://bucket/years/ --commit-files 500 --job-id logs-years
   shardcat ingest users changes.ndjson --upsert-by id
   shardcat ingest logs part-3.ndjson --uncommitted --job-id logs-7 --part 3 --json`,
-		Long: "Land files as shards of a table, in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.\n\n" +
+		Long: "Load files into a table in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.\n\n" +
 			"More than 1,000 files are landed in parts, several at the same time, each part in a snapshot of its own. If that ends early, the same " +
 			"command with the same --job-id goes on: files that were committed are not landed again.\n\n" +
 			"With --uncommitted nothing is committed: any number of processes write shards of one job, and job commit makes what they wrote part of the table, in one snapshot.",
@@ -69,7 +69,10 @@ func (a *app) ingestCommand() *cobra.Command {
 				return a.writeUncommitted(cmd.Context(), args[0], args[1:], read, part, o)
 			}
 			if flush.wanted() {
-				return a.stream(cmd.Context(), args[0], args[1:], read, &flush, o)
+				if commitFiles > 0 {
+					return usagef("--flush flags commit by rows, --commit-files by files: give one of them")
+				}
+				return a.stream(cmd.Context(), args[0], args[1:], read, create, &flush, o)
 			}
 			if parts, err := a.landParts(cmd.Context(), args[0], args[1:], read, create, o, commitFiles); parts || err != nil {
 				return err
@@ -80,16 +83,16 @@ func (a *app) ingestCommand() *cobra.Command {
 	in.add(cmd)
 	out.add(cmd)
 	flush.add(cmd)
-	cmd.Flags().BoolVar(&create, "create", false, "create the table (and its namespace) if it is not there")
-	cmd.Flags().StringArrayVar(&tags, "ingest-by", nil, "tag of the shards, the standard property ingest-by; what has the same tags is committed once, as under one --job-id (repeatable)")
-	cmd.Flags().IntVar(&commitFiles, "commit-files", 0, "commit whenever so many files are landed, parts of so many at the same time (default: all in one commit, 200 where there are more than 1,000)")
-	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
-	cmd.Flags().StringVar(&o.Ref, "ref", "", "append to this branch, see table branch (default: main)")
-	cmd.Flags().StringSliceVar(&o.UpsertBy, "upsert-by", nil, "COL[,COL]: a row takes the place of the rows of the table with the same values there, in the same snapshot; the last row of a key counts, null is no key (default: rows are added)")
-	cmd.Flags().StringSliceVar(&o.Unique, "unique", nil, "COL[,COL]: refuse the delivery if a row has the values there of another, in the table or among the files; null is no key (default: rows are added)")
-	cmd.Flags().BoolVar(&uncommitted, "uncommitted", false, "write shards for job commit, and commit nothing; prints the run that job commit takes")
-	cmd.Flags().StringVar(&part, "part", "", "with --uncommitted: what is written of the job, a task's number for one; of runs of one part one can be committed (default: none)")
-	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
+	cmd.Flags().BoolVar(&create, "create", false, "create the table and its namespace if missing")
+	cmd.Flags().StringArrayVar(&tags, "ingest-by", nil, "ingest-by tag of the shards; a job with the same tags is committed once, as with --job-id (repeatable)")
+	cmd.Flags().IntVar(&commitFiles, "commit-files", 0, "number of files per commit (default: all files in one commit, 200 for more than 1,000 files)")
+	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "maximum number of rows per shard (default 4194304)")
+	cmd.Flags().StringVar(&o.Ref, "ref", "", "branch to append to (default: main)")
+	cmd.Flags().StringSliceVar(&o.UpsertBy, "upsert-by", nil, "key columns COL[,COL]: replace existing rows with the same key in the same snapshot; the last row per key wins, nulls never match (default: append)")
+	cmd.Flags().StringSliceVar(&o.Unique, "unique", nil, "key columns COL[,COL]: fail if a key exists in the table or twice in the input; nulls never match (default: append)")
+	cmd.Flags().BoolVar(&uncommitted, "uncommitted", false, "write shards without committing; prints the run ID for job commit")
+	cmd.Flags().StringVar(&part, "part", "", "with --uncommitted: name of the part, such as a task number; one run per part can be committed (default: none)")
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "idempotency key: a job with the same ID is committed once (default: random)")
 	return cmd
 }
 

@@ -19,9 +19,9 @@ type streamFlags struct {
 }
 
 func (f *streamFlags) add(cmd *cobra.Command) {
-	cmd.Flags().Int64Var(&f.rows, "flush-rows", 0, "stream: commit whenever so many rows wait (default: one commit at the end; 4194304 with another --flush flag)")
-	cmd.Flags().Int64Var(&f.bytes, "flush-bytes", 0, "stream: commit whenever so many bytes wait (default: one commit at the end; 268435456 with another --flush flag)")
-	cmd.Flags().DurationVar(&f.age, "flush-age", 0, "stream: commit when the oldest row has waited for so long (default: one commit at the end; 1m with another --flush flag)")
+	cmd.Flags().Int64Var(&f.rows, "flush-rows", 0, "streaming: commit after this many rows (default: one commit at the end; 4194304 with another --flush flag)")
+	cmd.Flags().Int64Var(&f.bytes, "flush-bytes", 0, "streaming: commit after this many bytes (default: one commit at the end; 268435456 with another --flush flag)")
+	cmd.Flags().DurationVar(&f.age, "flush-age", 0, "streaming: commit when the oldest buffered row reaches this age (default: one commit at the end; 1m with another --flush flag)")
 }
 
 func (f *streamFlags) wanted() bool { return f.rows != 0 || f.bytes != 0 || f.age != 0 }
@@ -35,23 +35,28 @@ type streamed struct {
 
 // stream ingests until the input ends, with a commit at every flush. Records are read one by one, so that one that has
 // come is never held back by the next.
-func (a *app) stream(ctx context.Context, name string, files []string, source fileio.SourceOptions, f *streamFlags, o catalog.IngestOptions) error {
+func (a *app) stream(ctx context.Context, name string, files []string, source fileio.SourceOptions, create bool, f *streamFlags, o catalog.IngestOptions) error {
 	if o.JobID != "" {
 		return usagef("--job-id can't be used with --flush flags: what a flush holds depends on time")
 	}
-	t, err := a.loadTable(ctx, name)
+	t, err := a.ingestTarget(ctx, name, create)
 	if err != nil {
 		return err
 	}
-	if source.Schema == nil {
+	if t != nil && source.Schema == nil {
 		source.Schema = t.Schema()
 	}
-	source.BatchRows = 1
+	source.BatchRows, source.NullsAsText = 1, t == nil
 	src, err := fileio.OpenSource(ctx, a.client, files, source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
+	if t == nil {
+		if t, err = a.createFor(ctx, name, src); err != nil {
+			return err
+		}
+	}
 	out := streamed{}
 	w, err := t.NewWriter(ctx, src.Schema(), catalog.WriterOptions{
 		Ingest: o, FlushRows: f.rows, FlushBytes: f.bytes, FlushAge: f.age,
@@ -72,6 +77,23 @@ func (a *app) stream(ctx context.Context, name string, files []string, source fi
 	}
 	a.printf("%s: %d rows in %d shards, %d snapshots\n", t.Name(), out.Rows, out.Shards, out.Snapshots)
 	return nil
+}
+
+// createFor creates a table for the rows of a source, or loads the one that another writer has just created.
+func (a *app) createFor(ctx context.Context, name string, src fileio.Source) (*catalog.Table, error) {
+	n, err := catalog.ParseName(name)
+	if err != nil {
+		return nil, err
+	}
+	o := catalog.CreateOptions{Schema: src.Schema(), CreateNamespace: true}
+	if err := o.KeepArrow(fileio.OriginalSchema(src)); err != nil {
+		return nil, err
+	}
+	t, err := a.tables.Create(ctx, n, o)
+	if errors.Is(err, catalog.ErrExists) {
+		return a.loadTable(ctx, name)
+	}
+	return t, err
 }
 
 func pour(ctx context.Context, src fileio.Source, w *catalog.Writer) error {

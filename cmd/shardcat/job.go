@@ -13,14 +13,14 @@ import (
 )
 
 func (a *app) jobCommand() *cobra.Command {
-	return group("job", "Commit, or discard, what several processes wrote with ingest --uncommitted", a.jobCommitCommand(), a.jobDiscardCommand())
+	return group("job", "Commit or discard runs of ingest --uncommitted", a.jobCommitCommand(), a.jobDiscardCommand())
 }
 
 func (a *app) jobCommitCommand() *cobra.Command {
 	var ref string
 	cmd := &cobra.Command{
 		Use:   "commit T JOB RUN...|-",
-		Short: "Commit what runs of a job wrote, in one snapshot",
+		Short: "Commit runs of a job in one snapshot",
 		Long: `Commit what runs of a job wrote with ingest --uncommitted, in one snapshot. A job is committed once, however often this is called. Its
 other runs, of processes that failed or did the same twice, end with it, and what they wrote is deleted. With - the names of the runs are read
 from standard input, one a line.`,
@@ -53,14 +53,14 @@ from standard input, one a line.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&ref, "ref", "", "the branch that the runs wrote for (default: main)")
+	cmd.Flags().StringVar(&ref, "ref", "", "branch to commit to (default: main)")
 	return cmd
 }
 
 func (a *app) jobDiscardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "discard T JOB",
-		Short: "Delete what runs of a job wrote and nobody commits",
+		Short: "Delete the uncommitted shards of a job",
 		Long: `Delete what runs of a job wrote with ingest --uncommitted, as far as it is not committed, and end them: they can't be committed any more. Runs
 that begin later can. A run that nobody discards is given up by gc in time.`,
 		Example: `  shardcat job discard flights load-7

@@ -15,7 +15,7 @@ func (a *app) namespaceCommand() *cobra.Command {
 func (a *app) namespaceCreateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "create NS",
-		Short:   "Create a namespace; that it is there is no error",
+		Short:   "Create a namespace if it does not exist",
 		Example: "  shardcat namespace create prod\n  shardcat namespace create prod.eu",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ func (a *app) printNamespace(verb, name string) error {
 func (a *app) namespaceListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List the namespaces",
+		Short:   "List namespaces",
 		Example: "  shardcat namespace list\n  shardcat namespace list --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,7 +68,7 @@ func (a *app) namespaceListCommand() *cobra.Command {
 func (a *app) namespaceDropCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "drop NS",
-		Short:   "Drop a namespace that holds nothing",
+		Short:   "Drop an empty namespace",
 		Example: "  shardcat namespace drop staging\n  shardcat namespace drop prod.eu",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +88,7 @@ func (a *app) namespacePropertyCommand() *cobra.Command {
 	var remove []string
 	cmd := &cobra.Command{
 		Use:     "property NS [K=V...]",
-		Short:   "Set and remove properties of a namespace, and show them",
+		Short:   "Set, remove and show properties of a namespace",
 		Example: "  shardcat namespace property prod owner=data-team\n  shardcat namespace property prod --remove owner",
 		Args:    atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,6 +118,6 @@ func (a *app) namespacePropertyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVar(&remove, "remove", nil, "remove this property (repeatable)")
+	cmd.Flags().StringArrayVar(&remove, "remove", nil, "property to remove (repeatable)")
 	return cmd
 }

@@ -13,7 +13,7 @@ func (a *app) overwriteCommand() *cobra.Command {
 	var o catalog.IngestOptions
 	cmd := &cobra.Command{
 		Use:   "overwrite T --where EXPR FILE...|-",
-		Short: "Put the records of files in the place of the rows for which an expression is true, in one snapshot",
+		Short: "Replace rows that match a filter with the rows of files, in one snapshot",
 		Example: `  shardcat overwrite flights --where "at >= '2013-02-01T00:00:00Z'" february.ndjson
   shardcat overwrite prices --where "day = 7" --job-id prices-7 day7.parquet`,
 		Args: atLeast(2),
@@ -46,9 +46,9 @@ func (a *app) overwriteCommand() *cobra.Command {
 	}
 	in.add(cmd)
 	out.add(cmd)
-	cmd.Flags().StringVar(&where, "where", "", "the rows to replace: those for which this expression is true (needed)")
-	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "records of a shard at most (default 4194304)")
-	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: random)")
+	cmd.Flags().StringVar(&where, "where", "", "filter expression of the rows to replace (needed)")
+	cmd.Flags().Int64Var(&o.ShardRows, "shard-rows", 0, "maximum number of rows per shard (default 4194304)")
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "idempotency key: a job with the same ID is committed once (default: random)")
 	return cmd
 }
 

@@ -21,14 +21,15 @@ type policyFlags struct {
 func (f *policyFlags) add(cmd *cobra.Command) {
 	f.flags = map[string]*string{}
 	for _, name := range compaction.Settings {
-		f.flags[name] = cmd.Flags().String(name, "", compaction.Meaning(name)+"; for this run (default: what policy show says)")
+		f.flags[name] = settingFlag(cmd, name, compaction.Meaning(name)+"; for this run (default: the table's policy)", compaction.IsBool(name))
 	}
-	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat, pack or rebuild: auto takes the cheapest that helps, pack copies the data of every shard below the target, rebuild writes every such shard anew")
+	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat, pack or rebuild: auto chooses the cheapest, pack copies data without decoding it, rebuild rewrites shards")
 }
 
-// levels are all places where settings of a table stand, the flags of this run the strongest.
-func (f *policyFlags) levels(ctx context.Context, c *config, t *catalog.Table) ([]compaction.Level, error) {
-	levels, err := compaction.Levels(ctx, t, c.tables)
+// levels returns all settings of a table, the flags of this run as the strongest. Those of the configuration file are left out:
+// they override what serve does, and no single run.
+func (f *policyFlags) levels(ctx context.Context, t *catalog.Table) ([]compaction.Level, error) {
+	levels, err := compaction.Levels(ctx, t, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +43,8 @@ func (f *policyFlags) levels(ctx context.Context, c *config, t *catalog.Table) (
 }
 
 // policy is what the levels come to, by the mode that was asked for.
-func (f *policyFlags) policy(ctx context.Context, c *config, t *catalog.Table) (compaction.Policy, error) {
-	levels, err := f.levels(ctx, c, t)
+func (f *policyFlags) policy(ctx context.Context, t *catalog.Table) (compaction.Policy, error) {
+	levels, err := f.levels(ctx, t)
 	if err != nil {
 		return compaction.Policy{}, err
 	}
@@ -70,7 +71,7 @@ func (a *app) planCommand() *cobra.Command {
 	var policy policyFlags
 	cmd := &cobra.Command{
 		Use:   "plan T",
-		Short: "Show what compaction would merge, and what it would cost",
+		Short: "Show what compaction would merge and its cost",
 		Example: `  shardcat plan logs
   shardcat plan logs --target-size 256MiB --json`,
 		Args: exactly(1),
@@ -79,7 +80,7 @@ func (a *app) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := policy.policy(cmd.Context(), a.config, t)
+			p, err := policy.policy(cmd.Context(), t)
 			if err != nil {
 				return err
 			}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 
@@ -22,7 +24,7 @@ func (a *app) planScanCommand() *cobra.Command {
 	var splitSize string
 	cmd := &cobra.Command{
 		Use:   "plan-scan T",
-		Short: "Cut a scan into tasks that other processes read, each row in exactly one of them",
+		Short: "Split a scan into tasks for parallel readers",
 		Long: "Cut a scan of one snapshot into tasks: a shard, a range of its records, and what remains of the filter. Tasks of about the same size can be " +
 			"read anywhere with `scan --task`, also while the table is compacted.",
 		Example: "  shardcat plan-scan logs --where \"ts >= '2024-01-01'\" --split-size 64MiB --json\n" +
@@ -53,10 +55,10 @@ func (a *app) planScanCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true (default: all)")
-	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
+	flags.StringVar(&f.where, "where", "", "filter expression (default: all rows)")
+	flags.StringVar(&f.selection, "select", "", "comma-separated columns, nested ones with dots (default: all)")
 	f.at.add(cmd)
-	flags.StringVar(&splitSize, "split-size", "128MiB", "stored bytes of a task, about")
+	flags.StringVar(&splitSize, "split-size", "128MiB", "target size of a task in stored bytes")
 	return cmd
 }
 
@@ -81,6 +83,9 @@ func (a *app) readTasks(path string) ([]catalog.Task, error) {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w: %w", catalog.ErrNotFound, err)
+			}
 			return nil, fmt.Errorf("--task: %w", err)
 		}
 		defer f.Close()

@@ -13,14 +13,14 @@ import (
 )
 
 func (a *app) policyCommand() *cobra.Command {
-	return group("policy", "Show, change and explain when a table is compacted",
+	return group("policy", "Show, change and explain compaction policies",
 		a.policyShowCommand(), a.policySetCommand(), a.policyExplainCommand())
 }
 
 func (a *app) policyShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show T|NAMESPACE.*",
-		Short:   "Show the compaction policy of a table or a namespace, and where each setting comes from",
+		Short:   "Show the compaction policy of a table or namespace with the source of each setting",
 		Example: "  shardcat policy show logs\n  shardcat policy show 'web.*' --json",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,8 +62,8 @@ func (a *app) policyLevels(ctx context.Context, name string) ([]compaction.Level
 func (a *app) policySetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set T|NAMESPACE.* SETTING=VALUE...",
-		Short: "Change settings of the compaction policy of a table, or of all tables in a namespace",
-		Long: "Change settings of the compaction policy of a table, or of all tables in a namespace that don't say otherwise. The policy that results " +
+		Short: "Change the compaction policy of a table or namespace",
+		Long: "Change the compaction policy of a table or namespace that don't say otherwise. The policy that results " +
 			"is checked before anything is written; an empty value goes back to what is inherited. Settings are kept as properties " +
 			compaction.PropertyPrefix + "SETTING. Those of the whole catalog stand in the file given by --config, below tables: \"*\".",
 		Example: "  shardcat policy set logs target-size=512MiB max-creation-range=24h\n  shardcat policy set 'web.*' target-size=",
@@ -115,7 +115,7 @@ type policyReason struct {
 func (a *app) policyExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain T",
-		Short:   "Say what the policy would do now, and why shards are left alone",
+		Short:   "Explain what the policy would do now and why shards are skipped",
 		Example: "  shardcat policy explain logs\n  shardcat policy explain logs --json",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ func (a *app) registerCommand() *cobra.Command {
 	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "register T SHARD...",
-		Short: "Adopt existing shards where they lie, or copies of them",
+		Short: "Add existing shards to a table, in place or as copies",
 		Long: `Make existing shards part of a table where they lie, or with --copy copies of them in the table's vault. What could poison it is refused with exit code 3: a shard whose
 metadata promises more records or memory than its bytes bear, whose objects are missing, or whose data can't be read. Data of
 shards up to 16 MiB is read and verified; of larger ones only what metadata can't bound, unless --read-data says otherwise.`,
@@ -54,10 +54,10 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata can'
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&o.JobID, "job-id", "", "name of this delivery: the same one delivered twice is committed once (default: a random one)")
-	cmd.Flags().BoolVar(&o.Copy, "copy", false, "copy the shards into the table's vault, each into one object; the originals are not needed afterwards")
+	cmd.Flags().StringVar(&o.JobID, "job-id", "", "idempotency key: a job with the same ID is committed once (default: random)")
+	cmd.Flags().BoolVar(&o.Copy, "copy", false, "copy the shards into the table's vault, one object per shard")
 	allow.add(cmd)
-	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of these shards before they are registered: small (up to 16 MiB), all, or least (nothing but columns whose cost metadata do not tell)")
+	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of shards first: small (up to 16 MiB), all, or least (only columns whose decoding cost is unknown)")
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,16 +39,37 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 	}
 	a.addGlobalFlags(root)
 	root.SetVersionTemplate("shardcat {{.Version}}\n")
-	root.AddCommand(
-		a.demoCommand(), a.shardCommand(), a.conformanceCommand(), a.convertCommand(), a.tableCommand(), a.namespaceCommand(), a.ingestCommand(), a.registerCommand(),
-		a.indexCommand(), a.scanCommand(), a.changesCommand(), a.filesCommand(), a.statsCommand(), a.planScanCommand(), a.planCommand(), a.compactCommand(), a.policyCommand(), a.serveCommand(), a.doctorCommand(), a.docsCommand(),
-		a.deleteCommand(), a.overwriteCommand(), a.truncateCommand(), a.retainCommand(),
-		a.expireCommand(), a.gcCommand(), a.whyCommand(), a.undropCommand(), a.jobsCommand(), a.jobCommand(),
-		a.verifyCommand(), a.repairCommand(), a.exportCommand(),
-	)
+	addGroup(root, "query", "Query:", a.scanCommand(), a.exportCommand(), a.statsCommand(), a.changesCommand(), a.planScanCommand())
+	addGroup(root, "data", "Change data:", a.ingestCommand(), a.registerCommand(), a.deleteCommand(), a.overwriteCommand(), a.truncateCommand(),
+		a.jobCommand(), a.jobsCommand())
+	addGroup(root, "tables", "Tables:", a.tableCommand(), a.namespaceCommand(), a.filesCommand(), a.undropCommand())
+	addGroup(root, "maintenance", "Maintenance:", a.compactCommand(), a.planCommand(), a.policyCommand(), a.expireCommand(), a.retainCommand(),
+		a.gcCommand(), a.whyCommand(), a.verifyCommand(), a.repairCommand())
+	addGroup(root, "service", "Service and setup:", a.serveCommand(), a.doctorCommand(), a.demoCommand())
+	addGroup(root, "files", "Single files:", a.shardCommand(), a.convertCommand(), a.indexCommand(), a.conformanceCommand())
+	addGroup(root, "help", "Help:", a.docsCommand())
+	root.SetHelpCommandGroupID("help")
+	root.SetCompletionCommandGroupID("help")
+	root.SetUsageTemplate(usageTemplate(root))
 	a.addCompletion(root)
 	stateDefaults(root)
 	return root
+}
+
+// addGroup adds commands under a heading of the root's help.
+func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, c := range commands {
+		c.GroupID = id
+		root.AddCommand(c)
+	}
+}
+
+// usageTemplate is cobra's own, but that the global flags are explained by the root's help alone, which the others name.
+func usageTemplate(root *cobra.Command) string {
+	const full = "Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
+	return strings.Replace(root.UsageTemplate(), full,
+		"Global flags, such as --catalog, --warehouse, --config and --json: see shardcat --help", 1)
 }
 
 // noArgs refuses words where a command was expected.

@@ -33,7 +33,7 @@ func (a *app) scanCommand() *cobra.Command {
 	var task string
 	cmd := &cobra.Command{
 		Use:   "scan T | --task FILE",
-		Short: "Print the rows of a table, count them, or explain what a filter leaves to read",
+		Short: "Print or count rows of a table, or explain pruning",
 		Example: `  shardcat scan flights --where "origin = 'JFK' AND dep_delay > 60" --order-by "dep_delay desc" --limit 5
   shardcat scan flights --select carrier,dep_delay --format parquet > delays.parquet`,
 		Args: between(0, 1),
@@ -84,23 +84,23 @@ func (a *app) scanCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.values.add(cmd)
-	flags.StringVar(&f.where, "where", "", "only rows for which this expression is true (default: all)")
-	flags.StringVar(&f.selection, "select", "", "columns, separated by commas; nested ones dotted (default: all)")
-	flags.Int64Var(&f.limit, "limit", -1, "at most `N` rows (default: all)")
-	flags.Int64Var(&f.offset, "offset", 0, "leave out the first `N` rows")
-	flags.Int64Var(&f.head, "head", -1, "the first `N` rows in the order of their commits (10 if no number is given, as --head=N; default: all)")
+	flags.StringVar(&f.where, "where", "", "filter expression (default: all rows)")
+	flags.StringVar(&f.selection, "select", "", "comma-separated columns, nested ones with dots (default: all)")
+	flags.Int64Var(&f.limit, "limit", -1, "maximum number `N` of rows (default: all)")
+	flags.Int64Var(&f.offset, "offset", 0, "skip the first `N` rows")
+	flags.Int64Var(&f.head, "head", -1, "print the first `N` rows in commit order (10 without a value; default: all)")
 	flags.Lookup("head").NoOptDefVal = "10"
-	flags.StringVar(&f.orderBy, "order-by", "", "order by `columns`: a, b.c desc, d nulls first; nulls come last by default. Large results go through temporary files")
-	flags.Int64Var(&f.sample, "sample", 0, "`N` rows drawn at random, each with the same chance (default: all rows)")
-	flags.Uint64Var(&f.seed, "seed", 0, "`number` that makes --sample draw the same rows again (default: random)")
+	flags.StringVar(&f.orderBy, "order-by", "", "sort by `columns`: a, b.c desc, d nulls first (default nulls last); large results spill to temporary files")
+	flags.Int64Var(&f.sample, "sample", 0, "uniform random sample of `N` rows (default: all rows)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed `number` of --sample (default: random)")
 	f.at.add(cmd)
 	flags.StringVar(&f.format, "format", "", formatUsage)
-	flags.BoolVar(&f.ordered, "ordered", true, "rows in the order in which they were committed; --ordered=false prints them as they are read")
-	flags.BoolVar(&f.noIndexes, "ignore-indexes", false, "read as if no shard had an index; the rows are the same (default: indexes are used)")
+	flags.BoolVar(&f.ordered, "ordered", true, "print rows in commit order; --ordered=false prints them as read")
+	flags.BoolVar(&f.noIndexes, "ignore-indexes", false, "do not use indexes (default: use them)")
 	flags.BoolVar(&f.skipDamaged, "skip-damaged", false, skipDamagedUsage)
-	flags.BoolVar(&f.count, "count", false, "print the number of rows instead of the rows")
-	flags.BoolVar(&f.explain, "explain", false, "print what was pruned and read instead of the rows")
-	flags.StringVar(&task, "task", "", "read a task, or all tasks, of plan-scan --json from this file, or from standard input (-)")
+	flags.BoolVar(&f.count, "count", false, "print the number of rows")
+	flags.BoolVar(&f.explain, "explain", false, "print what is pruned and read")
+	flags.StringVar(&task, "task", "", "read the tasks of plan-scan --json from this file, - for standard input")
 	for _, name := range []string{"where", "select", "limit", "offset", "head", "order-by", "sample", "snapshot", "as-of", "ref", "count", "explain", "seed", "ordered", "ignore-indexes", "skip-damaged"} {
 		cmd.MarkFlagsMutuallyExclusive("task", name)
 	}
@@ -110,7 +110,7 @@ func (a *app) scanCommand() *cobra.Command {
 	return cmd
 }
 
-const skipDamagedUsage = "leave out stripes that can't be read, list them on standard error and exit 3 if there are any; everything is read twice (default: false)"
+const skipDamagedUsage = "skip unreadable stripes, list them on standard error and exit 3 if there are any; reads everything twice (default: false)"
 
 // reportDamaged lists what a scan left out and sets the exit code of corrupt data.
 func (a *app) reportDamaged(damaged []catalog.Damage) error {

@@ -45,7 +45,7 @@ func (a *app) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Keep all tables in shape by their schedules, with a page, metrics and probes, and give their rows over HTTP",
+		Short: "Run scheduled maintenance with a web UI, metrics, probes and an HTTP API for rows",
 		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
 			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
 			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md). Pages and rows need the token in " +
@@ -67,16 +67,16 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.listen, "listen", defaultListen, "address of the page; port 0 takes any that is free")
-	cmd.Flags().IntVar(&o.workers, "workers", 1, "tables that are worked on at the same time")
-	cmd.Flags().IntVar(&o.answers, "answers", arrowhttp.DefaultAnswers, "answers with rows at the same time; each may take its share of --max-memory, and others wait in line")
-	cmd.Flags().StringVar(&o.onFailure, "on-failure", "", "program that is run when a table begins to fail or halts, with its state as JSON on standard input")
-	cmd.Flags().BoolVar(&o.once, "once", false, "do one round over all tables with everything that is due, without a page, and end: for cron")
-	cmd.Flags().StringVar(&o.minAge, "collect-min-age", "7d", "least age of what collections mark for deletion")
-	cmd.Flags().StringVar(&o.deleteDelay, "collect-delete-delay", "48h", "time after which collections delete what they marked")
-	cmd.Flags().BoolVar(&o.collect.UnsafeMinAge, "unsafe-min-age", false, "allow a --collect-min-age below 24h; a writer that is at work for longer loses what it wrote (default: refused)")
+	cmd.Flags().StringVar(&o.listen, "listen", defaultListen, "listen address; port 0 chooses a free one")
+	cmd.Flags().IntVar(&o.workers, "workers", 1, "number of tables to maintain concurrently")
+	cmd.Flags().IntVar(&o.answers, "answers", arrowhttp.DefaultAnswers, "maximum number of concurrent responses with rows, which share --max-memory; further requests queue")
+	cmd.Flags().StringVar(&o.onFailure, "on-failure", "", "program to run when a table starts to fail or halts, with its state as JSON on standard input")
+	cmd.Flags().BoolVar(&o.once, "once", false, "run all due maintenance once and exit, for cron")
+	cmd.Flags().StringVar(&o.minAge, "collect-min-age", "7d", "minimum age of objects that gc marks")
+	cmd.Flags().StringVar(&o.deleteDelay, "collect-delete-delay", "48h", "delay between marking and deleting an object")
+	cmd.Flags().BoolVar(&o.collect.UnsafeMinAge, "unsafe-min-age", false, "allow --collect-min-age below 24h; only safe if no write takes longer (default: refused)")
 	cmd.Flags().StringVar(&o.logFormat, "log-format", "json", "format of the log on standard error: json or text")
-	cmd.Flags().StringVar(&o.logLevel, "log-level", "info", "least level of the log: debug, info, warn or error")
+	cmd.Flags().StringVar(&o.logLevel, "log-level", "info", "log level: debug, info, warn or error")
 	cmd.Flags().BoolVar(&o.profile, "pprof", false, "serve net/http/pprof below /debug/pprof/")
 	return cmd
 }

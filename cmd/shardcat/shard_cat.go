@@ -21,7 +21,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 	var dialect dialectFlags
 	cmd := &cobra.Command{
 		Use:     "cat SHARD",
-		Short:   "Print the records of a shard, or of a file of any other format",
+		Short:   "Print the rows of a shard or of a file of another format",
 		Example: "  shardcat shard cat s3://bucket/a.amudai.shard --where 'id > 7'\n  shardcat shard cat sales.col --select city --format csv",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,10 +105,10 @@ func (a *app) shardCatCommand() *cobra.Command {
 	allow.add(cmd)
 	formats.add(cmd, false)
 	dialect.add(cmd, false)
-	cmd.Flags().StringVar(&selection, "select", "", "fields to print, separated by commas; nested ones dotted (default: all)")
-	cmd.Flags().StringVar(&where, "where", "", "print only records for which this expression is true (default: all)")
-	cmd.Flags().Int64Var(&limit, "limit", -1, "print at most `N` records (default: all)")
-	cmd.Flags().Int64Var(&offset, "offset", 0, "leave out the first `N` records")
+	cmd.Flags().StringVar(&selection, "select", "", "comma-separated columns, nested ones with dots (default: all)")
+	cmd.Flags().StringVar(&where, "where", "", "filter expression (default: all rows)")
+	cmd.Flags().Int64Var(&limit, "limit", -1, "maximum number `N` of rows (default: all)")
+	cmd.Flags().Int64Var(&offset, "offset", 0, "skip the first `N` rows")
 	cmd.Flags().StringVar(&format, "format", "", formatUsage)
 	return cmd
 }

@@ -14,7 +14,7 @@ func (a *app) shardInspectCommand() *cobra.Command {
 	var formats formatFlags
 	cmd := &cobra.Command{
 		Use:   "inspect SHARD",
-		Short: "Describe a shard, or a file of any other format",
+		Short: "Describe a shard or a file of another format",
 		Example: `  shardcat shard inspect a.amudai.shard
   shardcat shard inspect a.amudai.shard -vv --json`,
 		Long: "Describe a shard: its schema and properties; with -v the statistics of its fields, with -vv their buffers, with -vvv the encoding of every block.",
@@ -53,6 +53,6 @@ func (a *app) shardInspectCommand() *cobra.Command {
 	}
 	formats.add(cmd, false)
 	allow.add(cmd)
-	cmd.Flags().CountVarP(&verbosity, "verbose", "v", "more detail; up to three times")
+	cmd.Flags().CountVarP(&verbosity, "verbose", "v", "more detail; may be repeated up to three times")
 	return cmd
 }

@@ -15,7 +15,7 @@ func (a *app) shardMergeCommand() *cobra.Command {
 	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "merge OUT.amudai.shard IN...",
-		Short: "Make one shard of many by listing their stripes; no data is read or written",
+		Short: "Merge shards into one by listing their stripes, without copying data",
 		Example: `  shardcat shard merge all.amudai.shard a.amudai.shard b.amudai.shard
   shardcat shard merge all.amudai.shard /elsewhere/a.amudai.shard --allow-external`,
 		Args: atLeast(2),
@@ -44,7 +44,7 @@ func (a *app) shardMergeCommand() *cobra.Command {
 			return a.printMerged(r, time.Since(started))
 		},
 	}
-	cmd.Flags().BoolVar(&external, "allow-external", false, "let the new root refer to objects outside its folder (default: refused)")
+	cmd.Flags().BoolVar(&external, "allow-external", false, "allow references to objects outside the folder of OUT (default: refused)")
 	allow.add(cmd)
 	return cmd
 }

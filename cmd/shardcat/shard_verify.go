@@ -13,7 +13,7 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 	var allow allowFlag
 	cmd := &cobra.Command{
 		Use:   "verify SHARD",
-		Short: "Read and check every byte that a shard's references reach, or all of a file of any other format",
+		Short: "Verify every referenced byte of a shard, or a file of another format",
 		Example: `  shardcat shard verify a.amudai.shard
   shardcat shard verify s3://bucket/a.amudai.shard --json`,
 		Args: exactly(1),

@@ -38,9 +38,9 @@ type shardFlags struct {
 func (f *shardFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.profile, "profile", shardfmt.Balanced.String(), "plain, minimal-compression, balanced, high-compression or minimal-size")
-	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "records of a stripe at most (default 1048576)")
+	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "maximum number of rows per stripe (default 1048576)")
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
-	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a field: COL or COL:FPP (repeatable)")
+	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a column: COL or COL:FPP (repeatable)")
 	f.indexes.add(flags, "every stripe")
 	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together side by side, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers that don't know packed groups refuse such a field")
 	flags.StringSliceVar(&f.opaque, "opaque-dictionary", nil,
@@ -51,9 +51,9 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 		"store a field once more, as a profile would, for readers that can't read the first encoding or find it damaged: COL=PROFILE (repeatable, in order of priority)")
 	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
 	f.bags.add(flags)
-	flags.BoolVar(&f.sparseUnions, "sparse-unions", false, "store the values of each variant of a union without gaps, found by offsets: smaller where variants differ, but fewer readers know the form")
-	flags.BoolVar(&f.internal.IngestionTime, "ingestion-time", false, "add an internal field with the time of this run")
-	flags.BoolVar(&f.internal.RecordID, "record-id", false, "add an internal field with a unique identity for every record")
+	flags.BoolVar(&f.sparseUnions, "sparse-unions", false, "store union variants densely with offsets: smaller, but fewer readers support it")
+	flags.BoolVar(&f.internal.IngestionTime, "ingestion-time", false, "add a system column with the ingestion time")
+	flags.BoolVar(&f.internal.RecordID, "record-id", false, "add a system column with a unique ID per row")
 }
 
 // options turns the flags into options of a shard writer.
@@ -232,7 +232,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	in.add(cmd)
 	out.add(cmd)
 	over.add(cmd)
-	cmd.Flags().StringVar(&wire, "wire", "current", "form of the metadata: current, which the reference implementation reads too, or draft, as the format's book prints it")
+	cmd.Flags().StringVar(&wire, "wire", "current", "wire format of the metadata: current, which the reference implementation reads, or draft, as the specification prints it")
 	return cmd
 }
 

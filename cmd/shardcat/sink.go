@@ -58,17 +58,17 @@ const (
 )
 
 func (f *rowFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.all, "all", false, "print all rows and columns of a table on a terminal (default: the first 1000 rows, the columns that have room)")
+	cmd.Flags().BoolVar(&f.all, "all", false, "print all rows and columns on a terminal (default: the first 1000 rows and the columns that fit)")
 	f.addTypes(cmd)
 }
 
 // addTypes declares the flags that matter to files too.
 func (f *rowFlags) addTypes(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.timeUnit, "time-unit", "ns", "unit of times in arrow and parquet: ns, us, ms or s")
-	cmd.Flags().StringVar(&f.guidAs, "guid-as", "uuid", "guids in arrow and parquet: uuid or string")
-	cmd.Flags().StringVar(&f.dynamicAs, "dynamic-as", "json", "dynamic values in arrow and parquet: json (text) or variant (Parquet's variant)")
-	cmd.Flags().StringVar(&f.decimalAs, "decimal-as", "text", "decimals in arrow and parquet whose scale no schema says: text, or digits and scale of a decimal128, as in 18,2")
-	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(fileio.RFCOrder), "byte order that the text of a guid stands for: rfc or microsoft")
+	cmd.Flags().StringVar(&f.timeUnit, "time-unit", "ns", "time unit in arrow and parquet: ns, us, ms or s")
+	cmd.Flags().StringVar(&f.guidAs, "guid-as", "uuid", "type of guids in arrow and parquet: uuid or string")
+	cmd.Flags().StringVar(&f.dynamicAs, "dynamic-as", "json", "type of dynamic values in arrow and parquet: json or variant")
+	cmd.Flags().StringVar(&f.decimalAs, "decimal-as", "text", "type of decimals without a declared scale in arrow and parquet: text, or precision and scale such as 18,2")
+	cmd.Flags().StringVar(&f.guidOrder, "guid-order", string(fileio.RFCOrder), "byte order of guids in text: rfc or microsoft")
 }
 
 // options turns the flags into options of a sink.

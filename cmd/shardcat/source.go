@@ -26,21 +26,21 @@ type sourceFlags struct {
 func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.formats.add(cmd, false)
-	flags.StringVar(&f.format, "format", "", "format of the files: ndjson, csv, parquet, arrow, lance, cole or layer (default: by their names, else by their content)")
-	flags.StringVar(&f.schema, "schema", "", "schema: a file (JSON or YAML) or the text itself (default: inferred)")
-	flags.StringArrayVar(&f.columns, "column", nil, "type of one column, over what is inferred: 'NAME: TYPE' (repeatable)")
-	flags.StringVar(&f.unknown, "unknown-fields", "error", "a field that the schema lacks: error, extend or drop")
-	flags.IntVar(&f.inferRows, "infer-rows", fileio.DefaultInferRows, "records that inference looks at; 0 looks at all of them, in a pass of its own")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what was inferred (types, nulls, examples) and write nothing")
-	flags.StringVar(&f.header, "header", "auto", "CSV files begin with the names of their fields: auto, yes or no")
-	flags.BoolVar(&f.noHeader, "no-header", false, "the same as --header no")
-	flags.StringVar(&f.comma, "comma", "", "separator of CSV fields: one byte, or comma, tab, semicolon, pipe, space, colon (default: told from the file)")
+	flags.StringVar(&f.format, "format", "", "input format: ndjson, csv, parquet, arrow, lance, cole or layer (default: detected)")
+	flags.StringVar(&f.schema, "schema", "", "schema: a JSON or YAML file, or inline text (default: inferred)")
+	flags.StringArrayVar(&f.columns, "column", nil, "type of a column instead of the inferred one: 'NAME: TYPE' (repeatable)")
+	flags.StringVar(&f.unknown, "unknown-fields", "error", "handling of fields missing from the schema: error, extend or drop")
+	flags.IntVar(&f.inferRows, "infer-rows", fileio.DefaultInferRows, "number of records to infer types from; 0 reads all of them first")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the inferred schema with examples without writing anything")
+	flags.StringVar(&f.header, "header", "auto", "whether CSV files have a header: auto, yes or no")
+	flags.BoolVar(&f.noHeader, "no-header", false, "same as --header no")
+	flags.StringVar(&f.comma, "comma", "", "CSV field separator: one character, or comma, tab, semicolon, pipe, space, colon (default: detected)")
 	f.dialect.add(cmd, true)
-	flags.StringArrayVar(&f.nulls, "null", nil, "text of a CSV field that stands for null, in columns of every type (repeatable; default: "+
+	flags.StringArrayVar(&f.nulls, "null", nil, "CSV text that means null (repeatable; default: "+
 		strings.Join(fileio.DefaultNulls, " ")+", where a column holds no text)")
-	flags.StringArrayVar(&f.dateFormats, "date-format", nil, "format of times in text, as strftime has it: %d/%m/%Y (repeatable; ISO 8601 is always read)")
-	flags.StringVar(&f.zone, "time-zone", "UTC", "zone of times in text that name none: UTC, Local or a name such as Europe/Berlin")
-	flags.StringVar(&f.guidOrder, "guid-order", "rfc", "bytes that the text of a guid stands for: rfc or microsoft")
+	flags.StringArrayVar(&f.dateFormats, "date-format", nil, "strftime format of times in text, such as %d/%m/%Y; ISO 8601 is always accepted (repeatable)")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "time zone of times without one: UTC, Local or a name such as Europe/Berlin")
+	flags.StringVar(&f.guidOrder, "guid-order", "rfc", "byte order of guids in text: rfc or microsoft")
 }
 
 // options turns the flags into options of a source.

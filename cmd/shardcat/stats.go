@@ -14,7 +14,7 @@ func (a *app) statsCommand() *cobra.Command {
 	var at atFlags
 	cmd := &cobra.Command{
 		Use:   "stats T",
-		Short: "Show rows, nulls, bounds, distinct values and bytes of every column",
+		Short: "Show rows, nulls, bounds, distinct values and bytes per column",
 		Long: "Show rows, nulls, the lowest and highest value, the number of distinct values (≈ by a sketch, good to some percent), and where the bytes are. " +
 			"The roots of the shards are read, and columns only where statistics are missing or count deleted records. A bound marked ~ was cut: " +
 			"no value lies outside of it.",

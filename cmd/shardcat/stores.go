@@ -18,10 +18,10 @@ type storeFlags struct {
 
 func (s *storeFlags) add(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&s.cacheDir, "cache-dir", "", "folder for a cache of what was read of shards (env SHARDCAT_CACHE_DIR); it may be shared and deleted at any time")
-	f.Int64Var(&s.cacheDisk, "cache-disk", blobio.DefaultDiskCache, "most bytes kept in --cache-dir")
-	f.Int64Var(&s.cacheMemory, "cache-memory", 0, "most bytes of what was read of shards kept in memory")
-	f.BoolVar(&s.hedge, "hedge", false, "ask a second time for ranged reads that take longer than 95 % of their likes; at most one in twenty")
+	f.StringVar(&s.cacheDir, "cache-dir", "", "folder of the read cache; may be shared and deleted at any time (env SHARDCAT_CACHE_DIR)")
+	f.Int64Var(&s.cacheDisk, "cache-disk", blobio.DefaultDiskCache, "maximum size of --cache-dir in bytes")
+	f.Int64Var(&s.cacheMemory, "cache-memory", 0, "size of the in-memory read cache in bytes")
+	f.BoolVar(&s.hedge, "hedge", false, "hedge ranged reads slower than the 95th percentile; at most 5 % of requests")
 	s.retry.add(root)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) tableCommand() *cobra.Command {
-	return group("table", "Create, list, describe, change and drop tables, and show their history",
+	return group("table", "Create, list, describe, alter and drop tables, and show their history",
 		a.tableCreateCommand(), a.tableListCommand(), a.tableDescribeCommand(), a.tableHistoryCommand(), a.tableDropCommand(),
 		a.tableAlterCommand(), a.tableRenameCommand(), a.tableRecoverCommand(), a.tableRefsCommand(), a.tableTagCommand(), a.tableBranchCommand(),
 		a.tableRollbackCommand(), a.tableFastForwardCommand(), a.tableCherryPickCommand(), a.tableDropRefCommand(), a.tableIndexCommand())

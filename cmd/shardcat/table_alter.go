@@ -69,7 +69,7 @@ var alterVerbs = map[string]struct {
 func (a *app) tableAlterCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "alter T add|drop|rename|widen|move|comment|require|optional|property|partition|order ...",
-		Short: "Change a table's columns, properties, partitions and order without touching its shards",
+		Short: "Change columns, properties, partitioning or sort order of a table without rewriting shards",
 		Long: `Change a table's columns, properties, partitions and order. Shards are not touched: columns are told apart by field id, so that scans over
 shards of all ages give the current columns, and scan --snapshot gives those of its time. Members of structs are named by dotted
 paths, list elements by "item", map values by "value"; a dot in a name is written \.

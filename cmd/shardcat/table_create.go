@@ -59,11 +59,11 @@ func (a *app) tableCreateCommand() *cobra.Command {
 			return a.printDescription(t)
 		},
 	}
-	cmd.Flags().StringVar(&text, "schema", "", "schema: a file (JSON or YAML) or the text itself")
-	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard, or of this file of records")
+	cmd.Flags().StringVar(&text, "schema", "", "schema: a JSON or YAML file, or inline text")
+	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard or data file")
 	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
-	cmd.Flags().StringVar(&order, "order", "", "order of the rows in shards, as in \"t desc, host\" (default: as they come)")
-	cmd.Flags().StringVar(&o.Location, "location", "", "URL of the folder for the table's Iceberg metadata (default: a new folder below the warehouse, or what the catalog chooses)")
+	cmd.Flags().StringVar(&order, "order", "", "sort order of rows in shards, such as \"t desc, host\" (default: input order)")
+	cmd.Flags().StringVar(&o.Location, "location", "", "URL of the folder for Iceberg metadata (default: a new folder in the warehouse, or chosen by the catalog)")
 	indexes.add(cmd.Flags(), "every stripe of new shards")
 	cmd.Flags().StringArrayVar(&props, "property", nil, "property of the table: NAME=VALUE (repeatable)")
 	return cmd

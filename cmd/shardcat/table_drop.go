@@ -10,7 +10,7 @@ func (a *app) tableDropCommand() *cobra.Command {
 	var purge bool
 	cmd := &cobra.Command{
 		Use:   "drop T",
-		Short: "Drop a table; undrop brings it back until gc --all has deleted its files",
+		Short: "Drop a table; undrop restores it until gc --all deletes its files",
 		Example: `  shardcat table drop logs
   shardcat table drop old.logs --json`,
 		Args: exactly(1),
@@ -37,14 +37,14 @@ func (a *app) tableDropCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&purge, "purge", false, "have a REST catalog delete the table's metadata too; the table can't be recovered then")
+	cmd.Flags().BoolVar(&purge, "purge", false, "also delete the metadata (REST catalogs); the table cannot be recovered")
 	return cmd
 }
 
 func (a *app) undropCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "undrop T",
-		Short: "Bring back a dropped table whose files have not been collected",
+		Short: "Restore a dropped table whose files have not been collected",
 		Long: `Bring back the table that was dropped last under a name, with its snapshots, policy and properties. gc --all deletes the files of
 dropped tables after its --delete-delay; from then on undrop is refused.`,
 		Example: `  shardcat undrop logs

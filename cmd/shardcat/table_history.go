@@ -12,7 +12,7 @@ import (
 func (a *app) tableHistoryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "history T",
-		Short: "Show a table's snapshots, the newest last",
+		Short: "List the snapshots of a table, newest last",
 		Example: `  shardcat table history logs
   shardcat table history logs --json`,
 		Args: exactly(1),

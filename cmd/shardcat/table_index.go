@@ -14,7 +14,7 @@ func (a *app) tableIndexCommand() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use:   "index T add SPEC | drop NAME | build | list",
-		Short: "Give a table indexes, take them away, and list them",
+		Short: "Add, drop and list indexes of a table",
 		Long: `Give a table indexes, take them away, and list them. New shards get the table's indexes as they are written; add builds them for the
 shards that are there too, whose data stays where it is: each gets a new root, 64 of them in one snapshot.
 
@@ -46,7 +46,7 @@ COL may be a member of a struct (a.b) or a list; COL,COL are columns that share 
 		},
 	}
 	addIndexScope(cmd.Flags(), &scope)
-	cmd.Flags().BoolVar(&o.NewShardsOnly, "no-build", false, "leave the shards that are there as they are (default: add and drop change them too)")
+	cmd.Flags().BoolVar(&o.NewShardsOnly, "no-build", false, "do not change existing shards (default: change them too)")
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 func (a *app) tableListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [NS]",
-		Short: "List the tables of a namespace, or all",
+		Short: "List tables",
 		Example: `  shardcat table list
   shardcat table list default --json`,
 		Args: between(0, 1),

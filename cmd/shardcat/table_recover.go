@@ -16,7 +16,7 @@ func (a *app) tableRecoverCommand() *cobra.Command {
 	var all, takeOver bool
 	cmd := &cobra.Command{
 		Use:   "recover METADATA.json|--all",
-		Short: "Bring a table back from its metadata file, or all tables of a warehouse",
+		Short: "Recover a table from its metadata file, or all tables of a warehouse",
 		Long: `Bring a table back from its metadata file: one that was dropped (its vault folder's _dropped.json names the file), or whose
 catalog was lost (the file with the highest number in the table's metadata folder). Snapshots, schema and shards are those of the file.
 
@@ -60,9 +60,9 @@ neither write to them nor collect their files from then on.`,
 			return a.printDescription(t)
 		},
 	}
-	cmd.Flags().StringVar(&as, "as", "", "name of the table (default: the one that its folder had)")
+	cmd.Flags().StringVar(&as, "as", "", "name of the table (default: from its folder)")
 	cmd.Flags().BoolVar(&all, "all", false, "recover all tables of the warehouse and the vault")
-	cmd.Flags().BoolVar(&takeOver, "take-over", false, "take tables over from the catalog that owns them, which is refused from then on")
+	cmd.Flags().BoolVar(&takeOver, "take-over", false, "take ownership of tables from another catalog, whose writes are refused from then on")
 	return cmd
 }
 

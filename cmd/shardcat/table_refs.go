@@ -12,7 +12,7 @@ import (
 func (a *app) tableRefsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "refs T",
-		Short:   "List a table's branches and tags",
+		Short:   "List branches and tags of a table",
 		Example: "  shardcat table refs flights\n  shardcat table refs flights --json",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,13 +32,13 @@ func (a *app) tableRefsCommand() *cobra.Command {
 }
 
 func (a *app) tableTagCommand() *cobra.Command {
-	return a.createRefCommand("tag", "Name a snapshot, so that it is found again and doesn't expire",
+	return a.createRefCommand("tag", "Create a tag, which keeps a snapshot from expiring",
 		"  shardcat table tag flights end-of-2013\n  shardcat table tag flights audited --snapshot 5213874502837465",
 		(*catalog.Table).CreateTag)
 }
 
 func (a *app) tableBranchCommand() *cobra.Command {
-	return a.createRefCommand("branch", "Begin a branch, to which ingest --ref appends and which readers of main don't see",
+	return a.createRefCommand("branch", "Create a branch for ingest --ref; readers of main do not see it",
 		"  shardcat table branch flights audit\n  shardcat table branch flights retry --snapshot 5213874502837465",
 		(*catalog.Table).CreateBranch)
 }
@@ -67,7 +67,7 @@ func (a *app) createRefCommand(kind, short, example string, create func(*catalog
 			return a.printRef(ref)
 		},
 	}
-	cmd.Flags().StringVar(&snapshot, "snapshot", "", "the snapshot's id (default: the head of main)")
+	cmd.Flags().StringVar(&snapshot, "snapshot", "", "snapshot ID (default: the head of main)")
 	return cmd
 }
 
@@ -94,7 +94,7 @@ func (a *app) printRef(r *catalog.Ref) error {
 func (a *app) tableRollbackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rollback T ID",
-		Short: "Make an earlier snapshot of main the current one again",
+		Short: "Roll main back to an earlier snapshot",
 		Long: `Make an earlier snapshot of main the current one again. The later ones stay until they expire; fast-forward brings them back.
 What jobs committed in them can be delivered again under the same job ids.`,
 		Example: "  shardcat table rollback flights 5213874502837465\n  shardcat table rollback flights 5213874502837465 --json",
@@ -119,7 +119,7 @@ What jobs committed in them can be delivered again under the same job ids.`,
 func (a *app) tableFastForwardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fast-forward T NAME TO",
-		Short: "Move a branch to a later snapshot: that of another branch or tag, or an id",
+		Short: "Move a branch forward to a branch, tag or snapshot ID",
 		Long: `Move branch NAME to a later snapshot, that of the branch or tag TO or the one with the id TO. Nothing is written but the ref: what was
 ingested and checked on a branch is published in one step. A branch that has commits of its own since is a conflict.`,
 		Example: "  shardcat table fast-forward flights main audit\n  shardcat table fast-forward flights audit 5213874502837465",
@@ -145,7 +145,7 @@ ingested and checked on a branch is published in one step. A branch that has com
 func (a *app) tableCherryPickCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cherry-pick T ID",
-		Short: "Append to main what a snapshot of another branch appended",
+		Short: "Apply the append of a snapshot of another branch to main",
 		Long: `Append to main what a snapshot of another branch appended. Shards are shared, not copied. Only appends can be picked; picked twice, one is
 there once.`,
 		Example: "  shardcat table cherry-pick flights 5213874502837465\n  shardcat table cherry-pick flights 5213874502837465 --json",
@@ -175,7 +175,7 @@ there once.`,
 func (a *app) tableDropRefCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "drop-ref T NAME",
-		Short:   "Remove a branch or a tag; snapshots that only it kept go with the next expiry",
+		Short:   "Remove a branch or tag",
 		Example: "  shardcat table drop-ref flights audit\n  shardcat table drop-ref flights end-of-2013",
 		Args:    exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

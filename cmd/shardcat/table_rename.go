@@ -9,7 +9,7 @@ import (
 func (a *app) tableRenameCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename T NEW",
-		Short: "Give a table another name; its files stay where they are",
+		Short: "Rename a table without moving files",
 		Example: `  shardcat table rename flights flights_2013
   shardcat table rename staging.flights prod.flights`,
 		Args: exactly(2),

@@ -10,7 +10,7 @@ func (a *app) truncateCommand() *cobra.Command {
 	var o catalog.DeleteOptions
 	cmd := &cobra.Command{
 		Use:   "truncate T",
-		Short: "Take all rows of a table away; older snapshots keep them until they expire",
+		Short: "Delete all rows of a table; older snapshots keep them until they expire",
 		Example: `  shardcat truncate flights
   shardcat truncate flights --dry-run --json`,
 		Args: exactly(1),
@@ -34,7 +34,7 @@ func (a *app) retainCommand() *cobra.Command {
 	var o catalog.DeleteOptions
 	cmd := &cobra.Command{
 		Use:   "retain T",
-		Short: "Drop the shards that are older than the table's retention",
+		Short: "Drop shards older than the table's retention",
 		Long: `Drop the shards all of whose records were created longer ago than the table's property shardcat.retention says
 ("30d", "36h"), in one snapshot and without opening them. A shard with one younger record stays whole.`,
 		Example: `  shardcat table create flights --schema flights.json --property shardcat.retention=30d

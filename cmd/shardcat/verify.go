@@ -14,7 +14,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	var subset string
 	cmd := &cobra.Command{
 		Use:   "verify T",
-		Short: "Check a table from its metadata to every byte of its shards",
+		Short: "Verify a table from its metadata to every byte of its shards",
 		Long: `Check every retained snapshot, its manifests against what they count, every entry against its shard, and that
 each range a shard refers to exists; and read every byte of the shards, or of a part of them. Any fault exits 3.`,
 		Example: `  shardcat verify flights
@@ -38,7 +38,7 @@ each range a shard refers to exists; and read every byte of the shards, or of a 
 			return a.printTableVerified(r)
 		},
 	}
-	cmd.Flags().StringVar(&subset, "read-data-subset", "", "read the data of a part of the shards only: 1/10 is the first of ten groups, 5% a random share (default: all)")
+	cmd.Flags().StringVar(&subset, "read-data-subset", "", "verify the data of a subset of shards: 1/10 for the first of ten groups, 5% for a random share (default: all)")
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func (a *app) repairCommand() *cobra.Command {
 	var o catalog.RepairOptions
 	cmd := &cobra.Command{
 		Use:   "repair T",
-		Short: "Mend what verify finds: entries, statistics, and with --accept-loss lost rows",
+		Short: "Repair faults found by verify: entries, statistics and, with --accept-loss, lost rows",
 		Long: `Verify a table and mend its current state, each shard in a snapshot of its own: an entry that says other things than
 its shard is made anew; a shard whose values can be read but whose statistics or other bytes are damaged is written
 again; stripes whose rows can't be read leave the table with --accept-loss only, and the shard with them if it has no others. What is left exits 3.`,
@@ -104,9 +104,9 @@ again; stripes whose rows can't be read leave the table with --accept-loss only,
 			return a.printRepaired(r)
 		},
 	}
-	cmd.Flags().StringVar(&subset, "read-data-subset", "", "read the data of a part of the shards only, as verify does (default: all)")
-	cmd.Flags().BoolVar(&o.AcceptLoss, "accept-loss", false, "drop the stripes and shards whose rows can't be read any more (default: false)")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be done, and change nothing (default: false)")
+	cmd.Flags().StringVar(&subset, "read-data-subset", "", "verify the data of a subset of shards, as in verify (default: all)")
+	cmd.Flags().BoolVar(&o.AcceptLoss, "accept-loss", false, "drop unreadable stripes and shards (default: false)")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would be done without changing anything (default: false)")
 	return cmd
 }
 
@@ -129,11 +129,17 @@ func (a *app) printRepaired(r *catalog.Repaired) error {
 		for _, m := range r.Remains {
 			a.printf("remains: %s, in %s: verify reports it, and collection ends there if its root is lost, until %s\n", m.Shard, countOf(len(m.Snapshots), "snapshot"), untilText(&m, r.Table))
 		}
+		left := len(r.Left)
+		for _, x := range r.Repairs {
+			if x.Action == catalog.RepairNone {
+				left += len(x.Faults)
+			}
+		}
 		lost := "lost"
 		if r.DryRun {
 			lost = "would be lost"
 		}
-		a.printf("%s: %d shards looked after, %d faults left, %d rows %s\n", r.Table, len(r.Repairs), len(r.Left), r.RowsLost, lost)
+		a.printf("%s: %d damaged shards, %d faults left, %d rows %s\n", r.Table, len(r.Repairs), left, r.RowsLost, lost)
 	}
 	if !r.OK {
 		return silently(exitCorrupt)

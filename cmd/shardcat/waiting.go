@@ -20,9 +20,9 @@ type retryFlags struct {
 func (r *retryFlags) add(root *cobra.Command) {
 	f := root.PersistentFlags()
 	d := blobio.DefaultRetry
-	f.DurationVar(&r.budget, "retry-budget", d.Budget, "how long a request to an object store or catalog that is busy or away is repeated; 0s makes one attempt")
-	f.IntVar(&r.attempts, "retry-attempts", 0, "most attempts at a request to an object store (default: as many as there is time for)")
-	f.DurationVar(&r.timeout, "request-timeout", d.Stall, "how long one request to an object store may go without an answer; the one that ends a write may take three times as long")
+	f.DurationVar(&r.budget, "retry-budget", d.Budget, "time limit for retries of requests to an object store or catalog; 0s disables retries")
+	f.IntVar(&r.attempts, "retry-attempts", 0, "maximum number of attempts per request to an object store (default: limited by --retry-budget)")
+	f.DurationVar(&r.timeout, "request-timeout", d.Stall, "timeout of a request to an object store without a response; three times as long for the end of a write")
 }
 
 // policy is what the flags say; each wait is reported to notify.

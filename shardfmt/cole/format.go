@@ -16,8 +16,8 @@ var Format = &fileformat.Format{
 		{Name: optionEncoding, Write: true, Doc: "COLE: encodings, COL=plain|rle|delta|dictionary,… (default: by the first row group)"},
 		{Name: optionNull, Write: true, Doc: "COLE: values in place of nulls, COL=VALUE,… (default: nulls are refused)"},
 		{Name: optionCast, Write: true, Doc: "COLE: columns of other types, COL=text (as text) or COL=bits (floats as their bits) (default: they are refused)"},
-		{Name: optionBinary, Read: true, Doc: "COLE: true reads strings as bytes, which need be no UTF-8 (default false)"},
-		{Name: optionStrict, Read: true, Doc: "COLE: true refuses pages with spare bytes or with an uncompressed size other than that of their data (default false)"},
+		{Name: optionBinary, Read: true, Bool: true, Doc: "COLE: true reads strings as bytes, which need be no UTF-8 (default false)"},
+		{Name: optionStrict, Read: true, Bool: true, Doc: "COLE: true refuses pages with spare bytes or with an uncompressed size other than that of their data (default false)"},
 	},
 	Sniff: func(head, tail []byte) bool {
 		return len(tail) >= footerSize && len(head) >= 4 && string(head[:4]) == headerMagic &&

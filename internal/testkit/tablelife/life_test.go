@@ -703,9 +703,25 @@ func (l *life) forget() {
 		}
 	}
 	for _, b := range l.branches {
-		// What lies before a state that is gone is no history any more, even if another branch keeps it.
+		// States before an expired one are no history any more, even if another branch keeps them. One operation may make several
+		// snapshots, of which the model knows the last: parents decide.
+		if len(b.history) == 0 {
+			continue
+		}
+		linked := map[int64]bool{}
+		for id := b.history[len(b.history)-1]; ; {
+			state := l.tbl.Metadata().SnapshotByID(id)
+			if state == nil {
+				break
+			}
+			linked[id] = true
+			if state.ParentSnapshotID == nil {
+				break
+			}
+			id = *state.ParentSnapshotID
+		}
 		for i := len(b.history) - 1; i >= 0; i-- {
-			if !there(b.history[i]) {
+			if !linked[b.history[i]] {
 				b.history = slices.Clone(b.history[i+1:])
 				break
 			}

@@ -72,6 +72,8 @@ type Option struct {
 	Name, Doc string
 	// Read and Write say when it has a meaning.
 	Read, Write bool
+	// Bool says that the value is true or false.
+	Bool bool
 }
 
 // Settings are values of options by name. A value that makes no sense is an *OptionError.
