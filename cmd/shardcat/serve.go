@@ -22,10 +22,12 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/gateway"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/notify"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/tracing"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/webui"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/access"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -48,7 +50,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Run scheduled maintenance with a web UI, metrics, probes and an HTTP API for rows",
 		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
 			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
-			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md). Pages and rows need the token in " +
+			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md). At /iceberg is the read side of an " +
+			"Iceberg REST catalog, through which other engines read the tables as Parquet (docs/iceberg.md). Pages and rows need the token in " +
 			readTokenEnv + ", or, if that is not set, a request from this machine. When a table begins to fail, or halts, the URL in " + serveWebhookEnv +
 			" gets its state as JSON, and so does the program of --on-failure. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
 		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4\n" +
@@ -193,6 +196,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		})
 		mux := http.NewServeMux()
 		mux.Handle("/v1/", rows)
+		a.gateway(tables, rows, o, log).Register(mux)
 		mux.Handle("/", page)
 		handler.use(mux)
 		group.Go(func() error { return page.Keep(ctx) })
@@ -208,6 +212,15 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	group.Go(func() error { return a.printServing(listener.Addr().String()) })
 	return group.Wait()
+}
+
+// gateway serves the tables to Iceberg engines. It takes the slots of answers with rows and their memory, a quarter of which is for its caches.
+func (a *app) gateway(tables *catalog.Catalog, rows *arrowhttp.Server, o serveOptions, log *slog.Logger) *gateway.Server {
+	cache := a.maxMemory / 8
+	return gateway.New(tables, gateway.Options{
+		Tokens: access.Tokens{Read: os.Getenv(readTokenEnv), Write: os.Getenv(serveTokenEnv)},
+		Open:   gateway.Shards(cache, (a.maxMemory-2*cache)/int64(o.answers)), CacheBytes: cache, Turn: rows.Turn, Log: log,
+	})
 }
 
 // openBeforeAddress is how long the address is not printed while the catalog is being opened.

@@ -1,0 +1,234 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/access"
+	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+const readToken = "read me"
+
+var flightsSchema = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
+	{Name: "price", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+	{Name: "small", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+	{Name: "at", Type: &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}, Nullable: true},
+}, nil)
+
+// flights are rows of ids from on; every 7th name and every 5th price is null.
+func flights(from, n int) array.RecordReader {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, flightsSchema)
+	for id := from; id < from+n; id++ {
+		b.Field(0).(*array.Int64Builder).Append(int64(id))
+		if id%7 == 0 {
+			b.Field(1).AppendNull()
+		} else {
+			b.Field(1).(*array.StringBuilder).Append(fmt.Sprintf("flight %d", id))
+		}
+		if id%5 == 0 {
+			b.Field(2).AppendNull()
+		} else {
+			b.Field(2).(*array.Float64Builder).Append(float64(id) / 4)
+		}
+		b.Field(3).(*array.Int32Builder).Append(int32(id % 100))
+		b.Field(4).(*array.TimestampBuilder).Append(arrow.Timestamp(1_700_000_000_000_000 + int64(id)*1_000_000))
+	}
+	r, err := array.NewRecordReader(flightsSchema, []arrow.RecordBatch{b.NewRecordBatch()})
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func openCatalog(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	dir := t.TempDir()
+	c, err := catalog.Open(t.Context(), catalog.Options{URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "warehouse")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func createFlights(t *testing.T, c *catalog.Catalog, name string, partition ...string) *catalog.Table {
+	t.Helper()
+	tbl, err := c.Create(t.Context(), catalog.Name{Namespace: "default", Table: name},
+		catalog.CreateOptions{Arrow: flightsSchema, CreateNamespace: true, Partition: partition})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tbl
+}
+
+func appendFlights(t *testing.T, tbl *catalog.Table, from, n int, branch string) {
+	t.Helper()
+	if _, err := tbl.Append(t.Context(), flights(from, n), catalog.IngestOptions{Ref: branch, StripeRows: 300}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func deleteFlights(t *testing.T, tbl *catalog.Table, where string) {
+	t.Helper()
+	e, err := filter.Parse(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tbl.Delete(t.Context(), e, catalog.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// served starts a gateway over a catalog.
+func served(t *testing.T, c *catalog.Catalog) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	New(c, Options{
+		Tokens: access.Tokens{Read: readToken}, Open: Shards(16<<20, 256<<20), CacheBytes: 64 << 20, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Turn: func(*http.Request) (func(), int64, error) { return func() {}, 1 << 30, nil },
+	}).Register(mux)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if os.Getenv("GATEWAY_TRACE") != "" {
+			fmt.Println(r.Method, r.URL, r.Header.Get("Range"))
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// TestEngines reads tables with pyiceberg and DuckDB. SHARDCAT_PYICEBERG names a Python that has both.
+func TestEngines(t *testing.T) {
+	python := os.Getenv("SHARDCAT_PYICEBERG")
+	if python == "" {
+		t.Skip("SHARDCAT_PYICEBERG does not name a Python with pyiceberg and DuckDB: no engine reads the tables")
+	}
+	c := openCatalog(t)
+	flat := createFlights(t, c, "flat")
+	appendFlights(t, flat, 0, 1000, "")
+	appendFlights(t, flat, 1000, 1000, "")
+	days := createFlights(t, c, "days", "small")
+	appendFlights(t, days, 0, 250, "")
+	deleted := createFlights(t, c, "deleted")
+	appendFlights(t, deleted, 0, 1000, "")
+	first := deleted.Head()
+	firstTime := deleted.Metadata().SnapshotByID(first).TimestampMs
+	deleteFlights(t, deleted, "id < 100 or (id >= 450 and id < 700)")
+	appendFlights(t, deleted, 1000, 500, "")
+	if _, err := deleted.CreateTag(t.Context(), "tagged", first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := deleted.CreateBranch(t.Context(), "side", deleted.Head()); err != nil {
+		t.Fatal(err)
+	}
+	appendFlights(t, deleted, 5000, 10, "side")
+	evolved := createFlights(t, c, "evolved")
+	appendFlights(t, evolved, 0, 100, "")
+	before := evolved.Head()
+	for _, change := range []func() error{
+		func() error { return evolved.RenameColumn(t.Context(), "name", "label") },
+		func() error {
+			return evolved.AddColumn(t.Context(), "extra", &schema.Node{Name: "extra", Basic: schema.String, Nullable: true})
+		},
+		func() error {
+			return evolved.WidenColumn(t.Context(), "small", &schema.Node{Basic: schema.Int64, Signed: true})
+		},
+		func() error { return evolved.DropColumn(t.Context(), "price") },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := served(t, c)
+	cmd := exec.CommandContext(t.Context(), python, "testdata/engines_check.py", server.URL, readToken, fmt.Sprint(first), fmt.Sprint(firstTime), fmt.Sprint(before))
+	out, err := cmd.Output()
+	if err != nil {
+		var stderr []byte
+		if e, ok := err.(*exec.ExitError); ok {
+			stderr = e.Stderr
+		}
+		t.Fatalf("%v\n%s\n%s", err, out, stderr)
+	}
+	var seen map[string]map[string]string
+	if err := json.Unmarshal(out, &seen); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for engine, answers := range seen {
+		for question, answer := range answers {
+			if want, ok := wanted[question]; !ok || answer != want {
+				t.Errorf("%s: %s: %s, want %s", engine, question, answer, want)
+			}
+		}
+		t.Logf("%s: %d answers", engine, len(answers))
+	}
+	if len(seen) < 2 {
+		t.Errorf("only %d engines answered", len(seen))
+	}
+	for _, name := range []catalog.Name{{Namespace: "default", Table: "flat"}, {Namespace: "default", Table: "deleted"}} {
+		before := map[string]*catalog.Table{"flat": flat, "deleted": deleted}[name.Table]
+		if after, err := c.Load(t.Context(), name); err != nil || after.MetadataLocation() != before.MetadataLocation() {
+			t.Errorf("%s has changed: %v", name, err)
+		}
+	}
+}
+
+// wanted are the answers to the questions of engines_check.py.
+var wanted = map[string]string{
+	"namespaces": "[('default',)]", "tables": "days deleted evolved flat", "views": "[]", "exists": "True False",
+	"flat": summary(ids(0, 2000), true), "after": summary(ids(0, 2000), true), "count": "2000", "deleted count": "1150",
+	"filter":     summary(except(ids(990, 1010), 994, 1001, 1008), true),
+	"projection": "99000", "deleted": summary(remaining, true), "snapshot": summary(ids(0, 1000), true), "as of": summary(ids(0, 1000), true),
+	"tag": summary(ids(0, 1000), true), "branch": summary(slices.Concat(remaining, ids(5000, 5010)), true),
+	"evolved": summary(ids(0, 100), false), "evolved columns": "id label small at extra", "evolved before": summary(ids(0, 100), true),
+	"days": summary(ids(0, 250), true), "days filter": summary([]int{3, 103, 203}, true), "days files": "1", "pruned files": "1",
+	"files": "0/1000 0/500 1/350", "entries": "3", "partitions": "100", "snapshots": "4", "refs": "main side tagged",
+	"append": "True", "delete": "True", "drop": "True", "purge": "True", "rename": "True", "create": "True", "create namespace": "True",
+	"drop namespace": "True", "expire": "True",
+}
+
+// remaining are the ids of table deleted.
+var remaining = slices.Concat(ids(100, 450), ids(700, 1500))
+
+func ids(from, to int) (out []int) {
+	for id := from; id < to; id++ {
+		out = append(out, id)
+	}
+	return out
+}
+
+func except(all []int, without ...int) []int {
+	return slices.DeleteFunc(all, func(id int) bool { return slices.Contains(without, id) })
+}
+
+// summary is what engines_check.py computes of rows.
+func summary(ids []int, prices bool) string {
+	var sum, names, price, small int
+	for _, id := range ids {
+		sum += id
+		small += id % 100
+		if id%7 != 0 {
+			names++
+		}
+		if id%5 != 0 && prices {
+			price += id
+		}
+	}
+	return fmt.Sprint(len(ids), sum, names, price, small, sum)
+}
