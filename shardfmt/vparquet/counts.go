@@ -178,13 +178,33 @@ var errEnough = errors.New("enough")
 
 // shred cuts rows of a chunk into pages, the first of which begins at row from.
 func (f *File) shred(ctx context.Context, group, column int, from, to int64, emit func(*page) error) error {
-	g, l := &f.groups[group], f.leaves[column]
-	s := newShredder(l, int(f.pageBytes), int(f.pageLimit()), emit)
+	s := newShredder(f.leaves[column], int(f.pageBytes), int(f.pageLimit()), emit)
+	for step := f.scanRows(group, column); from < to; from += step {
+		if err := f.scan(ctx, s, group, from, min(from+step, to)); err != nil {
+			return err
+		}
+	}
+	return s.finish()
+}
+
+// scanStep is a multiple of the rows of usual blocks, so that few are decoded twice.
+const scanStep = 1 << 18
+
+// scanRows is how many rows are read by one scan: what a scan may do is bounded by its memory where few bytes stand for many values.
+func (f *File) scanRows(group, column int) int64 {
+	g := &f.groups[group]
+	average := max(1, g.chunks[column].room/g.rows)
+	return max(1, f.memory()/8/average/scanStep) * scanStep
+}
+
+// scan takes rows of a chunk into pages.
+func (f *File) scan(ctx context.Context, s *shredder, group int, from, to int64) error {
+	first := f.groups[group].first
 	var scanned shardfmt.ScanStats
 	defer func() { f.stats.blocksRead.Add(scanned.BlocksRead) }()
 	rows := int64(0)
 	for b, err := range f.shard.Scan(ctx, shardfmt.ScanOptions{
-		Columns: []string{l.column}, Start: uint64(g.first + from), End: uint64(g.first + to), IncludeDeleted: true, IgnoreIndexes: true,
+		Columns: []string{s.leaf.column}, Start: uint64(first + from), End: uint64(first + to), IncludeDeleted: true, IgnoreIndexes: true,
 		Workers: f.o.Workers, ReuseBatches: true, MaxMemory: f.o.MaxMemory, All: true, Stats: &scanned,
 	}) {
 		if err != nil {
@@ -197,16 +217,18 @@ func (f *File) shred(ctx context.Context, group, column int, from, to int64, emi
 		}
 	}
 	if rows != to-from {
-		return corrupt.At(-1, "stripe %d, column %q: %d rows, expected %d", g.stripe, l.column, rows, to-from)
+		return corrupt.At(-1, "stripe %d, column %q: %d rows, expected %d", f.groups[group].stripe, s.leaf.column, rows, to-from)
 	}
-	return s.finish()
+	return nil
+}
+
+// memory is the most memory of a call.
+func (f *File) memory() int64 {
+	if f.o.MaxMemory > 0 {
+		return f.o.MaxMemory
+	}
+	return shardfmt.DefaultMaxMemory
 }
 
 // pageLimit is the most memory of a page of one row.
-func (f *File) pageLimit() int64 {
-	most := f.o.MaxMemory
-	if most == 0 {
-		most = shardfmt.DefaultMaxMemory
-	}
-	return most / 4
-}
+func (f *File) pageLimit() int64 { return f.memory() / 4 }

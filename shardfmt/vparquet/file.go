@@ -2,11 +2,15 @@ package vparquet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"slices"
 	"sort"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/shardcat/shardcat/shardfmt"
@@ -32,7 +36,7 @@ type Options struct {
 	Cache *Cache
 	// Counts keeps counts beyond the process, nil for none.
 	Counts CountStore
-	// Key names the shard in Cache and Counts, its URL if empty.
+	// Key names the shard in Cache and Counts, its URL if empty. What is a column, and of which type, is added.
 	Key string
 	// MaxMemory bounds the memory of one call in bytes, shardfmt.DefaultMaxMemory if 0.
 	MaxMemory int64
@@ -109,10 +113,30 @@ func open(ctx context.Context, shard *shardfmt.Shard, o Options, limit int64) (*
 		return nil, f.fail(err)
 	}
 	f.elements, f.leaves = t.elements, t.leaves
+	f.key += "#" + f.fingerprint()
 	if err := f.plan(ctx); err != nil {
 		return nil, f.fail(err)
 	}
 	return f, nil
+}
+
+// fingerprint is a hash of what pages depend on beside the shard: which of its fields are columns, and as what type.
+func (f *File) fingerprint() string {
+	h := fnv.New64a()
+	fmt.Fprint(h, Version)
+	for _, l := range f.leaves {
+		fmt.Fprint(h, " ", l.node.ID, l.form, l.precision, l.scale)
+	}
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// Tag is a strong validator of the file, an ETag without quotes: files of one tag have the same bytes. It changes with the name of the shard, field
+// ids, names and types.
+func (f *File) Tag() string {
+	h := sha256.New()
+	fmt.Fprint(h, Version, f.shard.URL(), f.size, "\n")
+	h.Write(f.encodeFooter(nil))
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // fail adds the shard to an error.

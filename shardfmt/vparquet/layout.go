@@ -13,6 +13,8 @@ const (
 	tailGap = 512 << 10
 	// maxChunks bounds stripes times columns: a description of 100 bytes for each lies in the footer.
 	maxChunks = 1 << 22
+	// maxPages bounds the pages of a chunk, and with them its offset index of 23 bytes each.
+	maxPages = 1 << 20
 	// maxSize bounds the size of a file, so that no sum of sizes overflows; offsets in page indexes have 48 bits.
 	maxSize = 1 << 47
 )
@@ -121,6 +123,9 @@ func (f *File) planChunk(ctx context.Context, group, column int) error {
 		return err
 	}
 	pages := ceil(g.rows, int64(l.rowsPerPage()))
+	if pages > maxPages || e.entries > maxSize/int64(max(l.width, decimalMaxText)) {
+		return corrupt.Unsupported(-1, "stripe %d, column %q: %d rows, up to %d entries: too many for a Parquet file", g.stripe, l.column, g.rows, e.entries)
+	}
 	if e.known {
 		k.room, k.exact = l.chunkBytes(pages, e), e.exact
 		if !e.whole {

@@ -1,10 +1,13 @@
 package vparquet
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,6 +23,7 @@ import (
 	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -83,6 +87,92 @@ func TestLargeFile(t *testing.T) {
 	}
 	if n := f.Stats().RowsDecoded; n > rows+100 {
 		t.Errorf("%d rows decoded", n)
+	}
+}
+
+// Where the values contradict the counts of their descriptor, reading ends before a byte that the footer denies.
+func TestContradictions(t *testing.T) {
+	c := blobio.NewClient()
+	defer c.Close()
+	s := parseSchema(t, "a: String, l: List<Int32>")
+	fill := &filler{rand.New(rand.NewPCG(7, 7)), 0.1}
+	shard := writeShard(t, c, "mem://vparquet-lies/a.amudai.shard", s, randomBatch(s, fill, 9000))
+	for name, lie := range map[string]func(f *File){
+		"more bytes":  func(f *File) { f.groups[0].chunks[0].size--; f.groups[0].chunks[0].room-- },
+		"fewer bytes": func(f *File) { f.groups[0].chunks[0].size++; f.groups[0].chunks[0].room++ },
+		"room":        func(f *File) { f.groups[0].chunks[1].room = 1000 },
+	} {
+		f := openFile(t, shard, Options{})
+		lie(f)
+		var n bytes.Buffer
+		if err := f.WriteRange(t.Context(), &n, 0, f.dataEnd); !errors.Is(err, corrupt.ErrCorrupt) || int64(n.Len()) >= f.dataEnd {
+			t.Errorf("%s: %v after %d bytes", name, err, n.Len())
+		}
+		k := f.groups[0].chunks[0]
+		if name == "room" {
+			k = f.groups[0].chunks[1]
+		}
+		if err := f.WriteRange(t.Context(), io.Discard, k.start+500, 10); !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Errorf("%s, a part: %v", name, err)
+		}
+	}
+}
+
+// One cache serves files of one shard whose columns or types differ.
+func TestCacheOfSeveralViews(t *testing.T) {
+	c := blobio.NewClient()
+	defer c.Close()
+	s := parseSchema(t, "a: Int32, t: DateTime, s: String")
+	fill := &filler{rand.New(rand.NewPCG(8, 8)), 0.1}
+	shard := writeShard(t, c, "mem://vparquet-views/a.amudai.shard", s, randomBatch(s, fill, 100))
+	cache := NewCache(1 << 20)
+	tags := map[string]bool{}
+	for _, o := range []Options{
+		{}, {FieldIDs: []int{0, 2, 3}}, {FieldIDs: []int{1, 0, 3}}, {Types: func(id int) string { return map[int]string{1: "decimal(10, 0)"}[id] }},
+		{Types: func(id int) string { return map[int]string{1: "decimal(12, 0)"}[id] }}, {FieldIDs: []int{1, 2, 4}},
+	} {
+		plain := openFile(t, shard, o)
+		o.Cache = cache
+		f := openFile(t, shard, o)
+		if !bytes.Equal(whole(t, f), whole(t, plain)) || !bytes.Equal(whole(t, f), whole(t, plain)) {
+			t.Errorf("%v: the cache changes bytes", o.FieldIDs)
+		}
+		if f.Tag() != plain.Tag() || tags[f.Tag()] {
+			t.Errorf("%v: tag %s", o.FieldIDs, f.Tag())
+		}
+		tags[f.Tag()] = true
+	}
+}
+
+// Little memory is enough for a column of which a few bytes stand for many values.
+func TestConstantInLittleMemory(t *testing.T) {
+	c := blobio.NewClient()
+	defer c.Close()
+	s := parseSchema(t, "a: FixedSizeBinary(64)")
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
+	for range 50_000 {
+		b.Field(0).(*array.FixedSizeBinaryBuilder).Append(make([]byte, 64))
+	}
+	batch := b.NewRecordBatch()
+	ctx := t.Context()
+	w, err := shardfmt.NewWriter(ctx, c, "mem://vparquet-constant/a.amudai.shard", s, shardfmt.WriterOptions{StripeRows: 2_000_000, StripeBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if err := w.Write(ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := openFile(t, openShard(t, c, "mem://vparquet-constant/a.amudai.shard"), Options{MaxMemory: 24 << 20})
+	if len(f.groups) != 1 {
+		t.Fatalf("%d stripes", len(f.groups))
+	}
+	if err := f.WriteRange(ctx, io.Discard, 0, f.Size()); err != nil {
+		t.Error(err)
 	}
 }
 
