@@ -162,6 +162,8 @@ type manifestWriter struct {
 	// added, existing and deleted count entries, the Rows their records.
 	added, existing, deleted             int32
 	addedRows, existingRows, deletedRows int64
+	// leastSequence is the least explicit data sequence number of a live entry.
+	leastSequence *int64
 }
 
 // entryFields are the fields of a manifest entry, in their order.
@@ -291,6 +293,9 @@ func (w *manifestWriter) add(e *entry) error {
 		}
 	}
 	w.body, w.records = b, w.records+1
+	if e.status != iceberg.EntryStatusDELETED && e.sequence != nil && (w.leastSequence == nil || *e.sequence < *w.leastSequence) {
+		w.leastSequence = e.sequence
+	}
 	switch e.status {
 	case iceberg.EntryStatusADDED:
 		w.added++

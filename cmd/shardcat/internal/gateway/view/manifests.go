@@ -101,7 +101,11 @@ func (t *Table) manifestList(ctx context.Context, id int64) (Object, error) {
 
 // described is the line of a manifest list of a manifest of the view that was made of m.
 func described(at string, r *rewritten, m iceberg.ManifestFile, content iceberg.ManifestContent) iceberg.ManifestFile {
-	b := iceberg.NewManifestFile(2, at, r.Size(), m.PartitionSpecID(), m.SnapshotID()).SequenceNum(m.SequenceNum(), m.MinSequenceNum())
+	least := m.MinSequenceNum()
+	if r.w.leastSequence != nil {
+		least = min(least, *r.w.leastSequence)
+	}
+	b := iceberg.NewManifestFile(2, at, r.Size(), m.PartitionSpecID(), m.SnapshotID()).SequenceNum(m.SequenceNum(), least)
 	return b.Content(content).Partitions(m.Partitions()).AddedFiles(r.w.added).ExistingFiles(r.w.existing).DeletedFiles(r.w.deleted).
 		AddedRows(r.w.addedRows).ExistingRows(r.w.existingRows).DeletedRows(r.w.deletedRows).Build()
 }
@@ -213,9 +217,12 @@ func (t *Table) entry(ctx context.Context, e iceberg.ManifestEntry, shard *manif
 		status: e.Status(), snapshot: e.SnapshotID(), content: iceberg.EntryContentData, path: t.location() + "/" + t.dataName(shard.Path),
 		records: shard.Records + shard.Deleted, size: shard.RootBytes, partition: f.Partition(),
 	}
-	if sequence := e.SequenceNum(); out.status != iceberg.EntryStatusADDED || sequence != m.SequenceNum() {
-		out.sequence = &sequence
-		out.fileSeq = e.FileSequenceNum()
+	sequence := e.SequenceNum()
+	if !deletes && shard.Deleted > 0 && sequence > 0 {
+		sequence-- // some readers (pyiceberg 0.10) apply only deletes that are newer than the data
+	}
+	if out.status != iceberg.EntryStatusADDED || sequence != m.SequenceNum() {
+		out.sequence, out.fileSeq = &sequence, e.FileSequenceNum()
 	}
 	gone := out.status == iceberg.EntryStatusDELETED
 	if deletes {
