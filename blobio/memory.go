@@ -7,7 +7,7 @@ import (
 )
 
 // process is the budget of all Clients that have none of their own.
-var process = newBudget(DefaultReadMemory)
+var process = newBudget(defaultReadMemory)
 
 // budget bounds the bytes of reads in flight.
 type budget struct {

@@ -18,25 +18,25 @@ type options struct {
 
 // The defaults of a Client.
 const (
-	// DefaultConcurrency is how many pieces of work Each and ReadRanges have under way: enough for 16
+	// defaultConcurrency is how many pieces of work Each and ReadRanges have under way: enough for 16
 	// streams of 50 MiB/s to fill a link of 6 Gbit/s.
-	DefaultConcurrency = 16
+	defaultConcurrency = 16
 	// DefaultBucketConcurrency is how many requests one remote bucket has in flight: four such consumers.
 	DefaultBucketConcurrency = 64
-	// DefaultGap is the most bytes that are read and dropped to save a request: at 30 ms to the first byte
+	// defaultGap is the most bytes that are read and dropped to save a request: at 30 ms to the first byte
 	// and 50 MiB/s, a request costs as much as 1.5 MiB.
-	DefaultGap = 1 << 20
-	// DefaultRequest is the most bytes of one request: 160 ms at 50 MiB/s, so that the 30 ms to the first
+	defaultGap = 1 << 20
+	// defaultRequest is the most bytes of one request: 160 ms at 50 MiB/s, so that the 30 ms to the first
 	// byte are a fifth of it.
-	DefaultRequest = 8 << 20
-	// DefaultReadMemory is the most bytes that ReadRange and ReadRanges of all Clients together have in
+	defaultRequest = 8 << 20
+	// defaultReadMemory is the most bytes that ReadRange and ReadRanges of all Clients together have in
 	// flight: 32 requests of the largest size.
-	DefaultReadMemory = 256 << 20
+	defaultReadMemory = 256 << 20
 )
 
 func defaults() options {
-	return options{concurrency: DefaultConcurrency, slots: DefaultBucketConcurrency, gap: DefaultGap,
-		request: DefaultRequest, retry: DefaultRetry, memory: process}
+	return options{concurrency: defaultConcurrency, slots: DefaultBucketConcurrency, gap: defaultGap,
+		request: defaultRequest, retry: DefaultRetry, memory: process}
 }
 
 // WithConcurrency sets how many pieces of work Each and ReadRanges have under way, at least 1.
@@ -76,7 +76,7 @@ func WithHedging() Option {
 }
 
 // WithReadMemory gives the Client a bound of its own on the bytes that its reads have in flight, in place of
-// DefaultReadMemory for the whole process.
+// defaultReadMemory for the whole process.
 func WithReadMemory(bytes int64) Option {
 	return func(o *options) { o.memory = newBudget(bytes) }
 }

@@ -28,7 +28,7 @@ type RetryPolicy struct {
 	// Busy is First after an answer that the store is busy.
 	Busy time.Duration
 	// Stall is how long an attempt may take, and a stream from one read to the next; the end of a write three times as
-	// long. Ranged reads and writes get a second more for each SlowestRate of their bytes.
+	// long. Ranged reads and writes get a second more for each slowestRate of their bytes.
 	Stall time.Duration
 	// Notify, if not nil, is called before each wait, concurrently for requests that run concurrently.
 	Notify func(Wait)
@@ -80,8 +80,8 @@ func (p RetryPolicy) WithDefaults() RetryPolicy {
 	return p
 }
 
-// SlowestRate in bytes per second is what a ranged read or a write must make to be let go on.
-const SlowestRate = 256 << 10
+// slowestRate in bytes per second is what a ranged read or a write must make to be let go on.
+const slowestRate = 256 << 10
 
 // commits is how many times longer the request that ends a write may take than others: a store that puts an object
 // together answers when all is done.
@@ -92,7 +92,7 @@ func (p RetryPolicy) Allow(n int64) time.Duration {
 	if p.Stall <= 0 {
 		return 0
 	}
-	return p.Stall + time.Duration(n/SlowestRate)*time.Second
+	return p.Stall + time.Duration(n/slowestRate)*time.Second
 }
 
 // AllowEnd is the time for the request that ends a write of n bytes, and for a commit to a catalog.

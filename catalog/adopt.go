@@ -21,9 +21,9 @@ import (
 // are part of the table. They are read and marked, never swept.
 const AdoptedProperty = "shardcat.adopted"
 
-// AdoptedNamesProperty is the table property that keeps by which names adopted shards know columns that have others by now, see
+// adoptedNamesProperty is the table property that keeps by which names adopted shards know columns that have others by now, see
 // manifest.AdoptedNames.
-const AdoptedNamesProperty = "shardcat.adopted-names"
+const adoptedNamesProperty = "shardcat.adopted-names"
 
 // Adopted lists the adopted folders, each with a trailing slash.
 func (t *Table) Adopted() ([]string, error) { return parseAdopted(t.Properties()[AdoptedProperty]) }
@@ -115,7 +115,7 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 	for _, e := range entries {
 		out.Shards, out.Records = append(out.Shards, e.Path), out.Records+e.Records
 	}
-	j, before, err := t.BeginJob(ctx, JobRegister, o.JobID, nil, func(string) []string { return out.Shards })
+	j, before, err := t.BeginJob(ctx, jobRegister, o.JobID, nil, func(string) []string { return out.Shards })
 	if before != nil || err != nil {
 		return &Registered{Committed: before}, err
 	}
@@ -183,11 +183,11 @@ func (j *Job) register(ctx context.Context, entries []*manifest.Entry, fields []
 				return nil // validate has refused it
 			}
 			set := adoptedWith(known, folders)
-			if text := namesWith(current[AdoptedNamesProperty], fields); text != current[AdoptedNamesProperty] {
+			if text := namesWith(current[adoptedNamesProperty], fields); text != current[adoptedNamesProperty] {
 				if set == nil {
 					set = map[string]string{}
 				}
-				set[AdoptedNamesProperty] = text
+				set[adoptedNamesProperty] = text
 			}
 			return set
 		},
@@ -248,7 +248,7 @@ func (f *namedFields) check(t *Table, path string) error {
 	return err
 }
 
-// namesWith is AdoptedNamesProperty with the fields that shards have and the table lacks.
+// namesWith is adoptedNamesProperty with the fields that shards have and the table lacks.
 func namesWith(text string, fields []*namedFields) string {
 	names, err := manifest.ParseAdoptedNames(text)
 	if err != nil {

@@ -65,12 +65,12 @@ func (a *alteration) update() (*metaUpdate, error) {
 	}
 	text, columns := a.notes.Encode(), noteColumns(a.table.ice.Properties(), a.table.schema)
 	if len(u.updates) > 0 { // names that properties and adopted shards have for columns may change their meaning
-		u.updates = append(u.updates, propertyUpdates(meta.Properties(), ColumnsProperty, columns)...)
+		u.updates = append(u.updates, propertyUpdates(meta.Properties(), columnsProperty, columns)...)
 		names, err := a.adoptedNames(u, was, next)
 		if err != nil {
 			return nil, err
 		}
-		u.updates = append(u.updates, propertyUpdates(meta.Properties(), AdoptedNamesProperty, names)...)
+		u.updates = append(u.updates, propertyUpdates(meta.Properties(), adoptedNamesProperty, names)...)
 	}
 	u.updates = append(u.updates, propertyUpdates(meta.Properties(), manifest.TypesProperty, text)...)
 	u.done = func(meta table.Metadata) bool {
@@ -82,12 +82,12 @@ func (a *alteration) update() (*metaUpdate, error) {
 	return u, nil
 }
 
-// adoptedNames is AdoptedNamesProperty after a change of the schema. Shards that other programs wrote carry no field ids.
+// adoptedNames is adoptedNamesProperty after a change of the schema. Shards that other programs wrote carry no field ids.
 func (a *alteration) adoptedNames(u *metaUpdate, was, next *iceberg.Schema) (string, error) {
 	properties := a.table.ice.Properties()
-	names, err := manifest.ParseAdoptedNames(properties[AdoptedNamesProperty])
+	names, err := manifest.ParseAdoptedNames(properties[adoptedNamesProperty])
 	if err != nil {
-		return "", fmt.Errorf("table %s: property %s: %w", a.table.name, AdoptedNamesProperty, err)
+		return "", fmt.Errorf("table %s: property %s: %w", a.table.name, adoptedNamesProperty, err)
 	}
 	if changed := (manifest.AdoptedNames{}); changed.NoteChanged(was, next) { // a shard may be adopted meanwhile
 		var head *int64

@@ -141,7 +141,7 @@ func (a *alteration) checkUnusedSpec(ctx context.Context, id int) error {
 		return err
 	}
 	for _, j := range jobs {
-		if j.Kind == JobWrite {
+		if j.Kind == jobWrite {
 			return fmt.Errorf("job %s has written shards that may have it; commit or discard them first", j.ID)
 		}
 	}

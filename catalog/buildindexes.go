@@ -15,8 +15,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// JobIndex is the kind of jobs that give shards indexes or take them away.
-const JobIndex = "index"
+// jobIndex is the kind of jobs that give shards indexes or take them away.
+const jobIndex = "index"
 
 // IndexOptions of AddIndex, DropIndex and BuildIndexes. The zero value is valid.
 type IndexOptions struct {
@@ -215,7 +215,7 @@ func (x *indexing) commit(ctx context.Context, works []*indexWork) error {
 	for _, w := range works {
 		inputs = append(inputs, w.entry.Path)
 	}
-	j, _, err := x.table.BeginJob(ctx, JobIndex, "", inputs, x.table.Outputs)
+	j, _, err := x.table.BeginJob(ctx, jobIndex, "", inputs, x.table.Outputs)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (x *indexing) commit(ctx context.Context, works []*indexWork) error {
 		}
 	}
 	if len(entries) == 0 {
-		err = j.end(ctx, OutcomeCommitted, x.table.Head())
+		err = j.end(ctx, outcomeCommitted, x.table.Head())
 	} else if _, err = j.Replace(ctx, changed, entries); err != nil {
 		j.Fail(ctx, objects)
 	}

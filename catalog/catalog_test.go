@@ -263,7 +263,7 @@ func TestJobIDIsCommittedOnce(t *testing.T) {
 		t.Errorf("live: %v", got)
 	}
 	var end JobEnd
-	if err := b.cat.readRecord(ctx, jb.at(".closed.json"), &end); err != nil || end.Outcome != OutcomeDuplicate {
+	if err := b.cat.readRecord(ctx, jb.at(".closed.json"), &end); err != nil || end.Outcome != outcomeDuplicate {
 		t.Errorf("record of the slower run: %+v, %v", end, err)
 	}
 	if _, _, err := b.BeginJob(ctx, JobAppend, "../x", nil, anything(b)); !errors.Is(err, ErrInvalid) {

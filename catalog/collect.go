@@ -17,11 +17,11 @@ type CollectOptions struct {
 	// Execute carries the plan out; without it nothing is written or deleted.
 	Execute bool
 	// MinAge is how old an object must be, by the store's clock, before it is marked for deletion:
-	// DefaultMinAge if 0. Below SafeMinAge only with UnsafeMinAge, since a writer that is still at work would
+	// 7 days if 0. Below SafeMinAge only with UnsafeMinAge, since a writer that is still at work would
 	// lose what it wrote.
 	MinAge       time.Duration
 	UnsafeMinAge bool
-	// DeleteDelay is how long after it was marked an object is deleted: DefaultDeleteDelay if 0, none if
+	// DeleteDelay is how long after it was marked an object is deleted: 48 hours if 0, none if
 	// negative. A reader that holds a snapshot may finish for so long.
 	DeleteDelay time.Duration
 	// MaxDeleteRatio is the largest part of the table's objects that may be marked or deleted in one run,
@@ -31,9 +31,9 @@ type CollectOptions struct {
 
 // The defaults of a collection.
 const (
-	DefaultMinAge         = 7 * 24 * time.Hour
+	defaultMinAge         = 7 * 24 * time.Hour
 	SafeMinAge            = 24 * time.Hour
-	DefaultDeleteDelay    = 48 * time.Hour
+	defaultDeleteDelay    = 48 * time.Hour
 	DefaultMaxDeleteRatio = 0.5
 	// fewObjects: below so many, a ratio says nothing.
 	fewObjects = 20
@@ -41,10 +41,10 @@ const (
 
 func (o *CollectOptions) fill() error {
 	if o.MinAge == 0 {
-		o.MinAge = DefaultMinAge
+		o.MinAge = defaultMinAge
 	}
 	if o.DeleteDelay == 0 {
-		o.DeleteDelay = DefaultDeleteDelay
+		o.DeleteDelay = defaultDeleteDelay
 	}
 	if o.MaxDeleteRatio == 0 {
 		o.MaxDeleteRatio = DefaultMaxDeleteRatio

@@ -189,13 +189,13 @@ func TestCollectKeeps(t *testing.T) {
 			t.Errorf("why %s: %+v, %v; want %s", url, w, err, state)
 		}
 	}
-	why(early, StateLive)
-	why(orphan, StateYoung)
-	why(strange, StateUnknown)
-	why(tbl.MetadataLocation(), StateLive)
-	why(tbl.VaultFolder()+"_owner.json", StateControl)
-	why(tbl.VaultFolder()+"data/none.amudai.stripe", StateGone)
-	why("mem://"+g.bucket+"/wh/else", StateGone)
+	why(early, stateLive)
+	why(orphan, stateYoung)
+	why(strange, stateUnknown)
+	why(tbl.MetadataLocation(), stateLive)
+	why(tbl.VaultFolder()+"_owner.json", stateControl)
+	why(tbl.VaultFolder()+"data/none.amudai.stripe", stateGone)
+	why("mem://"+g.bucket+"/wh/else", stateGone)
 
 	// A job that was open for longer than any job takes is given up; it can't commit any more.
 	g.clock.Advance(6 * day)
@@ -229,7 +229,7 @@ func TestCollectTakesChecksumsAlong(t *testing.T) {
 	if c := collect(t, tbl, CollectOptions{Execute: true}); len(c.Mark) != 1 || c.Mark[0].URL != gone || !slices.Equal(c.Unknown, []string{strange}) {
 		t.Errorf("%+v", c)
 	}
-	if w, err := tbl.Why(ctx, live, CollectOptions{}); err != nil || w.State != StateLive {
+	if w, err := tbl.Why(ctx, live, CollectOptions{}); err != nil || w.State != stateLive {
 		t.Errorf("%+v, %v", w, err)
 	}
 	g.clock.Advance(3 * day)
@@ -251,7 +251,7 @@ func TestCollectForgetsJobs(t *testing.T) {
 	ingest(t, tbl, IngestOptions{JobID: "first"}, rows(0, 5))
 	ingest(t, tbl, IngestOptions{JobID: "second"}, rows(5, 5))
 	expireAll(t, tbl, g.clock.Now().Add(time.Minute))
-	g.clock.Advance(DefaultJobMemory - day)
+	g.clock.Advance(defaultJobMemory - day)
 	if _, _, err := tbl.BeginJob(ctx, JobAppend, "open", nil, tbl.Outputs); err != nil {
 		t.Fatal(err)
 	}

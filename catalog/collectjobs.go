@@ -11,8 +11,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// OutcomeAbandoned closes a job that was open for longer than any job takes. The job can't commit any more.
-const OutcomeAbandoned = "abandoned"
+// outcomeAbandoned closes a job that was open for longer than any job takes. The job can't commit any more.
+const outcomeAbandoned = "abandoned"
 
 // JobState is a job of a table as its records tell.
 type JobState struct {
@@ -106,7 +106,7 @@ func (o *openJobs) giveUp(before time.Time) {
 // close ends an abandoned job, unless it ended meanwhile.
 func (j *JobState) close(ctx context.Context, t *Table) error {
 	err := t.cat.putNote(ctx, j.at+".closed.json", JobEnd{
-		Version: recordVersion, ID: j.ID, Attempt: j.Attempt, Outcome: OutcomeAbandoned, Closed: t.cat.opts.Now().UTC(),
+		Version: recordVersion, ID: j.ID, Attempt: j.Attempt, Outcome: outcomeAbandoned, Closed: t.cat.opts.Now().UTC(),
 	})
 	if err != nil && !errors.Is(err, blobio.ErrExists) {
 		return fmt.Errorf("job %s: %w", j.ID, err)
@@ -132,7 +132,7 @@ func (j *Job) checkAbandoned(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
-	case end.Outcome == OutcomeAbandoned:
+	case end.Outcome == outcomeAbandoned:
 		return fmt.Errorf("%w: job %s was open for so long that a collection has given it up; run it again", ErrConflict, j.record.ID)
 	}
 	return nil

@@ -41,9 +41,9 @@ func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
 		j.committing = j.doubt || mayBeCommitted(err)
 		return nil, fmt.Errorf("table %s: %w", j.table.name, err)
 	}
-	outcome := OutcomeCommitted
+	outcome := outcomeCommitted
 	if done.Before {
-		outcome = OutcomeDuplicate
+		outcome = outcomeDuplicate
 	}
 	// The commit stands whether or not the record of it can be written; an open job costs space, not data.
 	if err := j.end(context.WithoutCancel(ctx), outcome, done.SnapshotID); err != nil {

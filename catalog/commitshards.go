@@ -97,7 +97,7 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 	}
 	r := &writtenRun{job: &Job{table: t, name: name}}
 	err := t.cat.readRecord(ctx, r.job.at(".json"), &r.job.record)
-	if err == nil && (r.job.record.Kind != JobWrite || r.job.record.ID != jobID) {
+	if err == nil && (r.job.record.Kind != jobWrite || r.job.record.ID != jobID) {
 		return nil, fmt.Errorf("%w: %s is no run of job %s that writes shards", ErrInvalid, name, jobID)
 	}
 	if err == nil {
@@ -143,7 +143,7 @@ func (t *Table) commitRuns(ctx context.Context, j *Job, runs []*writtenRun, out 
 	}
 	if len(entries) == 0 {
 		out.Committed = &Committed{SnapshotID: t.head(j.branch)}
-		return j.end(ctx, OutcomeCommitted, out.SnapshotID)
+		return j.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
 	out.Committed, err = j.Append(ctx, entries)
 	return err

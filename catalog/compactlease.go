@@ -17,7 +17,7 @@ type CompactLease struct {
 }
 
 // LeaseForCompaction takes the table's lease for compaction, ErrConflict while another process holds it, and renews it until Release. A
-// holder that gives no sign of life for CompactLeaseTime has lost it to whoever comes next. The lease saves work and nothing else:
+// holder that gives no sign of life for compactLeaseTime has lost it to whoever comes next. The lease saves work and nothing else:
 // commits are safe without it.
 func (t *Table) LeaseForCompaction(ctx context.Context) (*CompactLease, error) {
 	if err := t.checkWritable(); err != nil {
@@ -35,7 +35,7 @@ func (t *Table) LeaseForCompaction(ctx context.Context) (*CompactLease, error) {
 
 // keep renews the lease several times within its time.
 func (c *CompactLease) keep(ctx context.Context) {
-	for wait(ctx, CompactLeaseTime/4) == nil {
+	for wait(ctx, compactLeaseTime/4) == nil {
 		if err := c.lease.renew(ctx); err != nil && ctx.Err() == nil {
 			c.lease.table.cat.opts.Log.Warn("a lease is not renewed; another process may take it", "lease", c.lease.at, "error", err)
 		}

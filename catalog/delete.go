@@ -14,10 +14,10 @@ import (
 
 // Kinds of jobs that take rows away.
 const (
-	JobDelete    = "delete"
-	JobOverwrite = "overwrite"
-	JobTruncate  = "truncate"
-	JobRetention = "retention"
+	jobDelete    = "delete"
+	jobOverwrite = "overwrite"
+	jobTruncate  = "truncate"
+	jobRetention = "retention"
 )
 
 // DeleteOptions of Delete, Truncate and ApplyRetention. The zero value is valid.
@@ -56,12 +56,12 @@ func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) 
 	if where == nil {
 		return nil, fmt.Errorf("%w: a deletion needs a filter; Truncate takes all rows away", ErrInvalid)
 	}
-	return t.takeAway(ctx, JobDelete, o, func(ctx context.Context) ([]match, error) { return t.match(ctx, where, o.Progress) })
+	return t.takeAway(ctx, jobDelete, o, func(ctx context.Context) ([]match, error) { return t.match(ctx, where, o.Progress) })
 }
 
 // Truncate takes away all rows, in one snapshot. No shard is opened.
 func (t *Table) Truncate(ctx context.Context, o DeleteOptions) (*Deleted, error) {
-	return t.takeWhole(ctx, JobTruncate, o, func(*manifest.Entry) bool { return true })
+	return t.takeWhole(ctx, jobTruncate, o, func(*manifest.Entry) bool { return true })
 }
 
 // takeWhole takes away the live shards that go by their entries alone. A dry run keeps nothing of them.
@@ -161,7 +161,7 @@ func (r *removal) commit(ctx context.Context, found []match) (*Deleted, error) {
 	j := r.job
 	if len(found) == 0 && len(r.add) == 0 {
 		out.Committed = &Committed{SnapshotID: j.table.Head()}
-		return out, j.end(ctx, OutcomeCommitted, j.table.Head())
+		return out, j.end(ctx, outcomeCommitted, j.table.Head())
 	}
 	add := r.add
 	remove := make([]string, 0, len(found))

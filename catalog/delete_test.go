@@ -109,7 +109,7 @@ func TestDelete(t *testing.T) {
 	if ids, _ := scanIDs(t, tbl, ScanOptions{At: At{SnapshotID: first}}); len(ids) != 300 {
 		t.Errorf("the first snapshot has %d rows", len(ids))
 	}
-	if s := tbl.branch(""); s.Summary.Properties[manifest.OperationKey] != JobDelete || s.Summary.Operation != "overwrite" {
+	if s := tbl.branch(""); s.Summary.Properties[manifest.OperationKey] != jobDelete || s.Summary.Operation != "overwrite" {
 		t.Errorf("summary %+v", s.Summary)
 	}
 	head := tbl.Head()
@@ -243,10 +243,10 @@ func TestDeleteRaces(t *testing.T) {
 // and the next run finds nothing in its way.
 func TestKilledDeletes(t *testing.T) {
 	ctx := context.Background()
-	for _, kind := range []string{JobDelete, JobOverwrite} {
+	for _, kind := range []string{jobDelete, jobOverwrite} {
 		t.Run(kind, func(t *testing.T) {
 			act := func(tbl *Table) error {
-				if kind == JobDelete {
+				if kind == jobDelete {
 					_, err := tbl.Delete(ctx, where(t, "id = 3 OR id >= 10"), DeleteOptions{})
 					return err
 				}
@@ -254,7 +254,7 @@ func TestKilledDeletes(t *testing.T) {
 				return err
 			}
 			after := without(between(0, 10), func(id int64) bool { return id == 3 })
-			if kind == JobOverwrite {
+			if kind == jobOverwrite {
 				after = append(after, between(30, 35)...)
 			}
 			for n := 1; ; n++ {

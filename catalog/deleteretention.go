@@ -67,5 +67,5 @@ func (t *Table) DropOlder(ctx context.Context, age time.Duration, o DeleteOption
 		return nil, fmt.Errorf("%w: an age of %s would drop every row", ErrInvalid, age)
 	}
 	cutoff := int64(Ticks(t.cat.opts.Now().Add(-age)))
-	return t.takeWhole(ctx, JobRetention, o, func(e *manifest.Entry) bool { return e.Created.Known() && e.Created.Last < cutoff })
+	return t.takeWhole(ctx, jobRetention, o, func(e *manifest.Entry) bool { return e.Created.Known() && e.Created.Last < cutoff })
 }

@@ -53,7 +53,7 @@ func TestKilledWhileRenewing(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			g.clock.Advance(CompactLeaseTime - time.Second)
+			g.clock.Advance(compactLeaseTime - time.Second)
 			if err := l.renew(ctx); err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func TestKilledWhileRenewing(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			g.clock.Advance(CompactLeaseTime - time.Second)
+			g.clock.Advance(compactLeaseTime - time.Second)
 			if err := l.renew(ctx); err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func TestKilledWhileRenewing(t *testing.T) {
 		}
 		if errors.Is(err, ErrConflict) {
 			waited++
-			g.clock.Advance(CompactLeaseTime)
+			g.clock.Advance(compactLeaseTime)
 			l, err = other.takeLease(ctx, compactLease)
 		}
 		if err != nil {
@@ -145,7 +145,7 @@ func TestCommitAnsweredAfterTheLease(t *testing.T) {
 	}
 	taken := false
 	commits.between = func() {
-		g.clock.Advance(CompactLeaseTime)
+		g.clock.Advance(compactLeaseTime)
 		other := g.load(g.catalog(nil))
 		theirs, err := other.takeLease(ctx, compactLease)
 		if err != nil {

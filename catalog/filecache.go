@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// DefaultMetadataCache holds the manifests of a table of about a hundred thousand shards.
-const DefaultMetadataCache = 64 << 20
+// defaultMetadataCache holds the manifests of a table of about a hundred thousand shards.
+const defaultMetadataCache = 64 << 20
 
 // fileCache keeps the most recently used files up to a number of bytes.
 type fileCache struct {

@@ -16,15 +16,15 @@ import (
 // (see ParseAge), or "forever".
 const JobMemoryProperty = "shardcat.job-memory"
 
-// DefaultJobMemory: a job that is delivered again later than that, and whose snapshot has expired, is committed again. Records that
+// defaultJobMemory: a job that is delivered again later than that, and whose snapshot has expired, is committed again. Records that
 // nobody removes would be a million in a year of one-minute appends, and each collection would list them.
-const DefaultJobMemory = 90 * 24 * time.Hour
+const defaultJobMemory = 90 * 24 * time.Hour
 
 // JobMemory reads the table's job memory; negative for ever.
 func (t *Table) JobMemory() (time.Duration, error) {
 	switch text := t.Properties()[JobMemoryProperty]; text {
 	case "":
-		return DefaultJobMemory, nil
+		return defaultJobMemory, nil
 	case "forever":
 		return -1, nil
 	default:

@@ -229,12 +229,12 @@ func TestOtherVault(t *testing.T) {
 	}
 	// A table of an earlier version gets the record with its next commit.
 	old := g.load(c)
-	if err := old.cat.commitUpdates(ctx, old, table.NewRemovePropertiesUpdate([]string{VaultProperty})); err != nil {
+	if err := old.cat.commitUpdates(ctx, old, table.NewRemovePropertiesUpdate([]string{vaultProperty})); err != nil {
 		t.Fatal(err)
 	}
 	old = g.load(c)
-	if _, err := appendFake(old, "", 1); err != nil || old.Properties()[VaultProperty] != c.vault {
-		t.Errorf("vault %q, %v", old.Properties()[VaultProperty], err)
+	if _, err := appendFake(old, "", 1); err != nil || old.Properties()[vaultProperty] != c.vault {
+		t.Errorf("vault %q, %v", old.Properties()[vaultProperty], err)
 	}
 }
 

@@ -215,7 +215,7 @@ func TestRestoredBackup(t *testing.T) {
 func TestMetadataFilesOfOneNumber(t *testing.T) {
 	ctx := context.Background()
 	failed := func(t *testing.T, tbl *Table, job string) {
-		end := JobEnd{Version: recordVersion, ID: job, Outcome: OutcomeFailed}
+		end := JobEnd{Version: recordVersion, ID: job, Outcome: outcomeFailed}
 		at := tbl.VaultFolder() + "_jobs/" + job + closedSuffix
 		if err := tbl.cat.client.Delete(ctx, at, ""); err != nil {
 			t.Fatal(err)

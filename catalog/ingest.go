@@ -47,7 +47,7 @@ type IngestOptions struct {
 	JobID string
 	// Ref is the branch to append to, main if empty.
 	Ref string
-	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
+	// ShardRows ends a shard, 4 Mi (4,194,304) if 0; StripeRows ends a stripe, the writer's default if 0.
 	ShardRows  int64
 	StripeRows int
 	// share is how many ingestions of the process share the memory, 1 if 0.
@@ -106,8 +106,8 @@ func (o *IngestOptions) named() {
 	o.JobID = IngestBy + "-" + hex.EncodeToString(sum[:])
 }
 
-// DefaultShardRows makes shards of four full stripes.
-const DefaultShardRows = 4 << 20
+// defaultShardRows makes shards of four full stripes.
+const defaultShardRows = 4 << 20
 
 // Ingested is what an ingestion added.
 type Ingested struct {
@@ -195,7 +195,7 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 	}
 	if len(entries) == 0 {
 		out.Committed = &Committed{SnapshotID: t.head(w.job.branch)}
-		return out, w.job.end(ctx, OutcomeCommitted, out.SnapshotID)
+		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
 	out.Committed, err = w.job.Append(ctx, entries)
 	return out, err
@@ -272,7 +272,7 @@ const maxOpenShards = 16
 
 func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 	if o.ShardRows <= 0 {
-		o.ShardRows = DefaultShardRows
+		o.ShardRows = defaultShardRows
 	}
 	created := o.CreationTime
 	if created.IsZero() {

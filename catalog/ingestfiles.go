@@ -14,8 +14,8 @@ import (
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
-// JobFiles is the kind of the record that lists the files of IngestFiles.
-const JobFiles = "ingest-files"
+// jobFiles is the kind of the record that lists the files of IngestFiles.
+const jobFiles = "ingest-files"
 
 // InputFile is a file to be landed. Its URL tells it from others.
 type InputFile struct {
@@ -34,7 +34,7 @@ type FilesOptions struct {
 	// Ingest are the options of each part. Its JobID names the whole; if it is empty one is made of the
 	// tags IngestBy, or at random.
 	Ingest IngestOptions
-	// PartFiles is how many files are committed together, DefaultPartFiles if 0.
+	// PartFiles is how many files are committed together, 200 if 0.
 	PartFiles int
 	// Workers land parts at the same time, as many as there are processors if 0. Each has memory for itself.
 	Workers int
@@ -45,8 +45,8 @@ type FilesOptions struct {
 	Begun func(jobID string, bytes int64)
 }
 
-// DefaultPartFiles are few enough that a part is landed soon, and so many that snapshots stay rare.
-const DefaultPartFiles = 200
+// defaultPartFiles are few enough that a part is landed soon, and so many that snapshots stay rare.
+const defaultPartFiles = 200
 
 // IngestedFiles is what IngestFiles added.
 type IngestedFiles struct {
@@ -74,7 +74,7 @@ func (t *Table) IngestFiles(ctx context.Context, files []InputFile, o FilesOptio
 		id = uuid.NewString()
 	}
 	if o.PartFiles == 0 {
-		o.PartFiles = DefaultPartFiles
+		o.PartFiles = defaultPartFiles
 	}
 	if o.Open == nil || o.PartFiles < 0 || !validPart(id) || len(id) > maxJobID-len(partSuffix(0)) {
 		return nil, fmt.Errorf("%w: job id %q, %d files a part", ErrInvalid, id, o.PartFiles)
@@ -121,7 +121,7 @@ func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputF
 		return nil, err
 	}
 	r := &JobRecord{
-		Version: recordVersion, ID: id, Attempt: uuid.NewString(), Kind: JobFiles, Outputs: []string{}, Base: t.head(branch),
+		Version: recordVersion, ID: id, Attempt: uuid.NewString(), Kind: jobFiles, Outputs: []string{}, Base: t.head(branch),
 		Ref: branch, Started: t.cat.opts.Now().UTC(), Files: files, PartFiles: part,
 	}
 	if text, err := recordText(r); err != nil || len(text) > controlLimit {
@@ -202,7 +202,7 @@ func (r *filesRun) run(ctx context.Context) error {
 		return err
 	}
 	t := r.table
-	end := JobEnd{Version: recordVersion, ID: r.record.ID, Attempt: r.record.Attempt, Outcome: OutcomeCommitted, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
+	end := JobEnd{Version: recordVersion, ID: r.record.ID, Attempt: r.record.Attempt, Outcome: outcomeCommitted, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
 	if err := t.cat.putNote(context.WithoutCancel(ctx), t.filesRecord(r.record.ID)+".closed.json", end); err != nil && !errors.Is(err, blobio.ErrExists) {
 		t.cat.opts.Log.Warn("the files are landed, but their job's record stays open", "error", err)
 	}

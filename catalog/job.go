@@ -16,16 +16,16 @@ import (
 // Kinds of jobs.
 const (
 	JobAppend   = "append"
-	JobRegister = "register"
+	jobRegister = "register"
 	JobCompact  = "compact"
-	JobPick     = "cherry-pick"
+	jobPick     = "cherry-pick"
 )
 
 // Outcomes of jobs.
 const (
-	OutcomeCommitted = "committed"
-	OutcomeDuplicate = "duplicate" // the job was committed before; this run's objects are nobody's
-	OutcomeFailed    = "failed"    // nothing was committed
+	outcomeCommitted = "committed"
+	outcomeDuplicate = "duplicate" // the job was committed before; this run's objects are nobody's
+	outcomeFailed    = "failed"    // nothing was committed
 )
 
 // JobRecord is the content of _jobs/<id>.json. As long as no record says that the job ended, everything it
@@ -47,7 +47,7 @@ type JobRecord struct {
 	Started time.Time `json:"started"`
 	// Unnamed: the id was made up by this program and given to nobody before the commit, so no delivery repeats it.
 	Unnamed bool `json:"unnamed,omitempty"`
-	// Files are those of a job of kind JobFiles, PartFiles how many of them one commit has.
+	// Files are those of a job of kind jobFiles, PartFiles how many of them one commit has.
 	Files     []InputFile `json:"files,omitempty"`
 	PartFiles int         `json:"part_files,omitempty"`
 }
@@ -111,7 +111,7 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	if named {
 		if done, err := t.alreadyCommitted(ctx, branch, id); done != nil || err != nil {
 			if err == nil {
-				t.closeEarlierRuns(ctx, branch, id, OutcomeCommitted, done.SnapshotID, "")
+				t.closeEarlierRuns(ctx, branch, id, outcomeCommitted, done.SnapshotID, "")
 			}
 			return nil, done, err
 		}
@@ -166,7 +166,7 @@ func (t *Table) alreadyCommitted(ctx context.Context, branch, id string) (*Commi
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
 	for _, end := range ends {
-		if end.Outcome != OutcomeCommitted || end.Ref != branch || t.ice.Metadata().SnapshotByID(end.Snapshot) != nil {
+		if end.Outcome != outcomeCommitted || end.Ref != branch || t.ice.Metadata().SnapshotByID(end.Snapshot) != nil {
 			continue // a snapshot that is there, but not in the history, was rolled back
 		}
 		undone, err := t.undone()
@@ -210,7 +210,7 @@ func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
 // A committed job whose id nobody can deliver again has nothing to be remembered by: its record is deleted instead. A claim stays, for it
 // keeps a process that wakes up late from deleting what is live.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
-	if j.record.Unnamed && outcome == OutcomeCommitted {
+	if j.record.Unnamed && outcome == outcomeCommitted {
 		if err := j.table.cat.client.Delete(ctx, j.at(".json"), ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return fmt.Errorf("job %s: %w", j.record.ID, err)
 		}
@@ -223,8 +223,8 @@ func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 	if err != nil && !errors.Is(err, blobio.ErrExists) {
 		return fmt.Errorf("job %s: %w", j.record.ID, err)
 	}
-	if j.name != j.record.ID && (outcome == OutcomeCommitted || outcome == OutcomeDuplicate) && j.record.Kind != JobCompact && j.record.Kind != JobWrite {
-		j.table.closeEarlierRuns(ctx, j.branch, j.record.ID, OutcomeDuplicate, snapshot, j.name)
+	if j.name != j.record.ID && (outcome == outcomeCommitted || outcome == outcomeDuplicate) && j.record.Kind != JobCompact && j.record.Kind != jobWrite {
+		j.table.closeEarlierRuns(ctx, j.branch, j.record.ID, outcomeDuplicate, snapshot, j.name)
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if len(objects) > 0 && (j.record.Kind == JobCompact || j.record.Kind == JobWrite) {
+	if len(objects) > 0 && (j.record.Kind == JobCompact || j.record.Kind == jobWrite) {
 		if err := j.claim(ctx, claimDelete); err != nil {
 			j.table.cat.opts.Log.Info("what a failed job wrote is left to who has taken it up, or to collection", "job", j.record.ID, "reason", err)
 			return
@@ -248,7 +248,7 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 			j.table.cat.opts.Log.Warn("an object of a failed job stays until collection", "object", object, "error", err)
 		}
 	}
-	if err := j.end(ctx, OutcomeFailed, 0); err != nil {
+	if err := j.end(ctx, outcomeFailed, 0); err != nil {
 		j.table.cat.opts.Log.Warn("the job stays open", "error", err)
 	}
 }

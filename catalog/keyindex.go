@@ -21,10 +21,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// KeyIndexesProperty is the table property that names the table's key indexes, separated by spaces: the field ids of the columns of a key, "=", and
+// keyIndexesProperty is the table property that names the table's key indexes, separated by spaces: the field ids of the columns of a key, "=", and
 // the object, relative to the vault folder, that says which rows the index is of; nothing as long as it is of none. AddKeyIndex and the like
 // change it.
-const KeyIndexesProperty = "shardcat.key-indexes"
+const keyIndexesProperty = "shardcat.key-indexes"
 
 // keyIndexPrefix is what the specifications of key indexes begin with.
 const keyIndexPrefix = "keys:"
@@ -47,7 +47,7 @@ func parseKeyIndexes(text string) (out []keyIndexDef, err error) {
 			d.ids = append(d.ids, id)
 		}
 		if !ok || object != "" && (!strings.HasPrefix(object, "data/") || path.Clean(object) != object) {
-			return nil, fmt.Errorf("%w: property %s: %q", ErrInvalid, KeyIndexesProperty, part)
+			return nil, fmt.Errorf("%w: property %s: %q", ErrInvalid, keyIndexesProperty, part)
 		}
 		out = append(out, d)
 	}
@@ -68,7 +68,7 @@ func formatKeyIndexes(all []keyIndexDef) string {
 
 // keyIndexDefs are the table's key indexes. A property that can't be read has none: nothing rests on them.
 func (t *Table) keyIndexDefs() []keyIndexDef {
-	text := t.Properties()[KeyIndexesProperty]
+	text := t.Properties()[keyIndexesProperty]
 	if text == "" {
 		return nil
 	}

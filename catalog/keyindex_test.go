@@ -152,7 +152,7 @@ func TestDamagedKeyIndex(t *testing.T) {
 				t.Errorf("verified: %+v, %v", found, err)
 			}
 			for _, f := range found.Errors {
-				if f.Kind != FaultIndex || f.Object == "" {
+				if f.Kind != faultIndex || f.Object == "" {
 					t.Errorf("%+v", f)
 				}
 			}

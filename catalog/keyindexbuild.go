@@ -91,11 +91,11 @@ func (t *Table) changeKeyIndexes(ctx context.Context, change func([]keyIndexDef)
 			return nil, err
 		}
 		want := formatKeyIndexes(all)
-		updates := propertyUpdates(t.Properties(), KeyIndexesProperty, want)
+		updates := propertyUpdates(t.Properties(), keyIndexesProperty, want)
 		if len(updates) == 0 {
 			return nil, nil
 		}
-		return &metaUpdate{updates: updates, done: func(meta table.Metadata) bool { return meta.Properties()[KeyIndexesProperty] == want }}, nil
+		return &metaUpdate{updates: updates, done: func(meta table.Metadata) bool { return meta.Properties()[keyIndexesProperty] == want }}, nil
 	})
 }
 
@@ -192,7 +192,7 @@ func (b *keyIndexBuild) run(ctx context.Context) (err error) {
 	if err := b.names(ctx, fresh); err != nil {
 		return err
 	}
-	j, _, err := b.table.BeginJob(ctx, JobIndex, "", nil, b.table.Outputs)
+	j, _, err := b.table.BeginJob(ctx, jobIndex, "", nil, b.table.Outputs)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (b *keyIndexBuild) run(ctx context.Context) (err error) {
 	}
 	b.done.Indexes++
 	b.done.Shards += b.fresh
-	return j.end(ctx, OutcomeCommitted, b.table.Head())
+	return j.end(ctx, outcomeCommitted, b.table.Head())
 }
 
 // covered keeps the shards of all refs that the index covers as it is, and gives the others.

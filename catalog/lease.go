@@ -26,8 +26,8 @@ const (
 	leaseTime = time.Hour
 
 	compactLease = "lease-compact"
-	// CompactLeaseTime is how long after its last sign of life a compactor's lease ends.
-	CompactLeaseTime = 5 * time.Minute
+	// compactLeaseTime is how long after its last sign of life a compactor's lease ends.
+	compactLeaseTime = 5 * time.Minute
 )
 
 // ErrLeaseLost: another process has taken over what this one held a lease for. Nothing was committed by this one.
@@ -58,7 +58,7 @@ type lease struct {
 }
 
 // leaseTimes are how long leases of a kind last.
-var leaseTimes = map[string]time.Duration{collectLease: leaseTime, compactLease: CompactLeaseTime}
+var leaseTimes = map[string]time.Duration{collectLease: leaseTime, compactLease: compactLeaseTime}
 
 // takeLease takes the lease of a kind, or is ErrConflict while another process holds it.
 func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {

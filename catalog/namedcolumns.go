@@ -21,11 +21,11 @@ import (
 )
 
 // Some properties name columns: those of indexes, of the policy of compaction, and the Arrow schema that a table was made of. A column is
-// its field id, and a name may come to mean another one; so ColumnsProperty keeps the ids of the names in each of these properties. A
+// its field id, and a name may come to mean another one; so columnsProperty keeps the ids of the names in each of these properties. A
 // table gives them out with the names that their columns have now (Table.Properties).
 
-// ColumnsProperty is the table property that holds, as JSON by property, the field ids of the columns that it names.
-const ColumnsProperty = "shardcat.columns"
+// columnsProperty is the table property that holds, as JSON by property, the field ids of the columns that it names.
+const columnsProperty = "shardcat.columns"
 
 // The properties of package compaction that name columns.
 const (
@@ -44,7 +44,7 @@ func textHash(text string) string { return fmt.Sprintf("%016x", xxh3.HashString(
 
 // namings rewrite the properties that name columns.
 var namings = map[string]func(text string, to *renaming) (string, error){
-	IndexesProperty: renameIndexes, whereProperty: renameFilter, orderProperty: renameOrder, ArrowSchemaProperty: renameArrow,
+	IndexesProperty: renameIndexes, whereProperty: renameFilter, orderProperty: renameOrder, arrowSchemaProperty: renameArrow,
 }
 
 // renaming gives columns by the names that a property has for them the names that they have now. The first time, ids are noted instead.
@@ -210,14 +210,14 @@ func renamedMembers(t arrow.DataType, path string, to *renaming) arrow.DataType 
 // columnIDs are the ids that properties have noted.
 func columnIDs(properties iceberg.Properties) map[string]namedColumns {
 	all := map[string]namedColumns{}
-	if json.Unmarshal([]byte(properties[ColumnsProperty]), &all) != nil {
+	if json.Unmarshal([]byte(properties[columnsProperty]), &all) != nil {
 		return map[string]namedColumns{}
 	}
 	maps.DeleteFunc(all, func(key string, n namedColumns) bool { return n.Of != textHash(properties[key]) })
 	return all
 }
 
-// noteColumns is ColumnsProperty for properties of a table, of which those that have no ids yet name columns of s.
+// noteColumns is columnsProperty for properties of a table, of which those that have no ids yet name columns of s.
 func noteColumns(properties iceberg.Properties, s *manifest.TableSchema) string {
 	all := columnIDs(properties)
 	for key, rename := range namings {

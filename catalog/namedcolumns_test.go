@@ -81,8 +81,8 @@ func TestNamesFollowColumns(t *testing.T) {
 	holds("renamed again", map[string]string{orderProperty: "old"})
 	must(tbl.SetProperties(ctx, map[string]string{orderProperty: "id"}, nil))
 	holds("set again", map[string]string{orderProperty: "id"})
-	if err := tbl.SetProperties(ctx, map[string]string{ColumnsProperty: "{}"}, nil); !errors.Is(err, ErrUnsafe) {
-		t.Errorf("%s set by hand: %v", ColumnsProperty, err)
+	if err := tbl.SetProperties(ctx, map[string]string{columnsProperty: "{}"}, nil); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("%s set by hand: %v", columnsProperty, err)
 	}
 }
 

@@ -45,9 +45,9 @@ type Options struct {
 	// MaxMemory is that of each reading of shards whose own options leave it open (see ScanOptions): scans, deletions,
 	// rewrites, checks, verification. shardfmt.DefaultMaxMemory if 0.
 	MaxMemory int64
-	// MetadataCache is how many bytes of manifests and lists of them are kept in memory, DefaultMetadataCache if 0.
+	// MetadataCache is how many bytes of manifests and lists of them are kept in memory, 64 MiB if 0.
 	MetadataCache int
-	// CommitAttempts bounds how often a change is staged anew after a conflict, DefaultCommitAttempts if 0.
+	// CommitAttempts bounds how often a change is staged anew after a conflict, 100 if 0.
 	CommitAttempts int
 	// RequestTimeout is how long one request to the catalog may take; 0 is 25 s for reads and 2 minutes for changes of a
 	// REST catalog.
@@ -84,9 +84,9 @@ const (
 	ReadOnly Access = "read-only"
 )
 
-// DefaultCommitAttempts outlasts busy writers also where no line of writers can be kept: of eight that win as often as
+// defaultCommitAttempts outlasts busy writers also where no line of writers can be kept: of eight that win as often as
 // one another, one loses 100 times in a row with a probability of (7/8)^100, about one in a million.
-const DefaultCommitAttempts = 100
+const defaultCommitAttempts = 100
 
 // Catalog is an open Iceberg catalog with its warehouse and vault. Safe for concurrent use.
 type Catalog struct {
@@ -159,7 +159,7 @@ func (o *Options) fill() {
 		o.Warehouse, o.unnamed = DefaultWarehouse, true
 	}
 	if o.CommitAttempts == 0 {
-		o.CommitAttempts = DefaultCommitAttempts
+		o.CommitAttempts = defaultCommitAttempts
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -230,7 +230,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 	}
 	c.closers = append(c.closers, closeIce)
 	c.registrar, _ = ice.(registrar)
-	store := &metadataStore{client: c.metadata, memory: c.opts.metadataMemory(), cache: newFileCache(cmp.Or(c.opts.MetadataCache, DefaultMetadataCache))}
+	store := &metadataStore{client: c.metadata, memory: c.opts.metadataMemory(), cache: newFileCache(cmp.Or(c.opts.MetadataCache, defaultMetadataCache))}
 	c.fs = store.fs
 	if tables, ok := ice.(*sqlTables); ok {
 		ice, c.sql = tables.useIO(store.fs), tables

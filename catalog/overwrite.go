@@ -36,7 +36,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	if err := t.addDefaultIndexes(&o); err != nil {
 		return nil, err
 	}
-	j, before, err := t.BeginJob(ctx, JobOverwrite, o.JobID, nil, t.Outputs)
+	j, before, err := t.BeginJob(ctx, jobOverwrite, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &Overwritten{Deleted: Deleted{Committed: before}}, err
 	}

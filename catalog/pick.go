@@ -46,7 +46,7 @@ func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*Committed, err
 		}
 	}
 	outputs := func(attempt string) []string { return append(t.Outputs(attempt), paths...) }
-	j, before, err := t.BeginJob(ctx, JobPick, fmt.Sprintf("cherry-pick-%d", snapshot), nil, outputs)
+	j, before, err := t.BeginJob(ctx, jobPick, fmt.Sprintf("cherry-pick-%d", snapshot), nil, outputs)
 	if before != nil || err != nil {
 		return before, err
 	}

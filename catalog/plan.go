@@ -38,7 +38,7 @@ type ScanOptions struct {
 	Ordered bool
 	// IgnoreIndexes reads as if no shard had an index.
 	IgnoreIndexes bool
-	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
+	// BatchRows is the most rows of a batch, shardfmt.DefaultBatchRows if 0.
 	BatchRows int
 	// ReuseBatches lets the memory of a batch's values be used again for the next ones: it is valid only until the next batch is
 	// asked for. Rows that are sorted or sampled are kept all the same.
@@ -50,8 +50,8 @@ type ScanOptions struct {
 	SkipDamaged bool
 }
 
-// DefaultBatchRows is that of scans of one shard: batches of long rows have fewer.
-const DefaultBatchRows = shardfmt.DefaultBatchRows
+// defaultBatchRows is that of scans of one shard: batches of long rows have fewer.
+const defaultBatchRows = shardfmt.DefaultBatchRows
 
 // Plan is what a scan will read, and what the filter ruled out without opening anything.
 type Plan struct {

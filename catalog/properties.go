@@ -15,7 +15,7 @@ import (
 
 // guardedProperties hold the table together and are not the caller's to change: the settings of tables of shards, and
 // what this package keeps for itself.
-var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, AdoptedNamesProperty, UndoneProperty, KeyIndexesProperty, ColumnsProperty}, protectedSettings...)
+var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, adoptedNamesProperty, undoneProperty, keyIndexesProperty, columnsProperty}, protectedSettings...)
 
 // propertyUpdates are the updates that bring one property to a value, the empty one by taking it away; none if it has it.
 func propertyUpdates(is iceberg.Properties, name, want string) []table.Update {
@@ -48,7 +48,7 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 					return false
 				}
 			}
-			return is[ColumnsProperty] == columns && !slices.ContainsFunc(remove, func(key string) bool { _, ok := is[key]; return ok })
+			return is[columnsProperty] == columns && !slices.ContainsFunc(remove, func(key string) bool { _, ok := is[key]; return ok })
 		}
 		if done(t.ice.Metadata()) {
 			return nil, nil
@@ -57,7 +57,7 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 		if named { // by the schema as it is
 			u.requirements = append(u.requirements, table.AssertCurrentSchemaID(t.ice.Metadata().CurrentSchema().ID))
 		}
-		u.updates = propertyUpdates(t.ice.Properties(), ColumnsProperty, columns)
+		u.updates = propertyUpdates(t.ice.Properties(), columnsProperty, columns)
 		if len(set) > 0 {
 			u.updates = append(u.updates, table.NewSetPropertiesUpdate(iceberg.Properties(set)))
 		}
@@ -68,7 +68,7 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 	})
 }
 
-// columnsWith is ColumnsProperty as it is after a change of properties; named tells whether those that are set name columns.
+// columnsWith is columnsProperty as it is after a change of properties; named tells whether those that are set name columns.
 func (t *Table) columnsWith(set map[string]string, remove []string) (text string, named bool) {
 	all := maps.Clone(t.ice.Properties())
 	if all == nil {
@@ -83,7 +83,7 @@ func (t *Table) columnsWith(set map[string]string, remove []string) (text string
 		delete(all, key)
 	}
 	if b, err := json.Marshal(noted); err == nil {
-		all[ColumnsProperty] = string(b)
+		all[columnsProperty] = string(b)
 	}
 	maps.Copy(all, set)
 	return noteColumns(all, t.schema), named

@@ -412,7 +412,7 @@ func (c *Catalog) commitOf(ctx context.Context, uuid string, meta table.Metadata
 			if err := c.readRecord(ctx, info.URL, &end); err != nil {
 				return unknownCommit, err
 			}
-			if end.Outcome == OutcomeCommitted && end.Snapshot == s.SnapshotID {
+			if end.Outcome == outcomeCommitted && end.Snapshot == s.SnapshotID {
 				return provenCommit, nil
 			}
 			ended++

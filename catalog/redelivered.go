@@ -47,7 +47,7 @@ func (t *Table) closeRuns(ctx context.Context, branch, id, outcome string, snaps
 			return err
 		}
 		switch began.Kind {
-		case JobCompact, JobWrite, JobFiles: // whose runs are taken up by others, and ended by them
+		case JobCompact, jobWrite, jobFiles: // whose runs are taken up by others, and ended by them
 			continue
 		}
 		if began.ID != id || began.Ref != branch {

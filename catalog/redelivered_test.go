@@ -71,7 +71,7 @@ func TestRedeliveredJobsAreClosed(t *testing.T) {
 		}
 		// What is remembered is the commit, also when its snapshot has expired.
 		var end JobEnd
-		if err := tbl.cat.readRecord(ctx, j.at(".closed.json"), &end); err != nil || end.Outcome != OutcomeCommitted || end.Snapshot != done.SnapshotID {
+		if err := tbl.cat.readRecord(ctx, j.at(".closed.json"), &end); err != nil || end.Outcome != outcomeCommitted || end.Snapshot != done.SnapshotID {
 			t.Errorf("%+v, %v", end, err)
 		}
 	})
@@ -102,10 +102,10 @@ func TestWhyOfLostRoots(t *testing.T) {
 		}
 		return w
 	}
-	if w := why(roots[0]); w.State != StateGone || !strings.Contains(w.Reason, "needed: snapshot") {
+	if w := why(roots[0]); w.State != stateGone || !strings.Contains(w.Reason, "needed: snapshot") {
 		t.Errorf("the lost root: %+v", w)
 	}
-	if w := why(roots[1]); w.State != StateLive {
+	if w := why(roots[1]); w.State != stateLive {
 		t.Errorf("the other root: %+v", w)
 	}
 	kept := 0
@@ -113,9 +113,9 @@ func TestWhyOfLostRoots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := why(info.URL); w.State == StateKept && strings.Contains(w.Reason, roots[0]) {
+		if w := why(info.URL); w.State == stateKept && strings.Contains(w.Reason, roots[0]) {
 			kept++
-		} else if w.State != StateLive {
+		} else if w.State != stateLive {
 			t.Errorf("%+v", w)
 		}
 	}

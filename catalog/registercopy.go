@@ -14,7 +14,7 @@ import (
 // registerCopies copies shards into the table's vault folder and commits the copies: bytes move as they are, nothing is decoded.
 // The originals may go afterwards.
 func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
-	j, before, err := t.BeginJob(ctx, JobRegister, o.JobID, nil, t.Outputs)
+	j, before, err := t.BeginJob(ctx, jobRegister, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &Registered{Committed: before}, err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// JobRepair is the kind of a repair's jobs.
-const JobRepair = "repair"
+// jobRepair is the kind of a repair's jobs.
+const jobRepair = "repair"
 
 // RepairOptions of Repair. The zero value mends what can be mended without a loss.
 type RepairOptions struct {
@@ -57,10 +57,10 @@ type Repair struct {
 
 // The actions of a Repair.
 const (
-	RepairEntry   = "entry"
-	RepairRewrite = "rewrite"
-	RepairStripes = "stripes"
-	RepairDrop    = "drop"
+	repairEntry   = "entry"
+	repairRewrite = "rewrite"
+	repairStripes = "stripes"
+	repairDrop    = "drop"
 	RepairNone    = "none"
 )
 
@@ -156,7 +156,7 @@ func (t *Table) Repair(ctx context.Context, o RepairOptions) (*Repaired, error) 
 			return out, err
 		}
 		out.Repairs = append(out.Repairs, *r)
-		if r.Action == RepairDrop || r.Action == RepairStripes {
+		if r.Action == repairDrop || r.Action == repairStripes {
 			out.RowsLost += r.Lost
 		}
 	}
@@ -167,7 +167,7 @@ func (t *Table) Repair(ctx context.Context, o RepairOptions) (*Repaired, error) 
 		}
 	}
 	for _, r := range out.Repairs {
-		if !o.DryRun && r.Lost > 0 && (r.Action == RepairDrop || r.Action == RepairStripes) {
+		if !o.DryRun && r.Lost > 0 && (r.Action == repairDrop || r.Action == repairStripes) {
 			gone[r.Shard] = true
 		}
 	}
@@ -200,14 +200,14 @@ func byShard(faults []TableFault) (out [][]TableFault) {
 
 // repairShard tries the mildest action first.
 func (t *Table) repairShard(ctx context.Context, e *manifest.Entry, faults []TableFault, o RepairOptions) (*Repair, error) {
-	r := &Repair{Shard: e.Path, Rows: e.Records, Action: RepairEntry}
+	r := &Repair{Shard: e.Path, Rows: e.Records, Action: repairEntry}
 	for _, f := range faults {
 		r.Faults = append(r.Faults, f.Object+": "+f.What)
-		if f.Kind != FaultEntry {
-			r.Action = RepairRewrite
+		if f.Kind != faultEntry {
+			r.Action = repairRewrite
 		}
 	}
-	if r.Action == RepairRewrite {
+	if r.Action == repairRewrite {
 		p, err := t.PlanOf(nil, ScanOptions{})
 		if err != nil {
 			return nil, err
@@ -233,13 +233,13 @@ func (r *Repair) drop(lost *Damage) {
 	if lost == nil {
 		return
 	}
-	r.Action, r.Why, r.Stripes, r.Lost = RepairStripes, lost.Why, lost.Stripes, lost.Rows
+	r.Action, r.Why, r.Stripes, r.Lost = repairStripes, lost.Why, lost.Stripes, lost.Rows
 	if len(lost.Stripes) == 0 {
-		r.Action = RepairEntry
+		r.Action = repairEntry
 		return
 	}
 	if lost.all() {
-		r.Action, r.Lost = RepairDrop, r.Rows
+		r.Action, r.Lost = repairDrop, r.Rows
 		return
 	}
 	for i := range lost.Of {
@@ -277,7 +277,7 @@ func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) 
 	if err := t.addDefaultIndexes(&ingest); err != nil {
 		return err
 	}
-	j, _, err := t.BeginJob(ctx, JobRepair, "", []string{e.Path}, t.Outputs)
+	j, _, err := t.BeginJob(ctx, jobRepair, "", []string{e.Path}, t.Outputs)
 	if err != nil {
 		return err
 	}
@@ -285,11 +285,11 @@ func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) 
 	w := newShardWriters(t, j, &ingest)
 	objects := func() []string { return w.objects }
 	switch r.Action {
-	case RepairEntry, RepairStripes:
+	case repairEntry, repairStripes:
 		root := t.VaultFolder() + j.Attempt() + "-0001.amudai.shard"
 		objects = func() []string { return []string{root} }
 		add, err = t.entryAnew(ctx, e, root, r.kept)
-	case RepairRewrite:
+	case repairRewrite:
 		if w.options.StandardProperties, err = t.standardProperties(ctx, e); err == nil {
 			add, err = t.rewrite(ctx, e, w)
 		}
@@ -297,7 +297,7 @@ func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) 
 	if err == nil {
 		_, err = j.commit(ctx, change{
 			Change: manifest.Change{Operation: table.OpOverwrite, Add: add, Remove: []string{e.Path},
-				Properties: map[string]string{manifest.OperationKey: JobRepair}},
+				Properties: map[string]string{manifest.OperationKey: jobRepair}},
 			validate: func(t *Table) error { return j.checkEntries(t, add) },
 		})
 	}

@@ -33,7 +33,7 @@ func (t *Table) required() []*schema.Node {
 // rewrites live rows is not searched where the entries don't tell: those rows were found without nulls before.
 func (t *Table) checkRequired(ctx context.Context, kind string, entries []*manifest.Entry) error {
 	switch kind {
-	case JobCompact, JobIndex, JobDelete, JobTruncate, JobRetention, JobRepair:
+	case JobCompact, jobIndex, jobDelete, jobTruncate, jobRetention, jobRepair:
 		return nil
 	}
 	for _, n := range t.required() {
@@ -43,9 +43,9 @@ func (t *Table) checkRequired(ctx context.Context, kind string, entries []*manif
 			case known && nulls == 0:
 			case known:
 				return t.refuseNulls(n, e, fmt.Sprintf("%d of %d rows are", nulls, e.Records))
-			case kind == JobRegister:
+			case kind == jobRegister:
 				return fmt.Errorf("%w: table %s: column %q was required meanwhile; register again", ErrConflict, t.name, n.Name)
-			case kind == JobUpsert, kind == JobOverwrite: // a shard of which rows were marked as deleted
+			case kind == jobUpsert, kind == jobOverwrite: // a shard of which rows were marked as deleted
 			default:
 				if err := t.searchNulls(ctx, e, n); err != nil {
 					return err

@@ -67,7 +67,7 @@ func (t *Table) OpenRuns(ctx context.Context, id string) ([]*JobState, error) {
 }
 
 // compactionPrefix begins the ids of compactions that nobody has named, so that they are found among the records of all jobs without
-// listing those: a table that gets a row a minute has a quarter of a million of them (see DefaultJobMemory).
+// listing those: a table that gets a row a minute has a quarter of a million of them (see defaultJobMemory).
 const compactionPrefix = "compact-"
 
 // OpenCompactions lists the open compactions that were begun without an id. Its cost depends on how many compactions there were, and not on how many
@@ -84,7 +84,7 @@ func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *Committed, e
 	if errors.Is(err, ErrNotFound) {
 		var end JobEnd
 		ended := t.cat.readRecord(ctx, (&Job{table: t, name: name}).at(".closed.json"), &end)
-		if ended == nil && (end.Outcome == OutcomeCommitted || end.Outcome == OutcomeDuplicate) {
+		if ended == nil && (end.Outcome == outcomeCommitted || end.Outcome == outcomeDuplicate) {
 			return nil, &Committed{SnapshotID: end.Snapshot, Before: true}, nil
 		}
 		// Who commits a job that nobody has named leaves no record of it.
@@ -100,7 +100,7 @@ func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *Committed, e
 	}
 	if s := t.findJob(j.branch, j.record.ID); s != nil {
 		done := &Committed{SnapshotID: s.SnapshotID, Before: true}
-		return nil, done, j.end(ctx, OutcomeCommitted, s.SnapshotID)
+		return nil, done, j.end(ctx, outcomeCommitted, s.SnapshotID)
 	}
 	if err := j.claim(ctx, claimCommit); err != nil {
 		return nil, nil, err
@@ -116,7 +116,7 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 		return err
 	}
 	if s := t.findJob(j.branch, j.record.ID); s != nil {
-		return j.end(ctx, OutcomeCommitted, s.SnapshotID)
+		return j.end(ctx, outcomeCommitted, s.SnapshotID)
 	}
 	objects, err := j.written(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return j.end(ctx, OutcomeFailed, 0)
+	return j.end(ctx, outcomeFailed, 0)
 }
 
 func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {

@@ -30,7 +30,7 @@ func TestClosedByAnother(t *testing.T) {
 	tbl := g.create(g.open(nil, nil))
 	ingest(t, tbl, IngestOptions{}, rows(0, 10))
 	j := rebuildAll(t, tbl)
-	if err := j.end(ctx, OutcomeCommitted, tbl.Head()); err != nil {
+	if err := j.end(ctx, outcomeCommitted, tbl.Head()); err != nil {
 		t.Error(err)
 	}
 }

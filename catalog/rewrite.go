@@ -19,7 +19,7 @@ import (
 
 // RewriteOptions of Rewrite. The zero value is valid.
 type RewriteOptions struct {
-	// ShardRows ends a shard, DefaultShardRows if 0; StripeRows ends a stripe, the writer's default if 0.
+	// ShardRows ends a shard, 4 Mi (4,194,304) if 0; StripeRows ends a stripe, the writer's default if 0.
 	ShardRows  int64
 	StripeRows int
 	// OrderBy is how all rows together are sorted: by the table's sort order if empty. Where it has none either, they stay

@@ -8,8 +8,8 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// VaultProperty is the table property that records the vault in which the table's shards lie.
-const VaultProperty = "shardcat.vault"
+// vaultProperty is the table property that records the vault in which the table's shards lie.
+const vaultProperty = "shardcat.vault"
 
 // comment tells people at other engines what they look at.
 const comment = "A table of Amudai shards. Iceberg engines read its metadata only; read rows with shardcat " +
@@ -26,17 +26,17 @@ func (c *Catalog) settings() map[string]string {
 		"gc.enabled":                       "false",
 		formatProperty:                     manifest.Format,
 		"write.metadata.compression-codec": "none",
-		VaultProperty:                      c.vault,
+		vaultProperty:                      c.vault,
 		"comment":                          comment,
 	}
 }
 
 // protectedSettings can't be asked for otherwise.
-var protectedSettings = []string{"format-version", "gc.enabled", formatProperty, "write.metadata.compression-codec", VaultProperty}
+var protectedSettings = []string{"format-version", "gc.enabled", formatProperty, "write.metadata.compression-codec", vaultProperty}
 
 // isOfShards reports whether the table was made, or taken over, for shards.
 func (t *Table) isOfShards() bool {
-	return t.Properties()[formatProperty] == manifest.Format || t.Properties()[VaultProperty] != ""
+	return t.Properties()[formatProperty] == manifest.Format || t.Properties()[vaultProperty] != ""
 }
 
 // missingSettings are the settings that a commit has to add: all of an empty table that another engine made, the
@@ -55,7 +55,7 @@ func (t *Table) missingSettings() iceberg.Properties {
 // checkVault refuses to read or write shards of a table in another vault than the one that the table records:
 // neither half of its shards could be read together with the other.
 func (t *Table) checkVault() error {
-	if at := t.Properties()[VaultProperty]; at != "" && at != t.cat.vault {
+	if at := t.Properties()[vaultProperty]; at != "" && at != t.cat.vault {
 		return fmt.Errorf("%w: the shards of table %s lie in the vault %s, not in %s; name it with --vault", ErrUnsafe,
 			t.name, at, t.cat.vault)
 	}

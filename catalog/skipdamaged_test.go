@@ -100,9 +100,9 @@ func TestLostStripes(t *testing.T) {
 			if c.where != "" {
 				return
 			}
-			action := RepairStripes
+			action := repairStripes
 			if len(c.lose) == 5 {
-				action = RepairDrop
+				action = repairDrop
 			}
 			r, err := tbl.Repair(ctx, RepairOptions{})
 			if err != nil || r.OK || r.RowsLost != 0 || len(r.Repairs) != 1 || r.Repairs[0].Action != RepairNone || r.Repairs[0].Lost != c.lost {

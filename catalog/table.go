@@ -57,9 +57,9 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if inner, ok := writable.(*metadataIO); ok {
 		writable = &tableIO{inner, t.cat.metadataPlaces(ice.MetadataLocation())}
 	}
-	names, err := manifest.ParseAdoptedNames(ice.Properties()[AdoptedNamesProperty])
+	names, err := manifest.ParseAdoptedNames(ice.Properties()[adoptedNamesProperty])
 	if err != nil {
-		return fmt.Errorf("table %s: property %s: %w", t.name, AdoptedNamesProperty, err)
+		return fmt.Errorf("table %s: property %s: %w", t.name, adoptedNamesProperty, err)
 	}
 	t.ice, t.fs, t.schema = ice, writable, manifest.NewTableSchema(ice.Schema(), notes)
 	t.schema.Names = names

@@ -12,8 +12,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// TaskVersion is the version of the JSON form of tasks. A reader refuses versions that it does not know.
-const TaskVersion = 1
+// taskVersion is the version of the JSON form of tasks. A reader refuses versions that it does not know.
+const taskVersion = 1
 
 // DefaultSplitSize is how many stored bytes a task covers, if not said otherwise.
 const DefaultSplitSize = 128 << 20
@@ -78,7 +78,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 		s = snapshot.SnapshotID
 	}
 	out := &TaskPlan{
-		Version: TaskVersion, Table: t.name.String(), UUID: t.UUID(), SnapshotID: s,
+		Version: taskVersion, Table: t.name.String(), UUID: t.UUID(), SnapshotID: s,
 		ShardsTotal: p.Total, ShardsPruned: p.PrunedPartition + p.PrunedBounds, ManifestsRead: p.Manifests, ManifestsPruned: p.ManifestsPruned, Tasks: []Task{},
 	}
 	where := ""
@@ -90,7 +90,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 	}
 	for _, e := range p.Shards {
 		whole := Task{
-			Version: TaskVersion, Table: out.Table, UUID: out.UUID, SnapshotID: s, SchemaID: p.schema.Iceberg.ID,
+			Version: taskVersion, Table: out.Table, UUID: out.UUID, SnapshotID: s, SchemaID: p.schema.Iceberg.ID,
 			Shard: e.Path, RootBytes: e.RootBytes, End: uint64(e.Records + e.Deleted), Stripes: int(e.Stripes),
 			Select: p.options.Select, ExpectedRows: e.Records, ExpectedBytes: e.StoredBytes, Where: where,
 		}
@@ -163,8 +163,8 @@ func split(whole Task, e *manifest.Entry, stripes []shardfmt.StripeInfo, size in
 // is refused; so is a shard outside of the table's vault and what it has adopted.
 func (t *Table) PlanTask(task *Task) (*Plan, error) {
 	switch {
-	case task.Version != TaskVersion:
-		return nil, fmt.Errorf("%w: task of version %d; this program reads version %d", ErrInvalid, task.Version, TaskVersion)
+	case task.Version != taskVersion:
+		return nil, fmt.Errorf("%w: task of version %d; this program reads version %d", ErrInvalid, task.Version, taskVersion)
 	case task.UUID != t.UUID():
 		return nil, fmt.Errorf("%w: the task is of a table with UUID %s, %s has %s", ErrConflict, task.UUID, t.name, t.UUID())
 	case task.End < task.Start:

@@ -9,19 +9,19 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
-// UndoneProperty is the table property that lists, as a JSON array, the snapshots that were rolled back, or dropped
+// undoneProperty is the table property that lists, as a JSON array, the snapshots that were rolled back, or dropped
 // with their branch. When they have expired it tells that a job which they committed is to be done again.
-const UndoneProperty = "shardcat.undone"
+const undoneProperty = "shardcat.undone"
 
-// undone reads UndoneProperty.
+// undone reads undoneProperty.
 func (t *Table) undone() ([]int64, error) {
-	text := t.Properties()[UndoneProperty]
+	text := t.Properties()[undoneProperty]
 	if text == "" {
 		return nil, nil
 	}
 	var ids []int64
 	if err := json.Unmarshal([]byte(text), &ids); err != nil {
-		return nil, fmt.Errorf("table %s: property %s: %w", t.name, UndoneProperty, err)
+		return nil, fmt.Errorf("table %s: property %s: %w", t.name, undoneProperty, err)
 	}
 	return ids, nil
 }
@@ -39,13 +39,13 @@ func (t *Table) noteUndone(u *metaUpdate, undone, redone []int64) error {
 	case slices.Equal(ids, was):
 		return nil
 	case len(ids) == 0:
-		u.updates = append(u.updates, table.NewRemovePropertiesUpdate([]string{UndoneProperty}))
+		u.updates = append(u.updates, table.NewRemovePropertiesUpdate([]string{undoneProperty}))
 		return nil
 	}
 	text, err := json.Marshal(ids)
 	if err != nil {
 		return err
 	}
-	u.updates = append(u.updates, table.NewSetPropertiesUpdate(iceberg.Properties{UndoneProperty: string(text)}))
+	u.updates = append(u.updates, table.NewSetPropertiesUpdate(iceberg.Properties{undoneProperty: string(text)}))
 	return nil
 }

@@ -119,7 +119,7 @@ func TestClaimOutlivesTheRecord(t *testing.T) {
 	if n := counted(t, g.load(g.catalog(nil))); n != 10 {
 		t.Errorf("%d rows", n)
 	}
-	g.clock.Advance(DefaultJobMemory - day)
+	g.clock.Advance(defaultJobMemory - day)
 	if c := collect(t, other, CollectOptions{Execute: true}); c.ForgottenJobs != 0 {
 		t.Errorf("%d jobs forgotten within the memory", c.ForgottenJobs)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// JobUpsert is the kind of a job that adds rows in the place of those with the same keys, or refuses rows whose keys are there.
-const JobUpsert = "upsert"
+// jobUpsert is the kind of a job that adds rows in the place of those with the same keys, or refuses rows whose keys are there.
+const jobUpsert = "upsert"
 
 // keyed reports whether an ingestion looks at keys.
 func (o *IngestOptions) keyed() bool { return len(o.UpsertBy)+len(o.Unique) > 0 }
@@ -47,7 +47,7 @@ func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *proj
 	if err != nil {
 		return nil, err
 	}
-	j, before, err := t.beginJobOn(ctx, o.Ref, JobUpsert, o.JobID, nil, t.Outputs)
+	j, before, err := t.beginJobOn(ctx, o.Ref, jobUpsert, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &Ingested{Committed: before, Shards: []string{}}, err
 	}
@@ -91,7 +91,7 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 	}
 	if len(u.add) == 0 {
 		out.Committed = &Committed{SnapshotID: t.head(w.job.branch)}
-		return out, w.job.end(ctx, OutcomeCommitted, out.SnapshotID)
+		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
 	out.Committed, err = w.job.commit(ctx, change{Change: manifest.Change{Add: u.add}, prepare: u.prepare})
 	out.Replaced = u.done.Rows

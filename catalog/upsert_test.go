@@ -86,7 +86,7 @@ func TestUpsert(t *testing.T) {
 	if got := smallByID(t, tbl, At{SnapshotID: first}); !maps.Equal(got, old) {
 		t.Errorf("the first snapshot has %v", got)
 	}
-	if s := tbl.branch(""); s.Summary.Properties[manifest.OperationKey] != JobUpsert || s.Summary.Operation != "overwrite" || s.ParentSnapshotID == nil || *s.ParentSnapshotID != first {
+	if s := tbl.branch(""); s.Summary.Properties[manifest.OperationKey] != jobUpsert || s.Summary.Operation != "overwrite" || s.ParentSnapshotID == nil || *s.ParentSnapshotID != first {
 		t.Errorf("%+v", s)
 	}
 	if out := upsertInto(t, tbl, valued(7, 500)); out.Replaced != 0 || tbl.branch("").Summary.Operation != "append" {

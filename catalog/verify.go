@@ -96,15 +96,15 @@ type FaultKind string
 
 // The kinds of faults.
 const (
-	// FaultMetadata: a summary, manifest list or manifest. FaultEntry: an entry that says other things than its
-	// shard does. FaultLost: an object is missing or cut short. FaultShard: bytes of a shard are damaged, or its
-	// statistics lie. FaultIndex: an object of a key index is missing or damaged, which costs requests and no row; dropping the index and adding
+	// faultMetadata: a summary, manifest list or manifest. faultEntry: an entry that says other things than its
+	// shard does. faultLost: an object is missing or cut short. faultShard: bytes of a shard are damaged, or its
+	// statistics lie. faultIndex: an object of a key index is missing or damaged, which costs requests and no row; dropping the index and adding
 	// it again mends it.
-	FaultMetadata FaultKind = "metadata"
-	FaultEntry    FaultKind = "entry"
-	FaultLost     FaultKind = "lost"
-	FaultShard    FaultKind = "shard"
-	FaultIndex    FaultKind = "index"
+	faultMetadata FaultKind = "metadata"
+	faultEntry    FaultKind = "entry"
+	faultLost     FaultKind = "lost"
+	faultShard    FaultKind = "shard"
+	faultIndex    FaultKind = "index"
 )
 
 // TableFault is one thing that is wrong.
@@ -180,7 +180,7 @@ func (v *tableVerifier) metadata(ctx context.Context) error {
 	}
 	for name, ref := range md.Refs() {
 		if md.SnapshotByID(ref.SnapshotID) == nil {
-			v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "ref %s names snapshot %d, which is not there", name, ref.SnapshotID)
+			v.found(faultMetadata, "", v.table.MetadataLocation(), -1, "ref %s names snapshot %d, which is not there", name, ref.SnapshotID)
 		}
 	}
 	return nil
@@ -206,10 +206,10 @@ func (v *tableVerifier) unreadable(err error, kind FaultKind, shard, object stri
 
 // lost is the kind of a fault of an object that is not there, of which other faults are of a kind.
 func lost(of FaultKind) FaultKind {
-	if of == FaultIndex {
+	if of == faultIndex {
 		return of
 	}
-	return FaultLost
+	return faultLost
 }
 
 // storeError tells an answer of the store from damage that a decoder found.
@@ -228,7 +228,7 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 		if storeError(err) {
 			return err
 		}
-		v.found(FaultMetadata, "", cmp.Or(s.ManifestList, t.MetadataLocation()), -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
+		v.found(faultMetadata, "", cmp.Or(s.ManifestList, t.MetadataLocation()), -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
 		return nil
 	}
 	var live counts
@@ -250,7 +250,7 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 // summary reports where the totals of a snapshot are not those of its entries.
 func (v *tableVerifier) summary(s *table.Snapshot, live counts) {
 	for _, fault := range summaryFaults(s, live) {
-		v.found(FaultMetadata, "", v.table.MetadataLocation(), -1, "%s", fault)
+		v.found(faultMetadata, "", v.table.MetadataLocation(), -1, "%s", fault)
 	}
 }
 
@@ -283,7 +283,7 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 		if storeError(err) {
 			return live, false, err
 		}
-		v.found(FaultMetadata, "", m.FilePath(), -1, "the manifest can't be read: %v", err)
+		v.found(faultMetadata, "", m.FilePath(), -1, "the manifest can't be read: %v", err)
 		return live, false, nil
 	}
 	var added, existing, deleted int32
@@ -302,7 +302,7 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 		v.shards[entry.Path] = entry
 	}
 	if added != m.AddedDataFiles() || existing != m.ExistingDataFiles() || deleted != m.DeletedDataFiles() {
-		v.found(FaultMetadata, "", m.FilePath(), -1, "it has %d added, %d existing and %d deleted entries; its list says %d, %d and %d",
+		v.found(faultMetadata, "", m.FilePath(), -1, "it has %d added, %d existing and %d deleted entries; its list says %d, %d and %d",
 			added, existing, deleted, m.AddedDataFiles(), m.ExistingDataFiles(), m.DeletedDataFiles())
 	}
 	v.manifests[m.FilePath()] = live
@@ -355,7 +355,7 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 		return err
 	}
 	if err := checkPlace(e.Path, allow); err != nil {
-		v.found(FaultEntry, e.Path, e.Path, -1, "%v", err)
+		v.found(faultEntry, e.Path, e.Path, -1, "%v", err)
 		return nil
 	}
 	intact, err := v.describe(ctx, client, e, allow, sizes)
@@ -365,10 +365,10 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 	r, err := verify.Shard(ctx, client, e.Path, verify.Options{Policy: urlresolve.Policy{Allow: allow},
 		Progress: v.o.Progress, MaxMemory: t.cat.opts.MaxMemory})
 	if err != nil {
-		return v.unreadable(err, FaultShard, e.Path, e.Path)
+		return v.unreadable(err, faultShard, e.Path, e.Path)
 	}
 	for _, f := range r.Errors {
-		v.found(FaultShard, e.Path, f.Object, f.Offset, "%s", f.What)
+		v.found(faultShard, e.Path, f.Object, f.Offset, "%s", f.What)
 	}
 	v.count(func(out *Verified) {
 		out.ShardsRead++

@@ -48,7 +48,7 @@ func replaceEntry(t *testing.T, tbl *Table, lie func(*manifest.Entry)) {
 	t.Helper()
 	ctx := context.Background()
 	e := firstEntry(t, tbl)
-	j, _, err := tbl.BeginJob(ctx, JobRepair, "", []string{e.Path}, tbl.Outputs)
+	j, _, err := tbl.BeginJob(ctx, jobRepair, "", []string{e.Path}, tbl.Outputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,43 +101,43 @@ func TestPlantedFaults(t *testing.T) {
 		action string
 		rows   int64
 	}{
-		{"a lost root", func(t *testing.T, tbl *Table) { swap(t, tbl.cat.client, firstEntry(t, tbl).Path, nothing) }, FaultLost, RepairDrop, 10},
-		{"a root cut short", func(t *testing.T, tbl *Table) { swap(t, tbl.cat.client, firstEntry(t, tbl).Path, remains) }, FaultShard, RepairDrop, 10},
-		{"a flipped byte of a root", func(t *testing.T, tbl *Table) { swap(t, tbl.cat.client, firstEntry(t, tbl).Path, flip) }, FaultShard, "", -1},
+		{"a lost root", func(t *testing.T, tbl *Table) { swap(t, tbl.cat.client, firstEntry(t, tbl).Path, nothing) }, faultLost, repairDrop, 10},
+		{"a root cut short", func(t *testing.T, tbl *Table) { swap(t, tbl.cat.client, firstEntry(t, tbl).Path, remains) }, faultShard, repairDrop, 10},
+		{"a flipped byte of a root", func(t *testing.T, tbl *Table) { swap(t, tbl.cat.client, firstEntry(t, tbl).Path, flip) }, faultShard, "", -1},
 		{"a lost stripe", func(t *testing.T, tbl *Table) {
 			swap(t, tbl.cat.client, stripeOf(t, tbl, firstEntry(t, tbl).Path), nothing)
-		}, FaultLost, RepairDrop, 10},
+		}, faultLost, repairDrop, 10},
 		{"a stripe cut short", func(t *testing.T, tbl *Table) {
 			swap(t, tbl.cat.client, stripeOf(t, tbl, firstEntry(t, tbl).Path), remains)
-		}, FaultLost, RepairDrop, 10},
+		}, faultLost, repairDrop, 10},
 		{"a flipped byte of a stripe", func(t *testing.T, tbl *Table) {
 			swap(t, tbl.cat.client, stripeOf(t, tbl, firstEntry(t, tbl).Path), flip)
-		}, FaultShard, "", -1},
+		}, faultShard, "", -1},
 		{"a bound that lies", func(t *testing.T, tbl *Table) {
 			replaceEntry(t, tbl, func(e *manifest.Entry) {
 				col := e.Columns[1]
 				col.Upper = col.Lower
 				e.Columns[1] = col
 			})
-		}, FaultEntry, RepairEntry, 20},
+		}, faultEntry, repairEntry, 20},
 		{"a null count that lies", func(t *testing.T, tbl *Table) {
 			replaceEntry(t, tbl, func(e *manifest.Entry) {
 				col := e.Columns[1]
 				col.Nulls = 3
 				e.Columns[1] = col
 			})
-		}, FaultEntry, RepairEntry, 20},
+		}, faultEntry, repairEntry, 20},
 		{"a record count that lies", func(t *testing.T, tbl *Table) {
 			replaceEntry(t, tbl, func(e *manifest.Entry) { e.Records = 7 })
-		}, FaultEntry, RepairEntry, 20},
+		}, faultEntry, repairEntry, 20},
 		{"a root size that lies", func(t *testing.T, tbl *Table) {
 			replaceEntry(t, tbl, func(e *manifest.Entry) { e.RootBytes++ })
-		}, FaultEntry, RepairEntry, 20},
+		}, faultEntry, repairEntry, 20},
 		{"a creation time that lies", func(t *testing.T, tbl *Table) {
 			replaceEntry(t, tbl, func(e *manifest.Entry) { e.Created.Last++ })
-		}, FaultEntry, RepairEntry, 20},
+		}, faultEntry, repairEntry, 20},
 		{"a summary that lies", func(t *testing.T, tbl *Table) {
-			j, _, err := tbl.BeginJob(ctx, JobRepair, "", nil, tbl.Outputs)
+			j, _, err := tbl.BeginJob(ctx, jobRepair, "", nil, tbl.Outputs)
 			if err == nil {
 				_, err = j.commit(ctx, change{Change: manifest.Change{Operation: table.OpOverwrite,
 					Properties: map[string]string{"total-records": "5"}}})
@@ -145,7 +145,7 @@ func TestPlantedFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		}, FaultMetadata, "", -1},
+		}, faultMetadata, "", -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGround(t)
@@ -167,12 +167,12 @@ func TestPlantedFaults(t *testing.T) {
 			if err != nil || len(fixed.Repairs) != 1 {
 				t.Fatalf("%+v, %v", fixed, err)
 			}
-			lossy := c.action == RepairDrop
+			lossy := c.action == repairDrop
 			if got := fixed.Repairs[0].Action; lossy && got != RepairNone || !lossy && got != c.action {
 				t.Fatalf("%+v", fixed)
 			}
 			if lossy {
-				if fixed, err = tbl.Repair(ctx, RepairOptions{AcceptLoss: true}); err != nil || fixed.Repairs[0].Action != RepairDrop || fixed.RowsLost != 10 {
+				if fixed, err = tbl.Repair(ctx, RepairOptions{AcceptLoss: true}); err != nil || fixed.Repairs[0].Action != repairDrop || fixed.RowsLost != 10 {
 					t.Fatalf("%+v, %v", fixed, err)
 				}
 			}

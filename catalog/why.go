@@ -29,16 +29,16 @@ type Standing struct {
 
 // The states of a Standing.
 const (
-	StateLive      = "live"
-	StateControl   = "control"
-	StateYoung     = "young"
-	StateMarked    = "marked"
-	StateUnreached = "unreached"
-	StateUnknown   = "unknown"
-	StateGone      = "gone"
-	StateForeign   = "foreign"
-	// StateKept: a lost or damaged root may refer to the object.
-	StateKept = "kept"
+	stateLive      = "live"
+	stateControl   = "control"
+	stateYoung     = "young"
+	stateMarked    = "marked"
+	stateUnreached = "unreached"
+	stateUnknown   = "unknown"
+	stateGone      = "gone"
+	stateForeign   = "foreign"
+	// stateKept: a lost or damaged root may refer to the object.
+	stateKept = "kept"
 )
 
 // TableOf finds the table whose vault folder or metadata folder an object lies in; ErrNotFound if there is none
@@ -80,7 +80,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standin
 	info, err := t.clientOf(url).Stat(ctx, url)
 	switch {
 	case errors.Is(err, blobio.ErrNotFound):
-		w.State, w.Reason = StateGone, "there is no such object"
+		w.State, w.Reason = stateGone, "there is no such object"
 	case err != nil:
 		return nil, err
 	default:
@@ -88,7 +88,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standin
 		w.Size, w.Modified = info.Size, &modified
 	}
 	if kind == controlObject && w.State == "" {
-		w.State, w.Reason = StateControl, "a record of the table's owner, jobs or collections"
+		w.State, w.Reason = stateControl, "a record of the table's owner, jobs or collections"
 		return w, nil
 	}
 	jobs, err := t.readJobs(ctx)
@@ -101,19 +101,19 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standin
 		return nil, err
 	}
 	if why := live.reason(url); why != "" {
-		if w.State == StateGone {
+		if w.State == stateGone {
 			w.Reason = "there is no such object, though it is needed: " + why
 			return w, nil
 		}
-		w.State, w.Reason = StateLive, why
+		w.State, w.Reason = stateLive, why
 		return w, nil
 	}
-	if w.State == StateGone {
+	if w.State == stateGone {
 		return w, nil
 	}
 	if len(unread) > 0 { // a collection would end there
 		roots := slices.Sorted(maps.Keys(unread))
-		w.State, w.Reason = StateKept, fmt.Sprintf("nothing that can be read reaches it, and nothing is collected while %d live roots can't be read: %s; run shardcat verify %s", len(roots), roots[0], t.name)
+		w.State, w.Reason = stateKept, fmt.Sprintf("nothing that can be read reaches it, and nothing is collected while %d live roots can't be read: %s; run shardcat verify %s", len(roots), roots[0], t.name)
 		return w, nil
 	}
 	return w, t.standing(ctx, w, kind, &info, &o)
@@ -129,18 +129,18 @@ func (t *Table) standing(ctx context.Context, w *Standing, kind objectKind, info
 	due := info.ModTime.Add(o.MinAge).UTC()
 	switch {
 	case !strings.HasPrefix(w.URL, t.VaultFolder()) && !strings.HasPrefix(w.URL, t.metadataFolder()):
-		w.State, w.Reason = StateForeign, "outside the table's own folders, where collection never looks"
+		w.State, w.Reason = stateForeign, "outside the table's own folders, where collection never looks"
 		return nil
 	case kind == unknownObject:
-		w.State, w.Reason = StateUnknown, "of a kind that is not known here; it is never deleted"
+		w.State, w.Reason = stateUnknown, "of a kind that is not known here; it is never deleted"
 		return nil
 	case mark != nil && mark.same(info):
 		due = mark.since.Add(o.DeleteDelay).UTC()
-		w.State, w.Reason = StateMarked, "marked for deletion by "+mark.run+"; nothing reaches it"
+		w.State, w.Reason = stateMarked, "marked for deletion by "+mark.run+"; nothing reaches it"
 	case due.After(t.cat.opts.Now()):
-		w.State, w.Reason = StateYoung, "nothing reaches it, but it is younger than min-age"
+		w.State, w.Reason = stateYoung, "nothing reaches it, but it is younger than min-age"
 	default:
-		w.State, w.Reason = StateUnreached, "nothing reaches it; the next collection marks it"
+		w.State, w.Reason = stateUnreached, "nothing reaches it; the next collection marks it"
 	}
 	w.Due = &due
 	return nil

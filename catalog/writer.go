@@ -33,20 +33,20 @@ type WriterOptions struct {
 
 // The defaults of a Writer.
 const (
-	DefaultFlushRows  = DefaultShardRows
-	DefaultFlushBytes = 256 << 20
-	DefaultFlushAge   = time.Minute
+	defaultFlushRows  = defaultShardRows
+	defaultFlushBytes = 256 << 20
+	defaultFlushAge   = time.Minute
 )
 
 func (o *WriterOptions) fill() {
 	if o.FlushRows == 0 {
-		o.FlushRows = DefaultFlushRows
+		o.FlushRows = defaultFlushRows
 	}
 	if o.FlushBytes == 0 {
-		o.FlushBytes = DefaultFlushBytes
+		o.FlushBytes = defaultFlushBytes
 	}
 	if o.FlushAge == 0 {
-		o.FlushAge = DefaultFlushAge
+		o.FlushAge = defaultFlushAge
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 2 * o.FlushBytes

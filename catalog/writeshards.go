@@ -14,8 +14,8 @@ import (
 // names of the runs commits them, in one snapshot under the job's id. Runs that nobody names, of tasks that failed or were tried twice, end
 // with that commit, and what they wrote is deleted. See docs/design/writing-in-tasks.md.
 
-// JobWrite is the kind of a run that writes shards for CommitShards.
-const JobWrite = "write"
+// jobWrite is the kind of a run that writes shards for CommitShards.
+const jobWrite = "write"
 
 // writtenSuffix ends the name of the record of what a run has written.
 const writtenSuffix = ".written.json"
@@ -77,7 +77,7 @@ func (t *Table) WriteShards(ctx context.Context, src RecordSource, part string, 
 	if err := t.addDefaultIndexes(&o); err != nil {
 		return nil, err
 	}
-	j, before, err := t.beginJobOn(ctx, o.Ref, JobWrite, o.JobID, nil, t.Outputs)
+	j, before, err := t.beginJobOn(ctx, o.Ref, jobWrite, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
 		return &WrittenShards{JobID: o.JobID, Part: part, Committed: before}, err
 	}
@@ -141,12 +141,12 @@ func (t *Table) endRuns(ctx context.Context, jobID string, committed map[string]
 		return 0, err
 	}
 	for _, state := range open {
-		if state.Kind != JobWrite {
+		if state.Kind != jobWrite {
 			continue
 		}
 		run := &Job{table: t, record: state.JobRecord, name: state.Name(), branch: state.Ref}
 		if committed[run.name] {
-			err = errors.Join(err, run.end(ctx, OutcomeCommitted, snapshot))
+			err = errors.Join(err, run.end(ctx, outcomeCommitted, snapshot))
 			continue
 		}
 		discarded++
@@ -159,7 +159,7 @@ func (t *Table) endRuns(ctx context.Context, jobID string, committed map[string]
 func (j *Job) discard(ctx context.Context) error {
 	err := j.claim(ctx, claimDelete)
 	if errors.Is(err, ErrConflict) {
-		return j.end(ctx, OutcomeFailed, 0)
+		return j.end(ctx, outcomeFailed, 0)
 	}
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (j *Job) discard(ctx context.Context) error {
 			return err
 		}
 	}
-	return j.end(ctx, OutcomeFailed, 0)
+	return j.end(ctx, outcomeFailed, 0)
 }
 
 // describeWritten makes the entry of a shard of a run.

@@ -584,7 +584,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestPolicyOf(t *testing.T) {
-	p, err := PolicyOf(map[string]string{
+	p, err := policyOf(map[string]string{
 		"shardcat.compaction.target-size": "512MiB", "shardcat.compaction.max-rows": "5M", "shardcat.compaction.min-inputs": "4",
 		"shardcat.compaction.max-inputs": "50", "shardcat.compaction.max-creation-range": "7d", "comment": "x",
 	})
@@ -596,7 +596,7 @@ func TestPolicyOf(t *testing.T) {
 		"target-size": "big", "max-rows": "-1", "min-inputs": "1", "max-inputs": "x", "max-creation-range": "1 week",
 		"nope": "1", "max-stripes": "99999999999999999999", "target-records": "9223372036854775807k",
 	} {
-		if _, err := PolicyOf(map[string]string{PropertyPrefix + key: value}); !errors.Is(err, ErrPolicy) {
+		if _, err := policyOf(map[string]string{PropertyPrefix + key: value}); !errors.Is(err, ErrPolicy) {
 			t.Errorf("%s=%s: %v", key, value, err)
 		}
 	}

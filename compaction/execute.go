@@ -377,7 +377,7 @@ func (x *execution) progressOf() func(Progress) {
 		if p.RecordsDone > before {
 			x.records, before = x.records+p.RecordsDone-before, p.RecordsDone
 		}
-		if p.Step == StepDone {
+		if p.Step == stepDone {
 			x.done++
 		}
 		p.Groups, p.GroupsDone, p.Records, p.RecordsDone = x.total, x.done, x.totalRecords, x.records

@@ -18,9 +18,9 @@ type Step string
 // The steps, in their order. A Plan comes before them.
 const (
 	StepWrite    Step = "write"
-	StepReadBack Step = "read back"
-	StepCommit   Step = "commit"
-	StepDone     Step = "done"
+	stepReadBack Step = "read back"
+	stepCommit   Step = "commit"
+	stepDone     Step = "done"
 )
 
 // Job is the work of one group in steps: Begin, Write, ReadBack, Commit. Each step that was done is passed over when it is asked for again,
@@ -77,7 +77,7 @@ func (j *Job) begin(ctx context.Context) (err error) {
 	case err != nil:
 		return err
 	case before != nil:
-		j.result, j.step = Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: j.o.JobID, Before: true}, StepDone
+		j.result, j.step = Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: j.o.JobID, Before: true}, stepDone
 		return nil
 	}
 	j.run, j.step = run, StepWrite
@@ -122,7 +122,7 @@ func (j *Job) Write(ctx context.Context) error {
 		}
 		return j.Write(ctx)
 	}
-	return j.next(ctx, StepReadBack, err)
+	return j.next(ctx, stepReadBack, err)
 }
 
 func (j *Job) write(ctx context.Context) error {
@@ -152,13 +152,13 @@ func (j *Job) writeRows(ctx context.Context, stripes map[string][]int) error {
 // ReadBack compares what the store gives back with the inputs: the number of records, and with Options.Check the values. A difference is
 // ErrContent.
 func (j *Job) ReadBack(ctx context.Context) error {
-	if j.step != StepReadBack {
+	if j.step != stepReadBack {
 		return nil
 	}
-	ctx, end := j.o.span(ctx, string(StepReadBack), j.attributes()...)
+	ctx, end := j.o.span(ctx, string(stepReadBack), j.attributes()...)
 	err := j.compare(ctx)
 	end(err)
-	return j.next(ctx, StepCommit, err)
+	return j.next(ctx, stepCommit, err)
 }
 
 func (j *Job) compare(ctx context.Context) error {
@@ -180,16 +180,16 @@ func (j *Job) compare(ctx context.Context) error {
 // Commit puts what was written in the place of the inputs. If an input is no longer live the error is catalog.ErrConflict; if Options.Fence
 // finds that the lease is lost, catalog.ErrLeaseLost.
 func (j *Job) Commit(ctx context.Context) (*Result, error) {
-	if j.step == StepCommit {
-		ctx, end := j.o.span(ctx, string(StepCommit), j.attributes()...)
+	if j.step == stepCommit {
+		ctx, end := j.o.span(ctx, string(stepCommit), j.attributes()...)
 		err := j.commit(ctx)
 		end(err)
-		if err := j.next(ctx, StepDone, err); err != nil {
+		if err := j.next(ctx, stepDone, err); err != nil {
 			return nil, err
 		}
 		j.tell(j.group.Records)
 	}
-	if j.step != StepDone {
+	if j.step != stepDone {
 		return nil, fmt.Errorf("%w: the job is at the step %q", catalog.ErrInvalid, j.step)
 	}
 	return &j.result, nil
@@ -211,7 +211,7 @@ func (j *Job) commit(ctx context.Context) error {
 
 // Cancel ends a job before its commit and deletes what it created; after the commit it does nothing. A job that was taken up stays open.
 func (j *Job) Cancel(ctx context.Context) {
-	if j.step == StepDone || j.step == "" {
+	if j.step == stepDone || j.step == "" {
 		return
 	}
 	if j.step = ""; !j.taken {
@@ -230,7 +230,7 @@ func (j *Job) next(ctx context.Context, to Step, err error) error {
 		j.Cancel(ctx)
 		return err
 	}
-	if j.step = to; to != StepDone {
+	if j.step = to; to != stepDone {
 		j.tell(0)
 		return nil
 	}
@@ -280,7 +280,7 @@ func Resume(ctx context.Context, t *catalog.Table, name string, policy Policy, o
 		return nil, err
 	case before != nil:
 		id, _, _ := strings.Cut(name, ".")
-		return &Job{table: t, group: &Group{}, step: StepDone, o: o, result: Result{JobID: id, SnapshotID: before.SnapshotID, Before: true}}, nil
+		return &Job{table: t, group: &Group{}, step: stepDone, o: o, result: Result{JobID: id, SnapshotID: before.SnapshotID, Before: true}}, nil
 	}
 	g, err := liveGroup(ctx, t, run.Inputs())
 	if err != nil {
@@ -294,7 +294,7 @@ func Resume(ctx context.Context, t *catalog.Table, name string, policy Policy, o
 	} else if len(run.Outputs()) > 1 {
 		g.Mode = Pack
 	}
-	j := &Job{table: t, group: g, policy: policy.withDefaults(), o: o, run: run, step: StepReadBack, taken: true}
+	j := &Job{table: t, group: g, policy: policy.withDefaults(), o: o, run: run, step: stepReadBack, taken: true}
 	j.result = Result{Mode: g.Mode, Inputs: g.Inputs.Len(), Records: g.Records, JobID: run.ID()}
 	if g.Mode != Concat {
 		j.result.BytesMoved = g.Bytes // at most: what a pack left where it was is not known any more

@@ -147,7 +147,7 @@ func TestDeliveredAgain(t *testing.T) {
 		}
 		written := objectsOf(t, g.load(nil))
 		second := begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
-		if second.Step() != StepReadBack {
+		if second.Step() != stepReadBack {
 			t.Fatalf("the second delivery is at %q", second.Step())
 		}
 		for i, j := range []*Job{second, first} {

@@ -168,12 +168,12 @@ func (r *rules) set(name, text string) error {
 	return nil
 }
 
-// Settings are the names of what makes up a Policy, ServiceSettings of what only a service reads; both stand side by side in
+// Settings are the names of what makes up a Policy, allServiceSettings of what only a service reads; both stand side by side in
 // properties and files.
 var (
-	Settings        = names(policySettings)
-	ServiceSettings = names(serviceSettings)
-	allSettings     = slices.Concat(policySettings, serviceSettings)
+	Settings           = names(policySettings)
+	allServiceSettings = names(serviceSettings)
+	allSettings        = slices.Concat(policySettings, serviceSettings)
 )
 
 // Meaning says in a few words what a setting means, "" for a name that is none.
@@ -190,8 +190,8 @@ func IsBool(name string) bool {
 	return err == nil && s.isBool
 }
 
-// PolicyOf reads the policy that a table's own properties give.
-func PolicyOf(properties map[string]string) (Policy, error) {
+// policyOf reads the policy that a table's own properties give.
+func policyOf(properties map[string]string) (Policy, error) {
 	e, err := Resolve([]Level{{"table", settingsOf(properties)}})
 	if err != nil {
 		return Policy{}, err

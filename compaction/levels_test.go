@@ -68,7 +68,7 @@ func TestEverySetting(t *testing.T) {
 		"max-bytes-per-run": {"much"}, "concurrency": {"0", "65"}, "max-creation-range": {"0s", "often"}, "retention": {"0s"}, "retention-schedule": {"x"},
 		"expire-schedule": {"61 * * * *"}, "collect": {"10ms"}, "jitter": {"2"}, "max-overlap-depth": {"0", "-1", "deep"}, "pause": {"perhaps"}, "schedule": {"0"},
 	}
-	for _, name := range slices.Sorted(slices.Values(slices.Concat(Settings, ServiceSettings))) {
+	for _, name := range slices.Sorted(slices.Values(slices.Concat(Settings, allServiceSettings))) {
 		if Meaning(name) == "" {
 			t.Errorf("%s means nothing", name)
 		}

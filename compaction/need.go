@@ -110,7 +110,7 @@ func (p *planner) needOf(ctx context.Context, e *manifest.Entry) need {
 		return otherSchema
 	case rebuild && e.Deleted > 0 && float64(e.Deleted) >= p.policy.RebuildDeletedRatio*float64(all):
 		return deletedRecords
-	case rebuild && e.Stripes >= p.policy.RebuildStripes && e.Stripes >= StripeGrowth*stripesOf(e.Records):
+	case rebuild && e.Stripes >= p.policy.RebuildStripes && e.Stripes >= stripeGrowth*stripesOf(e.Records):
 		return smallStripes
 	case rebuild && p.policy.RebuildAll:
 		return asked

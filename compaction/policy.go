@@ -24,8 +24,8 @@ type Policy struct {
 	// MinInputs is the least number of shards that are worth a merge, MaxInputs the most of one merge.
 	MinInputs, MaxInputs int
 	// MaxCreationRange is the longest time between the first and the last record of a merged shard, negative for no limit. 0 is
-	// CreationShare of the table's retention, so that retention by whole shards comes no later than that, and
-	// DefaultCreationRange for a table without one. Shards that do not say when their records were created are merged only with each other.
+	// creationShare of the table's retention, so that retention by whole shards comes no later than that, and
+	// defaultCreationRange for a table without one. Shards that do not say when their records were created are merged only with each other.
 	MaxCreationRange time.Duration
 	// Lookback is the age of the youngest record from which on a shard is left alone; 0 is no such age.
 	Lookback time.Duration
@@ -53,7 +53,7 @@ type Policy struct {
 	// RebuildDeletedRatio is the share of deleted records from which on a shard is rebuilt.
 	RebuildDeletedRatio float64
 	// RebuildStripes is the number of stripes from which on a shard of small ones is rebuilt, if that makes them
-	// at least StripeGrowth times as large.
+	// at least stripeGrowth times as large.
 	RebuildStripes int64
 	// Tagged and External admit shards with standard properties, and adopted ones.
 	Tagged, External bool
@@ -61,51 +61,51 @@ type Policy struct {
 
 // The defaults of a Policy.
 const (
-	DefaultTargetRecords = 64 << 20
-	DefaultTargetSize    = 1 << 30
-	DefaultMaxRows       = 128 << 20
-	DefaultMinInputs     = 2
-	DefaultMaxInputs     = 1000
-	DefaultMaxStripes    = 10_000
-	// DefaultMaxMetadataBytes: a root that large takes a second to fetch at 64 MiB/s.
-	DefaultMaxMetadataBytes = 64 << 20
-	// DefaultMaxObjects: readers of the reference implementation keep each object open, and 1,024 open files
+	defaultTargetRecords = 64 << 20
+	defaultTargetSize    = 1 << 30
+	defaultMaxRows       = 128 << 20
+	defaultMinInputs     = 2
+	defaultMaxInputs     = 1000
+	defaultMaxStripes    = 10_000
+	// defaultMaxMetadataBytes: a root that large takes a second to fetch at 64 MiB/s.
+	defaultMaxMetadataBytes = 64 << 20
+	// defaultMaxObjects: readers of the reference implementation keep each object open, and 1,024 open files
 	// are a usual limit.
-	DefaultMaxObjects = 900
-	// DefaultMinSizeRatio: a shard that lacks less than a quarter is not worth a new root for each small neighbour.
-	DefaultMinSizeRatio = 0.75
-	DefaultMaxSizeRatio = 1.0
-	// CreationShare of the retention is how much longer than asked for a row may stay because of its neighbours.
-	CreationShare        = 0.03
-	DefaultCreationRange = 24 * time.Hour
-	DefaultConcurrency   = 1
-	// DefaultRebuildDeletedRatio: reading past a tenth of the rows costs less than writing the other nine.
-	DefaultRebuildDeletedRatio = 0.1
-	// DefaultPackObjects is half of DefaultMaxObjects: objects become fewer before their number keeps shards from being merged.
-	DefaultPackObjects = 450
-	// DefaultRebuildStripes: so many small stripes cost a scan of one column as many requests.
-	DefaultRebuildStripes = 64
-	// StripeGrowth is how many times as large a rebuild makes the stripes of a shard, on average, or there is none. Stripes that
+	defaultMaxObjects = 900
+	// defaultMinSizeRatio: a shard that lacks less than a quarter is not worth a new root for each small neighbour.
+	defaultMinSizeRatio = 0.75
+	defaultMaxSizeRatio = 1.0
+	// creationShare of the retention is how much longer than asked for a row may stay because of its neighbours.
+	creationShare        = 0.03
+	defaultCreationRange = 24 * time.Hour
+	defaultConcurrency   = 1
+	// defaultRebuildDeletedRatio: reading past a tenth of the rows costs less than writing the other nine.
+	defaultRebuildDeletedRatio = 0.1
+	// defaultPackObjects is half of defaultMaxObjects: objects become fewer before their number keeps shards from being merged.
+	defaultPackObjects = 450
+	// defaultRebuildStripes: so many small stripes cost a scan of one column as many requests.
+	defaultRebuildStripes = 64
+	// stripeGrowth is how many times as large a rebuild makes the stripes of a shard, on average, or there is none. Stripes that
 	// would not grow so much stay where they are, so that a record is rewritten a logarithm of times.
-	StripeGrowth = 8
+	stripeGrowth = 8
 )
 
 // withDefaults fills in what is zero, except for a creation range that depends on the table.
 func (p Policy) withDefaults() Policy {
-	p.TargetRecords = cmp.Or(p.TargetRecords, DefaultTargetRecords)
-	p.TargetSize = cmp.Or(p.TargetSize, DefaultTargetSize)
-	p.MaxRows = cmp.Or(p.MaxRows, DefaultMaxRows)
-	p.MinSizeRatio = cmp.Or(p.MinSizeRatio, DefaultMinSizeRatio)
-	p.MaxSizeRatio = cmp.Or(p.MaxSizeRatio, DefaultMaxSizeRatio)
-	p.MinInputs = cmp.Or(p.MinInputs, DefaultMinInputs)
-	p.MaxInputs = cmp.Or(p.MaxInputs, DefaultMaxInputs)
-	p.MaxStripes = cmp.Or(p.MaxStripes, DefaultMaxStripes)
-	p.MaxMetadataBytes = cmp.Or(p.MaxMetadataBytes, DefaultMaxMetadataBytes)
-	p.MaxObjects = cmp.Or(p.MaxObjects, DefaultMaxObjects)
-	p.PackObjects = cmp.Or(p.PackObjects, DefaultPackObjects)
-	p.RebuildStripes = cmp.Or(p.RebuildStripes, DefaultRebuildStripes)
-	p.RebuildDeletedRatio = cmp.Or(p.RebuildDeletedRatio, DefaultRebuildDeletedRatio)
-	p.Concurrency = cmp.Or(p.Concurrency, DefaultConcurrency)
+	p.TargetRecords = cmp.Or(p.TargetRecords, defaultTargetRecords)
+	p.TargetSize = cmp.Or(p.TargetSize, defaultTargetSize)
+	p.MaxRows = cmp.Or(p.MaxRows, defaultMaxRows)
+	p.MinSizeRatio = cmp.Or(p.MinSizeRatio, defaultMinSizeRatio)
+	p.MaxSizeRatio = cmp.Or(p.MaxSizeRatio, defaultMaxSizeRatio)
+	p.MinInputs = cmp.Or(p.MinInputs, defaultMinInputs)
+	p.MaxInputs = cmp.Or(p.MaxInputs, defaultMaxInputs)
+	p.MaxStripes = cmp.Or(p.MaxStripes, defaultMaxStripes)
+	p.MaxMetadataBytes = cmp.Or(p.MaxMetadataBytes, defaultMaxMetadataBytes)
+	p.MaxObjects = cmp.Or(p.MaxObjects, defaultMaxObjects)
+	p.PackObjects = cmp.Or(p.PackObjects, defaultPackObjects)
+	p.RebuildStripes = cmp.Or(p.RebuildStripes, defaultRebuildStripes)
+	p.RebuildDeletedRatio = cmp.Or(p.RebuildDeletedRatio, defaultRebuildDeletedRatio)
+	p.Concurrency = cmp.Or(p.Concurrency, defaultConcurrency)
 	return p
 }
 
@@ -115,9 +115,9 @@ func (p Policy) forTable(retention time.Duration) Policy {
 	switch {
 	case p.MaxCreationRange != 0:
 	case retention > 0:
-		p.MaxCreationRange = max(time.Duration(CreationShare*float64(retention)), time.Second)
+		p.MaxCreationRange = max(time.Duration(creationShare*float64(retention)), time.Second)
 	default:
-		p.MaxCreationRange = DefaultCreationRange
+		p.MaxCreationRange = defaultCreationRange
 	}
 	return p
 }

@@ -16,21 +16,21 @@ type Schedule struct {
 	text  string
 }
 
-// DefaultEvery is how long a table is left alone after it was looked at.
-const DefaultEvery = 10 * time.Minute
+// defaultEvery is how long a table is left alone after it was looked at.
+const defaultEvery = 10 * time.Minute
 
-// MinEvery bounds how often a table is looked at: a plan reads its manifests.
-const MinEvery = time.Second
+// minEvery bounds how often a table is looked at: a plan reads its manifests.
+const minEvery = time.Second
 
 // ParseSchedule reads an interval ("10m", "1d") or five fields of cron, with the time zone before them if it is not
-// UTC ("CRON_TZ=Europe/Berlin 0 3 * * *"). The empty text is DefaultEvery.
+// UTC ("CRON_TZ=Europe/Berlin 0 3 * * *"). The empty text is every 10 minutes.
 func ParseSchedule(text string) (Schedule, error) {
 	if text == "" {
-		return Schedule{every: DefaultEvery, text: DefaultEvery.String()}, nil
+		return Schedule{every: defaultEvery, text: defaultEvery.String()}, nil
 	}
 	if every, err := catalog.ParseAge(text); err == nil {
-		if every < MinEvery {
-			return Schedule{}, fmt.Errorf("%w: schedule %q: %s is the least", ErrPolicy, text, MinEvery)
+		if every < minEvery {
+			return Schedule{}, fmt.Errorf("%w: schedule %q: %s is the least", ErrPolicy, text, minEvery)
 		}
 		return Schedule{every: every, text: text}, nil
 	}
@@ -55,7 +55,7 @@ func (s Schedule) Next(t time.Time) time.Time {
 		return s.cron.Next(t)
 	}
 	if s.every == 0 {
-		return t.Add(DefaultEvery)
+		return t.Add(defaultEvery)
 	}
 	return t.Add(s.every)
 }

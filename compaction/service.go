@@ -36,7 +36,7 @@ type ServiceOptions struct {
 	// Failed, if not nil, is told when a table begins to fail, when it halts, and when groups go into quarantine that were not there; not
 	// again for each run that fails after that.
 	Failed func(TableStatus)
-	// Collect are the delays and the ratio of collections of tables whose settings leave them open; Execute is set. A ratio of 0 is DefaultCollectRatio.
+	// Collect are the delays and the ratio of collections of tables whose settings leave them open; Execute is set. A ratio of 0 is 0.95.
 	Collect catalog.CollectOptions
 	// Tracer, if not nil, gets a span for each run over a table, each group and each step.
 	Tracer trace.Tracer

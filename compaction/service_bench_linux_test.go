@@ -69,7 +69,7 @@ func BenchmarkManyTables(b *testing.B) {
 	planned := processorTime() - first
 	began, rounds := processorTime(), 0
 	for b.Loop() {
-		now.Add(int64(DefaultEvery + DefaultEvery/5)) // all are due, and once an hour read anew
+		now.Add(int64(defaultEvery + defaultEvery/5)) // all are due, and once an hour read anew
 		s.poke()
 		round()
 		rounds++
@@ -77,7 +77,7 @@ func BenchmarkManyTables(b *testing.B) {
 	look := (processorTime() - began).Seconds() / float64(rounds) / float64(n)
 	b.ReportMetric(planned.Seconds(), "plan-cpu-s")
 	b.ReportMetric(look*1e6, "cpu-us/table")
-	b.ReportMetric(look*float64(n)/DefaultEvery.Seconds()*100, "idle-%")
+	b.ReportMetric(look*float64(n)/defaultEvery.Seconds()*100, "idle-%")
 	b.ReportMetric(float64(liveHeap()-before)/1e6, "heap-MB")
 	if end(); <-ended != nil || wrong.Load() > 0 {
 		b.Errorf("%d looks failed or did something", wrong.Load())

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/merge"
 )
 
-// A shard of many small stripes is written anew in parts: as many of its smallest stripes as make one that is StripeGrowth times as large as
+// A shard of many small stripes is written anew in parts: as many of its smallest stripes as make one that is stripeGrowth times as large as
 // the largest of them. The others stay where they are, under a root of their own that a later concatenation joins with what was
 // written. So a record is rewritten a logarithm of times, however often its shard takes in small neighbours.
 
@@ -22,7 +22,7 @@ const keptRoot = "-kept.amudai.shard"
 
 // smallest is how many stripes, of records in rising order, are to be written anew: 2 at least, and at least half of them.
 func smallest(records []int64) int {
-	for growth := int64(StripeGrowth); growth > 1; growth /= 2 {
+	for growth := int64(stripeGrowth); growth > 1; growth /= 2 {
 		sum, count := int64(0), 0
 		for i, n := range records {
 			sum += n

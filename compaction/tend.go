@@ -26,20 +26,20 @@ type upkeep struct {
 	ratio               float64
 }
 
-// DefaultCollect is how often a table is collected, DefaultCollectRatio the share of its objects above which a collection is refused. Most objects of a table
+// defaultCollect is how often a table is collected, defaultCollectRatio the share of its objects above which a collection is refused. Most objects of a table
 // that is rebuilt all the time are garbage, so it is larger than that of the command.
 const (
-	DefaultCollect      = 24 * time.Hour
-	DefaultCollectRatio = 0.95
+	defaultCollect      = 24 * time.Hour
+	defaultCollectRatio = 0.95
 )
 
-// DefaultJitter is the share by which the time between two runs varies.
-const DefaultJitter = 0.1
+// defaultJitter is the share by which the time between two runs varies.
+const defaultJitter = 0.1
 
 var defaultUpkeep = upkeep{
-	schedule: Schedule{every: DefaultEvery, text: DefaultEvery.String()}, jitter: DefaultJitter,
+	schedule: Schedule{every: defaultEvery, text: defaultEvery.String()}, jitter: defaultJitter,
 	expire: catalog.DefaultExpireAge, retain: new(Schedule), expiry: new(Schedule),
-	collect: &Schedule{every: DefaultCollect, text: "24h"},
+	collect: &Schedule{every: defaultCollect, text: "24h"},
 }
 
 // serviceSettings make up an upkeep.

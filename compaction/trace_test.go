@@ -60,7 +60,7 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := told[len(told)-1]
-	if last.Groups != 2 || last.GroupsDone != 2 || last.Records != 60 || last.RecordsDone != 60 || last.Step != StepDone || last.JobID == "" {
+	if last.Groups != 2 || last.GroupsDone != 2 || last.Records != 60 || last.RecordsDone != 60 || last.Step != stepDone || last.JobID == "" {
 		t.Errorf("%+v", last)
 	}
 	if !slices.IsSortedFunc(told, func(a, b Progress) int { return int(a.RecordsDone - b.RecordsDone) }) {

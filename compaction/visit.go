@@ -284,7 +284,7 @@ func (v *visit) collect(ctx context.Context) error {
 func (s *Service) collectOptions(u upkeep) catalog.CollectOptions {
 	o := s.o.Collect
 	o.Execute, o.MinAge, o.DeleteDelay = true, cmp.Or(u.minAge, o.MinAge), cmp.Or(u.deleteDelay, o.DeleteDelay)
-	o.MaxDeleteRatio = cmp.Or(u.ratio, o.MaxDeleteRatio, DefaultCollectRatio)
+	o.MaxDeleteRatio = cmp.Or(u.ratio, o.MaxDeleteRatio, defaultCollectRatio)
 	return o
 }
 

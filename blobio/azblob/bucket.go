@@ -1,5 +1,5 @@
 // Package azblob is the driver for Azure Blob Storage. Importing it enables
-// abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY and the other spellings of ParseURL in blobio.
+// abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY and the other spellings of parseURL in blobio.
 //
 // Reads, lists and blobs of one part go through gocloud.dev/blob/azureblob, whose hooks reach what its portable layer
 // hides. Uploads in parts and deletes use the same client of the Azure SDK directly, because they have conditions and
@@ -38,7 +38,7 @@ func init() {
 
 // OpenURL opens the container that u names in any of its spellings, with the options of its query.
 func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
-	place, _, err := ParseURL(u)
+	place, _, err := parseURL(u)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ var params = urlparam.Set[Options]{
 		"ca_file":          urlparam.Text(func(o *Options) *string { return &o.Trust.CA }),
 		"client_cert_file": urlparam.Text(func(o *Options) *string { return &o.Trust.Cert }),
 		"client_key_file":  urlparam.Text(func(o *Options) *string { return &o.Trust.Key }),
-		"storage_account":  func(*Options, string) error { return nil }, // read by ParseURL
+		"storage_account":  func(*Options, string) error { return nil }, // read by parseURL
 		"endpoint":         urlparam.Text(func(o *Options) *string { return &o.Endpoint }),
 		"protocol":         urlparam.Text(func(o *Options) *string { return &o.Service.Protocol }),
 		"domain":           urlparam.Text(func(o *Options) *string { return &o.Service.StorageDomain }),

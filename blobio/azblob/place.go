@@ -19,13 +19,13 @@ type Place struct {
 	Domain    string // below which accounts lie: "core.windows.net"
 }
 
-// DefaultDomain is that of the public cloud.
-const DefaultDomain = "core.windows.net"
+// defaultDomain is that of the public cloud.
+const defaultDomain = "core.windows.net"
 
-// ErrPlace says that a URL names no container of a storage account.
-var ErrPlace = errors.New("not the location of an Azure blob")
+// errPlace says that a URL names no container of a storage account.
+var errPlace = errors.New("not the location of an Azure blob")
 
-// ParseURL reads the location in all its spellings and returns the container and the key inside it:
+// parseURL reads the location in all its spellings and returns the container and the key inside it:
 //
 //	abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY    canonical; also abfs, wasb, wasbs, and .blob.
 //	https://ACCOUNT.blob.core.windows.net/CONTAINER/KEY   also .dfs.
@@ -33,13 +33,13 @@ var ErrPlace = errors.New("not the location of an Azure blob")
 //	                                                      AZURE_STORAGE_ACCOUNT
 //
 // What accounts, domains and containers may be called is said by package urlresolve alone.
-func ParseURL(u *url.URL) (Place, string, error) {
+func parseURL(u *url.URL) (Place, string, error) {
 	plain := *u
 	plain.RawQuery, plain.ForceQuery = "", false
 	if u.Scheme == "azblob" || u.Scheme == "az" {
 		account := accountOf(u.Query())
 		if account == "" {
-			return Place{}, "", fmt.Errorf("%w: no storage account; name it with ?storage_account= or AZURE_STORAGE_ACCOUNT", ErrPlace)
+			return Place{}, "", fmt.Errorf("%w: no storage account; name it with ?storage_account= or AZURE_STORAGE_ACCOUNT", errPlace)
 		}
 		plain.Scheme, plain.User = "abfss", url.User(u.Host)
 		plain.Host = strings.ToLower(account) + ".dfs." + domainOf(u.Query())
@@ -52,14 +52,14 @@ func ParseURL(u *url.URL) (Place, string, error) {
 	var refused *urlresolve.Error
 	switch {
 	case errors.As(err, &refused): // its text repeats the URL
-		return Place{}, "", fmt.Errorf("%w: %s", ErrPlace, refused.Reason)
+		return Place{}, "", fmt.Errorf("%w: %s", errPlace, refused.Reason)
 	case err != nil:
 		return Place{}, "", err
 	}
 	container, host, _ := strings.Cut(at.Bucket, "@")
 	account, domain, ok := strings.Cut(host, ".dfs.")
 	if at.Scheme != "abfss" || !ok {
-		return Place{}, "", ErrPlace
+		return Place{}, "", errPlace
 	}
 	return Place{Account: account, Container: container, Domain: domain}, at.Key(), nil
 }
@@ -68,7 +68,7 @@ func ParseURL(u *url.URL) (Place, string, error) {
 func domainOf(q url.Values) string {
 	domain := strings.TrimPrefix(strings.ToLower(q.Get("domain")), "blob.")
 	if domain == "" || urlparam.IsLocal(domain) || q.Has("cdn") || q.Has("localemu") {
-		return DefaultDomain
+		return defaultDomain
 	}
 	return domain
 }

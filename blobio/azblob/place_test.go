@@ -37,9 +37,9 @@ func TestParseURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		place, key, err := ParseURL(u)
+		place, key, err := parseURL(u)
 		switch {
-		case tc.want == "" && !errors.Is(err, ErrPlace):
+		case tc.want == "" && !errors.Is(err, errPlace):
 			t.Errorf("%s: %v, want ErrPlace", tc.raw, err)
 		case tc.want != "" && (err != nil || place.String() != tc.want || key != tc.key):
 			t.Errorf("%s: %s, key %q, %v; want %s, key %q", tc.raw, place, key, err, tc.want, tc.key)
@@ -61,9 +61,9 @@ func TestCredentialsGoToTheirAccountOnly(t *testing.T) {
 		want    string // the URL of the container with its signature
 		wantErr string
 	}{
-		{Place{"mine", "c", DefaultDomain}, Options{}, "http://127.0.0.1:1/mine/c?sv=1&sig=x", ""},
-		{Place{"other", "c", DefaultDomain}, Options{Identity: "anonymous"}, "https://other.blob.core.windows.net/c", ""},
-		{Place{"other", "c", DefaultDomain}, Options{Identity: "sas"}, "", "no sas for account other"},
+		{Place{"mine", "c", defaultDomain}, Options{}, "http://127.0.0.1:1/mine/c?sv=1&sig=x", ""},
+		{Place{"other", "c", defaultDomain}, Options{Identity: "anonymous"}, "https://other.blob.core.windows.net/c", ""},
+		{Place{"other", "c", defaultDomain}, Options{Identity: "sas"}, "", "no sas for account other"},
 		{Place{"mine", "c", "evil.example"}, Options{Identity: "anonymous", Endpoint: "https://evil.example"}, "https://evil.example/c", ""},
 		{Place{"thine", "c", "evil.example"}, Options{}, "", "none of Azure's"},
 	} {
@@ -91,7 +91,7 @@ func FuzzParseURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		place, _, err := ParseURL(u)
+		place, _, err := parseURL(u)
 		if err != nil {
 			return
 		}
@@ -99,7 +99,7 @@ func FuzzParseURL(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v is no URL", raw, place)
 		}
-		same, _, err := ParseURL(again)
+		same, _, err := parseURL(again)
 		if err != nil || same != place {
 			t.Errorf("%q: %v, then %v (%v)", raw, place, same, err)
 		}

@@ -31,7 +31,7 @@ func SendsChecksums(t *testing.T, open func(t *testing.T, handler http.HandlerFu
 		}
 		handler(w, r)
 	})
-	for _, size := range []int{100, DefaultParts} {
+	for _, size := range []int{100, defaultParts} {
 		if err := Put(t.Context(), bucket, "k", pattern(1, size)); err != nil {
 			t.Error(err)
 		}

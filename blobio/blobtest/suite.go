@@ -20,12 +20,12 @@ type Store struct {
 	ReadOnly bool
 	// Seed puts an object into a read-only store.
 	Seed func(t *testing.T, key string, data []byte)
-	// Big is the size of the streamed object, DefaultBig if 0 (much less with -short).
+	// Big is the size of the streamed object, 100 MiB if 0 (much less with -short).
 	Big int64
-	// Parts is the size of an object that takes more than one request to write, DefaultParts if 0. The suite
+	// Parts is the size of an object that takes more than one request to write, 17 MiB if 0. The suite
 	// has Racers of them under way at once.
 	Parts int
-	// PageKeys is how many objects the test of long lists creates, DefaultPageKeys if 0. It should be more
+	// PageKeys is how many objects the test of long lists creates, 40 if 0. It should be more
 	// than twice what the store lists in one request.
 	PageKeys int
 	// IgnoresPins is the reason why the store can't be asked for a pinned read, as emulators that ignore
@@ -39,30 +39,30 @@ type Store struct {
 
 // The sizes of the suite where a Store names none.
 const (
-	// DefaultBig is large enough that a driver which gathers the object in memory stands out.
-	DefaultBig = 100 << 20
+	// defaultBig is large enough that a driver which gathers the object in memory stands out.
+	defaultBig = 100 << 20
 	// shortBig is for runs with -short, as those of the race detector; the memory is not watched then.
 	shortBig = 8 << 20
-	// DefaultParts is more than any of the clouds' drivers sends in one request.
-	DefaultParts = 17 << 20
-	// DefaultPageKeys is small enough for a file system; clouds list 1,000 (S3, GCS) or 5,000 (Azure) keys
+	// defaultParts is more than any of the clouds' drivers sends in one request.
+	defaultParts = 17 << 20
+	// defaultPageKeys is small enough for a file system; clouds list 1,000 (S3, GCS) or 5,000 (Azure) keys
 	// in one request.
-	DefaultPageKeys = 40
+	defaultPageKeys = 40
 )
 
 // Run runs the whole suite.
 func Run(t *testing.T, store Store) {
 	if store.Big == 0 {
-		store.Big = DefaultBig
+		store.Big = defaultBig
 		if testing.Short() {
 			store.Big = shortBig
 		}
 	}
 	if store.Parts == 0 {
-		store.Parts = DefaultParts
+		store.Parts = defaultParts
 	}
 	if store.PageKeys == 0 {
-		store.PageKeys = DefaultPageKeys
+		store.PageKeys = defaultPageKeys
 	}
 	tests := []struct {
 		name   string

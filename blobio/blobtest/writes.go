@@ -109,14 +109,14 @@ func testClosedWrites(t *testing.T, s *suite) {
 	s.wantNothing(t)
 }
 
-// Racers is how many writers race for one key.
-const Racers = 24
+// racers is how many writers race for one key.
+const racers = 24
 
 // testRace: of many writers of one key exactly one wins, and the object is the winner's.
 func testRace(t *testing.T, s *suite) {
 	for _, size := range []int{1_000, s.Parts} {
 		key := fmt.Sprintf("%ssize-%d", s.prefix, size)
-		writers := make([]blobio.Writer, Racers)
+		writers := make([]blobio.Writer, racers)
 		for i := range writers {
 			w, err := s.bucket.Create(t.Context(), key, blobio.CreateOptions{})
 			if err != nil {
@@ -124,7 +124,7 @@ func testRace(t *testing.T, s *suite) {
 			}
 			writers[i] = w
 		}
-		errs := make([]error, Racers)
+		errs := make([]error, racers)
 		var all sync.WaitGroup
 		for i, w := range writers {
 			all.Go(func() {
@@ -370,7 +370,7 @@ func testBig(t *testing.T, s *suite) {
 	}
 	grown := watch()
 	t.Logf("heap grew by %d MiB for %d MiB", grown>>20, s.Big>>20)
-	if _, inMemory := s.bucket.(interface{ Replace(string, []byte) }); !inMemory && s.Big >= DefaultBig && grown > mostGrown {
+	if _, inMemory := s.bucket.(interface{ Replace(string, []byte) }); !inMemory && s.Big >= defaultBig && grown > mostGrown {
 		t.Errorf("the heap grew by %d bytes for an object of %d, by more than %d: it was gathered in memory", grown, s.Big, mostGrown)
 	}
 }

@@ -23,19 +23,19 @@ type headers struct {
 	source map[string]string // on those that copy such content
 }
 
-// HeadersVariable is the environment variable of further headers, one "NAME: VALUE" per line; they may be secrets.
-const HeadersVariable = "SHARDCAT_STORE_HEADERS"
+// headersVariable is the environment variable of further headers, one "NAME: VALUE" per line; they may be secrets.
+const headersVariable = "SHARDCAT_STORE_HEADERS"
 
 // headers collects what the options and the environment say.
 func (o Options) headers() (h headers, err error) {
 	h.all = map[string]string{}
-	for line := range strings.Lines(os.Getenv(HeadersVariable)) {
+	for line := range strings.Lines(os.Getenv(headersVariable)) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if name == "" && !ok {
 			continue
 		}
 		if !ok || strings.ContainsAny(name, " \t") {
-			return h, fmt.Errorf("%s: a line that is not NAME: VALUE", HeadersVariable)
+			return h, fmt.Errorf("%s: a line that is not NAME: VALUE", headersVariable)
 		}
 		h.all[name] = strings.TrimSpace(value)
 	}

@@ -59,7 +59,7 @@ type Options struct {
 	KMSContext string
 	// CustomerKeyFile is ?sse_customer_key_file=: a key of 256 bits with which the store encrypts (SSE-C).
 	CustomerKeyFile string
-	// Headers are ?header.NAME=VALUE, set on each request. Secret ones come from HeadersVariable.
+	// Headers are ?header.NAME=VALUE, set on each request. Secret ones come from headersVariable.
 	Headers map[string]string
 	// Trust is ?ca_file=, ?client_cert_file= and ?client_key_file=.
 	Trust httptransport.Trust

@@ -387,7 +387,7 @@ func TestRequestsOfSettings(t *testing.T) {
 	if err := os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(HeadersVariable, "CF-Access-Client-Id: abc\nX-Other: d: e\n")
+	t.Setenv(headersVariable, "CF-Access-Client-Id: abc\nX-Other: d: e\n")
 	s, b := quirky(t, "", "&acl=bucket-owner-full-control&sse=aws:kms&kms_key_id=k1&"+url.Values{"kms_context": {`{"a":"b"}`}}.Encode()+
 		"&storage_class=STANDARD_IA&header.X-Team=data&part_size=5242880")
 	small := func(b *Bucket) {

@@ -19,12 +19,12 @@ type Options struct {
 	// WriteToken is the bearer token that appends; it reads too. If it is empty, nobody appends.
 	WriteToken string
 	// Answers is how many answers with rows, and appends, are under way at a time, DefaultAnswers if 0. Others wait in
-	// line, where clients (addresses) take turns, for Patience (DefaultPatience if 0), and are told to come back then.
+	// line, where clients (addresses) take turns, for Patience (5 s if 0), and are told to come back then.
 	Answers  int
 	Patience time.Duration
 	// MaxMemory is what the values of all answers together may take, in bytes, shardfmt.DefaultMaxMemory if 0.
 	MaxMemory int64
-	// Stall is the longest time that a client may take over the next 64 KiB, either way, DefaultStall if 0.
+	// Stall is the longest time that a client may take over the next 64 KiB, either way, 30 s if 0.
 	Stall time.Duration
 	// Log gets what ended answers early, slog.Default() if nil.
 	Log *slog.Logger
@@ -34,8 +34,8 @@ type Options struct {
 // that takes 64 KiB in 30 s has 2 KiB/s.
 const (
 	DefaultAnswers  = 16
-	DefaultPatience = 5 * time.Second
-	DefaultStall    = 30 * time.Second
+	defaultPatience = 5 * time.Second
+	defaultStall    = 30 * time.Second
 )
 
 // Server is an http.Handler over a catalog, for all paths below /v1/. Safe for concurrent use.
@@ -51,9 +51,9 @@ type Server struct {
 // New makes the handler.
 func New(c *catalog.Catalog, o Options) *Server {
 	o.Answers = cmp.Or(o.Answers, DefaultAnswers)
-	o.Patience = cmp.Or(o.Patience, DefaultPatience)
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	o.MaxMemory = cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory)
-	o.Stall = cmp.Or(o.Stall, DefaultStall)
+	o.Stall = cmp.Or(o.Stall, defaultStall)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &Server{cat: c, o: o, tokens: access.Tokens{Read: o.ReadToken, Write: o.WriteToken}, slots: newSlots(o.Answers, o.Patience)}
 	mux := http.NewServeMux()

@@ -1,0 +1,4 @@
+package blobio
+
+// SlowestRate for the tests of time limits.
+const SlowestRate = slowestRate
