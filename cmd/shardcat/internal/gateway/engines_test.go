@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,13 +13,16 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/access"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -156,8 +161,16 @@ func TestEngines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	merged := createFlights(t, c, "merged")
+	appendFlights(t, merged, 0, 600, "")
+	appendFlights(t, merged, 600, 600, "")
+	deleteFlights(t, merged, "id < 10")
+	if r, err := compaction.Compact(t.Context(), merged, compaction.Policy{MinInputs: 2}, compaction.Options{}); err != nil {
+		t.Fatalf("%+v: %v", r, err)
+	}
+	rows := createTypes(t, c)
 	server := served(t, c)
-	cmd := exec.CommandContext(t.Context(), python, "testdata/engines_check.py", server.URL, readToken, fmt.Sprint(first), fmt.Sprint(firstTime), fmt.Sprint(before))
+	cmd := exec.CommandContext(t.Context(), python, "testdata/engines_check.py", server.URL, readToken, fmt.Sprint(first), fmt.Sprint(firstTime), fmt.Sprint(before), rows)
 	out, err := cmd.Output()
 	if err != nil {
 		var stderr []byte
@@ -191,7 +204,7 @@ func TestEngines(t *testing.T) {
 
 // wanted are the answers to the questions of engines_check.py.
 var wanted = map[string]string{
-	"namespaces": "[('default',)]", "tables": "days deleted evolved flat", "views": "[]", "exists": "True False",
+	"namespaces": "[('default',)]", "tables": "days deleted evolved flat merged types", "views": "[]", "exists": "True False",
 	"flat": summary(ids(0, 2000), true), "after": summary(ids(0, 2000), true), "count": "2000", "deleted count": "1150",
 	"filter":     summary(except(ids(990, 1010), 994, 1001, 1008), true),
 	"projection": "99000", "deleted": summary(remaining, true), "snapshot": summary(ids(0, 1000), true), "as of": summary(ids(0, 1000), true),
@@ -200,7 +213,77 @@ var wanted = map[string]string{
 	"days": summary(ids(0, 250), true), "days filter": summary([]int{3, 103, 203}, true), "days files": "1", "pruned files": "1",
 	"files": "0/1000 0/500 1/350", "entries": "3", "partitions": "100", "snapshots": "4", "refs": "main side tagged",
 	"append": "True", "delete": "True", "drop": "True", "purge": "True", "rename": "True", "create": "True", "create namespace": "True",
+	"merged": summary(ids(10, 1200), true), "types": "2400 rows, columns that differ:",
 	"drop namespace": "True", "expire": "True",
+}
+
+// createTypes makes table types, with a column of every type, and returns the file of its rows. Rows with an i32 below 100 are deleted.
+func createTypes(t *testing.T, c *catalog.Catalog) (file string) {
+	t.Helper()
+	s, err := schema.Parse("b: Boolean, i8: Int8, i16: Int16, i32: Int32, i64: Int64, u8: UInt8, u16: UInt16, u32: UInt32, u64: UInt64, f32: Float32, " +
+		"f64: Float64, s: String, bin: Binary, fsb: FixedSizeBinary(4), g: Guid, t: DateTime, l: List<Int64>, ll: List<List<String>>, " +
+		"st: Struct<a: Int32, c: String, d: List<Float64>>, m: Map<String, Int64>, fl: FixedSizeList(2)<Int32>, un: Union<Int64, String>, dec: Decimal, " +
+		"dy: Dynamic, ls: List<Struct<p: Int64, q: String>>, ts: TimeSpan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tbl, err := c.Create(t.Context(), catalog.Name{Namespace: "default", Table: "types"}, catalog.CreateOptions{Schema: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for i := range 2500 {
+		seed := i
+		null := func(v any) any {
+			if seed = (seed*1103515245 + 12345) & math.MaxInt32; seed>>16%7 == 0 {
+				return nil
+			}
+			return v
+		}
+		var l, ll, ls []any
+		for j := range i % 4 {
+			l, ls = append(l, null(j)), append(ls, null(map[string]any{"p": null(j), "q": null("z")}))
+			ll = append(ll, null(l))
+		}
+		texts := []any{}
+		for _, v := range ll {
+			if v != nil {
+				v = []any{null("x"), null("é")}[:i%3]
+			}
+			texts = append(texts, v)
+		}
+		un := any(i)
+		if i%2 == 0 {
+			un = fmt.Sprint("u", i)
+		}
+		row := map[string]any{
+			"b": null(i%3 == 0), "i8": null(i%256 - 128), "i16": null(i - 1500), "i32": i, "i64": null(i * 1_000_000_000_000), "u8": null(i % 256),
+			"u16": null(i), "u32": null(4294967295 - i), "u64": null(uint64(math.MaxUint64) - uint64(i)), "f32": null(float64(i) / 4), "f64": null(float64(i) / 8),
+			"s": null(fmt.Sprintf("é%d", i)), "bin": null([]byte(fmt.Sprintf("\x00%d", i))), "fsb": null([]byte(fmt.Sprintf("%04d", i))),
+			"g": null(fmt.Sprintf("%08x-0000-0000-0000-%012x", i, i)), "t": null(time.Unix(int64(i)*61-90000, int64(i)*1000).UTC().Format(time.RFC3339Nano)),
+			"l": null(append([]any{}, l...)), "ll": null(texts), "st": null(map[string]any{"a": null(i), "c": null("q"), "d": null([]any{1.5, null(i)})}),
+			"m": null(map[string]any{fmt.Sprint("k", i%3): null(i)}), "fl": null([]any{null(i), i + 1}), "un": null(un), "dec": null(fmt.Sprintf("%d.25", i)),
+			"dy": null(map[string]any{"a": i}), "ls": null(append([]any{}, ls...)), "ts": null(fmt.Sprintf("00:00:00.%07d", i)),
+		}
+		if err := json.NewEncoder(&b).Encode(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file = filepath.Join(t.TempDir(), "types.ndjson")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	format, _ := fileio.FormatOf("ndjson")
+	src, err := fileio.OpenSource(t.Context(), c.Client(), []string{"file://" + file}, fileio.SourceOptions{Format: format, Schema: tbl.Schema()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	if _, err := tbl.Ingest(t.Context(), src, catalog.IngestOptions{StripeRows: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	deleteFlights(t, tbl, "i32 < 100")
+	return file
 }
 
 // remaining are the ids of table deleted.
