@@ -178,33 +178,13 @@ var errEnough = errors.New("enough")
 
 // shred cuts rows of a chunk into pages, the first of which begins at row from.
 func (f *File) shred(ctx context.Context, group, column int, from, to int64, emit func(*page) error) error {
-	s := newShredder(f.leaves[column], int(f.pageBytes), int(f.pageLimit()), emit)
-	for step := f.scanRows(group, column); from < to; from += step {
-		if err := f.scan(ctx, s, group, from, min(from+step, to)); err != nil {
-			return err
-		}
-	}
-	return s.finish()
-}
-
-// scanStep is a multiple of the rows of usual blocks, so that few are decoded twice.
-const scanStep = 1 << 18
-
-// scanRows is how many rows are read by one scan: what a scan may do is bounded by its memory where few bytes stand for many values.
-func (f *File) scanRows(group, column int) int64 {
-	g := &f.groups[group]
-	average := max(1, g.chunks[column].room/g.rows)
-	return max(1, f.memory()/8/average/scanStep) * scanStep
-}
-
-// scan takes rows of a chunk into pages.
-func (f *File) scan(ctx context.Context, s *shredder, group int, from, to int64) error {
-	first := f.groups[group].first
+	g, l := &f.groups[group], f.leaves[column]
+	s := newShredder(l, int(f.pageBytes), int(f.pageLimit()), emit)
 	var scanned shardfmt.ScanStats
 	defer func() { f.stats.blocksRead.Add(scanned.BlocksRead) }()
 	rows := int64(0)
 	for b, err := range f.shard.Scan(ctx, shardfmt.ScanOptions{
-		Columns: []string{s.leaf.column}, Start: uint64(first + from), End: uint64(first + to), IncludeDeleted: true, IgnoreIndexes: true,
+		Columns: []string{l.column}, Start: uint64(g.first + from), End: uint64(g.first + to), IncludeDeleted: true, IgnoreIndexes: true,
 		Workers: f.o.Workers, ReuseBatches: true, MaxMemory: f.o.MaxMemory, All: true, Stats: &scanned,
 	}) {
 		if err != nil {
@@ -217,9 +197,9 @@ func (f *File) scan(ctx context.Context, s *shredder, group int, from, to int64)
 		}
 	}
 	if rows != to-from {
-		return corrupt.At(-1, "stripe %d, column %q: %d rows, expected %d", f.groups[group].stripe, s.leaf.column, rows, to-from)
+		return corrupt.At(-1, "stripe %d, column %q: %d rows, expected %d", g.stripe, l.column, rows, to-from)
 	}
-	return nil
+	return s.finish()
 }
 
 // memory is the most memory of a call.

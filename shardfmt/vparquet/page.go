@@ -156,6 +156,9 @@ func appendLevels(b []byte, levels []uint8, w int) []byte {
 
 // appendGroup appends up to eight levels of w bits, least significant first.
 func appendGroup(b []byte, levels []uint8, w int) []byte {
+	if w == 1 && len(levels) == 8 { // bit 0 of byte i becomes bit 56+i
+		return append(b, byte(binary.LittleEndian.Uint64(levels)*0x0102040810204080>>56))
+	}
 	word := uint64(0)
 	for i, l := range levels {
 		word |= uint64(l) << (i * w)

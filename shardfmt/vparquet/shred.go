@@ -1,6 +1,7 @@
 package vparquet
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -36,7 +37,9 @@ type shredder struct {
 	// value appends a value, many those of fixed size of a range, nulls too.
 	value func(dst []byte, i int) []byte
 	many  func(dst []byte, i, j int) []byte
-	err   error
+	// extent is an upper bound of the bytes of a range of byte strings that are appended as they are.
+	extent func(i, j int) int64
+	err    error
 }
 
 func newShredder(l *leaf, most, limit int, emit func(*page) error) *shredder {
@@ -52,12 +55,14 @@ func (s *shredder) add(column arrow.Array) error {
 	}
 	most := s.leaf.rowsPerPage()
 	for i := 0; i < column.Len(); {
-		n := 1
-		if len(s.leaf.steps) == 0 && s.many != nil {
-			n = min(column.Len()-i, most-s.page.rows)
+		n := min(column.Len()-i, most-s.page.rows)
+		if s.fits(i, i+n) {
 			s.flat(i, i+n)
-		} else if err := s.row(i); err != nil {
-			return err
+		} else {
+			n = 1
+			if err := s.row(i); err != nil {
+				return err
+			}
 		}
 		if i += n; s.page.rows == most {
 			if err := s.flush(); err != nil {
@@ -106,15 +111,24 @@ func (s *shredder) row(i int) error {
 	return s.err
 }
 
-// flat appends rows of a column without steps whose values have a fixed size.
+// fits reports whether rows are values without nesting that don't make the page too large.
+func (s *shredder) fits(i, j int) bool {
+	if len(s.leaf.steps) > 0 || s.many == nil && s.extent == nil {
+		return false
+	}
+	return s.many != nil || int64(len(s.page.values))+s.extent(i, j) <= int64(min(s.most, s.limit))
+}
+
+// ones are the levels of rows without nulls.
+var ones = bytes.Repeat([]byte{1}, pageRows)
+
+// flat appends rows of a column without steps.
 func (s *shredder) flat(i, j int) {
 	p := s.page
 	p.rows += j - i
 	p.entries += j - i
-	if s.values.NullN() == 0 {
-		for range j - i {
-			p.defs = append(p.defs, 1)
-		}
+	if s.many != nil && s.values.NullN() == 0 {
+		p.defs = append(p.defs, ones[:j-i]...)
 		p.values, p.valid = s.many(p.values, i, j), p.valid+j-i
 		return
 	}
@@ -242,7 +256,7 @@ func (s *shredder) misfit(a arrow.Array) error {
 
 // bindValues chooses how values are appended.
 func (s *shredder) bindValues(a arrow.Array) error {
-	s.values, s.value, s.many = a, nil, nil
+	s.values, s.value, s.many, s.extent = a, nil, nil, nil
 	if e, ok := a.(array.ExtensionArray); ok {
 		a = e.Storage()
 	}
@@ -263,6 +277,7 @@ func (s *shredder) bindValues(a arrow.Array) error {
 		s.ints(func(i int) int32 { return int32(v.Value(i)) })
 	case *array.Int32:
 		s.ints(v.Value)
+		s.raw(arrow.Int32Traits.CastToBytes(v.Int32Values()))
 	case *array.Uint8:
 		s.ints(func(i int) int32 { return int32(v.Value(i)) })
 	case *array.Uint16:
@@ -276,19 +291,29 @@ func (s *shredder) bindValues(a arrow.Array) error {
 			s.longs(func(i int) int64 { return micros(v.Value(i)) })
 		} else {
 			s.longs(v.Value)
+			s.raw(arrow.Int64Traits.CastToBytes(v.Int64Values()))
 		}
 	case *array.Uint64:
 		s.fixedSize(func(dst []byte, i int) []byte { return binary.BigEndian.AppendUint64(append(dst, 0), v.Value(i)) })
 	case *array.Float32:
 		s.ints(func(i int) int32 { return int32(math.Float32bits(v.Value(i))) })
+		s.raw(arrow.Float32Traits.CastToBytes(v.Float32Values()))
 	case *array.Float64:
 		s.longs(func(i int) int64 { return int64(math.Float64bits(v.Value(i))) })
+		s.raw(arrow.Float64Traits.CastToBytes(v.Float64Values()))
 	case *array.LargeString:
 		s.value = func(dst []byte, i int) []byte { return appendString(dst, v.Value(i)) }
+		s.extent = func(i, j int) int64 {
+			return v.ValueOffset64(j-1) + int64(v.ValueLen(j-1)) - v.ValueOffset64(i) + 4*int64(j-i)
+		}
 	case *array.LargeBinary:
 		s.value = func(dst []byte, i int) []byte { return appendBytes(dst, v.Value(i)) }
 		if s.leaf.form == asJSON {
 			s.value = func(dst []byte, i int) []byte { return appendJSON(dst, v.Value(i)) }
+			return nil
+		}
+		s.extent = func(i, j int) int64 {
+			return v.ValueOffset64(j-1) + int64(v.ValueLen(j-1)) - v.ValueOffset64(i) + 4*int64(j-i)
 		}
 	case *array.FixedSizeBinary:
 		if s.leaf.form == asText {
@@ -366,6 +391,15 @@ func (s *shredder) fixedSize(one func(dst []byte, i int) []byte) {
 	}
 }
 
+// raw has values without nulls copied as they lie in memory, which is as Parquet has them where the least significant byte comes first.
+func (s *shredder) raw(b []byte) {
+	if bigEndian {
+		return
+	}
+	w := s.leaf.width
+	s.many = func(dst []byte, i, j int) []byte { return append(dst, b[i*w:j*w]...) }
+}
+
 func (s *shredder) ints(get func(i int) int32) {
 	s.value = func(dst []byte, i int) []byte { return binary.LittleEndian.AppendUint32(dst, uint32(get(i))) }
 	s.many = func(dst []byte, i, j int) []byte {
@@ -441,3 +475,6 @@ func days(ticks int64) int32 {
 	}
 	return int32(q)
 }
+
+// bigEndian reports whether this machine's memory has the most significant byte first.
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
