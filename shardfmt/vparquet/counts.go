@@ -135,7 +135,10 @@ func (f *File) count(ctx context.Context, group, column int) (*counts, error) {
 				return nil, ctx.Err()
 			}
 		}
-		c, err := f.countNow(ctx, group, column)
+		c, err := f.known(ctx, group, column), error(nil) // by one that ended meanwhile
+		if c == nil {
+			c, err = f.countNow(ctx, group, column)
+		}
 		f.flights.end(number, wait)
 		return c, err
 	}

@@ -386,3 +386,33 @@ func TestCancelled(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
+
+// Several clients read at the same time what all of them need counted, each once.
+func TestConcurrentReaders(t *testing.T) {
+	c := blobio.NewClient()
+	defer c.Close()
+	s := parseSchema(t, "a: Int64, s: String, l: List<String>")
+	shard := writeShard(t, c, "mem://vparquet-together/a.amudai.shard", s, randomBatch(s, &filler{rand.New(rand.NewPCG(10, 10)), 0.2}, 20_000))
+	want := whole(t, openFile(t, shard, Options{}))
+	f := openFile(t, shard, Options{Cache: NewCache(64 << 20)})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(11, uint64(i)))
+			for range 10 {
+				off := r.Int64N(f.Size())
+				got := make([]byte, min(50_000, f.Size()-off))
+				if err := f.ReadRange(t.Context(), off, got); err != nil || !bytes.Equal(got, want[off:off+int64(len(got))]) {
+					t.Errorf("%d bytes at %d: %v", len(got), off, err)
+				}
+			}
+			if err := f.ReadRange(t.Context(), f.Size()-1000, make([]byte, 1000)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := f.Stats().ChunksCounted; n > 2 {
+		t.Errorf("%d chunks counted, there are two whose size is not known", n)
+	}
+}
