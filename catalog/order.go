@@ -99,6 +99,10 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 			yield(nil, fmt.Errorf("%w: %w", ErrInvalid, err))
 			return
 		}
+		if err := wide.atMostLast(ctx, stats); err != nil {
+			yield(nil, errors.Join(err, s.Close()))
+			return
+		}
 		p.table.drain(ctx, s, wide.read(ctx, stats, -1), nil, p.own(), yield)
 	}
 }

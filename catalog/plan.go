@@ -242,6 +242,11 @@ func (p *Plan) projection() *manifest.Projection {
 			keep.Columns = append(keep.Columns, p.schema.IDs[node])
 		}
 	}
+	if len(p.options.OrderBy) > 0 && p.options.Limit != nil { // see atMostLast
+		if n, err := p.schema.Shard.Lookup(p.options.OrderBy[0].Column); err == nil {
+			keep.Columns = append(keep.Columns, p.schema.IDs[n.ID])
+		}
+	}
 	return keep
 }
 

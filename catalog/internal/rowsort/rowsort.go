@@ -7,9 +7,9 @@
 //	               ──sort──> run 2 ├──merge──> sorted batches
 //	               ──sort──> buffer┘
 //
-// More than maxRuns runs are first merged into one, so that a merge holds few batches whatever the input's size. Who
-// wants the first N rows only needs no file as long as N rows fit into memory: the buffer is cut to N whenever it
-// is full.
+// More than maxRuns runs are first merged into one, so that a merge holds few batches whatever the input's size. The
+// first N rows (Options.Limit) need no file as long as N rows fit into memory: the buffer is cut to N whenever it has
+// twice as many, and later rows that do not come before the N-th are dropped as they arrive.
 //
 // The sort is stable: rows of equal keys keep their order.
 package rowsort
@@ -67,6 +67,8 @@ type Sorter struct {
 	bytes   int64
 	rows    int64
 	runs    []*run
+	// last is the last row of the buffer after a cut to Limit rows, or nil: rows that do not come before it are not wanted.
+	last *lastRow
 	// Spilled counts the runs that were written.
 	Spilled int
 }
@@ -90,10 +92,19 @@ func (s *Sorter) Add(ctx context.Context, b arrow.RecordBatch) error {
 		return nil
 	}
 	b = stored(b, s.stored)
+	if s.last != nil {
+		var err error
+		if b, err = s.last.before(ctx, b, s.keys); b == nil || err != nil {
+			return err
+		}
+	}
 	s.buffer = append(s.buffer, b)
 	s.bytes += sizeOf(b)
 	s.rows += b.NumRows()
 	if s.bytes < s.options.Memory {
+		if s.options.Limit > 0 && s.rows >= 2*s.options.Limit+cutSlack {
+			return s.cut(ctx)
+		}
 		return nil
 	}
 	if s.options.Limit > 0 && s.rows > s.options.Limit {
@@ -112,7 +123,44 @@ func (s *Sorter) cut(ctx context.Context) error {
 	}
 	s.buffer = []arrow.RecordBatch{first}
 	s.rows, s.bytes = first.NumRows(), sizeOf(first)
+	if s.rows == s.options.Limit {
+		o, err := newOrder(first, s.keys)
+		if err != nil {
+			return err
+		}
+		s.last = &lastRow{o, int(s.rows) - 1}
+	}
 	return nil
+}
+
+// cutSlack is how many rows more than twice the limit are gathered between two cuts.
+const cutSlack = 8192
+
+// lastRow is the last of the rows wanted so far.
+type lastRow struct {
+	order order
+	row   int
+}
+
+// before returns the rows of a batch that come before l, nil if there are none. Equal rows come behind, since they arrived later.
+func (l *lastRow) before(ctx context.Context, b arrow.RecordBatch, keys []Key) (arrow.RecordBatch, error) {
+	o, err := newOrder(b, keys)
+	if err != nil {
+		return nil, err
+	}
+	var rows []int64
+	for i := range int(b.NumRows()) {
+		if o.compare(i, l.order, l.row) < 0 {
+			rows = append(rows, int64(i))
+		}
+	}
+	switch len(rows) {
+	case 0:
+		return nil, nil
+	case int(b.NumRows()):
+		return b, nil
+	}
+	return take(ctx, b, rows)
 }
 
 // sorted is the buffer as one sorted batch, without the rows that nobody wants.
