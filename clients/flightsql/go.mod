@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
-	github.com/shardcat/shardcat v0.0.0
+	github.com/shardcat/shardcat v0.1.0
 	google.golang.org/grpc v1.83.2
 )
 
@@ -149,4 +149,3 @@ require (
 	modernc.org/sqlite v1.57.0 // indirect
 )
 
-replace github.com/shardcat/shardcat => ../..

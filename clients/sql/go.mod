@@ -2,12 +2,11 @@ module github.com/shardcat/shardcat/clients/sql
 
 go 1.26.0
 
-replace github.com/shardcat/shardcat => ../..
 
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/duckdb/duckdb-go-bindings v0.10506.0
-	github.com/shardcat/shardcat v0.0.0
+	github.com/shardcat/shardcat v0.1.0
 	golang.org/x/term v0.47.0
 )
 

@@ -5,7 +5,7 @@ go 1.26.8
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/apache/iceberg-go v0.7.0
-	github.com/shardcat/shardcat v0.0.0
+	github.com/shardcat/shardcat v0.1.0
 	github.com/spf13/cobra v1.10.2
 	go.opentelemetry.io/otel/trace v1.46.0
 	go.temporal.io/api v1.63.5
@@ -264,4 +264,3 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/shardcat/shardcat => ../..

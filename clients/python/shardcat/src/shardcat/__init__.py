@@ -8,8 +8,15 @@
     flights.scan(where="dep_delay > 60", columns=["carrier", "dep_delay"])   # pyarrow.RecordBatchReader
 """
 
+from importlib import metadata as _metadata
+
 from .errors import ShardcatError
 from .table import Connection, Job, Table, connect
 from .tasks import Plan, Task
 
-__all__ = ["Connection", "Job", "Plan", "ShardcatError", "Table", "Task", "connect"]
+__all__ = ["Connection", "Job", "Plan", "ShardcatError", "Table", "Task", "__version__", "connect"]
+
+try:
+    __version__ = _metadata.version("shardcat")
+except _metadata.PackageNotFoundError:  # a source tree on the path, not installed
+    __version__ = "unknown"

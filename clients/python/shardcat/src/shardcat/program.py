@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 import threading
 from dataclasses import dataclass
@@ -158,8 +159,19 @@ def _failure(code: int, err: Any) -> ShardcatError:
 
 
 def find(path: Optional[str]) -> str:
-    """The program: as given, else $SHARDCAT_BINARY, else as the shell finds it."""
-    path = path or os.environ.get("SHARDCAT_BINARY") or shutil.which("shardcat")
+    """The program: as given, else $SHARDCAT_BINARY, else the one that the wheel installed, else as the shell finds it."""
+    path = path or os.environ.get("SHARDCAT_BINARY") or _installed() or shutil.which("shardcat")
     if not path:
         raise ShardcatError("the program shardcat is not found: put it on PATH, or name it by connect(binary=...) or SHARDCAT_BINARY", "usage")
     return os.path.abspath(path)
+
+
+def _installed() -> Optional[str]:
+    """The program where pip puts scripts: beside this Python, in the user's folder, or below `pip install --target`."""
+    name = "shardcat" + (sysconfig.get_config_var("EXE") or "")
+    user = sysconfig.get_preferred_scheme("user")
+    target = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bin")
+    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", scheme=user), target):
+        if os.access(os.path.join(folder, name), os.X_OK):
+            return os.path.join(folder, name)
+    return None
