@@ -18,6 +18,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/gateway/view"
 	"github.com/shardcat/shardcat/internal/access"
 )
 
@@ -171,7 +172,7 @@ func TestAccess(t *testing.T) {
 		"post":         {flat.request(t, "POST", server, key, "?uploads=", now), 403, "AccessDenied"},
 		"acl":          {flat.request(t, "GET", server, key, "?acl=", now), 403, "AccessDenied"},
 		"missing":      {flat.request(t, "GET", server, key+"x", "", now), 404, "NoSuchKey"},
-		"outside":      {flat.request(t, "GET", server, keyOf(t, flat.Metadata.Location)+"/data/1/_x/AAAA/ZmlsZTovLy9ldGMvcGFzc3dk.parquet", "", now), 404, "NoSuchKey"},
+		"outside":      {flat.request(t, "GET", server, keyOf(t, flat.Metadata.Location)+"/data/"+view.Layout+"/_x/AAAA/ZmlsZTovLy9ldGMvcGFzc3dk.parquet", "", now), 404, "NoSuchKey"},
 		"bucket":       {flat.request(t, "GET", server, "", "", now), 403, "AccessDenied"},
 		"list":         {flat.request(t, "GET", server, "", "?list-type=2&prefix="+url.QueryEscape(key), now), 200, "<KeyCount>1</KeyCount>"},
 		"list folder":  {flat.request(t, "GET", server, "", "?list-type=2&prefix="+url.QueryEscape(keyOf(t, flat.Metadata.Location)+"/data/"), now), 200, "<KeyCount>0</KeyCount>"},

@@ -221,7 +221,7 @@ func (p *pieces) copy(ctx context.Context, o view.Object, off, n int64) error {
 
 // etagOf is the ETag of an object: its name says all that it is made of.
 func etagOf(key string) string {
-	sum := sha256.Sum256([]byte(key + "\x00" + strconv.Itoa(view.Layout)))
+	sum := sha256.Sum256([]byte(key + "\x00" + view.Layout))
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 

@@ -105,7 +105,7 @@ func (t *Table) rewriteSnapshots(m map[string]json.RawMessage, refsOnly bool, se
 		if refsOnly && !named[id] {
 			continue
 		}
-		list, err := json.Marshal(fmt.Sprintf("%s/%s%s/%d.avro", t.location(), listFolder, layout, id))
+		list, err := json.Marshal(fmt.Sprintf("%s/%s%s/%d.avro", t.location(), listFolder, Layout, id))
 		if err != nil {
 			return err
 		}

@@ -16,11 +16,15 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/vparquet"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Layout is the version of the layout of all objects. It is part of their names: a change of any byte of any object is another number.
-const Layout = 1
+// version is that of the layout of metadata: a change of any byte of any of them is another number.
+const version = 1
+
+// Layout is the version of the layouts of metadata and of data files. It is part of the names of objects.
+var Layout = strconv.Itoa(version) + "." + strconv.Itoa(vparquet.Version)
 
 // Object is what a name of the read endpoint stands for. It never changes. Safe for concurrent use.
 type Object interface {
@@ -95,8 +99,6 @@ func (t *Table) metadataFolder() string {
 // vaultFolder is where the table's shards lie.
 func (t *Table) vaultFolder() string { return strings.TrimSuffix(t.t.VaultFolder(), "/") + "/" }
 
-var layout = strconv.Itoa(Layout)
-
 // Folders of names below the table's location.
 const (
 	metadataFolder = "metadata/"
@@ -115,14 +117,14 @@ func (t *Table) Object(ctx context.Context, name string) (Object, error) {
 }
 
 func (t *Table) make(ctx context.Context, name string) (Object, error) {
-	if rest, ok := strings.CutPrefix(name, listFolder+layout+"/"); ok {
+	if rest, ok := strings.CutPrefix(name, listFolder+Layout+"/"); ok {
 		id, err := strconv.ParseInt(strings.TrimSuffix(rest, ".avro"), 10, 64)
 		if err != nil {
 			return nil, ErrNoObject
 		}
 		return t.manifestList(ctx, id)
 	}
-	if rest, ok := strings.CutPrefix(name, manifestFolder+layout+"/"); ok {
+	if rest, ok := strings.CutPrefix(name, manifestFolder+Layout+"/"); ok {
 		return t.makeManifest(ctx, rest)
 	}
 	if rest, ok := strings.CutPrefix(name, metadataFolder); ok {
@@ -133,14 +135,14 @@ func (t *Table) make(ctx context.Context, name string) (Object, error) {
 		b, err := t.metadata(ctx, url, false)
 		return blob(b), err
 	}
-	if rest, ok := strings.CutPrefix(name, dataFolder+layout+"/"); ok {
+	if rest, ok := strings.CutPrefix(name, dataFolder+Layout+"/"); ok {
 		url, ok := t.shardURL(rest)
 		if !ok {
 			return nil, ErrNoObject
 		}
 		return t.dataFile(ctx, url, 0)
 	}
-	if rest, ok := strings.CutPrefix(name, deletesFolder+layout+"/"); ok {
+	if rest, ok := strings.CutPrefix(name, deletesFolder+Layout+"/"); ok {
 		url, ok := t.shardURL(rest)
 		if !ok {
 			return nil, ErrNoObject
@@ -160,11 +162,11 @@ func (t *Table) shardURL(name string) (string, bool) {
 
 // dataName and deletesName are the names of the files of a shard.
 func (t *Table) dataName(url string) string {
-	return dataFolder + layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
+	return dataFolder + Layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
 }
 
 func (t *Table) deletesName(url string) string {
-	return deletesFolder + layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
+	return deletesFolder + Layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
 }
 
 // dataFile opens a shard, whose root has size bytes, 0 if that is not known.
