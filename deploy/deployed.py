@@ -213,6 +213,8 @@ def run(c):
                 check(net.get("/v1/tables", "wrong") in REFUSED, c.name, "accepts another token")
                 service.send_signal(signal.SIGTERM)
                 check(service.wait(60) == 0, c.name, "ended with", service.returncode, said())
+                for health in c.health:
+                    check(subprocess.run(net.enter(in_container(c, health)), capture_output=True).returncode == 1, c.name, "is healthy when stopped")
             finally:
                 if service.poll() is None:
                     service.kill()

@@ -67,6 +67,9 @@ func (a *app) serveCommand() *cobra.Command {
 			if err := o.parse(); err != nil {
 				return err
 			}
+			if o.ready {
+				return requestReady(cmd.Context(), o.listen)
+			}
 			return a.serve(cmd.Context(), o)
 		},
 	}
@@ -75,6 +78,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.answers, "answers", arrowhttp.DefaultAnswers, "maximum number of concurrent responses with rows, which share --max-memory; further requests queue")
 	cmd.Flags().StringVar(&o.onFailure, "on-failure", "", "program to run when a table starts to fail or halts, with its state as JSON on standard input")
 	cmd.Flags().BoolVar(&o.once, "once", false, "run all due maintenance once and exit, for cron")
+	cmd.Flags().BoolVar(&o.ready, "ready", false, "check that the service listening on --listen is ready and exit: code 0 if ready, else 1; for container health checks")
 	cmd.Flags().StringVar(&o.minAge, "collect-min-age", "7d", "minimum age of objects that gc marks")
 	cmd.Flags().StringVar(&o.deleteDelay, "collect-delete-delay", "48h", "delay between marking and deleting an object")
 	cmd.Flags().BoolVar(&o.collect.UnsafeMinAge, "unsafe-min-age", false, "allow --collect-min-age below 24h; only safe if no write takes longer (default: refused)")
@@ -90,7 +94,7 @@ type serveOptions struct {
 	workers, answers int
 	profile          bool
 	onFailure        string
-	once             bool
+	once, ready      bool
 
 	minAge, deleteDelay string
 	collect             catalog.CollectOptions
