@@ -94,7 +94,7 @@ func ExampleWhere() {
 	where, err := shardcat.Where(`price < 10 AND city LIKE 'B%'`)
 	check(err)
 	rows, err := sales.Read(ctx, shardcat.ReadOptions{ScanOptions: shardcat.ScanOptions{
-		Where: where, Select: []string{"city"}, Limit: new(int64(1)),
+		Where: where, Select: []string{"city"}, Limit: 1,
 	}})
 	check(err)
 	defer rows.Release()

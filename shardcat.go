@@ -13,6 +13,39 @@
 //	import _ "github.com/shardcat/shardcat/blobio/gcsblob"  // gs://…
 //	import _ "github.com/shardcat/shardcat/blobio/azblob"   // az://…, abfss://…
 //
+// # Appending
+//
+// Each way is one commit (a Writer and IngestFiles: several), all rows or none, and repeats safely by a job id.
+//
+//	records in memory or from a reader    Table.Append         array.RecordReader; the default
+//	a source that is not Arrow's          Table.Ingest         catalog.RecordSource, what Append is made of
+//	files of any format, many of them     Table.IngestFiles    remembers the files it has committed
+//	an endless stream                     Table.NewWriter      flushes by rows, bytes and age
+//	parallel workers, one commit          Table.WriteShards in each worker, then Table.CommitShards once
+//
+// # Reading
+//
+//	rows as an array.RecordReader         Table.Read           in the types that the table was created with; the default
+//	rows as an iterator                   Table.Scan           in canonical types (see shardfmt/arrowtype)
+//	the plan first, then the rows         Table.Plan, Plan.Run
+//	parallel readers, other processes     Plan.Tasks, then Table.ReadTask for each
+//	rows as files                         Table.Export
+//
+// # Methods of a Table
+//
+//	read       Read Scan Plan Export Changes; At in the options selects a snapshot, tag, branch or time
+//	write      Append Ingest IngestFiles NewWriter WriteShards CommitShards Register
+//	change     Delete Truncate Overwrite DropOlder; AddColumn DropColumn RenameColumn WidenColumn MoveColumn
+//	           CommentColumn RequireColumn OptionalColumn Repartition SortBy SetProperties AddIndex AddKeyIndex
+//	maintain   PlanExpire Collect Verify Repair Rollback CherryPick CreateTag CreateBranch FastForward DropRef BuildIndexes;
+//	           Compact of this package, and package compaction for policies and a service
+//	inspect    Schema OriginalSchema Properties History Refs Shards Entries Statistics Jobs Indexes Why
+//
+// Results are named XResult after the operation X. Record batches and schemas at the border are those of arrow-go
+// (github.com/apache/arrow-go/v18), the one other library whose types a program meets here.
+//
+// # Packages
+//
 // The types here are those of the packages below, which do everything that the command does: catalog (tables,
 // snapshots, scans), compaction (policies and plans), shardfmt (single shards) and blobio (objects). docs/library.md walks
 // through them.
@@ -43,6 +76,8 @@ type (
 	Table = catalog.Table
 	// AppendOptions of Table.Append. The zero value is valid.
 	AppendOptions = catalog.IngestOptions
+	// AppendResult of Table.Append: the snapshot, the new shards, rows and bytes.
+	AppendResult = catalog.IngestResult
 	// ReadOptions of Table.Read. The zero value reads everything.
 	ReadOptions = catalog.ReadOptions
 	// ScanOptions are the part of ReadOptions that says which columns and rows.
@@ -50,6 +85,9 @@ type (
 	// Policy says when shards should be merged.
 	Policy = compaction.Policy
 )
+
+// NoRows is the Limit of a scan that reads nothing; a Limit of 0 reads everything.
+const NoRows = catalog.NoRows
 
 // Errors to test for with errors.Is.
 var (
@@ -59,8 +97,10 @@ var (
 	ErrExists = catalog.ErrExists
 	// ErrConflict: another writer won, and trying again can't settle it.
 	ErrConflict = catalog.ErrConflict
-	// ErrInvalid: an argument that can't be meant.
+	// ErrInvalid: an invalid argument.
 	ErrInvalid = catalog.ErrInvalid
+	// ErrUnknownOutcome: a commit was sent and no answer came. Repeat it with the same job id.
+	ErrUnknownOutcome = catalog.ErrUnknownOutcome
 )
 
 // Options of Open. The zero value is a catalog of its own in a local folder.

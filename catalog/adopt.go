@@ -92,9 +92,9 @@ type RegisterOptions struct {
 	Progress func()
 }
 
-// Registered is what Register added.
-type Registered struct {
-	*Committed
+// RegisterResult is what Register added.
+type RegisterResult struct {
+	*CommitResult
 	Shards  []string `json:"shards"`
 	Records int64    `json:"records"`
 }
@@ -103,7 +103,7 @@ type Registered struct {
 // never swept. Fields are matched by the ids the shard carries, else by name; the shard's other objects must lie
 // in its root's folder or in an adopted one. A shard that could not be read, or only at a cost out of proportion, is refused
 // (verify.Admit). All shards come in one snapshot, or none.
-func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
+func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) (*RegisterResult, error) {
 	if o.Copy {
 		return t.registerCopies(ctx, urls, o)
 	}
@@ -111,15 +111,15 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 	if err != nil {
 		return nil, err
 	}
-	out := &Registered{}
+	out := &RegisterResult{}
 	for _, e := range entries {
 		out.Shards, out.Records = append(out.Shards, e.Path), out.Records+e.Records
 	}
 	j, before, err := t.BeginJob(ctx, jobRegister, o.JobID, nil, func(string) []string { return out.Shards })
 	if before != nil || err != nil {
-		return &Registered{Committed: before}, err
+		return &RegisterResult{CommitResult: before}, err
 	}
-	out.Committed, err = j.register(ctx, entries, fields, folders)
+	out.CommitResult, err = j.register(ctx, entries, fields, folders)
 	if err != nil {
 		j.Fail(ctx, nil)
 		return nil, err
@@ -174,7 +174,7 @@ func (t *Table) allowedFolders(allow []urlresolve.Prefix) (folders []string, err
 }
 
 // register commits adopted entries together with the folders they lie in.
-func (j *Job) register(ctx context.Context, entries []*manifest.Entry, fields []*namedFields, folders []string) (*Committed, error) {
+func (j *Job) register(ctx context.Context, entries []*manifest.Entry, fields []*namedFields, folders []string) (*CommitResult, error) {
 	return j.commit(ctx, change{
 		Change: manifest.Change{Operation: table.OpAppend, Add: entries, CheckDuplicates: true},
 		properties: func(current map[string]string) map[string]string {

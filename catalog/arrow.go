@@ -26,7 +26,7 @@ const arrowSchemaProperty = "shardcat.arrow-schema"
 // manifest.ErrSchema or arrowtype.ErrColumn; then nothing is committed. The reader stays the caller's to release.
 //
 // Ingest is the same for batches that have canonical types already.
-func (t *Table) Append(ctx context.Context, r array.RecordReader, o IngestOptions) (*Ingested, error) {
+func (t *Table) Append(ctx context.Context, r array.RecordReader, o IngestOptions) (*IngestResult, error) {
 	if r == nil {
 		return nil, fmt.Errorf("%w: nil reader", ErrInvalid)
 	}

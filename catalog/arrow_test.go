@@ -150,7 +150,7 @@ func TestNothingIsAnError(t *testing.T) {
 		"no reader": func() error { _, err := tbl.Append(ctx, nil, IngestOptions{}); return err },
 		"no source": func() error { _, err := tbl.Ingest(ctx, nil, IngestOptions{}); return err },
 		"less than 0": func() error {
-			_, err := tbl.Read(ctx, ReadOptions{ScanOptions: ScanOptions{Limit: new(int64(-1))}})
+			_, err := tbl.Read(ctx, ReadOptions{ScanOptions: ScanOptions{Limit: -1}})
 			return err
 		},
 		"a path": func() error {
@@ -173,9 +173,8 @@ func TestLimit(t *testing.T) {
 		ingest(t, tbl, IngestOptions{}, rows(10*i, 10))
 	}
 	for _, l := range []struct {
-		limit *int64
-		want  int64
-	}{{nil, 30}, {new(int64(0)), 0}, {new(int64(1)), 1}, {new(int64(15)), 15}, {new(int64(99)), 30}} {
+		limit, want int64
+	}{{0, 30}, {NoRows, 0}, {1, 1}, {15, 15}, {99, 30}} {
 		r, err := tbl.Read(ctx, ReadOptions{ScanOptions: ScanOptions{Limit: l.limit}})
 		if err != nil {
 			t.Fatal(err)

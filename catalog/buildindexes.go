@@ -26,8 +26,8 @@ type IndexOptions struct {
 	Progress func(shards int)
 }
 
-// Indexed is what AddIndex, DropIndex or BuildIndexes did to the shards that were there.
-type Indexed struct {
+// IndexResult is what AddIndex, DropIndex or BuildIndexes did to the shards that were there.
+type IndexResult struct {
 	// Shards got a new root, by which Built indexes of stripes, and of shards as wholes, came and Dropped ones went.
 	Shards  int `json:"shards"`
 	Built   int `json:"built"`
@@ -35,12 +35,12 @@ type Indexed struct {
 	// BytesRead of columns are not counted; BytesWritten are those of indexes and roots.
 	BytesWritten int64 `json:"bytes_written"`
 	// Keys is what was done to key indexes, nil if the table has none.
-	Keys *KeyIndexed `json:"keys,omitempty"`
+	Keys *KeyIndexResult `json:"keys,omitempty"`
 }
 
 // AddIndex makes an index one of the table's: every new shard gets it, and every stripe that is there. An index of the same
 // columns with another tokenizer is replaced.
-func (t *Table) AddIndex(ctx context.Context, s shardfmt.IndexSpec, o IndexOptions) (*Indexed, error) {
+func (t *Table) AddIndex(ctx context.Context, s shardfmt.IndexSpec, o IndexOptions) (*IndexResult, error) {
 	if err := shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard); err != nil {
 		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)
 	}
@@ -50,16 +50,16 @@ func (t *Table) AddIndex(ctx context.Context, s shardfmt.IndexSpec, o IndexOptio
 	}
 	specs = append(slices.DeleteFunc(specs, indexNamed(s.Name())), s)
 	if err := t.setIndexes(ctx, specs); err != nil || o.NewShardsOnly {
-		return &Indexed{}, err
+		return &IndexResult{}, err
 	}
 	return t.BuildIndexes(ctx, o)
 }
 
 // DropIndex takes an index away by its name, text:COL or hash:COL: from the table's, and from every shard. keys:COL is the table's alone.
 // ErrNotFound: neither has it.
-func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*Indexed, error) {
+func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*IndexResult, error) {
 	if IsKeyIndex(name) {
-		return &Indexed{}, t.DropKeyIndex(ctx, name)
+		return &IndexResult{}, t.DropKeyIndex(ctx, name)
 	}
 	specs, err := t.Indexes()
 	if err != nil {
@@ -71,7 +71,7 @@ func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*In
 			return nil, err
 		}
 	}
-	done := &Indexed{}
+	done := &IndexResult{}
 	if !o.NewShardsOnly {
 		if done, err = t.applyIndexes(ctx, name, o); err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*In
 // BuildIndexes gives every stripe the indexes of the table that it lacks. The data stays where it is: a shard gets a new root.
 // Shards are done in groups, each in one snapshot; those that another writer replaces meanwhile are done anew. After an error the
 // result, which is never nil, tells what was done before it. Key indexes are brought to all shards, too.
-func (t *Table) BuildIndexes(ctx context.Context, o IndexOptions) (*Indexed, error) {
+func (t *Table) BuildIndexes(ctx context.Context, o IndexOptions) (*IndexResult, error) {
 	done, err := t.applyIndexes(ctx, "", o)
 	if err == nil && t.HasKeyIndexes() {
 		done.Keys, err = t.UpdateKeyIndexes(ctx)
@@ -114,12 +114,12 @@ const (
 )
 
 // applyIndexes brings all live shards to the table's indexes, and takes the one named drop from them.
-func (t *Table) applyIndexes(ctx context.Context, drop string, o IndexOptions) (*Indexed, error) {
+func (t *Table) applyIndexes(ctx context.Context, drop string, o IndexOptions) (*IndexResult, error) {
 	specs, err := t.Indexes()
 	if err != nil {
-		return &Indexed{}, err
+		return &IndexResult{}, err
 	}
-	x := &indexing{table: t, specs: specs, drop: drop, o: o, seen: map[string]bool{}, done: &Indexed{}}
+	x := &indexing{table: t, specs: specs, drop: drop, o: o, seen: map[string]bool{}, done: &IndexResult{}}
 	for races := 0; ; races++ {
 		committed, err := x.pass(ctx)
 		if committed {
@@ -143,7 +143,7 @@ type indexing struct {
 	// seen are shards that are as they ought to be: shards that were looked at, and what was made of them.
 	seen   map[string]bool
 	shards int
-	done   *Indexed
+	done   *IndexResult
 }
 
 // pass goes over the shards of the snapshot that is current when it begins, and commits what it did after each group of
@@ -341,7 +341,7 @@ func (w *indexWork) goes(d *metapb.IndexDescriptor) bool {
 }
 
 // build writes the indexes of a shard and its new root, both under a name, and gives its entry; nil if nothing came of it.
-func (w *indexWork) build(ctx context.Context, name string, done *Indexed) (*manifest.Entry, error) {
+func (w *indexWork) build(ctx context.Context, name string, done *IndexResult) (*manifest.Entry, error) {
 	t := w.table
 	root := t.VaultFolder() + name + ".amudai.shard"
 	change := merge.IndexChange{Drop: w.goes, Add: map[int][]*metapb.IndexDescriptor{}}

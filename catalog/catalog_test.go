@@ -114,7 +114,7 @@ func anything(t *Table) func(string) []string {
 }
 
 // appendFake runs a whole append job.
-func appendFake(t *Table, job string, i int) (*Committed, error) {
+func appendFake(t *Table, job string, i int) (*CommitResult, error) {
 	ctx := context.Background()
 	j, before, err := t.BeginJob(ctx, JobAppend, job, nil, anything(t))
 	if before != nil || err != nil {
@@ -124,7 +124,7 @@ func appendFake(t *Table, job string, i int) (*Committed, error) {
 }
 
 // replaceFake merges two fakes into one.
-func replaceFake(t *Table, job string, a, b, into int) (*Committed, error) {
+func replaceFake(t *Table, job string, a, b, into int) (*CommitResult, error) {
 	ctx := context.Background()
 	merged := fake(t, into)
 	merged.Records = 200
@@ -425,11 +425,11 @@ func TestForeignHeadAfterLostAnswer(t *testing.T) {
 // after, and the next delivery of the same job converges.
 func TestKilledAtEveryStep(t *testing.T) {
 	for name, work := range map[string]struct {
-		run           func(*Table) (*Committed, error)
+		run           func(*Table) (*CommitResult, error)
 		before, after []int
 	}{
-		"append":  {func(t *Table) (*Committed, error) { return appendFake(t, "job", 5) }, []int{1, 2}, []int{1, 2, 5}},
-		"replace": {func(t *Table) (*Committed, error) { return replaceFake(t, "job", 1, 2, 9) }, []int{1, 2}, []int{9}},
+		"append":  {func(t *Table) (*CommitResult, error) { return appendFake(t, "job", 5) }, []int{1, 2}, []int{1, 2, 5}},
+		"replace": {func(t *Table) (*CommitResult, error) { return replaceFake(t, "job", 1, 2, 9) }, []int{1, 2}, []int{9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kills, err := crashtest.Walk(func(n int, killer *crashtest.Killer) error {

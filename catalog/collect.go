@@ -60,8 +60,8 @@ func (o *CollectOptions) fill() error {
 	return nil
 }
 
-// Collection is what a collection did, or would do.
-type Collection struct {
+// CollectResult is what a collection did, or would do.
+type CollectResult struct {
 	Table  string `json:"table"`
 	Vault  string `json:"vault"`
 	DryRun bool   `json:"dry_run"`
@@ -86,7 +86,7 @@ type Collection struct {
 	ClosedJobs []string `json:"closed_jobs,omitempty"`
 	// ForgottenJobs counts the runs of jobs whose records go: they ended longer ago than the table remembers, see JobMemory.
 	ForgottenJobs int `json:"forgotten_jobs,omitempty"`
-	// Deleted counts the objects that were really deleted.
+	// DeleteResult counts the objects that were really deleted.
 	Deleted int `json:"deleted"`
 }
 
@@ -112,7 +112,7 @@ type Kept struct {
 // Iceberg metadata are looked at; adopted folders are read and never swept.
 //
 // Anything that can't be read ends the run before anything is deleted: unreadable is not unreferenced.
-func (t *Table) Collect(ctx context.Context, o CollectOptions) (*Collection, error) {
+func (t *Table) Collect(ctx context.Context, o CollectOptions) (*CollectResult, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
@@ -160,14 +160,14 @@ type collector struct {
 	// marked are the objects that earlier runs have marked, by URL.
 	marked map[string]*tombstone
 	files  []*tombstoneFile
-	plan   *Collection
+	plan   *CollectResult
 }
 
 // collect lists first and marks then, so that whatever is listed and not reached was not reached when it was
 // listed either; what was written since is not in the list.
-func (c *collector) collect(ctx context.Context) (*Collection, error) {
+func (c *collector) collect(ctx context.Context) (*CollectResult, error) {
 	t := c.table
-	c.plan = &Collection{Table: t.name.String(), Vault: t.VaultFolder(), DryRun: !c.o.Execute, Kept: map[string]Kept{},
+	c.plan = &CollectResult{Table: t.name.String(), Vault: t.VaultFolder(), DryRun: !c.o.Execute, Kept: map[string]Kept{},
 		Mark: []Garbage{}, Delete: []Garbage{}}
 	if err := c.list(ctx); err != nil {
 		return nil, err

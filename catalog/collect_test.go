@@ -64,7 +64,7 @@ func (g *timed) catalog(killer *crashtest.Killer) *Catalog {
 
 const day = 24 * time.Hour
 
-func collect(t *testing.T, tbl *Table, o CollectOptions) *Collection {
+func collect(t *testing.T, tbl *Table, o CollectOptions) *CollectResult {
 	t.Helper()
 	c, err := tbl.Collect(context.Background(), o)
 	if err != nil {

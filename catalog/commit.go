@@ -12,8 +12,8 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// Committed is a change that is part of the table.
-type Committed struct {
+// CommitResult is a change that is part of the table.
+type CommitResult struct {
 	SnapshotID int64 `json:"snapshot_id"`
 	// Before: the job had been committed earlier; nothing was added now.
 	Before bool `json:"before,omitempty"`
@@ -33,7 +33,7 @@ type change struct {
 }
 
 // commit commits a job's change and closes the job. The table is at the new state when it returns nil.
-func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
+func (j *Job) commit(ctx context.Context, c change) (*CommitResult, error) {
 	c.JobID = j.record.ID
 	j.joinTerms(ctx, c.Add)
 	done, err := j.attempts(ctx, c)
@@ -53,7 +53,7 @@ func (j *Job) commit(ctx context.Context, c change) (*Committed, error) {
 }
 
 // attempts stages and commits the change on one head after the other.
-func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
+func (j *Job) attempts(ctx context.Context, c change) (*CommitResult, error) {
 	t := j.table
 	turn := t.turn(j.record.Kind == JobCompact)
 	defer turn.leave(ctx)
@@ -63,7 +63,7 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 			return nil, err
 		}
 		if s := t.findJob(j.branch, c.JobID); s != nil {
-			return &Committed{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
+			return &CommitResult{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
 		}
 		if err := j.checkAbandoned(ctx); err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func (j *Job) attempts(ctx context.Context, c change) (*Committed, error) {
 			return nil, err
 		case found != nil: // by this run, or by another run of the same job
 			before := found.SnapshotID != staged.Snapshot.SnapshotID
-			return &Committed{SnapshotID: found.SnapshotID, Before: before, Attempts: n}, nil
+			return &CommitResult{SnapshotID: found.SnapshotID, Before: before, Attempts: n}, nil
 		}
 		j.doubt = j.doubt || mayBeCommitted(rejected)
 		if n >= t.cat.opts.CommitAttempts {

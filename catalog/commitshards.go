@@ -20,7 +20,7 @@ type writtenRun struct {
 // snapshot are read by the order of their paths, which says nothing of the order of runs. The same job is committed once: Before tells that it
 // had been, and nothing was added. A run of another job, or one that has ended, is ErrNotFound; two runs of one part are ErrInvalid; a run that
 // is being discarded is ErrConflict. Whatever fails, nothing is added.
-func (t *Table) CommitShards(ctx context.Context, branch, jobID string, runs []string) (*Ingested, error) {
+func (t *Table) CommitShards(ctx context.Context, branch, jobID string, runs []string) (*IngestResult, error) {
 	if jobID == "" {
 		return nil, fmt.Errorf("%w: which job?", ErrInvalid)
 	}
@@ -47,14 +47,14 @@ func (t *Table) CommitShards(ctx context.Context, branch, jobID string, runs []s
 	if err != nil {
 		return nil, err
 	}
-	out := &Ingested{Committed: before, Shards: []string{}}
+	out := &IngestResult{CommitResult: before, Shards: []string{}}
 	if before == nil {
 		if err := t.commitRuns(ctx, j, written, out); err != nil {
 			j.Fail(ctx, nil)
 			return nil, err
 		}
 	}
-	t.afterCommit(ctx, jobID, written, out.Committed)
+	t.afterCommit(ctx, jobID, written, out.CommitResult)
 	return out, nil
 }
 
@@ -119,7 +119,7 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 
 // commitRuns claims the runs and commits their shards. The job's own record, which is there before a run is looked at again, keeps their
 // objects from a collection that would give up a run from now on.
-func (t *Table) commitRuns(ctx context.Context, j *Job, runs []*writtenRun, out *Ingested) error {
+func (t *Table) commitRuns(ctx context.Context, j *Job, runs []*writtenRun, out *IngestResult) error {
 	err := t.cat.client.Each(ctx, len(runs), func(ctx context.Context, _ *blobio.Client, i int) error { return runs[i].take(ctx, j.branch) })
 	if err != nil {
 		return err
@@ -142,10 +142,10 @@ func (t *Table) commitRuns(ctx context.Context, j *Job, runs []*writtenRun, out 
 		out.Shards, out.Rows, out.Bytes = append(out.Shards, e.Path), out.Rows+e.Records, out.Bytes+e.StoredBytes
 	}
 	if len(entries) == 0 {
-		out.Committed = &Committed{SnapshotID: t.head(j.branch)}
+		out.CommitResult = &CommitResult{SnapshotID: t.head(j.branch)}
 		return j.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
-	out.Committed, err = j.Append(ctx, entries)
+	out.CommitResult, err = j.Append(ctx, entries)
 	return err
 }
 
@@ -169,7 +169,7 @@ func (r *writtenRun) take(ctx context.Context, branch string) error {
 }
 
 // afterCommit ends the runs of a job that is committed. The commit stands whether or not that can be done: an open run costs space, not data.
-func (t *Table) afterCommit(ctx context.Context, jobID string, runs []*writtenRun, done *Committed) {
+func (t *Table) afterCommit(ctx context.Context, jobID string, runs []*writtenRun, done *CommitResult) {
 	committed := map[string]bool{}
 	for _, r := range runs {
 		committed[r.job.name] = !done.Before

@@ -50,7 +50,7 @@ func (g *damagedGround) deliveries(n int) (acknowledged []int64) {
 	c := g.open(g.bucket)
 	for i := range n {
 		var err error
-		var in *Ingested
+		var in *IngestResult
 		if t, loadErr := c.Load(ctx, tableName); loadErr == nil {
 			in, err = t.Ingest(ctx, source(rows(10*i, 10)), IngestOptions{})
 		} else {

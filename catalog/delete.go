@@ -30,9 +30,9 @@ type DeleteOptions struct {
 	Progress func(done, total int)
 }
 
-// Deleted is what a deletion did, or would do.
-type Deleted struct {
-	*Committed
+// DeleteResult is what a deletion did, or would do.
+type DeleteResult struct {
+	*CommitResult
 	DryRun bool `json:"dry_run,omitempty"`
 	// Rows that went.
 	Rows int64 `json:"rows"`
@@ -52,7 +52,7 @@ type Deleted struct {
 // Rows that another writer adds meanwhile stay: the deletion took place before them. Where another writer has
 // replaced a shard meanwhile (a compaction, another deletion) the rows are looked for anew; ErrConflict after
 // several tries.
-func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) (*Deleted, error) {
+func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) (*DeleteResult, error) {
 	if where == nil {
 		return nil, fmt.Errorf("%w: a deletion needs a filter; Truncate takes all rows away", ErrInvalid)
 	}
@@ -60,16 +60,16 @@ func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) 
 }
 
 // Truncate takes away all rows, in one snapshot. No shard is opened.
-func (t *Table) Truncate(ctx context.Context, o DeleteOptions) (*Deleted, error) {
+func (t *Table) Truncate(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	return t.takeWhole(ctx, jobTruncate, o, func(*manifest.Entry) bool { return true })
 }
 
 // takeWhole takes away the live shards that go by their entries alone. A dry run keeps nothing of them.
-func (t *Table) takeWhole(ctx context.Context, kind string, o DeleteOptions, goes func(*manifest.Entry) bool) (*Deleted, error) {
+func (t *Table) takeWhole(ctx context.Context, kind string, o DeleteOptions, goes func(*manifest.Entry) bool) (*DeleteResult, error) {
 	if !o.DryRun {
 		return t.takeAway(ctx, kind, o, func(ctx context.Context) ([]match, error) { return t.wholeShards(ctx, goes) })
 	}
-	out := &Deleted{Committed: &Committed{SnapshotID: t.Head()}, DryRun: true}
+	out := &DeleteResult{CommitResult: &CommitResult{SnapshotID: t.Head()}, DryRun: true}
 	for e, err := range t.BriefEntries(ctx, At{}, nil) {
 		if err != nil {
 			return nil, err
@@ -95,19 +95,19 @@ func (t *Table) wholeShards(ctx context.Context, goes func(*manifest.Entry) bool
 }
 
 // takeAway runs a whole deletion.
-func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find func(context.Context) ([]match, error)) (*Deleted, error) {
+func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find func(context.Context) ([]match, error)) (*DeleteResult, error) {
 	if o.DryRun {
 		found, err := find(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out := &Deleted{Committed: &Committed{SnapshotID: t.Head()}, DryRun: true}
+		out := &DeleteResult{CommitResult: &CommitResult{SnapshotID: t.Head()}, DryRun: true}
 		out.countAll(found)
 		return out, nil
 	}
 	j, before, err := t.BeginJob(ctx, kind, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
-		return &Deleted{Committed: before}, err
+		return &DeleteResult{CommitResult: before}, err
 	}
 	r := &removal{job: j, find: find}
 	out, err := r.run(ctx)
@@ -134,7 +134,7 @@ type removal struct {
 const maxSearches = 8
 
 // run finds, marks and commits, again where another writer replaced what was found.
-func (r *removal) run(ctx context.Context) (*Deleted, error) {
+func (r *removal) run(ctx context.Context) (*DeleteResult, error) {
 	t := r.job.table
 	for n := 1; ; n++ {
 		found, err := r.find(ctx)
@@ -155,12 +155,12 @@ func (r *removal) run(ctx context.Context) (*Deleted, error) {
 }
 
 // commit marks the shards that go in part and commits.
-func (r *removal) commit(ctx context.Context, found []match) (*Deleted, error) {
-	out := &Deleted{}
+func (r *removal) commit(ctx context.Context, found []match) (*DeleteResult, error) {
+	out := &DeleteResult{}
 	out.countAll(found)
 	j := r.job
 	if len(found) == 0 && len(r.add) == 0 {
-		out.Committed = &Committed{SnapshotID: j.table.Head()}
+		out.CommitResult = &CommitResult{SnapshotID: j.table.Head()}
 		return out, j.end(ctx, outcomeCommitted, j.table.Head())
 	}
 	add := r.add
@@ -179,7 +179,7 @@ func (r *removal) commit(ctx context.Context, found []match) (*Deleted, error) {
 	}
 	var err error
 	out.BytesWritten = r.written
-	out.Committed, err = j.commit(ctx, change{
+	out.CommitResult, err = j.commit(ctx, change{
 		Change: manifest.Change{
 			Operation: table.OpOverwrite, Add: add, Remove: remove,
 			Properties: map[string]string{manifest.OperationKey: j.record.Kind},
@@ -189,13 +189,13 @@ func (r *removal) commit(ctx context.Context, found []match) (*Deleted, error) {
 	return out, err
 }
 
-func (d *Deleted) countAll(found []match) {
+func (d *DeleteResult) countAll(found []match) {
 	for i := range found {
 		d.count(&found[i])
 	}
 }
 
-func (d *Deleted) count(m *match) {
+func (d *DeleteResult) count(m *match) {
 	d.Rows += m.rows
 	if m.whole {
 		d.ShardsRemoved++

@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-func remove(t *testing.T, tbl *Table, expr string) *Deleted {
+func remove(t *testing.T, tbl *Table, expr string) *DeleteResult {
 	t.Helper()
 	d, err := tbl.Delete(context.Background(), where(t, expr), DeleteOptions{})
 	if err != nil {

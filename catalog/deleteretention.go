@@ -50,7 +50,7 @@ func ParseAge(text string) (time.Duration, error) {
 // ApplyRetention takes away the shards all of whose records were created before the table's retention, in one
 // snapshot and without opening them. A shard with one younger record stays whole, and so does one that does not
 // say when its records were created. A table without the property is ErrInvalid.
-func (t *Table) ApplyRetention(ctx context.Context, o DeleteOptions) (*Deleted, error) {
+func (t *Table) ApplyRetention(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	keep, err := t.Retention()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (t *Table) ApplyRetention(ctx context.Context, o DeleteOptions) (*Deleted, 
 }
 
 // DropOlder is ApplyRetention with another age than the table's property says.
-func (t *Table) DropOlder(ctx context.Context, age time.Duration, o DeleteOptions) (*Deleted, error) {
+func (t *Table) DropOlder(ctx context.Context, age time.Duration, o DeleteOptions) (*DeleteResult, error) {
 	if age <= 0 {
 		return nil, fmt.Errorf("%w: an age of %s would drop every row", ErrInvalid, age)
 	}

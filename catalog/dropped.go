@@ -111,7 +111,7 @@ func (c *Catalog) checkBegun(ctx context.Context, uuid string) error {
 // CollectDropped deletes the files of the tables that were dropped longer than DeleteDelay ago, each whole: no second mark is needed,
 // for the record of the drop is the first. Objects younger than MinAge, and those of an unknown kind, stay, and with them the records.
 // It goes on after a table that fails.
-func (c *Catalog) CollectDropped(ctx context.Context, o CollectOptions) ([]*Collection, error) {
+func (c *Catalog) CollectDropped(ctx context.Context, o CollectOptions) ([]*CollectResult, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *Catalog) CollectDropped(ctx context.Context, o CollectOptions) ([]*Coll
 	if err != nil {
 		return nil, err
 	}
-	var out []*Collection
+	var out []*CollectResult
 	var failed error
 	for _, d := range all {
 		done, err := c.collectDropped(ctx, &d, o)
@@ -136,7 +136,7 @@ func (c *Catalog) CollectDropped(ctx context.Context, o CollectOptions) ([]*Coll
 	return out, failed
 }
 
-func (c *Catalog) collectDropped(ctx context.Context, d *DroppedTable, o CollectOptions) (*Collection, error) {
+func (c *Catalog) collectDropped(ctx context.Context, d *DroppedTable, o CollectOptions) (*CollectResult, error) {
 	name, err := ParseName(d.Table)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (c *Catalog) collectDropped(ctx context.Context, d *DroppedTable, o Collect
 		return nil, err
 	}
 	x := &collector{table: t, o: o, now: c.opts.Now()}
-	x.plan = &Collection{Table: d.Table, Dropped: true, Vault: t.VaultFolder(), DryRun: !o.Execute, Kept: map[string]Kept{}, Mark: []Garbage{}, Delete: []Garbage{}}
+	x.plan = &CollectResult{Table: d.Table, Dropped: true, Vault: t.VaultFolder(), DryRun: !o.Execute, Kept: map[string]Kept{}, Mark: []Garbage{}, Delete: []Garbage{}}
 	if o.Execute {
 		lease, leaseErr := t.takeLease(ctx, collectLease)
 		if leaseErr != nil {

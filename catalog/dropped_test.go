@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
-func collectDropped(t *testing.T, c *Catalog, o CollectOptions) []*Collection {
+func collectDropped(t *testing.T, c *Catalog, o CollectOptions) []*CollectResult {
 	t.Helper()
 	out, err := c.CollectDropped(context.Background(), o)
 	if err != nil {

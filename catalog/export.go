@@ -33,8 +33,8 @@ type ExportOptions struct {
 	Progress func(rows int64)
 }
 
-// Exported is what Export wrote.
-type Exported struct {
+// ExportResult is what Export wrote.
+type ExportResult struct {
 	Files []string `json:"files"`
 	Rows  int64    `json:"rows"`
 	// Damaged lists what SkipDamaged left out.
@@ -47,14 +47,14 @@ const maxExportFiles = 32
 
 // Export writes rows of the table to out, the canonical URL of a file that must not exist, or with PartitionBy of a
 // folder. If anything fails, what was written is deleted again.
-func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*Exported, error) {
+func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*ExportResult, error) {
 	scan := o.ScanOptions
 	scan.ReuseBatches = true // sinks keep no reference to what they are given
 	p, err := t.Plan(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
-	x := &exporter{client: t.cat.client, out: out, o: &o, fields: p.Fields(), done: &Exported{Files: []string{}, Damaged: p.Damaged}}
+	x := &exporter{client: t.cat.client, out: out, o: &o, fields: p.Fields(), done: &ExportResult{Files: []string{}, Damaged: p.Damaged}}
 	if err := x.prepare(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ type exporter struct {
 	by, rest []int
 	open     []*exportFile
 	parts    map[string]int
-	done     *Exported
+	done     *ExportResult
 }
 
 // exportFile is one file on its way up.

@@ -44,7 +44,7 @@ type creation struct {
 // fails, no table is left. o.Schema, if not nil, takes the place of the source's. A table that is there is
 // ErrExists. One that another writer makes meanwhile gets the rows if it has the same columns; otherwise the error
 // is ErrConflict, and delivering again finds the table.
-func (c *Catalog) IngestNew(ctx context.Context, name Name, src RecordSource, create CreateOptions, o IngestOptions) (*Table, *Ingested, error) {
+func (c *Catalog) IngestNew(ctx context.Context, name Name, src RecordSource, create CreateOptions, o IngestOptions) (*Table, *IngestResult, error) {
 	if create.Schema == nil {
 		create.Schema = src.Schema()
 	}
@@ -64,7 +64,7 @@ func (c *Catalog) IngestNew(ctx context.Context, name Name, src RecordSource, cr
 
 // createAndIngest is IngestNew where only the catalog's server knows where a table lies: the table comes first, and
 // goes again if nothing landed in it.
-func (c *Catalog) createAndIngest(ctx context.Context, name Name, src RecordSource, create CreateOptions, o IngestOptions) (*Table, *Ingested, error) {
+func (c *Catalog) createAndIngest(ctx context.Context, name Name, src RecordSource, create CreateOptions, o IngestOptions) (*Table, *IngestResult, error) {
 	t, err := c.Create(ctx, name, create)
 	if err != nil {
 		return nil, nil, err
@@ -266,10 +266,10 @@ func (t *Table) abandon(ctx context.Context) {
 }
 
 // deliverTo appends the shards of a table that lost its creation to the one that won.
-func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*Ingested, error) {
+func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*IngestResult, error) {
 	mine := w.table
 	if len(w.entries) == 0 { // no rows came
-		return &Ingested{Committed: &Committed{SnapshotID: winner.Head()}, Shards: []string{}}, nil
+		return &IngestResult{CommitResult: &CommitResult{SnapshotID: winner.Head()}, Shards: []string{}}, nil
 	}
 	if !schema.Equal(mine.schema.Shard, winner.schema.Shard) || fmt.Sprint(mine.schema.IDs) != fmt.Sprint(winner.schema.IDs) ||
 		!mine.ice.Spec().Equals(winner.ice.Spec()) {
@@ -278,9 +278,9 @@ func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*Ingested,
 	outputs := func(string) []string { return winner.Outputs(w.job.Attempt()) }
 	j, before, err := winner.BeginJob(ctx, JobAppend, w.job.ID(), nil, outputs)
 	if before != nil || err != nil {
-		return &Ingested{Committed: before, Shards: []string{}}, err
+		return &IngestResult{CommitResult: before, Shards: []string{}}, err
 	}
-	out, copied := &Ingested{Shards: []string{}}, []string(nil)
+	out, copied := &IngestResult{Shards: []string{}}, []string(nil)
 	var entries []*manifest.Entry
 	for _, object := range w.objects {
 		to := winner.VaultFolder() + strings.TrimPrefix(object, mine.VaultFolder())
@@ -300,7 +300,7 @@ func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*Ingested,
 		entries = append(entries, moved)
 		out.Shards, out.Bytes, out.Rows = append(out.Shards, moved.Path), out.Bytes+moved.StoredBytes, out.Rows+moved.Records
 	}
-	if out.Committed, err = j.Append(ctx, entries); err != nil {
+	if out.CommitResult, err = j.Append(ctx, entries); err != nil {
 		j.Fail(ctx, copied)
 		return nil, err
 	}

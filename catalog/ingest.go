@@ -109,9 +109,9 @@ func (o *IngestOptions) named() {
 // defaultShardRows makes shards of four full stripes.
 const defaultShardRows = 4 << 20
 
-// Ingested is what an ingestion added.
-type Ingested struct {
-	*Committed
+// IngestResult is what an ingestion added.
+type IngestResult struct {
+	*CommitResult
 	// Shards are the roots; none if the source had no records.
 	Shards []string `json:"shards"`
 	Rows   int64    `json:"rows"`
@@ -127,7 +127,7 @@ type Ingested struct {
 // order (SortBy) gets them sorted, all together, by way of temporary files where they are many. Columns are
 // matched by name; columns that the source lacks are null, fields that the table lacks are manifest.ErrSchema
 // (see AddColumns). If anything fails, nothing is registered and what was written is deleted again.
-func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (*Ingested, error) {
+func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (*IngestResult, error) {
 	if src == nil || src.Schema() == nil {
 		return nil, fmt.Errorf("%w: no source, or one without a schema", ErrInvalid)
 	}
@@ -144,7 +144,7 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	}
 	j, before, err := t.beginJobOn(ctx, o.Ref, JobAppend, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
-		return &Ingested{Committed: before, Shards: []string{}}, err
+		return &IngestResult{CommitResult: before, Shards: []string{}}, err
 	}
 	w := newShardWriters(t, j, &o)
 	out, err := t.ingest(ctx, src, project, w)
@@ -175,8 +175,8 @@ func (t *Table) Outputs(attempt string) []string {
 	return []string{t.VaultFolder() + attempt + "-*", t.VaultFolder() + "data/" + attempt + "-*"}
 }
 
-func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*Ingested, error) {
-	out := &Ingested{Shards: []string{}}
+func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*IngestResult, error) {
+	out := &IngestResult{Shards: []string{}}
 	var err error
 	if out.Rows, err = w.writeAll(ctx, t.recordsCoded(ctx, src, project, w.takesCodes())); err != nil {
 		return nil, err
@@ -194,10 +194,10 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 		}
 	}
 	if len(entries) == 0 {
-		out.Committed = &Committed{SnapshotID: t.head(w.job.branch)}
+		out.CommitResult = &CommitResult{SnapshotID: t.head(w.job.branch)}
 		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
-	out.Committed, err = w.job.Append(ctx, entries)
+	out.CommitResult, err = w.job.Append(ctx, entries)
 	return out, err
 }
 

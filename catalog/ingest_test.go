@@ -65,7 +65,7 @@ func rows(first, n int) string {
 
 func source(batches ...string) *rowSource { return &rowSource{schema: people(), left: batches} }
 
-func ingest(t *testing.T, tbl *Table, o IngestOptions, batches ...string) *Ingested {
+func ingest(t *testing.T, tbl *Table, o IngestOptions, batches ...string) *IngestResult {
 	t.Helper()
 	out, err := tbl.Ingest(context.Background(), source(batches...), o)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestIngestAndScan(t *testing.T) {
 	if !slices.Equal(ids, between(95, 105)) || stats.ShardsPrunedBounds != 2 {
 		t.Errorf("%v, %+v", ids, stats)
 	}
-	if ids, _ := scanIDs(t, tbl, ScanOptions{Ordered: true, Limit: new(int64(105))}); !slices.Equal(ids, between(0, 105)) {
+	if ids, _ := scanIDs(t, tbl, ScanOptions{Ordered: true, Limit: 105}); !slices.Equal(ids, between(0, 105)) {
 		t.Errorf("limit: %v", ids)
 	}
 	ids, stats = scanIDs(t, tbl, ScanOptions{Where: where(t, "ts >= '2024-02-11T16:00:00Z'")})

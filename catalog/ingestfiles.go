@@ -48,8 +48,8 @@ type FilesOptions struct {
 // defaultPartFiles are few enough that a part is landed soon, and so many that snapshots stay rare.
 const defaultPartFiles = 200
 
-// IngestedFiles is what IngestFiles added.
-type IngestedFiles struct {
+// IngestFilesResult is what IngestFiles added.
+type IngestFilesResult struct {
 	JobID string `json:"job_id"`
 	// Files of the job; Before of them had been committed by an earlier run of it.
 	Files  int `json:"files"`
@@ -67,7 +67,7 @@ type IngestedFiles struct {
 // before the first part is landed, so that the same job, run again after a crash, lands the parts that are missing and no
 // other: what was committed stays as it is. A listed file that is gone, or has another size now, is ErrInvalid. See
 // docs/design/ingest-files.md.
-func (t *Table) IngestFiles(ctx context.Context, files []InputFile, o FilesOptions) (*IngestedFiles, error) {
+func (t *Table) IngestFiles(ctx context.Context, files []InputFile, o FilesOptions) (*IngestFilesResult, error) {
 	o.Ingest.named()
 	id := o.Ingest.JobID
 	if id == "" {
@@ -84,14 +84,14 @@ func (t *Table) IngestFiles(ctx context.Context, files []InputFile, o FilesOptio
 		return nil, err
 	}
 	if done, err := t.alreadyCommitted(ctx, branch, id); done != nil || err != nil { // in one commit, when there were fewer files
-		return &IngestedFiles{JobID: id, Files: len(files), Before: len(files)}, err
+		return &IngestFilesResult{JobID: id, Files: len(files), Before: len(files)}, err
 	}
 	record, err := t.listFiles(ctx, id, branch, files, o.PartFiles)
 	if err != nil {
 		return nil, err
 	}
 	r := &filesRun{table: t, branch: branch, options: o, record: record,
-		out: &IngestedFiles{JobID: id, Files: len(record.Files)}}
+		out: &IngestFilesResult{JobID: id, Files: len(record.Files)}}
 	if r.out.Unlisted, err = record.compare(files); err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ type filesRun struct {
 	workers int
 
 	mu  sync.Mutex
-	out *IngestedFiles
+	out *IngestFilesResult
 }
 
 func (r *filesRun) run(ctx context.Context) error {
@@ -256,7 +256,7 @@ func (r *filesRun) land(ctx context.Context, n int) (err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if in.Committed.Before {
+	if in.CommitResult.Before {
 		r.out.Before += len(r.part(n))
 		return nil
 	}

@@ -83,12 +83,12 @@ const maxJobID = 128
 // BeginJob records a job before its first object is written. id is the caller's, who uses it again when the job
 // is delivered again; one that no other job has is made if it is empty. If the job was committed before, the result is nil
 // and that commit. outputs may name objects by prefix, see JobRecord.
-func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *Committed, error) {
+func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *CommitResult, error) {
 	return t.beginJobOn(ctx, "", kind, id, inputs, outputs)
 }
 
 // beginJobOn is BeginJob for a change of a branch, "" for main.
-func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *Committed, error) {
+func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *CommitResult, error) {
 	named := id != ""
 	if !named {
 		if id = uuid.NewString(); kind == JobCompact {
@@ -157,9 +157,9 @@ func (j *Job) Attempt() string { return j.record.Attempt }
 
 // alreadyCommitted looks for a commit of the job in the branch's history and, where that was expired, in the
 // records of the job's ends. A commit that was rolled back counts as none: its rows are gone.
-func (t *Table) alreadyCommitted(ctx context.Context, branch, id string) (*Committed, error) {
+func (t *Table) alreadyCommitted(ctx context.Context, branch, id string) (*CommitResult, error) {
 	if s := t.findJob(branch, id); s != nil {
-		return &Committed{SnapshotID: s.SnapshotID, Before: true}, nil
+		return &CommitResult{SnapshotID: s.SnapshotID, Before: true}, nil
 	}
 	ends, err := t.jobEnds(ctx, id)
 	if err != nil {
@@ -174,7 +174,7 @@ func (t *Table) alreadyCommitted(ctx context.Context, branch, id string) (*Commi
 			return nil, err
 		}
 		if !slices.Contains(undone, end.Snapshot) {
-			return &Committed{SnapshotID: end.Snapshot, Before: true}, nil
+			return &CommitResult{SnapshotID: end.Snapshot, Before: true}, nil
 		}
 	}
 	return nil, nil

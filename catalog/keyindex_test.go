@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
-func addKeyIndex(t testing.TB, tbl *Table, spec string) *KeyIndexed {
+func addKeyIndex(t testing.TB, tbl *Table, spec string) *KeyIndexResult {
 	t.Helper()
 	done, err := tbl.AddKeyIndex(context.Background(), spec, IndexOptions{})
 	if err != nil {
@@ -22,7 +22,7 @@ func addKeyIndex(t testing.TB, tbl *Table, spec string) *KeyIndexed {
 	return done
 }
 
-func updateKeyIndexes(t testing.TB, tbl *Table) *KeyIndexed {
+func updateKeyIndexes(t testing.TB, tbl *Table) *KeyIndexResult {
 	t.Helper()
 	done, err := tbl.UpdateKeyIndexes(context.Background())
 	if err != nil {
@@ -61,7 +61,7 @@ func TestUpsertByKeyIndex(t *testing.T) {
 		for i := range holders {
 			keys = append(keys, ids[i*each*37:][:20]...)
 		}
-		gets := func(small int, keys []int64, o IngestOptions) (int64, *Ingested) {
+		gets := func(small int, keys []int64, o IngestOptions) (int64, *IngestResult) {
 			before := tbl.cat.client.Counters()
 			done, err := tbl.Ingest(t.Context(), source(valued(small, keys...)), o)
 			if err != nil {
@@ -270,7 +270,7 @@ func TestKeysOfEveryTypeIndexed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		land := func(n int, of ...int) *Ingested {
+		land := func(n int, of ...int) *IngestResult {
 			var all []string
 			for _, i := range of {
 				all = append(all, record(i, n))

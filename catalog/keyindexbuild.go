@@ -23,8 +23,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// KeyIndexed is what was done to the key indexes of a table.
-type KeyIndexed struct {
+// KeyIndexResult is what was done to the key indexes of a table.
+type KeyIndexResult struct {
 	// Indexes were written anew. Shards came to be covered, StripesRead of them by reading their keys, the others by what was known of
 	// their stripes.
 	Indexes     int `json:"indexes"`
@@ -40,7 +40,7 @@ func IsKeyIndex(spec string) bool { return strings.HasPrefix(spec, keyIndexPrefi
 
 // AddKeyIndex gives the table an index of the values of some columns together, keys:COL[,COL], and brings it to the shards that are there unless
 // NewShardsOnly is set.
-func (t *Table) AddKeyIndex(ctx context.Context, spec string, o IndexOptions) (*KeyIndexed, error) {
+func (t *Table) AddKeyIndex(ctx context.Context, spec string, o IndexOptions) (*KeyIndexResult, error) {
 	def, err := t.parseKeyIndex(spec)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (t *Table) AddKeyIndex(ctx context.Context, spec string, o IndexOptions) (*
 		return append(slices.Clone(all), *def), nil
 	})
 	if err != nil || o.NewShardsOnly {
-		return &KeyIndexed{}, err
+		return &KeyIndexResult{}, err
 	}
 	return t.UpdateKeyIndexes(ctx)
 }
@@ -102,8 +102,8 @@ func (t *Table) changeKeyIndexes(ctx context.Context, change func([]keyIndexDef)
 // UpdateKeyIndexes brings the table's key indexes to the shards of all branches and tags: what is not covered is read, what a merge has put
 // together is known by its stripes, and levels that have become too many are merged. What is as it should be costs one request for each index
 // and level. Where another process does the same, the one that ends last counts; neither makes an answer wrong.
-func (t *Table) UpdateKeyIndexes(ctx context.Context) (*KeyIndexed, error) {
-	done := &KeyIndexed{}
+func (t *Table) UpdateKeyIndexes(ctx context.Context) (*KeyIndexResult, error) {
+	done := &KeyIndexResult{}
 	for _, def := range t.keyIndexDefs() {
 		if err := t.updateKeyIndex(ctx, def, done); err != nil {
 			return done, fmt.Errorf("index %s: %w", t.keyIndexName(&def), err)
@@ -112,7 +112,7 @@ func (t *Table) UpdateKeyIndexes(ctx context.Context) (*KeyIndexed, error) {
 	return done, nil
 }
 
-func (t *Table) updateKeyIndex(ctx context.Context, def keyIndexDef, done *KeyIndexed) error {
+func (t *Table) updateKeyIndex(ctx context.Context, def keyIndexDef, done *KeyIndexResult) error {
 	key, ok := keyOfIDs(t.schema, def.ids)
 	if !ok {
 		return nil // a column of it was dropped
@@ -150,7 +150,7 @@ type keyIndexBuild struct {
 	key   *rowKey
 	def   keyIndexDef
 	old   *keyIndex
-	done  *KeyIndexed
+	done  *KeyIndexResult
 
 	state  *keyindex.State
 	unitOf map[keyindex.ID]uint32

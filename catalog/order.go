@@ -110,8 +110,8 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 // sortOptions ask for as many rows as offset and limit leave.
 func (p *Plan) sortOptions() rowsort.Options {
 	o := rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir}
-	if limit := p.options.Limit; limit != nil && *limit > 0 {
-		o.Limit = *limit + p.options.Offset
+	if limit := p.options.Limit; limit > 0 {
+		o.Limit = limit + p.options.Offset
 	}
 	return o
 }

@@ -32,13 +32,13 @@ func TestOrderOffsetAndSample(t *testing.T) {
 		want []int64
 	}{
 		"commits":          {ScanOptions{Ordered: true}, committed},
-		"offset":           {ScanOptions{Ordered: true, Offset: 95, Limit: rowCount(10)}, committed[95:105]},
+		"offset":           {ScanOptions{Ordered: true, Offset: 95, Limit: 10}, committed[95:105]},
 		"offset to end":    {ScanOptions{Ordered: true, Offset: 290}, committed[290:]},
 		"beyond":           {ScanOptions{Ordered: true, Offset: 400}, nil},
 		"by id":            {ScanOptions{OrderBy: order("id")}, between(0, 300)},
 		"descending":       {ScanOptions{OrderBy: order("id desc"), Select: []string{"id"}}, descending},
 		"key not selected": {ScanOptions{OrderBy: order("ts desc"), Select: []string{"id"}}, descending},
-		"first rows":       {ScanOptions{OrderBy: order("id"), Limit: rowCount(7), Offset: 3}, between(3, 10)},
+		"first rows":       {ScanOptions{OrderBy: order("id"), Limit: 7, Offset: 3}, between(3, 10)},
 		"with a filter":    {ScanOptions{OrderBy: order("id desc"), Where: where(t, "id < 5")}, []int64{4, 3, 2, 1, 0}},
 		"spilled":          {ScanOptions{OrderBy: order("id"), SortMemory: 1000, SortDir: t.TempDir()}, between(0, 300)},
 	} {
@@ -134,8 +134,6 @@ func TestShardsAndStatistics(t *testing.T) {
 		t.Errorf("id after a delete: %+v, %s … %s", id, id.Min, id.Max)
 	}
 }
-
-func rowCount(n int64) *int64 { return &n }
 
 func planCount(tbl *Table, o ScanOptions) (int64, error) {
 	p, err := tbl.Plan(context.Background(), o)

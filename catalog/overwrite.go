@@ -7,9 +7,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// Overwritten is what Overwrite did.
-type Overwritten struct {
-	Deleted
+// OverwriteResult is what Overwrite did.
+type OverwriteResult struct {
+	DeleteResult
 	// Shards that were added, with RowsAdded and BytesAdded stored for them.
 	Shards     []string `json:"shards"`
 	RowsAdded  int64    `json:"rows_added"`
@@ -19,7 +19,7 @@ type Overwritten struct {
 // Overwrite puts the records of a source in the place of the rows for which a filter is true, in one snapshot: a
 // reader sees the old rows or the new ones. What Ingest says of sources holds here, what Delete says of filters
 // and of other writers too. The new rows need not match the filter.
-func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSource, o IngestOptions) (*Overwritten, error) {
+func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSource, o IngestOptions) (*OverwriteResult, error) {
 	if where == nil {
 		return nil, fmt.Errorf("%w: to overwrite needs a filter", ErrInvalid)
 	}
@@ -38,7 +38,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	}
 	j, before, err := t.BeginJob(ctx, jobOverwrite, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
-		return &Overwritten{Deleted: Deleted{Committed: before}}, err
+		return &OverwriteResult{DeleteResult: DeleteResult{CommitResult: before}}, err
 	}
 	w := newShardWriters(t, j, &o)
 	r := &removal{job: j, find: func(ctx context.Context) ([]match, error) { return t.match(ctx, where, nil) }}
@@ -51,8 +51,8 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	return out, nil
 }
 
-func (r *removal) overwrite(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*Overwritten, error) {
-	out := &Overwritten{}
+func (r *removal) overwrite(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*OverwriteResult, error) {
+	out := &OverwriteResult{}
 	var err error
 	if out.RowsAdded, err = w.writeAll(ctx, r.job.table.records(ctx, src, project)); err != nil {
 		return nil, err
@@ -67,6 +67,6 @@ func (r *removal) overwrite(ctx context.Context, src RecordSource, project *proj
 	if err != nil {
 		return nil, err
 	}
-	out.Deleted = *deleted
+	out.DeleteResult = *deleted
 	return out, nil
 }

@@ -22,7 +22,7 @@ const sourceSnapshotKey = "source-snapshot-id"
 // CherryPick appends to main what a snapshot of another branch appended. The shards are shared, not copied. Picked
 // twice, it is there once. What was delivered by a key is picked by it: its rows replace those of main that have their keys, or
 // are refused (ErrExists) where keys are unique.
-func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*Committed, error) {
+func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*CommitResult, error) {
 	s, err := t.snapshotOrHead(snapshot)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*Committed, err
 }
 
 // pick commits the entries that a snapshot has added.
-func (u *upsert) pick(ctx context.Context, s *table.Snapshot) (_ *Committed, err error) {
+func (u *upsert) pick(ctx context.Context, s *table.Snapshot) (_ *CommitResult, err error) {
 	t := u.job.table
 	c := change{
 		Change: manifest.Change{

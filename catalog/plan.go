@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
+// NoRows is the Limit of a scan that reads nothing but plans all the same.
+const NoRows = math.MinInt64
+
 // ScanOptions say what to read of a table.
 type ScanOptions struct {
 	At
@@ -22,8 +26,8 @@ type ScanOptions struct {
 	Select []string
 	// Where is the filter; nil is all rows.
 	Where filter.Expr
-	// Limit is the most rows to read: nil for all, 0 for none, as --limit has it.
-	Limit *int64
+	// Limit is the most rows to read: 0 for all, NoRows for none.
+	Limit int64
 	// Offset leaves out so many rows first. It goes with Ordered or OrderBy: without an order any rows may be left out.
 	Offset int64
 	// OrderBy orders the rows by columns; rows that are equal there come in the order of Ordered. What does not fit into
@@ -190,8 +194,8 @@ func (t *Table) Schemas() ([]*manifest.TableSchema, error) {
 
 // bind ties filter and selection to the schema.
 func (p *Plan) bind() error {
-	if l := p.options.Limit; l != nil && *l < 0 {
-		return fmt.Errorf("%w: limit %d", ErrInvalid, *l)
+	if l := p.options.Limit; l < 0 && l != NoRows {
+		return fmt.Errorf("%w: limit %d", ErrInvalid, l)
 	}
 	if p.options.Where != nil {
 		bound, err := filter.Bind(p.options.Where, p.schema.Shard)

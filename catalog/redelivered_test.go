@@ -94,7 +94,7 @@ func TestWhyOfLostRoots(t *testing.T) {
 	if err := tbl.cat.client.Delete(ctx, roots[0], ""); err != nil {
 		t.Fatal(err)
 	}
-	why := func(url string) *Standing {
+	why := func(url string) *ObjectStatus {
 		t.Helper()
 		w, err := tbl.Why(ctx, url, CollectOptions{})
 		if err != nil {

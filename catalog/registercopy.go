@@ -13,12 +13,12 @@ import (
 
 // registerCopies copies shards into the table's vault folder and commits the copies: bytes move as they are, nothing is decoded.
 // The originals may go afterwards.
-func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOptions) (*Registered, error) {
+func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOptions) (*RegisterResult, error) {
 	j, before, err := t.BeginJob(ctx, jobRegister, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
-		return &Registered{Committed: before}, err
+		return &RegisterResult{CommitResult: before}, err
 	}
-	out, entries, objects := &Registered{}, make([]*manifest.Entry, len(urls)), make([]string, 0, 2*len(urls))
+	out, entries, objects := &RegisterResult{}, make([]*manifest.Entry, len(urls)), make([]string, 0, 2*len(urls))
 	copies := make([]copying, len(urls))
 	for i := range copies {
 		name := fmt.Sprintf("%s-%04d", j.Attempt(), i+1)
@@ -34,7 +34,7 @@ func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOpt
 		return err
 	})
 	if err == nil {
-		out.Committed, err = j.Append(ctx, entries)
+		out.CommitResult, err = j.Append(ctx, entries)
 	}
 	if err != nil {
 		j.Fail(ctx, objects)

@@ -64,8 +64,8 @@ const (
 	RepairNone    = "none"
 )
 
-// Repaired is what a repair did, or would do.
-type Repaired struct {
+// RepairResult is what a repair did, or would do.
+type RepairResult struct {
 	Table   string   `json:"table"`
 	DryRun  bool     `json:"dry_run"`
 	Repairs []Repair `json:"repairs"`
@@ -132,12 +132,12 @@ func (t *Table) remains(ctx context.Context, faults map[string]bool) ([]Remain, 
 // own: an entry that lies is made anew, under a new root; a shard with lying statistics or damage that spares its
 // values is written again from its rows; stripes whose rows can't be read are dropped, if AcceptLoss says so, and the
 // shard with them if it has no others. Older snapshots keep what they have.
-func (t *Table) Repair(ctx context.Context, o RepairOptions) (*Repaired, error) {
+func (t *Table) Repair(ctx context.Context, o RepairOptions) (*RepairResult, error) {
 	found, err := t.Verify(ctx, o.Verify)
 	if err != nil {
 		return nil, err
 	}
-	out := &Repaired{Table: t.name.String(), DryRun: o.DryRun, Repairs: []Repair{}, Left: []TableFault{}}
+	out := &RepairResult{Table: t.name.String(), DryRun: o.DryRun, Repairs: []Repair{}, Left: []TableFault{}}
 	live := map[string]*manifest.Entry{}
 	for e, err := range t.Entries(ctx, At{}) {
 		if err != nil {

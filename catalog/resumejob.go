@@ -79,27 +79,27 @@ func (t *Table) OpenCompactions(ctx context.Context) ([]*JobState, error) {
 // ResumeJob takes up an open run of a compaction that another process began. From then on nobody but a collection deletes what the run wrote.
 // If it was committed it is closed, and the result is that commit. A run that was closed without one is ErrNotFound, one whose process is deleting what it
 // wrote ErrConflict.
-func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *Committed, error) {
+func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *CommitResult, error) {
 	j, err := t.openRun(ctx, name)
 	if errors.Is(err, ErrNotFound) {
 		var end JobEnd
 		ended := t.cat.readRecord(ctx, (&Job{table: t, name: name}).at(".closed.json"), &end)
 		if ended == nil && (end.Outcome == outcomeCommitted || end.Outcome == outcomeDuplicate) {
-			return nil, &Committed{SnapshotID: end.Snapshot, Before: true}, nil
+			return nil, &CommitResult{SnapshotID: end.Snapshot, Before: true}, nil
 		}
 		// Who commits a job that nobody has named leaves no record of it.
 		if refreshErr := t.Refresh(ctx); refreshErr != nil {
 			return nil, nil, refreshErr
 		}
 		if s := t.findJob("", name); s != nil {
-			return nil, &Committed{SnapshotID: s.SnapshotID, Before: true}, nil
+			return nil, &CommitResult{SnapshotID: s.SnapshotID, Before: true}, nil
 		}
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if s := t.findJob(j.branch, j.record.ID); s != nil {
-		done := &Committed{SnapshotID: s.SnapshotID, Before: true}
+		done := &CommitResult{SnapshotID: s.SnapshotID, Before: true}
 		return nil, done, j.end(ctx, outcomeCommitted, s.SnapshotID)
 	}
 	if err := j.claim(ctx, claimCommit); err != nil {

@@ -29,7 +29,7 @@ func TestReusedBatches(t *testing.T) {
 		"ordered": {Ordered: true},
 		"small":   {Ordered: true, BatchRows: 30},
 		"filter":  {Where: where(t, "small >= 100 AND id < 5500"), BatchRows: 50},
-		"columns": {Select: []string{"tags", "id"}, BatchRows: 100, Ordered: true, Offset: 333, Limit: rowCount(2000)},
+		"columns": {Select: []string{"tags", "id"}, BatchRows: 100, Ordered: true, Offset: 333, Limit: 2000},
 		"sorted":  {OrderBy: order, BatchRows: 60},
 		"sampled": {Sample: 50, Seed: 7, BatchRows: 60},
 	} {

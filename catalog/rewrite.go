@@ -33,8 +33,8 @@ type RewriteOptions struct {
 	Progress func(rows int64)
 }
 
-// Rewritten is what Rewrite wrote: entries to commit with Job.Replace, and every object that exists because of it.
-type Rewritten struct {
+// RewriteResult is what Rewrite wrote: entries to commit with Job.Replace, and every object that exists because of it.
+type RewriteResult struct {
 	Entries []*manifest.Entry
 	Objects []string
 	Rows    int64
@@ -45,8 +45,8 @@ type Rewritten struct {
 // dropped and the shards' old form are gone afterwards. The new shards carry the creation range of the old ones together and those of
 // their properties that are not the writer's own. Shards of which that is not known, and shards with metadata that
 // this version does not know, are refused: ErrUnsafe. Nothing is committed; after an error Objects tells what to delete.
-func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOptions) (*Rewritten, error) {
-	t, done := j.table, &Rewritten{}
+func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOptions) (*RewriteResult, error) {
+	t, done := j.table, &RewriteResult{}
 	ingest := IngestOptions{ShardRows: o.ShardRows, StripeRows: o.StripeRows, Profile: o.Profile, Progress: o.Progress}
 	if err := t.addDefaultIndexes(&ingest); err != nil {
 		return done, err

@@ -80,7 +80,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.
 // catalog tell their number, deleted ones left out, and nothing is read; else the columns of the filter are. stats may be
 // nil.
 func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err error) {
-	if o := &p.options; p.leftOut == nil && p.bound == nil && p.window == nil && o.Limit == nil && o.Offset == 0 && o.Sample == 0 {
+	if o := &p.options; p.leftOut == nil && p.bound == nil && p.window == nil && o.Limit == 0 && o.Offset == 0 && o.Sample == 0 {
 		for _, shard := range p.Shards {
 			rows += shard.Records
 		}
@@ -120,8 +120,11 @@ func (p *Plan) output() []*schema.Node {
 // Run reads the planned shards: ordered by columns or by their commits if asked for, else as they come.
 func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
 	o, limit := &p.options, int64(-1)
-	if o.Limit != nil {
-		limit = *o.Limit
+	switch {
+	case o.Limit == NoRows:
+		limit = 0
+	case o.Limit > 0:
+		limit = o.Limit
 	}
 	switch {
 	case limit == 0: // nothing to read, but the plan is told

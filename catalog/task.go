@@ -68,7 +68,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 	if splitSize <= 0 {
 		splitSize = DefaultSplitSize
 	}
-	if p.options.Limit != nil {
+	if p.options.Limit != 0 {
 		return nil, fmt.Errorf("%w: a limit holds for a whole scan, and tasks are read one by one", ErrInvalid)
 	}
 	t, s := p.table, int64(0)

@@ -38,18 +38,18 @@ type upsert struct {
 	search *keySearch
 	// marked are the entries that take the place of shards in which rows were found, by the paths of these.
 	marked map[string]*manifest.Entry
-	done   Deleted
+	done   DeleteResult
 }
 
 // ingestKeyed is Ingest for a delivery of which each key is in the table once afterwards.
-func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *projection, o IngestOptions) (*Ingested, error) {
+func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *projection, o IngestOptions) (*IngestResult, error) {
 	key, err := t.keyOf(&o)
 	if err != nil {
 		return nil, err
 	}
 	j, before, err := t.beginJobOn(ctx, o.Ref, jobUpsert, o.JobID, nil, t.Outputs)
 	if before != nil || err != nil {
-		return &Ingested{Committed: before, Shards: []string{}}, err
+		return &IngestResult{CommitResult: before, Shards: []string{}}, err
 	}
 	w := newShardWriters(t, j, &o)
 	u := &upsert{removal: removal{job: j}, marked: map[string]*manifest.Entry{}}
@@ -62,7 +62,7 @@ func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *proj
 	return out, nil
 }
 
-func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projection, key *rowKey, w *shardWriters) (_ *Ingested, err error) {
+func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projection, key *rowKey, w *shardWriters) (_ *IngestResult, err error) {
 	t := w.table
 	unique := len(w.options.Unique) > 0
 	d, err := t.gather(ctx, src, project, key, unique)
@@ -79,7 +79,7 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 			return nil, err
 		}
 	}
-	out := &Ingested{Shards: []string{}, Superseded: d.dropped}
+	out := &IngestResult{Shards: []string{}, Superseded: d.dropped}
 	if out.Rows, err = w.writeAll(ctx, t.inOrder(ctx, d.lasting(ctx))); err != nil {
 		return nil, err
 	}
@@ -90,10 +90,10 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 		out.Shards, out.Bytes = append(out.Shards, e.Path), out.Bytes+e.StoredBytes
 	}
 	if len(u.add) == 0 {
-		out.Committed = &Committed{SnapshotID: t.head(w.job.branch)}
+		out.CommitResult = &CommitResult{SnapshotID: t.head(w.job.branch)}
 		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
-	out.Committed, err = w.job.commit(ctx, change{Change: manifest.Change{Add: u.add}, prepare: u.prepare})
+	out.CommitResult, err = w.job.commit(ctx, change{Change: manifest.Change{Add: u.add}, prepare: u.prepare})
 	out.Replaced = u.done.Rows
 	return out, err
 }
@@ -109,7 +109,7 @@ func (u *upsert) prepare(ctx context.Context) (manifest.Change, error) {
 		return c, err
 	}
 	c.Add = u.add[:len(u.add):len(u.add)]
-	u.done = Deleted{}
+	u.done = DeleteResult{}
 	u.done.countAll(found)
 	for i := range found {
 		m := &found[i]

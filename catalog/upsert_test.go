@@ -51,7 +51,7 @@ func smallByID(t testing.TB, tbl *Table, at At) map[int64]int {
 	return out
 }
 
-func upsertInto(t testing.TB, tbl *Table, batches ...string) *Ingested {
+func upsertInto(t testing.TB, tbl *Table, batches ...string) *IngestResult {
 	t.Helper()
 	out, err := tbl.Ingest(context.Background(), source(batches...), IngestOptions{UpsertBy: []string{"id"}, ShardRows: 8, StripeRows: 4})
 	if err != nil {
@@ -229,7 +229,7 @@ func TestKeysOfEveryType(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		land := func(n int, of ...int) *Ingested {
+		land := func(n int, of ...int) *IngestResult {
 			out, err := tbl.Ingest(ctx, &rowSource{schema: everyKey(), left: []string{records(n, of...)}}, IngestOptions{UpsertBy: strings.Split(key, ","), ShardRows: 30, StripeRows: 7})
 			if err != nil {
 				t.Fatalf("%s: %v", key, err)
@@ -648,7 +648,7 @@ func TestStreamOfUpserts(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create(g.open(nil, nil))
 	replaced := int64(0)
-	w, err := tbl.NewWriter(ctx, people(), WriterOptions{Ingest: IngestOptions{UpsertBy: []string{"id"}}, Flushed: func(in *Ingested) { replaced += in.Replaced }})
+	w, err := tbl.NewWriter(ctx, people(), WriterOptions{Ingest: IngestOptions{UpsertBy: []string{"id"}}, Flushed: func(in *IngestResult) { replaced += in.Replaced }})
 	if err != nil {
 		t.Fatal(err)
 	}

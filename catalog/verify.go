@@ -73,8 +73,8 @@ type VerifyOptions struct {
 	Expect func(bytes int64)
 }
 
-// Verified is what a verification found.
-type Verified struct {
+// VerifyResult is what a verification found.
+type VerifyResult struct {
 	Table string `json:"table"`
 	OK    bool   `json:"ok"`
 	// Snapshots, Manifests and Shards were looked at, each once; of ShardsRead every byte was read.
@@ -118,8 +118,8 @@ type TableFault struct {
 // Verify checks a table from its metadata down: every retained snapshot, its manifest list and manifests against
 // what they count, every entry against its shard, and of every shard all metadata and that each range it refers to
 // exists; with Data also every byte, and the key indexes. Faults are listed in the result; the error is for what could not be looked at.
-func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*Verified, error) {
-	v := &tableVerifier{table: t, o: o, out: &Verified{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
+func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
+	v := &tableVerifier{table: t, o: o, out: &VerifyResult{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
 	if err := v.metadata(ctx); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ type tableVerifier struct {
 	whole map[string]bool
 
 	mu     sync.Mutex
-	out    *Verified
+	out    *VerifyResult
 	shards map[string]*manifest.Entry
 	// manifests that were read, by path, with what is live in them.
 	manifests map[string]counts
@@ -342,9 +342,9 @@ func (v *tableVerifier) allShards(ctx context.Context) error {
 
 // shard holds an entry against its shard, and the shard against what it refers to.
 func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, sizes *objectSizes) error {
-	v.count(func(out *Verified) { out.Shards++ })
+	v.count(func(out *VerifyResult) { out.Shards++ })
 	if !e.IsShard() {
-		v.count(func(out *Verified) {
+		v.count(func(out *VerifyResult) {
 			out.Warnings = append(out.Warnings, e.Path+": of format "+e.Format+", not looked into")
 		})
 		return nil
@@ -370,7 +370,7 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 	for _, f := range r.Errors {
 		v.found(faultShard, e.Path, f.Object, f.Offset, "%s", f.What)
 	}
-	v.count(func(out *Verified) {
+	v.count(func(out *VerifyResult) {
 		out.ShardsRead++
 		out.Bytes += r.Bytes
 		out.UnprotectedBytes += r.UnprotectedBytes
@@ -381,7 +381,7 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 	return nil
 }
 
-func (v *tableVerifier) count(do func(*Verified)) {
+func (v *tableVerifier) count(do func(*VerifyResult)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	do(v.out)

@@ -76,7 +76,7 @@ func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *
 			intact = false
 		}
 	}
-	v.count(func(out *Verified) { out.Objects += 1 + len(objects) })
+	v.count(func(out *VerifyResult) { out.Objects += 1 + len(objects) })
 	return intact, nil
 }
 

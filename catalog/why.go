@@ -12,8 +12,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// Standing is why an object is live, kept, or due to be deleted.
-type Standing struct {
+// ObjectStatus is why an object is live, kept, or due to be deleted.
+type ObjectStatus struct {
 	URL   string `json:"url"`
 	Table string `json:"table,omitempty"`
 	// State is live, control, young, marked, unreached, kept, unknown (of a kind that is never deleted), gone, or
@@ -71,11 +71,11 @@ func (c *Catalog) TableOf(ctx context.Context, url string) (*Table, error) {
 
 // Why tells what keeps an object, or when it is due to be deleted, with the ages that o gives. It reads what a
 // collection reads.
-func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standing, error) {
+func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectStatus, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	w := &Standing{URL: url, Table: t.name.String()}
+	w := &ObjectStatus{URL: url, Table: t.name.String()}
 	kind := t.kindOf(url)
 	info, err := t.clientOf(url).Stat(ctx, url)
 	switch {
@@ -120,7 +120,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*Standin
 }
 
 // standing fills in what becomes of an object that nothing reaches.
-func (t *Table) standing(ctx context.Context, w *Standing, kind objectKind, info *blobio.Info, o *CollectOptions) error {
+func (t *Table) standing(ctx context.Context, w *ObjectStatus, kind objectKind, info *blobio.Info, o *CollectOptions) error {
 	_, marked, err := t.readTombstones(ctx)
 	if err != nil {
 		return err

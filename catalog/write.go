@@ -11,7 +11,7 @@ import (
 
 // Append commits new entries in one snapshot. Their shards must be complete and lie in the job's outputs; the
 // entries carry the table's field ids and partition (see Describe).
-func (j *Job) Append(ctx context.Context, entries []*manifest.Entry) (*Committed, error) {
+func (j *Job) Append(ctx context.Context, entries []*manifest.Entry) (*CommitResult, error) {
 	return j.commit(ctx, change{
 		Change: manifest.Change{Operation: table.OpAppend, Add: entries},
 		validate: func(t *Table) error {
@@ -22,7 +22,7 @@ func (j *Job) Append(ctx context.Context, entries []*manifest.Entry) (*Committed
 
 // Replace commits outputs in the place of inputs, in one snapshot that keeps every row. Each input must still be
 // live when the commit is made; if one is not, another writer won: ErrConflict, and the table is as it was.
-func (j *Job) Replace(ctx context.Context, inputs []string, outputs []*manifest.Entry) (*Committed, error) {
+func (j *Job) Replace(ctx context.Context, inputs []string, outputs []*manifest.Entry) (*CommitResult, error) {
 	return j.commit(ctx, change{
 		Change: manifest.Change{Operation: table.OpReplace, Add: outputs, Remove: inputs},
 		validate: func(t *Table) error {

@@ -28,7 +28,7 @@ type WriterOptions struct {
 	// FlushBytes if 0.
 	MaxBytes int64
 	// Flushed, if not nil, is told of every flush, from one goroutine.
-	Flushed func(*Ingested)
+	Flushed func(*IngestResult)
 }
 
 // The defaults of a Writer.

@@ -30,7 +30,7 @@ func TestWriter(t *testing.T) {
 	g.create(g.open(nil, nil))
 	var flushed []int64
 	w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{
-		FlushRows: 10, FlushAge: -1, Flushed: func(i *Ingested) { flushed = append(flushed, i.Rows) },
+		FlushRows: 10, FlushAge: -1, Flushed: func(i *IngestResult) { flushed = append(flushed, i.Rows) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestWriterAgeAndPressure(t *testing.T) {
 	g.create(g.open(nil, nil))
 	flushed := make(chan int64, 100)
 	w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{FlushAge: time.Millisecond, FlushBytes: 1 << 10, MaxBytes: 1 << 10,
-		Flushed: func(i *Ingested) { flushed <- i.Rows }})
+		Flushed: func(i *IngestResult) { flushed <- i.Rows }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestFlushEndsWhileOthersWrite(t *testing.T) {
 	var w *Writer
 	var more atomic.Int64
 	more.Store(100)
-	w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{FlushRows: 1, FlushAge: -1, Flushed: func(*Ingested) {
+	w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{FlushRows: 1, FlushAge: -1, Flushed: func(*IngestResult) {
 		if left := more.Add(-1); left > 0 { // something waits at all times
 			if err := w.Write(ctx, batchOf(t, 1000-int(left), 1)); err != nil {
 				t.Error(err)
@@ -166,7 +166,7 @@ func TestFailedFlushReleases(t *testing.T) {
 		g := newGround(t)
 		g.create(g.open(nil, nil))
 		entered, started := make(chan struct{}, 10), make(chan struct{})
-		w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{FlushRows: 1, FlushAge: -1, Flushed: func(*Ingested) {
+		w, err := g.load(g.open(nil, nil)).NewWriter(ctx, people(), WriterOptions{FlushRows: 1, FlushAge: -1, Flushed: func(*IngestResult) {
 			entered <- struct{}{}
 			<-started
 			if fault != nil {

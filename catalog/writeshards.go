@@ -31,8 +31,8 @@ type WrittenShards struct {
 	// Shards and Bytes were stored.
 	Shards int   `json:"shards"`
 	Bytes  int64 `json:"bytes"`
-	// Committed is the commit of the job, if it was committed before.
-	Committed *Committed `json:"committed,omitempty"`
+	// CommitResult is the commit of the job, if it was committed before.
+	Committed *CommitResult `json:"committed,omitempty"`
 }
 
 // writtenRecord is the content of _jobs/<run>.written.json.

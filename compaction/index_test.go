@@ -351,7 +351,7 @@ func TestIndexesComeInGroups(t *testing.T) {
 	if len(seen) != shards || !slices.IsSorted(seen) || seen[shards-1] != shards {
 		t.Errorf("told of %v", seen)
 	}
-	if got, err = tbl.BuildIndexes(ctx, catalog.IndexOptions{}); err != nil || *got != (catalog.Indexed{}) {
+	if got, err = tbl.BuildIndexes(ctx, catalog.IndexOptions{}); err != nil || *got != (catalog.IndexResult{}) {
 		t.Errorf("again: %+v, %v", got, err)
 	}
 }

@@ -42,7 +42,7 @@ func (k *keyed) ids(n int) (out []int64) {
 	return out
 }
 
-func (k *keyed) land(step int, ids []int64, o catalog.IngestOptions) (*catalog.Ingested, error) {
+func (k *keyed) land(step int, ids []int64, o catalog.IngestOptions) (*catalog.IngestResult, error) {
 	var out []string
 	for _, id := range ids {
 		out = append(out, fmt.Sprintf(`{"id":%d,"name":"s%d-%d","tags":null}`, id, step, id))

@@ -9,10 +9,10 @@ import (
 )
 
 // rebuilt writes the live rows of a group's inputs as new shards by the table's schema: those of some stripes, by path, or all.
-func rebuilt(ctx context.Context, j *Job, stripes map[string][]int) (*catalog.Rewritten, error) {
+func rebuilt(ctx context.Context, j *Job, stripes map[string][]int) (*catalog.RewriteResult, error) {
 	order, err := j.policy.order()
 	if err != nil {
-		return &catalog.Rewritten{}, err
+		return &catalog.RewriteResult{}, err
 	}
 	return j.run.Rewrite(ctx, j.group.entries(), catalog.RewriteOptions{
 		ShardRows: cmp.Or(j.group.ShardRows, j.policy.TargetRecords), OrderBy: order, Stripes: stripes, Progress: func(rows int64) { j.tell(rows) },

@@ -62,7 +62,9 @@ func scanOptions(q url.Values) (o catalog.ScanOptions, err error) {
 		if err != nil {
 			return o, err
 		}
-		o.Limit = &limit
+		if o.Limit = limit; limit == 0 {
+			o.Limit = catalog.NoRows
+		}
 	}
 	return o, nil
 }

@@ -47,8 +47,12 @@ func (s *server) planOf(ctx context.Context, text string, snapshot int64, limite
 func (s *server) planQuery(ctx context.Context, q *query, snapshot int64, limited bool) (_ *planned, err error) {
 	o := catalog.ScanOptions{Select: q.columns, Ordered: true}
 	o.SnapshotID = snapshot
-	if limited {
-		o.Limit = q.limit
+	switch {
+	case !limited || q.limit == nil:
+	case *q.limit == 0:
+		o.Limit = catalog.NoRows
+	default:
+		o.Limit = *q.limit
 	}
 	if q.where != "" {
 		if o.Where, err = filter.Parse(q.where); err != nil {

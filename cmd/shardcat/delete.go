@@ -62,12 +62,12 @@ func (a *app) tableAndFilter(cmd *cobra.Command, name, where string) (*catalog.T
 	return t, bound.Expr(), nil
 }
 
-func (a *app) printDeleted(t *catalog.Table, d *catalog.Deleted) error {
+func (a *app) printDeleted(t *catalog.Table, d *catalog.DeleteResult) error {
 	if a.json {
 		return a.printJSON(d)
 	}
 	switch {
-	case d.Committed != nil && d.Before:
+	case d.CommitResult != nil && d.Before:
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was deleted\n", t.Name(), d.SnapshotID)
 	case d.DryRun:
 		a.printf("%s: would delete %s\n", t.Name(), deletedText(d))
@@ -77,6 +77,6 @@ func (a *app) printDeleted(t *catalog.Table, d *catalog.Deleted) error {
 	return nil
 }
 
-func deletedText(d *catalog.Deleted) string {
+func deletedText(d *catalog.DeleteResult) string {
 	return fmt.Sprintf("%d rows: %d shards whole, %d in part", d.Rows, d.ShardsRemoved, d.ShardsMarked)
 }

@@ -44,7 +44,7 @@ func (f *collectFlags) options() (o catalog.CollectOptions, err error) {
 
 // collected is the JSON form of a collection.
 type collected struct {
-	*catalog.Collection
+	*catalog.CollectResult
 	Error string `json:"error,omitempty"`
 }
 
@@ -83,7 +83,7 @@ With --all the files of tables that were dropped longer than --delete-delay ago 
 			if c == nil {
 				return err
 			}
-			if printErr := a.printCollected(&collected{Collection: c}); printErr != nil {
+			if printErr := a.printCollected(&collected{CollectResult: c}); printErr != nil {
 				return printErr
 			}
 			return err
@@ -111,13 +111,13 @@ func (a *app) gcAll(ctx context.Context, o catalog.CollectOptions) error {
 		r := &collected{}
 		t, err := tables.Load(ctx, name)
 		if err == nil {
-			r.Collection, err = t.Collect(ctx, o)
+			r.CollectResult, err = t.Collect(ctx, o)
 		}
 		if ctx.Err() != nil {
 			return err
 		}
-		if r.Collection == nil {
-			r.Collection = &catalog.Collection{Table: name.String(), DryRun: !o.Execute}
+		if r.CollectResult == nil {
+			r.CollectResult = &catalog.CollectResult{Table: name.String(), DryRun: !o.Execute}
 		}
 		if err != nil {
 			r.Error, failed = oneLine(err), true
@@ -131,7 +131,7 @@ func (a *app) gcAll(ctx context.Context, o catalog.CollectOptions) error {
 	}
 	dropped, err := tables.CollectDropped(ctx, o)
 	for _, c := range dropped {
-		results = append(results, &collected{Collection: c})
+		results = append(results, &collected{CollectResult: c})
 		if !a.json {
 			if err := a.printCollected(results[len(results)-1]); err != nil {
 				return err

@@ -181,7 +181,7 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 		return err
 	}
 	started := time.Now()
-	var in *catalog.Ingested
+	var in *catalog.IngestResult
 	if t != nil {
 		in, err = t.Ingest(ctx, src, o)
 	} else if n, nameErr := catalog.ParseName(name); nameErr == nil {
@@ -237,7 +237,7 @@ func sameTypes(fields, table []*schema.Node) bool {
 }
 
 // printIngested says what was added.
-func (a *app) printIngested(t *catalog.Table, in *catalog.Ingested, took time.Duration) error {
+func (a *app) printIngested(t *catalog.Table, in *catalog.IngestResult, took time.Duration) error {
 	if a.json {
 		return a.printJSON(in)
 	}

@@ -145,7 +145,7 @@ func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []fileio.I
 }
 
 // printFiles says what was added.
-func (a *app) printFiles(t *catalog.Table, in *catalog.IngestedFiles, took time.Duration) error {
+func (a *app) printFiles(t *catalog.Table, in *catalog.IngestFilesResult, took time.Duration) error {
 	if a.json {
 		return a.printJSON(in)
 	}

@@ -60,7 +60,7 @@ func (a *app) stream(ctx context.Context, name string, files []string, source fi
 	out := streamed{}
 	w, err := t.NewWriter(ctx, src.Schema(), catalog.WriterOptions{
 		Ingest: o, FlushRows: f.rows, FlushBytes: f.bytes, FlushAge: f.age,
-		Flushed: func(in *catalog.Ingested) {
+		Flushed: func(in *catalog.IngestResult) {
 			out.Rows, out.Shards, out.Snapshots = out.Rows+in.Rows, out.Shards+len(in.Shards), out.Snapshots+1
 		},
 	})

@@ -52,7 +52,7 @@ func (a *app) overwriteCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printOverwritten(t *catalog.Table, o *catalog.Overwritten) error {
+func (a *app) printOverwritten(t *catalog.Table, o *catalog.OverwriteResult) error {
 	if a.json {
 		return a.printJSON(o)
 	}
@@ -60,6 +60,6 @@ func (a *app) printOverwritten(t *catalog.Table, o *catalog.Overwritten) error {
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was replaced\n", t.Name(), o.SnapshotID)
 		return nil
 	}
-	a.printf("%s: replaced %s by %d rows in %d shards; snapshot %d\n", t.Name(), deletedText(&o.Deleted), o.RowsAdded, len(o.Shards), o.SnapshotID)
+	a.printf("%s: replaced %s by %d rows in %d shards; snapshot %d\n", t.Name(), deletedText(&o.DeleteResult), o.RowsAdded, len(o.Shards), o.SnapshotID)
 	return nil
 }

@@ -134,8 +134,11 @@ func (f *scanFlags) options(cmd *cobra.Command) (o catalog.ScanOptions, err erro
 		Select: schema.ParsePaths(f.selection), Ordered: f.ordered, Offset: f.offset, Sample: f.sample, Seed: f.seed,
 		IgnoreIndexes: f.noIndexes, SkipDamaged: f.skipDamaged,
 	}
-	if f.limit >= 0 {
-		o.Limit = &f.limit
+	switch {
+	case f.limit == 0:
+		o.Limit = catalog.NoRows
+	case f.limit > 0:
+		o.Limit = f.limit
 	}
 	if o.At, err = f.at.at(cmd); err != nil {
 		return o, err

@@ -77,7 +77,7 @@ func (a *app) changeIndexes(ctx context.Context, name, verb, scope string, args 
 	return nil
 }
 
-func applyIndexVerb(ctx context.Context, t *catalog.Table, verb, scope string, args []string, o catalog.IndexOptions) (*catalog.Indexed, error) {
+func applyIndexVerb(ctx context.Context, t *catalog.Table, verb, scope string, args []string, o catalog.IndexOptions) (*catalog.IndexResult, error) {
 	switch verb {
 	case "drop":
 		return t.DropIndex(ctx, args[0], o)
@@ -89,7 +89,7 @@ func applyIndexVerb(ctx context.Context, t *catalog.Table, verb, scope string, a
 			return nil, usagef("%s is of the whole table: it takes no --index-scope", args[0])
 		}
 		keys, err := t.AddKeyIndex(ctx, args[0], o)
-		return &catalog.Indexed{Keys: keys}, err
+		return &catalog.IndexResult{Keys: keys}, err
 	}
 	s, err := shardfmt.ParseIndexSpec(args[0])
 	if err == nil {

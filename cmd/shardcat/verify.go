@@ -42,7 +42,7 @@ each range a shard refers to exists; and read every byte of the shards, or of a 
 	return cmd
 }
 
-func (a *app) printTableVerified(r *catalog.Verified) error {
+func (a *app) printTableVerified(r *catalog.VerifyResult) error {
 	if a.json {
 		if err := a.printJSON(r); err != nil {
 			return err
@@ -110,7 +110,7 @@ again; stripes whose rows can't be read leave the table with --accept-loss only,
 	return cmd
 }
 
-func (a *app) printRepaired(r *catalog.Repaired) error {
+func (a *app) printRepaired(r *catalog.RepairResult) error {
 	if a.json {
 		if err := a.printJSON(r); err != nil {
 			return err

@@ -343,7 +343,7 @@ func (g *killGround) clean(t *testing.T, tbl *catalog.Table, n int) {
 	ctx := context.Background()
 	g.expire(t, tbl)
 	g.whole(t, tbl, n)
-	var c *catalog.Collection
+	var c *catalog.CollectResult
 	for range 60 { // a store's clock may count whole seconds only, and something must be older than nothing to be marked
 		var err error
 		if c, err = tbl.Collect(ctx, atOnce); err != nil {

@@ -38,7 +38,7 @@ func filesToLand() (files []catalog.InputFile) {
 }
 
 // landFiles lands them, and tells open of each part.
-func landFiles(t *testing.T, dir string, files []catalog.InputFile, open func(part []catalog.InputFile)) (*catalog.IngestedFiles, error) {
+func landFiles(t *testing.T, dir string, files []catalog.InputFile, open func(part []catalog.InputFile)) (*catalog.IngestFilesResult, error) {
 	t.Helper()
 	c, err := catalog.Open(context.Background(), catalog.Options{URI: "sqlite:" + dir + "/catalog.db", Warehouse: "file://" + dir + "/wh", Client: blobio.NewClient()})
 	if err != nil {

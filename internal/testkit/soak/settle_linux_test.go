@@ -87,7 +87,7 @@ type orphans map[string]time.Time
 
 // after books a collection. It gives what should have been deleted by now: marked longer before the collection began than the delay, and
 // not deleted by it.
-func (o orphans) after(c *catalog.Collection, began time.Time) (late []string) {
+func (o orphans) after(c *catalog.CollectResult, began time.Time) (late []string) {
 	for _, g := range c.Delete {
 		delete(o, g.URL)
 	}

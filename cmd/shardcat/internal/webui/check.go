@@ -17,8 +17,8 @@ const (
 // checkData is what a verification, or the dry run of a repair, found.
 type checkData struct {
 	Name     string
-	Verified *catalog.Verified
-	Repaired *catalog.Repaired
+	Verified *catalog.VerifyResult
+	Repaired *catalog.RepairResult
 	Share    int
 }
 

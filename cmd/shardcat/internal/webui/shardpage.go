@@ -221,7 +221,7 @@ const (
 )
 
 func firstRows(ctx context.Context, t *catalog.Table, e *manifest.Entry, memory int64) (*sample, error) {
-	plan, err := t.PlanOf([]*manifest.Entry{e}, catalog.ScanOptions{Limit: new(int64(sampleRows)), BatchRows: sampleRows})
+	plan, err := t.PlanOf([]*manifest.Entry{e}, catalog.ScanOptions{Limit: sampleRows, BatchRows: sampleRows})
 	if err != nil {
 		return nil, err
 	}
