@@ -246,7 +246,7 @@ func (p *Plan) projection() *manifest.Projection {
 			keep.Columns = append(keep.Columns, p.schema.IDs[node])
 		}
 	}
-	if len(p.options.OrderBy) > 0 && p.options.Limit != nil { // see atMostLast
+	if len(p.options.OrderBy) > 0 && p.options.Limit > 0 { // see atMostLast
 		if n, err := p.schema.Shard.Lookup(p.options.OrderBy[0].Column); err == nil {
 			keep.Columns = append(keep.Columns, p.schema.IDs[n.ID])
 		}

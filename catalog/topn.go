@@ -33,7 +33,7 @@ func (p *Plan) atMostLast(ctx context.Context, stats *ScanStats) error {
 	key := p.options.OrderBy[0]
 	narrow := *p
 	narrow.options.Select, narrow.columns = []string{key.Column}, []*schema.Node{n}
-	limit := *p.options.Limit + p.options.Offset
+	limit := p.options.Limit + p.options.Offset
 	s, err := rowsort.New(narrow.Schema(), []rowsort.Key{{Path: []string{n.Name}, Descending: key.Descending, NullsFirst: key.NullsFirst}},
 		rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir, Limit: limit})
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Plan) atMostLast(ctx context.Context, stats *ScanStats) error {
 // topKey returns the first key of the order if reading it alone first pays, else nil.
 func (p *Plan) topKey() *schema.Node {
 	limit := p.options.Limit
-	if limit == nil || *limit == 0 || *limit+p.options.Offset > topRows || p.options.SkipDamaged || p.window != nil || len(p.options.OrderBy) == 0 {
+	if limit <= 0 || limit+p.options.Offset > topRows || p.options.SkipDamaged || p.window != nil || len(p.options.OrderBy) == 0 {
 		return nil
 	}
 	path := schema.SplitPath(p.options.OrderBy[0].Column)

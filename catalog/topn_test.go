@@ -51,7 +51,7 @@ func TestTopRows(t *testing.T) {
 		}
 		for range 40 {
 			limit := 1 + r.Int64N(70)
-			o := ScanOptions{Limit: &limit, Offset: r.Int64N(20), OrderBy: []OrderKey{{Column: "k", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}}}
+			o := ScanOptions{Limit: limit, Offset: r.Int64N(20), OrderBy: []OrderKey{{Column: "k", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}}}
 			if r.IntN(2) == 0 {
 				o.OrderBy = append(o.OrderBy, OrderKey{Column: "other"})
 			}
@@ -98,7 +98,7 @@ func TestTopRowsReadLittle(t *testing.T) {
 	limit := int64(5)
 	read := func(least int64) (ids []int64, stats ScanStats) {
 		topBytes = least
-		p, err := tbl.Plan(t.Context(), ScanOptions{Limit: &limit, OrderBy: []OrderKey{{Column: "id", Descending: true}}})
+		p, err := tbl.Plan(t.Context(), ScanOptions{Limit: limit, OrderBy: []OrderKey{{Column: "id", Descending: true}}})
 		if err != nil {
 			t.Fatal(err)
 		}
