@@ -9,9 +9,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/internal/block"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -48,7 +49,7 @@ func openLoop(s *shardfmt.Shard) (*loop, error) {
 	}
 	l := &loop{node: all.Fields[0]}
 	for i := range s.Stripes() {
-		d, anchor, err := s.Root().StripeField(ctx, i, l.node.ID)
+		d, anchor, err := opened.Root(s).StripeField(ctx, i, l.node.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +66,7 @@ func openLoop(s *shardfmt.Shard) (*loop, error) {
 
 // take notes a buffer.
 func (l *loop) take(s *shardfmt.Shard, st *loopStripe, anchor string, b *metapb.EncodedBuffer) (err error) {
-	url, err := s.Root().Resolve(anchor, b.Buffer.GetUrl())
+	url, err := opened.Root(s).Resolve(anchor, b.Buffer.GetUrl())
 	if err != nil {
 		return err
 	}

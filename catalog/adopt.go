@@ -309,7 +309,7 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 		return nil, nil, nil, err
 	}
 	defer shard.Close()
-	ids, byName, err := t.schema.MapNewShard(ctx, shard.Root())
+	ids, byName, err := t.schema.MapNewShard(ctx, shard)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -320,12 +320,12 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 		}
 		fields = &namedFields{s, ids}
 	}
-	e, err = manifest.Describe(ctx, shard.Root(), ids)
+	e, err = manifest.Describe(ctx, shard, ids)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	admit := verify.AdmitOptions{Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
-	if err := verify.AdmitRoot(ctx, client, shard.Root(), admit); err != nil {
+	if err := verify.AdmitOpen(ctx, client, shard, admit); err != nil {
 		return nil, nil, nil, err
 	}
 	if folder != "" {

@@ -11,7 +11,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -272,7 +271,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 		return nil, err
 	}
 	w := &indexWork{indexing: x, entry: e, shard: shard, lacking: map[int][]shardfmt.IndexSpec{}}
-	if w.ids, err = x.table.schema.MapShard(ctx, shard.Root()); err != nil {
+	if w.ids, err = x.table.schema.MapShard(ctx, shard); err != nil {
 		return nil, err
 	}
 	types, err := shard.Schema(ctx)
@@ -283,7 +282,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 		return nil, err
 	}
 	for i := range shard.Stripes() {
-		has, err := index.OfStripe(ctx, shard.Root(), i)
+		has, err := shard.Indexes(ctx, i)
 		if err != nil {
 			return nil, err
 		}
@@ -294,9 +293,9 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 			if s.Scope.Whole() {
 				continue
 			}
-			there := slices.ContainsFunc(has, func(d *metapb.IndexDescriptor) bool {
+			there := slices.ContainsFunc(has, func(d index.Descriptor) bool {
 				now, ok := x.table.indexNow(d, w.ids)
-				return ok && now.String() == s.String() && !index.IsTermFilter(d)
+				return ok && now.String() == s.String() && !d.IsTermFilter()
 			})
 			if own, ok := x.table.indexOf(s, types, w.ids); ok && !there {
 				w.lacking[i] = append(w.lacking[i], own)
@@ -311,7 +310,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 
 // planWhole finds the indexes of the shard as a whole that are to be built, or to go.
 func (w *indexWork) planWhole(ctx context.Context, types *schema.Schema) error {
-	has, err := index.OfShard(ctx, w.shard.Root())
+	has, err := w.shard.Indexes(ctx, -1)
 	if err != nil || len(w.shard.Stripes()) == 0 {
 		return err
 	}
@@ -319,9 +318,9 @@ func (w *indexWork) planWhole(ctx context.Context, types *schema.Schema) error {
 		w.drops = w.drops || w.goes(d)
 	}
 	for _, s := range w.specs {
-		there := slices.ContainsFunc(has, func(d *metapb.IndexDescriptor) bool {
+		there := slices.ContainsFunc(has, func(d index.Descriptor) bool {
 			now, ok := w.table.indexNow(d, w.ids)
-			return ok && now.String() == s.String() && index.CoversShard(d, w.shard.Records())
+			return ok && now.String() == s.String() && d.CoversShard(w.shard.Records())
 		})
 		if own, ok := w.table.indexOf(s, types, w.ids); ok && !there && s.Scope.Whole() {
 			w.whole, w.renewed = append(w.whole, own), append(w.renewed, s.Name())
@@ -331,7 +330,7 @@ func (w *indexWork) planWhole(ctx context.Context, types *schema.Schema) error {
 }
 
 // goes reports whether an index of the shard is dropped, or replaced by one with another tokenizer.
-func (w *indexWork) goes(d *metapb.IndexDescriptor) bool {
+func (w *indexWork) goes(d index.Descriptor) bool {
 	s, ok := w.table.indexNow(d, w.ids)
 	if !ok {
 		return false
@@ -344,7 +343,7 @@ func (w *indexWork) goes(d *metapb.IndexDescriptor) bool {
 func (w *indexWork) build(ctx context.Context, name string, done *IndexResult) (*manifest.Entry, error) {
 	t := w.table
 	root := t.VaultFolder() + name + ".amudai.shard"
-	change := merge.IndexChange{Drop: w.goes, Add: map[int][]*metapb.IndexDescriptor{}}
+	change := merge.IndexChange{Drop: w.goes, Add: map[int][]index.Descriptor{}}
 	built := 0
 	for i, specs := range w.lacking {
 		prefix := fmt.Sprintf("%sdata/%s/%d.", t.VaultFolder(), name, i)
@@ -359,7 +358,7 @@ func (w *indexWork) build(ctx context.Context, name string, done *IndexResult) (
 		}
 		change.Add[i] = made
 		for _, d := range made {
-			if !index.IsTermFilter(d) {
+			if !d.IsTermFilter() {
 				built++
 			}
 		}

@@ -22,7 +22,6 @@ import (
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
 // timed is a ground with a clock that the test moves.
@@ -487,11 +486,7 @@ func TestCollectionLeavesForeignFiles(t *testing.T) {
 	if _, err := shardfmt.WriteExternalParquet(ctx, client, root, []string{theirs}, shardfmt.ExternalOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := meta.OpenRoot(ctx, client, root, meta.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if objects, _, err := r.Reach(ctx); err != nil || !slices.Contains(objects, theirs) {
+	if objects, _, err := shardfmt.References(ctx, client, root, shardfmt.OpenOptions{}); err != nil || !slices.Contains(objects, theirs) {
 		t.Errorf("%v %v", objects, err)
 	}
 	g.clock.Advance(30 * day)

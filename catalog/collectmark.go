@@ -13,8 +13,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -286,12 +286,7 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 
 // reach lists what one root refers to.
 func (t *Table) reach(ctx context.Context, client *blobio.Client, url string, size int64, allow []urlresolve.Prefix) (objects, artifacts []string, err error) {
-	root, err := meta.OpenRoot(ctx, client, url, meta.Options{Size: size, Policy: urlresolve.Policy{Allow: allow}})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer root.Close()
-	return root.Reach(ctx)
+	return shardfmt.References(ctx, client, url, shardfmt.OpenOptions{Size: size, Allow: allow})
 }
 
 // reachKeyIndexes notes what the table's key indexes consist of. One that can't be read has nothing that is not made again.

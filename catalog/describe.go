@@ -11,9 +11,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // describeOwn makes the entry of a shard that was just written to the table's folder.
@@ -27,11 +25,11 @@ func (t *Table) describeOwn(ctx context.Context, url string, size int64) (*manif
 		return nil, fmt.Errorf("reading back: %w", err)
 	}
 	defer shard.Close()
-	ids, err := t.schema.MapShard(ctx, shard.Root())
+	ids, err := t.schema.MapShard(ctx, shard)
 	if err != nil {
 		return nil, fmt.Errorf("reading back: %w", err)
 	}
-	return manifest.Describe(ctx, shard.Root(), ids)
+	return manifest.Describe(ctx, shard, ids)
 }
 
 // DescribeRoot makes the entry of a root in the table's folder from the bytes that were read back of it. It asks
@@ -47,9 +45,7 @@ func (t *Table) describeBytes(ctx context.Context, url string, root []byte) (*ma
 	if err != nil {
 		return nil, nil, err
 	}
-	opened, err := meta.OpenRoot(ctx, rootBytes(root), url, meta.Options{
-		Size: int64(len(root)), Policy: urlresolve.Policy{Allow: allow},
-	})
+	opened, err := shardfmt.Open(ctx, rootBytes(root), url, shardfmt.OpenOptions{Size: int64(len(root)), Allow: allow})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,7 +144,7 @@ func (t *Table) ShardSchema(ctx context.Context, root string, size int64) (*sche
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, err := t.schema.MapShard(ctx, shard.Root())
+	ids, err := t.schema.MapShard(ctx, shard)
 	return s, ids, err
 }
 
@@ -159,5 +155,5 @@ func (t *Table) ShardFieldIDs(ctx context.Context, root string, size int64) ([]i
 		return nil, err
 	}
 	defer shard.Close()
-	return t.schema.MapShard(ctx, shard.Root())
+	return t.schema.MapShard(ctx, shard)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/index"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -68,15 +67,15 @@ func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
 	}
-	of, err := index.OfStripe(ctx, shard.Root(), 0)
+	of, err := shard.Indexes(ctx, 0)
 	if err != nil {
 		return err
 	}
-	whole, err := index.OfShard(ctx, shard.Root())
+	whole, err := shard.Indexes(ctx, -1)
 	if err != nil {
 		return err
 	}
-	ids, err := c.table.schema.MapShard(ctx, shard.Root())
+	ids, err := c.table.schema.MapShard(ctx, shard)
 	if err != nil {
 		return err
 	}
@@ -90,15 +89,15 @@ func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 
 // indexNow is an index of a shard by the names that its columns have in the table; ok is false if it can't be built for
 // the table. ids are the field ids of the shard's nodes.
-func (t *Table) indexNow(d *metapb.IndexDescriptor, ids []int) (s shardfmt.IndexSpec, ok bool) {
-	s, err := index.SpecOf(d)
+func (t *Table) indexNow(d index.Descriptor, ids []int) (s shardfmt.IndexSpec, ok bool) {
+	s, err := d.Spec()
 	if err != nil {
 		return s, false
 	}
 	s.Columns = nil
-	for _, f := range d.IndexedFields {
+	for _, nodes := range d.Fields() {
 		var parts []string
-		for _, node := range f.SchemaIds {
+		for _, node := range nodes {
 			if int(node) >= len(ids) || ids[node] == 0 {
 				return s, false
 			}

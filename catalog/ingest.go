@@ -14,15 +14,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/zeebo/xxh3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio/sysfield"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -58,10 +55,10 @@ type IngestOptions struct {
 	// CreationTime of all records, now if zero.
 	CreationTime time.Time
 	// Properties and StandardProperties of each shard.
-	Properties, StandardProperties []*metapb.NameValuePair
+	Properties, StandardProperties []shardfmt.Property
 	// StripeProperties of each stripe, FieldProperties of fields by dotted path.
-	StripeProperties meta.Bags
-	FieldProperties  map[string]meta.Bags
+	StripeProperties shardfmt.Properties
+	FieldProperties  map[string]shardfmt.Properties
 	// SparseUnions stores unions in the sparse form, see shardfmt.WriterOptions.SparseUnions.
 	SparseUnions bool
 	// OpaqueDictionaries, DictionaryEntries and Encodings are forms of fields by dotted path, see shardfmt.WriterOptions.
@@ -93,9 +90,8 @@ const IngestBy = "ingest-by"
 func (o *IngestOptions) named() {
 	var tags []string
 	for _, p := range o.StandardProperties {
-		if p.GetName() == IngestBy {
-			wire, _ := proto.MarshalOptions{Deterministic: true}.Marshal(p.GetValue()) // what can't be written is refused when it is
-			tags = append(tags, string(wire))
+		if p.Name() == IngestBy {
+			tags = append(tags, p.EncodedValue())
 		}
 	}
 	if o.JobID != "" || len(tags) == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/inspect"
 )
 
 // The forms of fields that an ingestion asks for are those of its shards.
@@ -16,20 +16,15 @@ func TestIngestWritesForms(t *testing.T) {
 	in := ingest(t, tbl, IngestOptions{
 		OpaqueDictionaries: []string{"tags.item"}, Encodings: map[string][]shardfmt.Profile{"id": {shardfmt.Plain}},
 	}, rows(0, 600))
-	shard, err := tbl.openShard(ctx, tbl.cat.client, in.Shards[0], 0, false)
+	shard, err := inspect.Shard(ctx, tbl.cat.client, in.Shards[0], inspect.Options{Detail: inspect.Encodings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id, _, err := shard.Root().StripeField(ctx, 0, 0); err != nil || len(id.Encodings) != 2 {
-		t.Errorf("id has %d encodings, %v", len(id.GetEncodings()), err)
+	if id := shard.Fields["id"].Stripes[0]; len(id.Encodings) != 2 {
+		t.Errorf("id has %d encodings", len(id.Encodings))
 	}
-	item, _, err := shard.Root().StripeField(ctx, 0, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(item.Encodings[0].GetNative().GetBuffers(), func(b *metapb.EncodedBuffer) bool {
-		return b.Kind == metapb.BufferKind_OPAQUE_DICTIONARY
-	}) {
-		t.Errorf("the items of tags have no opaque dictionary: %v", item.Encodings[0])
+	item := shard.Fields["tags.item"].Stripes[0].Encodings[0]
+	if !slices.ContainsFunc(item.Buffers, func(b inspect.Buffer) bool { return b.Kind == "OPAQUE_DICTIONARY" }) {
+		t.Errorf("the items of tags have no opaque dictionary: %v", item)
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -380,7 +379,7 @@ func TestIngestBy(t *testing.T) {
 	tbl := g.create(g.open(nil, nil))
 	tagged := func(tags ...string) (o IngestOptions) {
 		for _, tag := range tags {
-			o.StandardProperties = append(o.StandardProperties, meta.Pair(IngestBy, meta.Text(tag)))
+			o.StandardProperties = append(o.StandardProperties, shardfmt.TextProperty(IngestBy, tag))
 		}
 		return o
 	}

@@ -251,14 +251,13 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 			return fmt.Errorf("%s: %w", e.Path, err)
 		}
 		defer shard.Close()
-		ids, err := b.table.schema.MapShard(ctx, shard.Root())
-		if err != nil {
+		if _, err := b.table.schema.MapShard(ctx, shard); err != nil {
 			return err
 		}
 		for _, s := range shard.Stripes() {
 			all[i].rows = append(all[i].rows, s.Records)
 		}
-		stripes, _, ok, err := manifest.StripeRows(ctx, shard.Root(), ids)
+		stripes, _, ok, err := manifest.StripeRows(ctx, shard)
 		for k := range shard.Stripes() {
 			if !ok { // of values that lie in the root: known by its name alone, until it has another
 				stripes = append(stripes[:k], xxh3.HashString128(fmt.Sprintf("stripe %d of %s", k, e.Path)).Bytes())

@@ -8,7 +8,6 @@ import (
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/index"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // IndexState is an index of a table, or of some of its shards.
@@ -71,19 +70,19 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 		return err
 	}
 	defer shard.Close()
-	ids, err := l.table.schema.MapShard(ctx, shard.Root())
+	ids, err := l.table.schema.MapShard(ctx, shard)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.Path, err)
 	}
 	l.stripes += len(shard.Stripes())
 	for i := range shard.Stripes() {
-		has, err := index.OfStripe(ctx, shard.Root(), i)
+		has, err := shard.Indexes(ctx, i)
 		if err != nil {
 			return err
 		}
 		l.add(has, ids, 1)
 	}
-	has, err := index.OfShard(ctx, shard.Root())
+	has, err := shard.Indexes(ctx, -1)
 	if err == nil {
 		l.add(has, ids, len(shard.Stripes()))
 	}
@@ -91,7 +90,7 @@ func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
 }
 
 // add counts some indexes, each of so many stripes.
-func (l *indexList) add(has []*metapb.IndexDescriptor, ids []int, stripes int) {
+func (l *indexList) add(has []index.Descriptor, ids []int, stripes int) {
 	for _, d := range has {
 		s, ok := l.table.indexNow(d, ids)
 		if !ok {
@@ -100,10 +99,10 @@ func (l *indexList) add(has []*metapb.IndexDescriptor, ids []int, stripes int) {
 		if l.states[s.String()] == nil {
 			l.states[s.String()] = &IndexState{Name: s.Name(), Spec: s.String()}
 		}
-		if !index.IsTermFilter(d) {
+		if !d.IsTermFilter() {
 			l.states[s.String()].Stripes += stripes
 		}
-		l.states[s.String()].Bytes += d.GetIndexSize()
+		l.states[s.String()].Bytes += d.Size()
 	}
 }
 

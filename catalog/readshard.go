@@ -138,7 +138,7 @@ func (p *Plan) fieldsOf(ctx context.Context, shard *shardfmt.Shard) (*schema.Sch
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, err := p.schema.MapShard(ctx, shard.Root())
+	ids, err := p.schema.MapShard(ctx, shard)
 	return s, ids, err
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -342,12 +341,12 @@ func (t *Table) entryAnew(ctx context.Context, e *manifest.Entry, root string, s
 }
 
 // standardProperties are those that a rewritten shard keeps: tags mean its rows, not its bytes.
-func (t *Table) standardProperties(ctx context.Context, e *manifest.Entry) ([]*metapb.NameValuePair, error) {
+func (t *Table) standardProperties(ctx context.Context, e *manifest.Entry) ([]shardfmt.Property, error) {
 	shard, err := t.openShard(ctx, t.cat.client, e.Path, 0, false)
 	if err != nil {
 		return nil, err
 	}
-	p, err := shard.Root().ReadProperties(ctx)
+	p, err := shard.Properties(ctx)
 	return p.Standard, err
 }
 

@@ -12,8 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -168,7 +167,7 @@ func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
 // carryOver takes from the shards what their rows don't tell: properties, which columns have Bloom filters and indexes, and which
 // structs are packed groups.
 func (t *Table) carryOver(ctx context.Context, shards []*manifest.Entry, o *IngestOptions) error {
-	o.Bloom, o.Pack, o.FieldProperties = map[string]float64{}, map[string][]string{}, map[string]meta.Bags{}
+	o.Bloom, o.Pack, o.FieldProperties = map[string]float64{}, map[string][]string{}, map[string]shardfmt.Properties{}
 	c := carrying{table: t, options: o, seen: map[string]bool{}, shape: manifest.Shape(t.schema.Shard, t.schema.IDs)}
 	for _, e := range shards {
 		if err := c.shard(ctx, e); err != nil {
@@ -187,7 +186,7 @@ type carrying struct {
 	seen    map[string]bool
 	shape   int64
 	// arrow are the different original Arrow schemas; one is kept if it is the only one and still that of the rows.
-	arrow    []*metapb.NameValuePair
+	arrow    []shardfmt.Property
 	reshaped bool
 	// tags are the drop-by tags of the shard tagsOf, and of all before it.
 	tags   []string
@@ -202,19 +201,19 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 	if err != nil {
 		return err
 	}
-	stored, err := shard.Root().Properties(ctx)
+	properties, err := shard.Properties(ctx)
 	if err != nil {
 		return err
 	}
-	properties, err := shard.Root().ReadProperties(ctx)
+	unknown, err := shard.UnknownMetadata(ctx)
 	if err != nil {
 		return err
 	}
-	if meta.HasUnknown(shard.Root().Directory()) || stored != nil && meta.HasUnknown(stored) {
+	if unknown {
 		return fmt.Errorf("%w: %s has metadata of a kind that this version does not know and would lose", ErrUnsafe, e.Path)
 	}
 	c.reshaped = c.reshaped || e.Shape != c.shape
-	tags := properties.Standard.DropByTags()
+	tags := properties.DropByTags()
 	if c.tagsOf != "" && !slices.Equal(tags, c.tags) {
 		return fmt.Errorf("%w: %s has the drop-by tags %q, %s has %q; rows of both in one shard could not be dropped apart", ErrUnsafe, c.tagsOf, c.tags, e.Path, tags)
 	}
@@ -223,9 +222,9 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 	o.StandardProperties = append(o.StandardProperties, c.fresh("standard", properties.Standard)...)
 	for _, p := range c.fresh("custom", properties.Custom) {
 		switch {
-		case p.GetName() == meta.PropertyArrowSchema:
+		case p.Name() == arrowtype.PropertySchema:
 			c.arrow = append(c.arrow, p)
-		case !strings.HasPrefix(p.GetName(), "shardcat."): // the writer makes its own
+		case !strings.HasPrefix(p.Name(), "shardcat."): // the writer makes its own
 			o.Properties = append(o.Properties, p)
 		}
 	}
@@ -241,18 +240,16 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 // bags takes the properties of stripes and fields over. Rows of several stripes come together in one, so that every new stripe
 // and its fields carry what any of the old ones did.
 func (c *carrying) bags(ctx context.Context, shard *shardfmt.Shard) error {
-	ids, err := c.table.schema.MapShard(ctx, shard.Root())
+	ids, err := c.table.schema.MapShard(ctx, shard)
 	if err != nil {
 		return err
 	}
-	stripes, nodes := make([]int, len(shard.Stripes())), make([]uint32, len(ids))
+	nodes := make([]uint32, len(ids))
 	for i := range nodes {
 		nodes[i] = uint32(i)
 	}
-	for i := range stripes {
-		stripes[i] = i
-	}
-	if err := shard.Root().LoadFields(ctx, stripes, nodes); err != nil {
+	stripes, err := shard.StripeProperties(ctx, nodes)
+	if err != nil {
 		return err
 	}
 	paths := map[int]string{}
@@ -260,21 +257,14 @@ func (c *carrying) bags(ctx context.Context, shard *shardfmt.Shard) error {
 		paths[c.table.schema.IDs[n.ID]] = path
 		return true
 	})
-	for _, i := range stripes {
-		of, err := shard.Root().ReadStripeProperties(ctx, i)
-		if err != nil {
-			return err
-		}
-		c.options.StripeProperties = c.joined("stripe", c.options.StripeProperties, of)
+	for _, stripe := range stripes {
+		c.options.StripeProperties = c.joined("stripe", c.options.StripeProperties, stripe.Properties)
 		for node, id := range ids {
 			path, ok := paths[id]
 			if !ok || id == 0 {
 				continue
 			}
-			if of, err = shard.Root().ReadFieldProperties(ctx, i, uint32(node)); err != nil {
-				return err
-			}
-			if len(of.Standard)+len(of.Custom) > 0 {
+			if of, has := stripe.Fields[uint32(node)]; has {
 				c.options.FieldProperties[path] = c.joined("field "+path, c.options.FieldProperties[path], of)
 			}
 		}
@@ -283,10 +273,10 @@ func (c *carrying) bags(ctx context.Context, shard *shardfmt.Shard) error {
 }
 
 // joined adds to the bags of a scope what more has besides, without what writers make themselves.
-func (c *carrying) joined(scope string, all, more meta.Bags) meta.Bags {
+func (c *carrying) joined(scope string, all, more shardfmt.Properties) shardfmt.Properties {
 	all.Standard = append(all.Standard, c.fresh(scope+" standard", more.Standard)...)
 	for _, p := range c.fresh(scope+" custom", more.Custom) {
-		if !strings.HasPrefix(p.GetName(), "shardcat.") {
+		if !strings.HasPrefix(p.Name(), "shardcat.") {
 			all.Custom = append(all.Custom, p)
 		}
 	}
@@ -294,9 +284,9 @@ func (c *carrying) joined(scope string, all, more meta.Bags) meta.Bags {
 }
 
 // fresh are the pairs of a bag that no earlier shard had.
-func (c *carrying) fresh(bag string, pairs []*metapb.NameValuePair) (out []*metapb.NameValuePair) {
-	for _, p := range pairs {
-		if key := bag + string(meta.Marshal(p)); !c.seen[key] {
+func (c *carrying) fresh(bag string, properties []shardfmt.Property) (out []shardfmt.Property) {
+	for _, p := range properties {
+		if key := bag + p.Encoded(); !c.seen[key] {
 			c.seen[key] = true
 			out = append(out, p)
 		}
@@ -309,7 +299,7 @@ func (c *carrying) forms(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
 	}
-	ids, err := c.table.schema.MapShard(ctx, shard.Root())
+	ids, err := c.table.schema.MapShard(ctx, shard)
 	if err != nil {
 		return err
 	}
@@ -339,8 +329,8 @@ func (c *carrying) bloom(ctx context.Context, shard *shardfmt.Shard, path string
 	if _, known := c.options.Bloom[path]; known {
 		return nil
 	}
-	d, err := shard.FieldStats(ctx, 0, node)
-	if d.GetMembershipFilters().GetSbbf() != nil {
+	form, err := shard.FieldForm(ctx, 0, node)
+	if form.Bloom {
 		c.options.Bloom[path] = 0
 	}
 	return err
@@ -357,12 +347,12 @@ func (c *carrying) pack(ctx context.Context, shard *shardfmt.Shard, path string,
 		if !ok {
 			continue
 		}
-		d, _, err := shard.Root().StripeField(ctx, 0, node)
+		form, err := shard.FieldForm(ctx, 0, node)
 		if err != nil {
 			return err
 		}
-		if i, ok := meta.PackedMember(d); ok {
-			members[i] = child.Name
+		if form.Packed {
+			members[form.Member] = child.Name
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(members)) {

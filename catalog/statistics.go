@@ -100,7 +100,7 @@ func (g *gathering) shard(ctx context.Context, e *manifest.Entry) error {
 	if err != nil {
 		return err
 	}
-	ids, err := g.table.schema.MapShard(ctx, shard.Root())
+	ids, err := g.table.schema.MapShard(ctx, shard)
 	if err != nil {
 		return err
 	}

@@ -87,11 +87,11 @@ func (t *Table) describeShard(ctx context.Context, client *blobio.Client, path s
 		return nil, nil, err
 	}
 	defer shard.Close()
-	ids, err := t.schema.MapShard(ctx, shard.Root())
+	ids, err := t.schema.MapShard(ctx, shard)
 	if err != nil {
 		return nil, nil, err
 	}
-	return manifest.DescribeAll(ctx, shard.Root(), ids)
+	return manifest.DescribeAll(ctx, shard, ids)
 }
 
 // differences lists where an entry says other things than its shard.

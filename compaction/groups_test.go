@@ -10,7 +10,6 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -57,12 +56,12 @@ func packedMembers(t *testing.T, tbl *catalog.Table) (out [][]uint32) {
 	for i := range shard.Stripes() {
 		var members []uint32
 		for _, node := range []uint32{2, 3} {
-			d, _, err := shard.Root().StripeField(ctx, i, node)
+			form, err := shard.FieldForm(ctx, i, node)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at, ok := meta.PackedMember(d); ok {
-				members = append(members, at)
+			if form.Packed {
+				members = append(members, form.Member)
 			}
 		}
 		out = append(out, members)

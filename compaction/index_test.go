@@ -144,9 +144,9 @@ func (x *indexedTable) asks(what string, indexes int) {
 		x.check(err)
 		s, err := shardfmt.Open(ctx, x.Catalog().Client(), e.Path, shardfmt.OpenOptions{})
 		x.check(err)
-		c, err := s.Root().Indexes(ctx)
+		indexesOf, err := s.Indexes(ctx, -1)
 		x.check(err)
-		if n := len(c.GetIndexDescriptors()); n < indexes {
+		if n := len(indexesOf); n < indexes {
 			x.t.Errorf("%s: %s has %d indexes", what, e.Path, n)
 		}
 	}

@@ -6,20 +6,21 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // A rebuild brings rows of several stripes together: the new ones, and their fields, carry what is said of any of the old ones, once.
 func TestRebuildKeepsPropertiesOfStripesAndFields(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
-	pair := func(name, value string) *metapb.NameValuePair { return meta.Pair(name, meta.Text(value)) }
+	list := func(name, value string) []shardfmt.Property {
+		return []shardfmt.Property{shardfmt.TextProperty(name, value)}
+	}
 	for i, batch := range []string{"7", "8", "8"} {
 		_, err := tbl.Ingest(ctx, rows(10*i, 10), catalog.IngestOptions{
 			CreationTime:     time.Date(2024, 1, 1, 0, i, 0, 0, time.UTC),
-			StripeProperties: meta.Bags{Custom: meta.Properties{pair("batch", batch)}, Standard: meta.Properties{pair("tier", "hot")}},
-			FieldProperties:  map[string]meta.Bags{"id": {Custom: meta.Properties{pair("unit", "EUR")}}},
+			StripeProperties: shardfmt.Properties{Custom: list("batch", batch), Standard: list("tier", "hot")},
+			FieldProperties:  map[string]shardfmt.Properties{"id": {Custom: list("unit", "EUR")}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -32,25 +33,26 @@ func TestRebuildKeepsPropertiesOfStripesAndFields(t *testing.T) {
 	if err != nil || len(report.Results) == 0 || report.Results[0].Mode != Rebuild {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	r, err := meta.OpenRoot(ctx, blobio.NewClient(), entriesOf(t, g.load(nil))[0].Path, meta.Options{})
+	r, err := shardfmt.Open(ctx, blobio.NewClient(), entriesOf(t, g.load(nil))[0].Path, shardfmt.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stripe, err := r.ReadStripeProperties(ctx, 0)
+	stripes, err := r.StripeProperties(ctx, []uint32{0})
 	if err != nil {
 		t.Fatal(err)
 	}
+	stripe := stripes[0]
 	var batches []string
 	for _, p := range stripe.Custom {
-		if p.Name == "batch" {
-			batches = append(batches, p.Value.GetStringValue())
+		if batch, _ := p.Text(); p.Name() == "batch" {
+			batches = append(batches, batch)
 		}
 	}
 	if len(batches) != 2 || batches[0] != "7" || batches[1] != "8" || len(stripe.Standard) != 1 {
 		t.Errorf("batches %v, standard %v", batches, stripe.Standard)
 	}
-	id, err := r.ReadFieldProperties(ctx, 0, 0)
-	if unit, _ := id.Custom.Text("unit"); err != nil || unit != "EUR" || len(id.Custom) != 1 {
-		t.Errorf("%v, %v", id, err)
+	id := stripe.Fields[0].Custom
+	if len(id) != 1 || id[0].Name() != "unit" || id[0].EncodedValue() != shardfmt.TextProperty("", "EUR").EncodedValue() {
+		t.Errorf("%v", id)
 	}
 }

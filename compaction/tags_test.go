@@ -8,7 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -21,7 +21,7 @@ func TestDropByTagsStayApart(t *testing.T) {
 		for i, tags := range [][]string{{"a", "b"}, {"c"}, {"b", "a"}, {"c"}, nil, nil} {
 			o := catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1, 0, i, 0, 0, time.UTC)}
 			for _, tag := range tags {
-				o.StandardProperties = append(o.StandardProperties, meta.Pair(meta.DropBy, meta.Text(tag)))
+				o.StandardProperties = append(o.StandardProperties, shardfmt.TextProperty("drop-by", tag))
 			}
 			if _, err := tbl.Ingest(ctx, rows(10*i, 10), o); err != nil {
 				t.Fatal(err)
@@ -47,15 +47,15 @@ func TestDropByTagsStayApart(t *testing.T) {
 		}
 		var got []string
 		for _, e := range entriesOf(t, again) {
-			r, err := meta.OpenRoot(ctx, blobio.NewClient(), e.Path, meta.Options{})
+			r, err := shardfmt.Open(ctx, blobio.NewClient(), e.Path, shardfmt.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			bags, err := r.ReadProperties(ctx)
+			bags, err := r.Properties(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprint(bags.Standard.DropByTags(), e.Records))
+			got = append(got, fmt.Sprint(bags.DropByTags(), e.Records))
 		}
 		slices.Sort(got)
 		if want := []string{"[] 20", "[a b] 20", "[c] 20"}; !slices.Equal(got, want) {
@@ -95,7 +95,7 @@ func schemaStored(t *testing.T, tbl *catalog.Table) string {
 	if len(entries) != 1 {
 		t.Fatalf("%d shards", len(entries))
 	}
-	r, err := meta.OpenRoot(ctx, blobio.NewClient(), entries[0].Path, meta.Options{})
+	r, err := shardfmt.Open(ctx, blobio.NewClient(), entries[0].Path, shardfmt.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/internal/literal"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -25,24 +25,9 @@ const (
 	ticksPerMicro = 10
 )
 
-// lowerBound gives Iceberg's single-value form of a lower bound for values of n: never above any value that r
-// covers. nil means that there is none.
-func lowerBound(n *schema.Node, r *metapb.RangeStats) []byte {
-	if r.GetMinValue() == nil {
-		return nil
-	}
-	return encodeBound(n, r.GetMinValue(), false)
-}
-
-// upperBound is LowerBound's counterpart: never below any value that r covers.
-func upperBound(n *schema.Node, r *metapb.RangeStats) []byte {
-	if r.GetMaxValue() == nil {
-		return nil
-	}
-	return encodeBound(n, r.GetMaxValue(), true)
-}
-
-func encodeBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {
+// encodeBound gives Iceberg's single-value form of a bound of the values of n, v being nil or a value as shardfmt.FieldSummary has it:
+// a lower bound is never above, an upper one never below any value that v bounds. nil means that there is none.
+func encodeBound(n *schema.Node, v any, upper bool) []byte {
 	switch n.Basic {
 	case schema.Boolean:
 		return boolBound(v)
@@ -68,33 +53,19 @@ func encodeBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {
 	return nil
 }
 
-// boolRange makes range statistics of a Boolean's counts.
-func boolRange(s *metapb.BooleanStats) *metapb.RangeStats {
-	if s.GetTrueCount() == 0 && s.GetFalseCount() == 0 {
-		return nil
-	}
-	value := func(b bool) *metapb.AnyValue {
-		return &metapb.AnyValue{Kind: &metapb.AnyValue_BoolValue{BoolValue: b}}
-	}
-	return &metapb.RangeStats{
-		MinValue: value(s.GetFalseCount() == 0), MinInclusive: true,
-		MaxValue: value(s.GetTrueCount() > 0), MaxInclusive: true,
-	}
-}
-
-func boolBound(v *metapb.AnyValue) []byte {
-	b, ok := v.GetKind().(*metapb.AnyValue_BoolValue)
+func boolBound(v any) []byte {
+	b, ok := v.(bool)
 	if !ok {
 		return nil
 	}
-	if b.BoolValue {
+	if b {
 		return []byte{1}
 	}
 	return []byte{0}
 }
 
 // integerBound writes a bound as the Iceberg integer that the node maps to.
-func integerBound(n *schema.Node, v *metapb.AnyValue) []byte {
+func integerBound(n *schema.Node, v any) []byte {
 	if !n.Signed {
 		u, ok := unsignedOf(v)
 		switch {
@@ -122,33 +93,33 @@ func integerBound(n *schema.Node, v *metapb.AnyValue) []byte {
 }
 
 // signedOf reads an integer of any kind that writers use for a signed field.
-func signedOf(v *metapb.AnyValue) (int64, bool) {
-	switch k := v.GetKind().(type) {
-	case *metapb.AnyValue_I64Value:
-		return k.I64Value, true
-	case *metapb.AnyValue_U64Value:
-		return int64(k.U64Value), k.U64Value <= math.MaxInt64
-	case *metapb.AnyValue_TimespanValue:
-		return int64(k.TimespanValue.GetTicks()), true
+func signedOf(v any) (int64, bool) {
+	switch k := v.(type) {
+	case int64:
+		return k, true
+	case uint64:
+		return int64(k), k <= math.MaxInt64
+	case shardfmt.TimeSpan:
+		return int64(k), true
 	}
 	return 0, false
 }
 
 // unsignedOf reads an integer of any kind that writers use for an unsigned field or a DateTime.
-func unsignedOf(v *metapb.AnyValue) (uint64, bool) {
-	switch k := v.GetKind().(type) {
-	case *metapb.AnyValue_U64Value:
-		return k.U64Value, true
-	case *metapb.AnyValue_I64Value:
-		return uint64(k.I64Value), k.I64Value >= 0
-	case *metapb.AnyValue_DatetimeValue:
-		return k.DatetimeValue.GetTicks(), true
+func unsignedOf(v any) (uint64, bool) {
+	switch k := v.(type) {
+	case uint64:
+		return k, true
+	case int64:
+		return uint64(k), k >= 0
+	case shardfmt.DateTime:
+		return uint64(k), true
 	}
 	return 0, false
 }
 
 // timeBound rounds ticks outwards to Iceberg's microseconds.
-func timeBound(v *metapb.AnyValue, upper bool) []byte {
+func timeBound(v any, upper bool) []byte {
 	u, ok := unsignedOf(v)
 	if !ok || u > math.MaxInt64 {
 		return nil
@@ -173,12 +144,11 @@ func MicrosOfTicks(ticks int64, ceil bool) int64 {
 func ticksOfMicros(micros int64) int64 { return micros*ticksPerMicro + epochTicks }
 
 // floatBound widens zeros, since ±0 are equal as values but not as bounds.
-func floatBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {
-	k, ok := v.GetKind().(*metapb.AnyValue_DoubleValue)
-	if !ok || math.IsNaN(k.DoubleValue) {
+func floatBound(n *schema.Node, v any, upper bool) []byte {
+	f, ok := v.(float64)
+	if !ok || math.IsNaN(f) {
 		return nil
 	}
-	f := k.DoubleValue
 	if f == 0 {
 		f = 0
 		if !upper {
@@ -194,12 +164,12 @@ func floatBound(n *schema.Node, v *metapb.AnyValue, upper bool) []byte {
 	return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(f)))
 }
 
-func textOf(v *metapb.AnyValue) ([]byte, bool) {
-	switch k := v.GetKind().(type) {
-	case *metapb.AnyValue_StringValue:
-		return []byte(k.StringValue), true
-	case *metapb.AnyValue_BytesValue:
-		return k.BytesValue, true
+func textOf(v any) ([]byte, bool) {
+	switch k := v.(type) {
+	case string:
+		return []byte(k), true
+	case []byte:
+		return k, true
 	}
 	return nil, false
 }

@@ -8,26 +8,18 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-func i64(v int64) *metapb.AnyValue {
-	return &metapb.AnyValue{Kind: &metapb.AnyValue_I64Value{I64Value: v}}
-}
-func u64(v uint64) *metapb.AnyValue {
-	return &metapb.AnyValue{Kind: &metapb.AnyValue_U64Value{U64Value: v}}
-}
-func f64(v float64) *metapb.AnyValue {
-	return &metapb.AnyValue{Kind: &metapb.AnyValue_DoubleValue{DoubleValue: v}}
-}
-func text(v string) *metapb.AnyValue {
-	return &metapb.AnyValue{Kind: &metapb.AnyValue_StringValue{StringValue: v}}
-}
+func i64(v int64) any   { return v }
+func u64(v uint64) any  { return v }
+func f64(v float64) any { return v }
+func text(v string) any { return v }
 
-func between(low, high *metapb.AnyValue) *metapb.RangeStats {
-	return &metapb.RangeStats{MinValue: low, MaxValue: high, MinInclusive: true, MaxInclusive: true}
-}
+// ends are a lower and an upper bound as shardfmt.FieldSummary has them.
+type ends struct{ low, high any }
+
+func between(low, high any) ends { return ends{low, high} }
 
 func TestBounds(t *testing.T) {
 	integer := func(b schema.Basic, signed bool) *schema.Node { return &schema.Node{Basic: b, Signed: signed} }
@@ -37,7 +29,7 @@ func TestBounds(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		n         *schema.Node
-		r         *metapb.RangeStats
+		r         ends
 		low, high any // as iceberg-go reads them; nil = none
 	}{
 		{"Int8", integer(schema.Int8, true), between(i64(-3), i64(5)), int32(-3), int32(5)},
@@ -56,7 +48,7 @@ func TestBounds(t *testing.T) {
 		{"last code point", str, between(text("x"), text("y"+strings.Repeat("\U0010FFFF", 16))), "x", "z"},
 		{"nothing above", str, between(text("x"), text(strings.Repeat("\U0010FFFF", 17))), "x", nil},
 		{"not UTF-8", str, between(text("\xff"), text("\xff\xff")), nil, nil},
-		{"no bounds", str, &metapb.RangeStats{}, nil, nil},
+		{"no bounds", str, ends{}, nil, nil},
 		{"another kind", str, between(i64(1), f64(2)), nil, nil},
 		{"time", &schema.Node{Basic: schema.DateTime}, between(u64(epochTicks+15), u64(epochTicks+11)), iceberg.Timestamp(1), iceberg.Timestamp(2)},
 		{"time before 1970", &schema.Node{Basic: schema.DateTime}, between(u64(epochTicks-15), u64(epochTicks-15)), iceberg.Timestamp(-2), iceberg.Timestamp(-1)},
@@ -64,8 +56,8 @@ func TestBounds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			typ, _ := toPrimitive(c.n)
-			checkBound(t, typ, lowerBound(c.n, c.r), c.low)
-			checkBound(t, typ, upperBound(c.n, c.r), c.high)
+			checkBound(t, typ, encodeBound(c.n, c.r.low, false), c.low)
+			checkBound(t, typ, encodeBound(c.n, c.r.high, true), c.high)
 		})
 	}
 }
@@ -114,12 +106,12 @@ func TestCutBinary(t *testing.T) {
 func TestBoundValues(t *testing.T) {
 	dt := &schema.Node{Basic: schema.DateTime}
 	r := between(u64(epochTicks+15), u64(epochTicks+15))
-	low, high := BoundValue(dt, lowerBound(dt, r)), BoundValue(dt, upperBound(dt, r))
+	low, high := BoundValue(dt, encodeBound(dt, r.low, false)), BoundValue(dt, encodeBound(dt, r.high, true))
 	if low.Int != epochTicks+10 || high.Int != epochTicks+20 {
 		t.Errorf("time bounds %d, %d do not enclose the value", low.Int, high.Int)
 	}
 	u := &schema.Node{Basic: schema.Int64}
-	if v := BoundValue(u, upperBound(u, between(u64(0), u64(math.MaxUint64)))); v.Uint != math.MaxUint64 {
+	if v := BoundValue(u, encodeBound(u, u64(math.MaxUint64), true)); v.Uint != math.MaxUint64 {
 		t.Errorf("unsigned bound %d", v.Uint)
 	}
 	for _, n := range []*schema.Node{dt, {Basic: schema.Float32}, {Basic: schema.Boolean}, {Basic: schema.Int8, Signed: true}} {

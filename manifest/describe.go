@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"maps"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -19,78 +17,48 @@ import (
 // don't tell (Adopted, DraftWire) are the caller's to set.
 //
 // Statistics that do not cover the whole shard are left out, never guessed.
-func Describe(ctx context.Context, root *meta.Root, ids []int) (*Entry, error) {
-	e, _, err := DescribeAll(ctx, root, ids)
+func Describe(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry, error) {
+	e, _, err := DescribeAll(ctx, shard, ids)
 	return e, err
 }
 
 // DescribeAll is Describe that also gives the objects which the root refers to, itself left out, each with the
 // least size it must have: the end of the last range that a buffer has there.
-func DescribeAll(ctx context.Context, root *meta.Root, ids []int) (*Entry, map[string]int64, error) {
-	d, err := describe(ctx, root, ids)
+func DescribeAll(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry, map[string]int64, error) {
+	s, err := shard.Schema(ctx)
 	if err != nil {
 		return nil, nil, err
-	}
-	if err := d.finish(); err != nil {
-		return nil, nil, err
-	}
-	objects := maps.Clone(d.stored.objects)
-	delete(objects, root.URL())
-	return d.entry, objects, nil
-}
-
-func describe(ctx context.Context, root *meta.Root, ids []int) (*describer, error) {
-	s, err := root.Schema(ctx)
-	if err != nil {
-		return nil, err
 	}
 	if len(ids) != int(s.Count) {
-		return nil, fmt.Errorf("manifest: %d field ids for the %d nodes of %s", len(ids), s.Count, root.URL())
+		return nil, nil, fmt.Errorf("manifest: %d field ids for the %d nodes of %s", len(ids), s.Count, shard.URL())
 	}
-	dir := root.Directory()
-	e := &Entry{
-		Path: root.URL(), Format: Format, RootBytes: root.Size(),
-		Records: int64(dir.TotalRecordCount - dir.DeletedRecordCount),
-		Columns: make(map[int]Column, len(ids)),
+	e := &Entry{Path: shard.URL(), Format: Format, Records: int64(shard.Records() - shard.Deleted()), Columns: make(map[int]Column, len(ids))}
+	if shard.Deleted() > shard.Records() || e.Records < 0 {
+		return nil, nil, corrupt.Locate(corrupt.At(-1, "%d of %d records are deleted", shard.Deleted(), shard.Records()), shard.URL(), 0)
 	}
-	if dir.DeletedRecordCount > dir.TotalRecordCount || e.Records < 0 {
-		return nil, corrupt.Locate(corrupt.At(-1, "%d of %d records are deleted", dir.DeletedRecordCount,
-			dir.TotalRecordCount), root.URL(), 0)
-	}
-	d := describer{ctx: ctx, root: root, ids: ids, entry: e, deleted: dir.DeletedRecordCount > 0}
-	if err := d.private(); err != nil {
-		return nil, err
-	}
-	d.stored = storage{objects: map[string]int64{root.URL(): root.Size()}, bytes: root.Size()}
-	e.Shape = Shape(s, ids)
-	filters, err := termFilters(ctx, root, ids)
+	summary, err := shard.Describe(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	e.Terms = EncodeTerms(e.Path, filters)
-	d.rows = make([]rowsSum, dir.StripeCount)
+	e.RootBytes, e.Objects, e.StoredBytes = summary.Size, int64(len(summary.Objects)+1), summary.StoredBytes
+	private(&e.Private, shard, summary)
+	e.Shape = Shape(s, ids)
+	e.Terms = EncodeTerms(e.Path, termFilters(e.Path, summary.TermFilters, ids))
+	d := describer{fields: summary.Fields, ids: ids, entry: e, deleted: shard.Deleted() > 0}
 	for _, f := range s.Fields {
-		if err := d.field(f, scope{expected: dir.TotalRecordCount, whole: true, bounded: true}); err != nil {
-			return nil, err
-		}
+		d.field(f, scope{expected: shard.Records(), whole: true, bounded: true})
 	}
-	if rows, ok, err := d.stripeRows(); err != nil {
-		return nil, err
-	} else if ok {
-		e.Rows = encodeRows(e.Path, rowsOf(rows))
+	if len(summary.Rows) > 0 {
+		e.Rows = encodeRows(e.Path, rowsOf(rowsIDs(summary.Rows)))
 	}
-	return &d, nil
+	return e, summary.Objects, nil
 }
 
 type describer struct {
-	ctx     context.Context
-	root    *meta.Root
+	fields  []shardfmt.FieldSummary
 	ids     []int
 	entry   *Entry
 	deleted bool
-	stored  storage
-	// rows gather by stripe where its values lie.
-	rows []rowsSum
 }
 
 // scope says what the statistics of a field can be held against.
@@ -104,35 +72,25 @@ type scope struct {
 }
 
 // private fills in the numbers of the shard as a whole.
-func (d *describer) private() error {
-	dir, p := d.root.Directory(), &d.entry.Private
-	p.Stripes, p.Deleted = int64(dir.StripeCount), int64(dir.DeletedRecordCount)
-	properties, err := d.root.Properties(d.ctx)
-	if err != nil {
-		return err
+func private(p *Private, shard *shardfmt.Shard, d *shardfmt.Description) {
+	p.Stripes, p.Deleted = int64(len(shard.Stripes())), int64(shard.Deleted())
+	if d.Created {
+		p.Created = CreationRange{int64(d.CreationMin), int64(d.CreationMax)}
 	}
-	if low, high := properties.GetCreationMin(), properties.GetCreationMax(); low != nil && high != nil {
-		p.Created = CreationRange{int64(low.Ticks), int64(high.Ticks)}
-	}
-	if len(properties.GetStandardProperties()) > 0 {
+	if len(d.Standard) > 0 {
 		p.Flags |= StandardProperties
-		bags, err := d.root.ReadProperties(d.ctx)
-		if err != nil {
-			return err
-		}
-		p.Tags = TagsOf(bags.Standard)
+		p.Tags = tagsOf(shardfmt.Properties{Standard: d.Standard})
 	}
-	if ids := meta.Properties(properties.GetCustomProperties()).Get(meta.PropertyFieldIDs); ids == nil {
+	if !d.HasFieldIDs {
 		p.Flags |= Foreign
 	}
-	p.MetadataBytes = max(0, d.root.Size()-refSize(dir.SchemaRef)-refSize(dir.PropertiesRef))
-	return nil
+	p.MetadataBytes = d.MetadataBytes
 }
 
-// TagsOf is the fingerprint of the drop-by tags in a shard's standard properties, whatever their order; 0 without any. Shards of
+// tagsOf is the fingerprint of the drop-by tags in a shard's standard properties, whatever their order; 0 without any. Shards of
 // different tags are not merged.
-func TagsOf(standard meta.Properties) int64 {
-	tags := standard.DropByTags()
+func tagsOf(p shardfmt.Properties) int64 {
+	tags := p.DropByTags()
 	if len(tags) == 0 {
 		return 0
 	}
@@ -143,46 +101,31 @@ func TagsOf(standard meta.Properties) int64 {
 	return int64(xxh3.Hash(b) | 1)
 }
 
-func refSize(ref *metapb.DataRef) int64 {
-	r := ref.GetRange()
-	return int64(r.GetEnd() - r.GetStart())
-}
-
 // field describes a node and everything below it.
-func (d *describer) field(n *schema.Node, sc scope) error {
-	desc, err := d.root.ShardField(d.ctx, n.ID)
-	if err != nil {
-		return err
-	}
-	bytes, err := d.storedBytes(n)
-	if err != nil {
-		return err
-	}
-	c := Column{Bytes: bytes, Values: Unknown, Nulls: Unknown, NaNs: Unknown}
-	if desc != nil {
-		d.count(&c, desc, sc)
+func (d *describer) field(n *schema.Node, sc scope) {
+	f := &d.fields[n.ID]
+	c := Column{Bytes: f.Bytes, Values: Unknown, Nulls: Unknown, NaNs: Unknown}
+	if f.Described {
+		d.count(&c, f, sc)
 		if sc.bounded {
-			bound(&c, n, desc)
-			d.latest(n, desc)
+			c.Lower, c.Upper = encodeBound(n, f.Min, false), encodeBound(n, f.Max, true)
+			d.latest(n, f)
 		}
 	}
 	if id := d.ids[n.ID]; id != 0 {
 		d.entry.Columns[id] = c
 	}
-	below := childScope(n, desc, c, sc)
+	below := childScope(n, f, c, sc)
 	for _, child := range n.Children {
-		if err := d.field(child, below); err != nil {
-			return err
-		}
+		d.field(child, below)
 	}
-	return nil
 }
 
 // childScope narrows what is known for the children of n.
-func childScope(n *schema.Node, desc *metapb.FieldDescriptor, c Column, sc scope) scope {
+func childScope(n *schema.Node, f *shardfmt.FieldSummary, c Column, sc scope) scope {
 	switch n.Basic {
 	case schema.Struct:
-		return scope{expected: sc.expected, whole: sc.whole && desc != nil && c.Nulls == 0, bounded: sc.bounded}
+		return scope{expected: sc.expected, whole: sc.whole && f.Described && c.Nulls == 0, bounded: sc.bounded}
 	case schema.Union:
 		return scope{bounded: sc.bounded}
 	}
@@ -190,13 +133,12 @@ func childScope(n *schema.Node, desc *metapb.FieldDescriptor, c Column, sc scope
 }
 
 // count fills in the counts that are exact. With deleted records only the number of values is.
-func (d *describer) count(c *Column, desc *metapb.FieldDescriptor, sc scope) {
-	positions := desc.PositionCount
-	if sc.whole && positions > sc.expected {
+func (d *describer) count(c *Column, f *shardfmt.FieldSummary, sc scope) {
+	if sc.whole && f.Positions > sc.expected {
 		return
 	}
 	if !sc.whole {
-		c.Values = int64(positions)
+		c.Values = int64(f.Positions)
 		return
 	}
 	c.Values = int64(sc.expected)
@@ -204,54 +146,26 @@ func (d *describer) count(c *Column, desc *metapb.FieldDescriptor, sc scope) {
 		c.Values = d.entry.Records
 		return
 	}
-	if desc.NullCount != nil {
-		c.Nulls = int64(*desc.NullCount + sc.expected - positions)
+	if f.Nulls != nil {
+		c.Nulls = int64(*f.Nulls + sc.expected - f.Positions)
 	}
-	if f := desc.GetFloatingStats(); f != nil {
-		c.NaNs = int64(f.NanCount)
-	}
-}
-
-func bound(c *Column, n *schema.Node, desc *metapb.FieldDescriptor) {
-	ranges := desc.RangeStats
-	if b := desc.GetBooleanStats(); b != nil && n.Basic == schema.Boolean {
-		ranges = boolRange(b)
-	}
-	if ranges != nil {
-		c.Lower, c.Upper = lowerBound(n, ranges), upperBound(n, ranges)
+	if f.NaNs != nil {
+		c.NaNs = int64(*f.NaNs)
 	}
 }
 
 // latest keeps the greatest time of a column where it lies between two microseconds.
-func (d *describer) latest(n *schema.Node, desc *metapb.FieldDescriptor) {
-	id, greatest := d.ids[n.ID], desc.GetRangeStats().GetMaxValue()
-	if n.Basic != schema.DateTime || id == 0 || greatest == nil {
+func (d *describer) latest(n *schema.Node, f *shardfmt.FieldSummary) {
+	id := d.ids[n.ID]
+	if n.Basic != schema.DateTime || id == 0 || f.Max == nil {
 		return
 	}
-	floor := timeBound(greatest, false)
-	if floor == nil || string(floor) == string(timeBound(greatest, true)) {
+	floor := timeBound(f.Max, false)
+	if floor == nil || string(floor) == string(timeBound(f.Max, true)) {
 		return
 	}
 	if d.entry.latest == nil {
 		d.entry.latest = map[int][]byte{}
 	}
 	d.entry.latest[id] = floor
-}
-
-// finish checks and files the sums.
-func (d *describer) finish() error {
-	urls, err := d.root.URLList(d.ctx)
-	if err != nil {
-		return err
-	}
-	for _, u := range urls.GetUrls() {
-		object, err := d.root.Resolve(d.root.URL(), u)
-		if err != nil {
-			return err
-		}
-		d.stored.objects[object] = max(d.stored.objects[object], 0)
-	}
-	d.entry.Objects = int64(len(d.stored.objects))
-	d.entry.StoredBytes = d.stored.bytes
-	return nil
 }

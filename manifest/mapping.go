@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -59,36 +59,30 @@ func (t *TableSchema) Node(id int) *schema.Node { return t.nodes[id] }
 // MapShard gives the Iceberg field id of each node of an opened shard, by node number: from the shard's own
 // property where it has one, else by name (an adopted shard). Nodes that are no column of the table get 0;
 // a field of another type is ErrSchema. A shard of an older snapshot may lack columns that are required by now.
-func (t *TableSchema) MapShard(ctx context.Context, root *meta.Root) ([]int, error) {
-	ids, _, err := t.mapShard(ctx, root, t.ByAdoptedName)
+func (t *TableSchema) MapShard(ctx context.Context, shard *shardfmt.Shard) ([]int, error) {
+	ids, _, err := t.mapShard(ctx, shard, t.ByAdoptedName)
 	return ids, err
 }
 
 // MapNewShard is MapShard for a shard that is about to become part of the table: ByNewName instead of ByAdoptedName. byName tells that
 // the shard has no ids of its own.
-func (t *TableSchema) MapNewShard(ctx context.Context, root *meta.Root) (ids []int, byName bool, err error) {
-	return t.mapShard(ctx, root, t.ByNewName)
+func (t *TableSchema) MapNewShard(ctx context.Context, shard *shardfmt.Shard) (ids []int, byName bool, err error) {
+	return t.mapShard(ctx, shard, t.ByNewName)
 }
 
-func (t *TableSchema) mapShard(ctx context.Context, root *meta.Root, find func(*schema.Schema) []int) (ids []int, byName bool, err error) {
-	s, err := root.Schema(ctx)
+func (t *TableSchema) mapShard(ctx context.Context, shard *shardfmt.Shard, find func(*schema.Schema) []int) (ids []int, byName bool, err error) {
+	s, err := shard.Schema(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	text, _, err := root.OwnText(ctx, meta.PropertyFieldIDs)
-	if err != nil {
+	if ids, err = shard.FieldIDs(ctx); err != nil {
 		return nil, false, err
 	}
-	if text != "" {
-		ids, err = meta.ParseFieldIDs(text, int(s.Count))
-	} else {
+	if ids == nil {
 		ids, byName = find(s), true
 	}
-	if err != nil {
-		return nil, false, err
-	}
 	if _, err := t.checkTypes(s, ids); err != nil {
-		return nil, false, fmt.Errorf("%s: %w", root.URL(), err)
+		return nil, false, fmt.Errorf("%s: %w", shard.URL(), err)
 	}
 	return ids, byName, nil
 }

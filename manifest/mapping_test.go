@@ -14,7 +14,6 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -107,7 +106,7 @@ func TestPromotable(t *testing.T) {
 }
 
 // shard writes a shard of two rows, one of them with nulls everywhere but in id.
-func shard(t *testing.T, url, fields string, ids []int, rows string) *meta.Root {
+func shard(t *testing.T, url, fields string, ids []int, rows string) *shardfmt.Shard {
 	t.Helper()
 	client := blobio.NewClient()
 	t.Cleanup(func() { client.Close() })
@@ -130,7 +129,7 @@ func shard(t *testing.T, url, fields string, ids []int, rows string) *meta.Root 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return opened.Root()
+	return opened
 }
 
 // TestShardsOfATableAreMappedAndDescribed: the ids of a shard's own property go before its names; without the property names

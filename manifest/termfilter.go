@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"context"
 	"encoding/binary"
 	"path"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/shardfmt/index"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -172,29 +170,17 @@ func (d *termsDecoder) text() string {
 	return string(d.take(n))
 }
 
-// termFilters finds the term filters of all stripes of a shard, each with those that follow it in its matrix. ids are the field ids of
+// termFilters are the term filters of all stripes of a shard, each with those that follow it in its matrix. ids are the field ids of
 // the shard's nodes.
-func termFilters(ctx context.Context, root *meta.Root, ids []int) ([]TermFilter, error) {
-	var out []TermFilter
-	all := make([]int, root.Directory().StripeCount)
-	for i := range all {
-		all[i] = i
-	}
-	if err := root.LoadIndexes(ctx, all); err != nil {
-		return nil, err
-	}
-	for stripe := range all {
-		filters, err := index.TermFilters(ctx, root, stripe)
-		if err != nil {
-			return nil, err
-		}
+func termFilters(url string, stripes [][]*index.TermFilter, ids []int) (out []TermFilter) {
+	for stripe, filters := range stripes {
 		for _, f := range filters {
-			if x, ok := termFilterOf(root.URL(), f, stripe, ids); ok {
+			if x, ok := termFilterOf(url, f, stripe, ids); ok {
 				out = appendRun(out, x)
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 func termFilterOf(root string, f *index.TermFilter, stripe int, ids []int) (x TermFilter, ok bool) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -95,7 +96,7 @@ func TestFieldIndexesLoseNoRow(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	holds(t, client, at("less"), r, 20)
-	dropped := merge.IndexChange{Drop: stripeindex.OfItsField}
+	dropped := merge.IndexChange{Drop: func(d index.Descriptor) bool { return stripeindex.OfItsField(stripeindex.Message(d)) }}
 	out, err = merge.ReplaceIndexes(ctx, client, at("none"), merge.Input{URL: at("m")}, dropped, merge.Options{})
 	if err != nil || out.DroppedIndexes != len(ofShard)+7*len(ofStripes) {
 		t.Fatalf("%+v %v", out, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 

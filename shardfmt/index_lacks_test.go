@@ -13,9 +13,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
@@ -86,8 +85,8 @@ func TestVerifyFindsIndexesThatLackPostings(t *testing.T) {
 				filters := built.Add
 				built = buildAll(t, client, full, text, out+".full-")
 				for stripe, all := range built.Add {
-					other := func(want bool) func(d *metapb.IndexDescriptor) bool {
-						return func(d *metapb.IndexDescriptor) bool { return (d.IndexType == meta.TermFilterType) != want }
+					other := func(want bool) func(d index.Descriptor) bool {
+						return func(d index.Descriptor) bool { return d.IsTermFilter() != want }
 					}
 					built.Add[stripe] = append(slices.DeleteFunc(all, other(false)), slices.DeleteFunc(filters[stripe], other(true))...)
 				}
@@ -130,7 +129,7 @@ func buildAll(t *testing.T, client *blobio.Client, of, text, prefix string) (out
 		}
 		return out
 	}
-	out.Add = map[int][]*metapb.IndexDescriptor{}
+	out.Add = map[int][]index.Descriptor{}
 	for i := range s.stripes {
 		if out.Add[i], _, err = s.BuildIndexes(t.Context(), client, i, []IndexSpec{spec}, IndexBuild{Root: prefix, Prefix: fmt.Sprintf("%s%d-", prefix, i)}); err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -81,7 +81,7 @@ func TestIndexOfOtherValuesInventsNoRow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := merge.ReplaceIndexes(ctx, client, lying, merge.Input{URL: values}, merge.IndexChange{Add: map[int][]*metapb.IndexDescriptor{0: lies}}, merge.Options{}); err != nil {
+		if _, err := merge.ReplaceIndexes(ctx, client, lying, merge.Input{URL: values}, merge.IndexChange{Add: map[int][]index.Descriptor{0: lies}}, merge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		var stats ScanStats

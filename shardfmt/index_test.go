@@ -19,8 +19,8 @@ import (
 	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
@@ -288,7 +288,7 @@ func indexLater(t *testing.T, client *blobio.Client, in, out string, specs []Ind
 	if err != nil {
 		t.Fatal(err)
 	}
-	change := merge.IndexChange{Add: map[int][]*metapb.IndexDescriptor{}}
+	change := merge.IndexChange{Add: map[int][]index.Descriptor{}}
 	for i := range s.Stripes() {
 		if change.Add[i], _, err = s.BuildIndexes(ctx, client, i, specs, IndexBuild{Root: out, Prefix: fmt.Sprintf("%s.%d-", out, i)}); err != nil {
 			t.Fatal(err)

@@ -8,11 +8,12 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -169,7 +170,7 @@ type IndexBuild struct {
 
 // BuildIndexes builds indexes of a stripe that is there, from its records, deleted ones included. An index without any
 // term has no description. After an error the objects are those that were written all the same.
-func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, specs []IndexSpec, o IndexBuild) (out []*metapb.IndexDescriptor, objects []Object, err error) {
+func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, specs []IndexSpec, o IndexBuild) (out []index.Descriptor, objects []Object, err error) {
 	if isNil(st) || stripe < 0 || stripe >= len(s.stripes) {
 		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
 	}
@@ -183,17 +184,18 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 		return nil, nil, err
 	}
 	defer b.abort()
-	if out, err = b.stripe(ctx, stripe, o.Prefix); err != nil {
+	made, err := b.stripe(ctx, stripe, o.Prefix)
+	if err != nil {
 		return nil, b.objects, err
 	}
 	_, err = b.close(ctx)
-	return out, b.objects, err
+	return stripeindex.DescriptorsOf(made), b.objects, err
 }
 
 // BuildShardIndexes builds indexes of the shard as a whole, from all its records, deleted ones included. stripes are what is described of
 // each stripe beside them: term filters. An index without any term has no description. After an error the objects are those that were written all
 // the same.
-func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (whole []*metapb.IndexDescriptor, stripes map[int][]*metapb.IndexDescriptor, objects []Object, err error) {
+func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (whole []index.Descriptor, stripes map[int][]index.Descriptor, objects []Object, err error) {
 	for _, spec := range specs {
 		if !spec.Scope.Whole() || isNil(st) {
 			return nil, nil, nil, fmt.Errorf("%w: index %s: a store, and the scope of a shard", ErrMissing, spec)
@@ -204,14 +206,16 @@ func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs []In
 		return nil, nil, nil, err
 	}
 	defer b.abort()
-	stripes = map[int][]*metapb.IndexDescriptor{}
+	stripes = map[int][]index.Descriptor{}
 	for i := range s.stripes {
-		if stripes[i], err = b.stripe(ctx, i, fmt.Sprintf("%s%d.", o.Prefix, i)); err != nil {
+		made, err := b.stripe(ctx, i, fmt.Sprintf("%s%d.", o.Prefix, i))
+		if err != nil {
 			return nil, nil, b.objects, err
 		}
+		stripes[i] = stripeindex.DescriptorsOf(made)
 	}
-	whole, err = b.close(ctx)
-	return whole, stripes, b.objects, err
+	made, err := b.close(ctx)
+	return stripeindex.DescriptorsOf(made), stripes, b.objects, err
 }
 
 // indexBuild builds indexes of stripes that are there.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -24,9 +25,12 @@ type OpenOptions struct {
 	Parts bool
 }
 
+type handle = opened.Handle
+
 // Shard is an opened shard. Its metadata is read as it is asked for, and kept. Safe for concurrent use; what
 // it returns must not be changed.
 type Shard struct {
+	handle  // gives packages below this one the root
 	store   Store
 	root    *meta.Root
 	allow   []urlresolve.Prefix
@@ -62,7 +66,7 @@ func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Shard{store: st, root: root, allow: o.Allow, stripes: make([]StripeInfo, len(dirs))}
+	s := &Shard{handle: opened.New(root), store: st, root: root, allow: o.Allow, stripes: make([]StripeInfo, len(dirs))}
 	for i, d := range dirs {
 		s.stripes[i] = stripeInfo(d)
 		if d.DeletedRecordCount > d.TotalRecordCount {
@@ -92,9 +96,6 @@ func (s *Shard) Close() error {
 // URL of the root.
 func (s *Shard) URL() string { return s.root.URL() }
 
-// Root is the shard's metadata.
-func (s *Shard) Root() *meta.Root { return s.root }
-
 // Schema decodes the whole schema.
 func (s *Shard) Schema(ctx context.Context) (*schema.Schema, error) { return s.root.Schema(ctx) }
 
@@ -106,13 +107,3 @@ func (s *Shard) Deleted() uint64 { return s.root.Directory().DeletedRecordCount 
 
 // Stripes of the shard in order.
 func (s *Shard) Stripes() []StripeInfo { return s.stripes }
-
-// FieldStats is the descriptor of a field by its node number, for a stripe or, with a negative stripe, for
-// the whole shard; nil where there is none.
-func (s *Shard) FieldStats(ctx context.Context, stripe int, id uint32) (*metapb.FieldDescriptor, error) {
-	if stripe < 0 {
-		return s.root.ShardField(ctx, id)
-	}
-	d, _, err := s.root.StripeField(ctx, stripe, id)
-	return d.GetField(), err
-}

@@ -4,9 +4,8 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/encode"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // Layout says in how many objects a shard is written.
@@ -95,11 +94,11 @@ type WriterOptions struct {
 	// the time of writing if both are 0.
 	CreationMin, CreationMax uint64
 	// Properties and StandardProperties of the shard.
-	Properties, StandardProperties []*metapb.NameValuePair
+	Properties, StandardProperties []Property
 	// StripeProperties are the properties of every stripe, see also Writer.SetStripeProperties; FieldProperties those of fields by
 	// dotted path, which every stripe and the shard as a whole carry.
-	StripeProperties meta.Bags
-	FieldProperties  map[string]meta.Bags
+	StripeProperties Properties
+	FieldProperties  map[string]Properties
 	// FieldIDs are the Iceberg field ids of the nodes in the order of their numbers; none are stored if nil.
 	FieldIDs []int
 	// Bloom asks for Bloom filters of fields by dotted path, with their target rate of false positives (0:
@@ -137,12 +136,16 @@ func (o *WriterOptions) room() shardwriter.Options {
 			encodings[path] = append(encodings[path], encode.Profile(p))
 		}
 	}
+	fields := make(map[string]meta.Bags, len(o.FieldProperties))
+	for path, p := range o.FieldProperties {
+		fields[path] = p.bags()
+	}
 	return shardwriter.Options{
 		Opaque: o.OpaqueDictionaries, DictionaryEntries: o.DictionaryEntries, Encodings: encodings,
 		Profile: encode.Profile(o.Profile), Layout: shardwriter.Layout(o.Layout), StripeRows: o.StripeRows, StripeBytes: o.StripeBytes,
 		DataPrefix: o.DataPrefix, CreationMin: o.CreationMin, CreationMax: o.CreationMax,
-		Properties: o.Properties, StandardProperties: o.StandardProperties, FieldIDs: o.FieldIDs,
-		StripeProperties: o.StripeProperties, FieldProperties: o.FieldProperties,
+		Properties: pairsOf(o.Properties), StandardProperties: pairsOf(o.StandardProperties), FieldIDs: o.FieldIDs,
+		StripeProperties: o.StripeProperties.bags(), FieldProperties: fields,
 		Bloom: o.Bloom, Pack: o.Pack, Draft: o.Wire == DraftWire, SparseUnions: o.SparseUnions, Workers: o.Workers,
 	}
 }

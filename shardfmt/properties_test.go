@@ -20,9 +20,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -80,17 +80,17 @@ func TestPropertyBagsOfEveryScope(t *testing.T) {
 	sp, at := propertySpace(t)
 	for _, name := range []string{"one", "two"} {
 		o := shardfmt.WriterOptions{
-			Properties: []*metapb.NameValuePair{text("origin", name)}, StandardProperties: []*metapb.NameValuePair{text("drop-by", "2024")},
-			StripeProperties: meta.Bags{Standard: meta.Properties{text("tier", name)}, Custom: meta.Properties{text("batch", "0")}},
-			FieldProperties: map[string]meta.Bags{
-				"a":     {Standard: meta.Properties{text("unit", "m")}, Custom: meta.Properties{text("from", name), text("from", "twice")}},
-				"pos.x": {Custom: meta.Properties{meta.Pair("frame", meta.ListOf(meta.Int(-1), meta.Null()))}},
+			Properties: shardfmt.RawProperties(text("origin", name)), StandardProperties: shardfmt.RawProperties(text("drop-by", "2024")),
+			StripeProperties: shardfmt.RawBags(meta.Bags{Standard: meta.Properties{text("tier", name)}, Custom: meta.Properties{text("batch", "0")}}),
+			FieldProperties: map[string]shardfmt.Properties{
+				"a":     shardfmt.RawBags(meta.Bags{Standard: meta.Properties{text("unit", "m")}, Custom: meta.Properties{text("from", name), text("from", "twice")}}),
+				"pos.x": shardfmt.RawBags(meta.Bags{Custom: meta.Properties{meta.Pair("frame", meta.ListOf(meta.Int(-1), meta.Null()))}}),
 			},
 		}
 		writeNumbers(t, sp, at+name+".amudai.shard", 4, o, func(w *shardfmt.Writer, row int) {
 			if row == 2 {
-				require.NoError(t, w.SetStripeProperties(meta.Bags{Custom: meta.Properties{text("batch", "1")}}))
-				require.Error(t, w.SetStripeProperties(meta.Bags{Custom: meta.Properties{text("", "x")}}))
+				require.NoError(t, w.SetStripeProperties(shardfmt.RawBags(meta.Bags{Custom: meta.Properties{text("batch", "1")}})))
+				require.Error(t, w.SetStripeProperties(shardfmt.RawBags(meta.Bags{Custom: meta.Properties{text("", "x")}})))
 			}
 		})
 	}
@@ -139,13 +139,13 @@ func TestPropertyBagsOfEveryScope(t *testing.T) {
 func TestPropertiesOfAnEmptyShard(t *testing.T) {
 	ctx := context.Background()
 	sp, at := propertySpace(t)
-	o := shardfmt.WriterOptions{FieldProperties: map[string]meta.Bags{"a": {Custom: meta.Properties{text("unit", "m")}}}}
+	o := shardfmt.WriterOptions{FieldProperties: map[string]shardfmt.Properties{"a": shardfmt.RawBags(meta.Bags{Custom: meta.Properties{text("unit", "m")}})}}
 	writeNumbers(t, sp, at+"a.amudai.shard", 0, o, nil)
 	d, err := openProperties(t, sp, at+"a.amudai.shard").ShardField(ctx, 0)
 	require.NoError(t, err)
 	unit, _ := meta.Properties(d.GetCustomProperties()).Text("unit")
 	require.Equal(t, "m", unit)
-	o.FieldProperties = map[string]meta.Bags{"nix": {}}
+	o.FieldProperties = map[string]shardfmt.Properties{"nix": {}}
 	_, err = shardfmt.NewWriter(ctx, sp, at+"b.amudai.shard", &schema.Schema{Fields: []*schema.Node{{Name: "a", Basic: schema.Int64, Signed: true}}}, o)
 	require.ErrorIs(t, err, schema.ErrNoField)
 }
@@ -183,9 +183,9 @@ func TestPropertiesBehindReferences(t *testing.T) {
 	told := refTo(near[0])
 	told.Annotation = proto.String("name")
 	o := shardfmt.WriterOptions{
-		Properties:       []*metapb.NameValuePair{meta.Pair("near", told), meta.Pair("far", refTo(far[3])), meta.Pair("deep", refTo(deep[0]))},
-		StripeProperties: meta.Bags{Custom: meta.Properties{meta.Pair("near", refTo(near[0]))}},
-		FieldProperties:  map[string]meta.Bags{"a": {Standard: meta.Properties{meta.Pair("far", refTo(far[2]))}}},
+		Properties:       shardfmt.RawProperties(meta.Pair("near", told), meta.Pair("far", refTo(far[3])), meta.Pair("deep", refTo(deep[0]))),
+		StripeProperties: shardfmt.RawBags(meta.Bags{Custom: meta.Properties{meta.Pair("near", refTo(near[0]))}}),
+		FieldProperties:  map[string]shardfmt.Properties{"a": shardfmt.RawBags(meta.Bags{Standard: meta.Properties{meta.Pair("far", refTo(far[2]))}})},
 	}
 	writeNumbers(t, sp, at+"in/a.amudai.shard", 2, o, nil)
 	check := func(url string) {
@@ -260,7 +260,7 @@ func TestHostileReferences(t *testing.T) {
 		"large":  {refTo(meta.NewRef("d/chain.bin", 8, 64<<20)), "more than 16777216 bytes"},
 	} {
 		url := at + name + ".amudai.shard"
-		writeNumbers(t, sp, url, 2, shardfmt.WriterOptions{Properties: []*metapb.NameValuePair{meta.Pair("p", c.value)}}, nil)
+		writeNumbers(t, sp, url, 2, shardfmt.WriterOptions{Properties: shardfmt.RawProperties(meta.Pair("p", c.value))}, nil)
 		r := openProperties(t, sp, url)
 		before := sp.Counters().Gets
 		_, err := r.ReadProperties(ctx)
@@ -285,8 +285,8 @@ func TestReferencesElsewhere(t *testing.T) {
 	sp, at := propertySpace(t)
 	own := putValues(t, sp, at, "d/own.bin", fixed(meta.Text("1,2,3")))
 	o := shardfmt.WriterOptions{
-		Properties:       []*metapb.NameValuePair{meta.Pair(meta.PropertyFieldIDs, refTo(own[0]))},
-		StripeProperties: meta.Bags{Custom: meta.Properties{meta.Pair(meta.PropertyObjects, refTo(own[0]))}},
+		Properties:       shardfmt.RawProperties(meta.Pair(meta.PropertyFieldIDs, refTo(own[0]))),
+		StripeProperties: shardfmt.RawBags(meta.Bags{Custom: meta.Properties{meta.Pair(meta.PropertyObjects, refTo(own[0]))}}),
 	}
 	writeNumbers(t, sp, at+"a.amudai.shard", 2, o, nil)
 	r := openProperties(t, sp, at+"a.amudai.shard")
@@ -305,7 +305,7 @@ func TestReferencesElsewhere(t *testing.T) {
 			_, err = hashindex.Parse(d)
 		}
 		require.ErrorContains(t, err, "property collation holds a reference")
-		change := merge.IndexChange{Add: map[int][]*metapb.IndexDescriptor{0: {d}}}
+		change := merge.IndexChange{Add: map[int][]stripeindex.Descriptor{0: {stripeindex.DescriptorOf(d)}}}
 		url := fmt.Sprintf("%s%s.amudai.shard", at, d.IndexType)
 		writeNumbers(t, sp, at+"plain-"+d.IndexType+".amudai.shard", 2, shardfmt.WriterOptions{}, nil)
 		_, err = merge.ReplaceIndexes(ctx, sp, url, merge.Input{URL: at + "plain-" + d.IndexType + ".amudai.shard"}, change, merge.Options{})

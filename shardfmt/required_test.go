@@ -15,9 +15,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
@@ -71,7 +70,7 @@ func TestRequiredIsKept(t *testing.T) {
 	sp, at := propertySpace(t)
 	for _, wire := range []shardfmt.Wire{shardfmt.CurrentWire, shardfmt.DraftWire} {
 		url := fmt.Sprintf("%sa%d.amudai.shard", at, wire)
-		o := shardfmt.WriterOptions{Wire: wire, Properties: []*metapb.NameValuePair{text(meta.PropertyRequired, "8")}}
+		o := shardfmt.WriterOptions{Wire: wire, Properties: shardfmt.RawProperties(text(meta.PropertyRequired, "8"))}
 		require.NoError(t, writeRows(t, sp, url, requiredText, requiredRows, o, nil))
 		require.Equal(t, requiredText, schemaOf(t, sp, url))
 		shard, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})

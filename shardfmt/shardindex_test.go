@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
@@ -182,7 +183,7 @@ func TestShardIndexOfOtherRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := folder + "copied.amudai.shard"
-	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: folder + "other.amudai.shard"}, merge.IndexChange{AddShard: c.IndexDescriptors}, merge.Options{}); err != nil {
+	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: folder + "other.amudai.shard"}, merge.IndexChange{AddShard: stripeindex.DescriptorsOf(c.IndexDescriptors)}, merge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if used := holds(t, client, out, r, 30); used > 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/internal/stats"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -43,7 +43,7 @@ func (s *Statistics) AddShard(ctx context.Context, shard *Shard, field uint32) (
 	if shard.Deleted() > 0 {
 		return false, nil
 	}
-	d, err := shard.Root().ShardField(ctx, field)
+	d, err := shard.root.ShardField(ctx, field)
 	if err != nil || d == nil || d.NullCount == nil {
 		return false, err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -67,8 +66,8 @@ func (w *Writer) EndStripe(ctx context.Context) error { return w.w.EndStripe(ctx
 func (w *Writer) Held() int64 { return w.w.Held() }
 
 // SetStripeProperties gives the stripe at hand, and those after it, other properties than WriterOptions.StripeProperties. The
-// writer may add one of its own, meta.PropertyObjects.
-func (w *Writer) SetStripeProperties(b meta.Bags) error { return w.w.SetStripeProperties(b) }
+// writer may add one of its own, with the checksums of objects.
+func (w *Writer) SetStripeProperties(p Properties) error { return w.w.SetStripeProperties(p.bags()) }
 
 // Close ends the last stripe, writes the root and reads it back. After an error the objects written so far
 // are removed, as far as that works.

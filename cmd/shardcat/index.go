@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/index"
 )
 
 func (a *app) indexCommand() *cobra.Command {
@@ -18,18 +17,14 @@ func (a *app) indexCommand() *cobra.Command {
 const maxDescriptor = 64 << 20
 
 // readDescriptor reads the descriptor of an index, and gives the canonical URL of its object.
-func (a *app) readDescriptor(ctx context.Context, path string) (*metapb.IndexDescriptor, string, error) {
-	url, err := a.mount(ctx, path)
-	if err != nil {
-		return nil, "", err
+func (a *app) readDescriptor(ctx context.Context, path string) (d index.Descriptor, url string, err error) {
+	if url, err = a.mount(ctx, path); err != nil {
+		return d, "", err
 	}
 	b, _, err := a.client.ReadAll(ctx, url, maxDescriptor)
 	if err != nil {
-		return nil, "", err
+		return d, "", err
 	}
-	d := new(metapb.IndexDescriptor)
-	if err := proto.Unmarshal(b, d); err != nil || d.IndexType == "" {
-		return nil, "", corrupt.Locate(corrupt.At(0, "not the descriptor of an index"), url, 0)
-	}
-	return d, url, nil
+	d, err = index.ParseDescriptor(b)
+	return d, url, corrupt.Locate(err, url, 0)
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
 )
@@ -36,15 +34,15 @@ func TestLookupInLayerIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	indexes, err := shard.Root().StripeIndexes(ctx, 0)
-	if err != nil || len(indexes.IndexDescriptors) != 2 {
+	indexes, err := shard.Indexes(ctx, 0)
+	if err != nil || len(indexes) != 2 {
 		t.Fatal(indexes, err)
 	}
 	for i, questions := range []map[string]string{
 		{`{"key":5}`: `[0,2]`, `{"key":6}`: `[]`, `{"from":-1,"to":5}`: `[0,2,3]`, `{"from":6}`: `[1]`},
 		{`{"key":"five"}`: `[0]`, `{"to":"one"}`: `[0,3]`},
 	} {
-		pb, err := proto.Marshal(indexes.IndexDescriptors[i])
+		pb, err := indexes[i].MarshalBinary()
 		if err == nil {
 			err = os.WriteFile(dir+"/index.pb", pb, 0o600)
 		}

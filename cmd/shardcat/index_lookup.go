@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt/index"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -74,12 +73,12 @@ type indexKey struct {
 type askFunc func(ctx context.Context, k indexKey) (any, error)
 
 // openIndex opens an index of any type that is known.
-func (a *app) openIndex(ctx context.Context, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (askFunc, error) {
-	if d.IndexType == index.TextType {
+func (a *app) openIndex(ctx context.Context, base string, d index.Descriptor, p urlresolve.Policy) (askFunc, error) {
+	if d.Type() == index.TextType {
 		x, err := index.OpenText(ctx, a.client, base, d, p)
 		return textAnswers{x}.ask, err
 	}
-	if d.IndexType == index.LayerType {
+	if d.Type() == index.LayerType {
 		x, err := index.OpenLayer(ctx, a.client, base, d, p)
 		return layerAnswers{x}.ask, err
 	}

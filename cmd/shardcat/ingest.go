@@ -11,8 +11,8 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -50,7 +50,7 @@ func (a *app) ingestCommand() *cobra.Command {
 				return err
 			}
 			for _, tag := range tags {
-				o.StandardProperties = append(o.StandardProperties, meta.Pair(catalog.IngestBy, meta.Text(tag)))
+				o.StandardProperties = append(o.StandardProperties, shardfmt.TextProperty(catalog.IngestBy, tag))
 			}
 			read, err := in.options(a)
 			if err != nil {

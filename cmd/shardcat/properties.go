@@ -6,8 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // propertyFlags are the properties of a shard, its stripes and its fields.
@@ -29,21 +27,21 @@ func (f *propertyFlags) add(flags *pflag.FlagSet) {
 func (f *propertyFlags) set(o *shardfmt.WriterOptions) error {
 	for _, bag := range []struct {
 		flags []string
-		to    *[]*metapb.NameValuePair
+		to    *[]shardfmt.Property
 	}{
 		{f.shard, &o.Properties}, {f.standard, &o.StandardProperties},
-		{f.stripe, (*[]*metapb.NameValuePair)(&o.StripeProperties.Custom)},
-		{f.standardForStripe, (*[]*metapb.NameValuePair)(&o.StripeProperties.Standard)},
+		{f.stripe, &o.StripeProperties.Custom},
+		{f.standardForStripe, &o.StripeProperties.Standard},
 	} {
 		for _, flag := range bag.flags {
 			name, value, err := cutProperty(flag)
 			if err != nil {
 				return err
 			}
-			*bag.to = append(*bag.to, meta.Pair(name, meta.Text(value)))
+			*bag.to = append(*bag.to, shardfmt.TextProperty(name, value))
 		}
 	}
-	o.FieldProperties = map[string]meta.Bags{}
+	o.FieldProperties = map[string]shardfmt.Properties{}
 	for _, flag := range f.field {
 		path, pair, err := fieldProperty(flag)
 		if err != nil {
@@ -75,12 +73,12 @@ func cutProperty(flag string) (name, value string, err error) {
 }
 
 // fieldProperty reads COL:NAME=VALUE. A colon in a name of a column has a backslash before it.
-func fieldProperty(flag string) (path string, pair *metapb.NameValuePair, err error) {
+func fieldProperty(flag string) (path string, pair shardfmt.Property, err error) {
 	for i := 1; i < len(flag); i++ {
 		if flag[i] == ':' && flag[i-1] != '\\' {
 			name, value, err := cutProperty(flag[i+1:])
-			return strings.ReplaceAll(flag[:i], `\:`, ":"), meta.Pair(name, meta.Text(value)), err
+			return strings.ReplaceAll(flag[:i], `\:`, ":"), shardfmt.TextProperty(name, value), err
 		}
 	}
-	return "", nil, usagef("field property %s: COL:NAME=VALUE was expected", flag)
+	return "", shardfmt.Property{}, usagef("field property %s: COL:NAME=VALUE was expected", flag)
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/sysfield"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -280,10 +278,10 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in fil
 }
 
 // keepArrowSchema adds the property that restores the Arrow types of the records, where it takes one.
-func keepArrowSchema(src fileio.Source, properties *[]*metapb.NameValuePair) error {
+func keepArrowSchema(src fileio.Source, properties *[]shardfmt.Property) error {
 	value, err := fileio.SchemaProperty(src)
 	if err == nil && value != nil {
-		*properties = append(*properties, meta.Pair(arrowtype.PropertySchema, meta.Blob(value)))
+		*properties = append(*properties, shardfmt.BytesProperty(arrowtype.PropertySchema, value))
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/encode"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // habits are shards as another writer may make them: what the pages allow, and this writer never does.

@@ -21,8 +21,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
@@ -200,7 +201,7 @@ func TestExternalParquetReadsAsIngested(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range shard.Stripes() {
-		d, _, err := shard.Root().StripeField(t.Context(), i, 6)
+		d, _, err := opened.Root(shard).StripeField(t.Context(), i, 6)
 		if err != nil {
 			t.Fatal(err)
 		}

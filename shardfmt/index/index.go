@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/bloommatrix"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
@@ -14,8 +15,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -55,18 +54,18 @@ const (
 )
 
 // OpenText opens the text index that d describes. References are relative to the folder of the object base.
-func OpenText(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Text, error) {
-	return textindex.Open(ctx, st, base, d, p)
+func OpenText(ctx context.Context, st Store, base string, d Descriptor, p urlresolve.Policy) (*Text, error) {
+	return textindex.Open(ctx, st, base, stripeindex.Message(d), p)
 }
 
 // OpenHash opens the hash index that d describes, without a request.
-func OpenHash(st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Hash, error) {
-	return hashindex.Open(st, base, d, p)
+func OpenHash(st Store, base string, d Descriptor, p urlresolve.Policy) (*Hash, error) {
+	return hashindex.Open(st, base, stripeindex.Message(d), p)
 }
 
 // OpenLayer opens the layer index that d describes with one request.
-func OpenLayer(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Layer, error) {
-	return layerindex.Open(ctx, st, base, d, p)
+func OpenLayer(ctx context.Context, st Store, base string, d Descriptor, p urlresolve.Policy) (*Layer, error) {
+	return layerindex.Open(ctx, st, base, stripeindex.Message(d), p)
 }
 
 // Combine unites the postings of entries of a text index; more than 64 Mi rows are refused.
@@ -93,26 +92,18 @@ func Integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
 // Spec is what an index is built by.
 type Spec = stripeindex.Spec
 
-// SpecOf is what the index that d describes was built by.
-func SpecOf(d *metapb.IndexDescriptor) (Spec, error) { return stripeindex.SpecOf(d) }
+// Descriptor describes an index of a shard; shardfmt.Shard.Indexes lists them.
+type Descriptor = stripeindex.Descriptor
 
-// OfStripe lists the indexes of one stripe of a shard.
-func OfStripe(ctx context.Context, root *meta.Root, stripe int) ([]*metapb.IndexDescriptor, error) {
-	return stripeindex.OfOneStripe(ctx, root, stripe)
+// ParseDescriptor decodes the descriptor of an index that is stored by itself.
+func ParseDescriptor(b []byte) (Descriptor, error) { return stripeindex.ParseDescriptor(b) }
+
+// Store reads ranges of objects by their canonical URL, as shardfmt.Store does; a *blobio.Client is one.
+type Store interface {
+	ReadRange(ctx context.Context, url string, off int64, dst []byte) (blobio.Info, error)
+	ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blobio.Info, error)
+	ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error)
 }
-
-// OfShard lists the indexes of a shard as a whole.
-func OfShard(ctx context.Context, root *meta.Root) ([]*metapb.IndexDescriptor, error) {
-	return stripeindex.OfAllStripes(ctx, root)
-}
-
-// CoversShard reports whether a scan relies on the index as one of all stripes of a shard of so many rows.
-func CoversShard(d *metapb.IndexDescriptor, records uint64) bool {
-	return stripeindex.OfShardAsWhole(d, records)
-}
-
-// IsTermFilter reports whether d describes a term filter, which stands beside the index of the same name.
-func IsTermFilter(d *metapb.IndexDescriptor) bool { return stripeindex.IsFilter(d) }
 
 // TermFilter is the Bloom filter of the terms of columns in one stripe, a column of a Matrix.
 type TermFilter = stripeindex.Filter
@@ -120,20 +111,15 @@ type TermFilter = stripeindex.Filter
 // TermField is a column of the table whose terms a TermFilter holds.
 type TermField = stripeindex.FilterField
 
-// TermFilters are the term filters of a stripe.
-func TermFilters(ctx context.Context, root *meta.Root, stripe int) ([]*TermFilter, error) {
-	return stripeindex.StripeFilters(ctx, root, stripe)
-}
-
 // Prune asks term filters which units, each a stripe by its filters, may have rows for which f is true. All reads are made
 // at once. A filter that is damaged or unreadable rules nothing out; the only error is that of a context that ended.
-func Prune(ctx context.Context, st meta.Store, f *filter.Bound, units [][]*TermFilter) (may []bool, err error) {
+func Prune(ctx context.Context, st Store, f *filter.Bound, units [][]*TermFilter) (may []bool, err error) {
 	return stripeindex.Sift(ctx, st, f, units)
 }
 
 // PruneKeys asks term filters of hashes which keys units may have: may[unit][key]. A key is a value for each of the columns.
 // A filter that is damaged or unreadable rules nothing out; the only error is that of a context that ended.
-func PruneKeys(ctx context.Context, st meta.Store, columns []*schema.Node, keys [][]filter.Value, units [][]*TermFilter) (may [][]bool, err error) {
+func PruneKeys(ctx context.Context, st Store, columns []*schema.Node, keys [][]filter.Value, units [][]*TermFilter) (may [][]bool, err error) {
 	return stripeindex.SiftKeys(ctx, st, columns, keys, units)
 }
 

@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -77,7 +79,8 @@ func fieldName(s *schema.Schema, id uint32) string {
 
 // DescribeIndex describes an index by itself, and opens its artifacts. base is the object whose folder relative
 // references start at.
-func DescribeIndex(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) (*Index, error) {
+func DescribeIndex(ctx context.Context, st index.Store, base string, descriptor index.Descriptor, p urlresolve.Policy) (*Index, error) {
+	d := stripeindex.Message(descriptor)
 	x := describeIndex("", d, nil)
 	if d.GetIndexType() == meta.TermFilterType { // whose artifact is no shard
 		return &x, nil
@@ -102,12 +105,12 @@ func DescribeIndex(ctx context.Context, st meta.Store, base string, d *metapb.In
 
 // describeLayer opens a layer index and tells how many keys it has.
 func describeLayer(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy, x *Index) error {
-	index, err := layerindex.Open(ctx, st, base, d, p)
+	opened, err := layerindex.Open(ctx, st, base, d, p)
 	if err != nil {
 		return err
 	}
-	keys, _ := index.Counts()
-	x.Artifacts[0].Records, x.Artifacts[0].Schema = &keys, index.Types()
+	keys, _ := opened.Counts()
+	x.Artifacts[0].Records, x.Artifacts[0].Schema = &keys, opened.Types()
 	return nil
 }
 

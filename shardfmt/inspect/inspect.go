@@ -10,8 +10,9 @@ import (
 
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/index"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -88,7 +89,7 @@ type Property struct {
 }
 
 // Shard inspects the shard with the given root.
-func Shard(ctx context.Context, st meta.Store, url string, o Options) (*Inspection, error) {
+func Shard(ctx context.Context, st index.Store, url string, o Options) (*Inspection, error) {
 	r, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: o.Policy})
 	if err != nil {
 		return nil, err

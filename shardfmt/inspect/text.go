@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/internal/progress"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

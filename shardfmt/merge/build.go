@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/stats"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

@@ -5,19 +5,20 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // IndexChange is what ReplaceIndexes changes.
 type IndexChange struct {
 	// Drop reports whether an index of a stripe, or of the shard as a whole, goes; nil keeps all.
-	Drop func(*metapb.IndexDescriptor) bool
+	Drop func(index.Descriptor) bool
 	// Add are new indexes by the number of their stripe, AddShard such of the shard as a whole, described in terms of the new root. Their objects
 	// exist.
-	Add      map[int][]*metapb.IndexDescriptor
-	AddShard []*metapb.IndexDescriptor
+	Add      map[int][]index.Descriptor
+	AddShard []index.Descriptor
 }
 
 // ReplaceIndexes writes the shard out: the stripes of in with their data where it is, and other indexes. What a dropped
@@ -78,7 +79,7 @@ func (m *merger) newIndexes(st *stripe, c *metapb.IndexCollection) error {
 		return nil
 	}
 	var add []*metapb.IndexDescriptor
-	for _, d := range m.indexChange.Add[st.index] {
+	for _, d := range stripeindex.Messages(m.indexChange.Add[st.index]) {
 		if _, ofField := stripeindex.FieldOf(d); !ofField {
 			add = append(add, d)
 		}
@@ -93,7 +94,7 @@ func (m *merger) newFieldIndexes(st *stripe, id uint32, f *metapb.FieldDescripto
 		return nil
 	}
 	var add []*metapb.IndexDescriptor
-	for _, d := range m.indexChange.Add[st.index] {
+	for _, d := range stripeindex.Messages(m.indexChange.Add[st.index]) {
 		if of, ofField := stripeindex.FieldOf(d); ofField && of == id {
 			add = append(add, d)
 		}
@@ -148,7 +149,7 @@ func (m *merger) keep(s *shard, anchor string, c *metapb.IndexCollection, right 
 
 // dropped reports whether an index is to go.
 func (m *merger) dropped(d *metapb.IndexDescriptor) bool {
-	return m.indexChange != nil && m.indexChange.Drop != nil && m.indexChange.Drop(d)
+	return m.indexChange != nil && m.indexChange.Drop != nil && m.indexChange.Drop(stripeindex.DescriptorOf(d))
 }
 
 // renumber gives the fields of an index their numbers in the target; false if the target lacks one.

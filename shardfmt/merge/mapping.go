@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

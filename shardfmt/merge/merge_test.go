@@ -15,9 +15,10 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/stats"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -498,8 +499,8 @@ func TestReplaceIndexes(t *testing.T) {
 		p.indexes = []*metapb.IndexCollection{{IndexDescriptors: []*metapb.IndexDescriptor{index("stays", "shard"), index("goes", "stripe")}}, nil}
 	}}.make(t, sp, at+"a.amudai.shard")
 	change := IndexChange{
-		Drop: func(d *metapb.IndexDescriptor) bool { return d.IndexType == "goes" },
-		Add:  map[int][]*metapb.IndexDescriptor{1: {index("new", "stripe")}},
+		Drop: func(d stripeindex.Descriptor) bool { return d.Type() == "goes" },
+		Add:  map[int][]stripeindex.Descriptor{1: {stripeindex.DescriptorOf(index("new", "stripe"))}},
 	}
 	res, err := ReplaceIndexes(ctx, sp, at+"out.amudai.shard", in, change, Options{})
 	require.NoError(t, err)
@@ -514,7 +515,7 @@ func TestReplaceIndexes(t *testing.T) {
 	}
 	require.NotContains(t, res.Objects, at+"i/goes.shard")
 	require.EqualValues(t, 11, res.Records)
-	_, err = ReplaceIndexes(ctx, sp, at+"no.amudai.shard", in, IndexChange{Add: map[int][]*metapb.IndexDescriptor{2: nil}}, Options{})
+	_, err = ReplaceIndexes(ctx, sp, at+"no.amudai.shard", in, IndexChange{Add: map[int][]stripeindex.Descriptor{2: nil}}, Options{})
 	require.ErrorContains(t, err, "stripe 2, of 2")
 
 	// A merge leaves out what counts over a shard, also from the list of an input that names it.

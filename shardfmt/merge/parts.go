@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // StandardError is an input with standard properties; it matches ErrStandard.

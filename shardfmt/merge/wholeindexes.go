@@ -11,7 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -49,10 +49,10 @@ func (m *merger) shardIndexes(ctx context.Context) error {
 		}
 	}
 	if m.indexChange != nil {
-		if err := m.describeNew(m.indexChange.AddShard); err != nil {
+		if err := m.describeNew(stripeindex.Messages(m.indexChange.AddShard)); err != nil {
 			return err
 		}
-		for _, d := range m.indexChange.AddShard {
+		for _, d := range stripeindex.Messages(m.indexChange.AddShard) {
 			m.addWhole(c, d)
 		}
 	}

@@ -6,8 +6,9 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/internal/scan"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -58,11 +59,15 @@ func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {
 	if err != nil {
 		return err
 	}
-	return AdmitRoot(ctx, st, root, o)
+	return admit(ctx, st, root, o)
 }
 
-// AdmitRoot is Admit of a shard whose root is open: what was read of it is not read again, unless all of the shard is.
-func AdmitRoot(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error {
+// AdmitOpen is Admit for a *shardfmt.Shard, which is open: metadata that was read is not read again, unless all of the shard is.
+func AdmitOpen(ctx context.Context, st Store, shard opened.Shard, o AdmitOptions) error {
+	return admit(ctx, st, opened.Root(shard), o)
+}
+
+func admit(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error {
 	url, size := root.URL(), root.Size()
 	c, err := costsOf(ctx, root, o.MaxMemory)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
-	"github.com/shardcat/shardcat/shardfmt/meta"
 )
 
 // hostile puts a shard of shardfmt/testdata/hostile into memory.

@@ -2,7 +2,7 @@ package verify
 
 import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // layerIndex is an index in a layer file.

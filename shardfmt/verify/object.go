@@ -8,7 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
 // object is what the metadata says of one object.

@@ -32,14 +32,15 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/index"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Store is what verification needs of object stores; *blobio.Client has it.
 type Store interface {
-	meta.Store
+	index.Store
 	Stat(ctx context.Context, url string) (blobio.Info, error)
 }
 

@@ -5,7 +5,8 @@ import (
 	"math"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 )
 
 const (
@@ -109,7 +110,7 @@ func (f *File) planTail(at int64) error {
 func (f *File) planChunk(ctx context.Context, group, column int) error {
 	g, l := &f.groups[group], f.leaves[column]
 	k := &g.chunks[column]
-	desc, err := f.shard.FieldStats(ctx, g.stripe, l.node.ID)
+	desc, err := f.fieldStats(ctx, g.stripe, l.node.ID)
 	if err != nil {
 		return err
 	}
@@ -262,7 +263,7 @@ func (f *File) entriesOf(ctx context.Context, g *group, l *leaf) (entries int64,
 		default:
 			direct, id = false, st.node.Children[0].ID
 		}
-		d, err := f.shard.FieldStats(ctx, g.stripe, id)
+		d, err := f.fieldStats(ctx, g.stripe, id)
 		if err != nil {
 			return 0, false, err
 		}
@@ -276,4 +277,10 @@ func (f *File) entriesOf(ctx context.Context, g *group, l *leaf) (entries int64,
 		}
 	}
 	return entries, direct, nil
+}
+
+// fieldStats is the descriptor of a field in a stripe, nil if there is none.
+func (f *File) fieldStats(ctx context.Context, stripe int, id uint32) (*metapb.FieldDescriptor, error) {
+	d, _, err := opened.Root(f.shard).StripeField(ctx, stripe, id)
+	return d.GetField(), err
 }

@@ -34,7 +34,7 @@ import (
 )
 
 // core are the packages that are mutated by default: those that decide what is written, found and deleted.
-var core = []string{"./shardfmt/meta", "./shardfmt/filter", "./shardfmt/merge", "./shardfmt/internal/stats", "./manifest", "./catalog", "./compaction"}
+var core = []string{"./shardfmt/internal/meta", "./shardfmt/filter", "./shardfmt/merge", "./shardfmt/internal/stats", "./manifest", "./catalog", "./compaction"}
 
 func main() {
 	// Mutated loops may never end by themselves.

@@ -13,7 +13,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -89,7 +90,7 @@ func (j *job) createRecords(ctx context.Context, src fileio.Source, original *ar
 		if err != nil {
 			return nil, err
 		}
-		o.Properties = append(o.Properties, meta.Pair(arrowtype.PropertySchema, meta.Blob(value)))
+		o.Properties = append(o.Properties, shardfmt.BytesProperty(arrowtype.PropertySchema, value))
 	}
 	w, err := shardfmt.NewWriter(ctx, j.c, j.out, src.Schema(), o)
 	if err != nil {
@@ -145,7 +146,7 @@ func openShard(ctx context.Context, c *blobio.Client, url string, o Options) (fi
 // OriginalSchema is the Arrow schema that a shard's records came with, or nil. A property that is none is of
 // no more use than none.
 func OriginalSchema(ctx context.Context, shard *shardfmt.Shard) *arrow.Schema {
-	p, err := shard.Root().ReadProperties(ctx)
+	p, err := opened.Root(shard).ReadProperties(ctx)
 	if err != nil {
 		return nil
 	}

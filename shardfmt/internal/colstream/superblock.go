@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
 // The blocks of a packed group are super-blocks. Each holds one block of every member, all of the same positions:

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/internal/encode"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

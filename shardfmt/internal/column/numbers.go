@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/block"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // numbers decodes a block stream of numbers. It keeps the last block that was needed in part only.

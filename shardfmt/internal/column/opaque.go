@@ -5,8 +5,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/block"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // maxOpaque bounds an opaque dictionary: zstd's own tools make them of about 100 KiB.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // group is the packed group of a struct: blocks of its children, the members, side by side in super-blocks.

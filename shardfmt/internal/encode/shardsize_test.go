@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -106,7 +107,7 @@ func fieldSizes(t *testing.T, path string) map[string]int {
 	sizes := map[string]int{}
 	var add func(stripe int, name string, n *schema.Node)
 	add = func(stripe int, name string, n *schema.Node) {
-		d, _, err := s.Root().StripeField(ctx, stripe, n.ID)
+		d, _, err := opened.Root(s).StripeField(ctx, stripe, n.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

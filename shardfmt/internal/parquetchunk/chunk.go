@@ -10,8 +10,8 @@ import (
 
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetlz4" // the codec
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // Chunk is one column chunk, as the footer of its file describes it.

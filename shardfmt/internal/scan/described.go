@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // described is the metadata of one stripe: each descriptor is decoded once, whoever asks for it. Safe for concurrent use.

@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
 // leastIndexed is the size of the filter's columns from which on indexes are asked: less is read in one request.

@@ -3,7 +3,7 @@ package scan
 import (
 	"context"
 
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 const (

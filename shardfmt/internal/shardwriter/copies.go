@@ -2,8 +2,8 @@ package shardwriter
 
 import (
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 const (

@@ -12,9 +12,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/column"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -52,7 +53,7 @@ func TestTenThousandMillionRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if raw := sh.Root().Directory().GetRawDataSize(); sh.Records() != 10_000_000_000 || raw != 1_000_000_000_000 {
+	if raw := opened.Root(sh).Directory().GetRawDataSize(); sh.Records() != 10_000_000_000 || raw != 1_000_000_000_000 {
 		t.Errorf("%d records, %d bytes", sh.Records(), raw)
 	}
 	var b []arrow.RecordBatch

@@ -6,7 +6,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/bloom"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

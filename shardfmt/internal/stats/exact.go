@@ -3,7 +3,7 @@ package stats
 import (
 	"bytes"
 
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 const (

@@ -3,8 +3,8 @@ package stats
 import (
 	"google.golang.org/protobuf/proto"
 
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // Fold adds the statistics of one more stripe to those of the stripes before it, which makes the descriptor

@@ -12,8 +12,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // Parameters of the HyperLogLog sketches that are written.

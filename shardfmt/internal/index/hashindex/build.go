@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // Builder collects hashes and positions and writes an index of them. Not for concurrent use.

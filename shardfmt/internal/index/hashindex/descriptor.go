@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // The types of hash indexes in descriptors: keys made of fields and values, and keys that only their maker knows.

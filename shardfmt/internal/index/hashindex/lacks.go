@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // OfOneStripe are all indexes that are described of a stripe, also in the descriptions of its fields.

@@ -12,8 +12,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )

@@ -8,9 +8,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // shared collects an index of the shard as a whole, stripe after stripe. The zero value is none.

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/bloommatrix"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

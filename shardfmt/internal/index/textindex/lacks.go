@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/internal/ranges"
-	"github.com/shardcat/shardcat/shardfmt/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
 // Lacks compares an index with one that was made of the values of the same records, in a store of its own, and describes what it lacks: a

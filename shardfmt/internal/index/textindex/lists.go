@@ -8,7 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // DefaultMemory is how many bytes of lists a Lists holds before they go to temporary files, and how many a Join reads ahead.

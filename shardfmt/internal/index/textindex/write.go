@@ -17,9 +17,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/meta"
-	"github.com/shardcat/shardcat/shardfmt/metapb"
 )
 
 // Store is what writing an index needs of an object store; a *blobio.Client is one.

@@ -204,7 +204,7 @@ func (t *Table) fieldIDs(ctx context.Context, shard *shardfmt.Shard) (ids []int,
 	}
 	var refused error
 	for _, s := range schemas {
-		mapped, err := s.MapShard(ctx, shard.Root())
+		mapped, err := s.MapShard(ctx, shard)
 		if errors.Is(err, manifest.ErrSchema) {
 			refused = err // a column has been widened since
 			continue
