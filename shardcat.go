@@ -123,7 +123,7 @@ func Open(ctx context.Context, place string, o Options) (*Catalog, error) {
 		return nil, fmt.Errorf("%w: no place to open: want a folder, or a URL as s3://bucket/folder", ErrInvalid)
 	case o.Catalog != "":
 	case isURL(place):
-		return nil, fmt.Errorf("%w: %s is no local folder, so its catalog lies elsewhere: name it by Options.Catalog, as sqlite:PATH or rest+https://HOST",
+		return nil, fmt.Errorf("%w: %s is not a local folder, so its catalog lies elsewhere: name it by Options.Catalog, as sqlite:PATH or rest+https://HOST",
 			ErrInvalid, place)
 	default:
 		folder := strings.TrimPrefix(place, "file://")

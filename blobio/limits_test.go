@@ -376,6 +376,6 @@ func TestEachStopsAtTheFirstError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := sp.Each(ctx, 5, func(context.Context, *blobio.Client, int) error { return nil }); err == nil {
-		t.Error("a context that ended before is no error")
+		t.Error("a context that ended before is not an error")
 	}
 }

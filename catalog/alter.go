@@ -137,7 +137,7 @@ func (a *alteration) edit(id int, change func(siblings []iceberg.NestedField, i 
 		return err
 	}
 	if !found {
-		return fmt.Errorf("%w: field %d is no column that can be altered (the key of a map?)", ErrInvalid, id)
+		return fmt.Errorf("%w: field %d is not a column that can be altered (the key of a map?)", ErrInvalid, id)
 	}
 	a.fields = fields
 	return nil

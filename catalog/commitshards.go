@@ -98,7 +98,7 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 	r := &writtenRun{job: &Job{table: t, name: name}}
 	err := t.cat.readRecord(ctx, r.job.at(".json"), &r.job.record)
 	if err == nil && (r.job.record.Kind != jobWrite || r.job.record.ID != jobID) {
-		return nil, fmt.Errorf("%w: %s is no run of job %s that writes shards", ErrInvalid, name, jobID)
+		return nil, fmt.Errorf("%w: %s is not a run of job %s that writes shards", ErrInvalid, name, jobID)
 	}
 	if err == nil {
 		err = t.cat.readRecord(ctx, r.job.at(writtenSuffix), &r.record)
@@ -111,7 +111,7 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 	}
 	for i := range r.record.Shards {
 		if url := r.record.Shards[i].URL; !r.job.record.covers(url) || !t.owns(url) {
-			return nil, fmt.Errorf("%w: run %s names %s, which is none of what it writes", ErrUnsafe, name, url)
+			return nil, fmt.Errorf("%w: run %s names %s, which is not one of what it writes", ErrUnsafe, name, url)
 		}
 	}
 	return r, nil

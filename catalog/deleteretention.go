@@ -36,7 +36,7 @@ func ParseAge(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseInt(days, 10, 64)
 		if err != nil || n < 0 || n > math.MaxInt64/int64(24*time.Hour) {
-			return 0, fmt.Errorf("%q is no number of days", text)
+			return 0, fmt.Errorf("%q is not a number of days", text)
 		}
 		return time.Duration(n) * 24 * time.Hour, nil
 	}

@@ -165,7 +165,7 @@ func restTokens(at *url.URL, settings url.Values) (*resthttp.Tokens, error) {
 	if v := settings.Get("oauth2-server-uri"); v != "" {
 		server, err := url.Parse(v)
 		if err != nil || server.Host == "" || server.User != nil || server.Scheme != "https" && server.Scheme != "http" {
-			return nil, fmt.Errorf("%w: oauth2-server-uri %q is no http(s) URL", ErrInvalid, v)
+			return nil, fmt.Errorf("%w: oauth2-server-uri %q is not a http(s) URL", ErrInvalid, v)
 		}
 		s.Server = server
 	}

@@ -31,7 +31,7 @@ func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*CommitResult, 
 	case slices.Contains(t.ancestors(t.head("")), snapshot):
 		return nil, fmt.Errorf("%w: table %s: snapshot %d is in the history of main", ErrExists, t.name, snapshot)
 	case s.Summary == nil || s.Summary.Operation != table.OpAppend:
-		return nil, fmt.Errorf("%w: table %s: snapshot %d is no append; only what appends can be picked", ErrInvalid, t.name, snapshot)
+		return nil, fmt.Errorf("%w: table %s: snapshot %d is not an append; only what appends can be picked", ErrInvalid, t.name, snapshot)
 	}
 	entries, err := t.addedBy(ctx, s)
 	if err != nil {

@@ -222,7 +222,7 @@ func numbers(a arrow.Array) (func(int) wide, error) {
 	case *array.Float32:
 		return func(i int) wide { return wide{float: float64(a.Value(i))} }, nil
 	}
-	return nil, fmt.Errorf("%w: %s is no number", manifest.ErrSchema, a.DataType())
+	return nil, fmt.Errorf("%w: %s is not a number", manifest.ErrSchema, a.DataType())
 }
 
 func appender(b array.Builder) (func(wide), error) {

@@ -86,11 +86,11 @@ func (c *Catalog) readMetadata(ctx context.Context, at string) (table.Metadata, 
 		return nil, err
 	}
 	if text, err = checkedMetadata(at, text, c.opts.metadataMemory()); err != nil {
-		return nil, fmt.Errorf("%w: %s is no Iceberg metadata file: %w", ErrInvalid, at, err)
+		return nil, fmt.Errorf("%w: %s is not an Iceberg metadata file: %w", ErrInvalid, at, err)
 	}
 	meta, err := table.ParseMetadataBytes(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s is no Iceberg metadata file: %w", ErrInvalid, at, err)
+		return nil, fmt.Errorf("%w: %s is not an Iceberg metadata file: %w", ErrInvalid, at, err)
 	}
 	return meta, nil
 }

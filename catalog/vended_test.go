@@ -330,7 +330,7 @@ func TestStaleKeys(t *testing.T) {
 		"Azure's":                       {map[string]string{"adls.sas-token-expires-at-ms.a.dfs.core.windows.net": at(time.Second)}, time.Hour, true},
 		"no end, new":                   {map[string]string{}, time.Minute, false},
 		"no end, old":                   {map[string]string{}, unsaidLife, true},
-		"an end that is no number":      {map[string]string{"expiration-time": "soon"}, time.Minute, false},
+		"an end that is not a number":   {map[string]string{"expiration-time": "soon"}, time.Minute, false},
 	} {
 		if got := stale(tc.keys, now.Add(-tc.age), now); got != tc.want {
 			t.Errorf("%s: %v", name, got)

@@ -128,7 +128,7 @@ func parseRange(text string) (time.Duration, error) {
 	}
 	d, err := catalog.ParseAge(text)
 	if err == nil && d == 0 {
-		err = errors.New("want more than nothing, auto or none")
+		err = errors.New("must be a positive duration, auto or none")
 	}
 	return d, err
 }

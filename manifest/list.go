@@ -185,7 +185,7 @@ func checkAvro(data []byte, required []requiredField) error {
 
 func checkFields(t *avrofile.Type, required []requiredField) error {
 	if t == nil || t.Kind != avrofile.Record {
-		return corrupt.At(-1, "its schema is no record")
+		return corrupt.At(-1, "its schema is not a record")
 	}
 	for _, r := range required {
 		f := t.Field(r.name)

@@ -111,11 +111,11 @@ func ParseOptions(q url.Values) (Options, error) {
 func (o Options) Validate() error {
 	switch s := o.Service; {
 	case o.Identity != "" && !slices.Contains(identities, o.Identity):
-		return fmt.Errorf("parameter credential is none of %v", identities)
+		return fmt.Errorf("parameter credential is not one of %v", identities)
 	case s.Protocol != "" && s.Protocol != "http" && s.Protocol != "https":
 		return errors.New("parameter protocol is neither http nor https")
 	case strings.ContainsAny(s.StorageDomain, "/?#@"):
-		return errors.New("parameter domain is no name of a host")
+		return errors.New("parameter domain is not a name of a host")
 	case (s.IsCDN || s.IsLocalEmulator) && s.StorageDomain == "":
 		return errors.New("parameters cdn and localemu need parameter domain")
 	}
@@ -166,7 +166,7 @@ func (o Options) containerURL(p Place, env settings) (string, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil {
-		return "", fmt.Errorf("endpoint is no URL")
+		return "", fmt.Errorf("endpoint is not a URL")
 	}
 	if urlparam.IsLocal(u.Host) && strings.Trim(u.Path, "/") == "" {
 		u = u.JoinPath(p.Account)
@@ -181,7 +181,7 @@ func (o Options) serviceURL(p Place) (string, error) {
 	service.AccountName = p.Account
 	if !service.IsCDN && !service.IsLocalEmulator {
 		if !p.known() {
-			return "", fmt.Errorf("domain %q is none of Azure's; name the endpoint with ?endpoint=https://…", p.Domain)
+			return "", fmt.Errorf("domain %q is not one of Azure's; name the endpoint with ?endpoint=https://…", p.Domain)
 		}
 		service.StorageDomain = "blob." + p.Domain
 	}

@@ -97,7 +97,7 @@ func FuzzParseURL(f *testing.F) {
 		}
 		again, err := url.Parse(place.String())
 		if err != nil {
-			t.Fatalf("%q: %v is no URL", raw, place)
+			t.Fatalf("%q: %v is not a URL", raw, place)
 		}
 		same, _, err := parseURL(again)
 		if err != nil || same != place {

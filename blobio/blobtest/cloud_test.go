@@ -31,7 +31,7 @@ func TestCloud(t *testing.T) {
 			}
 			u, err := url.Parse(raw)
 			if err != nil {
-				t.Fatalf("%s is no URL", variable)
+				t.Fatalf("%s is not a URL", variable)
 			}
 			prefix := fmt.Sprintf("shardcat-conformance/%d/", time.Now().UnixNano())
 			t.Cleanup(func() { sweep(t, raw, prefix) })

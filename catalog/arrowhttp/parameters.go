@@ -89,7 +89,7 @@ func at(q url.Values) (at catalog.At, err error) {
 	if q.Has("as-of") {
 		when, err := time.Parse(time.RFC3339Nano, q.Get("as-of"))
 		if at = catalog.AtTime(when); err != nil {
-			return at, fmt.Errorf("%w: as-of: %q is no RFC 3339 time", catalog.ErrInvalid, q.Get("as-of"))
+			return at, fmt.Errorf("%w: as-of: %q is not an RFC 3339 time", catalog.ErrInvalid, q.Get("as-of"))
 		}
 	}
 	return at, nil
@@ -99,7 +99,7 @@ func at(q url.Values) (at catalog.At, err error) {
 func count(q url.Values, name string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < least {
-		return 0, fmt.Errorf("%w: %s: %q is no whole number from %d on", catalog.ErrInvalid, name, q.Get(name), least)
+		return 0, fmt.Errorf("%w: %s: %q is not a whole number from %d on", catalog.ErrInvalid, name, q.Get(name), least)
 	}
 	return n, nil
 }
@@ -112,7 +112,7 @@ func oneOf(q url.Values, name string, values ...string) (string, error) {
 	case slices.Contains(values, v):
 		return v, nil
 	default:
-		return "", fmt.Errorf("%w: %s: %q is none of %q", catalog.ErrInvalid, name, v, values)
+		return "", fmt.Errorf("%w: %s: %q is not one of %q", catalog.ErrInvalid, name, v, values)
 	}
 }
 

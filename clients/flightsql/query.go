@@ -38,7 +38,7 @@ func parse(text string) (*query, error) {
 	p := &parser{text: text, tokens: tokens}
 	q := &query{}
 	if !p.keyword("SELECT") {
-		return nil, errSyntax("%q is no SELECT", p.peek().text)
+		return nil, errSyntax("%q is not a SELECT", p.peek().text)
 	}
 	if q.columns, err = p.columns(); err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (p *parser) limit() (*int64, error) {
 	t := p.next()
 	n, err := strconv.ParseInt(t.text, 10, 64)
 	if err != nil || n < 0 {
-		return nil, errSyntax("LIMIT %q is no whole number", t.text)
+		return nil, errSyntax("LIMIT %q is not a whole number", t.text)
 	}
 	return &n, nil
 }

@@ -153,7 +153,7 @@ func decode(text string) (object, error) {
 	d.UseNumber()
 	var tree object
 	if err := d.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("duckdb: its plan is no JSON: %w", err)
+		return nil, fmt.Errorf("duckdb: its plan is not JSON: %w", err)
 	}
 	return tree, nil
 }

@@ -138,7 +138,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 	case key == tablesKey:
 		return c.setTables(value)
 	case f == nil || key == "config" || slices.Contains(noSetting, key):
-		return fmt.Errorf("there is no key %q; there is %s", key, didyoumean.Names(key, configKeys(flags)))
+		return fmt.Errorf("unknown key %q; known are %s", key, didyoumean.Names(key, configKeys(flags)))
 	case value.Kind != yaml.ScalarNode:
 		return fmt.Errorf("%s: want one value", key)
 	case f.Changed:

@@ -58,7 +58,7 @@ func newBroken(t *testing.T, raw string) *broken {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil {
-		t.Fatal("the bucket is no URL")
+		t.Fatal("the bucket is not a URL")
 	}
 	q, dir := u.Query(), t.TempDir()
 	b := &broken{db: "sqlite:" + filepath.Join(dir, "catalog.db"), in: filepath.Join(dir, "in.ndjson")}
@@ -72,7 +72,7 @@ func newBroken(t *testing.T, raw string) *broken {
 	seed := uint64(1)
 	if s := os.Getenv("SHARDCAT_SEED"); s != "" {
 		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal("SHARDCAT_SEED is no number")
+			t.Fatal("SHARDCAT_SEED is not a number")
 		}
 	}
 	b.random = rand.New(rand.NewPCG(seed, 0))

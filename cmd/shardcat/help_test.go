@@ -49,7 +49,7 @@ func checkExample(t *testing.T, root *cobra.Command, where string, words []strin
 	for _, word := range words {
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if strings.HasPrefix(word, "--") && named.Flag(name) == nil {
-			t.Errorf("%s: an example names --%s, which is no flag", where, name)
+			t.Errorf("%s: an example names --%s, which is not a flag", where, name)
 		}
 	}
 }

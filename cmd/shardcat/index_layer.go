@@ -84,5 +84,5 @@ func (l layerAnswers) bytes(text json.RawMessage) ([]byte, error) {
 			return append(key, v...), nil
 		}
 	}
-	return nil, usagef("%s is no key of an index of type %s", text, l.x.Types())
+	return nil, usagef("%s is not a key of an index of type %s", text, l.x.Types())
 }

@@ -239,7 +239,7 @@ func (h hashAnswers) ask(ctx context.Context, k indexKey) (any, error) {
 	}
 	hash, err := strconv.ParseUint(*k.Hash, 16, 64)
 	if err != nil || len(*k.Hash) != 16 {
-		return nil, usagef("%q is no hash of 16 hex digits", *k.Hash)
+		return nil, usagef("%q is not a hash of 16 hex digits", *k.Hash)
 	}
 	found, err := h.x.Lookup(ctx, hash)
 	out := hashJSON{Absent: len(found) == 0, Hash: fmt.Sprintf("%016x", hash), Positions: found}

@@ -117,7 +117,7 @@ func (f *shardFlags) ingestOptions(o *catalog.IngestOptions) error {
 func parseTime(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, usagef("%q is no RFC 3339 time", s)
+		return t, usagef("%q is not an RFC 3339 time", s)
 	}
 	return t, nil
 }

@@ -68,7 +68,7 @@ func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
 			}
 			u, err := url.Parse(os.Getenv(variable))
 			if err != nil {
-				t.Fatalf("%s is no URL", variable)
+				t.Fatalf("%s is not a URL", variable)
 			}
 			u.Path = fmt.Sprintf("/requests/%d", time.Now().UnixNano())
 			for i, got := range requests(t, u.String()) {

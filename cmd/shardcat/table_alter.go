@@ -129,7 +129,7 @@ func columnType(text string) (*schema.Node, error) {
 		return nil, usageError{err}
 	}
 	if len(s.Fields) != 1 {
-		return nil, usagef("%q is no type", text)
+		return nil, usagef("%q is not a type", text)
 	}
 	return s.Fields[0], nil
 }

@@ -45,7 +45,7 @@ func Codes(a *array.Dictionary, room []uint32) []uint32 {
 	case *array.Uint32:
 		return x.Uint32Values()
 	}
-	panic("arrowtype: " + a.DataType().String() + " is no coded column")
+	panic("arrowtype: " + a.DataType().String() + " is not a coded column")
 }
 
 func widenCodes[T uint8 | uint16](codes []T, room []uint32) []uint32 {

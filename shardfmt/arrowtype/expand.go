@@ -124,7 +124,7 @@ func nestedAppender(b array.Builder, a arrow.Array) func(i int) {
 		v := a.(*array.FixedSizeList)
 		return rangeAppender(func() { b.Append(true) }, v, nullableAppender(b.ValueBuilder(), v.ListValues()))
 	}
-	panic(fmt.Sprintf("arrowtype: %s is no canonical type", a.DataType()))
+	panic(fmt.Sprintf("arrowtype: %s is not a canonical type", a.DataType()))
 }
 
 func nullableAppender(b array.Builder, a arrow.Array) func(i int) {

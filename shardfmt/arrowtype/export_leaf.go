@@ -399,7 +399,7 @@ func (x *exporting) halves(a *array.Float32, t arrow.DataType, p place) (arrow.A
 		h, exact := halffloat.FromFloat32(v)
 		if !exact {
 			if v == v {
-				return float16.Num{}, p.refuse(i, "%v is no half float", v)
+				return float16.Num{}, p.refuse(i, "%v is not a half float", v)
 			}
 			h |= 1 << 9 // a quiet NaN, of which no payload is too small to stay one
 		}

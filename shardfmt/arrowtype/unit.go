@@ -12,7 +12,7 @@ func timeUnit(name string) (arrow.TimeUnit, error) {
 		"": arrow.Nanosecond, "ns": arrow.Nanosecond, "us": arrow.Microsecond, "ms": arrow.Millisecond, "s": arrow.Second,
 	}[name]
 	if !ok {
-		return 0, fmt.Errorf("time unit %q is none of ns, us, ms, s", name)
+		return 0, fmt.Errorf("time unit %q is not one of ns, us, ms, s", name)
 	}
 	return unit, nil
 }

@@ -101,7 +101,7 @@ func (f *feed) replaceNull(text string) error {
 var (
 	errNull     = errors.New("null, which a COLE file can't hold: --" + optionNull + " COL=VALUE puts a value in its place")
 	errTooLarge = errors.New("more than INT64 holds")
-	errText     = errors.New("text that is no UTF-8")
+	errText     = errors.New("text that is not UTF-8")
 )
 
 // from gives the values of an array: the integer, or the text for columns of strings.
@@ -198,7 +198,7 @@ func integersOf(a arrow.Array) func(i int) (int64, error) {
 	case *array.Float64:
 		return func(i int) (int64, error) { return int64(math.Float64bits(a.Value(i))), nil }
 	}
-	return func(int) (int64, error) { return 0, fmt.Errorf("%s is no whole number", a.DataType()) }
+	return func(int) (int64, error) { return 0, fmt.Errorf("%s is not a whole number", a.DataType()) }
 }
 
 // plain reads whole numbers of any width but 64 bits without sign.

@@ -257,7 +257,7 @@ func (r *metaReader) schema() error {
 			return err
 		}
 		if !utf8.Valid(name) {
-			return r.corrupt("a column name that is no UTF-8")
+			return r.corrupt("a column name that is not UTF-8")
 		}
 		if known[string(name)] {
 			return r.corrupt("two columns are called %q", name)

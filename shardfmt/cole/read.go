@@ -386,7 +386,7 @@ func (r *reader) readTexts(n int) (arrow.Array, error) {
 	defer b.Release()
 	for _, v := range values {
 		if !utf8.Valid(v) {
-			return nil, corrupt.At(-1, "column %q: the string %.40q is no UTF-8: --%s reads it as bytes", r.f.meta.columns[r.column].name, v, optionBinary)
+			return nil, corrupt.At(-1, "column %q: the string %.40q is not UTF-8: --%s reads it as bytes", r.f.meta.columns[r.column].name, v, optionBinary)
 		}
 		b.BinaryBuilder.Append(v)
 	}

@@ -38,11 +38,11 @@ func difference(got, want []byte, s *schema.Schema) string {
 		}
 		x, err := decode(g)
 		if err != nil {
-			return fmt.Sprintf("record %d is no JSON: %v", n, err)
+			return fmt.Sprintf("record %d is not JSON: %v", n, err)
 		}
 		y, err := decode(w)
 		if err != nil {
-			return fmt.Sprintf("record %d of the kit is no JSON: %v", n, err)
+			return fmt.Sprintf("record %d of the kit is not JSON: %v", n, err)
 		}
 		if path := membersDiffer(x, y, types); path != "" {
 			return fmt.Sprintf("record %d%s", n, path)

@@ -53,7 +53,7 @@ func answered(got, want []byte) string {
 			return fmt.Sprintf("the kit's answer %d: %v", i, err)
 		}
 		if err := json.Unmarshal(lines[i], &s); err != nil {
-			return fmt.Sprintf("answer %d is no JSON: %v", i, err)
+			return fmt.Sprintf("answer %d is not JSON: %v", i, err)
 		}
 		rows, possible, err := s.rows()
 		if err != nil {

@@ -240,7 +240,7 @@ func (r *Outcome) refused(code int, line string) {
 	if m == nil || code != refusedCode && (code != unsafeCode || m[1] != unsafe) {
 		r.Outcome = Failed
 		if r.Answer != "" {
-			r.Detail = fmt.Sprintf("exit code %d, which is no refusal: %s", code, line)
+			r.Detail = fmt.Sprintf("exit code %d, which is not a refusal: %s", code, line)
 		}
 		return
 	}

@@ -31,7 +31,7 @@ func (o SourceOptions) validateDialect() error {
 		case c.c == 0 || c.name == "escape" && c.c == quote:
 			continue
 		case c.c == '\n' || c.c == '\r' || c.c >= 0x80:
-			return fmt.Errorf("%s: invalid character %q: one ASCII character that is no line break", c.name, rune(c.c))
+			return fmt.Errorf("%s: invalid character %q: one ASCII character that is not a line break", c.name, rune(c.c))
 		case given[c.c] != "":
 			return fmt.Errorf("%s: %q is the %s", c.name, c.c, given[c.c])
 		}

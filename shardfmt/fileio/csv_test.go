@@ -72,7 +72,7 @@ func TestBadCSVIsNamed(t *testing.T) {
 		{"", "a\n\"x\"y\n", "r.csv:2: text behind the closing quote"},
 		{"", "a\n\xff\n", "r.csv:2: invalid UTF-8"},
 		{"a: Int64", "a\n1\nx\n", `r.csv:3: field "a": "x" where Int64 is wanted`},
-		{"a: Int8", "a\n300\n", "300 is no Int8"},
+		{"a: Int8", "a\n300\n", "300 is not a valid Int8"},
 		{"a: Boolean", "a\nyes\n", "where true or false is wanted"},
 		{"a: Float64", "a\n1,5\n", "2 fields where 1"},
 		{"a: Float64", "a\nabc\n", `the string "abc" where Float64`},

@@ -90,7 +90,7 @@ func (e Encoding) decode(r *bufio.Reader) (io.Reader, error) {
 
 func (e Encoding) validate() error {
 	if e != AutoEncoding && !slices.Contains(Encodings, e) {
-		return fmt.Errorf("encoding: %q is none of utf-8, utf-16le, utf-16be, latin-1, windows-1252", e)
+		return fmt.Errorf("encoding: %q is not one of utf-8, utf-16le, utf-16be, latin-1, windows-1252", e)
 	}
 	return nil
 }

@@ -226,17 +226,17 @@ func (o SourceOptions) Validate() error {
 	switch o.UnknownFields {
 	case "", ErrorOnUnknown, ExtendByUnknown, DropUnknown:
 	default:
-		return fmt.Errorf("unknown fields: %q is none of error, extend, drop", o.UnknownFields)
+		return fmt.Errorf("unknown fields: %q is not one of error, extend, drop", o.UnknownFields)
 	}
 	switch o.GuidOrder {
 	case "", RFCOrder, MicrosoftOrder:
 	default:
-		return fmt.Errorf("guid order: %q is none of rfc, microsoft", o.GuidOrder)
+		return fmt.Errorf("guid order: %q is not one of rfc, microsoft", o.GuidOrder)
 	}
 	switch o.Header {
 	case "", AutoHeader, WithHeader, NoHeader:
 	default:
-		return fmt.Errorf("header: %q is none of auto, yes, no", o.Header)
+		return fmt.Errorf("header: %q is not one of auto, yes, no", o.Header)
 	}
 	if err := o.validateDialect(); err != nil {
 		return err

@@ -235,7 +235,7 @@ func (c *cursor) unicode() error {
 			low, ok = c.hex4()
 		}
 		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-			return errors.New("half a surrogate pair is no character")
+			return errors.New("half a surrogate pair is not a character")
 		}
 	}
 	if !ok {

@@ -206,8 +206,8 @@ func TestBadRecordsAreNamed(t *testing.T) {
 		{"", "{\"a\":\"\xff\"}", "r.ndjson:1: invalid UTF-8"},
 		{"", `{"a":"\ud800"}`, "half a surrogate pair"},
 		{"", `{"a":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, "nests deeper than"},
-		{"a: Int8", `{"a":128}`, `field "a": 128 is no Int8`},
-		{"a: Int64", `{"a":1.0}`, `1.0 is no Int64`},
+		{"a: Int8", `{"a":128}`, `field "a": 128 is not a valid Int8`},
+		{"a: Int64", `{"a":1.0}`, `1.0 is not a valid Int64`},
 		{"a: Int64", `{"a":"1"}`, `a string where Int64 is wanted`},
 		{"a: Float32", `{"a":1e39}`, "1e39 is beyond Float32"},
 		{"a: Float64", `{"a":"nan"}`, `the string "nan" where Float64`},
@@ -239,7 +239,7 @@ func TestBadRecordsAreNamed(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", c.rows, err, c.want)
 		}
 		if !errors.Is(err, fileio.ErrRecord) {
-			t.Errorf("%v is no ErrRecord", err)
+			t.Errorf("%v is not an ErrRecord", err)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func partitionNames(inputs []input, warn func(string)) (names []string) {
 		}
 		if found := partitionsOf(unescape(in.url)); len(in.parts) == 0 && len(found) > 0 && !in.listed && !told {
 			told = true
-			warn(fmt.Sprintf("%s: %s=… in its path is no column: name the folder above, or a pattern, to read the names of folders as columns", in.name, found[0].name))
+			warn(fmt.Sprintf("%s: %s=… in its path is not a column: name the folder above, or a pattern, to read the names of folders as columns", in.name, found[0].name))
 		}
 	}
 	return names

@@ -33,8 +33,8 @@ func newRenderer(o SinkOptions) *renderer {
 	once := func(message string) func() { return sync.OnceFunc(func() { o.Warn(message) }) }
 	return &renderer{
 		guidOrder:     o.GuidOrder,
-		binaryDynamic: once("a dynamic value is no JSON text: written as base64"),
-		badText:       once("a string is no valid UTF-8: written with U+FFFD in place of the bytes that are none"),
+		binaryDynamic: once("a dynamic value is not JSON text: written as base64"),
+		badText:       once("a string is not valid UTF-8: written with U+FFFD in place of the bytes that are none"),
 	}
 }
 
@@ -146,7 +146,7 @@ func (r *renderer) text(a arrow.Array) render {
 	case *array.FixedSizeBinary:
 		return func(dst []byte, i int) []byte { return base64.StdEncoding.AppendEncode(dst, a.Value(i)) }
 	}
-	panic(fmt.Sprintf("foreign: %s is no canonical type", a.DataType()))
+	panic(fmt.Sprintf("foreign: %s is not a canonical type", a.DataType()))
 }
 
 func (r *renderer) structure(a *array.Struct) render {

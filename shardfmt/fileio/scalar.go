@@ -71,7 +71,7 @@ func integerScalar(n *schema.Node, path string, b array.Builder) scalar {
 			}
 		}
 		if err != nil {
-			return wanting(path, numberHolder(token), token, "%.40s is no %s", token, n.TypeName())
+			return wanting(path, numberHolder(token), token, "%.40s is not a valid %s", token, n.TypeName())
 		}
 		return nil
 	}}
@@ -129,7 +129,7 @@ func integerAppender(b array.Builder) (signed func(int64), unsigned func(uint64)
 	case *array.Uint64Builder:
 		return nil, b.Append
 	}
-	panic(fmt.Sprintf("foreign: %s is no integer", b.Type()))
+	panic(fmt.Sprintf("foreign: %s is not an integer", b.Type()))
 }
 
 // floatScalar reads numbers, and NaN and the infinities as text.
@@ -293,7 +293,7 @@ func base64Scalar(n *schema.Node, path string, add func([]byte)) scalar {
 		var err error
 		buf, err = base64.StdEncoding.Strict().AppendDecode(buf[:0], t)
 		if err != nil {
-			return inField(path, "%.40q is no base64", t)
+			return inField(path, "%.40q is not base64", t)
 		}
 		if n.Basic == schema.FixedSizeBinary && uint64(len(buf)) != n.FixedSize {
 			return inField(path, "%d bytes where %d are wanted", len(buf), n.FixedSize)

@@ -119,7 +119,7 @@ func (b *binder) bind(e Expr) (predicate, error) {
 	case Text:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newTextTest(n, e) })
 	}
-	return nil, fmt.Errorf("filter: %T is no expression", e)
+	return nil, fmt.Errorf("filter: %T is not an expression", e)
 }
 
 func (b *binder) pair(l, r Expr) (left, right predicate, err error) {
@@ -153,7 +153,7 @@ func (b *binder) field(p Path) (*boundField, error) {
 		}
 		f.nodes = append(f.nodes, n)
 		if i+1 < len(p) && n.Basic != schema.Struct {
-			return nil, fmt.Errorf("filter: field %s is no struct, it has no member %q", p[:i+1], p[i+1])
+			return nil, fmt.Errorf("filter: field %s is not a struct, it has no member %q", p[:i+1], p[i+1])
 		}
 		level = n.Children
 	}

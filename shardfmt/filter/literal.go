@@ -28,7 +28,7 @@ func checkNumber(t token) error {
 		return fmt.Errorf("filter: the number at offset %d is out of any column's range", t.at)
 	}
 	if err != nil && !isRangeError(err) || digits == "" {
-		return fmt.Errorf("filter: %q at offset %d is no number", t.text, t.at)
+		return fmt.Errorf("filter: %q at offset %d is not a number", t.text, t.at)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func bindInteger(n *schema.Node, c class, l Literal) (operand, error) {
 	}
 	rat, ok := new(big.Rat).SetString(strings.TrimPrefix(l.Text, "+"))
 	if !ok {
-		return operand{}, fmt.Errorf("it is no number")
+		return operand{}, fmt.Errorf("it is not a number")
 	}
 	floor := new(big.Int).Div(rat.Num(), rat.Denom())
 	op := operand{fraction: !rat.IsInt()}

@@ -76,7 +76,7 @@ func (r *rows) column(f *boundField) (leaf arrow.Array, null nulls, err error) {
 	for _, node := range f.nodes[1:] {
 		parent, ok := chain[len(chain)-1].(*array.Struct)
 		if !ok {
-			return nil, null, fmt.Errorf("filter: field %s is no struct in the batch", f.path)
+			return nil, null, fmt.Errorf("filter: field %s is not a struct in the batch", f.path)
 		}
 		i, ok := parent.DataType().(*arrow.StructType).FieldIdx(node.Name)
 		if !ok {

@@ -159,13 +159,13 @@ func TestBindRefuses(t *testing.T) {
 	s, _ := sample(t)
 	for expr, want := range map[string]string{
 		"nix = 1":                    "there is no field nix; the fields are i, u",
-		"i.x = 1":                    "is no struct",
+		"i.x = 1":                    "is not a struct",
 		"i = 'x'":                    "does not fit",
 		"s = 1":                      "does not fit",
 		"b = 1":                      "TRUE or FALSE",
 		"p = 1":                      "only IS NULL",
-		"i LIKE 'x'":                 "is no string",
-		"i HAS 'x'":                  "is no string",
+		"i LIKE 'x'":                 "is not a string",
+		"i HAS 'x'":                  "is not a string",
 		"s HAS ''":                   "empty text",
 		"t = 'gestern'":              "RFC 3339",
 		"t = '0000-12-31'":           "the years 1 and 9999",
@@ -174,7 +174,7 @@ func TestBindRefuses(t *testing.T) {
 		"t = 5":                      "does not fit",
 		"g = X'00'":                  "does not fit",
 		"s = X'00'":                  "does not fit",
-		"i.x.y = 1":                  `field i is no struct, it has no member "x"`,
+		"i.x.y = 1":                  `field i is not a struct, it has no member "x"`,
 		"span = '99999999.00:00:00'": "time span",
 	} {
 		e, err := Parse(expr)

@@ -16,7 +16,7 @@ func isText(n *schema.Node) error {
 	if n.Basic == schema.String || n.IsDynamic() {
 		return nil
 	}
-	return fmt.Errorf("filter: field %q is no string", n.Name)
+	return fmt.Errorf("filter: field %q is not a string", n.Name)
 }
 
 // likeTest matches a pattern.

@@ -62,7 +62,7 @@ func (d *lists) decode(low, end uint64) (arrow.ArrayData, error) {
 			b = buffer.Bytes()[:items.Len()]
 		}
 		if i, ok := firstInvalid(b, offsets, valid); isString(d.t) && !ok {
-			return nil, corrupt.At(-1, "value %d is no UTF-8", low+uint64(i))
+			return nil, corrupt.At(-1, "value %d is not UTF-8", low+uint64(i))
 		}
 		return textData(d.t, b, offsets, valid, missing)
 	}

@@ -73,7 +73,7 @@ func (d *text) decode(low, end uint64) (arrow.ArrayData, error) {
 	}
 	if isString(d.t) {
 		if i, ok := firstInvalid(b, offsets, valid); !ok {
-			return nil, corrupt.At(d.content.at, "value %d, %.40q, is no UTF-8", low+uint64(i), b[offsets[i]:offsets[i+1]])
+			return nil, corrupt.At(d.content.at, "value %d, %.40q, is not UTF-8", low+uint64(i), b[offsets[i]:offsets[i+1]])
 		}
 	}
 	return textData(d.t, b, offsets, valid, missing)

@@ -39,7 +39,7 @@ func bytesOf(a arrow.Array) (func(i int) []byte, error) {
 	case *array.StringView:
 		return func(i int) []byte { return []byte(a.Value(i)) }, nil
 	}
-	return nil, fmt.Errorf("%s is no text", a.DataType())
+	return nil, fmt.Errorf("%s is not text", a.DataType())
 }
 
 func (t *texts) add(a arrow.Array, from, to int) (int, error) {

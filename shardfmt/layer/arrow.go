@@ -131,7 +131,7 @@ func (t Type) parse128(s string) (v Value, err error) {
 		limit.Lsh(limit, 1)
 	}
 	if !ok || n.Cmp(low) < 0 || n.Cmp(limit) >= 0 {
-		return v, fmt.Errorf("%.60q is no %s", s, t)
+		return v, fmt.Errorf("%.60q is not a valid %s", s, t)
 	}
 	word := new(big.Int).SetUint64(1<<64 - 1)
 	v.Uint = new(big.Int).And(n, word).Uint64()

@@ -117,7 +117,7 @@ func (t Type) appendList(b *array.ListBuilder, v Value) error {
 func (t Type) listReader(a arrow.Array) (func(i int) (Value, error), error) {
 	lists, ok := a.(array.ListLike)
 	if !ok {
-		return nil, fmt.Errorf("%s is no %s", a.DataType(), t)
+		return nil, fmt.Errorf("%s is not a valid %s", a.DataType(), t)
 	}
 	items, ok := lists.ListValues().(*array.Struct)
 	want := 2
@@ -125,7 +125,7 @@ func (t Type) listReader(a arrow.Array) (func(i int) (Value, error), error) {
 		want = 1
 	}
 	if !ok || items.NumField() != want {
-		return nil, fmt.Errorf("%s is no %s: its elements need a key and an auxiliary value", a.DataType(), t)
+		return nil, fmt.Errorf("%s is not a valid %s: its elements need a key and an auxiliary value", a.DataType(), t)
 	}
 	key, err := t.Elem.Key.reader(items.Field(0))
 	if err != nil {

@@ -280,7 +280,7 @@ func (t Type) plainReader(a arrow.Array) (func(i int) (Value, error), error) {
 		return t.listReader(a)
 	}
 	if t.Kind == Unit || t.Kind == String || t.Kind == Char || t.Kind == Bytes || t.Kind == Opaque {
-		return nil, fmt.Errorf("%s is no %s", a.DataType(), t)
+		return nil, fmt.Errorf("%s is not a valid %s", a.DataType(), t)
 	}
 	return t.integerReader(a)
 }
@@ -297,7 +297,7 @@ func (t Type) fromText(s string) (Value, error) {
 		return t.parse128(s)
 	}
 	if !utf8.ValidString(s) {
-		return Value{}, fmt.Errorf("%.40q is no UTF-8", s)
+		return Value{}, fmt.Errorf("%.40q is not UTF-8", s)
 	}
 	return Value{Bytes: []byte(s)}, nil
 }
@@ -317,7 +317,7 @@ func (t Type) floatReader(a arrow.Array) (func(i int) (Value, error), error) {
 	case *array.Float64:
 		value = a.Value
 	default:
-		return nil, fmt.Errorf("%s is no %s", a.DataType(), t)
+		return nil, fmt.Errorf("%s is not a valid %s", a.DataType(), t)
 	}
 	return func(i int) (Value, error) {
 		v := value(i)
@@ -334,7 +334,7 @@ func (t Type) integerReader(a arrow.Array) (func(i int) (Value, error), error) {
 	switch a := a.(type) {
 	case *array.Boolean:
 		if t.Kind != Bool {
-			return nil, fmt.Errorf("%s is no %s", a.DataType(), t)
+			return nil, fmt.Errorf("%s is not a valid %s", a.DataType(), t)
 		}
 		return func(i int) (Value, error) {
 			if a.Value(i) {
@@ -371,7 +371,7 @@ func (t Type) integerReader(a arrow.Array) (func(i int) (Value, error), error) {
 	case *array.Duration:
 		signed = widen(a.Value)
 	default:
-		return nil, fmt.Errorf("%s is no %s", a.DataType(), t)
+		return nil, fmt.Errorf("%s is not a valid %s", a.DataType(), t)
 	}
 	return func(i int) (Value, error) { return t.fromInt(signed(i)) }, nil
 }
@@ -385,14 +385,14 @@ func (t Type) fromInt(v int64) (Value, error) {
 	switch t.Kind {
 	case I8, I16, I32, I64:
 		if half := int64(1) << (8*t.bare() - 1); t.Kind != I64 && (v < -half || v >= half) {
-			return Value{}, fmt.Errorf("%d is no %s", v, t)
+			return Value{}, fmt.Errorf("%d is not a valid %s", v, t)
 		}
 		return Value{Int: v}, nil
 	case I128:
 		return Value{Int: v >> 63, Uint: uint64(v)}, nil
 	}
 	if v < 0 || t.Kind == Bool {
-		return Value{}, fmt.Errorf("%d is no %s", v, t)
+		return Value{}, fmt.Errorf("%d is not a valid %s", v, t)
 	}
 	return t.fromUint(uint64(v))
 }
@@ -401,14 +401,14 @@ func (t Type) fromUint(v uint64) (Value, error) {
 	switch t.Kind {
 	case U8, U16, U32:
 		if v >= 1<<(8*t.bare()) {
-			return Value{}, fmt.Errorf("%d is no %s", v, t)
+			return Value{}, fmt.Errorf("%d is not a valid %s", v, t)
 		}
 		return Value{Uint: v}, nil
 	case U64, U128, I128:
 		return Value{Uint: v}, nil
 	}
 	if v > math.MaxInt64 {
-		return Value{}, fmt.Errorf("%d is no %s", v, t)
+		return Value{}, fmt.Errorf("%d is not a valid %s", v, t)
 	}
 	return t.fromInt(int64(v))
 }

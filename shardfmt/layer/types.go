@@ -171,7 +171,7 @@ func parsePair(text string) (Pair, error) {
 		return Pair{}, fmt.Errorf("%q: opaque is for keys", text)
 	}
 	if k.Kind == List {
-		return Pair{}, fmt.Errorf("%q: a list is no key", text)
+		return Pair{}, fmt.Errorf("%q: a list is not a key", text)
 	}
 	return newPair(k, a), nil
 }
@@ -181,7 +181,7 @@ func parseType(text string) (Type, error) {
 		inner, ok = strings.CutSuffix(inner, ">")
 		t, err := parseType(strings.TrimSpace(inner))
 		if err != nil || !ok || t.Optional || t.Kind == Unit || t.Kind == List {
-			return t, fmt.Errorf("%q is no type: opt<…> holds one of i8…i128 u8…u128 bool char f32 f64 string bytes", text)
+			return t, fmt.Errorf("%q is not a type: opt<…> holds one of i8…i128 u8…u128 bool char f32 f64 string bytes", text)
 		}
 		t.Optional = true
 		return t, nil
@@ -189,7 +189,7 @@ func parseType(text string) (Type, error) {
 	if size, ok := strings.CutPrefix(text, "opaque("); ok {
 		n, err := strconv.Atoi(strings.TrimSuffix(size, ")"))
 		if err != nil || n < 1 || n > 1<<20 {
-			return Type{}, fmt.Errorf("%q is no type: opaque(BYTES)", text)
+			return Type{}, fmt.Errorf("%q is not a type: opaque(BYTES)", text)
 		}
 		return Type{Kind: Opaque, Size: n}, nil
 	}
@@ -197,7 +197,7 @@ func parseType(text string) (Type, error) {
 		inner, ok = strings.CutSuffix(inner, ">")
 		elem, err := parsePair(inner)
 		if err != nil || !ok || elem.Key.Kind == Opaque || elem.Aux.Kind == List {
-			return Type{}, fmt.Errorf("%q is no type: list<KEY,AUX> of types that are no lists", text)
+			return Type{}, fmt.Errorf("%q is not a type: list<KEY,AUX> of types that are no lists", text)
 		}
 		return listType(elem), nil
 	}
@@ -206,7 +206,7 @@ func parseType(text string) (Type, error) {
 			return Type{Kind: k}, nil
 		}
 	}
-	return Type{}, fmt.Errorf("%q is no type: one of i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 bool char f32 f64 string bytes () opt<…> list<KEY,AUX>", text)
+	return Type{}, fmt.Errorf("%q is not a type: one of i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 bool char f32 f64 string bytes () opt<…> list<KEY,AUX>", text)
 }
 
 // TypesText is the text that ParseTypes reads.

@@ -149,7 +149,7 @@ func (t Type) get(block []byte, at int) (v Value, err error) {
 	switch t.Kind {
 	case Bool:
 		if b[0] > 1 {
-			return v, corrupt.At(int64(at), "%d is no bool", b[0])
+			return v, corrupt.At(int64(at), "%d is not a valid bool", b[0])
 		}
 		v.Int = int64(b[0])
 	case I8:
@@ -166,7 +166,7 @@ func (t Type) get(block []byte, at int) (v Value, err error) {
 		v.Uint = uint64(binary.LittleEndian.Uint32(b))
 	case Char:
 		if v.Uint = uint64(binary.LittleEndian.Uint32(b)); v.Uint > math.MaxInt32 || !utf8.ValidRune(rune(v.Uint)) {
-			return v, corrupt.At(int64(at), "%#x is no character", v.Uint)
+			return v, corrupt.At(int64(at), "%#x is not a character", v.Uint)
 		}
 	case I64:
 		v.Int = int64(binary.LittleEndian.Uint64(b))
@@ -212,7 +212,7 @@ func (t Type) text(block []byte, at int) ([]byte, error) {
 		out = block[start : uint64(start)+length]
 	}
 	if t.Kind == String && !utf8.Valid(out) {
-		return nil, corrupt.At(int64(at), "a string that is no UTF-8")
+		return nil, corrupt.At(int64(at), "a string that is not UTF-8")
 	}
 	return out, nil
 }

@@ -25,7 +25,7 @@ type PackOptions struct {
 }
 
 // ErrNothingToPack: the inputs' data lies in too few small objects for a copy to pay.
-var ErrNothingToPack = errors.New("no objects are worth to be packed")
+var ErrNothingToPack = errors.New("nothing to pack")
 
 // Pack is Concat with the data of small objects copied into one new object: bytes move as they are, nothing is decoded, and the
 // references of the new root are those of Concat, shifted. Bytes whose checksum the inputs tell are held to it on the way. Both out and object

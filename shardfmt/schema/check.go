@@ -194,7 +194,7 @@ func checkText(text []byte, t flatbuffers.Table) error {
 		return corrupt.At(int64(t.Pos), "schema: name of %d bytes", len(text))
 	}
 	if !utf8.Valid(text) {
-		return corrupt.At(int64(t.Pos), "schema: text is no UTF-8")
+		return corrupt.At(int64(t.Pos), "schema: text is not UTF-8")
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (v *validator) own(n *Node) error {
 	}
 	for _, s := range texts {
 		if !utf8.ValidString(s) || len(s) > MaxName {
-			return invalid("%q is no UTF-8, or longer than %d bytes", s, MaxName)
+			return invalid("%q is not UTF-8, or longer than %d bytes", s, MaxName)
 		}
 	}
 	if n.Basic > Union {

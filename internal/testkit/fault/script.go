@@ -92,7 +92,7 @@ func parse(text string) (s script, err error) {
 		r := Rule{What: l.What[0], from: l.From, to: l.To}
 		r.kind, r.holds, _ = strings.Cut(l.Which, "~")
 		if !slices.Contains(kinds, r.kind) {
-			return fmt.Errorf("%q is none of %v", r.kind, kinds)
+			return fmt.Errorf("%q is not one of %v", r.kind, kinds)
 		}
 		if err := r.parseArguments(l.What[1:]); err != nil {
 			return err
@@ -159,7 +159,7 @@ func parseWhen(s string) (from, to int, err error) {
 			return from, to, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%q is none of N, N-M, N- and *", s)
+	return 0, 0, fmt.Errorf("%q is not one of N, N-M, N- and *", s)
 }
 
 // arguments is how many words each fault takes at least and at most.

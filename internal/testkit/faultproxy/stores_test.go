@@ -34,7 +34,7 @@ func eachStore(t *testing.T, test func(t *testing.T, at place)) {
 			}
 			u, err := url.Parse(raw)
 			if err != nil {
-				t.Fatalf("%s is no URL", variable)
+				t.Fatalf("%s is not a URL", variable)
 			}
 			q := u.Query()
 			proxy, err := faultproxy.New(q.Get("endpoint"))

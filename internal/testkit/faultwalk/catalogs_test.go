@@ -28,7 +28,7 @@ func postgresStore(t *testing.T) *store {
 	}
 	at, err := url.Parse(uri)
 	if err != nil {
-		t.Fatal("SHARDCAT_POSTGRES is no URL")
+		t.Fatal("SHARDCAT_POSTGRES is not a URL")
 	}
 	name := fmt.Sprintf("faultwalk%d", time.Now().UnixNano())
 	server := database(t, uri)

@@ -108,7 +108,7 @@ func serverStore(t *testing.T, name string) *store {
 	}
 	at, err := url.Parse(raw)
 	if err != nil {
-		t.Fatalf("%s is no URL", servers[name])
+		t.Fatalf("%s is not a URL", servers[name])
 	}
 	proxy, err := faultproxy.New(at.Query().Get("endpoint"))
 	if err != nil {

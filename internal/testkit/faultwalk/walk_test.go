@@ -246,7 +246,7 @@ func seed(t *testing.T) uint64 {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		t.Fatalf("SHARDCAT_SEED=%q is no number", text)
+		t.Fatalf("SHARDCAT_SEED=%q is not a number", text)
 	}
 	return n
 }

@@ -53,7 +53,7 @@ func grounds(t *testing.T) []*ground {
 	}
 	at, err := url.Parse(s3)
 	if err != nil {
-		t.Fatal("SHARDCAT_TEST_S3 is no URL")
+		t.Fatal("SHARDCAT_TEST_S3 is not a URL")
 	}
 	in := func(folder string) string { return at.JoinPath("killed", uuid.NewString(), folder).String() }
 	out = append(out, &ground{"sqlite on s3", sqlite("s3"), in("warehouse"), ""})

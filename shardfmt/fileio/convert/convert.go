@@ -162,7 +162,7 @@ func check(f fileio.Format) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: format %q is none of %v", ErrOptions, f, Formats)
+	return fmt.Errorf("%w: format %q is not one of %v", ErrOptions, f, Formats)
 }
 
 // Named is the format that a name tells, or empty.

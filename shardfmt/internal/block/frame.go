@@ -32,7 +32,7 @@ func (f Frame) ValuesOffset() int64 { return int64(frameHeader + align8(len(f.Pr
 func ParseFrame(b []byte, checksum bool) (Frame, error) {
 	if checksum {
 		if len(b) < checksumSize {
-			return Frame{}, corrupt.At(0, "value block of %d bytes has no room for its checksum", len(b))
+			return Frame{}, corrupt.At(0, "value block of %d bytes is too short for its checksum", len(b))
 		}
 		body := b[:len(b)-checksumSize]
 		stored := binary.LittleEndian.Uint32(b[len(body):])
@@ -42,7 +42,7 @@ func ParseFrame(b []byte, checksum bool) (Frame, error) {
 		b = body
 	}
 	if len(b) < frameHeader {
-		return Frame{}, corrupt.At(0, "value block of %d bytes has no room for its header", len(b))
+		return Frame{}, corrupt.At(0, "value block of %d bytes is too short for its header", len(b))
 	}
 	presence := uint64(binary.LittleEndian.Uint32(b))
 	values := uint64(binary.LittleEndian.Uint32(b[4:]))

@@ -20,7 +20,7 @@ func header(metadata int) int { return align8(codeSize + metadata) }
 // checkHeader: sub has room for a header of size bytes.
 func checkHeader(sub []byte, code Code, size int) error {
 	if len(sub) < size {
-		return corrupt.At(0, "%v: sub-block of %d bytes has no room for its header of %d", code, len(sub), size)
+		return corrupt.At(0, "%v: sub-block of %d bytes is too short for its header of %d", code, len(sub), size)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func checkAt[T Number](t testing.TB, sub []byte, want []T) {
 		}
 	}
 	if _, err := NumbersAt(make([]T, 2), sub, len(want), len(want)-1, s); err == nil {
-		t.Error("a run past the end is no error")
+		t.Error("a run past the end is not an error")
 	}
 }
 
@@ -79,7 +79,7 @@ func checkPicked[T Number](picked map[Code]bool) func(testing.TB, []byte, []T) {
 			samePicked(t, sub, want, at, picked)
 		}
 		if _, _, err := PickNumbers(make([]T, 1), sub, len(want), []uint32{uint32(len(want))}, new(Scratch)); err == nil {
-			t.Error("a place past the end is no error")
+			t.Error("a place past the end is not an error")
 		}
 	}
 }

@@ -43,7 +43,7 @@ func AppendSuper(dst []byte, sizes []int, blocks []byte) []byte {
 // SplitSuper gives the bytes [start, end) of each member's block in a super-block. They fill it to its end.
 func SplitSuper(b []byte, checksum bool) ([]Range, error) {
 	if len(b) < superHeader(0, checksum) {
-		return nil, corrupt.At(0, "super-block of %d bytes has no room for its header", len(b))
+		return nil, corrupt.At(0, "super-block of %d bytes is too short for its header", len(b))
 	}
 	m := uint64(binary.LittleEndian.Uint32(b))
 	if m > uint64(len(b))/4 || superHeader(int(m), checksum) > len(b) {

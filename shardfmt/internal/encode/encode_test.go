@@ -391,7 +391,7 @@ func TestCutBytes(t *testing.T) {
 func TestBadArguments(t *testing.T) {
 	o := &Options{}
 	if _, err := Numbers(nil, make([]int64, 9), []byte{1}, o); err == nil {
-		t.Error("a bitmap of eight bits for nine values is no error")
+		t.Error("a bitmap of eight bits for nine values is not an error")
 	}
 	for name, err := range map[string]error{
 		"descending offsets":      second(encodeBytes(nil, []byte("abc"), []int64{0, 2, 1}, 0, nil, o)),
@@ -444,6 +444,6 @@ func TestProfileNames(t *testing.T) {
 		t.Errorf("no name: %v, %v", p, err)
 	}
 	if _, err := ParseProfile("tiny"); err == nil {
-		t.Error("an unknown name is no error")
+		t.Error("an unknown name is not an error")
 	}
 }

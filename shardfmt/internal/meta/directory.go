@@ -39,7 +39,7 @@ func checkMagic(b []byte) error {
 // Offsets of errors are those of the object.
 func TailSize(suffix []byte, objectSize int64) (int64, error) {
 	if objectSize < minObject || len(suffix) < 12 || int64(len(suffix)) > objectSize {
-		return 0, corrupt.At(0, "an object of %d bytes is no shard", objectSize)
+		return 0, corrupt.At(0, "an object of %d bytes is not a shard", objectSize)
 	}
 	end := len(suffix) - len(Magic)
 	if err := checkMagic(suffix[end:]); err != nil {

@@ -132,12 +132,12 @@ func checkValue(v *metapb.AnyValue, depth int) error {
 		return corrupt.At(-1, "a value nests deeper than %d levels", maxValueDepth)
 	}
 	if !utf8.ValidString(v.GetAnnotation()) {
-		return corrupt.At(-1, "annotation %q is no UTF-8", v.GetAnnotation())
+		return corrupt.At(-1, "annotation %q is not UTF-8", v.GetAnnotation())
 	}
 	switch x := v.GetKind().(type) {
 	case *metapb.AnyValue_StringValue:
 		if !utf8.ValidString(x.StringValue) {
-			return corrupt.At(-1, "value %q is no UTF-8", x.StringValue)
+			return corrupt.At(-1, "value %q is not UTF-8", x.StringValue)
 		}
 	case *metapb.AnyValue_DecimalValue:
 		if len(x.DecimalValue) != 16 {
@@ -161,7 +161,7 @@ func checkValue(v *metapb.AnyValue, depth int) error {
 
 func checkPair(p *metapb.NameValuePair, depth int) error {
 	if !utf8.ValidString(p.GetName()) {
-		return corrupt.At(-1, "name %q is no UTF-8", p.GetName())
+		return corrupt.At(-1, "name %q is not UTF-8", p.GetName())
 	}
 	return checkValue(p.GetValue(), depth)
 }

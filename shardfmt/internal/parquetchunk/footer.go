@@ -124,7 +124,7 @@ func flat(c *pqschema.Column) error {
 func leafOf(c *pqschema.Column) (*pqschema.PrimitiveNode, error) {
 	n, ok := c.SchemaNode().(*pqschema.PrimitiveNode)
 	if !ok {
-		return nil, fmt.Errorf("column %q is no leaf", c.Path())
+		return nil, fmt.Errorf("column %q is not a leaf", c.Path())
 	}
 	length := 0
 	if c.PhysicalType() == parquet.Types.FixedLenByteArray {

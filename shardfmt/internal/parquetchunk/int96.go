@@ -21,7 +21,7 @@ const (
 	nanosPerTick = 100
 )
 
-var errInt96 = errors.New("an INT96 that is no point in time of the years 1 to 9999")
+var errInt96 = errors.New("an INT96 that is not a point in time of the years 1 to 9999")
 
 // readInt96 decodes a chunk of INT96 into ticks.
 func readInt96(f *file.Reader, n int, alloc *charged) (arrow.Array, error) {

@@ -15,7 +15,7 @@ func TestMayHoldWhatIsThere(t *testing.T) {
 		from := r.IntN(len(text))
 		part := text[from : from+r.IntN(min(len(text)-from, 80)+1)]
 		if !table.MayHold(src, NewNeedle(part)) {
-			t.Fatalf("%q is no part of %q, codes %v", part, text, src)
+			t.Fatalf("%q is not a part of %q, codes %v", part, text, src)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (f *floats) add(a arrow.Array) {
 	case *array.Float64:
 		addFloats(f, v, v.Float64Values())
 	default:
-		panic("stats: " + a.DataType().String() + " is no canonical float")
+		panic("stats: " + a.DataType().String() + " is not a canonical float")
 	}
 }
 

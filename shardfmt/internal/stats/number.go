@@ -129,7 +129,7 @@ func (n *integers) add(a arrow.Array) {
 	case *array.Uint64:
 		addIntegers(n, v, v.Uint64Values())
 	default:
-		panic("stats: " + a.DataType().String() + " is no canonical integer")
+		panic("stats: " + a.DataType().String() + " is not a canonical integer")
 	}
 }
 

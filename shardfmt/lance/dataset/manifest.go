@@ -304,7 +304,7 @@ func (f *fragment) check() error {
 			return corrupt.Unsupported(0, "%q lies at another base path", d.path)
 		}
 		if d.path == "" || path.Clean("/"+d.path) != "/"+d.path || strings.Contains(d.path, "\\") {
-			return corrupt.At(0, "%q is no name of a data file", d.path)
+			return corrupt.At(0, "%q is not a name of a data file", d.path)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func readTag(ctx context.Context, st fileformat.Store, url string) (uint64, erro
 		Version uint64  `json:"version"`
 	}
 	if err := json.Unmarshal(b, &tag); err != nil || info.Size > maxTag {
-		return 0, corrupt.Locate(&corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "a tag that is no JSON", Err: err}, url, 0)
+		return 0, corrupt.Locate(&corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "a tag that is not JSON", Err: err}, url, 0)
 	}
 	if tag.Branch != nil {
 		return 0, corrupt.Locate(corrupt.Unsupported(0, "a tag of branch %q", *tag.Branch), url, 0)

@@ -56,7 +56,7 @@ func (e *examination) refused(doing string, err error) Finding {
 	}
 	var said *apierror.Error
 	if errors.As(err, &said) && (said.Status == http.StatusConflict || said.Status == http.StatusPreconditionFailed) {
-		do = "do what the store says; it is no matter of rights"
+		do = "do what the store says; permissions are not the cause"
 	}
 	if errors.Is(err, blobio.ErrNoCondition) || errors.As(err, &said) && said.Status == http.StatusNotImplemented {
 		return unsafe(err.Error())

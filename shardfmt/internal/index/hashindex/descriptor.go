@@ -27,7 +27,7 @@ func Parse(d *metapb.IndexDescriptor) (partitionBits int, err error) {
 	}
 	n := len(d.Artifacts)
 	if n == 0 || n&(n-1) != 0 || n > maxPartitions {
-		return 0, corrupt.At(-1, "a hash index of %d partitions, which is no power of two up to %d", n, maxPartitions)
+		return 0, corrupt.At(-1, "a hash index of %d partitions, which is not a power of two up to %d", n, maxPartitions)
 	}
 	for i, a := range d.Artifacts {
 		if a.GetDataRef().GetUrl() == "" {

@@ -52,7 +52,7 @@ func (x *Index) Lookup(ctx context.Context, hash uint64) ([]uint64, error) {
 	}
 	buckets := s.Records()
 	if buckets == 0 || buckets&(buckets-1) != 0 {
-		return nil, s.Corrupt("%d buckets, which is no power of two", buckets)
+		return nil, s.Corrupt("%d buckets, which is not a power of two", buckets)
 	}
 	at := hash & (buckets - 1)
 	batches, err := s.Read(ctx, at, at+1)

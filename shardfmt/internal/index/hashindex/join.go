@@ -81,7 +81,7 @@ func (p *Pairs) addPart(ctx context.Context, st meta.Store, part *Part, policy u
 func (p *Pairs) addPartition(ctx context.Context, s *indexshard.Shard, part *Part, i, bits int) error {
 	buckets := s.Records()
 	if buckets == 0 || buckets&(buckets-1) != 0 {
-		return s.Corrupt("%d buckets, which is no power of two", buckets)
+		return s.Corrupt("%d buckets, which is not a power of two", buckets)
 	}
 	for at, ahead := uint64(0), uint64(bucketsAhead); at < buckets; {
 		to, within := min(at+ahead, buckets), int64(max(p.memory, leastRead))

@@ -43,7 +43,7 @@ func Parse(d *metapb.IndexDescriptor) (*Descriptor, error) {
 		switch {
 		case strings.EqualFold(p.GetName(), propertyCollation): // the last one counts
 			if name, ok = meta.TextOf(p.GetValue()); !ok {
-				return nil, corrupt.At(-1, "the collation of a text index is no text")
+				return nil, corrupt.At(-1, "the collation of a text index is not text")
 			}
 		case p.GetName() == propertyTokenizers:
 			for _, e := range p.GetValue().GetListValue().GetElements() {

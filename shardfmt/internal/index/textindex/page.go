@@ -146,7 +146,7 @@ func (d *pageDecoder) page(row int) (*page, error) {
 // entry decodes an entry of the page.
 func (d *pageDecoder) entry(i int, level uint8) (e pageEntry, err error) {
 	if e.term = d.term.Value(i); d.term.IsNull(i) || !utf8.Valid(e.term) {
-		return e, d.shard.Corrupt("page %d holds a term that is no text", d.n)
+		return e, d.shard.Corrupt("page %d holds a term that is not text", d.n)
 	}
 	if level > 0 {
 		if e.child = d.child.Value(i); d.child.IsNull(i) || e.child >= d.n {

@@ -183,7 +183,7 @@ func (t *Table) rewrite(ctx context.Context, m iceberg.ManifestFile, deletes boo
 	for i, e := range entries {
 		shard := manifest.EntryOfManifest(e)
 		if !shard.IsShard() {
-			return nil, corrupt.Locate(corrupt.Unsupported(-1, "data file %s is no shard but of format %q", shard.Path, shard.Format), m.FilePath(), 0)
+			return nil, corrupt.Locate(corrupt.Unsupported(-1, "data file %s is not a shard but of format %q", shard.Path, shard.Format), m.FilePath(), 0)
 		}
 		if deletes && shard.Deleted == 0 {
 			continue
