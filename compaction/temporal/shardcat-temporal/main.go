@@ -31,6 +31,9 @@ type settings struct {
 	log                       *slog.Logger
 }
 
+// release is set by the linker where a release is built (deploy/release).
+var release = "(devel)"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,6 +50,7 @@ func rootCommand() *cobra.Command {
 		Short: "Compact the tables of a catalog on Temporal: workers that do it, and a schedule for each table",
 		Long: "Compact the tables of a catalog on Temporal: workers that do it, and a schedule for each table. Policies are those of `shardcat policy`. " +
 			"The key for Temporal's API is read from " + apiKeyEnv + ", if that is set.",
+		Version:      release,
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	f := root.PersistentFlags()
