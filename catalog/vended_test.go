@@ -432,7 +432,7 @@ func TestRESTSettings(t *testing.T) {
 	}
 	for settings, want := range map[string]string{
 		"?token=secret": `setting "token" is not known`, "?scope=a&scope=b": "twice", "?rest.sigv4-enabled=maybe": "true or false",
-		"?oauth2-server-uri=nowhere": "no http(s) URL", "?a=%zz": "NAME=VALUE",
+		"?oauth2-server-uri=nowhere": "not a http(s) URL", "?a=%zz": "NAME=VALUE",
 	} {
 		if got := ask(settings); !strings.Contains(got, want) || strings.Contains(got, "=secret") {
 			t.Errorf("%s: %s", settings, got)

@@ -65,7 +65,7 @@ func TestCredentialsGoToTheirAccountOnly(t *testing.T) {
 		{Place{"other", "c", defaultDomain}, Options{Identity: "anonymous"}, "https://other.blob.core.windows.net/c", ""},
 		{Place{"other", "c", defaultDomain}, Options{Identity: "sas"}, "", "no sas for account other"},
 		{Place{"mine", "c", "evil.example"}, Options{Identity: "anonymous", Endpoint: "https://evil.example"}, "https://evil.example/c", ""},
-		{Place{"thine", "c", "evil.example"}, Options{}, "", "none of Azure's"},
+		{Place{"thine", "c", "evil.example"}, Options{}, "", "not one of Azure's"},
 	} {
 		client, err := tc.opts.client(tc.place)
 		if tc.wantErr != "" {

@@ -203,7 +203,7 @@ func TestRefused(t *testing.T) {
 		"SELECT id FROM t LIMIT 3 OFFSET 1":         `"OFFSET"`,
 		"SELECT id FROM t WHERE id = ?":             "prepare",
 		"SELECT id FROM t WHERE name = 'x":          "does not end",
-		"DROP TABLE t":                              "no SELECT",
+		"DROP TABLE t":                              "not a SELECT",
 		"SELECT id FROM t; SELECT id FROM t":        `"SELECT"`,
 		"SELECT id FROM t WHERE id IN (SELECT 1)":   "WHERE",
 		"": "the end",

@@ -152,7 +152,7 @@ func TestDifference(t *testing.T) {
 		{`{"a":1}`, `{"a":1,"b":null}`, "want"},
 		{"{}\n{}\n", "{}\n", "more than 1"},
 		{"", "{}\n", "0 records"},
-		{"[", "{}", "no JSON"},
+		{"[", "{}", "not JSON"},
 	} {
 		if got := difference([]byte(c.got), []byte(c.want), nil); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s and %s: %q, want %q", c.got, c.want, got, c.says)

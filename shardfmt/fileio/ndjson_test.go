@@ -214,7 +214,7 @@ func TestBadRecordsAreNamed(t *testing.T) {
 		{"a: DateTime", `{"a":"0000-01-01T00:00:00Z"}`, "between the years 1 and 9999"},
 		{"a: TimeSpan", `{"a":"25:00:00"}`, "no time span"},
 		{"a: Decimal", `{"a":"12345678901234567890123456789012345"}`, "34 digits"},
-		{"a: Binary", `{"a":"AA"}`, "no base64"},
+		{"a: Binary", `{"a":"AA"}`, "not base64"},
 		{"a: FixedSizeBinary(2)", `{"a":"AA=="}`, "1 bytes where 2 are wanted"},
 		{"a: Guid", `{"a":"x"}`, "no guid"},
 		{"a: Boolean", `{"a":0}`, "a number where Boolean is wanted"},

@@ -105,7 +105,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 		{"beyond the 3", of(listOf(6, 3), words(5)).file(t, lists, 1, items)},
 		{"beyond the 2", of(binaryOf(9), words(3), []byte("ab")).file(t, text, 1)},
 		{"null adjustment of 0", of(binaryOf(0), words(2), []byte("ab")).file(t, text, 1)},
-		{"no UTF-8", of(binaryOf(9), words(2), []byte{0xC3, 0x28}).file(t, text, 1)},
+		{"not UTF-8", of(binaryOf(9), words(2), []byte{0xC3, 0x28}).file(t, text, 1)},
 		{"is item 2 of a dictionary of 1", of(dictionary, words(1), []byte("x"), []byte{2}).file(t, text, 1)},
 		{"has 2 values for 1 rows", handmade{2, flatOf(64, 0), [][]byte{words(1, 2)}}.file(t, number, 1)},
 		{"2 columns, where the schema has 1", of(flatOf(64, 0), words(1)).file(t, number, 1, items)},

@@ -65,9 +65,9 @@ func TestManifestsAreRefused(t *testing.T) {
 		{fragment(bytesField(nil, 3, number(nil, 1, 2))), "deletions of kind 2", corrupt.ErrUnsupported},
 		{fragment(bytesField(nil, 3, number(nil, 4, 11))), "of 10 rows, of which 11 are deleted", corrupt.ErrCorrupt},
 		{bytesField(nil, 2, number(nil, 4, 1<<40)), "of 1099511627776 rows", corrupt.ErrCorrupt},
-		{file("../../secret", 2, 0), "no name of a data file", corrupt.ErrCorrupt},
-		{file("/etc/secret", 2, 0), "no name of a data file", corrupt.ErrCorrupt},
-		{file("", 2, 0), "no name of a data file", corrupt.ErrCorrupt},
+		{file("../../secret", 2, 0), "not a name of a data file", corrupt.ErrCorrupt},
+		{file("/etc/secret", 2, 0), "not a name of a data file", corrupt.ErrCorrupt},
+		{file("", 2, 0), "not a name of a data file", corrupt.ErrCorrupt},
 		{[]byte{0x0A, 0xFF}, "makes no sense", corrupt.ErrCorrupt},
 	} {
 		c, url, _ := fixture(t, func(name string, data []byte) []byte { return nil })
