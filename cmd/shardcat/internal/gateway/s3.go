@@ -140,14 +140,15 @@ type rangeWriter interface {
 // send answers with an object, or the range of it that the request names.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, key string, o view.Object) *s3Error {
 	header := w.Header()
-	header.Set("ETag", etagOf(key))
+	etag := etagOf(key, o)
+	header.Set("ETag", etag)
 	header.Set("Accept-Ranges", "bytes")
 	header.Set("Last-Modified", time.Unix(0, 0).UTC().Format(http.TimeFormat)) // objects never change
 	header.Set("Content-Type", "application/octet-stream")
-	if match := r.Header.Get("If-Match"); match != "" && match != "*" && match != etagOf(key) {
+	if match := r.Header.Get("If-Match"); match != "" && match != "*" && match != etag {
 		return &s3Error{http.StatusPreconditionFailed, "PreconditionFailed", "the object has another ETag"}
 	}
-	if r.Header.Get("If-None-Match") == etagOf(key) {
+	if r.Header.Get("If-None-Match") == etag {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -219,9 +220,13 @@ func (p *pieces) copy(ctx context.Context, o view.Object, off, n int64) error {
 	return nil
 }
 
-// etagOf is the ETag of an object: its name says all that it is made of.
-func etagOf(key string) string {
-	sum := sha256.Sum256([]byte(key + "\x00" + view.Layout))
+// etagOf is the ETag of an object: of its name, and of its own tag where the name does not determine all bytes.
+func etagOf(key string, o view.Object) string {
+	tag := ""
+	if t, ok := o.(interface{ Tag() string }); ok {
+		tag = t.Tag()
+	}
+	sum := sha256.Sum256([]byte(key + "\x00" + view.Layout + "\x00" + tag))
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
@@ -285,7 +290,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, c *credentials, qu
 	switch o, err := s.object(r.Context(), c.table, strings.TrimPrefix(name, "/")); {
 	case err == nil:
 		result.KeyCount = 1
-		result.Contents = []contents{{prefix, "1970-01-01T00:00:00.000Z", etagOf(prefix), o.Size(), "STANDARD"}}
+		result.Contents = []contents{{prefix, "1970-01-01T00:00:00.000Z", etagOf(prefix, o), o.Size(), "STANDARD"}}
 	case s3ErrorOf(err).status != http.StatusNotFound:
 		s.logFailure(r, err)
 		return s3ErrorOf(err)
