@@ -10,7 +10,6 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/manifest"
-	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -53,9 +52,6 @@ type ScanOptions struct {
 	// SkipDamaged leaves out the stripes that can't be read; Plan.Damaged lists them. Everything is read twice, the first time by Plan.
 	SkipDamaged bool
 }
-
-// defaultBatchRows is that of scans of one shard: batches of long rows have fewer.
-const defaultBatchRows = shardfmt.DefaultBatchRows
 
 // Plan is what a scan will read, and what the filter ruled out without opening anything.
 type Plan struct {
