@@ -1,12 +1,12 @@
 package catalog
 
 import (
-	"github.com/apache/iceberg-go"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -59,19 +60,11 @@ func (p *Plan) atMostLast(ctx context.Context, stats *ScanStats) error {
 	}
 	bound, err := filter.Bind(expr, p.schema.Shard)
 	if err != nil {
-		return nil // a value that is no literal of the language: all rows are sorted
+		return nil // the value has no literal in the filter language: sort all rows
 	}
 	p.options.Where, p.bound, p.stats = expr, bound, nil
-	entry := newEntryStats(p.table, p.schema, bound)
-	left := make([]*manifest.Entry, 0, len(p.Shards))
-	for _, e := range p.Shards {
-		if entry.look(e); !entry.rulesOut() {
-			left = append(left, e)
-		} else {
-			p.PrunedBounds++
-		}
-	}
-	p.Shards = left
+	p.Total -= len(p.Shards) // keeps counts them again
+	p.Shards = slices.DeleteFunc(slices.Clone(p.Shards), func(e *manifest.Entry) bool { return !p.keeps(e) })
 	return nil
 }
 
