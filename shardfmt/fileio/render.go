@@ -146,7 +146,7 @@ func (r *renderer) text(a arrow.Array) render {
 	case *array.FixedSizeBinary:
 		return func(dst []byte, i int) []byte { return base64.StdEncoding.AppendEncode(dst, a.Value(i)) }
 	}
-	panic(fmt.Sprintf("foreign: %s is not a canonical type", a.DataType()))
+	panic(fmt.Sprintf("fileio: %s is not a canonical type", a.DataType()))
 }
 
 func (r *renderer) structure(a *array.Struct) render {

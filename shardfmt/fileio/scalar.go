@@ -129,7 +129,7 @@ func integerAppender(b array.Builder) (signed func(int64), unsigned func(uint64)
 	case *array.Uint64Builder:
 		return nil, b.Append
 	}
-	panic(fmt.Sprintf("foreign: %s is not an integer", b.Type()))
+	panic(fmt.Sprintf("fileio: %s is not an integer", b.Type()))
 }
 
 // floatScalar reads numbers, and NaN and the infinities as text.

@@ -35,7 +35,7 @@ func AsBytes[T Number](v []T) []byte {
 // It panics when the widths differ, a mistake of the caller and never of the data.
 func Cast[To, From Number](v []From) []To {
 	if SizeOf[To]() != SizeOf[From]() {
-		panic("kernel: cast between numbers of different widths")
+		panic("simd: cast between numbers of different widths")
 	}
 	return view.Of[To](AsBytes(v), len(v))
 }

@@ -23,7 +23,7 @@ const openAtOnce = 16
 // privateIDs are the field ids of what only shardcat reads in an entry.
 const firstPrivateID, lastPrivateID = 2147480000, 2147480063
 
-// files is an IO of files at hand.
+// files is an IO over files in memory.
 type files map[string][]byte
 
 // Open implements io.IO.

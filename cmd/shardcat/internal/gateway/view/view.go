@@ -76,7 +76,7 @@ func New(c *catalog.Catalog, o Options) *Views {
 	return &Views{cat: c, o: o, names: names{o.Key}, cache: newCache(o.CacheBytes)}
 }
 
-// Cached returns an object of the table with a UUID if it is at hand, without reading the table; else nil.
+// Cached returns an object of the table with a UUID if it is cached, without reading the table; else nil.
 func (v *Views) Cached(uuid, name string) Object { return v.cache.get(uuid + "/" + name) }
 
 // Table is the view of one table as it was when it was loaded. Not for concurrent use.
@@ -247,7 +247,7 @@ func (t *Table) snapshot(id int64) (*table.Snapshot, error) {
 	return nil, ErrNoObject
 }
 
-// blob is an object whose bytes are at hand.
+// blob is an object whose bytes are in memory.
 type blob []byte
 
 func (b blob) Size() int64   { return int64(len(b)) }
