@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -491,12 +492,13 @@ func TestChecksumProbeWithoutWords(t *testing.T) {
 // TestEndlessAnswers: an error and a list that do not end are given up.
 func TestEndlessAnswers(t *testing.T) {
 	for _, status := range []int{200, 403, 404, 500} {
-		sent := 0
+		var sent atomic.Int64 // MiB of the last answer; its handler may outlive the call that gave up
 		b := stub(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
 			fmt.Fprint(w, "<ListBucketResult><Error><Message>")
 			junk := bytes.Repeat([]byte("x"), 1<<20)
-			for sent = 0; sent < 300; sent++ {
+			for mib := range int64(300) {
+				sent.Store(mib)
 				if _, err := w.Write(junk); err != nil {
 					return
 				}
@@ -505,8 +507,8 @@ func TestEndlessAnswers(t *testing.T) {
 		if _, err := listed(t, b, ""); err == nil {
 			t.Errorf("%d: no error", status)
 		}
-		if sent > 150 {
-			t.Errorf("%d: %d MiB were read", status, sent)
+		if n := sent.Load(); n > 150 {
+			t.Errorf("%d: %d MiB were read", status, n)
 		}
 	}
 }
