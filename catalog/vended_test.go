@@ -42,7 +42,7 @@ func TestVendedKeys(t *testing.T) {
 		http.Error(w, "<Error><Code>NoSuchKey</Code></Error>", http.StatusNotFound)
 	}))
 	defer store.Close()
-	loads := 0
+	var loads int
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/tables/t") {
 			fmt.Fprint(w, `{"defaults":{},"overrides":{}}`)
@@ -51,6 +51,8 @@ func TestVendedKeys(t *testing.T) {
 		if r.Header.Get("X-Iceberg-Access-Delegation") != "vended-credentials" {
 			t.Error("no credentials were asked for")
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		loads++
 		ends := time.Now().Add(time.Duration(loads-1) * time.Hour) // the first are about to end
 		fmt.Fprintf(w, `{"metadata-location":"s3://lake/t/v1.metadata.json","metadata":%s,"config":{},"storage-credentials":[
@@ -393,8 +395,11 @@ func TestRemoteSigningIsNamed(t *testing.T) {
 func TestRESTSettings(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "OWNKEY")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "own")
+	var mu sync.Mutex
 	var seen []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		if strings.HasSuffix(r.URL.Path, "/issue") {
 			if err := r.ParseForm(); err != nil {
 				t.Error(err)
@@ -410,7 +415,9 @@ func TestRESTSettings(t *testing.T) {
 	defer server.Close()
 	ask := func(settings string) string {
 		t.Helper()
+		mu.Lock()
 		seen = nil
+		mu.Unlock()
 		c, err := Open(context.Background(), Options{URI: "rest+" + server.URL + settings, Warehouse: "lake", Vault: "mem://settings/vault"})
 		if err != nil {
 			return err.Error()
@@ -419,6 +426,8 @@ func TestRESTSettings(t *testing.T) {
 		if _, err := c.Namespaces(context.Background()); err != nil {
 			t.Fatal(err)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		return strings.Join(seen, "; ")
 	}
 	today := time.Now().UTC().Format("20060102")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio/blobtest"
@@ -14,13 +15,13 @@ import (
 func TestUploadsCarryChecksums(t *testing.T) {
 	const content = "123456789"
 	const crc = "4waSgw==" // the check value of CRC-32C, 0xE3069283, big-endian in base64
-	told := false
+	var told atomic.Bool
 	b := stub(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		told = strings.Contains(string(body), `"crc32c":"`+crc+`"`)
+		told.Store(strings.Contains(string(body), `"crc32c":"`+crc+`"`))
 		fmt.Fprintf(w, `{"generation":"1","size":"%d","crc32c":%q}`, len(content), crc)
 	}, "")
-	if err := blobtest.Put(t.Context(), b, "k", []byte(content)); err != nil || !told {
-		t.Errorf("told %v, %v", told, err)
+	if err := blobtest.Put(t.Context(), b, "k", []byte(content)); err != nil || !told.Load() {
+		t.Errorf("told %v, %v", told.Load(), err)
 	}
 }

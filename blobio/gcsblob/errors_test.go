@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gocloud.dev/blob"
@@ -70,16 +71,16 @@ func TestOptionsReachTheStore(t *testing.T) {
 		{"&kms_key_name=k1", "kmsKeyName", "k1"},
 		{"", "ifGenerationMatch", "0"},
 	} {
-		var seen url.Values
+		var seen atomic.Pointer[url.URL]
 		b := stub(t, func(w http.ResponseWriter, r *http.Request) {
-			seen = r.URL.Query()
+			seen.Store(r.URL)
 			io.Copy(io.Discard, r.Body)
 			fmt.Fprint(w, `{"size":"1"}`)
 		}, tc.params)
 		if err := blobtest.Put(t.Context(), b, "k", []byte("x")); err != nil {
 			t.Errorf("%s: %v", tc.params, err)
 		}
-		if got := seen.Get(tc.name); got != tc.want {
+		if got := seen.Load().Query().Get(tc.name); got != tc.want {
 			t.Errorf("%s: %s is %q, want %q", tc.params, tc.name, got, tc.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +74,8 @@ func TestThroughSpace(t *testing.T) {
 	if err != nil || string(got[0])+string(got[1]) != "2367" {
 		t.Errorf("%q, %v", got, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if c := sp.Counters(); c.Gets != 1 || s.asked != 1 {
 		t.Errorf("%+v, the server saw %d requests", c, s.asked)
 	}
@@ -133,9 +136,9 @@ func TestOddServers(t *testing.T) {
 		{"nothing there", status(http.StatusNoContent), blobio.ErrUnknown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			asked := 0
+			var asked atomic.Int64
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked++
+				asked.Add(1)
 				test.answer(w, r)
 			}))
 			defer s.Close()
@@ -145,12 +148,12 @@ func TestOddServers(t *testing.T) {
 			if blobio.Class(err) != test.class {
 				t.Errorf("%v (class %v), want %v", err, blobio.Class(err), test.class)
 			}
-			want := 1
+			want := int64(1)
 			if test.name == "no size" { // is asked for by a HEAD, and by a range of one byte
 				want = 3
 			}
-			if asked != want {
-				t.Errorf("%d requests, want %d", asked, want)
+			if got := asked.Load(); got != want {
+				t.Errorf("%d requests, want %d", got, want)
 			}
 		})
 	}
@@ -170,11 +173,10 @@ func partial(w http.ResponseWriter, contentRange, body string) {
 
 func TestCutBodyIsResumed(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 100)
-	first := true
+	var requests atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"one"`)
-		if first {
-			first = false
+		if requests.Add(1) == 1 {
 			w.Header().Set("Content-Length", "1000")
 			partial(w, "bytes 0-999/1000", string(data[:377]))
 			return

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -37,6 +38,7 @@ func TestLostCreateIsAnError(t *testing.T) {
 }
 
 func TestAbandonedUploadIsAborted(t *testing.T) {
+	var mu sync.Mutex
 	var aborted []string
 	b := stub(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -44,6 +46,8 @@ func TestAbandonedUploadIsAborted(t *testing.T) {
 		case http.MethodPost:
 			fmt.Fprint(w, "<InitiateMultipartUploadResult><UploadId>u7</UploadId></InitiateMultipartUploadResult>")
 		case http.MethodDelete:
+			mu.Lock()
+			defer mu.Unlock()
 			aborted = append(aborted, r.URL.Query().Get("uploadId"))
 			w.WriteHeader(http.StatusNoContent)
 		}
@@ -56,6 +60,8 @@ func TestAbandonedUploadIsAborted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Abort()
+	mu.Lock()
+	defer mu.Unlock()
 	if len(aborted) != 1 || aborted[0] != "u7" {
 		t.Errorf("aborted uploads %q, want u7", aborted)
 	}

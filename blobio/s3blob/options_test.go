@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -24,22 +25,21 @@ func TestOptionsReachTheStore(t *testing.T) {
 		{"&conditional_writes=false", "If-None-Match", ""},
 		{"&anonymous=true", "Authorization", ""},
 	} {
-		var put http.Header
-		var path string
+		var put atomic.Pointer[http.Request]
 		b := stub(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodHead {
 				w.WriteHeader(http.StatusNotFound)
 				return
 			}
-			put, path = r.Header, r.URL.Path
+			put.Store(r)
 		}, tc.params)
 		if err := blobtest.Put(t.Context(), b, "k", []byte("x")); err != nil {
 			t.Errorf("%s: %v", tc.params, err)
 		}
-		if got := put.Get(tc.header); got != tc.want {
+		if got := put.Load().Header.Get(tc.header); got != tc.want {
 			t.Errorf("%s: %s is %q, want %q", tc.params, tc.header, got, tc.want)
 		}
-		if path != "/b/k" {
+		if path := put.Load().URL.Path; path != "/b/k" {
 			t.Errorf("%s: path %q, want /b/k: an endpoint of one's own means path style", tc.params, path)
 		}
 	}
@@ -74,8 +74,8 @@ func TestRoleIsAssumed(t *testing.T) {
 	const role = "&role=arn:aws:iam::123456789012:role/reader"
 	for params, action := range map[string]string{role: "AssumeRole", role + "&external_id=x&role_session_name=s": "AssumeRole",
 		role + "&web_identity_token_file=" + token: "AssumeRoleWithWebIdentity"} {
-		var signed string
-		b := stub(t, func(_ http.ResponseWriter, r *http.Request) { signed = r.Header.Get("Authorization") }, "")
+		var signed atomic.Pointer[http.Request]
+		b := stub(t, func(_ http.ResponseWriter, r *http.Request) { signed.Store(r) }, "")
 		sts, asked := stubSTS(t, http.StatusOK)
 		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
 		t.Setenv("AWS_REGION", "eu-west-1")
@@ -83,8 +83,9 @@ func TestRoleIsAssumed(t *testing.T) {
 		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(signed, "Credential=ASIAROLE/") || *asked != action {
-			t.Errorf("%s: signed with %q after %s, want the role's credentials after %s", params, signed, *asked, action)
+		auth, last := signed.Load().Header.Get("Authorization"), asked.Load()
+		if !strings.Contains(auth, "Credential=ASIAROLE/") || last.Form.Get("Action") != action {
+			t.Errorf("%s: signed with %q after %v, want the role's credentials after %s", params, auth, last.Form, action)
 		}
 	}
 }

@@ -7,14 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
 )
 
-// emptyCatalog is a REST catalog without tables that wants a token and knows all warehouses but one; it notes the warehouses that it was asked for.
-func emptyCatalog(t *testing.T, warehouses *[]string) string {
+// emptyCatalog is a REST catalog without tables that wants a token and knows all warehouses but one; warehouses gives those that it was asked for
+// since the last call.
+func emptyCatalog(t *testing.T) (uri string, warehouses func() []string) {
+	var mu sync.Mutex
+	var all []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		refuse := func(status int, kind string) {
@@ -27,7 +31,9 @@ func emptyCatalog(t *testing.T, warehouses *[]string) string {
 		case r.Header.Get("Authorization") != "Bearer good":
 			refuse(http.StatusUnauthorized, "NotAuthorizedException")
 		case at == "/v1/config":
-			*warehouses = append(*warehouses, asked)
+			mu.Lock()
+			all = append(all, asked)
+			mu.Unlock()
 			if asked == "pond" {
 				refuse(http.StatusNotFound, "NoSuchWarehouseException")
 				return
@@ -40,7 +46,13 @@ func emptyCatalog(t *testing.T, warehouses *[]string) string {
 		}
 	}))
 	t.Cleanup(server.Close)
-	return "rest+" + server.URL
+	return "rest+" + server.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		asked := all
+		all = nil
+		return asked
+	}
 }
 
 // TestDoctorBeforeTheFirstTable: a store alone, a catalog alone, and both, where nothing is there yet.
@@ -50,8 +62,7 @@ func TestDoctorBeforeTheFirstTable(t *testing.T) {
 		"AWS_SHARED_CREDENTIALS_FILE": "/none", "SHARDCAT_REST_TOKEN": "good"} {
 		t.Setenv(name, value)
 	}
-	var asked []string
-	rest := emptyCatalog(t, &asked)
+	rest, warehouses := emptyCatalog(t)
 	store := "s3://b/wh?endpoint=" + s.URL
 	for _, test := range []struct {
 		name     string
@@ -79,11 +90,12 @@ func TestDoctorBeforeTheFirstTable(t *testing.T) {
 			if test.token != "" {
 				t.Setenv("SHARDCAT_REST_TOKEN", test.token)
 			}
-			asked = nil
+			warehouses()
 			code, out, stderr := runOn(t, append([]string{"doctor"}, test.args...)...)
 			if code != test.code || !strings.Contains(out, test.line) {
 				t.Fatalf("exit code %d, want %d and a line with %q: %s%s", code, test.code, test.line, out, stderr)
 			}
+			asked := warehouses()
 			if (len(asked) > 0) != test.requests || test.requests && asked[0] != test.tellsOf {
 				t.Errorf("the catalog was asked for the warehouses %q, want %q", asked, test.tellsOf)
 			}

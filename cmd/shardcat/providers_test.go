@@ -124,8 +124,7 @@ func runStoreLine(t *testing.T, s *blobtest.S3, u *url.URL, found []string, args
 // runCatalogLine examines a catalog at the test's server, below the path and by the settings of a line.
 func runCatalogLine(t *testing.T, s *blobtest.S3, catalog string, args map[string]string) {
 	t.Helper()
-	var asked []string
-	server := emptyCatalog(t, &asked)
+	server, warehouses := emptyCatalog(t)
 	u, err := url.Parse(strings.TrimPrefix(catalog, "rest+"))
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +138,7 @@ func runCatalogLine(t *testing.T, s *blobtest.S3, catalog string, args map[strin
 	}
 	t.Chdir(t.TempDir())
 	code, out, stderr := runOn(t, flags...)
+	asked := warehouses()
 	if code != exitDone || !strings.Contains(out, "no table yet") || len(asked) == 0 || asked[0] != want {
 		t.Errorf("%v: exit code %d, the catalog was asked for %q: %s%s", flags, code, asked, out, stderr)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -53,8 +54,8 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 
 // TestOnce: the second request of a context is refused, whoever makes it.
 func TestOnce(t *testing.T) {
-	asked := 0
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer server.Close()
 	client := &http.Client{Transport: &Transport{}}
 	ctx := Once(t.Context())
@@ -71,8 +72,8 @@ func TestOnce(t *testing.T) {
 			t.Errorf("request %d: %v", i+1, err)
 		}
 	}
-	if asked != 1 {
-		t.Errorf("the server was asked %d times", asked)
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the server was asked %d times", n)
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
 	if err != nil {

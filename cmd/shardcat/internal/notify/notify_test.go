@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
 func TestTell(t *testing.T) {
+	var mu sync.Mutex
 	var got, kind string
 	code := http.StatusNoContent
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -19,6 +21,8 @@ func TestTell(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		got, kind = string(body), r.Method+" "+r.Header.Get("Content-Type")
 		w.WriteHeader(code)
 	}))
@@ -32,17 +36,23 @@ func TestTell(t *testing.T) {
 	if err := n.Tell(context.Background(), map[string]string{"table": "t"}); err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
+	posted, how := got, kind
+	code = http.StatusTeapot
+	mu.Unlock()
 	said, err := os.ReadFile(filepath.Join(dir, "said"))
-	if want := "{\"table\":\"t\"}\n"; err != nil || got != want || string(said) != want || kind != "POST application/json" {
-		t.Errorf("posted %q (%s), said %q, %v", got, kind, said, err)
+	if want := "{\"table\":\"t\"}\n"; err != nil || posted != want || string(said) != want || how != "POST application/json" {
+		t.Errorf("posted %q (%s), said %q, %v", posted, how, said, err)
 	}
 	// One way that fails does not keep the other from being tried, and no error names the URL.
-	code = http.StatusTeapot
 	n.Program = filepath.Join(dir, "missing")
-	if err := n.Tell(context.Background(), 1); err == nil || got != "1\n" || !strings.Contains(err.Error(), "418") || !strings.Contains(err.Error(), "missing") {
-		t.Errorf("%q, %v", got, err)
+	if err := n.Tell(context.Background(), 1); err == nil || !strings.Contains(err.Error(), "418") || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("%v", err)
 	}
-	server.Close()
+	server.Close() // no handler runs any more
+	if got != "1\n" {
+		t.Errorf("posted %q", got)
+	}
 	if err := n.Tell(context.Background(), 1); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
