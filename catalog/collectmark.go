@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,8 +29,8 @@ type liveSet struct {
 	prefixes map[string]string
 	// manifests that were read, by location, with what is live in them.
 	manifests map[string]counts
-	// unread, if not nil, takes the roots that are missing or damaged; a collection has none and ends there.
-	unread map[string]error
+	// unread takes the roots that are missing or damaged; a collection ends if there are any.
+	unread map[string]unreadRoot
 }
 
 // has reports whether an object is live.
@@ -74,24 +76,103 @@ func canonicalURL(url string) string {
 }
 
 // reachable finds everything that a ref, a retained snapshot or an open job needs: Iceberg's files, roots, and
-// what the roots refer to by any reference.
+// what the roots refer to by any reference. It fails if a root is lost or damaged.
 func (t *Table) reachable(ctx context.Context, jobs *openJobs) (*liveSet, error) {
-	return t.reachableBy(ctx, jobs, nil)
+	unread := map[string]unreadRoot{}
+	l, err := t.reachableBy(ctx, jobs, unread)
+	if err == nil && len(unread) > 0 {
+		err = t.unreadError(ctx, unread)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// unreadRoot is a root that is lost or damaged.
+type unreadRoot struct {
+	rootToRead
+	err error
 }
 
 // passes reports whether a root that can't be read is passed over, and notes it.
-func (l *liveSet) passes(url string, err error) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.unread == nil || !errors.Is(err, blobio.ErrNotFound) && !errors.Is(err, corrupt.ErrCorrupt) {
+func (l *liveSet) passes(url string, from rootToRead, err error) bool {
+	if !errors.Is(err, blobio.ErrNotFound) && !errors.Is(err, corrupt.ErrCorrupt) {
 		return false
 	}
-	l.unread[url] = err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unread[url] = unreadRoot{from, err}
 	return true
 }
 
-// reachableBy is reachable that passes over roots that are lost or damaged and notes them in unread, if that is not nil.
-func (t *Table) reachableBy(ctx context.Context, jobs *openJobs, unread map[string]error) (*liveSet, error) {
+// unreadError names a root that stops a collection, what needs it, and the way out. A root of the current state goes before one
+// that only older snapshots name, which is ErrUnsafe: the table itself is not damaged.
+func (t *Table) unreadError(ctx context.Context, unread map[string]unreadRoot) error {
+	named := map[string]bool{}
+	for _, r := range unread {
+		if r.entry != "" {
+			named[r.entry] = true
+		}
+	}
+	older, err := t.remains(ctx, named)
+	if err != nil {
+		return err
+	}
+	old := map[string]*Remain{}
+	for i := range older {
+		old[older[i].Shard] = &older[i]
+	}
+	order := func(url string) int { // the current state, jobs, older snapshots
+		switch entry := unread[url].entry; {
+		case entry == "":
+			return 1
+		case old[entry] != nil:
+			return 2
+		}
+		return 0
+	}
+	urls := slices.SortedFunc(maps.Keys(unread), func(a, b string) int { return cmp.Or(order(a)-order(b), cmp.Compare(a, b)) })
+	url := urls[0]
+	r, more := unread[url], ""
+	if len(urls) > 1 {
+		more = fmt.Sprintf(" (and %d more)", len(urls)-1)
+	}
+	object := url
+	if r.entry != "" && canonicalURL(r.entry) != url {
+		object = fmt.Sprintf("%s, an index of %s,", url, r.entry)
+	}
+	switch order(url) {
+	case 0:
+		return fmt.Errorf("table %s: the current state needs %s which can't be read%s, so nothing is collected: %w; run shardcat repair %s",
+			t.name, object, more, r.err, t.name)
+	case 1:
+		return fmt.Errorf("table %s: %s needs %s which can't be read%s, so nothing is collected: %w; collection gives the job up when it is older than min-age, see shardcat jobs %s",
+			t.name, r.why, object, more, r.err, t.name)
+	}
+	return fmt.Errorf("%w: table %s: %s needs %s which can't be read%s, so nothing is collected: %w; %s",
+		ErrUnsafe, t.name, r.namedBy(old[r.entry]), object, more, r.err, t.wayOut(old[r.entry]))
+}
+
+// namedBy lists the snapshots that need a root of an older state.
+func (r *unreadRoot) namedBy(by *Remain) string {
+	if len(by.Snapshots) == 1 {
+		return fmt.Sprintf("snapshot %d", by.Snapshots[0])
+	}
+	return fmt.Sprintf("snapshot %d (and %d others)", by.Snapshots[0], len(by.Snapshots)-1)
+}
+
+// wayOut says how the snapshots that need a lost root are given up.
+func (t *Table) wayOut(by *Remain) string {
+	keeps := ""
+	if len(by.Refs) > 0 {
+		keeps = ", after the branches and tags that keep them are dropped or moved: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(by.Refs))), ", ")
+	}
+	return fmt.Sprintf("put the object back, or give up the snapshots that need it: shardcat expire %s --older-than 0s%s", t.name, keeps)
+}
+
+// reachableBy is reachable that passes over roots that are lost or damaged and notes them in unread.
+func (t *Table) reachableBy(ctx context.Context, jobs *openJobs, unread map[string]unreadRoot) (*liveSet, error) {
 	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}, manifests: map[string]counts{}, unread: unread}
 	roots := map[string]rootToRead{}
 	t.reachMetadata(l)
@@ -112,6 +193,8 @@ type rootToRead struct {
 	size     int64
 	why      string
 	optional bool
+	// entry is the path of the table entry that names it, or the shard whose index it is a part of; empty if a job names it.
+	entry string
 }
 
 // reachMetadata notes the files that the table's metadata names: itself, its log, and statistics.
@@ -194,7 +277,7 @@ func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *liveSet, ro
 			l.add(object, why+", by the term filters of "+url)
 		}
 		if l.add(url, why) && strings.EqualFold(string(f.FileFormat()), manifest.Format) {
-			roots[url] = rootToRead{size: f.FileSizeBytes(), why: why}
+			roots[url] = rootToRead{size: f.FileSizeBytes(), why: why, entry: f.FilePath()}
 		}
 	}
 	return live, nil
@@ -254,7 +337,7 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 			if from.optional && errors.Is(err, blobio.ErrNotFound) {
 				return nil
 			}
-			if err != nil && l.passes(urls[i], err) {
+			if err != nil && l.passes(urls[i], from, err) {
 				return nil
 			}
 			if err != nil {
@@ -267,7 +350,7 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 			mu.Lock()
 			defer mu.Unlock()
 			for _, a := range artifacts {
-				next[a] = rootToRead{why: why}
+				next[a] = rootToRead{why: why, entry: from.entry}
 			}
 			return nil
 		})

@@ -95,7 +95,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 	if err != nil {
 		return nil, err
 	}
-	unread := map[string]error{}
+	unread := map[string]unreadRoot{}
 	live, err := t.reachableBy(ctx, jobs, unread)
 	if err != nil {
 		return nil, err
