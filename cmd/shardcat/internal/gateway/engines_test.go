@@ -119,12 +119,15 @@ func served(t *testing.T, c *catalog.Catalog) *httptest.Server {
 	return h
 }
 
-// TestEngines reads tables with pyiceberg and DuckDB. SHARDCAT_PYICEBERG names a Python that has both.
-func TestEngines(t *testing.T) {
-	python := os.Getenv("SHARDCAT_PYICEBERG")
-	if python == "" {
-		t.Skip("SHARDCAT_PYICEBERG does not name a Python with pyiceberg and DuckDB: no engine reads the tables")
-	}
+// engineTables are the tables that engines read.
+type engineTables struct {
+	c             *catalog.Catalog
+	flat, deleted *catalog.Table
+	arguments     []string // of the checks: first snapshot of table deleted and its time, snapshot of table evolved before its changes, rows of table types
+}
+
+func createEngineTables(t *testing.T) *engineTables {
+	t.Helper()
 	c := openCatalog(t)
 	flat := createFlights(t, c, "flat")
 	appendFlights(t, flat, 0, 1000, "")
@@ -169,8 +172,16 @@ func TestEngines(t *testing.T) {
 		t.Fatalf("%+v: %v", r, err)
 	}
 	rows := createTypes(t, c)
-	server := served(t, c)
-	cmd := exec.CommandContext(t.Context(), python, "testdata/engines_check.py", server.URL, readToken, fmt.Sprint(first), fmt.Sprint(firstTime), fmt.Sprint(before), rows)
+	return &engineTables{c, flat, deleted, []string{fmt.Sprint(first), fmt.Sprint(firstTime), fmt.Sprint(before), rows}}
+}
+
+// check runs a script over a gateway, compares the answers of its engines with wanted, and the tables with what they were.
+func (e *engineTables) check(t *testing.T, python, script string, engines []string, further ...string) {
+	t.Helper()
+	server := served(t, e.c)
+	arguments := slices.Concat([]string{script, server.URL, readToken}, e.arguments, further)
+	cmd := exec.CommandContext(t.Context(), python, arguments...)
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.Output()
 	if err != nil {
 		var stderr []byte
@@ -191,15 +202,35 @@ func TestEngines(t *testing.T) {
 		}
 		t.Logf("%s: %d answers", engine, len(answers))
 	}
-	if len(seen) < 2 {
-		t.Errorf("only %d engines answered", len(seen))
-	}
-	for _, name := range []catalog.Name{{Namespace: "default", Table: "flat"}, {Namespace: "default", Table: "deleted"}} {
-		before := map[string]*catalog.Table{"flat": flat, "deleted": deleted}[name.Table]
-		if after, err := c.Load(t.Context(), name); err != nil || after.MetadataLocation() != before.MetadataLocation() {
-			t.Errorf("%s has changed: %v", name, err)
+	for _, engine := range engines {
+		if len(seen[engine]) == 0 {
+			t.Errorf("%s did not answer", engine)
 		}
 	}
+	for _, before := range []*catalog.Table{e.flat, e.deleted} {
+		if after, err := e.c.Load(t.Context(), before.Name()); err != nil || after.MetadataLocation() != before.MetadataLocation() {
+			t.Errorf("%s has changed: %v", before.Name(), err)
+		}
+	}
+}
+
+// TestEngines reads tables with pyiceberg and DuckDB. SHARDCAT_PYICEBERG names a Python that has both.
+func TestEngines(t *testing.T) {
+	python := os.Getenv("SHARDCAT_PYICEBERG")
+	if python == "" {
+		t.Skip("SHARDCAT_PYICEBERG does not name a Python with pyiceberg and DuckDB: no engine reads the tables")
+	}
+	createEngineTables(t).check(t, python, "testdata/engines_check.py", []string{"pyiceberg", "duckdb"})
+}
+
+// TestSparkThroughGateway reads tables with Spark and Iceberg's runtime. SHARDCAT_GATEWAY_SPARK names a Python with pyspark and pyarrow,
+// SHARDCAT_GATEWAY_JARS the runtime and its AWS bundle, with commas.
+func TestSparkThroughGateway(t *testing.T) {
+	python, jars := os.Getenv("SHARDCAT_GATEWAY_SPARK"), os.Getenv("SHARDCAT_GATEWAY_JARS")
+	if python == "" || jars == "" {
+		t.Skip("SHARDCAT_GATEWAY_SPARK and SHARDCAT_GATEWAY_JARS do not name Spark with Iceberg's runtime: Spark reads no table")
+	}
+	createEngineTables(t).check(t, python, "testdata/spark_check.py", []string{"spark"}, jars)
 }
 
 // wanted are the answers to the questions of engines_check.py.
@@ -214,7 +245,9 @@ var wanted = map[string]string{
 	"files": "0/1000 0/500 1/350", "entries": "3", "partitions": "100", "snapshots": "4", "refs": "main side tagged",
 	"append": "True", "delete": "True", "drop": "True", "purge": "True", "rename": "True", "create": "True", "create namespace": "True",
 	"merged": summary(ids(10, 1200), true), "types": "2400 rows, columns that differ:",
-	"drop namespace": "True", "expire": "True",
+	"drop namespace": "True", "expire": "True", "update": "True", "overwrite": "True", "truncate": "True", "alter": "True", "create branch": "True",
+	"rewrite": "True", "rewrite manifests": "True", "orphans": "True", "rollback": "True", "deleted after": summary(remaining, true),
+	"history": "3", "manifests": "True", "position deletes": "350 0 699",
 }
 
 // createTypes makes table types, with a column of every type, and returns the file of its rows. Rows with an i32 below 100 are deleted.

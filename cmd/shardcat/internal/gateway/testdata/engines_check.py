@@ -2,9 +2,7 @@
 
 Arguments: URL of the server, read token, first snapshot of default.deleted and its time in ms, the snapshot of default.evolved before its
 schema changed, the file of the rows of default.types."""
-import base64
 import datetime
-import decimal
 import json
 import sys
 from pathlib import Path
@@ -16,62 +14,10 @@ import duckdb_extension_iceberg
 from pyiceberg.catalog import load_catalog
 from pyiceberg.schema import Schema
 
+from answers import differences, refusal, summary
+
 url, token, first, first_ms, before, rows_file = sys.argv[1:]
 first, before = int(first), int(before)
-
-
-def summary(table):
-    """Numbers that tell rows apart: count, sum of ids, names that are not null, sum of four times the prices, and so on."""
-    rows = table.to_pylist()
-    name = "name" if "name" in table.column_names else "label"
-    return " ".join(str(n) for n in (
-        len(rows), sum(r["id"] for r in rows), sum(r[name] is not None for r in rows),
-        int(sum((r.get("price") or 0) * 4 for r in rows)), sum(r["small"] for r in rows),
-        int(sum(r["at"].timestamp() - 1_700_000_000 for r in rows))))
-
-
-def wanted(column, v):
-    """A value of the file of rows as an Iceberg engine sees it."""
-    if v is None:
-        return None
-    if column in ("bin", "fsb"):
-        return base64.b64decode(v)
-    if column == "t":
-        return datetime.datetime.fromisoformat(v.replace("Z", "+00:00"))
-    if column == "m":
-        return list(v.items())
-    if column == "u64":
-        return decimal.Decimal(v)
-    if column == "un":
-        return {"variant0": v if isinstance(v, int) else None, "variant1": v if isinstance(v, str) else None}
-    if column == "dy":
-        return json.dumps(v, separators=(",", ":"))
-    if column == "ts":
-        return int(v.split(".")[1])
-    return v
-
-
-def differences(table, but=()):
-    """The columns in which a table differs from the file of rows."""
-    with open(rows_file) as f:
-        rows = [row for row in map(json.loads, f) if row["i32"] >= 100]
-    out = []
-    for name in table.column_names:
-        seen = table[name].to_pylist()
-        if name == "g":
-            seen = [v and str(v) for v in seen]
-        if name not in but and seen != [wanted(name, row[name]) for row in rows]:
-            first = next((i, v, wanted(name, row[name])) for i, (v, row) in enumerate(zip(seen, rows)) if v != wanted(name, row[name]))
-            out.append(f" {name} {first}")
-    return f"{table.num_rows} rows, columns that differ:" + "".join(out)
-
-
-def refusal(what):
-    try:
-        what()
-    except Exception as e:
-        return type(e).__name__
-    return "done"
 
 
 def by_pyiceberg():
@@ -96,7 +42,7 @@ def by_pyiceberg():
         "days files": str(len(list(days.scan(row_filter="small = 3").plan_files()))),
         "merged": summary(catalog.load_table("default.merged").scan().to_arrow()),
         # pyiceberg makes empty lists of null lists of structs, of any Parquet file
-        "types": differences(catalog.load_table("default.types").scan().to_arrow(), but=("ls",)),
+        "types": differences(rows_file, catalog.load_table("default.types").scan().to_arrow(), but=("ls",)),
         "pruned files": str(len(list(flat.scan(row_filter="id < 10").plan_files()))),
         "files": " ".join(sorted(f"{f['content']}/{f['record_count']}" for f in files)),
         "entries": str(deleted.inspect.entries().num_rows), "partitions": str(days.inspect.partitions().num_rows),
@@ -140,7 +86,7 @@ def by_duckdb():
         "snapshot": read(f"deleted at (version => {first})"), "as of": read(f"deleted at (timestamp => timestamp '{when}')"),
         "evolved": read("evolved"), "evolved before": read(f"evolved at (version => {before})"), "days": read("days"),
         "days filter": read("days", "small = 3"),
-        "merged": read("merged"), "types": differences(con.execute("select * from cat.default.types order by i32").to_arrow_table()),
+        "merged": read("merged"), "types": differences(rows_file, con.execute("select * from cat.default.types order by i32").to_arrow_table()),
         "snapshots": number("select count(*) from iceberg_snapshots(cat.default.deleted)"),
     }
     for name, write in {
