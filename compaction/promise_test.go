@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -88,7 +89,7 @@ var promisedPolicies = map[string]Policy{
 // TestPlanIsAPromise: over random histories of a table, a run does the groups of the plan before it, by their modes, moves the bytes that
 // the plan says and never more than max-bytes-per-run, fails at nothing, and ends: what was done once is not planned for ever.
 func TestPlanIsAPromise(t *testing.T) {
-	seed := rand.Uint64()
+	seed, _ := seed.Of(t)
 	for n := range uint64(16) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()

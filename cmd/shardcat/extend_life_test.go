@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 )
 
 // shape is the type of a field of a table that grows: a scalar by its name, or what has members or items.
@@ -278,15 +280,12 @@ func (g *growing) check() {
 // overwrite and files in parts, as NDJSON and Parquet. The tables hold what the files have. SHARDCAT_SEED lives one life again, and
 // SHARDCAT_TABLE_LIFE says for how long lives are tried.
 func TestExtendLives(t *testing.T) {
-	seed, lives, until := rand.Uint64(), 6, time.Time{}
-	if text := os.Getenv("SHARDCAT_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
+	lives, until := 6, time.Time{}
+	seed, one := seed.Of(t)
+	if one {
 		lives = 1
 	}
-	if text := os.Getenv("SHARDCAT_TABLE_LIFE"); text != "" && lives > 1 {
+	if text := os.Getenv("SHARDCAT_TABLE_LIFE"); text != "" && !one {
 		during, err := time.ParseDuration(text)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@
 // Stores are memory and a folder with the fault bucket of package blobtest in front, and real servers of S3,
 // Azure Blob and GCS, where the environment names them (.ci/servers), behind package faultproxy. Three more are behind
 // catalogs that misbehave (package catalogfault): SQLite, PostgreSQL (.ci/postgres) and a REST server (.ci/rest). By default a
-// sample of all steps runs, chosen by SHARDCAT_SEED (7 if unset); with SHARDCAT_FULL set, all of them.
+// sample of all steps runs, chosen by SHARDCAT_SEED; with SHARDCAT_FULL set, all of them.
 //
 // The tests of the built program end it by SIGKILL and SIGTERM at random moments, and give it a full disk.
 package faultwalk

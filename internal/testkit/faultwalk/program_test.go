@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 )
 
 // built is the folder of the built program, empty if no test needed it.
@@ -67,7 +69,8 @@ func rounds() int {
 // before or after, and what a whole run makes of it to after.
 func killed(t *testing.T, w *world, after state, args ...string) {
 	t.Helper()
-	random := rand.New(rand.NewPCG(seed(t), 1))
+	number, _ := seed.Of(t)
+	random := rand.New(rand.NewPCG(number, 1))
 	first := w.program(t, args...)
 	begin := time.Now()
 	if out, err := first.CombinedOutput(); err != nil {

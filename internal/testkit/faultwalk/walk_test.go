@@ -9,13 +9,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
@@ -236,21 +236,6 @@ func (w *walker) sample(t *testing.T, random *rand.Rand, steps int) {
 // full asks for the whole walk.
 var full = os.Getenv("SHARDCAT_FULL") != ""
 
-// defaultSeed chooses the sample where SHARDCAT_SEED does not.
-const defaultSeed = 7
-
-func seed(t *testing.T) uint64 {
-	text := os.Getenv("SHARDCAT_SEED")
-	if text == "" {
-		return defaultSeed
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("SHARDCAT_SEED=%q is not a number", text)
-	}
-	return n
-}
-
 // TestStoreWithoutAName: a host name that does not resolve is a store that can't be reached, and nothing else.
 func TestStoreWithoutAName(t *testing.T) {
 	for name := range servers {
@@ -329,7 +314,8 @@ func TestWalk(t *testing.T) {
 				if full {
 					w.whole(t, part, parts)
 				} else {
-					w.sample(t, rand.New(rand.NewPCG(seed(t), uint64(i))), at.steps)
+					number, _ := seed.Of(t)
+					w.sample(t, rand.New(rand.NewPCG(number, uint64(i))), at.steps)
 				}
 				t.Logf("%d faults injected in %d runs of %d, %d of which ended with an error", w.struck, w.steps, w.cases(), w.failed)
 				if w.struck*2 < w.steps {

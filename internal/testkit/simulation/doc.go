@@ -6,5 +6,5 @@
 // the answer of one. The test keeps a ledger of the rows itself and holds the table against it after every step.
 // At the end nothing that is live is lost, everything is verified, and no garbage is left.
 //
-// Each run takes new seeds and prints them; SHARDCAT_SEED runs one alone, SHARDCAT_FULL runs thousands.
+// Seeds are printed; SHARDCAT_SEED runs one alone, SHARDCAT_NEW_SEEDS takes others, SHARDCAT_FULL runs thousands.
 package simulation

@@ -22,6 +22,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -104,7 +105,7 @@ func TestKilledProcess(t *testing.T) {
 		beKilled(t, text)
 		return
 	}
-	number, _ := seed(t)
+	number, _ := seed.Of(t)
 	r := rand.New(rand.NewPCG(number, 11))
 	all := works()
 	whole := all[r.IntN(len(all))].name

@@ -29,6 +29,7 @@ import (
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -44,23 +45,7 @@ const (
 	steps      = 14
 )
 
-// seed returns the seed of a run, which it logs: that of SHARDCAT_SEED (given is true then), or a new one each time.
-func seed(t *testing.T) (seed uint64, given bool) {
-	t.Helper()
-	text := os.Getenv("SHARDCAT_SEED")
-	if text == "" {
-		seed = uint64(rand.Uint32())
-		t.Logf("SHARDCAT_SEED=%d", seed)
-		return seed, false
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("invalid SHARDCAT_SEED: %v", err)
-	}
-	return seed, true
-}
-
-// TestSeeds runs the simulation for consecutive seeds from a new one on, as many as SHARDCAT_SEEDS says, or for the one of SHARDCAT_SEED.
+// TestSeeds runs the simulation for consecutive seeds, as many as SHARDCAT_SEEDS says, or for the one of SHARDCAT_SEED.
 func TestSeeds(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	n := uint64(someSeeds)
@@ -76,7 +61,7 @@ func TestSeeds(t *testing.T) {
 			t.Fatalf("invalid SHARDCAT_SEEDS: %v", err)
 		}
 	}
-	first, given := seed(t)
+	first, given := seed.Of(t)
 	if given {
 		n = 1
 	}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -33,8 +33,8 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six seconds of work are too long for -short")
 	}
-	s := &soak{t: t, seed: seedOf(t), dir: t.TempDir(), tables: map[catalog.Name]*ledger{}}
-	t.Logf("SHARDCAT_SEED=%d", s.seed)
+	number, _ := seed.Of(t)
+	s := &soak{t: t, seed: number, dir: t.TempDir(), tables: map[catalog.Name]*ledger{}}
 	length := durationOf(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -95,18 +95,6 @@ func (s *soak) summary() string {
 		"at most %d shards, %d of them in quarantine, at most %s without a compaction, %d objects collected in %d sweeps; services killed %d times, stopped %d times, ended %d times, writers killed %d times",
 		s.appends.Load(), s.deletions.Load(), s.columns.Load(), s.unknown.Load(), s.compactions.Load(), s.faultRuns.Load(), s.lost.Load(),
 		s.mostSeen.Load(), s.mostHeld.Load(), time.Duration(s.longestIdle.Load()).Round(time.Second), s.deleted.Load(), s.sweeps.Load(), s.kills.Load(), s.stops.Load(), s.ends.Load(), s.writersKilled.Load())
-}
-
-func seedOf(t *testing.T) uint64 {
-	text := os.Getenv("SHARDCAT_SEED")
-	if text == "" {
-		return uint64(time.Now().UnixNano())
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seed
 }
 
 func durationOf(t *testing.T) time.Duration {

@@ -21,6 +21,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -850,17 +851,10 @@ func TestTableLife(t *testing.T) {
 	if end, ok := t.Deadline(); ok {
 		during = min(during, time.Until(end)-time.Minute)
 	}
-	seed := rand.Uint64()
-	one := os.Getenv("SHARDCAT_SEED")
-	if one != "" {
-		var err error
-		if seed, err = strconv.ParseUint(one, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed, one := seed.Of(t)
 	duck := newDuck(t)
 	lives := 0
-	for end := time.Now().Add(during); lives == 0 || one == "" && time.Now().Before(end); lives++ {
+	for end := time.Now().Add(during); lives == 0 || !one && time.Now().Before(end); lives++ {
 		t.Run(fmt.Sprintf("SHARDCAT_SEED=%d", seed+uint64(lives)), func(t *testing.T) {
 			lastColumn = 0
 			l := newLife(t, seed+uint64(lives))
