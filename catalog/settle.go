@@ -36,6 +36,9 @@ const (
 	// maxSends bounds how often the identical request is sent: with the pauses, some five seconds and what the catalog asks for. While the catalog is
 	// away it is sent until the budget of retries has passed.
 	maxSends = 10
+	// maxGone is the number of requests after which a 404 is a refusal, if the table can be loaded: a failover may show one, and catalogs
+	// answer so to those who may read a table and not change it.
+	maxGone = 2
 	// maxReloads bounds the tries to read the table after a request; while the catalog is away they go on until the budget has passed.
 	maxReloads = 5
 	// defaultRetryBudget is Options.RetryBudget if 0.
@@ -56,6 +59,7 @@ func (c *Catalog) attemptsLeft(n, limit int, begin time.Time, err error) bool {
 func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 	begin := time.Now()
 	doubt := false // an earlier request may have been carried out, or may still be
+	gone := 0      // responses that there is no such table, although it is loaded
 	for n := 1; ; n++ {
 		meta, at, sendErr := r.send(ctx)
 		if sendErr == nil && meta != nil && r.done(meta) {
@@ -71,6 +75,12 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 		default:
 			if done, rejected, err := t.decide(ctx, r, v, doubt, sendErr); done || rejected != nil || err != nil {
 				return rejected, err
+			}
+			if v == commitGone {
+				gone++
+			}
+			if !doubt && gone == maxGone {
+				return nil, t.denied(sendErr)
 			}
 			if !t.cat.attemptsLeft(n, maxSends, begin, sendErr) {
 				return nil, t.exhausted(doubt, sendErr)
@@ -139,6 +149,11 @@ func (t *Table) refusal(why error) error {
 		return fmt.Errorf("nothing was committed: %w", why)
 	}
 	return fmt.Errorf("%w; nothing was committed: %w", ErrRefused, why)
+}
+
+// denied is the error of a change that the catalog answered with "no such table", where it loads that table.
+func (t *Table) denied(why error) error {
+	return fmt.Errorf("%w; nothing was committed: the catalog loads the table, but says that there is none to change; check that these credentials may change it: %w", ErrRefused, why)
 }
 
 // errUnseen is the reason of an outcome that is unknown although the catalog reported success.

@@ -208,7 +208,7 @@ func TestRefusals(t *testing.T) {
 	for what, change := range changesOfRows {
 		for name, c := range map[string]struct{ answer, want error }{
 			"400": {rest.ErrBadRequest, ErrRefused}, "401": {rest.ErrUnauthorized, ErrRefused}, "403": {rest.ErrForbidden, ErrRefused},
-			"404": {icecatalog.ErrNoSuchTable, ErrNotFound}, "501": {iceberg.ErrNotImplemented, ErrRefused},
+			"404": {icecatalog.ErrNoSuchTable, ErrRefused}, "501": {iceberg.ErrNotImplemented, ErrRefused},
 			"invalid": {&commitError{class: commitRefused, local: true, invalid: true, err: errors.New("no such column")}, ErrInvalid},
 			"429":     {&commitError{class: commitLater, err: errors.New("slow down")}, ErrRefused},
 		} {
@@ -226,8 +226,8 @@ func TestRefusals(t *testing.T) {
 				if !errors.Is(err, c.want) || errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrConflict) {
 					t.Errorf("%v, want %v", err, c.want)
 				}
-				if many := name == "429" || name == "404"; sent > 1 && !many || sent == 0 {
-					t.Errorf("sent %d times", sent)
+				if most := map[string]int{"429": maxSends, "404": maxGone}[name]; sent > max(most, 1) || sent == 0 {
+					t.Errorf("sent %d times, want at most %d", sent, max(most, 1))
 				}
 				g.rowsAre(other, between(0, 20))
 				if after := g.shards(other); !slices.Equal(before, after) {
