@@ -12,13 +12,13 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/cole"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowipc"
-	"github.com/shardcat/shardcat/shardfmt/lance/dataset"
-	"github.com/shardcat/shardcat/shardfmt/layer"
+	"github.com/shardcat/shardcat/shardfmt/internal/cole"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance/dataset"
+	"github.com/shardcat/shardcat/shardfmt/internal/layer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/extsort"
+	"github.com/shardcat/shardcat/shardfmt/internal/layer"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
-	"github.com/shardcat/shardcat/shardfmt/layer"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 

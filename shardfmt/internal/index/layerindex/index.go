@@ -10,9 +10,9 @@ import (
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/layer"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
-	"github.com/shardcat/shardcat/shardfmt/layer"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/internal/extsort"
-	"github.com/shardcat/shardcat/shardfmt/layer"
+	"github.com/shardcat/shardcat/shardfmt/internal/layer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 

@@ -17,8 +17,8 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/layer"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
-	"github.com/shardcat/shardcat/shardfmt/layer"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 

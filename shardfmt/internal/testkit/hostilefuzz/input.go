@@ -31,7 +31,7 @@ type input struct {
 }
 
 // fileCorpus are files of formats that have a package of their own, below the folder of the module.
-var fileCorpus = []string{"shardfmt/lance/testdata/vectors/*.lance", "shardfmt/cole/testdata/*.col", "shardfmt/layer/testdata/*.feldera"}
+var fileCorpus = []string{"shardfmt/internal/lance/testdata/vectors/*.lance", "shardfmt/internal/cole/testdata/*.col", "shardfmt/internal/layer/testdata/*.feldera"}
 
 // settingsOf are the types of a layer file of the corpus, which does not tell them.
 func settingsOf(name string) fileformat.Settings {

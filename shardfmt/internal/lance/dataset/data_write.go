@@ -9,7 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/lance"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
 // dataFileWriter is a data file on its way up.

@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/lance"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
 // folder is a place of its own in memory.

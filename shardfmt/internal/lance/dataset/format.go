@@ -10,7 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/lance"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
 // The settings of datasets: of which version is read, and how long fragments are written.

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/lance/dataset"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance/dataset"
 )
 
 // rows counts the records of inputs.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 	"github.com/shardcat/shardcat/shardfmt/internal/protoscan"
-	"github.com/shardcat/shardcat/shardfmt/lance"
 )
 
 // manifest is one version of a dataset.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/lance"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
 // Dataset is one version of a dataset. Its methods may be called concurrently.

@@ -22,7 +22,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/lance"
+	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
 // folders numbers the folders of the tests: the memory bucket is one for the process.

@@ -1,0 +1,60 @@
+// Package layer reads and writes LAYER files, version 5: columns of sorted rows, each a key and an auxiliary value, with an
+// index over the keys. It looks single keys up and warms the index blocks; whole files are read and written through package
+// fileio. docs/formats/layer.md says what is read, written, refused and lost.
+package layer
+
+import (
+	"context"
+	"io"
+
+	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	impl "github.com/shardcat/shardcat/shardfmt/internal/layer"
+)
+
+// The compressions. LZ4 and Zstd came after version 5 without a new number.
+const Snappy = impl.Snappy
+
+// File is an open layer file. Its methods may be called concurrently.
+type File = impl.File
+
+// Pair is the types of a column and where its two values lie in an archived item.
+type Pair = impl.Pair
+
+// Setting is one key and its value.
+type Setting = impl.Setting
+
+// Span is the keys from Low to High, both included.
+type Span = impl.Span
+
+// Value is a key or an auxiliary value. Which of its parts counts depends on the kind.
+type Value = impl.Value
+
+// WriteOptions tell how a file is written. The zero value writes what the database this format comes from does,
+// without compression and filter.
+type WriteOptions = impl.WriteOptions
+
+// Writer writes a file in one pass: nothing is written twice. It holds a data block of every column and an index
+// block of every level of its tree.
+type Writer = impl.Writer
+
+// NewWriter begins a file.
+func NewWriter(w io.Writer, types []Pair, o WriteOptions) (*Writer, error) {
+	return impl.NewWriter(w, types, o)
+}
+
+// Open reads the trailer: one request. Types are those of the columns, which most files do not say; nil takes what the
+// file says, and without that only the structure can be read.
+func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*File, error) {
+	return impl.Open(ctx, st, url, types)
+}
+
+// ParseTypes reads the types of all columns: key and auxiliary value separated by a comma, columns by a slash, as in
+// "i64,string/u64,()".
+func ParseTypes(text string) ([]Pair, error) {
+	return impl.ParseTypes(text)
+}
+
+// TypesText is the text that ParseTypes reads.
+func TypesText(types []Pair) string {
+	return impl.TypesText(types)
+}
