@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -221,6 +222,19 @@ func TestEngines(t *testing.T) {
 		t.Skip("SHARDCAT_PYICEBERG does not name a Python with pyiceberg and DuckDB: no engine reads the tables")
 	}
 	createEngineTables(t).check(t, python, "testdata/engines_check.py", []string{"pyiceberg", "duckdb"})
+}
+
+// TestFramesThroughGateway reads tables with more engines. SHARDCAT_GATEWAY_FRAMES names a Python that has them, SHARDCAT_GATEWAY_ENGINES
+// which they are.
+func TestFramesThroughGateway(t *testing.T) {
+	python, engines := os.Getenv("SHARDCAT_GATEWAY_FRAMES"), os.Getenv("SHARDCAT_GATEWAY_ENGINES")
+	if python == "" || engines == "" {
+		t.Skip("SHARDCAT_GATEWAY_FRAMES and SHARDCAT_GATEWAY_ENGINES do not name a Python and its engines (polars,daft,datafusion): none reads the tables")
+	}
+	tables := createEngineTables(t)
+	for engine := range strings.SplitSeq(engines, ",") {
+		t.Run(engine, func(t *testing.T) { tables.check(t, python, "testdata/frames_check.py", []string{engine}, engine) })
+	}
 }
 
 // TestSparkThroughGateway reads tables with Spark and Iceberg's runtime. SHARDCAT_GATEWAY_SPARK names a Python with pyspark and pyarrow,
