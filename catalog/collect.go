@@ -287,6 +287,17 @@ func garbage(info *blobio.Info, why string) Garbage {
 	return Garbage{URL: info.URL, Size: info.Size, Reason: why, ETag: info.ETag, Modified: info.ModTime.UTC()}
 }
 
+// unknownAge is why an object without a time stays.
+const unknownAge = "of unknown age: the store gives no time"
+
+// knownTime reports whether a store gave an object's time: some leave it out of lists, which reads as no time or as 1970.
+func knownTime(at time.Time) bool { return at.Unix() > 0 }
+
+// aged reports whether something happened at least age ago by the store's clock. What has no time never did.
+func (c *collector) aged(at time.Time, age time.Duration) bool {
+	return knownTime(at) && c.now.Sub(at) >= age
+}
+
 type verdict int
 
 const (
@@ -297,20 +308,19 @@ const (
 
 // judge says what becomes of an object that nothing reaches, and why.
 func (c *collector) judge(info *blobio.Info, kind objectKind) (verdict, string) {
-	age := c.now.Sub(info.ModTime)
 	mark := c.marked[info.URL]
 	switch {
 	case kind == unknownObject:
 		return keepObject, "of a kind that is not known here"
-	case info.ModTime.IsZero():
-		return keepObject, "of unknown age: the store gives no time"
-	case age < c.o.MinAge:
+	case !knownTime(info.ModTime):
+		return keepObject, unknownAge
+	case !c.aged(info.ModTime, c.o.MinAge):
 		return keepObject, "younger than min-age"
 	case mark == nil:
 		return markObject, "not reached from any snapshot, ref or open job"
 	case !mark.same(info):
 		return markObject, "changed since it was marked for deletion"
-	case c.now.Sub(mark.since) < c.o.DeleteDelay:
+	case !c.aged(mark.since, c.o.DeleteDelay):
 		return keepObject, "marked, and waiting for delete-delay"
 	}
 	return deleteObject, "marked for deletion by " + mark.run + ", and still not reached"

@@ -92,10 +92,10 @@ func (t *Table) readJobs(ctx context.Context) (*openJobs, error) {
 	return &openJobs{open: open}, err
 }
 
-// giveUp takes the jobs that were begun before a time for dead.
+// giveUp takes the jobs that were begun before a time for dead; one whose record has no time is not.
 func (o *openJobs) giveUp(before time.Time) {
 	o.open = slices.DeleteFunc(o.open, func(j *JobState) bool {
-		if j.Recorded.Before(before) {
+		if knownTime(j.Recorded) && j.Recorded.Before(before) {
 			o.given = append(o.given, j)
 			return true
 		}

@@ -125,7 +125,7 @@ func (c *collector) dropRecords(ctx context.Context) error {
 	waiting := map[string]bool{}
 	for i := range c.listed {
 		info := &c.listed[i]
-		if m := c.marked[info.URL]; m != nil && m.same(info) && !c.live.has(info.URL) && c.now.Sub(m.since) < c.o.DeleteDelay {
+		if m := c.marked[info.URL]; m != nil && m.same(info) && !c.live.has(info.URL) && !c.aged(m.since, c.o.DeleteDelay) {
 			waiting[info.URL] = true
 		}
 	}

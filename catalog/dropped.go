@@ -214,9 +214,11 @@ func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
 		case kind == unknownObject:
 			why = "of a kind that is not known here"
 			p.Unknown = append(p.Unknown, info.URL)
-		case !d.Begun && c.now.Sub(d.Recorded) < c.o.DeleteDelay:
+		case !d.Begun && !c.aged(d.Recorded, c.o.DeleteDelay):
 			why = "of a dropped table, and waiting for delete-delay"
-		case c.now.Sub(info.ModTime) < c.o.MinAge:
+		case !knownTime(info.ModTime):
+			why = unknownAge
+		case !c.aged(info.ModTime, c.o.MinAge):
 			why = "younger than min-age"
 		default:
 			p.Delete, p.DeleteBytes = append(p.Delete, garbage(info, "its table was dropped at "+d.Dropped.UTC().Format(time.RFC3339))), p.DeleteBytes+info.Size

@@ -3,6 +3,7 @@ package cloudblob
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -228,7 +229,29 @@ func (b *Bucket) page(ctx context.Context, token, prefix string, most int) (page
 		next = string(more)
 		return err
 	})
+	if err == nil && b.opts.List == nil {
+		page, err = b.timed(ctx, page)
+	}
 	return page, next, err
+}
+
+// timed completes the entries of a page that have no time by a HEAD. One that is gone by then is left out.
+func (b *Bucket) timed(ctx context.Context, page []blobio.Info) ([]blobio.Info, error) {
+	out := page[:0]
+	for _, info := range page {
+		if info.ModTime.Unix() <= 0 {
+			is, err := b.reads.Stat(ctx, info.Key, blobio.ReadOptions{})
+			if errors.Is(err, blobio.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			info.ModTime = is.ModTime
+		}
+		out = append(out, info)
+	}
+	return out, nil
 }
 
 // listed is what a list tells of an object; ok is false for what is none.
