@@ -29,11 +29,15 @@ const memoryOverhead = 256
 // cacheKey names what was read.
 type cacheKey struct {
 	url    string
-	off, n int64 // off < 0: the last n bytes
+	off, n int64 // off < 0: see the constants
 }
 
-// suffixOf is the off of a suffix read.
-const suffixOf = -1
+const (
+	// suffixOf is the off of a read of the last n bytes.
+	suffixOf = -1
+	// wholeOf is the off of a read of a whole object of at most n bytes.
+	wholeOf = -2
+)
 
 // cached is what a read brought. It is never changed.
 type cached struct {

@@ -143,6 +143,66 @@ func TestDiskCache(t *testing.T) {
 	}
 }
 
+// TestWholeObjectsOnDisk: objects that are read whole come from the folder too, for every Client that shares it, within each one's limit.
+func TestWholeObjectsOnDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	whole := func(sp *blobio.Client, url string, limit int64) {
+		t.Helper()
+		b, info, err := sp.ReadAll(t.Context(), url, limit)
+		if err != nil || !bytes.Equal(b, object) || info.Size != 1000 || info.URL != url || info.Key != "x" {
+			t.Fatalf("%d bytes, %+v, %v", len(b), info, err)
+		}
+		clear(b) // must not reach the cache
+	}
+	options := blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20, Dir: dir})
+	first, url, _, _ := faulty(t, "", options)
+	whole(first, url, 1000)
+	whole(first, url, 1000)
+	if c := first.Counters(); c.Gets != 1 || c.CacheHits != 1 || c.Depth != 1 {
+		t.Errorf("first run: %+v", c)
+	}
+	if _, _, err := first.ReadAll(t.Context(), url, 999); blobio.Class(err) != blobio.ErrRange {
+		t.Errorf("more than the limit: %v", err)
+	}
+	second, url, _, _ := faulty(t, "", options)
+	whole(second, url, 1000)
+	if c := second.Counters(); c.Gets != 0 || c.CacheHits != 1 || c.Depth != 0 {
+		t.Errorf("second run: %+v", c)
+	}
+	other, url, _, f := faulty(t, "", blobio.WithCacheOf(second))
+	whole(other, url, 1000)
+	if c := other.Counters(); c.Gets != 0 || c.CacheHits != 1 || f.Requests("get") != 0 {
+		t.Errorf("a Client that shares the cache: %+v", c)
+	}
+	if c := second.Counters(); c.CacheHits != 1 {
+		t.Errorf("hits of another Client were counted: %+v", c)
+	}
+	whole(second.Uncached(), url, 1000)
+	if c := second.Counters(); c.Gets != 1 {
+		t.Errorf("uncached: %+v", c)
+	}
+	_, _, err := second.IfMatch("other").ReadAll(t.Context(), url, 1000)
+	wantClass(t, err, blobio.ErrChanged)
+
+	files, err := filepath.Glob(filepath.Join(dir, "*.range"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)-1] ^= 1
+	if err := os.WriteFile(files[0], b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third, url, _, _ := faulty(t, "", options)
+	whole(third, url, 1000)
+	if c := third.Counters(); c.Gets != 1 || c.CacheHits != 0 {
+		t.Errorf("with a damaged file: %+v", c)
+	}
+}
+
 func TestDiskCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	const most = 64 << 10

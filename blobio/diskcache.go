@@ -149,7 +149,8 @@ func parseDiskFile(b []byte, key cacheKey) (cached, error) {
 		return cached{}, err
 	}
 	data := b[fixed+int(n):]
-	if (cacheKey{head.URL, head.Off, head.N}) != key || int64(len(data)) > key.n || key.off >= 0 && int64(len(data)) != key.n {
+	switch size := int64(len(data)); {
+	case (cacheKey{head.URL, head.Off, head.N}) != key, size > key.n, key.off >= 0 && size != key.n, key.off == wholeOf && size != head.Size:
 		return cached{}, errDamaged
 	}
 	return cached{info: Info{Key: head.Key, Size: head.Size, ETag: head.ETag, ModTime: head.ModTime}, data: data}, nil

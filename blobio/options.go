@@ -14,6 +14,7 @@ type options struct {
 	unconditional bool
 	memory        *budget
 	cache         CacheOptions
+	cacheOf       *Client // whose cache is used instead, or nil
 }
 
 // The defaults of a Client.
@@ -84,4 +85,9 @@ func WithReadMemory(bytes int64) Option {
 // WithCache makes a Client keep what it read. It must not be given for objects whose names are used again.
 func WithCache(c CacheOptions) Option {
 	return func(o *options) { o.cache = c }
+}
+
+// WithCacheOf makes a Client read through the cache of another one, so that both keep within one bound.
+func WithCacheOf(c *Client) Option {
+	return func(o *options) { o.cacheOf = c }
 }

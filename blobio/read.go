@@ -40,7 +40,7 @@ func (c *Client) readRange(ctx context.Context, url string, off int64, dst []byt
 	switch {
 	case err != nil:
 	case cache != nil:
-		info, err = readRangeShared(ctx, cache, m, cacheKey{url, off, int64(len(dst))}, key, dst, opts)
+		info, err = c.readRangeShared(ctx, cache, m, cacheKey{url, off, int64(len(dst))}, key, dst, opts)
 	default:
 		if c.open.join() {
 			defer c.open.drop()
@@ -55,8 +55,8 @@ func (c *Client) readRange(ctx context.Context, url string, off int64, dst []byt
 	return info, c.pins.after(url, info)
 }
 
-func readRangeShared(ctx context.Context, cache *shared, m *mount, what cacheKey, key string, dst []byte, opts ReadOptions) (Info, error) {
-	v, err := cache.read(ctx, what, opts, func(ctx context.Context) (cached, error) {
+func (c *Client) readRangeShared(ctx context.Context, cache *shared, m *mount, what cacheKey, key string, dst []byte, opts ReadOptions) (Info, error) {
+	v, err := cache.read(ctx, &c.tally, what, opts, func(ctx context.Context) (cached, error) {
 		data := make([]byte, len(dst))
 		_, info, err := m.bucket.ReadRange(ctx, key, what.off, data, opts)
 		return cached{info, data}, err
@@ -70,16 +70,25 @@ func readRangeShared(ctx context.Context, cache *shared, m *mount, what cacheKey
 // cacheFor is what a read goes through; nil if it goes straight to the bucket. The caches are opened when they
 // are first needed.
 func (c *Client) cacheFor(url string) (*shared, error) {
+	cache, err := c.caches()
+	if err != nil || c.uncached || !cache.takes(url) {
+		return nil, err
+	}
+	return cache, nil
+}
+
+// caches opens the caches, or finds those of the Client that shares its own.
+func (c *Client) caches() (*shared, error) {
+	if of := c.opts.cacheOf; of != nil {
+		return of.caches()
+	}
 	c.openCache.Do(func() {
 		var err error
-		if c.cache, err = newShared(&c.tally, c.opts.cache); err != nil {
+		if c.cache, err = newShared(c.opts.cache); err != nil {
 			c.cacheErr = NewError("open", "cache folder", ErrDenied, err)
 		}
 	})
-	if c.cacheErr != nil || c.uncached || !c.cache.takes(url) {
-		return nil, c.cacheErr
-	}
-	return c.cache, nil
+	return c.cache, c.cacheErr
 }
 
 // ReadSuffix returns the last min(n, size) bytes of an object. One GET.
@@ -98,7 +107,7 @@ func (c *Client) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, I
 	switch {
 	case err != nil:
 	case cache != nil:
-		v, err = cache.read(ctx, cacheKey{url, suffixOf, n}, opts, get)
+		v, err = cache.read(ctx, &c.tally, cacheKey{url, suffixOf, n}, opts, get)
 		v.data = bytes.Clone(v.data)
 	default:
 		v, err = get(ctx)
@@ -133,6 +142,29 @@ func (c *Client) Open(ctx context.Context, url string, off int64) (io.ReadCloser
 
 // ReadAll reads a whole object of at most limit bytes; a larger one is ErrRange. One GET.
 func (c *Client) ReadAll(ctx context.Context, url string, limit int64) ([]byte, Info, error) {
+	cache, err := c.cacheFor(url)
+	if err != nil {
+		return nil, Info{}, wrap("read", url, err)
+	}
+	if cache == nil {
+		return c.readAll(ctx, url, limit)
+	}
+	v, err := cache.read(ctx, &c.tally, cacheKey{url, wholeOf, limit}, c.readOptions(url), func(ctx context.Context) (cached, error) {
+		b, info, err := c.readAll(ctx, url, limit)
+		return cached{info, b}, err
+	})
+	if err != nil {
+		return nil, v.info, wrap("read", url, err)
+	}
+	v.info.URL = url
+	if err := c.pins.after(url, v.info); err != nil {
+		return nil, v.info, err
+	}
+	return bytes.Clone(v.data), v.info, nil
+}
+
+// readAll is ReadAll from the store.
+func (c *Client) readAll(ctx context.Context, url string, limit int64) ([]byte, Info, error) {
 	r, info, err := c.Open(ctx, url, 0)
 	if err != nil {
 		return nil, info, err

@@ -8,7 +8,6 @@ import (
 // shared answers reads from the caches, and makes one request for all who ask for the same range meanwhile.
 // It stands above the buckets and is left out where no cache is configured.
 type shared struct {
-	tally     *tally
 	cacheable func(url string) bool
 	memory    *memoryCache // or nil
 	disk      *diskCache   // or nil
@@ -34,11 +33,11 @@ type flight struct {
 }
 
 // newShared gives nil where nothing is to be cached.
-func newShared(t *tally, o CacheOptions) (*shared, error) {
+func newShared(o CacheOptions) (*shared, error) {
 	if o.Memory <= 0 && o.Dir == "" {
 		return nil, nil
 	}
-	sh := &shared{tally: t, cacheable: o.Cacheable, flights: map[flightKey]*flight{}}
+	sh := &shared{cacheable: o.Cacheable, flights: map[flightKey]*flight{}}
 	if o.Memory > 0 {
 		sh.memory = newMemoryCache(o.Memory)
 	}
@@ -57,10 +56,10 @@ func (sh *shared) takes(url string) bool {
 	return sh != nil && (sh.cacheable == nil || sh.cacheable(url))
 }
 
-// read gives what key names, from the caches or by get. The data must not be changed.
-func (sh *shared) read(ctx context.Context, key cacheKey, opts ReadOptions, get func(ctx context.Context) (cached, error)) (cached, error) {
+// read gives what key names, from the caches or by get. Hits count in t. The data must not be changed.
+func (sh *shared) read(ctx context.Context, t *tally, key cacheKey, opts ReadOptions, get func(ctx context.Context) (cached, error)) (cached, error) {
 	if v, ok := sh.lookUp(key); ok && (opts.IfMatch == "" || SameETag(opts.IfMatch, v.info.ETag)) {
-		sh.tally.cacheHits.Add(1)
+		t.cacheHits.Add(1)
 		return v, nil
 	}
 	answered := opts.Trace.request()

@@ -11,7 +11,8 @@ const defaultMetadataCache = 64 << 20
 // fileCache keeps the most recently used files up to a number of bytes.
 type fileCache struct {
 	mu    sync.Mutex
-	room  int
+	limit int
+	room  int        // what is left of limit
 	order *list.List // of cachedFile, most recent first
 	at    map[string]*list.Element
 }
@@ -21,8 +22,8 @@ type cachedFile struct {
 	data []byte
 }
 
-func newFileCache(room int) *fileCache {
-	return &fileCache{room: room, order: list.New(), at: map[string]*list.Element{}}
+func newFileCache(limit int) *fileCache {
+	return &fileCache{limit: limit, room: limit, order: list.New(), at: map[string]*list.Element{}}
 }
 
 func (c *fileCache) get(name string) ([]byte, bool) {

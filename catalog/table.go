@@ -67,6 +67,18 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	return nil
 }
 
+// uncached is the table with manifests and lists as the store holds them, whatever a cache has of them.
+func (t *Table) uncached() *Table {
+	of, ok := t.fs.(*tableIO)
+	if !ok {
+		return t
+	}
+	view := *t
+	store := &metadataStore{client: of.client.Uncached(), memory: of.memory, cache: newFileCache(of.cache.limit)}
+	view.fs = &tableIO{&metadataIO{of.ctx, store}, of.places}
+	return &view
+}
+
 // manifests reads the manifest list of a snapshot.
 func (t *Table) manifests(s *table.Snapshot) ([]iceberg.ManifestFile, error) {
 	files, err := manifest.Manifests(t.fs, t.ice.Metadata().Version(), s)

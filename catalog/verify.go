@@ -119,7 +119,8 @@ type TableFault struct {
 // what they count, every entry against its shard, and of every shard all metadata and that each range it refers to
 // exists; with Data also every byte, and the key indexes. Faults are listed in the result; the error is for what could not be looked at.
 func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
-	v := &tableVerifier{table: t, o: o, out: &VerifyResult{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
+	t = t.uncached()
+	v := &tableVerifier{table: t, client: t.cat.client.Uncached(), o: o, out: &VerifyResult{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
 	if err := v.metadata(ctx); err != nil {
 		return nil, err
 	}
@@ -138,7 +139,9 @@ func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, err
 
 type tableVerifier struct {
 	table *Table
-	o     VerifyOptions
+	// client reads what the store holds, whatever a cache has of it.
+	client *blobio.Client
+	o      VerifyOptions
 	// whole are the shards of which every byte is read, by path.
 	whole map[string]bool
 
@@ -168,6 +171,9 @@ func (v *tableVerifier) found(kind FaultKind, shard, object string, offset int64
 
 // metadata goes through the snapshots.
 func (v *tableVerifier) metadata(ctx context.Context) error {
+	if err := v.metadataFile(ctx); err != nil {
+		return err
+	}
 	md := v.table.ice.Metadata()
 	for _, s := range md.Snapshots() {
 		if err := ctx.Err(); err != nil {
@@ -182,6 +188,23 @@ func (v *tableVerifier) metadata(ctx context.Context) error {
 		if md.SnapshotByID(ref.SnapshotID) == nil {
 			v.found(faultMetadata, "", v.table.MetadataLocation(), -1, "ref %s names snapshot %d, which is not there", name, ref.SnapshotID)
 		}
+	}
+	return nil
+}
+
+// metadataFile reads the table's metadata file, which the table may have been loaded without: from a cache, or by the answer of a REST
+// catalog. That of a REST catalog is none of this process's business.
+func (v *tableVerifier) metadataFile(ctx context.Context) error {
+	if v.table.cat.sql == nil {
+		return nil
+	}
+	at := v.table.MetadataLocation()
+	text, _, err := v.table.cat.metadata.Uncached().ReadAll(ctx, canonical(at), metadataLimit)
+	if err == nil {
+		_, err = checkedMetadata(at, text, v.table.cat.opts.metadataMemory())
+	}
+	if err != nil {
+		return v.unreadable(err, faultMetadata, "", at)
 	}
 	return nil
 }
@@ -335,7 +358,7 @@ func (v *tableVerifier) allShards(ctx context.Context) error {
 	slices.Sort(paths)
 	v.choose(paths)
 	objects := &objectSizes{known: map[string]int64{}}
-	return v.table.cat.client.EachUpTo(ctx, verifyShards, len(paths), func(ctx context.Context, client *blobio.Client, i int) error {
+	return v.client.EachUpTo(ctx, verifyShards, len(paths), func(ctx context.Context, client *blobio.Client, i int) error {
 		return v.shard(ctx, client, v.shards[paths[i]], objects)
 	})
 }

@@ -27,7 +27,7 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 	t := v.table
 	url := t.VaultFolder() + def.object
 	v.out.Objects++
-	x, err := t.openKeyIndex(ctx, t.cat.client, t.schema, def)
+	x, err := t.openKeyIndex(ctx, v.client, t.schema, def)
 	if errors.Is(err, manifest.ErrSchema) { // until the next update, and not used before
 		v.out.Warnings = append(v.out.Warnings, url+": "+err.Error())
 		return nil
@@ -40,7 +40,7 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 		l := &x.state.Levels[i]
 		url := t.VaultFolder() + l.Object
 		v.out.Objects++
-		f, err := keyindex.Open(ctx, t.cat.client, url, x.state, l)
+		f, err := keyindex.Open(ctx, v.client, url, x.state, l)
 		if err != nil {
 			if err := v.unreadable(err, faultIndex, "", url); err != nil {
 				return err

@@ -40,7 +40,7 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 				return err
 			}
 			bar := a.bar("verify", "B", 0)
-			report, err := verify.Shard(cmd.Context(), a.client, url, verify.Options{Progress: bar.Add, Expect: bar.Expect, MaxMemory: a.maxMemory, Policy: urlresolve.Policy{Allow: prefixes}})
+			report, err := verify.Shard(cmd.Context(), a.client.Uncached(), url, verify.Options{Progress: bar.Add, Expect: bar.Expect, MaxMemory: a.maxMemory, Policy: urlresolve.Policy{Allow: prefixes}})
 			bar.Finish()
 			if err != nil {
 				return err

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/catalog"
 )
 
 // storeFlags say how object stores are read.
@@ -32,7 +32,7 @@ func (s *storeFlags) open(notify func(blobio.Wait), unsafeWrites bool) (*blobio.
 		return nil, err
 	}
 	options := []blobio.Option{blobio.WithRetry(policy), blobio.WithCache(blobio.CacheOptions{
-		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: shardfmt.Cacheable})}
+		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: catalog.Cacheable})}
 	if unsafeWrites {
 		options = append(options, blobio.WithUnconditionalWrites())
 	}
