@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -69,11 +71,12 @@ type Views struct {
 	o     Options
 	names names
 	cache *cache
+	types seenTypes
 }
 
 // New makes the views of a catalog.
 func New(c *catalog.Catalog, o Options) *Views {
-	return &Views{cat: c, o: o, names: names{o.Key}, cache: newCache(o.CacheBytes)}
+	return &Views{cat: c, o: o, names: names{o.Key}, cache: newCache(o.CacheBytes), types: seenTypes{all: map[string]string{}}}
 }
 
 // Cached returns an object of the table with a UUID if it is cached, without reading the table; else nil.
@@ -86,7 +89,26 @@ type Table struct {
 }
 
 // Table is the view of a loaded table.
-func (v *Views) Table(t *catalog.Table) *Table { return &Table{v, t} }
+func (v *Views) Table(t *catalog.Table) *Table {
+	v.types.check(v.cache, t.UUID(), decimalTypes(t.Metadata().Schemas()))
+	return &Table{v, t}
+}
+
+// seenTypes are the types of decimals of tables, by UUID, as they were when last loaded.
+type seenTypes struct {
+	mu  sync.Mutex
+	all map[string]string
+}
+
+// check drops what is cached of a table whose decimals have other types than before.
+func (s *seenTypes) check(c *cache, uuid, types string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before, ok := s.all[uuid]; ok && before != types {
+		c.drop(uuid + "/")
+	}
+	s.all[uuid] = types
+}
 
 // location is the table's location in the view.
 func (t *Table) location() string { return "s3://" + t.o.Bucket + "/" + t.t.UUID() }
@@ -224,19 +246,55 @@ func (t *Table) fieldIDs(ctx context.Context, shard *shardfmt.Shard) (ids []int,
 	if ids == nil {
 		return nil, nil, refused
 	}
-	return ids, func(id int) string {
-		for _, s := range schemas {
-			switch typ, ok := s.Iceberg.FindTypeByID(id); typ.(type) {
-			case iceberg.Int32Type, iceberg.Int64Type, iceberg.Float32Type, iceberg.Float64Type:
-				return ""
-			default:
-				if ok {
-					return typ.String()
-				}
+	of := make([]*iceberg.Schema, len(schemas))
+	for i, s := range schemas {
+		of[i] = s.Iceberg
+	}
+	return ids, func(id int) string { return typeOf(of, id) }, nil
+}
+
+// typeOf is the type of a column for which a file needs the table's, as text: of decimals the widest that it has had, for shards that were written
+// since it was widened have values of as many digits. Numbers that the shard itself has a type for are "".
+func typeOf(schemas []*iceberg.Schema, id int) string {
+	var widest iceberg.DecimalType
+	for _, s := range schemas {
+		typ, ok := s.FindTypeByID(id)
+		if !ok {
+			continue
+		}
+		switch typ := typ.(type) {
+		case iceberg.Int32Type, iceberg.Int64Type, iceberg.Float32Type, iceberg.Float64Type:
+			return ""
+		case iceberg.DecimalType:
+			if typ.Precision() > widest.Precision() {
+				widest = typ
+			}
+		default:
+			return typ.String()
+		}
+	}
+	if widest.Precision() == 0 {
+		return ""
+	}
+	return widest.String()
+}
+
+// decimalTypes tells the types of files apart: it changes when a decimal is widened, which changes sizes of files and with them manifests.
+func decimalTypes(schemas []*iceberg.Schema) string {
+	ids := map[int]bool{}
+	for _, s := range schemas {
+		for _, id := range s.FieldIDs() {
+			typ, _ := s.FindTypeByID(id)
+			if _, ok := typ.(iceberg.DecimalType); ok {
+				ids[id] = true
 			}
 		}
-		return ""
-	}, nil
+	}
+	var text strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		fmt.Fprint(&text, id, " ", typeOf(schemas, id), ";")
+	}
+	return text.String()
 }
 
 // snapshot finds a snapshot of the table.
