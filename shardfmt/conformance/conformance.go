@@ -13,87 +13,53 @@ package conformance
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	impl "github.com/shardcat/shardcat/shardfmt/internal/conformance"
 )
+
+// Placeholder stands for the path of a shard in the command line of a reader; IndexPlaceholder and KeysPlaceholder for those of
+// an index and of questions to it.
+const (
+	Placeholder      = impl.Placeholder
+	IndexPlaceholder = impl.IndexPlaceholder
+	KeysPlaceholder  = impl.KeysPlaceholder
+)
+
+// DefaultTimeout is the time that a reader has for a shard. The largest has 20,000 records.
+const DefaultTimeout = impl.DefaultTimeout
 
 // Version of the kit: it grows with every change of its cases.
-const Version = 6
-
-// The names of objects in the folder of a case.
-const (
-	RootName = "shard.amudai.shard"
-	RowsName = "rows.ndjson"
-	kitName  = "kit.json"
-)
-
-// Refuse is the level of the shards that must be refused.
-const Refuse = "refuse"
+const Version = impl.Version
 
 // Levels of a kit, in order.
-var Levels = []string{"l1", "l2", "l3", "l4", "l5", Refuse}
-
-// Case is one shard.
-type Case struct {
-	// Level is one of Levels, Name is unique in it.
-	Level string `json:"level"`
-	Name  string `json:"name"`
-	// Shard is the path of the root in the kit, with slashes; Rows that of its records, empty where it must be refused.
-	Shard string `json:"shard"`
-	Rows  string `json:"rows,omitempty"`
-	// Records is how many lines Rows has.
-	Records int `json:"records,omitempty"`
-	// Schema of the records, as the CLI reads it: values are compared by their type.
-	Schema json.RawMessage `json:"schema,omitempty"`
-	// What says what is special, or damaged; Answer what a reader calls it: corrupt, unsupported, missing or unsafe.
-	What   string `json:"what"`
-	Answer string `json:"answer,omitempty"`
-	// Optional says that a reader may refuse the shard as unsupported, because it has a form that not every reader knows.
-	Optional bool `json:"optional,omitempty"`
-	// Sound is the name of the case of the same level that is the shard before it was damaged. Only a reader that reads that one has
-	// refused this one for its damage.
-	Sound string `json:"sound,omitempty"`
-	// Lookups are the indexes of the shard, with what they are asked.
-	Lookups []Lookup `json:"lookups,omitempty"`
-}
+var Levels = impl.Levels
 
 // Kit is a list of cases.
-type Kit struct {
-	Version int    `json:"version"`
-	Cases   []Case `json:"cases"`
+type Kit = impl.Kit
+
+// Outcome is what became of a case.
+type Outcome = impl.Outcome
+
+// RunOptions of Run. The zero value is valid.
+type RunOptions = impl.RunOptions
+
+// Score is what became of the cases of a level.
+type Score = impl.Score
+
+// Run asks a reader for every case of the kit in a folder. command is a command line that is split at spaces, without a
+// shell; Placeholder in it stands for the path of the shard. It prints every record as a line of JSON and ends with 0, or
+// refuses the shard by an exit code and a word.
+func Run(ctx context.Context, dir string, command string, o RunOptions) ([]Outcome, error) {
+	return impl.Run(ctx, dir, command, o)
+}
+
+// Scores sums up outcomes, a Score for each level that has any, in the order of Levels.
+func Scores(outcomes []Outcome) []Score {
+	return impl.Scores(outcomes)
 }
 
 // Write writes a kit below base, a canonical URL that ends with a slash and has no kit yet.
 func Write(ctx context.Context, client *blobio.Client, base string) (*Kit, error) {
-	k := &Kit{Version: Version}
-	for _, t := range tables() {
-		c, err := t.write(ctx, client, base)
-		if err == nil {
-			err = t.writeLookups(ctx, client, base, &c)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("case %s/%s: %w", t.level, t.name, err)
-		}
-		k.Cases = append(k.Cases, c)
-	}
-	forms, err := writeForms(ctx, client, base)
-	if err != nil {
-		return nil, err
-	}
-	k.Cases = append(k.Cases, forms...)
-	slices.SortStableFunc(k.Cases, func(a, b Case) int { return strings.Compare(a.Level, b.Level) }) // the levels sort as they stand
-	damaged, err := writeDamaged(ctx, client, base)
-	if err != nil {
-		return nil, err
-	}
-	k.Cases = append(k.Cases, damaged...)
-	b, err := json.MarshalIndent(k, "", " ")
-	if err != nil {
-		return nil, err
-	}
-	return k, client.Put(ctx, base+kitName, append(b, '\n'))
+	return impl.Write(ctx, client, base)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowipc"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // DefaultMaxMemory is the most bytes of one Arrow IPC message, which is read and unpacked whole.

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // Version is the number of the layout. It goes into the names of objects, so that no layout changes under a reader: a change of any

@@ -14,8 +14,8 @@ import (
 
 	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // shredder cuts the values of a leaf into pages. The cuts depend on the rows alone, not on how they come in batches.

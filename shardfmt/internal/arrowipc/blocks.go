@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // FooterGuess is how much of the end of a file is read for its footer at first, in bytes.

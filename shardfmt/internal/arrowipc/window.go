@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // Arrow's reader unpacks zstd without a limit of its own, and zstd takes memory for a whole window, of which a frame of a

@@ -3,7 +3,7 @@ package cole
 import (
 	"context"
 
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // Format is the format as the other packages see it.

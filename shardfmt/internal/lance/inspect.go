@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // Inspect implements fileformat.File: from detail 1 on the columns, from 2 on their pages, from 3 on the buffers.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // BenchmarkWriteAndRead reports how many rows a second are written and read, and the one over the other: neither shall be

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // Cursors over one to three columns do what a sorted slice does: both ways, by row and by value, inside their group.

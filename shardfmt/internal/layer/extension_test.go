@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // Name, settings and types are in the file: in the trailer while they fit, else in a block of their own. Files that say

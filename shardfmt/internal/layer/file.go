@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // File is an open layer file. Its methods may be called concurrently.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/internal/bloom"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // write makes a file of n rows, whose keys are even numbers.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // indexPercent is the size of the index of the first column in percent of its data.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // weights makes a file of two columns out of weights by their two keys.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
 // The places of key and aux in an item, as the compiler of the other side lays them out.

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/internal/lance/dataset"
 )
 

@@ -16,7 +16,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/memblob"  // where what is made of them goes
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
-	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/internal/testkit/mutant"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
