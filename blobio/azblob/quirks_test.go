@@ -1,0 +1,172 @@
+package azblob
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
+)
+
+// quirky opens a container of an account with quirks.
+func quirky(t *testing.T, quirks, params string) (*blobtest.Azure, *Bucket) {
+	t.Helper()
+	clearEnvironment(t)
+	t.Setenv("AZURE_STORAGE_ACCOUNT", "acct")
+	t.Setenv("AZURE_STORAGE_KEY", secret)
+	a := blobtest.NewAzure(t, quirks)
+	return a, blobtest.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+a.URL+"/acct"+params)
+}
+
+// TestSizeIsNeverMadeUp: an answer that doesn't state a length is not one of an empty blob.
+func TestSizeIsNeverMadeUp(t *testing.T) {
+	for _, quirks := range []string{"", "chunked-get", "head-no-length", "chunked-get head-no-length", "cr-star", "cr-star chunked-get", "short-206",
+		"short-206 chunked-get"} {
+		for _, size := range []int{0, 1, 1000, 1001, 5000} {
+			a, b := quirky(t, quirks, "")
+			want := bytes.Repeat([]byte("0123456789"), 500)[:size]
+			a.Put("k", want)
+			r, info, err := b.Open(t.Context(), "k", 0, blobio.ReadOptions{})
+			if err != nil {
+				t.Errorf("%q, %d bytes: open: %v", quirks, size, err)
+				continue
+			}
+			got, err := io.ReadAll(r)
+			r.Close()
+			if err != nil || !bytes.Equal(got, want) || info.Size != int64(size) {
+				t.Errorf("%q, %d bytes: stream of %d bytes, size %d, %v", quirks, size, len(got), info.Size, err)
+			}
+			if info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil || info.Size != int64(size) {
+				t.Errorf("%q, %d bytes: stat gives size %d, %v", quirks, size, info.Size, err)
+			}
+			tail, info, err := b.ReadSuffix(t.Context(), "k", 3000, blobio.ReadOptions{})
+			if err != nil || !bytes.Equal(tail, want[max(0, size-3000):]) || info.Size != int64(size) {
+				t.Errorf("%q, %d bytes: suffix of %d bytes, size %d, %v", quirks, size, len(tail), info.Size, err)
+			}
+		}
+	}
+}
+
+// TestAnswerWithoutTime: which the library does not expect, is an error of the object and no crash.
+func TestAnswerWithoutTime(t *testing.T) {
+	a, b := quirky(t, "no-last-modified", "")
+	a.Put("k", []byte("content"))
+	if r, _, err := b.Open(t.Context(), "k", 0, blobio.ReadOptions{}); blobio.Class(err) != blobio.ErrUnknown || !strings.Contains(err.Error(), "/k: ") {
+		t.Errorf("%v, %v; want ErrUnknown that names the blob", r, err)
+	}
+}
+
+// TestListsAreWhole: every blob comes with its size and time, no directory does; a list that turns in a circle, or
+// lacks sizes or times, is an error.
+func TestListsAreWhole(t *testing.T) {
+	want := []string{"l/0:0", "l/1:1", "l/2:2", "l/3:3", "l/4/x:4"}
+	for _, quirks := range []string{"", "page=1", "page=2", "page=2 empty-page", "page=1 empty-page", "page=2 hns", "list-no-mtime page=2", "list-no-size page=2",
+		"list-no-size list-no-mtime", "page=2 repeat-marker"} {
+		a, b := quirky(t, quirks, "")
+		for _, key := range want {
+			key, size, _ := strings.Cut(key, ":")
+			a.Put(key, make([]byte, size[0]-'0'))
+		}
+		a.Put("m", nil)
+		var got []string
+		var err error
+		for info, e := range b.List(t.Context(), "l/", blobio.ListOptions{}) {
+			if err = e; e != nil {
+				break
+			}
+			got = append(got, fmt.Sprintf("%s:%d", info.Key, info.Size))
+			if info.ModTime.Unix() <= 0 {
+				t.Errorf("%q: %s has no time", quirks, info.Key)
+			}
+		}
+		switch broken := strings.Contains(quirks, "repeat-marker") || strings.Contains(quirks, "list-no-"); {
+		case broken && blobio.Class(err) != blobio.ErrUnknown:
+			t.Errorf("%q: %v, %v; want ErrUnknown", quirks, got, err)
+		case !broken && (err != nil || !slices.Equal(got, want)):
+			t.Errorf("%q: %v, %v", quirks, got, err)
+		}
+	}
+}
+
+// TestHeldBlobs: what holds a blob is named, nothing is changed, and no second request is made.
+func TestHeldBlobs(t *testing.T) {
+	for quirks, want := range map[string]string{"archived": "rehydrate it", "leased": "break the lease", "immutable": "immutability policy",
+		"legal-hold": "legal hold", "snapshots": "has snapshots"} {
+		a, b := quirky(t, quirks, "")
+		a.Put("k", []byte("content"))
+		do := func() error { return b.Delete(t.Context(), "k", blobio.DeleteOptions{}) }
+		if quirks == "archived" {
+			do = func() error {
+				_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
+				return err
+			}
+		}
+		if err := do(); blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want ErrDenied with %q", quirks, err, want)
+		}
+		if body, ok := a.Blob("k"); !ok || string(body) != "content" || a.Requests() != 1 {
+			t.Errorf("%s: the blob is %q, %v after %d requests", quirks, body, ok, a.Requests())
+		}
+	}
+}
+
+// TestCreatesThatLose: in one request and in blocks, by each code that accounts answer, and the blob stays as it was.
+func TestCreatesThatLose(t *testing.T) {
+	for _, quirks := range []string{"", "exists=ConditionNotMet", "exists=TargetConditionNotMet"} {
+		for _, size := range []int{3, 12 << 10} {
+			a, b := quirky(t, quirks, "&part_size=5000")
+			body := bytes.Repeat([]byte("x"), size)
+			if err := blobtest.Put(t.Context(), b, "k", body); err != nil {
+				t.Fatal(err)
+			}
+			if err := blobtest.Put(t.Context(), b, "k", []byte("other")); !errors.Is(err, blobio.ErrExists) {
+				t.Errorf("%q, %d bytes: %v, want ErrExists", quirks, size, err)
+			}
+			if got, _ := a.Blob("k"); !bytes.Equal(got, body) {
+				t.Errorf("%q: %d bytes, want %d", quirks, len(got), size)
+			}
+		}
+	}
+}
+
+// TestBusyAccounts: each third request is refused with Retry-After, and all succeed.
+func TestBusyAccounts(t *testing.T) {
+	a, b := quirky(t, "busy=3", "&part_size=5000")
+	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
+	defer client.Close()
+	const root = "abfss://c@acct.dfs.core.windows.net/"
+	if err := client.MountBucket(root, b); err != nil {
+		t.Fatal(err)
+	}
+	want := bytes.Repeat([]byte("0123456789"), 300)
+	for i := range 4 {
+		if err := client.Put(t.Context(), fmt.Sprintf("%sk%d", root, i), want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, err := range client.List(t.Context(), root) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	got := make([]byte, len(want))
+	if _, err := client.ReadRange(t.Context(), root+"k0", 0, got); err != nil || !bytes.Equal(got, want) || n != 4 {
+		t.Errorf("%d blobs, %v", n, err)
+	}
+	for i := range 4 {
+		if err := client.Delete(t.Context(), fmt.Sprintf("%sk%d", root, i), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok := a.Blob("k0"); ok {
+		t.Error("a blob is left")
+	}
+}
