@@ -12,12 +12,12 @@ import (
 // commas are what parts the fields of CSV, likelier ones first.
 var commas = []byte{',', '\t', ';', '|'}
 
-// CommaNames are the separators of CSV fields that have a name on the command line.
-var CommaNames = map[string]byte{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "pipe": '|', "space": ' ', "colon": ':'}
+// commaNames are the separators of CSV fields that have a name on the command line.
+var commaNames = map[string]byte{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "pipe": '|', "space": ' ', "colon": ':'}
 
-// ParseComma reads a separator of CSV fields: a name of CommaNames, or the byte itself.
+// ParseComma reads a separator of CSV fields: a name of commaNames, or the byte itself.
 func ParseComma(text string) (byte, error) {
-	if c, ok := CommaNames[text]; ok {
+	if c, ok := commaNames[text]; ok {
 		return c, nil
 	}
 	if len(text) != 1 {
@@ -29,7 +29,7 @@ func ParseComma(text string) (byte, error) {
 // nameComma is how people read a separator.
 func nameComma(c byte) string {
 	for _, name := range []string{"tab", "space"} {
-		if CommaNames[name] == c {
+		if commaNames[name] == c {
 			return name
 		}
 	}

@@ -196,8 +196,8 @@ func (b batches) Report() *arrowtype.Report {
 	return &arrowtype.Report{}
 }
 
-// NewBatchSink starts writing batches of any Arrow types in a format that holds batches and consists of one object.
-func NewBatchSink(f Format, w io.Writer, s *arrow.Schema, o SinkOptions) (fileformat.Sink, error) {
+// openBatchSink starts writing batches of any Arrow types in a format that holds batches and consists of one object.
+func openBatchSink(f Format, w io.Writer, s *arrow.Schema, o SinkOptions) (fileformat.Sink, error) {
 	if file := File(f); file != nil {
 		if err := file.Check(); err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ func TestHalfFloatsOfEveryFormat(t *testing.T) {
 	batch := array.NewRecordBatch(s, []arrow.Array{one.NewArray(), lists.NewArray()}, 1<<16)
 	for _, f := range []Format{Arrow, ArrowStream, Parquet, Lance} {
 		var out bytes.Buffer
-		sink, err := NewBatchSink(f, &out, s, SinkOptions{})
+		sink, err := openBatchSink(f, &out, s, SinkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

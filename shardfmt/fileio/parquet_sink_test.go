@@ -25,7 +25,7 @@ func oneLine(rows string) string {
 func writtenBatches(t *testing.T, s *arrow.Schema, batches ...arrow.RecordBatch) (rows string, report *arrowtype.Report) {
 	t.Helper()
 	var out bytes.Buffer
-	sink, err := NewBatchSink(Parquet, &out, s, SinkOptions{Exact: true})
+	sink, err := openBatchSink(Parquet, &out, s, SinkOptions{Exact: true})
 	if err != nil {
 		t.Error(err)
 		return "", &arrowtype.Report{}
@@ -104,7 +104,7 @@ func TestParquetNaNs(t *testing.T) {
 	}
 	s := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Float64}, {Name: "l", Type: arrow.ListOf(arrow.PrimitiveTypes.Float64)}, {Name: "f", Type: arrow.PrimitiveTypes.Float32}}, nil)
 	var out bytes.Buffer
-	sink, err := NewBatchSink(Parquet, &out, s, SinkOptions{})
+	sink, err := openBatchSink(Parquet, &out, s, SinkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
