@@ -59,4 +59,5 @@ def compare(folder, url, token, *queries):
     print("equal:", same)
 
 
-{"make": make, "compare": compare}[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    {"make": make, "compare": compare}[sys.argv[1]](*sys.argv[2:])
