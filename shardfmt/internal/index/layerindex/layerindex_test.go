@@ -32,7 +32,7 @@ type sample struct {
 }
 
 // build writes an index of keys with very little memory, so that they go by way of files.
-func build(t *testing.T, form Form, keys [][]byte, memory int) *sample {
+func build(t testing.TB, form Form, keys [][]byte, memory int) *sample {
 	t.Helper()
 	dir := filepath.ToSlash(t.TempDir())
 	s := &sample{client: blobio.NewClient(), root: "file://" + dir + "/x.amudai.shard", keys: keys}

@@ -1,0 +1,74 @@
+package hashindex
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/urlresolve"
+)
+
+// oneObject is a store whose every object has the same bytes.
+type oneObject []byte
+
+func (o oneObject) info(url string) blobio.Info { return blobio.Info{URL: url, Size: int64(len(o))} }
+
+func (o oneObject) ReadRange(_ context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
+	if off < 0 || off > int64(len(o)) || int64(len(dst)) > int64(len(o))-off {
+		return o.info(url), blobio.ErrRange
+	}
+	copy(dst, o[off:])
+	return o.info(url), nil
+}
+
+func (o oneObject) ReadSuffix(_ context.Context, url string, n int64) ([]byte, blobio.Info, error) {
+	return slices.Clone(o[max(0, int64(len(o))-n):]), o.info(url), nil
+}
+
+func (o oneObject) ReadRanges(_ context.Context, _ string, ranges []blobio.Range) (out [][]byte, err error) {
+	for _, r := range ranges {
+		if r.Start < 0 || r.End < r.Start || r.End > int64(len(o)) {
+			return nil, blobio.ErrRange
+		}
+		out = append(out, slices.Clone(o[r.Start:r.End]))
+	}
+	return out, nil
+}
+
+// FuzzPartition: whatever the bytes of a partition are, a lookup ends in ascending positions or in an error.
+func FuzzPartition(f *testing.F) {
+	ctx := context.Background()
+	client := blobio.NewClient()
+	defer client.Close()
+	root, err := client.Mount(ctx, "mem://hashfuzz/root.pb")
+	if err != nil {
+		f.Fatal(err)
+	}
+	b := NewBuilder(0)
+	for i := range uint64(9) {
+		b.Add(i%4*0x9e3779b97f4a7c15, i)
+	}
+	d, objects, err := b.Write(ctx, client, root, "mem://hashfuzz/", Type)
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole, _, err := client.ReadAll(ctx, objects[0].URL, 1<<20)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole, uint64(0x9e3779b97f4a7c15))
+	f.Add(whole[:len(whole)/2], uint64(0))
+	f.Add([]byte{}, uint64(1))
+	f.Fuzz(func(t *testing.T, data []byte, hash uint64) {
+		x, err := Open(oneObject(data), root, d, urlresolve.Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time with what was kept of the first
+			if got, err := x.Lookup(ctx, hash); err == nil && !slices.IsSorted(got) {
+				t.Errorf("positions %v", got)
+			}
+		}
+	})
+}
