@@ -149,7 +149,7 @@ func (b *binder) field(p Path) (*boundField, error) {
 	for i, name := range p {
 		n := childNamed(level, name)
 		if n == nil {
-			return nil, fmt.Errorf("filter: there is no field %s%s", p[:i+1], suggestion(level))
+			return nil, fmt.Errorf("filter: unknown column %s%s", p[:i+1], suggestion(level))
 		}
 		f.nodes = append(f.nodes, n)
 		if i+1 < len(p) && n.Basic != schema.Struct {

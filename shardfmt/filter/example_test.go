@@ -28,5 +28,5 @@ func ExampleBind() {
 	}
 	// Output:
 	// <nil>
-	// filter: 1.5 can't be held against field "took": it is a Boolean, TRUE or FALSE was expected
+	// filter: can't compare 1.5 with column "took": it is a Boolean, TRUE or FALSE was expected
 }

@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -69,7 +68,7 @@ func lex(s string) ([]token, error) {
 		default:
 			symbol := symbolAt(s[i:])
 			if symbol == "" {
-				return nil, fmt.Errorf("filter: unexpected %q at offset %d", r, i)
+				return nil, badSyntax(i, "unexpected %q at offset %d", r, i)
 			}
 			out = append(out, token{symbolToken, symbol, i})
 			i += len(symbol)
@@ -93,7 +92,7 @@ func lexQuoted(s string, start int, quote byte) (text string, next int, err erro
 		}
 		return b.String(), i + 1, nil
 	}
-	return "", 0, fmt.Errorf("filter: the quote at offset %d is never closed", start)
+	return "", 0, badSyntax(start, "the quote at offset %d is never closed", start)
 }
 
 // isNumberStart reports whether a number starts here: a digit, or a sign or point before one where no operand

@@ -25,10 +25,10 @@ func checkNumber(t token) error {
 		tooLong = true
 	}
 	if tooLong {
-		return fmt.Errorf("filter: the number at offset %d is out of any column's range", t.at)
+		return badSyntax(t.at, "the number at offset %d is out of any column's range", t.at)
 	}
 	if err != nil && !isRangeError(err) || digits == "" {
-		return fmt.Errorf("filter: %q at offset %d is not a number", t.text, t.at)
+		return badSyntax(t.at, "%q at offset %d is not a number", t.text, t.at)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func bindLiteral(n *schema.Node, l Literal) (operand, error) {
 		err = fmt.Errorf("only IS NULL applies to it")
 	}
 	if err != nil {
-		return op, fmt.Errorf("filter: %s can't be held against field %q: %w", l, n.Name, err)
+		return op, fmt.Errorf("filter: can't compare %s with column %q: %w", l, n.Name, err)
 	}
 	return op, nil
 }

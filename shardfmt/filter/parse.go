@@ -1,15 +1,24 @@
 package filter
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 )
 
 // maxDepth bounds the nesting of brackets and NOTs.
 const maxDepth = 200
 
-// Parse reads an expression. Its errors name the offset in s.
+// Parse reads an expression. Its errors are of type *SyntaxError and name the offset in s.
 func Parse(s string) (Expr, error) {
+	e, err := parse(s)
+	var syntax *SyntaxError
+	if errors.As(err, &syntax) {
+		syntax.Text = s
+	}
+	return e, err
+}
+
+func parse(s string) (Expr, error) {
 	tokens, err := lex(s)
 	if err != nil {
 		return nil, err
@@ -53,7 +62,7 @@ func (p *parser) expect(word string) error {
 
 func (p *parser) unexpected(wanted string) error {
 	t := p.peek()
-	return fmt.Errorf("filter: %q at offset %d, where %s was expected", t.text, t.at, wanted)
+	return badSyntax(t.at, "%q at offset %d, where %s was expected", t.text, t.at, wanted)
 }
 
 func (p *parser) or() (Expr, error) {
@@ -80,7 +89,7 @@ func (p *parser) and() (Expr, error) {
 
 func (p *parser) not() (Expr, error) {
 	if p.depth++; p.depth > maxDepth {
-		return nil, fmt.Errorf("filter: nested deeper than %d levels at offset %d", maxDepth, p.peek().at)
+		return nil, badSyntax(p.peek().at, "nested deeper than %d levels at offset %d", maxDepth, p.peek().at)
 	}
 	defer func() { p.depth-- }()
 	if p.accept("NOT") {

@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -83,6 +85,11 @@ func TestParseErrorsNameTheOffset(t *testing.T) {
 		_, err := Parse(in)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want …%s…", in, err, want)
+		}
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) || syntax.Text != in || syntax.Offset < 0 || syntax.Offset > len(in) ||
+			strings.Contains(want, "offset ") && !strings.Contains(err.Error(), fmt.Sprintf("offset %d", syntax.Offset)) {
+			t.Errorf("%q: %#v", in, syntax)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func codedColumn(t *testing.T, c arrow.Array, times int) arrow.Array {
 func TestBindRefuses(t *testing.T) {
 	s, _ := sample(t)
 	for expr, want := range map[string]string{
-		"nix = 1":                    "there is no field nix; the fields are i, u",
+		"nix = 1":                    "unknown column nix; the fields are i, u",
 		"i.x = 1":                    "is not a struct",
 		"i = 'x'":                    "does not fit",
 		"s = 1":                      "does not fit",
