@@ -22,7 +22,7 @@ type writtenRun struct {
 // is being discarded is ErrConflict. Whatever fails, nothing is added.
 func (t *Table) CommitShards(ctx context.Context, branch, jobID string, runs []string) (*IngestResult, error) {
 	if jobID == "" {
-		return nil, fmt.Errorf("%w: which job?", ErrInvalid)
+		return nil, fmt.Errorf("%w: missing job id", ErrInvalid)
 	}
 	if err := t.Refresh(ctx); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (t *Table) Retention() (time.Duration, error) {
 	}
 	d, err := ParseAge(text)
 	if err == nil && d <= 0 {
-		err = fmt.Errorf("want more than nothing")
+		err = fmt.Errorf("must be a positive duration")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%w: table %s: property %s %q: %w", ErrInvalid, t.name, RetentionProperty, text, err)

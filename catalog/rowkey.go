@@ -67,7 +67,7 @@ func (k *rowKey) reader(b arrow.RecordBatch) (*keyReader, error) {
 	for _, n := range k.columns {
 		i := columnIndex(b, n.Name)
 		if i < 0 {
-			return nil, fmt.Errorf("%w: key: there is no column %s", manifest.ErrSchema, n.Name)
+			return nil, fmt.Errorf("%w: key: unknown column %s", manifest.ErrSchema, n.Name)
 		}
 		a := b.Column(i)
 		if e, ok := a.(array.ExtensionArray); ok {

@@ -119,7 +119,7 @@ func parseRetention(text string) (time.Duration, error) {
 	}
 	d, err := catalog.ParseAge(text)
 	if err == nil && d == 0 {
-		err = errors.New("want more than nothing")
+		err = errors.New("must be a positive duration")
 	}
 	return d, err
 }

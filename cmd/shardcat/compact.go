@@ -156,7 +156,7 @@ func (a *app) printLeft(p *compaction.Plan) {
 		held += g.HeldBytes
 	}
 	if held > 0 {
-		a.printf("held        %s of the inputs stay, by merged roots alone\n", progress.Bytes(held))
+		a.printf("retained    %s of input data still referenced by merged roots\n", progress.Bytes(held))
 	}
 	if o := p.Overlap; o != nil {
 		a.printf("overlap     up to %d of %d shards held the same value of %s\n", o.Depth, o.Shards, o.Column)

@@ -118,7 +118,7 @@ func (a *app) printGroups(p *compaction.Plan) {
 		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, g.Inputs.Len(), g.Outputs, g.Records, progress.Bytes(g.Bytes))
 		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)
 		if g.HeldBytes > 0 {
-			a.printf("  held      %s of the inputs stay, by the merged root alone\n", progress.Bytes(g.HeldBytes))
+			a.printf("  retained  %s of input data still referenced by the merged root\n", progress.Bytes(g.HeldBytes))
 		}
 		if c := g.Scan; c != nil {
 			a.printf("  scan      %d GETs → %d, %s → %s\n", c.GetsBefore, c.GetsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))

@@ -124,7 +124,7 @@ func TestInferenceIsTold(t *testing.T) {
 	if s := in.Fields[1]; s.Type != "String" || s.Nulls != 1 || s.Example != "x" {
 		t.Errorf("%+v", s)
 	}
-	if got := in.Lines(1); len(got) != 3 || !strings.Contains(got[0], "3 rows of csv, fields parted by ';'") || !strings.Contains(got[2], "1 more") {
+	if got := in.Lines(1); len(got) != 3 || !strings.Contains(got[0], "3 rows of csv, separator ';'") || !strings.Contains(got[2], "1 more") {
 		t.Errorf("%q", got)
 	}
 	given, err := open(t, fileio.SourceOptions{Schema: src.Schema()}, paths...)

@@ -151,7 +151,7 @@ func (in *Inference) Lines(max int) []string {
 		if *in.Header {
 			header = "the first line is the header"
 		}
-		head += fmt.Sprintf(", fields parted by '%s', %s", in.Comma, header)
+		head += fmt.Sprintf(", separator '%s', %s", in.Comma, header)
 	}
 	return in.fieldLines(fmt.Sprintf("types inferred from %d rows of %s:", in.Rows, head), max)
 }

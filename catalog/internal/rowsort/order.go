@@ -44,7 +44,7 @@ func newColumn(b arrow.RecordBatch, k Key) (column, error) {
 	c := column{key: k}
 	at := b.Schema().FieldIndices(k.Path[0])
 	if len(at) != 1 {
-		return c, fmt.Errorf("%w: there is no column %q", errKey, k.Path[0])
+		return c, fmt.Errorf("%w: unknown column %q", errKey, k.Path[0])
 	}
 	c.values = b.Column(at[0])
 	for _, member := range k.Path[1:] {
@@ -54,7 +54,7 @@ func newColumn(b arrow.RecordBatch, k Key) (column, error) {
 		}
 		i, ok := parent.DataType().(*arrow.StructType).FieldIdx(member)
 		if !ok {
-			return c, fmt.Errorf("%w: there is no column %q", errKey, strings.Join(k.Path, "."))
+			return c, fmt.Errorf("%w: unknown column %q", errKey, strings.Join(k.Path, "."))
 		}
 		c.parents = append(c.parents, parent)
 		c.values = parent.Field(i)

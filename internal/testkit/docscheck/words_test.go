@@ -1,0 +1,102 @@
+package docscheck
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// constructions are those that messages, help and pages avoid: a reader from the field neither expects them nor finds them by a search.
+var constructions = regexp.MustCompile(`(?i)` + strings.Join([]string{
+	`\bis no (an? )?(number|time|url|file|json|integer|boolean|name|table|path|duration|date|size|valid|value|type|column|field|shard)\b`,
+	`can't be meant`,
+	`\bwhich (job|table|shard|file|column|index)\?`,
+	`\bparts no fields\b`,
+	`\bfields parted by\b`,
+	`\bworth to be\b`,
+	`\bwant more than nothing\b`,
+	`\bthat it is there\b`,
+	`\b(hold|held|holding) against\b`,
+	`\bask and look\b`,
+	`\bthere is no (field|column|key) %`,
+	`\bways through\b`,
+	`\bsecond day\b`,
+	`\bno matter of\b`,
+	`\bformat notes? \d`,
+	`\bstay, by\b`,
+}, "|"))
+
+// TestMessagesAvoidConstructions: no string of the program, which is where messages, help and log lines are, has a construction
+// that the list refuses. Tests and generated code are left out.
+func TestMessagesAvoidConstructions(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "testkit" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go"), strings.HasSuffix(path, "_test.go"), strings.HasSuffix(path, ".pb.go"):
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				found++
+				if text, err := strconv.Unquote(l.Value); err == nil {
+					if what := constructions.FindString(text); what != "" {
+						t.Errorf("%s: %q: say it in the words of the field", set.Position(l.Pos()), what)
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 1000 {
+		t.Errorf("only %d strings were looked at", found)
+	}
+}
+
+// TestPagesAvoidConstructions: the same of the pages.
+func TestPagesAvoidConstructions(t *testing.T) {
+	pages := 0
+	for _, root := range []string{"../../../docs", "../../../README.md", "../../../CHANGELOG.md", "../../../CONTRIBUTING.md", "../../../SECURITY.md"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") {
+				return err
+			}
+			pages++
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for i, line := range strings.Split(string(b), "\n") {
+				if what := constructions.FindString(line); what != "" {
+					t.Errorf("%s:%d: %q: say it in the words of the field", path, i+1, what)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pages < 50 {
+		t.Errorf("only %d pages were looked at", pages)
+	}
+}
