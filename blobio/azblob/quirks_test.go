@@ -137,7 +137,7 @@ func TestCreatesThatLose(t *testing.T) {
 
 // TestBusyAccounts: each third request is refused with Retry-After, and all succeed.
 func TestBusyAccounts(t *testing.T) {
-	a, b := quirky(t, "busy=3", "&part_size=5000")
+	a, b := quirky(t, "busy=3", "&part_size=5000&list_page=1")
 	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
 	defer client.Close()
 	const root = "abfss://c@acct.dfs.core.windows.net/"
