@@ -173,22 +173,7 @@ func (a *Azure) read(w http.ResponseWriter, r *http.Request, key string) {
 		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%s", from, to, size))
 		part, status = b.body[from:to+1], http.StatusPartialContent
 	}
-	switch {
-	case r.Method == http.MethodHead && a.has("head-no-length"):
-		h.Set("Transfer-Encoding", "chunked")
-		w.WriteHeader(status)
-	case r.Method == http.MethodHead:
-		h.Set("Content-Length", strconv.Itoa(len(part)))
-		w.WriteHeader(status)
-	case a.has("chunked-get"):
-		w.WriteHeader(status)
-		w.(http.Flusher).Flush()
-		_, _ = w.Write(part)
-	default:
-		h.Set("Content-Length", strconv.Itoa(len(part)))
-		w.WriteHeader(status)
-		_, _ = w.Write(part)
-	}
+	sendPart(w, r, status, part, a.has)
 }
 
 // held reports whether a change of a blob was refused for what holds it.

@@ -316,24 +316,11 @@ func (s *S3) read(w http.ResponseWriter, r *http.Request, key string) {
 	if !ok {
 		return
 	}
-	switch {
-	case r.Method == http.MethodHead && s.has("head-405"):
+	if r.Method == http.MethodHead && s.has("head-405") {
 		w.WriteHeader(http.StatusMethodNotAllowed)
-	case r.Method == http.MethodHead && s.has("head-no-length"):
-		h.Set("Transfer-Encoding", "chunked")
-		w.WriteHeader(status)
-	case r.Method == http.MethodHead:
-		h.Set("Content-Length", strconv.Itoa(len(part)))
-		w.WriteHeader(status)
-	case s.has("chunked-get"):
-		w.WriteHeader(status)
-		w.(http.Flusher).Flush()
-		_, _ = w.Write(part)
-	default:
-		h.Set("Content-Length", strconv.Itoa(len(part)))
-		w.WriteHeader(status)
-		_, _ = w.Write(part)
+		return
 	}
+	sendPart(w, r, status, part, s.has)
 }
 
 // ranged gives what a request asks for of an object; ok is false if the request was answered.

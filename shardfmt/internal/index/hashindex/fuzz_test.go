@@ -6,35 +6,9 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/internal/testkit/oneobject"
 	"github.com/shardcat/shardcat/urlresolve"
 )
-
-// oneObject is a store whose every object has the same bytes.
-type oneObject []byte
-
-func (o oneObject) info(url string) blobio.Info { return blobio.Info{URL: url, Size: int64(len(o))} }
-
-func (o oneObject) ReadRange(_ context.Context, url string, off int64, dst []byte) (blobio.Info, error) {
-	if off < 0 || off > int64(len(o)) || int64(len(dst)) > int64(len(o))-off {
-		return o.info(url), blobio.ErrRange
-	}
-	copy(dst, o[off:])
-	return o.info(url), nil
-}
-
-func (o oneObject) ReadSuffix(_ context.Context, url string, n int64) ([]byte, blobio.Info, error) {
-	return slices.Clone(o[max(0, int64(len(o))-n):]), o.info(url), nil
-}
-
-func (o oneObject) ReadRanges(_ context.Context, _ string, ranges []blobio.Range) (out [][]byte, err error) {
-	for _, r := range ranges {
-		if r.Start < 0 || r.End < r.Start || r.End > int64(len(o)) {
-			return nil, blobio.ErrRange
-		}
-		out = append(out, slices.Clone(o[r.Start:r.End]))
-	}
-	return out, nil
-}
 
 // FuzzPartition: whatever the bytes of a partition are, a lookup ends in ascending positions or in an error.
 func FuzzPartition(f *testing.F) {
@@ -61,7 +35,7 @@ func FuzzPartition(f *testing.F) {
 	f.Add(whole[:len(whole)/2], uint64(0))
 	f.Add([]byte{}, uint64(1))
 	f.Fuzz(func(t *testing.T, data []byte, hash uint64) {
-		x, err := Open(oneObject(data), root, d, urlresolve.Policy{})
+		x, err := Open(oneobject.Store(data), root, d, urlresolve.Policy{})
 		if err != nil {
 			t.Fatal(err)
 		}
