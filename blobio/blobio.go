@@ -25,9 +25,13 @@ type Info struct {
 	Size int64
 	// ETag (or generation) as the store prints it; empty where the store has none.
 	ETag string
-	// ModTime by the store's clock.
+	// ModTime by the store's clock; see KnownTime.
 	ModTime time.Time
 }
+
+// KnownTime reports whether a store stated the time of an object. Some leave it out of lists and some of answers, which reads as
+// no time or as 1970: the age of such an object is unknown, and it is never old enough for anything.
+func KnownTime(at time.Time) bool { return at.Unix() > 0 }
 
 // ReadOptions are the conditions of one read. The zero value has none.
 type ReadOptions struct {

@@ -290,12 +290,9 @@ func garbage(info *blobio.Info, why string) Garbage {
 // unknownAge is why an object without a time stays.
 const unknownAge = "of unknown age: the store gives no time"
 
-// knownTime reports whether a store gave an object's time: some leave it out of lists, which reads as no time or as 1970.
-func knownTime(at time.Time) bool { return at.Unix() > 0 }
-
 // aged reports whether something happened at least age ago by the store's clock. What has no time never did.
 func (c *collector) aged(at time.Time, age time.Duration) bool {
-	return knownTime(at) && c.now.Sub(at) >= age
+	return blobio.KnownTime(at) && c.now.Sub(at) >= age
 }
 
 type verdict int
@@ -312,7 +309,7 @@ func (c *collector) judge(info *blobio.Info, kind objectKind) (verdict, string) 
 	switch {
 	case kind == unknownObject:
 		return keepObject, "of a kind that is not known here"
-	case !knownTime(info.ModTime):
+	case !blobio.KnownTime(info.ModTime):
 		return keepObject, unknownAge
 	case !c.aged(info.ModTime, c.o.MinAge):
 		return keepObject, "younger than min-age"

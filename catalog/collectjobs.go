@@ -95,7 +95,7 @@ func (t *Table) readJobs(ctx context.Context) (*openJobs, error) {
 // giveUp takes the jobs that were begun before a time for dead; one whose record has no time is not.
 func (o *openJobs) giveUp(before time.Time) {
 	o.open = slices.DeleteFunc(o.open, func(j *JobState) bool {
-		if knownTime(j.Recorded) && j.Recorded.Before(before) {
+		if blobio.KnownTime(j.Recorded) && j.Recorded.Before(before) {
 			o.given = append(o.given, j)
 			return true
 		}

@@ -216,7 +216,7 @@ func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
 			p.Unknown = append(p.Unknown, info.URL)
 		case !d.Begun && !c.aged(d.Recorded, c.o.DeleteDelay):
 			why = "of a dropped table, and waiting for delete-delay"
-		case !knownTime(info.ModTime):
+		case !blobio.KnownTime(info.ModTime):
 			why = unknownAge
 		case !c.aged(info.ModTime, c.o.MinAge):
 			why = "younger than min-age"

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -28,6 +29,9 @@ const (
 	compactLease = "lease-compact"
 	// compactLeaseTime is how long after its last sign of life a compactor's lease ends.
 	compactLeaseTime = 5 * time.Minute
+
+	// maxLeaseRecord is how many bytes of a lease's record are read.
+	maxLeaseRecord = 64 << 10
 )
 
 // ErrLeaseLost: another process has taken over what this one held a lease for. Nothing was committed by this one.
@@ -111,15 +115,38 @@ func (t *Table) leases(ctx context.Context, kind string) (last lastLease, releas
 			continue
 		}
 		all = append(all, info.URL)
+		since := info.ModTime
+		if !blobio.KnownTime(since) {
+			if since, err = t.cat.recordedTime(ctx, info.URL); err != nil {
+				return last, false, nil, err
+			}
+		}
 		if strings.HasSuffix(name, ".released.json") {
 			done[n] = true
 		} else if n > last.number {
-			last = lastLease{number: n, url: info.URL, since: info.ModTime}
-		} else if n == last.number && info.ModTime.After(last.since) {
-			last.since = info.ModTime
+			last = lastLease{number: n, url: info.URL, since: since}
+		} else if n == last.number && since.After(last.since) {
+			last.since = since
 		}
 	}
 	return last, done[last.number], all, nil
+}
+
+// recordedTime is the time in a lease's record, by the clock of the process that wrote it: for stores that give objects no time. A lease
+// that is released meanwhile has none.
+func (c *Catalog) recordedTime(ctx context.Context, url string) (time.Time, error) {
+	var record leaseRecord
+	text, _, err := c.client.ReadAll(ctx, url, maxLeaseRecord)
+	if errors.Is(err, blobio.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	if err := json.Unmarshal(text, &record); err != nil {
+		return time.Time{}, fmt.Errorf("lease %s: not a record of a lease: %w", url, err)
+	}
+	return record.Taken, nil
 }
 
 // release gives the lease back and clears those before it away. What fails here costs the next run a wait.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,62 @@ func (b *timeless) List(ctx context.Context, prefix string, o blobio.ListOptions
 				return
 			}
 		}
+	}
+}
+
+// timelessCatalog opens a catalog on such a store.
+func timelessCatalog(t *testing.T, g *timed) (*Catalog, *timeless) {
+	t.Helper()
+	b := &timeless{Bucket: fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}}
+	o := Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
+		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now}
+	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
+		if err := client.MountBucket("mem://"+g.bucket+"/", b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c, b
+}
+
+// TestLeaseOfUnknownAgeHolds: on a store that gives no times a lease lasts as long as its record and its renewals say, and ends then.
+func TestLeaseOfUnknownAgeHolds(t *testing.T) {
+	for which, at := range map[string]time.Time{"no time": {}, "1970": time.Unix(0, 0)} {
+		t.Run(which, func(t *testing.T) {
+			ctx := t.Context()
+			g := newTimed(t)
+			c, b := timelessCatalog(t, g)
+			b.hide, b.at = "_gc/lease-", at
+			tbl := g.create(c)
+			held, err := tbl.takeLease(ctx, compactLease)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.clock.Advance(compactLeaseTime - time.Second)
+			if _, err := tbl.takeLease(ctx, compactLease); !errors.Is(err, ErrConflict) {
+				t.Errorf("while the lease is held: %v, want ErrConflict", err)
+			}
+			if err := held.renew(ctx); err != nil {
+				t.Fatal(err)
+			}
+			g.clock.Advance(compactLeaseTime - time.Second)
+			if _, err := tbl.takeLease(ctx, compactLease); !errors.Is(err, ErrConflict) {
+				t.Errorf("while the renewed lease is held: %v, want ErrConflict", err)
+			}
+			g.clock.Advance(2 * time.Second)
+			next, err := tbl.takeLease(ctx, compactLease)
+			if err != nil {
+				t.Fatalf("after its end: %v", err)
+			}
+			next.release(ctx)
+			if _, err := tbl.takeLease(ctx, compactLease); err != nil {
+				t.Errorf("after its release: %v", err)
+			}
+		})
 	}
 }
 
@@ -93,19 +150,8 @@ func TestUnknownAgesAreYoung(t *testing.T) {
 		for which, at := range map[string]time.Time{"no time": {}, "1970": time.Unix(0, 0)} {
 			t.Run(name+", "+which, func(t *testing.T) {
 				g := newTimed(t)
-				b := &timeless{Bucket: fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}, at: at}
-				o := Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-					Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now}
-				for _, client := range []*blobio.Client{o.Client, o.Metadata} {
-					if err := client.MountBucket("mem://"+g.bucket+"/", b); err != nil {
-						t.Fatal(err)
-					}
-				}
-				c, err := Open(ctx, o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { c.Close() })
+				c, b := timelessCatalog(t, g)
+				b.at = at
 				tbl := g.create(c)
 				ingest(t, tbl, IngestOptions{}, rows(0, 10))
 				ingest(t, tbl, IngestOptions{}, rows(10, 10))

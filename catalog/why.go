@@ -137,7 +137,7 @@ func (t *Table) standing(ctx context.Context, w *ObjectStatus, kind objectKind, 
 	case mark != nil && mark.same(info):
 		due = mark.since.Add(o.DeleteDelay).UTC()
 		w.State, w.Reason = stateMarked, "marked for deletion by "+mark.run+"; nothing reaches it"
-	case !knownTime(info.ModTime):
+	case !blobio.KnownTime(info.ModTime):
 		w.State, w.Reason = stateYoung, "nothing reaches it, but its age is unknown: the store gives no time"
 		return nil
 	case due.After(t.cat.opts.Now()):

@@ -54,7 +54,7 @@ func (s *Service) changedSettings(ctx context.Context) (changed []string, err er
 			return changed, err
 		}
 		if seen[info.URL] = true; s.changes == nil || s.changes[info.URL] {
-			if info.ModTime.Unix() > 0 && s.o.Now().Sub(info.ModTime) > settingsKept { // a store may give no time
+			if blobio.KnownTime(info.ModTime) && s.o.Now().Sub(info.ModTime) > settingsKept {
 				if err := client.Delete(ctx, info.URL, info.ETag); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 					return changed, err
 				}

@@ -81,7 +81,7 @@ func TestListsAreWhole(t *testing.T) {
 				break
 			}
 			got = append(got, fmt.Sprintf("%s:%d", info.Key, info.Size))
-			if info.ModTime.Unix() <= 0 {
+			if !blobio.KnownTime(info.ModTime) {
 				t.Errorf("%q: %s has no time", quirks, info.Key)
 			}
 		}
@@ -96,12 +96,13 @@ func TestListsAreWhole(t *testing.T) {
 
 // TestHeldBlobs: what holds a blob is named, nothing is changed, and no second request is made.
 func TestHeldBlobs(t *testing.T) {
-	for quirks, want := range map[string]string{"archived": "rehydrate it", "leased": "break the lease", "immutable": "immutability policy",
-		"legal-hold": "legal hold", "snapshots": "has snapshots"} {
+	for quirks, want := range map[string]string{"archived": "rehydrate it", "rehydrating": "some hours", "encrypted": "a key of its writer's",
+		"leased": "break the lease", "leased=LeaseLost": "break the lease", "immutable": "immutability policy", "legal-hold": "legal hold",
+		"snapshots": "has snapshots"} {
 		a, b := quirky(t, quirks, "")
 		a.Put("k", []byte("content"))
 		do := func() error { return b.Delete(t.Context(), "k", blobio.DeleteOptions{}) }
-		if quirks == "archived" {
+		if quirks == "archived" || quirks == "rehydrating" || quirks == "encrypted" {
 			do = func() error {
 				_, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, 1), blobio.ReadOptions{})
 				return err
@@ -112,6 +113,38 @@ func TestHeldBlobs(t *testing.T) {
 		}
 		if body, ok := a.Blob("k"); !ok || string(body) != "content" || a.Requests() != 1 {
 			t.Errorf("%s: the blob is %q, %v after %d requests", quirks, body, ok, a.Requests())
+		}
+	}
+}
+
+// TestCreatesOverHeldBlobs: where the account refuses a create by what holds the blob that is there, that is named, the blob stays as it was, and no
+// request is repeated: of a small blob, and of one in blocks.
+func TestCreatesOverHeldBlobs(t *testing.T) {
+	for quirks, want := range map[string]string{"archived": "rehydrate it", "rehydrating": "try again in some hours", "leased": "break the lease",
+		"leased=LeaseLost": "break the lease", "leased=LeaseIdMismatchWithBlobOperation": "break the lease", "immutable": "immutability policy",
+		"legal-hold": "legal hold", "encrypted": "a key of its writer's"} {
+		for size, requests := range map[int]int{3: 1, 12 << 10: 4} { // 3 blocks and their list
+			a, b := quirky(t, quirks+" held-first", "&part_size=5000")
+			a.Put("k", []byte("content"))
+			client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond}))
+			t.Cleanup(func() { client.Close() })
+			const root = "abfss://c@acct.dfs.core.windows.net/"
+			if err := client.MountBucket(root, b); err != nil {
+				t.Fatal(err)
+			}
+			w, err := client.Create(t.Context(), root+"k", blobio.CreateOptions{InParts: size > 5000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = w.Write(make([]byte, size)); err == nil {
+				err = w.Close()
+			}
+			if blobio.Class(err) != blobio.ErrDenied || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %d bytes: %v, want ErrDenied with %q", quirks, size, err, want)
+			}
+			if body, ok := a.Blob("k"); !ok || string(body) != "content" || a.Requests() != requests {
+				t.Errorf("%s, %d bytes: the blob is %q, %v after %d requests, want %d", quirks, size, body, ok, a.Requests(), requests)
+			}
 		}
 	}
 }

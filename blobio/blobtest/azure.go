@@ -21,8 +21,9 @@ import (
 //
 // Quirks, each NAME or NAME=VALUE: chunked-get and head-no-length (no Content-Length), cr-star (ranges without the size), short-206, no-last-modified,
 // page=N, empty-page (each second page is empty), repeat-marker, list-no-mtime, list-no-size, hns (a hierarchical namespace: directories
-// are listed), archived, leased, immutable, legal-hold, snapshots, exists=CODE (of a conditional create that lost), busy=N (each N-th request is
-// answered 503 with Retry-After: 0).
+// are listed), archived, rehydrating, leased[=CODE], immutable, legal-hold, snapshots, encrypted (by a key of the customer's), held-first (a create is refused
+// by what holds the blob, before its condition is looked at), exists=CODE (of a conditional create that lost), busy=N (each N-th request is answered 503
+// with Retry-After: 0).
 type Azure struct {
 	// URL of the server, for ?endpoint=URL/ACCOUNT; the container is c.
 	URL string
@@ -141,8 +142,7 @@ func (a *Azure) read(w http.ResponseWriter, r *http.Request, key string) {
 	case m != "" && m != `"`+b.etag+`"`:
 		a.refuse(w, http.StatusPreconditionFailed, "ConditionNotMet")
 		return
-	case a.has("archived") && r.Method == http.MethodGet:
-		a.refuse(w, http.StatusConflict, "BlobArchived")
+	case r.Method == http.MethodGet && a.tiered(w):
 		return
 	}
 	h := w.Header()
@@ -176,15 +176,35 @@ func (a *Azure) read(w http.ResponseWriter, r *http.Request, key string) {
 	sendPart(w, r, status, part, a.has)
 }
 
+// tiered reports whether the content of a blob was refused for its tier or its key.
+func (a *Azure) tiered(w http.ResponseWriter) bool {
+	switch {
+	case a.has("archived"):
+		a.refuse(w, http.StatusConflict, "BlobArchived")
+	case a.has("rehydrating"):
+		a.refuse(w, http.StatusConflict, "BlobBeingRehydrated")
+	case a.has("encrypted"):
+		a.refuse(w, http.StatusConflict, "BlobUsesCustomerSpecifiedEncryption")
+	default:
+		return false
+	}
+	return true
+}
+
 // held reports whether a change of a blob was refused for what holds it.
 func (a *Azure) held(w http.ResponseWriter, deleted bool) bool {
 	switch {
+	case !deleted && a.tiered(w):
 	case a.has("immutable"):
 		a.refuse(w, http.StatusConflict, "BlobImmutableDueToPolicy")
 	case a.has("legal-hold"):
 		a.refuse(w, http.StatusConflict, "BlobImmutableDueToLegalHold")
 	case a.has("leased"):
-		a.refuse(w, http.StatusPreconditionFailed, "LeaseIdMissing")
+		code := a.quirks["leased"]
+		if code == "" {
+			code = "LeaseIdMissing"
+		}
+		a.refuse(w, http.StatusPreconditionFailed, code)
 	case a.has("snapshots") && deleted:
 		a.refuse(w, http.StatusConflict, "SnapshotsPresent")
 	default:
@@ -202,6 +222,8 @@ func (a *Azure) put(w http.ResponseWriter, r *http.Request, key string, body []b
 	}
 	if _, there := a.blobs[key]; there {
 		switch {
+		case a.has("held-first") && a.held(w, false):
+			return
 		case r.Header.Get("If-None-Match") == "*" && a.quirks["exists"] != "":
 			a.refuse(w, http.StatusPreconditionFailed, a.quirks["exists"])
 			return

@@ -239,7 +239,7 @@ func (b *Bucket) page(ctx context.Context, token, prefix string, most int) (page
 func (b *Bucket) timed(ctx context.Context, page []blobio.Info) ([]blobio.Info, error) {
 	out := page[:0]
 	for _, info := range page {
-		if info.ModTime.Unix() <= 0 {
+		if !blobio.KnownTime(info.ModTime) {
 			is, err := b.reads.Stat(ctx, info.Key, blobio.ReadOptions{})
 			if errors.Is(err, blobio.ErrNotFound) {
 				continue

@@ -121,7 +121,7 @@ func (b *Bucket) entries(ctx context.Context, contents []types.Object, encoding 
 			return nil, err
 		}
 		info := blobio.Info{Key: key, Size: stated(o.Size), ETag: aws.ToString(o.ETag), ModTime: aws.ToTime(o.LastModified)}
-		if info.Size < 0 || info.ModTime.IsZero() {
+		if info.Size < 0 || !blobio.KnownTime(info.ModTime) {
 			etag := info.ETag
 			info, err = b.Stat(ctx, key, blobio.ReadOptions{})
 			if errors.Is(err, blobio.ErrNotFound) {

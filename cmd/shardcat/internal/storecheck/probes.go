@@ -181,7 +181,7 @@ func (e *examination) clock(ctx context.Context) Finding {
 	if err != nil {
 		return e.refused("read", err)
 	}
-	if info.ModTime.IsZero() {
+	if !blobio.KnownTime(info.ModTime) {
 		return Finding{Status: Warning, What: "the store does not tell when an object was written",
 			Do: "nothing; garbage collection will keep what it can't date"}
 	}
