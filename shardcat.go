@@ -47,7 +47,7 @@
 // # Packages
 //
 // The types here are those of the packages below, which do everything that the command does: catalog (tables,
-// snapshots, scans), compaction (policies and plans), shardfmt (single shards) and blobio (objects). docs/library.md walks
+// snapshots, scans), compaction (policies and plans), shardfmt (single shards) and blobio (objects). docs/guides/library.md walks
 // through them.
 package shardcat
 
@@ -141,7 +141,7 @@ func isURL(place string) bool {
 // ParseName reads `[namespace.]name`.
 func ParseName(text string) (Name, error) { return catalog.ParseName(text) }
 
-// Where reads a filter for ScanOptions: `n >= 3 AND city LIKE 'B%'`; docs/library.md says where the grammar is.
+// Where reads a filter for ScanOptions: `n >= 3 AND city LIKE 'B%'`; docs/guides/library.md says where the grammar is.
 func Where(text string) (filter.Expr, error) { return filter.Parse(text) }
 
 // Compact merges the small shards of a table by the policy that its properties and those of its namespace state. No data moves but that of

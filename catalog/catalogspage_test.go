@@ -123,9 +123,9 @@ func want(t *testing.T, got, want string) {
 	}
 }
 
-// TestSettingsOfCatalogsPage runs each line of the tables of settings in docs/catalogs.md.
+// TestSettingsOfCatalogsPage runs each line of the tables of settings in docs/guides/catalogs.md.
 func TestSettingsOfCatalogsPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/catalogs.md")
+	page, err := os.ReadFile("../docs/guides/catalogs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,19 +143,19 @@ func TestSettingsOfCatalogsPage(t *testing.T) {
 	for _, line := range lines {
 		check, ok := checks[line]
 		if !ok {
-			t.Errorf("docs/catalogs.md has %s, which nothing runs", line)
+			t.Errorf("docs/guides/catalogs.md has %s, which nothing runs", line)
 			continue
 		}
 		t.Run(line, check)
 	}
 	for name := range checks {
 		if !slices.Contains(lines, name) {
-			t.Errorf("docs/catalogs.md does not have %s", name)
+			t.Errorf("docs/guides/catalogs.md does not have %s", name)
 		}
 	}
 	for _, name := range restSettings {
 		if !slices.Contains(lines, name) {
-			t.Errorf("docs/catalogs.md does not have the setting %s", name)
+			t.Errorf("docs/guides/catalogs.md does not have the setting %s", name)
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 type CreateOptions struct {
 	// Schema of the table, in a shard's terms; or Arrow, in Arrow's: one of them must be given.
 	Schema *schema.Schema
-	// Arrow types are given back by Read as far as a table can hold their values (docs/arrow.md).
+	// Arrow types are given back by Read as far as a table can hold their values (docs/reference/arrow.md).
 	Arrow *arrow.Schema
 	// Partition fields, each a column or a transform of one: "day(ts)", "bucket(16, id)", "truncate(4, name)",
 	// "region".

@@ -59,7 +59,7 @@ func restURI(uri string) (base string, settings url.Values, err error) {
 	return base, settings, nil
 }
 
-// openREST takes secrets from the environment (see docs/catalogs.md), and with rest.sigv4-enabled=true what the AWS SDK finds.
+// openREST takes secrets from the environment (see docs/guides/catalogs.md), and with rest.sigv4-enabled=true what the AWS SDK finds.
 func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecatalog.Catalog, string, func() error, *vendedKeys, error) {
 	identity := redactURI(o.URI)
 	base, settings, err := restURI(o.URI)

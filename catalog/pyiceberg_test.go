@@ -57,7 +57,7 @@ func TestPyiceberg(t *testing.T) {
 		t.Errorf("pyiceberg reads field 2 as %v", got)
 	}
 	if !strings.Contains(seen.Rows, "amudai") {
-		t.Errorf("pyiceberg's refusal of rows has changed, docs/iceberg.md is out of date: %s", seen.Rows)
+		t.Errorf("pyiceberg's refusal of rows has changed, docs/guides/iceberg.md is out of date: %s", seen.Rows)
 	}
 }
 

@@ -383,7 +383,7 @@ func (s *served) engines(t *testing.T) {
 		}
 	}
 	if seen["harm"]["refusal of append"] != "" {
-		t.Errorf("pyiceberg's append is refused now, docs/iceberg.md is out of date: %s", seen["harm"]["refusal of append"])
+		t.Errorf("pyiceberg's append is refused now, docs/guides/iceberg.md is out of date: %s", seen["harm"]["refusal of append"])
 	}
 	for _, err := range s.load(t, "harmed").Scan(context.Background(), ScanOptions{}, nil) {
 		if err == nil {

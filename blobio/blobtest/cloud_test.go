@@ -18,7 +18,7 @@ import (
 )
 
 // TestCloud runs the suite on real buckets, which needs accounts and costs a few cents; see
-// docs/object-stores.md. It writes below shardcat-conformance/ and deletes what it wrote.
+// docs/guides/object-stores.md. It writes below shardcat-conformance/ and deletes what it wrote.
 //
 //	SHARDCAT_CLOUD_S3=s3://bucket?region=eu-west-1 go test -tags cloud -run TestCloud ./blobio/blobtest
 func TestCloud(t *testing.T) {

@@ -263,7 +263,7 @@ func testParams(t *testing.T, d Driver) {
 func RunServer(t *testing.T, variable, params string, open blobio.OpenBucket, store Store) {
 	raw := os.Getenv(variable)
 	if raw == "" {
-		t.Skipf("%s is not set: no server to test with (docs/object-stores.md says how to start one)", variable)
+		t.Skipf("%s is not set: no server to test with (docs/guides/object-stores.md says how to start one)", variable)
 	}
 	store.Open = func(t *testing.T) blobio.Bucket { return OpenURL[blobio.Bucket](t, open, raw+params) }
 	store.Prefix = fmt.Sprintf("conformance/%d/", time.Now().UnixNano())

@@ -10,7 +10,7 @@ import (
 
 // TestDocumentedSettings: each line of the page with an S3 URL is taken, and each setting stands on the page.
 func TestDocumentedSettings(t *testing.T) {
-	page, err := os.ReadFile("../../docs/object-stores.md")
+	page, err := os.ReadFile("../../docs/guides/object-stores.md")
 	if err != nil {
 		t.Fatal(err)
 	}

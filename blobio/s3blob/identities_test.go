@@ -71,7 +71,7 @@ func (c *wire) Do(r *http.Request) (*http.Response, error) {
 // TestWhoSigns: by which way the examples of the page get credentials, what they ask the services for, whose key signs the request, and to
 // which host it goes.
 func TestWhoSigns(t *testing.T) {
-	page, err := os.ReadFile("../../docs/object-stores.md")
+	page, err := os.ReadFile("../../docs/guides/object-stores.md")
 	if err != nil {
 		t.Fatal(err)
 	}

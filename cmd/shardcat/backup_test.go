@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestBackupPage runs the steps of docs/backup.md as they are written.
+// TestBackupPage runs the steps of docs/guides/backup.md as they are written.
 func TestBackupPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/backup.md")
+	text, err := os.ReadFile("../../docs/guides/backup.md")
 	if err != nil {
 		t.Fatal(err)
 	}

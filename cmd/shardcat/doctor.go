@@ -121,9 +121,9 @@ func (a *app) examineCatalog(ctx context.Context) *storecheck.Report {
 // catalogAdvice is what to do about a catalog that does not answer as it should.
 func catalogAdvice(err error) string {
 	if errors.Is(err, catalog.ErrUnreachable) {
-		return "check address, network, DNS and certificates (docs/catalogs.md)"
+		return "check address, network, DNS and certificates (docs/guides/catalogs.md)"
 	}
-	return "check the URI's path and settings, --warehouse, and the credentials of SHARDCAT_REST_TOKEN or SHARDCAT_REST_CREDENTIAL (docs/catalogs.md)"
+	return "check the URI's path and settings, --warehouse, and the credentials of SHARDCAT_REST_TOKEN or SHARDCAT_REST_CREDENTIAL (docs/guides/catalogs.md)"
 }
 
 // doctorCode is the exit code for a report: a store without conditional writes is unsafe, any other failure a failure.

@@ -50,8 +50,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Run scheduled maintenance with a web UI, metrics, probes and an HTTP API for rows",
 		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
 			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
-			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/reads.md). At /iceberg is the read side of an " +
-			"Iceberg REST catalog, through which other engines read the tables as Parquet (docs/iceberg.md). Pages and rows need the token in " +
+			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/guides/reads.md). At /iceberg is the read side of an " +
+			"Iceberg REST catalog, through which other engines read the tables as Parquet (docs/guides/iceberg.md). Pages and rows need the token in " +
 			readTokenEnv + ", or, if that is not set, a request from this machine. When a table begins to fail, or halts, the URL in " + serveWebhookEnv +
 			" gets its state as JSON, and so does the program of --on-failure. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
 		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4\n" +

@@ -118,7 +118,7 @@ func FindNull(a arrow.Array, n *schema.Node) (path string, row int, found bool) 
 	return impl.FindNull(a, n)
 }
 
-// FromArrow gives the shard schema that holds what an Arrow schema describes (docs/arrow.md has the table).
+// FromArrow gives the shard schema that holds what an Arrow schema describes (docs/reference/arrow.md has the table).
 // The report tells where the type is another one; no type is refused but by name: a field that has no
 // name, a name that occurs twice, types that nest too deep.
 func FromArrow(s *arrow.Schema) (*schema.Schema, *Report, error) {

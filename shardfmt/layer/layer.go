@@ -1,6 +1,6 @@
 // Package layer reads and writes LAYER files, version 5: columns of sorted rows, each a key and an auxiliary value, with an
 // index over the keys. It looks single keys up and warms the index blocks; whole files are read and written through package
-// fileio. docs/formats/layer.md says what is read, written, refused and lost.
+// fileio. docs/reference/formats/layer.md says what is read, written, refused and lost.
 package layer
 
 import (

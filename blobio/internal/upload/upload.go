@@ -372,7 +372,7 @@ func (w *Writer) abandon(why error) error {
 	if w.begun {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.parent), dropTimeout)
 		defer cancel()
-		_ = w.repeat(ctx, w.allow(0), w.target.Drop) // the lifecycle rule of docs/object-stores.md catches what this leaves
+		_ = w.repeat(ctx, w.allow(0), w.target.Drop) // the lifecycle rule of docs/guides/object-stores.md catches what this leaves
 	}
 	return w.opts.Wrap(context.Cause(w.ctx))
 }

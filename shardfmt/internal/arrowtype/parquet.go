@@ -7,7 +7,7 @@ import (
 )
 
 // ParquetField gives a field the type that Parquet holds its values as, where Parquet has none for its own, and notes what becomes of it:
-// docs/formats/parquet.md has the list. A field that Parquet holds comes back as it is.
+// docs/reference/formats/parquet.md has the list. A field that Parquet holds comes back as it is.
 func ParquetField(f arrow.Field, path string, r *Report) (_ arrow.Field, changed bool) {
 	note := func(what string, t arrow.DataType) (arrow.Field, bool) {
 		r.Add(path, what, 0)

@@ -23,6 +23,6 @@
 //
 // There are no checksums, no compression beyond the encodings, no nulls and no types but the three.
 //
-// docs/formats/cole.md says what is read, written, refused and lost, and what this package decides where the
+// docs/reference/formats/cole.md says what is read, written, refused and lost, and what this package decides where the
 // published text is silent. Source: format note 11.
 package cole

@@ -23,6 +23,6 @@
 // Integers in arrays have the fewest bytes of 1, 2, 3, 4, 6 and 8 that hold the greatest. Compressed files hold, in
 // place of a data or index block, u32 compressed length, the compressed block, zero padding.
 //
-// Files of other writers do not say which types their values have: see ParseTypes. docs/formats/layer.md says what is read, written,
+// Files of other writers do not say which types their values have: see ParseTypes. docs/reference/formats/layer.md says what is read, written,
 // refused and lost. Source: format note 12.
 package layer

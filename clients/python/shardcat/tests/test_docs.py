@@ -1,4 +1,4 @@
-"""Every line of docs/reads.md that reads a table is run as it stands there, but for the address of the server."""
+"""Every line of docs/guides/reads.md that reads a table is run as it stands there, but for the address of the server."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 
-with open(os.path.join(ROOT, "docs/reads.md")) as page:
+with open(os.path.join(ROOT, "docs/guides/reads.md")) as page:
     BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```", page.read(), re.M | re.S)
 
 

@@ -62,7 +62,7 @@ func (e *examination) refused(doing string, err error) Finding {
 		return unsafe(err.Error())
 	}
 	if do == "" {
-		do = "see docs/object-stores.md for what this store needs"
+		do = "see docs/guides/object-stores.md for what this store needs"
 	}
 	return wrong(err.Error(), do)
 }

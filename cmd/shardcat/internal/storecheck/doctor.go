@@ -176,7 +176,7 @@ func wrong(what, do string) Finding { return Finding{Status: Failed, What: what,
 func (e *examination) mount(ctx context.Context, rawURL string) Finding {
 	location, err := e.client.Mount(ctx, rawURL)
 	if err != nil {
-		return wrong(err.Error(), "correct the URL or its options, see docs/object-stores.md")
+		return wrong(err.Error(), "correct the URL or its options, see docs/guides/object-stores.md")
 	}
 	var id [8]byte
 	rand.Read(id[:])
@@ -190,7 +190,7 @@ func (e *examination) mount(ctx context.Context, rawURL string) Finding {
 	limits, err := e.client.Limits(ctx, location)
 	switch {
 	case err != nil:
-		return wrong(err.Error(), "correct the URL or its options, see docs/object-stores.md")
+		return wrong(err.Error(), "correct the URL or its options, see docs/guides/object-stores.md")
 	case len(limits) > 0:
 		return Finding{Status: Warning, What: location + " by a driver without hooks: " + strings.Join(limits, "; "),
 			Do: "give cloudblob.FromBucket the hooks of the provider"}
