@@ -1,9 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +18,9 @@ import (
 func (a *app) jobCommand() *cobra.Command {
 	return group("job", "Commit or discard runs of ingest --uncommitted", a.jobCommitCommand(), a.jobDiscardCommand())
 }
+
+// maxRunNames bounds the names of runs on standard input.
+const maxRunNames = 64 << 20
 
 func (a *app) jobCommitCommand() *cobra.Command {
 	var ref string
@@ -30,9 +36,14 @@ from standard input, one a line.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs := args[2:]
 			if slices.Equal(runs, []string{"-"}) {
-				runs = nil
-				for lines := bufio.NewScanner(a.stdin); lines.Scan(); {
-					runs = append(runs, lines.Text())
+				text, err := io.ReadAll(io.LimitReader(a.stdin, maxRunNames+1))
+				switch runs = strings.Fields(string(text)); {
+				case err != nil: // to commit some of the runs would end the others
+					return fmt.Errorf("standard input: %w", err)
+				case len(text) > maxRunNames:
+					return usageError{fmt.Errorf("standard input: more than %s of names of runs", progress.Bytes(int64(maxRunNames)))}
+				case len(runs) == 0:
+					return usageError{errors.New("standard input: no names of runs; job discard gives up the runs of a job")}
 				}
 			}
 			t, err := a.loadTable(cmd.Context(), args[0])
