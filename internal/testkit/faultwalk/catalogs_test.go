@@ -111,7 +111,11 @@ func restStore(t *testing.T) *store {
 	s := fileStore(t)
 	s.name, s.faults, s.uri, s.warehouse, s.vault = "rest", catalogFaults, "rest+"+proxy.URL(), os.Getenv("SHARDCAT_REST_WAREHOUSE"), s.root+"/vault"
 	s.folders = append(s.folders, s.warehouse+"/"+flights.Namespace+"/")
+	extraNamespace := table.Identifier{extra}
 	empty := func(t *testing.T) {
+		if err := proxy.Straight.DropNamespace(t.Context(), extraNamespace); err != nil && !errors.Is(err, icecatalog.ErrNoSuchNamespace) {
+			t.Fatal(err)
+		}
 		for ident, err := range proxy.Straight.ListTables(t.Context(), namespace) {
 			if errors.Is(err, icecatalog.ErrNoSuchNamespace) {
 				return

@@ -38,6 +38,8 @@ type command struct {
 	damaged bool
 	// either: an error may mean that it was done, which the next run will say.
 	either bool
+	// rest: only on a catalog of the REST protocol, or only on others; nil for all.
+	rest *bool
 	// again are errors by which a second run may say that the first was done.
 	again []error
 }
@@ -125,7 +127,7 @@ var commands = append([]command{
 		}},
 	{name: "export", run: export, again: []error{blobio.ErrExists}},
 	{name: "compact", run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
-}, changes...)
+}, slices.Concat(changes, recoveries)...)
 
 // grown is the table with more shards and rows.
 func grown(shards int, rows []string) func(state) state {

@@ -42,6 +42,8 @@ type step struct {
 // walker walks one store.
 type walker struct {
 	world *world
+	// commands are those that the store's catalog has.
+	commands []command
 	// printed by a run without faults, and requests it made by kind; by command.
 	printed  map[string][]string
 	requests map[string]func(kind string) int
@@ -54,8 +56,13 @@ type walker struct {
 func newWalker(t *testing.T, at *store) *walker {
 	t.Helper()
 	w := &walker{world: newWorld(t, at), printed: map[string][]string{}, requests: map[string]func(string) int{}}
-	for i := range commands {
-		c := &commands[i]
+	for _, c := range commands {
+		if c.rest == nil || *c.rest == (at.name == "rest") {
+			w.commands = append(w.commands, c)
+		}
+	}
+	for i := range w.commands {
+		c := &w.commands[i]
 		w.world.reset(t)
 		w.prepare(t, c)
 		attach, requests, lift := at.broken(t, "")
@@ -202,17 +209,17 @@ func (w *walker) settled(t *testing.T, s step, r *session, err error) {
 // whole walks one part of all pairs of commands and faults to their ends.
 func (w *walker) whole(t *testing.T, part, parts int) {
 	faults := w.world.store.faults
-	for i := part; i < len(commands)*len(faults); i += parts {
-		for n := 1; w.take(t, step{&commands[i/len(faults)], &faults[i%len(faults)], n}); n++ {
+	for i := part; i < len(w.commands)*len(faults); i += parts {
+		for n := 1; w.take(t, step{&w.commands[i/len(faults)], &faults[i%len(faults)], n}); n++ {
 		}
 	}
 }
 
 // cases is how many steps a whole walk has: a run for each request, and one that makes fewer.
 func (w *walker) cases() (total int) {
-	for i := range commands {
+	for i := range w.commands {
 		for j := range w.world.store.faults {
-			total += 1 + w.requests[commands[i].name](w.world.store.faults[j].counted())
+			total += 1 + w.requests[w.commands[i].name](w.world.store.faults[j].counted())
 		}
 	}
 	return total
@@ -222,10 +229,10 @@ func (w *walker) cases() (total int) {
 func (w *walker) sample(t *testing.T, random *rand.Rand, steps int) {
 	faults := w.world.store.faults
 	for i, f := range random.Perm(steps) {
-		s := step{&commands[i%len(commands)], &faults[f%len(faults)], 1}
+		s := step{&w.commands[i%len(w.commands)], &faults[f%len(faults)], 1}
 		most := w.requests[s.command.name](s.fault.counted())
 		for k := 0; most == 0; k++ { // no lists, say
-			s.command = &commands[k]
+			s.command = &w.commands[k]
 			most = w.requests[s.command.name](s.fault.counted())
 		}
 		s.n += random.IntN(most)
@@ -243,10 +250,10 @@ func TestStoreWithoutAName(t *testing.T) {
 			t.Parallel()
 			at := serverStore(t, name)
 			w := newWalker(t, at)
-			for i := range commands {
-				w.takeUnresolvable(t, &commands[i], i%2 == 0)
+			for i := range w.commands {
+				w.takeUnresolvable(t, &w.commands[i], i%2 == 0)
 				if full {
-					w.takeUnresolvable(t, &commands[i], i%2 == 1)
+					w.takeUnresolvable(t, &w.commands[i], i%2 == 1)
 				}
 			}
 			t.Logf("%d runs, %d of which ended with an error", w.steps, w.failed)
