@@ -153,6 +153,7 @@ func csvOf(text string, parse func(*csvReader, []byte) (*csvRecord, error)) (fou
 	body := strings.NewReader(text)
 	lines := &texts{inputs: []input{{name: "x"}}, body: io.NopCloser(body), reader: bufio.NewReader(body)}
 	r := newCSVReader(lines, csvDialect{comma: ',', quote: '"'})
+	copies := new(csvCopies)
 	for {
 		line, err := lines.here()
 		if err != nil {
@@ -162,7 +163,7 @@ func csvOf(text string, parse func(*csvReader, []byte) (*csvRecord, error)) (fou
 		if err != nil {
 			return append(found, err.Error())
 		}
-		for _, rec := range []csvRecord{*rec, (&csvCopies{}).keep(rec)} {
+		for _, rec := range []csvRecord{*rec, copies.keep(rec)} {
 			for i := range rec.cells {
 				found = append(found, strconv.Itoa(i)+string(rec.cell(i))+strconv.FormatBool(rec.quoted(i)))
 			}
@@ -173,7 +174,7 @@ func csvOf(text string, parse func(*csvReader, []byte) (*csvRecord, error)) (fou
 // Fields are found where they stand as they are when records are put together, errors included.
 func TestFieldsInPlaceAreThosePutTogether(t *testing.T) {
 	r, inPlace := rand.New(rand.NewPCG(14, 5)), 0
-	for range 200_000 {
+	for range 30_000 {
 		text := string(letters(r, "ab,,\"\"\n", r.IntN(16)))
 		if r.IntN(2) == 0 {
 			text = strings.ReplaceAll(text, "b", `,"a,b",`)
@@ -192,7 +193,7 @@ func TestFieldsInPlaceAreThosePutTogether(t *testing.T) {
 			t.Fatalf("%q is %q, want %q", text, got, want)
 		}
 	}
-	if inPlace < 30_000 {
+	if inPlace < 4_500 {
 		t.Errorf("only %d lines with quotes were read in place", inPlace)
 	}
 }
