@@ -146,6 +146,7 @@ type ReadOptions struct {
 // Read plans a scan and gives its rows as an Arrow reader. Release ends it early. Its records are valid until the next
 // call of Next, as with any reader; they and the reader are not for concurrent use.
 func (t *Table) Read(ctx context.Context, o ReadOptions) (array.RecordReader, error) {
+	o.Runs = true
 	p, err := t.Plan(ctx, o.ScanOptions)
 	if err != nil {
 		return nil, err

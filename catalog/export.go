@@ -50,6 +50,7 @@ const maxExportFiles = 32
 func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*ExportResult, error) {
 	scan := o.ScanOptions
 	scan.ReuseBatches = true // sinks keep no reference to what they are given
+	scan.Runs = true
 	p, err := t.Plan(ctx, scan)
 	if err != nil {
 		return nil, err

@@ -49,6 +49,9 @@ type ScanOptions struct {
 	// MaxMemory is the most bytes of memory that the values of the scan may take, that of the catalog's Options if 0; see
 	// shardfmt.ScanOptions.
 	MaxMemory int64
+	// Runs says that the plan will be run, so that planning may read the roots of few shards ahead, while their term filters are asked.
+	// Scan, Read and Export set it.
+	Runs bool
 	// SkipDamaged leaves out the stripes that can't be read; Plan.Damaged lists them. Everything is read twice, the first time by Plan.
 	SkipDamaged bool
 }
@@ -76,6 +79,8 @@ type Plan struct {
 	ruledOut map[string][]bool
 	// leftOut are the stripes that can't be read, by the shard's path; nil without SkipDamaged.
 	leftOut map[string][]bool
+	// opened are shards that were opened while their term filters were asked, nil for none.
+	opened *openedShards
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window
 	// columns are the selected nodes of the schema.
@@ -83,7 +88,7 @@ type Plan struct {
 }
 
 // Plan prunes by what the manifests say, and by the term filters that they lead to. It reads manifests and short pieces of filters, and
-// opens no shard.
+// opens no shard unless ScanOptions.Runs allows it.
 func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	s, err := t.snapshot(o.At)
 	if err != nil {

@@ -30,9 +30,12 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, turn <-chan st
 		yield(empty(r.types, e.Records))
 		return nil
 	}
-	shard, err := p.table.openShard(ctx, r.fork.Branch(), e.Path, e.RootBytes, p.bound != nil && e.Stripes > 2)
-	if err != nil {
-		return err
+	shard := p.opened.take(e.Path)
+	if shard == nil {
+		var err error
+		if shard, err = p.open(ctx, r.fork.Branch(), e); err != nil {
+			return err
+		}
 	}
 	defer shard.Close()
 	q, err := p.shardQuery(ctx, shard)

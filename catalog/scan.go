@@ -63,6 +63,7 @@ const (
 // shardfmt.Shard.Scan. It stops at the first error, which it yields. stats may be nil.
 func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
+		o.Runs = true
 		p, err := t.Plan(ctx, o)
 		if err != nil {
 			yield(nil, err)
@@ -238,6 +239,7 @@ type reading struct {
 func (r *reading) wait() {
 	r.group.Wait()
 	r.fork.Join()
+	r.plan.opened.join()
 }
 
 func (r *reading) matched(n int64) {

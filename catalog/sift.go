@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -48,7 +49,11 @@ func (p *Plan) sift(ctx context.Context) error {
 			}
 		}
 	}
-	may, err := index.Prune(ctx, p.table.cat.client, p.bound, units)
+	var may []bool
+	err = p.withOpened(ctx, func(client *blobio.Client) (err error) {
+		may, err = index.Prune(ctx, client, p.bound, units)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,12 @@ func TestLookupSteps(t *testing.T) {
 	}
 	got := s.measure(t, scan("id = 97765431217019", "id", "a", "b", "c", "d"))
 	t.Logf("a lookup: %+v", got)
-	if got.rows != 1 || got.steps > 10 || got.gets > 17 {
-		t.Errorf("a lookup: %+v, want 1 row in at most 10 steps and 17 requests", got)
+	if got.rows != 1 || got.steps > 7 || got.gets > 17 {
+		t.Errorf("a lookup: %+v, want 1 row in at most 7 steps and 17 requests", got)
+	}
+	got = s.measure(t, scan("id = 97765431217020", "id", "a", "b", "c", "d"))
+	t.Logf("a lookup of no row: %+v", got)
+	if got.rows != 0 || got.steps > 4 || got.gets > 5 {
+		t.Errorf("a lookup of no row: %+v, want 0 rows in at most 4 steps and 5 requests", got)
 	}
 }

@@ -44,6 +44,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	o.Runs = true
 	return s.inTurn(r, func(t *catalog.Table) error {
 		p, err := t.Plan(r.Context(), o)
 		if err != nil {

@@ -66,6 +66,7 @@ func (a *app) scanCommand() *cobra.Command {
 				return err
 			}
 			o.ReuseBatches = true // who takes batches keeps nothing of them
+			o.Runs = true
 			if _, err := bindFilter(f.where, t.Schema()); err != nil && o.At == (catalog.At{}) {
 				return err
 			}

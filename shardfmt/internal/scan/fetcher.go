@@ -81,13 +81,17 @@ type eaching interface {
 
 // each calls do for 0 … n−1, several at the same time.
 func (f *fetcher) each(ctx context.Context, n int, do func(ctx context.Context, st Store, i int) error) error {
-	if e, ok := f.store.(eaching); ok && n > 1 {
+	return eachThrough(ctx, f.store, n, do)
+}
+
+func eachThrough(ctx context.Context, st Store, n int, do func(ctx context.Context, st Store, i int) error) error {
+	if e, ok := st.(eaching); ok && n > 1 {
 		return e.EachStore(ctx, n, do)
 	}
-	if b, ok := f.store.(branching); ok && n > 1 {
+	if b, ok := st.(branching); ok && n > 1 {
 		return b.Each(ctx, n, func(ctx context.Context, c *blobio.Client, i int) error { return do(ctx, c, i) })
 	}
-	return parallel.Each(ctx, maxRequests, n, func(i int) error { return do(ctx, f.store, i) })
+	return parallel.Each(ctx, maxRequests, n, func(i int) error { return do(ctx, st, i) })
 }
 
 // eachUpTo is each with at most limit calls at a time, where the store is a Client.
@@ -168,18 +172,23 @@ func needs(columns []column.Column, ranges []colstream.Range, whole bool) (round
 
 // round reads what requests ask for, near ones of an object together, all at the same time.
 func (f *fetcher) round(ctx context.Context, round []colstream.Request) error {
+	return f.roundThrough(ctx, f.store, round)
+}
+
+// roundThrough is round by requests of a store.
+func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.Request) error {
 	if err := f.hold(round); err != nil {
 		return err
 	}
 	if len(round) == 1 { // as of one column
-		return f.roundOf(ctx, round)
+		return f.roundOf(ctx, st, round)
 	}
 	groups := groupByObject(round)
 	if len(groups) == 1 { // as mostly
-		return f.roundOf(ctx, groups[0])
+		return f.roundOf(ctx, st, groups[0])
 	}
 	got := make([][][]byte, len(groups))
-	err := f.each(ctx, len(groups), func(ctx context.Context, st Store, i int) (err error) {
+	err := eachThrough(ctx, st, len(groups), func(ctx context.Context, st Store, i int) (err error) {
 		got[i], err = f.readGroup(ctx, st, groups[i])
 		return err
 	})
@@ -195,8 +204,8 @@ func (f *fetcher) round(ctx context.Context, round []colstream.Request) error {
 }
 
 // roundOf is round of one group.
-func (f *fetcher) roundOf(ctx context.Context, g []colstream.Request) error {
-	got, err := f.readGroup(ctx, f.store, g)
+func (f *fetcher) roundOf(ctx context.Context, st Store, g []colstream.Request) error {
+	got, err := f.readGroup(ctx, st, g)
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ const leastIndexed = 4 << 10
 // candidates asks the indexes of the stripe for the rows of which some may match. They come as whole blocks, as range
 // indexes give them: a block is decoded whole, and rows one by one would be batches of one row. The filter is evaluated on the rows
 // themselves, which are kept for that.
-func (s *stripe) candidates(ctx context.Context) (blocks []colstream.Range, known bool, err error) {
-	store, ok := s.fetch.store.(meta.Store)
-	if s.plan.q.Candidates == nil || !ok || stored(s.filter) < leastIndexed {
+func (s *stripe) candidates(ctx context.Context, st Store) (blocks []colstream.Range, known bool, err error) {
+	store, ok := st.(meta.Store)
+	if !ok || !s.asks() {
 		return nil, false, nil
 	}
 	c, err := s.plan.candidates(ctx, store, s.index)
@@ -32,6 +32,48 @@ func (s *stripe) candidates(ctx context.Context) (blocks []colstream.Range, know
 	s.counts.StripesIndexed++
 	s.chosen = &c.Rows
 	return wholeBlocks(c.Rows, s.of.Records), true, nil
+}
+
+// asks reports whether the indexes of the stripe are worth asking.
+func (s *stripe) asks() bool {
+	return s.plan.q.Candidates != nil && stored(s.filter) >= leastIndexed
+}
+
+// candidatesAndMaps is candidates, and meanwhile fetches range indexes and the block maps of all columns, where those are few bytes of a
+// remote store: what follows from the rows that the indexes name takes one round then. An error of these reads comes again when they
+// are needed.
+func (s *stripe) candidatesAndMaps(ctx context.Context) (blocks []colstream.Range, known bool, err error) {
+	var early []indexed
+	round, err := s.earlyRequests(ctx, &early)
+	if err != nil || len(round) == 0 {
+		return s.candidates(ctx, s.fetch.store)
+	}
+	err = s.fetch.each(ctx, 2, func(ctx context.Context, st Store, i int) (err error) {
+		if i == 0 {
+			blocks, known, err = s.candidates(ctx, st)
+		} else if s.fetch.roundThrough(ctx, st, round) == nil {
+			s.early = &early
+		}
+		return err
+	})
+	return blocks, known, err
+}
+
+// earlyRequests are the requests for range indexes and block maps, none if they are many bytes or no index is asked now. Filling them
+// adds to out.
+func (s *stripe) earlyRequests(ctx context.Context, out *[]indexed) ([]colstream.Request, error) {
+	if _, asked := s.plan.asked[s.index]; asked || s.plan.local || !s.asks() {
+		return nil, nil
+	}
+	round, err := s.plan.indexRequests(ctx, s.index, s.mem, out)
+	if err != nil {
+		return nil, err
+	}
+	maps, err := needs(s.all(), []colstream.Range{s.rows}, false)
+	if round = append(round, maps...); err != nil || bytesOf(round) > earlyBytes {
+		return nil, err
+	}
+	return round, nil
 }
 
 // answer is what the indexes of a stripe said.

@@ -31,6 +31,10 @@ type stripe struct {
 	left  []colstream.Range // and those behind it
 	// chosen are the rows that indexes leave, nil if none could tell: the filter is true for no other.
 	chosen *[]ranges.Range
+	// candidateRows are those rows with the rest of their blocks; 0 if no index named any.
+	candidateRows uint64
+	// early are the range indexes that were fetched while the indexes were asked, nil if none were.
+	early *[]indexed
 
 	filter    []column.Column        // of plan.Needed, and of the marker behind them
 	output    []column.Column        // of plan.Project
@@ -70,9 +74,13 @@ const (
 	skipBytes = 8
 	// joinRows and joinBytes are how many rows, and of how many stored bytes, are read rather than left out between others.
 	joinRows, joinBytes = 1024, 4 << 10
+	// blockBytes is about what a column costs of which a single row is read.
+	blockBytes = 32 << 10
 	// smallColumns is the size of the columns up to which they are fetched with the range indexes instead of
 	// after them: less than a round trip costs.
 	smallColumns = 256 << 10
+	// earlyBytes is the most bytes of range indexes and block maps that are fetched before an index has named the rows.
+	earlyBytes = 64 << 10
 )
 
 // open makes a stripe ready to be read; its requests are made by f.
@@ -198,14 +206,17 @@ func (s *stripe) share() {
 func (s *stripe) findRows(ctx context.Context) error {
 	all := blocksOf([]colstream.Range{{Start: 0, End: s.of.Records}})
 	s.left = []colstream.Range{s.rows}
-	candidates, indexed, err := s.candidates(ctx)
+	candidates, indexed, err := s.candidatesAndMaps(ctx)
 	if err != nil {
 		return err
 	}
 	if indexed && len(candidates) == 0 {
 		s.left = nil
 	} else if s.plan.q.Needed != nil {
-		indexes, err := s.indexes(ctx)
+		if indexed {
+			s.candidateRows = max(1, totalRows(candidates))
+		}
+		indexes, err := s.indexes(ctx, candidates, indexed)
 		if err != nil {
 			return err
 		}
@@ -220,14 +231,21 @@ func (s *stripe) findRows(ctx context.Context) error {
 }
 
 // indexes fetches the range indexes of the filter's fields, all at once, and with them the columns that are read
-// first if they are small, else the maps of their blocks.
-func (s *stripe) indexes(ctx context.Context) (out []indexed, err error) {
+// first if they are small, else the maps of their blocks. Where an index has named the rows to read, the maps of all columns come
+// along: few rows are left, and a round of their own for the maps of the output costs more.
+func (s *stripe) indexes(ctx context.Context, candidates []colstream.Range, named bool) (out []indexed, err error) {
+	if s.early != nil {
+		return *s.early, nil
+	}
 	round, err := s.plan.indexRequests(ctx, s.index, s.mem, &out)
 	if err != nil || len(round) == 0 {
 		return nil, err
 	}
 	rows, first := []colstream.Range{s.rows}, s.first()
 	small := stored(first) <= smallColumns
+	if named && !small {
+		rows, first = candidates, s.all()
+	}
 	with, err := needs(first, rows, small && s.whole(rows))
 	if err != nil {
 		return nil, err
@@ -292,21 +310,42 @@ func (s *stripe) get(ctx context.Context, columns []column.Column, ranges []cols
 }
 
 // first are the columns that are fetched before anything is decoded: those of the filter, and all others if
-// there is none or they are small.
+// there is none or they are small, or so are their blocks of the rows that an index has named.
 func (s *stripe) first() []column.Column {
 	if len(s.filter) == 0 {
 		return s.output
 	}
-	both, others := s.filter[:len(s.filter):len(s.filter)], uint64(0)
-	for _, c := range s.output {
-		if !s.shared[c] {
-			both, others = append(both, c), others+c.Size()
+	all, others := s.all(), uint64(0)
+	for _, c := range all[len(s.filter):] {
+		size := c.Size()
+		if s.candidateRows > 0 {
+			size = min(size, max(blockBytes, uint64(float64(size)*float64(s.candidateRows)/float64(s.of.Records))))
 		}
+		others += size
 	}
 	if others < lateBytes {
-		return both
+		return all
 	}
 	return s.filter
+}
+
+// all are the columns of the filter, and those of the output that are not among them.
+func (s *stripe) all() []column.Column {
+	all := s.filter[:len(s.filter):len(s.filter)]
+	for _, c := range s.output {
+		if !s.shared[c] {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// totalRows counts the rows of ranges.
+func totalRows(ranges []colstream.Range) (n uint64) {
+	for _, r := range ranges {
+		n += r.Len()
+	}
+	return n
 }
 
 // joined gives ranges and the rows between them where these are so few, and of so few bytes, that looking at them costs less than
