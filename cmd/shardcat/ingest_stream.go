@@ -24,6 +24,16 @@ func (f *streamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.age, "flush-age", 0, "streaming: commit when the oldest buffered row reaches this age (default: one commit at the end; 1m with another --flush flag)")
 }
 
+// inferWait is how long inference waits for records: a part of the age at which they are committed, and short, so that a stream which
+// stalls doesn't hold back what has come.
+func (f *streamFlags) inferWait() time.Duration {
+	const longest = 5 * time.Second
+	if f.age <= 0 {
+		return longest
+	}
+	return min(longest, f.age/2)
+}
+
 func (f *streamFlags) wanted() bool { return f.rows != 0 || f.bytes != 0 || f.age != 0 }
 
 // streamed is what a stream added, printed when it ends.
@@ -46,7 +56,10 @@ func (a *app) stream(ctx context.Context, name string, files []string, source fi
 	if t != nil && source.Schema == nil {
 		source.Schema = t.Schema()
 	}
-	source.BatchRows, source.NullsAsText = 1, t == nil
+	if f.age == 0 {
+		f.age = time.Minute
+	}
+	source.BatchRows, source.NullsAsText, source.InferWait = 1, t == nil, f.inferWait()
 	src, err := fileio.OpenSource(ctx, a.client, files, source)
 	if err != nil {
 		return err
@@ -66,6 +79,11 @@ func (a *app) stream(ctx context.Context, name string, files []string, source fi
 	})
 	if err != nil {
 		return err
+	}
+	if f.age > 0 {
+		// The first rows may have waited for inference; that counts towards their age.
+		first := time.AfterFunc(f.age-source.InferWait, func() { w.Flush(ctx) })
+		defer first.Stop()
 	}
 	err = pour(ctx, src, w)
 	// What has come is committed even if the rest of the input can't be read.

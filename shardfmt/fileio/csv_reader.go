@@ -156,7 +156,7 @@ func (r *csvReader) begin(ctx context.Context) error {
 	}
 	if r.sniff {
 		if r.comma = said; said == 0 {
-			r.comma = sniffComma(r.lines.reader, r.lines.name(), r.csvDialect)
+			r.comma = sniffComma(r.lines, r.csvDialect)
 		}
 	}
 	return nil
@@ -190,8 +190,13 @@ func (r *csvReader) skipBlanks() error {
 // excelComma reads the line sep=C, by which Excel says the separator; 0 without one.
 func (r *csvReader) excelComma() (byte, error) {
 	const name = "sep="
+	for n := range len(name) { // no byte is waited for behind one that differs
+		if head, _ := r.lines.reader.Peek(n + 1); len(head) <= n || !bytes.EqualFold(head, []byte(name[:n+1])) {
+			return 0, nil
+		}
+	}
 	head, _ := r.lines.reader.Peek(len(name) + 2)
-	if len(head) < len(name)+2 || !bytes.EqualFold(head[:len(name)], []byte(name)) {
+	if len(head) < len(name)+2 {
 		return 0, nil
 	}
 	comma, after := head[len(name)], head[len(name)+1]

@@ -44,11 +44,11 @@ const (
 
 // sniffComma tells the separator of an input from its first records: the one by which most of them have as many fields
 // as the first, and among equals the one that makes most fields. A name that ends in .tsv means tabs.
-func sniffComma(r *bufio.Reader, name string, d csvDialect) byte {
-	if strings.Contains(strings.ToLower(name), ".tsv") {
+func sniffComma(t *texts, d csvDialect) byte {
+	if strings.Contains(strings.ToLower(t.name()), ".tsv") {
 		return '\t'
 	}
-	head := ahead(r, sniffBytes)
+	head := ahead(t, sniffBytes)
 	best, bestShare, bestFields := byte(','), 0.0, 1
 	for _, comma := range commas {
 		d.comma = comma
@@ -61,7 +61,12 @@ func sniffComma(r *bufio.Reader, name string, d csvDialect) byte {
 }
 
 // ahead gives what a reader holds next, up to n bytes: whole lines as far as they are there already.
-func ahead(r *bufio.Reader, n int) []byte {
+func ahead(t *texts, n int) []byte {
+	r := t.reader
+	if t.ahead != nil {
+		t.ahead.noWait = true
+		defer func() { t.ahead.noWait = false }()
+	}
 	for {
 		head, _ := r.Peek(min(r.Buffered(), n))
 		if len(head) == n || max(bytes.Count(head, []byte("\n")), bytes.Count(head, []byte("\r"))) > sniffRecords {
@@ -115,8 +120,8 @@ func consistency(head []byte, d csvDialect, whole bool) (fields int, share float
 }
 
 // sniffHeader reports whether an input begins with the names of its fields; names are those that a schema knows.
-func (in *inference) sniffHeader(r *bufio.Reader, d csvDialect, names map[string]int) bool {
-	head := ahead(r, sniffBytes)
+func (in *inference) sniffHeader(t *texts, d csvDialect, names map[string]int) bool {
+	head := ahead(t, sniffBytes)
 	if len(head) == sniffBytes { // the last line may be cut
 		if end := bytes.LastIndexAny(head, "\r\n"); end >= 0 {
 			head = head[:end+1]

@@ -62,10 +62,10 @@ func (s *csvSource) newColumns() (c csvColumns) {
 }
 
 // newCSV opens CSV inputs; without a schema it reads the sample for inference.
-func newCSV(ctx context.Context, open func() *texts, o SourceOptions) (*csvSource, error) {
+func newCSV(ctx context.Context, open func() *texts, ahead *sampled, o SourceOptions) (*csvSource, error) {
 	lines := open()
 	s := &csvSource{options: o, schema: o.Schema, reader: newCSVReader(lines, o.dialect()), sniff: newInference(o)}
-	err := s.findSchema(ctx, open)
+	err := s.findSchema(ctx, open, ahead)
 	if err == nil {
 		err = arrowtype.Check(s.schema)
 	}
@@ -105,16 +105,19 @@ func holdsText(n *schema.Node) bool {
 
 // findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
 // everything.
-func (s *csvSource) findSchema(ctx context.Context, open func() *texts) error {
+func (s *csvSource) findSchema(ctx context.Context, open func() *texts, ahead *sampled) error {
 	extend := s.options.UnknownFields == ExtendByUnknown
 	if s.schema != nil && !extend {
 		return nil
 	}
 	in := newInference(s.options)
 	var err error
-	if extend || s.options.InferRows == AllRows {
+	switch {
+	case extend || s.options.InferRows == AllRows:
 		err = s.readAll(ctx, in, open)
-	} else {
+	case ahead != nil:
+		in, err = s.readAhead(ctx, ahead)
+	default:
 		err = s.readSample(ctx, in)
 	}
 	if err != nil {
@@ -137,10 +140,7 @@ func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *tex
 	if err := rereadable(s.reader.lines.inputs); err != nil {
 		return err
 	}
-	all := &csvSource{options: s.options, schema: s.schema, sniff: s.sniff, reader: newCSVReader(open(), s.options.dialect())}
-	if all.options.Reject != nil {
-		all.options.Reject = func(Rejected) error { return nil } // each is told of once, when it is read again
-	}
+	all := s.again(open())
 	defer all.reader.lines.Close()
 	guesses := &cellGuesses{in: in}
 	for {
@@ -154,6 +154,42 @@ func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *tex
 		}
 		if err := guesses.record(rec); err != nil {
 			return err
+		}
+	}
+}
+
+// again returns a source of the same records for inference; it reports no rejected records, as they are read again.
+func (s *csvSource) again(lines *texts) *csvSource {
+	c := &csvSource{options: s.options, schema: s.schema, sniff: s.sniff, reader: newCSVReader(lines, s.options.dialect())}
+	if c.options.Reject != nil {
+		c.options.Reject = func(Rejected) error { return nil }
+	}
+	return c
+}
+
+// readAhead infers from what has come of a stream, at least one record.
+func (s *csvSource) readAhead(ctx context.Context, ahead *sampled) (*inference, error) {
+	for {
+		in, size := newInference(s.options), 0
+		guesses, c := &cellGuesses{in: in}, s.again(ahead.sample(true))
+		var err error
+		for err == nil && int(in.rows) < s.options.InferRows && size < maxSample {
+			var rec *csvRecord
+			if rec, err = c.next(ctx); err == nil {
+				err = guesses.record(rec)
+				size += len(rec.text) + 8*len(rec.cells)
+			}
+		}
+		if err == io.EOF || err != nil && !ahead.ended() { // a record may be cut where the head ends
+			err = guesses.known(c.header)
+		}
+		s.reader.comma, s.withHeader = c.reader.comma, c.withHeader
+		c.reader.lines.Close()
+		if err != nil || in.rows > 0 || ahead.ended() {
+			return in, err
+		}
+		if err := ahead.more(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -277,7 +313,7 @@ func (s *csvSource) findHeader(ctx context.Context) error {
 		if s.schema != nil {
 			names = s.fieldIndex()
 		}
-		with = s.sniff.sniffHeader(s.reader.lines.reader, s.reader.csvDialect, names)
+		with = s.sniff.sniffHeader(s.reader.lines, s.reader.csvDialect, names)
 	}
 	s.withHeader = &with
 	return nil

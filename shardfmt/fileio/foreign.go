@@ -111,6 +111,9 @@ type SourceOptions struct {
 	Types []*schema.Node
 	// InferRows is how many records inference looks at, DefaultInferRows if 0, AllRows for all.
 	InferRows int
+	// InferWait bounds how long inference waits for records of a stream, from its first bytes on: what has come by then is the
+	// sample. 0 waits until InferRows have come or the stream ends.
+	InferWait time.Duration
 	// UnknownFields is ErrorOnUnknown if empty.
 	UnknownFields UnknownFields
 	// Header reports whether the first line of a CSV input names its fields; without a header they are named column1,

@@ -26,6 +26,8 @@ type input struct {
 	url string
 	// stream is set for what can be read once only.
 	stream *stream
+	// ahead, if not nil, reads the stream, decoded, from its beginning.
+	ahead *lookahead
 	// size in bytes, 0 if it isn't known; meter counts what is read of it, nil if nobody asks.
 	size  int64
 	meter *meter

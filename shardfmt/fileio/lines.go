@@ -20,6 +20,8 @@ type texts struct {
 
 	body   io.ReadCloser
 	reader *bufio.Reader
+	// ahead reads the open input, if that was read ahead.
+	ahead *lookahead
 	// line is the number of the last line read, from 1.
 	line int64
 	// ending is the line break that was cut off the last line.
@@ -41,6 +43,11 @@ func (t *texts) open(ctx context.Context) error {
 	}
 	if t.at == len(t.inputs) {
 		return io.EOF
+	}
+	t.ahead = nil
+	if l := t.inputs[t.at].ahead; l != nil {
+		t.openAhead(l)
+		return nil
 	}
 	body, err := t.inputs[t.at].open(ctx, t.sp)
 	if err != nil {

@@ -26,9 +26,9 @@ type ndjsonSource struct {
 }
 
 // newNDJSON opens NDJSON inputs; without a schema it reads the sample for inference.
-func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjsonSource, error) {
+func newNDJSON(ctx context.Context, open func() *texts, ahead *sampled, o SourceOptions) (*ndjsonSource, error) {
 	s := &ndjsonSource{options: o, docs: &documents{lines: open()}, schema: o.Schema}
-	if err := s.findSchema(ctx, open); err != nil {
+	if err := s.findSchema(ctx, open, ahead); err != nil {
 		s.docs.lines.Close()
 		return nil, err
 	}
@@ -47,16 +47,19 @@ func newNDJSON(ctx context.Context, open func() *texts, o SourceOptions) (*ndjso
 
 // findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
 // everything.
-func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts) error {
+func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts, ahead *sampled) error {
 	extend := s.options.UnknownFields == ExtendByUnknown
 	if s.schema != nil && !extend {
 		return nil
 	}
 	in := newInference(s.options)
 	var err error
-	if extend || s.options.InferRows == AllRows {
+	switch {
+	case extend || s.options.InferRows == AllRows:
 		err = s.readAll(ctx, in, open)
-	} else {
+	case ahead != nil:
+		in, err = s.readAhead(ctx, ahead)
+	default:
 		err = s.readSample(ctx, in)
 	}
 	if err != nil {
@@ -102,6 +105,48 @@ func rereadable(inputs []input) error {
 		}
 	}
 	return nil
+}
+
+// readAhead infers from what has come of a stream, at least one record.
+func (s *ndjsonSource) readAhead(ctx context.Context, ahead *sampled) (*inference, error) {
+	for {
+		in, size := newInference(s.options), 0
+		docs := &documents{lines: ahead.sample(false)}
+		for int(in.rows) < s.options.InferRows && size < maxSample {
+			doc, err := docs.next(ctx)
+			if err == io.EOF || err != nil && !ahead.ended() {
+				break // the head may end in the middle of a record
+			}
+			if err == nil && !ahead.ended() && !docs.whole(doc) {
+				break
+			}
+			if err == nil {
+				_, err = in.record(doc, docs)
+				size += len(doc.text)
+			}
+			if err != nil {
+				docs.lines.Close()
+				return nil, err
+			}
+		}
+		docs.lines.Close()
+		if in.rows > 0 || ahead.ended() {
+			return in, nil
+		}
+		if err := ahead.more(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// whole reports whether nothing can follow that belongs to a document: its line has ended, or its object has.
+func (d *documents) whole(doc document) bool {
+	if d.form == byLine && d.lines.ending != nil {
+		return true
+	}
+	scan := jsonScan{}
+	_, ended := scan.end(doc.text)
+	return ended
 }
 
 func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {

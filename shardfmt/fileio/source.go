@@ -85,13 +85,17 @@ func openInputs(ctx context.Context, sp *blobio.Client, inputs []input, o Source
 // openFiles opens inputs of one format.
 func openFiles(ctx context.Context, sp *blobio.Client, inputs []input, o SourceOptions) (Source, error) {
 	open := func() *texts { return &texts{sp: sp, inputs: inputs, encoding: o.Encoding} }
-	switch o.Format {
-	case NDJSON:
-		return newNDJSON(ctx, open, o)
-	case CSV:
-		return newCSV(ctx, open, o)
+	if o.Format != NDJSON && o.Format != CSV {
+		return newBatchSource(ctx, sp, inputs, o)
 	}
-	return newBatchSource(ctx, sp, inputs, o)
+	ahead, err := lookAhead(ctx, inputs, open, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Format == NDJSON {
+		return newNDJSON(ctx, open, ahead, o)
+	}
+	return newCSV(ctx, open, ahead, o)
 }
 
 // commonFormat is the one format of all inputs, by their names or their content.

@@ -103,7 +103,7 @@ const sniffFormatBytes = 4096
 func firstBytes(r *bufio.Reader) ([]byte, error) {
 	for {
 		head, _ := r.Peek(r.Buffered())
-		if len(bytes.TrimSpace(head)) >= len(arrowipc.Magic) || len(head) == r.Size() {
+		if len(bytes.TrimSpace(head)) >= len(arrowipc.Magic) || len(head) == r.Size() || isShortText(head) {
 			return head, nil
 		}
 		if _, err := r.Peek(len(head) + 1); err != nil {
@@ -111,6 +111,22 @@ func firstBytes(r *bufio.Reader) ([]byte, error) {
 			return head, err
 		}
 	}
+}
+
+// isShortText reports whether the first bytes of an input are text for certain, though they are fewer than a magic has: a stream whose
+// first line is short must not wait for the next.
+func isShortText(head []byte) bool {
+	const least = 4 // byte order marks, and magics of compression
+	text := bytes.TrimSpace(head)
+	if len(head) < least || len(text) == 0 || bytes.HasPrefix([]byte(arrowipc.Magic), text) || bytes.HasPrefix([]byte("PAR1"), text) {
+		return false
+	}
+	for _, b := range head {
+		if b == 0 || b >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // sniffFormat tells a format by the first bytes of a file, unpacked: the magic of Parquet and Arrow, JSON by its
