@@ -225,7 +225,7 @@ func (w *walker) cases() (total int) {
 	return total
 }
 
-// sample takes some steps of the walk, so that every command and every fault has its turn.
+// sample takes some steps of the walk: with as many steps as commands and faults, each of them has its turn.
 func (w *walker) sample(t *testing.T, random *rand.Rand, steps int) {
 	faults := w.world.store.faults
 	for i, f := range random.Perm(steps) {
@@ -303,8 +303,8 @@ func TestWalk(t *testing.T) {
 		{"rest", restStore, 40},
 		{"file", fileStore, 60},
 		{"s3", func(t *testing.T) *store { return serverStore(t, "s3") }, 51},
-		{"azure", func(t *testing.T) *store { return serverStore(t, "azure") }, 51},
-		{"gcs", func(t *testing.T) *store { return serverStore(t, "gcs") }, 51},
+		{"azure", func(t *testing.T) *store { return serverStore(t, "azure") }, 20},
+		{"gcs", func(t *testing.T) *store { return serverStore(t, "gcs") }, 20},
 	} {
 		parts := 1
 		if full && at.name != "rest" { // whose server has one namespace for the walk
