@@ -87,6 +87,7 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 	r.stats.IndexGets += s.IndexGets
 	r.stats.IndexBytes += s.IndexBytes
 	r.stats.EncodingsSkipped += s.EncodingsSkipped
+	r.stats.Contradictions += s.Contradictions
 }
 
 // openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has

@@ -48,6 +48,8 @@ type ScanStats struct {
 	// EncodingsSkipped are encodings of fields that were damaged or unknown, where another one of the field was read; one
 	// for each column and stripe.
 	EncodingsSkipped int64 `json:"encodings_skipped"`
+	// Contradictions are fields whose statistics contradict each other or the stored presence; one for each column and stripe.
+	Contradictions int64 `json:"contradictions"`
 }
 
 const (

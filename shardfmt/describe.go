@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -192,7 +193,11 @@ func (d *describer) fields(nodes []*schema.Node) error {
 }
 
 func (f *FieldSummary) describe(n *schema.Node, desc *metapb.FieldDescriptor) {
-	f.Described, f.Positions, f.Nulls = true, desc.PositionCount, desc.NullCount
+	f.Described, f.Positions = true, desc.PositionCount
+	if stats.Contradiction(desc) != "" {
+		return // which of its statements is wrong is not known
+	}
+	f.Nulls = desc.NullCount
 	if s := desc.GetFloatingStats(); s != nil {
 		f.NaNs = &s.NanCount
 	}

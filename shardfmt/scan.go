@@ -78,6 +78,9 @@ type ScanStats struct {
 	// EncodingsSkipped are encodings that were passed over because they are unknown or damaged, where a field has an
 	// alternative, which was read instead; one for each column and stripe.
 	EncodingsSkipped int64
+	// Contradictions are fields whose counts of nulls, constants and bounds contradict each other or the bits of presence, as far as
+	// reading shows: what is intact was read; one for each column and stripe. Shard verification names them.
+	Contradictions int64
 }
 
 // DefaultBatchRows is that of the largest usual blocks and a multiple of the others, so that blocks are decoded in place, and
@@ -134,6 +137,7 @@ func (s *ScanStats) add(c *scan.Counts) {
 	s.BlocksPruned += c.BlocksPruned
 	s.RowsMatched += c.RowsMatched
 	s.EncodingsSkipped += c.EncodingsSkipped
+	s.Contradictions += c.Contradictions
 	s.StripesIndexed += c.StripesIndexed
 	s.StripesUnindexed += c.StripesUnindexed
 	s.IndexGets += c.IndexGets

@@ -38,13 +38,14 @@ type StatisticsResult struct {
 func NewStatistics(node *schema.Node) *Statistics { return &Statistics{node: node} }
 
 // AddShard adds what a shard says of a field, by its number in the shard's schema. It is false, and nothing is added, where
-// that is not the truth about the live rows: rows were deleted, or the shard lacks counts or bounds.
+// that is not the truth about the live rows: rows were deleted, or the shard lacks counts or bounds, or has some that contradict
+// each other.
 func (s *Statistics) AddShard(ctx context.Context, shard *Shard, field uint32) (ok bool, err error) {
 	if shard.Deleted() > 0 {
 		return false, nil
 	}
 	d, err := shard.root.ShardField(ctx, field)
-	if err != nil || d == nil || d.NullCount == nil {
+	if err != nil || d == nil || d.NullCount == nil || stats.Contradiction(d) != "" {
 		return false, err
 	}
 	if bounded(s.node) && d.RangeStats == nil && *d.NullCount < d.PositionCount {

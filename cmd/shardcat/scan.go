@@ -179,6 +179,9 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 		bar := a.scanBar(p, f)
 		_, err = a.printRows(ctx, format, s, counted(p.Run(ctx, &stats), bar), 0, f.limit, sink)
 		bar.Finish()
+		if err == nil {
+			a.warnOfReading(stats.EncodingsSkipped, stats.Contradictions, "verify")
+		}
 		return err
 	}
 	if f.explain {
@@ -199,6 +202,16 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	}
 	a.printf("%d\n", rows)
 	return nil
+}
+
+// warnOfReading warns of what scans pass over.
+func (a *app) warnOfReading(skipped, contradictions int64, verify string) {
+	if skipped > 0 {
+		a.warn(fmt.Sprintf("%d encodings are damaged or unknown; others of their fields were read (%s lists them)", skipped, verify))
+	}
+	if contradictions > 0 {
+		a.warn(fmt.Sprintf("the statistics of %d fields contradict each other or the stored presence; the stored values were read (%s lists them)", contradictions, verify))
+	}
 }
 
 // scanBar is a bar for rows that go to a file or another program; a person who sees the rows needs none.
@@ -258,6 +271,9 @@ func (a *app) printExplained(x explained) error {
 	}
 	if x.EncodingsSkipped > 0 {
 		a.printf("encodings   %d damaged or unknown, others of their fields were read (verify says which)\n", x.EncodingsSkipped)
+	}
+	if x.Contradictions > 0 {
+		a.printf("statistics  %d fields have some that contradict each other or the stored presence (verify lists them)\n", x.Contradictions)
 	}
 	a.printf("rows        %d matched\n", x.RowsMatched)
 	a.printf("requests    %d GETs, %d bytes; longest chain %d\n", x.IO.Gets, x.IO.GetBytes, x.IO.Depth)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -95,8 +94,8 @@ func (a *app) shardCatCommand() *cobra.Command {
 				return err
 			}
 			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit, sink)
-			if n := stats.EncodingsSkipped; err == nil && n > 0 {
-				a.warn(fmt.Sprintf("%d encodings are damaged or unknown; others of their fields were read (shard verify says which)", n))
+			if err == nil {
+				a.warnOfReading(stats.EncodingsSkipped, stats.Contradictions, "shard verify")
 			}
 			return err
 		},

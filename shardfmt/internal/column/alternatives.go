@@ -21,9 +21,12 @@ type Choice struct {
 	Only int
 	// Skipped, if not nil, is called with the reason for each encoding that was passed over.
 	Skipped func(error)
-	// Restored, if not nil, is called where bits that the writer cleared were restored by what the statistics count, or could not
-	// be; then presence is read even where no position is null by the statistics.
+	// Restored, if not nil, is called where the statistics of a field contradict each other or its bits: where bits that the writer cleared were
+	// restored by what the statistics count, or could not be, and, without Audit, where the descriptor alone contradicts itself.
 	Restored func(error)
+	// Audit looks for contradictions at the cost of more reads: presence is read even where no position is null by the statistics, and values
+	// that are stored beside a constant are compared with it.
+	Audit bool
 }
 
 // alternatives is a field that is stored in several encodings, of which the first that works is read.

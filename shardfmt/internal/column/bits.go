@@ -33,7 +33,7 @@ func (f *stored) presence() (*bitReader, error) {
 		return nil, nil
 	}
 	p := f.presencePrefix()
-	if p != nil && p.want == p.count && p.report == nil {
+	if p != nil && p.want == p.count && !f.o.audit {
 		return nil, nil
 	}
 	b, err := f.bitBuffer(metapb.BufferKind_PRESENCE)

@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -54,7 +55,7 @@ func Open(ctx context.Context, src Source, stripe int, node *schema.Node, record
 
 // OpenChoosing is Open with a choice among the encodings of node itself; fields below it are read in the first that can be.
 func OpenChoosing(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, mem *budget.Account, c Choice) (Column, error) {
-	o := &opener{ctx: ctx, root: node, src: src, stripe: stripe, mem: mem, skipped: c.Skipped, restored: c.Restored}
+	o := &opener{ctx: ctx, root: node, src: src, stripe: stripe, mem: mem, skipped: c.Skipped, restored: c.Restored, audit: c.Audit}
 	return o.open(node, records, c.Only)
 }
 
@@ -65,8 +66,9 @@ type opener struct {
 	stripe  int
 	mem     *budget.Account
 	skipped func(error)
-	// restored is Choice.Restored.
+	// restored and audit are those of Choice.
 	restored func(error)
+	audit    bool
 }
 
 // pathOf is the dotted path of a node below the root, for errors.
@@ -146,6 +148,9 @@ func (o *opener) inFixedSizeList(n *schema.Node) bool {
 
 // column makes the reader that the type and the stored form ask for.
 func (f *stored) column() (Column, error) {
+	if what := stats.Contradiction(f.desc); what != "" && f.o.restored != nil && !f.o.audit {
+		f.o.restored(f.corrupt("%s", what))
+	}
 	if c, ok, err := f.constant(); ok || err != nil {
 		return c, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
+	"github.com/shardcat/shardcat/shardfmt/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -22,33 +23,36 @@ func (f *stored) constant() (Column, bool, error) {
 	}
 	if v := f.desc.GetConstantValue(); v != nil && !nested(f.node.Basic) {
 		_, isNull := v.Kind.(*metapb.AnyValue_NullValue)
-		stored := f.isStoredBesides(v)
-		if !isNull && (!stored || f.o.restored != nil) { // who looks for contradictions refuses what others would
+		stored := f.isStoredBesides()
+		if !isNull && (!stored || f.o.audit) { // who looks for contradictions refuses what others would
 			raw, err := f.rawConstant(v)
-			if err != nil || !stored {
-				return &constantColumn{nullColumn{f.typ, f.o.mem}, f.node, raw}, true, err
+			if err != nil {
+				return nil, true, err
+			}
+			if !stored {
+				presence, err := f.presence()
+				return &constantColumn{nullColumn{f.typ, f.o.mem}, f.node, raw, presence}, true, err
 			}
 		}
 		if !stored {
 			return &nullColumn{f.typ, f.o.mem}, true, nil
 		}
 	}
+	// Values that are stored are read, whatever the count of nulls says of them.
 	allNull := f.desc.NullCount != nil && f.desc.GetNullCount() == f.count && f.count > 0
-	if allNull && (!nested(f.node.Basic) || len(f.encoding.GetBuffers()) == 0) {
+	if allNull && len(f.encoding.GetBuffers()) == 0 && (f.parquet == nil || nested(f.node.Basic) || stats.Contradiction(f.desc) == "") {
 		return &nullColumn{f.typ, f.o.mem}, true, nil
 	}
 	return nil, false, nil
 }
 
-// isStoredBesides reports whether the field has buffers to read instead of its constant: where the count of nulls contradicts the
-// constant, and where contradictions are looked for.
-func (f *stored) isStoredBesides(v *metapb.AnyValue) bool {
+// isStoredBesides reports whether the field has buffers to read instead of its constant: where its descriptor contradicts itself, and where
+// contradictions are looked for.
+func (f *stored) isStoredBesides() bool {
 	if f.parquet == nil && f.buffer(metapb.BufferKind_DATA) == nil {
 		return false
 	}
-	_, null := v.Kind.(*metapb.AnyValue_NullValue)
-	n := f.desc.NullCount
-	return f.o.restored != nil || n != nil && (null && *n < f.count || !null && *n > 0)
+	return f.o.audit || stats.Contradiction(f.desc) != ""
 }
 
 // nested says that a type has children.
@@ -131,12 +135,20 @@ func (f *stored) rawBytes(b []byte) []byte {
 	return nil
 }
 
-// constantColumn repeats one value.
+// constantColumn repeats one value, where it is present if the field has a bitmap of presence.
 type constantColumn struct {
 	nullColumn
-	node *schema.Node
-	raw  []byte
+	node     *schema.Node
+	raw      []byte
+	presence *bitReader
 }
+
+func (c *constantColumn) Need(ranges []colstream.Range, whole bool) ([]colstream.Request, error) {
+	return c.presence.Need(ranges, whole)
+}
+
+func (c *constantColumn) Release(pos uint64) { c.presence.Release(pos) }
+func (c *constantColumn) Size() uint64       { return c.presence.Size() }
 
 func (c *constantColumn) Read(r colstream.Range) (arrow.ArrayData, error) {
 	if r.Len() > maxRead {
@@ -146,6 +158,9 @@ func (c *constantColumn) Read(r colstream.Range) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	v := &validity{n: int(r.Len())}
+	if err := c.presence.and(v, r); err != nil {
+		return nil, err
+	}
 	switch c.node.Basic {
 	case schema.Boolean:
 		b := make([]byte, (v.n+7)/8)

@@ -22,7 +22,11 @@ func Twin(c Column, mem *budget.Account) Column {
 func (c *nullColumn) twin(mem *budget.Account) Column { return &nullColumn{c.typ, mem} }
 
 func (c *constantColumn) twin(mem *budget.Account) Column {
-	return &constantColumn{nullColumn{c.typ, mem}, c.node, c.raw}
+	presence, ok := c.presence.twin(mem)
+	if !ok {
+		return nil
+	}
+	return &constantColumn{nullColumn{c.typ, mem}, c.node, c.raw, presence}
 }
 
 // twin is nil for a member of a packed group, whose super-blocks the group takes apart one at a time.

@@ -77,6 +77,8 @@ type Counts struct {
 	RowsMatched              int64
 	// EncodingsSkipped are encodings of fields that could not be read, where the field has another one.
 	EncodingsSkipped int64
+	// Contradictions are fields whose statistics contradict each other or their bits, as far as reading shows.
+	Contradictions int64
 }
 
 // ErrStopped is the error of Run whose yield returned false.

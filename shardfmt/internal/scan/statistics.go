@@ -28,7 +28,9 @@ func (p *plan) mayMatch(stripe int, describe func(id uint32) (*metapb.FieldDescr
 			failed = err
 			return false
 		}
-		if d != nil {
+		if stats.Contradiction(d) != "" {
+			known[n.ID] = &filter.Stats{} // which of its statements is wrong is not known
+		} else if d != nil {
 			known[n.ID] = statsOf(n, d, expected)
 		} else if stripe >= 0 { // a field that a stripe lacks is null
 			known[n.ID] = &filter.Stats{Positions: expected, Nulls: expected, NullsKnown: true}

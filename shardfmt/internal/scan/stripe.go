@@ -177,7 +177,10 @@ func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]column.Co
 	out := make([]column.Column, len(nodes))
 	for i, n := range nodes {
 		var err error
-		choice := column.Choice{Only: s.only, Skipped: func(error) { s.counts.EncodingsSkipped++ }, Restored: s.restored}
+		choice := column.Choice{Only: s.only, Skipped: func(error) { s.counts.EncodingsSkipped++ }, Restored: s.restored, Audit: s.restored != nil}
+		if s.restored == nil {
+			choice.Restored = func(error) { s.counts.Contradictions++ }
+		}
 		if out[i], err = column.OpenChoosing(ctx, s.described(), s.index, n, s.of.Records, s.mem, choice); err != nil {
 			return nil, err
 		}
@@ -378,6 +381,7 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 		counts.IndexGets += s.counts.IndexGets
 		counts.IndexBytes += s.counts.IndexBytes
 		counts.EncodingsSkipped += s.counts.EncodingsSkipped
+		counts.Contradictions += s.counts.Contradictions
 	}()
 	for len(s.next) > 0 {
 		window := s.next
