@@ -16,8 +16,10 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
 // sickCatalog fails, or hangs, where a test says so.
@@ -51,23 +53,75 @@ func (c *sickCatalog) ListNamespaces(ctx context.Context, parent table.Identifie
 	return c.Catalog.ListNamespaces(ctx, parent)
 }
 
+// sickBucket is the store of the shards, which refuses reads and lets them fail where a test says so.
+type sickBucket struct {
+	blobio.Bucket
+	// denied is the key of an object that can't be read.
+	denied atomic.Pointer[string]
+	// busy: every second read fails, as reads counts them; storm: every one.
+	busy, storm atomic.Bool
+	reads       atomic.Int64
+	// merging, if not nil, is called once, before a root is created.
+	merging atomic.Pointer[func()]
+}
+
+func (b *sickBucket) fault(key string) error {
+	if denied := b.denied.Load(); denied != nil && *denied == key {
+		return blobio.NewError("read", key, blobio.ErrDenied, nil)
+	}
+	if b.storm.Load() || b.busy.Load() && b.reads.Add(1)%2 == 1 {
+		return blobio.NewError("read", key, blobio.ErrTransient, nil)
+	}
+	return nil
+}
+
+func (b *sickBucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, o blobio.ReadOptions) (int, blobio.Info, error) {
+	if err := b.fault(key); err != nil {
+		return 0, blobio.Info{}, err
+	}
+	return b.Bucket.ReadRange(ctx, key, off, dst, o)
+}
+
+func (b *sickBucket) ReadSuffix(ctx context.Context, key string, n int64, o blobio.ReadOptions) ([]byte, blobio.Info, error) {
+	if err := b.fault(key); err != nil {
+		return nil, blobio.Info{}, err
+	}
+	return b.Bucket.ReadSuffix(ctx, key, n, o)
+}
+
+func (b *sickBucket) Create(ctx context.Context, key string, o blobio.CreateOptions) (blobio.Writer, error) {
+	if strings.HasSuffix(key, ".amudai.shard") {
+		if merging := b.merging.Swap(nil); merging != nil {
+			(*merging)()
+		}
+	}
+	return b.Bucket.Create(ctx, key, o)
+}
+
 // alertGround is a service over a catalog that can be made sick, with one table of three shards that are to be merged.
 type alertGround struct {
 	*ground
-	sick *sickCatalog
-	runs chan compaction.Run
-	name catalog.Name
+	sick    *sickCatalog
+	store   *sickBucket
+	options catalog.Options // of the catalog, without faults
+	runs    chan compaction.Run
+	name    catalog.Name
 }
 
 func newAlertGround(t *testing.T, properties map[string]string) *alertGround {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	g := &alertGround{sick: &sickCatalog{}, runs: make(chan compaction.Run, 100), name: catalog.Name{Namespace: "default", Table: "t"}}
-	c, err := catalog.Open(ctx, catalog.Options{
-		URI: "sqlite:" + filepath.Join(t.TempDir(), "catalog.db"), Warehouse: "mem://" + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")) + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
-		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { g.sick.Catalog = c; return g.sick },
-	})
+	bucket := strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
+	g.store = &sickBucket{Bucket: memblob.Open(bucket)}
+	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 5, First: time.Millisecond, Most: 4 * time.Millisecond, Budget: time.Minute, Stall: time.Minute}))
+	if err := client.MountBucket("mem://"+bucket+"/", g.store); err != nil {
+		t.Fatal(err)
+	}
+	g.options = catalog.Options{URI: "sqlite:" + filepath.Join(t.TempDir(), "catalog.db"), Warehouse: "mem://" + bucket + "/wh", Client: blobio.NewClient(), Metadata: blobio.NewClient()}
+	o := g.options
+	o.Client, o.Wrap = client, func(c icecatalog.Catalog) icecatalog.Catalog { g.sick.Catalog = c; return g.sick }
+	c, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,4 +325,143 @@ func TestDamageHalts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newPausedGround has a paused table, so that nothing runs before the test made something sick.
+func newPausedGround(t *testing.T) *alertGround {
+	t.Helper()
+	g := newAlertGround(t, map[string]string{compaction.PropertyPrefix + "pause": "true"})
+	g.becomes(t, `shardcat_paused{table="default.t"}`, is(1))
+	return g
+}
+
+// start ends the pause and runs.
+func (g *alertGround) start(t *testing.T) {
+	t.Helper()
+	tbl, err := g.table.Catalog().Load(t.Context(), g.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compaction.SetPolicy(t.Context(), tbl, map[string]string{"pause": ""}); err != nil {
+		t.Fatal(err)
+	}
+	g.rerun(t)
+}
+
+// another opens the table as another process does, whose clock may be ahead.
+func (g *alertGround) another(t *testing.T, ahead time.Duration) *catalog.Table {
+	t.Helper()
+	o := g.options
+	o.Now = func() time.Time { return time.Now().Add(ahead) }
+	c, err := catalog.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	tbl, err := c.Load(t.Context(), g.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tbl
+}
+
+// sum adds up the samples of a metric.
+func (g *alertGround) sum(t *testing.T, name string) (sum float64) {
+	t.Helper()
+	_, text, _ := g.ask(t, "GET", "/metrics", nil, nil)
+	for _, sample := range regexp.MustCompile(`(?m)^`+name+`\{[^}]*for="data"[^}]*\} (\S+)$`).FindAllStringSubmatch(text, -1) {
+		value, err := strconv.ParseFloat(sample[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += value
+	}
+	return sum
+}
+
+// TestUnreadableGroupIsCounted: ShardcatQuarantine. A group that can't be read is counted until a run merges it.
+func TestUnreadableGroupIsCounted(t *testing.T) {
+	g := newPausedGround(t)
+	var key string
+	for e, err := range g.table.Entries(t.Context(), catalog.At{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, key, _ = strings.Cut(strings.TrimPrefix(e.Path, "mem://"), "/")
+	}
+	g.store.denied.Store(&key)
+	g.start(t)
+	g.becomes(t, `shardcat_quarantined_groups{table="default.t"}`, is(1))
+	g.becomes(t, `shardcat_quarantined_shards{table="default.t"}`, is(3))
+	g.store.denied.Store(nil)
+	g.rerun(t) // a run by hand tries them at once
+	g.becomes(t, `shardcat_quarantined_groups{table="default.t"}`, is(0))
+	g.becomes(t, `shardcat_table_shards{table="default.t"}`, is(1))
+}
+
+// TestVoidPlanIsCounted: ShardcatConflicts. Another writer takes an input while it is merged.
+func TestVoidPlanIsCounted(t *testing.T) {
+	g := newPausedGround(t)
+	g.becomes(t, "shardcat_conflicts_total", is(0))
+	other := g.another(t, 0)
+	where, err := filter.Parse("id = 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	merging := func() {
+		if _, err := other.Delete(t.Context(), where, catalog.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	g.store.merging.Store(&merging)
+	g.start(t)
+	g.becomes(t, "shardcat_conflicts_total", is(1))
+	g.becomes(t, `shardcat_failing{table="default.t"}`, is(0))
+}
+
+// TestLostLeaseIsCounted: ShardcatLeasesLost. Another process, whose clock is an hour ahead, takes over while the service merges.
+func TestLostLeaseIsCounted(t *testing.T) {
+	g := newPausedGround(t)
+	g.becomes(t, `shardcat_leases_total{state="lost"}`, is(0))
+	late := g.another(t, time.Hour)
+	merging := func() {
+		lease, err := late.LeaseForCompaction(t.Context())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { lease.Release(context.Background()) })
+	}
+	g.store.merging.Store(&merging)
+	g.start(t)
+	g.becomes(t, `shardcat_leases_total{state="lost"}`, is(1))
+	g.becomes(t, `shardcat_table_shards{table="default.t"}`, is(3))
+}
+
+// TestStormRaisesRetriesAndBacklog: ShardcatStoreRetries, ShardcatBacklogGrows. In a storm of failing reads the share of requests that are made again is
+// above the alert's. While none succeeds the backlog has what was ingested meanwhile; it falls when the storm is over.
+func TestStormRaisesRetriesAndBacklog(t *testing.T) {
+	g := newPausedGround(t)
+	requests, retries := g.sum(t, "shardcat_requests_total"), g.sum(t, "shardcat_retries_total")
+	g.store.busy.Store(true)
+	g.start(t)
+	g.becomes(t, `shardcat_table_shards{table="default.t"}`, is(1))
+	g.store.busy.Store(false)
+	if again, all := g.sum(t, "shardcat_retries_total")-retries, g.sum(t, "shardcat_requests_total")-requests; again == 0 || again <= 0.05*all {
+		t.Errorf("%v of %v requests were made again", again, all)
+	}
+	tbl := g.another(t, 0)
+	for i := range 3 {
+		src := &source{numbers(), fmt.Sprintf(`[{"id":%d,"<b>":"x"}]`, 10+i)}
+		if _, err := tbl.Ingest(t.Context(), src, catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1, 3+i, 0, 0, 0, time.UTC)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.store.storm.Store(true)
+	g.rerun(t)
+	g.becomes(t, `shardcat_backlog_shards{table="default.t"}`, is(4))
+	g.store.storm.Store(false)
+	g.rerun(t)
+	g.becomes(t, `shardcat_backlog_shards{table="default.t"}`, is(0))
+	g.becomes(t, `shardcat_table_shards{table="default.t"}`, is(1))
 }
