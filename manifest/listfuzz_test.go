@@ -1,0 +1,44 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+)
+
+// FuzzManifestList: a manifest list is read by iceberg-go. Whatever its bytes are, it gives manifests or a typed error, and takes memory by its size.
+func FuzzManifestList(f *testing.F) {
+	m, _ := someManifest(f, 3)
+	for _, files := range [][]iceberg.ManifestFile{{}, {m}} {
+		var list bytes.Buffer
+		sequence := int64(1)
+		if err := iceberg.WriteManifestList(FormatVersion, &list, 1, nil, &sequence, 0, files); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(list.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		files, err := Manifests(fileOf(data), FormatVersion, &table.Snapshot{SnapshotID: 1, ManifestList: "list.avro"})
+		runtime.ReadMemStats(&after)
+		if err != nil && !errors.Is(err, corrupt.ErrCorrupt) && !errors.Is(err, corrupt.ErrUnsupported) {
+			t.Errorf("an error without a class: %v", err)
+		}
+		for _, file := range files {
+			if err == nil && (file.FilePath() == "" || file.Length() < 0) {
+				t.Errorf("a manifest %q of %d bytes", file.FilePath(), file.Length())
+			}
+		}
+		// What is checked and what iceberg-go decodes, each once, and their schemas.
+		if used, most := after.TotalAlloc-before.TotalAlloc, 4*uint64(decodedBudget+decodedPerByte*int64(len(data))); used > most {
+			t.Errorf("%d bytes take %d of memory", len(data), used)
+		}
+	})
+}
