@@ -75,7 +75,7 @@ func (c *Client) Counters() Counters { return c.tally.read() }
 
 // Mount opens the bucket of a URL with the options in its query, and returns the location without them, as it
 // may be stored and printed: file:///dir, s3://bucket/prefix, abfss://container@account.dfs.core.windows.net/p.
-// A plain path becomes a file URL. Mounting a bucket again keeps the bucket that is there; options that differ
+// A plain path becomes a file URL. Without options those of WithStores hold. Mounting a bucket again keeps the bucket that is there; options that differ
 // from its own are an error.
 func (c *Client) Mount(ctx context.Context, rawURL string) (canonical string, err error) {
 	u, err := parseMount(rawURL)
@@ -86,6 +86,8 @@ func (c *Client) Mount(ctx context.Context, rawURL string) (canonical string, er
 	if err != nil {
 		return "", cannotOpen(rawURL, err)
 	}
+	given := u.RawQuery != ""
+	u.RawQuery = c.opts.stores.query(u)
 	bucket, err := open(ctx, u)
 	var told *Error
 	switch {
@@ -98,7 +100,7 @@ func (c *Client) Mount(ctx context.Context, rawURL string) (canonical string, er
 	if err != nil {
 		return "", errors.Join(err, bucket.Close())
 	}
-	if err := c.add(at.Root(), bucket, u.RawQuery); err != nil {
+	if err := c.add(at.Root(), bucket, given, u.RawQuery); err != nil {
 		return "", err
 	}
 	return at.String(), nil
@@ -255,23 +257,28 @@ func (c *Client) MountBucket(rootURL string, bucket Bucket) error {
 	if at.Path != "" {
 		return cannotOpen(rootURL, errors.New("not the root of a bucket"))
 	}
-	return c.add(at.Root(), bucket, "")
+	return c.add(at.Root(), bucket, false, "")
 }
 
-func (c *Client) add(root string, bucket Bucket, query string) error {
+// add makes a bucket the one of its root, unless there is one. Where options were given they must be those that it was opened with.
+func (c *Client) add(root string, bucket Bucket, given bool, query string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return NewError("open", root, ErrClosed, bucket.Close())
 	}
 	if m, there := c.mounts[root]; there {
-		if query != "" && !sameQuery(query, m.query) {
+		if given && !sameQuery(query, m.query) {
 			return cannotOpen(root, errors.Join(errors.New("the bucket is open with other options"), bucket.Close()))
 		}
 		return bucket.Close()
 	}
-	c.mounts[root] = c.layer(root, bucket)
-	c.mounts[root].query = query
+	m := c.layer(root, bucket)
+	m.query = query
+	if err := c.opts.stores.scopes(root, query, m.scopes); err != nil {
+		return errors.Join(err, bucket.Close())
+	}
+	c.mounts[root] = m
 	return nil
 }
 

@@ -14,6 +14,7 @@ type options struct {
 	unconditional bool
 	memory        *budget
 	cache         CacheOptions
+	stores        *Stores
 	cacheOf       *Client // whose cache is used instead, or nil
 }
 

@@ -105,6 +105,9 @@ func (p *scope) open(ctx context.Context) (Bucket, error) {
 			return
 		}
 		p.bucket, p.err = open(WithCredentials(context.WithoutCancel(ctx), p.Credentials), u)
+		if told := (*Error)(nil); p.err != nil && !errors.As(p.err, &told) {
+			p.err = cannotOpen(p.root+p.prefixes[0]+"/", p.err)
+		}
 	})
 	return p.bucket, p.err
 }
@@ -175,7 +178,7 @@ func (s *scoped) do(ctx context.Context, key string, request func(Bucket) error)
 	}
 	switch {
 	case errors.Is(err, ErrDenied) && first != nil:
-		return first
+		return fmt.Errorf("%w; the credentials handed out for %s: %w", first, p.root+p.prefixes[0]+"/", err)
 	case first != nil:
 		p.needed.Store(true)
 	}

@@ -138,7 +138,7 @@ func prepare(ctx context.Context, o Options) (*Catalog, error) {
 		c.closers = append(c.closers, c.client.Close)
 	}
 	if c.metadata == nil {
-		options := []blobio.Option{blobio.WithRetry(c.client.Retry()), blobio.WithCacheOf(c.client)}
+		options := []blobio.Option{blobio.WithRetry(c.client.Retry()), blobio.WithCacheOf(c.client), blobio.WithStores(c.client.Stores())}
 		if o.UnsafeNoConditionalWrites {
 			options = append(options, blobio.WithUnconditionalWrites())
 		}

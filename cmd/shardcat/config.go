@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/didyoumean"
@@ -23,10 +24,15 @@ import (
 type config struct {
 	// tables are settings of policies by table, namespace and for the whole catalog.
 	tables compaction.Overrides
+	// stores are options of buckets and folders, nil for none.
+	stores *blobio.Stores
 }
 
-// tablesKey holds the policies; every other key is the name of a global flag.
-const tablesKey = "tables"
+// tablesKey holds the policies and storesKey the options of stores; every other key is the name of a global flag.
+const (
+	tablesKey = "tables"
+	storesKey = "stores"
+)
 
 // noSetting are global flags that neither the environment nor a file can set. A file names no other file either.
 var noSetting = []string{"help", "version"}
@@ -53,7 +59,7 @@ func (a *app) loadConfig(root *cobra.Command) error {
 	if flags.Changed("cache-disk") && a.stores.cacheDir == "" {
 		return usagef("--cache-disk goes with --cache-dir")
 	}
-	client, err := a.stores.open((&waitReporter{a: a}).report, a.unsafeWrites)
+	client, err := a.stores.open((&waitReporter{a: a}).report, a.unsafeWrites, a.config.stores)
 	if err != nil {
 		return err
 	}
@@ -137,6 +143,8 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 	switch {
 	case key == tablesKey:
 		return c.setTables(value)
+	case key == storesKey:
+		return c.setStores(value)
 	case f == nil || key == "config" || slices.Contains(noSetting, key):
 		return fmt.Errorf("unknown key %q; known are %s", key, didyoumean.Names(key, configKeys(flags)))
 	case value.Kind != yaml.ScalarNode:
@@ -152,7 +160,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 
 // configKeys are the keys that a file may have.
 func configKeys(flags *pflag.FlagSet) []string {
-	keys := []string{tablesKey}
+	keys := []string{tablesKey, storesKey}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name != "config" && !slices.Contains(noSetting, f.Name) {
 			keys = append(keys, f.Name)
@@ -177,6 +185,19 @@ func (c *config) setTables(value *yaml.Node) error {
 	}
 	if err := c.tables.Check(); err != nil {
 		return fmt.Errorf("%s: %w", tablesKey, err)
+	}
+	return nil
+}
+
+// setStores reads the options of buckets and folders.
+func (c *config) setStores(value *yaml.Node) error {
+	var byPrefix map[string]map[string]string
+	if err := value.Decode(&byPrefix); err != nil {
+		return fmt.Errorf("%s: want options by the URL of a bucket or folder: %w", storesKey, err)
+	}
+	var err error
+	if c.stores, err = blobio.ParseStores(byPrefix); err != nil {
+		return fmt.Errorf("%s: %w", storesKey, err)
 	}
 	return nil
 }

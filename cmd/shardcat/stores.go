@@ -26,13 +26,13 @@ func (s *storeFlags) add(root *cobra.Command) {
 }
 
 // open makes the Client of a run, which reports each wait to notify.
-func (s *storeFlags) open(notify func(blobio.Wait), unsafeWrites bool) (*blobio.Client, error) {
+func (s *storeFlags) open(notify func(blobio.Wait), unsafeWrites bool, stores *blobio.Stores) (*blobio.Client, error) {
 	policy, err := s.retry.policy(notify)
 	if err != nil {
 		return nil, err
 	}
 	options := []blobio.Option{blobio.WithRetry(policy), blobio.WithCache(blobio.CacheOptions{
-		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: catalog.Cacheable})}
+		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: catalog.Cacheable}), blobio.WithStores(stores)}
 	if unsafeWrites {
 		options = append(options, blobio.WithUnconditionalWrites())
 	}
