@@ -77,7 +77,11 @@ func (c *Catalog) createAndIngest(ctx context.Context, name Name, src RecordSour
 	if errors.Is(err, ErrUnknownOutcome) || t.Refresh(ctx) != nil || t.Head() != 0 {
 		return nil, nil, err
 	}
-	return nil, nil, errors.Join(err, c.Drop(ctx, name))
+	dropErr := c.Drop(ctx, name)
+	if errors.Is(dropErr, blobio.ErrDenied) { // the vault is closed to this run: nothing of the table lies there
+		dropErr = translate(c.ice.DropTable(ctx, name.identifier()))
+	}
+	return nil, nil, errors.Join(err, dropErr)
 }
 
 // plannedTable is a table that its first append will make.

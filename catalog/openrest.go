@@ -19,6 +19,8 @@ import (
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 	"github.com/shardcat/shardcat/internal/httptransport"
@@ -81,7 +83,11 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 		opts = append(opts, rest.WithPrefix(prefix))
 	}
 	if below.Signed {
-		opts = append(opts, rest.WithSigV4RegionSvc(signingPlace(below.Catalog, settings)))
+		signer, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // iceberg-go's own would log to stderr
+		if err != nil {
+			return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
+		}
+		opts = append(opts, rest.WithSigV4RegionSvc(signingPlace(below.Catalog, settings)), rest.WithAwsConfig(signer))
 	}
 	ice, err := rest.NewCatalog(ctx, CatalogName, below.Catalog.String(), opts...)
 	if err != nil {

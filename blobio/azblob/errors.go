@@ -75,6 +75,9 @@ func explain(ctx context.Context, err error) (cause, class error) {
 		said.RequestID = raw.Header.Get("X-Ms-Request-Id")
 		said.RetryAfter = apierror.RetryAfter(raw.Header)
 		said.Message = message(raw.Body)
+		if to := apierror.Redirected(raw.StatusCode, raw.Header); to != "" {
+			said.Message = to
+		}
 	}
 	if do := advice[bloberror.Code(said.Code)]; do != "" {
 		said.Message = strings.TrimPrefix(said.Message+"; "+do, "; ")

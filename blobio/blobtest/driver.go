@@ -148,6 +148,9 @@ func testFollowsNoRedirect(t *testing.T, d Driver) {
 			if blobio.Class(err) != blobio.ErrDenied {
 				t.Errorf("%s answered by %d: %v, want %v", call, status, err, blobio.ErrDenied)
 			}
+			if host := strings.TrimPrefix(stranger, "http://"); !strings.Contains(err.Error(), strconv.Quote(host)) {
+				t.Errorf("%s answered by %d: %v, does not name %s", call, status, err, host)
+			}
 		}
 	}
 }

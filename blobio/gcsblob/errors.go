@@ -49,6 +49,9 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	}
 	said := &apierror.Error{Status: response.Code, RetryAfter: apierror.RetryAfter(response.Header)}
 	said.Code, said.Message = reason(response)
+	if to := apierror.Redirected(response.Code, response.Header); to != "" {
+		said.Message = to
+	}
 	if class := classes[said.Code]; class != nil {
 		return said, class
 	}

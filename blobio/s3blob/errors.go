@@ -133,7 +133,19 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	case said.Status >= 300:
 		return said, apierror.OfStatus(said.Status)
 	}
+	if noRegion(err) {
+		return errNoRegion, blobio.ErrUnknown
+	}
 	return apierror.Redact(err), apierror.OfNetwork(ctx, err)
+}
+
+// errNoRegion: the SDK finds no endpoint, so no request was made.
+var errNoRegion = errors.New("no region is set: name the bucket's with ?region=, AWS_REGION or the profile's region, or a store's own ?endpoint=")
+
+// noRegion reports that the SDK has no region to find the endpoint by; it has no type for that.
+func noRegion(err error) bool {
+	var resolve *smithy.OperationError
+	return errors.As(err, &resolve) && (strings.Contains(err.Error(), "A region must be set") || strings.Contains(err.Error(), "Invalid region: region was not a valid DNS name"))
 }
 
 // skewed is the code of a refusal because of the time at which a request was signed.
@@ -167,8 +179,7 @@ func wrongRegion(said *apierror.Error, response *awshttp.ResponseError) bool {
 		return false
 	}
 	named := response.Response.Header.Get(regionHeader) != ""
-	return said.Status == http.StatusMovedPermanently || named && (said.Status == http.StatusTemporaryRedirect ||
-		said.Status == http.StatusBadRequest || said.Code == "SignatureDoesNotMatch")
+	return apierror.Redirected(said.Status, response.Response.Header) != "" || named && (said.Status == http.StatusBadRequest || said.Code == "SignatureDoesNotMatch")
 }
 
 // elsewhere says where a bucket lies, if the store does, and how to say it.
@@ -179,6 +190,11 @@ func elsewhere(message string, response *awshttp.ResponseError) string {
 	}
 	if region != "" {
 		return "the bucket lies in region " + region + "; say so with ?region=" + region
+	}
+	if response != nil && response.Response != nil {
+		if to := apierror.Redirected(response.HTTPStatusCode(), response.Response.Header); to != "" {
+			return to + "; so does a store that wants another region: name the bucket's with ?region="
+		}
 	}
 	if message != "" {
 		message += "; "

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +100,48 @@ func TestNoCredentials(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	b := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9")
 	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+	if !errors.Is(err, blobio.ErrDenied) || !strings.Contains(err.Error(), "no usable AWS credentials") {
+		t.Errorf("%v, want ErrDenied about credentials", err)
+	}
+}
+
+// TestNoRegionNamesTheSetting: nothing is sent without a region, and the error says how to name it; an endpoint needs none.
+func TestNoRegionNamesTheSetting(t *testing.T) {
+	stub(t, nil, "")
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	b := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b")
+	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+	if blobio.Class(err) != blobio.ErrUnknown || !strings.Contains(err.Error(), "?region=") || !strings.Contains(err.Error(), "AWS_REGION") {
+		t.Errorf("%v, want an error that names ?region=", err)
+	}
+}
+
+// TestSDKPrintsNothing: looking for credentials where the instance metadata answer in odd ways writes nothing to stderr.
+func TestSDKPrintsNothing(t *testing.T) {
+	imds := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer imds.Close()
+	stub(t, nil, "")
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_DISABLED": "",
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT": imds.URL} {
+		t.Setenv(name, value)
+	}
+	stderr := os.Stderr
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stderr = w
+	defer func() { os.Stderr = stderr }()
+	b := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?region=eu-west-1&endpoint=http://127.0.0.1:9")
+	_, err = b.Stat(t.Context(), "k", blobio.ReadOptions{})
+	os.Stderr = stderr
+	w.Close()
+	if printed, readErr := io.ReadAll(r); readErr != nil || len(printed) > 0 {
+		t.Errorf("stderr holds %q, %v", printed, readErr)
+	}
 	if !errors.Is(err, blobio.ErrDenied) || !strings.Contains(err.Error(), "no usable AWS credentials") {
 		t.Errorf("%v, want ErrDenied about credentials", err)
 	}

@@ -13,13 +13,13 @@ import (
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-	gcaws "gocloud.dev/aws"
 
 	"github.com/shardcat/shardcat/blobio/internal/urlparam"
 	"github.com/shardcat/shardcat/internal/httptransport"
@@ -205,11 +205,11 @@ func (o Options) Validate() error {
 // client builds the S3 client: the SDK's own chain first, the URL's parameters above it. The client makes no
 // second attempt by itself: attempts are counted and paced above the driver.
 func (o Options) client(ctx context.Context) (*s3.Client, error) {
-	cfg, err := gcaws.V2ConfigFromURLParams(ctx, o.shared())
+	cfg, err := config.LoadDefaultConfig(ctx, o.load)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Retryer, cfg.Logger = func() aws.Retryer { return aws.NopRetryer{} }, logging.Nop{}
+	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	own := http.DefaultTransport.(*http.Transport).Clone()
 	built, ok := cfg.HTTPClient.(*awshttp.BuildableClient) // the SDK's own client would follow redirects
 	if ok {
@@ -235,21 +235,22 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	return s3.NewFromConfig(cfg, o.apply), nil
 }
 
-// shared are the parameters that are those of all AWS services, as gocloud spells them. It would assume a role, and go to
-// an endpoint, by clients of its own.
-func (o Options) shared() url.Values {
-	q := url.Values{}
-	for name, value := range map[string]string{"region": o.Region, "profile": o.Profile} {
-		if value != "" {
-			q.Set(name, value)
-		}
+// load sets what the SDK's chain is told before it looks for credentials. Its logger would write to stderr.
+func (o Options) load(l *config.LoadOptions) error {
+	l.Logger, l.SharedConfigProfile = logging.Nop{}, o.Profile
+	if o.Region != "" {
+		l.Region = o.Region
 	}
-	for name, yes := range map[string]bool{"anonymous": o.Anonymous, "dualstack": o.DualStack, "fips": o.FIPS} {
-		if yes {
-			q.Set(name, "true")
-		}
+	if o.Anonymous {
+		l.Credentials = aws.AnonymousCredentials{}
 	}
-	return q
+	if o.DualStack {
+		l.UseDualStackEndpoint = aws.DualStackEndpointStateEnabled
+	}
+	if o.FIPS {
+		l.UseFIPSEndpoint = aws.FIPSEndpointStateEnabled
+	}
+	return nil
 }
 
 // assumeRole wraps the chain's credentials into those of the role, if there is one.

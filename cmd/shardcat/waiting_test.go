@@ -72,7 +72,7 @@ func TestRequestTimeoutFlag(t *testing.T) {
 		return true
 	})
 	code, _, stderr := runOn(t, "--request-timeout", "200ms", "--retry-attempts", "2", "shard", "inspect", "s3://b/x.amudai.shard?endpoint="+s.URL)
-	if code != exitFailed || !strings.Contains(stderr, "no answer in time") || len(s.Requests("")) != 2 {
+	if code != exitFailed || !strings.Contains(stderr, "no answer in time (see --request-timeout)") || len(s.Requests("")) != 2 {
 		t.Errorf("exit code %d after %d requests: %s", code, len(s.Requests("")), stderr)
 	}
 }

@@ -48,6 +48,18 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Redirected is what to do about a redirect, which is not followed, "" for other answers. Of the address it names the host alone.
+func Redirected(status int, h http.Header) string {
+	if status < 300 || status >= 400 || status == http.StatusNotModified {
+		return ""
+	}
+	to := "another address"
+	if u, err := url.Parse(h.Get("Location")); err == nil && u.Host != "" {
+		to = "host " + strconv.Quote(u.Host)
+	}
+	return "redirected to " + to + ", which is not followed; if that is the store, name it as the endpoint; a proxy or a login page redirects like this, too"
+}
+
 // WaitFor is how long the store asked to wait, as blobio.RetryAfter looks for it.
 func (e *Error) WaitFor() time.Duration { return e.RetryAfter }
 
