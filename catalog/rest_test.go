@@ -41,6 +41,9 @@ func (s *restServer) mux() http.Handler {
 	mux.HandleFunc("POST /v1/namespaces", s.createNamespace)
 	mux.HandleFunc("GET /v1/namespaces/{ns}", s.namespace)
 	mux.HandleFunc("HEAD /v1/namespaces/{ns}", s.namespace)
+	mux.HandleFunc("POST /v1/namespaces/{ns}/properties", s.setProperties)
+	mux.HandleFunc("POST /v1/namespaces/{ns}/register", s.register)
+	mux.HandleFunc("POST /v1/tables/rename", s.rename)
 	mux.HandleFunc("GET /v1/namespaces/{ns}/tables", s.tables)
 	mux.HandleFunc("POST /v1/namespaces/{ns}/tables", s.create)
 	mux.HandleFunc("GET /v1/namespaces/{ns}/tables/{table}", s.load)
@@ -85,25 +88,64 @@ func (s *restServer) namespaces(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *restServer) createNamespace(w http.ResponseWriter, r *http.Request) {
-	var body struct{ Namespace []string }
+	var body struct {
+		Namespace  []string
+		Properties iceberg.Properties
+	}
 	json.NewDecoder(r.Body).Decode(&body)
-	if err := s.ice.CreateNamespace(r.Context(), body.Namespace, nil); err != nil {
+	if err := s.ice.CreateNamespace(r.Context(), body.Namespace, body.Properties); err != nil {
 		refuse(w, err)
 		return
 	}
 	answer(w, map[string]any{"namespace": body.Namespace, "properties": map[string]string{}})
 }
 
-func (s *restServer) namespace(w http.ResponseWriter, r *http.Request) {
-	exists, err := s.ice.CheckNamespaceExists(r.Context(), []string{r.PathValue("ns")})
-	if err == nil && !exists {
-		err = icecatalog.ErrNoSuchNamespace
+func (s *restServer) setProperties(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Removals []string
+		Updates  iceberg.Properties
 	}
+	json.NewDecoder(r.Body).Decode(&body)
+	done, err := s.ice.UpdateNamespaceProperties(r.Context(), []string{r.PathValue("ns")}, body.Removals, body.Updates)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	answer(w, map[string]any{"namespace": []string{r.PathValue("ns")}, "properties": map[string]string{}})
+	answer(w, done)
+}
+
+func (s *restServer) register(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Name string
+		At   string `json:"metadata-location"`
+	}
+	json.NewDecoder(r.Body).Decode(&body)
+	t, err := s.ice.(registrar).RegisterTable(r.Context(), []string{r.PathValue("ns"), body.Name}, body.At)
+	s.table(w, t, err)
+}
+
+func (s *restServer) rename(w http.ResponseWriter, r *http.Request) {
+	type ident struct {
+		Namespace []string
+		Name      string
+	}
+	var body struct{ Source, Destination ident }
+	json.NewDecoder(r.Body).Decode(&body)
+	_, err := s.ice.RenameTable(r.Context(), append(body.Source.Namespace, body.Source.Name), append(body.Destination.Namespace, body.Destination.Name))
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *restServer) namespace(w http.ResponseWriter, r *http.Request) {
+	properties, err := s.ice.LoadNamespaceProperties(r.Context(), []string{r.PathValue("ns")})
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, map[string]any{"namespace": []string{r.PathValue("ns")}, "properties": properties})
 }
 
 func (s *restServer) tables(w http.ResponseWriter, r *http.Request) {
