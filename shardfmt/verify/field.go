@@ -171,7 +171,7 @@ func (f *fieldWalk) mayFallShort() bool {
 	return f.descriptor.GetField().PositionCount < uint64(f.positions) && f.inFixed
 }
 
-// isSparse reports whether a union has OFFSETS, which say where the values of each variant are.
+// isSparse reports whether a field has OFFSETS: of a union they are where the values of each variant are.
 func (f *fieldWalk) isSparse() bool {
 	for _, e := range f.descriptor.GetEncodings() {
 		for _, b := range e.GetNative().GetBuffers() {
@@ -295,6 +295,9 @@ func (f *fieldWalk) stream(b *metapb.EncodedBuffer, start, end int64) (*streamCh
 		}
 	case f.node.Basic == schema.Boolean:
 		s.decode, s.values = decodeNumbers[uint8], bitBytes(n)
+	case (f.node.Basic == schema.String || f.node.Basic == schema.Binary) && f.isSparse():
+		// A stream of bytes beside OFFSETS, which say how many there are: reading the values compares them.
+		s.decode, s.free = decodeNumbers[uint8], true
 	default:
 		s.decode, s.values = f.decoder(), n
 		if b.EmbeddedPresence {

@@ -13,6 +13,8 @@ import (
 
 // streamCheck checks a block stream.
 type streamCheck struct {
+	// free says that any number of values will do.
+	free      bool
 	mapAt     int64
 	checksums bool
 	// blocks and nulls by the descriptor, negative if it does not say; values the stream must have.
@@ -74,7 +76,7 @@ func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
 // checkMap holds the map to the descriptor and to the bytes around it.
 func (s *streamCheck) checkMap(m *colstream.Map, data []byte) error {
 	switch {
-	case m.Values() != s.values:
+	case !s.free && m.Values() != s.values:
 		return corrupt.At(s.mapAt, "the block map covers %d values, %d were expected", m.Values(), s.values)
 	case s.blocks >= 0 && int64(m.Blocks()) != s.blocks:
 		return corrupt.At(s.mapAt, "the block map has %d blocks, the descriptor says %d", m.Blocks(), s.blocks)

@@ -2,7 +2,9 @@ package colstream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
@@ -89,16 +91,16 @@ func ParseDictionary(b []byte, typ schema.Basic, fixed int, strict bool) (*Dicti
 func (d *Dictionary) parseSections(b []byte, strict bool) error {
 	var sections [3][]byte
 	var starts [3]int64
-	end := uint64(dictionaryHeader)
+	covered := [][2]uint64{{0, dictionaryHeader}}
 	for i, name := range [...]string{"values", "offsets", "sorted ids"} {
 		start, stop := binary.LittleEndian.Uint64(b[14+16*i:]), binary.LittleEndian.Uint64(b[22+16*i:])
-		if start > stop || stop > uint64(len(b)) || strict && start != end {
+		if start > stop || stop > uint64(len(b)) {
 			return corrupt.At(int64(14+16*i), "value dictionary: %s section [%d, %d) in %d bytes", name, start, stop, len(b))
 		}
-		end = stop
 		if start == stop {
 			continue
 		}
+		covered = append(covered, [2]uint64{start, stop})
 		payload, err := parseSection(b[start:stop], name, strict)
 		if err != nil {
 			return corrupt.Locate(err, "", int64(start))
@@ -109,7 +111,7 @@ func (d *Dictionary) parseSections(b []byte, strict bool) error {
 		if err := zeros(b, 62, dictionaryChecksum); err != nil {
 			return err
 		}
-		if err := zeros(b, int(end), len(b)); err != nil {
+		if err := zerosOutside(b, covered); err != nil {
 			return err
 		}
 	}
@@ -193,6 +195,23 @@ func (d *Dictionary) CheckOrder() error {
 			return corrupt.At(-1, "value dictionary: sorted ids %d and %d are entries %d and %d, which are not in order",
 				i-1, i, d.Sorted[i-1], d.Sorted[i])
 		}
+	}
+	return nil
+}
+
+// zerosOutside checks that the bytes in none of some ranges are zeros, and that no two ranges share a byte. A writer may put the
+// sections in any order.
+func zerosOutside(b []byte, covered [][2]uint64) error {
+	slices.SortFunc(covered, func(x, y [2]uint64) int { return cmp.Compare(x[0], y[0]) })
+	end := uint64(0)
+	for _, r := range append(covered, [2]uint64{uint64(len(b)), uint64(len(b))}) {
+		if r[0] < end {
+			return corrupt.At(int64(r[0]), "value dictionary: a section that starts before the one before it ends, at %d", end)
+		}
+		if err := zeros(b, int(end), int(r[0])); err != nil {
+			return err
+		}
+		end = r[1]
 	}
 	return nil
 }

@@ -116,8 +116,11 @@ func (f *stored) refusal(e *metapb.DataEncoding) string {
 		return "packed group of something else than a struct"
 	}
 	for _, b := range n.Buffers {
-		if meta.IsPackedMember(b) && f.group == nil {
+		switch {
+		case meta.IsPackedMember(b) && f.group == nil:
 			return "member of a packed group whose struct is stored otherwise"
+		case metapb.BufferKind_name[int32(b.Kind)] == "":
+			return fmt.Sprintf("buffer of unknown kind %d", b.Kind)
 		}
 	}
 	return ""
