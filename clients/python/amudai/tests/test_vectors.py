@@ -31,7 +31,7 @@ def texts(typ, sub, n, valid):
     """The values of a sub-block as a vector has them."""
     if typ in WIDTHS:
         w = WIDTHS[typ]
-        x = blocks.numbers(sub, w, n, typ.startswith("Float"))
+        x = blocks.numbers(sub, w, n, typ[0].lower())
         if typ.startswith("Float"):
             out = [f"{int(b):0{2 * w}x}" for b in x]
         else:

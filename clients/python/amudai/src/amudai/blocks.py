@@ -13,8 +13,8 @@ from .errors import Bad
 
 MAX_DEPTH = 16
 MAX_EXPANSION = 1 << 30
-INT_ONLY = {2, 3, 4, 5, 8, 9, 10, 11, 18}
-FLOAT_ONLY = {12, 13}
+# The encodings that do not fit a type, by its kind: unsigned, signed, float.
+UNFIT = {"u": {8, 9, 10, 11, 12, 13, 15, 18}, "i": {2, 12, 13, 15}, "f": {2, 3, 4, 5, 8, 9, 10, 11, 15, 18}}
 FL_ORDER = (0, 4, 2, 6, 1, 5, 3, 7)
 F64_POW = np.array([float(f"1e{i}") for i in range(24)])
 F64_NEG = np.array([float(f"1e-{i}") for i in range(24)])
@@ -163,7 +163,7 @@ def _stream(b, w, n, nested, depth, what, exact=False):
     if nested > 1:
         raise Bad(f"{what}: a flag of {nested}")
     if nested:
-        return numbers(b, w, n, False, depth + 1)
+        return numbers(b, w, n, "u", depth + 1)
     return _raw(b, w, n, exact, what)
 
 
@@ -230,12 +230,12 @@ def unpack(b, w, n, width):
 
 # ---- numbers
 
-def numbers(b, w, n, is_float=False, depth=1):
-    """n values of w bytes each, as unsigned words (the bits of a float)."""
+def numbers(b, w, n, kind="u", depth=1):
+    """n values of w bytes each, unsigned, signed or floats (u, i, f), as unsigned words."""
     code = _code(b, depth)
     if code == 0 or code > 19:
         raise Bad(f"encoding {code}", 0, "unsupported")
-    if code in (INT_ONLY if is_float else FLOAT_ONLY) or code == 15:
+    if code in UNFIT[kind]:
         raise Bad(f"encoding {code} does not fit the type")
     t = np.dtype(f"<u{w}")
     if code == 1:
@@ -246,7 +246,7 @@ def numbers(b, w, n, is_float=False, depth=1):
         return np.full(n, np.frombuffer(_take(b, 2, w, "SingleValue"), t)[0], t)
     if code == 3:
         least = np.frombuffer(_take(b, 2, w, "FrameOfReference"), t)[0]
-        return numbers(b[up8(2 + w):], w, n, False, depth + 1) + least
+        return numbers(b[up8(2 + w):], w, n, "u", depth + 1) + least
     if code == 4:
         p = _take(b, 2, w + 1, "FusedFrameOfReference")
         return unpack(b[up8(3 + w):], w, n, p[w]) + np.frombuffer(p, t, 1)[0]
@@ -254,10 +254,10 @@ def numbers(b, w, n, is_float=False, depth=1):
         first = np.frombuffer(_take(b, 2, w, "Delta"), t)
         if n == 0:
             raise Bad("Delta: no values")
-        d = numbers(b[up8(2 + w):], w, n - 1, False, depth + 1)
+        d = numbers(b[up8(2 + w):], w, n - 1, kind, depth + 1)
         return np.cumsum(np.concatenate([first, d]), dtype=t)
     if code == 6:
-        return _runs(b, w, n, is_float, depth)
+        return _runs(b, w, n, kind, depth)
     if code in (8, 9, 10, 11):
         s = 1 << (code - 8)
         if s > w:
@@ -274,7 +274,7 @@ def numbers(b, w, n, is_float=False, depth=1):
         at = 16 + size
         values = np.zeros(entries + 1, t)
         if nested:
-            values[1:] = numbers(b[at:], w, entries, is_float, depth + 1)
+            values[1:] = numbers(b[at:], w, entries, kind, depth + 1)
         else:
             values[1:] = _raw(b[at:], w, entries, False, "BlockDictionary")
         return values[codes]
@@ -294,7 +294,7 @@ def numbers(b, w, n, is_float=False, depth=1):
         if np.any(np.diff(pos) <= 0) or pos[-1] >= n:
             raise Bad("Sparse: positions do not rise")
         at = up8(16 + size)
-        out[pos] = numbers(b[at:], w, count, is_float, depth + 1) if nv else _raw(b[at:], w, count, False, "Sparse")
+        out[pos] = numbers(b[at:], w, count, kind, depth + 1) if nv else _raw(b[at:], w, count, False, "Sparse")
     return out
 
 
@@ -303,13 +303,13 @@ def _limit(count, n, b, what):
         raise Bad(f"{what}: {count} for {n} values in {len(b)} bytes")
 
 
-def _runs(b, w, n, is_float, depth):
+def _runs(b, w, n, kind, depth):
     size, runs, nv, nl = struct.unpack_from("<IIBB", b, 2)
     _limit(runs, n, b, "RunLength: runs")
     if nv > 1:
         raise Bad(f"RunLength: a flag of {nv}")
     v = _take(b, 16, size, "RunLength")
-    values = numbers(v, w, runs, is_float, depth + 1) if nv else _raw(v, w, runs, True, "RunLength")
+    values = numbers(v, w, runs, kind, depth + 1) if nv else _raw(v, w, runs, False, "RunLength")
     lengths = _stream(b[up8(16 + size):], 4, runs, nl, depth, "RunLength").astype(np.int64)
     if int(lengths.sum()) != n:
         raise Bad(f"RunLength: runs of {int(lengths.sum())} values, not {n}")
@@ -320,7 +320,7 @@ def _alp(b, w, n, depth):
     if w not in (4, 8):
         raise Bad("ALP of a type that is no float")
     size, exceptions, exponent, factor = struct.unpack_from("<IHBB", b, 2)
-    ints = numbers(_take(b, 16, size, "ALP"), w, n, False, depth + 1).view(f"<i{w}")
+    ints = numbers(_take(b, 16, size, "ALP"), w, n, "i", depth + 1).view(f"<i{w}")
     pow_, neg = (F64_POW, F64_NEG) if w == 8 else (F32_POW, F32_NEG)
     if exponent >= len(pow_) or factor >= len(pow_):
         raise Bad(f"ALP: exponent {exponent}, factor {factor}")
@@ -347,13 +347,15 @@ def _alp_rd(b, w, n, depth):
     if not 1 <= 8 * w - bits <= 16:
         raise Bad(f"ALP-RD: {bits} right bits")
     t = np.dtype(f"<u{w}")
+    if not 1 <= entries <= 8:
+        raise Bad(f"ALP-RD: a dictionary of {entries} entries")
     words = np.frombuffer(_take(b, 16, 2 * entries, "ALP-RD"), "<u2")
     at = 16 + 2 * entries
-    codes = numbers(_take(b, at, left, "ALP-RD"), 2, n, False, depth + 1)
+    codes = numbers(_take(b, at, left, "ALP-RD"), 2, n, "u", depth + 1)
     if n and codes.max() >= entries:
         raise Bad("ALP-RD: a code beyond the dictionary")
     at += left
-    low = numbers(_take(b, at, right, "ALP-RD"), w, n, False, depth + 1)
+    low = numbers(_take(b, at, right, "ALP-RD"), w, n, "u", depth + 1)
     at += right
     high = words[codes] if n else np.zeros(0, "<u2")
     if len(b) != at + exceptions * 6:
@@ -368,7 +370,7 @@ def _alp_rd(b, w, n, depth):
 
 def _codes(b, size, entries, n, depth):
     _limit(entries, n, b, "BlockDictionary: entries")
-    codes = numbers(_take(b, 16, size, "BlockDictionary"), 4, n, False, depth + 1)
+    codes = numbers(_take(b, 16, size, "BlockDictionary"), 4, n, "u", depth + 1)
     if n and codes.max() > entries:
         raise Bad("BlockDictionary: a code beyond the entries")
     return codes
@@ -383,11 +385,13 @@ def strings(b, fixed, n, depth=1):
         raise Bad(f"encoding {code}", 0, "unsupported")
     if code == 1:
         if fixed:
+            if _take(b, 2, 1, "Plain")[0] != 0:
+                raise Bad(f"Plain: offsets of {b[2]} bytes for values of one size", 2)
             return _fixed(_take(b, 3, len(b) - 3, "Plain"), fixed, n)
         if len(b) < 3 + 8 * (n + 1):
             raise Bad("Plain: cut off")
         if b[2] != 8:
-            raise Bad(f"Plain: offsets of {b[2]} bytes", 2, "unsupported")
+            raise Bad(f"Plain: offsets of {b[2]} bytes", 2)
         return _views(np.frombuffer(b, "<u8", n + 1, 3), b[3 + 8 * (n + 1):])
     if code == 7:
         if fixed and len(b) - 2 != fixed:
@@ -423,10 +427,12 @@ def strings(b, fixed, n, depth=1):
     else:
         raise Bad(f"encoding {code} does not fit the type")
     if fixed:
+        if width:
+            raise Bad(f"offsets of {width} bytes for values of one size")
         return _fixed(text, fixed, n)
     rest = b[up8(at + size):]
     if width != 8:
-        raise Bad(f"offsets of {width} bytes", 0, "unsupported")
+        raise Bad(f"offsets of {width} bytes")
     return _views(_stream(rest, 8, n + 1, nested, depth, "offsets", True), text)
 
 

@@ -197,8 +197,16 @@ class ConcatVec(Vec):
         return [v for p in self.parts for v in p.to_py()]
 
 
+def without_nulls(b, n, w):
+    """The unsigned numbers of a block in which nothing may be null."""
+    p, v = blocks.split(b, n)
+    if blocks.presence(p, n) is not None:
+        raise Bad("nulls where there may be none")
+    return blocks.numbers(v, w, n)
+
+
 def bit_stream(col, buf, n, what):
-    s = BlockStream(buf["object"], buf, lambda b, k: blocks.numbers(blocks.split(b, k)[1], 1, k))
+    s = BlockStream(buf["object"], buf, lambda b, k: without_nulls(b, k, 1))
     if s.length != -(-n // 8):
         col.fail(f"{what} of {s.length} bytes for {n} positions")
     return s
@@ -294,17 +302,21 @@ class DataColumn(Column):
         elif fd.dictionaries:
             self.dict = Dictionary(fd.dictionaries[0], field)
         t = np.dtype("<u4") if self.dict else self.dtype
+        if t is None and not named and not field.fixed_size and not buf.get("offsets", True):
+            self.fail("byte strings without offsets", "unsupported")
 
         def decode(b, n):
             p, v = blocks.split(b, n)
             valid = blocks.presence(p, n)
+            if valid is not None and not buf.get("presence", True) and not valid.all():
+                raise Bad("nulls in a block of a buffer without embedded_presence")
             if named:
                 known, codes = blocks.named(v)
                 if known not in named:
                     raise Bad(f"codes of dictionary {known}, which the field does not have")
                 return named[known].look(blocks.numbers(codes, 4, n), valid)
             if t is not None:
-                return blocks.numbers(v, t.itemsize, n, t.kind == "f").view(t), valid
+                return blocks.numbers(v, t.itemsize, n, t.kind).view(t), valid
             v = blocks.strings(v, field.fixed_size, n)
             if v.nulls is not None and np.any(v.nulls):
                 if valid is None:
@@ -359,9 +371,14 @@ class Dictionary:
                 raise Bad("value dictionary: wrong checksum of its header")
             if b[0] >= len(BASIC) or BASIC[b[0]] != field.basic:
                 raise Bad(f"value dictionary: of type {b[0]} for a field of {field.basic}")
+            if b[5] > 1:
+                raise Bad(f"value dictionary: a flag of {b[5]} for its null entry")
             self.entries = struct.unpack_from("<I", b, 1)[0]
             self.null = struct.unpack_from("<I", b, 6)[0] if b[5] else None
             size = struct.unpack_from("<I", b, 10)[0]
+            t = dtype(field)
+            if size not in (0, t.itemsize if t is not None else field.fixed_size):
+                raise Bad(f"value dictionary: entries of {size} bytes for a field of {field.basic}")
             data = self._section(b, 14)
             if size:
                 if len(data) != size * self.entries:
@@ -421,7 +438,7 @@ class Dictionary:
 
 def offsets_stream(col, fd, n):
     buf = fd.buffers["OFFSETS"]
-    s = BlockStream(buf["object"], buf, lambda b, k: blocks.numbers(blocks.split(b, k)[1], 8, k))
+    s = BlockStream(buf["object"], buf, lambda b, k: without_nulls(b, k, 8))
     if s.length != n:
         col.fail(f"{s.length} offsets for {col.length} positions")
     return s

@@ -5,7 +5,7 @@ from . import schema
 from .errors import Bad, ShardError
 from .wire import MAGIC, Msg, Store
 
-KINDS = {0: "DATA", 1: "PRESENCE", 2: "OFFSETS", 3: "VALUE_DICTIONARY", 5: "RANGE_INDEX"}
+KINDS = {0: "DATA", 1: "PRESENCE", 2: "OFFSETS", 3: "VALUE_DICTIONARY", 4: "OPAQUE_DICTIONARY", 5: "RANGE_INDEX"}
 
 
 def data_ref(m):
@@ -154,9 +154,16 @@ class FieldDescriptor:
                 raise Bad("no native encoding of this field", 0, "unsupported")
             return
         self.packed = bool(native.msg(1).u64(10))
+        ids = set()
         for b in native.msg(1).all(1):
             b = Msg(b)
-            kind = KINDS.get(b.u64(1), b.u64(1))
+            kind = KINDS.get(b.u64(1))
+            if kind is None:
+                raise Bad(f"a buffer of kind {b.u64(1)}", 0, "unsupported")
+            known = b.u64(20, None)
+            if known is not None and kind != "RANGE_INDEX" and known in ids:
+                raise Bad(f"two buffers of the id {known}")
+            ids.add(known if kind != "RANGE_INDEX" else None)
             ref = data_ref(b.msg(2))
             if ref is None and kind == "DATA" and b.u64(21, None) is not None and len(native.msg(1).all(1)) == 1:
                 self.buffers[kind] = {"member": b.u64(21)}

@@ -43,8 +43,6 @@ class Shard:
         """(fields with vectors, their number, which are deleted or None) of at most ``size`` records."""
         want = self.select(columns)
         for st in self._dir.stripes:
-            if st.deleted == st.records:
-                continue
             cols = [fields.column(st, f, st.records) for f in want]
             gone = self._deleted(st)
             a, step = 0, size
@@ -64,16 +62,14 @@ class Shard:
                 a, step = b, min(size, 2 * step)
 
     def _deleted(self, stripe):
-        """Which records of a stripe are marked as deleted: a list of bool, or None if none is."""
-        if not stripe.deleted:
-            return None
+        """Which records of a stripe are marked as deleted: a list of bool, or None if none is. The marks decide, not the count."""
         marker = next((f for f in self._dir.schema if f.internal == DELETED and f.basic == "Boolean"), None)
+        if marker is None and not stripe.deleted:
+            return None
         if marker is None:
             raise ShardError(stripe.obj.name, 0, f"{stripe.deleted} deleted records, and no field that says which")
         marks = [m is True for m in fields.column(stripe, marker, stripe.records).read(0, stripe.records).to_py()]
-        if sum(marks) != stripe.deleted:
-            raise ShardError(stripe.obj.name, 0, f"{sum(marks)} records are marked as deleted, {stripe.deleted} counted")
-        return marks
+        return marks if any(marks) else None
 
     def _lists(self, columns):
         for vecs, n, gone in self.batches(columns):

@@ -1,6 +1,7 @@
 """Objects, frames, and the two message formats: just as much protobuf and FlatBuffers as the reader needs."""
 import mmap
 import os
+import re
 import struct
 from urllib.parse import unquote, urlsplit
 
@@ -67,6 +68,8 @@ class Store:
             pass
         if parts is None or parts.query or parts.fragment or "@" in parts.netloc or "?" in url or "#" in url:
             raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsafe")
+        if re.search("%(?![0-9a-fA-F]{2})", parts.path):
+            raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsafe")
         p = unquote(parts.path)
         if "\\" in p or "\0" in p or "%2f" in parts.path.lower() or ".." in p.split("/"):
             raise ShardError(holder.name, 0, f"refused URL {url!r}", "unsafe")
@@ -100,8 +103,38 @@ def varint(b, i):
             return r & 0xFFFFFFFFFFFFFFFF, i
 
 
+MAX_GROUPS = 100
+
+
+def group(b, i, num, depth=1):
+    """Where the group of a number ends whose contents begin at i."""
+    if depth > MAX_GROUPS:
+        raise Bad("groups within groups", i)
+    while True:
+        at = i
+        key, i = varint(b, i)
+        wt = key & 7
+        if wt == 4:
+            if key >> 3 != num:
+                raise Bad(f"group {num} ends as {key >> 3}", at)
+            return i
+        if wt == 3:
+            i = group(b, i, key >> 3, depth + 1)
+        elif wt == 0:
+            i = varint(b, i)[1]
+        elif wt == 2:
+            m, i = varint(b, i)
+            i += m
+        elif wt in (1, 5):
+            i += 8 if wt == 1 else 4
+        else:
+            raise Bad(f"wire type {wt}", at)
+        if i > len(b):
+            raise Bad("field cut off", at)
+
+
 def fields(b):
-    """(number, wire type, value) of every field of a message, in order."""
+    """(number, wire type, value) of every field of a message, in order; groups are left out."""
     i, n = 0, len(b)
     while i < n:
         at = i
@@ -123,13 +156,16 @@ def fields(b):
                 raise Bad("field cut off", at)
             v = b[i:i + m]
             i += m
+        elif wt == 3:
+            i = group(b, i, num)
+            continue
         else:
-            raise Bad(f"wire type {wt}", at, "unsupported" if wt in (3, 4) else "corrupt")
+            raise Bad(f"wire type {wt}", at)
         yield num, wt, v
 
 
 class Msg:
-    """The fields of a message by number. Of a scalar the last one counts."""
+    """The fields of a message by number. Of a scalar the last one counts. One of another wire type than is asked for is an unknown field."""
 
     def __init__(self, b):
         self.f = {}
@@ -137,28 +173,15 @@ class Msg:
             self.f.setdefault(num, []).append((wt, v))
 
     def u64(self, num, default=0):
-        x = self.f.get(num)
-        if not x:
-            return default
-        wt, v = x[-1]
-        if wt == 2:
-            raise Bad(f"field {num} is no number")
-        return v
+        x = [v for wt, v in self.f.get(num, ()) if wt != 2]
+        return x[-1] if x else default
 
     def bytes(self, num):
-        x = self.f.get(num)
-        if not x:
-            return None
-        return self._b(num, x[-1])
+        x = self.all(num)
+        return x[-1] if x else None
 
     def all(self, num):
-        return [self._b(num, x) for x in self.f.get(num, ())]
-
-    @staticmethod
-    def _b(num, x):
-        if x[0] != 2:
-            raise Bad(f"field {num} is no message, text or bytes")
-        return x[1]
+        return [v for wt, v in self.f.get(num, ()) if wt == 2]
 
     def msg(self, num):
         b = self.bytes(num)
