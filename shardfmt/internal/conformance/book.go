@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
@@ -23,6 +24,9 @@ type form struct {
 	level, name, what string
 	optional          bool
 	change            func(g *graft)
+	// table is the shard before it is changed, formTable if nil; rows its records after that, those of the table if nil.
+	table *table
+	rows  func(i int) string
 }
 
 // The nodes of the shard that gets another form.
@@ -48,23 +52,32 @@ func formTable(f form) *table {
 }
 
 var bookForms = []form{
-	{"l5", "alternative-encodings", "encodings that nobody knows before one that all know", true, func(g *graft) {
+	{level: "l5", name: "alternative-encodings", what: "encodings that nobody knows before one that all know", optional: true, change: func(g *graft) {
 		for _, node := range []int{formID, formText} {
 			g.fields[node].Encodings = append([]*metapb.DataEncoding{{}, {}}, g.fields[node].Encodings...)
 		}
 	}},
-	{"l5", "no-block-checksums", "blocks without checksums", false, func(g *graft) { g.withoutChecksums(g.buffer(formID, metapb.BufferKind_DATA), formRows) }},
-	{"l5", "short-field-list", "a field list that ends before the last field, whose values are all null", false, func(g *graft) { g.fields = g.fields[:formNone] }},
-	{"l5", "no-descriptor", "a field list with an empty range for a field whose values are all null", false, func(g *graft) { g.fields[formNone] = nil }},
+	{level: "l5", name: "no-block-checksums", what: "blocks without checksums", change: func(g *graft) { g.withoutChecksums(g.buffer(formID, metapb.BufferKind_DATA), formRows) }},
+	{level: "l5", name: "short-field-list", what: "a field list that ends before the last field, whose values are all null", change: func(g *graft) { g.fields = g.fields[:formNone] }},
+	{level: "l5", name: "no-descriptor", what: "a field list with an empty range for a field whose values are all null", change: func(g *graft) { g.fields[formNone] = nil }},
 }
 
 // writeForms writes the shards of habits and of bookForms.
 func writeForms(ctx context.Context, client *blobio.Client, base string) ([]Case, error) {
 	var cases []Case
 	for _, f := range append(habits, bookForms...) {
-		c, err := formTable(f).write(ctx, client, base)
+		t := f.table
+		if t == nil {
+			t = formTable(f)
+		}
+		c, err := t.write(ctx, client, base)
 		if err != nil {
 			return nil, err
+		}
+		if f.rows != nil {
+			if err := f.writeRows(ctx, client, base+c.Rows, t.rows); err != nil {
+				return nil, err
+			}
 		}
 		g, err := takeApart(ctx, client, base+c.Shard)
 		if err != nil {
@@ -74,13 +87,36 @@ func writeForms(ctx context.Context, client *blobio.Client, base string) ([]Case
 		if err := client.Delete(ctx, base+c.Shard, ""); err != nil {
 			return nil, err
 		}
-		if err := client.Put(ctx, base+c.Shard, g.together()); err != nil {
+		if err := g.put(ctx, client, base+c.Shard); err != nil {
 			return nil, err
 		}
 		cases = append(cases, c)
 	}
 	c, err := writeExternal(ctx, client, base)
 	return append(cases, c), err
+}
+
+// writeRows writes the records of a form in the place of its table's.
+func (f *form) writeRows(ctx context.Context, client *blobio.Client, url string, n int) error {
+	var lines []byte
+	for i := range n {
+		lines = append(append(lines, f.rows(i)...), '\n')
+	}
+	if err := client.Delete(ctx, url, ""); err != nil {
+		return err
+	}
+	return client.Put(ctx, url, lines)
+}
+
+// put writes the root, and the other objects in its folder.
+func (g *graft) put(ctx context.Context, client *blobio.Client, url string) error {
+	folder := strings.TrimSuffix(url, RootName)
+	for name, b := range g.objects {
+		if err := client.Put(ctx, folder+name, b); err != nil {
+			return err
+		}
+	}
+	return client.Put(ctx, url, g.together())
 }
 
 // writeExternal writes a shard over Parquet files of its records: two files.

@@ -22,7 +22,7 @@ import (
 )
 
 // Version of the kit: it grows with every change of its cases.
-const Version = 6
+const Version = 7
 
 // The names of objects in the folder of a case.
 const (

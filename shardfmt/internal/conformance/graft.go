@@ -26,6 +26,10 @@ type graft struct {
 	last   func(*metapb.ShardDirectory)
 	// slack follows every frame of a field, inside its range; magic ends the object, the usual one if nil.
 	slack, magic []byte
+	// list changes the field list of the stripe.
+	list func(*metapb.DataRefArray)
+	// objects are others than the root, by their keys below its folder.
+	objects map[string][]byte
 }
 
 // takeApart reads the root of a shard of one object.
@@ -70,7 +74,11 @@ func (g *graft) add(payload []byte) *metapb.DataRef {
 
 // together gives the object: new descriptors, a new stripe list, a new directory behind what was there.
 func (g *graft) together() []byte {
-	g.stripes.Stripes[0].FieldListRef = g.add(meta.Marshal(meta.RefsOf(g.refs())))
+	list := meta.RefsOf(g.refs())
+	if g.list != nil {
+		g.list(list)
+	}
+	g.stripes.Stripes[0].FieldListRef = g.add(meta.Marshal(list))
 	g.dir.StripeListRef = g.add(meta.Marshal(g.stripes))
 	if g.last != nil {
 		g.last(g.dir)

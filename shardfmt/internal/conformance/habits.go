@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 )
 
 // habits are shards as another writer may make them: what the pages allow, and this writer never does.
@@ -25,6 +27,24 @@ var habits = []form{
 		}
 		g.oneBlock(g.buffer(formText, metapb.BufferKind_DATA), formRows, present, sub)
 	}},
+	{level: "l1", name: "percent-encoding", what: "buffers in an object whose name has a blank", change: func(g *graft) { g.elsewhere("data 1.amudai.stripe", "data%201.amudai.stripe") }},
+	{level: "l1", name: "bare-descriptors", what: "descriptors without counts of nulls and blocks, and without statistics", change: func(g *graft) { g.bare() }},
+	{level: "l1", name: "null-block", what: "a field of nulls alone, with a block of them", change: nullBlock},
+	{level: "l1", name: "late-times", what: "times behind the year 9999", change: lateTimes, table: &table{level: "l1", name: "late-times", what: "times behind the year 9999", rows: formRows,
+		o: shardwriter.Options{Profile: encode.Plain, Layout: shardwriter.Single}, columns: []column{{name: "t", typ: "DateTime", value: datetime}}},
+		rows: func(i int) string { return fmt.Sprintf(`{"t":"%d ticks"}`, lateTime(i)) }},
+	{level: "l2", name: "zstd-frames", what: "a compressed section of two frames of Zstd", change: zstdFrames},
+	{level: "l2", name: "dictionary-order", what: "a value dictionary whose sections stand in another order, without sorted ids", change: otherDictionary},
+	{level: "l2", name: "dictionary-of-numbers", what: "numbers as ids of a value dictionary", change: numberDictionary},
+	{level: "l2", name: "code-0", what: "the code 0 for numbers that are present, which are 0, and an entry that no code means", change: codeZero},
+	{level: "l2", name: "deepest", what: "sub-blocks 16 deep", change: func(g *graft) {
+		g.oneBlock(g.buffer(formID, metapb.BufferKind_DATA), formRows, nil, framesOver(must(encode.NumbersAs(nil, ids(), nil, "Plain")), 16))
+	}},
+	{level: "l2", name: "slack", what: "raw arrays and packed chunks with more values than are needed", change: slack},
+	{level: "l4", name: "marks-without-count", what: "records marked as deleted that no count has", table: markedTable("marks-without-count"), change: func(g *graft) { g.count(0) }},
+	{level: "l4", name: "marks-and-one-count", what: "more records marked as deleted than the count says", table: markedTable("marks-and-one-count"), change: func(g *graft) { g.count(1) }},
+	{level: "l5", name: "presence-beside", optional: true, what: "PRESENCE beside byte strings", change: presenceBeside},
+	{level: "l5", name: "offsets-beside", optional: true, what: "OFFSETS beside byte strings", change: offsetsBeside},
 	{level: "l2", name: "fixed-without-padding", what: "Zstd of byte strings of one size that ends with its compressed section", change: func(g *graft) {
 		var data []byte
 		for i := range formRows {
@@ -91,7 +111,8 @@ func emptyRuns(n int) []byte {
 func (g *graft) reorder() {
 	g.behind = map[int][]byte{}
 	for i := len(g.fields) - 1; i >= 0; i-- {
-		g.behind[i] = []byte{0x98, 0x06, 1} // field 99, a varint
+		// Field 99, a varint; field 98, a group that holds one; and a varint in the place of the encodings.
+		g.behind[i] = []byte{0x98, 0x06, 1, 0x93, 0x06, 0x98, 0x06, 1, 0x94, 0x06, 0x10, 1}
 		if len(g.fields[i].GetEncodings()) == 0 {
 			continue
 		}

@@ -62,6 +62,9 @@ func rowsOf(ctx context.Context, url string) ([]byte, error) {
 	return out.Bytes(), sink.Close()
 }
 
+// miscounted are the shards that a reader reads right and a verifier does not call whole.
+var miscounted = map[string]bool{"marks-without-count": true, "marks-and-one-count": true}
+
 // Our own reader gives the records of every case of every level, and every shard is whole; the levels hold what they say.
 func TestLevels(t *testing.T) {
 	k := kit(t)
@@ -81,7 +84,7 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%s/%s: rows differ (%v)", c.Level, c.Name, err)
 		}
 		r, err := verify.Shard(t.Context(), client, base+c.Shard, verify.Options{})
-		if err != nil || !r.OK {
+		if err != nil || r.OK == miscounted[c.Name] {
 			t.Errorf("%s/%s: %v %+v", c.Level, c.Name, err, r)
 		}
 		if c.Level == "l2" {
@@ -163,6 +166,9 @@ func TestDamagedShardsAreRefused(t *testing.T) {
 		_, err := rowsOf(t.Context(), base+c.Shard)
 		if err == nil || !classes[c.Answer](err) {
 			t.Errorf("%s (%s): %v, want %s", c.Name, c.What, err, c.Answer)
+		}
+		if r, err := verify.Shard(t.Context(), client, base+c.Shard, verify.Options{}); err == nil && r.OK {
+			t.Errorf("%s (%s): whole for a verifier", c.Name, c.What)
 		}
 	}
 	if n != len(damages())+len(formDamages()) || n < 80 {

@@ -58,6 +58,10 @@ func plainTables() []*table {
 			{name: "f", typ: "Float32", value: few("3.4028235e38", "1e-45", "0.1", "-0.0", "16777216")},
 			{name: "d", typ: "Float64", value: few("1.7976931348623157e308", "5e-324", "0.1", "-0.0")},
 			{name: "id", typ: "Int64", value: few("-9223372036854775808", "9223372036854775807")}, {name: "u", typ: "UInt64", value: few("18446744073709551615", "0")}}, o: plain},
+		{level: "l1", name: "internal-fields", what: "internal fields, which no record has", rows: 40, columns: []column{
+			{name: "ingested", typ: "DateTime", value: datetime, internal: "Kusto.Amudai.IngestionTimestamp"},
+			{name: "n", typ: "Int32", value: below(99)},
+			{name: "identity", typ: "FixedSizeBinary(16)", value: blob(sized(16)), internal: "Kusto.Amudai.RecordIdentity"}}, o: plain},
 		{level: "l1", name: "one-record", what: "one record", rows: 1, columns: flat(), o: plain},
 		{level: "l1", name: "no-record", what: "no record", rows: 0, columns: flat(), o: plain},
 		{level: "l1", name: "constants", what: "fields of one value, and of nulls alone, which have no buffers", rows: 70, columns: []column{
@@ -105,8 +109,8 @@ func encodingTables() []*table {
 		var trees []string
 		for i, c := range f.columns {
 			t.columns = append(t.columns,
-				column{fmt.Sprintf("c%d", i), c.typ, c.value, c.tree},
-				column{fmt.Sprintf("n%d", i), c.typ, sometimes(8, c.value), c.tree})
+				column{name: fmt.Sprintf("c%d", i), typ: c.typ, value: c.value, tree: c.tree},
+				column{name: fmt.Sprintf("n%d", i), typ: c.typ, value: sometimes(8, c.value), tree: c.tree})
 			trees = append(trees, c.tree)
 		}
 		// Of the trees that hold one value throughout, a null would be another one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/internal/encode"
@@ -38,6 +39,9 @@ const (
 	nodeNested
 	nodeEntry
 	nodeSame
+	nodeFixed
+	nodeFlag
+	nodeGuid
 )
 
 // sound is the shard that is damaged.
@@ -55,6 +59,9 @@ func sound() *table {
 		{name: "coded", typ: "String", value: few},
 		{name: "alp", typ: "Float64", value: hundredths, tree: "Alp[Plain]"},
 		{name: "nested", typ: "List<Struct<same: Int32>>", value: func(int) string { return `[{"same":7}]` }},
+		{name: "fixed", typ: "FixedSizeBinary(5)", value: blob(sized(formFixedSize)), tree: "Plain"},
+		{name: "flag", typ: "Boolean", value: sometimes(4, boolean)},
+		{name: "guid", typ: "Guid", value: func(int) string { return `"00112233-4455-6677-8899-aabbccddeeff"` }},
 	}}
 }
 
@@ -111,7 +118,7 @@ func writeBroken(ctx context.Context, client *blobio.Client, base string, t *tab
 
 func damages() []damage {
 	all := append(append(containerDamages(), directoryDamages()...), append(blockDamages(), fieldDamages()...)...)
-	return append(all, limitDamages()...)
+	return slices.Concat(all, limitDamages(), referenceDamages(), schemaDamages(), encodingDamages(), bufferDamages())
 }
 
 // set changes bytes from the end of an object.

@@ -10,9 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -87,29 +90,45 @@ func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, err
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
-	var out []Outcome
-	sound := map[string]string{}
+	var jobs []job
 	for _, c := range k.Cases {
 		if len(o.Levels) > 0 && !slices.Contains(o.Levels, c.Level) {
 			continue
 		}
-		r, err := runCase(ctx, dir, words, c, o.Timeout)
-		if err != nil {
-			return nil, err
-		}
-		r.proven(sound)
-		out = append(out, r)
+		jobs = append(jobs, func(ctx context.Context) (Outcome, error) { return runCase(ctx, dir, words, c, o.Timeout) })
 		for i := range c.Lookups {
-			if len(lookup) == 0 {
-				break
+			if len(lookup) > 0 {
+				jobs = append(jobs, func(ctx context.Context) (Outcome, error) { return runLookup(ctx, dir, lookup, c, i, o.Timeout) })
 			}
-			if r, err = runLookup(ctx, dir, lookup, c, i, o.Timeout); err != nil {
-				return nil, err
-			}
-			out = append(out, r)
 		}
 	}
+	out, err := runAll(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	sound := map[string]string{}
+	for i := range out {
+		out[i].proven(sound)
+	}
 	return out, nil
+}
+
+// job runs the command of a reader once.
+type job func(ctx context.Context) (Outcome, error)
+
+// runAll runs jobs, as many at a time as there are processors: most of a case is the start of a process. The outcomes are in the
+// order of the jobs. The first error ends all.
+func runAll(ctx context.Context, jobs []job) ([]Outcome, error) {
+	out := make([]Outcome, len(jobs))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, run := range jobs {
+		g.Go(func() (err error) {
+			out[i], err = run(ctx)
+			return err
+		})
+	}
+	return out, g.Wait()
 }
 
 // proven takes a refusal for what it is by what became of the sound shard, which comes before its damages: sound has the outcomes of

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -135,7 +136,7 @@ func TestRunRefuses(t *testing.T) {
 	if _, err := Run(t.Context(), t.TempDir(), "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "no kit") {
 		t.Errorf("no kit: %v", err)
 	}
-	put(t, filepath.Join(dir, kitName), `{"version":6,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`)
+	put(t, filepath.Join(dir, kitName), fmt.Sprintf(`{"version":%d,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`, Version))
 	if _, err := Run(t.Context(), dir, "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "outside") {
 		t.Errorf("a case outside of the kit: %v", err)
 	}

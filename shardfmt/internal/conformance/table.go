@@ -27,6 +27,8 @@ type column struct {
 	value     func(i int) string
 	// tree are the encodings of its blocks, empty for the writer's choice.
 	tree string
+	// internal is the kind of an internal field, which no reader shows.
+	internal string
 }
 
 // table is a shard to be written.
@@ -52,7 +54,11 @@ func (t *table) schema() string {
 		fields = append(fields, marker)
 	}
 	for _, c := range t.columns {
-		fields = append(fields, fmt.Sprintf(`{"name":%q,"type":%q}`, c.name, c.typ))
+		internal := ""
+		if c.internal != "" {
+			internal = fmt.Sprintf(`,"internal":%q`, c.internal)
+		}
+		fields = append(fields, fmt.Sprintf(`{"name":%q,"type":%q%s}`, c.name, c.typ, internal))
 	}
 	return `{"fields":[` + strings.Join(fields, ",") + "]}"
 }
@@ -104,8 +110,44 @@ func (t *table) write(ctx context.Context, client *blobio.Client, base string) (
 		return c, err
 	}
 	kept := keep(rows.Bytes(), t.deleted != nil)
+	if shown := t.shown(); len(shown.columns) < len(t.columns) {
+		if kept, err = shown.lines(ctx, client); err != nil {
+			return c, err
+		}
+	}
 	c.Records = bytes.Count(kept, []byte("\n"))
 	return c, client.Put(ctx, base+c.Rows, kept)
+}
+
+// shown is the table without its internal columns.
+func (t *table) shown() *table {
+	out := *t
+	out.columns = keepColumns(t.columns, func(c column) bool { return c.internal == "" })
+	return &out
+}
+
+// lines returns the records as every case has them, of a table without deleted ones.
+func (t *table) lines(ctx context.Context, client *blobio.Client) ([]byte, error) {
+	s, err := schema.Parse(t.schema())
+	if err != nil {
+		return nil, err
+	}
+	src, err := fileio.OpenSource(ctx, client, []string{fileio.Stdin}, fileio.SourceOptions{
+		Format: fileio.NDJSON, Schema: s, Stdin: strings.NewReader(t.text()), BatchRows: 1000,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	var rows bytes.Buffer
+	sink, err := fileio.NewSink(fileio.NDJSON, &rows, src.Schema(), fileio.SinkOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if err := copyBatches(ctx, src, sink.Write); err != nil {
+		return nil, err
+	}
+	return rows.Bytes(), sink.Close()
 }
 
 // writer starts the shard.
