@@ -136,11 +136,22 @@ func decompress(scheme string, b []byte, due int64) ([]byte, error) {
 	}
 	switch scheme {
 	case schemeZstd:
-		return unzstd(b, due)
+		return unzstd(b, due, maxPlain)
 	case schemeLz4:
-		return unlz4(b, due)
+		return unlz4(b, due, maxPlain)
 	}
 	return nil, corrupt.Unsupported(0, "compression %.40q, where zstd and lz4 are known", scheme)
+}
+
+// decompressUpTo gives the whole of a compressed buffer, which may take limit bytes.
+func decompressUpTo(scheme string, b []byte, limit int64) ([]byte, error) {
+	switch {
+	case len(b) == 0:
+		return []byte{}, nil
+	case scheme == schemeZstd:
+		return unzstd(b, 0, limit)
+	}
+	return unlz4(b, 0, limit)
 }
 
 // bareFrame reports whether a zstd buffer begins with its frame, as in files before mid-2025, instead of its length.
@@ -148,11 +159,11 @@ func bareFrame(b []byte) bool {
 	return len(b) < 8 || binary.LittleEndian.Uint32(b) == 0xFD2FB528 && b[4]&0x10 == 0
 }
 
-func unzstd(b []byte, due int64) ([]byte, error) {
+func unzstd(b []byte, due, limit int64) ([]byte, error) {
 	claimed := due
 	if !bareFrame(b) {
-		if v := binary.LittleEndian.Uint64(b); v > maxPlain {
-			return nil, corrupt.Unsupported(0, "a compressed buffer of %d bytes, more than the limit of %d", v, maxPlain)
+		if v := binary.LittleEndian.Uint64(b); v > uint64(limit) {
+			return nil, corrupt.Unsupported(0, "a compressed buffer of %d bytes, more than the limit of %d", v, limit)
 		} else {
 			claimed = int64(v)
 		}
@@ -166,10 +177,10 @@ func unzstd(b []byte, due int64) ([]byte, error) {
 	// The slice grows with what really comes out, so that a few bytes that claim many take no memory.
 	var out bytes.Buffer
 	out.Grow(int(min(claimed, int64(len(b))*8)))
-	if _, err := io.Copy(&out, io.LimitReader(d, maxPlain+1)); err != nil {
+	if _, err := io.Copy(&out, io.LimitReader(d, limit+1)); err != nil {
 		return nil, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "zstd", Err: err}
 	}
-	if n := int64(out.Len()); n < due || n > maxPlain {
+	if n := int64(out.Len()); n < due || n > limit {
 		return nil, corrupt.At(0, "zstd of %d bytes, where %d are due", n, due)
 	}
 	return out.Bytes(), nil
@@ -178,12 +189,12 @@ func unzstd(b []byte, due int64) ([]byte, error) {
 // lz4Growth is the most that a byte of an LZ4 block can become.
 const lz4Growth = 255
 
-func unlz4(b []byte, due int64) ([]byte, error) {
+func unlz4(b []byte, due, limit int64) ([]byte, error) {
 	if len(b) < 4 {
 		return nil, corrupt.At(0, "lz4 of %d bytes, without its length", len(b))
 	}
 	size := int64(binary.LittleEndian.Uint32(b))
-	if size < due || size > maxPlain || size > int64(len(b))*lz4Growth {
+	if size < due || size > limit || size > int64(len(b))*lz4Growth {
 		return nil, corrupt.At(0, "lz4 of %d bytes in %d, where %d are due", size, len(b), due)
 	}
 	out := make([]byte, size)

@@ -171,7 +171,7 @@ func (s stored) message(want string) ([]byte, error) {
 		return nil, err
 	}
 	if name = name[strings.LastIndexByte(name, '/')+1:]; name != want {
-		return nil, corrupt.Unsupported(-1, "an encoding of type %q, where version 2.0 has %s", name, want)
+		return nil, corrupt.Unsupported(-1, "an encoding of type %q, where this version has %s", name, want)
 	}
 	return value, nil
 }
@@ -218,6 +218,6 @@ func (c *column) parseColumnEncoding(b []byte, depth int) error {
 				return nil
 			})
 		}
-		return corrupt.Unsupported(-1, "column encoding %d, which version 2.0 does not have", f.num)
+		return corrupt.Unsupported(-1, "column encoding %d, which no known version has", f.num)
 	})
 }

@@ -24,6 +24,9 @@ type Version struct{ Major, Minor uint16 }
 // Is20 reports whether the numbers stand for version 2.0 of the format.
 func (v Version) Is20() bool { return v == Version{0, 3} || v == Version{2, 0} }
 
+// IsStructural reports whether the numbers stand for version 2.1 or 2.2, whose columns hold nesting as levels.
+func (v Version) IsStructural() bool { return v == Version{2, 1} || v == Version{2, 2} }
+
 // String is the version as writers of Lance name it.
 func (v Version) String() string {
 	switch {
@@ -79,8 +82,8 @@ func (c *container) footer() (metadata, columnTable, globalTable int64, err erro
 		return 0, 0, 0, corrupt.At(max(c.size-4, 0), "the file does not end with %q: no Lance file, or a truncated one", magic)
 	}
 	c.version = Version{binary.LittleEndian.Uint16(c.tail[n-8:]), binary.LittleEndian.Uint16(c.tail[n-6:])}
-	if !c.version.Is20() {
-		return 0, 0, 0, corrupt.Unsupported(c.size-8, "Lance file version %s, where 2.0 is read: write it with data_storage_version=\"2.0\"", c.version)
+	if !c.version.Is20() && !c.version.IsStructural() {
+		return 0, 0, 0, corrupt.Unsupported(c.size-8, "Lance file version %s, where 2.0, 2.1 and 2.2 are read: write it with data_storage_version=\"2.1\"", c.version)
 	}
 	if n < footerSize {
 		return 0, 0, 0, corrupt.At(0, "%d bytes, where the footer alone has %d", c.size, footerSize)

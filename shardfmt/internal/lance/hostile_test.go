@@ -89,12 +89,12 @@ func TestOtherVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, v := range map[string]Version{"2.1": {2, 1}, "2.2": {2, 2}, "2.3": {2, 3}, "0.2 (legacy)": {0, 2}, "7.1": {7, 1}} {
+	for name, v := range map[string]Version{"2.3": {2, 3}, "0.2 (legacy)": {0, 2}, "7.1": {7, 1}} {
 		other := append([]byte(nil), data...)
 		binary.LittleEndian.PutUint16(other[len(other)-8:], v.Major)
 		binary.LittleEndian.PutUint16(other[len(other)-6:], v.Minor)
 		err := readAll(other)
-		if !isTyped(err) || !strings.Contains(err.Error(), "version "+name) || !strings.Contains(err.Error(), `data_storage_version="2.0"`) {
+		if !isTyped(err) || !strings.Contains(err.Error(), "version "+name) || !strings.Contains(err.Error(), `data_storage_version="2.1"`) {
 			t.Errorf("%v: %v", v, err)
 		}
 	}

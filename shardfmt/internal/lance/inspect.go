@@ -33,6 +33,11 @@ func (f *File) Inspect(ctx context.Context, detail int) (*fileformat.Inspection,
 
 func (f *File) describeLayout(ctx context.Context, l *layout, detail int) (fileformat.Part, error) {
 	c := l.column
+	if c == nil {
+		part := fileformat.Part{Name: "field " + l.node.Name, Facts: []fileformat.Fact{{Name: "type", Value: l.node.LogicalType}, {Name: "bytes", Value: l.bytes()}}}
+		err := f.describeChildren(ctx, l, &part, detail)
+		return part, err
+	}
 	part := fileformat.Part{Name: fmt.Sprintf("column %d %s", c.index, l.node.Name), Facts: []fileformat.Fact{
 		{Name: "type", Value: l.node.LogicalType}, {Name: "values", Value: c.length}, {Name: "pages", Value: len(c.pages)}, {Name: "bytes", Value: c.bytes()}}}
 	if c.blob {
@@ -42,7 +47,7 @@ func (f *File) describeLayout(ctx context.Context, l *layout, detail int) (filef
 		part.Facts = append(part.Facts, fileformat.Fact{Name: "zone_rows", Value: c.zones.rows})
 	}
 	if detail >= 2 {
-		encodings, err := f.encodings(ctx, c)
+		encodings, err := f.pageTexts(ctx, c)
 		if err != nil {
 			return part, corrupt.Locate(err, "", f.c.columns[c.index].at)
 		}
@@ -50,14 +55,36 @@ func (f *File) describeLayout(ctx context.Context, l *layout, detail int) (filef
 			part.Parts = append(part.Parts, describePage(i, &c.pages[i], encodings[i], detail))
 		}
 	}
+	err := f.describeChildren(ctx, l, &part, detail)
+	return part, err
+}
+
+func (f *File) describeChildren(ctx context.Context, l *layout, part *fileformat.Part, detail int) error {
 	for _, child := range l.children {
 		p, err := f.describeLayout(ctx, child, detail)
 		if err != nil {
-			return part, err
+			return err
 		}
 		part.Parts = append(part.Parts, p)
 	}
-	return part, nil
+	return nil
+}
+
+// pageTexts are the encodings of the pages of a column as text.
+func (f *File) pageTexts(ctx context.Context, c *column) ([]string, error) {
+	out := make([]string, len(c.pages))
+	if f.c.version.IsStructural() {
+		layouts, err := f.pageLayouts(ctx, c)
+		for i, p := range layouts {
+			out[i] = p.String()
+		}
+		return out, err
+	}
+	encodings, err := f.encodings(ctx, c)
+	for i, e := range encodings {
+		out[i] = e.String()
+	}
+	return out, err
 }
 
 // bytes of all buffers of a column.
@@ -73,9 +100,9 @@ func (c *column) bytes() (total int64) {
 	return total
 }
 
-func describePage(i int, p *page, e *encoding, detail int) fileformat.Part {
+func describePage(i int, p *page, encoding string, detail int) fileformat.Part {
 	part := fileformat.Part{Name: fmt.Sprintf("page %d", i), Facts: []fileformat.Fact{
-		{Name: "values", Value: p.length}, {Name: "encoding", Value: e.String()}}}
+		{Name: "values", Value: p.length}, {Name: "encoding", Value: encoding}}}
 	if detail < 3 {
 		return part
 	}
@@ -102,8 +129,10 @@ func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt
 	return r, nil
 }
 
-func (l *layout) bytes() int64 {
-	total := l.column.bytes()
+func (l *layout) bytes() (total int64) {
+	if l.column != nil {
+		total = l.column.bytes()
+	}
 	for _, c := range l.children {
 		total += c.bytes()
 	}

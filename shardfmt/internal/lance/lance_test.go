@@ -148,7 +148,9 @@ func readVector(t testing.TB, name string) (data []byte, v vector) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(strings.TrimSuffix(name, ".lance") + ".json")
+	base := strings.TrimSuffix(name, ".lance")
+	base = strings.TrimSuffix(strings.TrimSuffix(base, "-2.1"), "-2.2") // both versions hold the same rows
+	text, err := os.ReadFile(base + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,7 @@ func readVector(t testing.TB, name string) (data []byte, v vector) {
 func vectorNames(t testing.TB) []string {
 	t.Helper()
 	var names []string
-	for _, pattern := range []string{"testdata/vectors/*.lance", "testdata/text/*.lance"} {
+	for _, pattern := range []string{"testdata/vectors/*.lance", "testdata/text/*.lance", "testdata/structural/*.lance"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) < 10 {
 			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
@@ -184,7 +186,7 @@ func TestVectorsAreRead(t *testing.T) {
 		}
 		for _, o := range []ReadOptions{{}, {BatchRows: 1}, {BatchRows: 3, WindowBytes: 1}} {
 			got, err := rowsOf(f, o)
-			if err != nil || !reflect.DeepEqual(got, want.Rows) {
+			if err != nil || len(got)+len(want.Rows) > 0 && !reflect.DeepEqual(got, want.Rows) {
 				t.Errorf("%s, %+v: %v\n got %.300v\nwant %.300v", name, o, err, got, want.Rows)
 			}
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// layout is a field with the columns that hold it: a column of its own, in front of those of its children.
+// layout is a field with the columns that hold it: a column of its own, in front of those of its children. Since version
+// 2.1 only fields without children have one.
 type layout struct {
 	node     *Node
 	t        arrow.DataType
@@ -44,6 +45,9 @@ func (f *File) layouts() error {
 }
 
 func (f *File) layout(n *Node, t arrow.DataType, next *int) (*layout, error) {
+	if f.c.version.IsStructural() {
+		return f.structuralLayout(n, t, next)
+	}
 	if *next >= len(f.columns) {
 		return nil, corrupt.At(-1, "field %q: column %d of a file that has %d", n.Name, *next, len(f.columns))
 	}
@@ -78,6 +82,42 @@ func (f *File) layout(n *Node, t arrow.DataType, next *int) (*layout, error) {
 	return l, nil
 }
 
+// structuralLayout deals out the columns of version 2.1 and later, which only values have: a struct or a list has none.
+func (f *File) structuralLayout(n *Node, t arrow.DataType, next *int) (*layout, error) {
+	l := &layout{node: n, t: t}
+	storage := t
+	if ext, ok := t.(arrow.ExtensionType); ok {
+		storage = ext.StorageType()
+	}
+	var of []arrow.Field
+	switch storage := storage.(type) {
+	case *arrow.StructType:
+		if !l.isPacked() {
+			of = storage.Fields()
+		}
+	case arrow.ListLikeType:
+		if storage.ID() != arrow.FIXED_SIZE_LIST {
+			of = []arrow.Field{storage.ElemField()}
+		}
+	}
+	for i, field := range of {
+		child, err := f.structuralLayout(n.Children[i], field.Type, next)
+		if err != nil {
+			return nil, err
+		}
+		l.children = append(l.children, child)
+	}
+	if len(of) > 0 {
+		return l, nil
+	}
+	if *next >= len(f.columns) {
+		return nil, corrupt.At(-1, "field %q: column %d of a file that has %d", n.Name, *next, len(f.columns))
+	}
+	l.column = f.columns[*next]
+	*next++
+	return l, nil
+}
+
 // bytesOf gives strings that are stored as lists the column of their bytes.
 func (f *File) bytesOf(l *layout, next *int) error {
 	bytes := &Node{Field: Field{Name: l.node.Name}}
@@ -93,7 +133,7 @@ func (l *layout) isPacked() bool {
 			return true
 		}
 	}
-	return l.startsWith(packedKind)
+	return l.column != nil && l.startsWith(packedKind)
 }
 
 // startsWith reports whether the first page of the column has an encoding of this kind.
@@ -111,6 +151,14 @@ func (l *layout) startsWith(k kind) bool {
 
 // checkRows compares the number of values of a field with that of the rows it belongs to.
 func (f *File) checkRows(l *layout, rows uint64) error {
+	if l.column == nil {
+		for _, c := range l.children {
+			if err := f.checkRows(c, rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if l.column.length != rows {
 		return corrupt.At(f.c.columns[l.column.index].at, "column %d, of field %q, has %d values for %d rows", l.column.index, l.node.Name, l.column.length, rows)
 	}
@@ -126,6 +174,9 @@ func (f *File) checkRows(l *layout, rows uint64) error {
 
 // decoder makes the decoder of a field.
 func (l *layout) decoder(ctx context.Context, f *File) (decoder, error) {
+	if f.c.version.IsStructural() {
+		return l.structural(ctx, f)
+	}
 	b := &builder{f: f, column: l.column, shared: map[sharedKey]*items{}}
 	var fields []decoder
 	for _, c := range l.children {
@@ -188,6 +239,21 @@ func (b *builder) chain(ctx context.Context, l *layout) (*chain, error) {
 
 // encodings parses those of all pages of a column; what lies elsewhere is fetched.
 func (f *File) encodings(ctx context.Context, c *column) ([]*encoding, error) {
+	messages, err := f.pageMessages(ctx, c, arrayEncodingType)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*encoding, len(messages))
+	for i, b := range messages {
+		if out[i], err = parseEncoding(b, 0); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// pageMessages are the messages that describe the pages of a column; what lies elsewhere is fetched.
+func (f *File) pageMessages(ctx context.Context, c *column, want string) ([][]byte, error) {
 	var elsewhere []extent
 	for i := range c.pages {
 		if x := c.pages[i].encoding.indirect; x != nil {
@@ -198,17 +264,13 @@ func (f *File) encodings(ctx context.Context, c *column) ([]*encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*encoding, len(c.pages))
+	out := make([][]byte, len(c.pages))
 	for i := range c.pages {
 		s := c.pages[i].encoding
 		if s.indirect != nil {
 			s, fetched = stored{direct: fetched[0]}, fetched[1:]
 		}
-		b, err := s.message(arrayEncodingType)
-		if err != nil {
-			return nil, err
-		}
-		if out[i], err = parseEncoding(b, 0); err != nil {
+		if out[i], err = s.message(want); err != nil {
 			return nil, err
 		}
 	}

@@ -222,6 +222,8 @@ func pageEnd(d decoder, row uint64) uint64 {
 		}
 	case *typed:
 		return pageEnd(d.decoder, row)
+	case *structural:
+		return d.pageEnd(row)
 	}
 	return end
 }

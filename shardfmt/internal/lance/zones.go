@@ -26,7 +26,7 @@ func (s *Source) prune(ctx context.Context) error {
 	maps := map[int]*zoneMap{}
 	cuts := []uint64{0, s.f.desc.rows}
 	for i, l := range s.f.top {
-		if l.column.zones == nil || !hasZones(l.t) {
+		if l.column == nil || l.column.zones == nil || !hasZones(l.t) {
 			continue
 		}
 		m, err := s.f.zoneMap(ctx, l)

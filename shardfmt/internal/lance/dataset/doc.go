@@ -1,4 +1,4 @@
-// Package dataset reads and writes Lance datasets: folders of Lance files of version 2.0 in any store.
+// Package dataset reads Lance datasets, folders of Lance files in any store, and writes those of version 2.0.
 //
 //	_versions/N.manifest        one version each; N is the version, or in 20 digits 2^64-1 less the version, so that the
 //	                            newest comes first

@@ -52,7 +52,7 @@ func TestManifestsAreRefused(t *testing.T) {
 		want    string
 		kind    error
 	}{
-		{file("a.lance", 2, 1), `"a.lance" is a data file of version 2.1`, corrupt.ErrUnsupported},
+		{file("a.lance", 2, 3), `"a.lance" is a data file of version 2.3`, corrupt.ErrUnsupported},
 		{file("a.lance", 0, 2), "legacy version 0.2", corrupt.ErrUnsupported},
 		{file("a.lance", 0, 0), "legacy version 0.0", corrupt.ErrUnsupported},
 		{fragment(bytesField(nil, 2, number(dataFileOf("a.lance", 2, 0), 7, 0))), "another base path", corrupt.ErrUnsupported},

@@ -294,11 +294,11 @@ func (f *fragment) check() error {
 	}
 	for _, d := range f.files {
 		switch v := [2]uint64{d.major, d.minor}; {
-		case v == [2]uint64{0, 3} || v == [2]uint64{2, 0}:
+		case v == [2]uint64{0, 3} || v == [2]uint64{2, 0} || v == [2]uint64{2, 1} || v == [2]uint64{2, 2}:
 		case d.major == 0 && d.minor < 3:
-			return corrupt.Unsupported(0, "%q is a data file of the legacy version 0.%d: compact the dataset with data_storage_version=\"2.0\"", d.path, d.minor)
+			return corrupt.Unsupported(0, "%q is a data file of the legacy version 0.%d: compact the dataset with data_storage_version=\"2.1\"", d.path, d.minor)
 		default:
-			return corrupt.Unsupported(0, "%q is a data file of version %d.%d, where 2.0 is read: write the dataset with data_storage_version=\"2.0\"", d.path, d.major, d.minor)
+			return corrupt.Unsupported(0, "%q is a data file of version %d.%d, where 2.0, 2.1 and 2.2 are read: write the dataset with data_storage_version=\"2.1\"", d.path, d.major, d.minor)
 		}
 		if d.base {
 			return corrupt.Unsupported(0, "%q lies at another base path", d.path)

@@ -51,7 +51,7 @@ func TestPylanceDatasets(t *testing.T) {
 		}
 		t.Run(part[0]+"."+part[1], func(t *testing.T) { same(t, c, strings.TrimSuffix(url, "/"), version, want) })
 	}
-	for name, want := range map[string]string{"2.1": "version 2.1", "legacy": "legacy version", "clone": "base paths"} {
+	for name, want := range map[string]string{"2.3": "version 2.3", "legacy": "legacy version", "clone": "base paths"} {
 		url, err := c.Mount(ctx, filepath.Join(dir, "refused-"+name+".lance"))
 		if err != nil {
 			t.Fatal(err)

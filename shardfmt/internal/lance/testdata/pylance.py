@@ -1,11 +1,14 @@
 """Lance's own library at both ends: writes files for our reader, and reads those of our writer.
 
   pylance.py write DIR   writes DIR/NAME.lance and, as Arrow IPC, what the library reads back of it: DIR/NAME.arrow
+  pylance.py structural DIR  the same as write in versions 2.1 and 2.2, with nulls at every level and other encodings
+  pylance.py fixtures DIR    writes DIR/NAME-VERSION.lance and DIR/NAME.json: the files of testdata/structural
   pylance.py read DIR    reads every DIR/NAME.lance, compares it with DIR/NAME.arrow, prints what differs
 """
 import datetime
 import decimal
 import glob
+import json
 import os
 import random
 import sys
@@ -144,6 +147,193 @@ def plain(table):
     return table.unify_dictionaries().combine_chunks()
 
 
+def nulls_everywhere(n, missing):
+    """Random nesting, with nulls and empty lists at every level."""
+    rng = random.Random(n + 7)
+
+    def value(t, depth=0):
+        if rng.random() < 0.15:
+            return None
+        if pa.types.is_struct(t):
+            return {f.name: value(f.type, depth + 1) for f in t}
+        if pa.types.is_list(t) or pa.types.is_large_list(t):
+            # Now and then a list that takes several chunks.
+            most = 3000 if n > 100 and depth == 0 and rng.random() < 0.01 else 5
+            return [value(t.value_type, depth + 1) for _ in range(rng.randrange(most))]
+        if pa.types.is_fixed_size_list(t):
+            return [value(t.value_type, 9) for _ in range(t.list_size)]
+        if pa.types.is_integer(t):
+            return rng.randrange(100)
+        if pa.types.is_boolean(t):
+            return rng.random() < 0.5
+        if pa.types.is_floating(t):
+            return rng.randrange(1000) / 8
+        text = rng.choice("abc") * rng.randrange(9)
+        return text.encode() if pa.types.is_binary(t) else text
+
+    item = pa.struct({"x": pa.int32(), "y": pa.string()})
+    types = {
+        "s": item,
+        "ss": pa.struct({"a": item, "b": pa.struct({"c": pa.struct({"d": pa.bool_()})})}),
+        "l": pa.list_(pa.int64()),
+        "ll": pa.list_(pa.list_(pa.string())),
+        "lll": pa.list_(pa.large_list(pa.list_(pa.int8()))),
+        "ls": pa.list_(item),
+        "sl": pa.struct({"l": pa.list_(pa.int32()), "t": pa.list_(pa.string())}),
+        "lsl": pa.list_(pa.struct({"l": pa.list_(pa.float64()), "s": pa.struct({"l": pa.list_(pa.binary())})})),
+        "lfsl": pa.list_(pa.list_(pa.int16(), 3)),
+        "fsl": pa.list_(pa.float32(), 5),
+        "sfsl": pa.struct({"v": pa.list_(pa.int32(), 2)}),
+    }
+    return pa.table({name: pa.array([None if missing(i) else value(t) for i in range(n)], t) for name, t in types.items()})
+
+
+def encodings(n, missing):
+    """Columns that ask for one encoding each."""
+    out, fields = {}, []
+
+    def add(name, t, values, **metadata):
+        out[name] = pa.array([None if missing(i) else v for i, v in enumerate(values)], t)
+        fields.append(pa.field(name, t, metadata={f"lance-encoding:{k.replace('_', '-')}": v for k, v in metadata.items()}))
+
+    rng = random.Random(n)
+    big = [rng.randbytes(rng.randrange(300, 900)) for _ in range(n)]
+    for layout in ("miniblock", "fullzip"):
+        for scheme in ("none", "lz4", "zstd"):
+            add(f"{layout}_{scheme}_int", pa.int32(), [i // 3 for i in range(n)], structural_encoding=layout, compression=scheme)
+            add(f"{layout}_{scheme}_text", pa.string(), [f"text {i % 991} of {i}" for i in range(n)], structural_encoding=layout, compression=scheme)
+            add(f"{layout}_{scheme}_fsl", pa.list_(pa.float32(), 6), [[i, 1, None if i % 5 == 0 else 2, 3, 4, i / 2] for i in range(n)], structural_encoding=layout, compression=scheme)
+            add(f"{layout}_{scheme}_list", pa.list_(pa.binary()), [[b"ab" * k for k in range(i % 4)] for i in range(n)], structural_encoding=layout, compression=scheme)
+    add("rle", pa.int64(), [i // 700 for i in range(n)], rle_threshold="1.0")
+    add("rle_lz4", pa.int32(), [i // 40 for i in range(n)], rle_threshold="1.0", compression="lz4")
+    add("bss", pa.float64(), [i / 7 for i in range(n)], bss="on", compression="zstd")
+    add("bss32", pa.float32(), [i / 8 for i in range(n)], bss="on", compression="lz4")
+    add("constant", pa.int16(), [-3] * n)
+    add("constant_text", pa.string(), ["the same"] * n)
+    add("constant_bool", pa.bool_(), [True] * n)
+    add("constant_list", pa.list_(pa.string()), [["x"] * (i % 3) for i in range(n)])
+    add("two", pa.string(), ["a" if i % 2 else "b" for i in range(n)], dict_divisor="1")
+    add("few128", pa.decimal128(30, 2), [decimal.Decimal(i % 9) for i in range(n)], dict_divisor="1")
+    add("big", pa.binary(), big)
+    add("big_list", pa.list_(pa.large_binary()), [big[i : i + i % 3] for i in range(n)])
+    add("vectors", pa.list_(pa.float64(), 80), [[i + k for k in range(80)] for i in range(n)])
+    add("fsb", pa.binary(16), [rng.randbytes(16) for _ in range(n)])
+    add("wide", pa.binary(300), [rng.randbytes(300) for _ in range(n)])
+    return pa.table(out, pa.schema(fields))
+
+
+def packed_texts(n, _):
+    t = pa.struct({"x": pa.int32(), "y": pa.string(), "z": pa.float64(), "w": pa.binary()})
+    rows = pa.array([{"x": i, "y": "t" * (i % 7), "z": i / 4, "w": bytes([i % 256]) * (i % 3)} for i in range(n)], t)
+    return pa.table([rows], pa.schema([pa.field("p", t, metadata={"lance-encoding:packed": "true"})]))
+
+
+def blobs(n, missing):
+    values = [None if missing(i) else bytes([i % 256]) * (i % 40) for i in range(n)]
+    return pa.table([pa.array(values, pa.large_binary())], pa.schema([pa.field("blob", pa.large_binary(), metadata={"lance-encoding:blob": "true"})]))
+
+
+STRUCTURAL = {f.__name__: f for f in (nulls_everywhere, encodings, packed_texts, blobs)}
+
+
+def structural(folder):
+    os.makedirs(folder, exist_ok=True)
+    for version in ("2.1", "2.2"):
+        for name, make in {**TABLES, **STRUCTURAL}.items():
+            for nulls, missing in NULLS.items():
+                for n, batch, page in ((0, 10, None), (1, 10, None), (37, 10, None), (3000, 900, 4096), (3000, 3000, None)):
+                    path = os.path.join(folder, f"{version}-{name}-{nulls}-{n}-{batch}")
+                    table = make(n, missing)
+                    # A column that the library can't write in this version is left out, by itself.
+                    kept = []
+                    for i, field in enumerate(table.schema):
+                        column = table.select([i])
+                        try:
+                            save_lance(path + ".lance", column, version, batch, page)
+                            if not LanceFileReader(path + ".lance").read_all(batch_size=1024).to_table()[0].to_pylist() == column[0].to_pylist():
+                                raise ValueError("the library reads other values than it wrote")
+                            kept.append(i)
+                        except BaseException as e:
+                            print(f"{os.path.basename(path)}: {field.name} is left out: {str(e)[:150]}")
+                    if not kept:
+                        if os.path.exists(path + ".lance"):
+                            os.remove(path + ".lance")
+                        continue
+                    table = table.select(kept)
+                    save_lance(path + ".lance", table, version, batch, page)
+                    save(path + ".arrow", plain(table))
+
+
+def fixtures(folder):
+    """Small files of versions 2.1 and 2.2, and what the library reads of them."""
+    os.makedirs(folder, exist_ok=True)
+    some, none = NULLS["some"], NULLS["none"]
+
+    def only(table, *names):
+        return table.select(list(names))
+
+    flat = only(primitives(40, some), "i8", "u16", "i32", "i64", "small", "b", "date32", "fsb", "nothing")
+    every = encodings(40, some)
+    chunks = pa.table({
+        "number": pa.array([i * 3 % 1000 - 200 for i in range(1040)], pa.int32()),
+        "text": pa.array([None if i % 9 == 4 else "text " * (i % 40 == 0) for i in range(1040)]),
+    })
+    cases = {
+        "flat": flat,
+        "texts": only(texts(12, some), "string", "string_few", "large_string", "binary", "large_binary"),
+        "chunks": chunks,
+        "nested": only(nulls_everywhere(24, some), "s", "ss", "l", "ll", "lll", "ls", "sl", "lsl"),
+        "long_lists": pa.table({"l": pa.array([[], list(range(3000)), None, [7], [None] * 1500, [8]], pa.list_(pa.int16()))}),
+        "fixed_lists": only(nulls_everywhere(12, some), "lfsl", "fsl", "sfsl"),
+        "dictionaries": dictionaries(12, some),
+        "full_zip": only(every, *[f"fullzip_none_{kind}" for kind in ("int", "text", "fsl", "list")]).slice(0, 12),
+        "codecs": only(every, "rle", "bss", "bss32", "two", "constant", "constant_text", "constant_bool", "constant_list"),
+        "compressed": only(encodings(260, none), "miniblock_lz4_text", "miniblock_zstd_text"),
+        "compressed_numbers": only(encodings(1030, none), "miniblock_zstd_int"),
+        "constant": only(encodings(90, none), "constant", "constant_text", "constant_bool", "constant_list"),
+        "constant_nulls": only(encodings(90, some), "constant", "constant_text", "constant_list"),
+        "all_null": only(nulls_everywhere(9, NULLS["all"]), "s", "l", "ls", "sl", "fsl"),
+        "packed": packed(12, none),
+        "packed_texts": packed_texts(12, none),
+        "blobs": blobs(12, some),
+        "no_rows": pa.table({"n": pa.array([], pa.int64()), "l": pa.array([], pa.list_(pa.string()))}),
+    }
+    for version in ("2.1", "2.2"):
+        for name, table in cases.items():
+            if name == "packed_texts" and version == "2.1":
+                continue  # the library has it since 2.2
+            path = os.path.join(folder, f"{name}-{version}")
+            save_lance(path + ".lance", table, version, 10_000, None)
+            got = LanceFileReader(path + ".lance").read_all(batch_size=1024).to_table()
+            if got.to_pylist() != table.to_pylist():
+                sys.exit(f"{path}: the library reads other values than it wrote")
+            schema = [{"name": f.name, "type": str(f.type), "nullable": f.nullable} for f in table.schema]
+            rows = ",\n".join(json.dumps(plain_value(row), separators=(",", ":")) for row in got.to_pylist())
+            with open(os.path.join(folder, name + ".json"), "w") as out:
+                out.write(f'{{"schema":{json.dumps(schema)},\n"rows":[\n{rows}]}}\n')
+
+
+def plain_value(v):
+    """A value in the manner of the published vectors."""
+    if isinstance(v, dict):
+        return {k: plain_value(x) for k, x in v.items()}
+    if isinstance(v, list):
+        return [plain_value(x) for x in v]
+    if isinstance(v, bytes):
+        return {"hex": v.hex()}
+    if isinstance(v, datetime.date):
+        return (v - datetime.date(1970, 1, 1)).days * 86_400_000
+    if isinstance(v, float) and v == int(v):
+        return int(v)
+    return v
+
+
+def save_lance(path, table, version, batch, page):
+    with LanceFileWriter(path, table.schema, version=version, max_page_bytes=page, data_cache_bytes=page) as out:
+        for part in table.to_batches(max_chunksize=batch):
+            out.write_batch(part.take(pa.array(range(part.num_rows), pa.int32())))
+
+
 def write(folder):
     os.makedirs(folder, exist_ok=True)
     for name, make in TABLES.items():
@@ -207,4 +397,4 @@ def alike(folder):
 
 
 if __name__ == "__main__":
-    {"write": write, "read": read, "alike": alike}[sys.argv[1]](sys.argv[2])
+    {"write": write, "structural": structural, "fixtures": fixtures, "read": read, "alike": alike}[sys.argv[1]](sys.argv[2])

@@ -1,6 +1,6 @@
 """Writes datasets by pylance into a folder, and what each of their versions holds as NAME.VERSION.arrow beside them.
 
-With the argument "fixture" only the small one that lies beside this script is written.
+With the argument "fixture" only the small one that lies beside this script is written, in the version that may follow.
 """
 import os, sys
 import lance
@@ -19,7 +19,7 @@ def expect(name):
             w.write_table(table)
 
 
-def evolved(name, rows, per_file):
+def evolved(name, rows, per_file, version="2.0"):
     path = os.path.join(out, name + ".lance")
     n = list(range(rows))
     table = pa.table({
@@ -30,7 +30,7 @@ def evolved(name, rows, per_file):
             names=["x", "y", "z"]),
         "tags": pa.array([[{"k": f"k{j}", "v": j} for j in range(i % 3)] for i in n]),
     })
-    lance.write_dataset(table, path, max_rows_per_file=per_file, **OLD)
+    lance.write_dataset(table, path, max_rows_per_file=per_file, data_storage_version=version)
     lance.dataset(path).delete("id % 10 = 3")
     lance.dataset(path).tags.create("cleaned", 2)
     lance.dataset(path).update({"name": "'changed'"}, where="id % 11 = 5")
@@ -42,17 +42,37 @@ def evolved(name, rows, per_file):
     lance.dataset(path).drop_columns(["name"])
     lance.dataset(path).delete(f"id >= {per_file} and id < {per_file * 2}")
     more = pa.table({"id": pa.array([rows + 1, rows + 2], pa.int32())})
-    lance.write_dataset(more, path, mode="append", **OLD)
+    lance.write_dataset(more, path, mode="append", data_storage_version=version)
 
 
 os.makedirs(out, exist_ok=True)
 if len(sys.argv) > 2:
-    evolved("evolved", 60, 20)
+    # Since version 2.1 null structs and structs in lists are stored as they are.
+    version = sys.argv[3] if len(sys.argv) > 3 else "2.0"
+    evolved("evolved", 60, 20, version)
     expect("evolved")
     sys.exit()
 
-evolved("evolved", 3000, 1000)
-expect("evolved")
+for version in ("2.0", "2.1", "2.2"):
+    evolved("evolved-" + version.replace(".", "-"), 3000, 1000, version)
+    expect("evolved-" + version.replace(".", "-"))
+
+# Nulls and empty lists at every level, all of them read through deletions.
+path = os.path.join(out, "nested.lance")
+n = range(4000)
+nested = pa.table({
+    "id": pa.array(n, pa.int64()),
+    "s": pa.array([None if i % 5 == 1 else {"a": None if i % 3 else i, "l": None if i % 4 == 2 else ["x" * (i % 3)] * (i % 6)} for i in n]),
+    "l": pa.array([None if i % 6 == 5 else [None if k % 2 else {"k": k, "v": [None, k]} for k in range(i % 4)] for i in n]),
+    "v": pa.array([None if i % 9 == 0 else [i, i + 1, None] for i in n], pa.list_(pa.float32(), 3)),
+})
+lance.write_dataset(nested, path, max_rows_per_file=1500, data_storage_version="2.1")
+lance.dataset(path).delete("id % 4 = 1")
+lance.dataset(path).add_columns({"more": "id + 1"})
+lance.dataset(path).merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(
+    lance.dataset(path).to_table(filter="id > 3900"))
+lance.dataset(path).optimize.compact_files()
+expect("nested")
 
 path = os.path.join(out, "many.lance")
 big = pa.table({"n": pa.array(range(50000), pa.int64()), "s": ["x" * (i % 5) for i in range(50000)]})
@@ -77,6 +97,6 @@ expect("stable")
 lance.write_dataset(big.slice(0, 0), os.path.join(out, "empty.lance"), **OLD)
 expect("empty")
 
-for version in ["2.1", "legacy"]:
+for version in ["2.3", "legacy"]:
     lance.write_dataset(big.slice(0, 10), os.path.join(out, f"refused-{version}.lance"), data_storage_version=version)
 lance.dataset(os.path.join(out, "stable.lance")).shallow_clone(os.path.join(out, "refused-clone.lance"), 1)
