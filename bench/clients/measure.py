@@ -246,7 +246,7 @@ def main():
     p.add_argument("--scale", type=float, default=0.5)
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--no-spark", action="store_true")
-    p.add_argument("--page", help="the fragment of docs/performance.md whose part between the marks of this program is replaced")
+    p.add_argument("--page", help="the fragment of bench/results.md whose part between the marks of this program is replaced")
     o = p.parse_args()
     lake = Lake(o.binary, o.flight, o.place, o.scale)
     loads = [os.getloadavg()[0]]

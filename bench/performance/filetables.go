@@ -93,6 +93,31 @@ func (v *view) summary() string {
 	return t.String()
 }
 
+// glance is the table of one subject with a column for each contestant.
+func (v *view) glance(subject string) string {
+	titles := []string{""}
+	for _, who := range contestants {
+		titles = append(titles, ">"+who)
+	}
+	t := newTable(titles...)
+	line := func(title, task, name string, unit float64, digits int) {
+		cells := []string{title}
+		for _, who := range contestants {
+			row, _ := v.r.find("files", subject, task, who)
+			cells = append(cells, figure(row, name, unit, digits))
+		}
+		t.add(cells...)
+	}
+	line("stored, MB", "write", "stored", 1e6, 0)
+	line("write, s", "write", "seconds", 1, 1)
+	line("read all columns, ms", "scan", "seconds", 1e-3, 0)
+	line("read two columns, ms", "two columns", "seconds", 1e-3, 0)
+	line("rows of a filter, 1 %, ms", "filter 1 %", "seconds", 1e-3, 0)
+	line("rows of one key, ms", "lookup", "seconds", 1e-3, 1)
+	line("memory of reading, MB", "memory", "bytes", 1e6, 0)
+	return t.String()
+}
+
 func (v *view) against(subject, task, ours, name string) string {
 	x, peer := v.ratio(subject, task, ours, name)
 	if peer == "" {

@@ -64,6 +64,15 @@ func (v *view) goals() (string, error) {
 	return t.String(), nil
 }
 
+// figureOf is the computed figure of a goal.
+func (v *view) figureOf(id string) (string, error) {
+	judge, ok := judges[id]
+	if !ok {
+		return "", fmt.Errorf("no computed goal %q", id)
+	}
+	return judge(v).figure, nil
+}
+
 // least asks a figure to be at least a bound.
 func least(x, bound float64, figure string) judged {
 	return judged{figure, fmt.Sprintf("%.2f ×", x/bound), x >= bound}

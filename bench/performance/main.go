@@ -1,5 +1,5 @@
-// Command performance makes docs/performance.md. It measures, in parts, and keeps what it measured in a file of results; then it
-// renders the page from the results and from the fragments in page/. A run of all parts takes half an hour on two cores.
+// Command performance makes docs/performance.md and bench/results.md. It measures, in parts, and keeps what it measured in a file of results; then it
+// renders the pages from the results and from the fragments in summary/ and page/. A run of all parts takes half an hour on two cores.
 //
 //	go run ./performance                 # from bench/: measure everything, render
 //	go run ./performance -parts files    # measure one part anew
@@ -44,6 +44,7 @@ var parts = []part{
 
 func main() {
 	page := flag.String("o", "../docs/performance.md", "the page; its plots lie beside it")
+	record := flag.String("record", "results.md", "the record behind the page")
 	results := flag.String("results", "performance/results.json", "what was measured, kept from run to run")
 	only := flag.Bool("render", false, "measure nothing, render the page from the results")
 	names := flag.String("parts", "", "measure these parts only, by comma, and keep the others' results: "+partNames())
@@ -54,7 +55,7 @@ func main() {
 	flag.IntVar(&r.flights, "flights", 3_000_000, "rows of the table of flights, repeated from 336,776")
 	flag.Parse()
 	log.SetFlags(log.Ltime)
-	if err := r.all(*page, *results, *names, *only); err != nil {
+	if err := r.all(*page, *record, *results, *names, *only); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -68,7 +69,7 @@ func partNames() string {
 }
 
 // all measures the parts that are asked for and renders the page. Each part is saved when it is done.
-func (r *run) all(page, results, names string, only bool) (err error) {
+func (r *run) all(page, record, results, names string, only bool) (err error) {
 	if r.Results, err = load(results); err != nil {
 		return err
 	}
@@ -92,11 +93,11 @@ func (r *run) all(page, results, names string, only bool) (err error) {
 	if err := r.save(results); err != nil {
 		return err
 	}
-	text, plots, err := render(r.Results)
+	out, err := render(r.Results)
 	if err != nil {
 		return err
 	}
-	return write(page, text, plots)
+	return out.write(page, record)
 }
 
 // part measures a part anew, and notes when and where.
@@ -118,7 +119,7 @@ func (r *run) part(p part) error {
 func command() string {
 	text := "go run ./performance"
 	flag.Visit(func(f *flag.Flag) {
-		if !slices.Contains([]string{"o", "results", "python"}, f.Name) {
+		if !slices.Contains([]string{"o", "record", "results", "python"}, f.Name) {
 			text += " -" + f.Name + " " + f.Value.String()
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The fragments of the page, in the order of their names. One that begins with
+// The fragments of the record (page/) and of the page for users (summary/), in the order of their names. One that begins with
 //
 //	recorded: 2026-11-23
 //	command: what made its figures
@@ -20,31 +20,46 @@ import (
 // and an empty line is taken as it is, and its date and command are shown below its first heading: its figures cost too much
 // to take them anew each time. Any other is a template whose functions make tables and figures from results.
 //
-//go:embed page/*.md
+//go:embed page/*.md summary/*.md
 var fragments embed.FS
 
-// render makes the page, and the plots beside it by name.
-func render(r *Results) (page string, plots map[string]string, err error) {
-	names, err := fs.Glob(fragments, "page/*.md")
-	if err != nil {
-		return "", nil, err
-	}
+// rendered is what the command writes: the page for users, the record behind it, and the plots beside the page by name.
+type rendered struct {
+	page, record string
+	plots        map[string]string
+}
+
+// render makes the pages and their plots.
+func render(r *Results) (out rendered, err error) {
 	v := &view{r: r, plots: map[string]string{}}
+	if out.page, err = v.join("summary"); err == nil {
+		out.record, err = v.join("page")
+	}
+	out.plots = v.plots
+	return out, err
+}
+
+// join renders the fragments of a folder one after the other.
+func (v *view) join(folder string) (string, error) {
+	names, err := fs.Glob(fragments, folder+"/*.md")
+	if err != nil {
+		return "", err
+	}
 	var parts []string
 	for _, name := range names {
 		b, err := fragments.ReadFile(name)
 		if err != nil {
-			return "", nil, err
+			return "", err
 		}
 		text, err := v.fragment(path.Base(name), string(b))
 		if err != nil {
-			return "", nil, fmt.Errorf("%s: %w", name, err)
+			return "", fmt.Errorf("%s: %w", name, err)
 		}
 		if text = strings.TrimSpace(text); text != "" {
 			parts = append(parts, text+"\n")
 		}
 	}
-	return strings.Join(parts, "\n"), v.plots, nil
+	return strings.Join(parts, "\n"), nil
 }
 
 // view makes what templates ask for.
@@ -89,12 +104,15 @@ func recorded(text string) (string, error) {
 		strings.TrimSpace(command), rest), nil
 }
 
-// write writes the page and its plots, which lie beside it.
-func write(name string, page string, plots map[string]string) error {
-	for plot, svg := range plots {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(name), plot), []byte(svg), 0o644); err != nil {
+// write writes the page with its plots beside it, and the record.
+func (out rendered) write(page, record string) error {
+	for plot, svg := range out.plots {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(page), plot), []byte(svg), 0o644); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(name, []byte(page), 0o644)
+	if err := os.WriteFile(record, []byte(out.record), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(page, []byte(out.page), 0o644)
 }

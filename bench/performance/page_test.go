@@ -7,22 +7,29 @@ import (
 	"testing"
 )
 
-const document = "../../docs/performance.md"
+const (
+	document = "../../docs/performance.md"
+	record   = "../results.md"
+)
 
-// The page and its plots are what the command renders from its results: nobody edits them by hand.
+// The pages and their plots are what the command renders from its results: nobody edits them by hand.
 func TestPageIsRendered(t *testing.T) {
 	r, err := load("results.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, plots, err := render(r)
+	out, err := render(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, document, page)
-	for name, svg := range plots {
+	same(t, document, out.page)
+	same(t, record, out.record)
+	if n := strings.Count(out.page, "\n"); n > 300 {
+		t.Errorf("the page has %d lines, of at most 300: history belongs in the record", n)
+	}
+	for name, svg := range out.plots {
 		same(t, filepath.Join(filepath.Dir(document), name), svg)
-		if !strings.Contains(page, "("+name+")") {
+		if !strings.Contains(out.page, "("+name+")") {
 			t.Errorf("the page doesn't show %s", name)
 		}
 	}

@@ -15,7 +15,7 @@ func (v *view) functions() template.FuncMap {
 	return template.FuncMap{
 		"measured": v.measured, "kernels": v.kernels, "memcpy": v.memcpy, "scans": v.scans, "numbers": v.numbers, "texts": v.texts,
 		"encoding": v.encoding, "kernel": v.kernel, "goals": v.goals, "files": v.files, "summary": v.summary, "remote": v.remote,
-		"sizes": v.sizes, "sizeTotals": v.sizeTotals, "plot": v.plot, "speed": v.speed, "scanOf": v.scanOf, "landings": v.landings, "exports": v.exports,
+		"sizes": v.sizes, "sizeTotals": v.sizeTotals, "plot": v.plot, "speed": v.speed, "scanOf": v.scanOf, "landings": v.landings, "glance": v.glance, "figureOf": v.figureOf, "exports": v.exports,
 	}
 }
 

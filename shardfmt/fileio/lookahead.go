@@ -157,7 +157,7 @@ func lookAhead(ctx context.Context, inputs []input, open func() *texts, o Source
 		lines = max(lines, o.InferRows)
 	}
 	err := l.gather(ctx, lines, o.InferWait)
-	for err == nil && o.Format == CSV && !l.ended() && bytes.IndexAny(l.head, "\r\n") < 0 {
+	for err == nil && o.Format == CSV && !l.ended() && !bytes.ContainsAny(l.head, "\r\n") {
 		err = l.more(ctx) // half a line tells nothing of its fields
 	}
 	if err != nil {
