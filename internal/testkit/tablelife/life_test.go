@@ -48,8 +48,10 @@ type life struct {
 	deliv     []delivery
 	// partitioned reports whether new shards are.
 	partitioned bool
-	steps       []string
-	asked       []question
+	// order and where are the columns that the policy names, nil for none.
+	order, where *column
+	steps        []string
+	asked        []question
 }
 
 type branch struct {
@@ -506,6 +508,7 @@ func (l *life) layout() {
 		settings := map[string]string{"order": c.name + " desc", "where": filter.name + " IS NOT NULL"}
 		l.step("policy %v", settings)
 		l.must(compaction.SetPolicy(ctx, l.tbl, settings))
+		l.order, l.where = c, filter
 	case 0:
 		p := l.partition()
 		l.step("partition %v", p)
@@ -642,6 +645,10 @@ func (l *life) compact() {
 	if mode == "rebuild" && l.r.IntN(2) == 0 {
 		p.Order = "serial desc"
 	}
+	if l.r.IntN(4) == 0 {
+		p.Where = fmt.Sprintf("serial < %d", 1+l.r.Int64N(l.serial+1))
+		mode += " where " + p.Where
+	}
 	if p.External = l.r.IntN(2) == 0; p.External {
 		mode += " external"
 	}
@@ -684,6 +691,7 @@ func (l *life) retire() {
 	l.partitioned = false
 	l.must(l.tbl.SortBy(ctx, nil))
 	l.must(compaction.SetPolicy(ctx, l.tbl, map[string]string{"order": "", "where": ""}))
+	l.order, l.where = nil, nil
 	_, err := compaction.Compact(ctx, l.tbl, compaction.Policy{RebuildAll: true, NoConcat: true, NoPack: true, External: true}, compaction.Options{})
 	l.must(err)
 	l.committed(mainBranch, l.branches[mainBranch].rows)
@@ -772,6 +780,7 @@ func (l *life) check() {
 			l.fail("branch %s holds\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
+	l.checkPolicy()
 	main := l.branches[mainBranch]
 	for range 6 {
 		c, e := l.condition()
@@ -814,7 +823,7 @@ func (l *life) run(steps int) {
 		case n < 19:
 			l.refs()
 		case n < 20:
-			l.compact()
+			pick(l.r, []func(){l.compact, l.compact, l.compactPartly, l.export})()
 		case n < 21:
 			l.cleanUp()
 		case l.r.IntN(3) == 0:
