@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -95,6 +96,23 @@ func TestIngestNewLeavesNothingWhenItFails(t *testing.T) {
 	}
 	if _, in, err := c.IngestNew(ctx, tableName, source(rows(0, 30)), asNew, IngestOptions{}); err != nil || in.Rows != 30 {
 		t.Errorf("the retry: %v", err)
+	}
+}
+
+// TestIngestNewIntoAClosedVault: where a table is made before its first rows and its vault folder is refused, the table goes again.
+func TestIngestNewIntoAClosedVault(t *testing.T) {
+	g := newDamagedGround(t, "any~/vault/ *: fail denied")
+	c := g.open(g.bucket)
+	create := CreateOptions{Schema: people(), CreateNamespace: true, Location: "s3://damaged/elsewhere/t"}
+	if _, _, err := c.IngestNew(context.Background(), tableName, source(rows(0, 10)), create, IngestOptions{}); !errors.Is(err, blobio.ErrDenied) {
+		t.Errorf("%v, want ErrDenied", err)
+	}
+	if _, err := c.Load(context.Background(), tableName); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a table is left: %v", err)
+	}
+	g.bucket.Play(t, "")
+	if _, in, err := c.IngestNew(context.Background(), tableName, source(rows(0, 10)), create, IngestOptions{}); err != nil || in.Rows != 10 {
+		t.Errorf("with the right: %v", err)
 	}
 }
 

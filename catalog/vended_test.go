@@ -374,6 +374,32 @@ func TestVendedKeysForTheVault(t *testing.T) {
 	}
 }
 
+// TestVaultClosedToAllKeys: the error names what the store said to the environment's keys and to those that were handed out.
+func TestVaultClosedToAllKeys(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_CONFIG_FILE", "/nowhere")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	v := newVendor(t, "s3://lake", func(v *vendor, _ string, _ int) string {
+		return fmt.Sprintf(`"config":%s`, s3Keys(v, "A", ""))
+	}, func(_, path string) bool { return !strings.Contains(path, "vault/") })
+	c := v.open(Options{Vault: "s3://lake/vault?region=eu-west-3&endpoint=" + v.store.URL})
+	tbl, err := c.Load(context.Background(), Name{"default", "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.client.Stat(context.Background(), tbl.VaultFolder()+"_owner.json")
+	if blobio.Class(err) != blobio.ErrDenied {
+		t.Fatalf("%v, want ErrDenied", err)
+	}
+	for _, want := range []string{"no usable AWS credentials", "the credentials handed out for " + tbl.VaultFolder() + ":", "403"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want it to hold %q", err, want)
+		}
+	}
+}
+
 // TestRemoteSigningIsNamed: a catalog that signs requests itself is named once, and the environment's keys are used.
 func TestRemoteSigningIsNamed(t *testing.T) {
 	var said strings.Builder
