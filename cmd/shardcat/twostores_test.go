@@ -160,9 +160,9 @@ func TestCredentialsByPrefix(t *testing.T) {
 	}
 }
 
-// TestConfigFileOfTheDocs: the file in docs/config.md is one that the command takes.
+// TestConfigFileOfTheDocs: the file in docs/reference/config.md is one that the command takes.
 func TestConfigFileOfTheDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/config.md")
+	page, err := os.ReadFile("../../docs/reference/config.md")
 	if err != nil {
 		t.Fatal(err)
 	}
