@@ -228,6 +228,7 @@ func fieldDamages() []damage {
 			g.buffer(nodePacked, data).BlockCount = &n
 		}},
 		{name: "list-offsets-fall", what: "offsets of lists that fall", answer: corrupt, graft: func(g *graft) { g.offsets(2, 0) }},
+		{name: "list-offsets-start", what: "offsets of lists that start with 1", answer: corrupt, graft: func(g *graft) { g.offsets(0, 1) }},
 		{name: "list-offsets-outside", what: "a list that ends behind its children", answer: corrupt, graft: func(g *graft) { g.offsets(600, 1<<30) }},
 		{name: "variant", what: "a variant that the union has not", answer: corrupt, graft: func(g *graft) { setBlocks(g, g.buffer(nodeUnion, data), fill[uint8](2, 600)) }},
 		{name: "dictionary-checksum", what: "a wrong checksum of a value dictionary", answer: corrupt, graft: func(g *graft) {
