@@ -208,12 +208,25 @@ func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []b
 	}
 }
 
+// ReadSuffix goes on by ranges, which resume, where the body of an answer broke that says which object it is of: a body that
+// breaks each time at some byte would never come to its end.
 func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (b []byte, info Info, err error) {
-	err = r.policy.Do(ctx, func() error {
-		b, info, err = r.Bucket.ReadSuffix(ctx, key, n, opts)
-		return err
-	})
-	return b, info, err
+	for t := r.policy.begin(); ; {
+		if b, info, err = r.Bucket.ReadSuffix(ctx, key, n, opts); err == nil {
+			return b, info, nil
+		}
+		if err := t.again(ctx, err); err != nil {
+			return nil, info, err
+		}
+		if size := min(n, info.Size); info.ETag != "" && size > 0 {
+			if opts.IfMatch == "" {
+				opts.IfMatch = info.ETag
+			}
+			b = make([]byte, size)
+			_, info, err = r.ReadRange(ctx, key, info.Size-size, b, opts)
+			return b, info, err
+		}
+	}
 }
 
 func (r *retrying) Stat(ctx context.Context, key string, opts ReadOptions) (info Info, err error) {

@@ -417,6 +417,24 @@ func TestSuffixSurvivesFaultsThatPass(t *testing.T) {
 	}
 }
 
+// TestSuffixOfBodiesThatBreak: where each body breaks after some bytes, the end of an object is put together from them, of one object.
+func TestSuffixOfBodiesThatBreak(t *testing.T) {
+	for fault, gets := range map[string]int64{"get *: cut 5": 3, "get *: cut 4": 4, "get 1: cut 0": 2} {
+		synctest.Test(t, func(t *testing.T) {
+			sp, url, _, _ := faulty(t, fault)
+			tail, info, err := sp.ReadSuffix(t.Context(), url, 10)
+			if err != nil || !bytes.Equal(tail, object[990:]) || info.Size != 1000 || sp.Counters().Gets != gets {
+				t.Errorf("%s: %q, %+v, %v after %d requests", fault, tail, info, err, sp.Counters().Gets)
+			}
+			sp, url, _, _ = faulty(t, fault)
+			tail, info, err = sp.ReadSuffix(t.Context(), url, 5000)
+			if strings.HasSuffix(fault, "0") && (err != nil || !bytes.Equal(tail, object) || info.Size != 1000) {
+				t.Errorf("%s, more than all: %d bytes, %+v, %v", fault, len(tail), info, err)
+			}
+		})
+	}
+}
+
 // TestSlowLoris: a store that trickles is given up in bounded time.
 func TestSlowLoris(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
