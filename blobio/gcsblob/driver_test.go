@@ -101,6 +101,22 @@ func TestDriver(t *testing.T) {
 	})
 }
 
+func TestSizeIsNeverMadeUp(t *testing.T) {
+	blobtest.SizesAreNeverMadeUp(t, []string{"", "chunked-get"}, func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
+		s := blobtest.NewS3(t, quirks)
+		s.Put("k", body)
+		return stub(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Goog-Generation", "7")
+			if r.URL.Query().Get("alt") != "media" {
+				fmt.Fprintf(w, `{"name":"k","bucket":"b","generation":"7","size":"%d","crc32c":"AAAAAQ=="}`, len(body))
+				return
+			}
+			r.URL.Path, r.URL.RawQuery = "/b/k", ""
+			s.ServeHTTP(w, r)
+		}, ""), "k"
+	})
+}
+
 // TestConformance runs the suite of all stores on a real server.
 func TestConformance(t *testing.T) {
 	blobtest.RunServer(t, "SHARDCAT_TEST_GCS", "&list_page=15&part_size=2097152", OpenURL, blobtest.Store{

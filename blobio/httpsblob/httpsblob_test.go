@@ -65,6 +65,15 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestSizeIsNeverMadeUp(t *testing.T) {
+	blobtest.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "cr-star", "short-206", "short-206 chunked-get", "head-405 chunked-get"},
+		func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
+			s := blobtest.NewS3(t, quirks) // to a request without a signature it is a web server
+			s.Put("k", body)
+			return httpsblob.Open("http", strings.TrimPrefix(s.URL, "http://")), "b/k"
+		})
+}
+
 func TestThroughSpace(t *testing.T) {
 	s := newServer(t)
 	s.put("a b/x", []byte("0123456789"))

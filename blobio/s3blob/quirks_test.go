@@ -39,40 +39,14 @@ func quirky(t *testing.T, quirks, params string) (*blobtest.S3, *Bucket) {
 	return s, blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+s.URL+params)
 }
 
-// TestSizeIsNeverMadeUp: an answer that doesn't state a length is not one of an empty object.
 func TestSizeIsNeverMadeUp(t *testing.T) {
-	for _, quirks := range []string{"", "chunked-get", "head-no-length", "chunked-get head-no-length", "cr-star",
-		"cr-star chunked-get", "short-206", "short-206 chunked-get", "no-last-modified", "head-405", "head-405 chunked-get"} {
-		for _, size := range []int{0, 1, 1000, 1001, 5000} {
+	blobtest.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "chunked-get head-no-length", "cr-star",
+		"cr-star chunked-get", "short-206", "short-206 chunked-get", "no-last-modified", "head-405", "head-405 chunked-get"},
+		func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
 			s, b := quirky(t, quirks, "")
-			want := bytes.Repeat([]byte("0123456789"), 500)[:size]
-			s.Put("k", want)
-			r, info, err := b.Open(t.Context(), "k", 0, blobio.ReadOptions{})
-			if err != nil {
-				t.Errorf("%q, %d bytes: open: %v", quirks, size, err)
-				continue
-			}
-			got, err := io.ReadAll(r)
-			r.Close()
-			if err != nil || !bytes.Equal(got, want) || info.Size != int64(size) {
-				t.Errorf("%q, %d bytes: stream of %d bytes, size %d, %v", quirks, size, len(got), info.Size, err)
-			}
-			if info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil || info.Size != int64(size) {
-				t.Errorf("%q, %d bytes: stat gives size %d, %v", quirks, size, info.Size, err)
-			}
-			dst := make([]byte, size)
-			if _, info, err := b.ReadRange(t.Context(), "k", 0, dst, blobio.ReadOptions{}); err != nil || !bytes.Equal(dst, want) || info.Size != int64(size) {
-				t.Errorf("%q, %d bytes: range with size %d, %v", quirks, size, info.Size, err)
-			}
-			if _, _, err := b.ReadRange(t.Context(), "k", 0, make([]byte, size+1), blobio.ReadOptions{}); !errors.Is(err, blobio.ErrRange) {
-				t.Errorf("%q, %d bytes: range beyond the end: %v", quirks, size, err)
-			}
-			tail, info, err := b.ReadSuffix(t.Context(), "k", 3000, blobio.ReadOptions{})
-			if err != nil || !bytes.Equal(tail, want[max(0, size-3000):]) || info.Size != int64(size) {
-				t.Errorf("%q, %d bytes: suffix of %d bytes, size %d, %v", quirks, size, len(tail), info.Size, err)
-			}
-		}
-	}
+			s.Put("k", body)
+			return b, "k"
+		})
 }
 
 // TestPartWithoutPlace: bytes that the answer does not place in the object are not taken for those that were asked for.
