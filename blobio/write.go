@@ -251,6 +251,20 @@ func (c *Client) PutReadBack(ctx context.Context, url string, data []byte) error
 	return c.putUntil(ctx, url, data, true)
 }
 
+// PutReadBackLater is PutReadBack that leaves reading back to the caller, who does it before anything depends on the object, by any view
+// of the Client: beside other requests, where PutReadBack waits for each.
+func (c *Client) PutReadBackLater(ctx context.Context, url string, data []byte) (readBack func(ctx context.Context, c *Client) error, err error) {
+	if err := c.putUntil(ctx, url, data, false); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, c *Client) error {
+		if err := c.compare(ctx, url, data); err == nil || ctx.Err() != nil {
+			return err
+		}
+		return c.putUntil(ctx, url, data, true)
+	}, nil
+}
+
 // ReadBackWrites makes all later writes of the Client be read back, for a store that does not compare what it takes with
 // checksums: every byte is then fetched once more.
 func (c *Client) ReadBackWrites() { c.readsBack.Store(true) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -78,13 +79,13 @@ func (j *Job) attempts(ctx context.Context, c change) (*CommitResult, error) {
 		if err := t.checkRequired(ctx, j.record.Kind, c.Add); err != nil {
 			return nil, err
 		}
-		staged, err := t.stage(j.branch, c)
+		staged, later, err := j.stage(ctx, c)
 		if err != nil {
 			t.discard(ctx, staged)
 			return nil, err
 		}
 		j.committing = true
-		found, rejected, err := t.try(ctx, staged, j.branch, c.JobID)
+		found, rejected, err := t.try(ctx, staged, later, j.branch, c.JobID)
 		switch {
 		case err != nil:
 			return nil, err
@@ -97,6 +98,31 @@ func (j *Job) attempts(ctx context.Context, c change) (*CommitResult, error) {
 			return nil, fmt.Errorf("%w: %d attempts were rejected, the last with: %w", ErrConflict, n, rejected)
 		}
 	}
+}
+
+// stage writes the change's manifests, which are read back later, and meanwhile what its entries depend on. The job's record is read back when it
+// returns.
+func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, later *readBacks, err error) {
+	view, beside := *j.table, j.beside
+	j.beside = nil
+	if view.fs, later = readBackLater(view.fs); later == nil {
+		later = &readBacks{client: view.cat.client}
+	}
+	if beside != nil {
+		later.add(beside.readBack)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		failed <- parallel.Guarded(func() error {
+			if beside == nil {
+				return nil
+			}
+			return beside.write(ctx)
+		})
+	}()
+	staged, err = view.stage(j.branch, c)
+	err = cmp.Or(<-failed, err)
+	return staged, later, cmp.Or(err, j.awaitRecord())
 }
 
 // stage writes the change's manifests on top of the branch's head.
@@ -130,14 +156,20 @@ func (t *Table) stage(branch string, c change) (*manifest.Staged, error) {
 
 // try sends one staged change until its outcome is known: committed (found is the job's snapshot), rejected (and why; the table is at its new
 // state then), or neither (err, see settle).
-func (t *Table) try(ctx context.Context, staged *manifest.Staged, branch, jobID string) (found *table.Snapshot, rejected, err error) {
+//
+// Nothing is committed before the manifests were read back.
+func (t *Table) try(ctx context.Context, staged *manifest.Staged, later *readBacks, branch, jobID string) (found *table.Snapshot, rejected, err error) {
 	if t.creation != nil {
+		if err := later.do(ctx); err != nil {
+			t.discard(ctx, staged)
+			return nil, nil, err
+		}
 		return t.tryCreate(ctx, staged, jobID)
 	}
 	rejected, err = t.settle(ctx, request{
 		requirements: staged.Requirements,
 		send: func(ctx context.Context) (table.Metadata, string, error) {
-			return t.cat.ice.CommitTable(ctx, t.name.identifier(), staged.Requirements, staged.Updates)
+			return t.cat.commitTable(ctx, t.name.identifier(), staged, later)
 		},
 		done: func(meta table.Metadata) bool {
 			found = snapshotOfJob(meta, branch, jobID, staged.Snapshot.SnapshotID)

@@ -124,7 +124,7 @@ func (m *metadataIO) WriteFile(name string, p []byte) error {
 }
 
 type metadataWriter struct {
-	io   *metadataIO
+	io   iceio.WriteFileIO
 	name string
 	buf  bytes.Buffer
 	done bool

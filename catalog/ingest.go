@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -177,10 +178,14 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 	if out.Rows, err = w.writeAll(ctx, t.recordsCoded(ctx, src, project, w.takesCodes())); err != nil {
 		return nil, err
 	}
-	entries, err := w.close(ctx)
+	entries, err := w.closeLater(ctx)
+	if err == nil && t.creation != nil { // whose shards may have to be copied
+		entries, err = w.close(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
+	w.job.beside = &besideManifests{w.putRoots, w.readRoots}
 	for _, e := range entries {
 		out.Shards, out.Bytes = append(out.Shards, e.Path), out.Bytes+e.StoredBytes
 	}
@@ -194,6 +199,7 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
 	out.CommitResult, err = w.job.Append(ctx, entries)
+	w.abort(ctx) // what another run of the job made needless
 	return out, err
 }
 
@@ -239,6 +245,9 @@ type shardWriters struct {
 	// created is the creation time of the first record, createdLast that of the last one.
 	created, createdLast uint64
 	open                 map[string]*openShard
+	// later are shards whose roots are not written, unread the roots that were written and not read back.
+	later  []laterShard
+	unread []*shardfmt.LaterRoot
 	// finished shards, and all objects that exist because of this ingestion.
 	entries []*manifest.Entry
 	objects []string
@@ -262,6 +271,16 @@ type openShard struct {
 	// number tells shards apart, and older ones from newer.
 	number int
 }
+
+// laterShard is a shard whose root is not written yet.
+type laterShard struct {
+	root      *shardfmt.LaterRoot
+	entry     *manifest.Entry
+	partition string
+}
+
+// maxLaterShards is how many shards wait for their roots to be written: these are written together, beside other requests.
+const maxLaterShards = 16
 
 // maxOpenShards bounds the memory of an ingestion into many partitions; the longest open one is ended first.
 const maxOpenShards = 16
@@ -450,49 +469,126 @@ func (w *shardWriters) oldest() string {
 	return oldest
 }
 
-// end finishes the shard of a partition and describes it from what the store gives back.
+// end finishes the shard of a partition but for its root, and describes it.
 func (w *shardWriters) end(ctx context.Context, key string) error {
 	s := w.open[key]
 	delete(w.open, key)
-	written, err := s.writer.Close(ctx)
+	written, root, err := s.writer.CloseLater(ctx)
 	if err != nil {
 		return err
 	}
-	for _, o := range written.Objects {
-		w.objects = append(w.objects, o.URL)
+	var e *manifest.Entry
+	if root == nil {
+		w.wrote(written)
+		e, err = w.table.describeOwn(ctx, written.URL, written.Size)
+	} else {
+		e, err = w.table.DescribeRoot(ctx, written.URL, root.Bytes())
 	}
-	e, err := w.table.describeOwn(ctx, written.URL, written.Size)
+	if err == nil && e.Records != s.rows {
+		err = fmt.Errorf("%s: %d records were written, %d came back", written.URL, s.rows, e.Records)
+	}
 	if err != nil {
+		if root != nil {
+			root.Abort(ctx)
+		}
 		return err
-	}
-	if e.Records != s.rows {
-		return fmt.Errorf("%s: %d records were written, %d came back", written.URL, s.rows, e.Records)
 	}
 	e.SpecID, e.Partition, e.SortOrderID = w.split.spec.ID(), s.partition, w.order
-	w.entries, w.partitions[e.Path] = append(w.entries, e), key
-	return nil
+	if root == nil {
+		w.entries, w.partitions[e.Path] = append(w.entries, e), key
+		return nil
+	}
+	if w.later = append(w.later, laterShard{root, e, key}); len(w.later) < maxLaterShards {
+		return nil
+	}
+	if err := w.putRoots(ctx); err != nil {
+		return err
+	}
+	return w.readRoots(ctx, w.table.cat.client)
+}
+
+// wrote notes the objects of a shard.
+func (w *shardWriters) wrote(shard *shardfmt.Written) {
+	for _, o := range shard.Objects {
+		w.objects = append(w.objects, o.URL)
+	}
+}
+
+// putRoots writes the roots of the shards that are finished but for them, all at the same time.
+func (w *shardWriters) putRoots(ctx context.Context) error {
+	later := w.later
+	w.later = nil
+	written := make([]*shardfmt.Written, len(later))
+	errs := make([]error, len(later))
+	failed := w.table.cat.client.Each(ctx, len(later), func(ctx context.Context, client *blobio.Client, i int) error {
+		written[i], errs[i] = later[i].root.Put(ctx, client)
+		return nil // the others are written all the same, or what is of them is removed
+	})
+	for i, l := range later {
+		switch {
+		case written[i] != nil:
+			w.wrote(written[i])
+			w.entries, w.partitions[l.entry.Path] = append(w.entries, l.entry), l.partition
+			w.unread = append(w.unread, l.root)
+		case errs[i] == nil: // it was not begun
+			l.root.Abort(ctx)
+		}
+	}
+	return errors.Join(append(errs, failed)...)
+}
+
+// readRoots reads back the roots that were written, all at the same time.
+func (w *shardWriters) readRoots(ctx context.Context, client *blobio.Client) error {
+	err := client.Each(ctx, len(w.unread), func(ctx context.Context, client *blobio.Client, i int) error {
+		return w.unread[i].ReadBack(ctx, client)
+	})
+	if err == nil {
+		w.unread = nil
+	}
+	return err
 }
 
 // close finishes all shards, in the order in which they were begun.
 func (w *shardWriters) close(ctx context.Context) ([]*manifest.Entry, error) {
+	if _, err := w.closeLater(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.putRoots(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.readRoots(ctx, w.table.cat.client); err != nil {
+		return nil, err
+	}
+	w.sort()
+	return w.entries, nil
+}
+
+// closeLater is close that leaves some roots to putRoots and readRoots. Nothing may depend on the entries before.
+func (w *shardWriters) closeLater(ctx context.Context) ([]*manifest.Entry, error) {
 	for len(w.open) > 0 {
 		if err := w.end(ctx, w.oldest()); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortFunc(w.entries, func(a, b *manifest.Entry) int {
-		if a.Path < b.Path {
-			return -1
-		}
-		return 1
-	})
-	return w.entries, nil
+	all := slices.Clone(w.entries)
+	for _, l := range w.later {
+		all = append(all, l.entry)
+	}
+	slices.SortFunc(all, byPath)
+	return all, nil
 }
+
+func (w *shardWriters) sort() { slices.SortFunc(w.entries, byPath) }
+
+func byPath(a, b *manifest.Entry) int { return strings.Compare(a.Path, b.Path) }
 
 // abort lets go of the shards that are not finished.
 func (w *shardWriters) abort(ctx context.Context) {
 	for _, s := range w.open {
 		s.writer.Abort(ctx)
 	}
-	w.open = nil
+	for _, l := range w.later {
+		l.root.Abort(ctx)
+	}
+	w.open, w.later = nil, nil
 }

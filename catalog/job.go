@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
 )
 
 // Kinds of jobs.
@@ -73,8 +74,19 @@ type Job struct {
 	branch string
 	// committing: from here on the outcome may be unknown, and nothing the job wrote may be deleted.
 	committing bool
+	// beside, if not nil, writes what the entries depend on.
+	beside *besideManifests
+	// recorded is what reading back the record of the job came to; nil if it was read back when it was written.
+	recorded chan error
 	// doubt: a commit was rejected, but not proven not to have happened (see unproven).
 	doubt bool
+}
+
+// besideManifests writes what entries depend on while manifests are written, and reads it back while they are. Nothing is committed before it
+// has ended.
+type besideManifests struct {
+	write    func(ctx context.Context) error
+	readBack func(ctx context.Context, c *blobio.Client) error
 }
 
 // maxJobID keeps names of records portable.
@@ -122,10 +134,10 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 		Base: t.head(branch), Ref: branch, Started: t.cat.opts.Now().UTC(),
 		Unnamed: !named,
 	}}
-	err = t.cat.putRecord(ctx, j.at(".json"), j.record)
+	err = j.putRecord(ctx)
 	if errors.Is(err, blobio.ErrExists) { // an earlier run of this job, ended or not
 		j.name = id + "." + attempt
-		err = t.cat.putRecord(ctx, j.at(".json"), j.record)
+		err = j.putRecord(ctx)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -134,6 +146,42 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 		return nil, nil, fmt.Errorf("job %s: %w", id, err)
 	}
 	return j, nil, nil
+}
+
+// putRecord writes the record of the job. That of an append is read back while its first objects are written: they are too young for
+// any collection, and nothing is committed before.
+func (j *Job) putRecord(ctx context.Context) error {
+	if j.record.Kind != JobAppend {
+		return j.table.cat.putRecord(ctx, j.at(".json"), j.record)
+	}
+	text, err := recordText(j.record)
+	if err != nil {
+		return err
+	}
+	readBack, err := j.table.cat.client.PutReadBackLater(ctx, j.at(".json"), text)
+	if err != nil {
+		return err
+	}
+	j.recorded = make(chan error, 1)
+	fork := j.table.cat.client.Fork()
+	go func() {
+		defer fork.Join()
+		j.recorded <- parallel.Guarded(func() error { return readBack(ctx, fork.Branch()) })
+	}()
+	return nil
+}
+
+// awaitRecord waits until the record of the job was read back.
+func (j *Job) awaitRecord() error {
+	if j.recorded == nil {
+		return nil
+	}
+	err := <-j.recorded
+	j.recorded <- err // for who waits later
+	if err != nil {
+		return fmt.Errorf("job %s: %w", j.record.ID, err)
+	}
+	return nil
 }
 
 // endIfBegun ends a job whose begin was cancelled, if its record was written all the same: nothing else came of it, and nobody would take it up.
@@ -210,6 +258,7 @@ func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
 // A committed job whose id nobody can deliver again has nothing to be remembered by: its record is deleted instead. A claim stays, for it
 // keeps a process that wakes up late from deleting what is live.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
+	_ = j.awaitRecord() // else a damaged record may be written again
 	if j.record.Unnamed && outcome == outcomeCommitted {
 		if err := j.table.cat.client.Delete(ctx, j.at(".json"), ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return fmt.Errorf("job %s: %w", j.record.ID, err)

@@ -27,6 +27,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/parallel"
 )
 
 // sqlTables is iceberg-go's SQL catalog with the three operations that touch metadata files done here. iceberg-go
@@ -201,6 +202,12 @@ func (c *sqlTables) CreateTable(ctx context.Context, ident table.Identifier, sc 
 // CommitTable implements icecatalog.Catalog. A change that is based on a state which is no longer the current one
 // is table.ErrCommitFailed.
 func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	return c.commitAfter(ctx, ident, requirements, updates, nil)
+}
+
+// commitAfter is CommitTable of a change that names files which are read back while the metadata file is written, before the database is
+// asked.
+func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update, later *readBacks) (table.Metadata, string, error) {
 	current, err := c.base(ctx, ident)
 	if errors.Is(err, icecatalog.ErrNoSuchTable) && creates(requirements) {
 		return c.commitFirst(ctx, ident, requirements, updates)
@@ -219,7 +226,15 @@ func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, req
 	if err != nil {
 		return nil, "", unsent(err)
 	}
+	readBack := make(chan error, 1)
+	go func() { readBack <- parallel.Guarded(func() error { return later.do(ctx) }) }()
 	at, err := c.write(ctx, next, version+1)
+	if failed := <-readBack; failed != nil {
+		if err == nil { // nobody will name it
+			c.remove(ctx, at)
+		}
+		return nil, "", unsent(failed)
+	}
 	if err != nil {
 		return nil, "", unsent(err)
 	}
@@ -388,6 +403,13 @@ func (c *sqlTables) write(ctx context.Context, metadata table.Metadata, version 
 		return "", err
 	}
 	return at, fs.(iceio.WriteFileIO).WriteFile(at, text.Bytes())
+}
+
+// remove deletes a metadata file that nothing names. One that stays is some kilobytes.
+func (c *sqlTables) remove(ctx context.Context, at string) {
+	if fs, err := c.fs(ctx); err == nil {
+		_ = fs.Remove(at)
+	}
 }
 
 // encodeMetadata writes metadata as JSON, compressed as their own property says.

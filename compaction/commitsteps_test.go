@@ -48,7 +48,7 @@ func TestMetadataSteps(t *testing.T) {
 	for _, c := range []struct {
 		appends                 int
 		countSteps, appendSteps int
-	}{{99, 4, 13}, {100, 4, 15}} {
+	}{{99, 4, 8}, {100, 4, 10}} {
 		s := newSlowStore(t)
 		s.many(t, c.appends)
 		got := s.measure(t, count)

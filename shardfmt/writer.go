@@ -79,6 +79,46 @@ func (w *Writer) Close(ctx context.Context) (*Written, error) {
 	return written(out), nil
 }
 
+// LaterRoot is the root of a shard whose other objects are written.
+type LaterRoot struct {
+	root *shardwriter.LaterRoot
+	out  *shardwriter.Written
+}
+
+// CloseLater is Close that leaves writing the root to the caller, so that other requests can be made at the same time: before Put and ReadBack have
+// returned nil nothing may depend on the shard, whose Size is known, and Objects are not. The root is nil where it was written and read back, as for all
+// layouts but TwoLevel.
+func (w *Writer) CloseLater(ctx context.Context) (*Written, *LaterRoot, error) {
+	out, root, err := w.w.CloseLater(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if root == nil {
+		return written(out), nil, nil
+	}
+	return written(out), &LaterRoot{root, out}, nil
+}
+
+// Bytes are the root, which must not be changed.
+func (r *LaterRoot) Bytes() []byte { return r.root.Bytes }
+
+// Put writes the root by a store, and gives the shard with all its objects. After an error they are removed, as far as that works and no root can
+// name them.
+func (r *LaterRoot) Put(ctx context.Context, st WriteStore) (*Written, error) {
+	if err := r.root.Put(ctx, st); err != nil {
+		return nil, err
+	}
+	return written(r.out), nil
+}
+
+// ReadBack reads the root that was put, and compares.
+func (r *LaterRoot) ReadBack(ctx context.Context, st WriteStore) error {
+	return r.root.ReadBack(ctx, st)
+}
+
+// Abort removes what was written of the shard, if its root was not.
+func (r *LaterRoot) Abort(ctx context.Context) { r.root.Abort(ctx) }
+
 // written is a finished shard in the terms of this package.
 func written(w *shardwriter.Written) *Written {
 	out := &Written{URL: w.URL, Size: w.Size, Records: w.Records, Deleted: w.Deleted}

@@ -351,6 +351,21 @@ func (i *image) abort() {
 
 // finish writes the root and reads it back.
 func (w *objects) finish(ctx context.Context) (*Written, error) {
+	out, err := w.finishData(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tail, err := w.writeRoot(ctx)
+	if err != nil {
+		w.keepUnlessRefused(err)
+		return nil, err
+	}
+	w.finished(out)
+	return out, w.readBack(ctx, w.written[len(w.written)-1], tail)
+}
+
+// finishData writes everything but the root.
+func (w *objects) finishData(ctx context.Context) (*Written, error) {
 	if w.layout == Auto {
 		w.layout = Single
 	}
@@ -367,16 +382,58 @@ func (w *objects) finish(ctx context.Context) (*Written, error) {
 		out.Records += s.records
 		out.Deleted += s.deleted
 	}
-	tail, err := w.writeRoot(ctx)
-	if err != nil {
-		w.keepUnlessRefused(err)
-		return nil, err
-	}
-	w.root, w.kept = nil, true
-	last := w.written[len(w.written)-1]
-	out.Size, out.Objects = last.Size, w.written
-	return out, w.readBack(ctx, last, tail)
+	return out, nil
 }
+
+// finished notes that the root was written.
+func (w *objects) finished(out *Written) {
+	w.root, w.kept = nil, true
+	out.Size, out.Objects = w.written[len(w.written)-1].Size, w.written
+}
+
+// finishLater is finish whose root is written later, if it is an object of its own.
+func (w *objects) finishLater(ctx context.Context) (*Written, *LaterRoot, error) {
+	if w.layout == Single || w.layout == Auto {
+		out, err := w.finish(ctx)
+		return out, nil, err
+	}
+	out, err := w.finishData(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	root := w.metadata(meta.NewRootBuilder())
+	out.Size = int64(len(root))
+	return out, &LaterRoot{w, out, root}, nil
+}
+
+// LaterRoot is the root of a shard whose other objects are written.
+type LaterRoot struct {
+	w   *objects
+	out *Written
+	// Bytes of the root.
+	Bytes []byte
+}
+
+// Put writes the root, as Close does. The shard's objects are complete then.
+func (r *LaterRoot) Put(ctx context.Context, st Store) error {
+	r.w.store = st
+	if err := r.w.putRoot(ctx, r.Bytes); err != nil {
+		r.w.keepUnlessRefused(err)
+		r.w.abort(ctx)
+		return err
+	}
+	r.w.finished(r.out)
+	return nil
+}
+
+// ReadBack reads back the root that was put.
+func (r *LaterRoot) ReadBack(ctx context.Context, st Store) error {
+	r.w.store = st
+	return r.w.readBack(ctx, r.w.written[len(r.w.written)-1], r.Bytes)
+}
+
+// Abort removes what was written of the shard, if its root was not.
+func (r *LaterRoot) Abort(ctx context.Context) { r.w.abort(ctx) }
 
 // keepUnlessRefused decides what becomes of the stripes when writing the root failed: they may go only if it is
 // certain that there is no root which names them.
@@ -401,11 +458,16 @@ func (w *objects) writeRoot(ctx context.Context) ([]byte, error) {
 		return tail, err
 	}
 	root := w.metadata(meta.NewRootBuilder())
+	return root, w.putRoot(ctx, root)
+}
+
+// putRoot writes a root that is an object of its own.
+func (w *objects) putRoot(ctx context.Context, root []byte) error {
 	if err := w.store.Put(ctx, w.url, root); err != nil {
-		return nil, err
+		return err
 	}
 	w.written = append(w.written, Object{w.url, int64(len(root))})
-	return root, nil
+	return nil
 }
 
 // readBack reads the metadata of the root again and compares: what can't be read was not written.

@@ -293,6 +293,28 @@ func (w *Writer) Close(ctx context.Context) (*Written, error) {
 	return written, w.field.Spill.Close()
 }
 
+// CloseLater is Close that leaves writing the root to the caller, where the layout makes it an object of its own; it is nil where it was written. After
+// an error the objects written so far are removed, as far as that works.
+func (w *Writer) CloseLater(ctx context.Context) (*Written, *LaterRoot, error) {
+	if err := w.EndStripe(ctx); err != nil {
+		w.Abort(ctx)
+		return nil, nil, err
+	}
+	written, root, err := w.out.finishLater(ctx)
+	if err != nil {
+		w.Abort(ctx)
+		return nil, nil, err
+	}
+	w.err = errClosed
+	if err := w.field.Spill.Close(); err != nil {
+		if root != nil {
+			root.Abort(ctx)
+		}
+		return nil, nil, err
+	}
+	return written, root, nil
+}
+
 // Spilled is how many bytes of buffers went to a temporary file so far.
 func (w *Writer) Spilled() int64 {
 	if w.field.Spill == nil {
