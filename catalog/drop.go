@@ -113,7 +113,7 @@ func (c *Catalog) replaceNote(ctx context.Context, at string, record any) error 
 
 // nameOf finds the table of a UUID, nil if the catalog shows none.
 func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
-	names, err := c.Tables(ctx, "")
+	names, err := c.allTables(ctx)
 	if err != nil {
 		return nil, err
 	}

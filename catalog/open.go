@@ -97,6 +97,7 @@ type Catalog struct {
 	// sql is the catalog where it is an SQL database, without what Options.Wrap put around it.
 	sql       *sqlTables
 	known     registeredTables
+	met       metNamespaces
 	identity  string
 	ids       identities
 	warehouse string

@@ -24,6 +24,8 @@ type restServer struct {
 	// lose counts down commits whose answer is lost: done, and answered with status.
 	lose   atomic.Int32
 	status int
+	// oneLevel: namespaces in others can't be listed. hidden: none are listed.
+	oneLevel, hidden atomic.Bool
 	// noFirst, if not 0, is the status by which a commit is refused that would make a table.
 	noFirst int
 	// managed: the server refuses to be told where a table lies, and puts it there.
@@ -81,8 +83,15 @@ func (s *restServer) namespaces(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	if r.URL.Query().Get("parent") != "" {
-		found = nil
+	nested := r.URL.Query().Get("parent") != ""
+	if nested && s.oneLevel.Load() {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		answer(w, map[string]any{"error": map[string]any{"message": "nested namespaces not supported", "type": "BadRequestException", "code": 400}})
+		return
+	}
+	if nested || s.hidden.Load() {
+		found = [][]string{}
 	}
 	answer(w, map[string]any{"namespaces": found})
 }
@@ -383,5 +392,44 @@ func TestLocationOfATable(t *testing.T) {
 		if _, err := c.Create(ctx, Name{"default", "other"}, CreateOptions{Schema: people(), Location: bad}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", bad, err)
 		}
+	}
+}
+
+// TestNamespacesOfOneLevel: a catalog that refuses to list namespaces in others has none of them: its tables are listed, collected and dropped.
+func TestNamespacesOfOneLevel(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	server, open := g.startREST()
+	server.oneLevel.Store(true)
+	c := open()
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	if names, err := c.Tables(ctx, ""); err != nil || !slices.Equal(names, []Name{tableName}) {
+		t.Errorf("tables %v, %v", names, err)
+	}
+	if _, err := tbl.Collect(ctx, CollectOptions{Execute: true}); err != nil {
+		t.Error(err)
+	}
+	if err := c.Drop(ctx, tableName); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.client.Stat(ctx, tbl.VaultFolder()+droppedName); err != nil {
+		t.Errorf("the record of the drop: %v", err)
+	}
+}
+
+// TestListThatLacksNamespaces: nothing is deleted on the word of a list of namespaces that lacks one which is there.
+func TestListThatLacksNamespaces(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	server, open := g.startREST()
+	c := open()
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	server.hidden.Store(true)
+	if _, err := tbl.Collect(ctx, CollectOptions{Execute: true}); err == nil || !strings.Contains(err.Error(), "lacks "+tableName.Namespace) {
+		t.Errorf("%v, want a refusal that names the namespace", err)
+	}
+	server.hidden.Store(false)
+	if _, err := tbl.Collect(ctx, CollectOptions{Execute: true}); err != nil {
+		t.Error(err)
 	}
 }

@@ -80,7 +80,7 @@ func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 	if loaded := c.known.fresh(); loaded != nil {
 		return loaded, nil
 	}
-	names, err := c.Tables(ctx, "")
+	names, err := c.allTables(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 
@@ -42,6 +44,9 @@ func (c *Catalog) Load(ctx context.Context, name Name) (*Table, error) {
 
 // set takes over a loaded state of the table.
 func (t *Table) set(ctx context.Context, ice *table.Table) error {
+	if t.creation == nil {
+		t.cat.met.add(t.name.Namespace)
+	}
 	fs, err := ice.FS(ctx)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
@@ -144,17 +149,24 @@ func (t *Table) Metadata() table.Metadata { return t.ice.Metadata() }
 // Catalog that the table was loaded from.
 func (t *Table) Catalog() *Catalog { return t.cat }
 
-// Namespaces lists the namespaces, sorted.
+// Namespaces lists the namespaces, sorted. A catalog that refuses to list those in any other has one level of them.
 func (c *Catalog) Namespaces(ctx context.Context) ([]string, error) {
 	var out []string
+	var oneLevel error
+	levels := false
 	queue := [][]string{nil}
 	for len(queue) > 0 {
-		found, err := c.ice.ListNamespaces(ctx, queue[0])
+		parent := queue[0]
+		queue = queue[1:]
+		found, err := c.ice.ListNamespaces(ctx, parent)
+		if len(parent) == 1 && (errors.Is(err, rest.ErrBadRequest) || errors.Is(err, iceberg.ErrNotImplemented)) {
+			oneLevel = err
+			continue
+		}
 		if err != nil {
 			return nil, translate(err)
 		}
-		parent := queue[0]
-		queue = queue[1:]
+		levels = levels || len(parent) > 0
 		for _, ns := range found {
 			if name := join(ns); len(ns) > len(parent) && !slices.Contains(out, name) {
 				out = append(out, name)
@@ -162,8 +174,64 @@ func (c *Catalog) Namespaces(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
+	if oneLevel != nil && levels {
+		return nil, translate(oneLevel)
+	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// metNamespaces are the namespaces in which a table was loaded.
+type metNamespaces struct {
+	sync.Mutex
+	names map[string]bool
+}
+
+func (m *metNamespaces) add(name string) {
+	m.Lock()
+	defer m.Unlock()
+	if m.names == nil {
+		m.names = map[string]bool{}
+	}
+	m.names[name] = true
+}
+
+// missing are those that a list lacks.
+func (m *metNamespaces) missing(list []string) (out []string) {
+	m.Lock()
+	defer m.Unlock()
+	for name := range m.names {
+		if !slices.Contains(list, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (m *metNamespaces) forget(name string) {
+	m.Lock()
+	defer m.Unlock()
+	delete(m.names, name)
+}
+
+// allTables lists the tables of all namespaces for what hangs on their completeness: a list that lacks a namespace which is there is an error. Some
+// catalogs list no namespaces, none in others, or those alone that the caller may see.
+func (c *Catalog) allTables(ctx context.Context) ([]Name, error) {
+	namespaces, err := c.Namespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.met.missing(namespaces) {
+		exists, err := c.ice.CheckNamespaceExists(ctx, Name{Namespace: name}.namespace())
+		if err != nil {
+			return nil, translate(err)
+		}
+		if exists {
+			return nil, fmt.Errorf("the catalog's list of namespaces lacks %s, which is there: tables may be missing from it", name)
+		}
+		c.met.forget(name)
+	}
+	return c.tablesIn(ctx, namespaces)
 }
 
 // Tables lists the tables of a namespace, or of all namespaces if it is empty, sorted by name.
@@ -175,6 +243,10 @@ func (c *Catalog) Tables(ctx context.Context, namespace string) ([]Name, error) 
 			return nil, err
 		}
 	}
+	return c.tablesIn(ctx, namespaces)
+}
+
+func (c *Catalog) tablesIn(ctx context.Context, namespaces []string) ([]Name, error) {
 	var out []Name
 	for _, ns := range namespaces {
 		for ident, err := range c.ice.ListTables(ctx, Name{Namespace: ns}.namespace()) {
