@@ -183,3 +183,26 @@ func TestBusyAccounts(t *testing.T) {
 		t.Error("a blob is left")
 	}
 }
+
+// TestListOfShortPagesOnBusyAccount: a list whose pages are short, as at the borders of partitions, comes to its end although some requests in
+// each round through it are refused.
+func TestListOfShortPagesOnBusyAccount(t *testing.T) {
+	for _, quirks := range []string{"busy=5 page=2", "busy=3 page=1", "busy=2 page=3"} {
+		a, b := quirky(t, quirks, "")
+		var want, got []string
+		for i := range 40 {
+			a.Put(fmt.Sprintf("k%02d", i), nil)
+			want = append(want, fmt.Sprintf("k%02d", i))
+		}
+		for info, err := range b.List(t.Context(), "", blobio.ListOptions{Retry: blobio.RetryPolicy{Budget: time.Hour, First: time.Millisecond,
+			Busy: time.Millisecond, Most: time.Millisecond, Attempts: 5}}) {
+			if err != nil {
+				t.Fatalf("%s, after %d blobs: %v", quirks, len(got), err)
+			}
+			got = append(got, info.Key)
+		}
+		if !slices.Equal(got, want) || a.Requests() > 300 {
+			t.Errorf("%s: %v in %d requests", quirks, got, a.Requests())
+		}
+	}
+}

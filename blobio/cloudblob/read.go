@@ -162,15 +162,19 @@ const mostEmptyPages, mostSamePages = 10_000, 10
 func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		seen, empty, same := map[[16]byte]bool{}, 0, 0
+		full := cmp.Or(opts.Page, b.opts.ListPage)
+		most := full
 		for token, first := "", true; first || token != ""; first = false {
 			var page []blobio.Info
 			var next string
 			err := opts.Retry.Do(ctx, func() (err error) {
-				if page, next, err = b.page(counted(ctx, opts.Trace), token, prefix, opts.Page); err != nil {
+				if page, next, err = b.page(counted(ctx, opts.Trace), token, prefix, opts.Page, most); err != nil {
 					err = b.fail(ctx, "list", prefix, err)
+					most = max(1, most/fewer)
 				}
 				return err
 			})
+			most = min(full, 2*most)
 			if empty++; len(page) > 0 {
 				empty = 0
 			}
@@ -206,21 +210,25 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 	}
 }
 
-// page gives the objects of one page, and the token of the next.
-func (b *Bucket) page(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error) {
+// fewer is by what a page is smaller after one that failed. gocloud fills a page by any number of requests, where a store gives fewer keys
+// than it was asked for, and begins anew where one of them fails; a page of one key is one request.
+const fewer = 16
+
+// page gives the objects of one page, and the token of the next. It has most keys where gocloud makes the request.
+func (b *Bucket) page(ctx context.Context, token, prefix string, size, most int) (page []blobio.Info, next string, err error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, "", err
 	}
 	err = request(ctx, httptransport.List, func() (err error) {
 		if b.opts.List != nil {
-			page, next, err = b.opts.List(ctx, token, prefix, most)
+			page, next, err = b.opts.List(ctx, token, prefix, size)
 			return err
 		}
 		at := blob.FirstPageToken
 		if token != "" {
 			at = []byte(token)
 		}
-		objects, more, err := b.bucket.ListPage(ctx, at, cmp.Or(most, b.opts.ListPage), &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
+		objects, more, err := b.bucket.ListPage(ctx, at, most, &blob.ListOptions{Prefix: prefix, BeforeList: b.opts.BeforeList})
 		for _, o := range objects {
 			if info, ok := b.listed(o); ok {
 				page = append(page, info)
