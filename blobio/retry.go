@@ -130,8 +130,11 @@ func (t *tries) again(ctx context.Context, err error) error {
 	t.failed++
 	spent, asked := time.Since(t.begin), RetryAfter(err)
 	left := t.policy.Budget - spent
-	if most > 0 && t.failed >= most || left <= 0 || asked > left {
+	switch {
+	case most > 0 && t.failed >= most || left <= 0:
 		return err
+	case asked > left:
+		return fmt.Errorf("%w; it asks to wait %s, which is more than is left of --retry-budget", err, asked.Round(time.Second))
 	}
 	wait := min(max(t.wait(first), asked), left)
 	if t.policy.Notify != nil {

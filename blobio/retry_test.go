@@ -325,6 +325,19 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
+// TestRetryAfterBeyondTheBudget: a wait that the budget has no time for ends the attempts at once, and the error says so.
+func TestRetryAfterBeyondTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sp, url, _, _ := faulty(t, "get *: fail throttled after 10m")
+		begin := time.Now()
+		_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 10))
+		wantClass(t, err, blobio.ErrThrottled)
+		if took := time.Since(begin); took > time.Second || sp.Counters().Gets != 1 || !strings.Contains(err.Error(), "asks to wait 10m0s, which is more than is left of --retry-budget") {
+			t.Errorf("%v after %v and %d requests", err, took, sp.Counters().Gets)
+		}
+	})
+}
+
 // TestResumeAtEveryOffset breaks the body after each number of bytes: the next request asks for the rest, and
 // no byte comes twice.
 func TestResumeAtEveryOffset(t *testing.T) {
