@@ -16,7 +16,7 @@ type Policy struct {
 	// TargetRecords and TargetSize are what a merged shard should reach, in live records and in stored bytes.
 	// A shard that has reached one of them is left alone.
 	TargetRecords, TargetSize int64
-	// MaxRows is the most records of a merged shard, deleted ones included.
+	// MaxRows is the maximum number of records of a merged shard, deleted ones included.
 	MaxRows int64
 	// MinSizeRatio is the share of a target from which on a shard is large enough and left alone, up to 1. MaxSizeRatio is how
 	// many times a target a merged shard may be, 1 or more: a group ends once it has reached the target.
@@ -29,7 +29,7 @@ type Policy struct {
 	MaxCreationRange time.Duration
 	// Lookback is the age of the youngest record from which on a shard is left alone; 0 is no such age.
 	Lookback time.Duration
-	// Where, if not empty, is a filter that all rows of a shard must match, as its bounds prove.
+	// Where, if not empty, is a merge only shards whose bounds prove that all rows match this filter.
 	Where string
 	// Order, if not empty, is how the rows of a rebuild are sorted: columns as catalog.ParseOrder reads them.
 	Order string

@@ -14,7 +14,7 @@ func (a *app) changesCommand() *cobra.Command {
 		Use:   "changes T --from ID",
 		Short: "Print rows added and removed between two snapshots",
 		Long: `Print the rows added and removed between two snapshots, in the order of the snapshots: _change_type is INSERT or DELETE,
-_commit_snapshot_id says which one it was, the table's columns follow. What compaction moves is no change.`,
+_commit_snapshot_id is the snapshot, the table's columns follow. Compaction is not a change.`,
 		Example: "  shardcat changes flights --from 5213874502837465\n  shardcat changes flights --from 5213874502837465 --to 8812763450912374 --format ndjson",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,9 +28,8 @@ func (a *app) compactCommand() *cobra.Command {
 		Short: "Merge small shards by metadata alone; rewrite those that cannot be merged",
 		Example: `  shardcat compact logs
   shardcat compact --all --dry-run`,
-		Long: "Merge small shards by listing their stripes in one new root, and replace them by it in one snapshot: no data is read or written. " +
-			"Shards of a schema that can't be concatenated with the table's, with many deleted records or with many small stripes are " +
-			"written anew instead, unless the policy forbids it.",
+		Long: "Merge small shards: one new root lists their stripes and replaces them in one snapshot; no data is read or written. " +
+			"Shards with an incompatible schema, many deleted records or many small stripes are rewritten instead, unless the policy forbids it.",
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == all {

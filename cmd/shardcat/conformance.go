@@ -19,9 +19,9 @@ func (a *app) conformanceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance DIR",
 		Short: "Write the conformance suite of the format, or run a reader against it",
-		Long: `Write shards with their records to a new folder: plain values (l1), every encoding (l2), nested types and unions (l3), indexes and deleted records (l4), forms that the book of the format knows (l5), and damaged shards that a reader must refuse (refuse). docs/format/conformance.md says what is expected.
+		Long: `Write shards with their records to a new folder: plain values (l1), every encoding (l2), nested types and unions (l3), indexes and deleted records (l4), forms of the format's book (l5), and damaged shards that a reader must refuse (refuse). The expected results are in docs/format/conformance.md.
 
-With --run, the shards in DIR are given to a reader: a command that prints every record of the shard {} as a line of JSON. It refuses a shard by exit code 3 and a last line of standard error that begins with corrupt, unsupported or missing, or by code 6 and unsafe. With --json, the score of each level and every outcome are printed. The exit code is 1 if a case of the levels asked for is neither passed nor a form that a reader may refuse.`,
+With --run, test a reader on the shards in DIR: a command that prints every record of the shard {} as a line of JSON. It refuses a shard with exit code 3 and a last line on standard error that begins with corrupt, unsupported or missing, or with exit code 6 and unsafe. --json prints the score of each level and every outcome. The exit code is 1 if a case of the selected levels fails, unless a reader may refuse its form.`,
 		Example: `  shardcat conformance kit
   shardcat conformance kit --run 'python3 -m amudai cat {}' --levels l1,l2,l3,l4
   shardcat conformance kit --run 'my-reader {}' --lookup 'my-reader lookup {index} {keys}' --levels l4`,

@@ -22,10 +22,10 @@ func (a *app) convertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert a file to another format and report what is lost",
-		Long: `Turn a file of one format into one of another, and tell what that loses. The formats are ` + formatNames() + `.
-A name OUT that ends in .lance/ becomes a Lance dataset, a folder, which must not be there yet.
-A value that the other format can't hold exactly is refused with its record; --allow-lossy changes and counts it. What is lost of a
-column's type is printed; --strict refuses that too.`,
+		Long: `Convert a file to another format and report what is lost. The formats are ` + formatNames() + `.
+A name OUT that ends in .lance/ becomes a Lance dataset, a folder that must not exist yet.
+A value that OUT cannot represent exactly is refused with its record; --allow-lossy converts and counts it. Losses of a
+column's type are printed; --strict refuses them too.`,
 		Example: `  shardcat convert sales.parquet sales.col
   shardcat convert events.ndjson s3://bucket/events.amudai.shard --strict
   shardcat convert sales.parquet s3://bucket/sales.lance/`,

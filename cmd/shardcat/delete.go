@@ -16,8 +16,8 @@ func (a *app) deleteCommand() *cobra.Command {
 		Use:   "delete T --where EXPR",
 		Short: "Delete rows that match a filter; only deletion markers are written",
 		Long: `Delete the rows for which an expression is true, in one snapshot. Shards whose statistics prove that all
-their rows match go out without being opened. Of the others a new root is written that refers to the same
-data and to a marker field, which says which records are deleted.`,
+rows match are removed without being opened. The others get a new root with the same data and a marker
+field for the deleted records.`,
 		Example: `  shardcat delete flights --where "at < '2013-02-01T00:00:00Z'"
   shardcat delete flights --where "name = 'N14228' AND delay IS NULL" --dry-run`,
 		Args: exactly(1),

@@ -17,7 +17,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Short: "Run the complete workflow on bundled data",
 		Example: `  shardcat demo
   shardcat demo --dir /tmp/try --json`,
-		Long: "Run the complete workflow on bundled data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --catalog, --warehouse or --vault name another place, as to try an object store; those of the environment are left alone.",
+		Long: "Run the complete workflow on bundled data, with an embedded catalog and a local folder: land a file as shards of a table, scan with a filter, merge the shards without moving data, scan again, show the history. Nothing is written outside of --dir, unless --catalog, --warehouse or --vault name another place, for instance an object store; the environment variables are ignored.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := io.Writer(a.stdout)

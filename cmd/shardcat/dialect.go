@@ -37,8 +37,8 @@ var dialectNames = []string{"quote", "escape", "comment", "skip", "pad", "decima
 func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 	f.cmd = cmd
 	flags := cmd.Flags()
-	flags.StringVar(&f.quote, "quote", "", `quote of CSV fields: one character, or none, which takes quotes as text (default: ")`)
-	flags.StringVar(&f.escape, "escape", "", `character of CSV that takes the meaning of the one behind it away, such as \ (default: none; quotes in quoted fields are doubled)`)
+	flags.StringVar(&f.quote, "quote", "", `quote of CSV fields: one character, or none to read quotes as text (default: ")`)
+	flags.StringVar(&f.escape, "escape", "", `CSV escape character, such as \ (default: none; quotes in quoted fields are doubled)`)
 	flags.StringVar(&f.comment, "comment", "", "CSV comment character (default: none)")
 	flags.IntVar(&f.skip, "skip", 0, "number of lines to skip at the start of each CSV file")
 	flags.BoolVar(&f.pad, "pad", false, "read missing trailing CSV fields as null (default: reject the record)")

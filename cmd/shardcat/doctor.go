@@ -19,9 +19,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Example: `  shardcat doctor
   shardcat doctor --warehouse "s3://bucket/tables?region=eu-west-1"
   shardcat doctor --catalog rest+https://HOST/catalog --warehouse NAME`,
-		Long: "Prove that the store of --warehouse (and --vault) can be read, written, listed and deleted from, that ranges are exact, that creating an object is " +
-			"conditional, and that clocks agree; and that the catalog of --catalog can be reached and its tables be loaded. Each line says what was found and, where something is wrong, " +
-			"what to do. No table need be there. A store alone, or a catalog alone, is examined by its flag alone. It writes below _doctor/ and deletes what it wrote.",
+		Long: "Check that the store of --warehouse (and --vault) supports read, write, list and delete, exact ranges and conditional creation, that its clock agrees with " +
+			"this one, and that the catalog of --catalog is reachable and its tables load. Each line has a result and, for a problem, the remedy. No table has to exist. " +
+			"A single flag checks a store or a catalog alone. Test objects are written below _doctor/ and deleted.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			examine := func(what, url string) *storecheck.Report {

@@ -23,8 +23,8 @@ func (a *app) expireCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "expire T",
 		Short: "Remove old snapshots from a table's metadata; objects stay until gc",
-		Long: `Remove the snapshots that no branch or tag needs and that are older than an age. The head of each branch, what
-each tag names and the last snapshots of each branch stay. No object is deleted: gc does that.`,
+		Long: `Remove snapshots older than an age from the table's metadata. The head and the last snapshots of each branch, and
+tagged snapshots, are kept. No object is deleted: gc does that.`,
 		Example: `  shardcat expire flights --older-than 5d --dry-run
   shardcat expire flights --older-than 12h --retain-last 10`,
 		Args: exactly(1),
@@ -71,8 +71,8 @@ func (a *app) jobsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs T",
 		Short: "List the open jobs of a table",
-		Long: `List the jobs of a table that have not ended: what each writes is kept by gc. A job that was killed stays open
-until a collection finds it older than its min-age and gives it up.`,
+		Long: `List the open jobs of a table; gc keeps their objects. A killed job stays open until a collection finds it
+older than --min-age and abandons it.`,
 		Example: `  shardcat jobs flights
   shardcat jobs flights --all --json`,
 		Args: exactly(1),

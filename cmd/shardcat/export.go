@@ -22,7 +22,7 @@ func (a *app) exportCommand() *cobra.Command {
 		Use:   "export T OUT",
 		Short: "Write rows of a table to a file, or to a partitioned folder",
 		Long: `Write rows of a table to one file that must not exist yet, in the format that its name ends with, or with --partition-by
-to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. If it fails, nothing stays.`,
+to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. A failed export leaves no file.`,
 		Example: `  shardcat export flights january.parquet --where "at < '2013-02-01T00:00:00Z'"
   shardcat export flights s3://lake/out --format ndjson --partition-by carrier`,
 		Args: exactly(2),

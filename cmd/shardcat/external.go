@@ -21,7 +21,7 @@ func (f *externalFlags) add(cmd *cobra.Command) {
 		"write a root over Parquet files, which stay where they are and are not copied: their columns must be values at the top level (default: files are copied)")
 	flags.StringSliceVar(&f.columns, "external-columns", nil, "columns to include with --external-parquet (default: all)")
 	flags.BoolVar(&f.allow, "allow-external", false,
-		"let the root of --external-parquet refer to files outside its folder, which readers then have to --allow (default: refused)")
+		"allow the root of --external-parquet to refer to files outside its folder; readers then need --allow (default: refused)")
 }
 
 // unused refuses the flags that mean nothing without --external-parquet.

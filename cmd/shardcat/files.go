@@ -15,8 +15,8 @@ func (a *app) filesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "files T",
 		Short: "List the shards of a table with rows, sizes, stripes, creation times and column bounds",
-		Long: "List the shards of a table with what the table's metadata say of each: live and deleted rows, bytes, stripes, when its records were " +
-			"created, its partition, and with --bounds the lowest and highest value of every column. No shard is opened.",
+		Long: "List the shards of a table from its metadata: live and deleted rows, bytes, stripes, creation times, partition, and with " +
+			"--bounds the minimum and maximum of every column. No shard is opened.",
 		Example: `  shardcat files flights
   shardcat files flights --bounds --as-of 2024-01-31T00:00:00Z`,
 		Args: exactly(1),

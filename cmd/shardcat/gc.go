@@ -55,11 +55,11 @@ func (a *app) gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc T|--all",
 		Short: "Delete unreachable objects in two phases: mark, then delete",
-		Long: `Delete what no state of a table needs any more. Without --execute the plan is printed and nothing happens.
-With it, objects that nothing reaches and that are older than --min-age are marked by a record in the vault folder;
-a later run deletes what is still unreached and unchanged --delete-delay after it was marked. Only the table's own
-vault folder and its own Iceberg files are swept. Whatever can't be read ends the run before anything is deleted.
-With --all the files of tables that were dropped longer than --delete-delay ago go too; until then undrop brings them back.`,
+		Long: `Delete unreachable objects. Without --execute only the plan is printed.
+With --execute, unreachable objects older than --min-age are marked by a record in the vault folder; a run at least
+--delete-delay later deletes those which are still unreachable and unchanged. Only the table's own vault folder and
+Iceberg files are swept. If anything cannot be read, nothing is deleted.
+With --all the files of tables dropped more than --delete-delay ago are deleted too; until then undrop restores them.`,
 		Example: `  shardcat gc flights
   shardcat gc --all --execute --min-age 3d`,
 		Args: between(0, 1),

@@ -26,7 +26,7 @@ func (f *indexFlags) add(flags *pflag.FlagSet, what string) {
 
 // addIndexScope adds the flag that says what indexes belong to.
 func addIndexScope(flags *pflag.FlagSet, scope *string) {
-	flags.StringVar(scope, "index-scope", "stripe", "stripe: each stripe has indexes of its own, which merging leaves as they are; shard: one for all stripes of a shard, for fewer requests, which merging merges; field and shard-field: the same of one column, in the description of its field")
+	flags.StringVar(scope, "index-scope", "stripe", "stripe: one index per stripe, kept by merges; shard: one index per shard, for fewer requests, merged by merges; field and shard-field: the same for a single column, in the descriptor of its field")
 }
 
 // scoped gives an index the scope of the flag, unless it says its own.

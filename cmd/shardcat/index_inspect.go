@@ -14,7 +14,7 @@ func (a *app) indexInspectCommand() *cobra.Command {
 		Short: "Describe an index",
 		Example: `  shardcat index inspect index.pb
   shardcat index inspect s3://bucket/index.pb --json`,
-		Long: "Describe an index: its type, fields and properties, and of its artifacts the sizes and the numbers of records. An index of an unknown type is described too.",
+		Long: "Describe an index: type, fields, properties, and the sizes and record counts of its artifacts. Unknown types are described too.",
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

@@ -23,8 +23,8 @@ func (a *app) indexLookupCommand() *cobra.Command {
 		Short: "Look up keys in an index",
 		Example: `  shardcat index lookup index.pb keys.ndjson
   echo '{"term":"timeout"}' | shardcat index lookup index.pb -`,
-		Long: `Ask an index by itself. INDEX.pb is a bare IndexDescriptor whose URLs are relative to its folder. KEYS holds one
-JSON object a line, and each is answered by one line in the same order:
+		Long: `Look up keys in a single index. INDEX.pb is a bare IndexDescriptor whose URLs are relative to its folder. KEYS has one
+JSON object per line; the results are printed one per line in the same order:
 
   {"term":"…"}             the postings of the terms that are equal under the collation of a text index
   {"prefix":"…"}           the records that certainly, and that possibly, hold a term with this prefix

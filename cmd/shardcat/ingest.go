@@ -34,10 +34,10 @@ func (a *app) ingestCommand() *cobra.Command {
   shardcat ingest logs s3://bucket/years/ --commit-files 500 --job-id logs-years
   shardcat ingest users changes.ndjson --upsert-by id
   shardcat ingest logs part-3.ndjson --uncommitted --job-id logs-7 --part 3 --json`,
-		Long: "Load files into a table in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.\n\n" +
-			"More than 1,000 files are landed in parts, several at the same time, each part in a snapshot of its own. If that ends early, the same " +
-			"command with the same --job-id goes on: files that were committed are not landed again.\n\n" +
-			"With --uncommitted nothing is committed: any number of processes write shards of one job, and job commit makes what they wrote part of the table, in one snapshot.",
+		Long: "Load files into a table in one snapshot. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are decompressed.\n\n" +
+			"More than 1,000 files are loaded in parts, several concurrently, each part in its own snapshot. After an interruption, the same " +
+			"command with the same --job-id resumes: committed files are not loaded again.\n\n" +
+			"With --uncommitted nothing is committed: any number of processes write shards of one job, and job commit adds them to the table in one snapshot.",
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.ShardRows < 0 {

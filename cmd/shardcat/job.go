@@ -27,9 +27,9 @@ func (a *app) jobCommitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "commit T JOB RUN...|-",
 		Short: "Commit runs of a job in one snapshot",
-		Long: `Commit what runs of a job wrote with ingest --uncommitted, in one snapshot. A job is committed once, however often this is called. Its
-other runs, of processes that failed or did the same twice, end with it, and what they wrote is deleted. With - the names of the runs are read
-from standard input, one a line.`,
+		Long: `Commit the shards of runs of ingest --uncommitted in one snapshot. A job is committed once, however often this is called. The job's
+other runs, such as failed or duplicate ones, end with it and their shards are deleted. With - the run names are read
+from standard input, one per line.`,
 		Example: `  shardcat job commit flights load-7 load-7 load-7.5b0c1b1e-8f5a-4c52-9c0b-8a7f3d1c2e11
   jq -r .run results/*.json | shardcat job commit flights load-7 -`,
 		Args: atLeast(3),
@@ -72,8 +72,8 @@ func (a *app) jobDiscardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "discard T JOB",
 		Short: "Delete the uncommitted shards of a job",
-		Long: `Delete what runs of a job wrote with ingest --uncommitted, as far as it is not committed, and end them: they can't be committed any more. Runs
-that begin later can. A run that nobody discards is given up by gc in time.`,
+		Long: `Delete the uncommitted shards of runs of ingest --uncommitted and end the runs, which can no longer be committed. Later runs
+of the job can. gc abandons runs that are never discarded once they are old enough.`,
 		Example: `  shardcat job discard flights load-7
   shardcat job discard flights load-7 --json`,
 		Args: exactly(2),

@@ -25,8 +25,8 @@ func (a *app) planScanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan-scan T",
 		Short: "Split a scan into tasks for parallel readers",
-		Long: "Cut a scan of one snapshot into tasks: a shard, a range of its records, and what remains of the filter. Tasks of about the same size can be " +
-			"read anywhere with `scan --task`, also while the table is compacted.",
+		Long: "Split a scan of one snapshot into tasks of similar size: a shard, a range of its records, and the residual filter. Any process can " +
+			"read a task with `scan --task`, also while the table is compacted.",
 		Example: "  shardcat plan-scan logs --where \"ts >= '2024-01-01'\" --split-size 64MiB --json\n" +
 			"  shardcat plan-scan logs --json | jq -c '.tasks[]' | xargs -d '\\n' -P8 -I{} sh -c 'echo \"$1\" | shardcat scan --task -' sh {}",
 		Args: exactly(1),

@@ -63,9 +63,9 @@ func (a *app) policySetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set T|NAMESPACE.* SETTING=VALUE...",
 		Short: "Change the compaction policy of a table or namespace",
-		Long: "Change the compaction policy of a table or namespace that don't say otherwise. The policy that results " +
-			"is checked before anything is written; an empty value goes back to what is inherited. Settings are kept as properties " +
-			compaction.PropertyPrefix + "SETTING. Those of the whole catalog stand in the file given by --config, below tables: \"*\".",
+		Long: "Change the compaction policy of a table or namespace. The resulting policy is validated before it is written; an empty value " +
+			"restores the inherited one. Settings are stored as properties " + compaction.PropertyPrefix + "SETTING. Settings of the whole catalog " +
+			"are in the file given by --config, below tables: \"*\".",
 		Example: "  shardcat policy set logs target-size=512MiB max-creation-range=24h\n  shardcat policy set 'web.*' target-size=",
 		Args:    atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,7 +16,7 @@ type propertyFlags struct {
 
 func (f *propertyFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.shard, "property", nil, "property of the shard: NAME=VALUE (repeatable; default: none)")
-	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable; default: none); compaction leaves such shards alone unless the policy says otherwise")
+	flags.StringArrayVar(&f.standard, "standard-property", nil, "standard property of the shard, a drop-by tag for instance: NAME=VALUE (repeatable; default: none); compaction skips such shards unless the policy sets tagged")
 	flags.StringArrayVar(&f.stripe, "stripe-property", nil, "property of every stripe: NAME=VALUE (repeatable; default: none)")
 	flags.StringArrayVar(&f.standardForStripe, "standard-stripe-property", nil, "standard property of every stripe: NAME=VALUE (repeatable; default: none)")
 	flags.StringArrayVar(&f.field, "field-property", nil, "property of a field in every stripe: COL:NAME=VALUE (repeatable; default: none)")

@@ -14,9 +14,9 @@ func (a *app) registerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register T SHARD...",
 		Short: "Add existing shards to a table, in place or as copies",
-		Long: `Make existing shards part of a table where they lie, or with --copy copies of them in the table's vault. What could poison it is refused with exit code 3: a shard whose
-metadata promises more records or memory than its bytes bear, whose objects are missing, or whose data can't be read. Data of
-shards up to 16 MiB is read and verified; of larger ones only what metadata can't bound, unless --read-data says otherwise.`,
+		Long: `Add existing shards to a table in place, or with --copy as copies in the table's vault. Exit code 3 refuses a shard whose
+metadata declares more records or memory than its bytes allow, whose objects are missing, or whose data cannot be read. The data of
+shards up to 16 MiB is read and verified; of larger ones only what metadata cannot bound. --read-data changes this.`,
 		Example: `  shardcat register logs s3://bucket/export/a.amudai.shard
   shardcat register logs s3://bucket/export/b.amudai.shard --read-data all
   shardcat register logs ./a.amudai.shard ./b.amudai.shard --job-id export-7

@@ -48,12 +48,12 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run scheduled maintenance with a web UI, metrics, probes and an HTTP API for rows",
-		Long: "Look at every table of the catalog by its schedule: drop what its retention says, compact by its policy, expire old snapshots. " +
-			"A page at / shows what happens and why; /metrics, /healthz and /readyz are for machines. Actions on the page need the token in " +
-			serveTokenEnv + "; without one it is read-only. Below /v1/ are the tables' rows as Arrow, NDJSON or CSV (docs/guides/reads.md). At /iceberg is the read side of an " +
-			"Iceberg REST catalog, through which other engines read the tables as Parquet (docs/guides/iceberg.md). Pages and rows need the token in " +
-			readTokenEnv + ", or, if that is not set, a request from this machine. When a table begins to fail, or halts, the URL in " + serveWebhookEnv +
-			" gets its state as JSON, and so does the program of --on-failure. SIGHUP reads the policies of the file given by --config anew. Ends on SIGTERM with every table in order.",
+		Long: "Maintain every table of the catalog on its schedule: apply retention, compact by policy, expire old snapshots. " +
+			"The web UI is at /; metrics and probes are at /metrics, /healthz and /readyz. Actions in the web UI need the token in " +
+			serveTokenEnv + "; without it the web UI is read-only. The tables' rows are served below /v1/ as Arrow, NDJSON or CSV (docs/guides/reads.md). " +
+			"A read-only Iceberg REST catalog at /iceberg lets other engines read the tables as Parquet (docs/guides/iceberg.md). Pages and rows need the token in " +
+			readTokenEnv + " or, if it is not set, a request from this machine. When a table starts to fail or halts, its state is sent as JSON to the URL in " + serveWebhookEnv +
+			" and to the program of --on-failure. SIGHUP reloads the policies of the file given by --config. SIGTERM stops it cleanly.",
 		Example: "  shardcat serve\n  " + serveTokenEnv + "=secret shardcat serve --listen 127.0.0.1:9000 --workers 4\n" +
 			"  " + readTokenEnv + "=secret shardcat serve --listen 0.0.0.0:8099 --answers 32",
 		Args: exactly(0),

@@ -17,7 +17,7 @@ func (a *app) shardInspectCommand() *cobra.Command {
 		Short: "Describe a shard or a file of another format",
 		Example: `  shardcat shard inspect a.amudai.shard
   shardcat shard inspect a.amudai.shard -vv --json`,
-		Long: "Describe a shard: its schema and properties; with -v the statistics of its fields, with -vv their buffers, with -vvv the encoding of every block.",
+		Long: "Describe a shard: schema and properties; with -v field statistics, with -vv buffers, with -vvv the encoding of every block.",
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			url, err := a.mount(cmd.Context(), args[0])

@@ -40,13 +40,13 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
 	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a column: COL or COL:FPP (repeatable)")
 	f.indexes.add(flags, "every stripe")
-	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together side by side, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers that don't know packed groups refuse such a field")
+	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together in one place, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers without support for packed groups refuse it")
 	flags.StringSliceVar(&f.opaque, "opaque-dictionary", nil,
-		"field of byte strings whose blocks Zstd compresses with a dictionary that they share; readers may refuse it (repeatable; default: none)")
+		"compress the blocks of a field of byte strings with a shared Zstd dictionary; readers may refuse it (repeatable; default: none)")
 	flags.StringArrayVar(&f.entries, "dictionary-entries", nil,
-		"field of byte strings that gets a further value dictionary whenever one has N distinct values, so that a lookup reads a small one: COL=N (repeatable; default: one dictionary a stripe). Readers that know one dictionary a field refuse it")
+		"start a new value dictionary for a field of byte strings after N distinct values, so that lookups read small ones: COL=N (repeatable; default: one dictionary per stripe). Readers that support one dictionary per field refuse it")
 	flags.StringArrayVar(&f.encodings, "also-encode", nil,
-		"store a field once more, as a profile would, for readers that can't read the first encoding or find it damaged: COL=PROFILE (repeatable, in order of priority)")
+		"store a field in a second encoding, for readers that cannot read the first one or find it damaged: COL=PROFILE (repeatable, in order of priority)")
 	flags.StringVar(&f.layout, "layout", shardfmt.TwoLevel.String(), "two-level, single or auto (single below 8 MiB)")
 	f.bags.add(flags)
 	flags.BoolVar(&f.sparseUnions, "sparse-unions", false, "store union variants densely with offsets: smaller, but fewer readers support it")
@@ -198,7 +198,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
   shardcat shard write a.amudai.shard a.csv --property origin=web --field-property price:unit=EUR
   shardcat shard write a.amudai.shard a.csv --schema "id: Int64, t: DateTime" --profile high-compression
   shardcat shard write lake.amudai.shard year=2024/*.parquet --external-parquet --bloom trace_id`,
-		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are seen through.",
+		Long: "Write files as one shard. Files are paths, URLs, folders, patterns or - for standard input; gzip and zstd are decompressed.",
 		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := out.options()

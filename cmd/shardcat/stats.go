@@ -15,9 +15,9 @@ func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats T",
 		Short: "Show rows, nulls, bounds, distinct values and bytes per column",
-		Long: "Show rows, nulls, the lowest and highest value, the number of distinct values (≈ by a sketch, good to some percent), and where the bytes are. " +
-			"The roots of the shards are read, and columns only where statistics are missing or count deleted records. A bound marked ~ was cut: " +
-			"no value lies outside of it.",
+		Long: "Show rows, nulls, minimum, maximum, the number of distinct values (≈: estimated by a sketch) and the stored bytes of every column. " +
+			"The roots of the shards are read; columns only if statistics are missing or include deleted records. A bound marked ~ is truncated: " +
+			"it still bounds all values.",
 		Example: `  shardcat stats flights
   shardcat stats flights --json`,
 		Args: exactly(1),

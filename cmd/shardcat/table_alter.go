@@ -70,20 +70,20 @@ func (a *app) tableAlterCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "alter T add|drop|rename|widen|move|comment|require|optional|property|partition|order ...",
 		Short: "Change columns, properties, partitioning or sort order of a table without rewriting shards",
-		Long: `Change a table's columns, properties, partitions and order. Shards are not touched: columns are told apart by field id, so that scans over
-shards of all ages give the current columns, and scan --snapshot gives those of its time. Members of structs are named by dotted
+		Long: `Change a table's columns, properties, partitions and order. Shards are not touched: columns are identified by field ID, so that scans of
+older shards return the current columns, and scan --snapshot those of the snapshot. Members of structs are named by dotted
 paths, list elements by "item", map values by "value"; a dot in a name is written \.
 
     add COL TYPE               a new nullable column, at the end
-    drop COL                   nobody sees its values any more
+    drop COL                   its values are no longer visible
     rename COL NEW             NEW is the new last part of the path
-    widen COL TYPE             a type that holds all values: wider integers, Float64 for Float32
+    widen COL TYPE             a type with all values of the old one: wider integers, Float64 for Float32
     move COL first|after OTHER
-    comment COL TEXT           what the column means
+    comment COL TEXT           description of the column
     require COL | optional COL forbid or allow nulls; require refuses while a row of a branch has one
     property K=V...            properties of the table
     partition FIELD...         partition fields from now on; none: no partitions. Older shards keep theirs
-    order 'COL desc, …'|none   the order of rows in shards from now on; older shards get it when they are rebuilt`,
+    order 'COL desc, …'|none   the order of rows in shards from now on; older shards when they are rebuilt`,
 		Example: `  shardcat table alter flights add origin.runway String
   shardcat table alter flights widen delay Int64
   shardcat table alter flights partition 'month(time_hour)' origin

@@ -45,7 +45,7 @@ func (a *app) undropCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "undrop T",
 		Short: "Restore a dropped table whose files have not been collected",
-		Long: `Bring back the table that was dropped last under a name, with its snapshots, policy and properties. gc --all deletes the files of
+		Long: `Restore the table last dropped under a name, with its snapshots, policy and properties. gc --all deletes the files of
 dropped tables after its --delete-delay; from then on undrop is refused.`,
 		Example: `  shardcat undrop logs
   shardcat undrop old.logs --json`,

@@ -15,8 +15,8 @@ func (a *app) tableIndexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index T add SPEC | drop NAME | build | list",
 		Short: "Add, drop and list indexes of a table",
-		Long: `Give a table indexes, take them away, and list them. New shards get the table's indexes as they are written; add builds them for the
-shards that are there too, whose data stays where it is: each gets a new root, 64 of them in one snapshot.
+		Long: `Add, drop and list indexes of a table. New shards get the table's indexes as they are written; add also builds them for existing
+shards, whose data is not moved: each gets a new root, 64 per snapshot.
 
     add text:COL[:TOKENIZER]  for HAS, HASPREFIX, = and IN; unicode-word (default), unicode-log, ipv4 or trivial
     add hash:COL              for = and IN on any type but floats and decimals

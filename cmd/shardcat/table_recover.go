@@ -17,14 +17,14 @@ func (a *app) tableRecoverCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover METADATA.json|--all",
 		Short: "Recover a table from its metadata file, or all tables of a warehouse",
-		Long: `Bring a table back from its metadata file: one that was dropped (its vault folder's _dropped.json names the file), or whose
+		Long: `Recover a table from its metadata file: a dropped table (its vault folder's _dropped.json names the file), or one whose
 catalog was lost (the file with the highest number in the table's metadata folder). Snapshots, schema and shards are those of the file.
 
-With --all find all tables of the warehouse and the vault, and bring each into the catalog in its last state, under its last name; restore the recorded
-properties of namespaces. Tables that the catalog has in an older state, as after a restored backup, are moved on. Dropped tables stay dropped.
+With --all, recover all tables of the warehouse and the vault in their last state and under their last name, and the recorded
+properties of namespaces. Tables that are older in the catalog, as after a restored backup, are moved forward. Dropped tables stay dropped.
 
-A table belongs to one catalog. --take-over gives the tables of another catalog, which is lost or retired, to this one: the former catalog can
-neither write to them nor collect their files from then on.`,
+A table belongs to one catalog. --take-over moves the tables of a lost or retired catalog to this one: the former catalog can
+no longer write to them or collect their files.`,
 		Example: `  shardcat table recover file:///data/warehouse/default/flights-1a2b3c4d/metadata/00007-….metadata.json
   shardcat table recover s3://bucket/wh/default/t-0f0f0f0f/metadata/00002-….metadata.json --as restored.t
   shardcat table recover --all

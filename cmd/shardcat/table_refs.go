@@ -95,8 +95,8 @@ func (a *app) tableRollbackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rollback T ID",
 		Short: "Roll main back to an earlier snapshot",
-		Long: `Make an earlier snapshot of main the current one again. The later ones stay until they expire; fast-forward brings them back.
-What jobs committed in them can be delivered again under the same job ids.`,
+		Long: `Roll main back to an earlier snapshot. The later ones stay until they expire; fast-forward restores them.
+Their jobs can be repeated with the same job IDs.`,
 		Example: "  shardcat table rollback flights 5213874502837465\n  shardcat table rollback flights 5213874502837465 --json",
 		Args:    exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -120,8 +120,8 @@ func (a *app) tableFastForwardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fast-forward T NAME TO",
 		Short: "Move a branch forward to a branch, tag or snapshot ID",
-		Long: `Move branch NAME to a later snapshot, that of the branch or tag TO or the one with the id TO. Nothing is written but the ref: what was
-ingested and checked on a branch is published in one step. A branch that has commits of its own since is a conflict.`,
+		Long: `Move branch NAME forward to the branch, tag or snapshot ID TO. Only the ref is written, so that data ingested and checked on a branch is
+published in one step. A branch that has diverged is a conflict.`,
 		Example: "  shardcat table fast-forward flights main audit\n  shardcat table fast-forward flights audit 5213874502837465",
 		Args:    exactly(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -146,8 +146,8 @@ func (a *app) tableCherryPickCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cherry-pick T ID",
 		Short: "Apply the append of a snapshot of another branch to main",
-		Long: `Append to main what a snapshot of another branch appended. Shards are shared, not copied. Only appends can be picked; picked twice, one is
-there once.`,
+		Long: `Apply the append of a snapshot of another branch to main. Shards are shared, not copied. Only appends can be picked; picking one twice has
+no effect.`,
 		Example: "  shardcat table cherry-pick flights 5213874502837465\n  shardcat table cherry-pick flights 5213874502837465 --json",
 		Args:    exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

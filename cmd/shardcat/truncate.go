@@ -35,8 +35,8 @@ func (a *app) retainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retain T",
 		Short: "Drop shards older than the table's retention",
-		Long: `Drop the shards all of whose records were created longer ago than the table's property shardcat.retention says
-("30d", "36h"), in one snapshot and without opening them. A shard with one younger record stays whole.`,
+		Long: `Drop shards whose records are all older than the table's property shardcat.retention ("30d", "36h"), in one
+snapshot and without opening them. A shard with a younger record is kept whole.`,
 		Example: `  shardcat table create flights --schema flights.json --property shardcat.retention=30d
   shardcat retain flights --dry-run`,
 		Args: exactly(1),

@@ -15,8 +15,8 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify T",
 		Short: "Verify a table from its metadata to every byte of its shards",
-		Long: `Check every retained snapshot, its manifests against what they count, every entry against its shard, and that
-each range a shard refers to exists; and read every byte of the shards, or of a part of them. Any fault exits 3.`,
+		Long: `Check every retained snapshot, the counts of its manifests, every entry against its shard, and the existence of
+each referenced range, and read every byte of the shards or of a subset. The exit code is 3 if there is a fault.`,
 		Example: `  shardcat verify flights
   shardcat verify flights --read-data-subset 1/10 --json`,
 		Args: exactly(1),
@@ -81,9 +81,9 @@ func (a *app) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair T",
 		Short: "Repair faults found by verify: entries, statistics and, with --accept-loss, lost rows",
-		Long: `Verify a table and mend its current state, each shard in a snapshot of its own: an entry that says other things than
-its shard is made anew; a shard whose values can be read but whose statistics or other bytes are damaged is written
-again; stripes whose rows can't be read leave the table with --accept-loss only, and the shard with them if it has no others. What is left exits 3.`,
+		Long: `Verify a table and repair its current state, each shard in its own snapshot: entries that differ from their shards are
+recreated; shards with readable values but damaged statistics or other bytes are rewritten; unreadable stripes are
+removed with --accept-loss only, and the shard with them if it has no others. The exit code is 3 if faults remain.`,
 		Example: `  shardcat repair flights --dry-run
   shardcat repair flights --accept-loss`,
 		Args: exactly(1),

@@ -11,7 +11,7 @@ func (a *app) whyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why OBJECT",
 		Short: "Explain why an object is live, retained or due for deletion",
-		Long:  "Say which snapshot, ref or open job needs an object and by which root, or when gc would mark or delete it with the given ages.",
+		Long:  "Show which snapshot, ref or open job needs an object and by which root, or when gc would mark or delete it.",
 		Example: `  shardcat why warehouse/vault/0b6f…/3f2a….amudai.shard
   shardcat why s3://lake/vault/0b6f…/data/3f2a…/s-0.amudai.stripe --json`,
 		Args: exactly(1),

@@ -11,12 +11,12 @@ var Format = &fileformat.Format{
 	Name:     "cole",
 	Suffixes: []string{".col", ".cole"},
 	Options: []fileformat.Option{
-		{Name: optionGroupRows, Write: true, Doc: "COLE: rows of a row group (default 65536)"},
-		{Name: optionPageRows, Write: true, Doc: "COLE: rows of a page; other readers see the first page of a chunk only (default: one page)"},
+		{Name: optionGroupRows, Write: true, Doc: "COLE: number of rows per row group (default 65536)"},
+		{Name: optionPageRows, Write: true, Doc: "COLE: number of rows per page; other readers read the first page of a chunk only (default: one page)"},
 		{Name: optionEncoding, Write: true, Doc: "COLE: encodings, COL=plain|rle|delta|dictionary,… (default: by the first row group)"},
 		{Name: optionNull, Write: true, Doc: "COLE: values in place of nulls, COL=VALUE,… (default: nulls are refused)"},
 		{Name: optionCast, Write: true, Doc: "COLE: columns of other types, COL=text (as text) or COL=bits (floats as their bits) (default: they are refused)"},
-		{Name: optionBinary, Read: true, Bool: true, Doc: "COLE: true reads strings as bytes, which need be no UTF-8 (default false)"},
+		{Name: optionBinary, Read: true, Bool: true, Doc: "COLE: read strings as bytes that need not be UTF-8 (default false)"},
 		{Name: optionStrict, Read: true, Bool: true, Doc: "COLE: true refuses pages with spare bytes or with an uncompressed size other than that of their data (default false)"},
 	},
 	Sniff: func(head, tail []byte) bool {

@@ -26,7 +26,7 @@ var Format = &fileformat.Format{
 	Suffixes: lance.Format.Suffixes,
 	Options: append([]fileformat.Option{
 		{Name: optionVersion, Read: true, Doc: "Lance: version of a dataset, by its number or the name of a tag (default: the newest)"},
-		{Name: optionRows, Write: true, Doc: "Lance: most rows of a fragment of a dataset, which OUT is if it ends in .lance/ (default 1048576)"},
+		{Name: optionRows, Write: true, Doc: "Lance: maximum number of rows per fragment of a dataset (OUT ends in .lance/) (default 1048576)"},
 	}, lance.Format.Options...),
 	Sniff:        lance.Format.Sniff,
 	Open:         open,
