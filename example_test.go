@@ -52,7 +52,7 @@ func Example() {
 	lake, err := shardcat.Open(ctx, dir, shardcat.Options{})
 	check(err)
 	defer lake.Close()
-	sales, err := lake.Create(ctx, shardcat.Name{Table: "sales"}, shardcat.CreateOptions{Arrow: cities, CreateNamespace: true})
+	sales, err := lake.Create(ctx, shardcat.Name{Table: "sales"}, shardcat.CreateOptions{Arrow: cities})
 	check(err)
 
 	for _, line := range []string{
@@ -141,7 +141,7 @@ func salesLake(ctx context.Context) (*shardcat.Catalog, func()) {
 	dir, remove := folder()
 	lake, err := shardcat.Open(ctx, dir, shardcat.Options{})
 	check(err)
-	sales, err := lake.Create(ctx, shardcat.Name{Table: "sales"}, shardcat.CreateOptions{Arrow: cities, CreateNamespace: true})
+	sales, err := lake.Create(ctx, shardcat.Name{Table: "sales"}, shardcat.CreateOptions{Arrow: cities})
 	check(err)
 	_, err = sales.Append(ctx, records(cities,
 		`{"at": "2024-05-01T10:00:00Z", "city": "Bonn", "price": "12.50"}`,

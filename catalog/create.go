@@ -35,7 +35,7 @@ type CreateOptions struct {
 	Properties map[string]string
 	// Location is the folder of the table's Iceberg metadata, a new one below the warehouse if empty.
 	Location string
-	// CreateNamespace makes a missing namespace.
+	// CreateNamespace makes a missing namespace; that of a name that gives none is made anyway.
 	CreateNamespace bool
 }
 
@@ -144,6 +144,9 @@ func (c *Catalog) namespaceFor(ctx context.Context, name Name, create bool) erro
 		return c.CreateNamespace(ctx, join(name.namespace()))
 	}
 	if _, err := c.existingNamespace(ctx, join(name.namespace())); errors.Is(err, ErrNotFound) {
+		if join(name.namespace()) == DefaultNamespace {
+			return c.CreateNamespace(ctx, DefaultNamespace)
+		}
 		return err
 	}
 	return nil

@@ -69,7 +69,7 @@ func TestOneVersion(t *testing.T) {
 		"clients/sql/go.work":                    "replace github.com/shardcat/shardcat v" + version + " => ../..\n",
 		"compaction/temporal/go.work":            "replace github.com/shardcat/shardcat v" + version + " => ../..\n",
 		"docs/install.md":                        "shardcat-" + version + "-",
-		"docs/reference/versions.md":                       version,
+		"docs/reference/versions.md":             version,
 	} {
 		if !strings.Contains(readText(t, root+path), want) {
 			t.Errorf("%s lacks %q", path, want)

@@ -54,6 +54,40 @@ func TestPublicAPI(t *testing.T) {
 	}
 }
 
+// TestExamples: every package that other modules can import shows its first use in an Example.
+func TestExamples(t *testing.T) {
+	checked := map[string]bool{}
+	for _, name := range exported(t) {
+		folder, _, _ := strings.Cut(name, " ")
+		if checked[folder] {
+			continue
+		}
+		checked[folder] = true
+		tests, err := filepath.Glob(filepath.Join(repository, folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(tests, func(path string) bool { return hasExample(t, path) }) {
+			t.Errorf("%s has no Example", folder)
+		}
+	}
+	if len(checked) < 20 {
+		t.Errorf("only %d packages were found", len(checked))
+	}
+}
+
+func hasExample(t *testing.T, path string) bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.HasSuffix(file.Name.Name, "_test") && slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Example")
+	})
+}
+
 // exported lists the exported names of every package that other modules can import, with the methods and fields of exported types.
 func exported(t *testing.T) []string {
 	t.Helper()
