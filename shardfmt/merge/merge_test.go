@@ -352,6 +352,13 @@ func TestMergeOfMerges(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	plain := spec{schema: "a: Int64", stripes: []uint64{5}}
+	tagged := func(tags ...string) spec {
+		return spec{schema: "a: Int64", stripes: []uint64{5}, change: func(p *parts) {
+			for _, tag := range tags {
+				p.properties.StandardProperties = append(p.properties.StandardProperties, meta.Pair(meta.DropBy, meta.Text(tag)))
+			}
+		}}
+	}
 	for name, c := range map[string]struct {
 		a, b   spec
 		bAt    string
@@ -360,6 +367,10 @@ func TestRefuses(t *testing.T) {
 	}{
 		"deleted with others":  {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, deleted: 1}, target: ErrDeleted},
 		"standard properties":  {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5}, standard: true}, target: ErrStandard},
+		"other tags":           {a: tagged("x"), b: tagged("y"), o: Options{AllowStandard: true}, target: ErrTags},
+		"more tags":            {a: tagged("x"), b: tagged("y", "x"), o: Options{AllowStandard: true}, target: ErrTags},
+		"tags and none":        {a: tagged("x"), b: plain, o: Options{AllowStandard: true}, target: ErrTags},
+		"none and tags":        {a: plain, b: tagged("x"), o: Options{AllowStandard: true}, target: ErrTags},
 		"other type":           {a: plain, b: spec{schema: "a: Int32", stripes: []uint64{5}}, target: ErrSchema},
 		"other name":           {a: plain, b: spec{schema: "b: Int64", stripes: []uint64{5}}, target: ErrSchema},
 		"too many objects":     {a: plain, b: spec{schema: "a: Int64", stripes: []uint64{5, 5}}, bAt: "x/", o: Options{Limits: Limits{Objects: 2}}, target: ErrLimit},
