@@ -11,10 +11,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowipc"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/internal/cole"
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/internal/lance/dataset"
@@ -117,15 +117,30 @@ func openColumnar(ctx context.Context, sp *blobio.Client, f *fileformat.Format, 
 
 // readFile starts reading an open file.
 func readFile(ctx context.Context, file fileformat.File, o SourceOptions) (batchFile, error) {
-	columns, err := columnsOf(file.Schema(), o.Columns)
+	report := &arrowtype.Report{}
+	fields, changed := arrowtype.UniqueNames(file.Schema().Fields(), report)
+	named := arrow.NewSchema(fields, nil)
+	columns, err := columnsOf(named, o.Columns)
 	if err != nil {
 		return nil, err
 	}
-	src, err := file.Read(ctx, fileformat.ReadOptions{BatchRows: o.BatchRows, Columns: columns, MayMatch: mayMatch(file.Schema(), o)})
+	src, err := file.Read(ctx, fileformat.ReadOptions{BatchRows: o.BatchRows, Columns: columns, MayMatch: mayMatch(named, o)})
 	if err != nil {
 		return nil, err
 	}
-	return columnarFile{src, file}, nil
+	out := columnarFile{src, file}
+	if !changed {
+		return out, nil
+	}
+	// Names go by the place in the whole file, whatever columns are read.
+	if columns != nil {
+		fields = nil
+		for _, i := range columns {
+			fields = append(fields, named.Field(i))
+		}
+	}
+	metadata := src.Schema().Metadata()
+	return &renamed{batchFile: out, types: arrow.NewSchema(fields, &metadata), report: report}, nil
 }
 
 // columnsOf finds columns by name; nil means all.

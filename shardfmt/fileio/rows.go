@@ -14,9 +14,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -62,7 +62,7 @@ func OpenRows(ctx context.Context, sp *blobio.Client, url string, columns []stri
 
 // rowsOf reads from a file the columns that are asked for and those that the filter needs.
 func rowsOf(ctx context.Context, file fileformat.File, name string, columns []string, where filter.Expr, o SourceOptions) (*Rows, error) {
-	all, _, err := arrowtype.FromArrow(file.Schema())
+	all, _, err := arrowtype.FromArrow(arrowtype.Named(file.Schema()))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

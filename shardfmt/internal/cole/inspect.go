@@ -12,7 +12,7 @@ import (
 
 // Inspect implements fileformat.File: from detail 1 on the row groups, from 2 on their chunks and pages.
 func (f *File) Inspect(_ context.Context, detail int) (*fileformat.Inspection, error) {
-	s, _, err := arrowtype.FromArrow(f.schema)
+	s, _, err := arrowtype.FromArrow(arrowtype.Named(f.schema))
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // Inspect implements fileformat.File: from detail 1 on the columns, from 2 on their pages, from 3 on the buffers.
 func (f *File) Inspect(ctx context.Context, detail int) (*fileformat.Inspection, error) {
-	s, _, err := arrowtype.FromArrow(f.schema)
+	s, _, err := arrowtype.FromArrow(arrowtype.Named(f.schema))
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func TestPylanceStructural(t *testing.T) {
 	theirs := t.TempDir()
 	t.Log(pylance(t, "structural", theirs))
 	names, err := filepath.Glob(filepath.Join(theirs, "*.lance"))
-	if err != nil || len(names) < 400 {
+	if err != nil || len(names) < 200 {
 		t.Fatalf("%d files, %v", len(names), err)
 	}
 	for _, name := range names {

@@ -64,6 +64,8 @@ func (n *Node) storage() (arrow.DataType, error) {
 			}
 		}
 		return arrow.StructOf(fields...), nil
+	case "map":
+		return n.mapType()
 	case "list", "large_list":
 		if len(n.Children) != 1 {
 			return nil, corrupt.At(-1, "field %q: a list with %d children", n.Name, len(n.Children))
@@ -85,6 +87,22 @@ func (n *Node) storage() (arrow.DataType, error) {
 		return nil, corrupt.At(-1, "field %q of type %s has children", n.Name, n.LogicalType)
 	}
 	return t, nil
+}
+
+// mapType is the type of a map: a list of structs of key and value, which are never null.
+func (n *Node) mapType() (arrow.DataType, error) {
+	if len(n.Children) != 1 || n.Children[0].LogicalType != "struct" || len(n.Children[0].Children) != 2 {
+		return nil, corrupt.At(-1, "field %q: a map that is not a list of structs of two fields", n.Name)
+	}
+	key, err := n.Children[0].Children[0].Arrow()
+	if err != nil {
+		return nil, err
+	}
+	value, err := n.Children[0].Children[1].Arrow()
+	if err != nil {
+		return nil, err
+	}
+	return arrow.MapOfFields(key, value), nil
 }
 
 // parseType reads the text of a type that has no fields below it.

@@ -14,7 +14,7 @@ import (
 func (f *File) Inspect(ctx context.Context, detail int) (*fileformat.Inspection, error) {
 	x := &fileformat.Inspection{URL: f.url, Format: Format.Name, Version: fmt.Sprint(f.t.version), Records: f.Rows(len(f.t.columns) - 1), SizeBytes: f.size, Schema: []*schema.Node{}}
 	if f.types != nil {
-		s, _, err := arrowtype.FromArrow(f.Schema())
+		s, _, err := arrowtype.FromArrow(arrowtype.Named(f.Schema()))
 		if err != nil {
 			return nil, err
 		}

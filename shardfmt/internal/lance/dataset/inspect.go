@@ -18,7 +18,7 @@ import (
 // their data files consist of.
 func (d *Dataset) Inspect(ctx context.Context, detail int) (*fileformat.Inspection, error) {
 	x := &fileformat.Inspection{URL: d.url, Format: Format.Name, Version: d.m.storage, Records: d.Rows(), Schema: []*schema.Node{}}
-	s, _, err := arrowtype.FromArrow(d.schema)
+	s, _, err := arrowtype.FromArrow(arrowtype.Named(d.schema))
 	if err != nil {
 		return nil, err
 	}
