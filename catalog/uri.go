@@ -100,6 +100,11 @@ func openSQLite(ctx context.Context, path string, access Access, props iceberg.P
 	if err != nil {
 		return nil, "", nil, err
 	}
+	// The program itself is called shardcat, as the default folder is: in the folder of an unpacked archive it is in the way.
+	if info, err := os.Stat(filepath.Dir(abs)); err == nil && !info.IsDir() {
+		return nil, "", nil, fmt.Errorf("%w: catalog sqlite:%s: %s is a file, not a folder; run shardcat in another folder, or name another catalog with "+
+			"--catalog sqlite:PATH and another --warehouse", ErrInvalid, abs, filepath.Dir(abs))
+	}
 	if access != ReadWrite {
 		if _, err := os.Stat(abs); errors.Is(err, os.ErrNotExist) {
 			return nil, "", nil, fmt.Errorf("catalog sqlite:%s: %w; the first table makes it: shardcat ingest TABLE FILE --create",
