@@ -31,6 +31,8 @@ var constructions = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`\bno matter of\b`,
 	`\bformat notes? \d`,
 	`\bstay, by\b`,
+	`\b(are|is) seen through\b`,
+	`\btell what that loses\b`,
 }, "|"))
 
 // TestMessagesAvoidConstructions: no string of the program, which is where messages, help and log lines are, has a construction
