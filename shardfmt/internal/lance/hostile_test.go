@@ -119,3 +119,40 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Counts of versions 2.1 and 2.2 that lie are refused before memory is taken for them.
+func TestLyingCountsOfCodecs(t *testing.T) {
+	flat := func(bits uint64) *codec { return &codec{kind: flatCodec, bits: bits} }
+	runs := &codec{kind: rleCodec, values: flat(16), more: flat(32)}
+	block := append(words(2), 1, 0, 0xFF, 0xFF, 0, 0) // one run of 65,535
+	for name, read := range map[string]func() error{
+		"flat":   func() error { _, err := flat(64).block(words(1), 1<<40); return err },
+		"bits":   func() error { _, err := flat(maxValueBits).block(words(1), 1<<60); return err },
+		"inline": func() error { _, err := (&codec{kind: inlineCodec, bits: 64}).block(words(0, 0), 1<<40); return err },
+		"out of line": func() error {
+			_, err := (&codec{kind: outOfLineCodec, bits: 16, values: flat(1)}).block(words(1), 1<<40)
+			return err
+		},
+		"runs": func() error { _, err := runs.block(block, 1<<40); return err },
+		"lists": func() error {
+			_, err := (&codec{kind: fixedListCodec, dimension: 1 << 40, values: flat(8)}).block(words(1), 1<<20)
+			return err
+		},
+		"texts": func() error {
+			_, err := blockTexts(append([]byte{64, 0, 0, 0, 0, 0, 0, 0}, words(24, 1)...), 1<<40)
+			return err
+		},
+		"levels": func() error {
+			_, err := readLevels(&buffer{extent: extent{0, int64(len(block))}, data: block}, runs, 1<<60)
+			return err
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := read()
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; !isTyped(err) || took > 1<<20 {
+			t.Errorf("%s: %d bytes, %v", name, took, err)
+		}
+	}
+}
