@@ -40,7 +40,7 @@ func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
 		{"plan", "flights"},
 	}
 	wanted := []string{
-		"{60 2 58 0 1 {3 0 3 0 0}}", // 28 shards of two objects; the record of the job is deleted; roots, records and all metadata but the commit's are read back
+		"{32 2 58 0 1 {3 0 3 0 0}}", // 28 shards of two objects; the record of the job is deleted; roots, records and all metadata but the commit's are read back
 		"{31 1 2 1 1 {7 0 4 0 0}}",  // 28 roots in, one out, which is read back; the record of the job; one LIST finds the 28 stripes
 		"{0 0 0 0 0 {4 0 0 0 0}}",   // the number stands in the manifest
 		"{29 0 0 0 0 {4 0 0 0 0}}",  // one root, 28 stripes
