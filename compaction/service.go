@@ -416,7 +416,7 @@ func (s *Service) discover(ctx context.Context) error {
 	names, err := s.cat.Tables(ctx, "")
 	if err != nil {
 		s.undiscovered++
-		s.retryAt = now.Add(min(time.Second<<min(s.undiscovered, 10), s.o.Discover))
+		s.retryAt = s.o.Now().Add(min(time.Second<<min(s.undiscovered, 10), s.o.Discover))
 		return err
 	}
 	s.undiscovered = 0
