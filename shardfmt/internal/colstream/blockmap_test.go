@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -180,33 +179,4 @@ func FuzzParseMap(f *testing.F) {
 			t.Fatal("last position not in the last block")
 		}
 	})
-}
-
-// The worked example of docs/format/buffers.md is the map of the blocks that it names, each a multiple of 8 bytes long.
-func TestBlockMapOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/format/buffers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, found := strings.Cut(string(page), "Three blocks of 100, 150 and 200 values in 200, 248 and 304 bytes:")
-	if !found {
-		t.Fatal("the page has no such example")
-	}
-	_, text, _ = strings.Cut(text, "```")
-	text, _, _ = strings.Cut(text, "```")
-	var shown []byte
-	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		columns, _, _ := strings.Cut(line, "   ")
-		for _, word := range strings.Fields(columns) {
-			short, cut := strings.CutSuffix(word, "…")
-			b := unhex(t, short)
-			if cut { // a u64 without its zeros
-				b = append(b, make([]byte, 8-len(b))...)
-			}
-			shown = append(shown, b...)
-		}
-	}
-	if want := build([][2]uint32{{100, 200}, {150, 248}, {200, 304}}); !bytes.Equal(shown, want) {
-		t.Errorf("the page shows\n%x, the map is\n%x", shown, want)
-	}
 }
