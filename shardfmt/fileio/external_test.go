@@ -3,8 +3,11 @@ package fileio_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +22,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
@@ -277,6 +281,48 @@ func TestExternalParquetLookup(t *testing.T) {
 	rows, used := read(shardfmt.ScanOptions{Columns: []string{"text"}, Start: 4712, End: 4713})
 	if rows != 1 || used.Gets > 2 || used.GetBytes > 16<<10 {
 		t.Errorf("%d rows with %+v", rows, used)
+	}
+}
+
+// Polars writes dictionaries of which the footer does not tell: dictionary_page_offset is missing.
+func TestExternalParquetFindsDictionaries(t *testing.T) {
+	sp := blobio.NewClient()
+	t.Cleanup(func() { sp.Close() })
+	file, root := "mem://polars/dictionary-without-offset.parquet", "mem://polars/over.amudai.shard"
+	putFile(t, sp, file)
+	if _, err := shardfmt.WriteExternalParquet(t.Context(), sp, root, []string{file}, shardfmt.ExternalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := verify.Shard(t.Context(), sp, root, verify.Options{}); err != nil || !r.OK {
+		t.Errorf("%+v %v", r, err)
+	}
+	want := "{\"tz\":\"2020-01-01T00:02:03.000456Z\"}\n{\"tz\":null}\n{\"tz\":\"1959-12-31T23:00:00Z\"}\n"
+	if got := rowsOf(t, sp, root, shardfmt.ScanOptions{}); got != want {
+		t.Errorf("read:\n%swant:\n%s", got, want)
+	}
+}
+
+// A column without a type but Null is refused when the root is written: no reader has a type for it.
+func TestExternalParquetRefusesNullColumns(t *testing.T) {
+	sp := blobio.NewClient()
+	t.Cleanup(func() { sp.Close() })
+	file := "mem://untyped/null-column.parquet"
+	putFile(t, sp, file)
+	_, err := shardfmt.WriteExternalParquet(t.Context(), sp, "mem://untyped/over.amudai.shard", []string{file}, shardfmt.ExternalOptions{})
+	if !errors.Is(err, corrupt.ErrUnsupported) || !strings.Contains(err.Error(), `column "n" has the type Null`) {
+		t.Errorf("refused with %v", err)
+	}
+}
+
+// putFile copies a file of testdata/external to a URL of its name.
+func putFile(t *testing.T, sp *blobio.Client, url string) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/external/" + path.Base(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sp.Put(t.Context(), url, data); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -81,12 +81,17 @@ func (f *Footer) place(c *Chunk, m *metadata.ColumnChunkMetaData, rows int64) er
 func (c *Chunk) Reference(group, column int) *metapb.ParquetColumnChunkRef {
 	ref := &metapb.ParquetColumnChunkRef{
 		StorageType: c.storage, SchemaElementId: c.element, RowGroupId: uint32(group), ColumnChunkId: uint32(column),
-		DataPagesRange: rangeOf(c.Pages),
 	}
+	c.SetRanges(ref)
+	return ref
+}
+
+// SetRanges says in a reference where the pages are.
+func (c *Chunk) SetRanges(ref *metapb.ParquetColumnChunkRef) {
+	ref.DataPagesRange, ref.DictionaryRange = rangeOf(c.Pages), nil
 	if c.Dictionary.Len() > 0 {
 		ref.DictionaryRange = rangeOf(c.Dictionary)
 	}
-	return ref
 }
 
 func rangeOf(r ranges.Range) *metapb.UInt64Range {
@@ -101,6 +106,11 @@ func (f *Footer) Referred(ref *metapb.ParquetColumnChunkRef) (*Chunk, error) {
 		return nil, err
 	}
 	pages, dict := ref.GetDataPagesRange(), ref.GetDictionaryRange()
+	if first := c.Pages.Start; c.Dictionary.Len() == 0 && dict.GetStart() == first && dict.GetEnd() > first && dict.GetEnd() == pages.GetStart() &&
+		pages.GetEnd() >= pages.GetStart() && pages.GetEnd() == c.Pages.End {
+		// The footer doesn't say that the first page is a dictionary, as that of many writers; see FindDictionary.
+		c.Dictionary, c.Pages.Start = ranges.Range{Start: first, End: dict.GetEnd()}, pages.GetStart()
+	}
 	switch {
 	case ref.StorageType != c.storage:
 		return nil, c.disagrees("storage type %v", "%v", ref.StorageType, c.storage)

@@ -117,6 +117,9 @@ func flat(c *pqschema.Column) error {
 	if len(c.ColumnPath()) != 1 || c.MaxRepetitionLevel() != 0 || c.MaxDefinitionLevel() > 1 {
 		return corrupt.Unsupported(-1, "column %q is nested: external Parquet columns are values at the top level", c.Path())
 	}
+	if _, null := c.LogicalType().(pqschema.NullLogicalType); null {
+		return corrupt.Unsupported(-1, "column %q has the type Null: external Parquet columns need a type of their own", c.Path())
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 
+	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
@@ -14,6 +15,41 @@ import (
 
 // maxPageRows bounds the rows of a page: those of known writers have up to 1 MiB of values, or 20,000 rows.
 const maxPageRows = 1 << 24
+
+// FindDictionary looks whether the first page of a chunk, given all its bytes, is a dictionary of which the footer does not tell: files of
+// parquet-cpp up to 1.5, of Polars and others have no dictionary_page_offset.
+func (c *Chunk) FindDictionary(data []byte, mem *budget.Account) error {
+	if c.Dictionary.Len() > 0 || len(data) == 0 {
+		return nil
+	}
+	alloc, size := &charged{mem: mem}, 0
+	err := guarded(func() error {
+		alloc.take(len(data))
+		source, err := newCounted(data)
+		if err != nil {
+			return err
+		}
+		//lint:ignore SA1019 no other reader of pages tells where each of them ends
+		r, err := file.NewPageReader(source, int64(c.Rows), c.codec, alloc, nil)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if r.Next() && r.Page().Type() == file.PageTypeDictionaryPage {
+			size = source.read
+		}
+		return r.Err()
+	})
+	if alloc.refused != nil {
+		return alloc.refused
+	}
+	if err != nil {
+		return c.located(err, int64(c.Pages.Start))
+	}
+	c.Dictionary = ranges.Range{Start: c.Pages.Start, End: c.Pages.Start + uint64(size)}
+	c.Pages.Start += uint64(size)
+	return nil
+}
 
 // Map finds the data pages of a chunk, given all their bytes: rows and bytes of each, as a block map has them. It is
 // what a shard stores as data_page_map.

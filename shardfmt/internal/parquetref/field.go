@@ -83,6 +83,10 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, s
 	if _, err := b.store.ReadRange(ctx, url, int64(c.Dictionary.Start), data); err != nil {
 		return m, err
 	}
+	if err := c.FindDictionary(data, mem); err != nil {
+		return m, corrupt.Locate(err, url, 0)
+	}
+	c.SetRanges(m.Chunk)
 	b.addSum(url, chunkRef(g.file, m.Chunk), c.Dictionary.Start, data)
 	dict, pages := data[:c.Dictionary.Len()], data[c.Dictionary.Len():]
 	made, err := c.Map(pages, mem)
