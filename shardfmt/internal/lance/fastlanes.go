@@ -4,35 +4,27 @@ import (
 	"encoding/binary"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
 // packedValues is how many values are packed together: FastLanes packs 1,024 at a time, whatever their width.
-const packedValues = 1024
+const packedValues = simd.ChunkLen
 
-// laneOrder is the order in which FastLanes visits groups of eight rows.
-var laneOrder = [8]int{0, 4, 2, 6, 1, 5, 3, 7}
-
-// unpackLanes unpacks 1,024 values of width bits into out, little-endian words of bits bits. The packed words lie lane by
-// lane: word w of lane l is at w*lanes+l, with lanes = 1024/bits.
-func unpackLanes(packed []byte, width, bits int, out []byte) {
+// appendUnpacked appends the first n of 1,024 values of width bits, as words of bits bits.
+func appendUnpacked(out, packed []byte, width, bits, n int, room *simd.Room) []byte {
 	if width == 0 {
-		clear(out[:packedValues*bits/8])
-		return
+		return append(out, make([]byte, n*bits/8)...)
 	}
-	size, lanes := bits/8, packedValues/bits
-	mask := ^uint64(0) >> (64 - width)
-	for row := range bits {
-		word, shift := row*width/bits, row*width%bits
-		spills := shift+width > bits
-		first := laneOrder[row/8]*16 + row%8*128
-		for lane := range lanes {
-			v := readWord(packed[(word*lanes+lane)*size:], size) >> shift
-			if spills {
-				v |= readWord(packed[((word+1)*lanes+lane)*size:], size) << (bits - shift)
-			}
-			writeWord(out[(first+lane)*size:], size, v&mask)
-		}
+	packed = packed[:simd.ChunkBytes(width)]
+	switch bits {
+	case 8:
+		return simd.Append(out, simd.UnpackChunk[uint8](packed, width, 0, room)[:n])
+	case 16:
+		return simd.Append(out, simd.UnpackChunk[uint16](packed, width, 0, room)[:n])
+	case 32:
+		return simd.Append(out, simd.UnpackChunk[uint32](packed, width, 0, room)[:n])
 	}
+	return simd.Append(out, simd.UnpackChunk[uint64](packed, width, 0, room)[:n])
 }
 
 func readWord(b []byte, size int) uint64 {
@@ -64,7 +56,7 @@ func writeWord(b []byte, size int, v uint64) {
 func unpackInline(b []byte, bits uint64, n int) ([]byte, error) {
 	size := int(bits / 8)
 	out := make([]byte, 0, min(n, len(b)/size*int(bits))*size)
-	var block [packedValues * 8]byte
+	room := new(simd.Room)
 	for done := 0; done < n; done += packedValues {
 		if len(b) < size {
 			return nil, corrupt.At(-1, "InlineBitpacking: buffer ends at value %d of %d", done, n)
@@ -74,9 +66,8 @@ func unpackInline(b []byte, bits uint64, n int) ([]byte, error) {
 			return nil, corrupt.At(-1, "InlineBitpacking: width %d of values of %d bits, %d bytes left", width, bits, len(b)-size)
 		}
 		b = b[size:]
-		unpackLanes(b, int(width), int(bits), block[:])
+		out = appendUnpacked(out, b, int(width), int(bits), min(n-done, packedValues), room)
 		b = b[width*packedValues/8:]
-		out = append(out, block[:min(n-done, packedValues)*size]...)
 	}
 	return out, nil
 }
@@ -93,14 +84,12 @@ func unpackOutOfLine(b []byte, bits, width uint64, n int) ([]byte, error) {
 		return nil, corrupt.At(-1, "OutOfLineBitpacking: %d values of %d bits in %d bytes", n, width, len(b))
 	}
 	out := make([]byte, 0, n*size)
-	var block [packedValues * 8]byte
+	room := new(simd.Room)
 	for range whole {
-		unpackLanes(b, int(width), int(bits), block[:])
-		out, b = append(out, block[:packedValues*size]...), b[packed:]
+		out, b = appendUnpacked(out, b, int(width), int(bits), packedValues, room), b[packed:]
 	}
 	if raw {
 		return append(out, b[:rest*size]...), nil
 	}
-	unpackLanes(b, int(width), int(bits), block[:])
-	return append(out, block[:rest*size]...), nil
+	return appendUnpacked(out, b, int(width), int(bits), rest, room), nil
 }

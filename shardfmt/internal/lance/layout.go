@@ -53,61 +53,21 @@ func (f *File) layout(n *Node, t arrow.DataType, next *int) (*layout, error) {
 	}
 	l := &layout{node: n, t: t, column: f.columns[*next]}
 	*next++
-	storage := t
-	if ext, ok := t.(arrow.ExtensionType); ok {
-		storage = ext.StorageType()
-	}
-	var of []arrow.Field
-	switch storage := storage.(type) {
-	case *arrow.StructType:
-		if !l.isPacked() {
-			of = storage.Fields()
-		}
-	case arrow.ListLikeType:
-		if storage.ID() != arrow.FIXED_SIZE_LIST {
-			of = []arrow.Field{storage.ElemField()}
-		}
-	case arrow.BinaryDataType:
+	if _, ok := storageType(t).(arrow.BinaryDataType); ok {
 		if l.asList = l.startsWith(listKind); l.asList {
 			return l, f.bytesOf(l, next)
 		}
 	}
-	for i, field := range of {
-		child, err := f.layout(n.Children[i], field.Type, next)
-		if err != nil {
-			return nil, err
-		}
-		l.children = append(l.children, child)
-	}
-	return l, nil
+	return l, l.addChildren(f.layout, next)
 }
 
 // structuralLayout deals out the columns of version 2.1 and later, which only values have: a struct or a list has none.
 func (f *File) structuralLayout(n *Node, t arrow.DataType, next *int) (*layout, error) {
 	l := &layout{node: n, t: t}
-	storage := t
-	if ext, ok := t.(arrow.ExtensionType); ok {
-		storage = ext.StorageType()
+	if err := l.addChildren(f.structuralLayout, next); err != nil {
+		return nil, err
 	}
-	var of []arrow.Field
-	switch storage := storage.(type) {
-	case *arrow.StructType:
-		if !l.isPacked() {
-			of = storage.Fields()
-		}
-	case arrow.ListLikeType:
-		if storage.ID() != arrow.FIXED_SIZE_LIST {
-			of = []arrow.Field{storage.ElemField()}
-		}
-	}
-	for i, field := range of {
-		child, err := f.structuralLayout(n.Children[i], field.Type, next)
-		if err != nil {
-			return nil, err
-		}
-		l.children = append(l.children, child)
-	}
-	if len(of) > 0 {
+	if len(l.children) > 0 {
 		return l, nil
 	}
 	if *next >= len(f.columns) {
@@ -116,6 +76,37 @@ func (f *File) structuralLayout(n *Node, t arrow.DataType, next *int) (*layout, 
 	l.column = f.columns[*next]
 	*next++
 	return l, nil
+}
+
+// addChildren deals out the columns of the fields of a struct, unless it is packed, and of the items of a list.
+func (l *layout) addChildren(deal func(n *Node, t arrow.DataType, next *int) (*layout, error), next *int) error {
+	var of []arrow.Field
+	switch storage := storageType(l.t).(type) {
+	case *arrow.StructType:
+		if !l.isPacked() {
+			of = storage.Fields()
+		}
+	case arrow.ListLikeType:
+		if storage.ID() != arrow.FIXED_SIZE_LIST {
+			of = []arrow.Field{storage.ElemField()}
+		}
+	}
+	for i, field := range of {
+		child, err := deal(l.node.Children[i], field.Type, next)
+		if err != nil {
+			return err
+		}
+		l.children = append(l.children, child)
+	}
+	return nil
+}
+
+// storageType is the type that values of a type are stored in.
+func storageType(t arrow.DataType) arrow.DataType {
+	if ext, ok := t.(arrow.ExtensionType); ok {
+		return ext.StorageType()
+	}
+	return t
 }
 
 // bytesOf gives strings that are stored as lists the column of their bytes.

@@ -330,6 +330,9 @@ func parseCodec(b []byte, depth int) (*codec, error) {
 		*into, err = parseCodec(b, depth+1)
 		return err
 	}
+	compressed := func() error {
+		return corrupt.Unsupported(-1, "%v with a compression of its buffer, which no writer of versions 2.1 and 2.2 uses", c.kind)
+	}
 	err = walk(c.kind.String(), body, func(f wireField) error {
 		switch c.kind {
 		case flatCodec, inlineCodec:
@@ -338,7 +341,7 @@ func parseCodec(b []byte, depth int) (*codec, error) {
 				return nil
 			}
 			if f.message(2) {
-				return corrupt.Unsupported(-1, "%v with a compression of its buffer, which no writer of versions 2.1 and 2.2 uses", c.kind)
+				return compressed()
 			}
 		case outOfLineCodec:
 			if f.number(1) {
@@ -353,7 +356,7 @@ func parseCodec(b []byte, depth int) (*codec, error) {
 				return inner(&c.values, f.bytes)
 			}
 			if f.message(2) {
-				return corrupt.Unsupported(-1, "%v with a compression of its buffer, which no writer of versions 2.1 and 2.2 uses", c.kind)
+				return compressed()
 			}
 		case fsstCodec:
 			if f.message(1) {
