@@ -22,7 +22,43 @@ func (c *Chunk) FindDictionary(data []byte, mem *budget.Account) error {
 	if c.Dictionary.Len() > 0 || len(data) == 0 {
 		return nil
 	}
-	alloc, size := &charged{mem: mem}, 0
+	size := 0
+	err := c.eachPage(data, mem, func(page file.Page, end int) (more bool, err error) {
+		if page.Type() == file.PageTypeDictionaryPage {
+			size = end
+		}
+		return false, nil
+	})
+	if err != nil {
+		return err
+	}
+	c.Dictionary = ranges.Range{Start: c.Pages.Start, End: c.Pages.Start + uint64(size)}
+	c.Pages.Start += uint64(size)
+	return nil
+}
+
+// Map finds the data pages of a chunk, given all their bytes: rows and bytes of each, as a block map has them. It is
+// what a shard stores as data_page_map.
+func (c *Chunk) Map(pages []byte, mem *budget.Account) (*colstream.MapBuilder, error) {
+	out, rows, at := new(colstream.MapBuilder), uint64(0), 0
+	err := c.eachPage(pages, mem, func(page file.Page, end int) (more bool, err error) {
+		n := int64(page.NumValues())
+		if n <= 0 || n > maxPageRows || uint64(n) > c.Rows-rows {
+			return false, corrupt.At(int64(at), "column %q: a page of %d values behind %d of %d", c.column.Path(), n, rows, c.Rows)
+		}
+		out.Add(uint32(n), uint32(end-at))
+		rows, at = rows+uint64(n), end
+		return true, nil
+	})
+	if err == nil && (rows != c.Rows || at != len(pages)) {
+		err = corrupt.At(int64(c.Pages.Start)+int64(at), "column %q: the pages hold %d of %d values, %d bytes are left", c.column.Path(), rows, c.Rows, len(pages)-at)
+	}
+	return out, err
+}
+
+// eachPage calls do with the pages of a chunk and where each ends in data, until it wants no more. Errors are located in the file.
+func (c *Chunk) eachPage(data []byte, mem *budget.Account, do func(page file.Page, end int) (more bool, err error)) error {
+	alloc := &charged{mem: mem}
 	err := guarded(func() error {
 		alloc.take(len(data))
 		source, err := newCounted(data)
@@ -35,56 +71,17 @@ func (c *Chunk) FindDictionary(data []byte, mem *budget.Account) error {
 			return err
 		}
 		defer r.Close()
-		if r.Next() && r.Page().Type() == file.PageTypeDictionaryPage {
-			size = source.read
+		for r.Next() {
+			if more, err := do(r.Page(), source.read); !more || err != nil {
+				return err
+			}
 		}
 		return r.Err()
 	})
 	if alloc.refused != nil {
 		return alloc.refused
 	}
-	if err != nil {
-		return c.located(err, int64(c.Pages.Start))
-	}
-	c.Dictionary = ranges.Range{Start: c.Pages.Start, End: c.Pages.Start + uint64(size)}
-	c.Pages.Start += uint64(size)
-	return nil
-}
-
-// Map finds the data pages of a chunk, given all their bytes: rows and bytes of each, as a block map has them. It is
-// what a shard stores as data_page_map.
-func (c *Chunk) Map(pages []byte, mem *budget.Account) (*colstream.MapBuilder, error) {
-	out, rows, at := new(colstream.MapBuilder), uint64(0), 0
-	alloc := &charged{mem: mem}
-	err := guarded(func() error {
-		alloc.take(len(pages))
-		source, err := newCounted(pages)
-		if err != nil {
-			return err
-		}
-		//lint:ignore SA1019 no other reader of pages tells where each of them ends
-		r, err := file.NewPageReader(source, int64(c.Rows), c.codec, alloc, nil)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		for r.Next() {
-			n := int64(r.Page().NumValues())
-			if n <= 0 || n > maxPageRows || uint64(n) > c.Rows-rows {
-				return corrupt.At(int64(at), "column %q: a page of %d values behind %d of %d", c.column.Path(), n, rows, c.Rows)
-			}
-			out.Add(uint32(n), uint32(source.read-at))
-			rows, at = rows+uint64(n), source.read
-		}
-		return r.Err()
-	})
-	if alloc.refused != nil {
-		return nil, alloc.refused
-	}
-	if err == nil && (rows != c.Rows || at != len(pages)) {
-		err = corrupt.At(int64(at), "column %q: the pages hold %d of %d values, %d bytes are left", c.column.Path(), rows, c.Rows, len(pages)-at)
-	}
-	return out, c.located(err, int64(c.Pages.Start))
+	return c.located(err, int64(c.Pages.Start))
 }
 
 // located is an error about the bytes of a chunk from base on.
