@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/server/temporaltest"
-
-	"github.com/shardcat/shardcat/catalog"
 )
 
 // documentedLines are the commands of the page's section on Temporal.
@@ -58,22 +52,7 @@ func TestDocumentedLines(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
-	tables, err := catalog.Open(ctx, catalog.Options{URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "wh")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tables.Close()
-	tbl, err := tables.Create(ctx, catalog.Name{Namespace: "default", Table: "logs"}, catalog.CreateOptions{Schema: new(numbers).Schema(), CreateNamespace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if _, err := tbl.Ingest(ctx, new(numbers), catalog.IngestOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	server := temporaltest.NewServer(temporaltest.WithBaseClientOptions(client.Options{Logger: slog.New(slog.DiscardHandler)}))
-	defer server.Stop()
+	tbl, server := ground(ctx, t, dir, "logs")
 	if built != "" {
 		if err := os.Symlink(built, filepath.Join(dir, "shardcat-temporal")); err != nil {
 			t.Fatal(err)

@@ -67,18 +67,15 @@ func (n *numbers) Next(context.Context) (arrow.RecordBatch, error) {
 	return b.NewRecordBatch(), nil
 }
 
-// A worker, a run and a schedule are processes that know of each other only through Temporal; the worker ends in order at SIGTERM.
-func TestProgram(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	dir := t.TempDir()
+// ground is a table of three shards in a catalog of a folder, and a Temporal server.
+func ground(ctx context.Context, t *testing.T, dir, name string) (*catalog.Table, *temporaltest.TestServer) {
+	t.Helper()
 	tables, err := catalog.Open(ctx, catalog.Options{URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "wh")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tables.Close()
-	name := catalog.Name{Namespace: "default", Table: "t"}
-	tbl, err := tables.Create(ctx, name, catalog.CreateOptions{Schema: new(numbers).Schema(), CreateNamespace: true})
+	t.Cleanup(func() { tables.Close() })
+	tbl, err := tables.Create(ctx, catalog.Name{Namespace: "default", Table: name}, catalog.CreateOptions{Schema: new(numbers).Schema(), CreateNamespace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +85,16 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	server := temporaltest.NewServer(temporaltest.WithBaseClientOptions(client.Options{Logger: slog.New(slog.DiscardHandler)}))
-	defer server.Stop()
+	t.Cleanup(server.Stop)
+	return tbl, server
+}
+
+// A worker, a run and a schedule are processes that know of each other only through Temporal; the worker ends in order at SIGTERM.
+func TestProgram(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	tbl, server := ground(ctx, t, dir, "t")
 
 	worker := program(ctx, dir, server, "worker")
 	var said bytes.Buffer
