@@ -71,7 +71,7 @@ func postgresServed(t *testing.T) *databases {
 	}
 	at, err := url.Parse(uri)
 	if err != nil {
-		t.Fatal("SHARDCAT_POSTGRES is no URL")
+		t.Fatal("SHARDCAT_POSTGRES is not a URL")
 	}
 	server, err := sql.Open("pgx", uri)
 	if err != nil {

@@ -216,7 +216,7 @@ func compressedDamages() []damage {
 	zstd, lz4 := encodedNumbers[uint32]("Zstd"), encodedNumbers[uint32]("Lz4")
 	return []damage{
 		edit("zstd-size", "a Zstd frame of fewer numbers than the block has", nodePacked, must(encode.NumbersAs(nil, fill[uint32](9, soundRows-1), nil, "Zstd")), longer(0)),
-		edit("zstd-frame", "a compressed section that is no Zstd frame", nodePacked, zstd, set32(8, 0)),
+		edit("zstd-frame", "a compressed section that is not a Zstd frame", nodePacked, zstd, set32(8, 0)),
 		edit("zstd-cut", "a Zstd frame that ends too early", nodePacked, zstd, shorter(3)),
 		edit("zstd-behind", "bytes behind the frames of Zstd", nodePacked, zstd, longer(5)),
 		edit("lz4-size", "a text of Lz4 of another size than the block's", nodePacked, lz4, set32(8, 4*soundRows+4)),

@@ -101,7 +101,7 @@ func (c *codec) listBits(outside uint64) (uint64, error) {
 	return 0, corrupt.Unsupported(-1, "full-zip values of fixed width as %v", c)
 }
 
-// extent is where rows [low, end) lie in the content; ok is false if the index is not at hand.
+// extent is where rows [low, end) lie in the content; ok is false if the index is not loaded.
 func (d *fullZip) span(low, end uint64) (from, to int64, ok bool, err error) {
 	if d.width == 0 {
 		return int64(low * d.stride), int64(end * d.stride), true, nil

@@ -334,7 +334,7 @@ func newMiniBlock(p *pageLayout, stored *page, t arrow.DataType, levels levelRea
 	return d, nil
 }
 
-// ready reports whether chunks and dictionary are known, and finds them out if their bytes are at hand.
+// ready reports whether chunks and dictionary are known, and parses them if their bytes are loaded.
 func (d *miniBlock) ready() (bool, error) {
 	if d.chunks == nil {
 		if !d.meta.has(0, d.meta.size) || d.layout.repDepth > 0 && !d.repetition.has(0, d.repetition.size) {

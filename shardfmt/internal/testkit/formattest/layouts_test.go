@@ -190,7 +190,7 @@ func (w *walker) value(expr string) (int, error) {
 		for _, factor := range strings.Split(term, "·") {
 			m := product.FindStringSubmatch(factor)
 			if m[3] != "" || m[1]+m[2] == "" {
-				return 0, fmt.Errorf("%q is no width", expr)
+				return 0, fmt.Errorf("%q is not a width", expr)
 			}
 			if m[1] != "" {
 				k, err := strconv.Atoi(m[1])
@@ -318,7 +318,7 @@ func (w *walker) note(r row, b []byte) {
 	}
 }
 
-// single reports whether a row is one number: a width that is no variable.
+// single reports whether a row is one number: a width that is not a variable.
 func (w *walker) single(r row) bool {
 	_, err := strconv.Atoi(r.width)
 	return err == nil
