@@ -64,7 +64,8 @@ type lease struct {
 // leaseTimes are how long leases of a kind last.
 var leaseTimes = map[string]time.Duration{collectLease: leaseTime, compactLease: compactLeaseTime}
 
-// takeLease takes the lease of a kind, or is ErrConflict while another process holds it.
+// takeLease takes the lease of a kind. It is ErrConflict while another process holds it, and ErrLeaseLost if this process was stopped for so long after
+// it took the lease that another one has taken over, released it and cleared this one away.
 func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
 	last, released, old, err := t.leases(ctx, kind)
 	if err != nil {
@@ -89,6 +90,10 @@ func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
 		return nil, err
 	}
 	info, err := t.cat.client.Stat(ctx, l.at+".json")
+	if errors.Is(err, blobio.ErrNotFound) {
+		// A holder of a later lease has cleared this one away.
+		return nil, fmt.Errorf("%w: lease %s of table %s was taken over before this process used it", ErrLeaseLost, l.at, t.name)
+	}
 	if err != nil {
 		return nil, err
 	}
