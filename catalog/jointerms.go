@@ -103,7 +103,8 @@ func (x *termJoiner) note(root string, entry, run int) {
 func (x *termJoiner) join(ctx context.Context, g *termGroup) error {
 	places := slices.Collect(maps.Keys(g.matrices))
 	split := make([][]index.TermColumn, len(places))
-	err := x.job.table.cat.client.Each(ctx, len(places), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
+	// All at once: together they have at most maxJoined bytes, and the store bounds its requests in flight.
+	err := x.job.table.cat.client.EachUpTo(ctx, len(places), len(places), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
 		at := places[i]
 		data := make([]byte, at.Size())
 		if _, err = branch.ReadRange(ctx, at.object, at.start, data); err != nil {
