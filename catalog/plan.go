@@ -198,6 +198,11 @@ func (p *Plan) bind() error {
 	if l := p.options.Limit; l < 0 && l != NoRows {
 		return fmt.Errorf("%w: limit %d", ErrInvalid, l)
 	}
+	for _, k := range p.options.OrderBy {
+		if _, err := p.schema.Shard.Lookup(k.Column); err != nil {
+			return fmt.Errorf("%w: order: %w", ErrInvalid, err)
+		}
+	}
 	if p.options.Where != nil {
 		bound, err := filter.Bind(p.options.Where, p.schema.Shard)
 		if err != nil {

@@ -33,7 +33,6 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p *catalog.Plan,
 	control.SetReadDeadline(time.Time{}) // that of the request, which has come; a client that goes is seen by reading on
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	p.LimitMemory(s.share())
 	reader, err := p.Reader(ctx, catalog.ReadOptions{Canonical: f.format != fileio.ArrowStream, TimeUnit: f.timeUnit})
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ var (
 	tablesTakes = []string{"namespace"}
 	tableTakes  = []string{"time-unit"}
 	planTakes   = append([]string{"split-size"}, scanParameters...)
-	rowsTakes   = slices.Concat(scanParameters, rowParameters, []string{"limit", "task"})
+	rowsTakes   = slices.Concat(scanParameters, rowParameters, []string{"order-by", "limit", "task"})
 	taskTakes   = rowParameters
 	appendTakes = []string{"job-id"}
 	runTakes    = []string{"part"}
@@ -66,8 +66,18 @@ func scanOptions(q url.Values) (o catalog.ScanOptions, err error) {
 			o.Limit = catalog.NoRows
 		}
 	}
-	return o, nil
+	if !q.Has("order-by") {
+		return o, nil
+	}
+	if o.Limit == 0 || o.Limit > maxOrdered {
+		return o, fmt.Errorf("%w: order-by: needs a limit of at most %d rows: %q", catalog.ErrInvalid, maxOrdered, q.Get("limit"))
+	}
+	o.OrderBy, err = catalog.ParseOrder(q.Get("order-by"))
+	return o, err
 }
+
+// maxOrdered is the largest limit of rows in an order: a request without one would sort a table in the server's temporary folder.
+const maxOrdered = 100_000
 
 // at reads which state of the table is meant.
 func at(q url.Values) (at catalog.At, err error) {

@@ -117,6 +117,40 @@ func TestWhereSelectLimitSnapshot(t *testing.T) {
 	}
 }
 
+// TestRowsInOrder: order-by gives the first rows in the order of columns, whether or not they fit into the sort's memory.
+func TestRowsInOrder(t *testing.T) {
+	t.Parallel()
+	for _, o := range []arrowhttp.Options{{}, {Answers: 4, MaxMemory: 4 << 20}} {
+		g := newGround(t, o)
+		table := g.table("t", shardOf(0, 7_000))
+		g.appendTo(table, shardOf(7_000, 10_000))
+		g.appendTo(table, `[{"id":null,"name":"none","price":"1.50","at":1704067200000000}]`)
+		numbers := func(column string, from, to, step int) string {
+			out := []string{column}
+			for i := from; i != to; i += step {
+				out = append(out, strconv.Itoa(i))
+			}
+			return strings.Join(out, "\n") + "\n"
+		}
+		for _, c := range []struct {
+			parameters []string
+			want       string
+		}{
+			{[]string{"select", "id", "order-by", "id desc", "limit", "3"}, "id\n9999\n9998\n9997\n"},
+			{[]string{"select", "name", "order-by", "at desc, id", "limit", "2"}, "name\nn59\nn119\n"},
+			{[]string{"select", "name", "order-by", "id nulls first", "limit", "2"}, "name\nnone\nn0\n"},
+			{[]string{"select", "id", "order-by", "id desc", "where", "id < 5", "limit", "100"}, "id\n4\n3\n2\n1\n0\n"},
+			{[]string{"select", "id", "order-by", "id desc", "limit", "9000"}, numbers("id", 9_999, 999, -1)},
+			{[]string{"select", "id", "order-by", "id", "limit", "0"}, "id\n"},
+		} {
+			answer, text := g.ask("GET", rowsPath("t", append(c.parameters, "format", "csv")...), nil, nil)
+			if answer.StatusCode != 200 || text != c.want {
+				t.Errorf("%v: %d\n%.200s", c.parameters, answer.StatusCode, text)
+			}
+		}
+	}
+}
+
 func TestTablesAndTheirSchemas(t *testing.T) {
 	t.Parallel()
 	g := newGround(t, arrowhttp.Options{})
@@ -212,6 +246,14 @@ func TestProblems(t *testing.T) {
 		rowsPath("t", "select", "x"):                                              {400, "usage"},
 		rowsPath("t", "limit", "-1"):                                              {400, "usage"},
 		rowsPath("t", "limits", "1"):                                              {400, "usage"},
+		rowsPath("t", "order-by", "id"):                                           {400, "usage"},
+		rowsPath("t", "order-by", "id", "limit", "100001"):                        {400, "usage"},
+		rowsPath("t", "order-by", "", "limit", "1"):                               {400, "usage"},
+		rowsPath("t", "order-by", "id up", "limit", "1"):                          {400, "usage"},
+		rowsPath("t", "order-by", "x", "limit", "1"):                              {400, "usage"},
+		rowsPath("t", "order-by", "x", "limit", "0"):                              {400, "usage"},
+		rowsPath("t", "task", "{}", "order-by", "id"):                             {400, "usage"},
+		"/v1/tables/t/plan?order-by=id":                                           {400, "usage"},
 		rowsPath("t", "snapshot", "12"):                                           {404, "not_found"},
 		rowsPath("t", "ref", "nobody"):                                            {404, "not_found"},
 		rowsPath("t", "as-of", "noon"):                                            {400, "usage"},

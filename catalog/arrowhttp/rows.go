@@ -29,7 +29,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if q.Has("task") {
-		for _, name := range append([]string{"limit"}, scanParameters...) {
+		for _, name := range append([]string{"limit", "order-by"}, scanParameters...) {
 			if q.Has(name) {
 				return fmt.Errorf("%w: %s can't be given with a task, which has its own", catalog.ErrInvalid, name)
 			}
@@ -45,14 +45,23 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	o.Runs = true
+	memory := s.share()
+	if len(o.OrderBy) > 0 {
+		memory, o.SortMemory = sortShare(memory)
+	}
 	return s.inTurn(r, func(t *catalog.Table) error {
 		p, err := t.Plan(r.Context(), o)
 		if err != nil {
 			return err
 		}
+		p.LimitMemory(memory)
 		return s.answer(w, r, p, f)
 	})
 }
+
+// sortShare splits the memory of an answer between the values that are read and those that wait to be sorted, which take three times as
+// much for a moment.
+func sortShare(memory int64) (read, wait int64) { return memory / 2, max(1, memory/8) }
 
 // task answers POST /v1/tables/{table}/task.
 func (s *Server) task(w http.ResponseWriter, r *http.Request) error {
@@ -84,6 +93,7 @@ func (s *Server) readTask(w http.ResponseWriter, r *http.Request, text []byte) e
 		if err != nil {
 			return err
 		}
+		p.LimitMemory(s.share())
 		return s.answer(w, r, p, f)
 	})
 }

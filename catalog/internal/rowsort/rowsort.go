@@ -199,7 +199,7 @@ func (s *Sorter) spill(ctx context.Context) error {
 	}
 	old := s.runs
 	s.runs = nil
-	return errors.Join(s.write(merge(ctx, s.stored, s.keys, old)), closeAll(old))
+	return errors.Join(s.write(s.first(merge(ctx, s.stored, s.keys, old))), closeAll(old))
 }
 
 // write makes a run of sorted batches.
@@ -241,13 +241,27 @@ func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[arrow.RecordBatch, error]
 				return
 			}
 		}
+		for b, err := range s.first(merge(ctx, s.stored, s.keys, s.runs)) {
+			if !out(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// first passes on the first Limit rows, or all.
+func (s *Sorter) first(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	if s.options.Limit <= 0 {
+		return batches
+	}
+	return func(yield func(arrow.RecordBatch, error) bool) {
 		left := s.options.Limit
-		for b, err := range merge(ctx, s.stored, s.keys, s.runs) {
-			if err == nil && s.options.Limit > 0 {
+		for b, err := range batches {
+			if err == nil {
 				b = b.NewSlice(0, min(left, b.NumRows()))
 				left -= b.NumRows()
 			}
-			if !out(b, err) || err != nil || s.options.Limit > 0 && left == 0 {
+			if !yield(b, err) || err != nil || left == 0 {
 				return
 			}
 		}

@@ -187,3 +187,45 @@ func TestOrderOfValues(t *testing.T) {
 		}
 	}
 }
+
+// TestMergedRunsKeepFirstRows: runs that are merged into one keep as many rows as are wanted, so that temporary files stay small
+// however many rows come.
+func TestMergedRunsKeepFirstRows(t *testing.T) {
+	ctx, s := context.Background(), everyShape(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	sorter, err := New(s, []Key{{Path: []string{"n"}, Descending: true}}, Options{Memory: 1, Limit: 40, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxRuns + 1 {
+		if err := sorter.Add(ctx, batchOf(t, s, i*20, 20, random)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sizes := make([]int64, len(sorter.runs))
+	for i, r := range sorter.runs {
+		info, err := r.file.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[i] = info.Size()
+	}
+	if len(sizes) != 2 || sizes[0] > 3*sizes[1] {
+		t.Errorf("runs of %d bytes, want one of 40 rows and one of 20", sizes)
+	}
+	rows := 0
+	for b, err := range sorter.Sorted(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(b.NumRows()) {
+			if got, want := b.Column(1).(*array.Int64).Value(i), int64((maxRuns+1)*20-1-rows); got != want {
+				t.Fatalf("row %d is %d, want %d", rows, got, want)
+			}
+			rows++
+		}
+	}
+	if err := sorter.Close(); rows != 40 || err != nil {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}

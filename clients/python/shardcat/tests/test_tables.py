@@ -32,6 +32,8 @@ def test_scan(connection):
     assert some.to_pydict() == {"carrier": ["HA"], "dep_delay": [1301]}
     assert flights.to_arrow(columns=["year"], limit=7).num_rows == 7
     assert flights.to_arrow(limit=0).num_rows == 0
+    latest = flights.to_arrow(where="origin = 'JFK'", columns=["carrier", "dep_delay"], order_by="dep_delay desc", limit=1)
+    assert latest.to_pydict() == {"carrier": ["HA"], "dep_delay": [1301]}
     snapshot = flights.describe()["snapshot_id"]
     assert flights.to_arrow(columns=["day"], snapshot=snapshot).equals(all_rows.select(["day"]))
 

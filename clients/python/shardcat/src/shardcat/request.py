@@ -19,6 +19,7 @@ class Scan:
     ref: Optional[str] = None
     limit: Optional[int] = None
     time_unit: Optional[str] = None
+    order_by: Optional[str] = None
 
     def parameters(self) -> dict[str, str]:
         """The parameters that are given, by the names of HTTP and of the command line's flags."""
@@ -28,6 +29,7 @@ class Scan:
             "snapshot": self.snapshot,
             "as-of": self.as_of,
             "ref": self.ref,
+            "order-by": self.order_by,
             "limit": self.limit,
             "time-unit": self.time_unit,
         }

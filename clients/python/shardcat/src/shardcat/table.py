@@ -89,14 +89,16 @@ class Table:
         as_of: Optional[str] = None,
         ref: Optional[str] = None,
         time_unit: Optional[str] = None,
+        order_by: Optional[str] = None,
     ) -> pa.RecordBatchReader:
-        """Rows as they are read, in the order of their commits.
+        """Rows as they are read, in the order of their commits, or of the columns of order_by.
 
         where is a filter in the language of shardcat; columns are dotted paths. Of snapshot, as_of (RFC 3339) and ref
         one may be given. time_unit (ns, us, ms, s) is for times outside of 1677 to 2262, which nanoseconds can't hold.
+        order_by ("a, b.c desc, d nulls first") needs a limit of at most 100,000 where a server answers.
         Rows that can't be read raise ShardcatError; a reader that ends without one has given all of them.
         """
-        return self.source.rows(self.name, Scan(where, columns, snapshot, as_of, ref, limit, time_unit))
+        return self.source.rows(self.name, Scan(where, columns, snapshot, as_of, ref, limit, time_unit, order_by))
 
     def to_arrow(self, *args: Any, **kwargs: Any) -> pa.Table:
         """The rows of scan(...) as a pyarrow.Table."""
