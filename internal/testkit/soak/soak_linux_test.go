@@ -66,7 +66,7 @@ func TestSoak(t *testing.T) {
 	}
 	s.memoryIsFlat()
 	t.Logf("%v: %s", time.Since(began).Round(time.Second), s.summary())
-	if s.appends.Load() < 10 || s.deletions.Load() == 0 || s.kills.Load() == 0 || s.writersKilled.Load() == 0 {
+	if !s.enough() {
 		t.Error("too little happened to prove anything")
 	}
 	if length >= 10*time.Minute && s.columns.Load() == 0 {
@@ -109,11 +109,16 @@ func durationOf(t *testing.T) time.Duration {
 	return d
 }
 
+// enough is whether so much happened that the run proves something.
+func (s *soak) enough() bool {
+	return s.appends.Load() >= 10 && s.deletions.Load() > 0 && s.compactions.Load() > 0 && s.kills.Load() > 0 && s.writersKilled.Load() > 0
+}
+
 // until ends the work at a time, or, as long as too little has happened, later.
-func (s *soak) until(enough, latest time.Time, end func()) {
+func (s *soak) until(earliest, latest time.Time, end func()) {
 	defer end()
-	time.Sleep(time.Until(enough))
-	for time.Now().Before(latest) && (s.compactions.Load() == 0 || s.kills.Load() == 0 || s.writersKilled.Load() == 0 || s.deletions.Load() == 0) {
+	time.Sleep(time.Until(earliest))
+	for time.Now().Before(latest) && !s.enough() {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
