@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/startup/gcpause"
 )
 
 // rootCommand builds the tree of commands.
@@ -24,7 +22,6 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		DisableAutoGenTag: true,
 		Version:           version(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			gcpause.End() // what only tells of the command, or of a mistake in its use, ends before it would collect garbage
 			if cmd.Flags().Lookup("pprof") == nil {
 				runtime.MemProfileRate = 0 // of a command that nobody can ask for a profile
 			}

@@ -8,8 +8,8 @@
 // loaded either. Whoever asks later, gets the real one.
 //
 // That works because packages are initialised in the order of their paths as soon as their imports are: this one, which
-// imports the catalogue only, before substrait-go/v8/expr, which the scanner waits for. A test of cmd/shardcat counts the
-// allocations of a start, and so notices if this ceases to hold.
+// imports the catalogue only, before substrait-go/v8/expr, which the scanner waits for. docs/design/start.md says what an upgrade of
+// either library can break, and which tests notice.
 package startup
 
 import (

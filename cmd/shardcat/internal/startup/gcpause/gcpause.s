@@ -1,1 +1,0 @@
-// This file lets setPercent be declared without a body.
