@@ -112,8 +112,9 @@ type IngestResult struct {
 	// Shards are the roots; none if the source had no records.
 	Shards []string `json:"shards"`
 	Rows   int64    `json:"rows"`
-	// Bytes stored, roots included.
-	Bytes int64 `json:"bytes"`
+	// Bytes stored, roots included; IndexBytes are those of the objects of indexes besides.
+	Bytes      int64 `json:"bytes"`
+	IndexBytes int64 `json:"index_bytes,omitempty"`
 	// Replaced are rows of the table that went because rows with their keys came, Superseded those of the delivery itself that
 	// did; see IngestOptions.UpsertBy.
 	Replaced   int64 `json:"replaced,omitempty"`
@@ -199,7 +200,8 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
 	out.CommitResult, err = w.job.Append(ctx, entries)
-	w.abort(ctx) // what another run of the job made needless
+	out.IndexBytes = w.indexBytes // all roots are written
+	w.abort(ctx)                  // what another run of the job made needless
 	return out, err
 }
 
@@ -251,6 +253,8 @@ type shardWriters struct {
 	// finished shards, and all objects that exist because of this ingestion.
 	entries []*manifest.Entry
 	objects []string
+	// indexBytes are those of the objects of indexes.
+	indexBytes int64
 	// partitions are the splitter's keys of the finished shards.
 	partitions map[string]string
 	count      int
@@ -511,6 +515,9 @@ func (w *shardWriters) end(ctx context.Context, key string) error {
 func (w *shardWriters) wrote(shard *shardfmt.Written) {
 	for _, o := range shard.Objects {
 		w.objects = append(w.objects, o.URL)
+		if o.URL != shard.URL && !strings.HasSuffix(o.URL, ".amudai.stripe") {
+			w.indexBytes += o.Size
+		}
 	}
 }
 

@@ -576,3 +576,29 @@ func TestForeignPathsAreNotOpened(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestIngestTellsOfIndexes: IndexBytes are those of the objects that are neither roots nor stripes.
+func TestIngestTellsOfIndexes(t *testing.T) {
+	g := newGround(t)
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	indexed := []shardfmt.IndexSpec{{Kind: shardfmt.HashIndex, Columns: []string{"id"}}}
+	for _, o := range []IngestOptions{{}, {ShardRows: 100, Indexes: indexed}, {UpsertBy: []string{"id"}, Indexes: indexed}} {
+		sum := func() (bytes int64) {
+			for info, err := range c.Client().List(t.Context(), tbl.VaultFolder()+"data/") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.HasSuffix(info.URL, ".amudai.stripe") && !strings.Contains(info.URL, "-terms") {
+					bytes += info.Size
+				}
+			}
+			return bytes
+		}
+		before := sum()
+		out := ingest(t, tbl, o, rows(0, 250))
+		if want := sum() - before; out.IndexBytes != want || (want > 0) != (len(o.Indexes) > 0) {
+			t.Errorf("%+v: %d bytes of indexes, want %d", o, out.IndexBytes, want)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
 	out.CommitResult, err = w.job.commit(ctx, change{Change: manifest.Change{Add: u.add}, prepare: u.prepare})
-	out.Replaced = u.done.Rows
+	out.Replaced, out.IndexBytes = u.done.Rows, w.indexBytes
 	return out, err
 }
 

@@ -236,6 +236,14 @@ func sameTypes(fields, table []*schema.Node) bool {
 	})
 }
 
+// indexesText is what the indexes take beside the data, "" for none.
+func indexesText(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %s of indexes", progress.Bytes(bytes))
+}
+
 // printIngested says what was added.
 func (a *app) printIngested(t *catalog.Table, in *catalog.IngestResult, took time.Duration) error {
 	if a.json {
@@ -249,7 +257,7 @@ func (a *app) printIngested(t *catalog.Table, in *catalog.IngestResult, took tim
 	if in.Replaced > 0 {
 		replaced = fmt.Sprintf(", of which %d replace rows of the table", in.Replaced)
 	}
-	a.printf("%s: %d rows in %d shards%s, %s stored, snapshot %d, %s\n", t.Name(), in.Rows, len(in.Shards), replaced,
-		progress.Bytes(in.Bytes), in.SnapshotID, took.Round(time.Millisecond))
+	a.printf("%s: %d rows in %d shards%s, %s stored%s, snapshot %d, %s\n", t.Name(), in.Rows, len(in.Shards), replaced,
+		progress.Bytes(in.Bytes), indexesText(in.IndexBytes), in.SnapshotID, took.Round(time.Millisecond))
 	return nil
 }
