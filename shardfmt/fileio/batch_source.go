@@ -126,26 +126,6 @@ func (s *batchSource) findSchema(ctx context.Context) error {
 	return s.begin()
 }
 
-// textForNulls makes Strings of columns, and of what is in them, that hold nothing but nulls: whatever comes later may be
-// text, and no table has a column without values.
-func textForNulls(s *schema.Schema, r *arrowtype.Report) *schema.Schema {
-	var change func(n *schema.Node, path string)
-	change = func(n *schema.Node, path string) {
-		if n.Basic == schema.Unit {
-			n.Basic = schema.String
-			r.Add(path, "a column of nothing but nulls becomes String", 0)
-		}
-		for i, c := range n.Children {
-			change(c, path+"."+childName(n, i))
-		}
-	}
-	for _, f := range s.Fields {
-		change(f, f.Name)
-	}
-	s.Number()
-	return s
-}
-
 // childName is the name of a child in dotted paths.
 func childName(n *schema.Node, i int) string {
 	switch n.Basic {

@@ -11,10 +11,11 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Parquet's types say more than the Arrow types that the library reads them as. What follows gives fields the types that the Parquet schema
-// means: text for ENUM, the mark of JSON at any depth, and lists and maps where old writers (parquet-avro, Hive, Thrift) left out a level:
+// means: text for ENUM, marks of types that Arrow lacks at any depth, and lists and maps where old writers (parquet-avro, Hive, Thrift) left out a level:
 //
 //	repeated group array (LIST) { repeated int32 array; }     a list, not a struct of one
 //	repeated group array (MAP) { repeated group map { … } }   a map
@@ -70,16 +71,11 @@ func parquetValue(n pqschema.Node, f arrow.Field) arrow.Field {
 }
 
 func parquetLeaf(n pqschema.Node, f arrow.Field) arrow.Field {
-	switch n.LogicalType().(type) {
-	case pqschema.EnumLogicalType:
-		if f.Type.ID() == arrow.BINARY {
-			f.Type = arrow.BinaryTypes.String
-		}
-	case pqschema.JSONLogicalType:
-		switch f.Type.ID() {
-		case arrow.BINARY, arrow.STRING, arrow.LARGE_BINARY, arrow.LARGE_STRING:
-			f.Metadata = arrowtype.MarkJSON(f.Metadata)
-		}
+	if _, enum := n.LogicalType().(pqschema.EnumLogicalType); enum && f.Type.ID() == arrow.BINARY {
+		f.Type = arrow.BinaryTypes.String
+	}
+	if f.Type.ID() != arrow.EXTENSION {
+		f.Metadata = arrowtype.MarkLogical(f.Metadata, n.LogicalType())
 	}
 	return f
 }
@@ -219,6 +215,26 @@ func reshapeData(data arrow.ArrayData, from, to arrow.DataType) (arrow.ArrayData
 		out.SetDictionary(d)
 	}
 	return out, nil
+}
+
+// textForNulls makes Strings of columns, and of what is in them, that hold nothing but nulls: whatever comes later may be
+// text, and no table has a column without values.
+func textForNulls(s *schema.Schema, r *arrowtype.Report) *schema.Schema {
+	var change func(n *schema.Node, path string)
+	change = func(n *schema.Node, path string) {
+		if n.Basic == schema.Unit {
+			n.Basic = schema.String
+			r.Add(path, arrowtype.NullsBecomeString, 0)
+		}
+		for i, c := range n.Children {
+			change(c, path+"."+childName(n, i))
+		}
+	}
+	for _, f := range s.Fields {
+		change(f, f.Name)
+	}
+	s.Number()
+	return s
 }
 
 // checkColumns refuses a file with columns that its row groups lack: the library takes a group without fields for a column.

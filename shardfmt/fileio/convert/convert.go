@@ -242,6 +242,20 @@ func (j *job) copy(ctx context.Context, next func(context.Context) (arrow.Record
 	return losses(), nil
 }
 
+// kept leaves out of a report what the output holds after all: a shard carries the original Arrow types.
+func (j *job) kept(r *arrowtype.Report) *arrowtype.Report {
+	if j.to != Amudai {
+		return r
+	}
+	out := &arrowtype.Report{}
+	for _, n := range r.Notes {
+		if n.Count > 0 || n.What == arrowtype.NullsBecomeString {
+			out.Add(n.Field, n.What, n.Count)
+		}
+	}
+	return out
+}
+
 // permit refuses what the options don't allow to be lost.
 func (j *job) permit(r *arrowtype.Report) error {
 	refused := &arrowtype.Report{}

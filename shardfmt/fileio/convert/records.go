@@ -52,20 +52,6 @@ func (j *job) records(ctx context.Context) (*arrowtype.Report, error) {
 	return j.copy(ctx, next, write, out, func() *arrowtype.Report { return j.kept(fileio.Report(src)) })
 }
 
-// kept leaves out of a report what the output holds after all: a shard carries the original Arrow types.
-func (j *job) kept(r *arrowtype.Report) *arrowtype.Report {
-	if j.to != Amudai {
-		return r
-	}
-	out := &arrowtype.Report{}
-	for _, n := range r.Notes {
-		if n.Count > 0 {
-			out.Add(n.Field, n.What, n.Count)
-		}
-	}
-	return out
-}
-
 // openRecords opens the input as records of a shard's types, with the Arrow schema they came with, if any.
 func (j *job) openRecords(ctx context.Context) (fileio.Source, *arrow.Schema, error) {
 	if j.from == Amudai {

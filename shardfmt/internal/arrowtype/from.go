@@ -16,7 +16,7 @@ const (
 	// metaProperties holds the properties of an extension label as a JSON object, on fields that came
 	// from a shard.
 	metaProperties = "shardcat.extension.properties"
-	// metaLogical holds the type of a Parquet column where Arrow has none for it: JSON.
+	// metaLogical holds the logical type of a Parquet column where Arrow has none for it (MarkLogical).
 	metaLogical = "shardcat.parquet.logical-type"
 )
 
@@ -55,12 +55,6 @@ func FromArrow(s *arrow.Schema) (*schema.Schema, *Report, error) {
 	return out, report, Check(out)
 }
 
-// MarkJSON adds to the metadata of a field of text or bytes that its values are JSON, so that FromArrow makes it Dynamic.
-func MarkJSON(m arrow.Metadata) arrow.Metadata {
-	keys, values := append([]string(nil), m.Keys()...), append([]string(nil), m.Values()...)
-	return arrow.NewMetadata(append(keys, metaLogical), append(values, "JSON"))
-}
-
 // extensionOf is the extension of a field, registered with Arrow or not: its name, its metadata and the
 // type it is stored as.
 func extensionOf(f arrow.Field) (name, data string, storage arrow.DataType) {
@@ -93,8 +87,10 @@ func fromField(f arrow.Field, name, path string, depth int, r *Report) (*schema.
 func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, path string, r *Report) {
 	logical, _ := meta.GetValue(metaLogical)
 	switch {
-	case label == "" && logical == "JSON" && (n.Basic == schema.String || n.Basic == schema.Binary):
+	case label == "" && logical == logicalJSON && (n.Basic == schema.String || n.Basic == schema.Binary):
 		n.Basic, n.Ext = schema.Binary, &schema.Extension{Label: schema.LabelDynamic}
+	case label == "" && logical != "" && logical != logicalJSON:
+		r.Add(path, fmt.Sprintf("Parquet's type %s is not kept, its values are", logical), 0)
 	case label == "":
 	case label == arrowUUID && n.Basic == schema.FixedSizeBinary && n.FixedSize == 16:
 		n.Basic = schema.Guid

@@ -22,6 +22,9 @@ type Note struct {
 	Count int64 `json:"values,omitempty"`
 }
 
+// NullsBecomeString is the note of a column without values, of which not even the original Arrow schema gives the type back.
+const NullsBecomeString = "a column of nothing but nulls becomes String"
+
 // Add notes a change of values, and counts on where the same was noted before.
 func (r *Report) Add(field, what string, count int64) {
 	i := slices.IndexFunc(r.Notes, func(n Note) bool { return n.Field == field && n.What == what })

@@ -50,9 +50,7 @@ func arrowSchema(c *pqschema.Column) (types *arrow.Schema, err error) {
 		return nil, damaged(-1, err)
 	}
 	field := types.Field(0)
-	if t := c.LogicalType(); t != nil && t.Equals(pqschema.JSONLogicalType{}) {
-		field.Metadata = arrowtype.MarkJSON(field.Metadata)
-	}
+	field.Metadata = arrowtype.MarkLogical(field.Metadata, c.LogicalType())
 	return arrow.NewSchema([]arrow.Field{field}, nil), nil
 }
 

@@ -37,7 +37,7 @@ const (
 func newColumn(f arrow.Field) (*column, error) {
 	c := &column{schema: arrow.NewSchema([]arrow.Field{f}, nil), kind: kindOf(f.Type)}
 	var err error
-	c.types, err = pqarrow.ToParquet(c.schema, anything, arrowProperties)
+	c.types, err = parquetSchema(c.schema)
 	return c, err
 }
 
@@ -131,6 +131,9 @@ func (l *library) finish() (chunk, error) {
 	}
 	done := chunk{bytes: &l.out}
 	for i, leaf := range about.RowGroups[0].Columns {
+		if l.column.types.Column(i).SortOrder() == pqschema.SortUNKNOWN {
+			leaf.MetaData.Statistics = nil // the library knows another type, by the order of which they are
+		}
 		done.about = append(done.about, metadata.NewColumnChunkMetaDataBuilderWithContents(anything, l.column.types.Column(i), leaf))
 	}
 	return done, nil

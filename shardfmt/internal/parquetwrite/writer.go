@@ -43,7 +43,7 @@ type Writer struct {
 
 // New starts a file of a schema, which is stored in it as Arrow has it. Nothing is written before the first row group is.
 func New(w io.Writer, s *arrow.Schema) (*Writer, error) {
-	types, err := pqarrow.ToParquet(s, anything, arrowProperties)
+	types, err := parquetSchema(s)
 	if err != nil {
 		return nil, err
 	}
