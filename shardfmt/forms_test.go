@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -28,20 +27,30 @@ func writeLines(t *testing.T, sp *blobio.Client, url string, s *schema.Schema, l
 	src, err := fileio.OpenSource(ctx, sp, []string{fileio.Stdin}, fileio.SourceOptions{
 		Format: fileio.NDJSON, Schema: s, Stdin: strings.NewReader(lines), BatchRows: 100,
 	})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer src.Close()
 	w, err := shardfmt.NewWriter(ctx, sp, url, src.Schema(), o)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for {
 		b, err := src.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		require.NoError(t, err)
-		require.NoError(t, w.Write(ctx, b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(ctx, b); err != nil {
+			t.Fatal(err)
+		}
 	}
 	_, err = w.Close(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // readLines reads a shard as lines of JSON, and holds it to what verification finds.
@@ -49,20 +58,36 @@ func readLines(t *testing.T, sp *blobio.Client, url string) string {
 	t.Helper()
 	ctx := context.Background()
 	report, err := verify.Shard(ctx, sp, url, verify.Options{})
-	require.NoError(t, err)
-	require.True(t, report.OK, report.Errors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(report.OK) {
+		t.Fatalf("%v: report.OK is false", report.Errors)
+	}
 	shard, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, err := shard.Schema(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	sink, err := fileio.NewSink(fileio.NDJSON, &out, s, fileio.SinkOptions{})
-	require.NoError(t, err)
-	for b, err := range shard.Scan(ctx, shardfmt.ScanOptions{}) {
-		require.NoError(t, err)
-		require.NoError(t, sink.Write(b))
+	if err != nil {
+		t.Fatal(err)
 	}
-	require.NoError(t, sink.Close())
+	for b, err := range shard.Scan(ctx, shardfmt.ScanOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sink.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return out.String()
 }
 
@@ -99,30 +124,44 @@ func TestUnionsOfManyVariants(t *testing.T) {
 		for name, sparse := range map[string]bool{"dense": false, "sparse": true} {
 			url := fmt.Sprintf("%s%s-%d.amudai.shard", at, name, n)
 			writeLines(t, sp, url, s, lines, shardfmt.WriterOptions{SparseUnions: sparse, StripeRows: 150})
-			require.Equal(t, lines, readLines(t, sp, url), "%s, %d variants", name, n)
+			if want, got := lines, readLines(t, sp, url); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s, %d variants: got %v, want %v", name, n, got, want)
+			}
 			inputs = append(inputs, merge.Input{URL: url})
 		}
 		both := fmt.Sprintf("%sboth-%d.amudai.shard", at, n)
 		_, err := merge.Concat(ctx, sp, both, inputs, merge.Options{})
-		require.NoError(t, err)
-		require.Equal(t, lines+lines, readLines(t, sp, both))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := lines+lines, readLines(t, sp, both); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		_, err = fileio.NewSink(fileio.ArrowStream, io.Discard, s, fileio.SinkOptions{})
 		if n > 128 {
-			require.ErrorContains(t, err, "Arrow has at most 128")
+			if err == nil || !strings.Contains(err.Error(), "Arrow has at most 128") {
+				t.Fatalf("%v, want an error with %q", err, "Arrow has at most 128")
+			}
 		} else {
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	s, _ := manyVariants(t, 257)
 	_, err := shardfmt.NewWriter(ctx, sp, at+"more.amudai.shard", s, shardfmt.WriterOptions{})
-	require.ErrorContains(t, err, "257")
+	if err == nil || !strings.Contains(err.Error(), "257") {
+		t.Fatalf("%v, want an error with %q", err, "257")
+	}
 }
 
 // TestNullUnionsInUnions: a null that is a union's own stays one below other unions, in both forms.
 func TestNullUnionsInUnions(t *testing.T) {
 	sp, at := propertySpace(t)
 	s, err := schema.Parse("u: Union<Union<Int64, String>, List<Union<Boolean, Int64>>>, last: Int8")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var lines strings.Builder
 	for i := range 600 {
 		fmt.Fprintf(&lines, "{\"u\":%s,\"last\":%d}\n", []string{"null", fmt.Sprint(i), `"x"`, `[true,null,7]`, "null", "[]"}[i*7%6], i%100)
@@ -130,7 +169,9 @@ func TestNullUnionsInUnions(t *testing.T) {
 	for name, sparse := range map[string]bool{"dense": false, "sparse": true} {
 		url := at + name + ".amudai.shard"
 		writeLines(t, sp, url, s, lines.String(), shardfmt.WriterOptions{SparseUnions: sparse, StripeRows: 250})
-		require.Equal(t, lines.String(), readLines(t, sp, url), name)
+		if want, got := lines.String(), readLines(t, sp, url); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", name, got, want)
+		}
 	}
 }
 
@@ -150,7 +191,9 @@ func TestLabelsAreHints(t *testing.T) {
 	}
 	plans := func(name string, labelled bool) (map[string]string, *inspect.Inspection) {
 		s, err := schema.Parse("e: List<Float64>, ip: String, hll: Binary")
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if labelled {
 			for i, label := range []string{schema.LabelEmbedding, schema.LabelIP, schema.LabelHLL} {
 				s.Fields[i].Ext = &schema.Extension{Label: label}
@@ -158,9 +201,13 @@ func TestLabelsAreHints(t *testing.T) {
 		}
 		url := at + name + ".amudai.shard"
 		writeLines(t, sp, url, s, lines.String(), shardfmt.WriterOptions{})
-		require.Equal(t, lines.String(), readLines(t, sp, url))
+		if want, got := lines.String(), readLines(t, sp, url); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		x, err := inspect.Shard(ctx, sp, url, inspect.Options{Detail: inspect.Blocks})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		out := map[string]string{}
 		for field, f := range x.Fields {
 			for _, b := range f.Stripes[0].Encodings[0].Buffers {
@@ -173,18 +220,38 @@ func TestLabelsAreHints(t *testing.T) {
 	}
 	without, plain := plans("plain", false)
 	with, x := plans("labelled", true)
-	require.Contains(t, without["e.item"], "DATA:Alp[")
-	require.NotContains(t, with["e.item"], "Alp[")
-	require.NotContains(t, without["hll"], "Zstd")
-	require.Contains(t, with["hll"], "DATA:Zstd")
-	require.NotContains(t, string(plain.Fields["ip"].Stripes[0].Statistics), "membership_filters")
-	require.Contains(t, string(x.Fields["ip"].Stripes[0].Statistics), "membership_filters")
+	if all, one := without["e.item"], "DATA:Alp["; !strings.Contains(all, one) {
+		t.Fatalf("%v lacks %v", all, one)
+	}
+	if all, one := with["e.item"], "Alp["; strings.Contains(all, one) {
+		t.Fatalf("%v has %v", all, one)
+	}
+	if all, one := without["hll"], "Zstd"; strings.Contains(all, one) {
+		t.Fatalf("%v has %v", all, one)
+	}
+	if all, one := with["hll"], "DATA:Zstd"; !strings.Contains(all, one) {
+		t.Fatalf("%v lacks %v", all, one)
+	}
+	if all, one := string(plain.Fields["ip"].Stripes[0].Statistics), "membership_filters"; strings.Contains(all, one) {
+		t.Fatalf("%v has %v", all, one)
+	}
+	if all, one := string(x.Fields["ip"].Stripes[0].Statistics), "membership_filters"; !strings.Contains(all, one) {
+		t.Fatalf("%v lacks %v", all, one)
+	}
 	for i, label := range []string{schema.LabelEmbedding, schema.LabelIP, schema.LabelHLL} {
-		require.Equal(t, label, x.Schema[i].Label())
+		if want, got := label, x.Schema[i].Label(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 	_, err := merge.Concat(ctx, sp, at+"merged.amudai.shard", []merge.Input{{URL: at + "labelled.amudai.shard"}}, merge.Options{})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	m, err := inspect.Shard(ctx, sp, at+"merged.amudai.shard", inspect.Options{})
-	require.NoError(t, err)
-	require.Equal(t, schema.LabelEmbedding, m.Schema[0].Label())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := schema.LabelEmbedding, m.Schema[0].Label(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }

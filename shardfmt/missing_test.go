@@ -2,9 +2,8 @@ package shardfmt
 
 import (
 	"context"
+	"errors"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -30,6 +29,8 @@ func TestMissingArguments(t *testing.T) {
 			return err
 		},
 	} {
-		require.ErrorIs(t, call(), ErrMissing, name)
+		if err := call(); !errors.Is(err, ErrMissing) {
+			t.Fatalf("%v: %v, want %v", name, err, ErrMissing)
+		}
 	}
 }

@@ -2,14 +2,15 @@ package shardfmt_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -25,7 +26,9 @@ import (
 func rowsOf(t *testing.T, s *schema.Schema, rows string) arrow.RecordBatch {
 	t.Helper()
 	b, _, err := array.RecordFromJSON(memory.DefaultAllocator, arrowtype.Schema(s), strings.NewReader(rows))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 
@@ -34,11 +37,17 @@ func writeRows(t *testing.T, sp *blobio.Client, url, text, rows string, o shardf
 	t.Helper()
 	ctx := context.Background()
 	s, err := schema.Parse(text)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w, err := shardfmt.NewWriter(ctx, sp, url, s, o)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	loose, err := schema.Parse(strings.ReplaceAll(text, " not null", ""))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Write(ctx, rowsOf(t, loose, rows)); err != nil {
 		w.Abort(ctx)
 		return err
@@ -59,7 +68,9 @@ const (
 func schemaOf(t *testing.T, sp *blobio.Client, url string) string {
 	t.Helper()
 	s, err := openProperties(t, sp, url).Schema(context.Background())
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s.String()
 }
 
@@ -71,47 +82,87 @@ func TestRequiredIsKept(t *testing.T) {
 	for _, wire := range []shardfmt.Wire{shardfmt.CurrentWire, shardfmt.DraftWire} {
 		url := fmt.Sprintf("%sa%d.amudai.shard", at, wire)
 		o := shardfmt.WriterOptions{Wire: wire, Properties: shardfmt.RawProperties(text(meta.PropertyRequired, "8"))}
-		require.NoError(t, writeRows(t, sp, url, requiredText, requiredRows, o, nil))
-		require.Equal(t, requiredText, schemaOf(t, sp, url))
+		if err := writeRows(t, sp, url, requiredText, requiredRows, o, nil); err != nil {
+			t.Fatal(err)
+		}
+		if want, got := requiredText, schemaOf(t, sp, url); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		shard, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		part, err := shard.Project(ctx, []string{"pos.x", "id"}, false)
-		require.NoError(t, err)
-		require.Equal(t, "pos: Struct<x: Float64 not null>, id: Int64 not null", part.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := part.String(); got != "pos: Struct<x: Float64 not null>, id: Int64 not null" {
+			t.Fatalf("got %v, want %v", got, "pos: Struct<x: Float64 not null>, id: Int64 not null")
+		}
 		for b, err := range shard.Scan(ctx, shardfmt.ScanOptions{}) {
-			require.NoError(t, err)
-			require.False(t, b.Schema().Field(0).Nullable)
-			require.True(t, b.Schema().Field(1).Nullable)
-			require.Equal(t, int64(3), b.NumRows())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Schema().Field(0).Nullable {
+				t.Fatalf("b.Schema().Field(0).Nullable is true")
+			}
+			if !(b.Schema().Field(1).Nullable) {
+				t.Fatalf("b.Schema().Field(1).Nullable is false")
+			}
+			if want, got := int64(3), b.NumRows(); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 		}
 		report, err := verify.Shard(ctx, sp, url, verify.Options{})
-		require.NoError(t, err)
-		require.True(t, report.OK, report.Errors)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(report.OK) {
+			t.Fatalf("%v: report.OK is false", report.Errors)
+		}
 	}
-	require.NoError(t, writeRows(t, sp, at+"b.amudai.shard", strings.Replace(requiredText, "id: Int64 not null", "id: Int64", 1), requiredRows, shardfmt.WriterOptions{}, nil))
+	if err := (writeRows(t, sp, at+"b.amudai.shard", strings.Replace(requiredText, "id: Int64 not null", "id: Int64", 1), requiredRows, shardfmt.WriterOptions{}, nil)); err != nil {
+		t.Fatal(err)
+	}
 	merged := func(name string, from ...string) string {
 		var in []merge.Input
 		for _, f := range from {
 			in = append(in, merge.Input{URL: at + f + ".amudai.shard"})
 		}
 		_, err := merge.Concat(ctx, sp, at+name+".amudai.shard", in, merge.Options{})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return schemaOf(t, sp, at+name+".amudai.shard")
 	}
-	require.Equal(t, requiredText, merged("same", "a0", "a0"))
-	require.Equal(t, requiredText, merged("wires", "a0", "a1"))
-	require.Equal(t, strings.Replace(requiredText, "id: Int64 not null", "id: Int64", 1), merged("some", "a0", "b"), "only what all inputs say")
+	if want, got := requiredText, merged("same", "a0", "a0"); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := requiredText, merged("wires", "a0", "a1"); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := strings.Replace(requiredText, "id: Int64 not null", "id: Int64", 1), merged("some", "a0", "b"); !reflect.DeepEqual(got, want) {
+		t.Fatalf("only what all inputs say: got %v, want %v", got, want)
+	}
 }
 
 // TestRequiredIsRenumbered: a merge into a wider schema finds the fields by their ids, and drops what a field lacks in an input.
 func TestRequiredIsRenumbered(t *testing.T) {
 	ctx := context.Background()
 	sp, at := propertySpace(t)
-	require.NoError(t, writeRows(t, sp, at+"a.amudai.shard", "b: Int64 not null", `[{"b":1}]`, shardfmt.WriterOptions{FieldIDs: []int{2}}, nil))
-	require.NoError(t, writeRows(t, sp, at+"ab.amudai.shard", "a: Int64 not null, b: Int64 not null", `[{"a":1,"b":1}]`, shardfmt.WriterOptions{FieldIDs: []int{1, 2}}, nil))
+	if err := (writeRows(t, sp, at+"a.amudai.shard", "b: Int64 not null", `[{"b":1}]`, shardfmt.WriterOptions{FieldIDs: []int{2}}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := (writeRows(t, sp, at+"ab.amudai.shard", "a: Int64 not null, b: Int64 not null", `[{"a":1,"b":1}]`, shardfmt.WriterOptions{FieldIDs: []int{1, 2}}, nil)); err != nil {
+		t.Fatal(err)
+	}
 	_, err := merge.Concat(ctx, sp, at+"all.amudai.shard", []merge.Input{{URL: at + "a.amudai.shard"}, {URL: at + "ab.amudai.shard"}}, merge.Options{})
-	require.NoError(t, err)
-	require.Equal(t, "a: Int64, b: Int64 not null", schemaOf(t, sp, at+"all.amudai.shard"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := schemaOf(t, sp, at+"all.amudai.shard"); got != "a: Int64, b: Int64 not null" {
+		t.Fatalf("got %v, want %v", got, "a: Int64, b: Int64 not null")
+	}
 }
 
 // TestRequiredIsHeld: a writer refuses a null where the schema has none; a shard that lies is corrupt for who reads it and for verify,
@@ -128,29 +179,53 @@ func TestRequiredIsHeld(t *testing.T) {
 		{"m: Map<String, Int64 not null>", `[{"m":[{"key":"k","value":null}]}]`, `row 0 of the batch, field "m.value"`},
 	} {
 		err := writeRows(t, sp, fmt.Sprintf("%sr%d.amudai.shard", at, i), c.text, c.rows, shardfmt.WriterOptions{}, nil)
-		require.ErrorContains(t, err, c.what)
+		if err == nil || !strings.Contains(err.Error(), c.what) {
+			t.Fatalf("%v, want an error with %q", err, c.what)
+		}
 
 		url := fmt.Sprintf("%sl%d.amudai.shard", at, i)
 		said, err := schema.Parse(c.text)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		said.Number()
-		require.NoError(t, writeRows(t, sp, url, strings.ReplaceAll(c.text, " not null", ""), c.rows, shardfmt.WriterOptions{},
-			func(s *schema.Schema) { require.NoError(t, schema.MarkRequired(s.Fields, said.Required())) }))
+		if err := (writeRows(t, sp, url, strings.ReplaceAll(c.text, " not null", ""), c.rows, shardfmt.WriterOptions{},
+			func(s *schema.Schema) {
+				if err := schema.MarkRequired(s.Fields, said.Required()); err != nil {
+					t.Fatal(err)
+				}
+			})); err != nil {
+			t.Fatal(err)
+		}
 		shard, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var failed error
 		for _, failed = range shard.Scan(ctx, shardfmt.ScanOptions{}) {
 		}
-		require.ErrorIs(t, failed, corrupt.ErrCorrupt)
-		require.ErrorContains(t, failed, "holds a null, against the property shardcat.required")
+		if !errors.Is(failed, corrupt.ErrCorrupt) {
+			t.Fatalf("%v, want %v", failed, corrupt.ErrCorrupt)
+		}
+		if failed == nil || !strings.Contains(failed.Error(), "holds a null, against the property shardcat.required") {
+			t.Fatalf("%v, want an error with %q", failed, "holds a null, against the property shardcat.required")
+		}
 		report, err := verify.Shard(ctx, sp, url, verify.Options{})
-		require.NoError(t, err)
-		require.False(t, report.OK)
-		require.Contains(t, fmt.Sprint(report.Errors), "against the property shardcat.required")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.OK {
+			t.Fatalf("report.OK is true")
+		}
+		if all, one := fmt.Sprint(report.Errors), "against the property shardcat.required"; !strings.Contains(all, one) {
+			t.Fatalf("%v lacks %v", all, one)
+		}
 	}
 	for _, bad := range []struct{ text, what string }{{"1", "bad node number"}, {"x", "bad node number"}, {"0,0", "2 numbers for 1 nodes"}} {
 		_, err := meta.ParseRequired(bad.text, 1)
-		require.ErrorContains(t, err, bad.what)
+		if err == nil || !strings.Contains(err.Error(), bad.what) {
+			t.Fatalf("%v, want an error with %q", err, bad.what)
+		}
 	}
 }
 
@@ -164,16 +239,28 @@ func TestRequiredCostsNoRequest(t *testing.T) {
 		s.Fields = append(s.Fields, &schema.Node{Name: fmt.Sprintf("a_field_of_a_wide_schema_with_the_number_%d", i), Basic: schema.Int64, Signed: true, Nullable: i%2 == 0})
 	}
 	w, err := shardfmt.NewWriter(ctx, sp, at+"wide.amudai.shard", s, shardfmt.WriterOptions{})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, err = w.Close(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cold := blobio.NewClient()
 	t.Cleanup(func() { cold.Close() })
 	root := openProperties(t, cold, at+"wide.amudai.shard")
 	before := cold.Counters()
 	got, err := root.Schema(ctx)
-	require.NoError(t, err)
-	require.Equal(t, int64(1), cold.Counters().Sub(before).Gets)
-	require.Equal(t, s.Required(), got.Required())
-	require.Len(t, got.Required(), 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := int64(1), cold.Counters().Sub(before).Gets; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := s.Required(), got.Required(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if got := got.Required(); len(got) != 1500 {
+		t.Fatalf("%d elements, want %d: %v", len(got), 1500, got)
+	}
 }

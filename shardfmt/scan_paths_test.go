@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -91,7 +91,9 @@ func writePaths(t *testing.T, sp *blobio.Client, url string, r *rand.Rand) {
 		types = append(types, c.name+": "+c.typ)
 	}
 	s, err := schema.Parse(strings.Join(types, ", "))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s = &schema.Schema{Fields: append(s.Fields, &schema.Node{Name: "gone", Basic: schema.Boolean, Internal: schema.InternalDeletedRecord})}
 	s.Number()
 	var lines strings.Builder
@@ -114,15 +116,25 @@ func scanLines(t *testing.T, shard *shardfmt.Shard, o shardfmt.ScanOptions) []st
 	t.Helper()
 	ctx := context.Background()
 	s, err := shard.Project(ctx, o.Columns, false)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	sink, err := fileio.NewSink(fileio.NDJSON, &out, s, fileio.SinkOptions{})
-	require.NoError(t, err)
-	for b, err := range shard.Scan(ctx, o) {
-		require.NoError(t, err)
-		require.NoError(t, sink.Write(b))
+	if err != nil {
+		t.Fatal(err)
 	}
-	require.NoError(t, sink.Close())
+	for b, err := range shard.Scan(ctx, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sink.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
@@ -130,9 +142,13 @@ func scanLines(t *testing.T, shard *shardfmt.Shard, o shardfmt.ScanOptions) []st
 func plainly(t *testing.T, shard *shardfmt.Shard, b *filter.Bound) (rows []int) {
 	t.Helper()
 	for batch, err := range shard.Scan(context.Background(), shardfmt.ScanOptions{IncludeDeleted: true, Workers: 1}) {
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		set, _, err := b.Select(batch)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ids := batch.Column(0).(*array.Int64)
 		for i := range ids.Len() {
 			if set[i/8]>>(i%8)&1 == 1 && !pathDeleted(int(ids.Value(i))) {
@@ -152,14 +168,22 @@ func TestScansByAllPaths(t *testing.T) {
 	url := "file://" + t.TempDir() + "/s.amudai.shard"
 	writePaths(t, sp, url, r)
 	shard, err := shardfmt.Open(context.Background(), sp, url, shardfmt.OpenOptions{})
-	require.NoError(t, err)
-	require.EqualValues(t, (2*pathStripes+3)/7, shard.Deleted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := (2*pathStripes+3)/7, shard.Deleted(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	s, err := shard.Schema(context.Background())
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := map[string][]string{}
 	for _, n := range s.Fields[:len(s.Fields)-1] {
 		all[n.Name] = scanLines(t, shard, shardfmt.ScanOptions{Columns: []string{n.Name}, IncludeDeleted: true, Workers: 1})
-		require.Len(t, all[n.Name], pathRows)
+		if got := all[n.Name]; len(got) != pathRows {
+			t.Fatalf("%d elements, want %d: %v", len(got), pathRows, got)
+		}
 	}
 	one := func() string { return pathTests[r.IntN(len(pathTests))] }
 	for round := range 25 {
@@ -168,9 +192,13 @@ func TestScansByAllPaths(t *testing.T) {
 			expr = [...]string{expr + " AND " + one(), one() + " AND " + expr, "(" + expr + " OR " + one() + ")", "NOT (" + expr + ")"}[r.IntN(4)]
 		}
 		e, err := filter.Parse(expr)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		bound, err := filter.Bind(e, s)
-		require.NoError(t, err, expr)
+		if err != nil {
+			t.Fatalf("%v: %v", expr, err)
+		}
 		want := plainly(t, shard, bound)
 		columns := []string{"id"}
 		for range 1 + r.IntN(3) {
@@ -185,10 +213,14 @@ func TestScansByAllPaths(t *testing.T) {
 			o.Columns, o.Filter = columns, bound
 			got := scanLines(t, shard, o)
 			if len(want) == 0 {
-				require.Equal(t, []string{""}, got, expr)
+				if want, got := ([]string{""}), got; !reflect.DeepEqual(got, want) {
+					t.Fatalf("%v: got %v, want %v", expr, got, want)
+				}
 				continue
 			}
-			require.Len(t, got, len(want), "%s: %+v", expr, o)
+			if got := got; len(got) != len(want) {
+				t.Fatalf("%s: %+v: %d elements, want %d: %v", expr, o, len(got), len(want), got)
+			}
 			for i, row := range want {
 				var members []string
 				for _, name := range columns {
@@ -196,7 +228,9 @@ func TestScansByAllPaths(t *testing.T) {
 						members = append(members, line[1:len(line)-1])
 					}
 				}
-				require.Equal(t, "{"+strings.Join(members, ",")+"}", got[i], "%s: %+v", expr, o)
+				if want, got := "{"+strings.Join(members, ",")+"}", got[i]; !reflect.DeepEqual(got, want) {
+					t.Fatalf("%s: %+v: got %v, want %v", expr, o, got, want)
+				}
 			}
 		}
 	}
@@ -220,7 +254,9 @@ func TestWholeScansByAllPaths(t *testing.T) {
 	url := "file://" + t.TempDir() + "/s.amudai.shard"
 	writePaths(t, sp, url, rand.New(rand.NewPCG(13, 14)))
 	shard, err := shardfmt.Open(context.Background(), sp, url, shardfmt.OpenOptions{})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, deleted := range []bool{true, false} {
 		for _, columns := range [][]string{nil, {"id", "few", "noise", "rate", "sum", "pos", "ok", "f64", "none", "same"}, {"runs"}} {
 			want := scanLines(t, shard, shardfmt.ScanOptions{Columns: columns, IncludeDeleted: deleted, Workers: 1})
@@ -230,7 +266,9 @@ func TestWholeScansByAllPaths(t *testing.T) {
 				{Workers: 1, BatchRows: 500, MaxMemory: 2 << 20}, {Workers: 1, BatchRows: 500, MaxMemory: 2 << 20, ReuseBatches: true},
 			} {
 				o.Columns, o.IncludeDeleted = columns, deleted
-				require.Equal(t, want, scanLines(t, shard, o), "%+v", o)
+				if want, got := want, scanLines(t, shard, o); !reflect.DeepEqual(got, want) {
+					t.Fatalf("%+v: got %v, want %v", o, got, want)
+				}
 			}
 		}
 	}

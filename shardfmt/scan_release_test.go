@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -67,13 +66,21 @@ func shortTexts(s *arrow.Schema) *arrow.Schema {
 func TestRetainedPartsOfReleasedBatches(t *testing.T) {
 	shard := pathShard(t)
 	s, err := shard.Project(context.Background(), nil, false)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, err := filter.Parse("small < 900")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	all, err := shard.Schema(context.Background())
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	bound, err := filter.Bind(e, all)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	original := shortTexts(arrowtype.Schema(s))
 	r := rand.New(rand.NewPCG(17, 18))
 	for _, o := range []shardfmt.ScanOptions{{Workers: 1}, {Workers: 3}, {Workers: 2, Filter: bound}} {
@@ -83,30 +90,48 @@ func TestRetainedPartsOfReleasedBatches(t *testing.T) {
 		var exported []arrow.RecordBatch
 		for range 3 {
 			exporter, err := arrowtype.NewExporter(s, arrowtype.ExportOptions{Original: original})
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			n := 0
 			for b, err := range shard.Scan(context.Background(), o) {
-				require.NoError(t, err)
-				require.True(t, sameBatch(kept[n], b), "batch %d", n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !sameBatch(kept[n], b) {
+					t.Fatalf("batch %d: sameBatch(kept[n], b) is false", n)
+				}
 				out, err := exporter.Export(b)
-				require.NoError(t, err)
+				if err != nil {
+					t.Fatal(err)
+				}
 				exported = append(exported, out)
 				parts = append(parts, retainPart(r, b, kept[n]))
 				b.Release()
 				n++
 			}
-			require.Len(t, kept, n)
+			if got := kept; len(got) != n {
+				t.Fatalf("%d elements, want %d: %v", len(got), n, got)
+			}
 		}
 		for i, p := range parts {
-			require.True(t, array.ApproxEqual(p.want, p.retained, array.WithNaNsEqual(true), array.WithAbsTolerance(0)), "part %d: %v", i, p.want.DataType())
+			if !array.ApproxEqual(p.want, p.retained, array.WithNaNsEqual(true), array.WithAbsTolerance(0)) {
+				t.Fatalf("part %d: %v: array.ApproxEqual(p.want, p.retained, array.WithNaNsEqual(true), array.WithAbsTolerance(0)) is false", i, p.want.DataType())
+			}
 			p.retained.Release()
 		}
 		exporter, err := arrowtype.NewExporter(s, arrowtype.ExportOptions{Original: original})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i, got := range exported {
 			want, err := exporter.Export(kept[i%len(kept)])
-			require.NoError(t, err)
-			require.True(t, sameBatch(want, got), "exported batch %d", i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sameBatch(want, got) {
+				t.Fatalf("exported batch %d: sameBatch(want, got) is false", i)
+			}
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/bufpool"
@@ -26,7 +25,9 @@ func pathShard(t *testing.T) *shardfmt.Shard {
 	url := "file://" + t.TempDir() + "/s.amudai.shard"
 	writePaths(t, sp, url, rand.New(rand.NewPCG(15, 16)))
 	shard, err := shardfmt.Open(context.Background(), sp, url, shardfmt.OpenOptions{})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return shard
 }
 
@@ -40,7 +41,9 @@ func keptBatches(t *testing.T, shard *shardfmt.Shard, o shardfmt.ScanOptions) (k
 	t.Helper()
 	o.ReuseBatches = false
 	for b, err := range shard.Scan(context.Background(), o) {
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		kept = append(kept, b)
 	}
 	return kept
@@ -51,11 +54,17 @@ func keptBatches(t *testing.T, shard *shardfmt.Shard, o shardfmt.ScanOptions) (k
 func TestMemoryOfScansIsApart(t *testing.T) {
 	shard := pathShard(t)
 	e, err := filter.Parse("small < 900")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, err := shard.Schema(context.Background())
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	bound, err := filter.Bind(e, s)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range []shardfmt.ScanOptions{{Workers: 1}, {Workers: 3}, {Workers: 2, Filter: bound}} {
 		o.BatchRows = 1000
 		kept, before := keptBatches(t, shard, o), keptBatches(t, shard, o)
@@ -63,22 +72,34 @@ func TestMemoryOfScansIsApart(t *testing.T) {
 		for range 2 {
 			n := 0
 			for b, err := range shard.Scan(context.Background(), o) {
-				require.NoError(t, err)
+				if err != nil {
+					t.Fatal(err)
+				}
 				k := 0
 				for c, err := range shard.Scan(context.Background(), o) {
-					require.NoError(t, err)
-					require.True(t, sameBatch(kept[k], c), "batch %d of a scan within one", k)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !sameBatch(kept[k], c) {
+						t.Fatalf("batch %d of a scan within one: sameBatch(kept[k], c) is false", k)
+					}
 					if k++; n%3 > 0 && k == 2 {
 						break
 					}
 				}
-				require.True(t, sameBatch(kept[n], b), "batch %d", n)
+				if !sameBatch(kept[n], b) {
+					t.Fatalf("batch %d: sameBatch(kept[n], b) is false", n)
+				}
 				n++
 			}
-			require.Len(t, kept, n)
+			if got := kept; len(got) != n {
+				t.Fatalf("%d elements, want %d: %v", len(got), n, got)
+			}
 		}
 		for i := range kept {
-			require.True(t, sameBatch(before[i], kept[i]), "batch %d changed after it was kept", i)
+			if !sameBatch(before[i], kept[i]) {
+				t.Fatalf("batch %d changed after it was kept: sameBatch(before[i], kept[i]) is false", i)
+			}
 		}
 	}
 }
@@ -94,13 +115,17 @@ func TestLastBatchOfEndedScan(t *testing.T) {
 			var last arrow.RecordBatch
 			n := 0
 			for b, err := range shard.Scan(context.Background(), o) {
-				require.NoError(t, err)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if last = b; n == at {
 					break
 				}
 				n++
 			}
-			require.True(t, sameBatch(kept[at], last), "batch %d", at)
+			if !sameBatch(kept[at], last) {
+				t.Fatalf("batch %d: sameBatch(kept[at], last) is false", at)
+			}
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 )
@@ -37,13 +35,17 @@ func BenchmarkThousand(b *testing.B) {
 	}
 	sp := blobio.NewClient()
 	defer sp.Close()
-	require.NoError(b, sp.MountBucket("mem://thousand/", slow{memblob.Open("thousand")}))
+	if err := (sp.MountBucket("mem://thousand/", slow{memblob.Open("thousand")})); err != nil {
+		b.Fatal(err)
+	}
 	n := 0
 	for b.Loop() {
 		n++
 		before := sp.Counters()
 		res, err := Concat(ctx, sp, fmt.Sprintf("mem://thousand/out%d-%d.amudai.shard", b.N, n), in, Options{Limits: Limits{Objects: -1}})
-		require.NoError(b, err)
+		if err != nil {
+			b.Fatal(err)
+		}
 		b.ReportMetric(float64(sp.Counters().Sub(before).Gets), "gets")
 		b.ReportMetric(float64(res.Size), "root-B")
 	}

@@ -2,12 +2,13 @@ package merge_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -47,10 +48,18 @@ func numbersWithout(n int64, gone ...int64) (out []int64) {
 
 func verified(t *testing.T, sp *blobio.Client, url string) {
 	r, err := verify.Shard(context.Background(), sp, url, verify.Options{})
-	require.NoError(t, err)
-	require.Empty(t, r.Errors)
-	require.Empty(t, r.Warnings)
-	require.Zero(t, r.UnprotectedBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Errors; len(got) != 0 {
+		t.Fatalf("got %v, want nothing", got)
+	}
+	if got := r.Warnings; len(got) != 0 {
+		t.Fatalf("got %v, want nothing", got)
+	}
+	if got := r.UnprotectedBytes; got != 0 {
+		t.Fatalf("r.UnprotectedBytes is %v", got)
+	}
 }
 
 // TestDeleteRecords deletes, deletes more, and merges what is left: data objects stay as they are, and the object
@@ -64,30 +73,56 @@ func TestDeleteRecords(t *testing.T) {
 			before := sp.Counters()
 			one, err := merge.DeleteRecords(ctx, sp, at+"b.amudai.shard", in,
 				merge.Deletion{Stripes: map[int][]byte{1: bitmapOf(20, 3, 19)}, Object: at + "data/b.amudai.stripe"}, merge.Options{})
-			require.NoError(t, err)
-			require.EqualValues(t, 2, sp.Counters().Puts-before.Puts, "the marker and the root")
-			require.EqualValues(t, 2, one.Deleted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := 2, sp.Counters().Puts-before.Puts; fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("the marker and the root: got %v, want %v", got, want)
+			}
+			if want, got := 2, one.Deleted; fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 			verified(t, sp, one.URL)
-			require.Equal(t, numbersWithout(60, 43, 59), firstColumn(t, sp, one.URL))
+			if want, got := numbersWithout(60, 43, 59), firstColumn(t, sp, one.URL); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 
 			s, err := shardfmt.Open(ctx, sp, one.URL, shardfmt.OpenOptions{})
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			marked, err := s.DeletedRecords(ctx, 1)
-			require.NoError(t, err)
-			require.Equal(t, bitmapOf(20, 3, 19), marked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := bitmapOf(20, 3, 19), marked; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 
 			two, err := merge.DeleteRecords(ctx, sp, at+"c.amudai.shard", merge.Input{URL: one.URL, Size: one.Size},
 				merge.Deletion{Stripes: map[int][]byte{0: bitmapOf(40, 39), 1: bitmapOf(20, 0, 3, 19)}, Object: at + "data/c.amudai.stripe"}, merge.Options{})
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			verified(t, sp, two.URL)
-			require.NotContains(t, two.Objects, at+"data/b.amudai.stripe")
-			require.Contains(t, two.Objects, at+"data/c.amudai.stripe")
-			require.Equal(t, numbersWithout(60, 39, 40, 43, 59), firstColumn(t, sp, two.URL))
+			if all, one := two.Objects, at+"data/b.amudai.stripe"; slices.Contains(all, one) {
+				t.Fatalf("%v has %v", all, one)
+			}
+			if all, one := two.Objects, at+"data/c.amudai.stripe"; !slices.Contains(all, one) {
+				t.Fatalf("%v lacks %v", all, one)
+			}
+			if want, got := numbersWithout(60, 39, 40, 43, 59), firstColumn(t, sp, two.URL); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 
 			both, err := merge.Concat(ctx, sp, at+"d.amudai.shard", []merge.Input{{URL: one.URL}, {URL: two.URL}}, merge.Options{})
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			verified(t, sp, both.URL)
-			require.Len(t, firstColumn(t, sp, both.URL), 58+56)
+			if got := firstColumn(t, sp, both.URL); len(got) != 58+56 {
+				t.Fatalf("%d elements, want %d: %v", len(got), 58+56, got)
+			}
 		})
 	}
 }
@@ -106,15 +141,27 @@ func TestDeleteRecordsRefuses(t *testing.T) {
 		return merge.Input{URL: r.URL, Size: r.Size}, nil
 	}
 	marked, err := mark(in, "b.amudai.shard", 0, bitmapOf(20, 1, 2))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, err = mark(marked, "c.amudai.shard", 0, bitmapOf(20, 1))
-	require.ErrorIs(t, err, merge.ErrRevived)
+	if !errors.Is(err, merge.ErrRevived) {
+		t.Fatalf("%v, want %v", err, merge.ErrRevived)
+	}
 	_, err = mark(in, "d.amudai.shard", 0, bitmapOf(30, 1))
-	require.Error(t, err)
+	if err == nil {
+		t.Fatalf("no error")
+	}
 	_, err = mark(in, "e.amudai.shard", 9, bitmapOf(20, 1))
-	require.Error(t, err)
+	if err == nil {
+		t.Fatalf("no error")
+	}
 	all, err := mark(in, "f.amudai.shard", 0, []byte{255, 255, 255})
-	require.NoError(t, err)
-	require.Empty(t, firstColumn(t, sp, all.URL), "a constant marker needs no bytes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := firstColumn(t, sp, all.URL); len(got) != 0 {
+		t.Fatalf("a constant marker needs no bytes: got %v, want nothing", got)
+	}
 	verified(t, sp, all.URL)
 }

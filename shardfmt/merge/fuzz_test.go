@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
@@ -19,7 +17,9 @@ func FuzzConcat(f *testing.F) {
 	in := spec{schema: "a: Int64, s: Struct<b: String>", ids: []int{1, 2, 3}, stripes: []uint64{3, 4}, creation: [2]uint64{1, 2}}.make(f, sp, at+"a.amudai.shard")
 	seed := make([]byte, in.Size)
 	_, err := sp.ReadRange(context.Background(), in.URL, 0, seed)
-	require.NoError(f, err)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(seed)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 0 {
@@ -31,8 +31,12 @@ func FuzzConcat(f *testing.F) {
 func tryConcat(t testing.TB, good, b []byte) {
 	ctx := context.Background()
 	sp, at := newSpace(t)
-	require.NoError(t, sp.Put(ctx, at+"good.amudai.shard", good))
-	require.NoError(t, sp.Put(ctx, at+"any.amudai.shard", b))
+	if err := sp.Put(ctx, at+"good.amudai.shard", good); err != nil {
+		t.Fatal(err)
+	}
+	if err := sp.Put(ctx, at+"any.amudai.shard", b); err != nil {
+		t.Fatal(err)
+	}
 	in := []Input{{URL: at + "good.amudai.shard"}, {URL: at + "any.amudai.shard", Size: int64(len(b))}}
 	res, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{AllowExternal: true, AllowStandard: true})
 	if err != nil {
@@ -45,11 +49,17 @@ func tryConcat(t testing.TB, good, b []byte) {
 		t.Fatalf("an error of no known kind: %v", err)
 	}
 	r, err := meta.OpenRoot(ctx, sp, res.URL, meta.Options{Size: res.Size})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, err = r.Stripes(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, err = r.Schema(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestConcatDamaged flips every byte of an input.
@@ -58,7 +68,9 @@ func TestConcatDamaged(t *testing.T) {
 	in := spec{schema: "a: Int64, b: String", ids: []int{1, 2}, stripes: []uint64{3, 4}}.make(t, sp, at+"a.amudai.shard")
 	b := make([]byte, in.Size)
 	_, err := sp.ReadRange(context.Background(), in.URL, 0, b)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	good := append([]byte(nil), b...)
 	for i := range b {
 		b[i] ^= 0x11

@@ -7,10 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
@@ -24,17 +25,21 @@ import (
 // put copies a folder of golden objects into the store below at, and returns the size of its root.
 func put(t *testing.T, sp *blobio.Client, folder, at string) int64 {
 	size := int64(0)
-	require.NoError(t, filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+	if err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(name, ".amudai.") {
 			return err
 		}
 		b, err := os.ReadFile(name)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if filepath.Base(name) == "shard.amudai.shard" {
 			size = int64(len(b))
 		}
 		return sp.Put(context.Background(), at+urlresolve.EscapeKey(filepath.ToSlash(strings.TrimPrefix(name, folder+"/"))), b)
-	}))
+	}); err != nil {
+		t.Fatal(err)
+	}
 	return size
 }
 
@@ -60,9 +65,13 @@ func TestGoldenMerges(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			b, err := os.ReadFile(filepath.Join(dir, "merged", name, "case.json"))
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var c mergedCase
-			require.NoError(t, json.Unmarshal(b, &c))
+			if err := json.Unmarshal(b, &c); err != nil {
+				t.Fatal(err)
+			}
 			sp, at := newSpace(t)
 			var in []Input
 			known := map[string]Input{}
@@ -75,9 +84,13 @@ func TestGoldenMerges(t *testing.T) {
 			}
 			before := sp.Counters()
 			res, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{})
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			gets := sp.Counters().Sub(before).Gets
-			require.Equal(t, int64(len(in)+1), gets, "one GET per input and one to read back")
+			if want, got := int64(len(in)+1), gets; !reflect.DeepEqual(got, want) {
+				t.Fatalf("one GET per input and one to read back: got %v, want %v", got, want)
+			}
 
 			put(t, sp, filepath.Join(dir, "merged", name), at+"golden/")
 			same(t, open(t, sp, res.URL), open(t, sp, at+"golden/shard.amudai.shard"))
@@ -90,26 +103,46 @@ func TestGoldenMerges(t *testing.T) {
 func TestGoldenMergesAgain(t *testing.T) {
 	ctx := context.Background()
 	folders, err := filepath.Glob(filepath.Join(interop.Dir(t), "merged", "*", "shard.amudai.shard"))
-	require.NoError(t, err)
-	require.NotEmpty(t, folders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(folders) == 0 {
+		t.Fatalf("folders is empty")
+	}
 	for _, root := range folders {
 		sp, at := newSpace(t)
 		size := put(t, sp, filepath.Dir(root), at+"x/")
 		in := Input{URL: at + "x/shard.amudai.shard", Size: size}
 		res, err := Concat(ctx, sp, at+"out.amudai.shard", []Input{in, in}, Options{})
-		require.NoError(t, err, root)
+		if err != nil {
+			t.Fatalf("%v: %v", root, err)
+		}
 		once, err := Concat(ctx, sp, at+"x/once.amudai.shard", []Input{in}, Options{})
-		require.NoError(t, err, root)
-		require.Equal(t, 2*once.Records, res.Records)
-		require.Equal(t, once.Objects, res.Objects)
+		if err != nil {
+			t.Fatalf("%v: %v", root, err)
+		}
+		if want, got := 2*once.Records, res.Records; !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		if want, got := once.Objects, res.Objects; !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		old := open(t, sp, in.URL)
 		same(t, open(t, sp, once.URL), old)
 		urls, err := open(t, sp, once.URL).URLList(ctx)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		want, err := old.URLList(ctx)
-		require.NoError(t, err)
-		require.ElementsMatch(t, want.Urls, urls.Urls, "the same objects under the same names")
-		require.Equal(t, unknownOf(old), unknownOf(open(t, sp, once.URL)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := slices.Sorted(slices.Values(urls.Urls)), slices.Sorted(slices.Values(want.Urls)); !slices.Equal(got, want) {
+			t.Fatalf("the same objects under the same names: got %v, want %v", got, want)
+		}
+		if want, got := unknownOf(old), unknownOf(open(t, sp, once.URL)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 }
 
@@ -132,42 +165,80 @@ func unknownOf(r *meta.Root) []string {
 func same(t *testing.T, a, b *meta.Root) {
 	ctx := context.Background()
 	sa, err := a.Schema(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sb, err := b.Schema(ctx)
-	require.NoError(t, err)
-	require.Equal(t, sb, sa)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := sb, sa; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	stripesA, err := a.Stripes(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	stripesB, err := b.Stripes(ctx)
-	require.NoError(t, err)
-	require.Len(t, stripesA, len(stripesB))
-	require.Equal(t, b.Directory().GetRawDataSize(), a.Directory().GetRawDataSize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := stripesA; len(got) != len(stripesB) {
+		t.Fatalf("%d elements, want %d: %v", len(got), len(stripesB), got)
+	}
+	if want, got := b.Directory().GetRawDataSize(), a.Directory().GetRawDataSize(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	for i := range stripesA {
-		require.Equal(t, stripesB[i].TotalRecordCount, stripesA[i].TotalRecordCount)
-		require.Equal(t, stripesB[i].ShardPosition, stripesA[i].ShardPosition)
-		require.Equal(t, stripesB[i].GetRawDataSize(), stripesA[i].GetRawDataSize())
+		if want, got := stripesB[i].TotalRecordCount, stripesA[i].TotalRecordCount; !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		if want, got := stripesB[i].ShardPosition, stripesA[i].ShardPosition; !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		if want, got := stripesB[i].GetRawDataSize(), stripesA[i].GetRawDataSize(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 	for id := range sa.Count {
 		fa, err := a.ShardField(ctx, id)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		fb, err := b.ShardField(ctx, id)
-		require.NoError(t, err)
-		require.Equal(t, prototext.Format(fb), prototext.Format(fa), "field %d", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := prototext.Format(fb), prototext.Format(fa); !reflect.DeepEqual(got, want) {
+			t.Fatalf("field %d: got %v, want %v", id, got, want)
+		}
 		for i := range stripesA {
 			da, _, err := a.StripeField(ctx, i, id)
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			db, _, err := b.StripeField(ctx, i, id)
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			nameless(da)
 			nameless(db)
-			require.True(t, proto.Equal(db, da), "stripe %d, field %d", i, id)
+			if !proto.Equal(db, da) {
+				t.Fatalf("stripe %d, field %d: proto.Equal(db, da) is false", i, id)
+			}
 		}
 	}
 	ua, err := a.URLList(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ub, err := b.URLList(ctx)
-	require.NoError(t, err)
-	require.Len(t, ua.Urls, len(ub.Urls))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ua.Urls; len(got) != len(ub.Urls) {
+		t.Fatalf("%d elements, want %d: %v", len(got), len(ub.Urls), got)
+	}
 }
 
 // nameless takes the names of objects away, leaving only that there is one.

@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
@@ -27,8 +27,12 @@ func packedCase(t *testing.T, sp *blobio.Client, folder, at string) (in []merge.
 		MergedFrom []struct{ Case string } `json:"merged_from"`
 	}
 	b, err := os.ReadFile(filepath.Join(folder, "case.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(b, &c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
 	for _, from := range c.MergedFrom {
 		if !seen[from.Case] {
@@ -46,8 +50,12 @@ func packedCase(t *testing.T, sp *blobio.Client, folder, at string) (in []merge.
 func TestPackGoldenRows(t *testing.T) {
 	ctx := context.Background()
 	roots, err := filepath.Glob(filepath.Join(interop.Dir(t), "merged", "*", "case.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, roots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(roots) == 0 {
+		t.Fatalf("roots is empty")
+	}
 	packed := 0
 	for _, root := range roots {
 		folder := filepath.Dir(root)
@@ -61,26 +69,44 @@ func TestPackGoldenRows(t *testing.T) {
 			if errors.Is(err, merge.ErrNothingToPack) { // of one object
 				return
 			}
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			packed++
 			used := sp.Counters().Sub(start)
-			require.Equal(t, int64(2), used.Puts)
-			require.Equal(t, []string{at + "data/p/0.amudai.stripe"}, res.Objects)
-			require.Positive(t, res.BytesMoved)
+			if want, got := int64(2), used.Puts; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+			if want, got := ([]string{at + "data/p/0.amudai.stripe"}), res.Objects; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+			if got := res.BytesMoved; got <= 0 {
+				t.Fatalf("res.BytesMoved is %v", got)
+			}
 			for info, err := range sp.List(ctx, at) {
-				require.NoError(t, err)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if info.URL != res.URL && info.URL != res.Objects[0] {
-					require.NoError(t, sp.Delete(ctx, info.URL, ""))
+					if err := sp.Delete(ctx, info.URL, ""); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			sch, batches := scan(t, sp, res.URL)
 			compareRows(t, sch, batches, cases...)
 			report, err := verify.Shard(ctx, sp, res.URL, verify.Options{})
-			require.NoError(t, err)
-			require.Empty(t, report.Errors)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report.Errors; len(got) != 0 {
+				t.Fatalf("got %v, want nothing", got)
+			}
 		})
 	}
-	require.Positive(t, packed)
+	if got := packed; got <= 0 {
+		t.Fatalf("packed is %v", got)
+	}
 }
 
 // TestPackHoldsBytesToTheirChecksums: what was damaged at rest is not copied as if it were right.
@@ -95,22 +121,38 @@ func TestPackHoldsBytesToTheirChecksums(t *testing.T) {
 	}
 	var victim string
 	for info, err := range sp.List(ctx, at) {
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if filepath.Ext(info.URL) == ".stripe" {
 			victim = info.URL
 		}
 	}
 	data, _, err := sp.ReadAll(ctx, victim, 1<<20)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	data[len(data)/2] ^= 1
-	require.NoError(t, sp.Delete(ctx, victim, ""))
-	require.NoError(t, sp.Put(ctx, victim, data))
+	if err := sp.Delete(ctx, victim, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := sp.Put(ctx, victim, data); err != nil {
+		t.Fatal(err)
+	}
 	_, err = merge.Pack(ctx, sp, at+"out.amudai.shard", at+"data/p/0.amudai.stripe", in, merge.PackOptions{All: true})
-	require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
 	for info, err := range memblob.Open("pack-damage").List(ctx, "", blobio.ListOptions{}) {
-		require.NoError(t, err)
-		require.NotContains(t, info.Key, "out.")
-		require.NotContains(t, info.Key, "/p/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, one := info.Key, "out."; strings.Contains(all, one) {
+			t.Fatalf("%v has %v", all, one)
+		}
+		if all, one := info.Key, "/p/"; strings.Contains(all, one) {
+			t.Fatalf("%v has %v", all, one)
+		}
 	}
 }
 

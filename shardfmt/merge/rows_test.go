@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
@@ -29,26 +29,36 @@ import (
 
 // upload copies the objects of a golden shard into the store below at.
 func upload(t *testing.T, sp *blobio.Client, folder, at string) {
-	require.NoError(t, filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+	if err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(name, ".amudai.") {
 			return err
 		}
 		b, err := os.ReadFile(name)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return sp.Put(context.Background(), at+urlresolve.EscapeKey(filepath.ToSlash(strings.TrimPrefix(name, folder+"/"))), b)
-	}))
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // scan reads all of a shard.
 func scan(t *testing.T, sp *blobio.Client, url string) (*schema.Schema, []arrow.RecordBatch) {
 	ctx := context.Background()
 	s, err := shardfmt.Open(ctx, sp, url, shardfmt.OpenOptions{})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sch, err := s.Project(ctx, nil, false)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var batches []arrow.RecordBatch
 	for b, err := range s.Scan(ctx, shardfmt.ScanOptions{}) {
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		batches = append(batches, b)
 	}
 	return sch, batches
@@ -62,13 +72,19 @@ func compareRows(t *testing.T, sch *schema.Schema, batches []arrow.RecordBatch, 
 			for len(batches) > 0 && at == int(batches[0].NumRows()) {
 				batches, at = batches[1:], 0
 			}
-			require.NotEmpty(t, batches, "row %d is missing", row)
-			require.NoError(t, rows.Compare(line, sch, batches[0], at), "row %d of %s", row, c.Name)
+			if len(batches) == 0 {
+				t.Fatalf("row %d is missing: batches is empty", row)
+			}
+			if err := rows.Compare(line, sch, batches[0], at); err != nil {
+				t.Fatalf("row %d of %s: %v", row, c.Name, err)
+			}
 			at, row = at+1, row+1
 		})
 	}
 	for _, b := range batches {
-		require.Equal(t, at, int(b.NumRows()), "more rows than expected")
+		if want, got := at, int(b.NumRows()); !reflect.DeepEqual(got, want) {
+			t.Fatalf("more rows than expected: got %v, want %v", got, want)
+		}
 		at = 0
 	}
 }
@@ -78,8 +94,12 @@ func compareRows(t *testing.T, sch *schema.Schema, batches []arrow.RecordBatch, 
 func TestGoldenRows(t *testing.T) {
 	ctx := context.Background()
 	roots, err := filepath.Glob(filepath.Join(interop.Dir(t), "merged", "*", "case.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, roots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(roots) == 0 {
+		t.Fatalf("roots is empty")
+	}
 	for _, root := range roots {
 		folder := filepath.Dir(root)
 		t.Run(filepath.Base(folder), func(t *testing.T) {
@@ -87,8 +107,12 @@ func TestGoldenRows(t *testing.T) {
 				MergedFrom []struct{ Case string } `json:"merged_from"`
 			}
 			b, err := os.ReadFile(root)
-			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(b, &c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(b, &c); err != nil {
+				t.Fatal(err)
+			}
 			sp := blobio.NewClient()
 			defer sp.Close()
 			at := "mem://golden-rows-" + filepath.Base(folder) + "/"
@@ -105,12 +129,18 @@ func TestGoldenRows(t *testing.T) {
 				cases = append(cases, &interop.Case{Name: from.Case, Dir: filepath.Join(interop.Dir(t), from.Case)})
 			}
 			res, err := merge.Concat(ctx, sp, at+"out.amudai.shard", in, merge.Options{})
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			sch, batches := scan(t, sp, res.URL)
 			compareRows(t, sch, batches, cases...)
 			report, err := verify.Shard(ctx, sp, res.URL, verify.Options{})
-			require.NoError(t, err)
-			require.Empty(t, report.Errors)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report.Errors; len(got) != 0 {
+				t.Fatalf("got %v, want nothing", got)
+			}
 
 			// The merged golden root itself, and a merge of it.
 			upload(t, sp, folder, at+"golden/")
@@ -119,7 +149,9 @@ func TestGoldenRows(t *testing.T) {
 			compareRows(t, sch, batches, golden)
 			res, err = merge.Concat(ctx, sp, at+"twice.amudai.shard",
 				[]merge.Input{{URL: at + "golden/shard.amudai.shard"}, {URL: at + "golden/shard.amudai.shard"}}, merge.Options{})
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			sch, batches = scan(t, sp, res.URL)
 			compareRows(t, sch, batches, golden, golden)
 		})
@@ -130,18 +162,26 @@ func TestGoldenRows(t *testing.T) {
 // counted from first.
 func writeNumbers(t *testing.T, sp *blobio.Client, url, text string, ids []int, n int, layout shardfmt.Layout) merge.Input {
 	s, err := schema.Parse(text)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w, err := shardfmt.NewWriter(context.Background(), sp, url, s, shardfmt.WriterOptions{FieldIDs: ids, StripeRows: 40, Layout: layout})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
 	for i := range n {
 		for f := range s.Fields {
 			appendNumber(b.Field(f), s.Fields[f], i)
 		}
 	}
-	require.NoError(t, w.Write(context.Background(), b.NewRecordBatch()))
+	if err := w.Write(context.Background(), b.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
 	written, err := w.Close(context.Background())
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return merge.Input{URL: url, Size: written.Size}
 }
 
@@ -168,8 +208,12 @@ func TestEvolvedRows(t *testing.T) {
 	old := writeNumbers(t, sp, at+"x/old.amudai.shard", "a: Int64, s: Struct<x: Int64>", []int{1, 2, 3}, 100, shardfmt.TwoLevel)
 	now := writeNumbers(t, sp, at+"now.amudai.shard", "new: String, s: Struct<y: String, z: Int64>, b: Int64", []int{7, 2, 8, 3, 1}, 50, shardfmt.Single)
 	res, err := merge.Concat(ctx, sp, at+"out.amudai.shard", []merge.Input{old, now}, merge.Options{})
-	require.NoError(t, err)
-	require.Equal(t, uint64(150), res.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := uint64(150), res.Records; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
 	_, batches := scan(t, sp, res.URL)
 	var got strings.Builder
@@ -186,8 +230,14 @@ func TestEvolvedRows(t *testing.T) {
 	for i := range 50 {
 		fmt.Fprintf(&want, "new%d y%d %d %d\n", i, i, i, i)
 	}
-	require.Equal(t, want.String(), got.String())
+	if want, got := want.String(), got.String(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	report, err := verify.Shard(ctx, sp, res.URL, verify.Options{})
-	require.NoError(t, err)
-	require.Empty(t, report.Errors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := report.Errors; len(got) != 0 {
+		t.Fatalf("got %v, want nothing", got)
+	}
 }

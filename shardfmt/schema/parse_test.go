@@ -2,17 +2,21 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestParseForms(t *testing.T) {
 	const short = `ts: DateTime, tags: List<String>, attrs: Map<String, Union<Int64, String>>, pos: Struct<x: Float64, y: Float64>`
 	want, err := Parse(short)
-	require.NoError(t, err)
-	require.Equal(t, uint32(11), want.Count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := uint32(11), want.Count; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
 	for name, text := range map[string]string{
 		"parentheses": "(" + short + ")",
@@ -28,11 +32,17 @@ func TestParseForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Parse(text)
-			require.NoError(t, err)
-			require.Equal(t, want, got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := want, got; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 		})
 	}
-	require.Equal(t, short, want.String())
+	if want, got := short, want.String(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 func TestParseTypes(t *testing.T) {
@@ -43,12 +53,20 @@ func TestParseTypes(t *testing.T) {
 		"FixedSizeBinary(7)": "FixedSizeBinary(7)", "binary": "Binary", "string": "String",
 	} {
 		s, err := Parse("a: " + text)
-		require.NoError(t, err, text)
-		require.Equal(t, typ, s.Fields[0].TypeName(), text)
+		if err != nil {
+			t.Fatalf("%v: %v", text, err)
+		}
+		if want, got := typ, s.Fields[0].TypeName(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", text, got, want)
+		}
 	}
 	s, err := Parse("v: FixedSizeList(3)<Float32 not null> not null")
-	require.NoError(t, err)
-	require.Equal(t, "v: FixedSizeList(3)<Float32 not null> not null", s.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.String(); got != "v: FixedSizeList(3)<Float32 not null> not null" {
+		t.Fatalf("got %v, want %v", got, "v: FixedSizeList(3)<Float32 not null> not null")
+	}
 }
 
 func TestParsePrintsWhatItReads(t *testing.T) {
@@ -64,16 +82,28 @@ func TestParsePrintsWhatItReads(t *testing.T) {
 		`"odd name: \"x\"": String, d: Decimal, t: TimeSpan, y: Dynamic, u: Union<Int64, s: String>`,
 	} {
 		s, err := Parse(text)
-		require.NoError(t, err, text)
+		if err != nil {
+			t.Fatalf("%v: %v", text, err)
+		}
 		printed, err := json.Marshal(s)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		again, err := Parse(string(printed))
-		require.NoError(t, err, string(printed))
+		if err != nil {
+			t.Fatalf("%v: %v", string(printed), err)
+		}
 		twice, err := json.Marshal(again)
-		require.NoError(t, err)
-		require.Equal(t, string(printed), string(twice))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := string(printed), string(twice); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		again.Number()
-		require.True(t, Equal(s, again), text)
+		if !Equal(s, again) {
+			t.Fatalf("%v: Equal(s, again) is false", text)
+		}
 	}
 }
 
@@ -101,8 +131,12 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse(c.text)
-			require.ErrorIs(t, err, ErrInvalid)
-			require.ErrorContains(t, err, c.says)
+			if !errors.Is(err, ErrInvalid) {
+				t.Fatalf("%v, want %v", err, ErrInvalid)
+			}
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("%v, want an error with %q", err, c.says)
+			}
 		})
 	}
 }
@@ -112,26 +146,42 @@ func TestLookup(t *testing.T) {
 		{"name":"l","type":"List","children":[{"type":"Struct<k: String>"}]},{"name":"c\\d","type":"Int8"}]},
 		{"name":"m","type":"Map<String, Int64>"},{"name":"n","type":"Map","children":[{"name":"K","type":"String"},{"name":"V","type":"Int64"}]},
 		{"name":"x","type":"Int16"}]`)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for path, id := range map[string]uint32{
 		`a\.b`: 0, "s": 1, "s.l": 2, "s.l.item": 3, "s.l.anything.k": 4, `s.c\\d`: 5, "m.key": 7, "m.values": 8,
 		"n.K": 10, "old.l": 2, "x": 12,
 	} {
 		n, err := s.Lookup(path)
-		require.NoError(t, err, path)
-		require.Equal(t, id, n.ID, path)
+		if err != nil {
+			t.Fatalf("%v: %v", path, err)
+		}
+		if want, got := id, n.ID; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", path, got, want)
+		}
 	}
 	for _, path := range []string{"", "a", "a.b", "s.z", "n.key", "m.foo", "x.y", "s."} {
 		_, err := s.Lookup(path)
-		require.ErrorIs(t, err, ErrNoField, path)
+		if !errors.Is(err, ErrNoField) {
+			t.Fatalf("%v: %v, want %v", path, err, ErrNoField)
+		}
 	}
 	_, err = s.Lookup("ss")
-	require.ErrorContains(t, err, "did you mean")
+	if err == nil || !strings.Contains(err.Error(), "did you mean") {
+		t.Fatalf("%v, want an error with %q", err, "did you mean")
+	}
 	s.Walk(func(path string, n *Node) bool {
 		got, err := s.Lookup(path)
-		require.NoError(t, err, path)
-		require.Same(t, n, got)
-		require.Same(t, n, s.Node(n.ID))
+		if err != nil {
+			t.Fatalf("%v: %v", path, err)
+		}
+		if want, got := n, got; got != want {
+			t.Fatalf("got %p, want %p", got, want)
+		}
+		if want, got := n, s.Node(n.ID); got != want {
+			t.Fatalf("got %p, want %p", got, want)
+		}
 		return true
 	})
 }
@@ -147,11 +197,19 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		printed, err := json.Marshal(s)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		again, err := Parse(string(printed))
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		twice, err := json.Marshal(again)
-		require.NoError(t, err)
-		require.Equal(t, string(printed), string(twice))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := string(printed), string(twice); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	})
 }

@@ -2,11 +2,12 @@ package schema
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
@@ -14,20 +15,30 @@ import (
 // TestLookupTable: the examples of format note "container and directory", section 10.
 func TestLookupTable(t *testing.T) {
 	buckets, entries := buildLookup([]string{"id", "source", "props"})
-	require.Equal(t, []uint32{0, 1, 3}, buckets)
-	require.Equal(t, []uint32{2, 0, 1}, entries)
+	if want, got := ([]uint32{0, 1, 3}), buckets; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := ([]uint32{2, 0, 1}), entries; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
 	props := make([]string, 20)
 	for i := range props {
 		props[i] = fmt.Sprintf("prop%d", i)
 	}
 	buckets, entries = buildLookup(props)
-	require.Equal(t, []uint32{0, 1, 2, 4, 4, 5, 7, 8, 11, 12, 14, 14, 16, 17, 18, 19, 20}, buckets)
-	require.Equal(t, []uint32{7, 8, 1, 4, 14, 0, 10, 18, 3, 9, 12, 17, 2, 16, 5, 13, 6, 15, 19, 11}, entries)
+	if want, got := ([]uint32{0, 1, 2, 4, 4, 5, 7, 8, 11, 12, 14, 14, 16, 17, 18, 19, 20}), buckets; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := ([]uint32{7, 8, 1, 4, 14, 0, 10, 18, 3, 9, 12, 17, 2, 16, 5, 13, 6, 15, 19, 11}), entries; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
 	for n, want := range map[int]int{0: 2, 1: 2, 5: 2, 6: 4, 9: 4, 10: 8, 17: 8, 18: 16, 33: 16, 34: 32} {
 		buckets, _ := buildLookup(make([]string, n))
-		require.Len(t, buckets, want+1, n)
+		if got := buckets; len(got) != want+1 {
+			t.Fatalf("%v: %d elements, want %d: %v", n, len(got), want+1, got)
+		}
 	}
 }
 
@@ -45,27 +56,55 @@ func TestViewFindsFields(t *testing.T) {
 	s := manyFields(1000)
 	s.Fields[700].Aliases = []string{"seven", "f3"}
 	v, err := NewView(Marshal(s))
-	require.NoError(t, err)
-	require.Equal(t, 1000, v.Len())
-	require.Equal(t, uint32(1000), v.Count())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := 1000, v.Len(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := uint32(1000), v.Count(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	for i := range s.Fields {
 		at, ok, err := v.Find(s.Fields[i].Name)
-		require.NoError(t, err)
-		require.True(t, ok)
-		require.Equal(t, i, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			t.Fatalf("ok is false")
+		}
+		if want, got := i, at; !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 	n, err := v.FieldByName("seven")
-	require.NoError(t, err)
-	require.Equal(t, s.Fields[700], n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := s.Fields[700], n; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	n, err = v.FieldByName("f3") // a name comes before an alias
-	require.NoError(t, err)
-	require.Equal(t, uint32(3), n.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := uint32(3), n.ID; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	n, err = v.FieldByName("f1000")
-	require.NoError(t, err)
-	require.Nil(t, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := n; got != nil {
+		t.Fatalf("got %v, want nil", got)
+	}
 	name, err := v.Name(999)
-	require.NoError(t, err)
-	require.Equal(t, "f999", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := name; got != "f999" {
+		t.Fatalf("got %v, want %v", got, "f999")
+	}
 }
 
 // TestViewReadsTwoOfMany: what two fields cost does not grow with the others.
@@ -83,7 +122,9 @@ func TestViewReadsTwoOfMany(t *testing.T) {
 			}
 		})
 	}
-	require.InDelta(t, cost(5_000), cost(50_000), 2)
+	if want, got := cost(5_000), cost(50_000); math.Abs(got-want) > 2 {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 func TestNestedLookupTables(t *testing.T) {
@@ -97,21 +138,35 @@ func TestNestedLookupTables(t *testing.T) {
 		unnamed.Children[i] = &Node{Basic: Int8}
 	}
 	names, ok := lookupNames(parent)
-	require.True(t, ok)
-	require.Len(t, names, 12)
+	if !ok {
+		t.Fatalf("ok is false")
+	}
+	if got := names; len(got) != 12 {
+		t.Fatalf("%d elements, want %d: %v", len(got), 12, got)
+	}
 	_, ok = lookupNames(few)
-	require.False(t, ok)
+	if ok {
+		t.Fatalf("ok is true")
+	}
 	_, ok = lookupNames(unnamed)
-	require.False(t, ok)
+	if ok {
+		t.Fatalf("ok is true")
+	}
 }
 
 // TestEveryFeatureOnTheWire reads back a schema that uses everything the format has.
 func TestEveryFeatureOnTheWire(t *testing.T) {
 	s := everyFeature()
-	require.NoError(t, s.Validate())
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
 	got, err := Unmarshal(Marshal(s))
-	require.NoError(t, err)
-	require.Equal(t, s, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := s, got; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 func everyFeature() *Schema {
@@ -171,12 +226,18 @@ func TestUnmarshalRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Unmarshal(c.payload)
-			require.ErrorIs(t, err, corrupt.ErrCorrupt)
-			require.ErrorContains(t, err, c.says)
+			if !errors.Is(err, corrupt.ErrCorrupt) {
+				t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+			}
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("%v, want an error with %q", err, c.says)
+			}
 		})
 	}
 	_, err := Unmarshal(change(func(s *Schema) { s.Fields[1].Basic = 18 }))
-	require.ErrorIs(t, err, corrupt.ErrUnsupported)
+	if !errors.Is(err, corrupt.ErrUnsupported) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrUnsupported)
+	}
 }
 
 // TestSlotsLieInTheirTable: a slot that leads past the end of its table is refused, though the buffer goes on there: what
@@ -191,8 +252,12 @@ func TestSlotsLieInTheirTable(t *testing.T) {
 		extent := binary.LittleEndian.Uint16(b[vtable+2:])
 		binary.LittleEndian.PutUint16(b[vtable+entry:], extent)
 		_, err := Unmarshal(b)
-		require.ErrorIs(t, err, corrupt.ErrCorrupt)
-		require.ErrorContains(t, err, fmt.Sprintf("of a table of %d bytes", extent))
+		if !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+		}
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("of a table of %d bytes", extent)) {
+			t.Fatalf("%v, want an error with %q", err, fmt.Sprintf("of a table of %d bytes", extent))
+		}
 	}
 }
 
@@ -206,7 +271,9 @@ func TestSharedTextIsBounded(t *testing.T) {
 	}
 	s.Number()
 	_, err := Unmarshal(Marshal(s))
-	require.ErrorContains(t, err, "outgrow")
+	if err == nil || !strings.Contains(err.Error(), "outgrow") {
+		t.Fatalf("%v, want an error with %q", err, "outgrow")
+	}
 }
 
 // readAll reads a buffer by every way there is: an error or a value, never a panic.
@@ -270,22 +337,34 @@ func FuzzUnmarshal(f *testing.F) {
 		readAll(b)
 		s, err := Unmarshal(b)
 		if err != nil {
-			require.True(t, isTyped(err), err)
+			if !isTyped(err) {
+				t.Fatalf("%v: isTyped(err) is false", err)
+			}
 			return
 		}
 		v, err := NewView(b)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, n := range s.Fields {
 			_, ok, err := v.Find(n.Name)
-			require.NoError(t, err)
-			require.True(t, ok)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				t.Fatalf("ok is false")
+			}
 		}
 		if s.Count > 2*uint32(len(s.Fields)) {
 			return // numbers with gaps: a count that large is refused when there are too few bytes
 		}
 		again, err := Unmarshal(Marshal(s))
-		require.NoError(t, err)
-		require.True(t, Equal(s, again))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !Equal(s, again) {
+			t.Fatalf("Equal(s, again) is false")
+		}
 	})
 }
 
@@ -311,7 +390,11 @@ func TestSharedAliasesAreBounded(t *testing.T) {
 		s.Fields[i].Aliases = aliases
 	}
 	v, err := NewView(Marshal(s))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, err = v.FieldByName("missing")
-	require.ErrorContains(t, err, "aliases")
+	if err == nil || !strings.Contains(err.Error(), "aliases") {
+		t.Fatalf("%v, want an error with %q", err, "aliases")
+	}
 }

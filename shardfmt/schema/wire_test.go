@@ -2,10 +2,10 @@ package schema
 
 import (
 	"encoding/hex"
+	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
@@ -57,7 +57,9 @@ eeffffff ffffffff 20000000 18000000 0501 12001200100000000400080000000c001100 00
 
 func unhex(t testing.TB, s string) []byte {
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 
@@ -65,24 +67,40 @@ func TestReferenceBuffers(t *testing.T) {
 	for _, c := range referenceBuffers {
 		t.Run(c.name, func(t *testing.T) {
 			want := unhex(t, c.hex)
-			require.Len(t, want, c.size)
+			if got := want; len(got) != c.size {
+				t.Fatalf("%d elements, want %d: %v", len(got), c.size, got)
+			}
 			h := xxh3.Hash(want)
-			require.Equal(t, c.check, uint32(h)^uint32(h>>32))
+			if want, got := c.check, uint32(h)^uint32(h>>32); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 
 			s := c.schema()
 			s.Number()
 			got, err := Unmarshal(want)
-			require.NoError(t, err)
-			require.True(t, Equal(s, got), "read %v, want %v", got, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !Equal(s, got) {
+				t.Fatalf("read %v, want %v: Equal(s, got) is false", got, s)
+			}
 
 			// What is written says the same, with the reference's own lookup tables.
 			ours := schemafb.GetRootAsSchema(Marshal(s), 0)
 			theirs := schemafb.GetRootAsSchema(want, 0)
-			require.Equal(t, lookupOf(theirs), lookupOf(ours))
+			if want, got := lookupOf(theirs), lookupOf(ours); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 			again, err := Unmarshal(Marshal(got))
-			require.NoError(t, err)
-			require.True(t, Equal(s, again))
-			require.Equal(t, Marshal(s), Marshal(got), "equal schemas are equal bytes")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !Equal(s, again) {
+				t.Fatalf("Equal(s, again) is false")
+			}
+			if want, got := Marshal(s), Marshal(got); !reflect.DeepEqual(got, want) {
+				t.Fatalf("equal schemas are equal bytes: got %v, want %v", got, want)
+			}
 		})
 	}
 }
@@ -100,13 +118,27 @@ func lookupOf(s *schemafb.Schema) (numbers [2][]uint32) {
 
 // TestNumbersOfTheSchemaFile: types and kinds have the names and numbers of docs/format/schema.fbs.
 func TestNumbersOfTheSchemaFile(t *testing.T) {
-	require.Len(t, schemafb.EnumNamesBasicType, int(Union)+1)
-	for b := Unit; b <= Union; b++ {
-		require.Equal(t, schemafb.BasicType(b).String(), b.String())
+	if got := schemafb.EnumNamesBasicType; len(got) != int(Union)+1 {
+		t.Fatalf("%d elements, want %d: %v", len(got), int(Union)+1, got)
 	}
-	require.Len(t, schemafb.EnumNamesPropertyValueKind, int(PropertyAnyValue)+1)
-	require.Equal(t, schemafb.PropertyValueKindNull, schemafb.PropertyValueKind(PropertyNull))
-	require.Equal(t, schemafb.PropertyValueKindString, schemafb.PropertyValueKind(PropertyString))
-	require.Equal(t, schemafb.PropertyValueKindJsonString, schemafb.PropertyValueKind(PropertyJSON))
-	require.Equal(t, schemafb.PropertyValueKindAnyValueProto, schemafb.PropertyValueKind(PropertyAnyValue))
+	for b := Unit; b <= Union; b++ {
+		if want, got := schemafb.BasicType(b).String(), b.String(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+	if got := schemafb.EnumNamesPropertyValueKind; len(got) != int(PropertyAnyValue)+1 {
+		t.Fatalf("%d elements, want %d: %v", len(got), int(PropertyAnyValue)+1, got)
+	}
+	if want, got := schemafb.PropertyValueKindNull, schemafb.PropertyValueKind(PropertyNull); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := schemafb.PropertyValueKindString, schemafb.PropertyValueKind(PropertyString); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := schemafb.PropertyValueKindJsonString, schemafb.PropertyValueKind(PropertyJSON); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := schemafb.PropertyValueKindAnyValueProto, schemafb.PropertyValueKind(PropertyAnyValue); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }

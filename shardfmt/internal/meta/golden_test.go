@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -23,16 +23,20 @@ const goldenURL = "mem://golden/here/shard.amudai.shard"
 func openGolden(t testing.TB, path string) (*Root, *mapStore) {
 	st := &mapStore{objects: map[string][]byte{}}
 	folder := filepath.Dir(path)
-	require.NoError(t, filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+	if err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(name, ".amudai.") {
 			return err
 		}
 		b, err := os.ReadFile(name)
 		st.objects["mem://golden/here"+strings.TrimPrefix(name, folder)] = b
 		return err
-	}))
+	}); err != nil {
+		t.Fatal(err)
+	}
 	r, err := OpenRoot(context.Background(), st, goldenURL, Options{})
-	require.NoError(t, err, path)
+	if err != nil {
+		t.Fatalf("%v: %v", path, err)
+	}
 	return r, st
 }
 
@@ -47,9 +51,15 @@ func TestGoldenMetadata(t *testing.T) {
 				return
 			}
 			payload, err := r.Message(ctx, r.URL(), ref)
-			require.NoError(t, err, path)
-			require.NoError(t, unmarshal(payload, m))
-			require.Equal(t, payload, Marshal(m), path)
+			if err != nil {
+				t.Fatalf("%v: %v", path, err)
+			}
+			if err := unmarshal(payload, m); err != nil {
+				t.Fatal(err)
+			}
+			if want, got := payload, Marshal(m); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v: got %v, want %v", path, got, want)
+			}
 		}
 		same(r.dir.PropertiesRef, new(metapb.ShardProperties))
 		same(r.dir.FieldListRef, new(metapb.DataRefArray))
@@ -57,27 +67,41 @@ func TestGoldenMetadata(t *testing.T) {
 		same(r.dir.UrlListRef, new(metapb.UrlList))
 
 		s, err := r.Schema(ctx)
-		require.NoError(t, err, path)
+		if err != nil {
+			t.Fatalf("%v: %v", path, err)
+		}
 		again, err := schema.Unmarshal(schema.Marshal(s))
-		require.NoError(t, err)
-		require.Equal(t, s, again, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := s, again; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", path, got, want)
+		}
 
 		stripes, err := r.Stripes(ctx)
-		require.NoError(t, err, path)
+		if err != nil {
+			t.Fatalf("%v: %v", path, err)
+		}
 		found := 0
 		for id := range s.Count {
 			f, err := r.ShardField(ctx, id)
-			require.NoError(t, err, path)
+			if err != nil {
+				t.Fatalf("%v: %v", path, err)
+			}
 			if f != nil {
 				found++
 			}
 			for i := range stripes {
 				_, _, err := r.StripeField(ctx, i, id)
-				require.NoError(t, err, path)
+				if err != nil {
+					t.Fatalf("%v: %v", path, err)
+				}
 			}
 		}
 		if len(stripes) > 0 && s.Count > 0 {
-			require.NotZero(t, found, path)
+			if found == 0 {
+				t.Fatalf("%v: found is 0", path)
+			}
 		}
 	}
 }
@@ -89,8 +113,10 @@ func readAll(t testing.TB, b []byte) {
 	r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(b))})
 	check := func(err error) {
 		if err != nil {
-			require.True(t, errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) ||
-				errors.Is(err, urlresolve.ErrRefused) || errors.Is(err, fs.ErrNotExist), "%v", err)
+			if !(errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) ||
+				errors.Is(err, urlresolve.ErrRefused) || errors.Is(err, fs.ErrNotExist)) {
+				t.Fatalf("%v: errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) || errors.Is(err, urlresolve.ErrRefused) || errors.Is(err, fs.ErrNotExist) is false", err)
+			}
 		}
 	}
 	if check(err); err != nil {
@@ -128,7 +154,9 @@ func readAll(t testing.TB, b []byte) {
 func TestGoldenRootsDamaged(t *testing.T) {
 	for _, path := range goldenShards(t)[:20] {
 		b, err := os.ReadFile(path)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		from := max(0, len(b)-20_000)
 		for i := from; i < len(b); i += 37 {
 			b[i] ^= 0x41

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -112,7 +112,9 @@ func annotate(b *strings.Builder, payload []byte, d protoreflect.MessageDescript
 // TestGoldenMessages compares one example of every message with its bytes in testdata/messages.
 func TestGoldenMessages(t *testing.T) {
 	types := messageTypes()
-	require.Len(t, types, 41)
+	if got := types; len(got) != 41 {
+		t.Fatalf("%d elements, want %d: %v", len(got), 41, got)
+	}
 	for _, typ := range types {
 		m := typ.New()
 		example(m, 2)
@@ -122,16 +124,28 @@ func TestGoldenMessages(t *testing.T) {
 		fmt.Fprintf(&b, "frame: %X\n", AppendFrame(nil, payload))
 		path := filepath.Join("testdata", "messages", string(m.Descriptor().Name())+".txt")
 		if *rewrite {
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(want), b.String(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := string(want), b.String(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", path, got, want)
+		}
 
 		got := typ.New().Interface()
-		require.NoError(t, unmarshal(payload, got))
-		require.True(t, proto.Equal(m.Interface(), got))
+		if err := unmarshal(payload, got); err != nil {
+			t.Fatal(err)
+		}
+		if !proto.Equal(m.Interface(), got) {
+			t.Fatalf("proto.Equal(m.Interface(), got) is false")
+		}
 	}
 }
 
@@ -150,8 +164,12 @@ func FuzzUnmarshal(f *testing.F) {
 			return
 		}
 		again := m.ProtoReflect().New().Interface()
-		require.NoError(t, unmarshal(Marshal(m), again))
-		require.Equal(t, Marshal(m), Marshal(again))
+		if err := unmarshal(Marshal(m), again); err != nil {
+			t.Fatal(err)
+		}
+		if want, got := Marshal(m), Marshal(again); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	})
 }
 
@@ -164,18 +182,30 @@ func FuzzRefArray(f *testing.F) {
 			return
 		}
 		var m metapb.DataRefArray
-		require.NoError(t, unmarshal(b, &m))
-		require.Equal(t, len(m.Start), a.Len())
+		if err := unmarshal(b, &m); err != nil {
+			t.Fatal(err)
+		}
+		if want, got := len(m.Start), a.Len(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		a.oneURL()
 		for i := range a.Len() {
 			url, start, end, err := a.At(i)
 			if m.Start[i] > m.End[i] || m.End[i] > 1<<63-1 {
-				require.Error(t, err)
+				if err == nil {
+					t.Fatalf("no error")
+				}
 				continue
 			}
-			require.NoError(t, err)
-			require.Equal(t, m.Url[i], url)
-			require.Equal(t, [2]uint64{m.Start[i], m.End[i]}, [2]uint64{uint64(start), uint64(end)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := m.Url[i], url; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+			if want, got := ([2]uint64{m.Start[i], m.End[i]}), ([2]uint64{uint64(start), uint64(end)}); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 		}
 	})
 }

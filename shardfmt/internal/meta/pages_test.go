@@ -5,12 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -20,7 +19,9 @@ import (
 func page(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../../docs/format/" + name)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return strings.Join(strings.Fields(string(b)), " ")
 }
 
@@ -28,7 +29,9 @@ func page(t *testing.T, name string) string {
 func found(t *testing.T, text, pattern string) []string {
 	t.Helper()
 	all := regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1)
-	require.Len(t, all, 1, pattern)
+	if got := all; len(got) != 1 {
+		t.Fatalf("%v: %d elements, want %d: %v", pattern, len(got), 1, got)
+	}
 	return all[0][1:]
 }
 
@@ -36,11 +39,17 @@ func found(t *testing.T, text, pattern string) []string {
 func TestChecksumsOfThePage(t *testing.T) {
 	text := page(t, "container.md")
 	of := found(t, text, "`(\\w+)` has the number 0x([0-9A-F]{8}), stored `([0-9A-F]{8})`")
-	require.Equal(t, of[1], fmt.Sprintf("%08X", Checksum([]byte(of[0]))))
+	if want, got := of[1], fmt.Sprintf("%08X", Checksum([]byte(of[0]))); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	frame := AppendFrame(nil, []byte(of[0]))
-	require.Equal(t, of[2], strings.ToUpper(hex.EncodeToString(frame[len(frame)-4:])))
+	if want, got := of[2], strings.ToUpper(hex.EncodeToString(frame[len(frame)-4:])); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	empty := found(t, text, "frame of the empty message is `([0-9A-F]{8}) ([0-9A-F]{8})`")
-	require.Equal(t, strings.Join(empty, ""), strings.ToUpper(hex.EncodeToString(AppendFrame(nil, nil))))
+	if want, got := strings.Join(empty, ""), strings.ToUpper(hex.EncodeToString(AppendFrame(nil, nil))); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 // The codes of the basic types and the numbers of buckets on the page are those of schemas that are written.
@@ -48,12 +57,18 @@ func TestSchemaOfThePage(t *testing.T) {
 	text := page(t, "schema.md")
 	codes := found(t, text, `\| BasicType \(enum, one byte\) \| ([^|]+) \|`)[0]
 	list := strings.Split(codes, " · ")
-	require.Len(t, list, int(schema.Union)+1)
+	if got := list; len(got) != int(schema.Union)+1 {
+		t.Fatalf("%d elements, want %d: %v", len(got), int(schema.Union)+1, got)
+	}
 	for i, code := range list {
-		require.Equal(t, fmt.Sprintf("%d %s", i, schema.Basic(i)), code)
+		if want, got := fmt.Sprintf("%d %s", i, schema.Basic(i)), code; !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 	buckets := regexp.MustCompile("([0-9]+) (?:children )?have ([0-9]+)").FindAllStringSubmatch(found(t, text, "at least 2: ([^.]+)\\.")[0], -1)
-	require.Len(t, buckets, 3)
+	if got := buckets; len(got) != 3 {
+		t.Fatalf("%d elements, want %d: %v", len(got), 3, got)
+	}
 	for _, of := range buckets {
 		n, _ := strconv.Atoi(of[1])
 		s := new(schema.Schema)
@@ -62,8 +77,12 @@ func TestSchemaOfThePage(t *testing.T) {
 		}
 		s.Number()
 		wire := schemafb.GetRootAsSchema(schema.Marshal(s), 0)
-		require.Equal(t, of[2], fmt.Sprint(wire.FieldLookup(nil).BucketsLength()-1), "%d fields", n)
-		require.Equal(t, n, wire.FieldLookup(nil).EntriesLength())
+		if want, got := of[2], fmt.Sprint(wire.FieldLookup(nil).BucketsLength()-1); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%d fields: got %v, want %v", n, got, want)
+		}
+		if want, got := n, wire.FieldLookup(nil).EntriesLength(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 }
 
@@ -71,12 +90,18 @@ func TestSchemaOfThePage(t *testing.T) {
 func schemaBytes(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	st := &mapStore{objects: map[string][]byte{testURL: b}}
 	r, err := OpenRoot(context.Background(), st, testURL, Options{Size: int64(len(b))})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	payload, err := r.schemaPayload(context.Background())
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return payload
 }
 
@@ -93,8 +118,12 @@ func TestBucketsOfTheReference(t *testing.T) {
 		for want < n/2 {
 			want *= 2
 		}
-		require.Equal(t, want, table.BucketsLength()-1, "%d fields", n)
+		if want, got := want, table.BucketsLength()-1; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%d fields: got %v, want %v", n, got, want)
+		}
 		seen[n] = true
 	}
-	require.Greater(t, len(seen), 3)
+	if a, b := len(seen), 3; a <= b {
+		t.Fatalf("len(seen) is %v, want more than %v", a, b)
+	}
 }

@@ -3,7 +3,6 @@ package meta
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
@@ -89,7 +88,9 @@ func samePlain(t *testing.T, payload []byte, typ proto.Message) (plain bool) {
 func TestPlain(t *testing.T) {
 	for i, m := range usualMessages() {
 		payload := Marshal(m)
-		require.True(t, samePlain(t, payload, m), "message %d: %v", i, m)
+		if !samePlain(t, payload, m) {
+			t.Fatalf("message %d: %v: samePlain(t, payload, m) is false", i, m)
+		}
 		for at := range payload {
 			samePlain(t, payload[:at:at], m)
 			for _, flip := range []byte{1, 2, 8, 0x10, 0x80} {
@@ -98,7 +99,9 @@ func TestPlain(t *testing.T) {
 				payload[at] ^= flip
 			}
 		}
-		require.False(t, samePlain(t, append(Marshal(m), 0xF8, 0x07, 1), m), "a field that is not known")
+		if samePlain(t, append(Marshal(m), 0xF8, 0x07, 1), m) {
+			t.Fatalf("a field that is not known: samePlain(t, append(Marshal(m), 0xF8, 0x07, 1), m) is true")
+		}
 	}
 }
 
@@ -116,14 +119,20 @@ func TestNotPlain(t *testing.T) {
 		"twice": append(once, once...), "two encodings": Marshal(two), "an annotation": Marshal(annotated), "properties": Marshal(noted), "Parquet": Marshal(external),
 		"a list": Marshal(usual(ListOf(Int(1)), 1)), "a struct": Marshal(usual(StructOf(Pair("a", Int(1))), 1)), "null": Marshal(usual(Null(), 1)), "no UTF-8": []byte("\x12\x0b\x0a\x09\x0a\x07\x12\x05\x0a\x03a\xffb"),
 	} {
-		require.False(t, samePlain(t, payload, new(metapb.StripeFieldDescriptor)), name)
+		if samePlain(t, payload, new(metapb.StripeFieldDescriptor)) {
+			t.Fatalf("%v: samePlain(t, payload, new(metapb.StripeFieldDescriptor)) is true", name)
+		}
 	}
 	many := &metapb.StripeList{Stripes: make([]*metapb.StripeDirectory, mostPlain+1)}
 	for i := range many.Stripes {
 		many.Stripes[i] = new(metapb.StripeDirectory)
 	}
-	require.False(t, samePlain(t, Marshal(many), many))
-	require.False(t, decodePlain(nil, new(metapb.UrlList)))
+	if samePlain(t, Marshal(many), many) {
+		t.Fatalf("samePlain(t, Marshal(many), many) is true")
+	}
+	if decodePlain(nil, new(metapb.UrlList)) {
+		t.Fatalf("decodePlain(nil, new(metapb.UrlList)) is true")
+	}
 }
 
 // Usual descriptors take one object, one copy of the bytes, and the kinds of two bounds, which are objects of their own.

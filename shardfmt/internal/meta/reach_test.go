@@ -2,9 +2,8 @@ package meta
 
 import (
 	"context"
+	"slices"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
@@ -15,7 +14,9 @@ func TestReachGoesThroughIndexes(t *testing.T) {
 	b := NewRootBuilder()
 	whole := smallest(t)
 	was, _, _, err := ParseTail(whole, int64(len(whole)))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	RewriteURLs(was, func(string) string { return "old" })
 	index := func(name string) *metapb.IndexCollection {
 		return &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{{IndexType: name,
@@ -32,11 +33,21 @@ func TestReachGoesThroughIndexes(t *testing.T) {
 	root := b.Finish(was)
 	st := &mapStore{objects: map[string][]byte{testURL: root, "mem://b/t/old": whole}}
 	r, err := OpenRoot(context.Background(), st, testURL, Options{Size: int64(len(root))})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	objects, artifacts, err := r.Reach(context.Background())
-	require.NoError(t, err)
-	require.Subset(t, objects, []string{testURL, "mem://b/t/old", "mem://b/t/first/more", "mem://b/t/second/more", "mem://b/t/shard/more"})
-	require.ElementsMatch(t, artifacts, []string{"mem://b/t/first/terms", "mem://b/t/second/terms", "mem://b/t/shard/terms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []string{testURL, "mem://b/t/old", "mem://b/t/first/more", "mem://b/t/second/more", "mem://b/t/shard/more"} {
+		if !slices.Contains(objects, one) {
+			t.Errorf("%v lacks %s", objects, one)
+		}
+	}
+	if got, want := slices.Sorted(slices.Values([]string{"mem://b/t/first/terms", "mem://b/t/second/terms", "mem://b/t/shard/terms"})), slices.Sorted(slices.Values(artifacts)); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 // TestReachEndsWhereSomethingIsUnreadable: what refers to objects is read whole or not at all. A part of the metadata that is gone, or a
@@ -52,7 +63,9 @@ func TestReachEndsWhereSomethingIsUnreadable(t *testing.T) {
 	reach := func(change func(b *RootBuilder, dir *metapb.ShardDirectory, stripe *metapb.StripeDirectory)) ([]string, []string, error) {
 		b := NewRootBuilder()
 		dir, _, _, err := ParseTail(whole, int64(len(whole)))
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		RewriteURLs(dir, func(string) string { return "old" })
 		dir.TotalRecordCount, dir.DeletedRecordCount, dir.StripeCount = 1, 0, 1
 		stripe := &metapb.StripeDirectory{TotalRecordCount: 1, FieldListRef: b.Add(RefsOf(make([]*metapb.DataRef, 1))),
@@ -66,13 +79,21 @@ func TestReachEndsWhereSomethingIsUnreadable(t *testing.T) {
 		root := b.Finish(dir)
 		st := &mapStore{objects: map[string][]byte{testURL: root, "mem://b/t/old": whole}}
 		r, err := OpenRoot(context.Background(), st, testURL, Options{Size: int64(len(root))})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return r.Reach(context.Background())
 	}
 	objects, artifacts, err := reach(func(*RootBuilder, *metapb.ShardDirectory, *metapb.StripeDirectory) {})
-	require.NoError(t, err)
-	require.ElementsMatch(t, objects, []string{testURL, "mem://b/t/old", "mem://b/t/listed", "mem://b/t/of-stripe", "mem://b/t/of-shard"})
-	require.ElementsMatch(t, artifacts, []string{"mem://b/t/of-stripe", "mem://b/t/of-shard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(slices.Values([]string{testURL, "mem://b/t/old", "mem://b/t/listed", "mem://b/t/of-stripe", "mem://b/t/of-shard"})), slices.Sorted(slices.Values(objects)); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if got, want := slices.Sorted(slices.Values([]string{"mem://b/t/of-stripe", "mem://b/t/of-shard"})), slices.Sorted(slices.Values(artifacts)); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	// Descriptors of fields refer to buffers and indexes, those of the shard to indexes only.
 	ofShard := func(b *RootBuilder, url string) *metapb.DataRef {
 		return b.Add(RefsOf([]*metapb.DataRef{b.Add(&metapb.FieldDescriptor{PositionCount: 1, Indexes: artifact(url)})}))
@@ -87,10 +108,16 @@ func TestReachEndsWhereSomethingIsUnreadable(t *testing.T) {
 	objects, artifacts, err = reach(func(b *RootBuilder, dir *metapb.ShardDirectory, s *metapb.StripeDirectory) {
 		dir.FieldListRef, s.FieldListRef = ofShard(b, "of-field"), ofStripe(b, "data", "of-stripe-field")
 	})
-	require.NoError(t, err)
-	require.ElementsMatch(t, objects, []string{testURL, "mem://b/t/old", "mem://b/t/listed", "mem://b/t/of-stripe", "mem://b/t/of-shard",
-		"mem://b/t/of-field", "mem://b/t/data", "mem://b/t/of-stripe-field"})
-	require.ElementsMatch(t, artifacts, []string{"mem://b/t/of-stripe", "mem://b/t/of-shard", "mem://b/t/of-field", "mem://b/t/of-stripe-field"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(slices.Values([]string{testURL, "mem://b/t/old", "mem://b/t/listed", "mem://b/t/of-stripe", "mem://b/t/of-shard",
+		"mem://b/t/of-field", "mem://b/t/data", "mem://b/t/of-stripe-field"})), slices.Sorted(slices.Values(objects)); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if got, want := slices.Sorted(slices.Values([]string{"mem://b/t/of-stripe", "mem://b/t/of-shard", "mem://b/t/of-field", "mem://b/t/of-stripe-field"})), slices.Sorted(slices.Values(artifacts)); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	for name, change := range map[string]func(b *RootBuilder, dir *metapb.ShardDirectory, stripe *metapb.StripeDirectory){
 		"an index of a field": func(b *RootBuilder, dir *metapb.ShardDirectory, _ *metapb.StripeDirectory) {
 			dir.FieldListRef = ofShard(b, "mem://elsewhere/x")
@@ -129,8 +156,14 @@ func TestReachEndsWhereSomethingIsUnreadable(t *testing.T) {
 		},
 	} {
 		objects, artifacts, err := reach(change)
-		require.Error(t, err, name)
-		require.Empty(t, objects, name)
-		require.Empty(t, artifacts, name)
+		if err == nil {
+			t.Fatalf("%v: no error", name)
+		}
+		if got := objects; len(got) != 0 {
+			t.Fatalf("%v: got %v, want nothing", name, got)
+		}
+		if got := artifacts; len(got) != 0 {
+			t.Fatalf("%v: got %v, want nothing", name, got)
+		}
 	}
 }

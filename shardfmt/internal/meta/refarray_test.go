@@ -2,10 +2,11 @@ package meta
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -28,16 +29,28 @@ func TestRefArray(t *testing.T) {
 				}
 			}
 			a, err := ParseRefArray(Marshal(RefsOf(refs)))
-			require.NoError(t, err)
-			require.Equal(t, n, a.Len())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := n, a.Len(); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 			for i := range refs {
 				got, err := a.Ref(i)
-				require.NoError(t, err)
-				require.True(t, proto.Equal(refs[i], got), "%s %d of %d: %v", name, i, n, got)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !proto.Equal(refs[i], got) {
+					t.Fatalf("%s %d of %d: %v: proto.Equal(refs[i], got) is false", name, i, n, got)
+				}
 			}
 			beyond, err := a.Ref(n)
-			require.NoError(t, err)
-			require.Nil(t, beyond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := beyond; got != nil {
+				t.Fatalf("got %v, want nil", got)
+			}
 		}
 	}
 }
@@ -56,12 +69,22 @@ func TestRefArrayForms(t *testing.T) {
 	b = protowire.AppendString(protowire.AppendTag(b, 2, protowire.BytesType), "")
 	fixed(4, 9)
 	a, err := ParseRefArray(b)
-	require.NoError(t, err)
-	require.Equal(t, 2, a.Len())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := 2, a.Len(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	url, start, end, err := a.At(0)
-	require.NoError(t, err)
-	require.Equal(t, "a 1 8", fmt.Sprint(url, " ", start, " ", end))
-	require.Equal(t, []byte{0x98, 0x06, 7}, a.Unknown())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(url, " ", start, " ", end); got != "a 1 8" {
+		t.Fatalf("got %v, want %v", got, "a 1 8")
+	}
+	if want, got := ([]byte{0x98, 0x06, 7}), a.Unknown(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 func TestRefArrayRefuses(t *testing.T) {
@@ -72,15 +95,23 @@ func TestRefArrayRefuses(t *testing.T) {
 		"only urls":     {Url: []string{"", ""}},
 	} {
 		_, err := ParseRefArray(Marshal(m))
-		require.ErrorIs(t, err, corrupt.ErrCorrupt, name)
+		if !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v: %v, want %v", name, err, corrupt.ErrCorrupt)
+		}
 	}
 	notUTF8 := bytes.Replace(Marshal(RefsOf([]*metapb.DataRef{NewRef("s", 1, 8)})), []byte("s"), []byte{0xFF}, 1)
 	_, err := ParseRefArray(notUTF8)
-	require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
 	a, err := ParseRefArray(Marshal(&metapb.DataRefArray{Start: []uint64{2, 0}, End: []uint64{1, 1 << 63}, Url: []string{"", ""}}))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 2 {
 		_, _, _, err = a.At(i)
-		require.ErrorIs(t, err, corrupt.ErrCorrupt)
+		if !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+		}
 	}
 }

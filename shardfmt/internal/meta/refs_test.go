@@ -2,9 +2,9 @@ package meta
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -77,16 +77,24 @@ func TestRewriteReachesEveryReference(t *testing.T) {
 
 			seen := 0
 			eachURL(m.Interface(), func(url string) {
-				require.Equal(t, "u", url)
+				if got := url; got != "u" {
+					t.Fatalf("got %v, want %v", got, "u")
+				}
 				seen++
 			})
-			require.Equal(t, before["u"], seen, m.Descriptor().Name())
+			if want, got := before["u"], seen; !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v: got %v, want %v", m.Descriptor().Name(), got, want)
+			}
 			RewriteURLs(m.Interface(), func(string) string { return "v" })
 			after := map[string]int{}
 			count(m, after)
-			require.Equal(t, map[string]int{"v": before["u"]}, addZero(after), fmt.Sprint(m.Descriptor().Name(), turn))
+			if want, got := (map[string]int{"v": before["u"]}), addZero(after); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v: got %v, want %v", fmt.Sprint(m.Descriptor().Name(), turn), got, want)
+			}
 		}
-		require.NotZero(t, total, m.ProtoReflect().Descriptor().Name())
+		if total == 0 {
+			t.Fatalf("%v: total is 0", m.ProtoReflect().Descriptor().Name())
+		}
 	}
 }
 

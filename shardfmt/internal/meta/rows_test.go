@@ -3,9 +3,11 @@ package meta
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
@@ -68,33 +70,65 @@ func byStripes(layout string, lie func(*metapb.FieldDescriptor)) []byte {
 func TestPartsOfARoot(t *testing.T) {
 	ctx := context.Background()
 	root := byStripes(LayoutStripes, nil)
-	require.Greater(t, len(root), partsRoot)
+	if a, b := len(root), partsRoot; a <= b {
+		t.Fatalf("len(root) is %v, want more than %v", a, b)
+	}
 	st := &mapStore{objects: map[string][]byte{testURL: root}}
 	r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(root)), Parts: true})
-	require.NoError(t, err)
-	require.True(t, r.Partial())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Partial() {
+		t.Fatalf("r.Partial() is false")
+	}
 	_, err = r.Stripes(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	bounds, err := r.Bounds(ctx)
-	require.NoError(t, err)
-	require.Equal(t, rowFields, bounds.Fields())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := rowFields, bounds.Fields(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	d, err := bounds.Field(7, 3)
-	require.NoError(t, err)
-	require.EqualValues(t, []int64{7, 10}, []int64{d.RangeStats.MinValue.GetI64Value(), d.RangeStats.MaxValue.GetI64Value()})
-	require.EqualValues(t, 1, st.gets.Load())
-	require.EqualValues(t, partsTail, st.bytes.Load())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := ([]int64{7, 10}), ([]int64{d.RangeStats.MinValue.GetI64Value(), d.RangeStats.MaxValue.GetI64Value()}); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := 1, st.gets.Load(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := partsTail, st.bytes.Load(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
-	require.NoError(t, r.LoadFields(ctx, []int{4, 5}, []uint32{3}))
-	require.NoError(t, r.LoadFields(ctx, []int{4, 5}, []uint32{0, 7, 19}))
+	if err := (r.LoadFields(ctx, []int{4, 5}, []uint32{3})); err != nil {
+		t.Fatal(err)
+	}
+	if err := (r.LoadFields(ctx, []int{4, 5}, []uint32{0, 7, 19})); err != nil {
+		t.Fatal(err)
+	}
 	for _, i := range []int{4, 5} {
 		for id := range rowFields {
 			d, _, err := r.StripeField(ctx, i, uint32(id))
-			require.NoError(t, err)
-			require.True(t, proto.Equal(rowDescriptor(i, id), d.Field))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !proto.Equal(rowDescriptor(i, id), d.Field) {
+				t.Fatalf("proto.Equal(rowDescriptor(i, id), d.Field) is false")
+			}
 		}
 	}
-	require.EqualValues(t, 2, st.gets.Load())
-	require.Less(t, st.bytes.Load(), int64(partsTail+len(root)/rowStripes*2+100))
+	if want, got := 2, st.gets.Load(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if a, b := st.bytes.Load(), int64(partsTail+len(root)/rowStripes*2+100); a >= b {
+		t.Fatalf("st.bytes.Load() is %v, want less than %v", a, b)
+	}
 }
 
 // TestPartsOfOtherRoots: where a root does not say that it is laid out by stripes, the rest of it comes at once, and a small
@@ -108,18 +142,32 @@ func TestPartsOfOtherRoots(t *testing.T) {
 	}{"whole": {false, 1, 0}, "parts": {true, 2, 0}} {
 		st := &mapStore{objects: map[string][]byte{testURL: root}}
 		r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(root)), Parts: c.parts})
-		require.NoError(t, err)
-		require.False(t, r.Partial(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Partial() {
+			t.Fatalf("%v: r.Partial() is true", name)
+		}
 		d, _, err := r.StripeField(ctx, 29, 19)
-		require.NoError(t, err)
-		require.True(t, proto.Equal(rowDescriptor(29, 19), d.Field))
-		require.EqualValues(t, []int64{c.gets, int64(len(root))}, []int64{st.gets.Load(), st.bytes.Load()}, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !proto.Equal(rowDescriptor(29, 19), d.Field) {
+			t.Fatalf("proto.Equal(rowDescriptor(29, 19), d.Field) is false")
+		}
+		if want, got := ([]int64{c.gets, int64(len(root))}), ([]int64{st.gets.Load(), st.bytes.Load()}); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%v: got %v, want %v", name, got, want)
+		}
 	}
 	small := wideRoot(10)
 	st := &mapStore{objects: map[string][]byte{testURL: small}}
 	_, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(small)), Parts: true})
-	require.NoError(t, err)
-	require.EqualValues(t, 1, st.gets.Load())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := 1, st.gets.Load(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 // TestBoundsAreHeldToTheDescriptors: bounds that say something else than the stripes are damage.
@@ -127,14 +175,22 @@ func TestBoundsAreHeldToTheDescriptors(t *testing.T) {
 	ctx := context.Background()
 	check := func(root []byte) error {
 		r, err := OpenRoot(ctx, &mapStore{objects: map[string][]byte{testURL: root}}, testURL, Options{Size: int64(len(root))})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return r.CheckBounds(ctx)
 	}
-	require.NoError(t, check(byStripes(LayoutStripes, nil)))
+	if err := check(byStripes(LayoutStripes, nil)); err != nil {
+		t.Fatal(err)
+	}
 	err := check(byStripes(LayoutStripes, func(d *metapb.FieldDescriptor) { d.RangeStats.MaxValue = Int(9) }))
-	require.ErrorContains(t, err, "field 3 in stripe 7")
+	if err == nil || !strings.Contains(err.Error(), "field 3 in stripe 7") {
+		t.Fatalf("%v, want an error with %q", err, "field 3 in stripe 7")
+	}
 	err = check(byStripes(LayoutStripes, func(d *metapb.FieldDescriptor) { *d.NullCount = 1 }))
-	require.ErrorContains(t, err, "field 3 in stripe 7")
+	if err == nil || !strings.Contains(err.Error(), "field 3 in stripe 7") {
+		t.Fatalf("%v, want an error with %q", err, "field 3 in stripe 7")
+	}
 }
 
 // TestHostileBounds: what a property says of lengths is not believed.
@@ -146,8 +202,12 @@ func TestHostileBounds(t *testing.T) {
 		"a bomb":           make([]byte, maxBounds+1),
 	} {
 		_, err := parseBounds(boundsEncoder().EncodeAll(raw, nil), 2)
-		require.Error(t, err, name)
+		if err == nil {
+			t.Fatalf("%v: no error", name)
+		}
 	}
 	_, err := parseBounds([]byte("no frame"), 2)
-	require.Error(t, err)
+	if err == nil {
+		t.Fatalf("no error")
+	}
 }

@@ -1,10 +1,11 @@
 package meta
 
 import (
+	"errors"
 	"math"
+	"reflect"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/internal/decimal"
@@ -14,7 +15,9 @@ import (
 
 func dec(t *testing.T, s string) *metapb.AnyValue {
 	v, err := decimal.Parse(s)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return Decimal(v[:])
 }
 
@@ -29,18 +32,28 @@ func TestCompare(t *testing.T) {
 		{Double(math.Inf(-1)), Double(-math.MaxFloat64), -1},
 	} {
 		got, ok := Compare(c.a, c.b)
-		require.True(t, ok, c)
-		require.Equal(t, c.order, got, c)
+		if !ok {
+			t.Fatalf("%v: ok is false", c)
+		}
+		if want, got := c.order, got; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", c, got, want)
+		}
 		got, ok = Compare(c.b, c.a)
-		require.True(t, ok)
-		require.Equal(t, -c.order, got)
+		if !ok {
+			t.Fatalf("ok is false")
+		}
+		if want, got := -c.order, got; !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 	for _, c := range [][2]*metapb.AnyValue{
 		{Int(1), Uint(1)}, {Double(math.NaN()), Double(1)}, {Double(math.NaN()), Double(math.NaN())}, {Null(), Null()}, {nil, nil},
 		{nil, Int(1)}, {ListOf(), ListOf()}, {Decimal(nil), Decimal(nil)}, {dec(t, "NaN"), dec(t, "1")}, {Text("a"), Blob([]byte("a"))},
 	} {
 		_, ok := Compare(c[0], c[1])
-		require.False(t, ok, c)
+		if ok {
+			t.Fatalf("%v: ok is true", c)
+		}
 	}
 }
 
@@ -58,7 +71,9 @@ func TestEqual(t *testing.T) {
 		{ref("u"), ref("u")}, {noted(Int(1), "n"), noted(Int(1), "n")}, {&metapb.AnyValue{}, &metapb.AnyValue{}},
 	}
 	for _, c := range equal {
-		require.True(t, Equal(c[0], c[1]), c)
+		if !Equal(c[0], c[1]) {
+			t.Fatalf("%v: Equal(c[0], c[1]) is false", c)
+		}
 	}
 	for _, c := range [][2]*metapb.AnyValue{
 		{nil, Null()}, {Null(), &metapb.AnyValue{}}, {Int(1), Uint(1)}, {Int(1), Int(2)}, {Double(math.NaN()), Double(math.NaN())},
@@ -66,8 +81,12 @@ func TestEqual(t *testing.T) {
 		{StructOf(Pair("a", Null())), StructOf(Pair("b", Null()))}, {StructOf(), ListOf()}, {ref("u"), ref("v")},
 		{noted(Int(1), ""), Int(1)}, {dec(t, "1.50"), dec(t, "1.5")},
 	} {
-		require.False(t, Equal(c[0], c[1]), c)
-		require.False(t, Equal(c[1], c[0]), c)
+		if Equal(c[0], c[1]) {
+			t.Fatalf("%v: Equal(c[0], c[1]) is true", c)
+		}
+		if Equal(c[1], c[0]) {
+			t.Fatalf("%v: Equal(c[1], c[0]) is true", c)
+		}
 	}
 }
 
@@ -85,47 +104,89 @@ func TestTypedValues(t *testing.T) {
 		{Null(), 0, false, 0, false, "null"}, {nil, 0, false, 0, false, ""},
 	} {
 		i, ok := Int64Of(c.v)
-		require.Equal(t, c.iOK, ok, c)
+		if want, got := c.iOK, ok; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", c, got, want)
+		}
 		if ok {
-			require.Equal(t, c.i, i)
+			if want, got := c.i, i; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 		}
 		u, ok := Uint64Of(c.v)
-		require.Equal(t, c.uOK, ok, c)
-		if ok {
-			require.Equal(t, c.u, u)
+		if want, got := c.uOK, ok; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", c, got, want)
 		}
-		require.Equal(t, c.nature, Kind(c.v))
+		if ok {
+			if want, got := c.u, u; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+		}
+		if want, got := c.nature, Kind(c.v); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	}
 	b, ok := BytesOf(Text("ab"))
-	require.True(t, ok)
-	require.Equal(t, "ab", string(b))
+	if !ok {
+		t.Fatalf("ok is false")
+	}
+	if got := string(b); got != "ab" {
+		t.Fatalf("got %v, want %v", got, "ab")
+	}
 }
 
 func TestBag(t *testing.T) {
 	b := Properties{Pair("a", Int(1)), Pair("b", Text("x")), Pair("a", Int(2))}
 	n, ok := b.Int("a")
-	require.True(t, ok)
-	require.Equal(t, int64(1), n, "the first of a name counts")
-	require.NoError(t, b.Check(), "a merged shard has names twice")
-	require.Error(t, Properties{Pair("", Int(1))}.Check())
-	require.Error(t, Properties{Pair("a\xff", Int(1))}.Check())
+	if !ok {
+		t.Fatalf("ok is false")
+	}
+	if want, got := int64(1), n; !reflect.DeepEqual(got, want) {
+		t.Fatalf("the first of a name counts: got %v, want %v", got, want)
+	}
+	if err := b.Check(); err != nil {
+		t.Fatalf("a merged shard has names twice: %v", err)
+	}
+	if err := (Properties{Pair("", Int(1))}.Check()); err == nil {
+		t.Fatalf("no error")
+	}
+	if err := (Properties{Pair("a\xff", Int(1))}.Check()); err == nil {
+		t.Fatalf("no error")
+	}
 	b.Set("a", Int(3))
 	b.Set("c", Bool(true))
-	require.Len(t, b, 3)
-	require.NoError(t, b.Check())
-	require.Equal(t, "a", b[0].Name)
+	if got := b; len(got) != 3 {
+		t.Fatalf("%d elements, want %d: %v", len(got), 3, got)
+	}
+	if err := b.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := b[0].Name; got != "a" {
+		t.Fatalf("got %v, want %v", got, "a")
+	}
 	_, ok = b.Text("a")
-	require.False(t, ok)
-	require.Nil(t, b.Get("d"))
-	require.Error(t, Properties{Pair("", Int(1))}.Check())
-	require.Error(t, Properties{Pair("\xff", Int(1))}.Check())
+	if ok {
+		t.Fatalf("ok is true")
+	}
+	if got := b.Get("d"); got != nil {
+		t.Fatalf("got %v, want nil", got)
+	}
+	if err := (Properties{Pair("", Int(1))}.Check()); err == nil {
+		t.Fatalf("no error")
+	}
+	if err := (Properties{Pair("\xff", Int(1))}.Check()); err == nil {
+		t.Fatalf("no error")
+	}
 
 	min, max, known := Creation(&metapb.ShardProperties{CreationMin: &metapb.DateTimeUtc{Ticks: 1}})
-	require.False(t, known, "one time alone is not known: %d %d", min, max)
+	if known {
+		t.Fatalf("one time alone is not known: %d %d: known is true", min, max)
+	}
 	p := new(metapb.ShardProperties)
 	SetCreation(p, 5, 9)
 	min, max, known = Creation(p)
-	require.Equal(t, []any{uint64(5), uint64(9), true}, []any{min, max, known})
+	if want, got := ([]any{uint64(5), uint64(9), true}), ([]any{min, max, known}); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 }
 
 func TestCheckValue(t *testing.T) {
@@ -133,12 +194,18 @@ func TestCheckValue(t *testing.T) {
 	for range maxValueDepth {
 		deep = StructOf(Pair("x", deep))
 	}
-	require.NoError(t, CheckValue(deep))
-	require.NoError(t, unmarshal(Marshal(&metapb.ShardProperties{CustomProperties: Properties{Pair("p", deep)}}), new(metapb.ShardProperties)))
+	if err := CheckValue(deep); err != nil {
+		t.Fatal(err)
+	}
+	if err := (unmarshal(Marshal(&metapb.ShardProperties{CustomProperties: Properties{Pair("p", deep)}}), new(metapb.ShardProperties))); err != nil {
+		t.Fatal(err)
+	}
 	for _, v := range []*metapb.AnyValue{
 		ListOf(deep), Text("\xff"), Decimal(make([]byte, 15)), ListOf(Text("\xff")), StructOf(Pair("\xff", nil)),
 		{Annotation: proto.String("\xff")},
 	} {
-		require.ErrorIs(t, CheckValue(v), corrupt.ErrCorrupt)
+		if err := CheckValue(v); !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+		}
 	}
 }

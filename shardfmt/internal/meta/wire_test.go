@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -21,33 +22,54 @@ import (
 
 func unhex(t testing.TB, s string) []byte {
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 
 // TestFrames: the vectors of format note "container and directory", sections 3 and 18.1.
 func TestFrames(t *testing.T) {
-	require.Equal(t, uint32(0x15D514C7), Checksum(nil))
-	require.Equal(t, uint32(0x59981402), Checksum([]byte("testdata")))
-	require.Equal(t, unhex(t, "00000000 C714D515"), AppendFrame(nil, nil))
-	require.Equal(t, unhex(t, "08000000 7465737464617461 02149859"), AppendFrame(nil, []byte("testdata")))
-	require.Equal(t, unhex(t, "09000000 090A00000000000000 61FA390C"),
-		AppendFrame(nil, Marshal(&metapb.FieldDescriptor{PositionCount: 10})))
+	if want, got := uint32(0x15D514C7), Checksum(nil); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := uint32(0x59981402), Checksum([]byte("testdata")); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := unhex(t, "00000000 C714D515"), AppendFrame(nil, nil); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := unhex(t, "08000000 7465737464617461 02149859"), AppendFrame(nil, []byte("testdata")); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := unhex(t, "09000000 090A00000000000000 61FA390C"), (AppendFrame(nil, Marshal(&metapb.FieldDescriptor{PositionCount: 10}))); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
 	good := AppendFrame([]byte{}, []byte("testdata"))
 	payload, err := Unframe(append(good, "behind"...))
-	require.NoError(t, err)
-	require.Equal(t, "testdata", string(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(payload); got != "testdata" {
+		t.Fatalf("got %v, want %v", got, "testdata")
+	}
 	for i := range good {
 		_, err := Unframe(good[:i])
-		require.ErrorIs(t, err, corrupt.ErrCorrupt, i)
+		if !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v: %v, want %v", i, err, corrupt.ErrCorrupt)
+		}
 		flipped := append([]byte(nil), good...)
 		flipped[i] ^= 4
 		_, err = Unframe(flipped)
-		require.ErrorIs(t, err, corrupt.ErrCorrupt, i)
+		if !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v: %v, want %v", i, err, corrupt.ErrCorrupt)
+		}
 	}
 	_, err = Unframe([]byte{255, 255, 255, 255, 0, 0, 0, 0})
-	require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
 }
 
 // TestMessages: single messages of section 18.1.
@@ -78,10 +100,16 @@ func TestMessages(t *testing.T) {
 		{"32 04 10 01 20 01", &metapb.FieldDescriptor{RangeStats: &metapb.RangeStats{MinInclusive: true, MaxInclusive: true}}},
 	} {
 		want := unhex(t, c.hex)
-		require.Equal(t, hex.EncodeToString(want), hex.EncodeToString(Marshal(c.m)))
+		if want, got := hex.EncodeToString(want), hex.EncodeToString(Marshal(c.m)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		got := c.m.ProtoReflect().New().Interface()
-		require.NoError(t, unmarshal(want, got))
-		require.True(t, proto.Equal(c.m, got))
+		if err := unmarshal(want, got); err != nil {
+			t.Fatal(err)
+		}
+		if !proto.Equal(c.m, got) {
+			t.Fatalf("proto.Equal(c.m, got) is false")
+		}
 	}
 }
 
@@ -103,33 +131,57 @@ func smallest(t testing.TB) []byte {
 
 func TestSmallestShard(t *testing.T) {
 	b := smallest(t)
-	require.Len(t, b, 316)
-	require.Equal(t, unhex(t, `616D756400010000 00000000C714D515 00000000C714D515
-		16000000 1200 1A08 0000000000000000 2208 0000000000000000 91E26587 92000000`), b[:58])
-	require.Equal(t, unhex(t, "C2E45EDF 58000000"), b[204:212])
-	require.Equal(t, unhex(t, `0A14 1212 093600000000000000 11D000000000000000 1A14 1212 091800000000000000 113600000000000000
+	if got := b; len(got) != 316 {
+		t.Fatalf("%d elements, want %d: %v", len(got), 316, got)
+	}
+	if want, got := unhex(t, `616D756400010000 00000000C714D515 00000000C714D515
+		16000000 1200 1A08 0000000000000000 2208 0000000000000000 91E26587 92000000`), b[:58]; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := unhex(t, "C2E45EDF 58000000"), b[204:212]; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := unhex(t, `0A14 1212 093600000000000000 11D000000000000000 1A14 1212 091800000000000000 113600000000000000
 		2214 1212 090800000000000000 111000000000000000 2A14 1212 091000000000000000 111800000000000000
-		6D3C3600 58000000 616D756400010000`), b[212:])
+		6D3C3600 58000000 616D756400010000`), b[212:]; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
 	dir, start, end, err := ParseTail(b, int64(len(b)))
-	require.NoError(t, err)
-	require.Equal(t, [2]int64{208, 304}, [2]int64{start, end})
-	require.Equal(t, uint64(54), dir.SchemaRef.Range.Start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := ([2]int64{208, 304}), ([2]int64{start, end}); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if want, got := uint64(54), dir.SchemaRef.Range.Start; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 
 	r := openBytes(t, b)
 	s, err := r.Schema(context.Background())
-	require.NoError(t, err)
-	require.Equal(t, "a: Int64", s.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.String(); got != "a: Int64" {
+		t.Fatalf("got %v, want %v", got, "a: Int64")
+	}
 	f, err := r.ShardField(context.Background(), 0)
-	require.NoError(t, err)
-	require.Nil(t, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f; got != nil {
+		t.Fatalf("got %v, want nil", got)
+	}
 }
 
 const testURL = "mem://b/t/x.amudai.shard"
 
 func openBytes(t testing.TB, b []byte) *Root {
 	r, err := OpenRoot(context.Background(), &mapStore{objects: map[string][]byte{testURL: b}}, testURL, Options{Size: int64(len(b))})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 
@@ -156,25 +208,39 @@ func TestDamage(t *testing.T) {
 		_, err = r.ShardField(ctx, 0)
 		return err
 	}
-	require.NoError(t, try(good, 0))
+	if err := try(good, 0); err != nil {
+		t.Fatal(err)
+	}
 	for i := range good {
 		for _, x := range []byte{1, 0x80, 0xFF} {
 			b := append([]byte(nil), good...)
 			b[i] ^= x
 			err := try(b, int64(len(b)))
 			if isVersion := i%308 >= 4 && i%308 < 7; isVersion && (i < 8 || i >= 308) {
-				require.NoError(t, err, "patch and minor version may differ")
+				if err != nil {
+					t.Fatalf("patch and minor version may differ: %v", err)
+				}
 				continue
 			}
-			require.Error(t, err, "byte %d", i)
-			require.True(t, strings.Contains(err.Error(), testURL), "byte %d: %v", i, err)
+			if err == nil {
+				t.Fatalf("byte %d: no error", i)
+			}
+			if !strings.Contains(err.Error(), testURL) {
+				t.Fatalf("byte %d: %v: strings.Contains(err.Error(), testURL) is false", i, err)
+			}
 			if i != 315 && i != 7 {
-				require.ErrorIs(t, err, corrupt.ErrCorrupt, "byte %d", i)
+				if !errors.Is(err, corrupt.ErrCorrupt) {
+					t.Fatalf("byte %d: %v, want %v", i, err, corrupt.ErrCorrupt)
+				}
 			}
 		}
 		if i > 0 {
-			require.ErrorIs(t, try(good[:i], int64(i)), corrupt.ErrCorrupt, i)
-			require.ErrorIs(t, try(good[:i], 0), corrupt.ErrCorrupt, i)
+			if err := try(good[:i], int64(i)); !errors.Is(err, corrupt.ErrCorrupt) {
+				t.Fatalf("%v: %v, want %v", i, err, corrupt.ErrCorrupt)
+			}
+			if err := try(good[:i], 0); !errors.Is(err, corrupt.ErrCorrupt) {
+				t.Fatalf("%v: %v, want %v", i, err, corrupt.ErrCorrupt)
+			}
 		}
 	}
 }
@@ -202,13 +268,17 @@ func TestDirectoryRefuses(t *testing.T) {
 		b.Add(&metapb.UrlList{})
 		root := b.Finish(d)
 		_, _, _, err := ParseTail(root, int64(len(root)))
-		require.ErrorIs(t, err, corrupt.ErrCorrupt, name)
+		if !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v: %v, want %v", name, err, corrupt.ErrCorrupt)
+		}
 	}
 	long := make([]byte, 40)
 	copy(long[32:], Magic[:])
 	binary.LittleEndian.PutUint32(long[28:], maxDirectory)
 	_, err := TailSize(long, 1<<40)
-	require.ErrorIs(t, err, corrupt.ErrCorrupt)
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
 }
 
 func TestStripesRefuse(t *testing.T) {
@@ -218,7 +288,9 @@ func TestStripesRefuse(t *testing.T) {
 	stripe := func(n, deleted, position uint64) *metapb.StripeDirectory {
 		return &metapb.StripeDirectory{FieldListRef: SelfRef(0, 8), TotalRecordCount: n, DeletedRecordCount: deleted, ShardPosition: position}
 	}
-	require.NoError(t, checkStripes(dir(7, 1, 2), []*metapb.StripeDirectory{stripe(3, 0, 0), stripe(4, 1, 3)}))
+	if err := (checkStripes(dir(7, 1, 2), []*metapb.StripeDirectory{stripe(3, 0, 0), stripe(4, 1, 3)})); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		dir     *metapb.ShardDirectory
 		stripes []*metapb.StripeDirectory
@@ -232,7 +304,9 @@ func TestStripesRefuse(t *testing.T) {
 		"too many deleted": {dir(3, 3, 1), []*metapb.StripeDirectory{stripe(3, 4, 0)}},
 		"no field list":    {dir(3, 0, 1), []*metapb.StripeDirectory{{TotalRecordCount: 3}}},
 	} {
-		require.ErrorIs(t, checkStripes(c.dir, c.stripes), corrupt.ErrCorrupt, name)
+		if err := checkStripes(c.dir, c.stripes); !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v: %v, want %v", name, err, corrupt.ErrCorrupt)
+		}
 	}
 }
 
@@ -252,9 +326,15 @@ func TestNesting(t *testing.T) {
 		pair := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), v)
 		return protowire.AppendBytes(protowire.AppendTag(nil, 4, protowire.BytesType), pair)
 	}
-	require.NoError(t, unmarshal(property(nested(49)), new(metapb.ShardProperties)))
-	require.ErrorIs(t, unmarshal(property(nested(50)), new(metapb.ShardProperties)), corrupt.ErrCorrupt)
-	require.ErrorIs(t, unmarshal(property(nested(5_000)), new(metapb.ShardProperties)), corrupt.ErrCorrupt)
+	if err := unmarshal(property(nested(49)), new(metapb.ShardProperties)); err != nil {
+		t.Fatal(err)
+	}
+	if err := unmarshal(property(nested(50)), new(metapb.ShardProperties)); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
+	if err := unmarshal(property(nested(5_000)), new(metapb.ShardProperties)); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
 
 	groups := func(n int) []byte {
 		var b []byte
@@ -266,10 +346,18 @@ func TestNesting(t *testing.T) {
 		}
 		return b
 	}
-	require.NoError(t, unmarshal(groups(maxDepth), new(metapb.UrlList)))
-	require.ErrorIs(t, unmarshal(groups(maxDepth+1), new(metapb.UrlList)), corrupt.ErrCorrupt)
-	require.ErrorIs(t, unmarshal(groups(5)[:9], new(metapb.UrlList)), corrupt.ErrCorrupt)
-	require.ErrorIs(t, unmarshal(protowire.AppendTag(nil, 99, protowire.EndGroupType), new(metapb.UrlList)), corrupt.ErrCorrupt)
+	if err := unmarshal(groups(maxDepth), new(metapb.UrlList)); err != nil {
+		t.Fatal(err)
+	}
+	if err := unmarshal(groups(maxDepth+1), new(metapb.UrlList)); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
+	if err := unmarshal(groups(5)[:9], new(metapb.UrlList)); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
+	if err := unmarshal(protowire.AppendTag(nil, 99, protowire.EndGroupType), new(metapb.UrlList)); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
 }
 
 // TestManyMessages: two bytes on the wire may not become hundreds in memory without end.
@@ -278,7 +366,9 @@ func TestManyMessages(t *testing.T) {
 	for range maxMessages + 1 {
 		b = append(b, 0x0A, 0)
 	}
-	require.ErrorIs(t, unmarshal(b, new(metapb.StripeList)), corrupt.ErrCorrupt)
+	if err := unmarshal(b, new(metapb.StripeList)); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
 }
 
 func TestFollow(t *testing.T) {
@@ -302,17 +392,29 @@ func TestFollow(t *testing.T) {
 	for i, v := range chain {
 		got, err := r.Follow(ctx, r.URL(), v)
 		if i == maxHops {
-			require.ErrorIs(t, err, corrupt.ErrCorrupt)
+			if !errors.Is(err, corrupt.ErrCorrupt) {
+				t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+			}
 			continue
 		}
-		require.NoError(t, err)
-		require.Equal(t, "far", got.GetStringValue())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := got.GetStringValue(); got != "far" {
+			t.Fatalf("got %v, want %v", got, "far")
+		}
 	}
 	_, err := r.Follow(ctx, r.URL(), circle)
-	require.ErrorIs(t, err, corrupt.ErrCorrupt)
-	require.ErrorContains(t, err, "circle")
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
+	if err == nil || !strings.Contains(err.Error(), "circle") {
+		t.Fatalf("%v, want an error with %q", err, "circle")
+	}
 	_, err = r.Follow(ctx, r.URL(), ref(NewRef("../x", 0, 8)))
-	require.ErrorContains(t, err, "unsafe reference")
+	if err == nil || !strings.Contains(err.Error(), "unsafe reference") {
+		t.Fatalf("%v, want an error with %q", err, "unsafe reference")
+	}
 }
 
 // TestFollowIntoOtherObjects: a value may lie in another object, and refer onwards from there; every name is relative to the root
@@ -331,12 +433,20 @@ func TestFollowIntoOtherObjects(t *testing.T) {
 		"mem://b/t/d/near": near.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)}),
 		"mem://b/t/d/far":  far.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)})}}
 	r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(root))})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got, err := r.Follow(ctx, r.URL(), ref(NewRef("d/near", onwards.Start, onwards.End)))
-	require.NoError(t, err)
-	require.Equal(t, "far", got.GetStringValue())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := got.GetStringValue(); got != "far" {
+		t.Fatalf("got %v, want %v", got, "far")
+	}
 	_, err = r.Follow(ctx, r.URL(), ref(NewRef("d/nothing", onwards.Start, onwards.End)))
-	require.ErrorIs(t, err, os.ErrNotExist)
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("%v, want %v", err, os.ErrNotExist)
+	}
 	// Two objects that refer to each other: the names have one length, so the values lie at the same place.
 	at := NewRootBuilder().Add(ref(NewRef("d/one", 1, 2))).GetRange()
 	for _, names := range [][2]string{{"d/one", "d/two"}, {"d/two", "d/one"}} {
@@ -345,8 +455,12 @@ func TestFollowIntoOtherObjects(t *testing.T) {
 		st.objects["mem://b/t/"+names[0]] = b.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)})
 	}
 	_, err = r.Follow(ctx, r.URL(), ref(NewRef("d/one", at.Start, at.End)))
-	require.ErrorIs(t, err, corrupt.ErrCorrupt)
-	require.ErrorContains(t, err, "circle")
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
+	if err == nil || !strings.Contains(err.Error(), "circle") {
+		t.Fatalf("%v, want an error with %q", err, "circle")
+	}
 }
 
 // TestOtherObjects: directory elements may lie in other objects; those that are missing or too short are told
@@ -355,38 +469,60 @@ func TestOtherObjects(t *testing.T) {
 	ctx := context.Background()
 	whole := smallest(t)
 	dir, _, _, err := ParseTail(whole, int64(len(whole)))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	open := func(url string, other []byte) *Root {
 		d := proto.CloneOf(dir)
 		RewriteURLs(d, func(string) string { return url })
 		b := NewRootBuilder().Finish(d)
 		st := &mapStore{objects: map[string][]byte{testURL: b, "mem://b/t/d/old": other}}
 		r, err := OpenRoot(ctx, st, testURL, Options{Size: int64(len(b))})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return r
 	}
 	r := open("d/old", whole)
 	s, err := r.Schema(ctx)
-	require.NoError(t, err)
-	require.Equal(t, "a: Int64", s.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.String(); got != "a: Int64" {
+		t.Fatalf("got %v, want %v", got, "a: Int64")
+	}
 	_, err = r.Stripes(ctx)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	_, err = open("d/old", whole[:200]).Schema(ctx)
-	require.ErrorIs(t, err, corrupt.ErrCorrupt)
-	require.ErrorContains(t, err, "mem://b/t/d/old at offset 54")
+	if !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
+	if err == nil || !strings.Contains(err.Error(), "mem://b/t/d/old at offset 54") {
+		t.Fatalf("%v, want an error with %q", err, "mem://b/t/d/old at offset 54")
+	}
 	_, err = open("../old", whole).Schema(ctx)
-	require.ErrorIs(t, err, urlresolve.ErrRefused)
+	if !errors.Is(err, urlresolve.ErrRefused) {
+		t.Fatalf("%v, want %v", err, urlresolve.ErrRefused)
+	}
 	_, err = open("s3://other/x", whole).Schema(ctx)
-	require.ErrorIs(t, err, urlresolve.ErrRefused)
+	if !errors.Is(err, urlresolve.ErrRefused) {
+		t.Fatalf("%v, want %v", err, urlresolve.ErrRefused)
+	}
 	_, err = open("d/gone", whole).Schema(ctx)
-	require.ErrorIs(t, err, fs.ErrNotExist)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("%v, want %v", err, fs.ErrNotExist)
+	}
 
 	// A shard whose size was told wrongly.
 	for _, size := range []int64{315, 317} {
 		st := &mapStore{objects: map[string][]byte{testURL: whole}}
 		_, err := OpenRoot(ctx, st, testURL, Options{Size: size})
-		require.ErrorIs(t, err, corrupt.ErrCorrupt)
+		if !errors.Is(err, corrupt.ErrCorrupt) {
+			t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+		}
 	}
 }
 
@@ -420,10 +556,16 @@ func TestMovedShard(t *testing.T) {
 	} {
 		r := movedShard(t, c.urls...)
 		f, err := r.ShardField(ctx, 1)
-		require.NoError(t, err, name)
-		require.Equal(t, c.found, f != nil, name)
+		if err != nil {
+			t.Fatalf("%v: %v", name, err)
+		}
+		if want, got := c.found, f != nil; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", name, got, want)
+		}
 		if c.found {
-			require.Equal(t, uint64(1), f.PositionCount)
+			if want, got := uint64(1), f.PositionCount; !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
 		}
 	}
 }
@@ -450,22 +592,44 @@ func TestLargeNumbers(t *testing.T) {
 	dir.PropertiesRef = b.Add(&metapb.ShardProperties{CustomProperties: bag})
 	dir.SchemaRef = b.AddPayload(nil)
 	r := openBytes(t, b.Finish(dir))
-	require.Greater(t, r.Size(), int64(4<<20))
+	if a, b := r.Size(), int64(4<<20); a <= b {
+		t.Fatalf("r.Size() is %v, want more than %v", a, b)
+	}
 	stripes, err := r.Stripes(ctx)
-	require.NoError(t, err)
-	require.Equal(t, uint64(5e9), stripes[1].ShardPosition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := uint64(5e9), stripes[1].ShardPosition; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	d, _, err := r.StripeField(ctx, 1, 0)
-	require.NoError(t, err)
-	require.Equal(t, uint64(1<<40), d.Encodings[0].GetNative().Buffers[0].Buffer.Range.End)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := uint64(1<<40), d.Encodings[0].GetNative().Buffers[0].Buffer.Range.End; !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
 	p, err := r.Properties(ctx)
-	require.NoError(t, err)
-	require.Len(t, p.CustomProperties, 60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.CustomProperties; len(got) != 60_000 {
+		t.Fatalf("%d elements, want %d: %v", len(got), 60_000, got)
+	}
 	for i, has := range []int{0, 1} {
 		own, err := r.StripeProperties(ctx, i)
-		require.NoError(t, err)
-		require.Len(t, own.CustomProperties, has)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := own.CustomProperties; len(got) != has {
+			t.Fatalf("%d elements, want %d: %v", len(got), has, got)
+		}
 		indexes, err := r.StripeIndexes(ctx, i)
-		require.NoError(t, err)
-		require.Len(t, indexes.IndexDescriptors, has)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := indexes.IndexDescriptors; len(got) != has {
+			t.Fatalf("%d elements, want %d: %v", len(got), has, got)
+		}
 	}
 }

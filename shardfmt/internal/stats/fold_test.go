@@ -5,10 +5,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
@@ -29,27 +29,41 @@ func TestFoldOfGoldenShards(t *testing.T) {
 	several := 0
 	for _, path := range goldenRoots(t) {
 		r, err := meta.OpenRoot(ctx, client, "file://"+path, meta.Options{})
-		require.NoError(t, err, path)
+		if err != nil {
+			t.Fatalf("%v: %v", path, err)
+		}
 		s, err := r.Schema(ctx)
-		require.NoError(t, err, path)
+		if err != nil {
+			t.Fatalf("%v: %v", path, err)
+		}
 		stripes, err := r.Stripes(ctx)
-		require.NoError(t, err, path)
+		if err != nil {
+			t.Fatalf("%v: %v", path, err)
+		}
 		for id := range s.Count {
 			var sum *metapb.FieldDescriptor
 			for i := range stripes {
 				d, _, err := r.StripeField(ctx, i, id)
-				require.NoError(t, err, path)
+				if err != nil {
+					t.Fatalf("%v: %v", path, err)
+				}
 				sum = Fold(sum, d.GetField())
 			}
 			want, err := r.ShardField(ctx, id)
-			require.NoError(t, err, path)
-			require.Equal(t, prototext.Format(want), prototext.Format(sum), "%s, field %d", path, id)
+			if err != nil {
+				t.Fatalf("%v: %v", path, err)
+			}
+			if want, got := prototext.Format(want), prototext.Format(sum); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s, field %d: got %v, want %v", path, id, got, want)
+			}
 			if len(stripes) > 1 && want.GetPositionCount() > 0 {
 				several++
 			}
 		}
 	}
-	require.Greater(t, several, 100)
+	if a, b := several, 100; a <= b {
+		t.Fatalf("several is %v, want more than %v", a, b)
+	}
 }
 
 func goldenRoots(t *testing.T) []string {
@@ -57,12 +71,18 @@ func goldenRoots(t *testing.T) []string {
 	var roots []string
 	for _, pattern := range []string{"*/shard.amudai.shard", "merged/*/shard.amudai.shard"} {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		roots = append(roots, found...)
 	}
-	require.NotEmpty(t, roots)
+	if len(roots) == 0 {
+		t.Fatalf("roots is empty")
+	}
 	_, err := os.Stat(roots[0])
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return roots
 }
 
@@ -78,60 +98,94 @@ func TestFoldRules(t *testing.T) {
 		for _, d := range all {
 			before := proto.CloneOf(d)
 			sum = Fold(sum, d)
-			require.True(t, proto.Equal(before, d), "a stripe's descriptor was changed")
+			if !proto.Equal(before, d) {
+				t.Fatalf("a stripe's descriptor was changed: proto.Equal(before, d) is false")
+			}
 		}
 		return sum
 	}
 
 	t.Run("bounds widen with their flags", func(t *testing.T) {
 		d := fold(ranged(2, meta.Int(3), meta.Int(9), true, false), ranged(3, meta.Int(-1), meta.Int(9), false, true))
-		require.True(t, proto.Equal(ranged(5, meta.Int(-1), meta.Int(9), false, true), d), d)
+		if !proto.Equal(ranged(5, meta.Int(-1), meta.Int(9), false, true), d) {
+			t.Fatalf("%v: proto.Equal(ranged(5, meta.Int(-1), meta.Int(9), false, true), d) is false", d)
+		}
 	})
 	t.Run("a missing bound takes the other", func(t *testing.T) {
 		d := fold(ranged(1, nil, nil, true, true), ranged(1, meta.Uint(1), meta.Uint(2), true, true))
-		require.Equal(t, uint64(1), d.RangeStats.MinValue.GetU64Value())
+		if want, got := uint64(1), d.RangeStats.MinValue.GetU64Value(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 	})
 	t.Run("what can't be compared is dropped", func(t *testing.T) {
-		require.Nil(t, fold(ranged(1, meta.Int(1), meta.Int(2), true, true), ranged(1, meta.Uint(1), meta.Uint(2), true, true)).RangeStats)
+		if got := fold(ranged(1, meta.Int(1), meta.Int(2), true, true), ranged(1, meta.Uint(1), meta.Uint(2), true, true)).RangeStats; got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
 		nan := meta.Double(math.NaN())
-		require.Nil(t, fold(ranged(1, nan, nan, true, true), ranged(1, meta.Double(1), meta.Double(2), true, true)).RangeStats)
+		if got := fold(ranged(1, nan, nan, true, true), ranged(1, meta.Double(1), meta.Double(2), true, true)).RangeStats; got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
 	})
 	t.Run("what one stripe lacks stays gone", func(t *testing.T) {
 		full := ranged(1, meta.Int(1), meta.Int(1), true, true)
 		bare := &metapb.FieldDescriptor{PositionCount: 4}
 		d := fold(full, bare, full)
-		require.True(t, proto.Equal(&metapb.FieldDescriptor{PositionCount: 6}, d), d)
+		if !(proto.Equal(&metapb.FieldDescriptor{PositionCount: 6}, d)) {
+			t.Fatalf("%v: (proto.Equal(&metapb.FieldDescriptor{PositionCount: 6}, d)) is false", d)
+		}
 	})
 	t.Run("stripes without positions change nothing", func(t *testing.T) {
 		full := ranged(1, meta.Int(1), meta.Int(1), true, true)
 		empty := &metapb.FieldDescriptor{}
-		require.True(t, proto.Equal(full, fold(empty, full, empty)))
-		require.True(t, proto.Equal(empty, fold(empty)))
-		require.Nil(t, fold())
+		if !proto.Equal(full, fold(empty, full, empty)) {
+			t.Fatalf("proto.Equal(full, fold(empty, full, empty)) is false")
+		}
+		if !proto.Equal(empty, fold(empty)) {
+			t.Fatalf("proto.Equal(empty, fold(empty)) is false")
+		}
+		if got := fold(); got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
 	})
 	t.Run("filters and dictionaries belong to a stripe", func(t *testing.T) {
 		d := fold(&metapb.FieldDescriptor{PositionCount: 1, DictionarySize: u64(3),
 			MembershipFilters: &metapb.MembershipFilters{Sbbf: &metapb.SplitBlockBloomFilter{NumBlocks: 1}}})
-		require.True(t, proto.Equal(&metapb.FieldDescriptor{PositionCount: 1}, d))
+		if !(proto.Equal(&metapb.FieldDescriptor{PositionCount: 1}, d)) {
+			t.Fatalf("(proto.Equal(&metapb.FieldDescriptor{PositionCount: 1}, d)) is false")
+		}
 	})
 	t.Run("constants", func(t *testing.T) {
 		constant := func(v *metapb.AnyValue) *metapb.FieldDescriptor {
 			return &metapb.FieldDescriptor{PositionCount: 1, ConstantValue: v}
 		}
-		require.NotNil(t, fold(constant(meta.Text("a")), constant(meta.Text("a"))).ConstantValue)
-		require.Nil(t, fold(constant(meta.Text("a")), constant(meta.Text("b"))).ConstantValue)
-		require.Nil(t, fold(constant(meta.Text("a")), constant(nil), constant(meta.Text("a"))).ConstantValue)
+		if fold(constant(meta.Text("a")), constant(meta.Text("a"))).ConstantValue == nil {
+			t.Fatalf("fold(constant(meta.Text(\"a\")), constant(meta.Text(\"a\"))).ConstantValue is nil")
+		}
+		if got := fold(constant(meta.Text("a")), constant(meta.Text("b"))).ConstantValue; got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
+		if got := fold(constant(meta.Text("a")), constant(nil), constant(meta.Text("a"))).ConstantValue; got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
 		nan := meta.Double(math.NaN())
-		require.Nil(t, fold(constant(nan), constant(nan)).ConstantValue)
-		require.NotNil(t, fold(constant(meta.Null()), constant(meta.Null())).ConstantValue)
+		if got := fold(constant(nan), constant(nan)).ConstantValue; got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
+		if fold(constant(meta.Null()), constant(meta.Null())).ConstantValue == nil {
+			t.Fatalf("fold(constant(meta.Null()), constant(meta.Null())).ConstantValue is nil")
+		}
 	})
 	t.Run("counts of the type need every stripe that has values", func(t *testing.T) {
 		yes := &metapb.FieldDescriptor{PositionCount: 1, NullCount: u64(0),
 			TypeSpecific: &metapb.FieldDescriptor_BooleanStats{BooleanStats: &metapb.BooleanStats{TrueCount: 1}}}
 		nulls := &metapb.FieldDescriptor{PositionCount: 5, NullCount: u64(5)}
 		values := &metapb.FieldDescriptor{PositionCount: 5, NullCount: u64(4)}
-		require.Equal(t, uint64(2), fold(yes, nulls, yes).GetBooleanStats().GetTrueCount())
-		require.Nil(t, fold(yes, values, yes).TypeSpecific)
+		if want, got := uint64(2), fold(yes, nulls, yes).GetBooleanStats().GetTrueCount(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		if got := fold(yes, values, yes).TypeSpecific; got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
 	})
 	t.Run("cardinality", func(t *testing.T) {
 		one, two := new(sketch), new(sketch)
@@ -139,11 +193,17 @@ func TestFoldRules(t *testing.T) {
 		two.add([]byte("world"))
 		d := fold(&metapb.FieldDescriptor{PositionCount: 1, Cardinality: one.info()},
 			&metapb.FieldDescriptor{PositionCount: 1, Cardinality: two.info()})
-		require.Equal(t, uint64(2), d.Cardinality.GetCount())
+		if want, got := uint64(2), d.Cardinality.GetCount(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
 		exact := &metapb.FieldDescriptor{PositionCount: 1, Cardinality: &metapb.CardinalityInfo{Count: u64(1)}}
 		d = fold(exact, exact)
-		require.NotNil(t, d.Cardinality)
-		require.Nil(t, d.Cardinality.Count)
+		if d.Cardinality == nil {
+			t.Fatalf("d.Cardinality is nil")
+		}
+		if got := d.Cardinality.Count; got != nil {
+			t.Fatalf("got %v, want nil", got)
+		}
 	})
 	t.Run("exact counts", func(t *testing.T) {
 		number := func(v ...any) *metapb.FieldDescriptor { return describe(signed(schema.Int64), Options{}, v...) }
@@ -168,8 +228,12 @@ func TestFoldRules(t *testing.T) {
 			"booleans":                {[]*metapb.FieldDescriptor{flag(true), flag(true, false), flag(nil, true)}, 2, true},
 		} {
 			d := fold(c.stripes...)
-			require.Equal(t, c.want, d.Cardinality.GetCount(), name)
-			require.Equal(t, c.exact, IsExact(d.Cardinality), name)
+			if want, got := c.want, d.Cardinality.GetCount(); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v: got %v, want %v", name, got, want)
+			}
+			if want, got := c.exact, IsExact(d.Cardinality); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v: got %v, want %v", name, got, want)
+			}
 		}
 	})
 }
