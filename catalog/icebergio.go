@@ -64,13 +64,18 @@ func canonical(location string) string {
 	return location
 }
 
-// pathError makes errors.Is(err, fs.ErrNotExist) true where the object is not there.
-func pathError(op, name string, err error) error {
+// pathError makes errors.Is(err, fs.ErrNotExist) true where the object is not there. The text stays that of the store, which names operation and object.
+func pathError(err error) error {
 	if errors.Is(err, blobio.ErrNotFound) {
-		err = errors.Join(fs.ErrNotExist, err)
+		return missingFile{err}
 	}
-	return &fs.PathError{Op: op, Path: name, Err: err}
+	return err
 }
+
+// missingFile is an error of a store that is fs.ErrNotExist too.
+type missingFile struct{ error }
+
+func (e missingFile) Unwrap() []error { return []error{e.error, fs.ErrNotExist} }
 
 // ReadFile reads a whole file. The result is shared where the file is cached and must not be changed.
 func (m *metadataIO) ReadFile(name string) ([]byte, error) {
@@ -80,7 +85,7 @@ func (m *metadataIO) ReadFile(name string) ([]byte, error) {
 	}
 	b, _, err := m.client.ReadAll(m.ctx, at, metadataLimit)
 	if err != nil {
-		return nil, pathError("open", name, err)
+		return nil, pathError(err)
 	}
 	if strings.HasSuffix(at, ".avro") { // manifests and lists: written once, never changed
 		m.cache.put(at, b)
@@ -104,7 +109,7 @@ func (m *metadataIO) Open(name string) (iceio.File, error) {
 // Remove deletes a file that its writer knows to be referenced by nothing.
 func (m *metadataIO) Remove(name string) error {
 	if err := m.client.Delete(m.ctx, canonical(name), ""); err != nil {
-		return pathError("remove", name, err)
+		return pathError(err)
 	}
 	return nil
 }
@@ -118,7 +123,7 @@ func (m *metadataIO) Create(name string) (iceio.FileWriter, error) {
 // damaged manifest hides all rows below it.
 func (m *metadataIO) WriteFile(name string, p []byte) error {
 	if err := m.client.PutReadBack(m.ctx, canonical(name), p); err != nil {
-		return pathError("create", name, err)
+		return pathError(err)
 	}
 	return nil
 }

@@ -39,11 +39,11 @@ func readBackLater(fs iceio.WriteFileIO) (iceio.WriteFileIO, *readBacks) {
 func (l *laterIO) WriteFile(name string, p []byte) error {
 	readBack, err := l.client.PutReadBackLater(l.ctx, canonical(name), p)
 	if err != nil {
-		return pathError("create", name, err)
+		return pathError(err)
 	}
 	l.later.add(func(ctx context.Context, c *blobio.Client) error {
 		if err := readBack(ctx, c); err != nil {
-			return pathError("create", name, err)
+			return pathError(err)
 		}
 		return nil
 	})
