@@ -193,7 +193,7 @@ func TestUnmet(t *testing.T) {
 	for want, p := range map[string]Policy{
 		"max-creation-range":         {NoRebuild: true},
 		"max-objects":                {MaxObjects: 3, MaxCreationRange: -1, NoRebuild: true},
-		"1 groups are never done":    {MaxBytesPerRun: 99, MaxCreationRange: -1},
+		"1 group is never done":      {MaxBytesPerRun: 99, MaxCreationRange: -1},
 		"nothing is ever done":       {NoConcat: true, NoPack: true, NoRebuild: true},
 		"target-records 10 is never": {TargetRecords: 10, MaxRows: 9},
 		"shards leave lookback":      {Lookback: time.Hour},

@@ -511,6 +511,7 @@ func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 		st.Shards, st.Records, st.Bytes, st.Measured = look.shards, look.records, look.bytes, true
 		st.Quarantined, st.QuarantinedShards = look.quarantined, look.quarantinedShards
 		st.BacklogShards, st.BacklogBytes, st.Groups = look.backlogShards, look.backlogBytes, look.groups
+		st.TargetSize = look.targetSize
 	}
 	if look.settled || t.schedule == (Schedule{}) {
 		t.schedule, st.Schedule = look.schedule, look.schedule.String()
@@ -526,7 +527,7 @@ func (t *tended) finish(look looked, run Run, err error, now time.Time) {
 	}
 	st.Problem, st.Remedy = "", ""
 	if err == nil {
-		t.failures, st.FailingSince, st.LastSuccess = 0, time.Time{}, now
+		t.failures, st.FailingSince, st.LastSuccess, st.Succeeded = 0, time.Time{}, now, true
 		st.State = Waiting
 		if st.Problem = look.problem; st.Problem != "" {
 			st.Remedy = "shardcat verify " + st.Table.String()

@@ -90,12 +90,12 @@ func TestServiceKeepsEveryTableInShape(t *testing.T) {
 	for i, name := range names {
 		st := statusOf(t, s, name)
 		if i == 1 {
-			if st.State != Failing || !strings.Contains(st.Problem, "min-inputs") || st.Remedy == "" || !st.NextRun.After(time.Now()) {
+			if st.State != Failing || !strings.Contains(st.Problem, "min-inputs") || st.Remedy == "" || !st.NextRun.After(time.Now()) || st.Succeeded {
 				t.Errorf("%s: %+v", name, st)
 			}
 			continue
 		}
-		if st.State != Waiting || st.Shards != 1 || st.Records != 40 || st.BacklogShards != 0 || len(st.History) != 1 || st.History[0].Results[0].Inputs != 4 {
+		if st.State != Waiting || st.Shards != 1 || st.Records != 40 || st.BacklogShards != 0 || len(st.History) != 1 || st.History[0].Results[0].Inputs != 4 || !st.Succeeded || st.TargetSize != defaultTargetSize {
 			t.Errorf("%s: %+v", name, st)
 		}
 	}
@@ -110,7 +110,7 @@ func TestServiceKeepsEveryTableInShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, runs, 1)
-	if st := statusOf(t, s, names[1]); st.State != Waiting || st.Shards != 1 || st.Problem != "" {
+	if st := statusOf(t, s, names[1]); st.State != Waiting || st.Shards != 1 || st.Problem != "" || !st.Succeeded {
 		t.Errorf("%+v", st)
 	}
 }

@@ -40,9 +40,13 @@ type TableStatus struct {
 	NextRun       time.Time `json:"next_run"`
 	// Measured: the sizes and the backlog were measured, by the last run or one before it.
 	Measured bool `json:"measured"`
-	// Rounds counts runs since the service began. LastSuccess is when the last one that succeeded ended, or when the service found the table.
+	// TargetSize is the size of a shard that the policy asks for, 0 before the table was measured.
+	TargetSize int64 `json:"target_size,omitempty"`
+	// Rounds counts runs since the service began. LastSuccess is when the last one that succeeded ended, or when the service found the table:
+	// Succeeded tells which.
 	Rounds      int64     `json:"rounds"`
 	LastSuccess time.Time `json:"last_success"`
+	Succeeded   bool      `json:"succeeded"`
 	// FailingSince is when the first of the failed runs since then ended, zero if there is none. It stays while the next one is under way.
 	FailingSince time.Time `json:"failing_since,omitzero"`
 	// Interval is the time between two runs by the schedule.

@@ -183,6 +183,7 @@ type looked struct {
 	shards, records, bytes      int64
 	groups                      int
 	backlogShards, backlogBytes int64
+	targetSize                  int64
 
 	quarantined, quarantinedShards int
 	// problem is why, in one line.
@@ -249,7 +250,7 @@ func (l *looked) hold(q *Quarantine) {
 // measure takes down the table's size and what is still to do: what a plan says, or a new one if it is nil.
 func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy, plan *Plan, held *Quarantine) (err error) {
 	d := t.Describe()
-	l.shards, l.records, l.bytes = d.Shards, d.Records, d.DataBytes
+	l.shards, l.records, l.bytes, l.targetSize = d.Shards, d.Records, d.DataBytes, policy.withDefaults().TargetSize
 	if plan == nil {
 		if plan, err = newPlan(ctx, t, policy, held); err != nil {
 			return err

@@ -25,14 +25,14 @@ func (p *planner) limitBytes() {
 		return true
 	})
 	if alone > 0 {
-		p.unmet("%d groups are never done: each moves more than the %d bytes of max-bytes-per-run", alone, most)
+		p.unmet("%s never done: each moves more than the %d bytes of max-bytes-per-run", groups(alone, "is", "are"), most)
 	}
 }
 
 // explain says what of the policy this table can't have.
 func (p *planner) explain() {
 	for _, limit := range slices.Sorted(maps.Keys(p.capped)) {
-		p.unmet("%d groups end below half of target-records and target-size because of %s", p.capped[limit], limit)
+		p.unmet("%s below half of target-records and target-size because of %s", groups(p.capped[limit], "ends", "end"), limit)
 	}
 	if p.policy.NoConcat && p.policy.NoPack && p.policy.NoRebuild {
 		p.unmet("allow-concat, allow-pack and allow-rebuild are false: nothing is ever done")
@@ -43,6 +43,14 @@ func (p *planner) explain() {
 	if longest := p.policy.MaxCreationRange; p.policy.Lookback > 0 && p.policy.Lookback < longest {
 		p.unmet("shards leave lookback %s before their neighbours fill max-creation-range %s", p.policy.Lookback, longest)
 	}
+}
+
+// groups is a number of groups with its verb.
+func groups(n int, one, more string) string {
+	if n == 1 {
+		return "1 group " + one
+	}
+	return fmt.Sprintf("%d groups %s", n, more)
 }
 
 func (p *planner) unmet(format string, args ...any) {
