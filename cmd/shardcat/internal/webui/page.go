@@ -3,10 +3,12 @@ package webui
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"html/template"
 	"math"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -31,17 +33,20 @@ type page struct {
 func sizeText(n int64) string { return progress.Bytes(n) }
 
 var functions = template.FuncMap{
-	"bytes":   progress.Bytes,
-	"count":   exact,
-	"ago":     ago,
-	"next":    next,
-	"short":   func(d time.Duration) string { return d.Round(time.Millisecond).String() },
-	"root":    func(table, root string) string { return "/tables/" + table + "/shard?root=" + url.QueryEscape(root) },
-	"base":    path.Base,
-	"count64": func(n int) string { return exact(int64(n)) },
-	"plural":  plural,
-	"add":     func(a, b int) int { return a + b },
-	"last":    func(runs []compaction.Run) compaction.Run { return runs[len(runs)-1] },
+	"bytes":    progress.Bytes,
+	"count":    exact,
+	"ago":      ago,
+	"next":     next,
+	"short":    func(d time.Duration) string { return d.Round(time.Millisecond).String() },
+	"root":     func(table, root string) string { return "/tables/" + table + "/shard?root=" + url.QueryEscape(root) },
+	"base":     path.Base,
+	"count64":  func(n int) string { return exact(int64(n)) },
+	"average":  average,
+	"lease":    lease,
+	"plural":   plural,
+	"plural64": func(n int64, what string) string { return plural(int(n), what) },
+	"add":      func(a, b int) int { return a + b },
+	"last":     func(runs []compaction.Run) compaction.Run { return runs[len(runs)-1] },
 	"done": func(n, of int64) int64 {
 		if of == 0 {
 			return 0
@@ -79,6 +84,40 @@ func ago(t time.Time) string {
 		return "in " + d.String()
 	}
 	return (-d).String() + " ago"
+}
+
+// average is the mean size of a table's shards, and what its policy asks for.
+func average(st compaction.TableStatus) string {
+	if st.Shards == 0 {
+		return "none"
+	}
+	text := sizeText(st.Bytes / st.Shards)
+	if st.TargetSize > 0 {
+		text += " of " + sizeText(st.TargetSize)
+	}
+	return text
+}
+
+// process names this process as a lease does.
+func process() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// lease is who holds the lease of a table, as of its last run. A table at rest needs none.
+func lease(st compaction.TableStatus, self string) string {
+	if st.State == compaction.Running {
+		return "a run of this process, " + self + ", takes it for its changes"
+	}
+	for _, r := range st.History[:min(1, len(st.History))] {
+		switch {
+		case r.Holder != "":
+			return r.Holder + " held it " + ago(r.Started)
+		case r.Lease == compaction.LeaseLost:
+			return "another process took it over " + ago(r.Started)
+		}
+	}
+	return "not held by this process"
 }
 
 // next is when a table is looked at next.

@@ -31,7 +31,11 @@ type tableData struct {
 	Where   string
 	// Unreadable: the table could not be loaded, and this is what the service saw of it last.
 	Unreadable bool
-	Charts     []chart
+	// Repeated: the error of loading the table is that of the last run.
+	Repeated bool
+	Charts   []chart
+	// Self is this process, as leases name it.
+	Self string
 	// Average and Target are the bytes of a shard, as they are and as the policy wants them.
 	Average, Target int64
 }
@@ -58,7 +62,7 @@ func (h *Console) table(w http.ResponseWriter, r *http.Request, _ int64) {
 		return
 	}
 	d := tableData{Name: t.Name().String(), Status: status, About: t.Describe(), Where: r.FormValue("where"), Changes: lastChanges(t)}
-	d.Charts = h.history.chartsOf(d.Name)
+	d.Charts, d.Self = h.history.chartsOf(d.Name), process()
 	p := page{Title: d.Name, ReadOnly: !h.allowed(r), Refresh: d.Where == ""}
 	if err := h.fill(r, t, &d); err != nil {
 		p.Error = err.Error()
@@ -71,7 +75,7 @@ func (h *Console) table(w http.ResponseWriter, r *http.Request, _ int64) {
 func (h *Console) unreadable(w http.ResponseWriter, r *http.Request, status compaction.TableStatus, err error) {
 	d := tableData{Name: status.Table.String(), Status: status, Unreadable: true, Charts: h.history.chartsOf(status.Table.String())}
 	d.About.Records, d.About.DataBytes = status.Records, status.Bytes
-	d.Total = int(status.Shards)
+	d.Total, d.Repeated, d.Self = int(status.Shards), status.Problem == err.Error(), process()
 	h.render(w, http.StatusBadGateway, "table.html", page{Title: d.Name, ReadOnly: !h.allowed(r), Refresh: true, Error: err.Error(), Data: d})
 }
 
@@ -89,7 +93,7 @@ func (h *Console) fill(r *http.Request, t *catalog.Table, d *tableData) error {
 	var from, to int
 	d.pager, from, to = pageOf(r, len(v.lines), shardsPerPage)
 	d.Shards, d.Picture, d.Plan, d.Policy = v.lines[from:to], v.picture, v.plan, v.policy
-	d.Average, d.Target = d.About.DataBytes/max(1, int64(len(v.lines))), in.Policy.TargetSize
+	d.Average, d.Target = d.About.DataBytes/max(1, int64(len(v.lines))), d.Status.TargetSize
 	if d.Where != "" {
 		d.Try = try(ctx, t, d.Where)
 	}

@@ -2,8 +2,11 @@ package webui
 
 import (
 	"cmp"
+	"math"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,14 +21,20 @@ type tablesData struct {
 	Find          string
 	Troubled, All int
 	Only          bool
+	// Namespace is the one whose tables are shown, empty for all.
+	Namespace string
 	// Sort is the column by which tables are sorted, see orders; empty is problems first.
 	Sort    string
 	Columns []column
 	// Running are the first of the Started tables with a run under way, Failures the last runs that failed, of all tables.
-	Running    []compaction.TableStatus
-	Started    int
-	Failures   []compaction.Run
+	Running  []compaction.TableStatus
+	Started  int
+	Failures []compaction.Run
+	// Namespaces are the largest of Spaces.
 	Namespaces []namespaceTotal
+	Spaces     int
+	// Self is this process, as leases name it.
+	Self string
 	// Version of the program, and since when it has run.
 	Version string
 	Since   time.Time
@@ -33,19 +42,40 @@ type tablesData struct {
 	// Elsewhere are tables that another process works on, as of the last look.
 	Elsewhere []compaction.TableStatus
 	Charts    []chart
+	// SampleEvery is the time between two samples of the charts.
+	SampleEvery time.Duration
 	// ReadOnly: no buttons.
 	ReadOnly bool
+}
+
+// Link leads to the same tables in another order, or to another page of them.
+func (d tablesData) Link(sort string, page int) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"find": d.Find, "sort": sort, "namespace": d.Namespace} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if d.Only {
+		q.Set("only", "problems")
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return "?" + q.Encode()
 }
 
 // column is a heading of the tables by which they can be sorted.
 type column struct {
 	Name, Label string
 	Number      bool
+	// Largest: the largest or latest value comes first.
+	Largest bool
 }
 
 var columns = []column{
-	{"name", "Table", false}, {"state", "State", false}, {"shards", "Shards", true}, {"rows", "Rows", true}, {"bytes", "Stored", true},
-	{"backlog", "Backlog", true}, {"last", "Last run", false}, {"next", "Next run", false},
+	{"name", "Table", false, false}, {"state", "State", false, false}, {"shards", "Shards", true, true}, {"rows", "Rows", true, true}, {"bytes", "Stored", true, true},
+	{"average", "Average shard", true, false}, {"backlog", "Backlog", true, true}, {"last", "Last run", false, true}, {"next", "Next run", false, false},
 }
 
 // orders compare tables by a column: the largest numbers and the latest runs first.
@@ -55,6 +85,7 @@ var orders = map[string]func(a, b *compaction.TableStatus) int{
 	"shards":  func(a, b *compaction.TableStatus) int { return cmp.Compare(b.Shards, a.Shards) },
 	"rows":    func(a, b *compaction.TableStatus) int { return cmp.Compare(b.Records, a.Records) },
 	"bytes":   func(a, b *compaction.TableStatus) int { return cmp.Compare(b.Bytes, a.Bytes) },
+	"average": func(a, b *compaction.TableStatus) int { return cmp.Compare(ofTarget(a), ofTarget(b)) },
 	"backlog": func(a, b *compaction.TableStatus) int { return cmp.Compare(b.BacklogBytes, a.BacklogBytes) },
 	"last":    func(a, b *compaction.TableStatus) int { return lastRun(b).Compare(lastRun(a)) },
 	"next":    func(a, b *compaction.TableStatus) int { return a.NextRun.Compare(b.NextRun) },
@@ -76,6 +107,14 @@ func rank(st *compaction.TableStatus) int {
 	return 4
 }
 
+// ofTarget is the share of the size that the policy asks for which the mean shard has. Tables without shards or without such a size come last.
+func ofTarget(st *compaction.TableStatus) float64 {
+	if st.Shards == 0 || st.TargetSize == 0 {
+		return math.Inf(1)
+	}
+	return float64(st.Bytes) / float64(st.Shards) / float64(st.TargetSize)
+}
+
 func lastRun(st *compaction.TableStatus) time.Time {
 	if len(st.History) == 0 {
 		return time.Time{}
@@ -92,25 +131,32 @@ type namespaceTotal struct {
 
 // tablesPerPage bounds a page, whatever the catalog; shownFailures, shownRunning and shownNamespaces its other lists.
 const (
-	tablesPerPage                                = 200
+	tablesPerPage                                = 100
 	shownFailures, shownRunning, shownNamespaces = 20, 50, 50
 )
 
 func (h *Console) tables(w http.ResponseWriter, r *http.Request) {
 	all := h.service.Status()
-	d := newTables(all, r.FormValue("find"), r.FormValue("only") == "problems", r.FormValue("sort"))
+	d := newTables(all, tablesQuery{r.FormValue("find"), r.FormValue("namespace"), r.FormValue("sort"), r.FormValue("only") == "problems"})
 	var from, to int
 	d.pager, from, to = pageOf(r, len(d.Tables), tablesPerPage)
 	d.Tables = d.Tables[from:to]
 	d.Version, d.Since, d.Health = h.o.Version, h.started, h.health.of(r.Context(), h.cat)
+	d.Self, d.SampleEvery = process(), sampleEvery
 	d.Charts, d.ReadOnly = h.history.chartsOf(""), !h.allowed(r)
 	h.render(w, http.StatusOK, "tables.html", page{Title: "Tables", ReadOnly: !h.allowed(r), Refresh: true, Data: d})
 }
 
+// tablesQuery is what a request asks of the first page.
+type tablesQuery struct {
+	find, namespace, sort string
+	only                  bool
+}
+
 // newTables selects and sorts what the first page shows of all tables.
-func newTables(all []compaction.TableStatus, find string, only bool, sort string) tablesData {
-	d := tablesData{Find: strings.TrimSpace(find), Only: only, Sort: sort, Columns: columns, All: len(all)}
-	order, known := orders[sort]
+func newTables(all []compaction.TableStatus, q tablesQuery) tablesData {
+	d := tablesData{Find: strings.TrimSpace(q.find), Namespace: q.namespace, Only: q.only, Sort: q.sort, Columns: columns, All: len(all)}
+	order, known := orders[q.sort]
 	if !known {
 		d.Sort, order = "", orders[""]
 	}
@@ -141,7 +187,7 @@ func newTables(all []compaction.TableStatus, find string, only bool, sort string
 				d.Failures = append(d.Failures, run)
 			}
 		}
-		if strings.Contains(st.Table.String(), d.Find) && (!d.Only || st.Problem != "") {
+		if strings.Contains(st.Table.String(), d.Find) && (!d.Only || st.Problem != "") && (d.Namespace == "" || d.Namespace == name) {
 			d.Tables = append(d.Tables, st)
 		}
 	}
@@ -157,6 +203,7 @@ func newTables(all []compaction.TableStatus, find string, only bool, sort string
 	slices.SortFunc(d.Namespaces, func(a, b namespaceTotal) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
 	})
+	d.Spaces = len(d.Namespaces)
 	d.Namespaces = d.Namespaces[:min(len(d.Namespaces), shownNamespaces)]
 	return d
 }

@@ -49,7 +49,7 @@ func TestManyTables(t *testing.T) {
 		}
 	})
 	g.open("/")
-	if n := eval[int](g, `document.querySelectorAll("[aria-label='Tables'] tbody tr:not(.because)").length`); n != 200 {
+	if n := eval[int](g, `document.querySelectorAll("[aria-label='Tables'] tbody tr:not(.because)").length`); n != 100 {
 		t.Errorf("%d lines", n)
 	}
 	g.open("/?find=t24")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -69,6 +70,55 @@ func TestPages(t *testing.T) {
 	}
 	for _, e := range *g.errors {
 		t.Errorf("the browser says: %s", e)
+	}
+}
+
+// TestNarrow opens every page in windows of 390 and 1280 pixels, with names that have no place to break: none is wider than its window, and what stands
+// in a table can be read without scrolling sideways.
+func TestNarrow(t *testing.T) {
+	long := "a_table_" + strings.Repeat("whose_name_has_no_place_to_break_", 4)
+	g := newGround(t, token, func(g *ground) {
+		g.rows(long, 3, atRest)
+		g.rows("broken_"+long, 0, nil)
+		g.entries("lost_"+long, 30, nil) // of shards that are not there
+	})
+	g.open("/login")
+	g.do(chromedp.SendKeys(chromedp.CSS("#token"), token+"\r"), chromedp.WaitReady(chromedp.CSS("#find")))
+	table := "/tables/default." + long
+	for _, width := range []int64{390, 1280} {
+		size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1}
+		if _, err := chromedp.Call(g.tab, emulation.SetDeviceMetricsOverride, size); err != nil {
+			t.Fatal(err)
+		}
+		g.open(table)
+		shard := eval[string](g, `document.querySelector('a[href*="shard?root="]').getAttribute("href")`)
+		for _, path := range []string{"/", "/?only=problems&sort=average", "/?namespace=default", table, "/tables/default.lost_" + long, "/tables/default.nobody_" + long, shard} {
+			g.open(path)
+			g.fits(width, path)
+		}
+		for _, button := range []string{"Dry run", "Verify 5 %", "Repair, dry run"} {
+			for g.text("h1") == "Conflict" || !strings.Contains(g.text("h1"), "un of") && !strings.Contains(g.text("h1"), "Verification") {
+				g.open("/tables/default.lost_" + long)
+				if _, err := chromedp.RunResponse(g.tab, chromedp.Click(`//button[.="`+button+`"]`)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.fits(width, button)
+			g.open("/")
+		}
+	}
+}
+
+// fits asserts that a page is not wider than its window, and in a narrow one that no table is, with all that can be opened open.
+func (g *ground) fits(width int64, what string) {
+	g.t.Helper()
+	eval[int](g, `document.querySelectorAll("details").forEach(d => d.open = true); 0`)
+	if wide := eval[int64](g, "document.documentElement.scrollWidth"); wide > width {
+		g.t.Errorf("%s is %d pixels wide in a window of %d: %q", what, wide, width, eval[[]string](g,
+			`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + " " + e.textContent.slice(0, 60))`))
+	}
+	for _, wide := range eval[[]string](g, `[...document.querySelectorAll(".wide:not(.rows)")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute("aria-label"))`) {
+		g.t.Errorf("%s: the table %q has to be scrolled sideways in a window of %d", what, wide, width)
 	}
 }
 
