@@ -175,7 +175,7 @@ func (t *sample) measure(f fileio.Format, path string, turns int) error {
 
 // read reads all rows.
 func (t *sample) read(ctx context.Context, c *blobio.Client, url string, f fileio.Format) error {
-	src, err := fileio.OpenBatches(ctx, c, url, fileio.SourceOptions{Format: f})
+	src, err := fileio.OpenBatches(ctx, c, url, fileio.SourceOptions{Format: f, InProcess: true})
 	if err != nil {
 		return err
 	}

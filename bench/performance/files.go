@@ -197,7 +197,7 @@ func (g *given) load() error {
 	ctx := context.Background()
 	c := blobio.NewClient()
 	defer c.Close()
-	src, err := fileio.OpenSource(ctx, c, []string{"file://" + g.Path}, fileio.SourceOptions{Format: fileio.Parquet})
+	src, err := fileio.OpenSource(ctx, c, []string{"file://" + g.Path}, fileio.SourceOptions{Format: fileio.Parquet, InProcess: true})
 	if err != nil {
 		return err
 	}

@@ -164,6 +164,9 @@ type SourceOptions struct {
 	// MaxMemory bounds the memory of reading Arrow and Parquet, in bytes, DefaultMaxMemory if 0: a batch of Arrow may
 	// take so much, packed and unpacked, the process that reads Parquet (ServeReader) 512 MiB more.
 	MaxMemory int64
+	// InProcess reads Parquet in the caller's process, where a file made to do harm can end the program: for files that the caller trusts, in
+	// programs that don't call ServeReader.
+	InProcess bool
 	// Progress, if not nil, is told how many bytes of the inputs were read, as they are stored, and how many there are to
 	// read, passes of inference counted; 0 where nobody knows, as of pipes. Calls may be concurrent.
 	Progress func(read, total int64)

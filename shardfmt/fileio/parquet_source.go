@@ -3,6 +3,7 @@ package fileio
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -39,17 +40,23 @@ type parquetFile struct {
 	stored *arrow.Schema
 }
 
-// openParquet opens a Parquet file, in a process of its own where there is one (ServeReader).
+// errNoReader is what a program gets that reads Parquet without having said by which process.
+var errNoReader = errors.New("a process of its own reads Parquet: call fileio.ServeReader() as the first line of main, or set SourceOptions.InProcess for files that you trust")
+
+// openParquet opens a Parquet file in a process of its own (ServeReader), or in this one if the caller asks for that.
 func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
+	if !o.InProcess && !readsApart.Load() {
+		return nil, errNoReader
+	}
 	r, err := in.openRandom(ctx, sp)
 	if err != nil {
 		return nil, err
 	}
 	var f batchFile
-	if readsApart.Load() {
-		f, err = startReader(ctx, r, o)
-	} else {
+	if o.InProcess {
 		f, err = newParquet(ctx, r, o, false)
+	} else {
+		f, err = startReader(ctx, r, o)
 	}
 	if err != nil {
 		r.Close()

@@ -20,8 +20,8 @@ import (
 var readsApart atomic.Bool
 
 // ServeReader makes the program one that reads Parquet in a process of its own. A program calls it before anything
-// else; in the process that was started to read, it doesn't return. Without the call files are read in the caller's
-// process, where a file made to do harm can end it.
+// else; in the process that was started to read, it doesn't return. Without the call, opening a Parquet file is an error that says so, unless
+// SourceOptions.InProcess is set.
 func ServeReader() {
 	if os.Getenv(readerVariable) == "" {
 		readsApart.Store(true)

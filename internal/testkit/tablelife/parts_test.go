@@ -108,7 +108,7 @@ func (l *life) export() {
 	if done.Rows != int64(len(rows)) {
 		l.fail("%d rows were exported, want %d", done.Rows, len(rows))
 	}
-	src, err := fileio.OpenSource(ctx, l.c.Client(), done.Files, fileio.SourceOptions{Schema: schemaOf(columns)})
+	src, err := fileio.OpenSource(ctx, l.c.Client(), done.Files, fileio.SourceOptions{InProcess: true, Schema: schemaOf(columns)})
 	l.must(err)
 	defer src.Close()
 	var got []string

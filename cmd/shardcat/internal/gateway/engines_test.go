@@ -321,7 +321,7 @@ func createTypes(t *testing.T, c *catalog.Catalog) (file string) {
 		t.Fatal(err)
 	}
 	format, _ := fileio.FormatOf("ndjson")
-	src, err := fileio.OpenSource(t.Context(), c.Client(), []string{"file://" + file}, fileio.SourceOptions{Format: format, Schema: tbl.Schema()})
+	src, err := fileio.OpenSource(t.Context(), c.Client(), []string{"file://" + file}, fileio.SourceOptions{Format: format, InProcess: true, Schema: tbl.Schema()})
 	if err != nil {
 		t.Fatal(err)
 	}
