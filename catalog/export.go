@@ -39,6 +39,9 @@ type ExportResult struct {
 	Rows  int64    `json:"rows"`
 	// Damaged lists what SkipDamaged left out.
 	Damaged []Damage `json:"damaged,omitempty"`
+	// EncodingsSkipped and Contradictions are those of ScanStats.
+	EncodingsSkipped int64 `json:"encodings_skipped"`
+	Contradictions   int64 `json:"contradictions"`
 }
 
 // maxExportFiles bounds how many files of a partitioned export are open at a time; the one begun first is ended
@@ -59,7 +62,8 @@ func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*Expor
 	if err := x.prepare(); err != nil {
 		return nil, err
 	}
-	for b, err := range p.Run(ctx, nil) {
+	var stats ScanStats
+	for b, err := range p.Run(ctx, &stats) {
 		if err == nil {
 			err = x.write(ctx, b)
 		}
@@ -72,6 +76,7 @@ func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*Expor
 		x.abort(ctx)
 		return nil, err
 	}
+	x.done.EncodingsSkipped, x.done.Contradictions = stats.EncodingsSkipped, stats.Contradictions
 	return x.done, nil
 }
 

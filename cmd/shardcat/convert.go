@@ -72,6 +72,7 @@ column's type are printed; --strict refuses them too.`,
 			if err != nil {
 				return asUsage(err, convert.ErrOptions)
 			}
+			a.warnOfReading(r.EncodingsSkipped, r.Contradictions, "shard verify")
 			return a.printConverted(r)
 		},
 	}

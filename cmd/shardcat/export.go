@@ -64,6 +64,7 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. A failed export leaves no file.`
 				return err
 			}
 			bar.Finish()
+			a.warnOfReading(x.EncodingsSkipped, x.Contradictions, "verify")
 			if a.json {
 				err = a.printJSON(x)
 			} else {

@@ -197,6 +197,7 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 	if err != nil {
 		return err
 	}
+	a.warnOfReading(stats.EncodingsSkipped, stats.Contradictions, "verify")
 	if a.json {
 		return a.printJSON(map[string]int64{"count": rows})
 	}

@@ -51,6 +51,9 @@ type Result struct {
 	Rows int64         `json:"rows"`
 	// Losses are what the output does not hold of the input.
 	Losses []arrowtype.Note `json:"losses"`
+	// EncodingsSkipped and Contradictions are those of shardfmt.ScanStats, of an input that is a shard.
+	EncodingsSkipped int64 `json:"encodings_skipped,omitempty"`
+	Contradictions   int64 `json:"contradictions,omitempty"`
 }
 
 // ErrLossy matches the refusal of a conversion that would lose something.
@@ -81,6 +84,8 @@ type job struct {
 	in, out  string // canonical URLs
 	from, to fileio.Format
 	rows     int64
+	// read is what reading a shard passed over.
+	read shardfmt.ScanStats
 }
 
 // File converts the object or folder at in to a new one at out; both are paths or URLs. If it fails, out is not
@@ -102,7 +107,8 @@ func File(ctx context.Context, c *blobio.Client, in, out string, o Options) (*Re
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{In: j.in, Out: j.out, From: j.from, To: j.to, Rows: j.rows, Losses: report.Notes}
+	r := &Result{In: j.in, Out: j.out, From: j.from, To: j.to, Rows: j.rows, Losses: report.Notes,
+		EncodingsSkipped: j.read.EncodingsSkipped, Contradictions: j.read.Contradictions}
 	if r.Losses == nil {
 		r.Losses = []arrowtype.Note{}
 	}

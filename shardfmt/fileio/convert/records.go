@@ -55,7 +55,7 @@ func (j *job) records(ctx context.Context) (*arrowtype.Report, error) {
 // openRecords opens the input as records of a shard's types, with the Arrow schema they came with, if any.
 func (j *job) openRecords(ctx context.Context) (fileio.Source, *arrow.Schema, error) {
 	if j.from == Amudai {
-		return openShard(ctx, j.c, j.in, j.o)
+		return openShard(ctx, j.c, j.in, j.o, &j.read)
 	}
 	src, err := fileio.OpenSource(ctx, j.c, []string{j.in}, j.o.Source)
 	if err != nil {
@@ -115,7 +115,7 @@ type shardSource struct {
 	progress   func(done, total int64)
 }
 
-func openShard(ctx context.Context, c *blobio.Client, url string, o Options) (fileio.Source, *arrow.Schema, error) {
+func openShard(ctx context.Context, c *blobio.Client, url string, o Options, stats *shardfmt.ScanStats) (fileio.Source, *arrow.Schema, error) {
 	shard, err := shardfmt.Open(ctx, c, url, shardfmt.OpenOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +125,7 @@ func openShard(ctx context.Context, c *blobio.Client, url string, o Options) (fi
 		return nil, nil, err
 	}
 	src := &shardSource{schema: s, rows: int64(shard.Records() - shard.Deleted()), progress: o.Progress}
-	src.next, src.stop = iter.Pull2(shard.Scan(ctx, shardfmt.ScanOptions{MaxMemory: o.MaxMemory}))
+	src.next, src.stop = iter.Pull2(shard.Scan(ctx, shardfmt.ScanOptions{MaxMemory: o.MaxMemory, Stats: stats}))
 	return src, OriginalSchema(ctx, shard), nil
 }
 
