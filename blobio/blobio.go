@@ -124,6 +124,8 @@ type CreateOptions struct {
 	InParts bool
 	// AllowUnconditional: a store that refuses the condition is asked without it, after a HEAD; see WithUnconditionalWrites.
 	AllowUnconditional bool
+	// Receipt, if not nil, is told what the store says of the object that it took, by drivers whose store says it.
+	Receipt *Receipt
 	// Retry is for the requests of an upload in parts, each of which a driver repeats by itself; a Client sets its own.
 	Retry RetryPolicy
 	// Trace is the chain of requests that the call is on.

@@ -221,6 +221,13 @@ func PortableKey(key string) bool {
 //	no object       the write did not happen: it is tried again, if the fault may pass
 //	no answer       the error of the write: the outcome is unknown
 func (c *Client) Put(ctx context.Context, url string, data []byte) error {
+	_, err := c.putUntil(ctx, url, data, c.readsBack.Load())
+	return err
+}
+
+// PutProved is Put that reports whether the store has proved that it has the content, by the receipt of the request or because it was read
+// back: to read it back once more would show nothing else.
+func (c *Client) PutProved(ctx context.Context, url string, data []byte) (proved bool, err error) {
 	return c.putUntil(ctx, url, data, c.readsBack.Load())
 }
 
@@ -245,23 +252,28 @@ func (c *Client) TryCreate(ctx context.Context, url string, data []byte, opts Cr
 	})
 }
 
-// PutReadBack is Put that also reads back and compares what the store took without complaint: for the few small objects
+// PutReadBack is Put that also compares what the store took without complaint, by the receipt or by reading it back: for the few small objects
 // that others hang on. What is damaged is deleted and written again; if that does not help the error is ErrDamaged.
 func (c *Client) PutReadBack(ctx context.Context, url string, data []byte) error {
-	return c.putUntil(ctx, url, data, true)
+	_, err := c.putUntil(ctx, url, data, true)
+	return err
 }
 
 // PutReadBackLater is PutReadBack that leaves reading back to the caller, who does it before anything depends on the object, by any view
 // of the Client: beside other requests, where PutReadBack waits for each.
 func (c *Client) PutReadBackLater(ctx context.Context, url string, data []byte) (readBack func(ctx context.Context, c *Client) error, err error) {
-	if err := c.putUntil(ctx, url, data, false); err != nil {
+	proved, err := c.putUntil(ctx, url, data, false)
+	if err != nil {
 		return nil, err
+	}
+	if proved {
+		return func(context.Context, *Client) error { return nil }, nil
 	}
 	return func(ctx context.Context, c *Client) error {
 		if err := c.compare(ctx, url, data); err == nil || ctx.Err() != nil {
 			return err
 		}
-		return c.putUntil(ctx, url, data, true)
+		return c.PutReadBack(ctx, url, data)
 	}, nil
 }
 
@@ -269,33 +281,38 @@ func (c *Client) PutReadBackLater(ctx context.Context, url string, data []byte) 
 // checksums: every byte is then fetched once more.
 func (c *Client) ReadBackWrites() { c.readsBack.Store(true) }
 
-func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack bool) error {
+// putUntil reports whether the content is proved to be there. The receipt of a store that is known not to compare uploads with their checksums
+// counts for nothing.
+func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack bool) (proved bool, err error) {
 	doubt := false // an earlier attempt may still be carried out
 	for t := c.opts.retry.begin(); ; {
-		err := c.put(ctx, url, data, CreateOptions{})
-		if err == nil && readBack {
+		receipt := new(Receipt)
+		err := c.put(ctx, url, data, CreateOptions{Receipt: receipt})
+		proved := err == nil && !c.readsBack.Load() && receipt.proves(data)
+		if err == nil && readBack && !proved {
 			err = c.compare(ctx, url, data)
+			proved = err == nil
 		}
 		if err == nil || ctx.Err() != nil {
-			return err
+			return proved, err
 		}
 		if outcomeUnknown(err) {
 			same, readErr := c.holds(ctx, url, data)
 			switch {
 			case readErr == nil && same:
-				return nil
+				return true, nil
 			case readErr == nil:
-				return NewError("create", url, ErrExists, nil)
+				return false, NewError("create", url, ErrExists, nil)
 			case Class(readErr) != ErrNotFound:
-				return err
+				return false, err
 			}
 			doubt = true
 		}
 		if err := t.again(ctx, err); err != nil {
 			if doubt && !outcomeUnknown(err) { // a refusal now proves nothing about the attempt before
-				return NewError("create", url, ErrUnknown, err)
+				return false, NewError("create", url, ErrUnknown, err)
 			}
-			return err
+			return false, err
 		}
 	}
 }

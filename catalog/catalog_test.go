@@ -534,6 +534,43 @@ func TestVaultBelongsToOneTable(t *testing.T) {
 	}
 }
 
+// TestClaimOfAnotherBeforeTheCommit: a process that has claimed the folder before looks again before it commits, and commits nothing to a folder
+// that has become another catalog's.
+func TestClaimOfAnotherBeforeTheCommit(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	stripes := func() (n int) {
+		for info, err := range c.client.List(ctx, tbl.VaultFolder()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(info.URL, ".amudai.") {
+				n++
+			}
+		}
+		return n
+	}
+	head, before := tbl.Head(), stripes()
+	if !tbl.claimedBefore() || before == 0 {
+		t.Fatal("the folder was not claimed")
+	}
+	at := tbl.VaultFolder() + "_owner.json"
+	foreign := Owner{Version: recordVersion, TableUUID: tbl.UUID(), Catalog: "sqlite:elsewhere", CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01"}
+	if err := errors.Join(c.client.Delete(ctx, at, ""), c.putRecord(ctx, at, foreign)); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []*Table{tbl, g.load(c)} {
+		if _, err := of.Ingest(ctx, source(rows(10, 10)), IngestOptions{}); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("an append to the folder of another catalog: %v, want ErrUnsafe", err)
+		}
+	}
+	if now := g.load(g.open(nil, nil)); now.Head() != head || stripes() != before {
+		t.Errorf("snapshot %d and %d objects, want %d and %d", now.Head(), stripes(), head, before)
+	}
+}
+
 func TestOpenRefusals(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	for name, c := range map[string]struct {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -76,8 +78,9 @@ type Job struct {
 	committing bool
 	// beside, if not nil, writes what the entries depend on.
 	beside *besideManifests
-	// recorded is what reading back the record of the job came to; nil if it was read back when it was written.
-	recorded chan error
+	// recorded is what reading back the record of the job came to; nil if it was read back when it was written. claimed is what the claim of the
+	// folder came to; nil if it was claimed before the job began.
+	recorded, claimed chan error
 	// doubt: a commit was rejected, but not proven not to have happened (see unproven).
 	doubt bool
 }
@@ -117,7 +120,10 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := t.claim(ctx, t.branch(branch)); err != nil {
+	var claimed chan error
+	if !named && kind == JobAppend && t.claimedBefore() {
+		claimed = t.claimLater(ctx, t.branch(branch))
+	} else if err := t.claim(ctx, t.branch(branch)); err != nil {
 		return nil, nil, err
 	}
 	if named {
@@ -129,7 +135,7 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 		}
 	}
 	attempt := uuid.NewString()
-	j := &Job{table: t, name: id, branch: branch, record: JobRecord{
+	j := &Job{table: t, name: id, branch: branch, claimed: claimed, record: JobRecord{
 		Version: recordVersion, ID: id, Attempt: attempt, Kind: kind, Inputs: inputs, Outputs: outputs(attempt),
 		Base: t.head(branch), Ref: branch, Started: t.cat.opts.Now().UTC(),
 		Unnamed: !named,
@@ -140,6 +146,7 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 		err = j.putRecord(ctx)
 	}
 	if err != nil {
+		_ = awaited(claimed, "")
 		if ctx.Err() != nil {
 			j.endIfBegun(context.WithoutCancel(ctx))
 		}
@@ -171,15 +178,31 @@ func (j *Job) putRecord(ctx context.Context) error {
 	return nil
 }
 
-// awaitRecord waits until the record of the job was read back.
+// claimLater claims the folder while other requests are made. The claim has ended when the channel gives its outcome.
+func (t *Table) claimLater(ctx context.Context, base *table.Snapshot) chan error {
+	out, view := make(chan error, 1), *t // which a refresh does not change
+	fork := t.cat.client.Fork()
+	go func() {
+		defer fork.Join()
+		out <- parallel.Guarded(func() error { return view.claim(ctx, base) })
+	}()
+	return out
+}
+
+// awaitRecord waits until the folder is claimed and the record of the job was read back.
 func (j *Job) awaitRecord() error {
-	if j.recorded == nil {
+	return cmp.Or(awaited(j.claimed, "claim"), awaited(j.recorded, "record of job "+j.record.ID))
+}
+
+// awaited waits for the outcome of something, nil for nothing, as often as it is asked for.
+func awaited(outcome chan error, of string) error {
+	if outcome == nil {
 		return nil
 	}
-	err := <-j.recorded
-	j.recorded <- err // for who waits later
+	err := <-outcome
+	outcome <- err
 	if err != nil {
-		return fmt.Errorf("job %s: %w", j.record.ID, err)
+		return fmt.Errorf("%s: %w", of, err)
 	}
 	return nil
 }

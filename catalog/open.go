@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -95,8 +96,10 @@ type Catalog struct {
 	// line of the writers of a table, nil if the catalog can't keep one.
 	line commitLine
 	// sql is the catalog where it is an SQL database, without what Options.Wrap put around it.
-	sql       *sqlTables
-	known     registeredTables
+	sql   *sqlTables
+	known registeredTables
+	// claimed are the vault folders, by table, that were found to be this catalog's own.
+	claimed   sync.Map
 	met       metNamespaces
 	identity  string
 	ids       identities

@@ -61,10 +61,11 @@ const mostStates = 16
 func (c *sqlTables) keep(ident table.Identifier, t *table.Table) *table.Table {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last == nil || len(c.last) >= mostStates {
+	key := strings.Join(ident, "\x00")
+	if _, known := c.last[key]; c.last == nil || !known && len(c.last) >= mostStates {
 		c.last = map[string]*table.Table{}
 	}
-	c.last[strings.Join(ident, "\x00")] = t
+	c.last[key] = t
 	return t
 }
 
@@ -238,7 +239,11 @@ func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, req
 	if err != nil {
 		return nil, "", unsent(err)
 	}
-	return next, at, c.move(ctx, ident, current.MetadataLocation(), at)
+	if err := c.move(ctx, ident, current.MetadataLocation(), at); err != nil {
+		return next, at, err
+	}
+	c.keep(ident, table.New(ident, next, at, c.fs, c))
+	return next, at, nil
 }
 
 // commitFirst commits to a table that isn't there: it makes one, if the requirements allow.

@@ -42,6 +42,21 @@ func (c *Catalog) Load(ctx context.Context, name Name) (*Table, error) {
 	return t, t.set(ctx, ice)
 }
 
+// LoadToAppend is Load for an append: a state that this process has loaded, or committed, before is taken from memory if it is still the table's.
+// A commit is made on such a state in any case. Whoever reads, verifies or collects wants what the files hold.
+func (c *Catalog) LoadToAppend(ctx context.Context, name Name) (*Table, error) {
+	own, ok := c.ice.(*sqlTables)
+	if !ok {
+		return c.Load(ctx, name)
+	}
+	ice, err := own.base(ctx, name.identifier())
+	if err != nil {
+		return nil, c.notFound(ctx, name, translate(err))
+	}
+	t := &Table{cat: c, name: name}
+	return t, t.set(ctx, own.keep(name.identifier(), ice))
+}
+
 // set takes over a loaded state of the table.
 func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if t.creation == nil {

@@ -138,7 +138,11 @@ func TestJobThatEndsWhileJobsAreListed(t *testing.T) {
 	} {
 		g := newDamagedGround(t, "")
 		tbl := g.create(g.open(g.bucket))
-		if _, _, err := tbl.BeginJob(context.Background(), JobAppend, "", nil, tbl.Outputs); err != nil {
+		j, _, err := tbl.BeginJob(context.Background(), JobAppend, "", nil, tbl.Outputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.awaitRecord(); err != nil { // whose read would count among those of the script
 			t.Fatal(err)
 		}
 		g.bucket.Play(t, script)

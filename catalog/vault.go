@@ -84,6 +84,9 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 		}
 		t.cat.distrust(mine.Unchecked)
 		err = t.cat.putRecord(ctx, at, mine)
+		if err == nil {
+			t.cat.claimed.Store(t.UUID(), true)
+		}
 		if err == nil || !errors.Is(err, blobio.ErrExists) {
 			return err
 		}
@@ -99,7 +102,18 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 	if err := t.cat.acceptConditional(!there.Unconditional); err != nil {
 		return err
 	}
-	return t.withdrawDrop(ctx, dropped)
+	if err := t.withdrawDrop(ctx, dropped); err != nil {
+		return err
+	}
+	t.cat.claimed.Store(t.UUID(), true)
+	return nil
+}
+
+// claimedBefore reports whether this process has claimed the table's folder before. It is claimed again by each job, which may write its first
+// objects meanwhile: nothing is committed before the claim.
+func (t *Table) claimedBefore() bool {
+	_, before := t.cat.claimed.Load(t.UUID())
+	return before
 }
 
 // putRecord writes a record that others go by, and reads it back: it says whose a folder is, what may not be deleted,

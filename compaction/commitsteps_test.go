@@ -2,8 +2,14 @@ package compaction_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -100,5 +106,100 @@ func TestTermFilterSteps(t *testing.T) {
 	found := s.measure(t, scan("id = 1234", "id"))
 	if t.Logf("a lookup: %+v", found); found.rows != 1 || found.steps > 7 {
 		t.Errorf("a lookup after it: %+v, want 1 row in at most 7 steps", found)
+	}
+}
+
+// TestAppendRequests: an append of one shard to a table with a history costs a bounded number of requests, and of those that wait for one
+// another, in a new process and in one that has appended to the table before; fewer where the store proves what it took.
+func TestAppendRequests(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		bucket  blobio.Bucket
+		appends int
+		// first and next are the most steps and requests of the first append of a process, and of the next one.
+		first, next [2]int64
+	}{
+		{"a store that states no checksums, 1 snapshot", memblob.New(), 1, [2]int64{8, 16}, [2]int64{6, 15}},
+		{"a store that proves what it took, 1 snapshot", blobtest.Receipts{Bucket: memblob.New()}, 1, [2]int64{7, 11}, [2]int64{5, 10}},
+		{"a store that proves what it took, 90 snapshots", blobtest.Receipts{Bucket: memblob.New()}, 90, [2]int64{7, 11}, [2]int64{5, 10}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSlowStore(t)
+			s.bucket = c.bucket
+			s.many(t, c.appends)
+			ingest := func(t *testing.T, table *catalog.Table) int64 {
+				done, err := table.Ingest(t.Context(), stepsRows(t, 100), catalog.IngestOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return done.Rows
+			}
+			first := s.measure(t, ingest)
+			var next took
+			s.measure(t, func(t *testing.T, table *catalog.Table) int64 {
+				ingest(t, table)
+				begin, before := time.Now(), table.Catalog().Client().Counters()
+				table, err := table.Catalog().LoadToAppend(t.Context(), stepsTable)
+				if err != nil {
+					t.Fatal(err)
+				}
+				next.rows = ingest(t, table)
+				next.steps = int(time.Since(begin) / requestTime)
+				n := table.Catalog().Client().Counters().Sub(before)
+				next.requests = n.Gets + n.Puts + n.Heads + n.Lists + n.Deletes
+				return next.rows
+			})
+			t.Logf("the first append of a process %+v, the next %+v", first, next)
+			for _, m := range []struct {
+				got  took
+				most [2]int64
+			}{{first, c.first}, {next, c.next}} {
+				if m.got.rows != 100 || int64(m.got.steps) > m.most[0] || m.got.requests > m.most[1] {
+					t.Errorf("%+v, want 100 rows in at most %d steps and %d requests", m.got, m.most[0], m.most[1])
+				}
+			}
+		})
+	}
+}
+
+// TestWriterSharesCommits: deliveries of 16 goroutines that write to one Writer, and wait until theirs is committed, share snapshots: at least 20
+// are acknowledged a second where a request takes 30 ms.
+func TestWriterSharesCommits(t *testing.T) {
+	const writers, deliveries = 16, 10
+	s := newSlowStore(t)
+	s.bucket = blobtest.Receipts{Bucket: memblob.New()}
+	s.many(t, 1)
+	source := stepsRows(t, 5)
+	got := s.measure(t, func(t *testing.T, table *catalog.Table) int64 {
+		begin, commits := time.Now(), 0
+		w, err := table.NewWriter(t.Context(), source.schema, catalog.WriterOptions{FlushAge: time.Hour,
+			Flushed: func(*catalog.IngestResult) { commits++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for range writers {
+			group.Go(func() {
+				for range deliveries {
+					if err := errors.Join(w.Write(t.Context(), source.batch), w.Flush(t.Context())); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		took := time.Since(begin)
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		rate := writers * deliveries / took.Seconds()
+		t.Logf("%d deliveries in %d snapshots and %v: %.0f a second", writers*deliveries, commits, took, rate)
+		if rate < 20 || commits > 2*deliveries+2 {
+			t.Errorf("%d deliveries in %d snapshots, %.1f a second, want at least 20", writers*deliveries, commits, rate)
+		}
+		return table.Describe().Records
+	})
+	if got.rows != 1+5*writers*deliveries {
+		t.Errorf("%d rows, want %d", got.rows, 1+5*writers*deliveries)
 	}
 }

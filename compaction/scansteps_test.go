@@ -29,12 +29,12 @@ const requestTime = 30 * time.Millisecond
 
 // slowStore is a store in memory, before which each request takes requestTime.
 type slowStore struct {
-	bucket *memblob.Bucket
+	bucket blobio.Bucket
 	uri    string
 }
 
 func newSlowStore(t *testing.T) *slowStore {
-	return &slowStore{memblob.New(), "sqlite:" + t.TempDir() + "/catalog.db"}
+	return &slowStore{keptOpen{memblob.New()}, "sqlite:" + t.TempDir() + "/catalog.db"}
 }
 
 // keptOpen is a bucket that outlives the clients it is mounted in.
@@ -99,9 +99,10 @@ func stepsRows(t *testing.T, rows int) *recordSource {
 
 // took is what an operation cost.
 type took struct {
-	steps       int
-	gets, bytes int64
-	rows        int64
+	steps          int
+	gets, requests int64
+	bytes          int64
+	rows           int64
 }
 
 // measure runs an operation on the table, as loaded anew by another program.
@@ -120,6 +121,7 @@ func (s *slowStore) measure(t *testing.T, do func(t *testing.T, table *catalog.T
 		out.steps = int(time.Since(begin) / requestTime)
 		n := client.Counters()
 		out.gets, out.bytes = n.Gets, n.GetBytes
+		out.requests = n.Gets + n.Puts + n.Heads + n.Lists + n.Deletes
 	})
 	return out
 }

@@ -14,7 +14,9 @@ package cloudblob
 
 import (
 	"context"
+	"crypto/md5"
 	"io"
+	"net/http"
 	"sync/atomic"
 
 	"gocloud.dev/blob"
@@ -89,6 +91,8 @@ type Options struct {
 	// BeforeWrite sets condition, checksum and options of a write in one request. As is that of
 	// blob.WriterOptions.BeforeWrite. Nil: gocloud's IfNotExist has to do.
 	BeforeWrite func(as func(any) bool, w Write) error
+	// Took reads the MD5 of the content from the answer to a write in one request, where the store states it. Nil: it does not.
+	Took func(r *http.Response) (sum [md5.Size]byte, ok bool)
 	// Parts begins the upload of an object that is more than one part, by the provider's own client. Nil: all
 	// objects go up by gocloud's writer.
 	Parts func(key, contentType string) Parts

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"gocloud.dev/blob"
 
@@ -28,7 +29,7 @@ func (b *Bucket) Create(ctx context.Context, key string, opts blobio.CreateOptio
 	if b.opts.Parts == nil {
 		return b.createPortable(ctx, key, opts)
 	}
-	o := &object{b: b, key: key, contentType: opts.ContentType, trace: opts.Trace, allow: opts.AllowUnconditional, parts: b.opts.Parts(key, opts.ContentType)}
+	o := &object{b: b, key: key, contentType: opts.ContentType, trace: opts.Trace, allow: opts.AllowUnconditional, receipt: opts.Receipt, parts: b.opts.Parts(key, opts.ContentType)}
 	how := upload.Options{PartSize: b.opts.PartSize, MaxParts: b.opts.MaxParts, SizeHint: opts.SizeHint, InParts: opts.InParts, Retry: opts.Retry,
 		Wrap: func(err error) error { return b.fail(ctx, "create", key, err) }}
 	if b.opts.Serial {
@@ -58,10 +59,18 @@ type object struct {
 	contentType string
 	parts       Parts
 	allow       bool // to go on where the store knows no condition
+	receipt     *blobio.Receipt
 }
 
 // Whole implements upload.Target: one request of gocloud's writer.
 func (o *object) Whole(ctx context.Context, body []byte) error {
+	if o.receipt != nil && o.b.opts.Took != nil {
+		ctx = httptransport.Answered(ctx, func(r *http.Response) {
+			if sum, ok := o.b.opts.Took(r); ok && r.Request.Method == http.MethodPut && r.StatusCode/100 == 2 {
+				o.receipt.Took(sum)
+			}
+		})
+	}
 	return o.conditionally(ctx, func(ctx context.Context, ifAbsent bool) error {
 		once := httptransport.Once(ctx)
 		return request(once, httptransport.Put, func() error {

@@ -84,6 +84,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	hooks := b.reads()
 	hooks.Head, hooks.Delete, hooks.Probe, hooks.List = b.head, b.remove, b.probe, b.list
 	hooks.BeforeWrite, hooks.Parts, hooks.PartSize = b.beforeWrite, b.parts, opts.PartSize
+	hooks.Took = took
 	hooks.Unconditional, hooks.RefusesCondition = opts.Unconditional, refusesCondition
 	hooks.CopyPart, hooks.CopyLeast, hooks.CopyMost = b.copyPart, minPart, copyMost
 	b.Bucket = cloudblob.FromBucket("s3://"+name+"/", below, hooks)

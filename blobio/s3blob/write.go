@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -43,6 +44,17 @@ func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 	in.RequestPayer, in.StorageClass = tmtypes.RequestPayer(b.payer()), tmtypes.StorageClass(b.opts.StorageClass)
 	in.ServerSideEncryption, in.SSEKMSKeyID = tmtypes.ServerSideEncryption(b.opts.Encryption), optional(b.opts.KMSKeyID)
 	return nil
+}
+
+// took reads the ETag of an object of one part: where it is 32 hexadecimal digits it is the MD5 of the content, unless the store encrypts by a key
+// that it does not own; it is another number then, and proves nothing.
+func took(r *http.Response) (sum [md5.Size]byte, ok bool) {
+	etag := blobio.BareETag(r.Header.Get("ETag"))
+	if len(etag) != hex.EncodedLen(md5.Size) {
+		return sum, false
+	}
+	_, err := hex.Decode(sum[:], []byte(etag))
+	return sum, err == nil
 }
 
 // probe makes a PUT whose checksum is that of another body.

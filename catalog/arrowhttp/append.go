@@ -26,7 +26,7 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.inTurn(r, func(t *catalog.Table) error {
+	return s.inTurnOf(r, s.cat.LoadToAppend, func(t *catalog.Table) error {
 		var in *catalog.IngestResult
 		err := s.withBody(t, w, r, format, func(rows fileio.Source) (err error) {
 			in, err = t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: q.Get("job-id")})

@@ -1,6 +1,7 @@
 package arrowhttp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,6 +101,11 @@ func (s *Server) readTask(w http.ResponseWriter, r *http.Request, text []byte) e
 
 // inTurn waits for a turn, loads the table of a path, and does something with it.
 func (s *Server) inTurn(r *http.Request, do func(*catalog.Table) error) error {
+	return s.inTurnOf(r, s.cat.Load, do)
+}
+
+// inTurnOf is inTurn for a table that load gives.
+func (s *Server) inTurnOf(r *http.Request, load func(context.Context, catalog.Name) (*catalog.Table, error), do func(*catalog.Table) error) error {
 	release, err := s.slots.take(r)
 	if p := (*problem)(nil); errors.As(err, &p) {
 		s.stats.refused.Add(1)
@@ -108,7 +114,11 @@ func (s *Server) inTurn(r *http.Request, do func(*catalog.Table) error) error {
 		return err
 	}
 	defer release()
-	t, err := s.load(r)
+	name, err := catalog.ParseName(r.PathValue("table"))
+	if err != nil {
+		return err
+	}
+	t, err := load(r.Context(), name)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,13 @@ func Watch(ctx context.Context, each func(Kind)) context.Context {
 	return context.WithValue(ctx, watchKey{}, &watch{each: each})
 }
 
+type answeredKey struct{}
+
+// Answered gives a context in which answer gets the response to every request, before its body is read.
+func Answered(ctx context.Context, answer func(*http.Response)) context.Context {
+	return context.WithValue(ctx, answeredKey{}, answer)
+}
+
 // Request lets a library make one request of a kind. Where no transport of this package saw it, because the
 // library's client is a stranger's, who watches the context is told of one all the same.
 func Request(ctx context.Context, kind Kind, do func() error) error {
@@ -90,6 +97,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if err == nil && resp.Body != nil {
 		bound(req, resp)
+	}
+	if answer, ok := req.Context().Value(answeredKey{}).(func(*http.Response)); ok && err == nil && !t.Tokens {
+		answer(resp)
 	}
 	return resp, err
 }

@@ -403,7 +403,7 @@ func (w *objects) finishLater(ctx context.Context) (*Written, *LaterRoot, error)
 	}
 	root := w.metadata(meta.NewRootBuilder())
 	out.Size = int64(len(root))
-	return out, &LaterRoot{w, out, root}, nil
+	return out, &LaterRoot{w: w, out: out, Bytes: root}, nil
 }
 
 // LaterRoot is the root of a shard whose other objects are written.
@@ -412,22 +412,39 @@ type LaterRoot struct {
 	out *Written
 	// Bytes of the root.
 	Bytes []byte
+	// proved: the store has proved that it has them.
+	proved bool
+}
+
+// prover is a store that reports whether what was put is proved to be there, see blobio.Client.PutProved.
+type prover interface {
+	PutProved(ctx context.Context, url string, data []byte) (proved bool, err error)
 }
 
 // Put writes the root, as Close does. The shard's objects are complete then.
 func (r *LaterRoot) Put(ctx context.Context, st Store) error {
 	r.w.store = st
-	if err := r.w.putRoot(ctx, r.Bytes); err != nil {
+	err := error(nil)
+	if p, ok := st.(prover); ok {
+		r.proved, err = p.PutProved(ctx, r.w.url, r.Bytes)
+	} else {
+		err = st.Put(ctx, r.w.url, r.Bytes)
+	}
+	if err != nil {
 		r.w.keepUnlessRefused(err)
 		r.w.abort(ctx)
 		return err
 	}
+	r.w.written = append(r.w.written, Object{r.w.url, int64(len(r.Bytes))})
 	r.w.finished(r.out)
 	return nil
 }
 
-// ReadBack reads back the root that was put.
+// ReadBack reads back the root that was put, unless the store has proved that it has it.
 func (r *LaterRoot) ReadBack(ctx context.Context, st Store) error {
+	if r.proved {
+		return nil
+	}
 	r.w.store = st
 	return r.w.readBack(ctx, r.w.written[len(r.w.written)-1], r.Bytes)
 }
