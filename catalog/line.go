@@ -44,6 +44,8 @@ const (
 	// yieldFor bounds how long a compaction lets others go first; then it takes a number like everybody. Where writers come all the time
 	// somebody is always in line: longer than a few commits take, a compaction waits for nothing.
 	yieldFor = 2 * time.Second
+	// yieldTries bounds how often a compaction is rejected without a number: writers that meet nobody take none, and could beat it for ever.
+	yieldTries = 3
 	// lookFirst and lookLast bound the pauses between two looks at the line.
 	lookFirst, lookLast = 2 * time.Millisecond, 50 * time.Millisecond
 )
@@ -53,6 +55,8 @@ type turn struct {
 	table *Table
 	// yields: a compaction, which lets others go first.
 	yields bool
+	// waited is how long it has let others go first.
+	waited time.Duration
 	// number in the line, 0 for none, and when its holder last showed life.
 	number int64
 	beaten time.Time
@@ -71,7 +75,7 @@ func (q *turn) await(ctx context.Context, n int) error {
 	waited := false
 	if line := q.table.cat.line; line != nil && q.table.creation == nil {
 		var err error
-		if waited, err = q.stand(ctx, line, n > 1); err != nil && ctx.Err() == nil {
+		if waited, err = q.stand(ctx, line, n-1); err != nil && ctx.Err() == nil {
 			q.table.cat.opts.Log.Debug("the line of writers can't be reached", "table", q.table.name.String(), "error", err)
 		}
 	}
@@ -89,9 +93,10 @@ func (q *turn) await(ctx context.Context, n int) error {
 	return nil
 }
 
-// stand waits until nobody is before this change, and reports whether somebody was.
-func (q *turn) stand(ctx context.Context, line commitLine, rejected bool) (waited bool, err error) {
+// stand waits until nobody is before this change, which was rejected so often, and reports whether somebody was.
+func (q *turn) stand(ctx context.Context, line commitLine, rejections int) (waited bool, err error) {
 	id, began := q.table.ice.Metadata().TableUUID(), time.Now()
+	defer func() { q.waited += time.Since(began) }()
 	seen := sightings{}
 	for look := 0; ; look++ {
 		ahead, err := line.waiting(ctx, id)
@@ -99,7 +104,7 @@ func (q *turn) stand(ctx context.Context, line commitLine, rejected bool) (waite
 		if len(ahead) > 0 {
 			first = ahead[0]
 		}
-		if err == nil && q.takesPart(first, rejected, time.Since(began)) {
+		if err == nil && q.takesPart(first, rejections, q.waited+time.Since(began)) {
 			err = q.hold(ctx, line, id)
 		}
 		if err != nil || first.number == 0 || first.number == q.number {
@@ -121,14 +126,14 @@ func (q *turn) stand(ctx context.Context, line commitLine, rejected bool) (waite
 }
 
 // takesPart reports whether this change has, or should have, a number of its own.
-func (q *turn) takesPart(first placed, rejected bool, waited time.Duration) bool {
+func (q *turn) takesPart(first placed, rejections int, waited time.Duration) bool {
 	switch {
 	case q.number != 0:
 		return true
 	case q.yields:
-		return waited > yieldFor
+		return waited > yieldFor || rejections >= yieldTries
 	}
-	return rejected || first.number != 0
+	return rejections > 0 || first.number != 0
 }
 
 // hold takes a number, or shows that the holder of the number lives. One that was taken away is replaced.

@@ -103,10 +103,10 @@ func crowd(t *testing.T, g *ground, open func() *Catalog) {
 					return
 				default:
 				}
-				switch ok, err := mergeSome(tbl); {
+				switch merge, err := mergeSome(tbl); {
 				case err != nil && !errors.Is(err, ErrConflict): // the other compactor took the shards
 					t.Error(err)
-				case ok && err == nil:
+				case merge != nil:
 					merged.Add(1)
 				}
 			}
@@ -129,34 +129,33 @@ func crowd(t *testing.T, g *ground, open func() *Catalog) {
 	}
 }
 
-// mergeSome replaces two live shards by an entry of both; what it says of its shard is nobody's concern here.
-func mergeSome(t *Table) (bool, error) {
+// mergeSome replaces two live shards by an entry of both; what it says of its shard is nobody's concern here. It is nil where there are no two.
+func mergeSome(t *Table) (*CommitResult, error) {
 	ctx := context.Background()
 	if err := t.Refresh(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
 	var inputs []*manifest.Entry
 	for e, err := range t.Entries(ctx, At{}) {
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if inputs = append(inputs, e); len(inputs) == 2 {
 			break
 		}
 	}
 	if len(inputs) < 2 {
-		return false, wait(ctx, time.Millisecond)
+		return nil, wait(ctx, time.Millisecond)
 	}
 	paths := []string{inputs[0].Path, inputs[1].Path}
 	j, _, err := t.BeginJob(ctx, JobCompact, "", paths, anything(t))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	merged := fake(t, 0)
 	merged.Path = fmt.Sprintf("%s%s.amudai.shard", t.VaultFolder(), j.Attempt())
 	merged.Records = inputs[0].Records + inputs[1].Records
-	_, err = j.Replace(ctx, paths, []*manifest.Entry{merged})
-	return err == nil, err
+	return j.Replace(ctx, paths, []*manifest.Entry{merged})
 }
 
 // TestWhoWaitsGoesFirst: as long as an append waits, neither a compaction nor a later append sends anything.
@@ -267,23 +266,85 @@ func TestLineOfOtherTables(t *testing.T) {
 	}
 }
 
+// TestCompactionAmongConstantWriters: four writers commit one append after the other. A compaction lets them go first for yieldFor in all and
+// yieldTries rejections; then it has a number, and only those can beat it that had begun before it took that.
+func TestCompactionAmongConstantWriters(t *testing.T) {
+	const busy, merges = 4, 2
+	const most = yieldTries + busy + 1
+	g, ctx := newGround(t), t.Context()
+	open := func() *Catalog {
+		c, err := Open(ctx, Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: filepath.Join(g.dir, "warehouse")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	g.create(open())
+	var writers sync.WaitGroup
+	var appends atomic.Int64
+	done := make(chan struct{})
+	for w := range busy {
+		tbl := g.load(open())
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := appendFake(tbl, "", w*1_000_000+i); err != nil {
+					t.Error(err)
+					return
+				}
+				appends.Add(1)
+			}
+		})
+	}
+	tbl := g.load(open())
+	for done := 0; done < merges; {
+		before, began := appends.Load(), time.Now()
+		result, err := mergeSome(tbl)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if result == nil {
+			continue // there are no two shards yet
+		}
+		done++
+		t.Logf("merge %d: %d tries, %v, %d appends meanwhile", done, result.Attempts, time.Since(began).Round(time.Millisecond), appends.Load()-before)
+		if result.Attempts > most {
+			t.Errorf("a merge was tried %d times, %d at most were expected", result.Attempts, most)
+		}
+	}
+	close(done)
+	writers.Wait()
+}
+
 // TestCompactionYieldsForSeconds: a compaction among constant writers takes its place in line after a few commits of theirs.
 func TestCompactionYieldsForSeconds(t *testing.T) {
 	ahead := placed{number: 7}
 	for _, c := range []struct {
-		turn     turn
-		rejected bool
-		waited   time.Duration
-		want     bool
+		turn       turn
+		ahead      placed
+		rejections int
+		waited     time.Duration
+		want       bool
 	}{
-		{turn{yields: true}, true, 0, false},
-		{turn{yields: true}, true, time.Second, false},
-		{turn{yields: true}, false, 3 * time.Second, true},
-		{turn{yields: true, number: 8}, false, 0, true},
-		{turn{}, false, 0, true},
+		{turn{yields: true}, ahead, 1, 0, false},
+		{turn{yields: true}, ahead, 1, time.Second, false},
+		{turn{yields: true}, ahead, yieldTries - 1, time.Second, false},
+		{turn{yields: true}, ahead, yieldTries, 0, true},
+		{turn{yields: true}, placed{}, yieldTries, 0, true}, // beaten again and again by writers that need no number
+		{turn{yields: true}, ahead, 0, 3 * time.Second, true},
+		{turn{yields: true, number: 8}, ahead, 0, 0, true},
+		{turn{}, ahead, 0, 0, true},
+		{turn{}, placed{}, 0, 0, false},
+		{turn{}, placed{}, 1, 0, true},
 	} {
-		if got := c.turn.takesPart(ahead, c.rejected, c.waited); got != c.want {
-			t.Errorf("%+v, rejected %v, after %s: takes part %v", c.turn, c.rejected, c.waited, got)
+		if got := c.turn.takesPart(c.ahead, c.rejections, c.waited); got != c.want {
+			t.Errorf("%+v, %d rejections, after %s: takes part %v", c.turn, c.rejections, c.waited, got)
 		}
 	}
 }
