@@ -46,6 +46,9 @@ column's type are printed; --strict refuses them too.`,
 			if o.Sink, err = values.options(a); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("time-unit") {
+				o.TimeUnit = o.Sink.TimeUnit
+			}
 			o.Source.GuidOrder, o.Sink.Warn = o.Sink.GuidOrder, nil
 			if o.Source.Settings, o.Sink.Settings, err = settings.values(); err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -204,6 +205,9 @@ func (s *arrowStream) close() error {
 func damaged(err error) error {
 	if errors.Is(err, arrowtype.ErrVersion) {
 		return &corrupt.Error{Kind: corrupt.ErrUnsupported, Offset: -1, What: "unsupported file", Err: err}
+	}
+	if strings.Contains(err.Error(), "INT96 timestamp is outside") {
+		return corrupt.Unsupported(-1, "an INT96 before 1677 or after 2262, which Arrow's nanoseconds don't hold: choose a coarser time unit (--time-unit us), or a format that has them (amudai, ndjson, csv)")
 	}
 	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the file can't be read", Err: err}
 }

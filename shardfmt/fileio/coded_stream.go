@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // A column of Parquet whose dictionaries are short comes from the process that reads it as codes of them, which are a fraction of its values. The
@@ -40,6 +40,9 @@ func toldTypes(s *arrow.Schema) (*arrow.Schema, error) {
 		want, sent := types.Field(i).Type, f.Type
 		if d, ok := sent.(*arrow.DictionaryType); ok && !arrow.TypeEqual(sent, want) {
 			sent = d.ValueType
+		}
+		if arrow.TypeEqual(sent, arrowtype.Int96) && want.ID() == arrow.TIMESTAMP {
+			sent = want
 		}
 		if !arrow.TypeEqual(sent, want) {
 			return nil, damaged(fmt.Errorf("field %q: %v where the file has %v", f.Name, f.Type, want))

@@ -3,6 +3,7 @@ package fileio_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -297,6 +299,57 @@ func TestExternalParquetFindsDictionaries(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	want := "{\"tz\":\"2020-01-01T00:02:03.000456Z\"}\n{\"tz\":null}\n{\"tz\":\"1959-12-31T23:00:00Z\"}\n"
+	if got := rowsOf(t, sp, root, shardfmt.ScanOptions{}); got != want {
+		t.Errorf("read:\n%swant:\n%s", got, want)
+	}
+}
+
+// Old releases of DuckDB count the header of the dictionary page short where the footer says where data begin.
+func TestExternalParquetFindsTheEndOfDictionaries(t *testing.T) {
+	sp := blobio.NewClient()
+	t.Cleanup(func() { sp.Close() })
+	types := arrow.NewSchema([]arrow.Field{{Name: "s", Type: arrow.BinaryTypes.String}}, nil)
+	texts, _, err := array.FromJSON(memory.DefaultAllocator, types.Field(0).Type, strings.NewReader(`["na"`+strings.Repeat(`, "1956", "1995"`, 500)+"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole, off bytes.Buffer
+	w, err := pqarrow.NewFileWriter(types, &whole, parquet.NewWriterProperties(parquet.WithDictionaryDefault(true)), pqarrow.DefaultWriterProps())
+	if err == nil {
+		err = errors.Join(w.Write(array.NewRecordBatch(types, []arrow.Array{texts}, 1001)), w.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := file.NewParquetReader(bytes.NewReader(whole.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := r.MetaData()
+	chunk := about.RowGroups[0].Columns[0].MetaData
+	if chunk.DictionaryPageOffset == nil || *chunk.DictionaryPageOffset+7 >= chunk.DataPageOffset {
+		t.Fatalf("no dictionary: %v", chunk)
+	}
+	chunk.DataPageOffset -= 7
+	tail := whole.Bytes()[whole.Len()-8:]
+	body := whole.Len() - 8 - int(binary.LittleEndian.Uint32(tail))
+	off.Write(whole.Bytes()[:body])
+	n, err := about.WriteTo(&off, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(n)), tail[4:]...))
+	input, root := "mem://off/in.parquet", "mem://off/over.amudai.shard"
+	if err := sp.Put(t.Context(), input, off.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shardfmt.WriteExternalParquet(t.Context(), sp, root, []string{input}, shardfmt.ExternalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := verify.Shard(t.Context(), sp, root, verify.Options{}); err != nil || !r.OK {
+		t.Errorf("%+v %v", r, err)
+	}
+	want := "{\"s\":\"na\"}\n" + strings.Repeat("{\"s\":\"1956\"}\n{\"s\":\"1995\"}\n", 500)
 	if got := rowsOf(t, sp, root, shardfmt.ScanOptions{}); got != want {
 		t.Errorf("read:\n%swant:\n%s", got, want)
 	}

@@ -1,10 +1,12 @@
 package fileio
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
@@ -52,6 +54,8 @@ func parquetValue(n pqschema.Node, f arrow.Field) arrow.Field {
 	switch {
 	case !ok:
 		return parquetLeaf(n, f)
+	case isVariant(g):
+		f.Type = parquetVariant(f.Type)
 	case isList(g) && g.NumFields() == 1:
 		if l, ok := f.Type.(arrow.ListLikeType); ok {
 			f.Type = listLike(l, parquetItem(g, l.ElemField()))
@@ -88,6 +92,62 @@ func isList(n pqschema.Node) bool {
 func isMap(n pqschema.Node) bool {
 	_, ok := n.LogicalType().(pqschema.MapLogicalType)
 	return ok || n.ConvertedType() == pqschema.ConvertedTypes.MapKeyValue
+}
+
+func isVariant(n pqschema.Node) bool {
+	_, ok := n.LogicalType().(pqschema.VariantLogicalType)
+	return ok
+}
+
+// withoutVariants gives a schema in which variants whose metadata may be null are mere groups: the library refuses them.
+func withoutVariants(s *pqschema.Schema) (*pqschema.Schema, error) {
+	root, err := withoutVariantsOf(s.Root())
+	if err != nil || root == pqschema.Node(s.Root()) {
+		return s, err
+	}
+	return pqschema.NewSchema(root.(*pqschema.GroupNode)), nil
+}
+
+// withoutVariantsOf is withoutVariants for a node.
+func withoutVariantsOf(n pqschema.Node) (pqschema.Node, error) {
+	g, ok := n.(*pqschema.GroupNode)
+	if !ok {
+		return n, nil
+	}
+	fields, changed := make(pqschema.FieldList, g.NumFields()), false
+	for i := range fields {
+		f, err := withoutVariantsOf(g.Field(i))
+		if err != nil {
+			return nil, err
+		}
+		fields[i], changed = f, changed || f != g.Field(i)
+	}
+	at := g.FieldIndexByName("metadata")
+	switch {
+	case isVariant(g) && at >= 0 && g.Field(at).RepetitionType() == parquet.Repetitions.Optional, g.LogicalType().IsNone() && changed:
+		return pqschema.NewGroupNode(g.Name(), g.RepetitionType(), fields, g.FieldID())
+	case changed:
+		return pqschema.NewGroupNodeLogical(g.Name(), g.RepetitionType(), fields, g.LogicalType(), g.FieldID())
+	}
+	return n, nil
+}
+
+// parquetVariant gives a struct that withoutVariants left as such the type of variants.
+func parquetVariant(t arrow.DataType) arrow.DataType {
+	s, ok := t.(*arrow.StructType)
+	if !ok {
+		return t
+	}
+	fields := s.Fields()
+	for i := range fields {
+		if fields[i].Name == "metadata" {
+			fields[i].Nullable = false
+		}
+	}
+	if v, err := extensions.NewVariantType(arrow.StructOf(fields...)); err == nil {
+		return v
+	}
+	return t
 }
 
 // listLike is a list of an item, of the kind of another.
@@ -179,6 +239,9 @@ func reshape(a arrow.Array, to arrow.DataType) (arrow.Array, error) {
 
 func reshapeData(data arrow.ArrayData, from, to arrow.DataType) (arrow.ArrayData, error) {
 	s, isStruct := from.(*arrow.StructType)
+	if v, ok := to.(*extensions.VariantType); ok && isStruct {
+		return variantData(data, s, v)
+	}
 	_, stays := to.(*arrow.StructType)
 	if isStruct && !stays && s.NumFields() == 1 { // its only child takes its place
 		child := array.NewSliceData(data.Children()[0], int64(data.Offset()), int64(data.Offset()+data.Len()))
@@ -215,6 +278,20 @@ func reshapeData(data arrow.ArrayData, from, to arrow.DataType) (arrow.ArrayData
 		out.SetDictionary(d)
 	}
 	return out, nil
+}
+
+// variantData gives structs the type of variants. Each that is not null has metadata.
+func variantData(data arrow.ArrayData, from *arrow.StructType, to *extensions.VariantType) (arrow.ArrayData, error) {
+	whole := array.NewStructData(data)
+	defer whole.Release()
+	if at, ok := from.FieldIdx("metadata"); ok {
+		for i, metadata := 0, whole.Field(at); i < whole.Len(); i++ {
+			if whole.IsValid(i) && metadata.IsNull(i) {
+				return nil, errors.New("a variant without metadata")
+			}
+		}
+	}
+	return array.NewData(to, data.Len(), data.Buffers(), data.Children(), data.NullN(), data.Offset()), nil
 }
 
 // textForNulls makes Strings of columns, and of what is in them, that hold nothing but nulls: whatever comes later may be

@@ -136,11 +136,14 @@ func TestParquetListsOfOldWriters(t *testing.T) {
 
 func TestParquetFilesOfOthers(t *testing.T) {
 	for name, want := range map[string]string{
-		"old_list_structure.parquet":        `{"a":[[1,2],[3,4]]}`,
-		"duplicate_names.parquet":           `{"a":1,"a_1":"x"}`,
-		"empty_name.parquet":                `{"column1":1,"b":2}`,
-		"hadoop_lz4_compressed.parquet":     `{"c0":1593604800,"c1":"YWJj","v11":42.0} {"c0":1593604800,"c1":"ZGVm","v11":7.7} {"c0":1593604801,"c1":"YWJj","v11":42.125} {"c0":1593604801,"c1":"ZGVm","v11":7.7}`,
-		"non_hadoop_lz4_compressed.parquet": `{"c0":1593604800,"c1":"YWJj","v11":42.0} {"c0":1593604800,"c1":"ZGVm","v11":7.7} {"c0":1593604801,"c1":"YWJj","v11":42.125} {"c0":1593604801,"c1":"ZGVm","v11":7.7}`,
+		"old_list_structure.parquet":                `{"a":[[1,2],[3,4]]}`,
+		"int96_9999.parquet":                        `{"t":"9999-12-31T15:59:59.009999Z"} {"t":"2006-01-02T07:04:05Z"} {"t":"0001-01-01T00:00:00Z"}`,
+		"variant_nullable_metadata.parquet":         `{"id":1,"var":"2024-11-07T12:33:54.123456Z"}`,
+		"datapage_v2_empty_datapage.snappy.parquet": `{"value":null}`,
+		"duplicate_names.parquet":                   `{"a":1,"a_1":"x"}`,
+		"empty_name.parquet":                        `{"column1":1,"b":2}`,
+		"hadoop_lz4_compressed.parquet":             `{"c0":1593604800,"c1":"YWJj","v11":42.0} {"c0":1593604800,"c1":"ZGVm","v11":7.7} {"c0":1593604801,"c1":"YWJj","v11":42.125} {"c0":1593604801,"c1":"ZGVm","v11":7.7}`,
+		"non_hadoop_lz4_compressed.parquet":         `{"c0":1593604800,"c1":"YWJj","v11":42.0} {"c0":1593604800,"c1":"ZGVm","v11":7.7} {"c0":1593604801,"c1":"YWJj","v11":42.125} {"c0":1593604801,"c1":"ZGVm","v11":7.7}`,
 	} {
 		got, err := rowsIn(t, SourceOptions{}, filepath.Join("testdata/files", name))
 		if got = strings.Join(strings.Split(strings.TrimSpace(got), "\n"), " "); err != nil || got != want {

@@ -16,9 +16,9 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
+	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetcodec" // codecs
 	"github.com/shardcat/shardcat/shardfmt/internal/parquetcolumn"
-	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetlz4" // the codec
 )
 
 // parquetFile reads one Parquet file, a row group's column chunk at a time.
@@ -105,6 +105,10 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	if err != nil {
 		return nil, err
 	}
+	declared := p.MetaData().Schema
+	if p.MetaData().Schema, err = withoutVariants(declared); err != nil {
+		return nil, damaged(err)
+	}
 	rows, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{BatchSize: int64(o.BatchRows)}, memory.DefaultAllocator)
 	if err != nil {
 		return nil, damaged(err)
@@ -113,7 +117,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	if err != nil {
 		return nil, damaged(err)
 	}
-	types = parquetTypes(types, p.MetaData().Schema)
+	types = parquetTypes(types, declared)
 	f := &parquetFile{file: p, body: r, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
 	for g := range p.NumRowGroups() {
 		f.left += p.MetaData().RowGroup(g).NumRows()
@@ -211,7 +215,7 @@ func restoreDurations(types *arrow.Schema, durations map[string]*arrow.DurationT
 
 // typed gives a column the type of the file's schema, which has the same values.
 func (f *parquetFile) typed(i int, c arrow.Array) (arrow.Array, error) {
-	if c.DataType().ID() == arrow.DICTIONARY {
+	if c.DataType().ID() == arrow.DICTIONARY || arrow.TypeEqual(c.DataType(), arrowtype.Int96) {
 		c.Retain()
 		return c, nil
 	}

@@ -35,6 +35,8 @@ type Options struct {
 	// Strict refuses whatever the report would name; AllowLossy changes values that can't be held, and counts
 	// them. Only one of them may be set.
 	Strict, AllowLossy bool
+	// TimeUnit, if not empty, is the unit of all points in time and spans of the output, whatever unit the input has: ns, us, ms or s.
+	TimeUnit string
 	// MaxMemory bounds the memory of reading a shard as shardfmt.ScanOptions has it; Source has a bound of its own.
 	MaxMemory int64
 	// Progress, if not nil, is told how much of the input was read and how much there is: rows of a shard, bytes of any
@@ -95,12 +97,15 @@ func File(ctx context.Context, c *blobio.Client, in, out string, o Options) (*Re
 		return nil, fmt.Errorf("%w: strict and allow-lossy exclude each other", ErrOptions)
 	}
 	o.Source.Exact, o.Sink.Exact = !o.AllowLossy, !o.AllowLossy
+	if o.TimeUnit != "" {
+		o.Sink.TimeUnit = o.TimeUnit
+	}
 	j := &job{c: c, o: o}
 	if err := j.locate(ctx, in, out); err != nil {
 		return nil, err
 	}
 	run := j.records
-	if fileio.HoldsBatches(j.from) && fileio.HoldsBatches(j.to) {
+	if fileio.HoldsBatches(j.from) && fileio.HoldsBatches(j.to) && o.TimeUnit == "" {
 		run = j.batches
 	}
 	report, err := run(ctx)

@@ -3,7 +3,9 @@ package convert_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 )
@@ -110,7 +113,11 @@ func parquetOfOne(t *testing.T, within string, lt pqschema.LogicalType, physical
 	var out bytes.Buffer
 	root := group("schema", parquet.Repetitions.Required, node).(*pqschema.GroupNode)
 	w := file.NewParquetWriter(&out, root, file.WithWriterProps(parquet.NewWriterProperties(parquet.WithVersion(parquet.V2_LATEST))))
-	column, err := w.AppendRowGroup().NextColumn()
+	rows, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column, err := rows.NextColumn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,10 +214,10 @@ func TestLogicalTypesSurvive(t *testing.T) {
 // through converts a file by way of another, strictly, or without if strict refuses and the report says why.
 func through(ctx context.Context, c *blobio.Client, in, by, out string) (losses string, err error) {
 	for _, step := range [][2]string{{in, by}, {by, out}} {
-		r, err := convert.File(ctx, c, step[0], step[1], convert.Options{Strict: true})
-		if err != nil {
+		if _, err := convert.File(ctx, c, step[0], step[1], convert.Options{Strict: true}); err != nil {
 			losses += err.Error()
-			if r, err = convert.File(ctx, c, step[0], step[1], convert.Options{}); err != nil {
+			r, err := convert.File(ctx, c, step[0], step[1], convert.Options{})
+			if err != nil {
 				return losses, err
 			}
 			if len(r.Losses) == 0 {
@@ -236,4 +243,34 @@ func leafOfFile(t *testing.T, c *blobio.Client, url string) *pqschema.Column {
 		t.Fatalf("%d columns", n)
 	}
 	return f.MetaData().Schema.Column(0)
+}
+
+// INT96 of years that Arrow's nanoseconds lack go into formats that have them, and into others in the unit that is asked for; without one
+// the message names that option.
+func TestInt96OfEveryYear(t *testing.T) {
+	ctx, c := context.Background(), blobio.NewClient()
+	defer c.Close()
+	in := "mem://int96/in.parquet"
+	file, err := os.ReadFile("../testdata/files/int96_9999.parquet")
+	if err == nil {
+		err = c.Put(ctx, in, file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := records(ctx, c, in, fileio.Parquet, nil)
+	if err != nil || !strings.Contains(strings.Join(want, ""), "9999-12-31T15:59:59.009999Z") {
+		t.Fatal(want, err)
+	}
+	for _, f := range []fileio.Format{fileio.Parquet, fileio.Arrow} {
+		out := "mem://int96/out." + string(f)
+		if _, err := convert.File(ctx, c, in, out, convert.Options{}); !errors.Is(err, corrupt.ErrUnsupported) || !strings.Contains(err.Error(), "--time-unit us") {
+			t.Errorf("%s: %v", f, err)
+		}
+		if _, err := convert.File(ctx, c, in, out, convert.Options{TimeUnit: "us"}); err != nil {
+			t.Errorf("%s: %v", f, err)
+		} else if got, err := records(ctx, c, out, f, nil); err != nil || strings.Join(got, "") != strings.Join(want, "") {
+			t.Errorf("%s: %q, want %q, %v", f, got, want, err)
+		}
+	}
 }

@@ -68,6 +68,12 @@ func (j *job) openRecords(ctx context.Context) (fileio.Source, *arrow.Schema, er
 func (j *job) createRecords(ctx context.Context, src fileio.Source, original *arrow.Schema) (fileio.Output, error) {
 	if j.to != Amudai {
 		j.o.Sink.Original = original
+		if j.o.TimeUnit != "" {
+			var err error
+			if j.o.Sink.Original, err = arrowtype.InUnit(original, j.o.TimeUnit); err != nil {
+				return nil, err
+			}
+		}
 		return fileio.Create(ctx, j.c, j.out, j.to, src.Schema(), j.o.Sink)
 	}
 	o := j.o.Shard

@@ -192,6 +192,11 @@ func (im *importing) convert(a arrow.Array, p place) (arrow.Array, error) {
 		if p.n.IsDynamic() {
 			return im.variants(a, p)
 		}
+	case *Int96Array:
+		if p.n.Basic != schema.DateTime {
+			return nil, p.mismatch(a)
+		}
+		return im.int96(a, p)
 	}
 	if arrow.TypeEqual(a.DataType(), Type(p.n)) && len(p.n.Children) == 0 && p.n.Basic != schema.String {
 		a.Retain()

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
-	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetlz4" // the codec
+	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetcodec" // codecs
 )
 
 // Chunk is one column chunk, as the footer of its file describes it.
@@ -106,9 +106,9 @@ func (f *Footer) Referred(ref *metapb.ParquetColumnChunkRef) (*Chunk, error) {
 		return nil, err
 	}
 	pages, dict := ref.GetDataPagesRange(), ref.GetDictionaryRange()
-	if first := c.Pages.Start; c.Dictionary.Len() == 0 && dict.GetStart() == first && dict.GetEnd() > first && dict.GetEnd() == pages.GetStart() &&
+	if first := c.Dictionary.Start; dict.GetStart() == first && dict.GetEnd() > first && dict.GetEnd() == pages.GetStart() &&
 		pages.GetEnd() >= pages.GetStart() && pages.GetEnd() == c.Pages.End {
-		// The footer doesn't say that the first page is a dictionary, as that of many writers; see FindDictionary.
+		// The footers of many writers don't say where the dictionary ends, or that there is one; see FindDictionary.
 		c.Dictionary, c.Pages.Start = ranges.Range{Start: first, End: dict.GetEnd()}, pages.GetStart()
 	}
 	switch {

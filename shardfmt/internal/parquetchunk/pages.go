@@ -7,7 +7,6 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 
-	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
@@ -16,10 +15,10 @@ import (
 // maxPageRows bounds the rows of a page: those of known writers have up to 1 MiB of values, or 20,000 rows.
 const maxPageRows = 1 << 24
 
-// FindDictionary looks whether the first page of a chunk, given all its bytes, is a dictionary of which the footer does not tell: files of
-// parquet-cpp up to 1.5, of Polars and others have no dictionary_page_offset.
+// FindDictionary looks where the dictionary of a chunk ends, given all bytes of the chunk: the footers of parquet-cpp up to 1.5, of Polars and
+// others have no dictionary_page_offset, and those of old releases of DuckDB a data_page_offset that is off by the length of a page header.
 func (c *Chunk) FindDictionary(data []byte, mem *budget.Account) error {
-	if c.Dictionary.Len() > 0 || len(data) == 0 {
+	if len(data) == 0 {
 		return nil
 	}
 	size := 0
@@ -29,11 +28,11 @@ func (c *Chunk) FindDictionary(data []byte, mem *budget.Account) error {
 		}
 		return false, nil
 	})
-	if err != nil {
+	if err != nil || size == 0 {
 		return err
 	}
-	c.Dictionary = ranges.Range{Start: c.Pages.Start, End: c.Pages.Start + uint64(size)}
-	c.Pages.Start += uint64(size)
+	c.Dictionary.End = c.Dictionary.Start + uint64(size)
+	c.Pages.Start = c.Dictionary.End
 	return nil
 }
 

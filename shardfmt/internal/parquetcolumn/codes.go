@@ -6,7 +6,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 const (
@@ -18,11 +21,16 @@ const (
 )
 
 // NewCoded gives a column of decimals, texts or byte strings as arrays of codes, of 16 bits, in dictionaries of a type, at most
-// MaxCodedRows at once. It is nil for other types, where New is, and where the footer doesn't say of all chunks that their dictionaries are short.
+// MaxCodedRows at once, and one of INT96 as these are stored. It is nil for other types, where New is, and where the footer doesn't say of all chunks that their dictionaries are short.
 // An entry may come several times, and be of no row.
 func NewCoded(f *file.Reader, index int, to arrow.DataType, keep bool) *Column {
 	switch to.ID() {
 	case arrow.DECIMAL128, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY:
+	case arrow.TIMESTAMP:
+		if f.MetaData().Schema.Column(index).PhysicalType() == parquet.Types.Int96 {
+			return New(f, index, arrowtype.Int96, keep)
+		}
+		return nil
 	default:
 		return nil
 	}

@@ -87,6 +87,10 @@ func valuesOf(from parquet.Type, width int, to arrow.DataType) values {
 		if from == parquet.Types.Int64 && to.ID() != arrow.FLOAT64 || from == parquet.Types.Double && to.ID() == arrow.FLOAT64 {
 			return &fixed[uint64]{kind: to, width: 8, decode: words64, raw: arrow.Uint64Traits.CastToBytes}
 		}
+	case arrow.EXTENSION:
+		if from == parquet.Types.Int96 {
+			return &fixed[int96]{kind: to, width: parquet.Int96SizeBytes, decode: words96, raw: bytes96}
+		}
 	case arrow.DECIMAL128:
 		return decimalsFrom(from, width, to)
 	case arrow.STRING, arrow.BINARY:
@@ -101,9 +105,12 @@ func valuesOf(from parquet.Type, width int, to arrow.DataType) values {
 	return nil
 }
 
-// Coded is the type of the arrays of a column of codes, nil for any other.
+// Coded is the type of the arrays of a column of codes, or of INT96 as they are stored, nil for any other.
 func (c *Column) Coded() arrow.DataType {
-	if v, ok := c.values.(*codes); ok {
+	switch v := c.values.(type) {
+	case *codes:
+		return v.kind
+	case *fixed[int96]:
 		return v.kind
 	}
 	return nil

@@ -125,6 +125,24 @@ func words64(dst []uint64, src []byte) {
 	}
 }
 
+// int96 is a value of 96 bits as a page has it.
+type int96 [parquet.Int96SizeBytes]byte
+
+func words96(dst []int96, src []byte) {
+	for i := range dst {
+		dst[i] = int96(src[i*parquet.Int96SizeBytes:])
+	}
+}
+
+// bytes96 gives the bytes of values, which are those of an array of a fixed width.
+func bytes96(values []int96) []byte {
+	out := make([]byte, 0, len(values)*parquet.Int96SizeBytes)
+	for _, v := range values {
+		out = append(out, v[:]...)
+	}
+	return out
+}
+
 func decimals32(dst []decimal128.Num, src []byte) {
 	for i := range dst {
 		dst[i] = decimal128.FromI64(int64(int32(binary.LittleEndian.Uint32(src[4*i:]))))

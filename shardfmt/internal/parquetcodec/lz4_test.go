@@ -1,10 +1,11 @@
-package parquetlz4
+package parquetcodec
 
 import (
 	"bytes"
 	"encoding/binary"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/pierrec/lz4/v4"
 )
 
@@ -49,6 +50,29 @@ func TestEveryFraming(t *testing.T) {
 		}
 		if _, err := (codec{}).DecodeWithError(make([]byte, len(text)+1), src); err == nil {
 			t.Errorf("%s: a byte more came out than went in", name)
+		}
+	}
+}
+
+// A page that has nothing but nulls may have no bytes, whatever its codec, and a page that has values may not.
+func TestNothingUnpacksToNothing(t *testing.T) {
+	all := []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli, compress.Codecs.Zstd, compress.Codecs.Lz4Raw, compress.Codecs.Lz4}
+	for _, c := range all {
+		known, err := compress.GetCodec(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := compress.Decode(known, nil, nil); err != nil || len(got) != 0 {
+			t.Errorf("%v: %d bytes of nothing, %v", c, len(got), err)
+		}
+		if got, err := compress.Decode(known, make([]byte, 8), nil); err == nil && len(got) == 8 {
+			t.Errorf("%v: 8 bytes of nothing", c)
+		}
+		if c == compress.Codecs.Lz4 {
+			continue // which is not written
+		}
+		if got, err := compress.Decode(known, make([]byte, 4), known.Encode(nil, []byte("text"))); err != nil || string(got) != "text" {
+			t.Errorf("%v: %q, %v", c, got, err)
 		}
 	}
 }

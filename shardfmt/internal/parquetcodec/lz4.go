@@ -1,9 +1,10 @@
-// Package parquetlz4 adds Parquet's deprecated codec LZ4 to Arrow's Parquet reader, in each of the framings that writers gave to it:
+// Package parquetcodec changes the codecs of Arrow's Parquet reader. Nothing unpacks to nothing: writers leave out the values of a page that
+// has only nulls, whatever the codec. Parquet's deprecated codec LZ4 is read in each of the framings that writers gave to it:
 //
 //	Hadoop  [uncompressed u32 big-endian][compressed u32 big-endian][block]…
 //	frame   LZ4's own frame format, by its magic 04 22 4D 18
 //	block   one raw block, as LZ4_RAW has it
-package parquetlz4
+package parquetcodec
 
 import (
 	"bytes"
