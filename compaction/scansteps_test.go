@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,35 @@ type slowStore struct {
 }
 
 func newSlowStore(t *testing.T) *slowStore {
+	t.Helper()
+	codecs.Do(func() { makeCodecs(t) })
+	return emptyStore(t)
+}
+
+var codecs sync.Once
+
+// makeCodecs merges, and reads, shards of many stripes once. What is compressed there goes by codecs of the process, which make channels when they
+// are first used: those of a bubble of synctest could not be used in another.
+func makeCodecs(t *testing.T) {
+	s := emptyStore(t)
+	s.fill(t, 150, 1)
+	cat, client := s.open(t, 0)
+	defer client.Close()
+	defer cat.Close()
+	table, err := cat.Load(t.Context(), stepsTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
+	if err != nil || r.ShardsAfter != 1 {
+		t.Fatal(r, err)
+	}
+	if rows := scan("v < 0 OR id >= 0", "id", "v", "s")(t, table); rows != 150 {
+		t.Fatalf("%d rows", rows)
+	}
+}
+
+func emptyStore(t *testing.T) *slowStore {
 	return &slowStore{keptOpen{memblob.New()}, "sqlite:" + t.TempDir() + "/catalog.db"}
 }
 
