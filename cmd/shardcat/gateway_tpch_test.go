@@ -19,7 +19,8 @@ import (
 
 // TestGatewayTPCH starts the service and compares queries of TPC-H by DuckDB through its Iceberg gateway with DuckDB over the original
 // Parquet files: as ingested, while tables are compacted, compacted, and after expiry and collection. SHARDCAT_TPCH names a Python that has
-// DuckDB and its extensions, SHARDCAT_TPCH_QUERIES other queries than four.
+// DuckDB and its extensions, SHARDCAT_TPCH_QUERIES other queries than four. With SHARDCAT_TPCH_JARS, Iceberg's runtime and its AWS bundle with
+// commas, pyspark of that Python answers them too.
 func TestGatewayTPCH(t *testing.T) {
 	python := os.Getenv("SHARDCAT_TPCH")
 	if python == "" {
@@ -79,8 +80,15 @@ func TestGatewayTPCH(t *testing.T) {
 	compare := func(when string) {
 		t.Helper()
 		out, err := script(append([]string{"compare", dir, strings.TrimSuffix(server.URL, "/"), token}, queries...)...)
-		if want := fmt.Sprintf("equal: %d\n", len(queries)); err != nil || out != want {
+		want := fmt.Sprintf("equal: %d\n", len(queries))
+		if err != nil || out != want {
 			t.Errorf("%s: %v\n%s, want %s", when, err, out, want)
+		}
+		if jars := os.Getenv("SHARDCAT_TPCH_JARS"); jars != "" {
+			out, err := script(append([]string{"spark", jars, dir, strings.TrimSuffix(server.URL, "/"), token}, queries...)...)
+			if err != nil || !strings.HasSuffix(out, want) {
+				t.Errorf("Spark, %s: %v\n%s, want %s", when, err, out, want)
+			}
 		}
 	}
 	compare("as ingested")
