@@ -141,6 +141,9 @@ func startAll(ctx context.Context, chosen []server, cache, data string) (env []s
 		}
 		fmt.Fprintf(os.Stderr, "testservers: %-5s %s, process %d\n", s.name, p.address, p.cmd.Process.Pid)
 		env = append(env, s.environment(p.address)...)
+		if s.name == "s3" { // for tests that kill one of their own
+			env = append(env, "SHARDCAT_TEST_S3_SERVER="+filepath.Join(cache, "bin", "versitygw"))
+		}
 	}
 	return env, stop, nil
 }

@@ -67,7 +67,7 @@ func TestEveryServerAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_AZURE", "SHARDCAT_TEST_GCS"} {
+	for _, name := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_S3_SERVER", "SHARDCAT_TEST_AZURE", "SHARDCAT_TEST_GCS"} {
 		if !strings.Contains("\n"+strings.Join(env, "\n"), "\n"+name+"=") {
 			t.Errorf("the environment lacks %s", name)
 		}
